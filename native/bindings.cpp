@@ -1,0 +1,6 @@
+// The Python module exaln._core: one bind_* function per native file, no logic here.
+#include <nanobind/nanobind.h>
+
+namespace nb = nanobind;
+
+NB_MODULE(_core, m) { m.doc() = "Native core of exaln: arrays and scalars in, arrays out; no policy."; }

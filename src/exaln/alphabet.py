@@ -1,0 +1,144 @@
+"""Letters and codes: what each byte of a sequence means.
+
+A sequence is stored as one code per letter, so nothing is lost: U stays U, N stays N. What an odd letter *scores* is decided by
+`exaln.scoring`, by the rule given in `Alphabet.synonyms`: a letter that a matrix does not know scores as its synonym does.
+
+| alphabet | letters | a letter that the matrix lacks |
+|---|---|---|
+| protein | the 20 amino acids, B Z J X, U O, `*` | U scores as C, O as K, J as the mean of I and L, B and Z as D/N and E/Q, others as X |
+| dna | A C G T, the IUPAC codes, U | U scores as T |
+| rna | A C G U, the IUPAC codes, T | T scores as U |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from exaln.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+MAX_LETTERS = 31
+"""Codes fit five bits, and one of the 32 is kept for padding inside the engines."""
+
+NOT_A_LETTER = 255
+GAP = 254
+BLANK = 253
+"""Entries of `Alphabet.table` that are not codes: gap characters and white space (space, tab, vertical tab, form feed)."""
+
+GAP_CHARACTERS = "-."
+BLANK_CHARACTERS = " \t\v\f"
+
+
+@dataclass(frozen=True)
+class Alphabet:
+    """An ordered set of letters; the code of a letter is its place in `letters`.
+
+    >>> dna = Alphabet.named("dna")
+    >>> dna.encode("ACgt")
+    array([0, 1, 2, 3], dtype=uint8)
+    >>> dna.decode([3, 2, 1, 0])
+    'TGCA'
+    >>> Alphabet("hp", "HP").encode("HPPH")
+    array([0, 1, 1, 0], dtype=uint8)
+    """
+
+    name: str
+    letters: str
+    synonyms: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Refuse alphabets that cannot be told from gaps, blanks or headers, or that do not fit the codes."""
+        letters = self.letters
+        if not letters:
+            raise InputError(f"alphabet {self.name!r} has no letters")
+        if len(letters) > MAX_LETTERS:
+            raise InputError(f"alphabet {self.name!r} has {len(letters)} letters; at most {MAX_LETTERS} are possible")
+        for letter in letters:
+            if not ("!" <= letter <= "~") or letter in GAP_CHARACTERS + ">;@+":
+                raise InputError(f"alphabet {self.name!r}: {letter!r} cannot be a letter")
+        if len(set(letters.upper())) != len(letters):
+            raise InputError(f"alphabet {self.name!r} repeats a letter (upper and lower case are the same letter)")
+        object.__setattr__(self, "letters", letters.upper())
+
+    @staticmethod
+    def named(name: str) -> Alphabet:
+        """The built-in alphabet `protein`, `dna` or `rna`."""
+        try:
+            return BUILT_IN[name.lower()]
+        except KeyError:
+            known = ", ".join(BUILT_IN)
+            raise InputError(f"unknown alphabet {name!r}; choose one of {known}") from None
+
+    @property
+    def is_nucleotide(self) -> bool:
+        """Whether both strands exist."""
+        return self.name in ("dna", "rna")
+
+    @cached_property
+    def table(self) -> NDArray[np.uint8]:
+        """uint8[256]: the code of each byte, or NOT_A_LETTER, GAP or BLANK. Upper and lower case are equal."""
+        table = np.full(256, NOT_A_LETTER, np.uint8)
+        for characters, meaning in ((GAP_CHARACTERS, GAP), (BLANK_CHARACTERS, BLANK)):
+            table[[ord(c) for c in characters]] = meaning
+        for code, letter in enumerate(self.letters):
+            table[ord(letter)] = table[ord(letter.lower())] = code
+        table.flags.writeable = False
+        return table
+
+    def encode(self, sequence: str | bytes) -> NDArray[np.uint8]:
+        """Codes of a sequence; a character outside the alphabet is an error that names it and its place."""
+        raw = sequence.encode("utf-8") if isinstance(sequence, str) else bytes(sequence)
+        codes = self.table[np.frombuffer(raw, np.uint8)]
+        bad = np.flatnonzero(codes >= MAX_LETTERS)
+        if bad.size:
+            place = int(bad[0])
+            raise InputError(f"{describe_byte(raw[place])} at position {place + 1} is not a {self.name} letter")
+        return codes
+
+    def decode(self, codes: NDArray[np.uint8] | bytes | list[int]) -> str:
+        """The letters of codes, in upper case."""
+        array = np.frombuffer(codes, np.uint8) if isinstance(codes, bytes) else np.asarray(codes, np.uint8)
+        return bytes(self._letter_bytes[array]).decode("ascii")
+
+    @cached_property
+    def _letter_bytes(self) -> NDArray[np.uint8]:
+        return np.frombuffer(self.letters.encode("ascii"), np.uint8)
+
+
+def describe_byte(byte: int) -> str:
+    """How an unexpected byte is named in messages.
+
+    >>> describe_byte(0x40), describe_byte(0)
+    ("'@'", 'byte 0x00')
+    """
+    return f"'{chr(byte)}'" if 0x20 < byte < 0x7F else f"byte 0x{byte:02x}"
+
+
+PROTEIN = Alphabet("protein", "ARNDCQEGHILKMFPSTWYVBZXJUO*", {"U": "C", "O": "K"})
+DNA = Alphabet("dna", "ACGTRYSWKMBDHVNU", {"U": "T"})
+RNA = Alphabet("rna", "ACGURYSWKMBDHVNT", {"T": "U"})
+BUILT_IN: dict[str, Alphabet] = {alphabet.name: alphabet for alphabet in (PROTEIN, DNA, RNA)}
+
+
+def detect(letter_counts: NDArray[np.int64]) -> Alphabet:
+    """The built-in alphabet that a sample of sequence text is written in.
+
+    `letter_counts` is int64[256], how often each byte occurs. Nucleotide when every letter is an IUPAC nucleotide code and at least
+    nine in ten are A, C, G, T, U or N; then RNA when there is U and no T. Everything else is protein.
+    """
+    folded = letter_counts.copy()
+    folded[ord("a") : ord("z") + 1] = 0
+    folded[ord("A") : ord("Z") + 1] += letter_counts[ord("a") : ord("z") + 1]
+    letters = folded[ord("A") : ord("Z") + 1].sum() + folded[ord("*")]
+    nucleotides = sum(int(folded[ord(c)]) for c in DNA.letters)
+    plain = sum(int(folded[ord(c)]) for c in "ACGTUN")
+    if letters == 0 or nucleotides < letters or plain < 0.9 * nucleotides:
+        return PROTEIN
+    return RNA if folded[ord("U")] and not folded[ord("T")] else DNA

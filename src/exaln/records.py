@@ -1,0 +1,93 @@
+"""Sequences as columns: the one shape in which sequences travel between the reader, the database and the engines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from exaln.alphabet import Alphabet
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Text:
+    """A column of UTF-8 strings: `data` uint8[bytes], `offsets` int64[n + 1] (Arrow's large_utf8 layout)."""
+
+    data: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, row: int) -> str:
+        row = range(len(self))[row]
+        return bytes(self.data[self.offsets[row] : self.offsets[row + 1]]).decode("utf-8")
+
+    @staticmethod
+    def of(strings: Sequence[str]) -> Text:
+        """The column of these strings."""
+        encoded = [s.encode("utf-8") for s in strings]
+        return Text(np.frombuffer(b"".join(encoded), np.uint8), offsets_of(len(e) for e in encoded))
+
+
+@dataclass(frozen=True)
+class Records:
+    """Consecutive sequences of one alphabet, as columns.
+
+    codes: uint8[residues], all sequences joined; offsets: int64[n + 1], sequence i is codes[offsets[i]:offsets[i + 1]].
+    mask: int64[intervals, 2], soft-masked (lower-case) stretches, 0-based half-open within their sequence;
+    mask_offsets: int64[n + 1], the intervals of sequence i are mask[mask_offsets[i]:mask_offsets[i + 1]].
+    """
+
+    alphabet: Alphabet
+    ids: Text
+    descriptions: Text
+    codes: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
+    mask: NDArray[np.int64]
+    mask_offsets: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def n_residues(self) -> int:
+        """Residues of all sequences together."""
+        return int(self.offsets[-1] - self.offsets[0])
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """int64[n]: the length of each sequence."""
+        return np.diff(self.offsets)
+
+    def sequence(self, row: int) -> NDArray[np.uint8]:
+        """Codes of one sequence, a view."""
+        return self.codes[self.offsets[row] : self.offsets[row + 1]]
+
+    @staticmethod
+    def of(alphabet: Alphabet, sequences: Sequence[NDArray[np.uint8]], ids: Sequence[str] | None = None) -> Records:
+        """Records of sequences that are already encoded, without mask and descriptions."""
+        names = [f"seq{i + 1}" for i in range(len(sequences))] if ids is None else list(ids)
+        joined = np.concatenate(sequences) if sequences else np.empty(0, np.uint8)
+        return Records(
+            alphabet=alphabet,
+            ids=Text.of(names),
+            descriptions=Text.of([""] * len(sequences)),
+            codes=np.ascontiguousarray(joined, np.uint8),
+            offsets=offsets_of(len(s) for s in sequences),
+            mask=np.empty((0, 2), np.int64),
+            mask_offsets=np.zeros(len(sequences) + 1, np.int64),
+        )
+
+
+def offsets_of(lengths: Iterable[int]) -> NDArray[np.int64]:
+    """int64[n + 1]: where each of n consecutive pieces starts, and where the last one ends."""
+    sizes = np.fromiter(lengths, np.int64)
+    offsets = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    return offsets
