@@ -1,6 +1,7 @@
-// The Python module exaln._core: one bind_* function per native file, no logic here.
-#include <nanobind/nanobind.h>
+// The Python module exaln._core: one bind_* function per native area, no logic here.
+#include "bind.hpp"
 
-namespace nb = nanobind;
-
-NB_MODULE(_core, m) { m.doc() = "Native core of exaln: arrays and scalars in, arrays out; no policy."; }
+NB_MODULE(_core, m) {
+    m.doc() = "Native core of exaln: arrays and scalars in, arrays out; no policy.";
+    exaln::bind_scores(m);
+}

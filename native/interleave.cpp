@@ -1,0 +1,61 @@
+#include "interleave.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+
+namespace exaln {
+namespace {
+
+constexpr uint64_t NOT_A_CODE = 0xe0e0e0e0e0e0e0e0;   // bits that no code below 32 has
+
+// Byte c of word r becomes byte r of word c.
+void transpose_8x8(uint64_t words[8]) {
+    auto swap_blocks = [&](int distance, int shift, uint64_t mask) {
+        for (int i = 0; i < 8; ++i) {
+            if (i & distance) continue;
+            const uint64_t moved = ((words[i] >> shift) ^ words[i + distance]) & mask;
+            words[i + distance] ^= moved;
+            words[i] ^= moved << shift;
+        }
+    };
+    swap_blocks(4, 32, 0x00000000ffffffff);
+    swap_blocks(2, 16, 0x0000ffff0000ffff);
+    swap_blocks(1, 8, 0x00ff00ff00ff00ff);
+}
+
+uint64_t eight_codes(const uint8_t* row, int64_t length, int64_t column, uint64_t padding) {
+    uint64_t word = padding;
+    const int64_t left = length - column;
+    if (left >= 8) {
+        memcpy(&word, row + column, 8);
+    } else if (left > 0) {
+        memcpy(&word, row + column, size_t(left));
+    }
+    return word;
+}
+
+}  // namespace
+
+void interleave(const uint8_t* const* rows, const int64_t* lengths, int n_rows, int lanes, int64_t n_columns, uint8_t pad,
+                uint8_t* out) {
+    const uint64_t padding = 0x0101010101010101 * pad;
+    uint64_t seen = 0;
+    for (int64_t column = 0; column < n_columns; column += 8) {
+        const int columns = int(std::min<int64_t>(8, n_columns - column));
+        for (int lane = 0; lane < lanes; lane += 8) {
+            uint64_t words[8];
+            for (int i = 0; i < 8; ++i) {
+                const int row = lane + i;
+                words[i] = row < n_rows ? eight_codes(rows[row], lengths[row], column, padding) : padding;
+                seen |= words[i];
+            }
+            transpose_8x8(words);
+            const size_t width = size_t(std::min(8, lanes - lane));
+            for (int c = 0; c < columns; ++c) memcpy(out + (column + c) * lanes + lane, &words[c], width);
+        }
+    }
+    if (seen & NOT_A_CODE) throw std::invalid_argument("a sequence holds a code of 32 or more");
+}
+
+}  // namespace exaln

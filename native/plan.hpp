@@ -1,0 +1,42 @@
+// Which kernel family scores which targets, in tasks of useful size. Knows lengths and costs, touches no sequence.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "scores.hpp"
+
+namespace exaln {
+
+// A range of queries against some targets: a group of at most `lanes` of them side by side, or each on its own (striped).
+struct Task {
+    bool striped;
+    int64_t first_query, end_query;
+    std::vector<int64_t> places;   // into the list of targets by length
+    double cost;                   // in register updates
+};
+
+class Planner {
+  public:
+    Planner(int lanes, int threads, const Sequences& queries, const Sequences& targets, const std::vector<int64_t>& order)
+        : lanes_(lanes), threads_(threads), queries_(queries), targets_(targets), order_(order) {}
+
+    // Tasks for all pairs of the queries [first, end) and the targets at `places` (sorted by length).
+    void add_tasks(int64_t first_query, int64_t end_query, const std::vector<int64_t>& places,
+                   std::vector<Task>& tasks) const;
+
+  private:
+    int64_t length(int64_t place) const { return targets_.length(order_[size_t(place)]); }
+    double striped_cost(int64_t length) const;
+    double makespan(const std::vector<int64_t>& places, size_t n_striped, int64_t n_queries) const;
+    size_t choose_striped(const std::vector<int64_t>& places, int64_t n_queries) const;
+
+    int lanes_, threads_;
+    const Sequences& queries_;
+    const Sequences& targets_;
+    const std::vector<int64_t>& order_;
+};
+
+void sort_longest_first(std::vector<Task>& tasks);
+
+}  // namespace exaln

@@ -1,0 +1,25 @@
+// The table of kernels of one instruction set. Included last by each target_<isa>.cpp, which is compiled with that instruction set's
+// flags: so everything in it, and in the headers it includes, has internal linkage, and nothing from the standard library is
+// instantiated that another file could share.
+#pragma once
+
+#include "group_kernel.hpp"
+#include "striped_kernel.hpp"
+
+namespace {
+
+template <class V>
+constexpr exaln::WidthKernels width_kernels() {
+    return {8 * int(sizeof(typename V::Lane)),
+            V::lanes,
+            V::columns,
+            sizeof(typename V::ScoreRow) * exaln::MAX_CODES,
+            make_score_rows<V>,
+            GroupWorkspace<V>::bytes,
+            score_group<V>,
+            StripedWorkspace<V>::bytes,
+            score_striped<V>,
+            bare_loop<V>};
+}
+
+}  // namespace

@@ -1,0 +1,13 @@
+// Kernels for NEON (every AArch64 CPU has it), compiled with that instruction set's flags.
+#include "vec_neon.hpp"
+//
+#include "target.hpp"
+
+namespace exaln {
+
+static bool supported_neon() { return true; }
+
+extern const Isa isa_neon{
+    "neon", supported_neon, {width_kernels<NeonI8>(), width_kernels<NeonI16>(), width_kernels<NeonI32>()}};
+
+}  // namespace exaln

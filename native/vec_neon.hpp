@@ -1,0 +1,92 @@
+// NEON (AArch64). A table of 32 bytes is one instruction.
+#pragma once
+
+#include <arm_neon.h>
+
+#include "vec_common.hpp"
+
+namespace {
+
+struct NeonI8 {
+    using Reg = int8x16_t;
+    using Lane = int8_t;
+    using ScoreRow = LaneRow<int8_t>;
+    using Letters = uint8x16_t;
+    using Table = int8x16x2_t;
+    static constexpr int columns = 8, lanes = 16;
+    static EXALN_INLINE Reg load(const Lane* p) { return vld1q_s8(p); }
+    static EXALN_INLINE void store(Lane* p, Reg a) { vst1q_s8(p, a); }
+    static EXALN_INLINE Reg fill(Lane x) { return vdupq_n_s8(x); }
+    static EXALN_INLINE Reg add(Reg a, Reg b) { return vaddq_s8(a, b); }
+    static EXALN_INLINE Reg sub(Reg a, Reg b) { return vsubq_s8(a, b); }
+    static EXALN_INLINE Reg max(Reg a, Reg b) { return vmaxq_s8(a, b); }
+    static EXALN_INLINE bool any_greater(Reg a, Reg b) { return vmaxvq_u8(vcgtq_s8(a, b)) != 0; }
+    static EXALN_INLINE Reg shift_in(Reg a, Lane first) { return vextq_s8(vdupq_n_s8(first), a, 15); }
+    static void make_score_row(const int32_t* row, ScoreRow& out) { out.set(row); }
+    static EXALN_INLINE Letters load_letters(const uint8_t* letters) { return vld1q_u8(letters); }
+    static EXALN_INLINE Table load_table(const ScoreRow& row) { return {{vld1q_s8(row.scores), vld1q_s8(row.scores + 16)}}; }
+    static EXALN_INLINE Reg lookup(Table table, Letters letters) { return vqtbl2q_s8(table, letters); }
+};
+
+struct NeonI16 {
+    using Reg = int16x8_t;
+    using Lane = int16_t;
+    using ScoreRow = PlaneRow;
+    using Letters = uint8x8_t;
+    struct Table {
+        uint8x16x2_t low, high;
+    };
+    static constexpr int columns = 8, lanes = 8;
+    static EXALN_INLINE Reg load(const Lane* p) { return vld1q_s16(p); }
+    static EXALN_INLINE void store(Lane* p, Reg a) { vst1q_s16(p, a); }
+    static EXALN_INLINE Reg fill(Lane x) { return vdupq_n_s16(x); }
+    static EXALN_INLINE Reg add(Reg a, Reg b) { return vaddq_s16(a, b); }
+    static EXALN_INLINE Reg sub(Reg a, Reg b) { return vsubq_s16(a, b); }
+    static EXALN_INLINE Reg max(Reg a, Reg b) { return vmaxq_s16(a, b); }
+    static EXALN_INLINE bool any_greater(Reg a, Reg b) { return vmaxvq_u16(vcgtq_s16(a, b)) != 0; }
+    static EXALN_INLINE Reg shift_in(Reg a, Lane first) { return vextq_s16(vdupq_n_s16(first), a, 7); }
+    static void make_score_row(const int32_t* row, ScoreRow& out) { out.set(row); }
+    static EXALN_INLINE Letters load_letters(const uint8_t* letters) { return vld1_u8(letters); }
+    static EXALN_INLINE Table load_table(const ScoreRow& row) {
+        return {{{vld1q_u8(row.low), vld1q_u8(row.low + 16)}}, {{vld1q_u8(row.high), vld1q_u8(row.high + 16)}}};
+    }
+    static EXALN_INLINE Reg lookup(Table table, Letters letters) {
+        const uint8x8x2_t words = vzip_u8(vqtbl2_u8(table.low, letters), vqtbl2_u8(table.high, letters));
+        return vreinterpretq_s16_u8(vcombine_u8(words.val[0], words.val[1]));
+    }
+};
+
+struct NeonI32 {
+    using Reg = int32x4_t;
+    using Lane = int32_t;
+    using ScoreRow = LaneRow<int32_t>;
+    struct Letters {
+        uint8_t codes[4];
+    };
+    struct Table {
+        const int32_t* scores;
+    };
+    static constexpr int columns = 8, lanes = 4;
+    static EXALN_INLINE Reg load(const Lane* p) { return vld1q_s32(p); }
+    static EXALN_INLINE void store(Lane* p, Reg a) { vst1q_s32(p, a); }
+    static EXALN_INLINE Reg fill(Lane x) { return vdupq_n_s32(x); }
+    static EXALN_INLINE Reg add(Reg a, Reg b) { return vaddq_s32(a, b); }
+    static EXALN_INLINE Reg sub(Reg a, Reg b) { return vsubq_s32(a, b); }
+    static EXALN_INLINE Reg max(Reg a, Reg b) { return vmaxq_s32(a, b); }
+    static EXALN_INLINE bool any_greater(Reg a, Reg b) { return vmaxvq_u32(vcgtq_s32(a, b)) != 0; }
+    static EXALN_INLINE Reg shift_in(Reg a, Lane first) { return vextq_s32(vdupq_n_s32(first), a, 3); }
+    static void make_score_row(const int32_t* row, ScoreRow& out) { out.set(row); }
+    static EXALN_INLINE Letters load_letters(const uint8_t* letters) {
+        Letters loaded;
+        memcpy(loaded.codes, letters, sizeof loaded.codes);
+        return loaded;
+    }
+    static EXALN_INLINE Table load_table(const ScoreRow& row) { return {row.scores}; }
+    static EXALN_INLINE Reg lookup(Table table, Letters letters) {
+        const Lane scores[4] = {table.scores[letters.codes[0]], table.scores[letters.codes[1]],
+                                table.scores[letters.codes[2]], table.scores[letters.codes[3]]};
+        return vld1q_s32(scores);
+    }
+};
+
+}  // namespace
