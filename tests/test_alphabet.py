@@ -107,6 +107,7 @@ def test_alphabets_compare_hash_and_pickle_by_name_and_letters():
         ("ACGTU", DNA),
         ("GGGGGG", DNA),
         ("ACGTACGTACGTACGTACR", DNA),
+        ("GTGYCAGCMGCCGCGGTAA", DNA),
         ("RYSWKM", PROTEIN),
         ("ACGTE", PROTEIN),
         ("MKVLAAGIVG", PROTEIN),
