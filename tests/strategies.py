@@ -49,6 +49,11 @@ def score_arrays(draw: st.DrawFn, n_letters: int) -> np.ndarray[Any, Any]:
     array = np.random.default_rng(seed).integers(-largest, largest, size=(n_letters, n_letters), endpoint=True)
     if draw(st.booleans()):
         array = np.tril(array) + np.tril(array, -1).T
+    twin, model = draw(st.tuples(st.integers(0, n_letters - 1), st.integers(0, n_letters - 1)))
+    if draw(st.booleans()):  # letters that may fold into one, or only seem to
+        array[twin] = array[model]
+        if draw(st.booleans()):
+            array[:, twin] = array[:, model]
     place = draw(st.integers(0, n_letters - 1))
     array[place, place] = draw(st.integers(1, largest))
     return array.astype(np.int32)

@@ -287,6 +287,13 @@ def test_folding_never_changes_a_score(scoring):
     assert len(np.unique(both, axis=0)) == len(small)
 
 
+@pytest.mark.parametrize("matrix", [[[2, 1], [2, 1]], [[2, 2], [1, 1]]])
+def test_letters_that_differ_on_one_side_only_do_not_fold(matrix):
+    small, fold = Scoring(np.array(matrix), alphabet="HP").folded()
+    assert small.tolist() == matrix
+    assert fold.tolist() == [0, 1]
+
+
 def test_letters_with_the_same_scores_fold_together():
     _, fold = Scoring("BLOSUM62").folded()
     code = dict(zip(PROTEIN.letters, fold.tolist(), strict=True))
