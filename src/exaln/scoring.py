@@ -1,0 +1,297 @@
+"""Scoring: what a pair of letters scores, and the one definition of what a gap costs.
+
+A gap of length k costs `gap_open + k * gap_extend`, as in BLAST: 11/1 charges 12 for one residue. Tools that charge
+`open + (k - 1) * extend` (EMBOSS, parasail, SSW, Biopython) call 12/1 what is 11/1 here. Linear gaps are `gap_open=0`.
+Both may be 0: gaps are then free, and the score is that of the best common subsequence.
+
+Fractional values are made whole by one factor, `scale`: with gaps 9.5/0.5 everything is doubled, exactly.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from exaln import letter_rules, matrices
+from exaln.alphabet import BUILT_IN, DNA, PROTEIN, Alphabet
+from exaln.errors import InputError
+from exaln.letter_rules import Scores
+from exaln.matrices import MAX_DENOMINATOR, MAX_VALUE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    ScoreArray = NDArray[np.integer | np.floating]
+
+ARRAY_NAME = "custom matrix"
+Number = int | float | Fraction | Decimal
+
+DEFAULT_MATRIX = "BLOSUM62"
+DEFAULT_MATCH, DEFAULT_MISMATCH = 2, -3
+FILE_GAPS = (11, 1)
+MATCH_GAPS = (5, 2)
+"""Gap costs that go with a matrix file, and with match and mismatch, as in blastp and blastn."""
+
+
+@dataclass(frozen=True, init=False, repr=False, eq=False)
+class Scoring:
+    """A substitution matrix and gap costs; immutable.
+
+    matrix: int32[n_letters, n_letters] in the order of `alphabet.letters`, row = query, column = target; read-only.
+    gap_open, gap_extend: a gap of length k costs gap_open + k * gap_extend.
+    scale: the factor that all of these have been multiplied by, so that they are whole; 1 unless fractions were given.
+    derived_letters: the letters that the matrix lacks, scored by the rules of docs/letters.md.
+    match: (match, mismatch) as given, None for a matrix; `name` is then the two with a slash: 2/-3.
+
+    >>> Scoring("blosum62")
+    Scoring('BLOSUM62', gap_open=11, gap_extend=1)
+    >>> print(Scoring(match=2, mismatch=-3).describe())
+    match 2, mismatch -3, gaps 5/2: a gap of 1 costs 7
+    >>> water = Scoring("BLOSUM62", gap_open=9.5, gap_extend=0.5)
+    >>> water.scale, water.gap_first, water.unscale(587)
+    (2, 20, 293.5)
+    """
+
+    name: str
+    alphabet: Alphabet
+    matrix: NDArray[np.int32]
+    gap_open: int
+    gap_extend: int
+    scale: int
+    derived_letters: str
+    match: tuple[Fraction, Fraction] | None
+
+    def __init__(
+        self,
+        matrix: str | os.PathLike[str] | ScoreArray | None = None,
+        *,
+        match: Number | None = None,
+        mismatch: Number | None = None,
+        gap_open: Number | None = None,
+        gap_extend: Number | None = None,
+        alphabet: Alphabet | str | None = None,
+    ) -> None:
+        """A built-in matrix, a matrix file, or match and mismatch; without any, the default of the alphabet.
+
+        An array [n_letters, n_letters] in the order of the alphabet, row = query, is also a matrix.
+        """
+        if isinstance(alphabet, str):
+            alphabet = Alphabet.parse(alphabet)
+        if matrix is None and match is None and mismatch is None:
+            matrix, match, mismatch = _default_source(alphabet or PROTEIN)
+        letters = _letter_scores(matrix, match, mismatch, alphabet)
+        default_open, default_extend = letters.gaps
+        opening = _gap_cost("gap_open", default_open if gap_open is None else gap_open)
+        extending = _gap_cost("gap_extend", default_extend if gap_extend is None else gap_extend)
+        scale = _scale(letters, opening, extending)
+        order = letters.alphabet.letters
+        values = [[int(letters.scores[a, b] * scale) for b in order] for a in order]
+        self.__dict__.update(
+            name=letters.name,
+            alphabet=letters.alphabet,
+            matrix=_read_only(np.array(values, np.int32)),
+            gap_open=int(opening * scale),
+            gap_extend=int(extending * scale),
+            scale=scale,
+            derived_letters=letters.derived,
+            match=letters.match,
+        )
+
+    @staticmethod
+    def default(alphabet: Alphabet | str) -> Scoring:
+        """BLOSUM62 11/1 for proteins; match 2, mismatch -3, gaps 5/2 for nucleotides."""
+        return Scoring(alphabet=alphabet)
+
+    @staticmethod
+    def names() -> tuple[str, ...]:
+        """The built-in matrices."""
+        return tuple(matrices.DEFAULT_GAPS)
+
+    @property
+    def gap_first(self) -> int:
+        """What a gap of one residue costs."""
+        return self.gap_open + self.gap_extend
+
+    @property
+    def max_score(self) -> int:
+        """The highest score of any pair of letters."""
+        return int(self.matrix.max())
+
+    @property
+    def min_score(self) -> int:
+        """The lowest score of any pair of letters."""
+        return int(self.matrix.min())
+
+    def unscale(self, score: int) -> int | float:
+        """A score in the units in which matrix and gaps were given."""
+        return score if self.scale == 1 else score / self.scale
+
+    def folded(self) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+        """The matrix without repetition, as (small int32[k, k], fold uint8[n_letters]).
+
+        small[fold[a], fold[b]] == matrix[a, b]. Letters with equal rows and equal columns, as U and C, share one of the
+        k codes, which are in order of first use.
+        """
+        both = np.concatenate([self.matrix, self.matrix.T], axis=1)
+        _, first, fold = np.unique(both, axis=0, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        rank = np.empty(len(order), np.uint8)
+        rank[order] = np.arange(len(order), dtype=np.uint8)
+        kept = first[order]
+        return np.ascontiguousarray(self.matrix[np.ix_(kept, kept)]), rank[fold.reshape(-1)]
+
+    def describe(self) -> str:
+        """One line for logs and reports."""
+        costs = (self.gap_open, self.gap_extend, self.gap_first)
+        gap_open, gap_extend, gap_first = (_text(Fraction(cost, self.scale)) for cost in costs)
+        what = self.name if self.match is None else f"match {_text(self.match[0])}, mismatch {_text(self.match[1])}"
+        return f"{what}, gaps {gap_open}/{gap_extend}: a gap of 1 costs {gap_first}"
+
+    def __repr__(self) -> str:
+        arguments = [repr(self.name)]
+        if self.match is not None:
+            arguments = [f"match={_text(self.match[0])}", f"mismatch={_text(self.match[1])}"]
+        arguments.append(f"gap_open={_text(Fraction(self.gap_open, self.scale))}")
+        arguments.append(f"gap_extend={_text(Fraction(self.gap_extend, self.scale))}")
+        if self.alphabet != DNA and (self.alphabet != PROTEIN or self.match is not None):
+            built_in = self.alphabet == BUILT_IN.get(self.alphabet.name)
+            arguments.append(f"alphabet={(self.alphabet.name if built_in else self.alphabet)!r}")
+        return f"Scoring({', '.join(arguments)})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Scoring) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[object, ...]:
+        return (self.name, self.alphabet, self.scale, self.gap_open, self.gap_extend, self.matrix.tobytes())
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        _read_only(self.matrix)
+
+
+@dataclass(frozen=True)
+class _LetterScores:
+    """Exact scores of all pairs of letters, and the gap costs that go with them when none are given."""
+
+    name: str
+    alphabet: Alphabet
+    scores: Scores
+    derived: str
+    gaps: tuple[int, int]
+    match: tuple[Fraction, Fraction] | None = None
+
+
+def _default_source(alphabet: Alphabet) -> tuple[str | None, int | None, int | None]:
+    if alphabet == PROTEIN:
+        return DEFAULT_MATRIX, None, None
+    if alphabet.is_nucleotide:
+        return None, DEFAULT_MATCH, DEFAULT_MISMATCH
+    raise InputError(f"the {alphabet.name} alphabet has no default scoring; give a matrix, or match and mismatch")
+
+
+def _letter_scores(
+    matrix: str | os.PathLike[str] | ScoreArray | None,
+    match: Number | None,
+    mismatch: Number | None,
+    alphabet: Alphabet | None,
+) -> _LetterScores:
+    if matrix is None:
+        if match is None or mismatch is None:
+            raise InputError("match and mismatch go together; give both of them")
+        return _from_match(_exact("match", match), _exact("mismatch", mismatch), alphabet or DNA)
+    if match is not None or mismatch is not None:
+        raise InputError("a matrix and match or mismatch were given; choose one of the two")
+    if isinstance(matrix, np.ndarray):
+        return _from_array(matrix, alphabet)
+    return _from_matrix(matrix, alphabet)
+
+
+def _from_matrix(matrix: str | os.PathLike[str], alphabet: Alphabet | None) -> _LetterScores:
+    table = matrices.load(matrix)
+    alphabet = alphabet or letter_rules.alphabet_of(table)
+    scores = letter_rules.complete(table, alphabet)
+    derived = "".join(letter for letter in alphabet.letters if letter not in table.letters)
+    gaps = matrices.DEFAULT_GAPS[table.name] if table.is_built_in else FILE_GAPS
+    return _LetterScores(table.name, alphabet, scores, derived, gaps)
+
+
+def _from_array(matrix: ScoreArray, alphabet: Alphabet | None) -> _LetterScores:
+    if alphabet is None:
+        raise InputError("a matrix given as an array needs its alphabet")
+    n_letters = len(alphabet.letters)
+    if matrix.shape != (n_letters, n_letters):
+        shape = " x ".join(map(str, matrix.shape))
+        raise InputError(f"the matrix is {shape}; the {alphabet.name} alphabet needs {n_letters} x {n_letters}")
+    pairs = product(alphabet.letters, alphabet.letters)
+    scores = {
+        (a, b): _exact(f"score {a}/{b}", value) for (a, b), value in zip(pairs, matrix.ravel().tolist(), strict=True)
+    }
+    return _LetterScores(ARRAY_NAME, alphabet, scores, "", FILE_GAPS)
+
+
+def _from_match(match: Fraction, mismatch: Fraction, alphabet: Alphabet) -> _LetterScores:
+    if match <= 0:
+        raise InputError(f"match is {_text(match)}; it must be above 0")
+    if mismatch > 0:
+        raise InputError(f"mismatch is {_text(mismatch)}; it must be 0 or below (a penalty is written -3, not 3)")
+    scores = letter_rules.identity_scores(alphabet, match, mismatch)
+    derived = "".join(a for a in alphabet.letters if a in alphabet.synonyms or letter_rules.is_special(a, alphabet))
+    return _LetterScores(f"{_text(match)}/{_text(mismatch)}", alphabet, scores, derived, MATCH_GAPS, (match, mismatch))
+
+
+def _gap_cost(name: str, value: Number) -> Fraction:
+    cost = _exact(name, value)
+    if cost < 0:
+        raise InputError(f"{name} is {_text(cost)}; a gap cost must be 0 or above (a cost is written 11, not -11)")
+    return cost
+
+
+def _exact(name: str, value: Number) -> Fraction:
+    """The value as it is written in decimals: 0.1 is a tenth."""
+    try:
+        exact = Fraction(str(value)) if isinstance(value, float | np.floating) else Fraction(value)
+    except (TypeError, ValueError, ArithmeticError):
+        raise InputError(f"{name} is {value!r}; it must be a finite number") from None
+    if abs(exact) > MAX_VALUE:
+        raise InputError(f"{name} is {value}; at most {MAX_VALUE} is possible")
+    if exact.denominator > MAX_DENOMINATOR:
+        raise InputError(f"{name} is {value}; it must be a multiple of 1/{MAX_DENOMINATOR} or of a coarser fraction")
+    return exact
+
+
+def _scale(letters: _LetterScores, opening: Fraction, extending: Fraction) -> int:
+    """The factor that makes all values whole; refuses what would then not fit the engines, and what can never score."""
+    scale = math.lcm(*(value.denominator for value in (*letters.scores.values(), opening, extending)))
+    if scale > MAX_DENOMINATOR:
+        raise InputError(
+            f"{letters.name}, gaps {_text(opening)}/{_text(extending)}: the fractions have the common denominator "
+            f"{scale}; at most {MAX_DENOMINATOR} is possible, round the values"
+        )
+    if max(letters.scores.values()) <= 0:
+        raise InputError(f"{letters.name}: the matrix has no positive score, so nothing would ever align")
+    for what, value in (("score", max(map(abs, letters.scores.values()))), ("gap of 1", opening + extending)):
+        if value * scale > MAX_VALUE:
+            raise InputError(
+                f"{letters.name}: a {what} of {_text(value)} is too large; {MAX_VALUE} is possible"
+                + (f" after multiplication by {scale}, which makes all values whole" if scale > 1 else "")
+            )
+    return scale
+
+
+def _text(value: Fraction) -> str:
+    return str(value.numerator) if value.denominator == 1 else str(float(value))
+
+
+def _read_only(array: NDArray[np.int32]) -> NDArray[np.int32]:
+    array.flags.writeable = False
+    return array
