@@ -1,6 +1,9 @@
 // The Python module exaln._core: one bind_* function per native file, no logic here.
 #include <nanobind/nanobind.h>
 
-namespace nb = nanobind;
+#include "fasta_reader.hpp"
 
-NB_MODULE(_core, m) { m.doc() = "Native core of exaln: arrays and scalars in, arrays out; no policy."; }
+NB_MODULE(_core, m) {
+    m.doc() = "Native core of exaln: arrays and scalars in, arrays out; no policy.";
+    exaln::bind_fasta_reader(m);
+}
