@@ -1,14 +1,14 @@
 // The Python module exaln._core: one bind_* function per native file, no logic here.
 #include <nanobind/nanobind.h>
 
+#include "fasta_reader.hpp"
 #include "fasta_text.hpp"
 #include "mapped_file.hpp"
 #include "rows.hpp"
 
-namespace nb = nanobind;
-
 NB_MODULE(_core, m) {
     m.doc() = "Native core of exaln: arrays and scalars in, arrays out; no policy.";
+    exaln::bind_fasta_reader(m);
     exaln::bind_fasta_text(m);
     exaln::bind_mapped_file(m);
     exaln::bind_rows(m);

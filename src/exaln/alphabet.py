@@ -1,11 +1,12 @@
 """Letters and codes: what each byte of a sequence means.
 
-A sequence is stored as one code per letter, so nothing is lost: U stays U, N stays N. What an odd letter *scores* is decided by
-`exaln.scoring`, by the rule given in `Alphabet.synonyms`: a letter that a matrix does not know scores as its synonym does.
+A sequence is stored as one code per letter, so nothing is lost: U stays U, N stays N. What an odd letter *scores* is
+decided by `exaln.scoring`, by the rule given in `Alphabet.synonyms`: a letter that a matrix does not know scores as its
+synonym does.
 
 | alphabet | letters | a letter that the matrix lacks |
 |---|---|---|
-| protein | the 20 amino acids, B Z J X, U O, `*` | U scores as C, O as K, J as the mean of I and L, B and Z as D/N and E/Q, others as X |
+| protein | the 20, B Z J X, U O, `*` | U as C, O as K, J as mean of I, L; B as of D, N; Z as of E, Q; others as X |
 | dna | A C G T, the IUPAC codes, U | U scores as T |
 | rna | A C G U, the IUPAC codes, T | T scores as U |
 """
@@ -30,7 +31,7 @@ MAX_LETTERS = 31
 NOT_A_LETTER = 255
 GAP = 254
 BLANK = 253
-"""Entries of `Alphabet.table` that are not codes: gap characters and white space (space, tab, vertical tab, form feed)."""
+"""Entries of `Alphabet.table` that are not codes: gap characters, white space (space, tab, vertical tab, form feed)."""
 
 GAP_CHARACTERS = "-."
 BLANK_CHARACTERS = " \t\v\f"
@@ -130,15 +131,21 @@ BUILT_IN: dict[str, Alphabet] = {alphabet.name: alphabet for alphabet in (PROTEI
 def detect(letter_counts: NDArray[np.int64]) -> Alphabet:
     """The built-in alphabet that a sample of sequence text is written in.
 
-    `letter_counts` is int64[256], how often each byte occurs. Nucleotide when every letter is an IUPAC nucleotide code and at least
-    nine in ten are A, C, G, T, U or N; then RNA when there is U and no T. Everything else is protein.
+    `letter_counts` is int64[256], how often each byte occurs. Nucleotide when every letter is an IUPAC nucleotide code
+    and at least nine in ten are A, C, G, T, U or N; half of them are enough (degenerate primers) where A, C, G and T or
+    U all occur. Then RNA when there is U and no T. Everything else is protein, a sample without letters too.
+
+    >>> def kind(sequence: str) -> str:
+    ...     return detect(np.bincount(np.frombuffer(sequence.encode(), np.uint8), minlength=256)).name
+    >>> kind("GATTACA"), kind("gauuaca"), kind("GTGYCAGCMGCCGCGGTAA"), kind("GAGAGS"), kind("MAGIC")
+    ('dna', 'rna', 'dna', 'protein', 'protein')
     """
-    folded = letter_counts.copy()
-    folded[ord("a") : ord("z") + 1] = 0
-    folded[ord("A") : ord("Z") + 1] += letter_counts[ord("a") : ord("z") + 1]
-    letters = folded[ord("A") : ord("Z") + 1].sum() + folded[ord("*")]
-    nucleotides = sum(int(folded[ord(c)]) for c in DNA.letters)
-    plain = sum(int(folded[ord(c)]) for c in "ACGTUN")
-    if letters == 0 or nucleotides < letters or plain < 0.9 * nucleotides:
+    folded = letter_counts[ord("A") : ord("Z") + 1] + letter_counts[ord("a") : ord("z") + 1]
+    count = {chr(ord("A") + place): int(n) for place, n in enumerate(folded)}
+    n_letters = sum(count.values()) + int(letter_counts[ord("*")])
+    n_iupac = sum(count[letter] for letter in DNA.letters)
+    n_plain = sum(count[letter] for letter in "ACGTUN")
+    has_all_bases = min(count["A"], count["C"], count["G"], count["T"] + count["U"]) > 0
+    if n_letters == 0 or n_iupac < n_letters or n_plain < (0.5 if has_all_bases else 0.9) * n_letters:
         return PROTEIN
-    return RNA if folded[ord("U")] and not folded[ord("T")] else DNA
+    return RNA if count["U"] and not count["T"] else DNA
