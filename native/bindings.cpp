@@ -1,7 +1,15 @@
 // The Python module exaln._core: one bind_* function per native area, no logic here.
 #include "bind.hpp"
+#include "fasta_reader.hpp"
+#include "fasta_text.hpp"
+#include "mapped_file.hpp"
+#include "rows.hpp"
 
 NB_MODULE(_core, m) {
     m.doc() = "Native core of exaln: arrays and scalars in, arrays out; no policy.";
+    exaln::bind_fasta_reader(m);
+    exaln::bind_fasta_text(m);
+    exaln::bind_mapped_file(m);
+    exaln::bind_rows(m);
     exaln::bind_scores(m);
 }

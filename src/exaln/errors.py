@@ -35,3 +35,7 @@ class OutputError(ExalnError, OSError):
     """A result could not be written: the disk is full, a directory is missing or read-only."""
 
     exit_code = 6
+
+
+class ExalnWarning(UserWarning):
+    """Something was read or done in a way the user should know about; one line, once per file."""

@@ -1,0 +1,67 @@
+"""Signatures of the native core."""
+
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+# fasta_reader.cpp
+class FastaReader:
+    """Incremental FASTA and FASTQ parser: bytes in pieces of any size, encoded columns out."""
+
+    def __init__(self, table: NDArray[np.uint8], strip_gaps: bool = False) -> None: ...
+    def feed(self, data: bytes | bytearray | memoryview) -> bool:
+        """Read on; False once there is a problem."""
+    def finish(self) -> bool:
+        """The file has ended; False if it must not end here."""
+    def take(self) -> tuple[NDArray[Any], ...]:
+        """Columns of complete records: ids, descriptions (data, offsets each), codes, offsets, mask, its offsets."""
+    def code_counts(self) -> NDArray[np.int64]:
+        """int64[256]: how often each code occurs in what was not taken yet, the record that is being read included."""
+    def tallies(self) -> dict[str, tuple[int, int]]:
+        """How often, and in which line first: empty, gaps, latin1, unnamed."""
+    @property
+    def problem(self) -> tuple[str, int, int, str] | None:
+        """Kind (`Problem` in fasta_reader.hpp), line, byte, and the id of the last header read."""
+    @property
+    def n_complete(self) -> int: ...
+    @property
+    def n_residues(self) -> int:
+        """Not yet taken, the record that is being read included."""
+    @property
+    def n_bytes(self) -> int: ...
+
+# fasta_text.cpp
+def fasta_text(
+    ids: NDArray[np.uint8],
+    id_offsets: NDArray[np.int64],
+    descriptions: NDArray[np.uint8],
+    description_offsets: NDArray[np.int64],
+    codes: NDArray[np.uint8],
+    offsets: NDArray[np.int64],
+    mask_starts: NDArray[np.int64],
+    mask_ends: NDArray[np.int64],
+    mask_offsets: NDArray[np.int64],
+    upper: NDArray[np.uint8],
+    lower: NDArray[np.uint8],
+    width: int,
+    rows: NDArray[np.int32],
+) -> NDArray[np.uint8]: ...
+
+# mapped_file.cpp
+def map_file(path: str | os.PathLike[str]) -> NDArray[np.uint8]: ...
+
+# rows.cpp
+def argsort_stable(keys: NDArray[np.int64]) -> NDArray[np.int32]: ...
+def argsort_bytes(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> tuple[NDArray[np.int32], int]: ...
+def scatter_rows(
+    data: NDArray[np.uint8], offsets: NDArray[np.int64], starts: NDArray[np.int64], out: NDArray[np.uint8]
+) -> None: ...
+def find_bytes(
+    data: NDArray[np.uint8],
+    offsets: NDArray[np.int64],
+    order: NDArray[np.int32],
+    wanted_data: NDArray[np.uint8],
+    wanted_offsets: NDArray[np.int64],
+) -> NDArray[np.int64]: ...

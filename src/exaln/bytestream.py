@@ -1,0 +1,258 @@
+"""The bytes of a file, whatever it is packed in: plain, gzip (BGZF too), bzip2, xz or zstd.
+
+Compression is recognised by content, never by name, and every format may consist of several members. Readers of the
+standard library ignore what follows a bzip2 or xz stream if it does not look like another one, and `zstandard`'s stream
+reader takes a cut frame for a whole one: here the end of the file must be the end of a member, and zeros are the only
+padding.
+"""
+
+from __future__ import annotations
+
+import bz2
+import io
+import lzma
+import os
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO, Protocol, cast
+
+from exaln.errors import InputError
+
+CHUNK_BYTES = 1 << 20
+GZIP = b"\x1f\x8b"
+BZIP2 = b"BZh"
+XZ = b"\xfd7zXZ\x00"
+ZSTD = b"\x28\xb5\x2f\xfd"
+ZSTD_SKIPPABLE = frozenset(bytes([0x50 + i]) + b"\x2a\x4d\x18" for i in range(16))
+BGZF_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
+"""The empty block that every BGZF file ends with, so that a cut between blocks can be told."""
+
+FOREIGN = {
+    b"PK\x03\x04": "a zip archive",
+    b"7z\xbc\xaf\x27\x1c": "a 7-Zip archive",
+    b"Rar!": "a RAR archive",
+    b"\x1f\x9d": "packed by compress (.Z)",
+    b"\x04\x22\x4d\x18": "packed by lz4",
+}
+HEAD_BYTES = 32
+PACKED_BYTES = 4096
+"""Packed bytes that are unpacked at a time: few, because a few can unpack to very many."""
+
+
+class ByteStream:
+    """The unpacked bytes of a source, as an iterator of chunks. A chunk is valid until the next one is asked for."""
+
+    def __init__(self, source: str | os.PathLike[str] | BinaryIO, chunk_bytes: int = CHUNK_BYTES) -> None:
+        self.name, stream, self._owned = _open(source)
+        self.bytes_total = _size(stream)
+        try:
+            self._stored = _StoredBytes(self.name, stream)
+            self._chunks = _unpack(self._stored, chunk_bytes)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def bytes_read(self) -> int:
+        """How many bytes of the source, as it is stored, were read."""
+        return self._stored.bytes_read
+
+    def __iter__(self) -> Iterator[memoryview]:
+        return self
+
+    def __next__(self) -> memoryview:
+        return next(self._chunks)
+
+    def close(self) -> None:
+        """Close what this object opened; stdin and files that were given open stay open."""
+        if self._owned is not None:
+            self._owned.close()
+
+
+def _open(source: str | os.PathLike[str] | BinaryIO) -> tuple[str, BinaryIO, BinaryIO | None]:
+    """The name of a source for messages, its stream, and the stream again if it is ours to close."""
+    if source == "-":
+        if sys.stdin is None:
+            raise InputError("<stdin>: there is no standard input")
+        return "<stdin>", sys.stdin.buffer, None
+    if isinstance(source, (str, os.PathLike)):
+        name = printable(os.fspath(source))
+        try:
+            stream = cast(BinaryIO, open(source, "rb", buffering=0))  # noqa: PTH123, SIM115 (names may be odd; closed by close)
+        except (OSError, ValueError) as error:
+            raise InputError(f"{name}: cannot be read: {_reason(error)}") from None
+        return name, stream, stream
+    stream_name = getattr(source, "name", None)
+    return printable(stream_name) if isinstance(stream_name, str) else "<stream>", source, None
+
+
+def _size(stream: BinaryIO) -> int | None:
+    """Bytes from here to the end, None where that cannot be known."""
+    try:
+        here = stream.tell()
+        end = stream.seek(0, os.SEEK_END)
+        stream.seek(here)
+    except (OSError, AttributeError):
+        return None
+    return end - here
+
+
+class _StoredBytes(io.RawIOBase):
+    """The source as it is stored: counts what is read, lets the head be seen first and remembers the tail."""
+
+    def __init__(self, name: str, stream: BinaryIO) -> None:
+        self.name = name
+        self.bytes_read = 0
+        self.tail = b""
+        self._stream = stream
+        head = bytearray(HEAD_BYTES)
+        n = 0
+        while n < HEAD_BYTES and (more := self._fill(memoryview(head)[n:])):
+            n += more
+        self.head = self._unread = bytes(head[:n])
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer).cast("B")
+        if not self._unread:
+            return self._fill(view)
+        n = min(len(view), len(self._unread))
+        view[:n], self._unread = self._unread[:n], self._unread[n:]
+        return n
+
+    def _fill(self, view: memoryview) -> int:
+        try:
+            n = self._stream.readinto(view) if hasattr(self._stream, "readinto") else self._copy(view)
+        except OSError as error:
+            raise InputError(f"{self.name}: cannot be read: {_reason(error)}") from None
+        if n is None:
+            raise InputError(f"{self.name}: no data yet from a stream in non-blocking mode; make it blocking")
+        self.bytes_read += n
+        self.tail = (self.tail + bytes(view[max(0, n - len(BGZF_END)) : n]))[-len(BGZF_END) :]
+        return int(n)
+
+    def _copy(self, view: memoryview) -> int:
+        piece = self._stream.read(len(view))
+        if not isinstance(piece, (bytes, bytearray)):
+            raise InputError(f"{self.name}: a file opened as text; open it in binary mode ('rb')")
+        view[: len(piece)] = piece
+        return len(piece)
+
+
+def _unpack(stored: _StoredBytes, chunk_bytes: int) -> Iterator[memoryview]:
+    head = stored.head
+    if head.startswith(GZIP):
+        return _guarded(_gunzip(stored, chunk_bytes), stored.name, "gzip")
+    if head.startswith(BZIP2):
+        return _guarded(_members(stored, bz2.BZ2Decompressor, chunk_bytes), stored.name, "bzip2")
+    if head.startswith(XZ):
+        return _guarded(_members(stored, _new_xz, chunk_bytes), stored.name, "xz")
+    if head.startswith(ZSTD) or head[:4] in ZSTD_SKIPPABLE:
+        return _guarded(_members(stored, _ZstdFrame, chunk_bytes), stored.name, "zstd")
+    for magic, description in FOREIGN.items():
+        if head.startswith(magic):
+            raise InputError(
+                f"{stored.name}: {description}; unpack it first (read are plain text, gzip, bzip2, xz and zstd)"
+            )
+    return _blocks(stored, chunk_bytes)
+
+
+def _blocks(stream: io.RawIOBase | BinaryIO, chunk_bytes: int) -> Iterator[memoryview]:
+    """Chunks of a stream, read into one buffer that is used again."""
+    view = memoryview(bytearray(chunk_bytes))
+    while n := stream.readinto(view):  # type: ignore[union-attr]
+        yield view[:n]
+
+
+def _guarded(chunks: Iterator[memoryview], name: str, format_name: str) -> Iterator[memoryview]:
+    """The libraries have five ways of saying that data is damaged; here it is one."""
+    try:
+        yield from chunks
+    except (InputError, MemoryError):
+        raise
+    except Exception as error:
+        reason = printable(str(error)).rstrip(".")
+        raise InputError(f"{name}: truncated or damaged {format_name} data ({reason}); get the file again") from None
+
+
+def _gunzip(stored: _StoredBytes, chunk_bytes: int) -> Iterator[memoryview]:
+    from xopen import xopen
+
+    with xopen(cast(BinaryIO, stored), "rb", threads=0, format="gz") as unpacked:
+        yield from _blocks(unpacked, chunk_bytes)
+    is_bgzf = stored.head[3:4] == b"\x04" and stored.head[12:14] == b"BC"
+    if is_bgzf and stored.tail != BGZF_END:
+        raise EOFError("the block that ends every BGZF file is missing")
+
+
+class _Decompressor(Protocol):
+    """One member: the interface of `bz2` and `lzma`."""
+
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def needs_input(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, max_length: int = -1) -> bytes: ...
+
+
+def _new_xz() -> _Decompressor:
+    return lzma.LZMADecompressor(lzma.FORMAT_XZ)
+
+
+class _ZstdFrame:
+    """One zstd frame, a skippable one too. Only the input bounds the output: 4 bytes unpack to 128 KiB at most."""
+
+    needs_input = True
+
+    def __init__(self) -> None:
+        import zstandard
+
+        self._frame = zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj()
+
+    @property
+    def eof(self) -> bool:
+        return self._frame.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._frame.unused_data
+
+    def decompress(self, data: bytes, max_length: int = -1) -> bytes:
+        return self._frame.decompress(data)
+
+
+def _members(stored: _StoredBytes, new_member: Callable[[], _Decompressor], chunk_bytes: int) -> Iterator[memoryview]:
+    """All members, one after the other, to the last byte of the file."""
+    member: _Decompressor | None = None
+    data = stored.read(PACKED_BYTES) or b""
+    while data or (member is not None and not member.needs_input):
+        if member is None:
+            data = data.lstrip(b"\0")
+            member = new_member() if data else None
+        if member is not None:
+            if unpacked := member.decompress(data, chunk_bytes):
+                yield memoryview(unpacked)
+            data = member.unused_data if member.eof else b""
+            if member.eof:
+                member = None
+        if not data and (member is None or member.needs_input):
+            data = stored.read(PACKED_BYTES) or b""
+    if member is not None:
+        raise EOFError("the file ends inside a member")
+
+
+def printable(text: str) -> str:
+    """Text as it may stand in a one-line message.
+
+    >>> print(printable("two\\nlines"))
+    two\\nlines
+    """
+    return text if text.isprintable() else repr(text)[1:-1]
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or printable(str(error))

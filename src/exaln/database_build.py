@@ -1,0 +1,132 @@
+"""Build, append and compact: from records to the segments and the manifest of a database."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from exaln.alphabet import Alphabet
+from exaln.database_input import Progress, ProgressReporter
+from exaln.database_writer import DatabaseWriter
+from exaln.errors import ExalnWarning, InputError
+from exaln.manifest import Manifest, SegmentEntry, read_manifest
+from exaln.records import Records
+from exaln.segment import Segment
+from exaln.segment_writer import SegmentBuilder, SegmentLimits, SortedRows
+
+
+def build_in_memory(
+    batches: Iterable[Records], name: str, limits: SegmentLimits
+) -> tuple[Manifest, tuple[Segment, ...]]:
+    """A database without files: what its manifest would say, and its segments."""
+    segments: list[Segment] = []
+    entries: list[SegmentEntry] = []
+
+    def keep(content: SortedRows) -> None:
+        segment = Segment.in_memory(f"{name}[{len(segments)}]", content.alphabet, content.batch)
+        segments.append(segment)
+        entries.append(content.entry(segment.name, content.batch.nbytes))
+
+    builder = SegmentBuilder(keep, limits=limits)
+    _fill(builder, batches)
+    return _manifest_of(segments[0].alphabet, entries, builder), tuple(segments)
+
+
+def build_directory(batches: Iterable[Records], directory: Path, *, force: bool, limits: SegmentLimits) -> None:
+    """Make a new database, or replace an old one with `force`."""
+    entries: list[SegmentEntry] = []
+    alphabets: list[Alphabet] = []
+    with DatabaseWriter(directory, create=True, force=force) as writer:
+
+        def keep(content: SortedRows) -> None:
+            alphabets.append(content.alphabet)
+            entries.append(writer.add_segment(content))
+
+        builder = SegmentBuilder(keep, limits=limits)
+        _fill(builder, batches)
+        writer.commit(_manifest_of(alphabets[0], entries, builder))
+
+
+def append_to_directory(batches: Iterable[Records], directory: Path, *, limits: SegmentLimits) -> None:
+    """Add segments to a database."""
+    with DatabaseWriter(directory) as writer:
+        old = read_manifest(directory)
+        entries = list(old.segments)
+        builder = SegmentBuilder(
+            lambda content: entries.append(writer.add_segment(content)), limits=limits, next_ordinal=old.next_ordinal
+        )
+        _fill(builder, _of_alphabet(batches, old.alphabet))
+        builder.length_histogram += old.length_histogram
+        writer.commit(_manifest_of(old.alphabet, entries, builder))
+
+
+def compact_directory(directory: Path, *, progress: Progress | None, limits: SegmentLimits) -> None:
+    """Replace neighbouring small segments by one of them all; nothing is written if there are none."""
+    with DatabaseWriter(directory) as writer:
+        old = read_manifest(directory)
+        groups = _groups_to_merge(old.segments, limits)
+        if len(groups) == len(old.segments):
+            return
+        reporter = ProgressReporter(progress)
+        bytes_total = sum(entry.bytes for entry in old.segments)
+        bytes_done = residues = 0
+        entries: list[SegmentEntry] = []
+        for group in groups:
+            entries.append(group[0] if len(group) == 1 else _merge(group, old.alphabet, writer))
+            bytes_done += sum(entry.bytes for entry in group)
+            residues += entries[-1].residues
+            reporter.report(bytes_done, bytes_total, residues, final=group is groups[-1])
+        writer.commit(replace(old, segments=tuple(entries), written_by=Manifest.written_by))
+
+
+def _fill(builder: SegmentBuilder, batches: Iterable[Records]) -> None:
+    first_ordinal = builder.next_ordinal
+    for records in batches:
+        builder.add(records)
+    builder.finish()
+    if builder.next_ordinal == first_ordinal:
+        raise InputError("no sequences found in the input; FASTA or FASTQ with at least one record is needed")
+    if builder.repeated_ids:
+        warnings.warn(
+            f"{builder.repeated_ids} sequences have the id of another one; all are kept, and fetch returns all of them",
+            ExalnWarning,
+            stacklevel=4,
+        )
+
+
+def _of_alphabet(batches: Iterable[Records], alphabet: Alphabet) -> Iterator[Records]:
+    for records in batches:
+        if records.alphabet != alphabet:
+            raise InputError(f"{records.alphabet.name} sequences cannot be appended to a {alphabet.name} database")
+        yield records
+
+
+def _manifest_of(alphabet: Alphabet, entries: Sequence[SegmentEntry], builder: SegmentBuilder) -> Manifest:
+    return Manifest(alphabet, tuple(entries), builder.length_histogram, builder.next_ordinal)
+
+
+def _groups_to_merge(entries: Sequence[SegmentEntry], limits: SegmentLimits) -> list[list[SegmentEntry]]:
+    """Neighbours that fit into one segment together, from the first on; a group of one stays as it is."""
+    groups: list[list[SegmentEntry]] = []
+    rows = residues = text_bytes = 0
+    for entry in entries:
+        rows, residues, text_bytes = rows + entry.rows, residues + entry.residues, text_bytes + entry.text_bytes
+        if groups and rows <= limits.rows and residues <= limits.residues and text_bytes <= limits.text_bytes:
+            groups[-1].append(entry)
+        else:
+            groups.append([entry])
+            rows, residues, text_bytes = entry.rows, entry.residues, entry.text_bytes
+    return groups
+
+
+def _merge(group: Sequence[SegmentEntry], alphabet: Alphabet, writer: DatabaseWriter) -> SegmentEntry:
+    """One segment of several. They are sorted and in input order, so a stable sort keeps ties in input order."""
+    merged: list[SegmentEntry] = []
+    builder = SegmentBuilder(lambda content: merged.append(writer.add_segment(content)))
+    for entry in group:
+        segment = entry.open(writer.directory, alphabet)
+        builder.add_rows(segment.records, segment.ordinals)
+    builder.finish()
+    return merged[0]

@@ -1,0 +1,177 @@
+"""Changing a database directory: one writer at a time, and each change happens as a whole or not at all.
+
+New segments get names that no manifest mentions; `commit` replaces the manifest; files that no manifest mentions are
+swept by whoever holds the lock. So a writer that is stopped anywhere leaves the old database, and at worst files that
+the next writer deletes.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import uuid
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+
+from exaln.errors import DatabaseError, InputError, OutputError
+from exaln.manifest import MANIFEST_NAME, Manifest, SegmentEntry, fsync_directory, read_manifest, replace_manifest
+from exaln.output_file import output_errors
+from exaln.segment_writer import SortedRows, write_segment
+
+SUFFIX = ".exaln"
+LOCK_NAME = ".lock"
+_TEMPORARY = re.compile(r"segment-[0-9a-f]{32}\.arrow|manifest\.json\.[0-9a-f]{32}")
+
+
+class DatabaseWriter:
+    """The right to change one database directory, as a context manager. What is not committed is undone on leaving."""
+
+    def __init__(self, directory: Path, *, create: bool = False, force: bool = False) -> None:
+        self.directory = directory
+        self._is_new = create
+        self._force = force
+        self._made_directory = False
+        self._added: list[str] = []
+        self._lock = -1
+
+    def __enter__(self) -> DatabaseWriter:
+        with output_errors(self.directory):
+            if self._is_new:
+                self._make_directory()
+            try:
+                self._lock = self._acquire_lock()
+            except BaseException:
+                if self._made_directory:
+                    with suppress(OSError):
+                        self.directory.rmdir()
+                raise
+            try:
+                self._prepare()
+            except BaseException:
+                self._undo()
+                raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._undo()
+
+    def add_segment(self, content: SortedRows) -> SegmentEntry:
+        """Write a segment, durably, under a name that no manifest mentions yet."""
+        name = f"segment-{uuid.uuid4().hex}.arrow"
+        self._added.append(name)
+        with output_errors(self.directory / name):
+            n_bytes, hashes = write_segment(self.directory / name, content)
+        return content.entry(name, n_bytes, hashes)
+
+    def commit(self, manifest: Manifest) -> None:
+        """Make this the content of the database, then delete what it does not need."""
+        with output_errors(self.directory / MANIFEST_NAME):
+            replace_manifest(self.directory, manifest)
+        self._sweep(manifest)
+
+    def _make_directory(self) -> None:
+        try:
+            self.directory.mkdir()
+            self._made_directory = True
+            fsync_directory(self.directory.parent)
+        except FileExistsError:
+            if not self.directory.is_dir():
+                raise OutputError(f"{self.directory}: a file is in the way; choose another name") from None
+            if not self._force and (self.directory / MANIFEST_NAME).exists():
+                raise InputError(f"{self.directory} exists; use append to add to it or --force to replace it") from None
+            self._refuse_strangers()
+
+    def _refuse_strangers(self) -> None:
+        """A directory that is not a database must be empty, or hold nothing but what a stopped writer left."""
+        strangers = [path.name for path in self.directory.iterdir() if not _is_ours(path.name)]
+        if not strangers:
+            return
+        try:
+            read_manifest(self.directory)
+        except DatabaseError:
+            raise OutputError(
+                f"{self.directory}: not a database, and other files are in it ({min(strangers)}); choose another name"
+            ) from None
+
+    def _prepare(self) -> None:
+        """Sweep what earlier writers left; a manifest that cannot be read keeps its segments until it is replaced."""
+        manifest_exists = (self.directory / MANIFEST_NAME).exists()
+        if manifest_exists and self._is_new and not self._force:
+            raise InputError(f"{self.directory} exists; use append to add to it or --force to replace it")
+        try:
+            self._sweep(read_manifest(self.directory) if manifest_exists or not self._is_new else None)
+        except DatabaseError:
+            if not self._is_new:
+                raise
+
+    def _acquire_lock(self) -> int:
+        path = self.directory / LOCK_NAME
+        while True:
+            try:
+                lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            except FileNotFoundError:
+                raise DatabaseError(f"{self.directory}: no such database") from None
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                is_current = _same_file(lock, path)
+                if is_current:
+                    os.truncate(lock, 0)
+                    os.pwrite(lock, b"%d\n" % os.getpid(), 0)
+                    return lock
+            except BlockingIOError:
+                holder = os.pread(lock, 20, 0).decode("ascii", "replace").strip() or "unknown"
+                os.close(lock)
+                raise DatabaseError(
+                    f"{self.directory} is being written by process {holder}; try again when it has finished"
+                ) from None
+            except BaseException:
+                os.close(lock)
+                raise
+            os.close(lock)
+
+    def _sweep(self, manifest: Manifest | None) -> None:
+        """Delete segments and temporary files that the manifest does not mention."""
+        needed = {entry.file for entry in manifest.segments} if manifest else set()
+        for path in self.directory.iterdir():
+            if _TEMPORARY.fullmatch(path.name) and path.name not in needed:
+                path.unlink(missing_ok=True)
+
+    def _undo(self) -> None:
+        """Delete what was added but not committed, the directory too if it is ours and still no database; unlock."""
+        try:
+            with suppress(OSError):
+                self._delete_uncommitted()
+        finally:
+            os.close(self._lock)
+
+    def _delete_uncommitted(self) -> None:
+        # What counts is the manifest on the disk: an interruption may come right after it was replaced.
+        try:
+            committed = {entry.file for entry in read_manifest(self.directory).segments}
+        except DatabaseError:
+            committed = set()
+        for name in self._added:
+            if name not in committed:
+                (self.directory / name).unlink(missing_ok=True)
+        for path in self.directory.glob(MANIFEST_NAME + ".*"):
+            if _TEMPORARY.fullmatch(path.name):
+                path.unlink(missing_ok=True)
+        if self._made_directory and not (self.directory / MANIFEST_NAME).exists():
+            (self.directory / LOCK_NAME).unlink(missing_ok=True)
+            self.directory.rmdir()
+
+
+def _is_ours(name: str) -> bool:
+    return name in (LOCK_NAME, MANIFEST_NAME) or _TEMPORARY.fullmatch(name) is not None
+
+
+def _same_file(descriptor: int, path: Path) -> bool:
+    """Whether an open file still has its name: a writer that gave up may have deleted the lock file meanwhile."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False

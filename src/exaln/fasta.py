@@ -1,0 +1,239 @@
+"""FASTA and FASTQ files to records.
+
+    with SequenceFile("proteins.fasta.gz") as file:
+        for batch in file:
+            print(file.alphabet.name, len(batch), batch.n_residues)
+
+What is read, and how: lines end with LF, CR LF or CR; blank lines, blanks inside sequence lines and a UTF-8 byte order
+mark are skipped. The id is the first word of the header (it ends at a blank or control character), the description is
+the rest. Headers that are not UTF-8 are read as Latin-1, with a warning. Lower case equals upper case and is kept as
+mask. Records without residues are kept, with a warning. FASTQ qualities are checked and dropped. Everything else that
+is not a letter is an error with file, record and line.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+from types import TracebackType
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
+
+from exaln.alphabet import BLANK, PROTEIN, Alphabet, describe_byte, detect
+from exaln.bytestream import CHUNK_BYTES, ByteStream, printable
+from exaln.errors import ExalnWarning, InputError
+from exaln.records import Records, Text
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from exaln._core import FastaReader
+
+BATCH_RESIDUES = 16 << 20
+SAMPLE_RESIDUES = 1 << 20
+SAMPLE_BYTES = 8 << 20
+"""The kind of letters is detected from so much sequence, or so much text where headers are longer than sequences."""
+
+SAMPLE_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ*"
+SHOWN_ID_LENGTH = 100
+
+
+class SequenceFile:
+    """A FASTA or FASTQ file, as an iterator of `Records` of about `batch_residues` residues each.
+
+    `source` is a path, "-" for stdin, or a file opened in binary mode; plain or compressed, which its content tells.
+    Without `alphabet` the kind is detected from the first part of the file. A record longer than a batch is a batch of
+    its own. A file without records yields nothing; that is for the caller to judge.
+
+    >>> import io
+    >>> with SequenceFile(io.BytesIO(b">one first sequence\\nHEAGAWGHEE\\n>two\\nPAWheae\\n")) as file:
+    ...     (records,) = file
+    >>> records.ids[0], records.descriptions[0], records.lengths.tolist(), records.mask.tolist()
+    ('one', 'first sequence', [10, 7], [[3, 7]])
+    """
+
+    def __init__(
+        self,
+        source: str | os.PathLike[str] | BinaryIO,
+        *,
+        alphabet: Alphabet | None = None,
+        strip_gaps: bool = False,
+        batch_residues: int = BATCH_RESIDUES,
+    ) -> None:
+        if batch_residues < 1:
+            raise InputError(f"batch_residues is {batch_residues}; at least 1 is needed")
+        self.n_records = self.n_residues = self.n_empty = 0
+        self._batch_residues = batch_residues
+        self._stream = ByteStream(source, min(CHUNK_BYTES, batch_residues))
+        self.name = self._stream.name
+        self.bytes_total = self._stream.bytes_total
+        self._sampled: list[bytes] = []
+        try:
+            self.alphabet = alphabet or self._detect_alphabet()
+            self._reader = _new_reader(self.alphabet.table, strip_gaps)
+        except BaseException:
+            self.close()
+            raise
+        self._batches = self._read()
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes read of the file as it is stored, to compare with `bytes_total` (None for pipes)."""
+        return self._stream.bytes_read
+
+    def __iter__(self) -> Iterator[Records]:
+        return self
+
+    def __next__(self) -> Records:
+        return next(self._batches)
+
+    def __enter__(self) -> SequenceFile:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file, if this object opened it."""
+        self._stream.close()
+
+    def _detect_alphabet(self) -> Alphabet:
+        """Letters of the first part of the file decide. Problems are left to the reader that reads it again."""
+        reader = _new_reader(_sample_table(), strip_gaps=True)
+        n_bytes = 0
+        for chunk in self._stream:
+            self._sampled.append(bytes(chunk))
+            n_bytes += len(chunk)
+            if not reader.feed(chunk) or reader.n_residues >= SAMPLE_RESIDUES or n_bytes >= SAMPLE_BYTES:
+                break
+        counts = np.zeros(256, np.int64)
+        counts[np.frombuffer(SAMPLE_LETTERS.encode(), np.uint8)] = reader.code_counts()[: len(SAMPLE_LETTERS)]
+        return detect(counts)
+
+    def _read(self) -> Iterator[Records]:
+        for chunk in self._all_chunks():
+            if not self._reader.feed(chunk):
+                raise self._problem()
+            if self._reader.n_complete and self._is_full():
+                yield self._take()
+        if not self._reader.finish():
+            raise self._problem()
+        self._warn()
+        if self._reader.n_complete:
+            yield self._take()
+
+    def _all_chunks(self) -> Iterator[bytes | memoryview]:
+        sampled, self._sampled = self._sampled, []
+        yield from sampled
+        sampled.clear()
+        yield from self._stream
+
+    def _is_full(self) -> bool:
+        """Text and offsets count too: headers can be far longer than sequences."""
+        return self._reader.n_residues >= self._batch_residues or self._reader.n_bytes >= 4 * self._batch_residues
+
+    def _take(self) -> Records:
+        id_data, id_offsets, description_data, description_offsets, codes, offsets, mask, mask_offsets = (
+            self._reader.take()
+        )
+        records = Records(
+            alphabet=self.alphabet,
+            ids=Text(id_data, id_offsets),
+            descriptions=Text(description_data, description_offsets),
+            codes=codes,
+            offsets=offsets,
+            mask=mask,
+            mask_offsets=mask_offsets,
+        )
+        self.n_records += len(records)
+        self.n_residues += records.n_residues
+        self.n_empty += int(np.count_nonzero(records.lengths == 0))
+        return records
+
+    def _problem(self) -> InputError:
+        problem = self._reader.problem
+        assert problem is not None
+        kind, line, byte, record_id = problem
+        if kind in ("utf16", "leading_text", "trailing_text"):
+            place = f"{self.name}: line {line}"
+        else:
+            place = f"{self.name}: record {_shown(record_id)} (line {line})"
+        return InputError(f"{place}: {_explain(kind, byte, self.alphabet)}")
+
+    def _warn(self) -> None:
+        for kind, (count, first_line) in self._reader.tallies().items():
+            if count:
+                text = WARNINGS[kind].format(records="record" if count == 1 else "records", count=count)
+                warnings.warn(f"{self.name}: {text} (first in line {first_line})", ExalnWarning, stacklevel=4)
+
+
+def read_records(
+    source: str | os.PathLike[str] | BinaryIO, *, alphabet: Alphabet | None = None, strip_gaps: bool = False
+) -> Records:
+    """All records of a file at once; a file without records is an error.
+
+    >>> import io
+    >>> read_records(io.BytesIO(b">a\\nACGT\\n>b\\nACGUACGU\\n")).lengths.tolist()
+    [4, 8]
+    """
+    with SequenceFile(source, alphabet=alphabet, strip_gaps=strip_gaps, batch_residues=sys.maxsize // 8) as file:
+        for records in file:
+            return records
+        raise InputError(f"{file.name}: no sequences found; a FASTA or FASTQ file with at least one record is needed")
+
+
+def _new_reader(table: NDArray[np.uint8], strip_gaps: bool) -> FastaReader:
+    from exaln._core import FastaReader
+
+    return FastaReader(table, strip_gaps)
+
+
+def _sample_table() -> NDArray[np.uint8]:
+    """Every letter of every built-in alphabet has a code, all else is skipped."""
+    table = np.full(256, BLANK, np.uint8)
+    for code, letter in enumerate(SAMPLE_LETTERS):
+        table[ord(letter)] = table[ord(letter.lower())] = code
+    return table
+
+
+def _shown(record_id: str) -> str:
+    if len(record_id) > SHOWN_ID_LENGTH:
+        record_id = record_id[:SHOWN_ID_LENGTH] + "..."
+    return f"'{printable(record_id)}'"
+
+
+WARNINGS = {
+    "empty": "{count} {records} without residues, kept with length 0",
+    "gaps": "{count} gap characters removed",
+    "latin1": "{count} headers are not UTF-8 and were read as Latin-1",
+    "unnamed": "{count} {records} without a name, called unnamed_1, unnamed_2, ... by place in the file",
+}
+
+EXPLANATIONS = {
+    "utf16": "UTF-16 text; convert it first (iconv -f UTF-16 -t UTF-8)",
+    "leading_text": "text ({byte}) before the first record; FASTA begins with '>', FASTQ with '@'",
+    "header_nul": "byte 0x00 in the header; the file is damaged",
+    "gap": "gap character {byte}; use --strip-gaps to remove gaps from aligned sequences",
+    "missing_plus": "a FASTQ record without its '+' line; the next one begins here",
+    "trailing_text": "{byte} where the next FASTQ record should begin with '@'",
+    "quality_byte": "{byte} is not a FASTQ quality",
+    "quality_length": "more qualities than letters",
+    "truncated_fastq": "the file ends inside this FASTQ record; get the file again",
+}
+
+
+def _explain(kind: str, byte: int, alphabet: Alphabet) -> str:
+    character = describe_byte(byte)
+    if kind != "letter":
+        return EXPLANATIONS[kind].format(byte=character)
+    text = f"{character} is not a {alphabet.name} letter"
+    if alphabet.is_nucleotide and int(PROTEIN.table[byte]) < len(PROTEIN.letters):
+        text += "; if these are proteins, use --alphabet protein"
+    if byte == ord(">"):
+        text += "; if a record begins here, a newline is missing before it"
+    return text

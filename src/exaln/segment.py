@@ -1,0 +1,309 @@
+"""One immutable file of a database: an Arrow IPC file with one record batch, memory-mapped, rows sorted by length.
+
+No byte of a segment is used before it was compared with the hashes in the manifest. They are kept per block of 1 MiB,
+so looking up one id checks a few blocks and not the file; `Segment.check`, which every column property calls, checks
+all that is left.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from exaln.alphabet import Alphabet
+from exaln.errors import DatabaseError
+from exaln.records import Records, Text
+from exaln.segment_layout import SegmentColumns, columns_of, segment_schema
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+BLOCK_BYTES = 1 << 20
+FOOTER_BYTES = 1 << 16
+"""An upper bound of the Arrow metadata at either end of a segment."""
+MANY_IDS = 64
+"""From this number of ids on, checking and searching whole columns is faster than probing row by row."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A database sequence as text, soft-masked stretches in lower case; `ordinal` is its place in the input, from 0."""
+
+    id: str
+    description: str
+    sequence: str
+    ordinal: int
+
+    def fasta(self, width: int = 60) -> str:
+        """The record as FASTA text, `width` letters per line; 0 for one line.
+
+        >>> print(Target("one", "first sequence", "HEAGAWGHEE", 0).fasta(width=6), end="")
+        >one first sequence
+        HEAGAW
+        GHEE
+        """
+        step = width or max(len(self.sequence), 1)
+        lines = [self.sequence[i : i + step] for i in range(0, len(self.sequence), step)]
+        return "\n".join([f">{self.id} {self.description}".rstrip(" "), *lines, ""])
+
+
+class Segment:
+    """Rows of a database, sorted by length. Arrays are read-only views; rows are numbered from 0 within the segment."""
+
+    def __init__(
+        self,
+        name: str,
+        alphabet: Alphabet,
+        *,
+        batch: Any = None,
+        mapped: NDArray[np.uint8] | None = None,
+        hashes: NDArray[np.uint64] | None = None,
+        n_rows: int,
+        n_residues: int,
+    ) -> None:
+        self.name = name
+        self.alphabet = alphabet
+        self.n_rows = n_rows
+        self.n_residues = n_residues
+        self._batch = batch
+        self._mapped = mapped
+        self._hashes = hashes
+        self._is_checked = np.zeros(0 if hashes is None else len(hashes), np.bool_)
+
+    @staticmethod
+    def in_memory(name: str, alphabet: Alphabet, batch: Any) -> Segment:
+        """A segment over a record batch that is already in memory and needs no check."""
+        n_residues = int(columns_of(batch).offsets[-1])
+        return Segment(name, alphabet, batch=batch, n_rows=batch.num_rows, n_residues=n_residues)
+
+    @staticmethod
+    def mapped(
+        path: Path, alphabet: Alphabet, *, hashes: NDArray[np.uint64], n_bytes: int, n_rows: int, n_residues: int
+    ) -> Segment:
+        """Map a file into memory; FileNotFoundError if there is none, DatabaseError if its size is wrong."""
+        from exaln._core import map_file
+
+        found = path.stat().st_size
+        if found != n_bytes:
+            raise DatabaseError(
+                f"{path}: {found} bytes instead of {n_bytes}: the segment is damaged; restore or rebuild it"
+            )
+        if len(hashes) != -(-n_bytes // BLOCK_BYTES):
+            raise DatabaseError(
+                f"{path}: the manifest has {len(hashes)} hashes for {n_bytes} bytes; rebuild the database"
+            )
+        return Segment(str(path), alphabet, mapped=map_file(path), hashes=hashes, n_rows=n_rows, n_residues=n_residues)
+
+    def __repr__(self) -> str:
+        return f"Segment({self.name!r}, n_rows={self.n_rows}, n_residues={self.n_residues})"
+
+    def check(self) -> None:
+        """Compare what was not yet compared with the hashes of the manifest; a difference is a DatabaseError."""
+        if not self._is_checked.all():
+            self._check_blocks(0, len(self._is_checked))
+
+    @property
+    def codes(self) -> NDArray[np.uint8]:
+        """uint8[n_residues]: the codes of all sequences, joined."""
+        return self._checked_columns().codes[: self.n_residues]
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """int64[n_rows + 1]: sequence i is codes[offsets[i]:offsets[i + 1]]; the first offset is 0."""
+        return self._checked_columns().offsets
+
+    @property
+    def ordinals(self) -> NDArray[np.int64]:
+        """int64[n_rows]: the place of each row in the input of the whole database."""
+        return self._checked_columns().ordinals
+
+    @property
+    def by_id(self) -> NDArray[np.int32]:
+        """int32[n_rows]: the rows in the order of the bytes of their ids."""
+        return self._checked_columns().by_id
+
+    @property
+    def ids(self) -> Text:
+        """The ids, a column of n_rows strings."""
+        columns = self._checked_columns()
+        return Text(columns.id_data, columns.id_offsets)
+
+    @property
+    def descriptions(self) -> Text:
+        """The descriptions, a column of n_rows strings."""
+        columns = self._checked_columns()
+        return Text(columns.description_data, columns.description_offsets)
+
+    @property
+    def mask(self) -> NDArray[np.int64]:
+        """int64[intervals, 2]: soft-masked stretches as in `Records`; a copy."""
+        columns = self._checked_columns()
+        return np.stack((columns.mask_starts, columns.mask_ends), axis=1)
+
+    @property
+    def mask_offsets(self) -> NDArray[np.int64]:
+        """int64[n_rows + 1]: the intervals of row i are mask[mask_offsets[i]:mask_offsets[i + 1]]."""
+        return self._checked_columns().mask_offsets
+
+    @property
+    def records(self) -> Records:
+        """All rows, in the order of the segment (by length)."""
+        return Records(
+            alphabet=self.alphabet,
+            ids=self.ids,
+            descriptions=self.descriptions,
+            codes=self.codes,
+            offsets=self.offsets,
+            mask=self.mask,
+            mask_offsets=self.mask_offsets,
+        )
+
+    @property
+    def batch(self) -> Any:
+        """The segment as a `pyarrow.RecordBatch`, checked."""
+        self.check()
+        return self._arrow_batch()
+
+    def input_order(self) -> NDArray[np.int32]:
+        """int32[n_rows]: the rows in the order of the input."""
+        ordinals = self.ordinals
+        rows = np.empty(self.n_rows, np.int32)
+        rows[ordinals - ordinals.min()] = np.arange(self.n_rows, dtype=np.int32)
+        return rows
+
+    def fasta(self, rows: NDArray[np.int32], width: int) -> NDArray[np.uint8]:
+        """FASTA text of these rows, as bytes; `width` letters per line, 0 for one line."""
+        from exaln._core import fasta_text
+
+        columns = self._checked_columns()
+        return fasta_text(
+            columns.id_data,
+            columns.id_offsets,
+            columns.description_data,
+            columns.description_offsets,
+            columns.codes,
+            columns.offsets,
+            columns.mask_starts,
+            columns.mask_ends,
+            columns.mask_offsets,
+            _letter_bytes(self.alphabet.letters),
+            _letter_bytes(self.alphabet.letters.lower()),
+            width,
+            rows,
+        )
+
+    def rows_with_ids(self, ids: Sequence[str]) -> list[NDArray[np.int32]]:
+        """For each id the rows that have it, in input order; an empty array where there is none."""
+        by_id = self._columns.by_id
+        ranges = self._find_all(ids) if len(ids) >= MANY_IDS else [self._find(i.encode("utf-8")) for i in ids]
+        return [np.array(sorted(self._checked(by_id[begin:end]), key=self.ordinal), np.int32) for begin, end in ranges]
+
+    def ordinal(self, row: int) -> int:
+        """The place of one row in the input of the whole database."""
+        return int(self._checked(self._columns.ordinals[row : row + 1])[0])
+
+    def target(self, row: int) -> Target:
+        """One row as text."""
+        row = range(self.n_rows)[row]
+        columns = self._columns
+        codes = self._slice(columns.codes, columns.offsets, row)
+        letters = np.array(_letter_bytes(self.alphabet.letters)[codes])
+        starts = self._slice(columns.mask_starts, columns.mask_offsets, row)
+        ends = self._slice(columns.mask_ends, columns.mask_offsets, row)
+        lower = _letter_bytes(self.alphabet.letters.lower())
+        for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+            letters[start:end] = lower[codes[start:end]]
+        return Target(
+            id=bytes(self._slice(columns.id_data, columns.id_offsets, row)).decode("utf-8"),
+            description=bytes(self._slice(columns.description_data, columns.description_offsets, row)).decode("utf-8"),
+            sequence=bytes(letters).decode("ascii"),
+            ordinal=self.ordinal(row),
+        )
+
+    def _find(self, wanted: bytes) -> tuple[int, int]:
+        """First and last + 1 place in by_id of an id, reading only the rows on the way."""
+
+        def id_at(place: int) -> bytes:
+            row = int(self._checked(columns.by_id[place : place + 1])[0])
+            return bytes(self._slice(columns.id_data, columns.id_offsets, row))
+
+        columns = self._columns
+        places = range(self.n_rows)
+        begin = bisect.bisect_left(places, wanted, key=id_at)
+        return begin, bisect.bisect_right(places, wanted, lo=begin, key=id_at)
+
+    def _find_all(self, ids: Sequence[str]) -> list[tuple[int, int]]:
+        from exaln._core import find_bytes
+
+        columns, wanted = self._columns, Text.of(ids)
+        for column in (columns.id_data, columns.id_offsets, columns.by_id):
+            self._checked(column)
+        places = find_bytes(columns.id_data, columns.id_offsets, columns.by_id, wanted.data, wanted.offsets)
+        return [(int(begin), int(end)) for begin, end in places.reshape(-1, 2)]
+
+    def _slice(self, data: NDArray[Any], offsets: NDArray[np.int64], row: int) -> NDArray[Any]:
+        begin, end = self._checked(offsets[row : row + 2])
+        return self._checked(data[begin:end])
+
+    def _checked(self, view: NDArray[Any]) -> NDArray[Any]:
+        """A part of a column, after the blocks that it lies in were compared with their hashes."""
+        if self._mapped is None or not view.size:
+            return view
+        begin = view.__array_interface__["data"][0] - self._mapped.__array_interface__["data"][0]
+        first, last = begin // BLOCK_BYTES, (begin + view.nbytes - 1) // BLOCK_BYTES
+        if not self._is_checked[first : last + 1].all():
+            self._check_blocks(first, last + 1)
+        return view
+
+    def _check_blocks(self, begin: int, end: int) -> None:
+        import xxhash
+
+        assert self._mapped is not None
+        assert self._hashes is not None
+        for block in range(begin, end):
+            if self._is_checked[block]:
+                continue
+            content = self._mapped[block * BLOCK_BYTES : (block + 1) * BLOCK_BYTES]
+            if xxhash.xxh3_64_intdigest(content.data) != int(self._hashes[block]):
+                raise DatabaseError(
+                    f"{self.name}: damaged between byte {block * BLOCK_BYTES} and {block * BLOCK_BYTES + len(content)} "
+                    "(xxh3 differs from the manifest); restore the file from a copy or rebuild the database"
+                )
+            self._is_checked[block] = True
+
+    def _checked_columns(self) -> SegmentColumns:
+        self.check()
+        return self._columns
+
+    @cached_property
+    def _columns(self) -> SegmentColumns:
+        try:
+            return columns_of(self._arrow_batch())
+        except (ValueError, TypeError, IndexError, OSError) as error:
+            raise DatabaseError(f"{self.name}: not a segment of this format: {error}") from None
+
+    def _arrow_batch(self) -> Any:
+        """The record batch; Arrow reads the metadata at both ends of the file, so these blocks are checked first."""
+        if self._batch is None:
+            import pyarrow as pa
+
+            assert self._mapped is not None
+            self._checked(self._mapped[:FOOTER_BYTES])
+            self._checked(self._mapped[-FOOTER_BYTES:])
+            batch = pa.ipc.open_file(pa.BufferReader(pa.py_buffer(self._mapped))).get_batch(0)
+            if not batch.schema.equals(segment_schema(self.alphabet), check_metadata=True):
+                raise ValueError("columns or alphabet differ from those of the database")
+            if batch.num_rows != self.n_rows:
+                raise ValueError(f"{batch.num_rows} rows instead of {self.n_rows}")
+            self._batch = batch
+        return self._batch
+
+
+def _letter_bytes(letters: str) -> NDArray[np.uint8]:
+    return np.frombuffer(letters.encode("ascii"), np.uint8)
