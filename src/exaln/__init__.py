@@ -1,3 +1,76 @@
-"""Exact Smith-Waterman search and alignment at the speed of the hardware."""
+"""Exact Smith-Waterman search and alignment at the speed of the hardware.
+
+The public names are imported when first used, so that `import exaln` and `exaln --help` stay fast.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+_HOME = {
+    "Alphabet": "alphabet",
+    "Scoring": "scoring",
+    "Records": "records",
+    "SequenceFile": "fasta",
+    "Database": "database",
+    "score": "pairwise",
+    "scores": "search",
+    "ExalnError": "errors",
+    "ExalnWarning": "errors",
+    "InputError": "errors",
+    "DatabaseError": "errors",
+    "EngineError": "errors",
+    "OutOfMemoryError": "errors",
+    "OutputError": "errors",
+}
+
+__all__ = [
+    "Alphabet",
+    "Database",
+    "DatabaseError",
+    "EngineError",
+    "ExalnError",
+    "ExalnWarning",
+    "InputError",
+    "OutOfMemoryError",
+    "OutputError",
+    "Records",
+    "Scoring",
+    "SequenceFile",
+    "__version__",
+    "score",
+    "scores",
+]
+
+if TYPE_CHECKING:
+    from exaln.alphabet import Alphabet
+    from exaln.database import Database
+    from exaln.errors import (
+        DatabaseError,
+        EngineError,
+        ExalnError,
+        ExalnWarning,
+        InputError,
+        OutOfMemoryError,
+        OutputError,
+    )
+    from exaln.fasta import SequenceFile
+    from exaln.pairwise import score
+    from exaln.records import Records
+    from exaln.scoring import Scoring
+    from exaln.search import scores
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'exaln' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"exaln.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

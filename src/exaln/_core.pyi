@@ -1,6 +1,7 @@
 """Signatures of the native core."""
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -65,3 +66,24 @@ def find_bytes(
     wanted_data: NDArray[np.uint8],
     wanted_offsets: NDArray[np.int64],
 ) -> NDArray[np.int64]: ...
+
+# bind_scores.cpp
+def score_all(
+    query_codes: NDArray[np.uint8],
+    query_offsets: NDArray[np.int64],
+    target_codes: NDArray[np.uint8],
+    target_offsets: NDArray[np.int64],
+    matrix: NDArray[np.int32],
+    gap_first: int,
+    gap_extend: int,
+    threads: int = 1,
+    isa: str = "",
+    on_progress: Callable[[int], None] | None = None,
+) -> NDArray[np.int32]:
+    """int32[n_queries, n_targets]: exact local scores. on_progress(cells) is called about ten times a second."""
+
+def isas() -> list[tuple[str, bool]]:
+    """(name, usable on this CPU) of the instruction sets built in, the fastest first."""
+
+def bare_loop(isa: str, bits: int, seconds: float) -> float:
+    """GCUPS of the cell update alone, in registers: the bound of one core."""

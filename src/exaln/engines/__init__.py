@@ -1,0 +1,38 @@
+"""Engines, and the one place where one is chosen."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from exaln.engines.base import Engine
+from exaln.engines.cpu import CpuEngine
+from exaln.engines.reference import ReferenceEngine
+from exaln.errors import EngineError
+
+_MAKE: dict[type[Engine], Callable[[int | None], Engine]] = {
+    CpuEngine: lambda threads: CpuEngine(threads),
+    ReferenceEngine: lambda threads: ReferenceEngine(),
+}
+ENGINES: tuple[type[Engine], ...] = tuple(_MAKE)
+"""All engines, the fastest first."""
+
+
+def choose_engine(name: str = "auto", threads: int | None = None) -> Engine:
+    """The engine of that name, or with "auto" the one EXALN_ENGINE names, or else the fastest that is usable.
+
+    A request that cannot be met raises EngineError; only "auto" goes on to the next engine.
+    """
+    if name == "auto":
+        name = os.environ.get("EXALN_ENGINE", "auto")
+    if name == "auto":
+        usable = next(engine for engine in ENGINES if engine.unavailable_reason() is None)
+        return _MAKE[usable](threads)
+    for engine in ENGINES:
+        if engine.name == name:
+            reason = engine.unavailable_reason()
+            if reason is not None:
+                raise EngineError(f"engine {name!r} cannot be used: {reason}")
+            return _MAKE[engine](threads)
+    known = ", ".join(engine.name for engine in ENGINES)
+    raise EngineError(f"unknown engine {name!r}; choose auto, {known}")

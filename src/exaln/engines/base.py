@@ -1,0 +1,224 @@
+"""The contract of an engine: exact scores of queries against the targets of a database.
+
+Narrow number types, packing, streams and repetitions stay inside the engine. Whatever it does, a score that leaves it
+is the optimum, and neither batches nor threads nor devices change a result.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from exaln.errors import InputError, OutOfMemoryError
+from exaln.lengths import N_BINS, length_bin
+from exaln.resources import available_memory
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from exaln.alphabet import Alphabet
+    from exaln.records import Records
+    from exaln.scoring import Scoring
+
+Progress = Callable[[int], None]
+"""Called now and then with the number of cells done so far."""
+
+
+class TargetRows(Protocol):
+    """A segment, as engines see it: encoded rows sorted by length."""
+
+    @property
+    def codes(self) -> NDArray[np.uint8]:
+        """uint8[n_residues]"""
+        ...
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """int64[n_rows + 1]"""
+        ...
+
+    @property
+    def ordinals(self) -> NDArray[np.int64]:
+        """int64[n_rows]: the place of each target in the input of the database."""
+        ...
+
+    def check(self) -> None:
+        """Raise DatabaseError if the segment is damaged; checked once."""
+        ...
+
+
+class Targets(Protocol):
+    """A database, as engines see it."""
+
+    @property
+    def alphabet(self) -> Alphabet:
+        """What the codes mean."""
+        ...
+
+    @property
+    def segments(self) -> tuple[TargetRows, ...]:
+        """All of them, in the order of the manifest."""
+        ...
+
+    @property
+    def n_targets(self) -> int:
+        """Targets in all segments."""
+        ...
+
+    @property
+    def n_residues(self) -> int:
+        """Residues of all targets."""
+        ...
+
+
+@dataclass(frozen=True)
+class Placement:
+    """A database as an engine holds it, to be used by any number of scans."""
+
+    database: Targets
+
+
+@dataclass(frozen=True)
+class Keep:
+    """Which scores leave the engine.
+
+    minimum: int32[n_queries, N_BINS], the least score worth keeping for each query and length bin of the target.
+    k: how many best targets per query the caller will ask for, None for all; an engine may use it, and may return more.
+    score_bins: 0, or the number of score bins of the histogram wanted; the last bin counts all higher scores.
+    """
+
+    minimum: NDArray[np.int32]
+    k: int | None = None
+    score_bins: int = 0
+
+    @staticmethod
+    def everything(n_queries: int) -> Keep:
+        """Every target of every query."""
+        return Keep(np.zeros((n_queries, N_BINS), np.int32))
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """How many targets of each length bin had each score: counts int64[queries, N_BINS, score_bins] from `first_query` on."""
+
+    first_query: int
+    counts: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Pairs that passed the cut, in any order: query int32[n], ordinal int64[n], score int32[n].
+
+    histogram: of all pairs seen since the last Candidates, those below the cut included; None if it was not asked for.
+    """
+
+    query: NDArray[np.int32]
+    ordinal: NDArray[np.int64]
+    score: NDArray[np.int32]
+    histogram: Histogram | None = None
+
+
+class Engine(ABC):
+    """Exact scores on one kind of hardware."""
+
+    name: str
+
+    @staticmethod
+    @abstractmethod
+    def unavailable_reason() -> str | None:
+        """Why the engine cannot be used here, in one line; None if it can."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """What will compute, for logs: "cpu, avx2, 8 threads"."""
+
+    def place(self, database: Targets, budget: int | None = None) -> Placement:
+        """Make a database ready for scans, in at most `budget` bytes of the engine's memory."""
+        return Placement(database)
+
+    @abstractmethod
+    def blocks(
+        self, queries: Records, placement: Placement, scoring: Scoring, progress: Progress | None = None
+    ) -> Iterator[ScoreBlock]:
+        """All exact scores, in blocks of bounded size."""
+
+    def scan(
+        self,
+        queries: Records,
+        placement: Placement,
+        scoring: Scoring,
+        keep: Keep,
+        progress: Progress | None = None,
+    ) -> Iterator[Candidates]:
+        """The candidates of every query, in pieces, in any order."""
+        for block in self.blocks(queries, placement, scoring, progress):
+            yield block.cut(keep)
+
+    def scores(
+        self, queries: Records, placement: Placement, scoring: Scoring, progress: Progress | None = None
+    ) -> NDArray[np.int32]:
+        """int32[n_queries, n_targets] in the order of the input; refused if that cannot fit."""
+        n_targets = placement.database.n_targets
+        require_memory(len(queries), n_targets)
+        scores = np.zeros((len(queries), n_targets), np.int32)
+        for block in self.blocks(queries, placement, scoring, progress):
+            scores[block.first_query : block.first_query + len(block.scores), block.ordinals] = block.scores
+        return scores
+
+
+@dataclass(frozen=True)
+class ScoreBlock:
+    """All scores of some queries against some targets.
+
+    scores: int32[queries, targets]; the first row is query `first_query`; ordinals, lengths: int64[targets].
+    """
+
+    first_query: int
+    scores: NDArray[np.int32]
+    ordinals: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+
+    def cut(self, keep: Keep) -> Candidates:
+        """What of this block passes the cut."""
+        bins = length_bin(self.lengths)
+        minimum = keep.minimum[self.first_query : self.first_query + len(self.scores)]
+        row, column = np.nonzero(self.scores >= minimum[:, bins])
+        return Candidates(
+            query=(row + self.first_query).astype(np.int32),
+            ordinal=self.ordinals[column],
+            score=self.scores[row, column],
+            histogram=self._histogram(bins, keep.score_bins) if keep.score_bins else None,
+        )
+
+    def _histogram(self, bins: NDArray[np.int64], score_bins: int) -> Histogram:
+        counts = np.zeros((len(self.scores), N_BINS, score_bins), np.int64)
+        for row, scores in enumerate(self.scores):
+            flat = bins * score_bins + np.minimum(scores, score_bins - 1)
+            counts[row] = np.bincount(flat, minlength=N_BINS * score_bins).reshape(N_BINS, score_bins)
+        return Histogram(self.first_query, counts)
+
+
+def require_memory(n_queries: int, n_targets: int) -> None:
+    """Refuse a matrix of scores that cannot fit, and say what to use instead."""
+    needed, free = 4 * n_queries * n_targets, available_memory()
+    if needed > free:
+        size, limit = f"{needed / 2**30:,.1f} GiB", f"{free / 2**30:,.1f} GiB"
+        raise OutOfMemoryError(
+            f"{n_queries:,} x {n_targets:,} scores need {size} of memory and {limit} are free; pass fewer queries at a time"
+        )
+
+
+def require_same_alphabet(queries: Records, database: Targets, scoring: Scoring) -> None:
+    """Refuse queries, targets or a scoring whose codes mean different letters."""
+    for what, alphabet in (("the queries are", queries.alphabet), ("the database is", database.alphabet)):
+        if not comparable(alphabet, scoring.alphabet):
+            raise InputError(f"{what} {alphabet.name}, but {scoring.name} scores {scoring.alphabet.name}")
+
+
+def comparable(a: Alphabet, b: Alphabet) -> bool:
+    """Whether the codes of two alphabets mean the same; those of DNA and RNA do, T being U."""
+    return a == b or (a.is_nucleotide and b.is_nucleotide)

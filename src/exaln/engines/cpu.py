@@ -1,0 +1,145 @@
+"""The C++ core: SIMD lanes and threads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from exaln.engines.base import Engine, Placement, Progress, ScoreBlock, require_same_alphabet
+from exaln.errors import EngineError, InputError, OutOfMemoryError
+from exaln.resources import available_threads
+from exaln.schedule import query_blocks, row_ranges
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from exaln.engines.base import TargetRows
+    from exaln.records import Records
+    from exaln.schedule import RowRange
+    from exaln.scoring import Scoring
+
+BLOCK_SCORES = 16 << 20
+"""Scores in a block: 64 MiB, so that memory stays bounded and a block is still seconds of work."""
+
+MAX_BLOCK_QUERIES = 1024
+
+Column = TypeVar("Column", np.uint8, np.int64)
+
+
+class CpuEngine(Engine):
+    """Scores on `threads` threads with the fastest instruction set of this CPU, or the one that EXALN_ISA names."""
+
+    name = "cpu"
+
+    def __init__(self, threads: int | None = None) -> None:
+        if threads is not None and threads < 1:
+            raise InputError(f"threads is {threads}; at least 1 is needed")
+        self.threads = threads or available_threads()
+        self.isa = choose_isa()
+
+    @staticmethod
+    def unavailable_reason() -> str | None:
+        """Why the C++ core is missing."""
+        try:
+            from exaln import _core  # noqa: F401
+        except ImportError as error:
+            return f"the C++ core is not built ({error}); install exaln with pip"
+        return None
+
+    def describe(self) -> str:
+        """For logs."""
+        return f"cpu, {self.isa}, {self.threads} thread{'s' if self.threads > 1 else ''}"
+
+    def blocks(
+        self, queries: Records, placement: Placement, scoring: Scoring, progress: Progress | None = None
+    ) -> Iterator[ScoreBlock]:
+        """Some queries against some rows of a segment, as many as a block can hold."""
+        require_same_alphabet(queries, placement.database, scoring)
+        segments = placement.database.segments
+        cells = 0
+        max_queries = min(max(len(queries), 1), MAX_BLOCK_QUERIES)
+        for rows in row_ranges(segments, BLOCK_SCORES // max_queries):
+            segments[rows.segment].check()
+            for first, end in query_blocks(len(queries), max_queries):
+                done = cells
+                report = None if progress is None else lambda new, done=done: progress(done + new)
+                yield self._block(queries, first, end, segments[rows.segment], rows, scoring, report)
+                cells += int(queries.offsets[end] - queries.offsets[first]) * rows.n_residues
+                if progress:
+                    progress(cells)
+
+    def _block(
+        self,
+        queries: Records,
+        first: int,
+        end: int,
+        segment: TargetRows,
+        rows: RowRange,
+        scoring: Scoring,
+        progress: Progress | None,
+    ) -> ScoreBlock:
+        offsets = segment.offsets[rows.first : rows.end + 1]
+        scores = score_arrays(
+            (queries.codes, queries.offsets[first : end + 1]),
+            (segment.codes, offsets),
+            scoring,
+            threads=self.threads,
+            isa=self.isa,
+            progress=progress,
+        )
+        return ScoreBlock(first, scores, segment.ordinals[rows.first : rows.end], np.diff(offsets))
+
+
+def score_arrays(
+    queries: tuple[NDArray[np.uint8], NDArray[np.int64]],
+    targets: tuple[NDArray[np.uint8], NDArray[np.int64]],
+    scoring: Scoring,
+    *,
+    threads: int,
+    isa: str,
+    progress: Progress | None = None,
+) -> NDArray[np.int32]:
+    """int32[n_queries, n_targets]: exact scores of sequences given as (codes, offsets)."""
+    from exaln import _core
+
+    try:
+        return _core.score_all(
+            _aligned(queries[0]),
+            _aligned(queries[1]),
+            _aligned(targets[0]),
+            _aligned(targets[1]),
+            scoring.matrix,
+            scoring.gap_first,
+            scoring.gap_extend,
+            threads,
+            isa,
+            progress,
+        )
+    except OverflowError:
+        raise EngineError("a score does not fit 31 bits; use smaller scores or shorter sequences") from None
+    except MemoryError:
+        raise OutOfMemoryError("not enough memory for the scores of one block; close other programs") from None
+
+
+def _aligned(array: NDArray[Column]) -> NDArray[Column]:
+    """Columns of a memory-mapped file need not be aligned; the core wants them to be."""
+    return np.require(array, requirements=["C_CONTIGUOUS", "ALIGNED"])
+
+
+def choose_isa() -> str:
+    """The instruction set to use; EXALN_ISA forces one, and an unknown or missing one is an error."""
+    from exaln import _core
+
+    wanted = os.environ.get("EXALN_ISA", "")
+    built = dict(_core.isas())
+    usable = [name for name, is_usable in built.items() if is_usable]
+    if not wanted:
+        return usable[0]
+    if wanted not in built:
+        raise EngineError(f"EXALN_ISA={wanted} is unknown; built in are {', '.join(built)}")
+    if wanted not in usable:
+        raise EngineError(f"EXALN_ISA={wanted}: this CPU does not have it; usable are {', '.join(usable)}")
+    return wanted
