@@ -32,8 +32,8 @@ def scores(
     """Exact local scores of all queries against all targets: int32[n_queries, n_targets], in the order of the input.
 
     `database` is a Database, the path of one, or a FASTA file. Without `scoring` the default of the database's letters
-    is used. Scores of a scoring with fractions are multiplied by `scoring.scale`. A result that does not fit into memory
-    is refused.
+    is used. Scores of a scoring with fractions are multiplied by `scoring.scale`. A result too large for memory is
+    refused.
 
     >>> import pathlib, tempfile
     >>> fasta = pathlib.Path(tempfile.mkdtemp()) / "targets.fasta"

@@ -103,7 +103,7 @@ class Keep:
 
 @dataclass(frozen=True)
 class Histogram:
-    """How many targets of each length bin had each score: counts int64[queries, N_BINS, score_bins] from `first_query` on."""
+    """How many targets of each length bin had each score: counts int64[queries, N_BINS, score_bins]."""
 
     first_query: int
     counts: NDArray[np.int64]
@@ -208,7 +208,7 @@ def require_memory(n_queries: int, n_targets: int) -> None:
     if needed > free:
         size, limit = f"{needed / 2**30:,.1f} GiB", f"{free / 2**30:,.1f} GiB"
         raise OutOfMemoryError(
-            f"{n_queries:,} x {n_targets:,} scores need {size} of memory and {limit} are free; pass fewer queries at a time"
+            f"{n_queries:,} x {n_targets:,} scores need {size} and {limit} are free; pass fewer queries at a time"
         )
 
 

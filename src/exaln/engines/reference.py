@@ -57,7 +57,7 @@ def local_score(query: NDArray[np.uint8], target: NDArray[np.uint8], scoring: Sc
     """The best local score of two encoded sequences.
 
     Column by column. Within a column F(i) is the maximum over k < i of H'(k) - gap_first - (i - 1 - k) * gap_extend,
-    where H' is H without F (a gap that opens where another ends never pays): a running maximum of H'(k) + k * gap_extend.
+    where H' is H without F (to open a gap where another ends never pays): a running maximum of H'(k) + k * gap_extend.
     """
     if len(query) == 0 or len(target) == 0:
         return 0
