@@ -109,7 +109,8 @@ class SequenceFile:
         for chunk in self._stream:
             self._sampled.append(bytes(chunk))
             n_bytes += len(chunk)
-            if not reader.feed(chunk) or reader.n_residues >= SAMPLE_RESIDUES or n_bytes >= SAMPLE_BYTES:
+            has_problem = not reader.feed(chunk)
+            if has_problem or reader.n_residues >= SAMPLE_RESIDUES or (n_bytes >= SAMPLE_BYTES and reader.n_residues):
                 break
         counts = np.zeros(256, np.int64)
         counts[np.frombuffer(SAMPLE_LETTERS.encode(), np.uint8)] = reader.code_counts()[: len(SAMPLE_LETTERS)]
