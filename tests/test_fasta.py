@@ -239,7 +239,7 @@ def test_any_file_gives_records_or_an_input_error(data: bytes, start: bytes) -> 
 
 
 LONG_LINE = """
-import io, resource
+import io, re
 from exaln.fasta import SequenceFile
 
 class OneLine(io.RawIOBase):
@@ -255,10 +255,14 @@ class OneLine(io.RawIOBase):
         self.left -= n
         return n
 
-for chunk in SequenceFile(io.BytesIO(b">a\\nACGT\\n")): pass
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+def peak_kibibytes():
+    # Not getrusage: its peak survives exec, so it would be that of the process that runs the tests.
+    return int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1])
+
+list(SequenceFile(io.BytesIO(b">a\\nACGT\\n")))
+before = peak_kibibytes()
 (records,) = SequenceFile(OneLine())
-print(len(records.codes), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+print(len(records.codes), peak_kibibytes() - before)
 """
 
 
@@ -266,7 +270,7 @@ def test_a_line_of_any_length_needs_memory_for_its_letters_only() -> None:
     run = subprocess.run([sys.executable, "-c", LONG_LINE], capture_output=True, text=True, check=True)
     n_residues, kibibytes = map(int, run.stdout.split())
     assert n_residues == 128 << 20
-    assert kibibytes < 1.25 * (128 << 10)
+    assert 0.9 * (128 << 10) < kibibytes < 1.25 * (128 << 10)
 
 
 @pytest.mark.skipif("EXALN_DATA" not in os.environ, reason="EXALN_DATA does not point to the real files")

@@ -246,9 +246,13 @@ def _members(stored: _StoredBytes, new_member: Callable[[], _Decompressor], chun
 
 
 def _unpack_piece(member: _Decompressor, piece: bytes, chunk_bytes: int) -> Iterator[memoryview]:
-    yield memoryview(member.decompress(piece, chunk_bytes))
-    while not member.eof and not member.needs_input:
-        yield memoryview(member.decompress(b"", chunk_bytes))
+    while True:
+        unpacked = memoryview(member.decompress(piece, chunk_bytes))
+        for begin in range(0, len(unpacked), chunk_bytes):
+            yield unpacked[begin : begin + chunk_bytes]
+        if member.eof or member.needs_input:
+            return
+        piece = b""
 
 
 def printable(text: str) -> str:
