@@ -17,10 +17,12 @@ namespace nb = nanobind;
 template <class T, int dimensions = 1>
 using In = nb::ndarray<const T, nb::ndim<dimensions>, nb::c_contig, nb::device::cpu>;
 
+void bind_kernels(nb::module_& m);
 void bind_scores(nb::module_& m);
 
-// Runs `work()` on another thread without the GIL and calls `tick()` with it ten times a second, so that Ctrl-C and progress are heard. If
-// tick throws, `stop()` is called and the exception goes on once the work has ended.
+// Runs `work()` on another thread without the GIL and calls `tick()` with it ten times a second, so that
+// Ctrl-C and progress are heard. If tick throws, `stop()` is called and the exception goes on once the work
+// has ended.
 template <class Work, class Tick, class Stop>
 void run_interruptibly(Work work, Tick tick, Stop stop) {
     std::exception_ptr failure;

@@ -10,56 +10,26 @@
 #include <optional>
 #include <stdexcept>
 
-#include "bind.hpp"
+#include "bind_inputs.hpp"
 #include "dispatch.hpp"
-#include "scores.hpp"
+#include "one_kernel.hpp"
 
 namespace exaln {
 namespace {
 
-constexpr int64_t QUICK_CELLS = 20'000'000;   // about a millisecond: not worth a thread to listen for Ctrl-C
-
-Costs make_costs(const In<int32_t, 2>& matrix, int32_t gap_first, int32_t gap_extend) {
-    const size_t n = matrix.shape(0);
-    if (matrix.shape(1) != n || n == 0 || n >= size_t(MAX_CODES)) throw std::invalid_argument("matrix must be n x n, n < 32");
-    if (gap_extend < 0 || gap_first < gap_extend) throw std::invalid_argument("gap costs must not be negative");
-    Costs costs{};
-    costs.n_codes = costs.pad = int32_t(n), costs.gap_first = gap_first, costs.gap_extend = gap_extend;
-    const int32_t* scores = matrix.data();
-    costs.max_score = *std::max_element(scores, scores + n * n);
-    costs.min_score = std::min(-1, *std::min_element(scores, scores + n * n));
-    for (size_t q = 0; q < size_t(MAX_CODES); ++q)
-        for (size_t t = 0; t < size_t(MAX_CODES); ++t)
-            costs.scores[q][t] = q < n && t < n ? scores[q * n + t] : costs.min_score;
-    return costs;
-}
-
-Sequences make_sequences(const In<uint8_t>& codes, const In<int64_t>& offsets) {
-    if (offsets.shape(0) == 0) throw std::invalid_argument("offsets must not be empty");
-    const Sequences sequences{codes.data(), offsets.data(), int64_t(offsets.shape(0)) - 1};
-    for (int64_t i = 0; i < sequences.n; ++i)
-        if (sequences.length(i) < 0) throw std::invalid_argument("offsets must not decrease");
-    if (offsets.data()[0] < 0 || offsets.data()[sequences.n] > int64_t(codes.shape(0)))
-        throw std::invalid_argument("offsets reach beyond the codes");
-    return sequences;
-}
-
-void require_codes(const Sequences& sequences) {
-    const uint8_t *begin = sequences.at(0), *end = sequences.at(sequences.n);
-    if (std::any_of(begin, end, [](uint8_t code) { return code >= MAX_CODES; }))
-        throw std::invalid_argument("a sequence holds a code of 32 or more");
-}
+constexpr int64_t QUICK_CELLS = 20'000'000;  // about a millisecond: not worth a thread to listen for Ctrl-C
 
 using Scores = nb::ndarray<nb::numpy, int32_t, nb::ndim<2>>;
 
 Scores bound_score_all(In<uint8_t> query_codes, In<int64_t> query_offsets, In<uint8_t> target_codes,
-                       In<int64_t> target_offsets, In<int32_t, 2> matrix, int32_t gap_first, int32_t gap_extend, int threads,
-                       const std::string& isa_name, std::optional<nb::callable> on_progress) {
+                       In<int64_t> target_offsets, In<int32_t, 2> matrix, int32_t gap_first,
+                       int32_t gap_extend, int threads, const std::string& isa_name,
+                       std::optional<nb::callable> on_progress) {
     const Isa& isa = choose_isa(isa_name);
-    const Costs costs = make_costs(matrix, gap_first, gap_extend);
-    const Sequences queries = make_sequences(query_codes, query_offsets);
-    const Sequences targets = make_sequences(target_codes, target_offsets);
-    require_codes(queries);
+    const Costs costs = costs_of(matrix, gap_first, gap_extend);
+    const Sequences queries = sequences_of(query_codes, query_offsets);
+    const Sequences targets = sequences_of(target_codes, target_offsets);
+    require_codes(queries.at(0), queries.at(queries.n));
     if (threads < 1) throw std::invalid_argument("threads must be at least 1");
 
     auto scores = std::make_unique<int32_t[]>(std::max<size_t>(size_t(queries.n) * size_t(targets.n), 1));
@@ -88,29 +58,28 @@ std::vector<std::tuple<std::string, bool>> bound_isas() {
 }
 
 double bound_bare_loop(const std::string& isa_name, int bits, double seconds) {
-    const Isa& isa = choose_isa(isa_name);
+    const WidthKernels& kernels = kernels_of(choose_isa(isa_name), bits);
     const nb::gil_scoped_release released;
-    for (const WidthKernels& kernels : isa.widths) {
-        if (kernels.bits != bits) continue;
-        const auto start = std::chrono::steady_clock::now();
-        double cells = 0, elapsed = 0;
-        while (elapsed < seconds) {
-            cells += kernels.bare_loop(200'000);
-            elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-        }
-        return cells / elapsed / 1e9;
+    const auto start = std::chrono::steady_clock::now();
+    double cells = 0, elapsed = 0;
+    while (elapsed < seconds) {
+        cells += kernels.bare_loop(200'000);
+        elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     }
-    throw std::invalid_argument("bits must be 8, 16 or 32");
+    return elapsed > 0 ? cells / elapsed / 1e9 : 0;
 }
 
 }  // namespace
 
 void bind_scores(nb::module_& m) {
-    m.def("score_all", bound_score_all, nb::arg("query_codes"), nb::arg("query_offsets"), nb::arg("target_codes"),
-          nb::arg("target_offsets"), nb::arg("matrix"), nb::arg("gap_first"), nb::arg("gap_extend"), nb::arg("threads") = 1,
-          nb::arg("isa") = "", nb::arg("on_progress") = nb::none(),
-          "int32[n_queries, n_targets]: exact local scores. on_progress(cells) is called about ten times a second.");
-    m.def("isas", bound_isas, "[(name, usable on this CPU)] of the instruction sets built in, the fastest first.");
+    m.def("score_all", bound_score_all, nb::arg("query_codes"), nb::arg("query_offsets"),
+          nb::arg("target_codes"), nb::arg("target_offsets"), nb::arg("matrix"), nb::arg("gap_first"),
+          nb::arg("gap_extend"), nb::arg("threads") = 1, nb::arg("isa") = "",
+          nb::arg("on_progress") = nb::none(),
+          "int32[n_queries, n_targets]: exact local scores. on_progress(cells) is called about ten times a "
+          "second.");
+    m.def("isas", bound_isas,
+          "[(name, usable on this CPU)] of the instruction sets built in, the fastest first.");
     m.def("bare_loop", bound_bare_loop, nb::arg("isa"), nb::arg("bits"), nb::arg("seconds"),
           "GCUPS of the cell update alone, in registers: the bound of one core.");
 }

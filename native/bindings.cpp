@@ -9,6 +9,7 @@ NB_MODULE(_core, m) {
     m.doc() = "Native core of exaln: arrays and scalars in, arrays out; no policy.";
     exaln::bind_fasta_reader(m);
     exaln::bind_fasta_text(m);
+    exaln::bind_kernels(m);
     exaln::bind_mapped_file(m);
     exaln::bind_rows(m);
     exaln::bind_scores(m);

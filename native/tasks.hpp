@@ -38,8 +38,10 @@ class Scratch {
     size_t capacity_ = 0;
 };
 
-// Runs `work(worker, i)` for every i < n_tasks on up to `threads` threads, this one among them. Each thread has a worker of its own, made by
-// `make_worker()`; all of them are passed to `collect` afterwards. The first exception stops the handing out and is thrown here.
+// Runs `work(worker, i)` for every i < n_tasks on up to `threads` threads, this one among them. Each thread
+// has a worker of its own, made by `make_worker()`; all of them are passed to `collect` afterwards. The first
+// exception, std::system_error for a thread that could not be started among them, stops the handing out and
+// is thrown here.
 template <class MakeWorker, class Work, class Collect>
 void run_tasks(size_t n_tasks, int threads, MakeWorker make_worker, Work work, Collect collect) {
     std::atomic<size_t> next{0};
@@ -59,7 +61,13 @@ void run_tasks(size_t n_tasks, int threads, MakeWorker make_worker, Work work, C
     };
     const size_t n_threads = std::min<size_t>(size_t(std::max(threads, 1)), n_tasks);
     std::vector<std::thread> others;
-    for (size_t t = 1; t < n_threads; ++t) others.emplace_back(loop);
+    try {
+        for (size_t t = 1; t < n_threads; ++t) others.emplace_back(loop);
+    } catch (...) {  // the system refused a thread: those that run must be joined before this is thrown
+        const std::lock_guard<std::mutex> lock(guard);
+        if (!failure) failure = std::current_exception();
+        next = n_tasks;
+    }
     loop();
     for (std::thread& thread : others) thread.join();
     if (failure) std::rethrow_exception(failure);

@@ -67,6 +67,25 @@ def find_bytes(
     wanted_offsets: NDArray[np.int64],
 ) -> NDArray[np.int64]: ...
 
+# bind_kernels.cpp
+STRIP_ROWS: int
+
+def score_kernel(
+    isa: str,
+    family: str,
+    bits: int,
+    query: NDArray[np.uint8],
+    target_codes: NDArray[np.uint8],
+    target_offsets: NDArray[np.int64],
+    matrix: NDArray[np.int32],
+    gap_first: int,
+    gap_extend: int,
+) -> NDArray[np.int32]:
+    """int32[n_targets]: scores by one kernel (family group or striped; 8, 16 or 32 bits), -1 where it is too narrow."""
+
+def kernel_shapes(isa: str) -> list[tuple[int, int, int]]:
+    """(bits, lanes, columns of a tile) of an instruction set."""
+
 # bind_scores.cpp
 def score_all(
     query_codes: NDArray[np.uint8],
