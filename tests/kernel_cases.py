@@ -1,4 +1,4 @@
-"""What the tests of the scoring core share: arrays for it, the limits of its number types, and the textbook's answer."""
+"""What the tests of the core share: arrays for it, the limits of its number types, the textbook's answer."""
 
 import numpy as np
 
@@ -26,7 +26,7 @@ class Costs:
         return Costs(self.matrix.T, self.gap_open, self.gap_extend)
 
     def limit(self, bits):
-        """The highest score that lanes of this width can prove, by the formula in native/kernels.hpp; None if unusable."""
+        """The highest score that lanes of this width can prove (Range in native/kernels.hpp); None if unusable."""
         lowest, highest = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
         max_score, min_score = max(0, int(self.matrix.max())), min(-1, int(self.matrix.min()))
         depth = max(self.gap_first + self.gap_extend, -min_score)
@@ -36,14 +36,14 @@ class Costs:
 
 
 def diagonal_costs(scores, gap_open, gap_extend, mismatch=None):
-    """Each letter matches itself with its own score and nothing else: a self-alignment scores the sum of its letters."""
+    """Each letter matches only itself, with a score of its own: a self-alignment scores the sum of its letters."""
     matrix = np.full((len(scores), len(scores)), -max(scores) if mismatch is None else mismatch)
     np.fill_diagonal(matrix, scores)
     return Costs(matrix, gap_open, gap_extend)
 
 
 def sequence_scoring(score, letter_scores):
-    """Codes whose self-alignment with `diagonal_costs(letter_scores)` has exactly this score; one letter must score 1."""
+    """Codes whose self-alignment with `diagonal_costs` has exactly this score; one letter must score 1."""
     codes = []
     for code in np.argsort(letter_scores)[::-1]:
         count, score = divmod(score, letter_scores[code])

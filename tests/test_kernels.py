@@ -1,4 +1,4 @@
-"""Every kernel alone (instruction set x family x width) against the textbook: edges of lanes, tiles and strips, and its limit."""
+"""Every kernel alone (instruction set x family x width) against the textbook: at every edge and at its limit."""
 
 import numpy as np
 import pytest

@@ -122,6 +122,8 @@ def score_arrays(
         raise EngineError("a score does not fit 31 bits; use smaller scores or shorter sequences") from None
     except MemoryError:
         raise OutOfMemoryError("not enough memory for the scores of one block; close other programs") from None
+    except RuntimeError as error:
+        raise EngineError(f"{threads} threads could not be started ({error}); use fewer threads") from None
 
 
 def _aligned(array: NDArray[Column]) -> NDArray[Column]:
