@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable
 
 from exaln.engines.base import Engine
 from exaln.engines.cpu import CpuEngine
 from exaln.engines.reference import ReferenceEngine
-from exaln.errors import EngineError
+from exaln.errors import EngineError, ExalnWarning
 
 _MAKE: dict[type[Engine], Callable[[int | None], Engine]] = {
     CpuEngine: lambda threads: CpuEngine(threads),
@@ -21,13 +22,12 @@ ENGINES: tuple[type[Engine], ...] = tuple(_MAKE)
 def choose_engine(name: str = "auto", threads: int | None = None) -> Engine:
     """The engine of that name, or with "auto" the one EXALN_ENGINE names, or else the fastest that is usable.
 
-    A request that cannot be met raises EngineError; only "auto" goes on to the next engine.
+    A request that cannot be met raises EngineError; only "auto" goes on to the next engine, and warns.
     """
     if name == "auto":
         name = os.environ.get("EXALN_ENGINE", "auto")
     if name == "auto":
-        usable = next(engine for engine in ENGINES if engine.unavailable_reason() is None)
-        return _MAKE[usable](threads)
+        return _MAKE[_fastest_usable()](threads)
     for engine in ENGINES:
         if engine.name == name:
             reason = engine.unavailable_reason()
@@ -36,3 +36,12 @@ def choose_engine(name: str = "auto", threads: int | None = None) -> Engine:
             return _MAKE[engine](threads)
     known = ", ".join(engine.name for engine in ENGINES)
     raise EngineError(f"unknown engine {name!r}; choose auto, {known}")
+
+
+def _fastest_usable() -> type[Engine]:
+    for engine in ENGINES:
+        reason = engine.unavailable_reason()
+        if reason is None:
+            return engine
+        warnings.warn(f"engine {engine.name!r} is passed over: {reason}", ExalnWarning, stacklevel=4)
+    raise EngineError("no engine can be used")

@@ -1,0 +1,203 @@
+"""The house: public names, imports that go one way, what is documented, what must not be imported early."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import exaln
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "src" / "exaln"
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+STUBS = ast.parse((PACKAGE / "_core.pyi").read_text(encoding="utf-8"))
+
+LAYERS = [
+    "errors alphabet records lengths resources",
+    "matrices letter_rules scoring",
+    "bytestream output_file fasta",
+    "segment_layout segment manifest segment_writer",
+    "database_writer database_input database_check database_build database",
+    "queries schedule engines",
+    "topk traceback statistics report",
+    "search pairwise",
+    "progress score_table selfbench",
+    "cli cluster web __main__",
+]
+ORDER = [module for layer in LAYERS for module in layer.split()]
+"""A module imports only from what stands before it; those that do not exist yet have their place kept."""
+
+ENGINES_ORDER = ["base", "reference", "cpu", "cuda", "__init__"]
+LEAVES = {"cli", "cluster", "web"}
+
+
+def module_of(path):
+    """("engines", "cpu") for engines/cpu.py, ("scoring", "") for scoring.py."""
+    first, *rest = path.relative_to(PACKAGE).with_suffix("").parts
+    return first, "/".join(rest)
+
+
+def imports_of(path):
+    """Modules of the package that a file imports, wherever in the file, as (module, submodule)."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for name in names:
+            package, *parts = name.split(".")
+            if package == "exaln":
+                yield from resolved(parts)
+
+
+def resolved(parts):
+    """The file that a dotted name stands for; nothing for attributes of the package itself, and for the core."""
+    for length in range(len(parts), 0, -1):
+        if (PACKAGE / Path(*parts[:length])).with_suffix(".py").is_file():
+            yield parts[0], "/".join(parts[1:length])
+            return
+        if (PACKAGE / Path(*parts[:length]) / "__init__.py").is_file():
+            yield parts[0], "/".join([*parts[1:length], "__init__"])
+            return
+
+
+def in_fresh_python(code):
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split("\n")[:-1]
+
+
+def test_public_names_are_listed_sorted_and_resolve():
+    assert exaln.__all__ == sorted(exaln.__all__)
+    assert set(exaln.__all__) == {*exaln._HOME, "__version__"}
+    assert dir(exaln) == exaln.__all__
+    for name, home in exaln._HOME.items():
+        assert getattr(exaln, name).__module__ == f"exaln.{home}"
+
+
+def test_type_checkers_see_the_same_names():
+    imported = set()
+    for node in ast.walk(ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module.startswith("exaln."):
+            imported |= {(alias.name, node.module.removeprefix("exaln.")) for alias in node.names}
+    assert imported == set(exaln._HOME.items())
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="module 'exaln' has no attribute 'serach'"):
+        exaln.serach  # noqa: B018
+
+
+def test_every_module_has_its_place():
+    modules = {module_of(path)[0] for path in SOURCES} - {"__init__"}
+    assert modules <= set(ORDER), "add the new module to ORDER, below all that it imports"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_go_one_way(path):
+    module, part = module_of(path)
+    if module == "__init__":
+        return
+    for imported, imported_part in imports_of(path):
+        assert ORDER.index(imported) <= ORDER.index(module), f"{module} imports {imported}, which stands after it"
+        assert imported == module or not {imported, module} <= LEAVES, f"{module} imports {imported}, another leaf"
+        if imported == module == "engines":
+            assert ENGINES_ORDER.index(imported_part) < ENGINES_ORDER.index(part)
+
+
+def test_the_import_finder_sees_imports():
+    found = set(imports_of(PACKAGE / "engines" / "cpu.py"))
+    assert {("engines", "base"), ("errors", ""), ("schedule", ""), ("scoring", "")} <= found
+    assert ("matrices", "") in set(imports_of(PACKAGE / "scoring.py"))
+    assert ("fasta", "") in set(imports_of(PACKAGE / "queries.py"))
+
+
+def variables_read(path):
+    """Names of environment variables in a file: looked up by name, or written out as a constant."""
+    text = path.read_text(encoding="utf-8")
+    looked_up = re.findall(r"""(?:environ(?:\.get)?|getenv|environ\.setdefault)[\[(]\s*["']([A-Z0-9_]+)""", text)
+    written = re.findall(r"""["'](_?EXALN_[A-Z_]+)["']""", text)
+    return {*looked_up, *written}
+
+
+def test_every_environment_variable_is_documented_and_every_documented_one_is_read():
+    lines = (ROOT / "docs" / "environment.md").read_text(encoding="utf-8").splitlines()
+    rows = [
+        [cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in lines if line.startswith("| `")
+    ]
+    documented = {row[0]: ROOT / row[2] for row in rows}
+    read = set().union(*(variables_read(path) for path in SOURCES))
+    assert {"EXALN_ENGINE", "EXALN_ISA", "SLURM_CPUS_PER_TASK"} <= read
+    assert read <= set(documented), "add it to docs/environment.md"
+    for name, path in documented.items():
+        assert name in variables_read(path), f"docs/environment.md: {name} is not read in {path}"
+
+
+def test_no_file_is_long():
+    suffixes = {".py", ".pyi", ".cpp", ".hpp", ".cu", ".cuh"}
+    files = [p for folder in ("src", "native", "tests", "benchmarks") for p in (ROOT / folder).rglob("*")]
+    lengths = {p: p.read_bytes().count(b"\n") for p in files if p.suffix in suffixes}
+    assert len(lengths) > 50
+    assert [str(p) for p, n in lengths.items() if n > 700] == []
+    assert [str(p) for p in lengths if p.stem in ("utils", "util", "helpers", "misc")] == []
+
+
+def test_the_stubs_name_what_the_core_has():
+    from exaln import _core
+
+    stubs = {node.name for node in STUBS.body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
+    stubs |= {node.target.id for node in STUBS.body if isinstance(node, ast.AnnAssign)}
+    assert stubs == {name for name in dir(_core) if not name.startswith("__")}
+
+
+@pytest.mark.parametrize(
+    ("statement", "slow"),
+    [
+        ("import exaln", {"numpy", "pyarrow", "xopen", "zstandard", "click", "rich", "exaln._core"}),
+        ("from exaln import Scoring, Alphabet, score", {"pyarrow", "xopen", "zstandard", "click", "rich"}),
+    ],
+)
+def test_slow_modules_are_imported_only_where_they_are_used(statement, slow):
+    loaded = set(in_fresh_python(f"import sys; {statement}; print(*sys.modules, sep='\\n')"))
+    assert "exaln" in loaded
+    assert loaded & slow == set()
+
+
+WITHOUT_CORE = """
+import sys
+
+class NoCore:
+    def find_spec(self, name, path=None, target=None):
+        if name == "exaln._core":
+            raise ImportError("No module named 'exaln._core'")
+
+sys.meta_path.insert(0, NoCore())
+"""
+
+
+def test_the_package_works_without_the_core():
+    told = in_fresh_python(
+        WITHOUT_CORE
+        + """
+import exaln
+from exaln.engines import choose_engine
+from exaln.engines.cpu import CpuEngine
+print(choose_engine("auto").describe())
+print(CpuEngine.unavailable_reason())
+print(exaln.score("HEAGAWGHEE", "PAWHEAE", scoring=exaln.Scoring("BLOSUM50", gap_open=0, gap_extend=8)))
+try:
+    exaln.score("ACGT", "ACGT", engine="cpu")
+except exaln.EngineError as error:
+    print(error)
+for name in exaln.__all__:
+    getattr(exaln, name)
+"""
+    )
+    reason = "the C++ core is not built (No module named 'exaln._core'); install exaln with pip"
+    assert told == ["reference, NumPy", reason, "28", f"engine 'cpu' cannot be used: {reason}"]
