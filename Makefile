@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 NATIVE := CMakeLists.txt pyproject.toml $(wildcard native/*)
-CXX_SOURCES := $(wildcard native/*.cpp native/*.hpp)
+CXX_SOURCES := $(wildcard native/*.cpp native/*.hpp tests/native/*.cpp)
 
 .PHONY: setup test test-all check format clean
 
@@ -21,6 +21,8 @@ $(VENV)/.installed: $(VENV)/.tools $(NATIVE)
 
 test: setup
 	$(BIN)/python -m pytest -q
+
+include tests/native/native.mk
 
 check: setup
 	$(BIN)/ruff check .

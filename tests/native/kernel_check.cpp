@@ -1,0 +1,208 @@
+// Checks the scoring core without Python: every kernel of every usable instruction set alone, and the whole.
+//
+//   kernel_check CASES [ISA ...]           exits with 1 if a score differs from those in the file
+//   kernel_check --whole CASES [ISA ...]   the same without the kernels alone: for large files
+//   kernel_check --speed [ISA ...]         GCUPS of the bare loop and the kernels, to compare compilers
+//
+// CASES is written by write_cases.py: words apart by white space, for each case the number of letters,
+// gap_first, gap_extend and the matrix; the number of queries and the queries; the number of targets and the
+// targets; the scores, a row per query. A sequence is '.' and a character per code: 'A' is 0.
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "costs.hpp"
+#include "dispatch.hpp"
+#include "one_kernel.hpp"
+
+namespace {
+
+using namespace exaln;
+
+struct JoinedSequences {
+    std::vector<uint8_t> codes;
+    std::vector<int64_t> offsets{0};
+
+    void add(const std::string& text) {
+        for (size_t i = 1; i < text.size(); ++i) codes.push_back(uint8_t(text[i] - 'A'));
+        offsets.push_back(int64_t(codes.size()));
+    }
+    Sequences view() const { return {codes.data(), offsets.data(), int64_t(offsets.size()) - 1}; }
+};
+
+struct Case {
+    Costs costs;
+    JoinedSequences queries, targets;
+    std::vector<int32_t> scores;
+};
+
+template <class T>
+T next(std::istream& in) {
+    T value;
+    if (!(in >> value)) throw std::runtime_error("the file of cases ends early or is malformed");
+    return value;
+}
+
+JoinedSequences read_sequences(std::istream& in) {
+    JoinedSequences sequences;
+    for (int64_t left = next<int64_t>(in); left > 0; --left) sequences.add(next<std::string>(in));
+    return sequences;
+}
+
+std::vector<Case> read_cases(const std::string& path) {
+    std::ifstream in(path);
+    if (!in) throw std::runtime_error("cannot open " + path);
+    std::vector<Case> cases;
+    for (size_t n_letters; in >> n_letters;) {
+        const int32_t gap_first = next<int32_t>(in), gap_extend = next<int32_t>(in);
+        std::vector<int32_t> matrix(n_letters * n_letters);
+        for (int32_t& score : matrix) score = next<int32_t>(in);
+        Case read{make_costs(matrix.data(), n_letters, gap_first, gap_extend),
+                  read_sequences(in),
+                  read_sequences(in),
+                  {}};
+        read.scores.resize(size_t(read.queries.view().n * read.targets.view().n));
+        for (int32_t& score : read.scores) score = next<int32_t>(in);
+        cases.push_back(read);
+    }
+    return cases;
+}
+
+class Checker {
+  public:
+    int64_t n_checked = 0, n_wrong = 0;
+
+    void check_whole(const Isa& isa, const Case& known, size_t number, int threads) {
+        std::vector<int32_t> found(known.scores.size() + 1);
+        Progress progress;
+        score_all(isa, known.queries.view(), known.targets.view(), known.costs, threads, progress, found.data());
+        for (size_t i = 0; i < known.scores.size(); ++i)
+            compare(isa, std::to_string(threads) + " threads", number, found[i], known.scores[i]);
+    }
+
+    void check_kernels(const Isa& isa, const Case& known, size_t number) {
+        for (const WidthKernels& kernels : isa.widths)
+            for (const Family family : {Family::group, Family::striped})
+                check_kernel(isa, kernels, family, known, number);
+    }
+
+  private:
+    void compare(const Isa& isa, const std::string& what, size_t number, int32_t found, int32_t expected) {
+        ++n_checked;
+        if (found == expected) return;
+        if (++n_wrong <= 20) {
+            printf("case %zu, %s, %s: %d instead of %d\n", number, isa.name, what.c_str(), found, expected);
+        }
+    }
+
+    void check_kernel(const Isa& isa, const WidthKernels& kernels, Family family, const Case& known,
+                      size_t number) {
+        const Range range = Range::of(known.costs, kernels.bits);
+        if (!range.usable) return;
+        const Sequences queries = known.queries.view(), targets = known.targets.view();
+        const std::string what =
+            (family == Family::group ? "group " : "striped ") + std::to_string(kernels.bits);
+        for (int64_t query = 0; query < queries.n; ++query) {
+            const std::vector<int32_t> found =
+                score_with(kernels, family, queries.at(query), queries.length(query), targets, known.costs);
+            for (int64_t target = 0; target < targets.n; ++target) {
+                const int32_t score = known.scores[size_t(query * targets.n + target)];
+                const bool fits = score <= range.limit - range.floor;
+                compare(isa, what, number, found[size_t(target)], fits ? score : OVERFLOWED);
+            }
+        }
+    }
+};
+
+std::vector<const Isa*> named_or_usable(const std::vector<std::string>& names) {
+    std::vector<const Isa*> isas;
+    for (const std::string& name : names) isas.push_back(&choose_isa(name));
+    for (const Isa* isa : built_isas())
+        if (names.empty() && isa->supported()) isas.push_back(isa);
+    return isas;
+}
+
+int check_cases(const std::string& path, const std::vector<std::string>& names, bool kernels_too) {
+    const std::vector<Case> cases = read_cases(path);
+    if (cases.empty()) throw std::runtime_error("no cases in " + path);
+    int64_t n_wrong = 0;
+    for (const Isa* isa : named_or_usable(names)) {
+        Checker checker;
+        for (size_t i = 0; i < cases.size(); ++i) {
+            checker.check_whole(*isa, cases[i], i, 2);
+            if (!kernels_too) continue;
+            checker.check_whole(*isa, cases[i], i, 1);
+            checker.check_kernels(*isa, cases[i], i);
+        }
+        printf("%-10s %zu cases, %lld scores, %lld wrong\n", isa->name, cases.size(),
+               (long long)checker.n_checked, (long long)checker.n_wrong);
+        n_wrong += checker.n_wrong;
+    }
+    return n_wrong == 0 ? 0 : 1;
+}
+
+// Cells per nanosecond of `work`, which returns the cells it updated, over about 0.3 seconds.
+template <class Work>
+double gcups(Work work) {
+    const auto start = std::chrono::steady_clock::now();
+    double cells = 0, nanoseconds = 0;
+    while (nanoseconds < 3e8) {
+        cells += work();
+        nanoseconds =
+            std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
+    }
+    return cells / nanoseconds;
+}
+
+void print_speed(const std::vector<std::string>& names) {
+    std::mt19937 random(1);
+    JoinedSequences query, targets;
+    auto letters = [&](size_t n) {
+        std::string text(n + 1, '.');
+        for (size_t i = 1; i <= n; ++i) text[i] = char('A' + random() % 20);
+        return text;
+    };
+    query.add(letters(1000));
+    for (int i = 0; i < 64; ++i) targets.add(letters(400));
+    std::vector<int32_t> matrix(400, -3);
+    for (size_t i = 0; i < 20; ++i) matrix[i * 21] = 5;
+    const Costs costs = make_costs(matrix.data(), 20, 12, 1);
+    const double cells = 1000.0 * 400 * 64;
+    for (const Isa* isa : named_or_usable(names)) {
+        for (const WidthKernels& kernels : isa->widths) {
+            printf("%-10s %2d bits: bare loop %7.2f", isa->name, kernels.bits,
+                   gcups([&] { return kernels.bare_loop(200'000); }));
+            for (const Family family : {Family::group, Family::striped}) {
+                printf(", %s %7.2f", family == Family::group ? "group" : "striped", gcups([&] {
+                           score_with(kernels, family, query.codes.data(), 1000, targets.view(), costs);
+                           return cells;
+                       }));
+            }
+            printf(" GCUPS\n");
+        }
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    std::vector<std::string> arguments(argv + 1, argv + argc);
+    const std::string mode = argc > 1 && arguments[0].rfind("--", 0) == 0 ? arguments[0] : "";
+    if (!mode.empty()) arguments.erase(arguments.begin());
+    try {
+        if (mode == "--speed") {
+            print_speed(arguments);
+            return 0;
+        }
+        if (!arguments.empty() && (mode.empty() || mode == "--whole"))
+            return check_cases(arguments[0], {arguments.begin() + 1, arguments.end()}, mode.empty());
+        fprintf(stderr, "usage: kernel_check [--whole] CASES [ISA ...], or kernel_check --speed [ISA ...]\n");
+    } catch (const std::exception& error) {
+        fprintf(stderr, "kernel_check: %s\n", error.what());
+    }
+    return 2;
+}
