@@ -79,7 +79,8 @@ class Checker {
     void check_whole(const Isa& isa, const Case& known, size_t number, int threads) {
         std::vector<int32_t> found(known.scores.size() + 1);
         Progress progress;
-        score_all(isa, known.queries.view(), known.targets.view(), known.costs, threads, progress, found.data());
+        score_all(isa, known.queries.view(), known.targets.view(), known.costs, threads, progress,
+                  found.data());
         for (size_t i = 0; i < known.scores.size(); ++i)
             compare(isa, std::to_string(threads) + " threads", number, found[i], known.scores[i]);
     }
