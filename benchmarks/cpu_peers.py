@@ -144,7 +144,9 @@ def main() -> int:
     queries = read_records(options.queries)
     ours, peers = Exaln(exaln.Database.in_memory([records])), Peers(options.peers_python, targets)
     versions = {"exaln": exaln.__version__, **peers.versions}
-    print(f"{len(targets):,} targets, {sum(map(len, targets)):,} residues; BLOSUM62, a gap of 1 costs 12, best of {options.rounds}")
+    print(
+        f"{len(targets):,} targets, {sum(map(len, targets)):,} residues; BLOSUM62, a gap of 1 costs 12, best of {options.rounds}"
+    )
     print(f"{machine()['cpu']}, {os.cpu_count()} cores; exaln on {CpuEngine().isa}")
     header = "".join(f"{name:>11}" for name in versions)
     print(f" query  threads{header}   ratio    bound  fraction  scores")
