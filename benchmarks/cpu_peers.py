@@ -3,8 +3,9 @@
     make bench                                                   # with EXALN_DATA set to a folder of real sequences
     make bench BENCH="--targets T.fasta --queries Q.fasta"
 
-Prints GCUPS (cells = query x target residues, padding not counted) of each, the ratio of exaln to the faster peer, and the fraction of
-the bound: the cell update alone, in registers, measured in the same run on as many threads. Writes benchmarks/runs/<date>-<machine>/cpu_peers.json.
+Prints GCUPS (cells = query x target residues, padding not counted) of each, the ratio of exaln to the faster peer, and
+the fraction of the bound: the cell update alone, in registers, measured in the same run on as many threads. Writes
+benchmarks/runs/<date>-<machine>/cpu_peers.json.
 """
 
 from __future__ import annotations
@@ -114,12 +115,12 @@ def print_row(row: dict[str, Any]) -> None:
 
 def machine() -> dict[str, Any]:
     """What the figures were measured on."""
-    cpu = next((line.split(":")[1].strip() for line in Path("/proc/cpuinfo").open() if "model name" in line), "unknown")
-    flags = next((line for line in Path("/proc/cpuinfo").open() if line.startswith("flags")), "").split()
+    described = [line.split(":", 1) for line in Path("/proc/cpuinfo").read_text().splitlines() if ":" in line]
+    fields = {name.strip(): value.strip() for name, value in described}
     return {
-        "cpu": cpu,
+        "cpu": fields.get("model name", platform.processor() or "unknown"),
+        "family_model": f"{fields.get('cpu family')}/{fields.get('model')}",
         "cores": os.cpu_count(),
-        "avx512_vbmi": "avx512vbmi" in flags,
         "system": platform.platform(),
         "python": platform.python_version(),
     }
@@ -145,7 +146,8 @@ def main() -> int:
     ours, peers = Exaln(exaln.Database.in_memory([records])), Peers(options.peers_python, targets)
     versions = {"exaln": exaln.__version__, **peers.versions}
     print(
-        f"{len(targets):,} targets, {sum(map(len, targets)):,} residues; BLOSUM62, a gap of 1 costs 12, best of {options.rounds}"
+        f"{len(targets):,} targets, {sum(map(len, targets)):,} residues; {ours.scoring.describe()}; "
+        f"best of {options.rounds}"
     )
     print(f"{machine()['cpu']}, {os.cpu_count()} cores; exaln on {CpuEngine().isa}")
     header = "".join(f"{name:>11}" for name in versions)

@@ -60,7 +60,7 @@ class Pyopal:
 
     def run(self, query, threads):
         n = len(self.database)
-        edges = np.linspace(0, n, 1 if threads == 1 else 8 * threads, endpoint=False).astype(int).tolist() + [n]
+        edges = np.linspace(0, n, 8 * threads + 1).astype(int).tolist()
 
         def chunk(start, end):
             found = self.aligner.align(
