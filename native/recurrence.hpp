@@ -33,6 +33,39 @@ EXALN_INLINE void update_cell(typename V::Reg& H, typename V::Reg& E, typename V
     F = V::max(V::sub(F, costs.gap_extend), opened);
 }
 
+// Where the values of a cell came from, as one mask each: is H the diagonal, is it E, and do E and F of the next cell extend the gap that
+// E and F of this one are in (rather than open one here)?
+template <class V>
+struct Directions {
+    typename V::Mask from_diagonal, from_E, extends_E, extends_F;
+
+    static constexpr int bytes = 4 * V::mask_bytes;
+
+    EXALN_INLINE void store(uint8_t* p) const {
+        V::store_mask(p, from_diagonal);
+        V::store_mask(p + V::mask_bytes, from_E);
+        V::store_mask(p + 2 * V::mask_bytes, extends_E);
+        V::store_mask(p + 3 * V::mask_bytes, extends_F);
+    }
+};
+
+// The same update, and the directions it took. Ties: the diagonal, then E, then F; opening before extending.
+template <class V>
+EXALN_INLINE Directions<V> update_cell_traced(typename V::Reg& H, typename V::Reg& E, typename V::Reg& F,
+                                              const CellCosts<V>& costs) {
+    Directions<V> directions;
+    const typename V::Reg diagonal = H, extended_E = V::sub(E, costs.gap_extend), extended_F = V::sub(F, costs.gap_extend);
+    H = V::max(V::max(H, V::max(F, costs.floor)), E);
+    const typename V::Reg opened = V::sub(H, costs.gap_first);
+    directions.from_diagonal = V::equal(H, diagonal);
+    directions.from_E = V::equal(H, E);
+    directions.extends_E = V::greater(extended_E, opened);
+    directions.extends_F = V::greater(extended_F, opened);
+    E = V::max(extended_E, opened);
+    F = V::max(extended_F, opened);
+    return directions;
+}
+
 // Scores of the lanes of `best`, OVERFLOWED where they may not be exact.
 template <class V>
 void store_scores(typename V::Reg best, const exaln::Range& range, int32_t* scores) {
