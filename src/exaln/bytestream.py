@@ -35,8 +35,9 @@ FOREIGN = {
     b"\x04\x22\x4d\x18": "packed by lz4",
 }
 HEAD_BYTES = 32
-PACKED_BYTES = 4096
-"""Packed bytes that are unpacked at a time: few, because a few can unpack to very many."""
+PACKED_BYTES = 1 << 16
+PIECE_BYTES = 1 << 10
+"""So many packed bytes are unpacked at a time: few, because zstd bounds what comes out only by what goes in."""
 
 
 class ByteStream:
@@ -204,7 +205,7 @@ def _new_xz() -> _Decompressor:
 
 
 class _ZstdFrame:
-    """One zstd frame, a skippable one too. Only the input bounds the output: 4 bytes unpack to 128 KiB at most."""
+    """One zstd frame, a skippable one too. A piece unpacks to 32 MiB at most (4 bytes to 128 KiB)."""
 
     needs_input = True
 
@@ -228,21 +229,30 @@ class _ZstdFrame:
 def _members(stored: _StoredBytes, new_member: Callable[[], _Decompressor], chunk_bytes: int) -> Iterator[memoryview]:
     """All members, one after the other, to the last byte of the file."""
     member: _Decompressor | None = None
-    data = stored.read(PACKED_BYTES) or b""
-    while data or (member is not None and not member.needs_input):
-        if member is None:
-            data = data.lstrip(b"\0")
-            member = new_member() if data else None
-        if member is not None:
-            if unpacked := member.decompress(data, chunk_bytes):
-                yield memoryview(unpacked)
-            data = member.unused_data if member.eof else b""
+    while packed := stored.read(PACKED_BYTES):
+        place = 0
+        while place < len(packed):
+            if member is None and packed[place] == 0:
+                place += 1
+                continue
+            member = member or new_member()
+            piece = packed[place : place + PIECE_BYTES]
+            yield from _unpack_piece(member, piece, chunk_bytes)
+            place += len(piece) - len(member.unused_data)
             if member.eof:
                 member = None
-        if not data and (member is None or member.needs_input):
-            data = stored.read(PACKED_BYTES) or b""
     if member is not None:
         raise EOFError("the file ends inside a member")
+
+
+def _unpack_piece(member: _Decompressor, piece: bytes, chunk_bytes: int) -> Iterator[memoryview]:
+    while True:
+        unpacked = memoryview(member.decompress(piece, chunk_bytes))
+        for begin in range(0, len(unpacked), chunk_bytes):
+            yield unpacked[begin : begin + chunk_bytes]
+        if member.eof or member.needs_input:
+            return
+        piece = b""
 
 
 def printable(text: str) -> str:

@@ -109,7 +109,8 @@ class SequenceFile:
         for chunk in self._stream:
             self._sampled.append(bytes(chunk))
             n_bytes += len(chunk)
-            if not reader.feed(chunk) or reader.n_residues >= SAMPLE_RESIDUES or n_bytes >= SAMPLE_BYTES:
+            has_problem = not reader.feed(chunk)
+            if has_problem or reader.n_residues >= SAMPLE_RESIDUES or (n_bytes >= SAMPLE_BYTES and reader.n_residues):
                 break
         counts = np.zeros(256, np.int64)
         counts[np.frombuffer(SAMPLE_LETTERS.encode(), np.uint8)] = reader.code_counts()[: len(SAMPLE_LETTERS)]
@@ -168,8 +169,9 @@ class SequenceFile:
     def _warn(self) -> None:
         for kind, (count, first_line) in self._reader.tallies().items():
             if count:
-                text = WARNINGS[kind].format(records="record" if count == 1 else "records", count=count)
-                warnings.warn(f"{self.name}: {text} (first in line {first_line})", ExalnWarning, stacklevel=4)
+                noun, text = WARNINGS[kind]
+                message = f"{self.name}: {count} {noun}{'s' * (count != 1)} {text} (first in line {first_line})"
+                warnings.warn(message, ExalnWarning, stacklevel=4)
 
 
 def read_records(
@@ -208,10 +210,10 @@ def _shown(record_id: str) -> str:
 
 
 WARNINGS = {
-    "empty": "{count} {records} without residues, kept with length 0",
-    "gaps": "{count} gap characters removed",
-    "latin1": "{count} headers are not UTF-8 and were read as Latin-1",
-    "unnamed": "{count} {records} without a name, called unnamed_1, unnamed_2, ... by place in the file",
+    "empty": ("record", "without residues, kept with length 0"),
+    "gaps": ("gap character", "removed"),
+    "latin1": ("header", "not in UTF-8, read as Latin-1"),
+    "unnamed": ("record", "without a name, called unnamed_N by place in the file"),
 }
 
 EXPLANATIONS = {
