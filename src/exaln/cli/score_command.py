@@ -1,0 +1,236 @@
+"""score: exact scores of queries against a database."""
+
+from __future__ import annotations
+
+import math
+import sys
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from exaln.cli import options
+from exaln.cli.command import Command, Option
+from exaln.cli.database_commands import counted, require_stdin_once
+from exaln.cli.messages import Messages, is_terminal, one_line, pass_messages
+from exaln.progress import ScoringProgress
+
+if TYPE_CHECKING:
+    from exaln.alphabet import Alphabet
+    from exaln.database import Database
+    from exaln.engines.base import Engine
+    from exaln.records import Records
+    from exaln.scoring import Scoring
+    from exaln.topk import BestTargets
+
+LOOKS_LIKE_RESIDUES = 50
+"""Shorter peptides may well consist of A, C, G and T alone."""
+
+TABLE_WIDTH = 120
+TABLE_PADDING = 12
+MIN_DESCRIPTION = 20
+
+
+@click.command(cls=Command, example="exaln score --query query.fasta --db proteins.exaln --top 10")
+@click.option(
+    "--query", cls=Option, blast=["-query"], required=True, metavar="FILE", help="FASTA or FASTQ. - is stdin."
+)
+@click.option(
+    "--db",
+    "database",
+    cls=Option,
+    blast=["-db", "-subject"],
+    required=True,
+    metavar="DB",
+    help="Database, or a sequence file.",
+)
+@options.out
+@click.option(
+    "--top",
+    cls=Option,
+    blast=["-max_target_seqs"],
+    type=click.IntRange(min=1),
+    metavar="K",
+    help="Only the best K targets of each query, the best first. [default: all, in the order of the input]",
+)
+@click.option("--min-score", type=float, metavar="N", help="Only pairs with this score or more.")
+@click.option(
+    "--format",
+    "layout",
+    type=click.Choice(["tsv", "table"]),
+    help="table: with descriptions, needs --top. [default: table with --top on a terminal, else tsv]",
+)
+@options.scoring
+@options.alphabet
+@options.strip_gaps
+@options.engine
+@options.threads
+@pass_messages
+def score(
+    messages: Messages,
+    /,
+    query: str,
+    database: str,
+    out: str,
+    top: int | None,
+    min_score: float | None,
+    layout: str | None,
+    alphabet: Alphabet | None,
+    strip_gaps: bool,
+    engine: str,
+    threads: int | None,
+    **scoring: Any,
+) -> None:
+    """Print the exact Smith-Waterman score of every query and target.
+
+    Columns: qseqid, sseqid, score, separated by tabs. Nucleotides are compared as given, not on the other strand.
+    """
+    from exaln.database import Database
+    from exaln.engines import choose_engine
+
+    if layout == "table" and top is None:
+        raise click.UsageError("--format table needs --top")
+    require_stdin_once([query, database])
+    chosen_engine = choose_engine(engine, threads)
+    opened = Database.open(database, alphabet=alphabet, strip_gaps=strip_gaps)
+    rules = options.make_scoring(opened.alphabet, scoring)
+    queries = read_queries(query, opened.alphabet, strip_gaps=strip_gaps)
+    messages.detail(f"{database}: {counted(opened)}")
+    messages.detail(f"{query}: {len(queries):,} queries, {queries.n_residues:,} residues")
+    messages.detail(f"{rules.describe()}; {chosen_engine.describe()}")
+    minimum = None if min_score is None else scaled_minimum(min_score, rules)
+    on_screen = out == "-" and is_terminal(sys.stdout)
+    work = ScoringProgress(
+        shown=messages.shows_progress and not (on_screen and top is None),
+        total=queries.n_residues * opened.n_residues,
+    )
+    if top is None:
+        write_all(queries, opened, rules, chosen_engine, out, minimum, work)
+    else:
+        best = find_best(queries, opened, rules, chosen_engine, top, minimum, work)
+        as_table = layout == "table" or (layout is None and on_screen)
+        (write_table if as_table else write_best)(queries, opened, rules, best, out)
+    pairs = len(queries) * opened.n_targets
+    messages.note(f"{pairs:,} pairs in {work.seconds:.2f} s ({work.rate()}; {chosen_engine.describe()})")
+
+
+def read_queries(source: str, alphabet: Alphabet, *, strip_gaps: bool) -> Records:
+    """The queries, in the letters of the database; a warning if they look like nucleotides among proteins."""
+    import warnings
+
+    import numpy as np
+
+    from exaln.alphabet import PROTEIN, detect
+    from exaln.errors import ExalnWarning
+    from exaln.fasta import read_records
+
+    queries = read_records(source, alphabet=alphabet, strip_gaps=strip_gaps)
+    if alphabet == PROTEIN:
+        counts = np.zeros(256, np.int64)
+        letters = np.frombuffer(alphabet.letters.encode("ascii"), np.uint8)
+        counts[letters] = np.bincount(queries.codes, minlength=len(letters))
+        kind = detect(counts)
+        if kind.is_nucleotide and queries.n_residues >= LOOKS_LIKE_RESIDUES:
+            warnings.warn(
+                f"{source}: the queries look like {kind.name}, but are compared as protein with the database",
+                ExalnWarning,
+                stacklevel=2,
+            )
+    return queries
+
+
+def scaled_minimum(minimum: float, scoring: Scoring) -> int:
+    """The least whole score, in the engine's units, that is not below what the user asked for."""
+    from exaln.errors import InputError
+
+    if not math.isfinite(minimum):
+        raise InputError(f"--min-score is {minimum}; it must be a finite number")
+    return min(math.ceil(Fraction(str(minimum)) * scoring.scale), 2**31 - 1)
+
+
+def write_all(
+    queries: Records,
+    database: Database,
+    scoring: Scoring,
+    engine: Engine,
+    out: str,
+    minimum: int | None,
+    work: ScoringProgress,
+) -> None:
+    """Every pair, as it is scored."""
+    from exaln.output_file import open_output
+    from exaln.score_table import score_lines
+
+    with open_output(out) as file, work:
+        for lines in score_lines(queries, database, scoring, engine, minimum=minimum, progress=work):
+            file.write(lines)
+
+
+def find_best(
+    queries: Records,
+    database: Database,
+    scoring: Scoring,
+    engine: Engine,
+    k: int,
+    minimum: int | None,
+    work: ScoringProgress,
+) -> BestTargets:
+    """The k best targets of each query."""
+    from exaln.topk import BestTargets
+
+    best = BestTargets(len(queries), k, minimum or 0)
+    with work:
+        for block in engine.blocks(queries, engine.place(database), scoring, work):
+            best.add(block)
+    return best
+
+
+def write_best(queries: Records, database: Database, scoring: Scoring, best: BestTargets, out: str) -> None:
+    """The best of each query as tab-separated lines."""
+    from exaln.output_file import open_output
+    from exaln.score_table import best_targets, score_texts
+
+    names = best_targets(database, best.ordinals)
+    with open_output(out) as file:
+        for query, (targets, scores) in enumerate(zip(names, best.scores, strict=True)):
+            for (target, _), text in zip(targets, score_texts(scores, scoring), strict=True):
+                file.write(f"{queries.ids[query]}\t{target}\t{text}\n".encode())
+
+
+def write_table(queries: Records, database: Database, scoring: Scoring, best: BestTargets, out: str) -> None:
+    """The best of each query as a table for people, with descriptions."""
+    from exaln.output_file import open_output
+    from exaln.score_table import best_targets, score_texts
+
+    names = best_targets(database, best.ordinals)
+    with open_output(out) as file:
+        for query, (targets, scores) in enumerate(zip(names, best.scores, strict=True)):
+            title = f"{queries.ids[query]} {queries.descriptions[query]}"
+            rows = [
+                (target, text, description)
+                for (target, description), text in zip(targets, score_texts(scores, scoring), strict=True)
+            ]
+            file.write(drawn_table(title, rows, on_screen=out == "-" and is_terminal(sys.stdout)).encode())
+
+
+def drawn_table(title: str, rows: list[tuple[str, str, str]], *, on_screen: bool) -> str:
+    """Targets, scores and descriptions, as wide as the screen or TABLE_WIDTH."""
+    import io
+
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    text = io.StringIO()
+    console = Console(file=text, force_terminal=on_screen, width=Console().width if on_screen else TABLE_WIDTH)
+    table = Table(title=Text(one_line(title), "bold"), title_justify="left", box=box.SIMPLE_HEAD)
+    for heading, justify in (("target", "left"), ("score", "right"), ("description", "left")):
+        table.add_column(heading, justify=justify, overflow="fold")  # type: ignore[arg-type]
+    taken = max((len(target) + len(score) for target, score, _ in rows), default=0) + TABLE_PADDING
+    for target, score, description in rows:
+        shortened = Text(one_line(description), end="")
+        shortened.truncate(max(console.width - taken, MIN_DESCRIPTION), overflow="ellipsis")
+        table.add_row(Text(one_line(target)), score, shortened)
+    console.print(table)
+    return text.getvalue()
