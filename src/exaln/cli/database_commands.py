@@ -178,8 +178,13 @@ def counted(database: Database) -> str:
 
 def read_ids(path: str) -> list[str]:
     """The first word of each line that is not blank; `>` in front is allowed, so headers of FASTA files work."""
-    with click.open_file(path, encoding="utf-8") as file:
-        words = [line.removeprefix(">").split() for line in file]
+    try:
+        with click.open_file(path, encoding="utf-8") as file:
+            words = [line.removeprefix(">").split() for line in file]
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: not UTF-8 text; one id per line is needed") from None
     return [word[0] for word in words if word]
 
 
