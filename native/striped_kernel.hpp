@@ -94,10 +94,9 @@ int64_t score_striped(const exaln::StripedArgs& args) {
         Reg F = costs.no_gap;
         for (int64_t segment = 0; segment < work.n_segments; ++segment) {
             const int64_t at = segment * V::lanes;
-            Reg H, E = V::load(work.E + at);
-            const Reg matched = V::add(diagonal, V::load(scores + at));
+            Reg H = V::add(diagonal, V::load(scores + at)), E = V::load(work.E + at);
             diagonal = V::load(work.H_left + at);
-            update_cell<V>(matched, H, E, F, best, costs);
+            update_cell<V>(H, E, F, best, costs);
             V::store(work.H + at, H);
             V::store(work.E + at, E);
         }

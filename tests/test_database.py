@@ -90,8 +90,10 @@ def test_fetch(database: Database) -> None:
     wanted = [94, 0, 50]
     targets = database.fetch([PLAIN[i][0] for i in wanted])
     assert [(t.ordinal, (t.id, t.description, t.sequence)) for t in targets] == [(i, PLAIN[i]) for i in wanted]
-    with pytest.raises(InputError, match="no sequence with the id 'nobody'"):
-        database.fetch("nobody")
+    for ids in (["nobody"], ["nobody"] * 100, ["\udcfc\ud800"]):
+        with pytest.raises(InputError, match="no sequence with the id"):
+            database.fetch(ids)
+    assert database.fetch([]) == []
 
 
 def test_equal_ids_are_kept_apart(tmp_path: Path) -> None:
@@ -132,6 +134,10 @@ def test_export_of_some(database: Database, tmp_path: Path) -> None:
 def test_export_into_nowhere(database: Database, tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="No such file or directory"):
         database.export(tmp_path / "missing" / "out.fasta")
+    (tmp_path / "link").symlink_to(tmp_path / "out.fasta")
+    database.export(tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "out.fasta").read_text() == fasta(PLAIN)
     database.export("/dev/null")
     assert not Path("/dev/null").is_file()
 
@@ -159,6 +165,30 @@ def test_compact(database: Database) -> None:
     assert files_in(compacted.path) == before, "nothing to do, nothing written"
     whole = compacted.compact()
     assert whole.segments[0].batch.equals(Database.in_memory([records_of(PLAIN)]).segments[0].batch)
+
+
+def test_compact_refuses_a_damaged_database(database: Database) -> None:
+    assert database.path is not None
+    path = Path(database.segments[3].name)
+    good = path.read_bytes()
+    before = files_in(database.path)
+    path.write_bytes(good[:-1] + b"?")
+    with pytest.raises(DatabaseError, match=f"{path.name}: damaged"):
+        Database.open(database.path).compact()
+    path.unlink()
+    with pytest.raises(DatabaseError, match=f"{path.name}: a segment is missing"):
+        database.compact()
+    path.write_bytes(good)
+    assert files_in(database.path) == before
+    assert content_of(Database.open(database.path)) == PLAIN
+
+
+def test_a_database_in_memory_cannot_be_changed() -> None:
+    database = Database.in_memory([records_of(PLAIN)])
+    with pytest.raises(DatabaseError, match="in memory only"):
+        database.append_records([records_of(PLAIN)])
+    with pytest.raises(DatabaseError, match="in memory only"):
+        database.compact()
 
 
 def test_an_existing_database_is_not_overwritten(database: Database) -> None:

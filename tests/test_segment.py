@@ -178,7 +178,7 @@ def test_another_size_is_refused_at_once(segment: Segment, change) -> None:
 def test_a_missing_segment_is_named(segment: Segment) -> None:
     path = Path(segment.name)
     path.unlink()
-    with pytest.raises(DatabaseError, match=f"{path.name}: a segment of the database is missing"):
+    with pytest.raises(DatabaseError, match=f"{path.name}: a segment is missing"):
         Database.open(path.parent)
 
 

@@ -20,7 +20,7 @@ from exaln.database_check import problems_of_database
 from exaln.database_input import Progress, Source, read_inputs
 from exaln.database_writer import SUFFIX
 from exaln.errors import DatabaseError, InputError
-from exaln.manifest import MANIFEST_NAME, Manifest, read_manifest
+from exaln.manifest import MANIFEST_NAME, Manifest, missing_segment, read_manifest
 from exaln.output_file import open_output
 from exaln.records import Records
 from exaln.segment import Segment, Target
@@ -276,19 +276,17 @@ def _find_directory(path: Path) -> Path | None:
 
 def _open_directory(directory: Path) -> Database:
     """A snapshot. A writer may replace the manifest and delete segments meanwhile: then the new manifest is read."""
-    missing = ""
+    missing = FileNotFoundError()
     for _ in range(OPEN_ATTEMPTS):
         manifest = read_manifest(directory)
         try:
             segments = tuple(entry.open(directory, manifest.alphabet) for entry in manifest.segments)
             return Database(directory, manifest, segments)
         except FileNotFoundError as error:
-            missing = error.filename
+            missing = error
             if read_manifest(directory).segments == manifest.segments:
                 break
-    raise DatabaseError(
-        f"{missing}: a segment of the database is missing; restore it from a copy or rebuild the database"
-    )
+    raise missing_segment(missing)
 
 
 def _export_blocks(segment: Segment) -> Iterator[NDArray[np.int32]]:
