@@ -227,6 +227,11 @@ def test_nucleotides(exaln: Exaln, tmp_path: Path) -> None:
     assert exaln("score", "--query", tmp_path / "q", "--db", tmp_path / "t", *options).out == "q\tt\t12\n"
 
 
+def test_the_alphabet_must_be_that_of_the_database(exaln: Exaln, database: Path) -> None:
+    code, message = exaln.error("score", "--query", GLOBINS, "--db", database, "--alphabet", "dna")
+    assert (code, "a protein database, but --alphabet says dna" in message) == (1, True)
+
+
 def test_queries_that_look_like_nucleotides_are_pointed_out(exaln: Exaln, database: Path, tmp_path: Path) -> None:
     (tmp_path / "dna.fasta").write_text(">q\n" + "GATTACA" * 10 + "\n")
     result = exaln("score", "--query", tmp_path / "dna.fasta", "--db", database, "--quiet")

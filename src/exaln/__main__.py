@@ -50,6 +50,8 @@ def run(arguments: list[str]) -> int:
                 sys.stdout.flush()
     except click.exceptions.Exit as end:
         return end.exit_code
+    except SystemExit:
+        raise
     except BaseException as error:
         code = _report(error)
         if messages.debug and code not in (USAGE, PIPE_CLOSED):

@@ -50,6 +50,7 @@ def makedb(
     require_stdin_once(inputs)
     with ReadingProgress(shown=messages.shows_progress) as work:
         built = Database.build(inputs, database, alphabet=alphabet, strip_gaps=strip_gaps, force=force, progress=work)
+    messages.detail(f"{built.path}: {len(built.segments)} segments, {built.info.n_bytes:,} bytes")
     messages.note(f"{built.path}: {counted(built)} in {work.seconds:.1f} s ({work.rate()})")
 
 

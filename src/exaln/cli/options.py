@@ -41,7 +41,7 @@ alphabet = click.option(
     blast=["-dbtype"],
     callback=parse_alphabet,
     metavar="KIND",
-    help="protein, dna, rna, or your own letters in upper case. [default: detected]",
+    help="protein (prot), dna (nucl), rna, or your own letters in upper case. [default: detected]",
 )
 strip_gaps = click.option("--strip-gaps", is_flag=True, help="Remove - and . from sequences instead of refusing them.")
 out = click.option(

@@ -13,6 +13,7 @@ from exaln.cli import options
 from exaln.cli.command import Command, Option
 from exaln.cli.database_commands import counted, require_stdin_once
 from exaln.cli.messages import Messages, is_terminal, one_line, pass_messages
+from exaln.errors import InputError
 from exaln.progress import ScoringProgress
 
 if TYPE_CHECKING:
@@ -93,6 +94,8 @@ def score(
     require_stdin_once([query, database])
     chosen_engine = choose_engine(engine, threads)
     opened = Database.open(database, alphabet=alphabet, strip_gaps=strip_gaps)
+    if alphabet is not None and opened.alphabet != alphabet:
+        raise InputError(f"{database}: a {opened.alphabet.name} database, but --alphabet says {alphabet.name}")
     rules = options.make_scoring(opened.alphabet, scoring)
     queries = read_queries(query, opened.alphabet, strip_gaps=strip_gaps)
     messages.detail(f"{database}: {counted(opened)}")
@@ -111,7 +114,9 @@ def score(
         as_table = layout == "table" or (layout is None and on_screen)
         (write_table if as_table else write_best)(queries, opened, rules, best, out)
     pairs = len(queries) * opened.n_targets
-    messages.note(f"{pairs:,} pairs in {work.seconds:.2f} s ({work.rate()}; {chosen_engine.describe()})")
+    messages.note(
+        f"{pairs:,} pair{'s' if pairs != 1 else ''} in {work.seconds:.2f} s ({work.rate()}; {chosen_engine.describe()})"
+    )
 
 
 def read_queries(source: str, alphabet: Alphabet, *, strip_gaps: bool) -> Records:
@@ -141,8 +146,6 @@ def read_queries(source: str, alphabet: Alphabet, *, strip_gaps: bool) -> Record
 
 def scaled_minimum(minimum: float, scoring: Scoring) -> int:
     """The least whole score, in the engine's units, that is not below what the user asked for."""
-    from exaln.errors import InputError
-
     if not math.isfinite(minimum):
         raise InputError(f"--min-score is {minimum}; it must be a finite number")
     return min(math.ceil(Fraction(str(minimum)) * scoring.scale), 2**31 - 1)
