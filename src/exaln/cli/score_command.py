@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
@@ -86,37 +88,62 @@ def score(
 
     Columns: qseqid, sseqid, score, separated by tabs. Nucleotides are compared as given, not on the other strand.
     """
-    from exaln.database import Database
-    from exaln.engines import choose_engine
+    from exaln.output_file import open_output
 
     if layout == "table" and top is None:
         raise click.UsageError("--format table needs --top")
     require_stdin_once([query, database])
+    run = prepare(query, database, alphabet, strip_gaps, scoring, engine, threads, min_score)
+    messages.detail(f"{database}: {counted(run.database)}")
+    messages.detail(f"{query}: {len(run.queries):,} queries, {run.queries.n_residues:,} residues")
+    messages.detail(f"{run.scoring.describe()}; {run.engine.describe()}")
+    on_screen = out == "-" and is_terminal(sys.stdout)
+    shown = messages.shows_progress and not (on_screen and top is None)
+    work = ScoringProgress(shown=shown, total=run.queries.n_residues * run.database.n_residues)
+    with open_output(out) as file:
+        if top is None:
+            write_all(run, file, work)
+        elif layout == "table" or (layout is None and on_screen):
+            write_table(run, find_best(run, top, work), file, on_screen=on_screen)
+        else:
+            write_best(run, find_best(run, top, work), file)
+    pairs = len(run.queries) * run.database.n_targets
+    speed = f"{work.seconds:.2f} s ({work.rate()}; {run.engine.describe()})"
+    messages.note(f"{pairs:,} pair{'s' if pairs != 1 else ''} in {speed}")
+
+
+@dataclass(frozen=True)
+class Run:
+    """What is scored, and how; pairs below `minimum` (scaled) are not wanted."""
+
+    queries: Records
+    database: Database
+    scoring: Scoring
+    engine: Engine
+    minimum: int | None
+
+
+def prepare(
+    query: str,
+    database: str,
+    alphabet: Alphabet | None,
+    strip_gaps: bool,
+    scoring: dict[str, Any],
+    engine: str,
+    threads: int | None,
+    min_score: float | None,
+) -> Run:
+    """Open everything that the options name."""
+    from exaln.database import Database
+    from exaln.engines import choose_engine
+
     chosen_engine = choose_engine(engine, threads)
     opened = Database.open(database, alphabet=alphabet, strip_gaps=strip_gaps)
     if alphabet is not None and opened.alphabet != alphabet:
         raise InputError(f"{database}: a {opened.alphabet.name} database, but --alphabet says {alphabet.name}")
     rules = options.make_scoring(opened.alphabet, scoring)
-    queries = read_queries(query, opened.alphabet, strip_gaps=strip_gaps)
-    messages.detail(f"{database}: {counted(opened)}")
-    messages.detail(f"{query}: {len(queries):,} queries, {queries.n_residues:,} residues")
-    messages.detail(f"{rules.describe()}; {chosen_engine.describe()}")
     minimum = None if min_score is None else scaled_minimum(min_score, rules)
-    on_screen = out == "-" and is_terminal(sys.stdout)
-    work = ScoringProgress(
-        shown=messages.shows_progress and not (on_screen and top is None),
-        total=queries.n_residues * opened.n_residues,
-    )
-    if top is None:
-        write_all(queries, opened, rules, chosen_engine, out, minimum, work)
-    else:
-        best = find_best(queries, opened, rules, chosen_engine, top, minimum, work)
-        as_table = layout == "table" or (layout is None and on_screen)
-        (write_table if as_table else write_best)(queries, opened, rules, best, out)
-    pairs = len(queries) * opened.n_targets
-    messages.note(
-        f"{pairs:,} pair{'s' if pairs != 1 else ''} in {work.seconds:.2f} s ({work.rate()}; {chosen_engine.describe()})"
-    )
+    return Run(read_queries(query, opened.alphabet, strip_gaps=strip_gaps), opened, rules, chosen_engine, minimum)
 
 
 def read_queries(source: str, alphabet: Alphabet, *, strip_gaps: bool) -> Records:
@@ -151,69 +178,49 @@ def scaled_minimum(minimum: float, scoring: Scoring) -> int:
     return min(math.ceil(Fraction(str(minimum)) * scoring.scale), 2**31 - 1)
 
 
-def write_all(
-    queries: Records,
-    database: Database,
-    scoring: Scoring,
-    engine: Engine,
-    out: str,
-    minimum: int | None,
-    work: ScoringProgress,
-) -> None:
+def write_all(run: Run, file: BinaryIO, work: ScoringProgress) -> None:
     """Every pair, as it is scored."""
-    from exaln.output_file import open_output
     from exaln.score_table import score_lines
 
-    with open_output(out) as file, work:
-        for lines in score_lines(queries, database, scoring, engine, minimum=minimum, progress=work):
+    with work:
+        for lines in score_lines(
+            run.queries, run.database, run.scoring, run.engine, minimum=run.minimum, progress=work
+        ):
             file.write(lines)
 
 
-def find_best(
-    queries: Records,
-    database: Database,
-    scoring: Scoring,
-    engine: Engine,
-    k: int,
-    minimum: int | None,
-    work: ScoringProgress,
-) -> BestTargets:
+def find_best(run: Run, k: int, work: ScoringProgress) -> BestTargets:
     """The k best targets of each query."""
     from exaln.topk import BestTargets
 
-    best = BestTargets(len(queries), k, minimum or 0)
+    best = BestTargets(len(run.queries), k, run.minimum or 0)
     with work:
-        for block in engine.blocks(queries, engine.place(database), scoring, work):
+        for block in run.engine.blocks(run.queries, run.engine.place(run.database), run.scoring, work):
             best.add(block)
     return best
 
 
-def write_best(queries: Records, database: Database, scoring: Scoring, best: BestTargets, out: str) -> None:
+def best_rows(run: Run, best: BestTargets) -> Iterator[list[tuple[str, str, str]]]:
+    """Target, score and description of the best targets, for each query."""
+    from exaln.score_table import best_targets, score_texts
+
+    for targets, scores in zip(best_targets(run.database, best.ordinals), best.scores, strict=True):
+        texts = score_texts(scores, run.scoring)
+        yield [(target, text, description) for (target, description), text in zip(targets, texts, strict=True)]
+
+
+def write_best(run: Run, best: BestTargets, file: BinaryIO) -> None:
     """The best of each query as tab-separated lines."""
-    from exaln.output_file import open_output
-    from exaln.score_table import best_targets, score_texts
-
-    names = best_targets(database, best.ordinals)
-    with open_output(out) as file:
-        for query, (targets, scores) in enumerate(zip(names, best.scores, strict=True)):
-            for (target, _), text in zip(targets, score_texts(scores, scoring), strict=True):
-                file.write(f"{queries.ids[query]}\t{target}\t{text}\n".encode())
+    for query, rows in enumerate(best_rows(run, best)):
+        lines = [f"{run.queries.ids[query]}\t{target}\t{score}\n" for target, score, _ in rows]
+        file.write("".join(lines).encode())
 
 
-def write_table(queries: Records, database: Database, scoring: Scoring, best: BestTargets, out: str) -> None:
+def write_table(run: Run, best: BestTargets, file: BinaryIO, *, on_screen: bool) -> None:
     """The best of each query as a table for people, with descriptions."""
-    from exaln.output_file import open_output
-    from exaln.score_table import best_targets, score_texts
-
-    names = best_targets(database, best.ordinals)
-    with open_output(out) as file:
-        for query, (targets, scores) in enumerate(zip(names, best.scores, strict=True)):
-            title = f"{queries.ids[query]} {queries.descriptions[query]}"
-            rows = [
-                (target, text, description)
-                for (target, description), text in zip(targets, score_texts(scores, scoring), strict=True)
-            ]
-            file.write(drawn_table(title, rows, on_screen=out == "-" and is_terminal(sys.stdout)).encode())
+    for query, rows in enumerate(best_rows(run, best)):
+        title = f"{run.queries.ids[query]} {run.queries.descriptions[query]}"
+        file.write(drawn_table(title, rows, on_screen=on_screen).encode())
 
 
 def drawn_table(title: str, rows: list[tuple[str, str, str]], *, on_screen: bool) -> str:
