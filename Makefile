@@ -4,8 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 NATIVE := CMakeLists.txt pyproject.toml $(wildcard native/*)
 CXX_SOURCES := $(wildcard native/*.cpp native/*.hpp)
+DEMO := src/exaln/data/demo
 
-.PHONY: setup test test-all check format bench wheel clean
+.PHONY: setup demo test test-all check format bench wheel clean
 
 setup: $(VENV)/.installed
 
@@ -18,6 +19,12 @@ $(VENV)/.tools: pyproject.toml
 $(VENV)/.installed: $(VENV)/.tools $(NATIVE)
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[dev]"
 	touch $@
+
+# A database of real protein domains, and the ten that are most similar to human haemoglobin.
+demo: setup
+	mkdir -p build
+	$(BIN)/exaln makedb --in $(DEMO)/domains.fasta --db build/demo.exaln --force
+	$(BIN)/exaln score --query $(DEMO)/haemoglobin.fasta --db build/demo.exaln --top 10 --format table
 
 test: setup
 	$(BIN)/python -m pytest -q

@@ -216,6 +216,16 @@ class Database:
         wanted = [ids] if isinstance(ids, str) else list(ids)
         return [segment.target(row) for segment, row in self._find(wanted)]
 
+    def locate(self, ordinals: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where targets are: the number of the segment and the row in it, int64[n] each, of n places in the input."""
+        ends = np.cumsum([segment.n_rows for segment in self.segments])
+        numbers = np.searchsorted(ends, ordinals, side="right")
+        rows = np.empty(len(ordinals), np.int64)
+        for number in np.unique(numbers):
+            segment, here = self.segments[number], numbers == number
+            rows[here] = segment.input_order()[ordinals[here] - (ends[number] - segment.n_rows)]
+        return numbers, rows
+
     def export(
         self, out: str | os.PathLike[str] | BinaryIO, *, width: int = 60, ids: Iterable[str] | None = None
     ) -> None:
