@@ -18,6 +18,7 @@ template <class T, int dimensions = 1>
 using In = nb::ndarray<const T, nb::ndim<dimensions>, nb::c_contig, nb::device::cpu>;
 
 void bind_scores(nb::module_& m);
+void bind_trace(nb::module_& m);
 
 // Runs `work()` on another thread without the GIL and calls `tick()` with it ten times a second, so that Ctrl-C and progress are heard. If
 // tick throws, `stop()` is called and the exception goes on once the work has ended.

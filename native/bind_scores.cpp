@@ -4,51 +4,20 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 
 #include "bind.hpp"
+#include "bind_sequences.hpp"
 #include "dispatch.hpp"
 #include "scores.hpp"
 
 namespace exaln {
 namespace {
 
-constexpr int64_t QUICK_CELLS = 20'000'000;   // about a millisecond: not worth a thread to listen for Ctrl-C
-
-Costs make_costs(const In<int32_t, 2>& matrix, int32_t gap_first, int32_t gap_extend) {
-    const size_t n = matrix.shape(0);
-    if (matrix.shape(1) != n || n == 0 || n >= size_t(MAX_CODES)) throw std::invalid_argument("matrix must be n x n, n < 32");
-    if (gap_extend < 0 || gap_first < gap_extend) throw std::invalid_argument("gap costs must not be negative");
-    Costs costs{};
-    costs.n_codes = costs.pad = int32_t(n), costs.gap_first = gap_first, costs.gap_extend = gap_extend;
-    const int32_t* scores = matrix.data();
-    costs.max_score = *std::max_element(scores, scores + n * n);
-    costs.min_score = std::min(-1, *std::min_element(scores, scores + n * n));
-    for (size_t q = 0; q < size_t(MAX_CODES); ++q)
-        for (size_t t = 0; t < size_t(MAX_CODES); ++t)
-            costs.scores[q][t] = q < n && t < n ? scores[q * n + t] : costs.min_score;
-    return costs;
-}
-
-Sequences make_sequences(const In<uint8_t>& codes, const In<int64_t>& offsets) {
-    if (offsets.shape(0) == 0) throw std::invalid_argument("offsets must not be empty");
-    const Sequences sequences{codes.data(), offsets.data(), int64_t(offsets.shape(0)) - 1};
-    for (int64_t i = 0; i < sequences.n; ++i)
-        if (sequences.length(i) < 0) throw std::invalid_argument("offsets must not decrease");
-    if (offsets.data()[0] < 0 || offsets.data()[sequences.n] > int64_t(codes.shape(0)))
-        throw std::invalid_argument("offsets reach beyond the codes");
-    return sequences;
-}
-
-void require_codes(const Sequences& sequences) {
-    const uint8_t *begin = sequences.at(0), *end = sequences.at(sequences.n);
-    if (std::any_of(begin, end, [](uint8_t code) { return code >= MAX_CODES; }))
-        throw std::invalid_argument("a sequence holds a code of 32 or more");
-}
+constexpr double QUICK_CELLS = 2e7;   // about a millisecond: not worth a thread to listen for Ctrl-C
 
 using Scores = nb::ndarray<nb::numpy, int32_t, nb::ndim<2>>;
 
@@ -65,9 +34,7 @@ Scores bound_score_all(In<uint8_t> query_codes, In<int64_t> query_offsets, In<ui
     auto scores = std::make_unique<int32_t[]>(std::max<size_t>(size_t(queries.n) * size_t(targets.n), 1));
     Progress progress;
     auto work = [&] { score_all(isa, queries, targets, costs, threads, progress, scores.get()); };
-    const double cells = double(queries.offsets[queries.n] - queries.offsets[0]) *
-                         double(targets.offsets[targets.n] - targets.offsets[0]);
-    if (cells <= double(QUICK_CELLS)) {
+    if (n_cells(queries, targets) <= QUICK_CELLS) {
         const nb::gil_scoped_release released;
         work();
     } else {
