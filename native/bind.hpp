@@ -19,6 +19,7 @@ using In = nb::ndarray<const T, nb::ndim<dimensions>, nb::c_contig, nb::device::
 
 void bind_kernels(nb::module_& m);
 void bind_scores(nb::module_& m);
+void bind_trace(nb::module_& m);
 
 // Runs `work()` on another thread without the GIL and calls `tick()` with it ten times a second, so that
 // Ctrl-C and progress are heard. If tick throws, `stop()` is called and the exception goes on once the work

@@ -4,7 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "arrays.hpp"
-#include "bind_inputs.hpp"
+#include "bind_sequences.hpp"
 #include "dispatch.hpp"
 #include "one_kernel.hpp"
 
@@ -15,11 +15,12 @@ NumpyArray<int32_t> bound_score_kernel(const std::string& isa, const std::string
                                        In<uint8_t> query, In<uint8_t> target_codes,
                                        In<int64_t> target_offsets, In<int32_t, 2> matrix, int32_t gap_first,
                                        int32_t gap_extend) {
-    const Costs costs = costs_of(matrix, gap_first, gap_extend);
-    const Sequences targets = sequences_of(target_codes, target_offsets);
+    const Costs costs = make_costs(matrix, gap_first, gap_extend);
+    const Sequences targets = make_sequences(target_codes, target_offsets);
     const int64_t n_rows = int64_t(query.shape(0));
-    require_codes(query.data(), query.data() + n_rows);
-    require_codes(targets.at(0), targets.at(targets.n));
+    const int64_t offsets[] = {0, n_rows};
+    require_codes({query.data(), offsets, 1});
+    require_codes(targets);
     return to_numpy(score_with(kernels_of(choose_isa(isa), bits), family_of(family), query.data(), n_rows,
                                targets, costs));
 }

@@ -4,20 +4,20 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 
-#include "bind_inputs.hpp"
+#include "bind.hpp"
+#include "bind_sequences.hpp"
 #include "dispatch.hpp"
 #include "one_kernel.hpp"
 
 namespace exaln {
 namespace {
 
-constexpr int64_t QUICK_CELLS = 20'000'000;  // about a millisecond: not worth a thread to listen for Ctrl-C
+constexpr double QUICK_CELLS = 2e7;   // about a millisecond: not worth a thread to listen for Ctrl-C
 
 using Scores = nb::ndarray<nb::numpy, int32_t, nb::ndim<2>>;
 
@@ -26,18 +26,16 @@ Scores bound_score_all(In<uint8_t> query_codes, In<int64_t> query_offsets, In<ui
                        int32_t gap_extend, int threads, const std::string& isa_name,
                        std::optional<nb::callable> on_progress) {
     const Isa& isa = choose_isa(isa_name);
-    const Costs costs = costs_of(matrix, gap_first, gap_extend);
-    const Sequences queries = sequences_of(query_codes, query_offsets);
-    const Sequences targets = sequences_of(target_codes, target_offsets);
-    require_codes(queries.at(0), queries.at(queries.n));
+    const Costs costs = make_costs(matrix, gap_first, gap_extend);
+    const Sequences queries = make_sequences(query_codes, query_offsets);
+    const Sequences targets = make_sequences(target_codes, target_offsets);
+    require_codes(queries);
     if (threads < 1) throw std::invalid_argument("threads must be at least 1");
 
     auto scores = std::make_unique<int32_t[]>(std::max<size_t>(size_t(queries.n) * size_t(targets.n), 1));
     Progress progress;
     auto work = [&] { score_all(isa, queries, targets, costs, threads, progress, scores.get()); };
-    const double cells = double(queries.offsets[queries.n] - queries.offsets[0]) *
-                         double(targets.offsets[targets.n] - targets.offsets[0]);
-    if (cells <= double(QUICK_CELLS)) {
+    if (n_cells(queries, targets) <= QUICK_CELLS) {
         const nb::gil_scoped_release released;
         work();
     } else {

@@ -14,7 +14,7 @@
 // Lanes whose target has ended run on over the padding letter. It scores at most 0 against everything, so no H there is larger than one
 // before it, and the maximum stays.
 //
-// Range of values and overflow: Range in kernels.hpp. Tests: tests/test_cpu_engine.py runs every width of every instruction set
+// Range of values and overflow: Range in kernels.hpp. Tests: tests/test_kernels.py runs every width of every instruction set
 // against the oracle. The layout follows Rognes, "Faster Smith-Waterman database searches with inter-sequence SIMD
 // parallelisation", BMC Bioinformatics 12:221 (2011); strips and wrapping arithmetic with a proven range are ours.
 #pragma once
@@ -80,6 +80,28 @@ EXALN_INLINE void fill_profile(const GroupWorkspace<V>& work, const typename V::
     }
 }
 
+// H of the row above becomes the diagonal of this one, plus its scores. From the last column to the first, so that each H is used before it
+// is overwritten: no register moves.
+template <class V>
+EXALN_INLINE void add_scores(Tile<V>& tile, const GroupWorkspace<V>& work, uint8_t letter, typename V::Reg corner) {
+    const typename V::Lane* scores = work.profile + size_t(letter) * V::columns * V::lanes;
+    EXALN_UNROLL
+    for (int c = V::columns - 1; c > 0; --c) tile.H[c] = V::add(tile.H[c - 1], V::load(scores + c * V::lanes));
+    tile.H[0] = V::add(corner, V::load(scores));
+}
+
+// Rows before their first column. Returns which letters the query has, bit a for letter a.
+template <class V>
+uint32_t reset_rows(const GroupWorkspace<V>& work, const uint8_t* query, int64_t n_rows, const CellCosts<V>& costs) {
+    uint32_t letters_present = 0;
+    for (int64_t row = 0; row < n_rows; ++row) {
+        letters_present |= uint32_t(1) << query[row];
+        V::store(work.state + row * 2 * V::lanes, costs.floor);
+        V::store(work.state + row * 2 * V::lanes + V::lanes, costs.no_gap);
+    }
+    return letters_present;
+}
+
 template <class V>
 EXALN_INLINE void run_tile(Tile<V>& tile, const GroupWorkspace<V>& work, const uint8_t* query, int n_rows,
                            typename V::Reg corner, typename V::Reg& running_best, const CellCosts<V>& costs) {
@@ -87,15 +109,11 @@ EXALN_INLINE void run_tile(Tile<V>& tile, const GroupWorkspace<V>& work, const u
     Reg best = running_best;
     typename V::Lane* state = work.state;
     for (int r = 0; r < n_rows; ++r, state += 2 * V::lanes) {
-        const typename V::Lane* scores = work.profile + size_t(query[r]) * V::columns * V::lanes;
-        Reg diagonal = corner, E = V::load(state + V::lanes);
+        add_scores<V>(tile, work, query[r], corner);
         corner = V::load(state);
+        Reg E = V::load(state + V::lanes);
         EXALN_UNROLL
-        for (int c = 0; c < V::columns; ++c) {
-            const Reg matched = V::add(diagonal, V::load(scores + c * V::lanes));
-            diagonal = tile.H[c];
-            update_cell<V>(matched, tile.H[c], E, tile.F[c], best, costs);
-        }
+        for (int c = 0; c < V::columns; ++c) update_cell<V>(tile.H[c], E, tile.F[c], best, costs);
         V::store(state, tile.H[V::columns - 1]);
         V::store(state + V::lanes, E);
     }
@@ -107,12 +125,7 @@ typename V::Reg run_strip(const exaln::GroupArgs& args, int64_t first_row, int n
                           typename V::Reg best) {
     const GroupWorkspace<V> work(args.workspace);
     const uint8_t* query = args.query + first_row;
-    uint32_t letters_present = 0;
-    for (int r = 0; r < n_rows; ++r) {
-        letters_present |= uint32_t(1) << query[r];
-        V::store(work.state + r * 2 * V::lanes, costs.floor);
-        V::store(work.state + r * 2 * V::lanes + V::lanes, costs.no_gap);
-    }
+    const uint32_t letters_present = reset_rows<V>(work, query, n_rows, costs);
     const bool first_strip = first_row == 0, last_strip = first_row + n_rows == args.n_rows;
     const auto* rows = static_cast<const typename V::ScoreRow*>(args.score_rows);
     typename V::Reg corner = costs.floor;
@@ -147,7 +160,8 @@ void make_score_rows(const exaln::Costs& costs, void* memory) {
     for (int letter = 0; letter < exaln::MAX_CODES; ++letter) V::make_score_row(costs.scores[letter], rows[letter]);
 }
 
-// The loop of run_tile with everything in registers: what the kernel would do if memory, borders and padding cost nothing.
+// The loop of run_tile with everything in registers: what the kernel would do if memory, borders and padding cost nothing. A little more
+// than can be reached: the last E of a row is not used, so the compiler leaves it out.
 template <class V>
 double bare_loop(int64_t n_rows) {
     exaln::Costs costs{};
@@ -160,13 +174,12 @@ double bare_loop(int64_t n_rows) {
         scores[c] = V::fill(typename V::Lane(c % 3 - 1));
     }
     for (int64_t r = 0; r < n_rows; ++r) {
-        typename V::Reg diagonal = cell_costs.floor, E = cell_costs.no_gap;
+        typename V::Reg E = cell_costs.no_gap;
         EXALN_UNROLL
-        for (int c = 0; c < V::columns; ++c) {
-            const typename V::Reg matched = V::add(diagonal, scores[c]);
-            diagonal = tile.H[c];
-            update_cell<V>(matched, tile.H[c], E, tile.F[c], best, cell_costs);
-        }
+        for (int c = V::columns - 1; c > 0; --c) tile.H[c] = V::add(tile.H[c - 1], scores[c]);
+        tile.H[0] = V::add(cell_costs.floor, scores[0]);
+        EXALN_UNROLL
+        for (int c = 0; c < V::columns; ++c) update_cell<V>(tile.H[c], E, tile.F[c], best, cell_costs);
     }
     alignas(64) typename V::Lane stored[V::lanes];
     V::store(stored, best);

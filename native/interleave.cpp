@@ -35,25 +35,40 @@ uint64_t eight_codes(const uint8_t* row, int64_t length, int64_t column, uint64_
     return word;
 }
 
+// Eight rows into `width` bytes of every column; sizes are constants, so that every copy is one instruction.
+template <size_t width>
+uint64_t interleave_eight(const uint8_t* const* rows, const int64_t* lengths, int lanes, int64_t n_columns, uint64_t padding,
+                          uint8_t* out) {
+    int64_t column = 0;
+    uint64_t seen = 0, words[8];
+    const int64_t shortest = *std::min_element(lengths, lengths + 8);
+    for (; column + 8 <= shortest; column += 8) {
+        for (int i = 0; i < 8; ++i) memcpy(&words[i], rows[i] + column, 8), seen |= words[i];
+        transpose_8x8(words);
+        for (int c = 0; c < 8; ++c) memcpy(out + (column + c) * lanes, &words[c], width);
+    }
+    for (; column < n_columns; column += 8) {
+        for (int i = 0; i < 8; ++i) words[i] = eight_codes(rows[i], lengths[i], column, padding), seen |= words[i];
+        transpose_8x8(words);
+        const int columns = int(std::min<int64_t>(8, n_columns - column));
+        for (int c = 0; c < columns; ++c) memcpy(out + (column + c) * lanes, &words[c], width);
+    }
+    return seen;
+}
+
 }  // namespace
 
 void interleave(const uint8_t* const* rows, const int64_t* lengths, int n_rows, int lanes, int64_t n_columns, uint8_t pad,
                 uint8_t* out) {
     const uint64_t padding = 0x0101010101010101 * pad;
     uint64_t seen = 0;
-    for (int64_t column = 0; column < n_columns; column += 8) {
-        const int columns = int(std::min<int64_t>(8, n_columns - column));
-        for (int lane = 0; lane < lanes; lane += 8) {
-            uint64_t words[8];
-            for (int i = 0; i < 8; ++i) {
-                const int row = lane + i;
-                words[i] = row < n_rows ? eight_codes(rows[row], lengths[row], column, padding) : padding;
-                seen |= words[i];
-            }
-            transpose_8x8(words);
-            const size_t width = size_t(std::min(8, lanes - lane));
-            for (int c = 0; c < columns; ++c) memcpy(out + (column + c) * lanes + lane, &words[c], width);
-        }
+    for (int lane = 0; lane < lanes; lane += 8) {
+        const uint8_t* eight_rows[8] = {};
+        int64_t eight_lengths[8] = {};
+        for (int i = 0; i < 8 && lane + i < n_rows; ++i)
+            eight_rows[i] = rows[lane + i], eight_lengths[i] = lengths[lane + i];
+        const auto run = lanes - lane >= 8 ? interleave_eight<8> : interleave_eight<4>;
+        seen |= run(eight_rows, eight_lengths, lanes, n_columns, padding, out + lane);
     }
     if (seen & NOT_A_CODE) throw std::invalid_argument("a sequence holds a code of 32 or more");
 }

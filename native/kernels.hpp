@@ -14,7 +14,7 @@
 namespace exaln {
 
 constexpr int MAX_CODES = 32;        // letters plus the padding code fit one in-register table
-constexpr int STRIP_ROWS = 256;      // query rows per strip: its state stays near the first-level cache
+constexpr int STRIP_ROWS = 512;      // query rows per strip: its state stays in the second-level cache
 constexpr int32_t OVERFLOWED = -1;   // instead of a score
 constexpr int64_t CANCELLED = -2;    // instead of a score: the caller asked to stop
 
@@ -79,6 +79,24 @@ struct StripedArgs {
     const std::atomic<bool>* cancelled;
 };
 
+// One query against `lanes` targets whose scores are known, keeping the direction of every cell.
+struct TraceArgs {
+    const uint8_t* query;
+    int64_t n_rows;
+    const uint8_t* letters;   // [n_columns][lanes], as in GroupArgs
+    int64_t n_columns;        // a multiple of WidthKernels::columns
+    const void* score_rows;
+    const Costs* costs;
+    const int32_t* scores;    // [lanes], exact and within the width's range; 0: no path wanted
+    void* workspace;          // trace_workspace(n_rows) bytes, 64-byte aligned
+    uint8_t* directions;      // trace_directions(n_rows, n_columns) bytes
+    int64_t* end_rows;        // [lanes] out: the cell where the path ends, smallest column first, then smallest row;
+    int64_t* end_columns;     // [lanes] out: -1 where there is none
+};
+
+// Steps of a path: both sequences go on, or only the query (F, CIGAR I), or only the target (E, CIGAR D).
+enum Step : uint8_t { STEP_BOTH = 0, STEP_QUERY = 1, STEP_TARGET = 2 };
+
 struct WidthKernels {
     int bits;
     int lanes;
@@ -89,6 +107,10 @@ struct WidthKernels {
     void (*score_group)(const GroupArgs&);
     size_t (*striped_workspace)(int64_t n_rows);
     int64_t (*score_striped)(const StripedArgs&);
+    size_t (*trace_workspace)(int64_t n_rows);
+    size_t (*trace_directions)(int64_t n_rows, int64_t n_columns);
+    void (*trace_group)(const TraceArgs&);
+    int64_t (*walk_back)(const TraceArgs&, int lane, uint8_t* steps);
     double (*bare_loop)(int64_t n_rows);   // cells updated, without touching memory: the bound to compare with
 };
 

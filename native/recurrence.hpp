@@ -4,8 +4,8 @@
 //   E(i,j) = max(E(i,j-1) - gap_extend, H(i,j-1) - gap_first)      consumes t_j
 //   F(i,j) = max(F(i-1,j) - gap_extend, H(i-1,j) - gap_first)      consumes q_i
 //
-// On entry E and F belong to this cell, on exit to the next one in their direction. Values are stored as score + floor (see Range in
-// kernels.hpp), additions wrap. Six maxima and four additions: on the CPUs of interest the maxima are the bound.
+// On entry H is H(i-1,j-1) + s(q_i,t_j), and E and F belong to this cell; on exit they belong to the next one in their direction. Values are stored as score + floor (see Range in
+// kernels.hpp), additions wrap. Ten operations, six of them maxima; E comes last because it is known last.
 #pragma once
 
 #include "kernels.hpp"
@@ -24,13 +24,46 @@ struct CellCosts {
 };
 
 template <class V>
-EXALN_INLINE void update_cell(typename V::Reg diagonal, typename V::Reg& H, typename V::Reg& E, typename V::Reg& F,
-                              typename V::Reg& best, const CellCosts<V>& costs) {
-    H = V::max(V::max(V::max(diagonal, costs.floor), F), E);
+EXALN_INLINE void update_cell(typename V::Reg& H, typename V::Reg& E, typename V::Reg& F, typename V::Reg& best,
+                              const CellCosts<V>& costs) {
+    H = V::max(V::max(H, V::max(F, costs.floor)), E);
     best = V::max(best, H);
     const typename V::Reg opened = V::sub(H, costs.gap_first);
     E = V::max(V::sub(E, costs.gap_extend), opened);
     F = V::max(V::sub(F, costs.gap_extend), opened);
+}
+
+// Where the values of a cell came from, as one mask each: is H the diagonal, is it E, and do E and F of the next cell extend the gap that
+// E and F of this one are in (rather than open one here)?
+template <class V>
+struct Directions {
+    typename V::Mask from_diagonal, from_E, extends_E, extends_F;
+
+    static constexpr int bytes = 4 * V::mask_bytes;
+
+    EXALN_INLINE void store(uint8_t* p) const {
+        V::store_mask(p, from_diagonal);
+        V::store_mask(p + V::mask_bytes, from_E);
+        V::store_mask(p + 2 * V::mask_bytes, extends_E);
+        V::store_mask(p + 3 * V::mask_bytes, extends_F);
+    }
+};
+
+// The same update, and the directions it took. Ties: the diagonal, then E, then F; opening before extending.
+template <class V>
+EXALN_INLINE Directions<V> update_cell_traced(typename V::Reg& H, typename V::Reg& E, typename V::Reg& F,
+                                              const CellCosts<V>& costs) {
+    Directions<V> directions;
+    const typename V::Reg diagonal = H, extended_E = V::sub(E, costs.gap_extend), extended_F = V::sub(F, costs.gap_extend);
+    H = V::max(V::max(H, V::max(F, costs.floor)), E);
+    const typename V::Reg opened = V::sub(H, costs.gap_first);
+    directions.from_diagonal = V::equal(H, diagonal);
+    directions.from_E = V::equal(H, E);
+    directions.extends_E = V::greater(extended_E, opened);
+    directions.extends_F = V::greater(extended_F, opened);
+    E = V::max(extended_E, opened);
+    F = V::max(extended_F, opened);
+    return directions;
 }
 
 // Scores of the lanes of `best`, OVERFLOWED where they may not be exact.

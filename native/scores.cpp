@@ -59,10 +59,11 @@ class Worker {
         } else {
             round_.scores[query * round_.targets.n + target] = int32_t(score);
         }
-        if (round_.counts_cells) {
-            const int64_t cells = round_.queries.length(query) * round_.targets.length(target);
-            round_.progress.cells.fetch_add(cells, std::memory_order_relaxed);
-        }
+    }
+
+    void count_cells(int64_t query, int64_t n_residues) {
+        if (round_.counts_cells)
+            round_.progress.cells.fetch_add(round_.queries.length(query) * n_residues, std::memory_order_relaxed);
     }
 
     void interleave_targets(const Task& task) {
@@ -89,6 +90,7 @@ class Worker {
         args.cancelled = &round_.progress.cancelled, args.scores = lane_scores_.data();
         round_.kernels.score_group(args);
         for (size_t lane = 0; lane < task.places.size(); ++lane) keep(query, task.places[lane], lane_scores_[lane]);
+        count_cells(query, std::accumulate(lengths_.begin(), lengths_.end(), int64_t(0)));
     }
 
     void run_striped(const Task& task, int64_t query) {
@@ -103,7 +105,9 @@ class Worker {
             require_codes(args.target, args.n_columns);
             if (cancelled()) return;
             const int64_t score = args.n_rows == 0 ? 0 : round_.kernels.score_striped(args);
-            if (score != CANCELLED) keep(query, place, score);
+            if (score == CANCELLED) return;
+            keep(query, place, score);
+            count_cells(query, args.n_columns);
         }
     }
 

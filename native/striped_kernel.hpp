@@ -10,7 +10,7 @@
 // per lane. Kept above no_gap, it cannot wrap. H raised by the carried F is smaller than the H the gap came from: the maximum stays.
 //
 // Range of values and overflow: Range in kernels.hpp. After Farrar, "Striped Smith-Waterman speeds database searches six times
-// over other SIMD implementations", Bioinformatics 23:156 (2007). Tests: tests/test_cpu_engine.py.
+// over other SIMD implementations", Bioinformatics 23:156 (2007). Tests: tests/test_kernels.py.
 #pragma once
 
 #include "recurrence.hpp"
@@ -94,10 +94,9 @@ int64_t score_striped(const exaln::StripedArgs& args) {
         Reg F = costs.no_gap;
         for (int64_t segment = 0; segment < work.n_segments; ++segment) {
             const int64_t at = segment * V::lanes;
-            Reg H, E = V::load(work.E + at);
-            const Reg matched = V::add(diagonal, V::load(scores + at));
+            Reg H = V::add(diagonal, V::load(scores + at)), E = V::load(work.E + at);
             diagonal = V::load(work.H_left + at);
-            update_cell<V>(matched, H, E, F, best, costs);
+            update_cell<V>(H, E, F, best, costs);
             V::store(work.H + at, H);
             V::store(work.E + at, E);
         }

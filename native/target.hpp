@@ -5,6 +5,7 @@
 
 #include "group_kernel.hpp"
 #include "striped_kernel.hpp"
+#include "trace_kernel.hpp"
 
 namespace {
 
@@ -19,6 +20,10 @@ constexpr exaln::WidthKernels width_kernels() {
             score_group<V>,
             StripedWorkspace<V>::bytes,
             score_striped<V>,
+            TraceWorkspace<V>::bytes,
+            trace_directions<V>,
+            trace_group<V>,
+            walk_back<V>,
             bare_loop<V>};
 }
 

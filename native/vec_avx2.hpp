@@ -10,6 +10,11 @@ namespace {
 struct Avx2 {
     using Reg = __m256i;
     static EXALN_INLINE Reg load(const void* p) { return _mm256_loadu_si256(static_cast<const Reg*>(p)); }
+    using Mask = uint32_t;
+    static constexpr int mask_bytes = 4;   // a bit per byte, whatever the lane
+    static EXALN_INLINE Mask mask_of(Reg lanes) { return Mask(_mm256_movemask_epi8(lanes)); }
+    static EXALN_INLINE void store_mask(uint8_t* p, Mask mask) { memcpy(p, &mask, sizeof mask); }
+    static EXALN_INLINE bool any(Mask mask) { return mask != 0; }
     static EXALN_INLINE void store(void* p, Reg a) { _mm256_storeu_si256(static_cast<Reg*>(p), a); }
     // The 128-bit lane below each lane of a; zero below the first.
     static EXALN_INLINE Reg lane_below(Reg a) { return _mm256_permute2x128_si256(a, a, 0x08); }
@@ -32,7 +37,10 @@ struct Avx2I8 : Avx2 {
     static EXALN_INLINE Reg add(Reg a, Reg b) { return _mm256_add_epi8(a, b); }
     static EXALN_INLINE Reg sub(Reg a, Reg b) { return _mm256_sub_epi8(a, b); }
     static EXALN_INLINE Reg max(Reg a, Reg b) { return _mm256_max_epi8(a, b); }
-    static EXALN_INLINE bool any_greater(Reg a, Reg b) { return _mm256_movemask_epi8(_mm256_cmpgt_epi8(a, b)) != 0; }
+    static EXALN_INLINE Mask equal(Reg a, Reg b) { return mask_of(_mm256_cmpeq_epi8(a, b)); }
+    static EXALN_INLINE Mask greater(Reg a, Reg b) { return mask_of(_mm256_cmpgt_epi8(a, b)); }
+    static EXALN_INLINE bool any_greater(Reg a, Reg b) { return any(greater(a, b)); }
+    static EXALN_INLINE bool test(const uint8_t* mask, int lane) { return mask[lane * 1 / 8] >> lane * 1 % 8 & 1; }
     static EXALN_INLINE Reg shift_in(Reg a, Lane first) {
         return _mm256_insert_epi8(_mm256_alignr_epi8(a, lane_below(a), 15), first, 0);
     }
@@ -59,7 +67,10 @@ struct Avx2I16 : Avx2 {
     static EXALN_INLINE Reg add(Reg a, Reg b) { return _mm256_add_epi16(a, b); }
     static EXALN_INLINE Reg sub(Reg a, Reg b) { return _mm256_sub_epi16(a, b); }
     static EXALN_INLINE Reg max(Reg a, Reg b) { return _mm256_max_epi16(a, b); }
-    static EXALN_INLINE bool any_greater(Reg a, Reg b) { return _mm256_movemask_epi8(_mm256_cmpgt_epi16(a, b)) != 0; }
+    static EXALN_INLINE Mask equal(Reg a, Reg b) { return mask_of(_mm256_cmpeq_epi16(a, b)); }
+    static EXALN_INLINE Mask greater(Reg a, Reg b) { return mask_of(_mm256_cmpgt_epi16(a, b)); }
+    static EXALN_INLINE bool any_greater(Reg a, Reg b) { return any(greater(a, b)); }
+    static EXALN_INLINE bool test(const uint8_t* mask, int lane) { return mask[lane * 2 / 8] >> lane * 2 % 8 & 1; }
     static EXALN_INLINE Reg shift_in(Reg a, Lane first) {
         return _mm256_insert_epi16(_mm256_alignr_epi8(a, lane_below(a), 14), first, 0);
     }
@@ -89,7 +100,10 @@ struct Avx2I32 : Avx2 {
     static EXALN_INLINE Reg add(Reg a, Reg b) { return _mm256_add_epi32(a, b); }
     static EXALN_INLINE Reg sub(Reg a, Reg b) { return _mm256_sub_epi32(a, b); }
     static EXALN_INLINE Reg max(Reg a, Reg b) { return _mm256_max_epi32(a, b); }
-    static EXALN_INLINE bool any_greater(Reg a, Reg b) { return _mm256_movemask_epi8(_mm256_cmpgt_epi32(a, b)) != 0; }
+    static EXALN_INLINE Mask equal(Reg a, Reg b) { return mask_of(_mm256_cmpeq_epi32(a, b)); }
+    static EXALN_INLINE Mask greater(Reg a, Reg b) { return mask_of(_mm256_cmpgt_epi32(a, b)); }
+    static EXALN_INLINE bool any_greater(Reg a, Reg b) { return any(greater(a, b)); }
+    static EXALN_INLINE bool test(const uint8_t* mask, int lane) { return mask[lane * 4 / 8] >> lane * 4 % 8 & 1; }
     static EXALN_INLINE Reg shift_in(Reg a, Lane first) {
         return _mm256_insert_epi32(_mm256_alignr_epi8(a, lane_below(a), 12), first, 0);
     }

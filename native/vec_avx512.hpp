@@ -22,6 +22,13 @@ struct Avx512Bytes : Avx512 {
     static EXALN_INLINE Reg sub(Reg a, Reg b) { return _mm512_sub_epi8(a, b); }
     static EXALN_INLINE Reg max(Reg a, Reg b) { return _mm512_max_epi8(a, b); }
     static EXALN_INLINE bool any_greater(Reg a, Reg b) { return _mm512_cmpgt_epi8_mask(a, b) != 0; }
+    using Mask = __mmask64;
+    static constexpr int mask_bytes = 8;
+    static EXALN_INLINE Mask equal(Reg a, Reg b) { return _mm512_cmpeq_epi8_mask(a, b); }
+    static EXALN_INLINE Mask greater(Reg a, Reg b) { return _mm512_cmpgt_epi8_mask(a, b); }
+    static EXALN_INLINE void store_mask(uint8_t* p, Mask mask) { memcpy(p, &mask, sizeof mask); }
+    static EXALN_INLINE bool any(Mask mask) { return mask != 0; }
+    static EXALN_INLINE bool test(const uint8_t* mask, int lane) { return mask[lane / 8] >> lane % 8 & 1; }
     static EXALN_INLINE Reg shift_in(Reg a, Lane first) {
         const Reg below = _mm512_alignr_epi64(a, _mm512_setzero_si512(), 6);
         return _mm512_mask_set1_epi8(_mm512_alignr_epi8(a, below, 15), 1, first);
@@ -72,6 +79,13 @@ struct Avx512I16 : Avx512 {
     static EXALN_INLINE Reg sub(Reg a, Reg b) { return _mm512_sub_epi16(a, b); }
     static EXALN_INLINE Reg max(Reg a, Reg b) { return _mm512_max_epi16(a, b); }
     static EXALN_INLINE bool any_greater(Reg a, Reg b) { return _mm512_cmpgt_epi16_mask(a, b) != 0; }
+    using Mask = __mmask32;
+    static constexpr int mask_bytes = 4;
+    static EXALN_INLINE Mask equal(Reg a, Reg b) { return _mm512_cmpeq_epi16_mask(a, b); }
+    static EXALN_INLINE Mask greater(Reg a, Reg b) { return _mm512_cmpgt_epi16_mask(a, b); }
+    static EXALN_INLINE void store_mask(uint8_t* p, Mask mask) { memcpy(p, &mask, sizeof mask); }
+    static EXALN_INLINE bool any(Mask mask) { return mask != 0; }
+    static EXALN_INLINE bool test(const uint8_t* mask, int lane) { return mask[lane / 8] >> lane % 8 & 1; }
     static EXALN_INLINE Reg shift_in(Reg a, Lane first) {
         const Reg below = _mm512_alignr_epi64(a, _mm512_setzero_si512(), 6);
         return _mm512_mask_set1_epi16(_mm512_alignr_epi8(a, below, 14), 1, first);
@@ -97,6 +111,13 @@ struct Avx512I32 : Avx512 {
     static EXALN_INLINE Reg sub(Reg a, Reg b) { return _mm512_sub_epi32(a, b); }
     static EXALN_INLINE Reg max(Reg a, Reg b) { return _mm512_max_epi32(a, b); }
     static EXALN_INLINE bool any_greater(Reg a, Reg b) { return _mm512_cmpgt_epi32_mask(a, b) != 0; }
+    using Mask = __mmask16;
+    static constexpr int mask_bytes = 2;
+    static EXALN_INLINE Mask equal(Reg a, Reg b) { return _mm512_cmpeq_epi32_mask(a, b); }
+    static EXALN_INLINE Mask greater(Reg a, Reg b) { return _mm512_cmpgt_epi32_mask(a, b); }
+    static EXALN_INLINE void store_mask(uint8_t* p, Mask mask) { memcpy(p, &mask, sizeof mask); }
+    static EXALN_INLINE bool any(Mask mask) { return mask != 0; }
+    static EXALN_INLINE bool test(const uint8_t* mask, int lane) { return mask[lane / 8] >> lane % 8 & 1; }
     static EXALN_INLINE Reg shift_in(Reg a, Lane first) {
         return _mm512_mask_set1_epi32(_mm512_alignr_epi32(a, _mm512_setzero_si512(), 15), 1, first);
     }

@@ -7,7 +7,18 @@
 
 namespace {
 
-struct NeonI8 {
+// A comparison as 64 bits, four for each byte: what narrowing by four bits leaves of all ones.
+struct NeonMasks {
+    using Mask = uint64_t;
+    static constexpr int mask_bytes = 8;
+    static EXALN_INLINE Mask mask_of(uint8x16_t bytes) {
+        return vget_lane_u64(vreinterpret_u64_u8(vshrn_n_u16(vreinterpretq_u16_u8(bytes), 4)), 0);
+    }
+    static EXALN_INLINE void store_mask(uint8_t* p, Mask mask) { memcpy(p, &mask, sizeof mask); }
+    static EXALN_INLINE bool any(Mask mask) { return mask != 0; }
+};
+
+struct NeonI8 : NeonMasks {
     using Reg = int8x16_t;
     using Lane = int8_t;
     using ScoreRow = LaneRow<int8_t>;
@@ -21,6 +32,9 @@ struct NeonI8 {
     static EXALN_INLINE Reg sub(Reg a, Reg b) { return vsubq_s8(a, b); }
     static EXALN_INLINE Reg max(Reg a, Reg b) { return vmaxq_s8(a, b); }
     static EXALN_INLINE bool any_greater(Reg a, Reg b) { return vmaxvq_u8(vcgtq_s8(a, b)) != 0; }
+    static EXALN_INLINE Mask equal(Reg a, Reg b) { return mask_of(vceqq_s8(a, b)); }
+    static EXALN_INLINE Mask greater(Reg a, Reg b) { return mask_of(vcgtq_s8(a, b)); }
+    static EXALN_INLINE bool test(const uint8_t* mask, int lane) { return mask[lane * 4 / 8] >> lane * 4 % 8 & 1; }
     static EXALN_INLINE Reg shift_in(Reg a, Lane first) { return vextq_s8(vdupq_n_s8(first), a, 15); }
     static void make_score_row(const int32_t* row, ScoreRow& out) { out.set(row); }
     static EXALN_INLINE Letters load_letters(const uint8_t* letters) { return vld1q_u8(letters); }
@@ -28,7 +42,7 @@ struct NeonI8 {
     static EXALN_INLINE Reg lookup(Table table, Letters letters) { return vqtbl2q_s8(table, letters); }
 };
 
-struct NeonI16 {
+struct NeonI16 : NeonMasks {
     using Reg = int16x8_t;
     using Lane = int16_t;
     using ScoreRow = PlaneRow;
@@ -44,6 +58,9 @@ struct NeonI16 {
     static EXALN_INLINE Reg sub(Reg a, Reg b) { return vsubq_s16(a, b); }
     static EXALN_INLINE Reg max(Reg a, Reg b) { return vmaxq_s16(a, b); }
     static EXALN_INLINE bool any_greater(Reg a, Reg b) { return vmaxvq_u16(vcgtq_s16(a, b)) != 0; }
+    static EXALN_INLINE Mask equal(Reg a, Reg b) { return mask_of(vreinterpretq_u8_u16(vceqq_s16(a, b))); }
+    static EXALN_INLINE Mask greater(Reg a, Reg b) { return mask_of(vreinterpretq_u8_u16(vcgtq_s16(a, b))); }
+    static EXALN_INLINE bool test(const uint8_t* mask, int lane) { return mask[lane * 8 / 8] >> lane * 8 % 8 & 1; }
     static EXALN_INLINE Reg shift_in(Reg a, Lane first) { return vextq_s16(vdupq_n_s16(first), a, 7); }
     static void make_score_row(const int32_t* row, ScoreRow& out) { out.set(row); }
     static EXALN_INLINE Letters load_letters(const uint8_t* letters) { return vld1_u8(letters); }
@@ -56,7 +73,7 @@ struct NeonI16 {
     }
 };
 
-struct NeonI32 {
+struct NeonI32 : NeonMasks {
     using Reg = int32x4_t;
     using Lane = int32_t;
     using ScoreRow = LaneRow<int32_t>;
@@ -74,6 +91,9 @@ struct NeonI32 {
     static EXALN_INLINE Reg sub(Reg a, Reg b) { return vsubq_s32(a, b); }
     static EXALN_INLINE Reg max(Reg a, Reg b) { return vmaxq_s32(a, b); }
     static EXALN_INLINE bool any_greater(Reg a, Reg b) { return vmaxvq_u32(vcgtq_s32(a, b)) != 0; }
+    static EXALN_INLINE Mask equal(Reg a, Reg b) { return mask_of(vreinterpretq_u8_u32(vceqq_s32(a, b))); }
+    static EXALN_INLINE Mask greater(Reg a, Reg b) { return mask_of(vreinterpretq_u8_u32(vcgtq_s32(a, b))); }
+    static EXALN_INLINE bool test(const uint8_t* mask, int lane) { return mask[lane * 16 / 8] >> lane * 16 % 8 & 1; }
     static EXALN_INLINE Reg shift_in(Reg a, Lane first) { return vextq_s32(vdupq_n_s32(first), a, 3); }
     static void make_score_row(const int32_t* row, ScoreRow& out) { out.set(row); }
     static EXALN_INLINE Letters load_letters(const uint8_t* letters) {

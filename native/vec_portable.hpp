@@ -31,12 +31,18 @@ struct Portable {
         const Reg greater = a > b;
         return (a & greater) | (b & ~greater);
     }
-    static EXALN_INLINE bool any_greater(Reg a, Reg b) {
-        const Reg greater = a > b;
+    using Mask = Reg;
+    static constexpr int mask_bytes = 16;
+    static EXALN_INLINE Mask equal(Reg a, Reg b) { return a == b; }
+    static EXALN_INLINE Mask greater(Reg a, Reg b) { return a > b; }
+    static EXALN_INLINE void store_mask(uint8_t* p, Mask mask) { memcpy(p, &mask, sizeof mask); }
+    static EXALN_INLINE bool any(Mask mask) {
         uint64_t halves[2];
-        memcpy(halves, &greater, sizeof halves);
+        memcpy(halves, &mask, sizeof halves);
         return (halves[0] | halves[1]) != 0;
     }
+    static EXALN_INLINE bool any_greater(Reg a, Reg b) { return any(greater(a, b)); }
+    static EXALN_INLINE bool test(const uint8_t* mask, int lane) { return mask[lane * int(sizeof(Lane))] != 0; }
     static EXALN_INLINE Reg shift_in(Reg a, Lane first) {
         Lane shifted[lanes];
         shifted[0] = first;

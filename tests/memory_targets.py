@@ -13,10 +13,6 @@ class Rows:
     codes: np.ndarray
     offsets: np.ndarray
     ordinals: np.ndarray
-    n_checks: int = 0
-
-    def check(self):
-        self.n_checks += 1
 
 
 @dataclass

@@ -22,7 +22,7 @@ LAYERS = [
     "segment_layout segment manifest segment_writer",
     "database_writer database_input database_check database_build database",
     "queries schedule engines",
-    "topk traceback statistics report",
+    "hits topk traceback statistics report",
     "search pairwise",
     "progress score_table selfbench",
     "cli cluster web __main__",

@@ -27,8 +27,12 @@ from kernel_cases import (
 
 BLOSUM62 = Costs.of(Scoring("BLOSUM62", gap_open=11, gap_extend=1))
 CHEAP_GAPS = Costs(np.where(np.eye(4, dtype=bool), 5, -4), 1, 1)
-EDGES = sorted({lanes for isa in ISAS for _, lanes, _ in _core.kernel_shapes(isa)} | {8, _core.STRIP_ROWS})
-LENGTHS = sorted({0, 1, 2, 3, *(edge + near for edge in EDGES for near in (-1, 0, 1)), 511, 512, 513})
+STRIP = _core.STRIP_ROWS
+EDGES = sorted(
+    {lanes for isa in ISAS for _, lanes, _ in _core.kernel_shapes(isa)}
+    | {8, 256, _core.STRIP_ROWS, 2 * _core.STRIP_ROWS}
+)
+LENGTHS = sorted({0, 1, 2, 3, *(edge + near for edge in EDGES for near in (-1, 0, 1))})
 
 
 def test_all_instruction_sets_have_the_same_widths_and_the_edges_are_known():
@@ -38,6 +42,7 @@ def test_all_instruction_sets_have_the_same_widths_and_the_edges_are_known():
         assert [bits for bits, _, _ in _core.kernel_shapes(isa)] == [8, 16, 32]
         assert {columns for _, _, columns in _core.kernel_shapes(isa)} <= {4, 8}
     assert {0, 1, 7, 8, 9, 15, 16, 17, 255, 256, 257} <= set(LENGTHS)
+    assert _core.STRIP_ROWS + 1 in LENGTHS
 
 
 @pytest.mark.parametrize("length", LENGTHS)
@@ -54,7 +59,7 @@ def test_query_lengths_around_every_edge(length):
 def test_target_lengths_around_every_edge_side_by_side(query_length):
     rng = np.random.default_rng(query_length)
     query = random_codes(rng, query_length, 4)
-    repeated = np.resize(query, 600)
+    repeated = np.resize(query, LENGTHS[-1])
     targets = [mutated(rng, repeated[:length], 4) for length in LENGTHS] + [repeated[:n] for n in LENGTHS]
     expected = by_reference([query], targets, CHEAP_GAPS)
     assert_kernels_agree([query], targets, CHEAP_GAPS, expected)
@@ -71,12 +76,12 @@ def test_groups_that_are_full_or_not(n_targets):
     assert_engine_agrees([query], targets, BLOSUM62, expected)
 
 
-@pytest.mark.parametrize("gap_at", [1, 4, 15, 16, 17, 31, 63, 64, 127, 128, 255, 256, 257, 300])
+@pytest.mark.parametrize("gap_at", [1, 4, 15, 16, 17, 31, 63, 64, 127, 255, 256, 257, 300, STRIP - 1, STRIP, STRIP + 1])
 @pytest.mark.parametrize("gap_length", [1, 7, 70, 260])
 def test_long_gaps_cross_tiles_strips_and_lanes(gap_at, gap_length):
     """One sequence lacks a stretch of the other: the gap must be carried from lane to lane, or from strip to strip."""
     rng = np.random.default_rng(gap_at)
-    whole = random_codes(rng, 640, 20)
+    whole = random_codes(rng, 2 * STRIP + 100, 20)
     cut = np.delete(whole, slice(gap_at, gap_at + gap_length))
     costs = Costs(np.where(np.eye(20, dtype=bool), 11, -12), 3, 0)
     halves = [gap_at, len(whole) - gap_at - gap_length]

@@ -106,3 +106,21 @@ def isas() -> list[tuple[str, bool]]:
 
 def bare_loop(isa: str, bits: int, seconds: float) -> float:
     """GCUPS of the cell update alone, in registers: the bound of one core."""
+
+# bind_trace.cpp
+def trace_all(
+    query_codes: NDArray[np.uint8],
+    query_offsets: NDArray[np.int64],
+    target_codes: NDArray[np.uint8],
+    target_offsets: NDArray[np.int64],
+    pair_queries: NDArray[np.int64],
+    pair_targets: NDArray[np.int64],
+    scores: NDArray[np.int32],
+    matrix: NDArray[np.int32],
+    gap_first: int,
+    gap_extend: int,
+    threads: int = 1,
+    isa: str = "",
+    only_this_isa: bool = False,
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.uint32], NDArray[np.int64]]:
+    """Positions int64[4 n], counts int32[6 n], operations uint32[...], offsets int64[n + 1] of the alignments."""

@@ -20,7 +20,7 @@ from exaln.database_check import problems_of_database
 from exaln.database_input import Progress, Source, read_inputs
 from exaln.database_writer import SUFFIX
 from exaln.errors import DatabaseError, InputError
-from exaln.manifest import MANIFEST_NAME, Manifest, read_manifest
+from exaln.manifest import MANIFEST_NAME, Manifest, missing_segment, read_manifest
 from exaln.output_file import open_output
 from exaln.records import Records
 from exaln.segment import Segment, Target
@@ -216,6 +216,16 @@ class Database:
         wanted = [ids] if isinstance(ids, str) else list(ids)
         return [segment.target(row) for segment, row in self._find(wanted)]
 
+    def locate(self, ordinals: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where targets are: the number of the segment and the row in it, int64[n] each, of n places in the input."""
+        ends = np.cumsum([segment.n_rows for segment in self.segments])
+        numbers = np.searchsorted(ends, ordinals, side="right")
+        rows = np.empty(len(ordinals), np.int64)
+        for number in np.unique(numbers):
+            segment, here = self.segments[number], numbers == number
+            rows[here] = segment.input_order()[ordinals[here] - (ends[number] - segment.n_rows)]
+        return numbers, rows
+
     def export(
         self, out: str | os.PathLike[str] | BinaryIO, *, width: int = 60, ids: Iterable[str] | None = None
     ) -> None:
@@ -266,19 +276,17 @@ def _find_directory(path: Path) -> Path | None:
 
 def _open_directory(directory: Path) -> Database:
     """A snapshot. A writer may replace the manifest and delete segments meanwhile: then the new manifest is read."""
-    missing = ""
+    missing = FileNotFoundError()
     for _ in range(OPEN_ATTEMPTS):
         manifest = read_manifest(directory)
         try:
             segments = tuple(entry.open(directory, manifest.alphabet) for entry in manifest.segments)
             return Database(directory, manifest, segments)
         except FileNotFoundError as error:
-            missing = error.filename
+            missing = error
             if read_manifest(directory).segments == manifest.segments:
                 break
-    raise DatabaseError(
-        f"{missing}: a segment of the database is missing; restore it from a copy or rebuild the database"
-    )
+    raise missing_segment(missing)
 
 
 def _export_blocks(segment: Segment) -> Iterator[NDArray[np.int32]]:

@@ -11,7 +11,7 @@ from exaln.alphabet import Alphabet
 from exaln.database_input import Progress, ProgressReporter
 from exaln.database_writer import DatabaseWriter
 from exaln.errors import ExalnWarning, InputError
-from exaln.manifest import Manifest, SegmentEntry, read_manifest
+from exaln.manifest import Manifest, SegmentEntry, missing_segment, read_manifest
 from exaln.records import Records
 from exaln.segment import Segment
 from exaln.segment_writer import SegmentBuilder, SegmentLimits, SortedRows
@@ -126,7 +126,10 @@ def _merge(group: Sequence[SegmentEntry], alphabet: Alphabet, writer: DatabaseWr
     merged: list[SegmentEntry] = []
     builder = SegmentBuilder(lambda content: merged.append(writer.add_segment(content)))
     for entry in group:
-        segment = entry.open(writer.directory, alphabet)
+        try:
+            segment = entry.open(writer.directory, alphabet)
+        except FileNotFoundError as error:
+            raise missing_segment(error) from None
         builder.add_rows(segment.records, segment.ordinals)
     builder.finish()
     return merged[0]

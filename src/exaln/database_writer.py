@@ -117,10 +117,10 @@ class DatabaseWriter:
                 raise DatabaseError(f"{self.directory}: no such database") from None
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                is_current = _same_file(lock, path)
-                if is_current:
-                    os.truncate(lock, 0)
-                    os.pwrite(lock, b"%d\n" % os.getpid(), 0)
+                if _same_file(lock, path):
+                    with suppress(OSError):  # only a courtesy: on a full disk it is for the segments to fail
+                        os.truncate(lock, 0)
+                        os.pwrite(lock, b"%d\n" % os.getpid(), 0)
                     return lock
             except BlockingIOError:
                 holder = os.pread(lock, 20, 0).decode("ascii", "replace").strip() or "unknown"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import errno
 import json
 import os
 import uuid
@@ -156,6 +157,11 @@ def read_manifest(directory: Path) -> Manifest:
         raise DatabaseError(f"{path}: cannot be read: {error.strerror}") from None
 
 
+def missing_segment(error: FileNotFoundError) -> DatabaseError:
+    """What to tell the user about a segment that `SegmentEntry.open` did not find."""
+    return DatabaseError(f"{error.filename}: a segment is missing; restore it from a copy or rebuild the database")
+
+
 def replace_manifest(directory: Path, manifest: Manifest) -> None:
     """Commit: make the segments of `manifest` the content of the database, durably and at once."""
     temporary = directory / f"{TEMPORARY_PREFIX}{uuid.uuid4().hex}"
@@ -173,6 +179,9 @@ def fsync_directory(directory: Path) -> None:
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some file systems have no such thing
+            raise
     finally:
         os.close(descriptor)
 

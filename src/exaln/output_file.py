@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import uuid
@@ -35,15 +36,27 @@ def open_output(out: str | os.PathLike[str] | BinaryIO) -> Iterator[BinaryIO]:
         with output_errors(getattr(out, "name", "output")):
             yield out
     elif out == "-":
-        with output_errors("<stdout>"):
-            yield sys.stdout.buffer
-            sys.stdout.buffer.flush()
+        with output_errors("<stdout>"), _stdout() as file:
+            yield file
+            file.flush()
     elif Path(out).exists() and not Path(out).is_file():
         with output_errors(out), Path(out).open("wb") as file:
             yield file
     else:
         with output_errors(out), _replacing(Path(out).resolve()) as file:
             yield file
+
+
+@contextmanager
+def _stdout() -> Iterator[BinaryIO]:
+    """Stdout for bytes. With PYTHONUNBUFFERED its `buffer` is a raw file, which may write less than it was given."""
+    sys.stdout.flush()
+    binary: BinaryIO = sys.stdout.buffer
+    if not isinstance(binary, io.RawIOBase):
+        yield binary
+        return
+    with open(binary.fileno(), "wb", closefd=False) as file:
+        yield file
 
 
 @contextmanager

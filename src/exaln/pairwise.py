@@ -29,9 +29,6 @@ class PairTarget:
         self.n_targets = 1
         self.n_residues = records.n_residues
 
-    def check(self) -> None:
-        """Nothing to check: it was encoded just now."""
-
 
 def score(
     query: str | bytes,

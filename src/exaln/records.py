@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -68,6 +68,17 @@ class Records:
     def sequence(self, row: int) -> NDArray[np.uint8]:
         """Codes of one sequence, a view."""
         return self.codes[self.offsets[row] : self.offsets[row + 1]]
+
+    def rows(self, first: int, end: int) -> Records:
+        """The sequences [first, end), as views: the offsets go on counting from the start of the whole."""
+        rows = slice(first, end + 1)
+        return replace(
+            self,
+            ids=Text(self.ids.data, self.ids.offsets[rows]),
+            descriptions=Text(self.descriptions.data, self.descriptions.offsets[rows]),
+            offsets=self.offsets[rows],
+            mask_offsets=self.mask_offsets[rows],
+        )
 
     @staticmethod
     def of(alphabet: Alphabet, sequences: Sequence[NDArray[np.uint8]], ids: Sequence[str] | None = None) -> Records:

@@ -18,7 +18,7 @@ import numpy as np
 
 from exaln.alphabet import Alphabet
 from exaln.errors import DatabaseError
-from exaln.records import Records, Text
+from exaln.records import Records, Text, offsets_of
 from exaln.segment_layout import SegmentColumns, columns_of, segment_schema
 
 if TYPE_CHECKING:
@@ -201,7 +201,8 @@ class Segment:
     def rows_with_ids(self, ids: Sequence[str]) -> list[NDArray[np.int32]]:
         """For each id the rows that have it, in input order; an empty array where there is none."""
         by_id = self._columns.by_id
-        ranges = self._find_all(ids) if len(ids) >= MANY_IDS else [self._find(i.encode("utf-8")) for i in ids]
+        wanted = [id_.encode("utf-8", "surrogatepass") for id_ in ids]  # never fails: what is no text is not found
+        ranges = self._find_all(wanted) if len(wanted) >= MANY_IDS else [self._find(id_) for id_ in wanted]
         return [np.array(sorted(self._checked(by_id[begin:end]), key=self.ordinal), np.int32) for begin, end in ranges]
 
     def ordinal(self, row: int) -> int:
@@ -238,13 +239,15 @@ class Segment:
         begin = bisect.bisect_left(places, wanted, key=id_at)
         return begin, bisect.bisect_right(places, wanted, lo=begin, key=id_at)
 
-    def _find_all(self, ids: Sequence[str]) -> list[tuple[int, int]]:
+    def _find_all(self, wanted: Sequence[bytes]) -> list[tuple[int, int]]:
+        """The same for many ids, reading the columns as a whole."""
         from exaln._core import find_bytes
 
-        columns, wanted = self._columns, Text.of(ids)
+        columns = self._columns
+        data, offsets = np.frombuffer(b"".join(wanted), np.uint8), offsets_of(len(id_) for id_ in wanted)
         for column in (columns.id_data, columns.id_offsets, columns.by_id):
             self._checked(column)
-        places = find_bytes(columns.id_data, columns.id_offsets, columns.by_id, wanted.data, wanted.offsets)
+        places = find_bytes(columns.id_data, columns.id_offsets, columns.by_id, data, offsets)
         return [(int(begin), int(end)) for begin, end in places.reshape(-1, 2)]
 
     def _slice(self, data: NDArray[Any], offsets: NDArray[np.int64], row: int) -> NDArray[Any]:

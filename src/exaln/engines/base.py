@@ -29,7 +29,7 @@ Progress = Callable[[int], None]
 
 
 class TargetRows(Protocol):
-    """A segment, as engines see it: encoded rows sorted by length."""
+    """A segment, as engines see it: encoded rows sorted by length. Reading a column checks that it is not damaged."""
 
     @property
     def codes(self) -> NDArray[np.uint8]:
@@ -44,10 +44,6 @@ class TargetRows(Protocol):
     @property
     def ordinals(self) -> NDArray[np.int64]:
         """int64[n_rows]: the place of each target in the input of the database."""
-        ...
-
-    def check(self) -> None:
-        """Raise DatabaseError if the segment is damaged; checked once."""
         ...
 
 

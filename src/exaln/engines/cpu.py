@@ -62,7 +62,6 @@ class CpuEngine(Engine):
         cells = 0
         max_queries = min(max(len(queries), 1), MAX_BLOCK_QUERIES)
         for rows in row_ranges(segments, BLOCK_SCORES // max_queries):
-            segments[rows.segment].check()
             for first, end in query_blocks(len(queries), max_queries):
                 done = cells
                 report = None if progress is None else lambda new, done=done: progress(done + new)

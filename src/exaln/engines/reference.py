@@ -38,9 +38,9 @@ class ReferenceEngine(Engine):
         require_same_alphabet(queries, placement.database, scoring)
         cells = 0
         for segment in placement.database.segments:
-            segment.check()
+            codes, offsets = segment.codes, segment.offsets
             for row, ordinal in enumerate(segment.ordinals):
-                target = segment.codes[segment.offsets[row] : segment.offsets[row + 1]]
+                target = codes[offsets[row] : offsets[row + 1]]
                 scores = [[local_score(queries.sequence(q), target, scoring)] for q in range(len(queries))]
                 yield ScoreBlock(
                     first_query=0,

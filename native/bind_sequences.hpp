@@ -1,4 +1,4 @@
-// Arguments of the bindings that score: arrays checked, and turned into what the kernels take.
+// Costs and sequences from the arrays that Python passes, checked so that no kernel can be led outside them.
 #pragma once
 
 #include <algorithm>
@@ -10,26 +10,31 @@
 
 namespace exaln {
 
-inline Costs costs_of(const In<int32_t, 2>& matrix, int32_t gap_first, int32_t gap_extend) {
+inline Costs make_costs(const In<int32_t, 2>& matrix, int32_t gap_first, int32_t gap_extend) {
     if (matrix.shape(0) != matrix.shape(1)) throw std::invalid_argument("matrix must be n x n, 0 < n < 32");
     return make_costs(matrix.data(), matrix.shape(0), gap_first, gap_extend);
 }
 
-inline Sequences sequences_of(const In<uint8_t>& codes, const In<int64_t>& offsets) {
+inline Sequences make_sequences(const In<uint8_t>& codes, const In<int64_t>& offsets) {
     if (offsets.shape(0) == 0) throw std::invalid_argument("offsets must not be empty");
     const Sequences sequences{codes.data(), offsets.data(), int64_t(offsets.shape(0)) - 1};
     if (offsets.data()[0] < 0) throw std::invalid_argument("offsets must not be negative");
     for (int64_t i = 0; i < sequences.n; ++i)
-        if (offsets.data()[i] > offsets.data()[i + 1])
-            throw std::invalid_argument("offsets must not decrease");
+        if (offsets.data()[i] > offsets.data()[i + 1]) throw std::invalid_argument("offsets must not decrease");
     if (offsets.data()[sequences.n] > int64_t(codes.shape(0)))
         throw std::invalid_argument("offsets reach beyond the codes");
     return sequences;
 }
 
-inline void require_codes(const uint8_t* begin, const uint8_t* end) {
+inline void require_codes(const Sequences& sequences) {
+    const uint8_t *begin = sequences.at(0), *end = sequences.at(sequences.n);
     if (std::any_of(begin, end, [](uint8_t code) { return code >= MAX_CODES; }))
         throw std::invalid_argument("a sequence holds a code of 32 or more");
+}
+
+// Residues of all queries times residues of all targets.
+inline double n_cells(const Sequences& queries, const Sequences& targets) {
+    return double(queries.offsets[queries.n] - queries.offsets[0]) * double(targets.offsets[targets.n] - targets.offsets[0]);
 }
 
 }  // namespace exaln

@@ -1,0 +1,247 @@
+#include "trace.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <stdexcept>
+
+#include "interleave.hpp"
+#include "tasks.hpp"
+
+namespace exaln {
+namespace {
+
+constexpr size_t DIRECTIONS_BYTES = size_t(64) << 20;   // of one group, and so of one thread
+constexpr int FULL_SPEED_BYTES = 32;                    // registers wider than this run at half rate on many CPUs
+
+// Pairs of one query that are traced side by side, or one pair that is too large for that (kernels == nullptr).
+struct TraceTask {
+    const WidthKernels* kernels;
+    const void* score_rows;
+    std::vector<size_t> members;   // indices of pairs
+    double cost;
+};
+
+// The kernels of one width, widest first, with their score rows.
+class Width {
+  public:
+    Width(const std::vector<const Isa*>& isas, int which, const Costs& costs) {
+        for (const Isa* isa : isas) {
+            const WidthKernels& kernels = isa->widths[which];
+            score_rows_.push_back(std::make_unique<Scratch>());
+            kernels.make_score_rows(costs, score_rows_.back()->reserve(kernels.score_rows_bytes));
+            kernels_.push_back(&kernels);
+        }
+        range_ = Range::of(costs, kernels_[0]->bits);
+    }
+
+    bool can_hold(int32_t score) const { return range_.usable && score + range_.floor <= range_.limit; }
+
+    // The cheapest kernel for so many pairs that keeps the directions within bounds; -1 if none does.
+    int choose(size_t n_pairs, int64_t n_rows, int64_t longest) const {
+        int chosen = -1;
+        double least = 0;
+        for (size_t i = 0; i < kernels_.size(); ++i) {
+            const WidthKernels& kernels = *kernels_[i];
+            const int64_t n_columns = padded(longest, kernels.columns);
+            if (kernels.trace_directions(n_rows, n_columns) > DIRECTIONS_BYTES) continue;
+            const double rate = std::max(1, kernels.lanes * kernels.bits / 8 / FULL_SPEED_BYTES);
+            const double cost = rate * double((n_pairs + size_t(kernels.lanes) - 1) / size_t(kernels.lanes));
+            if (chosen < 0 || cost < least) chosen = int(i), least = cost;
+        }
+        return chosen;
+    }
+
+    const WidthKernels& kernels(int i) const { return *kernels_[size_t(i)]; }
+    const void* score_rows(int i) const { return score_rows_[size_t(i)]->reserve(0); }
+
+    static int64_t padded(int64_t length, int columns) { return (length + columns - 1) / columns * columns; }
+
+  private:
+    std::vector<const WidthKernels*> kernels_;
+    std::vector<std::unique_ptr<Scratch>> score_rows_;
+    Range range_{};
+};
+
+class Planner {
+  public:
+    Planner(const std::vector<const Isa*>& isas, const Sequences& queries, const Sequences& targets,
+            const std::vector<Pair>& pairs, const Costs& costs)
+        : queries_(queries), targets_(targets), pairs_(pairs) {
+        for (int which = 0; which < 3; ++which) widths_.emplace_back(isas, which, costs);
+    }
+
+    std::vector<TraceTask> plan() const {
+        std::vector<size_t> order(pairs_.size());
+        std::iota(order.begin(), order.end(), size_t(0));
+        auto key = [&](size_t i) {
+            return std::make_tuple(pairs_[i].query, width_of(pairs_[i].score), -targets_.length(pairs_[i].target));
+        };
+        std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return key(a) < key(b); });
+        std::vector<TraceTask> tasks;
+        for (size_t begin = 0, end = 0; begin < order.size(); begin = end) {
+            const auto same = [&](size_t i) {
+                return pairs_[order[i]].query == pairs_[order[begin]].query &&
+                       width_of(pairs_[order[i]].score) == width_of(pairs_[order[begin]].score);
+            };
+            for (end = begin + 1; end < order.size() && same(end);) ++end;
+            add_groups({order.begin() + std::ptrdiff_t(begin), order.begin() + std::ptrdiff_t(end)}, tasks);
+        }
+        std::stable_sort(tasks.begin(), tasks.end(), [](auto& a, auto& b) { return a.cost > b.cost; });
+        return tasks;
+    }
+
+  private:
+    int width_of(int32_t score) const {
+        for (int which = 0; which < 2; ++which)
+            if (widths_[size_t(which)].can_hold(score)) return which;
+        return 2;
+    }
+
+    // Pairs of one query and width, longest target first.
+    void add_groups(const std::vector<size_t>& members, std::vector<TraceTask>& tasks) const {
+        const Width& width = widths_[size_t(width_of(pairs_[members[0]].score))];
+        const int64_t n_rows = queries_.length(pairs_[members[0]].query);
+        for (size_t begin = 0; begin < members.size();) {
+            const int64_t longest = targets_.length(pairs_[members[begin]].target);
+            const int chosen = width.choose(members.size() - begin, n_rows, longest);
+            size_t n = 1;
+            double cost = 64.0 * double(n_rows) * double(longest);   // one cell at a time
+            const WidthKernels* kernels = nullptr;
+            if (chosen >= 0) {
+                kernels = &width.kernels(chosen);
+                n = std::min(members.size() - begin, size_t(kernels->lanes));
+                cost = double(n_rows) * double(longest);
+            }
+            const auto first = members.begin() + std::ptrdiff_t(begin);
+            tasks.push_back({kernels, kernels ? width.score_rows(chosen) : nullptr, {first, first + std::ptrdiff_t(n)}, cost});
+            begin += n;
+        }
+    }
+
+    const Sequences& queries_;
+    const Sequences& targets_;
+    const std::vector<Pair>& pairs_;
+    std::vector<Width> widths_;
+};
+
+class Worker {
+  public:
+    Worker(const Sequences& queries, const Sequences& targets, const std::vector<Pair>& pairs, const Costs& costs,
+           Progress& progress, std::vector<Alignment>& alignments)
+        : queries_(queries), targets_(targets), pairs_(pairs), costs_(costs), progress_(progress), alignments_(alignments) {}
+
+    void run(const TraceTask& task) {
+        if (progress_.cancelled.load(std::memory_order_relaxed)) return;
+        if (task.kernels) {
+            run_group(task);
+        } else {
+            const Pair& pair = pairs_[task.members[0]];
+            alignments_[task.members[0]] =
+                trace_long(queries_.at(pair.query), queries_.length(pair.query), targets_.at(pair.target),
+                           targets_.length(pair.target), costs_, pair.score, progress_);
+        }
+    }
+
+  private:
+    void run_group(const TraceTask& task) {
+        const WidthKernels& kernels = *task.kernels;
+        const int64_t query = pairs_[task.members[0]].query, n_rows = queries_.length(query);
+        const int64_t n_columns = interleave_targets(task);
+        std::vector<int32_t> scores(size_t(kernels.lanes), 0);
+        std::vector<int64_t> end_rows(size_t(kernels.lanes)), end_columns(size_t(kernels.lanes));
+        for (size_t lane = 0; lane < task.members.size(); ++lane) scores[lane] = pairs_[task.members[lane]].score;
+        TraceArgs args{};
+        args.query = queries_.at(query), args.n_rows = n_rows;
+        args.letters = static_cast<const uint8_t*>(letters_.reserve(0)), args.n_columns = n_columns;
+        args.score_rows = task.score_rows, args.costs = &costs_, args.scores = scores.data();
+        args.workspace = workspace_.reserve(kernels.trace_workspace(n_rows));
+        args.directions = static_cast<uint8_t*>(directions_.reserve(kernels.trace_directions(n_rows, n_columns)));
+        args.end_rows = end_rows.data(), args.end_columns = end_columns.data();
+        kernels.trace_group(args);
+        for (size_t lane = 0; lane < task.members.size(); ++lane) {
+            const Pair& pair = pairs_[task.members[lane]];
+            steps_.resize(size_t(n_rows + n_columns));
+            const int64_t n_steps = end_rows[lane] < 0 ? -1 : kernels.walk_back(args, int(lane), steps_.data());
+            if (n_steps < 0) throw std::logic_error("no path has the score of its pair");
+            steps_.resize(size_t(n_steps));
+            alignments_[task.members[lane]] = make_alignment(queries_.at(query), targets_.at(pair.target), costs_, pair.score,
+                                                             end_rows[lane], end_columns[lane], steps_);
+        }
+    }
+
+    int64_t interleave_targets(const TraceTask& task) {
+        std::vector<const uint8_t*> rows;
+        std::vector<int64_t> lengths;
+        for (const size_t member : task.members) {
+            rows.push_back(targets_.at(pairs_[member].target));
+            lengths.push_back(targets_.length(pairs_[member].target));
+        }
+        const int lanes = task.kernels->lanes;
+        const int64_t n_columns = Width::padded(lengths[0], task.kernels->columns);
+        auto* letters = static_cast<uint8_t*>(letters_.reserve(size_t(n_columns) * size_t(lanes)));
+        interleave(rows.data(), lengths.data(), int(rows.size()), lanes, n_columns, uint8_t(costs_.pad), letters);
+        return n_columns;
+    }
+
+    const Sequences& queries_;
+    const Sequences& targets_;
+    const std::vector<Pair>& pairs_;
+    const Costs& costs_;
+    Progress& progress_;
+    std::vector<Alignment>& alignments_;
+    Scratch workspace_, letters_, directions_;
+    std::vector<uint8_t> steps_;
+};
+
+}  // namespace
+
+Alignment make_alignment(const uint8_t* query, const uint8_t* target, const Costs& costs, int32_t score, int64_t end_row,
+                         int64_t end_column, const std::vector<uint8_t>& steps) {
+    Alignment alignment;
+    alignment.query_end = end_row + 1, alignment.target_end = end_column + 1;
+    alignment.columns = int32_t(steps.size());
+    const auto n_of = [&](uint8_t step) { return std::count(steps.begin(), steps.end(), step); };
+    int64_t row = alignment.query_end - alignment.columns + n_of(STEP_TARGET);
+    int64_t column = alignment.target_end - alignment.columns + n_of(STEP_QUERY);
+    alignment.query_start = row, alignment.target_start = column;
+    int64_t rescored = 0;
+    uint8_t previous = STEP_BOTH;
+    auto push = [&](uint32_t operation) {
+        auto& operations = alignment.operations;
+        if (!operations.empty() && (operations.back() & 15) == operation) {
+            operations.back() += 16;
+        } else {
+            operations.push_back(16 | operation);
+        }
+    };
+    for (auto step = steps.rbegin(); step != steps.rend(); previous = *step++) {
+        if (*step == STEP_BOTH) {
+            const uint8_t q = query[row++], t = target[column++];
+            rescored += costs.scores[q][t];
+            alignment.identities += q == t, alignment.mismatches += q != t, alignment.positives += costs.scores[q][t] > 0;
+            push(q == t ? EQUAL : DIFFERENT);
+        } else {
+            rescored -= *step == previous ? costs.gap_extend : costs.gap_first;
+            alignment.gaps += 1, alignment.gap_opens += *step != previous;
+            push(*step == STEP_QUERY ? INSERTION : DELETION);
+            ++(*step == STEP_QUERY ? row : column);
+        }
+    }
+    if (rescored != score) throw std::logic_error("a path does not re-score to the score of its pair");
+    return alignment;
+}
+
+void trace_all(const std::vector<const Isa*>& isas, const Sequences& queries, const Sequences& targets,
+               const std::vector<Pair>& pairs, const Costs& costs, int threads, Progress& progress,
+               std::vector<Alignment>& alignments) {
+    const Planner planner(isas, queries, targets, pairs, costs);
+    const std::vector<TraceTask> tasks = planner.plan();
+    alignments.assign(pairs.size(), {});
+    run_tasks(
+        tasks.size(), threads,
+        [&] { return std::make_unique<Worker>(queries, targets, pairs, costs, progress, alignments); },
+        [&](Worker& worker, size_t i) { worker.run(tasks[i]); }, [](Worker&) {});
+}
+
+}  // namespace exaln

@@ -1,0 +1,149 @@
+"""The command `exaln`: runs the command line and turns every end it can have into an exit code and one line."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from types import FrameType
+from typing import NoReturn
+
+import click
+
+from exaln.cli import cli
+from exaln.cli.messages import Messages, say, warnings_as_messages
+from exaln.errors import ExalnError, OutOfMemoryError, OutputError
+
+USAGE = 1
+UNEXPECTED = 255
+INTERRUPTED = 128 + signal.SIGINT
+TERMINATED = 128 + signal.SIGTERM
+PIPE_CLOSED = 128 + signal.SIGPIPE
+COMPLETE_VARIABLE = "_EXALN_COMPLETE"
+
+
+class Terminated(BaseException):
+    """SIGTERM came: what is half-written has to go, as after Ctrl-C."""
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run a command line (default: that of the process) and exit."""
+    signal.signal(signal.SIGTERM, _raise_terminated)
+    instruction = os.environ.get(COMPLETE_VARIABLE)
+    if instruction:
+        from click.shell_completion import shell_complete
+
+        sys.exit(shell_complete(cli, {}, "exaln", COMPLETE_VARIABLE, instruction))
+    sys.exit(run(list(sys.argv[1:] if arguments is None else arguments)))
+
+
+def run(arguments: list[str]) -> int:
+    """Run a command line; the exit code. Nothing but SystemExit leaves this function."""
+    messages = Messages()
+    try:
+        with warnings_as_messages():
+            _invoke(arguments, messages)
+            if sys.stdout is not None:
+                sys.stdout.flush()
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except SystemExit:
+        raise
+    except BaseException as error:
+        code = _report(error)
+        if messages.debug and code not in (USAGE, PIPE_CLOSED):
+            import traceback
+
+            traceback.print_exc()
+        return code
+    return 0
+
+
+def _invoke(arguments: list[str], messages: Messages) -> None:
+    with cli.make_context("exaln", arguments, obj=messages) as ctx:
+        cli.invoke(ctx)
+
+
+def _report(error: BaseException) -> int:
+    """Say what happened, in one line; the exit code."""
+    for kind, handle in HANDLERS:
+        if isinstance(error, kind):
+            return handle(error)
+    say(f"error: unexpected {type(error).__name__}: {error}; this is a bug, --debug shows the traceback")
+    return UNEXPECTED
+
+
+def _exaln_error(error: BaseException) -> int:
+    assert isinstance(error, ExalnError)
+    for line in str(error).splitlines():
+        say(f"error: {line}")
+    return error.exit_code
+
+
+def _usage_error(error: BaseException) -> int:
+    assert isinstance(error, click.ClickException)
+    text = error.format_message().rstrip(".")
+    context = getattr(error, "ctx", None)
+    hint = f" (see {context.command_path} --help)" if context is not None else ""
+    say(f"error: {text[:1].lower()}{text[1:]}{hint}")
+    return USAGE
+
+
+def _interrupted(error: BaseException) -> int:
+    say("interrupted")
+    return INTERRUPTED
+
+
+def _terminated(error: BaseException) -> int:
+    say("terminated")
+    return TERMINATED
+
+
+def _pipe_closed(error: BaseException) -> int:
+    """Whoever read our output has enough of it, as `head` does: nothing to say."""
+    _forget_stdout()
+    return PIPE_CLOSED
+
+
+def _out_of_memory(error: BaseException) -> int:
+    say("error: out of memory; use fewer or shorter queries, or a machine with more memory")
+    return OutOfMemoryError.exit_code
+
+
+def _system_error(error: BaseException) -> int:
+    assert isinstance(error, OSError)
+    name = f"{error.filename}: " if error.filename is not None else ""
+    say(f"error: {name}{error.strerror or error}")
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS):
+        _forget_stdout()
+        return OutputError.exit_code
+    return UNEXPECTED
+
+
+HANDLERS: tuple[tuple[type[BaseException], Callable[[BaseException], int]], ...] = (
+    (ExalnError, _exaln_error),
+    (click.ClickException, _usage_error),
+    (KeyboardInterrupt, _interrupted),
+    (click.Abort, _interrupted),
+    (Terminated, _terminated),
+    (BrokenPipeError, _pipe_closed),
+    (MemoryError, _out_of_memory),
+    (OSError, _system_error),
+)
+
+
+def _forget_stdout() -> None:
+    """What is left in the buffer cannot be written: the interpreter must not try it again on its way out."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _raise_terminated(signal_number: int, frame: FrameType | None) -> None:
+    raise Terminated
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""The command line. Modules that take long to load (numpy, pyarrow, rich) are imported where they are used."""
+
+from __future__ import annotations
+
+import click
+
+from exaln import __version__
+from exaln.cli import about_commands, database_commands, score_command
+from exaln.cli.command import Group
+from exaln.cli.messages import Messages
+
+EPILOG = """Example: exaln makedb --in proteins.fasta.gz --db proteins.exaln
+
+Completion of commands and options: put eval "$(_EXALN_COMPLETE=bash_source exaln)" into ~/.bashrc (zsh_source,
+fish_source for other shells)."""
+
+
+@click.group(
+    cls=Group,
+    invoke_without_command=True,
+    epilog=EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.version_option(__version__, prog_name="exaln")
+@click.pass_context
+def cli(ctx: click.Context) -> None:
+    """Exact Smith-Waterman scores at the speed of the hardware."""
+    ctx.ensure_object(Messages)
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+for command in (
+    database_commands.makedb,
+    score_command.score,
+    database_commands.append,
+    database_commands.compact,
+    database_commands.dbinfo,
+    database_commands.verify,
+    database_commands.fetch,
+    database_commands.export,
+    about_commands.info,
+    about_commands.bench,
+):
+    cli.add_command(command)

@@ -1,0 +1,127 @@
+"""info and bench: what this installation can do, and how fast."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from exaln.cli import options
+from exaln.cli.command import Command
+from exaln.cli.layout import aligned
+from exaln.cli.messages import Messages, pass_messages
+
+ENVIRONMENT = {
+    "EXALN_ENGINE": ("auto", "the engine of --engine auto"),
+    "EXALN_ISA": ("the fastest", "the instruction set of the cpu engine"),
+}
+
+
+@click.command(cls=Command, example="exaln info")
+@options.as_json
+def info(as_json: bool) -> None:
+    """Show engines, instruction sets, threads and memory that exaln can use here."""
+    facts = installation_facts()
+    click.echo(json.dumps(facts, indent=2) if as_json else installation_text(facts))
+
+
+@click.command(cls=Command, example="exaln bench --threads 1")
+@options.threads
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0, min_open=True, max=60),
+    default=0.25,
+    show_default=True,
+    metavar="S",
+    help="Time for each measurement.",
+)
+@options.as_json
+@pass_messages
+def bench(messages: Messages, threads: int | None, seconds: float, as_json: bool) -> None:
+    """Measure the speed of the cpu engine on synthetic proteins.
+
+    GCUPS are 1e9 cells per second; the bound is the cell update alone, in registers, on every thread.
+    """
+    from exaln.resources import available_threads
+    from exaln.selfbench import measure
+
+    isa, results = measure(threads or available_threads(), seconds)
+    if as_json:
+        click.echo(json.dumps({"isa": isa, "results": [vars(result) for result in results]}, indent=2))
+        return
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=f"cpu engine, {isa}, BLOSUM62 11/1", title_justify="left", box=box.SIMPLE_HEAD)
+    for heading in ("query length", "threads", "targets", "GCUPS", "bound", "reached"):
+        table.add_column(heading, justify="right")
+    for r in results:
+        cells = [f"{r.query_length:,}", str(r.threads), f"{r.n_targets:,}", f"{r.gcups:.1f}", f"{r.bound_gcups:.1f}"]
+        table.add_row(*cells, f"{r.gcups / r.bound_gcups:.0%}")
+    Console().print(table)
+
+
+def installation_facts() -> dict[str, Any]:
+    """What info tells."""
+    import os
+    import platform
+
+    import exaln
+    from exaln.engines import ENGINES
+    from exaln.resources import available_memory, available_threads
+
+    return {
+        "exaln": exaln.__version__,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "threads": available_threads(),
+        "memory_bytes": available_memory(),
+        "engines": {engine.name: engine.unavailable_reason() or "usable" for engine in ENGINES},
+        "instruction_sets": instruction_sets(),
+        "environment": {name: os.environ.get(name) for name in ENVIRONMENT},
+    }
+
+
+def instruction_sets() -> dict[str, str]:
+    """Each instruction set that was built, the fastest first: chosen, usable, or missing in this CPU."""
+    from exaln.engines.cpu import CpuEngine, choose_isa
+    from exaln.errors import EngineError
+
+    if CpuEngine.unavailable_reason() is not None:
+        return {}
+    from exaln import _core
+
+    try:
+        chosen = choose_isa()
+    except EngineError as error:
+        return {**_usable(_core.isas()), "none chosen": str(error)}
+    return _usable(_core.isas()) | {chosen: "chosen"}
+
+
+def _usable(isas: list[tuple[str, bool]]) -> dict[str, str]:
+    return {name: "usable" if is_usable else "not in this CPU" for name, is_usable in isas}
+
+
+def installation_text(facts: dict[str, Any]) -> str:
+    """For people."""
+    machine = [
+        ("exaln", facts["exaln"]),
+        ("Python", facts["python"]),
+        ("platform", facts["platform"]),
+        ("threads", f"{facts['threads']} that may be used"),
+        ("memory", f"{facts['memory_bytes'] / 2**30:.1f} GiB available"),
+    ]
+    environment = [("variable", "value", "default", "meaning")]
+    for name, (default, meaning) in ENVIRONMENT.items():
+        environment.append((name, facts["environment"][name] or "not set", default, meaning))
+    return "\n\n".join(
+        [
+            aligned(machine),
+            "Engines, the fastest first\n" + aligned(list(facts["engines"].items()), "  "),
+            "Instruction sets of the cpu engine, the fastest first\n"
+            + (aligned(list(facts["instruction_sets"].items()), "  ") if facts["instruction_sets"] else "  none"),
+            "Environment\n" + aligned(environment, "  "),
+        ]
+    )

@@ -1,0 +1,215 @@
+"""makedb, append, compact, dbinfo, verify, fetch, export."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from exaln.cli import options
+from exaln.cli.command import Command, Option
+from exaln.cli.layout import aligned
+from exaln.cli.messages import Messages, pass_messages
+from exaln.errors import DatabaseError, InputError
+from exaln.progress import CheckingProgress, ReadingProgress
+
+if TYPE_CHECKING:
+    from exaln.alphabet import Alphabet
+    from exaln.database import Database
+
+
+@click.command(cls=Command, example="exaln makedb --in proteins.fasta.gz --db proteins.exaln")
+@options.inputs
+@click.option(
+    "--db",
+    "database",
+    cls=Option,
+    blast=["-db", "-out"],
+    required=True,
+    metavar="NAME",
+    help="Name of the new database; .exaln is added if it is missing.",
+)
+@options.alphabet
+@options.strip_gaps
+@click.option("--force", is_flag=True, help="Replace an existing database.")
+@pass_messages
+def makedb(
+    messages: Messages,
+    inputs: tuple[str, ...],
+    database: str,
+    alphabet: Alphabet | None,
+    strip_gaps: bool,
+    force: bool,
+) -> None:
+    """Build a database from sequence files."""
+    from exaln.database import Database
+
+    require_stdin_once(inputs)
+    with ReadingProgress(shown=messages.shows_progress) as work:
+        built = Database.build(inputs, database, alphabet=alphabet, strip_gaps=strip_gaps, force=force, progress=work)
+    messages.detail(f"{built.path}: {len(built.segments)} segments, {built.info.n_bytes:,} bytes")
+    messages.note(f"{built.path}: {counted(built)} in {work.seconds:.1f} s ({work.rate()})")
+
+
+@click.command(cls=Command, example="exaln append --in more.fasta --db proteins.exaln")
+@options.inputs
+@options.database
+@options.strip_gaps
+@pass_messages
+def append(messages: Messages, inputs: tuple[str, ...], database: str, strip_gaps: bool) -> None:
+    """Add sequences to a database."""
+    require_stdin_once(inputs)
+    old = open_directory(database)
+    with ReadingProgress(shown=messages.shows_progress) as work:
+        new = old.append(inputs, strip_gaps=strip_gaps, progress=work)
+    added = new.n_targets - old.n_targets
+    messages.note(f"{new.path}: {added:,} added, now {counted(new)}, in {work.seconds:.1f} s ({work.rate()})")
+
+
+@click.command(cls=Command, example="exaln compact --db proteins.exaln")
+@options.database
+@pass_messages
+def compact(messages: Messages, database: str) -> None:
+    """Merge the small segments that many appends leave."""
+    old = open_directory(database)
+    with ReadingProgress(shown=messages.shows_progress) as work:
+        new = old.compact(progress=work)
+    messages.note(f"{new.path}: {len(old.segments)} segments before, {len(new.segments)} now, in {work.seconds:.1f} s")
+
+
+@click.command(cls=Command, example="exaln dbinfo --db proteins.exaln")
+@options.database
+@options.as_json
+def dbinfo(database: str, as_json: bool) -> None:
+    """Describe a database."""
+    facts = database_facts(open_any(database))
+    click.echo(json.dumps(facts, indent=2) if as_json else aligned([(k, shown(v)) for k, v in facts.items()]))
+
+
+@click.command(cls=Command, example="exaln verify --db proteins.exaln")
+@options.database
+@pass_messages
+def verify(messages: Messages, database: str) -> None:
+    """Check every byte and every rule of a database.
+
+    Exit code 2 if anything is wrong; the damaged segment is named.
+    """
+    opened = open_directory(database)
+    residues = 0
+    with CheckingProgress(shown=messages.shows_progress, total=opened.n_residues) as work:
+        for segment in opened.segments:
+            with suppress(DatabaseError):  # it is among the problems below
+                segment.check()
+            residues += segment.n_residues
+            work(residues)
+        problems = opened.problems()
+    if problems:
+        raise DatabaseError("\n".join(problems))
+    n_segments = len(opened.segments)
+    messages.note(
+        f"{opened.path}: fine: {n_segments} segment{'s' if n_segments > 1 else ''}, {counted(opened)}; "
+        f"checked hashes, letters, order, ids, masks and counts in {work.seconds:.1f} s"
+    )
+
+
+@click.command(cls=Command, example="exaln fetch --db proteins.exaln P69905 P68871")
+@click.argument("ids", nargs=-1, metavar="[ID]...")
+@options.database
+@click.option(
+    "--ids",
+    "ids_file",
+    cls=Option,
+    blast=["-entry_batch"],
+    metavar="FILE",
+    help="A file with one id per line. - is stdin.",
+)
+@options.out
+@options.width
+def fetch(ids: tuple[str, ...], database: str, ids_file: str | None, out: str, width: int) -> None:
+    """Print the sequences with these ids as FASTA, in the order asked for."""
+    wanted = [*ids, *(read_ids(ids_file) if ids_file else [])]
+    if not wanted:
+        raise InputError("no ids were given; name them as arguments, or a file of them with --ids")
+    open_any(database).export(out, width=width, ids=wanted)
+
+
+@click.command(cls=Command, example="exaln export --db proteins.exaln --out proteins.fasta")
+@options.database
+@options.out
+@options.width
+def export(database: str, out: str, width: int) -> None:
+    """Print a database as FASTA, in the order of the input."""
+    open_any(database).export(out, width=width)
+
+
+def require_stdin_once(sources: Sequence[str]) -> None:
+    """Refuse to read stdin twice."""
+    if list(sources).count("-") > 1:
+        raise InputError("stdin (-) is named twice, but can be read only once")
+
+
+def open_any(path: str) -> Database:
+    """A database, or a sequence file in its place."""
+    from exaln.database import Database
+
+    return Database.open(path)
+
+
+def open_directory(path: str) -> Database:
+    """A database, and nothing else."""
+    database = None
+    if path != "-":
+        from pathlib import Path
+
+        if not Path(path).is_file():
+            database = open_any(path)
+    if database is None:
+        raise DatabaseError(f"{path}: not a database; build one with exaln makedb")
+    return database
+
+
+def counted(database: Database) -> str:
+    """How much there is in a database, in words."""
+    plural = "s" if database.n_targets != 1 else ""
+    return f"{database.n_targets:,} {database.alphabet.name} sequence{plural}, {database.n_residues:,} residues"
+
+
+def read_ids(path: str) -> list[str]:
+    """The first word of each line that is not blank; `>` in front is allowed, so headers of FASTA files work."""
+    try:
+        with click.open_file(path, encoding="utf-8") as file:
+            words = [line.removeprefix(">").split() for line in file]
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: not UTF-8 text; one id per line is needed") from None
+    return [word[0] for word in words if word]
+
+
+def database_facts(database: Database) -> dict[str, Any]:
+    """What dbinfo tells."""
+    info = database.info
+    return {
+        "path": str(info.path) if info.path else None,
+        "alphabet": info.alphabet.name,
+        "letters": info.alphabet.letters,
+        "sequences": info.n_targets,
+        "residues": info.n_residues,
+        "shortest": info.shortest,
+        "mean_length": round(info.n_residues / max(1, info.n_targets), 1),
+        "longest": info.longest,
+        "segments": info.n_segments,
+        "bytes": info.n_bytes,
+        "format_version": info.format_version,
+        "written_by": info.written_by,
+    }
+
+
+def shown(value: Any) -> str:
+    """A fact for people."""
+    if value is None:
+        return "in memory"
+    return f"{value:,}" if isinstance(value, int | float) else str(value)

@@ -1,0 +1,130 @@
+"""Options that several commands share, each defined once, with its names in BLAST+."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from exaln.cli.command import Option
+
+if TYPE_CHECKING:
+    from exaln.alphabet import Alphabet
+    from exaln.scoring import Scoring
+
+BLAST_KINDS = {"prot": "protein", "nucl": "dna"}
+
+
+def parse_alphabet(ctx: click.Context, parameter: click.Parameter, value: str | None) -> Alphabet | None:
+    """protein, dna, rna, letters of one's own, or what makeblastdb calls prot and nucl."""
+    from exaln.alphabet import Alphabet
+
+    return None if value is None else Alphabet.parse(BLAST_KINDS.get(value, value))
+
+
+inputs = click.option(
+    "--in",
+    "inputs",
+    cls=Option,
+    blast=["-in"],
+    many=True,
+    required=True,
+    metavar="FILE...",
+    help="FASTA or FASTQ, plain or compressed; several may follow. - is stdin.",
+)
+database = click.option(
+    "--db", "database", cls=Option, blast=["-db"], required=True, metavar="DB", help="Database, NAME.exaln."
+)
+alphabet = click.option(
+    "--alphabet",
+    cls=Option,
+    blast=["-dbtype"],
+    callback=parse_alphabet,
+    metavar="KIND",
+    help="protein (prot), dna (nucl), rna, or your own letters in upper case. [default: detected]",
+)
+strip_gaps = click.option("--strip-gaps", is_flag=True, help="Remove - and . from sequences instead of refusing them.")
+out = click.option(
+    "--out", cls=Option, blast=["-out"], default="-", metavar="FILE", help="Where to write. [default: stdout]"
+)
+width = click.option(
+    "--width",
+    cls=Option,
+    blast=["-line_length"],
+    type=click.IntRange(min=0),
+    default=60,
+    show_default=True,
+    metavar="N",
+    help="Letters per line; 0: one line per sequence.",
+)
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+threads = click.option(
+    "--threads",
+    cls=Option,
+    blast=["-num_threads"],
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Threads to use. [default: all cores that may be used]",
+)
+engine = click.option(
+    "--engine", default="auto", show_default=True, metavar="NAME", help="auto, cpu or reference; see exaln info."
+)
+
+
+def scoring(command: Any) -> Any:
+    """--matrix, --match, --mismatch, --gapopen and --gapextend."""
+    number = {"type": float, "metavar": "N"}
+    options = [
+        click.option(
+            "--matrix",
+            cls=Option,
+            blast=["-matrix"],
+            metavar="NAME",
+            help="Built-in matrix or matrix file. [default: BLOSUM62 for proteins]",
+        ),
+        click.option(
+            "--match",
+            cls=Option,
+            blast=["-reward"],
+            help="Score of equal letters. [default: 2 for nucleotides]",
+            **number,
+        ),
+        click.option(
+            "--mismatch",
+            cls=Option,
+            blast=["-penalty"],
+            help="Score of others. [default: -3 for nucleotides]",
+            **number,
+        ),
+        click.option(
+            "--gapopen",
+            cls=Option,
+            blast=["-gapopen"],
+            help="A gap of length k costs gapopen + k * gapextend. [default: as the matrix needs, 11 for BLOSUM62]",
+            **number,
+        ),
+        click.option(
+            "--gapextend",
+            cls=Option,
+            blast=["-gapextend"],
+            help="[default: as the matrix needs, 1 for BLOSUM62]",
+            **number,
+        ),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def make_scoring(alphabet: Alphabet, chosen: dict[str, Any]) -> Scoring:
+    """The scoring that the options of `scoring` ask for."""
+    from exaln.scoring import Scoring
+
+    return Scoring(
+        chosen["matrix"],
+        match=chosen["match"],
+        mismatch=chosen["mismatch"],
+        gap_open=chosen["gapopen"],
+        gap_extend=chosen["gapextend"],
+        alphabet=alphabet,
+    )

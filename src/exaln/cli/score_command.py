@@ -1,0 +1,246 @@
+"""score: exact scores of queries against a database."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import click
+
+from exaln.cli import options
+from exaln.cli.command import Command, Option
+from exaln.cli.database_commands import counted, require_stdin_once
+from exaln.cli.messages import Messages, is_terminal, one_line, pass_messages
+from exaln.errors import InputError
+from exaln.progress import ScoringProgress
+
+if TYPE_CHECKING:
+    from exaln.alphabet import Alphabet
+    from exaln.database import Database
+    from exaln.engines.base import Engine
+    from exaln.records import Records
+    from exaln.scoring import Scoring
+    from exaln.topk import BestTargets
+
+LOOKS_LIKE_RESIDUES = 50
+"""Shorter peptides may well consist of A, C, G and T alone."""
+
+TABLE_WIDTH = 120
+TABLE_PADDING = 12
+MIN_DESCRIPTION = 20
+
+
+@click.command(cls=Command, example="exaln score --query query.fasta --db proteins.exaln --top 10")
+@click.option(
+    "--query", cls=Option, blast=["-query"], required=True, metavar="FILE", help="FASTA or FASTQ. - is stdin."
+)
+@click.option(
+    "--db",
+    "database",
+    cls=Option,
+    blast=["-db", "-subject"],
+    required=True,
+    metavar="DB",
+    help="Database, or a sequence file.",
+)
+@options.out
+@click.option(
+    "--top",
+    cls=Option,
+    blast=["-max_target_seqs"],
+    type=click.IntRange(min=1),
+    metavar="K",
+    help="Only the best K targets of each query, the best first. [default: all, in the order of the input]",
+)
+@click.option("--min-score", type=float, metavar="N", help="Only pairs with this score or more.")
+@click.option(
+    "--format",
+    "layout",
+    type=click.Choice(["tsv", "table"]),
+    help="table: with descriptions, needs --top. [default: table with --top on a terminal, else tsv]",
+)
+@options.scoring
+@options.alphabet
+@options.strip_gaps
+@options.engine
+@options.threads
+@pass_messages
+def score(
+    messages: Messages,
+    /,
+    query: str,
+    database: str,
+    out: str,
+    top: int | None,
+    min_score: float | None,
+    layout: str | None,
+    alphabet: Alphabet | None,
+    strip_gaps: bool,
+    engine: str,
+    threads: int | None,
+    **scoring: Any,
+) -> None:
+    """Print the exact Smith-Waterman score of every query and target.
+
+    Columns: qseqid, sseqid, score, separated by tabs. Nucleotides are compared as given, not on the other strand.
+    """
+    from exaln.output_file import open_output
+
+    if layout == "table" and top is None:
+        raise click.UsageError("--format table needs --top")
+    require_stdin_once([query, database])
+    run = prepare(query, database, alphabet, strip_gaps, scoring, engine, threads, min_score)
+    messages.detail(f"{database}: {counted(run.database)}")
+    messages.detail(f"{query}: {len(run.queries):,} queries, {run.queries.n_residues:,} residues")
+    messages.detail(f"{run.scoring.describe()}; {run.engine.describe()}")
+    on_screen = out == "-" and is_terminal(sys.stdout)
+    shown = messages.shows_progress and not (on_screen and top is None)
+    work = ScoringProgress(shown=shown, total=run.queries.n_residues * run.database.n_residues)
+    with open_output(out) as file:
+        if top is None:
+            write_all(run, file, work)
+        elif layout == "table" or (layout is None and on_screen):
+            write_table(run, find_best(run, top, work), file, on_screen=on_screen)
+        else:
+            write_best(run, find_best(run, top, work), file)
+    pairs = len(run.queries) * run.database.n_targets
+    speed = f"{work.seconds:.2f} s ({work.rate()}; {run.engine.describe()})"
+    messages.note(f"{pairs:,} pair{'s' if pairs != 1 else ''} in {speed}")
+
+
+@dataclass(frozen=True)
+class Run:
+    """What is scored, and how; pairs below `minimum` (scaled) are not wanted."""
+
+    queries: Records
+    database: Database
+    scoring: Scoring
+    engine: Engine
+    minimum: int | None
+
+
+def prepare(
+    query: str,
+    database: str,
+    alphabet: Alphabet | None,
+    strip_gaps: bool,
+    scoring: dict[str, Any],
+    engine: str,
+    threads: int | None,
+    min_score: float | None,
+) -> Run:
+    """Open everything that the options name."""
+    from exaln.database import Database
+    from exaln.engines import choose_engine
+
+    chosen_engine = choose_engine(engine, threads)
+    opened = Database.open(database, alphabet=alphabet, strip_gaps=strip_gaps)
+    if alphabet is not None and opened.alphabet != alphabet:
+        raise InputError(f"{database}: a {opened.alphabet.name} database, but --alphabet says {alphabet.name}")
+    rules = options.make_scoring(opened.alphabet, scoring)
+    minimum = None if min_score is None else scaled_minimum(min_score, rules)
+    return Run(read_queries(query, opened.alphabet, strip_gaps=strip_gaps), opened, rules, chosen_engine, minimum)
+
+
+def read_queries(source: str, alphabet: Alphabet, *, strip_gaps: bool) -> Records:
+    """The queries, in the letters of the database; a warning if they look like nucleotides among proteins."""
+    import warnings
+
+    import numpy as np
+
+    from exaln.alphabet import PROTEIN, detect
+    from exaln.errors import ExalnWarning
+    from exaln.fasta import read_records
+
+    queries = read_records(source, alphabet=alphabet, strip_gaps=strip_gaps)
+    if alphabet == PROTEIN:
+        counts = np.zeros(256, np.int64)
+        letters = np.frombuffer(alphabet.letters.encode("ascii"), np.uint8)
+        counts[letters] = np.bincount(queries.codes, minlength=len(letters))
+        kind = detect(counts)
+        if kind.is_nucleotide and queries.n_residues >= LOOKS_LIKE_RESIDUES:
+            warnings.warn(
+                f"{source}: the queries look like {kind.name}, but are compared as protein with the database",
+                ExalnWarning,
+                stacklevel=2,
+            )
+    return queries
+
+
+def scaled_minimum(minimum: float, scoring: Scoring) -> int:
+    """The least whole score, in the engine's units, that is not below what the user asked for."""
+    if not math.isfinite(minimum):
+        raise InputError(f"--min-score is {minimum}; it must be a finite number")
+    return min(math.ceil(Fraction(str(minimum)) * scoring.scale), 2**31 - 1)
+
+
+def write_all(run: Run, file: BinaryIO, work: ScoringProgress) -> None:
+    """Every pair, as it is scored."""
+    from exaln.score_table import score_lines
+
+    with work:
+        for lines in score_lines(
+            run.queries, run.database, run.scoring, run.engine, minimum=run.minimum, progress=work
+        ):
+            file.write(lines)
+
+
+def find_best(run: Run, k: int, work: ScoringProgress) -> BestTargets:
+    """The k best targets of each query."""
+    from exaln.topk import BestTargets
+
+    best = BestTargets(len(run.queries), k, run.minimum or 0)
+    with work:
+        for block in run.engine.blocks(run.queries, run.engine.place(run.database), run.scoring, work):
+            best.add(block)
+    return best
+
+
+def best_rows(run: Run, best: BestTargets) -> Iterator[list[tuple[str, str, str]]]:
+    """Target, score and description of the best targets, for each query."""
+    from exaln.score_table import best_targets, score_texts
+
+    for targets, scores in zip(best_targets(run.database, best.ordinals), best.scores, strict=True):
+        texts = score_texts(scores, run.scoring)
+        yield [(target, text, description) for (target, description), text in zip(targets, texts, strict=True)]
+
+
+def write_best(run: Run, best: BestTargets, file: BinaryIO) -> None:
+    """The best of each query as tab-separated lines."""
+    for query, rows in enumerate(best_rows(run, best)):
+        lines = [f"{run.queries.ids[query]}\t{target}\t{score}\n" for target, score, _ in rows]
+        file.write("".join(lines).encode())
+
+
+def write_table(run: Run, best: BestTargets, file: BinaryIO, *, on_screen: bool) -> None:
+    """The best of each query as a table for people, with descriptions."""
+    for query, rows in enumerate(best_rows(run, best)):
+        title = f"{run.queries.ids[query]} {run.queries.descriptions[query]}"
+        file.write(drawn_table(title, rows, on_screen=on_screen).encode())
+
+
+def drawn_table(title: str, rows: list[tuple[str, str, str]], *, on_screen: bool) -> str:
+    """Targets, scores and descriptions, as wide as the screen or TABLE_WIDTH."""
+    import io
+
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    text = io.StringIO()
+    console = Console(file=text, force_terminal=on_screen, width=Console().width if on_screen else TABLE_WIDTH)
+    table = Table(title=Text(one_line(title), "bold"), title_justify="left", box=box.SIMPLE_HEAD)
+    for heading, justify in (("target", "left"), ("score", "right"), ("description", "left")):
+        table.add_column(heading, justify=justify, overflow="fold")  # type: ignore[arg-type]
+    taken = max((len(target) + len(score) for target, score, _ in rows), default=0) + TABLE_PADDING
+    for target, score, description in rows:
+        shortened = Text(one_line(description), end="")
+        shortened.truncate(max(console.width - taken, MIN_DESCRIPTION), overflow="ellipsis")
+        table.add_row(Text(one_line(target)), score, shortened)
+    console.print(table)
+    return text.getvalue()

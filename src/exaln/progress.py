@@ -1,0 +1,127 @@
+"""How far a long piece of work is: a bar on a terminal, nothing in a pipe. What was done is counted in either case."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+
+class Work:
+    """A piece of work, as a context manager; on stderr while it runs, with its rate and the time left."""
+
+    description = "Working"
+
+    def __init__(self, *, shown: bool, total: int | None = None) -> None:
+        self.done = 0
+        self.seconds = 0.0
+        self._total = total
+        self._started = time.perf_counter()
+        self._bar: Progress | None = _new_bar() if shown else None
+        self._task: TaskID | None = None
+
+    def __enter__(self) -> Self:
+        self._started = time.perf_counter()
+        if self._bar is not None:
+            self._task = self._bar.add_task(self.description, total=self._total, rate="")
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.seconds = max(time.perf_counter() - self._started, 1e-9)
+        if self._bar is not None:
+            self._bar.stop()
+
+    def rate(self) -> str:
+        """How fast the work is, with its unit."""
+        return ""
+
+    def _advance(self, done: int, total: int | None) -> None:
+        self.done = done
+        if self._bar is not None and self._task is not None:
+            self.seconds = max(time.perf_counter() - self._started, 1e-9)
+            self._bar.update(self._task, completed=done, total=total, rate=self.rate())
+
+
+class ReadingProgress(Work):
+    """Bytes of files that are read (or of segments that are written anew): called as `exaln.Database` calls it."""
+
+    description = "Reading"
+    residues = 0
+
+    def __call__(self, bytes_done: int, bytes_total: int | None, residues: int) -> None:
+        """So far."""
+        self.residues = residues
+        self._advance(bytes_done, bytes_total)
+
+    def rate(self) -> str:
+        """Of the files as they are stored."""
+        return f"{_rounded(self.done / self.seconds / 1e6)} MB/s"
+
+
+class CheckingProgress(Work):
+    """Residues whose segments were compared with their hashes."""
+
+    description = "Checking"
+
+    def __call__(self, residues: int) -> None:
+        """So far."""
+        self._advance(residues, self._total)
+
+    def rate(self) -> str:
+        """In residues."""
+        return f"{_rounded(self.done / self.seconds / 1e6)} M residues/s"
+
+
+class ScoringProgress(Work):
+    """Cells of the dynamic programme: called as engines call it."""
+
+    description = "Scoring"
+
+    def __call__(self, cells: int) -> None:
+        """So far."""
+        self._advance(cells, self._total)
+
+    def rate(self) -> str:
+        """Cell updates per second."""
+        return f"{_rounded(self.done / self.seconds / 1e9)} GCUPS"
+
+
+def _rounded(rate: float) -> str:
+    """Three digits.
+
+    >>> _rounded(1234.5), _rounded(12.345), _rounded(0.0012345), _rounded(0)
+    ('1,234', '12.3', '0.00123', '0')
+    """
+    return f"{rate:,.0f}" if rate >= 100 else f"{rate:.3g}"
+
+
+def _new_bar() -> Progress:
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        TextColumn("spent"),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+        refresh_per_second=5,
+    )

@@ -1,0 +1,380 @@
+"""The command line: what it prints, where, and its exit codes. Processes, signals and pipes: test_cli_process.py."""
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from exaln import __version__
+from exaln.__main__ import run
+from exaln.cli import about_commands, cli
+from exaln.cli.blast_names import NOT_OFFERED
+from exaln.database import Database
+from golden_data import GOLDEN, fasta, scores
+
+QUERIES = str(GOLDEN / "cudasw4q_part.fasta")
+TARGETS = str(GOLDEN / "scop20_part.fasta")
+GLOBINS = str(GOLDEN / "hba_hbb.fasta")
+
+
+class Result:
+    """Exit code and output of a command."""
+
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+
+    @property
+    def rows(self) -> list[list[str]]:
+        return [line.split("\t") for line in self.out.splitlines()]
+
+
+class Exaln:
+    """Runs `exaln ARGUMENTS` in this process."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+
+    def __call__(self, *arguments: object) -> Result:
+        self._capsys.readouterr()
+        code = run([str(argument) for argument in arguments])
+        return Result(code, *self._capsys.readouterr())
+
+    def error(self, *arguments: object) -> tuple[int, str]:
+        """Exit code and the one line that a command fails with."""
+        result = self(*arguments)
+        assert result.out == ""
+        assert result.err.startswith("exaln: error: ")
+        assert result.err.count("\n") == 1
+        assert "Traceback" not in result.err
+        return result.code, result.err
+
+
+@pytest.fixture
+def exaln(capsys: pytest.CaptureFixture[str]) -> Exaln:
+    return Exaln(capsys)
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    return Database.build(TARGETS, tmp_path / "targets").path or tmp_path
+
+
+# Help
+
+
+@pytest.mark.parametrize("command", cli.commands)
+def test_every_help_page_is_short_and_has_an_example(exaln: Exaln, command: str) -> None:
+    result = exaln(command, "--help")
+    assert (result.code, result.err) == (0, "")
+    assert f"Example: exaln {command} " in " ".join(result.out.split()) + " "
+    assert len(result.out.splitlines()) < 50
+    assert exaln(command, "-h").out == result.out
+
+
+def test_the_main_help_names_all_commands(exaln: Exaln) -> None:
+    result = exaln("--help")
+    assert result.code == 0
+    assert all(f"{command} " in result.out for command in cli.commands)
+    assert "_EXALN_COMPLETE" in result.out
+    assert exaln().out == result.out
+    assert exaln("--version").out == f"exaln, version {__version__}\n"
+
+
+# Databases
+
+
+def test_makedb_says_what_it_built(exaln: Exaln, tmp_path: Path) -> None:
+    result = exaln("makedb", "--in", TARGETS, "--db", tmp_path / "new")
+    assert (result.code, result.out) == (0, "")
+    assert result.err.startswith(f"exaln: {tmp_path}/new.exaln: 60 protein sequences, 16,624 residues in ")
+    assert result.err.endswith(" MB/s)\n")
+    assert Database.open(tmp_path / "new").n_targets == 60
+
+
+def test_makedb_with_the_names_of_makeblastdb(exaln: Exaln, tmp_path: Path) -> None:
+    assert exaln("makedb", "-in", TARGETS, "-dbtype", "prot", "-out", tmp_path / "new", "--quiet").err == ""
+    assert Database.open(tmp_path / "new").alphabet.name == "protein"
+
+
+def test_makedb_takes_many_files_in_their_order(exaln: Exaln, tmp_path: Path) -> None:
+    for name in "abc":
+        (tmp_path / name).write_text(f">{name}\nMKV\n")
+    files = [tmp_path / name for name in "cab"]
+    assert exaln("makedb", "--in", *files[:2], "--db", tmp_path / "new", "--in", files[2]).code == 0
+    assert [target.id for target in Database.open(tmp_path / "new").fetch(["a", "b", "c"])] == ["a", "b", "c"]
+    assert exaln("export", "--db", tmp_path / "new").out == ">c\nMKV\n>a\nMKV\n>b\nMKV\n"
+
+
+def test_makedb_reads_stdin(exaln: Exaln, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b">a\nHPPH\n")))
+    assert exaln("makedb", "--in", "-", "--db", tmp_path / "new", "--alphabet", "HP").code == 0
+    assert Database.open(tmp_path / "new").alphabet.letters == "HP"
+    code, message = exaln.error("makedb", "--in", "-", "-", "--db", tmp_path / "more")
+    assert code == 1
+    assert "stdin (-) is named twice" in message
+
+
+def test_makedb_replaces_only_with_force(exaln: Exaln, database: Path) -> None:
+    code, message = exaln.error("makedb", "--in", GLOBINS, "--db", database)
+    assert code == 1
+    assert "--force" in message
+    assert exaln("makedb", "--in", GLOBINS, "--db", database, "--force").code == 0
+    assert Database.open(database).n_targets == 2
+
+
+def test_append_and_compact(exaln: Exaln, database: Path) -> None:
+    assert "2 added, now 62 protein sequences" in exaln("append", "--in", GLOBINS, "--db", database).err
+    assert json.loads(exaln("dbinfo", "--db", database, "--json").out)["segments"] == 2
+    assert "2 segments before, 1 now" in exaln("compact", "--db", database).err
+    assert Database.open(database).n_targets == 62
+
+
+def test_dbinfo(exaln: Exaln, database: Path) -> None:
+    lines = exaln("dbinfo", "--db", database).out.splitlines()
+    assert ["sequences", "60"] in [line.split() for line in lines]
+    facts = json.loads(exaln("dbinfo", "--db", database, "--json").out)
+    assert (facts["residues"], facts["shortest"], facts["longest"]) == (16624, 21, 1504)
+    assert json.loads(exaln("dbinfo", "--db", GLOBINS, "--json").out)["path"] is None
+
+
+def test_verify_says_what_was_checked(exaln: Exaln, database: Path) -> None:
+    result = exaln("verify", "--db", database)
+    assert result.code == 0
+    assert "fine: 1 segment, 60 protein sequences, 16,624 residues; checked hashes" in result.err
+
+
+@pytest.mark.parametrize("command", ["verify", "export", "score --query " + GLOBINS])
+def test_a_damaged_segment_is_named(exaln: Exaln, database: Path, command: str) -> None:
+    (segment,) = database.glob("*.arrow")
+    damaged = bytearray(segment.read_bytes())
+    damaged[len(damaged) // 2] ^= 1
+    segment.write_bytes(damaged)
+    code, message = exaln.error(*command.split(), "--db", database)
+    assert code == 2
+    assert str(segment) in message
+
+
+def test_fetch(exaln: Exaln, database: Path, tmp_path: Path) -> None:
+    first, second = list(fasta("scop20_part.fasta"))[:2]
+    result = exaln("fetch", "--db", database, second, first, "--width", "0")
+    assert [line.split()[0] for line in result.out.splitlines()[::2]] == [f">{second}", f">{first}"]
+    assert result.out.splitlines()[1] == fasta("scop20_part.fasta")[second]
+    (tmp_path / "ids").write_text(f"{second}\n\n>{first} the rest of a header\n")
+    arguments = ["fetch", "-db", database, "-entry_batch", tmp_path / "ids", "-line_length", "0"]
+    assert exaln(*arguments).out == result.out
+    assert exaln(*arguments, "--out", tmp_path / "out.fasta").out == ""
+    assert (tmp_path / "out.fasta").read_text() == result.out
+
+
+def test_fetch_fails_as_a_whole(exaln: Exaln, database: Path, tmp_path: Path) -> None:
+    code, message = exaln.error("fetch", "--db", database, "d1gkma_", "nobody", "--out", tmp_path / "out")
+    assert (code, "nobody" in message) == (1, True)
+    assert not (tmp_path / "out").exists()
+    assert exaln.error("fetch", "--db", database)[0] == 1
+    code, message = exaln.error("fetch", "--db", database, "--ids", tmp_path / "missing")
+    assert (code, f"{tmp_path}/missing" in message) == (1, True)
+
+
+def test_export_is_lossless(exaln: Exaln, tmp_path: Path) -> None:
+    text = ">one a description\nMKVacdW\n>two\n\n>three\nUOX*\n"
+    (tmp_path / "in.fasta").write_text(text)
+    assert exaln("makedb", "--in", tmp_path / "in.fasta", "--db", tmp_path / "new").code == 0
+    exaln("export", "--db", tmp_path / "new", "--out", tmp_path / "out.fasta")
+    assert (tmp_path / "out.fasta").read_text() == text.replace("\n\n", "\n")
+
+
+# Scores
+
+
+@pytest.mark.parametrize("engine", ["cpu", "reference", "auto"])
+def test_all_scores_are_those_of_the_golden_table(exaln: Exaln, database: Path, engine: str) -> None:
+    query = QUERIES if engine != "reference" else GLOBINS
+    result = exaln("score", "--query", query, "--db", database, "--engine", engine)
+    assert result.code == 0
+    names = list(fasta(Path(query).name))
+    assert [row[:2] for row in result.rows] == [[q, t] for q in names for t in fasta("scop20_part.fasta")]
+    if query == QUERIES:
+        assert {(q, t): int(s) for q, t, s in result.rows} == scores()
+    else:
+        assert result.rows == exaln("score", "--query", query, "--db", database, "--engine", "cpu").rows
+
+
+def test_scores_with_the_names_of_blastp(exaln: Exaln, tmp_path: Path) -> None:
+    options = ["-matrix", "BLOSUM62", "-gapopen", "11", "-gapextend", "1", "-num_threads", "1"]
+    arguments = ["score", "-query", GLOBINS, "-subject", GLOBINS, "-out", tmp_path / "out.tsv", *options]
+    assert exaln(*arguments).out == ""
+    assert (tmp_path / "out.tsv").read_text().splitlines()[1] == "HBA_HUMAN\tHBB_HUMAN\t285"
+
+
+def test_fractional_scores_are_in_the_units_of_the_user(exaln: Exaln) -> None:
+    arguments = ["score", "--query", GLOBINS, "--db", GLOBINS, "--gapopen", "9.5", "--gapextend", "0.5"]
+    assert [row[2] for row in exaln(*arguments).rows] == ["733", "293.5", "293.5", "780"]
+    assert [row[2] for row in exaln(*arguments, "--min-score", "293.6").rows] == ["733", "780"]
+    assert [row[2] for row in exaln(*arguments, "--min-score", "293.5", "--top", "9").rows] == [
+        "733",
+        "293.5",
+        "780",
+        "293.5",
+    ]
+
+
+def test_nucleotides(exaln: Exaln, tmp_path: Path) -> None:
+    (tmp_path / "q").write_text(">q\nAGCACACA\n")
+    (tmp_path / "t").write_text(">t\nACACACTA\n")
+    options = ["-reward", "2", "-penalty", "-1", "--gapopen", "0", "--gapextend", "1"]
+    assert exaln("score", "--query", tmp_path / "q", "--db", tmp_path / "t", *options).out == "q\tt\t12\n"
+
+
+def test_the_alphabet_must_be_that_of_the_database(exaln: Exaln, database: Path) -> None:
+    code, message = exaln.error("score", "--query", GLOBINS, "--db", database, "--alphabet", "dna")
+    assert (code, "a protein database, but --alphabet says dna" in message) == (1, True)
+
+
+def test_queries_that_look_like_nucleotides_are_pointed_out(exaln: Exaln, database: Path, tmp_path: Path) -> None:
+    (tmp_path / "dna.fasta").write_text(">q\n" + "GATTACA" * 10 + "\n")
+    result = exaln("score", "--query", tmp_path / "dna.fasta", "--db", database, "--quiet")
+    assert result.code == 0
+    assert result.err == (
+        f"exaln: warning: {tmp_path}/dna.fasta: the queries look like dna, but are compared as protein with the "
+        "database\n"
+    )
+
+
+def test_the_best_targets(exaln: Exaln, database: Path) -> None:
+    order = {target: place for place, target in enumerate(fasta("scop20_part.fasta"))}
+    expected = []
+    for query in fasta("cudasw4q_part.fasta"):
+        pairs = sorted((-score, order[t], t) for (q, t), score in scores().items() if q == query)
+        expected += [[query, target, str(-score)] for score, _, target in pairs[:7]]
+    assert exaln("score", "--query", QUERIES, "--db", database, "--top", "7").rows == expected
+    assert exaln("score", "--query", QUERIES, "--db", database, "-max_target_seqs", "7").rows == expected
+
+
+def test_the_table_shows_descriptions(exaln: Exaln, database: Path) -> None:
+    result = exaln("score", "--query", GLOBINS, "--db", database, "--top", "2", "--format", "table")
+    assert "Flavohemoglobin, N-terminal domain" in result.out
+    assert max(map(len, result.out.splitlines())) <= 120
+    code, message = exaln.error("score", "--query", GLOBINS, "--db", database, "--format", "table")
+    assert (code, "--top" in message) == (1, True)
+
+
+def test_nothing_in_a_header_breaks_the_output(exaln: Exaln, tmp_path: Path) -> None:
+    (tmp_path / "odd.fasta").write_bytes(b'>"id"\ttab\x1b[31m [bold]red\nMKVLAW\n>a|b;c,d\nMKV\n')
+    arguments = ["score", "--query", tmp_path / "odd.fasta", "--db", tmp_path / "odd.fasta"]
+    assert [row[:2] for row in exaln(*arguments).rows] == [
+        [q, t] for q in ('"id"', "a|b;c,d") for t in ('"id"', "a|b;c,d")
+    ]
+    table = exaln(*arguments, "--top", "1", "--format", "table").out
+    assert "\x1b" not in table
+    assert "tab\\x1b[31m [bold]red" in table
+
+
+def test_verbose_says_what_a_gap_costs(exaln: Exaln) -> None:
+    err = exaln("score", "--query", GLOBINS, "--db", GLOBINS, "--verbose", "--threads", "1").err
+    assert "BLOSUM62, gaps 11/1: a gap of 1 costs 12; cpu, " in err
+    assert "1 thread)" in err
+
+
+# Errors
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        ("score --query x", 1, "missing option '--db'"),
+        ("score --query x --db y --threads 0", 1, "invalid value for '--threads'"),
+        ("score --query x --db y --thread 2", 1, "did you mean --threads?"),
+        ("score --query --db y", 1, "option '--query' needs a value, but '--db' follows"),
+        ("score --query x --db y --engine gpu", 3, "unknown engine 'gpu'"),
+        (f"score --query {GLOBINS} --db missing", 2, "missing: no such database or sequence file"),
+        (f"score --query missing --db {GLOBINS}", 1, "missing: cannot be read: No such file"),
+        (f"score --query {GLOBINS} --db {GLOBINS} --matrix NOSUM", 1, "matrix 'NOSUM' is neither"),
+        (f"score --query {GLOBINS} --db {GLOBINS} --gapextend -1", 1, "gap_extend is -1"),
+        (f"score --query {GLOBINS} --db {GLOBINS} --gapopen nan", 1, "gap_open is nan"),
+        (f"score --query {GLOBINS} --db {GLOBINS} --min-score inf", 1, "--min-score is inf"),
+        (f"score --query {GLOBINS} --db {GLOBINS} --out /nowhere/x", 6, "/nowhere/x: cannot be written"),
+        ("score --query - --db -", 1, "stdin (-) is named twice"),
+        (f"makedb --in {GLOBINS} --db /nowhere/x", 6, "/nowhere/x.exaln: cannot be written"),
+        (f"makedb --in {GLOBINS} --db x --alphabet greek", 1, "unknown alphabet 'greek'"),
+        (f"append --in {GLOBINS} --db {GLOBINS}", 2, "not a database"),
+        (f"verify --db {GLOBINS}", 2, "not a database"),
+        ("verify --db -", 2, "not a database"),
+        ("export --db missing", 2, "missing: no such database"),
+        ("search --db x", 1, "no such command: 'search'"),
+        ("makdb", 1, "did you mean 'makedb'?"),
+        ("--fast", 1, "no such option"),
+        ("info extra", 1, "extra"),
+    ],
+)
+def test_errors_are_one_line(exaln: Exaln, arguments: str, code: int, says: str) -> None:
+    found, message = exaln.error(*arguments.split())
+    assert says in message
+    assert found == code
+
+
+@pytest.mark.parametrize("name", NOT_OFFERED)
+def test_options_that_only_blast_has_are_refused_by_name(exaln: Exaln, name: str) -> None:
+    code, message = exaln.error("score", "--query", GLOBINS, "--db", GLOBINS, name, "yes")
+    assert code == 1
+    assert f"no such option: {name}; {NOT_OFFERED[name]}" in message
+
+
+def test_a_value_that_looks_like_an_option_is_a_value(exaln: Exaln, tmp_path: Path) -> None:
+    assert exaln.error("fetch", "--db", GLOBINS, "--", "-task")[1].endswith("no sequence with the id '-task'\n")
+    code, message = exaln.error("score", "--query", "-seg", "--db", GLOBINS)
+    assert (code, "-seg: cannot be read" in message) == (1, True)
+
+
+def test_unexpected_errors_are_one_line_and_debug_shows_more(exaln: Exaln, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> None:
+        raise RuntimeError("two\nlines")
+
+    monkeypatch.setattr(about_commands, "installation_facts", fail)
+    code, message = exaln.error("info")
+    assert code == 255
+    assert message.startswith("exaln: error: unexpected RuntimeError: two lines; ")
+    assert "--debug" in message
+    assert "Traceback" in exaln("info", "--debug").err
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "says"),
+    [
+        (MemoryError(), 4, "out of memory"),
+        (OSError(28, "No space left on device", "big.tsv"), 6, "big.tsv: No space left on device"),
+        (PermissionError(13, "Permission denied", "x"), 255, "x: Permission denied"),
+    ],
+)
+def test_errors_of_the_system(
+    exaln: Exaln, monkeypatch: pytest.MonkeyPatch, error: Exception, code: int, says: str
+) -> None:
+    def fail() -> None:
+        raise error
+
+    monkeypatch.setattr(about_commands, "installation_facts", fail)
+    found, message = exaln.error("info")
+    assert (found, says in message) == (code, True)
+
+
+# The installation
+
+
+def test_info(exaln: Exaln, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EXALN_ISA", "portable")
+    facts = json.loads(exaln("info", "--json").out)
+    assert facts["engines"] == {"cpu": "usable", "reference": "usable"}
+    assert facts["instruction_sets"]["portable"] == "chosen"
+    assert facts["environment"] == {"EXALN_ENGINE": None, "EXALN_ISA": "portable"}
+    text = exaln("info").out
+    assert all(name in text for name in ("EXALN_ENGINE", "EXALN_ISA", "portable", __version__))
+    monkeypatch.setenv("EXALN_ISA", "mmx")
+    assert "EXALN_ISA=mmx is unknown" in exaln("info").out
+
+
+def test_bench(exaln: Exaln) -> None:
+    measured = json.loads(exaln("bench", "--threads", "1", "--seconds", "0.01", "--json").out)
+    assert [result["query_length"] for result in measured["results"]] == [144, 567, 1000, 2005, 5478]
+    assert all(result["gcups"] > 0 and result["bound_gcups"] > 0 for result in measured["results"])
+    assert "reached" in exaln("bench", "--threads", "1", "--seconds", "0.01").out
