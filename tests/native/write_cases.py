@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import golden_data
 import real_data
+from exaln._core import STRIP_ROWS
 from exaln.alphabet import PROTEIN
 from exaln.scoring import Scoring
 from kernel_cases import Costs, diagonal_costs, mutated, random_codes, sequence_scoring, textbook
@@ -56,6 +57,16 @@ def limit_cases():
             yield costs, [codes], [codes, codes[:0], codes], np.array([[score, 0, score]])
 
 
+def gap_cases():
+    """One sequence lacks a stretch of the other, up to most of it: gaps are carried over all lanes, or strips."""
+    costs = Costs(np.where(np.eye(20, dtype=bool), 11, -12), 3, 0)
+    whole = random_codes(np.random.default_rng(0), 2 * STRIP_ROWS + 20, 20)
+    for first, end in ((40, len(whole) - 40), (STRIP_ROWS - 40, STRIP_ROWS + 40)):
+        cut = np.delete(whole, slice(first, end))
+        for query, target in ((whole, cut), (cut, whole)):
+            yield costs, [query], [target], textbook([query], [target], costs)
+
+
 def random_cases(n_cases):
     """Related sequences of lengths around lanes, tiles and strips, in every kind of matrix and gap cost."""
     for seed in range(n_cases):
@@ -84,7 +95,11 @@ def text_of(costs, queries, targets, scores):
 
 def main():
     *options, path = sys.argv[1:]
-    cases = [recorded_case()] if options == ["--recorded"] else [golden_case(), *limit_cases(), *random_cases(100)]
+    cases = (
+        [recorded_case()]
+        if options == ["--recorded"]
+        else [golden_case(), *limit_cases(), *gap_cases(), *random_cases(100)]
+    )
     Path(path).write_text("".join(text_of(*case) for case in cases), encoding="ascii")
     print(f"{len(cases)} cases, {sum(case[3].size for case in cases)} scores")
 
