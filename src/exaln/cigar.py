@@ -1,0 +1,84 @@
+"""Paths as CIGAR text: whole columns at a time, since a report has one for every hit."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from exaln.hits import OPERATIONS, Paths
+from exaln.records import Text
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+MATCH, INSERTION, DELETION, EQUAL, DIFFERENT = (OPERATIONS.index(letter) for letter in "MID=X")
+_LETTERS = np.frombuffer(OPERATIONS.encode(), np.uint8)
+_MERGED_KIND = np.arange(16, dtype=np.uint32)
+_MERGED_KIND[[EQUAL, DIFFERENT]] = MATCH
+
+
+def cigars(paths: Paths, *, extended: bool = False) -> Text:
+    """The CIGAR of each path: with M for aligned letters, or `extended` with = for equal and X for different ones.
+
+    >>> paths = Paths(np.array([12 << 4 | EQUAL, 1 << 4 | DIFFERENT, 2 << 4 | DELETION], np.uint32), np.array([0, 3]))
+    >>> cigars(paths)[0], cigars(paths, extended=True)[0]
+    ('13M2D', '12=1X2D')
+    """
+    shown = aligned(paths) if extended else merged(paths)
+    lengths, codes = shown.operations >> 4, shown.operations & 15
+    ends = np.cumsum(digits(lengths) + 1)
+    data = np.empty(int(ends[-1]) if len(ends) else 0, np.uint8)
+    data[ends - 1] = _LETTERS[codes]
+    write_numbers(data, ends - 2, lengths)
+    return Text(data, np.concatenate([np.zeros(1, np.int64), ends])[shown.offsets])
+
+
+def aligned(paths: Paths) -> Paths:
+    """The same paths with offsets that start at 0, as they do not in a part of a larger set."""
+    first, last = int(paths.offsets[0]), int(paths.offsets[-1])
+    return Paths(paths.operations[first:last], paths.offsets - first)
+
+
+def merged(paths: Paths) -> Paths:
+    """The paths with M in place of runs of = and X."""
+    paths = aligned(paths)
+    kinds = _MERGED_KIND[paths.operations & 15]
+    is_first = np.ones(len(kinds), np.bool_)
+    is_first[1:] = kinds[1:] != kinds[:-1]
+    starts = paths.offsets[:-1]
+    is_first[starts[starts < len(kinds)]] = True
+    places = np.flatnonzero(is_first)
+    lengths = np.add.reduceat(paths.operations >> 4, places, dtype=np.uint32) if len(places) else kinds
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(is_first)])[paths.offsets]
+    return Paths(lengths << 4 | kinds[places], offsets)
+
+
+def digits(numbers: NDArray[np.integer]) -> NDArray[np.int64]:
+    """How many decimal digits each number has.
+
+    >>> digits(np.array([0, 9, 10, 999], np.uint32)).tolist()
+    [1, 1, 2, 3]
+    """
+    count = np.ones(len(numbers), np.int64)
+    limit, largest = 10, int(numbers.max(initial=0))
+    while limit <= largest:
+        count += numbers >= limit
+        limit *= 10
+    return count
+
+
+def write_numbers(data: NDArray[np.uint8], last: NDArray[np.int64], numbers: NDArray[np.integer]) -> None:
+    """Writes numbers in decimal into ASCII `data`; the last digit of number i goes to data[last[i]]."""
+    while len(numbers):
+        data[last] = numbers % 10 + ord("0")
+        numbers = numbers // 10
+        left = numbers > 0
+        numbers, last = numbers[left], last[left] - 1
+
+
+def strings(text: Text) -> list[str]:
+    """The strings of a column of ASCII text; decoded once, which is faster than row by row."""
+    whole = text.data.tobytes().decode("ascii")
+    return [whole[start:end] for start, end in pairwise(text.offsets.tolist())]

@@ -1,0 +1,76 @@
+"""Reports: an iterator of the hits of each query -> a file. Nothing is held that was written already."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, BinaryIO, cast
+
+from exaln.output_file import open_output
+from exaln.report.formats import Format, compression_of, parse_outfmt
+from exaln.report.summary import SearchSummary
+
+if TYPE_CHECKING:
+    from exaln.hits import QueryHits
+
+__all__ = ["Format", "SearchSummary", "parse_outfmt", "write_report"]
+
+
+def write_report(
+    form: Format,
+    hits: Iterable[QueryHits],
+    summary: SearchSummary,
+    out: str | os.PathLike[str] | BinaryIO,
+) -> None:
+    """Writes the hits of all queries, one QueryHits each in the order of the input, to a path, "-" or an open file.
+
+    A path is written to a temporary file and renamed at the end, so there is a whole report or none; the names .gz and
+    .zst compress text.
+    """
+    compression = compression_of(out, form.kind) if isinstance(out, str | os.PathLike) else None
+    with open_output(out) as file, _compressed(file, compression) as sink:
+        _write(form, hits, summary, sink)
+
+
+def _write(form: Format, hits: Iterable[QueryHits], summary: SearchSummary, file: BinaryIO) -> None:
+    """Each format is imported when it is wanted: pyarrow alone takes longer than a small search."""
+    if form.kind in ("6", "7", "10"):
+        from exaln.report.tabular import write_commented, write_csv, write_tabs
+
+        if form.kind == "7":
+            write_commented(file, hits, summary, form.columns)
+        else:
+            (write_tabs if form.kind == "6" else write_csv)(file, hits, form.columns)
+    elif form.kind == "0":
+        from exaln.report.pairwise import write_pairwise
+
+        write_pairwise(file, hits, summary)
+    elif form.kind == "json":
+        from exaln.report.json_report import write_json
+
+        write_json(file, hits, summary)
+    elif form.kind == "fasta":
+        from exaln.report.fasta_report import write_fasta
+
+        write_fasta(file, hits, aligned=form.aligned)
+    else:
+        from exaln.report.arrow import write_ipc, write_parquet
+
+        (write_parquet if form.kind == "parquet" else write_ipc)(file, hits, summary)
+
+
+@contextmanager
+def _compressed(file: BinaryIO, compression: str | None) -> Iterator[BinaryIO]:
+    """The file, or what compresses into it; the same hits give the same bytes, so no time and no name is stored."""
+    if compression == "gzip":
+        with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0, compresslevel=6) as sink:
+            yield cast(BinaryIO, sink)
+    elif compression == "zstd":
+        import zstandard
+
+        with zstandard.ZstdCompressor(level=3).stream_writer(file, closefd=False) as sink:
+            yield cast(BinaryIO, sink)
+    else:
+        yield file

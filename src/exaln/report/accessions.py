@@ -1,0 +1,40 @@
+"""Accessions inside ids, as BLAST prints them: `sp|P02232.2|LGB1_VICFA` has the accession P02232, version 2."""
+
+from __future__ import annotations
+
+import re
+
+_DATABASES = frozenset(["sp", "tr", "ref", "gb", "emb", "dbj", "pir", "prf", "tpg", "tpe", "tpd", "pdb"])
+"""The words that NCBI writes before an accession in ids with bars."""
+
+_VERSIONED = re.compile(r"([A-Z]{1,6}_?[0-9][A-Z0-9]*)\.[0-9]+")
+"""What has the shape of an accession with its version; `contig.1` has not."""
+
+
+def accession_with_version(identifier: str) -> str:
+    """The accession in an id, with the version if it is there; an id of another shape as a whole.
+
+    >>> accession_with_version("gi|122087146|sp|P02232.2|LGB1_VICFA"), accession_with_version("pdb|2GDM|A")
+    ('P02232.2', '2GDM_A')
+    >>> accession_with_version("contig.1")
+    'contig.1'
+    """
+    if "|" not in identifier:
+        return identifier
+    words = identifier.split("|")
+    for place, word in enumerate(words[:-1]):
+        if word in _DATABASES and words[place + 1]:
+            chain = words[place + 2] if word == "pdb" and place + 2 < len(words) else ""
+            return words[place + 1] + (f"_{chain}" if chain else "")
+    return identifier
+
+
+def accession(identifier: str) -> str:
+    """The accession in an id, without the version.
+
+    >>> accession("sp|P02232.2|LGB1_VICFA"), accession("NP_001123.1"), accession("contig.1")
+    ('P02232', 'NP_001123', 'contig.1')
+    """
+    full = accession_with_version(identifier)
+    versioned = _VERSIONED.fullmatch(full)
+    return versioned[1] if versioned else full

@@ -1,0 +1,199 @@
+"""Hits as Arrow: the columns that Python, Parquet and Arrow files have.
+
+| column | type | meaning |
+|---|---|---|
+| query_index | int64 | place of the query in the input, from 0 |
+| query_id | text | |
+| query_length | int64 | residues of the whole query |
+| target_ordinal | int64 | place of the target in the database, from 0 |
+| target_id, target_description | text | |
+| target_length | int64 | residues of the whole target |
+| strand | int8 | 1, or -1 where the query aligns with the reverse complement of the target |
+| query_start, query_end | int64 | 0-based half-open |
+| target_start, target_end | int64 | 0-based half-open, on the target as stored; start < end on both strands |
+| score | int64 | raw score; float64 where the scoring has fractions |
+| bits, evalue | float64 | not rounded; null where there are no statistics |
+| percent_identity | float64 | 100 * identities / columns |
+| percent_query_coverage, percent_target_coverage | float64 | aligned residues of all residues |
+| identities, positives, mismatches, gap_opens, gaps, columns | int32 | counts over the alignment |
+| cigar | text | M, I (consumes the query), D (consumes the target) |
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import csv
+
+from exaln.cigar import cigars
+from exaln.errors import InputError
+from exaln.output_file import open_output
+from exaln.report.clean import encodable
+from exaln.report.json_report import search_values
+from exaln.report.values import Values, alignment_values, target_values
+
+if TYPE_CHECKING:
+    from exaln.hits import QueryHits
+    from exaln.records import Text
+    from exaln.report.summary import SearchSummary
+
+GROUP_ROWS = 1 << 17
+GROUP_BYTES = 1 << 26
+"""A row group or batch of a file is written when it has so many rows or bytes."""
+
+_TEXT = pa.large_string()
+_COUNTS = ("identities", "positives", "mismatches", "gap_opens", "gaps", "columns")
+
+
+def hits_schema(*, fractional: bool = False) -> Any:
+    """The columns of hits; `score` is a float where the scoring has fractions."""
+    return pa.schema(
+        [
+            ("query_index", pa.int64()),
+            ("query_id", _TEXT),
+            ("query_length", pa.int64()),
+            ("target_ordinal", pa.int64()),
+            ("target_id", _TEXT),
+            ("target_description", _TEXT),
+            ("target_length", pa.int64()),
+            ("strand", pa.int8()),
+            ("query_start", pa.int64()),
+            ("query_end", pa.int64()),
+            ("target_start", pa.int64()),
+            ("target_end", pa.int64()),
+            ("score", pa.float64() if fractional else pa.int64()),
+            ("bits", pa.float64()),
+            ("evalue", pa.float64()),
+            ("percent_identity", pa.float64()),
+            ("percent_query_coverage", pa.float64()),
+            ("percent_target_coverage", pa.float64()),
+            *((name, pa.int32()) for name in _COUNTS),
+            ("cigar", _TEXT),
+        ]
+    )
+
+
+HITS_SCHEMA = hits_schema()
+
+
+def record_batch(hits: QueryHits) -> Any:
+    """The hits of one query as a pyarrow.RecordBatch."""
+    schema = hits_schema(fractional=hits.scoring.scale > 1)
+    columns: dict[str, Values] = {
+        "query_index": np.full(len(hits), hits.index, np.int64),
+        "query_id": [encodable(hits.query_id)] * len(hits),
+        "query_length": np.full(len(hits), len(hits.query), np.int64),
+        **target_values(hits),
+        **alignment_values(hits),
+    }
+    arrays = [_array(columns[field.name], field.type) for field in schema if field.name != "cigar"]
+    return pa.RecordBatch.from_arrays([*arrays, _text_array(cigars(hits.paths))], schema=schema)
+
+
+def hits_table(hits: Iterable[QueryHits]) -> Any:
+    """All hits as one pyarrow.Table."""
+    schema, batches = _batches(hits)
+    return pa.Table.from_batches(batches, schema=schema).combine_chunks()
+
+
+def write_parquet(file: BinaryIO, hits: Iterable[QueryHits], summary: SearchSummary) -> None:
+    """A Parquet file, written in row groups."""
+    schema, batches = _batches(hits)
+    schema = schema.with_metadata(_metadata(summary))
+    with pa.PythonFile(_Counted(file), "w") as sink, pq.ParquetWriter(sink, schema, compression="zstd") as writer:
+        for table in _groups(batches):
+            writer.write_table(table.replace_schema_metadata(schema.metadata))
+
+
+def write_ipc(file: BinaryIO, hits: Iterable[QueryHits], summary: SearchSummary) -> None:
+    """An Arrow IPC file (also known as Feather), written in batches."""
+    schema, batches = _batches(hits)
+    schema = schema.with_metadata(_metadata(summary))
+    with pa.PythonFile(_Counted(file), "w") as sink, pa.ipc.new_file(sink, schema) as writer:
+        for table in _groups(batches):
+            writer.write_table(table.replace_schema_metadata(schema.metadata))
+
+
+def write_table(table: Any, path: str | os.PathLike[str]) -> None:
+    """Writes a table of hits by the extension of the path; text gets a line with the names of the columns."""
+    extension = PurePath(path).suffix.lower()
+    if extension not in (".parquet", ".arrow", ".feather", ".csv", ".tsv"):
+        raise InputError(f"{path}: hits are written to .parquet, .arrow, .feather, .csv or .tsv")
+    with open_output(path) as file, pa.PythonFile(_Counted(file), "w") as sink:
+        if extension == ".parquet":
+            pq.write_table(table, sink, compression="zstd", row_group_size=GROUP_ROWS)
+        elif extension in (".arrow", ".feather"):
+            with pa.ipc.new_file(sink, table.schema) as writer:
+                writer.write_table(table, max_chunksize=GROUP_ROWS)
+        else:
+            options = csv.WriteOptions(delimiter="," if extension == ".csv" else "\t", quoting_style="needed")
+            csv.write_csv(table, sink, options)
+
+
+def _batches(hits: Iterable[QueryHits]) -> tuple[Any, Iterator[Any]]:
+    """The schema, known from the first query, and the batches of all."""
+    queries = iter(hits)
+    first = next(queries, None)
+    schema = hits_schema(fractional=first is not None and first.scoring.scale > 1)
+    every = queries if first is None else chain([first], queries)
+    return schema, (record_batch(part) for query_hits in every for part in query_hits.parts())
+
+
+def _groups(batches: Iterable[Any]) -> Iterator[Any]:
+    """Tables of one chunk, large enough to be worth a row group."""
+    waiting: list[Any] = []
+    n_rows = n_bytes = 0
+    for batch in batches:
+        waiting.append(batch)
+        n_rows, n_bytes = n_rows + batch.num_rows, n_bytes + batch.nbytes
+        if n_rows >= GROUP_ROWS or n_bytes >= GROUP_BYTES:
+            yield pa.Table.from_batches(waiting).combine_chunks()
+            waiting, n_rows, n_bytes = [], 0, 0
+    if waiting:
+        yield pa.Table.from_batches(waiting).combine_chunks()
+
+
+def _array(values: Values, kind: Any) -> Any:
+    if isinstance(values, np.ndarray) and values.dtype.kind == "f":
+        return pa.array(values, kind, from_pandas=True)  # NaN becomes null
+    return pa.array(values, kind)
+
+
+def _text_array(text: Text) -> Any:
+    buffers = [None, pa.py_buffer(np.ascontiguousarray(text.offsets)), pa.py_buffer(text.data)]
+    return pa.LargeStringArray.from_buffers(len(text), buffers[1], buffers[2])
+
+
+def _metadata(summary: SearchSummary) -> dict[str, str]:
+    return {"exaln": json.dumps(search_values(summary))}
+
+
+class _Counted:
+    """A file that knows how much was written, so that formats with positions can go to a pipe; left open at the end."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._written = 0
+        self.closed = False
+
+    def write(self, data: bytes) -> int:
+        self._file.write(data)
+        self._written += len(data)
+        return len(data)
+
+    def tell(self) -> int:
+        return self._written
+
+    def flush(self) -> None:
+        self._file.flush()
+
+    def close(self) -> None:
+        self.closed = True

@@ -1,0 +1,237 @@
+"""The columns of tabular reports, by BLAST's names. Positions are 1-based inclusive; percentages as BLAST rounds them.
+
+Every column is a function of one query's hits and gives one text per hit, whole columns at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from exaln.cigar import cigars, strings
+from exaln.errors import InputError
+from exaln.records import Text
+from exaln.report.accessions import accession, accession_with_version
+from exaln.report.clean import one_line
+from exaln.report.rows import Rows, btop, rows_of
+from exaln.statistics import format_bits, format_evalue
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from exaln.hits import QueryHits
+
+Texts = list[str]
+
+
+@dataclass(frozen=True)
+class Column:
+    """`heading` is what BLAST calls it in the comment lines of format 7."""
+
+    name: str
+    heading: str
+    texts: Callable[[QueryHits], Texts]
+
+
+# fmt: off
+STD = (
+    "qseqid", "sseqid", "pident", "length", "mismatch", "gapopen",
+    "qstart", "qend", "sstart", "send", "evalue", "bitscore",
+)
+# fmt: on
+
+_NO_GI = "GI numbers were retired by NCBI; use qaccver and saccver"
+_NO_TAXONOMY = "a FASTA file carries no taxonomy; join on sseqid or saccver instead"
+REFUSED = {
+    **dict.fromkeys(("qgi", "sgi", "sallgi"), _NO_GI),
+    **dict.fromkeys(("staxid", "ssciname", "scomname", "sblastname", "sskingdom"), _NO_TAXONOMY),
+    **dict.fromkeys(("staxids", "sscinames", "scomnames", "sblastnames", "sskingdoms"), _NO_TAXONOMY),
+}
+"""BLAST's columns that cannot be provided, and why."""
+
+TITLE_SEPARATOR = "\x01"
+"""Stands between the headers of identical sequences in NCBI's non-redundant databases."""
+
+
+def parse_columns(names: Iterable[str]) -> tuple[Column, ...]:
+    """The columns of these names; `std` stands for the twelve standard ones, and is the default.
+
+    >>> [column.name for column in parse_columns(["qseqid", "btop"])]
+    ['qseqid', 'btop']
+    """
+    chosen: list[Column] = []
+    for name in list(names) or ["std"]:
+        chosen.extend(COLUMNS[one] for one in (STD if name == "std" else [_known(name)]))
+    return tuple(chosen)
+
+
+def _known(name: str) -> str:
+    if name in REFUSED:
+        raise InputError(f"column {name!r} is not available: {REFUSED[name]}")
+    if name not in COLUMNS:
+        raise InputError(f"unknown column {name!r}; known are std {' '.join(COLUMNS)}")
+    return name
+
+
+def number_text(value: float) -> str:
+    """A score in its own units: 344, or 293.5 where the scoring has fractions.
+
+    >>> number_text(293.5), number_text(12.0), number_text(344)
+    ('293.5', '12', '344')
+    """
+    return str(int(value)) if value == int(value) else str(value)
+
+
+def _integers(values: NDArray[np.integer]) -> Texts:
+    return list(map(str, values.tolist()))
+
+
+def _repeated(text: str, hits: QueryHits) -> Texts:
+    return [text] * len(hits)
+
+
+def _scores(hits: QueryHits) -> Texts:
+    if hits.scoring.scale == 1:
+        return _integers(hits.score)
+    return [number_text(hits.scoring.unscale(score)) for score in hits.score.tolist()]
+
+
+def _floats(form: Callable[[float], str], values: NDArray[np.float64]) -> Texts:
+    return list(map(form, values.tolist()))
+
+
+def _percent(part: NDArray[np.int32], whole: NDArray[np.int32], decimals: int) -> Texts:
+    form = f"%.{decimals}f"
+    return [form % value for value in (100.0 * part / whole).tolist()]
+
+
+def _coverage(covered: NDArray[np.int64], length: NDArray[np.int64] | int) -> Texts:
+    """Whole percents; like BLAST nothing but full cover is rounded up to 100."""
+    percent = 100.0 * covered / length
+    return _integers(np.where(percent < 99, percent + 0.5, percent).astype(np.int64))
+
+
+def _query_coverage(hits: QueryHits) -> Texts:
+    return _coverage(hits.query_end - hits.query_start, len(hits.query))
+
+
+def target_lengths(hits: QueryHits) -> NDArray[np.int64]:
+    """int64[n]: the length of each whole target."""
+    return np.fromiter(map(len, hits.targets), np.int64, len(hits))
+
+
+def _target_coverage(hits: QueryHits) -> Texts:
+    return _coverage(hits.target_end - hits.target_start, target_lengths(hits))
+
+
+def _target_from(hits: QueryHits) -> Texts:
+    return _integers(np.where(hits.strand > 0, hits.target_start + 1, hits.target_end))
+
+
+def _target_to(hits: QueryHits) -> Texts:
+    return _integers(np.where(hits.strand > 0, hits.target_end, hits.target_start + 1))
+
+
+def _strand_names(hits: QueryHits) -> Texts:
+    if not hits.alphabet.is_nucleotide:
+        return _repeated("N/A", hits)
+    return ["plus" if strand > 0 else "minus" for strand in hits.strand.tolist()]
+
+
+def _query_frame(hits: QueryHits) -> Texts:
+    return _repeated("1" if hits.alphabet.is_nucleotide else "0", hits)
+
+
+def _target_frame(hits: QueryHits) -> Texts:
+    return _integers(hits.strand) if hits.alphabet.is_nucleotide else _repeated("0", hits)
+
+
+def _frames(hits: QueryHits) -> Texts:
+    return [f"{query}/{target}" for query, target in zip(_query_frame(hits), _target_frame(hits), strict=True)]
+
+
+def _lines(texts: Sequence[str]) -> Texts:
+    return [one_line(text) for text in texts]
+
+
+def _first_titles(hits: QueryHits) -> Texts:
+    return [one_line(text.split(TITLE_SEPARATOR, 1)[0]) for text in hits.target_descriptions]
+
+
+def _all_titles(hits: QueryHits) -> Texts:
+    return [one_line(text.replace(TITLE_SEPARATOR, "<>")) for text in hits.target_descriptions]
+
+
+def _all_ids(hits: QueryHits) -> Texts:
+    return [";".join(_ids(*both)) for both in zip(hits.target_ids, hits.target_descriptions, strict=True)]
+
+
+def _all_accessions(hits: QueryHits) -> Texts:
+    both = zip(hits.target_ids, hits.target_descriptions, strict=True)
+    return [";".join(map(accession, _ids(*texts))) for texts in both]
+
+
+def _ids(first: str, description: str) -> Texts:
+    others = (entry.split(None, 1) for entry in description.split(TITLE_SEPARATOR)[1:])
+    return [one_line(first), *(one_line(words[0]) for words in others if words)]
+
+
+def _row_texts(row: Callable[[Rows], NDArray[np.uint8]]) -> Callable[[QueryHits], Texts]:
+    def texts(hits: QueryHits) -> Texts:
+        rows = rows_of(hits)
+        return strings(Text(row(rows), rows.offsets))
+
+    return texts
+
+
+_ALL = [
+    Column("qseqid", "query id", lambda hits: _repeated(one_line(hits.query_id), hits)),
+    Column("qacc", "query acc.", lambda hits: _repeated(accession(one_line(hits.query_id)), hits)),
+    Column("qaccver", "query acc.ver", lambda hits: _repeated(accession_with_version(one_line(hits.query_id)), hits)),
+    Column("qtitle", "query title", lambda hits: _repeated(one_line(hits.query_description), hits)),
+    Column("qlen", "query length", lambda hits: _repeated(str(len(hits.query)), hits)),
+    Column("qordinal", "query ordinal", lambda hits: _repeated(str(hits.index + 1), hits)),
+    Column("sseqid", "subject id", lambda hits: _lines(hits.target_ids)),
+    Column("sallseqid", "subject ids", _all_ids),
+    Column("sacc", "subject acc.", lambda hits: [accession(one_line(text)) for text in hits.target_ids]),
+    Column(
+        "saccver", "subject acc.ver", lambda hits: [accession_with_version(one_line(text)) for text in hits.target_ids]
+    ),
+    Column("sallacc", "subject accs.", _all_accessions),
+    Column("stitle", "subject title", _first_titles),
+    Column("salltitles", "subject titles", _all_titles),
+    Column("slen", "subject length", lambda hits: _integers(target_lengths(hits))),
+    Column("sordinal", "subject ordinal", lambda hits: _integers(hits.ordinal + 1)),
+    Column("qstart", "q. start", lambda hits: _integers(hits.query_start + 1)),
+    Column("qend", "q. end", lambda hits: _integers(hits.query_end)),
+    Column("sstart", "s. start", _target_from),
+    Column("send", "s. end", _target_to),
+    Column("evalue", "evalue", lambda hits: _floats(format_evalue, hits.evalue)),
+    Column("bitscore", "bit score", lambda hits: _floats(format_bits, hits.bits)),
+    Column("score", "score", _scores),
+    Column("length", "alignment length", lambda hits: _integers(hits.columns)),
+    Column("pident", "% identity", lambda hits: _percent(hits.identities, hits.columns, 3)),
+    Column("nident", "identical", lambda hits: _integers(hits.identities)),
+    Column("mismatch", "mismatches", lambda hits: _integers(hits.mismatches)),
+    Column("positive", "positives", lambda hits: _integers(hits.positives)),
+    Column("ppos", "% positives", lambda hits: _percent(hits.positives, hits.columns, 2)),
+    Column("gapopen", "gap opens", lambda hits: _integers(hits.gap_opens)),
+    Column("gaps", "gaps", lambda hits: _integers(hits.gaps)),
+    Column("qcovs", "% query coverage per subject", _query_coverage),
+    Column("qcovhsp", "% query coverage per hsp", _query_coverage),
+    Column("qcovus", "% query coverage per uniq subject", _query_coverage),
+    Column("scovhsp", "% subject coverage per hsp", _target_coverage),
+    Column("qframe", "query frame", _query_frame),
+    Column("sframe", "sbjct frame", _target_frame),
+    Column("frames", "query/sbjct frames", _frames),
+    Column("sstrand", "subject strand", _strand_names),
+    Column("qseq", "query seq", _row_texts(lambda rows: rows.query)),
+    Column("sseq", "subject seq", _row_texts(lambda rows: rows.target)),
+    Column("btop", "BTOP", lambda hits: strings(btop(rows_of(hits), hits.paths))),
+    Column("cigar", "CIGAR", lambda hits: strings(cigars(hits.paths))),
+    Column("cigarx", "extended CIGAR", lambda hits: strings(cigars(hits.paths, extended=True))),
+]
+COLUMNS = {column.name: column for column in _ALL}

@@ -1,0 +1,105 @@
+"""Which report is wanted: `--outfmt`, or the extension of `--out`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from exaln.errors import InputError
+from exaln.report.columns import Column, parse_columns
+
+TABLES = ("6", "7", "10")
+KINDS = ("0", *TABLES, "json", "parquet", "arrow", "fasta")
+DEFAULT = "6"
+BINARY = ("parquet", "arrow")
+
+NAMES = {"pairwise": "0", "tsv": "6", "csv": "10", "feather": "arrow", "15": "json"}
+"""Other words for a kind of report; 15 is BLAST's number for JSON in one file."""
+
+EXTENSIONS = {
+    ".tsv": "6",
+    ".tab": "6",
+    ".csv": "10",
+    ".txt": "0",
+    ".json": "json",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".fasta": "fasta",
+    ".fa": "fasta",
+}
+
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+REFUSED_COMPRESSIONS = (".bz2", ".xz", ".zip")
+
+REFUSED = {
+    **dict.fromkeys("1234", "query-anchored text is not available; use 0"),
+    **dict.fromkeys(("5", "14", "16", "xml"), "XML is not available; use json"),
+    **dict.fromkeys(("8", "9", "11"), "ASN.1 is not available; use json or parquet"),
+    **dict.fromkeys(("12", "13"), "use json"),
+    **dict.fromkeys(("17", "sam"), 'SAM is not available; use "6 std cigar"'),
+    "18": "a report by organism needs taxonomy, which FASTA files do not carry",
+}
+"""BLAST's formats that cannot be written, and what to use instead."""
+
+
+@dataclass(frozen=True)
+class Format:
+    """A kind of report (one of KINDS), the columns of a table, and whether FASTA holds the aligned parts only."""
+
+    kind: str
+    columns: tuple[Column, ...] = ()
+    aligned: bool = False
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether this is no text, so that a terminal cannot show it."""
+        return self.kind in BINARY
+
+
+def parse_outfmt(wanted: str | Sequence[str] | None = None, out: str | os.PathLike[str] = "-") -> Format:
+    """The format that was asked for, as one text or as words; without any the one of the extension of `out`, else 6.
+
+    >>> parse_outfmt("6 std cigar").columns[-1].name, parse_outfmt(None, "hits.parquet").kind
+    ('cigar', 'parquet')
+    """
+    words = (wanted.split() if isinstance(wanted, str) else [w for text in wanted or () for w in text.split()]) or []
+    kind = _kind(words[0]) if words else _kind_of(out)
+    rest = words[1:]
+    if kind in TABLES:
+        return Format(kind, columns=parse_columns(rest))
+    if kind == "fasta" and rest in ([], ["whole"], ["aligned"]):
+        return Format(kind, aligned=rest == ["aligned"])
+    if rest:
+        allowed = "whole or aligned" if kind == "fasta" else "nothing; only 6, 7 and 10 have columns"
+        raise InputError(f"output format {words[0]} cannot be followed by {' '.join(rest)!r}; allowed is {allowed}")
+    return Format(kind)
+
+
+def compression_of(out: str | os.PathLike[str], kind: str) -> str | None:
+    """How a file of this name is compressed: `gzip`, `zstd` or None."""
+    extension = PurePath(out).suffix.lower()
+    if extension in REFUSED_COMPRESSIONS:
+        raise InputError(f"{out}: reports are compressed as .gz or .zst, not as {extension}")
+    compression = COMPRESSIONS.get(extension)
+    if compression and kind in BINARY:
+        raise InputError(f"{out}: {kind} files are compressed inside; write to a name without {extension}")
+    return compression
+
+
+def _kind(word: str) -> str:
+    name = NAMES.get(word.lower(), word.lower())
+    if name in REFUSED:
+        raise InputError(f"output format {word} is not available: {REFUSED[name]}")
+    if name not in KINDS:
+        raise InputError(f"unknown output format {word!r}; choose one of {', '.join(KINDS)}")
+    return name
+
+
+def _kind_of(out: str | os.PathLike[str]) -> str:
+    path = PurePath(out)
+    if path.suffix.lower() in COMPRESSIONS:
+        path = path.with_suffix("")
+    return EXTENSIONS.get(path.suffix.lower(), DEFAULT)

@@ -1,0 +1,111 @@
+"""One JSON document: the search, then every query with its hits. Written query by query, never held as a whole.
+
+Names and meanings are those of the Arrow columns: positions are 0-based half-open, numbers are not rounded, and bits
+and evalue are null where there are no statistics. Ids and titles keep every character.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+
+from exaln.cigar import cigars, strings
+from exaln.records import Text
+from exaln.report.rows import rows_of
+from exaln.report.values import Values, alignment_values, target_values
+
+if TYPE_CHECKING:
+    from exaln.hits import QueryHits
+    from exaln.report.summary import SearchSummary
+    from exaln.statistics import Statistics
+
+
+def write_json(file: BinaryIO, hits: Iterable[QueryHits], summary: SearchSummary) -> None:
+    """The document of all queries."""
+    file.write(b'{"search":' + _dump(search_values(summary)) + b',\n"queries":[')
+    n_queries = n_hits = 0
+    for query_hits in hits:
+        file.write(b"\n" if n_queries == 0 else b",\n")
+        _write_query(file, query_hits)
+        n_queries += 1
+        n_hits += len(query_hits)
+    file.write(b'],\n"n_queries":%d,"n_hits":%d}\n' % (n_queries, n_hits))
+
+
+def search_values(summary: SearchSummary) -> dict[str, Any]:
+    """The search as a whole, as plain values."""
+    scoring = summary.scoring
+    return {
+        "program": summary.program,
+        "version": summary.version,
+        "database": {"name": summary.database, "n_targets": summary.n_targets, "n_residues": summary.n_residues},
+        "scoring": {
+            "name": scoring.name,
+            "gap_open": _number(Fraction(scoring.gap_open, scoring.scale)),
+            "gap_extend": _number(Fraction(scoring.gap_extend, scoring.scale)),
+            "description": scoring.describe(),
+        },
+        "statistics": None if summary.statistics is None else _statistics_values(summary.statistics),
+        "positions": "0-based, half-open",
+    }
+
+
+def _statistics_values(statistics: Statistics) -> dict[str, Any]:
+    return {
+        "lambda": statistics.lambda_,
+        "k": statistics.k,
+        "h": statistics.h,
+        "db_residues": statistics.db_residues,
+        "db_targets": statistics.db_targets,
+        "description": statistics.describe(),
+    }
+
+
+def _write_query(file: BinaryIO, hits: QueryHits) -> None:
+    query = {
+        "query_index": hits.index,
+        "query_id": hits.query_id,
+        "query_description": hits.query_description,
+        "query_length": len(hits.query),
+    }
+    file.write(_dump(query)[:-1] + b',"hits":[')
+    separator = b"\n"
+    for part in hits.parts():
+        file.write(separator + b",\n".join(_hits(part)))
+        separator = b",\n"
+    file.write(b"]}")
+
+
+def _hits(hits: QueryHits) -> Iterator[bytes]:
+    rows = rows_of(hits)
+    columns: dict[str, Values] = {
+        **target_values(hits),
+        **alignment_values(hits),
+        "cigar": strings(cigars(hits.paths)),
+        "query_aligned": strings(Text(rows.query, rows.offsets)),
+        "target_aligned": strings(Text(rows.target, rows.offsets)),
+    }
+    names = list(columns)
+    for row in zip(*map(_plain, columns.values()), strict=True):
+        yield _dump(dict(zip(names, row, strict=True)))
+
+
+def _plain(values: Values) -> list[Any]:
+    if not isinstance(values, np.ndarray):
+        return list(values)
+    if values.dtype.kind != "f":
+        return list(values.tolist())
+    return [value if math.isfinite(value) else None for value in values.tolist()]
+
+
+def _number(value: Fraction) -> int | float:
+    return value.numerator if value.denominator == 1 else float(value)
+
+
+def _dump(value: Any) -> bytes:
+    return json.dumps(value, separators=(",", ":"), allow_nan=False).encode("ascii")

@@ -1,0 +1,29 @@
+"""What a report says about the search as a whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from exaln import __version__
+
+if TYPE_CHECKING:
+    from exaln.scoring import Scoring
+    from exaln.statistics import Statistics
+
+
+@dataclass(frozen=True)
+class SearchSummary:
+    """The search that a report belongs to.
+
+    database: its name, as the user gave it; n_targets and n_residues: of the whole database. statistics: None where
+    there are neither bits nor E-values for the scoring.
+    """
+
+    database: str
+    n_targets: int
+    n_residues: int
+    scoring: Scoring
+    statistics: Statistics | None = None
+    program: str = "exaln"
+    version: str = __version__

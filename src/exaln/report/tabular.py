@@ -1,0 +1,60 @@
+"""Tables: BLAST's formats 6 (tabs), 7 (tabs with comment lines) and 10 (comma-separated values).
+
+Control characters in ids and titles are written as spaces, so that every hit is one line; fields of format 10 are
+quoted where they hold a comma or a quote. Where there are no statistics, E-value and bits are empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, BinaryIO
+
+from exaln.report.clean import csv_field, one_line, title
+
+if TYPE_CHECKING:
+    from exaln.hits import QueryHits
+    from exaln.report.columns import Column
+    from exaln.report.summary import SearchSummary
+
+
+def write_tabs(file: BinaryIO, hits: Iterable[QueryHits], columns: tuple[Column, ...]) -> None:
+    """Format 6: one line per hit."""
+    for query_hits in hits:
+        _write_rows(file, query_hits, columns)
+
+
+def write_commented(
+    file: BinaryIO, hits: Iterable[QueryHits], summary: SearchSummary, columns: tuple[Column, ...]
+) -> None:
+    """Format 7: as 6, with comment lines before each query, also before those without hits."""
+    n_queries = 0
+    for query_hits in hits:
+        file.write("".join(f"# {line}\n" for line in _comments(query_hits, summary, columns)).encode())
+        _write_rows(file, query_hits, columns)
+        n_queries += 1
+    file.write(f"# {summary.program} processed {n_queries} queries\n".encode())
+
+
+def write_csv(file: BinaryIO, hits: Iterable[QueryHits], columns: tuple[Column, ...]) -> None:
+    """Format 10: one line per hit, without a line of headings, as BLAST writes it."""
+    for query_hits in hits:
+        for part in query_hits.parts():
+            fields = [[csv_field(text) for text in column.texts(part)] for column in columns]
+            if len(columns) == 1:  # an empty line would be no record
+                fields = [[text or '""' for text in fields[0]]]
+            file.write("".join(",".join(row) + "\n" for row in zip(*fields, strict=True)).encode())
+
+
+def _write_rows(file: BinaryIO, hits: QueryHits, columns: tuple[Column, ...]) -> None:
+    for part in hits.parts():
+        texts = [column.texts(part) for column in columns]
+        file.write("".join([line + "\n" for line in map("\t".join, zip(*texts, strict=True))]).encode())
+
+
+def _comments(hits: QueryHits, summary: SearchSummary, columns: tuple[Column, ...]) -> Iterator[str]:
+    yield f"{summary.program} {summary.version}"
+    yield f"Query: {title(hits.query_id, hits.query_description)}"
+    yield f"Database: {one_line(summary.database)}"
+    if len(hits):
+        yield f"Fields: {', '.join(column.heading for column in columns)}"
+    yield f"{len(hits)} hits found"

@@ -1,0 +1,39 @@
+"""The other strand of nucleotides."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from exaln.alphabet import Alphabet
+from exaln.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+PAIRS = dict(zip("ACGTURYSWKMBDHVN", "TGCAAYRSWMKVHDBN", strict=True))
+"""Each IUPAC code and its complement, as DNA."""
+
+
+def complements(alphabet: Alphabet) -> NDArray[np.uint8]:
+    """uint8[n_letters]: the code of each letter's complement.
+
+    >>> from exaln.alphabet import RNA
+    >>> RNA.decode(complements(RNA)[RNA.encode("ACGUN")])
+    'UGCAN'
+    """
+    if not alphabet.is_nucleotide:
+        raise InputError(f"{alphabet.name} has no complement; only dna and rna have two strands")
+    thymine = "U" if alphabet.name == "rna" else "T"
+    return alphabet.encode("".join(PAIRS[letter].replace("T", thymine) for letter in alphabet.letters))
+
+
+def reverse_complement(codes: NDArray[np.uint8], alphabet: Alphabet) -> NDArray[np.uint8]:
+    """The other strand, read in its own direction.
+
+    >>> from exaln.alphabet import DNA
+    >>> DNA.decode(reverse_complement(DNA.encode("AACGR"), DNA))
+    'YCGTT'
+    """
+    return complements(alphabet)[codes[::-1]]
