@@ -13,6 +13,7 @@
 namespace exaln {
 namespace {
 
+constexpr size_t MAX_BYTES = size_t(64) << 20;   // of directions, per thread
 constexpr size_t N_POSITIONS = 4, N_COUNTS = 6;
 
 using Numbers = std::tuple<NumpyArray<int64_t>, NumpyArray<int32_t>, NumpyArray<uint32_t>, NumpyArray<int64_t>>;
@@ -58,7 +59,7 @@ std::vector<const Isa*> isas_from(const std::string& name, bool only_this) {
 Numbers bound_trace_all(In<uint8_t> query_codes, In<int64_t> query_offsets, In<uint8_t> target_codes,
                         In<int64_t> target_offsets, In<int64_t> pair_queries, In<int64_t> pair_targets, In<int32_t> scores,
                         In<int32_t, 2> matrix, int32_t gap_first, int32_t gap_extend, int threads, const std::string& isa,
-                        bool only_this_isa) {
+                        bool only_this_isa, size_t max_bytes) {
     const std::vector<const Isa*> isas = isas_from(isa, only_this_isa);
     const Costs costs = make_costs(matrix, gap_first, gap_extend);
     const Sequences queries = make_sequences(query_codes, query_offsets);
@@ -68,7 +69,7 @@ Numbers bound_trace_all(In<uint8_t> query_codes, In<int64_t> query_offsets, In<u
     const std::vector<Pair> pairs = make_pairs(queries, targets, pair_queries, pair_targets, scores);
     std::vector<Alignment> alignments;
     Progress progress;
-    auto work = [&] { trace_all(isas, queries, targets, pairs, costs, threads, progress, alignments); };
+    auto work = [&] { trace_all(isas, queries, targets, pairs, costs, threads, max_bytes, progress, alignments); };
     run_interruptibly(work, [] {}, [&] { progress.cancelled = true; });
     return to_columns(alignments);
 }
@@ -79,7 +80,7 @@ void bind_trace(nb::module_& m) {
     m.def("trace_all", bound_trace_all, nb::arg("query_codes"), nb::arg("query_offsets"), nb::arg("target_codes"),
           nb::arg("target_offsets"), nb::arg("pair_queries"), nb::arg("pair_targets"), nb::arg("scores"), nb::arg("matrix"),
           nb::arg("gap_first"), nb::arg("gap_extend"), nb::arg("threads") = 1, nb::arg("isa") = "",
-          nb::arg("only_this_isa") = false,
+          nb::arg("only_this_isa") = false, nb::arg("max_bytes") = MAX_BYTES,
           "Positions int64[4 n], counts int32[6 n], operations uint32[...], offsets int64[n + 1] of the alignments.");
 }
 

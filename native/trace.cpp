@@ -11,7 +11,6 @@
 namespace exaln {
 namespace {
 
-constexpr size_t DIRECTIONS_BYTES = size_t(64) << 20;   // of one group, and so of one thread
 constexpr int FULL_SPEED_BYTES = 32;                    // registers wider than this run at half rate on many CPUs
 
 // Pairs of one query that are traced side by side, or one pair that is too large for that (kernels == nullptr).
@@ -38,13 +37,13 @@ class Width {
     bool can_hold(int32_t score) const { return range_.usable && score + range_.floor <= range_.limit; }
 
     // The cheapest kernel for so many pairs that keeps the directions within bounds; -1 if none does.
-    int choose(size_t n_pairs, int64_t n_rows, int64_t longest) const {
+    int choose(size_t n_pairs, int64_t n_rows, int64_t longest, size_t max_bytes) const {
         int chosen = -1;
         double least = 0;
         for (size_t i = 0; i < kernels_.size(); ++i) {
             const WidthKernels& kernels = *kernels_[i];
             const int64_t n_columns = padded(longest, kernels.columns);
-            if (kernels.trace_directions(n_rows, n_columns) > DIRECTIONS_BYTES) continue;
+            if (kernels.trace_directions(n_rows, n_columns) > max_bytes) continue;
             const double rate = std::max(1, kernels.lanes * kernels.bits / 8 / FULL_SPEED_BYTES);
             const double cost = rate * double((n_pairs + size_t(kernels.lanes) - 1) / size_t(kernels.lanes));
             if (chosen < 0 || cost < least) chosen = int(i), least = cost;
@@ -66,8 +65,8 @@ class Width {
 class Planner {
   public:
     Planner(const std::vector<const Isa*>& isas, const Sequences& queries, const Sequences& targets,
-            const std::vector<Pair>& pairs, const Costs& costs)
-        : queries_(queries), targets_(targets), pairs_(pairs) {
+            const std::vector<Pair>& pairs, const Costs& costs, size_t max_bytes)
+        : queries_(queries), targets_(targets), pairs_(pairs), max_bytes_(max_bytes) {
         for (int which = 0; which < 3; ++which) widths_.emplace_back(isas, which, costs);
     }
 
@@ -104,7 +103,7 @@ class Planner {
         const int64_t n_rows = queries_.length(pairs_[members[0]].query);
         for (size_t begin = 0; begin < members.size();) {
             const int64_t longest = targets_.length(pairs_[members[begin]].target);
-            const int chosen = width.choose(members.size() - begin, n_rows, longest);
+            const int chosen = width.choose(members.size() - begin, n_rows, longest, max_bytes_);
             size_t n = 1;
             double cost = 64.0 * double(n_rows) * double(longest);   // one cell at a time
             const WidthKernels* kernels = nullptr;
@@ -122,6 +121,7 @@ class Planner {
     const Sequences& queries_;
     const Sequences& targets_;
     const std::vector<Pair>& pairs_;
+    size_t max_bytes_;
     std::vector<Width> widths_;
 };
 
@@ -233,9 +233,9 @@ Alignment make_alignment(const uint8_t* query, const uint8_t* target, const Cost
 }
 
 void trace_all(const std::vector<const Isa*>& isas, const Sequences& queries, const Sequences& targets,
-               const std::vector<Pair>& pairs, const Costs& costs, int threads, Progress& progress,
+               const std::vector<Pair>& pairs, const Costs& costs, int threads, size_t max_bytes, Progress& progress,
                std::vector<Alignment>& alignments) {
-    const Planner planner(isas, queries, targets, pairs, costs);
+    const Planner planner(isas, queries, targets, pairs, costs, max_bytes);
     const std::vector<TraceTask> tasks = planner.plan();
     alignments.assign(pairs.size(), {});
     run_tasks(

@@ -32,9 +32,10 @@ Alignment trace_long(const uint8_t* query, int64_t n_rows, const uint8_t* target
                      int32_t score, Progress& progress);
 
 // alignments[i] is that of pairs[i]. `isas` are those that may be used, the fastest first: narrower ones serve small groups and large pairs.
+// max_bytes bounds the directions that a thread keeps; larger pairs go to trace_long, with the same path.
 // Throws as score_all does, and std::logic_error if a score is not the optimum of its pair.
 void trace_all(const std::vector<const Isa*>& isas, const Sequences& queries, const Sequences& targets,
-               const std::vector<Pair>& pairs, const Costs& costs, int threads, Progress& progress,
+               const std::vector<Pair>& pairs, const Costs& costs, int threads, size_t max_bytes, Progress& progress,
                std::vector<Alignment>& alignments);
 
 }  // namespace exaln

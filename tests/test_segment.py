@@ -36,7 +36,7 @@ def test_rows_are_sorted_by_length_and_then_by_input(segment: Segment, plain: li
     assert segment.ordinals.tolist() == expected
     assert segment.offsets[0] == 0
     assert segment.offsets[-1] == segment.n_residues == len(segment.codes)
-    assert segment.ordinals[segment.input_order()].tolist() == list(range(len(plain)))
+    assert segment.ordinals[segment.input_order].tolist() == list(range(len(plain)))
 
 
 def test_any_arrow_reader_understands_the_file(segment: Segment, plain: list[Plain]) -> None:

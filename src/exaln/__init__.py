@@ -16,8 +16,13 @@ _HOME = {
     "Records": "records",
     "SequenceFile": "fasta",
     "Database": "database",
+    "Alignment": "alignment",
+    "Hits": "hits",
+    "SearchOptions": "search",
+    "align": "pairwise",
     "score": "pairwise",
     "scores": "search",
+    "search": "search",
     "ExalnError": "errors",
     "ExalnWarning": "errors",
     "InputError": "errors",
@@ -28,24 +33,30 @@ _HOME = {
 }
 
 __all__ = [
+    "Alignment",
     "Alphabet",
     "Database",
     "DatabaseError",
     "EngineError",
     "ExalnError",
     "ExalnWarning",
+    "Hits",
     "InputError",
     "OutOfMemoryError",
     "OutputError",
     "Records",
     "Scoring",
+    "SearchOptions",
     "SequenceFile",
     "__version__",
+    "align",
     "score",
     "scores",
+    "search",
 ]
 
 if TYPE_CHECKING:
+    from exaln.alignment import Alignment
     from exaln.alphabet import Alphabet
     from exaln.database import Database
     from exaln.errors import (
@@ -58,10 +69,11 @@ if TYPE_CHECKING:
         OutputError,
     )
     from exaln.fasta import SequenceFile
-    from exaln.pairwise import score
+    from exaln.hits import Hits
+    from exaln.pairwise import align, score
     from exaln.records import Records
     from exaln.scoring import Scoring
-    from exaln.search import scores
+    from exaln.search import SearchOptions, scores, search
 
 
 def __getattr__(name: str) -> Any:

@@ -122,5 +122,6 @@ def trace_all(
     threads: int = 1,
     isa: str = "",
     only_this_isa: bool = False,
+    max_bytes: int = ...,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.uint32], NDArray[np.int64]]:
     """Positions int64[4 n], counts int32[6 n], operations uint32[...], offsets int64[n + 1] of the alignments."""

@@ -223,7 +223,7 @@ class Database:
         rows = np.empty(len(ordinals), np.int64)
         for number in np.unique(numbers):
             segment, here = self.segments[number], numbers == number
-            rows[here] = segment.input_order()[ordinals[here] - (ends[number] - segment.n_rows)]
+            rows[here] = segment.input_order[ordinals[here] - (ends[number] - segment.n_rows)]
         return numbers, rows
 
     def export(
@@ -291,7 +291,7 @@ def _open_directory(directory: Path) -> Database:
 
 def _export_blocks(segment: Segment) -> Iterator[NDArray[np.int32]]:
     """The rows of a segment in input order, in blocks of about EXPORT_BLOCK_BYTES of text."""
-    rows = segment.input_order()
+    rows = segment.input_order
     ends = np.cumsum(np.diff(segment.offsets + text_bytes_before(segment.records))[rows])
     begin = 0
     while begin < len(rows):

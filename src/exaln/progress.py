@@ -92,6 +92,23 @@ class ScoringProgress(Work):
         return f"{_rounded(self.done / self.seconds / 1e9)} GCUPS"
 
 
+class SearchProgress(ScoringProgress):
+    """A search: cells, and how much of the query file was read, from which the whole is estimated."""
+
+    description = "Searching"
+    n_queries = n_hits = 0
+
+    def reading(self, cells: int, bytes_read: int, bytes_total: int | None) -> None:
+        """Queries worth so many cells were read, which are so many bytes of their file: the rest is estimated."""
+        if bytes_total and bytes_read:
+            self._total = int(cells * max(1.0, bytes_total / bytes_read))
+
+    def found(self, n_hits: int) -> None:
+        """One more query was searched."""
+        self.n_queries += 1
+        self.n_hits += n_hits
+
+
 def _rounded(rate: float) -> str:
     """Three digits.
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exaln.alphabet import Alphabet, detect
-from exaln.errors import InputError
+from exaln.alphabet import PROTEIN, Alphabet, detect
+from exaln.errors import ExalnWarning, InputError
 from exaln.records import Records
 
 if TYPE_CHECKING:
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 Sequences = str | bytes | os.PathLike[str] | Records | Iterable[str | bytes]
 """One sequence as text, a FASTA or FASTQ file (as a path object, or "-"), records, or several sequences as text."""
+
+LOOKS_LIKE_RESIDUES = 50
+"""Shorter peptides may well consist of A, C, G and T alone."""
 
 
 def as_records(sequences: Sequences, alphabet: Alphabet | None = None) -> Records:
@@ -44,6 +48,23 @@ def detect_alphabet(sequences: Iterable[bytes]) -> Alphabet:
     for sequence in sequences:
         counts += np.bincount(np.frombuffer(sequence, np.uint8), minlength=256)
     return detect(counts)
+
+
+def warn_if_nucleotides(queries: Records, name: str) -> None:
+    """A warning if sequences that are read as proteins look like nucleotides."""
+    if queries.alphabet != PROTEIN or queries.n_residues < LOOKS_LIKE_RESIDUES:
+        return
+    counts = np.zeros(256, np.int64)
+    letters = np.frombuffer(PROTEIN.letters.encode("ascii"), np.uint8)
+    codes = queries.codes[queries.offsets[0] : queries.offsets[-1]]
+    counts[letters] = np.bincount(codes, minlength=len(letters))
+    kind = detect(counts)
+    if kind.is_nucleotide:
+        warnings.warn(
+            f"{name}: the queries look like {kind.name}, but are compared as protein with the database",
+            ExalnWarning,
+            stacklevel=2,
+        )
 
 
 def _as_bytes(text: object) -> bytes:

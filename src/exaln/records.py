@@ -81,14 +81,19 @@ class Records:
         )
 
     @staticmethod
-    def of(alphabet: Alphabet, sequences: Sequence[NDArray[np.uint8]], ids: Sequence[str] | None = None) -> Records:
-        """Records of sequences that are already encoded, without mask and descriptions."""
+    def of(
+        alphabet: Alphabet,
+        sequences: Sequence[NDArray[np.uint8]],
+        ids: Sequence[str] | None = None,
+        descriptions: Sequence[str] | None = None,
+    ) -> Records:
+        """Records of sequences that are already encoded, without mask."""
         names = [f"seq{i + 1}" for i in range(len(sequences))] if ids is None else list(ids)
         joined = np.concatenate(sequences) if sequences else np.empty(0, np.uint8)
         return Records(
             alphabet=alphabet,
             ids=Text.of(names),
-            descriptions=Text.of([""] * len(sequences)),
+            descriptions=Text.of([""] * len(sequences) if descriptions is None else descriptions),
             codes=np.ascontiguousarray(joined, np.uint8),
             offsets=offsets_of(len(s) for s in sequences),
             mask=np.empty((0, 2), np.int64),

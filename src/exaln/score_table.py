@@ -109,7 +109,7 @@ def _query_lines(
 ) -> Iterator[bytes]:
     begin = 0
     for segment in group.segments:
-        rows = segment.input_order()
+        rows = segment.input_order
         of_segment = scores[begin : begin + segment.n_rows]
         begin += segment.n_rows
         if minimum is not None:

@@ -1,23 +1,339 @@
-"""Queries against a database."""
+"""Queries against a database: scan with a cut, rank, trace the survivors, hand out the hits query by query.
+
+queries -> blocks -> engine.scan (exact scores, cut to candidates)
+        -> E-values, rank, best k -> engine.align (paths of the survivors) -> QueryHits
+"""
 
 from __future__ import annotations
 
 import os
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from exaln.database import Database
 from exaln.engines import choose_engine
-from exaln.engines.base import comparable
-from exaln.errors import InputError
+from exaln.engines.base import Candidates, Engine, Keep, Pairs, Traces, comparable
+from exaln.errors import ExalnWarning, InputError
+from exaln.hits import Hits, Paths, QueryHits
+from exaln.lengths import N_BINS
 from exaln.queries import as_records
+from exaln.records import Records, offsets_of
+from exaln.schedule import query_blocks
 from exaln.scoring import Scoring
+from exaln.statistics import Statistics
+from exaln.strands import other_strand, reverse_paths
+from exaln.topk import Ranked, is_among_first, rank
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from exaln.engines.base import Progress
     from exaln.queries import Sequences
+
+MAX_BLOCK_QUERIES = 256
+MAX_BLOCK_PAIRS = 32 << 20
+"""Queries are searched in blocks of so many, and of so many pairs: what bounds the memory of the candidates."""
+
+PRUNE_CANDIDATES = 8 << 20
+"""From so many candidates on, those that cannot be among the best k are dropped during the scan."""
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """Which hits are wanted. Identity and coverage are percentages; None does not filter.
+
+    evalue, min_bits: of scorings with statistics. max_hits: per query, after all filters. strands: both, plus or minus,
+    for nucleotides. include, exclude: ordinals of targets. db_residues: the size of the database for E-values, instead
+    of its own.
+    """
+
+    evalue: float = 10.0
+    max_hits: int = 500
+    min_bits: float | None = None
+    min_score: int = 1
+    min_identity: float | None = None
+    min_query_coverage: float | None = None
+    min_target_coverage: float | None = None
+    strands: str = "both"
+    include: NDArray[np.int64] | None = None
+    exclude: NDArray[np.int64] | None = None
+    db_residues: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.strands not in ("both", "plus", "minus"):
+            raise InputError(f"strands is {self.strands!r}; choose both, plus or minus")
+        if self.max_hits < 1:
+            raise InputError(f"max_hits is {self.max_hits}; at least 1 is needed")
+        if not self.evalue > 0:
+            raise InputError(f"evalue is {self.evalue}; it must be above 0")
+
+    @property
+    def needs_alignments(self) -> bool:
+        """Whether a filter looks at the alignment, so that it acts before the best k are taken."""
+        return any(x is not None for x in (self.min_identity, self.min_query_coverage, self.min_target_coverage))
+
+
+class Search:
+    """A database, a scoring and an engine, ready for queries."""
+
+    def __init__(self, database: Database, scoring: Scoring, engine: Engine, options: SearchOptions) -> None:
+        if not comparable(scoring.alphabet, database.alphabet):
+            raise InputError(f"{scoring.name} scores {scoring.alphabet.name}, the database is {database.alphabet.name}")
+        self.database, self.scoring, self.engine, self.options = database, scoring, engine, options
+        self.statistics = Statistics.of(
+            scoring, db_residues=options.db_residues or database.n_residues, db_targets=database.n_targets
+        )
+        self._placement = engine.place(database)
+        if self.statistics is None:
+            warnings.warn(
+                f"no statistics for {scoring.describe()}: bits and E-values are empty, hits are ranked by score",
+                ExalnWarning,
+                stacklevel=3,
+            )
+
+    def run(self, queries: Iterable[Records], progress: Progress | None = None) -> Iterator[QueryHits]:
+        """The hits of each query, in the order of the queries. `progress` gets the cells done so far."""
+        cells = first_index = 0
+        for records in queries:
+            if not comparable(records.alphabet, self.database.alphabet):
+                raise InputError(f"the queries are {records.alphabet.name}, the database {self.database.alphabet.name}")
+            for first, end in query_blocks(len(records), self._block_queries()):
+                block = records.rows(first, end)
+                done = cells
+                report = None if progress is None else lambda new, done=done: progress(done + new)
+                yield from self._search_block(block, first_index + first, report)
+                cells += self.n_cells(block.n_residues)
+            first_index += len(records)
+
+    @property
+    def n_strands(self) -> int:
+        """How often each query is compared with the database."""
+        return 2 if self.database.alphabet.is_nucleotide and self.options.strands == "both" else 1
+
+    def n_cells(self, query_residues: int) -> int:
+        """Cells of queries with so many residues."""
+        return query_residues * self.n_strands * self.database.n_residues
+
+    def _block_queries(self) -> int:
+        return max(1, min(MAX_BLOCK_QUERIES, MAX_BLOCK_PAIRS // max(1, self.database.n_targets)))
+
+    def _search_block(self, queries: Records, first_index: int, progress: Progress | None) -> Iterator[QueryHits]:
+        both, strands = self._with_strands(queries)
+        ranked = self._scan(both, strands, queries, progress)
+        if not self.options.needs_alignments:
+            ranked = self._best(ranked)
+        targets, places = self._gather(ranked.ordinal)
+        pairs = Pairs(self._rows_of(ranked, len(queries)), places, ranked.score)
+        traces = self._on_given_strand(self.engine.align(both, targets, pairs, self.scoring), ranked, queries)
+        if self.options.needs_alignments:
+            kept = self._passing(ranked, traces, queries)
+            kept = kept[is_among_first(ranked.query[kept], self.options.max_hits)]
+            ranked, traces, places = ranked.take(kept), _take_traces(traces, kept), places[kept]
+        yield from self._hits(queries, first_index, ranked, traces, targets, places)
+
+    def _with_strands(self, queries: Records) -> tuple[Records, NDArray[np.int8]]:
+        """The sequences to scan with, and the strand of each: the queries, then their reverse complements."""
+        n = len(queries)
+        if not self.database.alphabet.is_nucleotide or self.options.strands == "plus":
+            return queries, np.ones(n, np.int8)
+        other = other_strand(queries)
+        if self.options.strands == "minus":
+            return other, np.full(n, -1, np.int8)
+        return _doubled(queries, other), np.repeat(np.array([1, -1], np.int8), n)
+
+    def _rows_of(self, ranked: Ranked, n_queries: int) -> NDArray[np.int64]:
+        """Where the scanned sequence of each candidate is."""
+        return ranked.query + (n_queries if self.n_strands == 2 else 0) * (ranked.strand < 0)
+
+    def _scan(self, both: Records, strands: NDArray[np.int8], queries: Records, progress: Progress | None) -> Ranked:
+        """All candidates that pass the filters which need no alignment, ranked."""
+        keep = Keep(self._minimum_scores(both.lengths), k=self.options.max_hits)
+        parts = [self._empty()]
+        waiting = 0
+        for candidates in self.engine.scan(both, self._placement, self.scoring, keep, progress):
+            parts.append(self._judge(candidates, strands, queries))
+            waiting += len(parts[-1])
+            if waiting > PRUNE_CANDIDATES and not self.options.needs_alignments:
+                parts, waiting = [self._best(rank(Ranked.joined(parts)))], 0
+        return rank(Ranked.joined(parts))
+
+    def _best(self, ranked: Ranked) -> Ranked:
+        return ranked.take(is_among_first(ranked.query, self.options.max_hits))
+
+    def _minimum_scores(self, lengths: NDArray[np.int64]) -> NDArray[np.int32]:
+        """int32[n, N_BINS]: scores below these cannot be hits."""
+        minimum = np.full((len(lengths), N_BINS), max(1, self.options.min_score), np.int32)
+        if self.statistics is not None:
+            for row, length in enumerate(lengths.tolist()):
+                cut = self.statistics.minimum_scores(length, self.options.evalue)
+                np.maximum(minimum[row], cut, out=minimum[row])
+        return minimum
+
+    def _judge(self, found: Candidates, strands: NDArray[np.int8], queries: Records) -> Ranked:
+        """Bits and E-values of candidates; only those that pass."""
+        query = found.query.astype(np.int64) % len(queries)
+        if self.statistics is None:
+            bits = evalue = np.full(len(query), np.nan)
+            passes = found.score >= self.options.min_score
+        else:
+            bits = self.statistics.bits(found.score)
+            evalue = self.statistics.evalues(found.score, queries.lengths[query], found.length)
+            passes = evalue <= self.options.evalue
+            if self.options.min_bits is not None:
+                passes &= bits >= self.options.min_bits
+        if self.options.include is not None:
+            passes &= np.isin(found.ordinal, self.options.include)
+        if self.options.exclude is not None:
+            passes &= ~np.isin(found.ordinal, self.options.exclude)
+        judged = Ranked(query, strands[found.query], found.ordinal, found.length, found.score, bits, evalue)
+        return judged.take(passes)
+
+    def _empty(self) -> Ranked:
+        whole, real = np.empty(0, np.int64), np.empty(0, np.float64)
+        return Ranked(whole, np.empty(0, np.int8), whole, whole, np.empty(0, np.int32), real, real)
+
+    def _gather(self, ordinals: NDArray[np.int64]) -> tuple[Records, NDArray[np.int64]]:
+        """The targets with these ordinals, each once, with ids and descriptions; and which of them each ordinal is."""
+        unique, places = np.unique(ordinals, return_inverse=True)
+        numbers, rows = self.database.locate(unique)
+        sequences: list[NDArray[np.uint8]] = []
+        ids: list[str] = []
+        descriptions: list[str] = []
+        for number in np.unique(numbers).tolist():  # ordinals ascend from segment to segment, so the order is kept
+            segment = self.database.segments[number]
+            codes, offsets, names, texts = segment.codes, segment.offsets, segment.ids, segment.descriptions
+            for row in rows[numbers == number].tolist():
+                sequences.append(codes[offsets[row] : offsets[row + 1]])
+                ids.append(names[row])
+                descriptions.append(texts[row])
+        return Records.of(self.database.alphabet, sequences, ids, descriptions), places.astype(np.int64)
+
+    def _on_given_strand(self, traces: Traces, ranked: Ranked, queries: Records) -> Traces:
+        """Alignments of reverse complements, in terms of the query as given: the path runs along it."""
+        minus = ranked.strand < 0
+        if not minus.any():
+            return traces
+        positions = traces.positions.copy()
+        lengths = queries.lengths[ranked.query[minus]]
+        positions[minus, 0] = lengths - traces.positions[minus, 1]
+        positions[minus, 1] = lengths - traces.positions[minus, 0]
+        return Traces(positions, traces.counts, reverse_paths(traces.paths, minus))
+
+    def _passing(self, ranked: Ranked, traces: Traces, queries: Records) -> NDArray[np.int64]:
+        """Which hits pass the filters on their alignment."""
+        options, positions, counts = self.options, traces.positions, traces.counts
+        checks = (
+            (options.min_identity, counts[:, 0], counts[:, 5]),
+            (options.min_query_coverage, positions[:, 1] - positions[:, 0], queries.lengths[ranked.query]),
+            (options.min_target_coverage, positions[:, 3] - positions[:, 2], ranked.length),
+        )
+        passes = np.ones(len(ranked), np.bool_)
+        for minimum, part, whole in checks:
+            if minimum is not None:
+                passes &= 100.0 * part >= minimum * whole
+        return np.flatnonzero(passes)
+
+    def _hits(
+        self,
+        queries: Records,
+        first_index: int,
+        ranked: Ranked,
+        traces: Traces,
+        targets: Records,
+        places: NDArray[np.int64],
+    ) -> Iterator[QueryHits]:
+        """One QueryHits per query, also without hits."""
+        edges = np.searchsorted(ranked.query, np.arange(len(queries) + 1))
+        for query, (begin, end) in enumerate(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)):
+            own = slice(begin, end)
+            found = places[own].tolist()
+            positions, counts, offsets = (
+                traces.positions[own],
+                traces.counts[own],
+                traces.paths.offsets[begin : end + 1],
+            )
+            yield QueryHits(
+                index=first_index + query,
+                query_id=queries.ids[query],
+                query_description=queries.descriptions[query],
+                query=queries.sequence(query),
+                alphabet=self.database.alphabet,
+                scoring=self.scoring,
+                target_ids=[targets.ids[place] for place in found],
+                target_descriptions=[targets.descriptions[place] for place in found],
+                targets=[targets.sequence(place) for place in found],
+                ordinal=ranked.ordinal[own],
+                score=ranked.score[own].astype(np.int64),
+                bits=ranked.bits[own],
+                evalue=ranked.evalue[own],
+                strand=ranked.strand[own],
+                query_start=positions[:, 0],
+                query_end=positions[:, 1],
+                target_start=positions[:, 2],
+                target_end=positions[:, 3],
+                paths=Paths(traces.paths.operations[offsets[0] : offsets[-1]], offsets - offsets[0]),
+                identities=counts[:, 0],
+                positives=counts[:, 1],
+                mismatches=counts[:, 2],
+                gap_opens=counts[:, 3],
+                gaps=counts[:, 4],
+                columns=counts[:, 5],
+            )
+
+
+def _doubled(queries: Records, other: Records) -> Records:
+    """The sequences of both, one after the other."""
+    both = [records.sequence(row) for records in (queries, other) for row in range(len(records))]
+    return Records.of(queries.alphabet, both)
+
+
+def _take_traces(traces: Traces, places: NDArray[np.int64]) -> Traces:
+    paths = [traces.paths[place] for place in places.tolist()]
+    operations = np.concatenate([*paths, np.empty(0, np.uint32)])
+    return Traces(traces.positions[places], traces.counts[places], Paths(operations, offsets_of(map(len, paths))))
+
+
+def search(
+    queries: Sequences,
+    database: Database | str | os.PathLike[str],
+    *,
+    scoring: Scoring | None = None,
+    max_hits: int = 500,
+    evalue: float = 10.0,
+    options: SearchOptions | None = None,
+    engine: str = "auto",
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Hits:
+    """The best targets of each query, exactly, with alignments and E-values; one hit per target.
+
+    `database` is a Database, the path of one, or a FASTA file. `options` has every filter, and replaces `max_hits` and
+    `evalue`. Hits are ranked by E-value, then score, then place in the database.
+
+    >>> import pathlib, tempfile
+    >>> fasta = pathlib.Path(tempfile.mkdtemp()) / "targets.fasta"
+    >>> _ = fasta.write_text(">t1\\nPAWHEAE\\n>t2\\nHEAGAWGHEE\\n")
+    >>> [(hit.target_id, hit.score, hit.cigar) for hit in search(["HEAGAWGHEE"], fasta)]
+    [('t2', 62, '10M')]
+    """
+    opened, records, working = _prepare(queries, database, engine, threads)
+    wanted = options or SearchOptions(evalue=evalue, max_hits=max_hits)
+    found = Search(opened, scoring or Scoring.default(opened.alphabet), working, wanted)
+    return Hits.of(found.run([records], progress))
+
+
+def _prepare(
+    queries: Sequences, database: Database | str | os.PathLike[str], engine: str, threads: int | None
+) -> tuple[Database, Records, Engine]:
+    opened = database if isinstance(database, Database) else Database.open(database)
+    records = as_records(queries, opened.alphabet)
+    if not comparable(records.alphabet, opened.alphabet):
+        raise InputError(f"the queries are {records.alphabet.name}, the database is {opened.alphabet.name}")
+    return opened, records, choose_engine(engine, threads)
 
 
 def scores(
@@ -41,10 +357,5 @@ def scores(
     >>> scores(["HEAGAWGHEE"], fasta)
     array([[17, 62]], dtype=int32)
     """
-    opened = database if isinstance(database, Database) else Database.open(database)
-    chosen = scoring or Scoring.default(opened.alphabet)
-    records = as_records(queries, opened.alphabet)
-    if not comparable(records.alphabet, opened.alphabet):
-        raise InputError(f"the queries are {records.alphabet.name}, the database is {opened.alphabet.name}")
-    working = choose_engine(engine, threads)
-    return working.scores(records, working.place(opened), chosen, progress)
+    opened, records, working = _prepare(queries, database, engine, threads)
+    return working.scores(records, working.place(opened), scoring or Scoring.default(opened.alphabet), progress)

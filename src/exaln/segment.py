@@ -170,6 +170,7 @@ class Segment:
         self.check()
         return self._arrow_batch()
 
+    @cached_property
     def input_order(self) -> NDArray[np.int32]:
         """int32[n_rows]: the rows in the order of the input."""
         ordinals = self.ordinals

@@ -14,7 +14,7 @@ from exaln.alphabet import Alphabet
 from exaln.errors import InputError
 from exaln.lengths import N_BINS, length_histogram
 from exaln.manifest import SegmentEntry
-from exaln.records import Records, Text
+from exaln.records import Records
 from exaln.segment import BLOCK_BYTES
 from exaln.segment_layout import INTERVAL_BYTES, segment_schema
 
@@ -194,7 +194,7 @@ class SegmentBuilder:
                 self.finish()
                 continue
             ordinals = np.arange(self.next_ordinal, self.next_ordinal + n, dtype=np.int64)
-            self.add_rows(slice_records(records, begin, begin + n), ordinals)
+            self.add_rows(records.rows(begin, begin + n), ordinals)
             self.next_ordinal += n
             begin += n
 
@@ -240,22 +240,6 @@ def text_bytes_before(records: Records) -> NDArray[np.int64]:
     for offsets, unit in columns:
         total += (offsets - offsets[0]) * unit
     return total
-
-
-def slice_records(records: Records, begin: int, end: int) -> Records:
-    """Rows [begin, end) as views."""
-    if begin == 0 and end == len(records):
-        return records
-    part = slice(begin, end + 1)
-    return Records(
-        alphabet=records.alphabet,
-        ids=Text(records.ids.data, records.ids.offsets[part]),
-        descriptions=Text(records.descriptions.data, records.descriptions.offsets[part]),
-        codes=records.codes,
-        offsets=records.offsets[part],
-        mask=records.mask,
-        mask_offsets=records.mask_offsets[part],
-    )
 
 
 def write_segment(path: Path, content: SortedRows) -> tuple[int, NDArray[np.uint64]]:

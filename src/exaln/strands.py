@@ -1,4 +1,4 @@
-"""The other strand of nucleotides."""
+"""The other strand of nucleotides, and paths seen from it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import numpy as np
 
 from exaln.alphabet import Alphabet
 from exaln.errors import InputError
+from exaln.hits import Paths
+from exaln.records import Records
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,3 +39,18 @@ def reverse_complement(codes: NDArray[np.uint8], alphabet: Alphabet) -> NDArray[
     'YCGTT'
     """
     return complements(alphabet)[codes[::-1]]
+
+
+def other_strand(records: Records) -> Records:
+    """The reverse complement of each sequence, without its mask."""
+    sequences = [reverse_complement(records.sequence(row), records.alphabet) for row in range(len(records))]
+    return Records.of(records.alphabet, sequences, [records.ids[row] for row in range(len(records))])
+
+
+def reverse_paths(paths: Paths, which: NDArray[np.bool_]) -> Paths:
+    """The same paths, those chosen by `which` from their end to their start."""
+    operations = paths.operations.copy()
+    for hit in np.flatnonzero(which).tolist():
+        begin, end = paths.offsets[hit], paths.offsets[hit + 1]
+        operations[begin:end] = operations[begin:end][::-1]
+    return Paths(operations, paths.offsets)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -51,3 +53,57 @@ class BestTargets:
         scores = np.concatenate([self.scores[query], scores])
         order = np.lexsort((ordinals, -scores.astype(np.int64)))[: self._k]
         self.ordinals[query], self.scores[query] = ordinals[order], scores[order]
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Candidates in the order in which hits are reported: query by query, the best first. Arrays of equal length.
+
+    query: int64; strand: int8; ordinal, length (of the target): int64; score: int32; bits, evalue: float64, NaN without
+    statistics.
+    """
+
+    query: NDArray[np.int64]
+    strand: NDArray[np.int8]
+    ordinal: NDArray[np.int64]
+    length: NDArray[np.int64]
+    score: NDArray[np.int32]
+    bits: NDArray[np.float64]
+    evalue: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.query)
+
+    def take(self, places: NDArray[Any]) -> Ranked:
+        """Some of them, by index or mask."""
+        return Ranked(*(getattr(self, field.name)[places] for field in fields(self)))
+
+    @staticmethod
+    def joined(parts: Sequence[Ranked]) -> Ranked:
+        """All candidates of several, one after the other."""
+        return Ranked(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Ranked)))
+
+
+def rank(found: Ranked) -> Ranked:
+    """E-value ascending (unrounded), then score descending, then place in the input; without statistics by score.
+
+    Of the two strands of a target the better one is kept, of equals the plus strand.
+    """
+    by_target = np.lexsort((-found.strand, -found.score.astype(np.int64), found.ordinal, found.query))
+    found = found.take(by_target)
+    is_first = np.ones(len(found), np.bool_)
+    is_first[1:] = (np.diff(found.query) != 0) | (np.diff(found.ordinal) != 0)
+    found = found.take(is_first)
+    evalue = np.nan_to_num(found.evalue, nan=0.0)
+    return found.take(np.lexsort((found.ordinal, -found.score.astype(np.int64), evalue, found.query)))
+
+
+def is_among_first(query: NDArray[np.int64], k: int) -> NDArray[np.bool_]:
+    """Which of these, sorted by query, are among the first k of their query.
+
+    >>> is_among_first(np.array([0, 0, 0, 2]), 2)
+    array([ True,  True, False,  True])
+    """
+    starts = np.flatnonzero(np.diff(query, prepend=-1))
+    place_in_query = np.arange(len(query)) - np.repeat(starts, np.diff(starts, append=len(query)))
+    return place_in_query < k

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from exaln import __version__
-from exaln.cli import about_commands, database_commands, score_command
+from exaln.cli import about_commands, align_command, database_commands, score_command, search_command
 from exaln.cli.command import Group
 from exaln.cli.messages import Messages
 
@@ -32,6 +32,8 @@ def cli(ctx: click.Context) -> None:
 
 for command in (
     database_commands.makedb,
+    search_command.search,
+    align_command.align,
     score_command.score,
     database_commands.append,
     database_commands.compact,

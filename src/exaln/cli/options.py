@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exaln.cli.command import Option
+from exaln.errors import InputError
 
 if TYPE_CHECKING:
     from exaln.alphabet import Alphabet
+    from exaln.database import Database
     from exaln.scoring import Scoring
 
 BLAST_KINDS = {"prot": "protein", "nucl": "dna"}
@@ -35,6 +37,18 @@ inputs = click.option(
 database = click.option(
     "--db", "database", cls=Option, blast=["-db"], required=True, metavar="DB", help="Database, NAME.exaln."
 )
+searched = click.option(
+    "--db",
+    "database",
+    cls=Option,
+    blast=["-db", "-subject"],
+    required=True,
+    metavar="DB",
+    help="Database, or a sequence file.",
+)
+queries = click.option(
+    "--query", cls=Option, blast=["-query"], required=True, metavar="FILE", help="FASTA or FASTQ. - is stdin."
+)
 alphabet = click.option(
     "--alphabet",
     cls=Option,
@@ -46,6 +60,15 @@ alphabet = click.option(
 strip_gaps = click.option("--strip-gaps", is_flag=True, help="Remove - and . from sequences instead of refusing them.")
 out = click.option(
     "--out", cls=Option, blast=["-out"], default="-", metavar="FILE", help="Where to write. [default: stdout]"
+)
+outfmt = click.option(
+    "--outfmt",
+    cls=Option,
+    blast=["-outfmt"],
+    many=True,
+    metavar="FORMAT",
+    help="0 pairwise text, 6 tabular, 7 with comments, 10 csv, json, parquet, arrow, fasta; columns may follow: "
+    "6 std qcovs cigar. [default: by the extension of --out]",
 )
 width = click.option(
     "--width",
@@ -128,3 +151,13 @@ def make_scoring(alphabet: Alphabet, chosen: dict[str, Any]) -> Scoring:
         gap_extend=chosen["gapextend"],
         alphabet=alphabet,
     )
+
+
+def open_searched(database: str, alphabet: Alphabet | None, *, strip_gaps: bool) -> Database:
+    """The database of --db, which must be of the kind of --alphabet if that is given."""
+    from exaln.database import Database
+
+    opened = Database.open(database, alphabet=alphabet, strip_gaps=strip_gaps)
+    if alphabet is not None and opened.alphabet != alphabet:
+        raise InputError(f"{database}: a {opened.alphabet.name} database, but --alphabet says {alphabet.name}")
+    return opened

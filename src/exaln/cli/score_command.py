@@ -26,27 +26,14 @@ if TYPE_CHECKING:
     from exaln.scoring import Scoring
     from exaln.topk import BestTargets
 
-LOOKS_LIKE_RESIDUES = 50
-"""Shorter peptides may well consist of A, C, G and T alone."""
-
 TABLE_WIDTH = 120
 TABLE_PADDING = 12
 MIN_DESCRIPTION = 20
 
 
 @click.command(cls=Command, example="exaln score --query query.fasta --db proteins.exaln --top 10")
-@click.option(
-    "--query", cls=Option, blast=["-query"], required=True, metavar="FILE", help="FASTA or FASTQ. - is stdin."
-)
-@click.option(
-    "--db",
-    "database",
-    cls=Option,
-    blast=["-db", "-subject"],
-    required=True,
-    metavar="DB",
-    help="Database, or a sequence file.",
-)
+@options.queries
+@options.searched
 @options.out
 @click.option(
     "--top",
@@ -134,40 +121,22 @@ def prepare(
     min_score: float | None,
 ) -> Run:
     """Open everything that the options name."""
-    from exaln.database import Database
     from exaln.engines import choose_engine
 
     chosen_engine = choose_engine(engine, threads)
-    opened = Database.open(database, alphabet=alphabet, strip_gaps=strip_gaps)
-    if alphabet is not None and opened.alphabet != alphabet:
-        raise InputError(f"{database}: a {opened.alphabet.name} database, but --alphabet says {alphabet.name}")
+    opened = options.open_searched(database, alphabet, strip_gaps=strip_gaps)
     rules = options.make_scoring(opened.alphabet, scoring)
     minimum = None if min_score is None else scaled_minimum(min_score, rules)
     return Run(read_queries(query, opened.alphabet, strip_gaps=strip_gaps), opened, rules, chosen_engine, minimum)
 
 
 def read_queries(source: str, alphabet: Alphabet, *, strip_gaps: bool) -> Records:
-    """The queries, in the letters of the database; a warning if they look like nucleotides among proteins."""
-    import warnings
-
-    import numpy as np
-
-    from exaln.alphabet import PROTEIN, detect
-    from exaln.errors import ExalnWarning
+    """The queries, in the letters of the database."""
     from exaln.fasta import read_records
+    from exaln.queries import warn_if_nucleotides
 
     queries = read_records(source, alphabet=alphabet, strip_gaps=strip_gaps)
-    if alphabet == PROTEIN:
-        counts = np.zeros(256, np.int64)
-        letters = np.frombuffer(alphabet.letters.encode("ascii"), np.uint8)
-        counts[letters] = np.bincount(queries.codes, minlength=len(letters))
-        kind = detect(counts)
-        if kind.is_nucleotide and queries.n_residues >= LOOKS_LIKE_RESIDUES:
-            warnings.warn(
-                f"{source}: the queries look like {kind.name}, but are compared as protein with the database",
-                ExalnWarning,
-                stacklevel=2,
-            )
+    warn_if_nucleotides(queries, source)
     return queries
 
 

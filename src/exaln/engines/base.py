@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from exaln.errors import InputError, OutOfMemoryError
+from exaln.hits import Paths
 from exaln.lengths import N_BINS, length_bin
 from exaln.resources import available_memory
 
@@ -107,15 +108,42 @@ class Histogram:
 
 @dataclass(frozen=True)
 class Candidates:
-    """Pairs that passed the cut, in any order: query int32[n], ordinal int64[n], score int32[n].
+    """Pairs that passed the cut, in any order.
 
+    query: int32[n]; ordinal: int64[n], place of the target in the database; length: int64[n] of it; score: int32[n].
     histogram: of all pairs seen since the last Candidates, those below the cut included; None if it was not asked for.
     """
 
     query: NDArray[np.int32]
     ordinal: NDArray[np.int64]
+    length: NDArray[np.int64]
     score: NDArray[np.int32]
     histogram: Histogram | None = None
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of a query and a target with their exact scores, all above 0: query, target int64[n], score int32[n]."""
+
+    query: NDArray[np.int64]
+    target: NDArray[np.int64]
+    score: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.score)
+
+
+@dataclass(frozen=True)
+class Traces:
+    """Alignments of pairs: where they lie, their paths, and counts over their columns.
+
+    positions: int64[n, 4], query start and end, target start and end, 0-based half-open.
+    counts: int32[n, 6]: identities, positives, mismatches, gap opens, gap columns, columns.
+    """
+
+    positions: NDArray[np.int64]
+    counts: NDArray[np.int32]
+    paths: Paths
 
 
 class Engine(ABC):
@@ -141,6 +169,10 @@ class Engine(ABC):
         self, queries: Records, placement: Placement, scoring: Scoring, progress: Progress | None = None
     ) -> Iterator[ScoreBlock]:
         """All exact scores, in blocks of bounded size."""
+
+    @abstractmethod
+    def align(self, queries: Records, targets: Records, pairs: Pairs, scoring: Scoring) -> Traces:
+        """The local alignment of each pair, by the path rule: it re-scores to the pair's score, or EngineError."""
 
     def scan(
         self,
@@ -186,6 +218,7 @@ class ScoreBlock:
         return Candidates(
             query=(row + self.first_query).astype(np.int32),
             ordinal=self.ordinals[column],
+            length=self.lengths[column],
             score=self.scores[row, column],
             histogram=self._histogram(bins, keep.score_bins) if keep.score_bins else None,
         )

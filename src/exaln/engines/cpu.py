@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from exaln.engines.base import Engine, Placement, Progress, ScoreBlock, require_same_alphabet
+from exaln.engines.base import Engine, Pairs, Placement, Progress, ScoreBlock, Traces, require_same_alphabet
 from exaln.errors import EngineError, InputError, OutOfMemoryError
+from exaln.hits import Paths
 from exaln.resources import available_threads
 from exaln.schedule import query_blocks, row_ranges
 
@@ -69,6 +70,32 @@ class CpuEngine(Engine):
                 cells += int(queries.offsets[end] - queries.offsets[first]) * rows.n_residues
                 if progress:
                     progress(cells)
+
+    def align(self, queries: Records, targets: Records, pairs: Pairs, scoring: Scoring) -> Traces:
+        """Groups of pairs side by side, on all threads."""
+        from exaln import _core
+
+        try:
+            positions, counts, operations, offsets = _core.trace_all(
+                _aligned(queries.codes),
+                _aligned(queries.offsets),
+                _aligned(targets.codes),
+                _aligned(targets.offsets),
+                _aligned(pairs.query),
+                _aligned(pairs.target),
+                np.require(pairs.score, np.int32, ["C_CONTIGUOUS", "ALIGNED"]),
+                scoring.matrix,
+                scoring.gap_first,
+                scoring.gap_extend,
+                self.threads,
+                self.isa,
+                bool(os.environ.get("EXALN_ISA")),
+            )
+        except RuntimeError as error:
+            raise EngineError(f"traceback failed: {error}") from None
+        except MemoryError:
+            raise OutOfMemoryError("not enough memory to trace an alignment; use fewer threads") from None
+        return Traces(positions.reshape(-1, 4), counts.reshape(-1, 6), Paths(operations, offsets))
 
     def _block(
         self,

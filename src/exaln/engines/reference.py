@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exaln.engines.base import Engine, Placement, Progress, ScoreBlock, require_same_alphabet
+from exaln.engines.base import Engine, Pairs, Placement, Progress, ScoreBlock, Traces, require_same_alphabet
+from exaln.engines.reference_path import local_alignment
 from exaln.errors import EngineError
+from exaln.hits import Paths
+from exaln.records import offsets_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,6 +54,24 @@ class ReferenceEngine(Engine):
                 cells += queries.n_residues * len(target)
                 if progress:
                     progress(cells)
+
+    def align(self, queries: Records, targets: Records, pairs: Pairs, scoring: Scoring) -> Traces:
+        """Pair by pair, over the whole table."""
+        found = [
+            local_alignment(queries.sequence(q), targets.sequence(t), scoring)
+            for q, t in zip(pairs.query.tolist(), pairs.target.tolist(), strict=True)
+        ]
+        for alignment, score in zip(found, pairs.score.tolist(), strict=True):
+            if alignment.score != score:
+                raise EngineError(f"traceback failed: the score is {alignment.score}, not {score}")
+        return Traces(
+            positions=np.array([alignment.positions for alignment in found], np.int64).reshape(-1, 4),
+            counts=np.array([alignment.counts for alignment in found], np.int32).reshape(-1, 6),
+            paths=Paths(
+                np.array([run for alignment in found for run in alignment.operations], np.uint32),
+                offsets_of(len(alignment.operations) for alignment in found),
+            ),
+        )
 
 
 def local_score(query: NDArray[np.uint8], target: NDArray[np.uint8], scoring: Scoring) -> int:
