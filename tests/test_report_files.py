@@ -118,7 +118,15 @@ def test_json_and_arrow_agree(sample: tuple[str, list[Pair], QueryHits]) -> None
 def test_arrow_files_in_groups(monkeypatch: pytest.MonkeyPatch, form: str) -> None:
     hits = [GLOBIN, NOTHING, GLOBIN, GLOBIN]
     whole = hits_table(hits)
-    for rows, size, n_groups in ((1 << 17, 1 << 26, 1), (4, 1 << 26, 2), (1, 1 << 26, 3), (1 << 17, 1, 3)):
+    many, huge = 1 << 17, 1 << 26
+    for together, rows, size, n_groups in (
+        (512, many, huge, 1),
+        (1, 4, huge, 2),
+        (1, 1, huge, 3),
+        (1, many, 1, 3),
+        (2, 1, huge, 2),
+    ):
+        monkeypatch.setattr(arrow, "MANY_BATCHES", together)
         monkeypatch.setattr(arrow, "GROUP_ROWS", rows)
         monkeypatch.setattr(arrow, "GROUP_BYTES", size)
         file = file_of(form, hits)

@@ -24,6 +24,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator
+from functools import cache
 from itertools import chain
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -49,10 +50,15 @@ GROUP_ROWS = 1 << 17
 GROUP_BYTES = 1 << 26
 """A row group or batch of a file is written when it has so many rows or bytes."""
 
+MANY_BATCHES = 512
+LARGE_BATCH = 1 << 10
+"""Batches are joined when so many wait, or when one has so many rows."""
+
 _TEXT = pa.large_string()
 _COUNTS = ("identities", "positives", "mismatches", "gap_opens", "gaps", "columns")
 
 
+@cache
 def hits_schema(*, fractional: bool = False) -> Any:
     """The columns of hits; `score` is a float where the scoring has fractions."""
     return pa.schema(
@@ -101,7 +107,7 @@ def record_batch(hits: QueryHits) -> Any:
 def hits_table(hits: Iterable[QueryHits]) -> Any:
     """All hits as one pyarrow.Table."""
     schema, batches = _batches(hits)
-    return pa.Table.from_batches(batches, schema=schema).combine_chunks()
+    return pa.concat_tables([schema.empty_table(), *_joined(batches)]).combine_chunks()
 
 
 def write_parquet(file: BinaryIO, hits: Iterable[QueryHits], summary: SearchSummary) -> None:
@@ -151,12 +157,24 @@ def _groups(batches: Iterable[Any]) -> Iterator[Any]:
     """Tables of one chunk, large enough to be worth a row group."""
     waiting: list[Any] = []
     n_rows = n_bytes = 0
+    for table in _joined(batches):
+        waiting.append(table)
+        n_rows, n_bytes = n_rows + table.num_rows, n_bytes + table.nbytes
+        if n_rows >= GROUP_ROWS or n_bytes >= GROUP_BYTES:
+            yield pa.concat_tables(waiting).combine_chunks()
+            waiting, n_rows, n_bytes = [], 0, 0
+    if waiting:
+        yield pa.concat_tables(waiting).combine_chunks()
+
+
+def _joined(batches: Iterable[Any]) -> Iterator[Any]:
+    """The batches as tables, small ones together: a batch of one row takes 10 kB of memory for its columns alone."""
+    waiting: list[Any] = []
     for batch in batches:
         waiting.append(batch)
-        n_rows, n_bytes = n_rows + batch.num_rows, n_bytes + batch.nbytes
-        if n_rows >= GROUP_ROWS or n_bytes >= GROUP_BYTES:
+        if batch.num_rows >= LARGE_BATCH or len(waiting) >= MANY_BATCHES:
             yield pa.Table.from_batches(waiting).combine_chunks()
-            waiting, n_rows, n_bytes = [], 0, 0
+            waiting = []
     if waiting:
         yield pa.Table.from_batches(waiting).combine_chunks()
 
