@@ -31,3 +31,9 @@ def scores() -> dict[tuple[str, str], int]:
     lines = (GOLDEN / "cudasw4q_x_scop20_part.tsv").read_text(encoding="ascii").splitlines()
     rows = (line.split("\t") for line in lines if not line.startswith("#"))
     return {(query, target): int(score) for query, target, score in rows}
+
+
+def rows(name: str) -> list[list[str]]:
+    """The rows of a golden table, without its comments."""
+    lines = (GOLDEN / name).read_text(encoding="ascii").splitlines()
+    return [line.split("\t") for line in lines if not line.startswith("#")]
