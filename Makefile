@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 NATIVE := CMakeLists.txt pyproject.toml $(wildcard native/*)
 CXX_SOURCES := $(wildcard native/*.cpp native/*.hpp tests/native/*.cpp)
+# The editable install knows the modules by name: a new one, or one that is gone, installs again.
+MODULES := $(VENV)/.modules-$(shell find src -name '*.py' | sort | cksum | cut -d ' ' -f 1)
 DEMO := src/exaln/data/demo
 
 .PHONY: setup demo test test-all check format bench wheel clean
@@ -16,7 +18,11 @@ $(VENV)/.tools: pyproject.toml
 	$(BIN)/python -m pip install --quiet "scikit-build-core>=0.10" "nanobind>=2.4" "cmake>=3.26" "ninja>=1.11"
 	touch $@
 
-$(VENV)/.installed: $(VENV)/.tools $(NATIVE)
+$(MODULES): $(VENV)/.tools
+	rm -f $(VENV)/.modules-*
+	touch $@
+
+$(VENV)/.installed: $(VENV)/.tools $(MODULES) $(NATIVE)
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[dev]"
 	touch $@
 

@@ -17,7 +17,7 @@
 namespace exaln {
 namespace {
 
-constexpr double QUICK_CELLS = 2e7;   // about a millisecond: not worth a thread to listen for Ctrl-C
+constexpr double QUICK_CELLS = 2e7;  // about a millisecond: not worth a thread to listen for Ctrl-C
 
 using Scores = nb::ndarray<nb::numpy, int32_t, nb::ndim<2>>;
 

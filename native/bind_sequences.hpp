@@ -20,7 +20,8 @@ inline Sequences make_sequences(const In<uint8_t>& codes, const In<int64_t>& off
     const Sequences sequences{codes.data(), offsets.data(), int64_t(offsets.shape(0)) - 1};
     if (offsets.data()[0] < 0) throw std::invalid_argument("offsets must not be negative");
     for (int64_t i = 0; i < sequences.n; ++i)
-        if (offsets.data()[i] > offsets.data()[i + 1]) throw std::invalid_argument("offsets must not decrease");
+        if (offsets.data()[i] > offsets.data()[i + 1])
+            throw std::invalid_argument("offsets must not decrease");
     if (offsets.data()[sequences.n] > int64_t(codes.shape(0)))
         throw std::invalid_argument("offsets reach beyond the codes");
     return sequences;
@@ -34,7 +35,8 @@ inline void require_codes(const Sequences& sequences) {
 
 // Residues of all queries times residues of all targets.
 inline double n_cells(const Sequences& queries, const Sequences& targets) {
-    return double(queries.offsets[queries.n] - queries.offsets[0]) * double(targets.offsets[targets.n] - targets.offsets[0]);
+    return double(queries.offsets[queries.n] - queries.offsets[0]) *
+           double(targets.offsets[targets.n] - targets.offsets[0]);
 }
 
 }  // namespace exaln

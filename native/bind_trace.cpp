@@ -13,10 +13,11 @@
 namespace exaln {
 namespace {
 
-constexpr size_t MAX_BYTES = size_t(64) << 20;   // of directions, per thread
+constexpr size_t MAX_BYTES = size_t(64) << 20;  // of directions, per thread
 constexpr size_t N_POSITIONS = 4, N_COUNTS = 6;
 
-using Numbers = std::tuple<NumpyArray<int64_t>, NumpyArray<int32_t>, NumpyArray<uint32_t>, NumpyArray<int64_t>>;
+using Numbers =
+    std::tuple<NumpyArray<int64_t>, NumpyArray<int32_t>, NumpyArray<uint32_t>, NumpyArray<int64_t>>;
 
 Numbers to_columns(const std::vector<Alignment>& alignments) {
     std::vector<int64_t> positions, offsets = {0};
@@ -25,7 +26,8 @@ Numbers to_columns(const std::vector<Alignment>& alignments) {
     positions.reserve(N_POSITIONS * alignments.size()), counts.reserve(N_COUNTS * alignments.size());
     for (const Alignment& a : alignments) {
         positions.insert(positions.end(), {a.query_start, a.query_end, a.target_start, a.target_end});
-        counts.insert(counts.end(), {a.identities, a.positives, a.mismatches, a.gap_opens, a.gaps, a.columns});
+        counts.insert(counts.end(),
+                      {a.identities, a.positives, a.mismatches, a.gap_opens, a.gaps, a.columns});
         operations.insert(operations.end(), a.operations.begin(), a.operations.end());
         offsets.push_back(int64_t(operations.size()));
     }
@@ -33,16 +35,19 @@ Numbers to_columns(const std::vector<Alignment>& alignments) {
             to_numpy(std::move(offsets))};
 }
 
-std::vector<Pair> make_pairs(const Sequences& queries, const Sequences& targets, const In<int64_t>& pair_queries,
-                             const In<int64_t>& pair_targets, const In<int32_t>& scores) {
+std::vector<Pair> make_pairs(const Sequences& queries, const Sequences& targets,
+                             const In<int64_t>& pair_queries, const In<int64_t>& pair_targets,
+                             const In<int32_t>& scores) {
     std::vector<Pair> pairs(scores.shape(0));
     if (pair_queries.shape(0) != pairs.size() || pair_targets.shape(0) != pairs.size())
         throw std::invalid_argument("pairs and scores differ in number");
     for (size_t i = 0; i < pairs.size(); ++i) {
         pairs[i] = {pair_queries.data()[i], pair_targets.data()[i], scores.data()[i]};
-        if (pairs[i].query < 0 || pairs[i].query >= queries.n || pairs[i].target < 0 || pairs[i].target >= targets.n)
+        if (pairs[i].query < 0 || pairs[i].query >= queries.n || pairs[i].target < 0 ||
+            pairs[i].target >= targets.n)
             throw std::invalid_argument("a pair names a sequence that is not there");
-        if (pairs[i].score <= 0) throw std::invalid_argument("a pair with a score of 0 or less has no alignment");
+        if (pairs[i].score <= 0)
+            throw std::invalid_argument("a pair with a score of 0 or less has no alignment");
     }
     return pairs;
 }
@@ -57,9 +62,9 @@ std::vector<const Isa*> isas_from(const std::string& name, bool only_this) {
 }
 
 Numbers bound_trace_all(In<uint8_t> query_codes, In<int64_t> query_offsets, In<uint8_t> target_codes,
-                        In<int64_t> target_offsets, In<int64_t> pair_queries, In<int64_t> pair_targets, In<int32_t> scores,
-                        In<int32_t, 2> matrix, int32_t gap_first, int32_t gap_extend, int threads, const std::string& isa,
-                        bool only_this_isa, size_t max_bytes) {
+                        In<int64_t> target_offsets, In<int64_t> pair_queries, In<int64_t> pair_targets,
+                        In<int32_t> scores, In<int32_t, 2> matrix, int32_t gap_first, int32_t gap_extend,
+                        int threads, const std::string& isa, bool only_this_isa, size_t max_bytes) {
     const std::vector<const Isa*> isas = isas_from(isa, only_this_isa);
     const Costs costs = make_costs(matrix, gap_first, gap_extend);
     const Sequences queries = make_sequences(query_codes, query_offsets);
@@ -69,7 +74,9 @@ Numbers bound_trace_all(In<uint8_t> query_codes, In<int64_t> query_offsets, In<u
     const std::vector<Pair> pairs = make_pairs(queries, targets, pair_queries, pair_targets, scores);
     std::vector<Alignment> alignments;
     Progress progress;
-    auto work = [&] { trace_all(isas, queries, targets, pairs, costs, threads, max_bytes, progress, alignments); };
+    auto work = [&] {
+        trace_all(isas, queries, targets, pairs, costs, threads, max_bytes, progress, alignments);
+    };
     run_interruptibly(work, [] {}, [&] { progress.cancelled = true; });
     return to_columns(alignments);
 }
@@ -77,11 +84,13 @@ Numbers bound_trace_all(In<uint8_t> query_codes, In<int64_t> query_offsets, In<u
 }  // namespace
 
 void bind_trace(nb::module_& m) {
-    m.def("trace_all", bound_trace_all, nb::arg("query_codes"), nb::arg("query_offsets"), nb::arg("target_codes"),
-          nb::arg("target_offsets"), nb::arg("pair_queries"), nb::arg("pair_targets"), nb::arg("scores"), nb::arg("matrix"),
-          nb::arg("gap_first"), nb::arg("gap_extend"), nb::arg("threads") = 1, nb::arg("isa") = "",
+    m.def("trace_all", bound_trace_all, nb::arg("query_codes"), nb::arg("query_offsets"),
+          nb::arg("target_codes"), nb::arg("target_offsets"), nb::arg("pair_queries"),
+          nb::arg("pair_targets"), nb::arg("scores"), nb::arg("matrix"), nb::arg("gap_first"),
+          nb::arg("gap_extend"), nb::arg("threads") = 1, nb::arg("isa") = "",
           nb::arg("only_this_isa") = false, nb::arg("max_bytes") = MAX_BYTES,
-          "Positions int64[4 n], counts int32[6 n], operations uint32[...], offsets int64[n + 1] of the alignments.");
+          "Positions int64[4 n], counts int32[6 n], operations uint32[...], offsets int64[n + 1] of the "
+          "alignments.");
 }
 
 }  // namespace exaln

@@ -1,22 +1,28 @@
 // Many targets: one target per lane, all against the same query.
 //
 //              columns of the targets, V::columns at a time
-//            +----+----+----+----+-- ...        a tile is STRIP_ROWS query rows x V::columns target columns; H and F of its columns
-//   strip 0  | ------> tile by tile             live in registers while the rows go by, H and E of its rows in the strip's
-//            +----+----+----+----+-- ...        state (2 registers a row, first-level cache) while the columns go by.
-//   strip 1  | ------> takes H and F            The lowest row of a strip goes to the next one through `border`
+//            +----+----+----+----+-- ...        a tile is STRIP_ROWS query rows x V::columns target columns;
+//            H and F of its columns
+//   strip 0  | ------> tile by tile             live in registers while the rows go by, H and E of its rows
+//   in the strip's
+//            +----+----+----+----+-- ...        state (2 registers a row, first-level cache) while the
+//            columns go by.
+//   strip 1  | ------> takes H and F            The lowest row of a strip goes to the next one through
+//   `border`
 //            +----+----+----+----+-- ...        (2 registers a column, read and written in order).
 //
-// Scores s(q_i, t_j) of all lanes come from a small profile [query letter][column], filled once per tile by looking the lanes' letters up in
-// the row of each letter that occurs in the query. (Looking up inside the loop, one vpermb per cell, is slower even where it is one
-// instruction: it takes a port from the maxima, a load does not.)
+// Scores s(q_i, t_j) of all lanes come from a small profile [query letter][column], filled once per tile by
+// looking the lanes' letters up in the row of each letter that occurs in the query. (Looking up inside the
+// loop, one vpermb per cell, is slower even where it is one instruction: it takes a port from the maxima, a
+// load does not.)
 //
-// Lanes whose target has ended run on over the padding letter. It scores at most 0 against everything, so no H there is larger than one
-// before it, and the maximum stays.
+// Lanes whose target has ended run on over the padding letter. It scores at most 0 against everything, so no
+// H there is larger than one before it, and the maximum stays.
 //
-// Range of values and overflow: Range in kernels.hpp. Tests: tests/test_kernels.py runs every width of every instruction set
-// against the oracle. The layout follows Rognes, "Faster Smith-Waterman database searches with inter-sequence SIMD
-// parallelisation", BMC Bioinformatics 12:221 (2011); strips and wrapping arithmetic with a proven range are ours.
+// Range of values and overflow: Range in kernels.hpp. Tests: tests/test_kernels.py runs every width of every
+// instruction set against the oracle. The layout follows Rognes, "Faster Smith-Waterman database searches
+// with inter-sequence SIMD parallelisation", BMC Bioinformatics 12:221 (2011); strips and wrapping arithmetic
+// with a proven range are ours.
 #pragma once
 
 #include "recurrence.hpp"
@@ -25,15 +31,17 @@ namespace {
 
 template <class V>
 struct GroupWorkspace {
-    typename V::Lane* state;     // [STRIP_ROWS][2][lanes]: H and E of each row at the last column done
-    typename V::Lane* profile;   // [MAX_CODES][columns][lanes]
-    typename V::Lane* border;    // [n_columns][2][lanes]: H of the strip's last row, F of the row below it
+    typename V::Lane* state;    // [STRIP_ROWS][2][lanes]: H and E of each row at the last column done
+    typename V::Lane* profile;  // [MAX_CODES][columns][lanes]
+    typename V::Lane* border;   // [n_columns][2][lanes]: H of the strip's last row, F of the row below it
 
     static constexpr size_t state_lanes = size_t(exaln::STRIP_ROWS) * 2 * V::lanes;
     static constexpr size_t profile_lanes = size_t(exaln::MAX_CODES) * V::columns * V::lanes;
 
     explicit GroupWorkspace(void* memory)
-        : state(static_cast<typename V::Lane*>(memory)), profile(state + state_lanes), border(profile + profile_lanes) {}
+        : state(static_cast<typename V::Lane*>(memory)),
+          profile(state + state_lanes),
+          border(profile + profile_lanes) {}
 
     static size_t bytes(int64_t n_columns) {
         return (state_lanes + profile_lanes + size_t(n_columns) * 2 * V::lanes) * sizeof(typename V::Lane);
@@ -45,7 +53,8 @@ struct Tile {
     using Reg = typename V::Reg;
     Reg H[V::columns], F[V::columns];
 
-    EXALN_INLINE void enter(const GroupWorkspace<V>& work, int64_t column, bool first_strip, const CellCosts<V>& costs) {
+    EXALN_INLINE void enter(const GroupWorkspace<V>& work, int64_t column, bool first_strip,
+                            const CellCosts<V>& costs) {
         EXALN_UNROLL
         for (int c = 0; c < V::columns; ++c) {
             const typename V::Lane* border = work.border + (column + c) * 2 * V::lanes;
@@ -66,8 +75,8 @@ struct Tile {
 
 // Scores of the tile's columns for every letter of the query: [letter][column][lane].
 template <class V>
-EXALN_INLINE void fill_profile(const GroupWorkspace<V>& work, const typename V::ScoreRow* rows, const uint8_t* letters,
-                               uint32_t query_letters) {
+EXALN_INLINE void fill_profile(const GroupWorkspace<V>& work, const typename V::ScoreRow* rows,
+                               const uint8_t* letters, uint32_t query_letters) {
     typename V::Letters columns[V::columns];
     EXALN_UNROLL
     for (int c = 0; c < V::columns; ++c) columns[c] = V::load_letters(letters + c * V::lanes);
@@ -80,19 +89,22 @@ EXALN_INLINE void fill_profile(const GroupWorkspace<V>& work, const typename V::
     }
 }
 
-// H of the row above becomes the diagonal of this one, plus its scores. From the last column to the first, so that each H is used before it
-// is overwritten: no register moves.
+// H of the row above becomes the diagonal of this one, plus its scores. From the last column to the first, so
+// that each H is used before it is overwritten: no register moves.
 template <class V>
-EXALN_INLINE void add_scores(Tile<V>& tile, const GroupWorkspace<V>& work, uint8_t letter, typename V::Reg corner) {
+EXALN_INLINE void add_scores(Tile<V>& tile, const GroupWorkspace<V>& work, uint8_t letter,
+                             typename V::Reg corner) {
     const typename V::Lane* scores = work.profile + size_t(letter) * V::columns * V::lanes;
     EXALN_UNROLL
-    for (int c = V::columns - 1; c > 0; --c) tile.H[c] = V::add(tile.H[c - 1], V::load(scores + c * V::lanes));
+    for (int c = V::columns - 1; c > 0; --c)
+        tile.H[c] = V::add(tile.H[c - 1], V::load(scores + c * V::lanes));
     tile.H[0] = V::add(corner, V::load(scores));
 }
 
 // Rows before their first column. Returns which letters the query has, bit a for letter a.
 template <class V>
-uint32_t reset_rows(const GroupWorkspace<V>& work, const uint8_t* query, int64_t n_rows, const CellCosts<V>& costs) {
+uint32_t reset_rows(const GroupWorkspace<V>& work, const uint8_t* query, int64_t n_rows,
+                    const CellCosts<V>& costs) {
     uint32_t letters_present = 0;
     for (int64_t row = 0; row < n_rows; ++row) {
         letters_present |= uint32_t(1) << query[row];
@@ -121,8 +133,8 @@ EXALN_INLINE void run_tile(Tile<V>& tile, const GroupWorkspace<V>& work, const u
 }
 
 template <class V>
-typename V::Reg run_strip(const exaln::GroupArgs& args, int64_t first_row, int n_rows, const CellCosts<V>& costs,
-                          typename V::Reg best) {
+typename V::Reg run_strip(const exaln::GroupArgs& args, int64_t first_row, int n_rows,
+                          const CellCosts<V>& costs, typename V::Reg best) {
     const GroupWorkspace<V> work(args.workspace);
     const uint8_t* query = args.query + first_row;
     const uint32_t letters_present = reset_rows<V>(work, query, n_rows, costs);
@@ -157,11 +169,13 @@ void score_group(const exaln::GroupArgs& args) {
 template <class V>
 void make_score_rows(const exaln::Costs& costs, void* memory) {
     auto* rows = static_cast<typename V::ScoreRow*>(memory);
-    for (int letter = 0; letter < exaln::MAX_CODES; ++letter) V::make_score_row(costs.scores[letter], rows[letter]);
+    for (int letter = 0; letter < exaln::MAX_CODES; ++letter)
+        V::make_score_row(costs.scores[letter], rows[letter]);
 }
 
-// The loop of run_tile with everything in registers: what the kernel would do if memory, borders and padding cost nothing. A little more
-// than can be reached: the last E of a row is not used, so the compiler leaves it out.
+// The loop of run_tile with everything in registers: what the kernel would do if memory, borders and padding
+// cost nothing. A little more than can be reached: the last E of a row is not used, so the compiler leaves it
+// out.
 template <class V>
 double bare_loop(int64_t n_rows) {
     exaln::Costs costs{};
@@ -184,7 +198,7 @@ double bare_loop(int64_t n_rows) {
     alignas(64) typename V::Lane stored[V::lanes];
     V::store(stored, best);
     for (int lane = 0; lane < V::lanes; ++lane) {
-        volatile typename V::Lane used = stored[lane];   // or the compiler would drop the loop
+        volatile typename V::Lane used = stored[lane];  // or the compiler would drop the loop
         (void)used;
     }
     return double(n_rows) * V::columns * V::lanes;

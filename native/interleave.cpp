@@ -7,7 +7,7 @@
 namespace exaln {
 namespace {
 
-constexpr uint64_t NOT_A_CODE = 0xe0e0e0e0e0e0e0e0;   // bits that no code below 32 has
+constexpr uint64_t NOT_A_CODE = 0xe0e0e0e0e0e0e0e0;  // bits that no code below 32 has
 
 // Byte c of word r becomes byte r of word c.
 void transpose_8x8(uint64_t words[8]) {
@@ -37,8 +37,8 @@ uint64_t eight_codes(const uint8_t* row, int64_t length, int64_t column, uint64_
 
 // Eight rows into `width` bytes of every column; sizes are constants, so that every copy is one instruction.
 template <size_t width>
-uint64_t interleave_eight(const uint8_t* const* rows, const int64_t* lengths, int lanes, int64_t n_columns, uint64_t padding,
-                          uint8_t* out) {
+uint64_t interleave_eight(const uint8_t* const* rows, const int64_t* lengths, int lanes, int64_t n_columns,
+                          uint64_t padding, uint8_t* out) {
     int64_t column = 0;
     uint64_t seen = 0, words[8];
     const int64_t shortest = *std::min_element(lengths, lengths + 8);
@@ -48,7 +48,8 @@ uint64_t interleave_eight(const uint8_t* const* rows, const int64_t* lengths, in
         for (int c = 0; c < 8; ++c) memcpy(out + (column + c) * lanes, &words[c], width);
     }
     for (; column < n_columns; column += 8) {
-        for (int i = 0; i < 8; ++i) words[i] = eight_codes(rows[i], lengths[i], column, padding), seen |= words[i];
+        for (int i = 0; i < 8; ++i)
+            words[i] = eight_codes(rows[i], lengths[i], column, padding), seen |= words[i];
         transpose_8x8(words);
         const int columns = int(std::min<int64_t>(8, n_columns - column));
         for (int c = 0; c < columns; ++c) memcpy(out + (column + c) * lanes, &words[c], width);
@@ -58,8 +59,8 @@ uint64_t interleave_eight(const uint8_t* const* rows, const int64_t* lengths, in
 
 }  // namespace
 
-void interleave(const uint8_t* const* rows, const int64_t* lengths, int n_rows, int lanes, int64_t n_columns, uint8_t pad,
-                uint8_t* out) {
+void interleave(const uint8_t* const* rows, const int64_t* lengths, int n_rows, int lanes, int64_t n_columns,
+                uint8_t pad, uint8_t* out) {
     const uint64_t padding = 0x0101010101010101 * pad;
     uint64_t seen = 0;
     for (int lane = 0; lane < lanes; lane += 8) {

@@ -1,10 +1,11 @@
-// What a kernel needs and gives, shared by every instruction set: plain data and function pointers, no policy.
+// What a kernel needs and gives, shared by every instruction set: plain data and function pointers, no
+// policy.
 //
 // A family is how the work is split, a width is how many bits a score has inside the kernel:
 //   group    one target per lane, many targets at once (inter-sequence)
 //   striped  one target, its query spread over the lanes (intra-sequence)
-// Both run at 8, 16 and 32 bits. A score that may not be exact at a width is returned as OVERFLOWED and must be
-// computed again one width up.
+// Both run at 8, 16 and 32 bits. A score that may not be exact at a width is returned as OVERFLOWED and must
+// be computed again one width up.
 #pragma once
 
 #include <atomic>
@@ -13,36 +14,37 @@
 
 namespace exaln {
 
-constexpr int MAX_CODES = 32;        // letters plus the padding code fit one in-register table
-constexpr int STRIP_ROWS = 512;      // query rows per strip: its state stays in the second-level cache
-constexpr int32_t OVERFLOWED = -1;   // instead of a score
-constexpr int64_t CANCELLED = -2;    // instead of a score: the caller asked to stop
+constexpr int MAX_CODES = 32;       // letters plus the padding code fit one in-register table
+constexpr int STRIP_ROWS = 512;     // query rows per strip: its state stays in the second-level cache
+constexpr int32_t OVERFLOWED = -1;  // instead of a score
+constexpr int64_t CANCELLED = -2;   // instead of a score: the caller asked to stop
 
 // Substitution scores and gap costs. A gap of length k costs gap_first + (k - 1) * gap_extend.
 // scores[q][t] for query letter q, target letter t; column `pad` is a letter that never raises a score.
 struct Costs {
     int32_t scores[MAX_CODES][MAX_CODES];
-    int32_t n_codes;   // letters, without the padding code
-    int32_t pad;       // == n_codes
+    int32_t n_codes;  // letters, without the padding code
+    int32_t pad;      // == n_codes
     int32_t gap_first;
     int32_t gap_extend;
     int32_t max_score;
-    int32_t min_score;   // at most 0
+    int32_t min_score;  // at most 0
 };
 
 // How scores are stored in a signed lane: stored = score + floor, exact while stored <= limit.
 //
 // Additions wrap, so no intermediate value may leave the lane. With lo and hi the lane's ends:
-//   the smallest value ever formed is  floor - gap_first - gap_extend  (E or F, once extended)  or  floor + min_score,
-//   so floor = lo + max(gap_first + gap_extend, -min_score) keeps everything >= lo.
-//   The largest is H + max_score. As long as every H so far was <= limit = hi - max_score, it is <= hi: exact. The first H
-//   above limit is itself exact and raises the running maximum above limit, where it stays whatever wraps afterwards.
+//   the smallest value ever formed is  floor - gap_first - gap_extend  (E or F, once extended)  or  floor +
+//   min_score, so floor = lo + max(gap_first + gap_extend, -min_score) keeps everything >= lo. The largest is
+//   H + max_score. As long as every H so far was <= limit = hi - max_score, it is <= hi: exact. The first H
+//   above limit is itself exact and raises the running maximum above limit, where it stays whatever wraps
+//   afterwards.
 // So "maximum <= limit" proves every value, and "maximum > limit" is never missed.
 // At 32 bits floor is 0, so that every exact score is an int32.
 struct Range {
     int64_t floor;
     int64_t limit;
-    bool usable;   // whether the width leaves room for any score worth trying
+    bool usable;  // whether the width leaves room for any score worth trying
 
     static Range of(const Costs& costs, int bits) {
         const int64_t lo = -(int64_t(1) << (bits - 1)), hi = -lo - 1;
@@ -56,15 +58,15 @@ struct Range {
 
 // One query against `lanes` targets.
 struct GroupArgs {
-    const uint8_t* query;     // [n_rows] codes
+    const uint8_t* query;  // [n_rows] codes
     int64_t n_rows;
-    const uint8_t* letters;   // [n_columns][lanes] codes, padded with Costs::pad
-    int64_t n_columns;        // a multiple of WidthKernels::columns
-    const void* score_rows;   // [MAX_CODES] of the kernel's ScoreRow
+    const uint8_t* letters;  // [n_columns][lanes] codes, padded with Costs::pad
+    int64_t n_columns;       // a multiple of WidthKernels::columns
+    const void* score_rows;  // [MAX_CODES] of the kernel's ScoreRow
     const Costs* costs;
-    void* workspace;          // group_workspace(n_columns) bytes, 64-byte aligned
+    void* workspace;  // group_workspace(n_columns) bytes, 64-byte aligned
     const std::atomic<bool>* cancelled;
-    int32_t* scores;          // [lanes], OVERFLOWED where the width was too small
+    int32_t* scores;  // [lanes], OVERFLOWED where the width was too small
 };
 
 // One query against one target.
@@ -74,8 +76,9 @@ struct StripedArgs {
     const uint8_t* target;
     int64_t n_columns;
     const Costs* costs;
-    void* workspace;   // striped_workspace(n_rows) bytes, 64-byte aligned; keep it, and `built`, for the next target of this query
-    uint32_t* built;   // bit a: the profile of letter a is in the workspace
+    void* workspace;  // striped_workspace(n_rows) bytes, 64-byte aligned; keep it, and `built`, for the next
+                      // target of this query
+    uint32_t* built;  // bit a: the profile of letter a is in the workspace
     const std::atomic<bool>* cancelled;
 };
 
@@ -83,15 +86,16 @@ struct StripedArgs {
 struct TraceArgs {
     const uint8_t* query;
     int64_t n_rows;
-    const uint8_t* letters;   // [n_columns][lanes], as in GroupArgs
-    int64_t n_columns;        // a multiple of WidthKernels::columns
+    const uint8_t* letters;  // [n_columns][lanes], as in GroupArgs
+    int64_t n_columns;       // a multiple of WidthKernels::columns
     const void* score_rows;
     const Costs* costs;
-    const int32_t* scores;    // [lanes], exact and within the width's range; 0: no path wanted
-    void* workspace;          // trace_workspace(n_rows) bytes, 64-byte aligned
-    uint8_t* directions;      // trace_directions(n_rows, n_columns) bytes
-    int64_t* end_rows;        // [lanes] out: the cell where the path ends, smallest column first, then smallest row;
-    int64_t* end_columns;     // [lanes] out: -1 where there is none
+    const int32_t* scores;  // [lanes], exact and within the width's range; 0: no path wanted
+    void* workspace;        // trace_workspace(n_rows) bytes, 64-byte aligned
+    uint8_t* directions;    // trace_directions(n_rows, n_columns) bytes
+    int64_t*
+        end_rows;  // [lanes] out: the cell where the path ends, smallest column first, then smallest row;
+    int64_t* end_columns;  // [lanes] out: -1 where there is none
 };
 
 // Steps of a path: both sequences go on, or only the query (F, CIGAR I), or only the target (E, CIGAR D).
@@ -100,7 +104,7 @@ enum Step : uint8_t { STEP_BOTH = 0, STEP_QUERY = 1, STEP_TARGET = 2 };
 struct WidthKernels {
     int bits;
     int lanes;
-    int columns;   // of a tile of the group kernel
+    int columns;  // of a tile of the group kernel
     size_t score_rows_bytes;
     void (*make_score_rows)(const Costs&, void*);
     size_t (*group_workspace)(int64_t n_columns);
@@ -111,13 +115,13 @@ struct WidthKernels {
     size_t (*trace_directions)(int64_t n_rows, int64_t n_columns);
     void (*trace_group)(const TraceArgs&);
     int64_t (*walk_back)(const TraceArgs&, int lane, uint8_t* steps);
-    double (*bare_loop)(int64_t n_rows);   // cells updated, without touching memory: the bound to compare with
+    double (*bare_loop)(int64_t n_rows);  // cells updated, without touching memory: the bound to compare with
 };
 
 struct Isa {
     const char* name;
     bool (*supported)();
-    WidthKernels widths[3];   // 8, 16, 32 bits
+    WidthKernels widths[3];  // 8, 16, 32 bits
 };
 
 }  // namespace exaln

@@ -6,9 +6,11 @@
 namespace exaln {
 namespace {
 
-// Cells per register update of the striped kernel, relative to the group kernel: it carries gaps across lanes and loads its scores.
+// Cells per register update of the striped kernel, relative to the group kernel: it carries gaps across lanes
+// and loads its scores.
 constexpr double STRIPED_EFFICIENCY = 0.4;
-// What starting a striped target costs, in register updates: setting up its column, carrying the gaps at its end.
+// What starting a striped target costs, in register updates: setting up its column, carrying the gaps at its
+// end.
 constexpr double STRIPED_OVERHEAD_COLUMNS = 4;
 // A group this long would need more than 128 MiB for its border; its targets are striped instead.
 constexpr int64_t LONGEST_IN_GROUP = int64_t(1) << 20;
@@ -35,13 +37,14 @@ double Planner::makespan(const std::vector<int64_t>& places, size_t n_striped, i
     return std::max(total * double(n_queries) / threads_, longest);
 }
 
-// The longest targets are striped as far as that shortens the whole: alone in their length they would leave most lanes of a group idle, and
-// with few targets they would leave threads idle.
+// The longest targets are striped as far as that shortens the whole: alone in their length they would leave
+// most lanes of a group idle, and with few targets they would leave threads idle.
 size_t Planner::choose_striped(const std::vector<int64_t>& places, int64_t n_queries) const {
     std::vector<size_t> candidates = {0, places.size()};
     for (size_t n = 1; n < places.size(); n += 1 + n / 4) candidates.push_back(n);
     size_t too_long = 0;
-    while (too_long < places.size() && length(places[places.size() - 1 - too_long]) > LONGEST_IN_GROUP) ++too_long;
+    while (too_long < places.size() && length(places[places.size() - 1 - too_long]) > LONGEST_IN_GROUP)
+        ++too_long;
     size_t chosen = places.size();
     double best = makespan(places, chosen, n_queries);
     for (const size_t n : candidates) {
@@ -62,7 +65,8 @@ void Planner::add_tasks(int64_t first_query, int64_t end_query, const std::vecto
     const double share = makespan(places, n_striped, n_queries) * rows / double(n_queries) / TASKS_PER_THREAD;
 
     auto add = [&](bool striped, std::vector<int64_t> members, double columns) {
-        const int64_t pieces = std::clamp<int64_t>(int64_t(std::ceil(columns * rows / std::max(share, 1.0))), 1, n_queries);
+        const int64_t pieces =
+            std::clamp<int64_t>(int64_t(std::ceil(columns * rows / std::max(share, 1.0))), 1, n_queries);
         for (int64_t piece = 0; piece < pieces; ++piece) {
             const int64_t first = first_query + n_queries * piece / pieces;
             const int64_t end = first_query + n_queries * (piece + 1) / pieces;
@@ -90,7 +94,8 @@ void Planner::add_tasks(int64_t first_query, int64_t end_query, const std::vecto
 }
 
 void sort_longest_first(std::vector<Task>& tasks) {
-    std::stable_sort(tasks.begin(), tasks.end(), [](const Task& a, const Task& b) { return a.cost > b.cost; });
+    std::stable_sort(tasks.begin(), tasks.end(),
+                     [](const Task& a, const Task& b) { return a.cost > b.cost; });
 }
 
 }  // namespace exaln

@@ -1,4 +1,5 @@
-// Which kernel family scores which targets, in tasks of useful size. Knows lengths and costs, touches no sequence.
+// Which kernel family scores which targets, in tasks of useful size. Knows lengths and costs, touches no
+// sequence.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +9,19 @@
 
 namespace exaln {
 
-// A range of queries against some targets: a group of at most `lanes` of them side by side, or each on its own (striped).
+// A range of queries against some targets: a group of at most `lanes` of them side by side, or each on its
+// own (striped).
 struct Task {
     bool striped;
     int64_t first_query, end_query;
-    std::vector<int64_t> places;   // into the list of targets by length
-    double cost;                   // in register updates
+    std::vector<int64_t> places;  // into the list of targets by length
+    double cost;                  // in register updates
 };
 
 class Planner {
   public:
-    Planner(int lanes, int threads, const Sequences& queries, const Sequences& targets, const std::vector<int64_t>& order)
+    Planner(int lanes, int threads, const Sequences& queries, const Sequences& targets,
+            const std::vector<int64_t>& order)
         : lanes_(lanes), threads_(threads), queries_(queries), targets_(targets), order_(order) {}
 
     // Tasks for all pairs of the queries [first, end) and the targets at `places` (sorted by length).

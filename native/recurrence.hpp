@@ -1,11 +1,13 @@
-// The cell update of Smith-Waterman with affine gaps, stated once for every kernel, width and instruction set.
+// The cell update of Smith-Waterman with affine gaps, stated once for every kernel, width and instruction
+// set.
 //
 //   H(i,j) = max(0, H(i-1,j-1) + s(q_i,t_j), E(i,j), F(i,j))
 //   E(i,j) = max(E(i,j-1) - gap_extend, H(i,j-1) - gap_first)      consumes t_j
 //   F(i,j) = max(F(i-1,j) - gap_extend, H(i-1,j) - gap_first)      consumes q_i
 //
-// On entry H is H(i-1,j-1) + s(q_i,t_j), and E and F belong to this cell; on exit they belong to the next one in their direction. Values are stored as score + floor (see Range in
-// kernels.hpp), additions wrap. Ten operations, six of them maxima; E comes last because it is known last.
+// On entry H is H(i-1,j-1) + s(q_i,t_j), and E and F belong to this cell; on exit they belong to the next one
+// in their direction. Values are stored as score + floor (see Range in kernels.hpp), additions wrap. Ten
+// operations, six of them maxima; E comes last because it is known last.
 #pragma once
 
 #include "kernels.hpp"
@@ -24,8 +26,8 @@ struct CellCosts {
 };
 
 template <class V>
-EXALN_INLINE void update_cell(typename V::Reg& H, typename V::Reg& E, typename V::Reg& F, typename V::Reg& best,
-                              const CellCosts<V>& costs) {
+EXALN_INLINE void update_cell(typename V::Reg& H, typename V::Reg& E, typename V::Reg& F,
+                              typename V::Reg& best, const CellCosts<V>& costs) {
     H = V::max(V::max(H, V::max(F, costs.floor)), E);
     best = V::max(best, H);
     const typename V::Reg opened = V::sub(H, costs.gap_first);
@@ -33,8 +35,8 @@ EXALN_INLINE void update_cell(typename V::Reg& H, typename V::Reg& E, typename V
     F = V::max(V::sub(F, costs.gap_extend), opened);
 }
 
-// Where the values of a cell came from, as one mask each: is H the diagonal, is it E, and do E and F of the next cell extend the gap that
-// E and F of this one are in (rather than open one here)?
+// Where the values of a cell came from, as one mask each: is H the diagonal, is it E, and do E and F of the
+// next cell extend the gap that E and F of this one are in (rather than open one here)?
 template <class V>
 struct Directions {
     typename V::Mask from_diagonal, from_E, extends_E, extends_F;
@@ -54,7 +56,8 @@ template <class V>
 EXALN_INLINE Directions<V> update_cell_traced(typename V::Reg& H, typename V::Reg& E, typename V::Reg& F,
                                               const CellCosts<V>& costs) {
     Directions<V> directions;
-    const typename V::Reg diagonal = H, extended_E = V::sub(E, costs.gap_extend), extended_F = V::sub(F, costs.gap_extend);
+    const typename V::Reg diagonal = H, extended_E = V::sub(E, costs.gap_extend),
+                          extended_F = V::sub(F, costs.gap_extend);
     H = V::max(V::max(H, V::max(F, costs.floor)), E);
     const typename V::Reg opened = V::sub(H, costs.gap_first);
     directions.from_diagonal = V::equal(H, diagonal);

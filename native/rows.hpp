@@ -1,4 +1,5 @@
-// Rows of variable length: sorting, moving and finding them. The native half of exaln.segment and its writer.
+// Rows of variable length: sorting, moving and finding them. The native half of exaln.database.segment and
+// its writer.
 #pragma once
 
 #include <cstdint>

@@ -27,10 +27,10 @@ struct Round {
     const Sequences& queries;
     const Sequences& targets;
     const Costs& costs;
-    const std::vector<int64_t>& order;   // targets by length
+    const std::vector<int64_t>& order;  // targets by length
     const void* score_rows;
     Progress& progress;
-    bool counts_cells;   // only the first round does, so that cells are those of the matrix
+    bool counts_cells;  // only the first round does, so that cells are those of the matrix
     int32_t* scores;
 };
 
@@ -63,7 +63,8 @@ class Worker {
 
     void count_cells(int64_t query, int64_t n_residues) {
         if (round_.counts_cells)
-            round_.progress.cells.fetch_add(round_.queries.length(query) * n_residues, std::memory_order_relaxed);
+            round_.progress.cells.fetch_add(round_.queries.length(query) * n_residues,
+                                            std::memory_order_relaxed);
     }
 
     void interleave_targets(const Task& task) {
@@ -77,7 +78,8 @@ class Worker {
         const int64_t longest = *std::max_element(lengths_.begin(), lengths_.end());
         n_columns_ = (longest + round_.kernels.columns - 1) / round_.kernels.columns * round_.kernels.columns;
         letters_ = static_cast<uint8_t*>(letters_scratch_.reserve(size_t(n_columns_) * size_t(lanes)));
-        interleave(rows_.data(), lengths_.data(), int(rows_.size()), lanes, n_columns_, uint8_t(round_.costs.pad), letters_);
+        interleave(rows_.data(), lengths_.data(), int(rows_.size()), lanes, n_columns_,
+                   uint8_t(round_.costs.pad), letters_);
     }
 
     void run_group(const Task& task, int64_t query) {
@@ -89,7 +91,8 @@ class Worker {
         args.workspace = workspace_.reserve(round_.kernels.group_workspace(n_columns_));
         args.cancelled = &round_.progress.cancelled, args.scores = lane_scores_.data();
         round_.kernels.score_group(args);
-        for (size_t lane = 0; lane < task.places.size(); ++lane) keep(query, task.places[lane], lane_scores_[lane]);
+        for (size_t lane = 0; lane < task.places.size(); ++lane)
+            keep(query, task.places[lane], lane_scores_[lane]);
         count_cells(query, std::accumulate(lengths_.begin(), lengths_.end(), int64_t(0)));
     }
 
@@ -142,11 +145,13 @@ std::vector<int64_t> places_by_length(const Sequences& targets) {
     std::vector<int64_t> order(size_t(targets.n));
     std::iota(order.begin(), order.end(), int64_t(0));
     auto shorter = [&](int64_t a, int64_t b) { return targets.length(a) < targets.length(b); };
-    if (!std::is_sorted(order.begin(), order.end(), shorter)) std::stable_sort(order.begin(), order.end(), shorter);
+    if (!std::is_sorted(order.begin(), order.end(), shorter))
+        std::stable_sort(order.begin(), order.end(), shorter);
     return order;
 }
 
-// The open pairs of each query, as plans of their own: after the first round they are few and differ from query to query.
+// The open pairs of each query, as plans of their own: after the first round they are few and differ from
+// query to query.
 std::vector<Task> plan_overflows(const Planner& planner, const std::vector<Overflow>& overflows) {
     std::vector<Task> tasks;
     for (size_t begin = 0, end = 0; begin < overflows.size(); begin = end) {
@@ -160,8 +165,8 @@ std::vector<Task> plan_overflows(const Planner& planner, const std::vector<Overf
 
 }  // namespace
 
-void score_all(const Isa& isa, const Sequences& queries, const Sequences& targets, const Costs& costs, int threads,
-               Progress& progress, int32_t* scores) {
+void score_all(const Isa& isa, const Sequences& queries, const Sequences& targets, const Costs& costs,
+               int threads, Progress& progress, int32_t* scores) {
     const std::vector<int64_t> order = places_by_length(targets);
     std::vector<Overflow> open;
     bool first = true;
@@ -181,7 +186,8 @@ void score_all(const Isa& isa, const Sequences& queries, const Sequences& target
             tasks = plan_overflows(planner, open);
         }
         sort_longest_first(tasks);
-        open = run_round({kernels, queries, targets, costs, order, score_rows, progress, first, scores}, tasks, threads);
+        open = run_round({kernels, queries, targets, costs, order, score_rows, progress, first, scores},
+                         tasks, threads);
         if (progress.cancelled) return;
         first = false;
     }

@@ -1,4 +1,5 @@
-// Exact scores of every query against every target: plans the work, runs it on threads, repeats in wider lanes what did not fit.
+// Exact scores of every query against every target: plans the work, runs it on threads, repeats in wider
+// lanes what did not fit.
 #pragma once
 
 #include <atomic>
@@ -24,10 +25,11 @@ struct Progress {
     std::atomic<bool> cancelled{false};
 };
 
-// Fills scores[query * targets.n + target]. Targets sorted by length are scored without padding to speak of; any order is correct.
-// Returns early, with scores undefined, once progress.cancelled is set.
-// Throws std::overflow_error if a score does not fit 31 bits, std::invalid_argument if a code is 32 or more, std::bad_alloc.
-void score_all(const Isa& isa, const Sequences& queries, const Sequences& targets, const Costs& costs, int threads,
-               Progress& progress, int32_t* scores);
+// Fills scores[query * targets.n + target]. Targets sorted by length are scored without padding to speak of;
+// any order is correct. Returns early, with scores undefined, once progress.cancelled is set. Throws
+// std::overflow_error if a score does not fit 31 bits, std::invalid_argument if a code is 32 or more,
+// std::bad_alloc.
+void score_all(const Isa& isa, const Sequences& queries, const Sequences& targets, const Costs& costs,
+               int threads, Progress& progress, int32_t* scores);
 
 }  // namespace exaln

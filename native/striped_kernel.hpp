@@ -1,16 +1,20 @@
-// One target: the rows of the query are spread over the lanes, lane l holding rows l * n_segments ... (l + 1) * n_segments - 1, so that
-// a register holds rows that are n_segments apart and the vertical gaps cross lanes only at the end of a column.
+// One target: the rows of the query are spread over the lanes, lane l holding rows l * n_segments ... (l + 1)
+// * n_segments - 1, so that a register holds rows that are n_segments apart and the vertical gaps cross lanes
+// only at the end of a column.
 //
-//   lane        0             1             2                    profile[letter][segment][lane] = s(q_row, letter), row = lane * n_segments
-//   segment 0   row 0         row n         row 2n               + segment; H (two columns) and E are [segment][lane].
-//   segment 1   row 1         row n + 1     row 2n + 1           Rows beyond the query score min_score: they lie below all real rows and
+//   lane        0             1             2                    profile[letter][segment][lane] = s(q_row,
+//   letter), row = lane * n_segments segment 0   row 0         row n         row 2n               + segment;
+//   H (two columns) and E are [segment][lane]. segment 1   row 1         row n + 1     row 2n + 1 Rows beyond
+//   the query score min_score: they lie below all real rows and
 //   ...                                                          cannot raise the maximum.
 //
-// F is first followed inside each lane, then carried over to the next lane for as long as it still raises an H ("lazy F"), at most once
-// per lane. Kept above no_gap, it cannot wrap. H raised by the carried F is smaller than the H the gap came from: the maximum stays.
+// F is first followed inside each lane, then carried over to the next lane for as long as it still raises an
+// H ("lazy F"), at most once per lane. Kept above no_gap, it cannot wrap. H raised by the carried F is
+// smaller than the H the gap came from: the maximum stays.
 //
-// Range of values and overflow: Range in kernels.hpp. After Farrar, "Striped Smith-Waterman speeds database searches six times
-// over other SIMD implementations", Bioinformatics 23:156 (2007). Tests: tests/test_kernels.py.
+// Range of values and overflow: Range in kernels.hpp. After Farrar, "Striped Smith-Waterman speeds database
+// searches six times over other SIMD implementations", Bioinformatics 23:156 (2007). Tests:
+// tests/test_kernels.py.
 #pragma once
 
 #include "recurrence.hpp"
@@ -43,7 +47,8 @@ void build_profile(const exaln::StripedArgs& args, const StripedWorkspace<V>& wo
         for (int lane = 0; lane < V::lanes; ++lane) {
             const int64_t row = lane * work.n_segments + segment;
             const bool inside = row < args.n_rows;
-            *out++ = typename V::Lane(inside ? args.costs->scores[args.query[row]][letter] : args.costs->min_score);
+            *out++ = typename V::Lane(inside ? args.costs->scores[args.query[row]][letter]
+                                             : args.costs->min_score);
         }
     }
 }
@@ -73,7 +78,8 @@ int64_t score_striped(const exaln::StripedArgs& args) {
     using Reg = typename V::Reg;
     const exaln::Range range = exaln::Range::of(*args.costs, 8 * int(sizeof(typename V::Lane)));
     const CellCosts<V> costs(*args.costs, range);
-    const auto floor = typename V::Lane(range.floor), no_gap = typename V::Lane(range.floor - args.costs->gap_first);
+    const auto floor = typename V::Lane(range.floor),
+               no_gap = typename V::Lane(range.floor - args.costs->gap_first);
     const Reg limit = V::fill(typename V::Lane(range.limit));
     StripedWorkspace<V> work(args.workspace, args.n_rows);
     for (int64_t segment = 0; segment < work.n_segments; ++segment) {

@@ -1,6 +1,6 @@
-// The table of kernels of one instruction set. Included last by each target_<isa>.cpp, which is compiled with that instruction set's
-// flags: so everything in it, and in the headers it includes, has internal linkage, and nothing from the standard library is
-// instantiated that another file could share.
+// The table of kernels of one instruction set. Included last by each target_<isa>.cpp, which is compiled with
+// that instruction set's flags: so everything in it, and in the headers it includes, has internal linkage,
+// and nothing from the standard library is instantiated that another file could share.
 #pragma once
 
 #include "group_kernel.hpp"

@@ -5,9 +5,13 @@
 
 namespace exaln {
 
-static bool supported_avx512bw() { return __builtin_cpu_supports("avx512bw"); }
+static bool supported_avx512bw() {
+    return __builtin_cpu_supports("avx512bw");
+}
 
 extern const Isa isa_avx512bw{
-    "avx512bw", supported_avx512bw, {width_kernels<Avx512I8>(), width_kernels<Avx512I16>(), width_kernels<Avx512I32>()}};
+    "avx512bw",
+    supported_avx512bw,
+    {width_kernels<Avx512I8>(), width_kernels<Avx512I16>(), width_kernels<Avx512I32>()}};
 
 }  // namespace exaln

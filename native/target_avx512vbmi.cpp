@@ -5,9 +5,13 @@
 
 namespace exaln {
 
-static bool supported_avx512vbmi() { return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vbmi"); }
+static bool supported_avx512vbmi() {
+    return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vbmi");
+}
 
 extern const Isa isa_avx512vbmi{
-    "avx512vbmi", supported_avx512vbmi, {width_kernels<Avx512I8>(), width_kernels<Avx512I16>(), width_kernels<Avx512I32>()}};
+    "avx512vbmi",
+    supported_avx512vbmi,
+    {width_kernels<Avx512I8>(), width_kernels<Avx512I16>(), width_kernels<Avx512I32>()}};
 
 }  // namespace exaln

@@ -5,7 +5,9 @@
 
 namespace exaln {
 
-static bool supported_neon() { return true; }
+static bool supported_neon() {
+    return true;
+}
 
 extern const Isa isa_neon{
     "neon", supported_neon, {width_kernels<NeonI8>(), width_kernels<NeonI16>(), width_kernels<NeonI32>()}};

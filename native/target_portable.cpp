@@ -5,9 +5,13 @@
 
 namespace exaln {
 
-static bool supported_portable() { return true; }
+static bool supported_portable() {
+    return true;
+}
 
 extern const Isa isa_portable{
-    "portable", supported_portable, {width_kernels<PortableI8>(), width_kernels<PortableI16>(), width_kernels<PortableI32>()}};
+    "portable",
+    supported_portable,
+    {width_kernels<PortableI8>(), width_kernels<PortableI16>(), width_kernels<PortableI32>()}};
 
 }  // namespace exaln

@@ -11,13 +11,14 @@
 namespace exaln {
 namespace {
 
-constexpr int FULL_SPEED_BYTES = 32;                    // registers wider than this run at half rate on many CPUs
+constexpr int FULL_SPEED_BYTES = 32;  // registers wider than this run at half rate on many CPUs
 
-// Pairs of one query that are traced side by side, or one pair that is too large for that (kernels == nullptr).
+// Pairs of one query that are traced side by side, or one pair that is too large for that (kernels ==
+// nullptr).
 struct TraceTask {
     const WidthKernels* kernels;
     const void* score_rows;
-    std::vector<size_t> members;   // indices of pairs
+    std::vector<size_t> members;  // indices of pairs
     double cost;
 };
 
@@ -74,7 +75,8 @@ class Planner {
         std::vector<size_t> order(pairs_.size());
         std::iota(order.begin(), order.end(), size_t(0));
         auto key = [&](size_t i) {
-            return std::make_tuple(pairs_[i].query, width_of(pairs_[i].score), -targets_.length(pairs_[i].target));
+            return std::make_tuple(pairs_[i].query, width_of(pairs_[i].score),
+                                   -targets_.length(pairs_[i].target));
         };
         std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return key(a) < key(b); });
         std::vector<TraceTask> tasks;
@@ -105,7 +107,7 @@ class Planner {
             const int64_t longest = targets_.length(pairs_[members[begin]].target);
             const int chosen = width.choose(members.size() - begin, n_rows, longest, max_bytes_);
             size_t n = 1;
-            double cost = 64.0 * double(n_rows) * double(longest);   // one cell at a time
+            double cost = 64.0 * double(n_rows) * double(longest);  // one cell at a time
             const WidthKernels* kernels = nullptr;
             if (chosen >= 0) {
                 kernels = &width.kernels(chosen);
@@ -113,7 +115,10 @@ class Planner {
                 cost = double(n_rows) * double(longest);
             }
             const auto first = members.begin() + std::ptrdiff_t(begin);
-            tasks.push_back({kernels, kernels ? width.score_rows(chosen) : nullptr, {first, first + std::ptrdiff_t(n)}, cost});
+            tasks.push_back({kernels,
+                             kernels ? width.score_rows(chosen) : nullptr,
+                             {first, first + std::ptrdiff_t(n)},
+                             cost});
             begin += n;
         }
     }
@@ -127,9 +132,14 @@ class Planner {
 
 class Worker {
   public:
-    Worker(const Sequences& queries, const Sequences& targets, const std::vector<Pair>& pairs, const Costs& costs,
-           Progress& progress, std::vector<Alignment>& alignments)
-        : queries_(queries), targets_(targets), pairs_(pairs), costs_(costs), progress_(progress), alignments_(alignments) {}
+    Worker(const Sequences& queries, const Sequences& targets, const std::vector<Pair>& pairs,
+           const Costs& costs, Progress& progress, std::vector<Alignment>& alignments)
+        : queries_(queries),
+          targets_(targets),
+          pairs_(pairs),
+          costs_(costs),
+          progress_(progress),
+          alignments_(alignments) {}
 
     void run(const TraceTask& task) {
         if (progress_.cancelled.load(std::memory_order_relaxed)) return;
@@ -150,23 +160,27 @@ class Worker {
         const int64_t n_columns = interleave_targets(task);
         std::vector<int32_t> scores(size_t(kernels.lanes), 0);
         std::vector<int64_t> end_rows(size_t(kernels.lanes)), end_columns(size_t(kernels.lanes));
-        for (size_t lane = 0; lane < task.members.size(); ++lane) scores[lane] = pairs_[task.members[lane]].score;
+        for (size_t lane = 0; lane < task.members.size(); ++lane)
+            scores[lane] = pairs_[task.members[lane]].score;
         TraceArgs args{};
         args.query = queries_.at(query), args.n_rows = n_rows;
         args.letters = static_cast<const uint8_t*>(letters_.reserve(0)), args.n_columns = n_columns;
         args.score_rows = task.score_rows, args.costs = &costs_, args.scores = scores.data();
         args.workspace = workspace_.reserve(kernels.trace_workspace(n_rows));
-        args.directions = static_cast<uint8_t*>(directions_.reserve(kernels.trace_directions(n_rows, n_columns)));
+        args.directions =
+            static_cast<uint8_t*>(directions_.reserve(kernels.trace_directions(n_rows, n_columns)));
         args.end_rows = end_rows.data(), args.end_columns = end_columns.data();
         kernels.trace_group(args);
         for (size_t lane = 0; lane < task.members.size(); ++lane) {
             const Pair& pair = pairs_[task.members[lane]];
             steps_.resize(size_t(n_rows + n_columns));
-            const int64_t n_steps = end_rows[lane] < 0 ? -1 : kernels.walk_back(args, int(lane), steps_.data());
+            const int64_t n_steps =
+                end_rows[lane] < 0 ? -1 : kernels.walk_back(args, int(lane), steps_.data());
             if (n_steps < 0) throw std::logic_error("no path has the score of its pair");
             steps_.resize(size_t(n_steps));
-            alignments_[task.members[lane]] = make_alignment(queries_.at(query), targets_.at(pair.target), costs_, pair.score,
-                                                             end_rows[lane], end_columns[lane], steps_);
+            alignments_[task.members[lane]] =
+                make_alignment(queries_.at(query), targets_.at(pair.target), costs_, pair.score,
+                               end_rows[lane], end_columns[lane], steps_);
         }
     }
 
@@ -180,7 +194,8 @@ class Worker {
         const int lanes = task.kernels->lanes;
         const int64_t n_columns = Width::padded(lengths[0], task.kernels->columns);
         auto* letters = static_cast<uint8_t*>(letters_.reserve(size_t(n_columns) * size_t(lanes)));
-        interleave(rows.data(), lengths.data(), int(rows.size()), lanes, n_columns, uint8_t(costs_.pad), letters);
+        interleave(rows.data(), lengths.data(), int(rows.size()), lanes, n_columns, uint8_t(costs_.pad),
+                   letters);
         return n_columns;
     }
 
@@ -196,8 +211,8 @@ class Worker {
 
 }  // namespace
 
-Alignment make_alignment(const uint8_t* query, const uint8_t* target, const Costs& costs, int32_t score, int64_t end_row,
-                         int64_t end_column, const std::vector<uint8_t>& steps) {
+Alignment make_alignment(const uint8_t* query, const uint8_t* target, const Costs& costs, int32_t score,
+                         int64_t end_row, int64_t end_column, const std::vector<uint8_t>& steps) {
     Alignment alignment;
     alignment.query_end = end_row + 1, alignment.target_end = end_column + 1;
     alignment.columns = int32_t(steps.size());
@@ -219,7 +234,8 @@ Alignment make_alignment(const uint8_t* query, const uint8_t* target, const Cost
         if (*step == STEP_BOTH) {
             const uint8_t q = query[row++], t = target[column++];
             rescored += costs.scores[q][t];
-            alignment.identities += q == t, alignment.mismatches += q != t, alignment.positives += costs.scores[q][t] > 0;
+            alignment.identities += q == t, alignment.mismatches += q != t,
+                alignment.positives += costs.scores[q][t] > 0;
             push(q == t ? EQUAL : DIFFERENT);
         } else {
             rescored -= *step == previous ? costs.gap_extend : costs.gap_first;
@@ -233,8 +249,8 @@ Alignment make_alignment(const uint8_t* query, const uint8_t* target, const Cost
 }
 
 void trace_all(const std::vector<const Isa*>& isas, const Sequences& queries, const Sequences& targets,
-               const std::vector<Pair>& pairs, const Costs& costs, int threads, size_t max_bytes, Progress& progress,
-               std::vector<Alignment>& alignments) {
+               const std::vector<Pair>& pairs, const Costs& costs, int threads, size_t max_bytes,
+               Progress& progress, std::vector<Alignment>& alignments) {
     const Planner planner(isas, queries, targets, pairs, costs, max_bytes);
     const std::vector<TraceTask> tasks = planner.plan();
     alignments.assign(pairs.size(), {});

@@ -1,13 +1,16 @@
-// Paths: one target per lane as in the group kernel, all against the same query, and the directions of every cell are kept.
+// Paths: one target per lane as in the group kernel, all against the same query, and the directions of every
+// cell are kept.
 //
-//   directions[tile][row][column of the tile] is four masks, one bit (or, without mask registers, a few) per lane: see Directions in
-//   recurrence.hpp. About four bits per cell, written in order; a path is walked back over them, lane by lane.
+//   directions[tile][row][column of the tile] is four masks, one bit (or, without mask registers, a few) per
+//   lane: see Directions in recurrence.hpp. About four bits per cell, written in order; a path is walked back
+//   over them, lane by lane.
 //
-// The scores are known, so the end of the path is the first cell that has the score: smallest column, then smallest row. Tiles go by
-// column and all rows of a tile go by before the next, so a later tile never has a smaller column.
+// The scores are known, so the end of the path is the first cell that has the score: smallest column, then
+// smallest row. Tiles go by column and all rows of a tile go by before the next, so a later tile never has a
+// smaller column.
 //
-// There are no strips: H and E of all rows are kept, 2 registers each. Range of values: Range in kernels.hpp; the caller
-// only asks for scores within it. Tests: tests/test_trace.py.
+// There are no strips: H and E of all rows are kept, 2 registers each. Range of values: Range in kernels.hpp;
+// the caller only asks for scores within it. Tests: tests/test_trace.py.
 #pragma once
 
 #include "group_kernel.hpp"
@@ -17,7 +20,7 @@ namespace {
 
 template <class V>
 struct TraceWorkspace {
-    GroupWorkspace<V> group;   // state of n_rows instead of STRIP_ROWS, and the profile
+    GroupWorkspace<V> group;  // state of n_rows instead of STRIP_ROWS, and the profile
 
     TraceWorkspace(void* memory, int64_t n_rows) : group(memory) {
         group.profile = group.state + n_rows * 2 * V::lanes;
@@ -40,15 +43,18 @@ EXALN_INLINE const uint8_t* directions_at(const exaln::TraceArgs& args, int64_t 
     return args.directions + ((tile * args.n_rows + row) * V::columns + in_tile) * Directions<V>::bytes;
 }
 
-// Notes, for each lane that has its score in this row of the tile, where: unless it was seen in a smaller column before.
+// Notes, for each lane that has its score in this row of the tile, where: unless it was seen in a smaller
+// column before.
 template <class V>
-void note_ends(const exaln::TraceArgs& args, const Tile<V>& tile, typename V::Reg wanted, int64_t row, int64_t column) {
+void note_ends(const exaln::TraceArgs& args, const Tile<V>& tile, typename V::Reg wanted, int64_t row,
+               int64_t column) {
     uint8_t mask[V::mask_bytes];
     for (int c = V::columns - 1; c >= 0; --c) {
         V::store_mask(mask, V::equal(tile.H[c], wanted));
         for (int lane = 0; lane < V::lanes; ++lane) {
             const bool is_first = args.end_columns[lane] < 0 || column + c < args.end_columns[lane];
-            if (V::test(mask, lane) && is_first) args.end_rows[lane] = row, args.end_columns[lane] = column + c;
+            if (V::test(mask, lane) && is_first)
+                args.end_rows[lane] = row, args.end_columns[lane] = column + c;
         }
     }
 }
@@ -59,7 +65,8 @@ typename V::Reg wanted_scores(const exaln::TraceArgs& args, const exaln::Range& 
     alignas(64) typename V::Lane wanted[V::lanes];
     for (int lane = 0; lane < V::lanes; ++lane) {
         args.end_rows[lane] = args.end_columns[lane] = -1;
-        wanted[lane] = typename V::Lane(args.scores[lane] > 0 ? args.scores[lane] + range.floor : range.floor - 1);
+        wanted[lane] =
+            typename V::Lane(args.scores[lane] > 0 ? args.scores[lane] + range.floor : range.floor - 1);
     }
     return V::load(wanted);
 }
@@ -96,15 +103,16 @@ void trace_group(const exaln::TraceArgs& args) {
     }
 }
 
-// Writes the steps of a lane's path from its end to its start, and returns how many there are (at most n_rows + n_columns), or -1 if the
-// directions do not lead to the score.
+// Writes the steps of a lane's path from its end to its start, and returns how many there are (at most n_rows
+// + n_columns), or -1 if the directions do not lead to the score.
 template <class V>
 int64_t walk_back(const exaln::TraceArgs& args, int lane, uint8_t* steps) {
     PathWalker walker{*args.costs, args.end_rows[lane], args.end_columns[lane], args.scores[lane]};
     auto bits = [&](int64_t row, int64_t column) {
         const uint8_t* masks = directions_at<V>(args, row, column);
         uint8_t found = 0;
-        for (int which = 0; which < 4; ++which) found |= uint8_t(V::test(masks + which * V::mask_bytes, lane) << which);
+        for (int which = 0; which < 4; ++which)
+            found |= uint8_t(V::test(masks + which * V::mask_bytes, lane) << which);
         return found;
     };
     auto score = [&](int64_t row, int64_t column) {

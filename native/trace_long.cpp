@@ -1,14 +1,16 @@
 // The path of a pair that is too large for keeping the directions of all its cells.
 //
-//   first pass    all cells, row by row; H and F of every B-th row and H and E of every B-th column are kept (16 bytes per B cells)
-//   walking back  only the blocks of B x B cells that the path runs through are computed again, now with directions
+//   first pass    all cells, row by row; H and F of every B-th row and H and E of every B-th column are kept
+//   (16 bytes per B cells) walking back  only the blocks of B x B cells that the path runs through are
+//   computed again, now with directions
 //
-//        +-----+-----+-----+        B is about the cube root of 8 x rows x columns, which makes the kept lines and one block's directions
-//        |     |     |     |        together as small as can be: 20 MB for 35,000 x 35,000. The cells are those of the direct method, and so
+//        +-----+-----+-----+        B is about the cube root of 8 x rows x columns, which makes the kept
+//        lines and one block's directions |     |     |     |        together as small as can be: 20 MB for
+//        35,000 x 35,000. The cells are those of the direct method, and so
 //        +-----+-----+-----+        is the path: it depends on nothing but the two sequences and the costs.
 //        |     |  \  |     |
-//        +-----+-----+-----+        A block needs H and F of the row above it, H and E of the column left of it.
-//        |  \  |     |     |
+//        +-----+-----+-----+        A block needs H and F of the row above it, H and E of the column left of
+//        it. |  \  |     |     |
 //        +-----+-----+-----+        Tests: tests/test_trace.py compares with the direct method.
 #include <algorithm>
 #include <cmath>
@@ -20,12 +22,13 @@
 namespace exaln {
 namespace {
 
-constexpr int32_t NEVER = INT32_MIN / 2;   // far below every score, far above where subtraction could wrap
+constexpr int32_t NEVER = INT32_MIN / 2;  // far below every score, far above where subtraction could wrap
 constexpr int64_t SMALLEST_BLOCK = 256;
 
 class LongPair {
   public:
-    LongPair(const uint8_t* query, int64_t n_rows, const uint8_t* target, int64_t n_columns, const Costs& costs)
+    LongPair(const uint8_t* query, int64_t n_rows, const uint8_t* target, int64_t n_columns,
+             const Costs& costs)
         : query_(query), target_(target), n_rows_(n_rows), n_columns_(n_columns), costs_(costs) {
         const double cells = double(n_rows) * double(n_columns);
         block_ = std::max(SMALLEST_BLOCK, int64_t(std::cbrt(8 * cells)));
@@ -52,10 +55,13 @@ class LongPair {
         std::vector<uint8_t> steps(size_t(end_row + end_column + 2));
         uint8_t* next = steps.data();
         auto bits = [&](int64_t row, int64_t column) {
-            if (row / block_ != block_row_ || column / block_ != block_column_) compute_block(row / block_, column / block_);
+            if (row / block_ != block_row_ || column / block_ != block_column_)
+                compute_block(row / block_, column / block_);
             return directions_[size_t(row % block_ * block_ + column % block_)];
         };
-        auto letters = [&](int64_t row, int64_t column) { return costs_.scores[query_[row]][target_[column]]; };
+        auto letters = [&](int64_t row, int64_t column) {
+            return costs_.scores[query_[row]][target_[column]];
+        };
         while (walker.step(bits, letters, next)) {
         }
         if (!walker.is_complete()) throw std::logic_error("no path has the score of its pair");
@@ -74,7 +80,8 @@ class LongPair {
         for (int64_t begin = 0, line = 0; begin < n_columns_; begin += block_, ++line) {
             const int64_t end = std::min(n_columns_, begin + block_);
             for (int64_t column = begin; column < end; ++column) {
-                const int32_t h = std::max(std::max(diagonal + scores[target_[column]], F[column]), std::max(E, 0));
+                const int32_t h =
+                    std::max(std::max(diagonal + scores[target_[column]], F[column]), std::max(E, 0));
                 diagonal = H[column];
                 H[column] = h;
                 E = std::max(E - extend, h - first);
@@ -92,7 +99,8 @@ class LongPair {
         block_row_ = block_row, block_column_ = block_column;
         directions_.resize(size_t(block_ * block_));
         const int64_t first_row = block_row * block_, first_column = block_column * block_;
-        const int64_t rows = std::min(block_, n_rows_ - first_row), columns = std::min(block_, n_columns_ - first_column);
+        const int64_t rows = std::min(block_, n_rows_ - first_row),
+                      columns = std::min(block_, n_columns_ - first_column);
         std::vector<int32_t> H(size_t(columns), 0), F(size_t(columns), NEVER);
         if (block_row > 0) {
             const auto line = std::ptrdiff_t((block_row - 1) * n_columns_ + first_column);
@@ -110,16 +118,17 @@ class LongPair {
         }
     }
 
-    void trace_row(uint8_t letter, const uint8_t* target, int64_t columns, int32_t diagonal, int32_t E, int32_t* H, int32_t* F,
-                   uint8_t* directions) const {
+    void trace_row(uint8_t letter, const uint8_t* target, int64_t columns, int32_t diagonal, int32_t E,
+                   int32_t* H, int32_t* F, uint8_t* directions) const {
         const int32_t* scores = costs_.scores[letter];
         for (int64_t column = 0; column < columns; ++column) {
             const int32_t matched = diagonal + scores[target[column]];
-            const int32_t h = std::max(std::max(matched, F[column]), std::max(E, 0)), opened = h - costs_.gap_first;
+            const int32_t h = std::max(std::max(matched, F[column]), std::max(E, 0)),
+                          opened = h - costs_.gap_first;
             const int32_t extended_E = E - costs_.gap_extend, extended_F = F[column] - costs_.gap_extend;
             directions[column] =
-                uint8_t((h == matched ? FROM_DIAGONAL : 0) | (h == E ? FROM_E : 0) | (extended_E > opened ? EXTENDS_E : 0) |
-                        (extended_F > opened ? EXTENDS_F : 0));
+                uint8_t((h == matched ? FROM_DIAGONAL : 0) | (h == E ? FROM_E : 0) |
+                        (extended_E > opened ? EXTENDS_E : 0) | (extended_F > opened ? EXTENDS_F : 0));
             diagonal = H[column];
             H[column] = h;
             E = std::max(extended_E, opened);
@@ -136,8 +145,8 @@ class LongPair {
 
 }  // namespace
 
-Alignment trace_long(const uint8_t* query, int64_t n_rows, const uint8_t* target, int64_t n_columns, const Costs& costs,
-                     int32_t score, Progress& progress) {
+Alignment trace_long(const uint8_t* query, int64_t n_rows, const uint8_t* target, int64_t n_columns,
+                     const Costs& costs, int32_t score, Progress& progress) {
     LongPair pair(query, n_rows, target, n_columns, costs);
     pair.fill(score, progress);
     if (progress.cancelled) return {};

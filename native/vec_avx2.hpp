@@ -11,7 +11,7 @@ struct Avx2 {
     using Reg = __m256i;
     static EXALN_INLINE Reg load(const void* p) { return _mm256_loadu_si256(static_cast<const Reg*>(p)); }
     using Mask = uint32_t;
-    static constexpr int mask_bytes = 4;   // a bit per byte, whatever the lane
+    static constexpr int mask_bytes = 4;  // a bit per byte, whatever the lane
     static EXALN_INLINE Mask mask_of(Reg lanes) { return Mask(_mm256_movemask_epi8(lanes)); }
     static EXALN_INLINE void store_mask(uint8_t* p, Mask mask) { memcpy(p, &mask, sizeof mask); }
     static EXALN_INLINE bool any(Mask mask) { return mask != 0; }
@@ -21,7 +21,8 @@ struct Avx2 {
     static EXALN_INLINE __m128i half(const void* p) { return _mm_load_si128(static_cast<const __m128i*>(p)); }
     // bytes[code] of each code, from tables of the codes below and above 16
     static EXALN_INLINE __m128i lookup_bytes(__m128i lower, __m128i upper, __m128i codes) {
-        return _mm_blendv_epi8(_mm_shuffle_epi8(lower, codes), _mm_shuffle_epi8(upper, codes), _mm_slli_epi16(codes, 3));
+        return _mm_blendv_epi8(_mm_shuffle_epi8(lower, codes), _mm_shuffle_epi8(upper, codes),
+                               _mm_slli_epi16(codes, 3));
     }
 };
 
@@ -40,18 +41,21 @@ struct Avx2I8 : Avx2 {
     static EXALN_INLINE Mask equal(Reg a, Reg b) { return mask_of(_mm256_cmpeq_epi8(a, b)); }
     static EXALN_INLINE Mask greater(Reg a, Reg b) { return mask_of(_mm256_cmpgt_epi8(a, b)); }
     static EXALN_INLINE bool any_greater(Reg a, Reg b) { return any(greater(a, b)); }
-    static EXALN_INLINE bool test(const uint8_t* mask, int lane) { return mask[lane * 1 / 8] >> lane * 1 % 8 & 1; }
+    static EXALN_INLINE bool test(const uint8_t* mask, int lane) {
+        return mask[lane * 1 / 8] >> lane * 1 % 8 & 1;
+    }
     static EXALN_INLINE Reg shift_in(Reg a, Lane first) {
         return _mm256_insert_epi8(_mm256_alignr_epi8(a, lane_below(a), 15), first, 0);
     }
     static void make_score_row(const int32_t* row, ScoreRow& out) { out.set(row); }
     static EXALN_INLINE Letters load_letters(const uint8_t* letters) { return load(letters); }
     static EXALN_INLINE Table load_table(const ScoreRow& row) {
-        return {_mm256_broadcastsi128_si256(half(row.scores)), _mm256_broadcastsi128_si256(half(row.scores + 16))};
+        return {_mm256_broadcastsi128_si256(half(row.scores)),
+                _mm256_broadcastsi128_si256(half(row.scores + 16))};
     }
     static EXALN_INLINE Reg lookup(Table table, Letters letters) {
-        return _mm256_blendv_epi8(_mm256_shuffle_epi8(table.lower, letters), _mm256_shuffle_epi8(table.upper, letters),
-                                  _mm256_slli_epi16(letters, 3));
+        return _mm256_blendv_epi8(_mm256_shuffle_epi8(table.lower, letters),
+                                  _mm256_shuffle_epi8(table.upper, letters), _mm256_slli_epi16(letters, 3));
     }
 };
 
@@ -70,7 +74,9 @@ struct Avx2I16 : Avx2 {
     static EXALN_INLINE Mask equal(Reg a, Reg b) { return mask_of(_mm256_cmpeq_epi16(a, b)); }
     static EXALN_INLINE Mask greater(Reg a, Reg b) { return mask_of(_mm256_cmpgt_epi16(a, b)); }
     static EXALN_INLINE bool any_greater(Reg a, Reg b) { return any(greater(a, b)); }
-    static EXALN_INLINE bool test(const uint8_t* mask, int lane) { return mask[lane * 2 / 8] >> lane * 2 % 8 & 1; }
+    static EXALN_INLINE bool test(const uint8_t* mask, int lane) {
+        return mask[lane * 2 / 8] >> lane * 2 % 8 & 1;
+    }
     static EXALN_INLINE Reg shift_in(Reg a, Lane first) {
         return _mm256_insert_epi16(_mm256_alignr_epi8(a, lane_below(a), 14), first, 0);
     }
@@ -103,7 +109,9 @@ struct Avx2I32 : Avx2 {
     static EXALN_INLINE Mask equal(Reg a, Reg b) { return mask_of(_mm256_cmpeq_epi32(a, b)); }
     static EXALN_INLINE Mask greater(Reg a, Reg b) { return mask_of(_mm256_cmpgt_epi32(a, b)); }
     static EXALN_INLINE bool any_greater(Reg a, Reg b) { return any(greater(a, b)); }
-    static EXALN_INLINE bool test(const uint8_t* mask, int lane) { return mask[lane * 4 / 8] >> lane * 4 % 8 & 1; }
+    static EXALN_INLINE bool test(const uint8_t* mask, int lane) {
+        return mask[lane * 4 / 8] >> lane * 4 % 8 & 1;
+    }
     static EXALN_INLINE Reg shift_in(Reg a, Lane first) {
         return _mm256_insert_epi32(_mm256_alignr_epi8(a, lane_below(a), 12), first, 0);
     }

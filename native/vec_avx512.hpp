@@ -42,7 +42,9 @@ struct Avx512I8 : Avx512Bytes {
     using Table = Reg;
     static EXALN_INLINE Letters load_letters(const uint8_t* letters) { return load(letters); }
     static EXALN_INLINE Table load_table(const ScoreRow& row) { return load(row.scores); }
-    static EXALN_INLINE Reg lookup(Table table, Letters letters) { return _mm512_permutexvar_epi8(letters, table); }
+    static EXALN_INLINE Reg lookup(Table table, Letters letters) {
+        return _mm512_permutexvar_epi8(letters, table);
+    }
 };
 #else
 struct Avx512I8 : Avx512Bytes {
@@ -95,7 +97,9 @@ struct Avx512I16 : Avx512 {
         return _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(letters)));
     }
     static EXALN_INLINE Table load_table(const ScoreRow& row) { return load(row.scores); }
-    static EXALN_INLINE Reg lookup(Table table, Letters letters) { return _mm512_permutexvar_epi16(letters, table); }
+    static EXALN_INLINE Reg lookup(Table table, Letters letters) {
+        return _mm512_permutexvar_epi16(letters, table);
+    }
 };
 
 struct Avx512I32 : Avx512 {
@@ -125,7 +129,9 @@ struct Avx512I32 : Avx512 {
     static EXALN_INLINE Letters load_letters(const uint8_t* letters) {
         return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(letters)));
     }
-    static EXALN_INLINE Table load_table(const ScoreRow& row) { return {load(row.scores), load(row.scores + 16)}; }
+    static EXALN_INLINE Table load_table(const ScoreRow& row) {
+        return {load(row.scores), load(row.scores + 16)};
+    }
     static EXALN_INLINE Reg lookup(Table table, Letters letters) {
         return _mm512_permutex2var_epi32(table.lower, letters, table.upper);
     }

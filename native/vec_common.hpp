@@ -1,4 +1,5 @@
-// What every vector wrapper shares: forced inlining and unrolling, and the score rows that are laid out as bytes.
+// What every vector wrapper shares: forced inlining and unrolling, and the score rows that are laid out as
+// bytes.
 #pragma once
 
 #include <cstdint>

@@ -34,11 +34,15 @@ struct NeonI8 : NeonMasks {
     static EXALN_INLINE bool any_greater(Reg a, Reg b) { return vmaxvq_u8(vcgtq_s8(a, b)) != 0; }
     static EXALN_INLINE Mask equal(Reg a, Reg b) { return mask_of(vceqq_s8(a, b)); }
     static EXALN_INLINE Mask greater(Reg a, Reg b) { return mask_of(vcgtq_s8(a, b)); }
-    static EXALN_INLINE bool test(const uint8_t* mask, int lane) { return mask[lane * 4 / 8] >> lane * 4 % 8 & 1; }
+    static EXALN_INLINE bool test(const uint8_t* mask, int lane) {
+        return mask[lane * 4 / 8] >> lane * 4 % 8 & 1;
+    }
     static EXALN_INLINE Reg shift_in(Reg a, Lane first) { return vextq_s8(vdupq_n_s8(first), a, 15); }
     static void make_score_row(const int32_t* row, ScoreRow& out) { out.set(row); }
     static EXALN_INLINE Letters load_letters(const uint8_t* letters) { return vld1q_u8(letters); }
-    static EXALN_INLINE Table load_table(const ScoreRow& row) { return {{vld1q_s8(row.scores), vld1q_s8(row.scores + 16)}}; }
+    static EXALN_INLINE Table load_table(const ScoreRow& row) {
+        return {{vld1q_s8(row.scores), vld1q_s8(row.scores + 16)}};
+    }
     static EXALN_INLINE Reg lookup(Table table, Letters letters) { return vqtbl2q_s8(table, letters); }
 };
 
@@ -60,12 +64,15 @@ struct NeonI16 : NeonMasks {
     static EXALN_INLINE bool any_greater(Reg a, Reg b) { return vmaxvq_u16(vcgtq_s16(a, b)) != 0; }
     static EXALN_INLINE Mask equal(Reg a, Reg b) { return mask_of(vreinterpretq_u8_u16(vceqq_s16(a, b))); }
     static EXALN_INLINE Mask greater(Reg a, Reg b) { return mask_of(vreinterpretq_u8_u16(vcgtq_s16(a, b))); }
-    static EXALN_INLINE bool test(const uint8_t* mask, int lane) { return mask[lane * 8 / 8] >> lane * 8 % 8 & 1; }
+    static EXALN_INLINE bool test(const uint8_t* mask, int lane) {
+        return mask[lane * 8 / 8] >> lane * 8 % 8 & 1;
+    }
     static EXALN_INLINE Reg shift_in(Reg a, Lane first) { return vextq_s16(vdupq_n_s16(first), a, 7); }
     static void make_score_row(const int32_t* row, ScoreRow& out) { out.set(row); }
     static EXALN_INLINE Letters load_letters(const uint8_t* letters) { return vld1_u8(letters); }
     static EXALN_INLINE Table load_table(const ScoreRow& row) {
-        return {{{vld1q_u8(row.low), vld1q_u8(row.low + 16)}}, {{vld1q_u8(row.high), vld1q_u8(row.high + 16)}}};
+        return {{{vld1q_u8(row.low), vld1q_u8(row.low + 16)}},
+                {{vld1q_u8(row.high), vld1q_u8(row.high + 16)}}};
     }
     static EXALN_INLINE Reg lookup(Table table, Letters letters) {
         const uint8x8x2_t words = vzip_u8(vqtbl2_u8(table.low, letters), vqtbl2_u8(table.high, letters));
@@ -93,7 +100,9 @@ struct NeonI32 : NeonMasks {
     static EXALN_INLINE bool any_greater(Reg a, Reg b) { return vmaxvq_u32(vcgtq_s32(a, b)) != 0; }
     static EXALN_INLINE Mask equal(Reg a, Reg b) { return mask_of(vreinterpretq_u8_u32(vceqq_s32(a, b))); }
     static EXALN_INLINE Mask greater(Reg a, Reg b) { return mask_of(vreinterpretq_u8_u32(vcgtq_s32(a, b))); }
-    static EXALN_INLINE bool test(const uint8_t* mask, int lane) { return mask[lane * 16 / 8] >> lane * 16 % 8 & 1; }
+    static EXALN_INLINE bool test(const uint8_t* mask, int lane) {
+        return mask[lane * 16 / 8] >> lane * 16 % 8 & 1;
+    }
     static EXALN_INLINE Reg shift_in(Reg a, Lane first) { return vextq_s32(vdupq_n_s32(first), a, 3); }
     static void make_score_row(const int32_t* row, ScoreRow& out) { out.set(row); }
     static EXALN_INLINE Letters load_letters(const uint8_t* letters) {

@@ -42,7 +42,9 @@ struct Portable {
         return (halves[0] | halves[1]) != 0;
     }
     static EXALN_INLINE bool any_greater(Reg a, Reg b) { return any(greater(a, b)); }
-    static EXALN_INLINE bool test(const uint8_t* mask, int lane) { return mask[lane * int(sizeof(Lane))] != 0; }
+    static EXALN_INLINE bool test(const uint8_t* mask, int lane) {
+        return mask[lane * int(sizeof(Lane))] != 0;
+    }
     static EXALN_INLINE Reg shift_in(Reg a, Lane first) {
         Lane shifted[lanes];
         shifted[0] = first;

@@ -11,14 +11,15 @@ struct Sse41 {
     using Reg = __m128i;
     static EXALN_INLINE Reg load(const void* p) { return _mm_loadu_si128(static_cast<const Reg*>(p)); }
     using Mask = uint16_t;
-    static constexpr int mask_bytes = 2;   // a bit per byte, whatever the lane
+    static constexpr int mask_bytes = 2;  // a bit per byte, whatever the lane
     static EXALN_INLINE Mask mask_of(Reg lanes) { return Mask(_mm_movemask_epi8(lanes)); }
     static EXALN_INLINE void store_mask(uint8_t* p, Mask mask) { memcpy(p, &mask, sizeof mask); }
     static EXALN_INLINE bool any(Mask mask) { return mask != 0; }
     static EXALN_INLINE void store(void* p, Reg a) { _mm_storeu_si128(static_cast<Reg*>(p), a); }
     // bytes[code] of each code, from tables of the codes below and above 16
     static EXALN_INLINE Reg lookup_bytes(Reg lower, Reg upper, Reg codes) {
-        return _mm_blendv_epi8(_mm_shuffle_epi8(lower, codes), _mm_shuffle_epi8(upper, codes), _mm_slli_epi16(codes, 3));
+        return _mm_blendv_epi8(_mm_shuffle_epi8(lower, codes), _mm_shuffle_epi8(upper, codes),
+                               _mm_slli_epi16(codes, 3));
     }
 };
 
@@ -37,12 +38,20 @@ struct Sse41I8 : Sse41 {
     static EXALN_INLINE Mask equal(Reg a, Reg b) { return mask_of(_mm_cmpeq_epi8(a, b)); }
     static EXALN_INLINE Mask greater(Reg a, Reg b) { return mask_of(_mm_cmpgt_epi8(a, b)); }
     static EXALN_INLINE bool any_greater(Reg a, Reg b) { return any(greater(a, b)); }
-    static EXALN_INLINE bool test(const uint8_t* mask, int lane) { return mask[lane * 1 / 8] >> lane * 1 % 8 & 1; }
-    static EXALN_INLINE Reg shift_in(Reg a, Lane first) { return _mm_insert_epi8(_mm_slli_si128(a, 1), first, 0); }
+    static EXALN_INLINE bool test(const uint8_t* mask, int lane) {
+        return mask[lane * 1 / 8] >> lane * 1 % 8 & 1;
+    }
+    static EXALN_INLINE Reg shift_in(Reg a, Lane first) {
+        return _mm_insert_epi8(_mm_slli_si128(a, 1), first, 0);
+    }
     static void make_score_row(const int32_t* row, ScoreRow& out) { out.set(row); }
     static EXALN_INLINE Letters load_letters(const uint8_t* letters) { return load(letters); }
-    static EXALN_INLINE Table load_table(const ScoreRow& row) { return {load(row.scores), load(row.scores + 16)}; }
-    static EXALN_INLINE Reg lookup(Table table, Letters letters) { return lookup_bytes(table.lower, table.upper, letters); }
+    static EXALN_INLINE Table load_table(const ScoreRow& row) {
+        return {load(row.scores), load(row.scores + 16)};
+    }
+    static EXALN_INLINE Reg lookup(Table table, Letters letters) {
+        return lookup_bytes(table.lower, table.upper, letters);
+    }
 };
 
 struct Sse41I16 : Sse41 {
@@ -60,8 +69,12 @@ struct Sse41I16 : Sse41 {
     static EXALN_INLINE Mask equal(Reg a, Reg b) { return mask_of(_mm_cmpeq_epi16(a, b)); }
     static EXALN_INLINE Mask greater(Reg a, Reg b) { return mask_of(_mm_cmpgt_epi16(a, b)); }
     static EXALN_INLINE bool any_greater(Reg a, Reg b) { return any(greater(a, b)); }
-    static EXALN_INLINE bool test(const uint8_t* mask, int lane) { return mask[lane * 2 / 8] >> lane * 2 % 8 & 1; }
-    static EXALN_INLINE Reg shift_in(Reg a, Lane first) { return _mm_insert_epi16(_mm_slli_si128(a, 2), first, 0); }
+    static EXALN_INLINE bool test(const uint8_t* mask, int lane) {
+        return mask[lane * 2 / 8] >> lane * 2 % 8 & 1;
+    }
+    static EXALN_INLINE Reg shift_in(Reg a, Lane first) {
+        return _mm_insert_epi16(_mm_slli_si128(a, 2), first, 0);
+    }
     static void make_score_row(const int32_t* row, ScoreRow& out) { out.set(row); }
     static EXALN_INLINE Letters load_letters(const uint8_t* letters) {
         return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(letters));
@@ -92,8 +105,12 @@ struct Sse41I32 : Sse41 {
     static EXALN_INLINE Mask equal(Reg a, Reg b) { return mask_of(_mm_cmpeq_epi32(a, b)); }
     static EXALN_INLINE Mask greater(Reg a, Reg b) { return mask_of(_mm_cmpgt_epi32(a, b)); }
     static EXALN_INLINE bool any_greater(Reg a, Reg b) { return any(greater(a, b)); }
-    static EXALN_INLINE bool test(const uint8_t* mask, int lane) { return mask[lane * 4 / 8] >> lane * 4 % 8 & 1; }
-    static EXALN_INLINE Reg shift_in(Reg a, Lane first) { return _mm_insert_epi32(_mm_slli_si128(a, 4), first, 0); }
+    static EXALN_INLINE bool test(const uint8_t* mask, int lane) {
+        return mask[lane * 4 / 8] >> lane * 4 % 8 & 1;
+    }
+    static EXALN_INLINE Reg shift_in(Reg a, Lane first) {
+        return _mm_insert_epi32(_mm_slli_si128(a, 4), first, 0);
+    }
     static void make_score_row(const int32_t* row, ScoreRow& out) { out.set(row); }
     static EXALN_INLINE Letters load_letters(const uint8_t* letters) {
         Letters loaded;

@@ -1,7 +1,7 @@
 // Walking an alignment back over the directions of its cells: the path rule, stated once.
 //
-// Among co-optimal paths: the diagonal before E before F, opening a gap before extending it; the path starts at the first zero, which is
-// where the score of the part not yet walked reaches 0.
+// Among co-optimal paths: the diagonal before E before F, opening a gap before extending it; the path starts
+// at the first zero, which is where the score of the part not yet walked reaches 0.
 #pragma once
 
 #include "kernels.hpp"
@@ -15,14 +15,15 @@ struct PathWalker {
     enum State { IN_H, IN_E, IN_F };
 
     const exaln::Costs& costs;
-    int64_t row, column;   // of the cell to be looked at; after the last step, one before the first cell of the path
-    int64_t left;          // score of the path up to here
+    int64_t row,
+        column;    // of the cell to be looked at; after the last step, one before the first cell of the path
+    int64_t left;  // score of the path up to here
     State state = IN_H;
 
     bool is_complete() const { return state == IN_H && left == 0; }
 
-    // Takes one step and writes it; false if there is none to take. bits(row, column) are the directions of a cell, score(row, column) what
-    // its letters score.
+    // Takes one step and writes it; false if there is none to take. bits(row, column) are the directions of a
+    // cell, score(row, column) what its letters score.
     template <class Bits, class Score>
     bool step(const Bits& bits, const Score& score, uint8_t*& steps) {
         if (is_complete() || row < 0 || column < 0) return false;

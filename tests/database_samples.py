@@ -8,8 +8,8 @@ import numpy as np
 
 from exaln.alphabet import PROTEIN, Alphabet
 from exaln.database import Database
+from exaln.database.segment_writer import SegmentLimits
 from exaln.records import Records, Text, offsets_of
-from exaln.segment_writer import SegmentLimits
 
 Plain = tuple[str, str, str]
 """id, description, sequence with the mask in lower case."""

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
-from exaln.hits import OPERATIONS, Paths, QueryHits
+from exaln.cigar import OPERATIONS, Paths
+from exaln.query_hits import QueryHits
 from exaln.report import SearchSummary, parse_outfmt, write_report
 from exaln.scoring import Scoring
 from exaln.statistics import Statistics

@@ -302,7 +302,7 @@ def test_verbose_says_what_a_gap_costs(exaln: Exaln) -> None:
         (f"verify --db {GLOBINS}", 2, "not a database"),
         ("verify --db -", 2, "not a database"),
         ("export --db missing", 2, "missing: no such database"),
-        ("search --db x", 1, "no such command: 'search'"),
+        ("serach --db x", 1, "no such command: 'serach'; did you mean 'search'?"),
         ("makdb", 1, "did you mean 'makedb'?"),
         ("--fast", 1, "no such option"),
         ("info extra", 1, "extra"),

@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from database_samples import TINY, Plain, content_of, files_in, needed_files, random_sequences, records_of
 from exaln.alphabet import DNA, Alphabet
 from exaln.database import Database
-from exaln.database_writer import DatabaseWriter
+from exaln.database.segment_writer import SegmentLimits
+from exaln.database.writer import DatabaseWriter
 from exaln.errors import DatabaseError, ExalnWarning, InputError, OutputError
 from exaln.lengths import length_histogram
 from exaln.records import Records
-from exaln.segment_writer import SegmentLimits
 
 PLAIN = random_sequences(95, seed=7)
 

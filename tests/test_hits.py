@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 
 from exaln.errors import InputError, OutputError
-from exaln.hits import Hit, Hits, QueryHits
+from exaln.hits import Hit, Hits
+from exaln.query_hits import QueryHits
 from exaln.report.arrow import HITS_SCHEMA
 from hit_samples import GLOBIN, MINUS, NOTHING, Pair, query_hits, random_hits
 

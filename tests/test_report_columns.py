@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from exaln.cigar import cigars, strings
+from exaln.cigar import Paths, cigars, strings
 from exaln.errors import InputError
-from exaln.hits import Paths, QueryHits
+from exaln.query_hits import QueryHits
 from exaln.report.accessions import accession, accession_with_version
 from exaln.report.columns import COLUMNS, REFUSED, STD, parse_columns
 from exaln.scoring import Scoring

@@ -17,7 +17,7 @@ from hypothesis import given
 from exaln import hits as hits_module
 from exaln.errors import InputError, OutputError
 from exaln.fasta import read_records
-from exaln.hits import QueryHits
+from exaln.query_hits import QueryHits
 from exaln.report import SearchSummary, arrow, parse_outfmt, write_report
 from exaln.report.arrow import HITS_SCHEMA, hits_schema, hits_table
 from exaln.scoring import Scoring

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from exaln.errors import InputError
-from exaln.hits import QueryHits
+from exaln.query_hits import QueryHits
 from exaln.report.drawing import draw, draw_all
 from hit_samples import BLOSUM, DNA, GLOBIN, MINUS, NOTHING, Pair, query_hits, random_hits, report
 

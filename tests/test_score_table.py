@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from database_samples import TINY, random_sequences, records_of
 from exaln import score_table
 from exaln.database import Database
+from exaln.database.segment_writer import DEFAULT_LIMITS, SegmentLimits
 from exaln.engines import choose_engine
 from exaln.engines.base import ScoreBlock
 from exaln.score_table import best_targets, score_lines, score_texts
 from exaln.scoring import Scoring
-from exaln.segment_writer import DEFAULT_LIMITS, SegmentLimits
 from exaln.topk import BestTargets
 from oracle import smith_waterman
 

@@ -12,16 +12,16 @@ import pytest
 import golden_data
 from exaln.alphabet import DNA, PROTEIN
 from exaln.database import Database
+from exaln.database.segment_writer import SegmentLimits
 from exaln.engines.base import Candidates, Engine, Keep, Pairs, Placement, Traces
 from exaln.engines.cpu import CpuEngine
 from exaln.engines.reference import ReferenceEngine, local_score
 from exaln.errors import ExalnWarning, InputError
-from exaln.hits import QueryHits
+from exaln.pipeline import Search, SearchOptions
+from exaln.query_hits import QueryHits
 from exaln.records import Records
 from exaln.report import SearchSummary, parse_outfmt, write_report
 from exaln.scoring import Scoring
-from exaln.search import Search, SearchOptions
-from exaln.segment_writer import SegmentLimits
 from exaln.statistics import Statistics
 
 BLOSUM62 = Scoring("BLOSUM62")
@@ -102,8 +102,8 @@ def test_output_does_not_depend_on_how_it_was_computed(options: SearchOptions, m
     assert report(CpuEngine(threads=2), database(), options) == expected
     assert report(CpuEngine(threads=2), database(rows_per_segment=7), options) == expected
     assert report(ShufflingEngine(), database(), options) == expected
-    monkeypatch.setattr("exaln.search.MAX_BLOCK_QUERIES", 3)
-    monkeypatch.setattr("exaln.search.PRUNE_CANDIDATES", 10)
+    monkeypatch.setattr("exaln.pipeline.MAX_BLOCK_QUERIES", 3)
+    monkeypatch.setattr("exaln.pipeline.PRUNE_CANDIDATES", 10)
     assert report(ShufflingEngine(), database(rows_per_segment=7), options) == expected
 
 

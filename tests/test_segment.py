@@ -12,8 +12,8 @@ import pytest
 from database_samples import Plain, content_of, random_sequences, records_of
 from exaln.alphabet import PROTEIN
 from exaln.database import Database
+from exaln.database.segment import BLOCK_BYTES, MANY_IDS, Segment
 from exaln.errors import DatabaseError
-from exaln.segment import BLOCK_BYTES, MANY_IDS, Segment
 
 
 def only_segment(database: Database) -> Segment:

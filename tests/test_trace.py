@@ -14,11 +14,11 @@ import golden_data
 import strategies
 from exaln import _core
 from exaln.alphabet import PROTEIN, Alphabet
+from exaln.cigar import OPERATIONS
 from exaln.engines.base import Pairs
 from exaln.engines.cpu import CpuEngine
 from exaln.engines.reference import ReferenceEngine, local_score
 from exaln.errors import EngineError
-from exaln.hits import OPERATIONS
 from exaln.pairwise import align
 from exaln.records import Records
 from exaln.scoring import Scoring

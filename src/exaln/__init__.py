@@ -18,11 +18,11 @@ _HOME = {
     "Database": "database",
     "Alignment": "alignment",
     "Hits": "hits",
-    "SearchOptions": "search",
+    "SearchOptions": "pipeline",
     "align": "pairwise",
     "score": "pairwise",
-    "scores": "search",
-    "search": "search",
+    "scores": "pipeline",
+    "search": "pipeline",
     "ExalnError": "errors",
     "ExalnWarning": "errors",
     "InputError": "errors",
@@ -71,9 +71,9 @@ if TYPE_CHECKING:
     from exaln.fasta import SequenceFile
     from exaln.hits import Hits
     from exaln.pairwise import align, score
+    from exaln.pipeline import SearchOptions, scores, search
     from exaln.records import Records
     from exaln.scoring import Scoring
-    from exaln.search import SearchOptions, scores, search
 
 
 def __getattr__(name: str) -> Any:

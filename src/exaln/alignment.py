@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exaln.cigar import cigars
-from exaln.hits import Paths
+from exaln.cigar import Paths, cigars
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 class Alignment:
     """The optimal local alignment of two sequences. Positions are 0-based half-open; without any similarity all are 0.
 
-    query, target: uint8 codes of the whole sequences. operations: uint32, the path, see `exaln.hits.Paths`.
+    query, target: uint8 codes of the whole sequences. operations: uint32, the path, see `exaln.cigar.Paths`.
     score: in the units of the scoring as given.
     """
 

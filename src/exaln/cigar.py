@@ -1,17 +1,38 @@
-"""Paths as CIGAR text: whole columns at a time, since a report has one for every hit."""
+"""Alignment paths as columns of operations, and as CIGAR text: whole columns at a time, one for every hit."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exaln.hits import OPERATIONS, Paths
 from exaln.records import Text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+OPERATIONS = "MIDNSHP=X"
+"""Letters of CIGAR operations by code, as in SAM. Paths use = X I D: I consumes the query, D the target."""
+
+
+@dataclass(frozen=True)
+class Paths:
+    """Alignment paths: the path of hit i is operations[offsets[i]:offsets[i + 1]], each `length << 4 | code`.
+
+    operations: uint32, codes as in `OPERATIONS`, from the start of the alignment on the query's plus strand.
+    """
+
+    operations: NDArray[np.uint32]
+    offsets: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, hit: int) -> NDArray[np.uint32]:
+        return self.operations[self.offsets[hit] : self.offsets[hit + 1]]
+
 
 MATCH, INSERTION, DELETION, EQUAL, DIFFERENT = (OPERATIONS.index(letter) for letter in "MID=X")
 _LETTERS = np.frombuffer(OPERATIONS.encode(), np.uint8)

@@ -1,124 +1,22 @@
-"""Hits as columns: those of one query, which the search hands to reports, and those of all queries, for Python."""
+"""Hits of all queries, for Python: an Arrow table that can be looked at hit by hit."""
 
 from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
-import numpy as np
-
 from exaln.errors import InputError
+from exaln.report.clean import one_line
+from exaln.report.columns import number_text
+from exaln.statistics import format_bits, format_evalue
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from exaln.alphabet import Alphabet
-    from exaln.scoring import Scoring
-
-PART_HITS = 1 << 14
-PART_COLUMNS = 1 << 22
-"""A part of a query's hits ends at so many hits, or with the hit that reaches so many alignment columns."""
+    from exaln.query_hits import QueryHits
 
 _ROWS_AT_ONCE = 1 << 10
-
-OPERATIONS = "MIDNSHP=X"
-"""Letters of CIGAR operations by code, as in SAM. Paths use = X I D: I consumes the query, D the target."""
-
-
-@dataclass(frozen=True)
-class Paths:
-    """Alignment paths: the path of hit i is operations[offsets[i]:offsets[i + 1]], each `length << 4 | code`.
-
-    operations: uint32, codes as in `OPERATIONS`, from the start of the alignment on the query's plus strand.
-    """
-
-    operations: NDArray[np.uint32]
-    offsets: NDArray[np.int64]
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
-    def __getitem__(self, hit: int) -> NDArray[np.uint32]:
-        return self.operations[self.offsets[hit] : self.offsets[hit + 1]]
-
-
-@dataclass(frozen=True)
-class QueryHits:
-    """All hits of one query, best first; n hits, 0 allowed. Positions are 0-based half-open.
-
-    query: uint8 codes of the whole query; targets: uint8 codes of each whole target (views into the database).
-    ordinal: int64[n], place of the target in the database. score: int64[n], multiplied by `scoring.scale`.
-    bits, evalue: float64[n], NaN where there are no statistics for the scoring.
-    strand: int8[n], 1, or -1 if the query aligns with the reverse complement of the target. query_start and query_end
-    count on the query as given, target_start and target_end on the target as stored, always start < end; the path runs
-    along the query, so on strand -1 it runs down the target from target_end.
-    identities, positives, mismatches, gap_opens, gaps, columns: int32[n], counts over the alignment: columns is its
-    length, gaps the gap columns, gap_opens the runs of gaps, positives the pairs of letters that score above 0.
-    """
-
-    index: int
-    query_id: str
-    query_description: str
-    query: NDArray[np.uint8]
-    alphabet: Alphabet
-    scoring: Scoring
-    target_ids: Sequence[str]
-    target_descriptions: Sequence[str]
-    targets: Sequence[NDArray[np.uint8]]
-    ordinal: NDArray[np.int64]
-    score: NDArray[np.int64]
-    bits: NDArray[np.float64]
-    evalue: NDArray[np.float64]
-    strand: NDArray[np.int8]
-    query_start: NDArray[np.int64]
-    query_end: NDArray[np.int64]
-    target_start: NDArray[np.int64]
-    target_end: NDArray[np.int64]
-    paths: Paths
-    identities: NDArray[np.int32]
-    positives: NDArray[np.int32]
-    mismatches: NDArray[np.int32]
-    gap_opens: NDArray[np.int32]
-    gaps: NDArray[np.int32]
-    columns: NDArray[np.int32]
-
-    def __len__(self) -> int:
-        return len(self.ordinal)
-
-    def parts(self) -> Iterator[QueryHits]:
-        """The hits in pieces of bounded size, in order, so that texts of them fit memory; none if there are no hits."""
-        if 0 < len(self) <= PART_HITS and int(self.columns.sum(dtype=np.int64)) <= PART_COLUMNS:
-            yield self
-            return
-        total, start = np.cumsum(self.columns, dtype=np.int64), 0
-        while start < len(self):
-            done = int(total[start - 1]) if start else 0
-            end = min(start + PART_HITS, int(np.searchsorted(total, done + PART_COLUMNS)) + 1, len(self))
-            yield self.part(start, end)
-            start = end
-
-    def part(self, start: int, end: int) -> QueryHits:
-        """The hits from `start` to before `end`."""
-        cut = {name: getattr(self, name)[start:end] for name in _COLUMNS}
-        return replace(
-            self,
-            target_ids=[self.target_ids[hit] for hit in range(start, end)],
-            target_descriptions=[self.target_descriptions[hit] for hit in range(start, end)],
-            targets=[self.targets[hit] for hit in range(start, end)],
-            paths=Paths(self.paths.operations, self.paths.offsets[start : end + 1]),
-            **cut,
-        )
-
-
-# fmt: off
-_COLUMNS = (
-    "ordinal", "score", "bits", "evalue", "strand", "query_start", "query_end", "target_start", "target_end",
-    "identities", "positives", "mismatches", "gap_opens", "gaps", "columns",
-)
-# fmt: on
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,9 +118,7 @@ class Hits(Sequence[Hit]):
         write_table(self._table, path)
 
     def __repr__(self) -> str:
-        from exaln.report.preview import preview
-
-        return preview(self)
+        return _preview(self)
 
 
 def _require(package: str) -> Any:
@@ -230,3 +126,39 @@ def _require(package: str) -> Any:
         return importlib.import_module(package)
     except ImportError:
         raise InputError(f"to_{package} needs {package}, which is not installed: pip install {package}") from None
+
+
+SHOWN = 10
+NAME = 24
+
+_COLUMNS: dict[str, Callable[[Hit], str]] = {
+    "query_id": lambda hit: _short(hit.query_id),
+    "target_id": lambda hit: _short(hit.target_id),
+    "score": lambda hit: number_text(hit.score),
+    "bits": lambda hit: "" if hit.bits is None else format_bits(hit.bits),
+    "evalue": lambda hit: "" if hit.evalue is None else format_evalue(hit.evalue),
+    "identity": lambda hit: f"{hit.percent_identity:.1f}%",
+    "query": lambda hit: f"{hit.query_start}:{hit.query_end}",
+    "target": lambda hit: f"{hit.target_start}:{hit.target_end}" + ("" if hit.strand > 0 else " minus"),
+}
+
+
+def _preview(hits: Hits) -> str:
+    """A short table; more than SHOWN hits are abridged."""
+    heading = f"Hits: {len(hits):,} {'hit' if len(hits) == 1 else 'hits'}"
+    if len(hits) == 0:
+        return heading
+    rows = [_texts(hit) for hit in (hits if len(hits) <= SHOWN else hits[: SHOWN - 1])]
+    if len(hits) > SHOWN:
+        rows += [["..."] + [""] * (len(_COLUMNS) - 1), _texts(hits[-1])]
+    widths = [max(map(len, column)) for column in zip(list(_COLUMNS), *rows, strict=True)]
+    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in [list(_COLUMNS), *rows]]
+    return "\n".join([heading, *lines])
+
+
+def _texts(hit: Hit) -> list[str]:
+    return [text(hit) for text in _COLUMNS.values()]
+
+
+def _short(name: str) -> str:
+    return one_line(name if len(name) <= NAME else name[: NAME - 3] + "...")

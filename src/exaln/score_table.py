@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from exaln.database import Database
+    from exaln.database.segment import Segment
     from exaln.engines.base import Engine, Progress
     from exaln.records import Records
-    from exaln.segment import Segment
 
 MAX_SCORES = 16 << 20
 """Scores that are kept at a time, 4 bytes each, unless one query against one segment is more."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from exaln.alphabet import Alphabet
+from exaln.cigar import Paths
 from exaln.errors import InputError
-from exaln.hits import Paths
 from exaln.records import Records
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from exaln.errors import InputError
 if TYPE_CHECKING:
     from exaln.alphabet import Alphabet
     from exaln.engines.base import Engine
-    from exaln.hits import QueryHits
+    from exaln.query_hits import QueryHits
     from exaln.records import Records
     from exaln.scoring import Scoring
 
@@ -86,8 +86,9 @@ def aligned_pair(number: int, query: Records, target: Records, scoring: Scoring,
     """The alignment of one pair, as the only hit of its query; no hit if nothing is similar."""
     import numpy as np
 
-    from exaln.hits import Paths, QueryHits
+    from exaln.cigar import Paths
     from exaln.pairwise import align_records
+    from exaln.query_hits import QueryHits
 
     found = align_records(query, target, scoring, engine)
     n = 1 if found.columns else 0

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from exaln.alphabet import Alphabet
     from exaln.database import Database
-    from exaln.hits import QueryHits
-    from exaln.search import Search, SearchOptions
+    from exaln.pipeline import Search, SearchOptions
+    from exaln.query_hits import QueryHits
 
 PERCENT = click.FloatRange(0, 100)
 
@@ -127,8 +127,8 @@ def search(
     Every target is scored in full. Ranked by E-value, then score, then place in the database; one alignment per target.
     """
     from exaln.engines import choose_engine
+    from exaln.pipeline import Search
     from exaln.report import parse_outfmt, write_report
-    from exaln.search import Search
 
     require_stdin_once([query, database])
     form = parse_outfmt(outfmt or None, out)
@@ -172,7 +172,7 @@ def search_file(search: Search, source: str, work: SearchProgress, *, strip_gaps
 
 def make_options(chosen: dict[str, Any], database: Database, include: str | None, exclude: str | None) -> SearchOptions:
     """The options of the search that those of the command line ask for."""
-    from exaln.search import SearchOptions
+    from exaln.pipeline import SearchOptions
 
     return SearchOptions(
         evalue=chosen["evalue"],

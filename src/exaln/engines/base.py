@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from exaln.cigar import Paths
 from exaln.errors import InputError, OutOfMemoryError
-from exaln.hits import Paths
 from exaln.lengths import N_BINS, length_bin
 from exaln.resources import available_memory
 

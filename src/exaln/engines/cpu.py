@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from exaln.cigar import Paths
 from exaln.engines.base import Engine, Pairs, Placement, Progress, ScoreBlock, Traces, require_same_alphabet
 from exaln.errors import EngineError, InputError, OutOfMemoryError
-from exaln.hits import Paths
 from exaln.resources import available_threads
 from exaln.schedule import query_blocks, row_ranges
 

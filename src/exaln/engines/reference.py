@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from exaln.cigar import Paths
 from exaln.engines.base import Engine, Pairs, Placement, Progress, ScoreBlock, Traces, require_same_alphabet
 from exaln.engines.reference_path import local_alignment
 from exaln.errors import EngineError
-from exaln.hits import Paths
 from exaln.records import offsets_of
 
 if TYPE_CHECKING:

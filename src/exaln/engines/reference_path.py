@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exaln.hits import OPERATIONS
+from exaln.cigar import OPERATIONS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

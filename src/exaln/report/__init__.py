@@ -13,7 +13,7 @@ from exaln.report.formats import Format, compression_of, parse_outfmt
 from exaln.report.summary import SearchSummary
 
 if TYPE_CHECKING:
-    from exaln.hits import QueryHits
+    from exaln.query_hits import QueryHits
 
 __all__ = ["Format", "SearchSummary", "parse_outfmt", "write_report"]
 

@@ -42,7 +42,7 @@ from exaln.report.json_report import search_values
 from exaln.report.values import Values, alignment_values, target_values
 
 if TYPE_CHECKING:
-    from exaln.hits import QueryHits
+    from exaln.query_hits import QueryHits
     from exaln.records import Text
     from exaln.report.summary import SearchSummary
 

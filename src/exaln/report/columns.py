@@ -22,7 +22,7 @@ from exaln.statistics import format_bits, format_evalue
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from exaln.hits import QueryHits
+    from exaln.query_hits import QueryHits
 
 Texts = list[str]
 

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exaln.cigar import DELETION, EQUAL, INSERTION
+from exaln.cigar import DELETION, EQUAL, INSERTION, Paths
 from exaln.errors import InputError
-from exaln.hits import Paths
 from exaln.report.rows import Rows, rows_of, rows_of_paths
 from exaln.strands import reverse_complement
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from exaln.hits import QueryHits
+    from exaln.query_hits import QueryHits
     from exaln.scoring import Scoring
 
 WIDTH = 60
@@ -62,7 +61,7 @@ def draw(
     colour: bool = False,
     names: tuple[str, str] = NAMES,
 ) -> str:
-    """A path (uint32 operations, see `exaln.hits.Paths`) between two whole sequences (uint8 codes), in blocks of lines.
+    """A path (uint32, see `exaln.cigar.Paths`) between two whole sequences (uint8 codes), in blocks of lines.
 
     Starts are 0-based, and on strand -1 `target_start` is the smallest target position, as everywhere. The middle line
     shows equal letters (`|` for nucleotides) and `+` for pairs that score above 0.

@@ -9,7 +9,7 @@ from exaln.report.clean import title
 from exaln.report.rows import aligned_targets
 
 if TYPE_CHECKING:
-    from exaln.hits import QueryHits
+    from exaln.query_hits import QueryHits
 
 LINE = 60
 

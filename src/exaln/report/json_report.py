@@ -20,7 +20,7 @@ from exaln.report.rows import rows_of
 from exaln.report.values import Values, alignment_values, target_values
 
 if TYPE_CHECKING:
-    from exaln.hits import QueryHits
+    from exaln.query_hits import QueryHits
     from exaln.report.summary import SearchSummary
     from exaln.statistics import Statistics
 

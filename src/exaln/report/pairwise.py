@@ -13,7 +13,7 @@ from exaln.report.drawing import draw_all
 from exaln.statistics import NucleotideStatistics, format_bits, format_evalue
 
 if TYPE_CHECKING:
-    from exaln.hits import QueryHits
+    from exaln.query_hits import QueryHits
     from exaln.report.summary import SearchSummary
 
 LINE = 80

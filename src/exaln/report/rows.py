@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from exaln.alphabet import Alphabet
-    from exaln.hits import Paths, QueryHits
+    from exaln.cigar import Paths
+    from exaln.query_hits import QueryHits
 
 GAP_LETTER = ord("-")
 

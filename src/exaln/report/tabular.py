@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from exaln.report.clean import csv_field, one_line, title
 
 if TYPE_CHECKING:
-    from exaln.hits import QueryHits
+    from exaln.query_hits import QueryHits
     from exaln.report.columns import Column
     from exaln.report.summary import SearchSummary
 

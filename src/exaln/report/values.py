@@ -13,7 +13,7 @@ from exaln.report.columns import target_lengths
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from exaln.hits import QueryHits
+    from exaln.query_hits import QueryHits
 
 Values = Sequence[Any] | np.ndarray
 

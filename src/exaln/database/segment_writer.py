@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from exaln.alphabet import Alphabet
+from exaln.database.layout import INTERVAL_BYTES, segment_schema
+from exaln.database.manifest import SegmentEntry
+from exaln.database.segment import BLOCK_BYTES
 from exaln.errors import InputError
 from exaln.lengths import N_BINS, length_histogram
-from exaln.manifest import SegmentEntry
 from exaln.records import Records
-from exaln.segment import BLOCK_BYTES
-from exaln.segment_layout import INTERVAL_BYTES, segment_schema
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,10 +15,17 @@ from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
+from exaln.database.manifest import (
+    MANIFEST_NAME,
+    Manifest,
+    SegmentEntry,
+    fsync_directory,
+    read_manifest,
+    replace_manifest,
+)
+from exaln.database.segment_writer import SortedRows, write_segment
 from exaln.errors import DatabaseError, InputError, OutputError
-from exaln.manifest import MANIFEST_NAME, Manifest, SegmentEntry, fsync_directory, read_manifest, replace_manifest
 from exaln.output_file import output_errors
-from exaln.segment_writer import SortedRows, write_segment
 
 SUFFIX = ".exaln"
 LOCK_NAME = ".lock"

@@ -15,10 +15,10 @@ import numpy as np
 
 from exaln import __version__
 from exaln.alphabet import BUILT_IN, Alphabet
+from exaln.database.layout import FORMAT_VERSION
+from exaln.database.segment import Segment
 from exaln.errors import DatabaseError
 from exaln.lengths import N_BINS
-from exaln.segment import Segment
-from exaln.segment_layout import FORMAT_VERSION
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exaln.alphabet import Alphabet
+from exaln.database.layout import SegmentColumns, columns_of, segment_schema
 from exaln.errors import DatabaseError
 from exaln.records import Records, Text, offsets_of
-from exaln.segment_layout import SegmentColumns, columns_of, segment_schema
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

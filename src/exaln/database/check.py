@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from exaln.database.manifest import Manifest, SegmentEntry
+from exaln.database.segment import Segment
 from exaln.errors import DatabaseError
 from exaln.lengths import N_BINS, length_histogram
-from exaln.manifest import Manifest, SegmentEntry
-from exaln.segment import Segment
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,7 +1,7 @@
 """Databases: encoded sequences, sorted by length, memory-mapped; built once, opened at once.
 
-A database is a directory `NAME.exaln/` of immutable segments and a manifest that names them (exaln.segment,
-exaln.manifest). A `Database` is a snapshot: writers never change what an open one sees.
+A database is a directory `NAME.exaln/` of immutable segments and a manifest that names them (exaln.database.segment,
+exaln.database.manifest). A `Database` is a snapshot: writers never change what an open one sees.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from exaln.alphabet import Alphabet
-from exaln.database_build import append_to_directory, build_directory, build_in_memory, compact_directory
-from exaln.database_check import problems_of_database
-from exaln.database_input import Progress, Source, read_inputs
-from exaln.database_writer import SUFFIX
+from exaln.database.build import append_to_directory, build_directory, build_in_memory, compact_directory
+from exaln.database.check import problems_of_database
+from exaln.database.inputs import Progress, Source, read_inputs
+from exaln.database.layout import FORMAT_VERSION
+from exaln.database.manifest import MANIFEST_NAME, Manifest, missing_segment, read_manifest
+from exaln.database.segment import Segment, Target
+from exaln.database.segment_writer import DEFAULT_LIMITS, SegmentLimits, text_bytes_before
+from exaln.database.writer import SUFFIX
 from exaln.errors import DatabaseError, InputError
-from exaln.manifest import MANIFEST_NAME, Manifest, missing_segment, read_manifest
 from exaln.output_file import open_output
 from exaln.records import Records
-from exaln.segment import Segment, Target
-from exaln.segment_layout import FORMAT_VERSION
-from exaln.segment_writer import DEFAULT_LIMITS, SegmentLimits, text_bytes_before
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

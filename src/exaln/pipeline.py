@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from exaln.cigar import Paths
 from exaln.database import Database
 from exaln.engines import choose_engine
 from exaln.engines.base import Candidates, Engine, Keep, Pairs, Traces, comparable
 from exaln.errors import ExalnWarning, InputError
-from exaln.hits import Hits, Paths, QueryHits
+from exaln.hits import Hits
 from exaln.lengths import N_BINS
 from exaln.queries import as_records
+from exaln.query_hits import QueryHits
 from exaln.records import Records, offsets_of
 from exaln.schedule import query_blocks
 from exaln.scoring import Scoring
@@ -318,7 +320,7 @@ def search(
     >>> fasta = pathlib.Path(tempfile.mkdtemp()) / "targets.fasta"
     >>> _ = fasta.write_text(">t1\\nPAWHEAE\\n>t2\\nHEAGAWGHEE\\n")
     >>> [(hit.target_id, hit.score, hit.cigar) for hit in search(["HEAGAWGHEE"], fasta)]
-    [('t2', 62, '10M')]
+    [('t2', 62, '10M'), ('t1', 17, '3M')]
     """
     opened, records, working = _prepare(queries, database, engine, threads)
     wanted = options or SearchOptions(evalue=evalue, max_hits=max_hits)

@@ -8,13 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from exaln.alphabet import Alphabet
-from exaln.database_input import Progress, ProgressReporter
-from exaln.database_writer import DatabaseWriter
+from exaln.database.inputs import Progress, ProgressReporter
+from exaln.database.manifest import Manifest, SegmentEntry, missing_segment, read_manifest
+from exaln.database.segment import Segment
+from exaln.database.segment_writer import SegmentBuilder, SegmentLimits, SortedRows
+from exaln.database.writer import DatabaseWriter
 from exaln.errors import ExalnWarning, InputError
-from exaln.manifest import Manifest, SegmentEntry, missing_segment, read_manifest
 from exaln.records import Records
-from exaln.segment import Segment
-from exaln.segment_writer import SegmentBuilder, SegmentLimits, SortedRows
 
 
 def build_in_memory(

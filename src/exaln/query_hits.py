@@ -1,0 +1,97 @@
+"""Hits of one query, as columns: what the search hands to reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from exaln.cigar import Paths
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from exaln.alphabet import Alphabet
+    from exaln.scoring import Scoring
+
+PART_HITS = 1 << 14
+PART_COLUMNS = 1 << 22
+"""A part of a query's hits ends at so many hits, or with the hit that reaches so many alignment columns."""
+
+
+@dataclass(frozen=True)
+class QueryHits:
+    """All hits of one query, best first; n hits, 0 allowed. Positions are 0-based half-open.
+
+    query: uint8 codes of the whole query; targets: uint8 codes of each whole target (views into the database).
+    ordinal: int64[n], place of the target in the database. score: int64[n], multiplied by `scoring.scale`.
+    bits, evalue: float64[n], NaN where there are no statistics for the scoring.
+    strand: int8[n], 1, or -1 if the query aligns with the reverse complement of the target. query_start and query_end
+    count on the query as given, target_start and target_end on the target as stored, always start < end; the path runs
+    along the query, so on strand -1 it runs down the target from target_end.
+    identities, positives, mismatches, gap_opens, gaps, columns: int32[n], counts over the alignment: columns is its
+    length, gaps the gap columns, gap_opens the runs of gaps, positives the pairs of letters that score above 0.
+    """
+
+    index: int
+    query_id: str
+    query_description: str
+    query: NDArray[np.uint8]
+    alphabet: Alphabet
+    scoring: Scoring
+    target_ids: Sequence[str]
+    target_descriptions: Sequence[str]
+    targets: Sequence[NDArray[np.uint8]]
+    ordinal: NDArray[np.int64]
+    score: NDArray[np.int64]
+    bits: NDArray[np.float64]
+    evalue: NDArray[np.float64]
+    strand: NDArray[np.int8]
+    query_start: NDArray[np.int64]
+    query_end: NDArray[np.int64]
+    target_start: NDArray[np.int64]
+    target_end: NDArray[np.int64]
+    paths: Paths
+    identities: NDArray[np.int32]
+    positives: NDArray[np.int32]
+    mismatches: NDArray[np.int32]
+    gap_opens: NDArray[np.int32]
+    gaps: NDArray[np.int32]
+    columns: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.ordinal)
+
+    def parts(self) -> Iterator[QueryHits]:
+        """The hits in pieces of bounded size, in order, so that texts of them fit memory; none if there are no hits."""
+        if 0 < len(self) <= PART_HITS and int(self.columns.sum(dtype=np.int64)) <= PART_COLUMNS:
+            yield self
+            return
+        total, start = np.cumsum(self.columns, dtype=np.int64), 0
+        while start < len(self):
+            done = int(total[start - 1]) if start else 0
+            end = min(start + PART_HITS, int(np.searchsorted(total, done + PART_COLUMNS)) + 1, len(self))
+            yield self.part(start, end)
+            start = end
+
+    def part(self, start: int, end: int) -> QueryHits:
+        """The hits from `start` to before `end`."""
+        cut = {name: getattr(self, name)[start:end] for name in _COLUMNS}
+        return replace(
+            self,
+            target_ids=[self.target_ids[hit] for hit in range(start, end)],
+            target_descriptions=[self.target_descriptions[hit] for hit in range(start, end)],
+            targets=[self.targets[hit] for hit in range(start, end)],
+            paths=Paths(self.paths.operations, self.paths.offsets[start : end + 1]),
+            **cut,
+        )
+
+
+# fmt: off
+_COLUMNS = (
+    "ordinal", "score", "bits", "evalue", "strand", "query_start", "query_end", "target_start", "target_end",
+    "identities", "positives", "mismatches", "gap_opens", "gaps", "columns",
+)
+# fmt: on
