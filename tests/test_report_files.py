@@ -14,7 +14,7 @@ import pytest
 import zstandard
 from hypothesis import given
 
-from exaln import hits as hits_module
+from exaln import query_hits as hits_module
 from exaln.errors import InputError, OutputError
 from exaln.fasta import read_records
 from exaln.query_hits import QueryHits

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exaln import hits as hits_module
+from exaln import query_hits as hits_module
 from exaln.query_hits import QueryHits
 from exaln.report.columns import STD
 from hit_samples import GLOBIN, MINUS, NOTHING, Pair, query_hits, random_hits, report
