@@ -6,6 +6,7 @@ queries -> blocks -> engine.scan (exact scores, cut to candidates)
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from collections.abc import Iterable, Iterator
@@ -55,8 +56,8 @@ ROUND_ALIGNMENTS = 64 << 10
 class SearchOptions:
     """Which hits are wanted. Identity and coverage are percentages; None does not filter.
 
-    evalue, min_bits: of scorings with statistics. max_hits: per query, after all filters. strands: both, plus or minus,
-    for nucleotides. include, exclude: ordinals of targets. db_residues: the size of the database for E-values, instead
+    evalue, min_bits: of scorings with statistics. min_score: in the units of the scoring, before scaling. max_hits: per
+    query, after all filters. strands: both, plus or minus, for nucleotides. include, exclude: ordinals of targets. db_residues: the size of the database for E-values, instead
     of its own.
     """
 
@@ -79,6 +80,9 @@ class SearchOptions:
             raise InputError(f"max_hits is {self.max_hits}; at least 1 is needed")
         if not self.evalue > 0:
             raise InputError(f"evalue is {self.evalue}; it must be above 0")
+        for name in ("min_bits", "min_identity", "min_query_coverage", "min_target_coverage"):
+            if math.isnan(getattr(self, name) or 0.0):
+                raise InputError(f"{name} is not a number")
 
     @property
     def needs_alignments(self) -> bool:
@@ -96,13 +100,19 @@ class Search:
         self.statistics = Statistics.of(
             scoring, db_residues=options.db_residues or database.n_residues, db_targets=database.n_targets
         )
-        self._placement = engine.place(database)
+        self._min_score = max(1, options.min_score * scoring.scale)
+        if options.strands == "minus" and not database.alphabet.is_nucleotide:
+            raise InputError(f"strand is minus, but {database.alphabet.name} sequences have one strand; leave it out")
         if self.statistics is None:
+            if options.min_bits is not None:
+                raise InputError(f"there are no bit scores for {scoring.describe()}; use the least score instead")
             warnings.warn(
-                f"no statistics for {scoring.describe()}: bits and E-values are empty, hits are ranked by score",
+                f"no statistics for {scoring.describe()}: bits and E-values are empty, "
+                "hits are ranked by score and no E-value limits them",
                 ExalnWarning,
                 stacklevel=3,
             )
+        self._placement = engine.place(database)
 
     def run(self, queries: Iterable[Records], progress: Progress | None = None) -> Iterator[QueryHits]:
         """The hits of each query, in the order of the queries. `progress` gets the cells done so far."""
@@ -199,7 +209,7 @@ class Search:
 
     def _minimum_scores(self, lengths: NDArray[np.int64]) -> NDArray[np.int32]:
         """int32[n, N_BINS]: scores below these cannot be hits."""
-        minimum = np.full((len(lengths), N_BINS), max(1, self.options.min_score), np.int32)
+        minimum = np.full((len(lengths), N_BINS), self._min_score, np.int32)
         if self.statistics is not None:
             for row, length in enumerate(lengths.tolist()):
                 cut = self.statistics.minimum_scores(length, self.options.evalue)
@@ -223,11 +233,11 @@ class Search:
         query = found.query.astype(np.int64) % len(queries)
         if self.statistics is None:
             bits = evalue = np.full(len(query), np.nan)
-            passes = found.score >= self.options.min_score
+            passes = found.score >= self._min_score
         else:
             bits = self.statistics.bits(found.score)
             evalue = self.statistics.evalues(found.score, queries.lengths[query], found.length)
-            passes = evalue <= self.options.evalue
+            passes = (evalue <= self.options.evalue) & (found.score >= self._min_score)
             if self.options.min_bits is not None:
                 passes &= bits >= self.options.min_bits
         judged = Ranked(query, strands[found.query], found.ordinal, found.length, found.score, bits, evalue)
