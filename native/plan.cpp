@@ -10,6 +10,9 @@ namespace {
 // carrying the gaps at its end, and each of its registers. Measured on queries of 144 to 34,350 residues with
 // 32 and 64 lanes.
 constexpr double STRIPED_COLUMN = 42, STRIPED_REGISTER = 1.45;
+// A row of the profile of a target that takes the query's place: it is made anew for every pair.
+constexpr double STRIPED_PROFILE_ROW = 16;
+constexpr int64_t LONGEST_PROFILE = int64_t(1) << 24;  // its profile takes half a gigabyte at 8 bits
 // A group this long would need more than 128 MiB for its border; its targets are striped instead.
 constexpr int64_t LONGEST_IN_GROUP = int64_t(1) << 20;
 // Tasks per thread: enough that the last ones, the shortest, even out the threads.
@@ -17,9 +20,19 @@ constexpr double TASKS_PER_THREAD = 16;
 
 }  // namespace
 
+StripedCost striped_cost(double query_length, double target_length, int lanes) {
+    auto cost = [&](double rows, double columns) {
+        return (columns + 1) * (STRIPED_COLUMN + STRIPED_REGISTER * (rows / lanes + 0.5));
+    };
+    const double as_given = cost(query_length, target_length);
+    const double swapped = cost(target_length, query_length) + STRIPED_PROFILE_ROW * target_length;
+    const bool swap = swapped < as_given && target_length <= double(LONGEST_PROFILE);
+    return {swap ? swapped : as_given, swap};
+}
+
 double Planner::striped_cost(const Queries& queries, int64_t length) const {
-    const double registers = queries.rows / lanes_ + double(queries.n) / 2;
-    return double(length + 1) * (STRIPED_COLUMN * double(queries.n) + STRIPED_REGISTER * registers);
+    const double mean_length = queries.rows / double(queries.n);
+    return double(queries.n) * exaln::striped_cost(mean_length, double(length), lanes_).cost;
 }
 
 double Planner::group_cost(const Queries& queries, int64_t longest) {

@@ -18,6 +18,14 @@ struct Task {
     double cost;                  // in register updates
 };
 
+// What a striped pair costs, in register updates of the group kernel, and whether the target should take the
+// query's place: columns cost more than rows, so the shorter sequence is best put there.
+struct StripedCost {
+    double cost;
+    bool swapped;
+};
+StripedCost striped_cost(double query_length, double target_length, int lanes);
+
 class Planner {
   public:
     Planner(int lanes, int threads, const Sequences& queries, const Sequences& targets,
