@@ -147,7 +147,8 @@ def search(
         hits = search_file(found, query, work, strip_gaps=strip_gaps)
         write_report(form, hits, summary_of(found, database), out)
     speed = f"{work.seconds:.2f} s ({work.rate()}; {working.describe()})"
-    messages.note(f"{work.n_hits:,} hits of {work.n_queries:,} queries in {speed}")
+    queries = f"{work.n_queries:,} {'query' if work.n_queries == 1 else 'queries'}"
+    messages.note(f"{work.n_hits:,} hits of {queries} in {speed}")
 
 
 def search_file(search: Search, source: str, work: SearchProgress, *, strip_gaps: bool) -> Iterator[QueryHits]:
