@@ -57,8 +57,8 @@ class SearchOptions:
     """Which hits are wanted. Identity and coverage are percentages; None does not filter.
 
     evalue, min_bits: of scorings with statistics. min_score: in the units of the scoring, before scaling. max_hits: per
-    query, after all filters. strands: both, plus or minus, for nucleotides. include, exclude: ordinals of targets. db_residues: the size of the database for E-values, instead
-    of its own.
+    query, after all filters. strands: both, plus or minus, for nucleotides. include, exclude: ordinals of targets.
+    db_residues: the size of the database for E-values, instead of its own.
     """
 
     evalue: float = 10.0
