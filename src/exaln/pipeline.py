@@ -48,8 +48,8 @@ MAX_FILTERED_PAIRS = 2 << 20
 PRUNE_CANDIDATES = 1 << 20
 """From so many candidates on, those that are not among the best k are dropped during the scan."""
 
-ROUND_ALIGNMENTS = 64 << 10
-"""So many alignments are made at a time, the best candidates of every query first, for filters to look at."""
+ROUND_ALIGNMENTS = 32 << 10
+"""About so many alignments are made at a time, and are in memory."""
 
 
 @dataclass(frozen=True)
@@ -146,10 +146,22 @@ class Search:
         ranked = self._scan(both, strands, queries, progress)
         if self.options.needs_alignments:
             ranked, traces = self._align_and_filter(both, queries, ranked)
-        else:
-            ranked = self._best(ranked)
-            traces = self._align(both, queries, ranked)
-        yield from self._hits(queries, first_index, ranked, traces)
+            yield from self._hits(queries, first_index, range(len(queries)), ranked, traces)
+            return
+        ranked = self._best(ranked)
+        for rows in self._rounds(ranked, len(queries)):
+            part = ranked.take((ranked.query >= rows.start) & (ranked.query < rows.stop))
+            yield from self._hits(queries, first_index, rows, part, self._align(both, queries, part))
+
+    def _rounds(self, ranked: Ranked, n_queries: int) -> Iterator[range]:
+        """Consecutive queries whose hits are aligned together."""
+        ends = np.searchsorted(ranked.query, np.arange(n_queries), side="right")
+        first = 0
+        while first < n_queries:
+            done = int(ends[first - 1]) if first else 0
+            end = int(np.searchsorted(ends, done + ROUND_ALIGNMENTS, side="right"))
+            yield range(first, max(end, first + 1))
+            first = max(end, first + 1)
 
     def _align(self, both: Records, queries: Records, ranked: Ranked) -> Traces:
         targets, places = self._gather(ranked.ordinal, texts=False)
@@ -290,12 +302,14 @@ class Search:
                 passes &= 100.0 * part >= minimum * whole
         return np.flatnonzero(passes)
 
-    def _hits(self, queries: Records, first_index: int, ranked: Ranked, traces: Traces) -> Iterator[QueryHits]:
-        """One QueryHits per query, also without hits."""
+    def _hits(
+        self, queries: Records, first_index: int, rows: range, ranked: Ranked, traces: Traces
+    ) -> Iterator[QueryHits]:
+        """One QueryHits for each of these rows of the queries, also without hits."""
         targets, places = self._gather(ranked.ordinal, texts=True)
         ids, descriptions = targets.ids.to_list(), targets.descriptions.to_list()
-        edges = np.searchsorted(ranked.query, np.arange(len(queries) + 1))
-        for query, (begin, end) in enumerate(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)):
+        edges = np.searchsorted(ranked.query, np.arange(rows.start, rows.stop + 1)).tolist()
+        for query, begin, end in zip(rows, edges[:-1], edges[1:], strict=True):
             own = slice(begin, end)
             found = places[own].tolist()
             positions, counts, offsets = (
