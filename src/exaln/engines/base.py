@@ -29,7 +29,7 @@ Progress = Callable[[int], None]
 """Called now and then with the number of cells done so far."""
 
 
-PIECE_SCORES = 1 << 20
+PIECE_SCORES = 1 << 18
 """Scores that are cut at a time: where everything passes, the candidates of so many are in memory."""
 
 
