@@ -135,7 +135,10 @@ class Planner {
         const int64_t n_rows = queries_.length(pairs_[members[0]].query);
         for (size_t begin = 0; begin < members.size();) {
             const int64_t longest = targets_.length(pairs_[members[begin]].target);
-            const Choice choice = width.choose(members.size() - begin, n_rows, longest, max_bytes_);
+            // Directions that stay in the cache are walked faster, so strips are cut early where they can be.
+            Choice choice = width.choose(members.size() - begin, n_rows, longest, max_bytes_ / 4);
+            if (choice.kernels < 0)
+                choice = width.choose(members.size() - begin, n_rows, longest, max_bytes_);
             size_t n = 1;
             double cost = 64.0 * double(n_rows) * double(longest);  // one cell at a time
             const WidthKernels* kernels = nullptr;
