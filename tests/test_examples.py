@@ -1,11 +1,11 @@
-"""The examples of README.md and docs/tutorial.md: every command and every line of Python runs, and prints what is shown.
+"""The examples of README.md and docs/tutorial.md: every command and line of Python runs, and prints what is shown.
 
 ```console  `$ command`, then what it prints on stdout and stderr; where an error is shown, the command must fail
 ```sh       commands that must succeed
 ```python   plain code, or `>>>` with what it prints
 
-The blocks of a document run in their order, in one temporary directory that looks like a clone. Spaces and tabs count as
-one space, and how long something took is not compared.
+The blocks of a document run in their order, in one temporary directory that looks like a clone. Spaces and tabs count
+as one space, and how long something took is not compared.
 """
 
 import doctest
@@ -41,7 +41,7 @@ def blocks_of(document: str) -> list[Block]:
 
 
 def commands_of(block: Block) -> Iterator[tuple[str, str | None]]:
-    """Each command with the output that is shown; None where none is compared. A here-document belongs to its command."""
+    """Each command with the output that is shown; None where none is compared."""
     if block.kind == "sh":
         yield block.text, None
         return

@@ -36,9 +36,7 @@ def write_report(
         _write(form, hits, summary, sink, width)
 
 
-def _write(
-    form: Format, hits: Iterable[QueryHits], summary: SearchSummary, file: BinaryIO, width: int | None
-) -> None:
+def _write(form: Format, hits: Iterable[QueryHits], summary: SearchSummary, file: BinaryIO, width: int | None) -> None:
     """Each format is imported when it is wanted: pyarrow alone takes longer than a small search."""
     if form.kind in ("6", "7", "10"):
         from exaln.report.tabular import write_commented, write_csv, write_tabs
