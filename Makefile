@@ -43,6 +43,9 @@ test: setup
 
 include tests/native/native.mk
 
+# Everything that can be checked on one machine: other CPUs under emulation, sanitizers, clang-format and types.
+test-all: test check test-arm test-old-x86 test-sanitize
+
 check: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

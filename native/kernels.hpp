@@ -82,24 +82,38 @@ struct StripedArgs {
     const std::atomic<bool>* cancelled;
 };
 
-// One query against `lanes` targets whose scores are known, keeping the direction of every cell.
+// Some rows of a query, a strip, against `lanes` targets whose scores are known.
 struct TraceArgs {
-    const uint8_t* query;
-    int64_t n_rows;
+    const uint8_t* query;    // the whole of it
+    int64_t first_row;       // of the strip
+    int64_t n_rows;          // in the strip
     const uint8_t* letters;  // [n_columns][lanes], as in GroupArgs
     int64_t n_columns;       // a multiple of WidthKernels::columns
     const void* score_rows;
     const Costs* costs;
     const int32_t* scores;  // [lanes], exact and within the width's range; 0: no path wanted
     void* workspace;        // trace_workspace(n_rows) bytes, 64-byte aligned
-    uint8_t* directions;    // trace_directions(n_rows, n_columns) bytes
-    int64_t*
-        end_rows;  // [lanes] out: the cell where the path ends, smallest column first, then smallest row;
-    int64_t* end_columns;  // [lanes] out: -1 where there is none
+    const void*
+        border_above;     // trace_border(n_columns) bytes: H and F above the strip; null for the first one
+    void* border_below;   // the same below it, out; null if not wanted
+    uint8_t* directions;  // trace_directions(n_rows, n_columns) bytes, out; null if not wanted
+    int64_t* end_rows;  // [lanes] in and out: where the path ends, smallest column first, then smallest row;
+    int64_t* end_columns;  // [lanes] -1 where it is not known yet; both null if ends are known
 };
 
 // Steps of a path: both sequences go on, or only the query (F, CIGAR I), or only the target (E, CIGAR D).
 enum Step : uint8_t { STEP_BOTH = 0, STEP_QUERY = 1, STEP_TARGET = 2 };
+
+// A path that is walked back: the cell to be looked at next, the score of the part that ends there, the gap
+// it is in.
+struct PathState {
+    enum Gap { NO_GAP, IN_E, IN_F };
+
+    int64_t row, column, left;
+    Gap gap = NO_GAP;
+
+    bool is_complete() const { return gap == NO_GAP && left == 0; }
+};
 
 struct WidthKernels {
     int bits;
@@ -112,9 +126,10 @@ struct WidthKernels {
     size_t (*striped_workspace)(int64_t n_rows);
     int64_t (*score_striped)(const StripedArgs&);
     size_t (*trace_workspace)(int64_t n_rows);
+    size_t (*trace_border)(int64_t n_columns);
     size_t (*trace_directions)(int64_t n_rows, int64_t n_columns);
-    void (*trace_group)(const TraceArgs&);
-    int64_t (*walk_back)(const TraceArgs&, int lane, uint8_t* steps);
+    void (*trace_strip)(const TraceArgs&);
+    uint8_t* (*walk_back)(const TraceArgs&, int lane, PathState&, uint8_t* steps);
     double (*bare_loop)(int64_t n_rows);  // cells updated, without touching memory: the bound to compare with
 };
 

@@ -18,6 +18,14 @@ struct Task {
     double cost;                  // in register updates
 };
 
+// What a striped pair costs, in register updates of the group kernel, and whether the target should take the
+// query's place: columns cost more than rows, so the shorter sequence is best put there.
+struct StripedCost {
+    double cost;
+    bool swapped;
+};
+StripedCost striped_cost(double query_length, double target_length, int lanes);
+
 class Planner {
   public:
     Planner(int lanes, int threads, const Sequences& queries, const Sequences& targets,
@@ -29,10 +37,16 @@ class Planner {
                    std::vector<Task>& tasks) const;
 
   private:
+    struct Queries {
+        int64_t n;
+        double rows;  // of all of them
+    };
+
     int64_t length(int64_t place) const { return targets_.length(order_[size_t(place)]); }
-    double striped_cost(int64_t length) const;
-    double makespan(const std::vector<int64_t>& places, size_t n_striped, int64_t n_queries) const;
-    size_t choose_striped(const std::vector<int64_t>& places, int64_t n_queries) const;
+    double striped_cost(const Queries& queries, int64_t length) const;
+    static double group_cost(const Queries& queries, int64_t longest);
+    double makespan(const Queries& queries, const std::vector<int64_t>& places, size_t n_striped) const;
+    size_t choose_striped(const Queries& queries, const std::vector<int64_t>& places) const;
 
     int lanes_, threads_;
     const Sequences& queries_;

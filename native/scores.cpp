@@ -27,6 +27,7 @@ struct Round {
     const Sequences& queries;
     const Sequences& targets;
     const Costs& costs;
+    const Costs& transposed;            // the same with the roles of query and target exchanged
     const std::vector<int64_t>& order;  // targets by length
     const void* score_rows;
     Progress& progress;
@@ -98,20 +99,35 @@ class Worker {
 
     void run_striped(const Task& task, int64_t query) {
         uint32_t built = 0;
-        StripedArgs args{};
-        args.query = round_.queries.at(query), args.n_rows = round_.queries.length(query);
-        args.costs = &round_.costs, args.built = &built, args.cancelled = &round_.progress.cancelled;
-        args.workspace = workspace_.reserve(round_.kernels.striped_workspace(args.n_rows));
         for (const int64_t place : task.places) {
-            const int64_t target = round_.order[size_t(place)];
-            args.target = round_.targets.at(target), args.n_columns = round_.targets.length(target);
-            require_codes(args.target, args.n_columns);
+            const int64_t target = round_.order[size_t(place)], length = round_.targets.length(target);
+            require_codes(round_.targets.at(target), length);
             if (cancelled()) return;
-            const int64_t score = args.n_rows == 0 ? 0 : round_.kernels.score_striped(args);
+            const int64_t score = score_striped(query, target, built);
             if (score == CANCELLED) return;
             keep(query, place, score);
-            count_cells(query, args.n_columns);
+            count_cells(query, length);
         }
+    }
+
+    // `built` says which letters of the query have a profile in the workspace.
+    int64_t score_striped(int64_t query, int64_t target, uint32_t& built) {
+        StripedArgs args{};
+        args.query = round_.queries.at(query), args.n_rows = round_.queries.length(query);
+        args.target = round_.targets.at(target), args.n_columns = round_.targets.length(target);
+        args.costs = &round_.costs, args.cancelled = &round_.progress.cancelled;
+        if (args.n_rows == 0 || args.n_columns == 0) return 0;
+        const double rows = double(args.n_rows), columns = double(args.n_columns);
+        if (striped_cost(rows, columns, round_.kernels.lanes).swapped) {
+            std::swap(args.query, args.target), std::swap(args.n_rows, args.n_columns);
+            args.costs = &round_.transposed;
+            built = 0;
+        }
+        args.workspace = workspace_.reserve(round_.kernels.striped_workspace(args.n_rows));
+        args.built = &built;
+        const int64_t score = round_.kernels.score_striped(args);
+        if (args.costs == &round_.transposed) built = 0;
+        return score;
     }
 
     static void require_codes(const uint8_t* codes, int64_t n) {
@@ -150,6 +166,13 @@ std::vector<int64_t> places_by_length(const Sequences& targets) {
     return order;
 }
 
+Costs transpose(const Costs& costs) {
+    Costs transposed = costs;
+    for (int a = 0; a < MAX_CODES; ++a)
+        for (int b = 0; b < MAX_CODES; ++b) transposed.scores[a][b] = costs.scores[b][a];
+    return transposed;
+}
+
 // The open pairs of each query, as plans of their own: after the first round they are few and differ from
 // query to query.
 std::vector<Task> plan_overflows(const Planner& planner, const std::vector<Overflow>& overflows) {
@@ -168,6 +191,7 @@ std::vector<Task> plan_overflows(const Planner& planner, const std::vector<Overf
 void score_all(const Isa& isa, const Sequences& queries, const Sequences& targets, const Costs& costs,
                int threads, Progress& progress, int32_t* scores) {
     const std::vector<int64_t> order = places_by_length(targets);
+    const Costs transposed = transpose(costs);
     std::vector<Overflow> open;
     bool first = true;
     for (const WidthKernels& kernels : isa.widths) {
@@ -186,8 +210,9 @@ void score_all(const Isa& isa, const Sequences& queries, const Sequences& target
             tasks = plan_overflows(planner, open);
         }
         sort_longest_first(tasks);
-        open = run_round({kernels, queries, targets, costs, order, score_rows, progress, first, scores},
-                         tasks, threads);
+        open = run_round(
+            {kernels, queries, targets, costs, transposed, order, score_rows, progress, first, scores}, tasks,
+            threads);
         if (progress.cancelled) return;
         first = false;
     }

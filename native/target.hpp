@@ -21,8 +21,9 @@ constexpr exaln::WidthKernels width_kernels() {
             StripedWorkspace<V>::bytes,
             score_striped<V>,
             TraceWorkspace<V>::bytes,
+            trace_border<V>,
             trace_directions<V>,
-            trace_group<V>,
+            trace_strip<V>,
             walk_back<V>,
             bare_loop<V>};
 }

@@ -11,6 +11,7 @@
 namespace exaln {
 namespace {
 
+constexpr int64_t LEAST_STRIP_ROWS = 16;
 constexpr int FULL_SPEED_BYTES = 32;  // registers wider than this run at half rate on many CPUs
 
 // Pairs of one query that are traced side by side, or one pair that is too large for that (kernels ==
@@ -18,8 +19,16 @@ constexpr int FULL_SPEED_BYTES = 32;  // registers wider than this run at half r
 struct TraceTask {
     const WidthKernels* kernels;
     const void* score_rows;
+    int64_t strip_rows;           // rows whose directions are kept at a time
     std::vector<size_t> members;  // indices of pairs
     double cost;
+};
+
+// A way to trace pairs: which kernels of a width, how many rows at a time; strip_rows == 0 if there is none.
+struct Choice {
+    int kernels = -1;
+    int64_t strip_rows = 0;
+    double cost = 0;
 };
 
 // The kernels of one width, widest first, with their score rows.
@@ -37,19 +46,20 @@ class Width {
 
     bool can_hold(int32_t score) const { return range_.usable && score + range_.floor <= range_.limit; }
 
-    // The cheapest kernel for so many pairs that keeps the directions within bounds; -1 if none does.
-    int choose(size_t n_pairs, int64_t n_rows, int64_t longest, size_t max_bytes) const {
-        int chosen = -1;
-        double least = 0;
+    // The cheapest kernels for so many pairs that keep borders and directions within bounds.
+    Choice choose(size_t n_pairs, int64_t n_rows, int64_t longest, size_t max_bytes) const {
+        Choice best;
         for (size_t i = 0; i < kernels_.size(); ++i) {
             const WidthKernels& kernels = *kernels_[i];
-            const int64_t n_columns = padded(longest, kernels.columns);
-            if (kernels.trace_directions(n_rows, n_columns) > max_bytes) continue;
+            const int64_t strip_rows =
+                rows_that_fit(kernels, n_rows, padded(longest, kernels.columns), max_bytes);
             const double rate = std::max(1, kernels.lanes * kernels.bits / 8 / FULL_SPEED_BYTES);
-            const double cost = rate * double((n_pairs + size_t(kernels.lanes) - 1) / size_t(kernels.lanes));
-            if (chosen < 0 || cost < least) chosen = int(i), least = cost;
+            const double passes = strip_rows < n_rows ? 2 : 1;
+            const double cost =
+                passes * rate * double((n_pairs + size_t(kernels.lanes) - 1) / size_t(kernels.lanes));
+            if (strip_rows > 0 && (best.kernels < 0 || cost < best.cost)) best = {int(i), strip_rows, cost};
         }
-        return chosen;
+        return best;
     }
 
     const WidthKernels& kernels(int i) const { return *kernels_[size_t(i)]; }
@@ -58,9 +68,29 @@ class Width {
     static int64_t padded(int64_t length, int columns) { return (length + columns - 1) / columns * columns; }
 
   private:
+    // All rows, or as many as leave room for the borders between strips; 0 if that cannot be.
+    static int64_t rows_that_fit(const WidthKernels& kernels, int64_t n_rows, int64_t n_columns,
+                                 size_t max_bytes) {
+        const size_t row_bytes = kernels.trace_directions(1, n_columns),
+                     border_bytes = kernels.trace_border(n_columns);
+        if (row_bytes * size_t(n_rows) <= max_bytes) return n_rows;
+        const int64_t strip_rows = int64_t(max_bytes / 2 / row_bytes);
+        if (strip_rows < LEAST_STRIP_ROWS) return 0;
+        const int64_t n_borders = (n_rows - 1) / strip_rows;
+        return size_t(n_borders) * border_bytes <= max_bytes / 2 ? strip_rows : 0;
+    }
+
     std::vector<const WidthKernels*> kernels_;
     std::vector<std::unique_ptr<Scratch>> score_rows_;
     Range range_{};
+};
+
+// How the rows of a query are cut.
+struct Strips {
+    int64_t n_rows, strip_rows;
+
+    int64_t count() const { return (n_rows + strip_rows - 1) / strip_rows; }
+    int64_t first_row(int64_t strip) const { return n_rows * strip / count(); }
 };
 
 class Planner {
@@ -105,20 +135,19 @@ class Planner {
         const int64_t n_rows = queries_.length(pairs_[members[0]].query);
         for (size_t begin = 0; begin < members.size();) {
             const int64_t longest = targets_.length(pairs_[members[begin]].target);
-            const int chosen = width.choose(members.size() - begin, n_rows, longest, max_bytes_);
+            const Choice choice = width.choose(members.size() - begin, n_rows, longest, max_bytes_);
             size_t n = 1;
             double cost = 64.0 * double(n_rows) * double(longest);  // one cell at a time
             const WidthKernels* kernels = nullptr;
-            if (chosen >= 0) {
-                kernels = &width.kernels(chosen);
+            if (choice.kernels >= 0) {
+                kernels = &width.kernels(choice.kernels);
                 n = std::min(members.size() - begin, size_t(kernels->lanes));
                 cost = double(n_rows) * double(longest);
             }
             const auto first = members.begin() + std::ptrdiff_t(begin);
-            tasks.push_back({kernels,
-                             kernels ? width.score_rows(chosen) : nullptr,
-                             {first, first + std::ptrdiff_t(n)},
-                             cost});
+            const void* score_rows = kernels ? width.score_rows(choice.kernels) : nullptr;
+            tasks.push_back(
+                {kernels, score_rows, choice.strip_rows, {first, first + std::ptrdiff_t(n)}, cost});
             begin += n;
         }
     }
@@ -157,31 +186,81 @@ class Worker {
     void run_group(const TraceTask& task) {
         const WidthKernels& kernels = *task.kernels;
         const int64_t query = pairs_[task.members[0]].query, n_rows = queries_.length(query);
-        const int64_t n_columns = interleave_targets(task);
-        std::vector<int32_t> scores(size_t(kernels.lanes), 0);
-        std::vector<int64_t> end_rows(size_t(kernels.lanes)), end_columns(size_t(kernels.lanes));
+        const size_t lanes = size_t(kernels.lanes);
+        std::vector<int32_t> scores(lanes, 0);
+        std::vector<int64_t> end_rows(lanes, -1), end_columns(lanes, -1);
         for (size_t lane = 0; lane < task.members.size(); ++lane)
             scores[lane] = pairs_[task.members[lane]].score;
         TraceArgs args{};
-        args.query = queries_.at(query), args.n_rows = n_rows;
-        args.letters = static_cast<const uint8_t*>(letters_.reserve(0)), args.n_columns = n_columns;
+        args.n_columns = interleave_targets(task);
+        args.query = queries_.at(query), args.letters = static_cast<const uint8_t*>(letters_.reserve(0));
         args.score_rows = task.score_rows, args.costs = &costs_, args.scores = scores.data();
-        args.workspace = workspace_.reserve(kernels.trace_workspace(n_rows));
-        args.directions =
-            static_cast<uint8_t*>(directions_.reserve(kernels.trace_directions(n_rows, n_columns)));
+        args.workspace = workspace_.reserve(kernels.trace_workspace(task.strip_rows));
         args.end_rows = end_rows.data(), args.end_columns = end_columns.data();
-        kernels.trace_group(args);
+        const Strips strips{n_rows, task.strip_rows};
+        std::vector<PathState> paths(task.members.size());
+        std::vector<std::vector<uint8_t>> steps(task.members.size());
+        auto start_at_ends = [&] {
+            for (size_t lane = 0; lane < paths.size(); ++lane)
+                paths[lane] = {end_rows[lane], end_columns[lane], scores[lane]};
+            args.end_rows = args.end_columns = nullptr;
+        };
+        if (strips.count() > 1) {
+            keep_borders(kernels, args, strips);
+            start_at_ends();
+        }
+        for (int64_t strip = strips.count() - 1; strip >= 0; --strip) {
+            set_strip(kernels, args, strips, strip);
+            if (strips.count() > 1 && !any_in_strip(paths, args)) continue;
+            const size_t bytes = kernels.trace_directions(args.n_rows, args.n_columns);
+            args.directions = static_cast<uint8_t*>(directions_.reserve(bytes)), args.border_below = nullptr;
+            kernels.trace_strip(args);
+            if (strips.count() == 1) start_at_ends();
+            for (size_t lane = 0; lane < paths.size(); ++lane)
+                walk(kernels, args, int(lane), paths[lane], steps[lane]);
+        }
         for (size_t lane = 0; lane < task.members.size(); ++lane) {
             const Pair& pair = pairs_[task.members[lane]];
-            steps_.resize(size_t(n_rows + n_columns));
-            const int64_t n_steps =
-                end_rows[lane] < 0 ? -1 : kernels.walk_back(args, int(lane), steps_.data());
-            if (n_steps < 0) throw std::logic_error("no path has the score of its pair");
-            steps_.resize(size_t(n_steps));
+            if (end_rows[lane] < 0 || !paths[lane].is_complete())
+                throw std::logic_error("no path has the score of its pair");
             alignments_[task.members[lane]] =
-                make_alignment(queries_.at(query), targets_.at(pair.target), costs_, pair.score,
-                               end_rows[lane], end_columns[lane], steps_);
+                make_alignment(args.query, targets_.at(pair.target), costs_, pair.score, end_rows[lane],
+                               end_columns[lane], steps[lane]);
         }
+    }
+
+    // The first pass over several strips: the borders between them, and where the paths end.
+    void keep_borders(const WidthKernels& kernels, TraceArgs& args, const Strips& strips) {
+        borders_.reserve(size_t(strips.count() - 1) * kernels.trace_border(args.n_columns));
+        for (int64_t strip = 0; strip < strips.count(); ++strip) {
+            if (progress_.cancelled.load(std::memory_order_relaxed)) return;
+            set_strip(kernels, args, strips, strip);
+            kernels.trace_strip(args);
+        }
+    }
+
+    void set_strip(const WidthKernels& kernels, TraceArgs& args, const Strips& strips, int64_t strip) {
+        const size_t bytes = kernels.trace_border(args.n_columns);
+        auto* borders = static_cast<uint8_t*>(borders_.reserve(0));
+        args.first_row = strips.first_row(strip), args.n_rows = strips.first_row(strip + 1) - args.first_row;
+        args.border_above = strip > 0 ? borders + size_t(strip - 1) * bytes : nullptr;
+        args.border_below = strip + 1 < strips.count() ? borders + size_t(strip) * bytes : nullptr;
+    }
+
+    static bool any_in_strip(const std::vector<PathState>& paths, const TraceArgs& args) {
+        return std::any_of(paths.begin(), paths.end(), [&](const PathState& path) {
+            return !path.is_complete() && path.row >= args.first_row;
+        });
+    }
+
+    // The part of a path that lies in the strip, if any does.
+    static void walk(const WidthKernels& kernels, const TraceArgs& args, int lane, PathState& path,
+                     std::vector<uint8_t>& steps) {
+        if (path.is_complete() || path.row < args.first_row || path.column < 0) return;
+        const size_t before = steps.size();
+        steps.resize(before + size_t(args.n_rows + path.column + 1));
+        const uint8_t* end = kernels.walk_back(args, lane, path, steps.data() + before);
+        steps.resize(size_t(end - steps.data()));
     }
 
     int64_t interleave_targets(const TraceTask& task) {
@@ -205,8 +284,7 @@ class Worker {
     const Costs& costs_;
     Progress& progress_;
     std::vector<Alignment>& alignments_;
-    Scratch workspace_, letters_, directions_;
-    std::vector<uint8_t> steps_;
+    Scratch workspace_, letters_, directions_, borders_;
 };
 
 }  // namespace

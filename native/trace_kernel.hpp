@@ -1,16 +1,21 @@
-// Paths: one target per lane as in the group kernel, all against the same query, and the directions of every
-// cell are kept.
+// Paths: one target per lane as in the group kernel, all against the same query, and the directions of the
+// cells are kept.
 //
-//   directions[tile][row][column of the tile] is four masks, one bit (or, without mask registers, a few) per
-//   lane: see Directions in recurrence.hpp. About four bits per cell, written in order; a path is walked back
-//   over them, lane by lane.
+//   directions[tile][row of the strip][column of the tile] is four masks, one bit (or, without mask
+//   registers, a few) per lane: see Directions in recurrence.hpp. About four bits per cell, written in order;
+//   a path is walked back over them, lane by lane.
 //
 // The scores are known, so the end of the path is the first cell that has the score: smallest column, then
-// smallest row. Tiles go by column and all rows of a tile go by before the next, so a later tile never has a
-// smaller column.
+// smallest row. Strips go from top to bottom, tiles of a strip by column, and all rows of a tile go by before
+// the next.
 //
-// There are no strips: H and E of all rows are kept, 2 registers each. Range of values: Range in kernels.hpp;
-// the caller only asks for scores within it. Tests: tests/test_trace.py.
+// Pairs whose directions would take too much memory are cut into strips of rows: a first pass over all strips
+// keeps no directions but the border between strips (2 registers a column) and finds the ends; then the
+// strips that paths run through are computed again from the bottom up, with directions. The cells are the
+// same, and so is the path.
+//
+// Range of values: Range in kernels.hpp; the caller only asks for scores within it. Tests:
+// tests/test_trace.py.
 #pragma once
 
 #include "group_kernel.hpp"
@@ -20,17 +25,23 @@ namespace {
 
 template <class V>
 struct TraceWorkspace {
-    GroupWorkspace<V> group;  // state of n_rows instead of STRIP_ROWS, and the profile
-
-    TraceWorkspace(void* memory, int64_t n_rows) : group(memory) {
-        group.profile = group.state + n_rows * 2 * V::lanes;
-        group.border = nullptr;
+    // The state of n_rows instead of STRIP_ROWS, and the profile; borders are the caller's.
+    static GroupWorkspace<V> at(void* memory, int64_t n_rows) {
+        GroupWorkspace<V> work(memory);
+        work.profile = work.state + n_rows * 2 * V::lanes;
+        work.border = nullptr;
+        return work;
     }
 
     static size_t bytes(int64_t n_rows) {
         return (size_t(n_rows) * 2 * V::lanes + GroupWorkspace<V>::profile_lanes) * sizeof(typename V::Lane);
     }
 };
+
+template <class V>
+size_t trace_border(int64_t n_columns) {
+    return size_t(n_columns) * 2 * V::lanes * sizeof(typename V::Lane);
+}
 
 template <class V>
 size_t trace_directions(int64_t n_rows, int64_t n_columns) {
@@ -40,7 +51,8 @@ size_t trace_directions(int64_t n_rows, int64_t n_columns) {
 template <class V>
 EXALN_INLINE const uint8_t* directions_at(const exaln::TraceArgs& args, int64_t row, int64_t column) {
     const int64_t tile = column / V::columns, in_tile = column % V::columns;
-    return args.directions + ((tile * args.n_rows + row) * V::columns + in_tile) * Directions<V>::bytes;
+    const int64_t cell = (tile * args.n_rows + row - args.first_row) * V::columns + in_tile;
+    return args.directions + cell * Directions<V>::bytes;
 }
 
 // Notes, for each lane that has its score in this row of the tile, where: unless it was seen in a smaller
@@ -64,50 +76,70 @@ template <class V>
 typename V::Reg wanted_scores(const exaln::TraceArgs& args, const exaln::Range& range) {
     alignas(64) typename V::Lane wanted[V::lanes];
     for (int lane = 0; lane < V::lanes; ++lane) {
-        args.end_rows[lane] = args.end_columns[lane] = -1;
-        wanted[lane] =
-            typename V::Lane(args.scores[lane] > 0 ? args.scores[lane] + range.floor : range.floor - 1);
+        const bool is_wanted = args.end_rows && args.scores[lane] > 0;
+        wanted[lane] = typename V::Lane(is_wanted ? args.scores[lane] + range.floor : range.floor - 1);
     }
     return V::load(wanted);
 }
 
-template <class V>
-void trace_group(const exaln::TraceArgs& args) {
+template <class V, bool keeps_directions>
+void trace_rows(const exaln::TraceArgs& args) {
     using Reg = typename V::Reg;
-    const exaln::Range range = exaln::Range::of(*args.costs, 8 * int(sizeof(typename V::Lane)));
+    using Lane = typename V::Lane;
+    const exaln::Range range = exaln::Range::of(*args.costs, 8 * int(sizeof(Lane)));
     const CellCosts<V> costs(*args.costs, range);
     const Reg wanted = wanted_scores<V>(args, range);
-    const GroupWorkspace<V> work = TraceWorkspace<V>(args.workspace, args.n_rows).group;
+    GroupWorkspace<V> above = TraceWorkspace<V>::at(args.workspace, args.n_rows), below = above;
+    above.border = static_cast<Lane*>(const_cast<void*>(args.border_above));
+    below.border = static_cast<Lane*>(args.border_below);
     const auto* rows = static_cast<const typename V::ScoreRow*>(args.score_rows);
-    const uint32_t letters_present = reset_rows<V>(work, args.query, args.n_rows, costs);
+    const uint8_t* query = args.query + args.first_row;
+    const uint32_t letters_present = reset_rows<V>(above, query, args.n_rows, costs);
     uint8_t* directions = args.directions;
+    Reg left_corner = costs.floor;
     for (int64_t column = 0; column < args.n_columns; column += V::columns) {
         Tile<V> tile;
-        tile.enter(work, column, true, costs);
-        fill_profile<V>(work, rows, args.letters + column * V::lanes, letters_present);
-        typename V::Lane* state = work.state;
-        Reg corner = costs.floor;
+        tile.enter(above, column, args.border_above == nullptr, costs);
+        fill_profile<V>(above, rows, args.letters + column * V::lanes, letters_present);
+        Lane* state = above.state;
+        Reg corner = left_corner;
+        left_corner = tile.H[V::columns - 1];
         for (int64_t row = 0; row < args.n_rows; ++row, state += 2 * V::lanes) {
-            add_scores<V>(tile, work, args.query[row], corner);
+            add_scores<V>(tile, above, query[row], corner);
             corner = V::load(state);
             Reg E = V::load(state + V::lanes), best = costs.floor;
             EXALN_UNROLL
-            for (int c = 0; c < V::columns; ++c, directions += Directions<V>::bytes) {
-                update_cell_traced<V>(tile.H[c], E, tile.F[c], costs).store(directions);
-                best = V::max(best, tile.H[c]);
+            for (int c = 0; c < V::columns; ++c) {
+                if (keeps_directions) {
+                    update_cell_traced<V>(tile.H[c], E, tile.F[c], costs).store(directions);
+                    directions += Directions<V>::bytes;
+                    best = V::max(best, tile.H[c]);
+                } else {
+                    update_cell<V>(tile.H[c], E, tile.F[c], best, costs);
+                }
             }
             V::store(state, tile.H[V::columns - 1]);
             V::store(state + V::lanes, E);
-            if (V::any(V::equal(best, wanted))) note_ends<V>(args, tile, wanted, row, column);
+            if (V::any(V::equal(best, wanted)))
+                note_ends<V>(args, tile, wanted, args.first_row + row, column);
         }
+        if (args.border_below) tile.leave(below, column);
     }
 }
 
-// Writes the steps of a lane's path from its end to its start, and returns how many there are (at most n_rows
-// + n_columns), or -1 if the directions do not lead to the score.
 template <class V>
-int64_t walk_back(const exaln::TraceArgs& args, int lane, uint8_t* steps) {
-    PathWalker walker{*args.costs, args.end_rows[lane], args.end_columns[lane], args.scores[lane]};
+void trace_strip(const exaln::TraceArgs& args) {
+    if (args.directions) {
+        trace_rows<V, true>(args);
+    } else {
+        trace_rows<V, false>(args);
+    }
+}
+
+// Walks a lane's path back until it leaves the strip or is complete, and returns where the next step is to be
+// written.
+template <class V>
+uint8_t* walk_back(const exaln::TraceArgs& args, int lane, exaln::PathState& path, uint8_t* steps) {
     auto bits = [&](int64_t row, int64_t column) {
         const uint8_t* masks = directions_at<V>(args, row, column);
         uint8_t found = 0;
@@ -118,10 +150,9 @@ int64_t walk_back(const exaln::TraceArgs& args, int lane, uint8_t* steps) {
     auto score = [&](int64_t row, int64_t column) {
         return args.costs->scores[args.query[row]][args.letters[column * V::lanes + lane]];
     };
-    uint8_t* next = steps;
-    while (walker.step(bits, score, next)) {
-    }
-    return walker.is_complete() ? next - steps : -1;
+    while (!path.is_complete() && path.row >= args.first_row && path.column >= 0)
+        step_back(*args.costs, bits, score, path, steps);
+    return steps;
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ class LongPair {
     }
 
     std::vector<uint8_t> walk(int32_t score) {
-        PathWalker walker{costs_, end_row, end_column, score};
+        PathState path{end_row, end_column, score};
         std::vector<uint8_t> steps(size_t(end_row + end_column + 2));
         uint8_t* next = steps.data();
         auto bits = [&](int64_t row, int64_t column) {
@@ -64,9 +64,9 @@ class LongPair {
         auto letters = [&](int64_t row, int64_t column) {
             return costs_.scores[query_[row]][target_[column]];
         };
-        while (walker.step(bits, letters, next)) {
-        }
-        if (!walker.is_complete()) throw std::logic_error("no path has the score of its pair");
+        while (!path.is_complete() && path.row >= 0 && path.column >= 0)
+            step_back(costs_, bits, letters, path, next);
+        if (!path.is_complete()) throw std::logic_error("no path has the score of its pair");
         steps.resize(size_t(next - steps.data()));
         return steps;
     }

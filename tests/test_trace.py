@@ -100,7 +100,9 @@ def test_real_pairs_rescore_and_agree(isa: str, monkeypatch: pytest.MonkeyPatch)
 def test_a_pair_too_large_for_directions_has_the_same_path(case: tuple[Records, Records, Scoring]) -> None:
     """No room for directions: every pair is traced by the blocks of the long method, here smaller than a block."""
     query, targets, scoring = case
-    assert trace_with(query, targets, scoring, max_bytes=0) == trace_with(query, targets, scoring)
+    direct = trace_with(query, targets, scoring)
+    assert trace_with(query, targets, scoring, max_bytes=0) == direct
+    assert trace_with(query, targets, scoring, max_bytes=30_000) == direct
 
 
 def test_a_long_pair_runs_through_many_blocks() -> None:
@@ -111,7 +113,8 @@ def test_a_long_pair_runs_through_many_blocks() -> None:
     second = np.concatenate([changed[200:1400], changed[1900:2500], first[:40], changed[2500:]])
     query, targets = Records.of(scoring.alphabet, [first]), Records.of(scoring.alphabet, [second, second[::-1].copy()])
     direct = trace_with(query, targets, scoring, max_bytes=1 << 30)
-    assert trace_with(query, targets, scoring, max_bytes=0) == direct
+    for max_bytes in (0, 1 << 20, 5 << 20, 20 << 20):  # blocks; strips of rows, fewer and fewer
+        assert trace_with(query, targets, scoring, max_bytes=max_bytes) == direct
     assert len(direct[0][2]) > 2_500
 
 

@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -17,8 +17,19 @@ from exaln.records import Records
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-Sequences = str | bytes | os.PathLike[str] | Records | Iterable[str | bytes]
-"""One sequence as text, a FASTA or FASTQ file (as a path object, or "-"), records, or several sequences as text."""
+
+@runtime_checkable
+class SequenceRecord(Protocol):
+    """A record as Biopython has them: `Bio.SeqRecord.SeqRecord`."""
+
+    id: str
+    description: str
+    seq: Any
+
+
+OneSequence = str | bytes | SequenceRecord
+Sequences = OneSequence | os.PathLike[str] | Records | Iterable[OneSequence]
+"""A sequence as text or SeqRecord, a FASTA or FASTQ file (as a path object, or "-"), records, or several sequences."""
 
 LOOKS_LIKE_RESIDUES = 50
 """Shorter peptides may well consist of A, C, G and T alone."""
@@ -32,14 +43,23 @@ def as_records(sequences: Sequences, alphabet: Alphabet | None = None) -> Record
     """
     if isinstance(sequences, Records):
         return sequences
-    if isinstance(sequences, os.PathLike) or sequences == "-":
+    if isinstance(sequences, os.PathLike) or (isinstance(sequences, str) and sequences == "-"):
         from exaln.fasta import read_records
 
         return read_records(sequences, alphabet=alphabet)
-    texts = [sequences] if isinstance(sequences, str | bytes) else list(sequences)
-    raw = [_as_bytes(text) for text in texts]
+    given: list[OneSequence] = [sequences] if isinstance(sequences, str | bytes | SequenceRecord) else list(sequences)
+    raw = [_as_bytes(one.seq if isinstance(one, SequenceRecord) else one) for one in given]
     alphabet = alphabet or detect_alphabet(raw)
-    return Records.of(alphabet, [_encode(text, number, alphabet) for number, text in enumerate(raw, start=1)])
+    names = [_names(one, number) for number, one in enumerate(given, start=1)]
+    codes = [_encode(text, number, alphabet) for number, text in enumerate(raw, start=1)]
+    return Records.of(alphabet, codes, [id_ for id_, _ in names], [description for _, description in names])
+
+
+def _names(one: OneSequence, number: int) -> tuple[str, str]:
+    """Id and description; Biopython's description begins with the id."""
+    if isinstance(one, SequenceRecord):
+        return str(one.id), str(one.description).removeprefix(str(one.id)).strip()
+    return f"seq{number}", ""
 
 
 def detect_alphabet(sequences: Iterable[bytes]) -> Alphabet:
@@ -72,6 +92,8 @@ def _as_bytes(text: object) -> bytes:
         return text.encode("utf-8")
     if isinstance(text, bytes):
         return text
+    if hasattr(text, "__bytes__"):  # Bio.Seq.Seq
+        return bytes(text)
     raise InputError(f"a sequence must be text, not {type(text).__name__}; pass a file as pathlib.Path")
 
 
