@@ -20,7 +20,7 @@ LAYERS = [
     "matrices letter_rules scoring",
     "bytestream output_file fasta database",
     "cigar strands queries schedule engines",
-    "topk karlin_altschul statistics query_hits report",
+    "topk karlin_altschul statistics pruning query_hits report",
     "alignment hits pipeline pairwise",
     "progress score_table selfbench",
     "cli cluster web __main__",

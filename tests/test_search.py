@@ -104,6 +104,8 @@ def test_output_does_not_depend_on_how_it_was_computed(options: SearchOptions, m
     assert report(ShufflingEngine(), database(), options) == expected
     monkeypatch.setattr("exaln.pipeline.MAX_BLOCK_QUERIES", 3)
     monkeypatch.setattr("exaln.pipeline.PRUNE_CANDIDATES", 10)
+    monkeypatch.setattr("exaln.pipeline.ROUND_ALIGNMENTS", 9)
+    monkeypatch.setattr("exaln.engines.base.PIECE_SCORES", 25)
     assert report(ShufflingEngine(), database(rows_per_segment=7), options) == expected
 
 

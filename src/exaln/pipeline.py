@@ -6,6 +6,7 @@ queries -> blocks -> engine.scan (exact scores, cut to candidates)
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from collections.abc import Iterable, Iterator
@@ -21,6 +22,7 @@ from exaln.engines.base import Candidates, Engine, Keep, Pairs, Traces, comparab
 from exaln.errors import ExalnWarning, InputError
 from exaln.hits import Hits
 from exaln.lengths import N_BINS
+from exaln.pruning import Pruner
 from exaln.queries import as_records
 from exaln.query_hits import QueryHits
 from exaln.records import Records, offsets_of
@@ -38,19 +40,25 @@ if TYPE_CHECKING:
 
 MAX_BLOCK_QUERIES = 256
 MAX_BLOCK_PAIRS = 32 << 20
-"""Queries are searched in blocks of so many, and of so many pairs: what bounds the memory of the candidates."""
+"""Queries are searched in blocks of so many, and of so many pairs."""
 
-PRUNE_CANDIDATES = 8 << 20
-"""From so many candidates on, those that cannot be among the best k are dropped during the scan."""
+MAX_FILTERED_PAIRS = 2 << 20
+"""The same where a filter looks at alignments: then every pair may have to stay in memory as a candidate."""
+
+PRUNE_CANDIDATES = 1 << 20
+"""From so many candidates on, those that are not among the best k are dropped during the scan."""
+
+ROUND_ALIGNMENTS = 32 << 10
+"""About so many alignments are made at a time, and are in memory."""
 
 
 @dataclass(frozen=True)
 class SearchOptions:
     """Which hits are wanted. Identity and coverage are percentages; None does not filter.
 
-    evalue, min_bits: of scorings with statistics. max_hits: per query, after all filters. strands: both, plus or minus,
-    for nucleotides. include, exclude: ordinals of targets. db_residues: the size of the database for E-values, instead
-    of its own.
+    evalue, min_bits: of scorings with statistics. min_score: in the units of the scoring, before scaling. max_hits: per
+    query, after all filters. strands: both, plus or minus, for nucleotides. include, exclude: ordinals of targets.
+    db_residues: the size of the database for E-values, instead of its own.
     """
 
     evalue: float = 10.0
@@ -72,6 +80,9 @@ class SearchOptions:
             raise InputError(f"max_hits is {self.max_hits}; at least 1 is needed")
         if not self.evalue > 0:
             raise InputError(f"evalue is {self.evalue}; it must be above 0")
+        for name in ("min_bits", "min_identity", "min_query_coverage", "min_target_coverage"):
+            if math.isnan(getattr(self, name) or 0.0):
+                raise InputError(f"{name} is not a number")
 
     @property
     def needs_alignments(self) -> bool:
@@ -89,13 +100,19 @@ class Search:
         self.statistics = Statistics.of(
             scoring, db_residues=options.db_residues or database.n_residues, db_targets=database.n_targets
         )
-        self._placement = engine.place(database)
+        self._min_score = max(1, options.min_score * scoring.scale)
+        if options.strands == "minus" and not database.alphabet.is_nucleotide:
+            raise InputError(f"strand is minus, but {database.alphabet.name} sequences have one strand; leave it out")
         if self.statistics is None:
+            if options.min_bits is not None:
+                raise InputError(f"there are no bit scores for {scoring.describe()}; use the least score instead")
             warnings.warn(
-                f"no statistics for {scoring.describe()}: bits and E-values are empty, hits are ranked by score",
+                f"no statistics for {scoring.describe()}: bits and E-values are empty, "
+                "hits are ranked by score and no E-value limits them",
                 ExalnWarning,
                 stacklevel=3,
             )
+        self._placement = engine.place(database)
 
     def run(self, queries: Iterable[Records], progress: Progress | None = None) -> Iterator[QueryHits]:
         """The hits of each query, in the order of the queries. `progress` gets the cells done so far."""
@@ -121,21 +138,54 @@ class Search:
         return query_residues * self.n_strands * self.database.n_residues
 
     def _block_queries(self) -> int:
-        return max(1, min(MAX_BLOCK_QUERIES, MAX_BLOCK_PAIRS // max(1, self.database.n_targets)))
+        max_pairs = MAX_FILTERED_PAIRS if self.options.needs_alignments else MAX_BLOCK_PAIRS
+        return max(1, min(MAX_BLOCK_QUERIES, max_pairs // max(1, self.database.n_targets)))
 
     def _search_block(self, queries: Records, first_index: int, progress: Progress | None) -> Iterator[QueryHits]:
         both, strands = self._with_strands(queries)
         ranked = self._scan(both, strands, queries, progress)
-        if not self.options.needs_alignments:
-            ranked = self._best(ranked)
-        targets, places = self._gather(ranked.ordinal)
-        pairs = Pairs(self._rows_of(ranked, len(queries)), places, ranked.score)
-        traces = self._on_given_strand(self.engine.align(both, targets, pairs, self.scoring), ranked, queries)
         if self.options.needs_alignments:
-            kept = self._passing(ranked, traces, queries)
-            kept = kept[is_among_first(ranked.query[kept], self.options.max_hits)]
-            ranked, traces, places = ranked.take(kept), _take_traces(traces, kept), places[kept]
-        yield from self._hits(queries, first_index, ranked, traces, targets, places)
+            ranked, traces = self._align_and_filter(both, queries, ranked)
+            yield from self._hits(queries, first_index, range(len(queries)), ranked, traces)
+            return
+        ranked = self._best(ranked)
+        for rows in self._rounds(ranked, len(queries)):
+            part = ranked.take((ranked.query >= rows.start) & (ranked.query < rows.stop))
+            yield from self._hits(queries, first_index, rows, part, self._align(both, queries, part))
+
+    def _rounds(self, ranked: Ranked, n_queries: int) -> Iterator[range]:
+        """Consecutive queries whose hits are aligned together."""
+        ends = np.searchsorted(ranked.query, np.arange(n_queries), side="right")
+        first = 0
+        while first < n_queries:
+            done = int(ends[first - 1]) if first else 0
+            end = int(np.searchsorted(ends, done + ROUND_ALIGNMENTS, side="right"))
+            yield range(first, max(end, first + 1))
+            first = max(end, first + 1)
+
+    def _align(self, both: Records, queries: Records, ranked: Ranked) -> Traces:
+        targets, places = self._gather(ranked.ordinal, texts=False)
+        pairs = Pairs(self._rows_of(ranked, len(queries)), places, ranked.score)
+        return self._on_given_strand(self.engine.align(both, targets, pairs, self.scoring), ranked, queries)
+
+    def _align_and_filter(self, both: Records, queries: Records, ranked: Ranked) -> tuple[Ranked, Traces]:
+        """The best k that pass the filters on their alignment; nothing is aligned for a query that has them."""
+        kept, traces = [self._empty()], []
+        n_kept = np.zeros(len(queries), np.int64)
+        while len(ranked):
+            n_waiting = len(np.unique(ranked.query))
+            is_next = is_among_first(ranked.query, max(1, ROUND_ALIGNMENTS // n_waiting))
+            now = ranked.take(is_next)
+            aligned = self._align(both, queries, now)
+            passing = self._passing(now, aligned, queries)
+            kept.append(now.take(passing))
+            traces.append(_take_traces(aligned, passing))
+            n_kept += np.bincount(kept[-1].query, minlength=len(queries))
+            ranked = ranked.take(~is_next & (n_kept[ranked.query] < self.options.max_hits))
+        found, paths = Ranked.joined(kept), _joined_traces(traces)
+        order = np.argsort(found.query, kind="stable")  # rounds go on where the one before ended
+        order = order[is_among_first(found.query[order], self.options.max_hits)]
+        return found.take(order), _take_traces(paths, order)
 
     def _with_strands(self, queries: Records) -> tuple[Records, NDArray[np.int8]]:
         """The sequences to scan with, and the strand of each: the queries, then their reverse complements."""
@@ -154,10 +204,13 @@ class Search:
     def _scan(self, both: Records, strands: NDArray[np.int8], queries: Records, progress: Progress | None) -> Ranked:
         """All candidates that pass the filters which need no alignment, ranked."""
         keep = Keep(self._minimum_scores(both.lengths), k=self.options.max_hits)
+        pruner = Pruner(self.statistics, queries.lengths, self.options.max_hits * self.n_strands)
         parts = [self._empty()]
         waiting = 0
         for candidates in self.engine.scan(both, self._placement, self.scoring, keep, progress):
-            parts.append(self._judge(candidates, strands, queries))
+            listed = self._listed(candidates)
+            promising = listed if self.options.needs_alignments else pruner.prune(listed)
+            parts.append(self._judge(promising, strands, queries))
             waiting += len(parts[-1])
             if waiting > PRUNE_CANDIDATES and not self.options.needs_alignments:
                 parts, waiting = [self._best(rank(Ranked.joined(parts)))], 0
@@ -168,29 +221,37 @@ class Search:
 
     def _minimum_scores(self, lengths: NDArray[np.int64]) -> NDArray[np.int32]:
         """int32[n, N_BINS]: scores below these cannot be hits."""
-        minimum = np.full((len(lengths), N_BINS), max(1, self.options.min_score), np.int32)
+        minimum = np.full((len(lengths), N_BINS), self._min_score, np.int32)
         if self.statistics is not None:
             for row, length in enumerate(lengths.tolist()):
                 cut = self.statistics.minimum_scores(length, self.options.evalue)
                 np.maximum(minimum[row], cut, out=minimum[row])
         return minimum
 
+    def _listed(self, found: Candidates) -> Candidates:
+        """The candidates that the lists of targets allow."""
+        include, exclude = self.options.include, self.options.exclude
+        if include is None and exclude is None:
+            return found
+        passes = np.ones(len(found.ordinal), np.bool_)
+        if include is not None:
+            passes &= np.isin(found.ordinal, include)
+        if exclude is not None:
+            passes &= ~np.isin(found.ordinal, exclude)
+        return Candidates(found.query[passes], found.ordinal[passes], found.length[passes], found.score[passes])
+
     def _judge(self, found: Candidates, strands: NDArray[np.int8], queries: Records) -> Ranked:
         """Bits and E-values of candidates; only those that pass."""
         query = found.query.astype(np.int64) % len(queries)
         if self.statistics is None:
             bits = evalue = np.full(len(query), np.nan)
-            passes = found.score >= self.options.min_score
+            passes = found.score >= self._min_score
         else:
             bits = self.statistics.bits(found.score)
             evalue = self.statistics.evalues(found.score, queries.lengths[query], found.length)
-            passes = evalue <= self.options.evalue
+            passes = (evalue <= self.options.evalue) & (found.score >= self._min_score)
             if self.options.min_bits is not None:
                 passes &= bits >= self.options.min_bits
-        if self.options.include is not None:
-            passes &= np.isin(found.ordinal, self.options.include)
-        if self.options.exclude is not None:
-            passes &= ~np.isin(found.ordinal, self.options.exclude)
         judged = Ranked(query, strands[found.query], found.ordinal, found.length, found.score, bits, evalue)
         return judged.take(passes)
 
@@ -198,8 +259,8 @@ class Search:
         whole, real = np.empty(0, np.int64), np.empty(0, np.float64)
         return Ranked(whole, np.empty(0, np.int8), whole, whole, np.empty(0, np.int32), real, real)
 
-    def _gather(self, ordinals: NDArray[np.int64]) -> tuple[Records, NDArray[np.int64]]:
-        """The targets with these ordinals, each once, with ids and descriptions; and which of them each ordinal is."""
+    def _gather(self, ordinals: NDArray[np.int64], *, texts: bool) -> tuple[Records, NDArray[np.int64]]:
+        """The targets with these ordinals, each once, on demand with their texts; and which of them each ordinal is."""
         unique, places = np.unique(ordinals, return_inverse=True)
         numbers, rows = self.database.locate(unique)
         sequences: list[NDArray[np.uint8]] = []
@@ -207,12 +268,14 @@ class Search:
         descriptions: list[str] = []
         for number in np.unique(numbers).tolist():  # ordinals ascend from segment to segment, so the order is kept
             segment = self.database.segments[number]
-            codes, offsets, names, texts = segment.codes, segment.offsets, segment.ids, segment.descriptions
-            for row in rows[numbers == number].tolist():
-                sequences.append(codes[offsets[row] : offsets[row + 1]])
-                ids.append(names[row])
-                descriptions.append(texts[row])
-        return Records.of(self.database.alphabet, sequences, ids, descriptions), places.astype(np.int64)
+            codes, offsets, own = segment.codes, segment.offsets, rows[numbers == number].tolist()
+            sequences.extend(codes[offsets[row] : offsets[row + 1]] for row in own)
+            if texts:
+                names, titles = segment.ids, segment.descriptions
+                ids.extend(names[row] for row in own)
+                descriptions.extend(titles[row] for row in own)
+        found = Records.of(self.database.alphabet, sequences, *([ids, descriptions] if texts else []))
+        return found, places.astype(np.int64)
 
     def _on_given_strand(self, traces: Traces, ranked: Ranked, queries: Records) -> Traces:
         """Alignments of reverse complements, in terms of the query as given: the path runs along it."""
@@ -240,17 +303,13 @@ class Search:
         return np.flatnonzero(passes)
 
     def _hits(
-        self,
-        queries: Records,
-        first_index: int,
-        ranked: Ranked,
-        traces: Traces,
-        targets: Records,
-        places: NDArray[np.int64],
+        self, queries: Records, first_index: int, rows: range, ranked: Ranked, traces: Traces
     ) -> Iterator[QueryHits]:
-        """One QueryHits per query, also without hits."""
-        edges = np.searchsorted(ranked.query, np.arange(len(queries) + 1))
-        for query, (begin, end) in enumerate(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)):
+        """One QueryHits for each of these rows of the queries, also without hits."""
+        targets, places = self._gather(ranked.ordinal, texts=True)
+        ids, descriptions = targets.ids.to_list(), targets.descriptions.to_list()
+        edges = np.searchsorted(ranked.query, np.arange(rows.start, rows.stop + 1)).tolist()
+        for query, begin, end in zip(rows, edges[:-1], edges[1:], strict=True):
             own = slice(begin, end)
             found = places[own].tolist()
             positions, counts, offsets = (
@@ -265,8 +324,8 @@ class Search:
                 query=queries.sequence(query),
                 alphabet=self.database.alphabet,
                 scoring=self.scoring,
-                target_ids=[targets.ids[place] for place in found],
-                target_descriptions=[targets.descriptions[place] for place in found],
+                target_ids=[ids[place] for place in found],
+                target_descriptions=[descriptions[place] for place in found],
                 targets=[targets.sequence(place) for place in found],
                 ordinal=ranked.ordinal[own],
                 score=ranked.score[own].astype(np.int64),
@@ -297,6 +356,19 @@ def _take_traces(traces: Traces, places: NDArray[np.int64]) -> Traces:
     paths = [traces.paths[place] for place in places.tolist()]
     operations = np.concatenate([*paths, np.empty(0, np.uint32)])
     return Traces(traces.positions[places], traces.counts[places], Paths(operations, offsets_of(map(len, paths))))
+
+
+def _joined_traces(parts: list[Traces]) -> Traces:
+    operations = [part.paths.operations for part in parts]
+    lengths = [np.diff(part.paths.offsets) for part in parts]
+    return Traces(
+        np.concatenate([np.empty((0, 4), np.int64), *(part.positions for part in parts)]),
+        np.concatenate([np.empty((0, 6), np.int32), *(part.counts for part in parts)]),
+        Paths(
+            np.concatenate([np.empty(0, np.uint32), *operations]),
+            offsets_of(np.concatenate([np.empty(0, np.int64), *lengths])),
+        ),
+    )
 
 
 def search(

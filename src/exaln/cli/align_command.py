@@ -66,7 +66,7 @@ def align(
     messages.detail(f"{rules.describe()}; {working.describe()}")
     summary = SearchSummary(target, len(targets), targets.n_residues, rules, is_pairs=True)
     pairs = list(paired(queries, targets, query, target))
-    hits = (aligned_pair(i, queries.rows(q, q + 1), targets.rows(t, t + 1), rules, working) for i, q, t in pairs)
+    hits = (aligned_pair(i, t, queries.rows(q, q + 1), targets.rows(t, t + 1), rules, working) for i, q, t in pairs)
     write_report(form, hits, summary, out)
 
 
@@ -82,7 +82,9 @@ def paired(queries: Records, targets: Records, query_name: str, target_name: str
         yield number, min(number, n_queries - 1), min(number, n_targets - 1)
 
 
-def aligned_pair(number: int, query: Records, target: Records, scoring: Scoring, engine: Engine) -> QueryHits:
+def aligned_pair(
+    number: int, target_number: int, query: Records, target: Records, scoring: Scoring, engine: Engine
+) -> QueryHits:
     """The alignment of one pair, as the only hit of its query; no hit if nothing is similar."""
     import numpy as np
 
@@ -106,7 +108,7 @@ def aligned_pair(number: int, query: Records, target: Records, scoring: Scoring,
         target_ids=[target.ids[0]] * n,
         target_descriptions=[target.descriptions[0]] * n,
         targets=[target.sequence(0)] * n,
-        ordinal=column(number, np.int64),
+        ordinal=column(target_number, np.int64),
         score=column(round(found.score * scoring.scale), np.int64),
         bits=np.full(n, np.nan),
         evalue=np.full(n, np.nan),

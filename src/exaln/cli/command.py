@@ -54,13 +54,17 @@ class Command(rich_click.RichCommand):
         }
         for option in self._options():
             options |= {name: option for short in option.blast for name in (short, f"-{short}") if name not in options}
+        n_missing = sum(isinstance(param, click.Argument) for param in self.get_params(ctx))
         result: list[str] = []
         repeated: list[str] = []  # the option that further words belong to
+        taken: list[int] = []  # where in the result further words got that option
         words = iter(args)
         for word in words:
             if word == "--":
                 result += [word, *words]
             elif word == "-" or not word.startswith("-") or NUMBER.fullmatch(word):
+                taken += [len(result)] if repeated else []
+                n_missing -= not repeated
                 result += [*repeated, word]
             else:
                 name, has_value, value = word.partition("=")
@@ -71,6 +75,8 @@ class Command(rich_click.RichCommand):
                 if not has_value and not named.is_flag:
                     result += _value_of(named, words, options, ctx)
                 repeated = [named.opts[0]] if isinstance(named, Option) and named.many else []
+        for place in reversed(taken[-n_missing:] if n_missing > 0 else []):  # `--outfmt 6 std A B`: A and B are files
+            del result[place]
         return result
 
 

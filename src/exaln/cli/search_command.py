@@ -187,10 +187,18 @@ def make_options(chosen: dict[str, Any], database: Database, include: str | None
         min_query_coverage=chosen["query_coverage"],
         min_target_coverage=chosen["target_coverage"],
         strands=chosen["strands"],
-        include=None if include is None else ordinals_in(include, database),
+        include=None if include is None else some_ordinals_in(include, database),
         exclude=None if exclude is None else ordinals_in(exclude, database),
         db_residues=chosen["dbsize"],
     )
+
+
+def some_ordinals_in(path: str, database: Database) -> NDArray[np.int64]:
+    """The same for targets to search among: with an empty list nothing could be found."""
+    ordinals = ordinals_in(path, database)
+    if not len(ordinals):
+        raise InputError(f"{path}: the list of ids is empty; without --ids all targets are searched")
+    return ordinals
 
 
 def ordinals_in(path: str, database: Database) -> NDArray[np.int64]:
@@ -201,7 +209,11 @@ def ordinals_in(path: str, database: Database) -> NDArray[np.int64]:
         ids = [line.strip() for line in Path(path).read_text(encoding="utf-8").splitlines() if line.strip()]
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: the list of ids cannot be read: {error}") from None
-    return np.array(sorted({target.ordinal for target in database.fetch(ids)}), np.int64)
+    try:
+        found = database.fetch(ids)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    return np.array(sorted({target.ordinal for target in found}), np.int64)
 
 
 def summary_of(search: Search, database: str) -> Any:

@@ -29,6 +29,10 @@ Progress = Callable[[int], None]
 """Called now and then with the number of cells done so far."""
 
 
+PIECE_SCORES = 1 << 18
+"""Scores that are cut at a time: where everything passes, the candidates of so many are in memory."""
+
+
 class TargetRows(Protocol):
     """A segment, as engines see it: encoded rows sorted by length. Reading a column checks that it is not damaged."""
 
@@ -184,7 +188,8 @@ class Engine(ABC):
     ) -> Iterator[Candidates]:
         """The candidates of every query, in pieces, in any order."""
         for block in self.blocks(queries, placement, scoring, progress):
-            yield block.cut(keep)
+            for piece in block.pieces(PIECE_SCORES):
+                yield piece.cut(keep)
 
     def scores(
         self, queries: Records, placement: Placement, scoring: Scoring, progress: Progress | None = None
@@ -209,6 +214,17 @@ class ScoreBlock:
     scores: NDArray[np.int32]
     ordinals: NDArray[np.int64]
     lengths: NDArray[np.int64]
+
+    def pieces(self, max_scores: int) -> Iterator[ScoreBlock]:
+        """The same scores as smaller blocks of at most `max_scores`, views."""
+        n_queries, n_targets = self.scores.shape
+        columns = max(1, min(n_targets, max_scores))
+        rows = max(1, max_scores // columns)
+        for row in range(0, n_queries, rows):
+            for column in range(0, n_targets, columns):
+                own = slice(column, column + columns)
+                scores = self.scores[row : row + rows, own]
+                yield ScoreBlock(self.first_query + row, scores, self.ordinals[own], self.lengths[own])
 
     def cut(self, keep: Keep) -> Candidates:
         """What of this block passes the cut."""
