@@ -26,11 +26,17 @@ $(VENV)/.installed: $(VENV)/.tools $(MODULES) $(NATIVE)
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[dev]"
 	touch $@
 
-# A database of real protein domains, and the ten that are most similar to human haemoglobin.
+# A database of real protein domains; those that are similar to human haemoglobin; how one of them is aligned with it.
 demo: setup
-	mkdir -p build
+	@mkdir -p build
+	@echo "1. A database of 64 protein domains, 21 of them globins"; echo
 	$(BIN)/exaln makedb --in $(DEMO)/domains.fasta --db build/demo.exaln --force
-	$(BIN)/exaln score --query $(DEMO)/haemoglobin.fasta --db build/demo.exaln --top 10 --format table
+	@echo; echo "2. Which of them are similar to human haemoglobin? The E-value is how many hits as good as this chance would give."; echo
+	$(BIN)/exaln search --query $(DEMO)/haemoglobin.fasta --db build/demo.exaln --evalue 0.01 --outfmt table
+	@echo; echo "3. How haemoglobin is aligned with the third, the myoglobin of the sperm whale"; echo
+	$(BIN)/exaln fetch --db build/demo.exaln d1a6ma_ --out build/myoglobin.fasta
+	$(BIN)/exaln align $(DEMO)/haemoglobin.fasta build/myoglobin.fasta
+	@echo; echo "Next: docs/tutorial.md"
 
 test: setup
 	$(BIN)/python -m pytest -q

@@ -1,17 +1,19 @@
+// clang-format off
 // The path of a pair that is too large for keeping the directions of all its cells.
 //
 //   first pass    all cells, row by row; H and F of every B-th row and H and E of every B-th column are kept
-//   (16 bytes per B cells) walking back  only the blocks of B x B cells that the path runs through are
-//   computed again, now with directions
+//                 (16 bytes per B cells)
+//   walking back  only the blocks of B x B cells that the path runs through are computed again, now with
+//                 directions
 //
-//        +-----+-----+-----+        B is about the cube root of 8 x rows x columns, which makes the kept
-//        lines and one block's directions |     |     |     |        together as small as can be: 20 MB for
-//        35,000 x 35,000. The cells are those of the direct method, and so
-//        +-----+-----+-----+        is the path: it depends on nothing but the two sequences and the costs.
-//        |     |  \  |     |
-//        +-----+-----+-----+        A block needs H and F of the row above it, H and E of the column left of
-//        it. |  \  |     |     |
-//        +-----+-----+-----+        Tests: tests/test_trace.py compares with the direct method.
+//        +-----+-----+-----+   B is about the cube root of 8 x rows x columns, which makes the kept lines and
+//        |     |     |     |   one block's directions together as small as can be: 20 MB for 35,000 x 35,000.
+//        +-----+-----+-----+   The cells are those of the direct method, and so is the path: it depends on
+//        |     |  \  |     |   nothing but the two sequences and the costs.
+//        +-----+-----+-----+
+//        |  \  |     |     |   A block needs H and F of the row above it, H and E of the column left of it.
+//        +-----+-----+-----+   Tests: tests/test_trace.py compares with the direct method.
+// clang-format on
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>

@@ -174,6 +174,16 @@ def test_the_best_targets_are_a_table_on_a_terminal() -> None:
     assert "\x1b[" in shown
 
 
+def test_hits_are_a_table_on_a_terminal_and_tabular_in_a_pipe() -> None:
+    arguments = ["search", "--query", GLOBINS, "--db", GLOBINS, "--max-target-seqs", "1"]
+    shown = on_terminal("stdout", *arguments, "--quiet").replace("\r", "").splitlines()
+    assert shown[1].split() == ["target", "E-value", "bits", "identity", "coverage", "description"]
+    assert shown[2].split()[0] == "HBA_HUMAN"
+    ended = subprocess.run([*EXALN, *arguments], capture_output=True, check=True, timeout=60)
+    assert [line.split(b"\t")[1] for line in ended.stdout.splitlines()] == [b"HBA_HUMAN", b"HBB_HUMAN"]
+    assert ended.stderr.startswith(b"exaln: 2 hits of 2 queries in ")
+
+
 def test_shell_completion() -> None:
     environment = {**os.environ, "_EXALN_COMPLETE": "bash_source"}
     script = subprocess.run(EXALN, env=environment, capture_output=True, timeout=60).stdout

@@ -235,7 +235,7 @@ def _explain(kind: str, byte: int, alphabet: Alphabet) -> str:
         return EXPLANATIONS[kind].format(byte=character)
     text = f"{character} is not a {alphabet.name} letter"
     if alphabet.is_nucleotide and int(PROTEIN.table[byte]) < len(PROTEIN.letters):
-        text += "; if these are proteins, use --alphabet protein"
+        text += "; proteins need --alphabet protein, and as queries a protein database"
     if byte == ord(">"):
         text += "; if a record begins here, a newline is missing before it"
     return text

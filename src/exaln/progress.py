@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 
+LEAST_SECONDS_FOR_A_RATE = 0.5
+
+
 class Work:
     """A piece of work, as a context manager; on stderr while it runs, with its rate and the time left."""
 
@@ -40,6 +43,12 @@ class Work:
     def rate(self) -> str:
         """How fast the work is, with its unit."""
         return ""
+
+    def spent(self, *more: str) -> str:
+        """The time, and in brackets how fast it was and what else is to be said. A blink says nothing about speed."""
+        rate = [self.rate()] if self.seconds >= LEAST_SECONDS_FOR_A_RATE else []
+        brackets = "; ".join([*rate, *more])
+        return f"{self.seconds:.2f} s" + (f" ({brackets})" if brackets else "")
 
     def _advance(self, done: int, total: int | None) -> None:
         self.done = done

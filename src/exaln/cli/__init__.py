@@ -9,7 +9,7 @@ from exaln.cli import about_commands, align_command, database_commands, score_co
 from exaln.cli.command import Group
 from exaln.cli.messages import Messages
 
-EPILOG = """Example: exaln makedb --in proteins.fasta.gz --db proteins.exaln
+EPILOG = """Example: exaln search --query query.fasta --db proteins.fasta.gz
 
 Completion of commands and options: put eval "$(_EXALN_COMPLETE=bash_source exaln)" into ~/.bashrc (zsh_source,
 fish_source for other shells)."""
@@ -24,7 +24,7 @@ fish_source for other shells)."""
 @click.version_option(__version__, prog_name="exaln")
 @click.pass_context
 def cli(ctx: click.Context) -> None:
-    """Exact Smith-Waterman scores at the speed of the hardware."""
+    """Exact Smith-Waterman search and alignment at the speed of the hardware."""
     ctx.ensure_object(Messages)
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())

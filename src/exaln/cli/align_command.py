@@ -64,7 +64,7 @@ def align(
     rules = options.make_scoring(queries.alphabet, chosen)
     working = choose_engine(engine, threads)
     messages.detail(f"{rules.describe()}; {working.describe()}")
-    summary = SearchSummary(target, len(targets), targets.n_residues, rules)
+    summary = SearchSummary(target, len(targets), targets.n_residues, rules, is_pairs=True)
     pairs = list(paired(queries, targets, query, target))
     hits = (aligned_pair(i, t, queries.rows(q, q + 1), targets.rows(t, t + 1), rules, working) for i, q, t in pairs)
     write_report(form, hits, summary, out)

@@ -51,7 +51,7 @@ def makedb(
     with ReadingProgress(shown=messages.shows_progress) as work:
         built = Database.build(inputs, database, alphabet=alphabet, strip_gaps=strip_gaps, force=force, progress=work)
     messages.detail(f"{built.path}: {len(built.segments)} segments, {built.info.n_bytes:,} bytes")
-    messages.note(f"{built.path}: {counted(built)} in {work.seconds:.1f} s ({work.rate()})")
+    messages.note(f"{built.path}: {counted(built)} in {work.spent()}")
 
 
 @click.command(cls=Command, example="exaln append --in more.fasta --db proteins.exaln")
@@ -66,7 +66,7 @@ def append(messages: Messages, inputs: tuple[str, ...], database: str, strip_gap
     with ReadingProgress(shown=messages.shows_progress) as work:
         new = old.append(inputs, strip_gaps=strip_gaps, progress=work)
     added = new.n_targets - old.n_targets
-    messages.note(f"{new.path}: {added:,} added, now {counted(new)}, in {work.seconds:.1f} s ({work.rate()})")
+    messages.note(f"{new.path}: {added:,} added, now {counted(new)}, in {work.spent()}")
 
 
 @click.command(cls=Command, example="exaln compact --db proteins.exaln")

@@ -67,8 +67,8 @@ outfmt = click.option(
     blast=["-outfmt"],
     many=True,
     metavar="FORMAT",
-    help="0 pairwise text, 6 tabular, 7 with comments, 10 csv, json, parquet, arrow, fasta; columns may follow: "
-    "6 std qcovs cigar. [default: by the extension of --out]",
+    help="table for reading, 0 pairwise text, 6 tabular, 7 with comments, 10 csv, json, parquet, arrow, fasta; "
+    "columns may follow: 6 std qcovs cigar. [default: by the extension of --out]",
 )
 width = click.option(
     "--width",

@@ -95,8 +95,7 @@ def score(
         else:
             write_best(run, find_best(run, top, work), file)
     pairs = len(run.queries) * run.database.n_targets
-    speed = f"{work.seconds:.2f} s ({work.rate()}; {run.engine.describe()})"
-    messages.note(f"{pairs:,} pair{'s' if pairs != 1 else ''} in {speed}")
+    messages.note(f"{pairs:,} pair{'s' if pairs != 1 else ''} in {work.spent(run.engine.describe())}")
 
 
 @dataclass(frozen=True)

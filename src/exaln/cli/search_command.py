@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -131,8 +132,9 @@ def search(
     from exaln.report import parse_outfmt, write_report
 
     require_stdin_once([query, database])
-    form = parse_outfmt(outfmt or None, out)
-    if form.is_binary and out == "-" and is_terminal(sys.stdout):
+    on_screen = out == "-" and is_terminal(sys.stdout)
+    form = parse_outfmt(outfmt or ("table" if on_screen else None), out)
+    if form.is_binary and on_screen:
         raise InputError(f"{form.kind} is not text; give --out FILE")
     working = choose_engine(engine, threads)
     opened = options.open_searched(database, alphabet, strip_gaps=strip_gaps)
@@ -142,13 +144,14 @@ def search(
     messages.detail(f"{found.scoring.describe()}; {working.describe()}")
     if found.statistics is not None:
         messages.detail(found.statistics.describe())
-    shown = messages.shows_progress and not (out == "-" and is_terminal(sys.stdout))
+    shown = messages.shows_progress and not on_screen
+    width = shutil.get_terminal_size().columns if on_screen else None
     with SearchProgress(shown=shown) as work:
         hits = search_file(found, query, work, strip_gaps=strip_gaps)
-        write_report(form, hits, summary_of(found, database), out)
-    speed = f"{work.seconds:.2f} s ({work.rate()}; {working.describe()})"
-    queries = f"{work.n_queries:,} {'query' if work.n_queries == 1 else 'queries'}"
-    messages.note(f"{work.n_hits:,} hits of {queries} in {speed}")
+        write_report(form, hits, summary_of(found, database), out, width=width)
+    hits_found = f"{work.n_hits:,} hit{'' if work.n_hits == 1 else 's'}"
+    searched = f"{work.n_queries:,} quer{'y' if work.n_queries == 1 else 'ies'}"
+    messages.note(f"{hits_found} of {searched} in {work.spent(working.describe())}")
 
 
 def search_file(search: Search, source: str, work: SearchProgress, *, strip_gaps: bool) -> Iterator[QueryHits]:

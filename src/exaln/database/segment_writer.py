@@ -105,8 +105,7 @@ class RowBuffer:
 
         lengths = np.concatenate([np.diff(offsets) for _, offsets in self._sequences])
         order = argsort_stable(lengths)
-        rank = np.empty(self.rows, np.int32)
-        rank[order] = np.arange(self.rows, dtype=np.int32)
+        rank = _rank_of(order)
         ids = _take_sorted_column(self._ids, order, rank)
         by_id, repeated_ids = argsort_bytes(*ids)
         ordinals = np.concatenate(self._ordinals)[order]
@@ -132,9 +131,11 @@ class RowBuffer:
             length_histogram=length_histogram(lengths),
         )
 
-    def _take_mask(self, order: NDArray[np.int32], rank: NDArray[np.int32]) -> Any:
+    def _take_mask(self, order: NDArray[np.int32], rank: NDArray[np.int32] | None) -> Any:
         import pyarrow as pa
 
+        if not any(len(starts) for starts, _ in self._mask_starts):
+            return pa.nulls(self.rows, segment_schema(self.alphabet).field("mask").type)
         starts, byte_offsets = _take_sorted_column(self._mask_starts, order, rank)
         ends, _ = _take_sorted_column(self._mask_ends, order, rank)
         offsets = byte_offsets // np.dtype(np.int64).itemsize
@@ -146,16 +147,26 @@ class RowBuffer:
         return pa.Array.from_buffers(mask_type, self.rows, buffers, children=[intervals])
 
 
+def _rank_of(order: NDArray[np.int32]) -> NDArray[np.int32] | None:
+    """Where each row goes; None if the rows are in order already, as they are when all are equally long."""
+    places = np.arange(len(order), dtype=np.int32)
+    if np.array_equal(order, places):
+        return None
+    rank = np.empty(len(order), np.int32)
+    rank[order] = places
+    return rank
+
+
 def _take_sorted_column(
-    pieces: Pieces, order: NDArray[np.int32], rank: NDArray[np.int32]
+    pieces: Pieces, order: NDArray[np.int32], rank: NDArray[np.int32] | None
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Data and offsets of variable-length rows in sorted order; each piece is released after it is copied."""
     from exaln._core import scatter_rows
 
     lengths = np.concatenate([np.diff(offsets) for _, offsets in pieces])
     offsets = np.zeros(len(order) + 1, np.int64)
-    np.cumsum(lengths[order], out=offsets[1:])
-    starts = offsets[rank]
+    np.cumsum(lengths if rank is None else lengths[order], out=offsets[1:])
+    starts = offsets if rank is None else offsets[rank]
     data = np.empty(offsets[-1], np.uint8)
     done = 0
     while pieces:

@@ -23,18 +23,20 @@ def write_report(
     hits: Iterable[QueryHits],
     summary: SearchSummary,
     out: str | os.PathLike[str] | BinaryIO,
+    *,
+    width: int | None = None,
 ) -> None:
     """Writes the hits of all queries, one QueryHits each in the order of the input, to a path, "-" or an open file.
 
     A path is written to a temporary file and renamed at the end, so there is a whole report or none; the names .gz and
-    .zst compress text.
+    .zst compress text. `width`: characters per line of a table for people.
     """
     compression = compression_of(out, form.kind) if isinstance(out, str | os.PathLike) else None
     with open_output(out) as file, _compressed(file, compression) as sink:
-        _write(form, hits, summary, sink)
+        _write(form, hits, summary, sink, width)
 
 
-def _write(form: Format, hits: Iterable[QueryHits], summary: SearchSummary, file: BinaryIO) -> None:
+def _write(form: Format, hits: Iterable[QueryHits], summary: SearchSummary, file: BinaryIO, width: int | None) -> None:
     """Each format is imported when it is wanted: pyarrow alone takes longer than a small search."""
     if form.kind in ("6", "7", "10"):
         from exaln.report.tabular import write_commented, write_csv, write_tabs
@@ -47,6 +49,10 @@ def _write(form: Format, hits: Iterable[QueryHits], summary: SearchSummary, file
         from exaln.report.pairwise import write_pairwise
 
         write_pairwise(file, hits, summary)
+    elif form.kind == "table":
+        from exaln.report.table import WIDTH, write_table
+
+        write_table(file, hits, width or WIDTH)
     elif form.kind == "json":
         from exaln.report.json_report import write_json
 

@@ -11,7 +11,7 @@ from exaln.errors import InputError
 from exaln.report.columns import Column, parse_columns
 
 TABLES = ("6", "7", "10")
-KINDS = ("0", *TABLES, "json", "parquet", "arrow", "fasta")
+KINDS = ("table", "0", *TABLES, "json", "parquet", "arrow", "fasta")
 DEFAULT = "6"
 BINARY = ("parquet", "arrow")
 

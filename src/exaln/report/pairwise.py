@@ -26,11 +26,22 @@ LONGEST_TITLE = 100_000
 
 def write_pairwise(file: BinaryIO, hits: Iterable[QueryHits], summary: SearchSummary) -> None:
     """The report of all queries, one after the other."""
+    if summary.is_pairs:
+        _write_pairs(file, hits)
+        return
     file.write(_header(summary).encode())
     for query_hits in hits:
         for text in _query(query_hits, summary):
             file.write(text.encode())
     file.write(_footer(summary).encode())
+
+
+def _write_pairs(file: BinaryIO, hits: Iterable[QueryHits]) -> None:
+    """Pairs that the user has chosen: nothing was searched, so there is no database and no table of hits."""
+    for query_hits in hits:
+        file.write(_query_title(query_hits).encode())
+        drawn = [_hit(query_hits, hit, picture) for hit, picture in enumerate(draw_all(query_hits))]
+        file.write(("\n" + ("".join(drawn) or "***** No similarity *****\n\n\n")).encode())
 
 
 def _header(summary: SearchSummary) -> str:
@@ -55,7 +66,7 @@ def _footer(summary: SearchSummary) -> str:
 
 
 def _query(hits: QueryHits, summary: SearchSummary) -> Iterator[str]:
-    yield f"\nQuery= {_wrapped(title(hits.query_id, hits.query_description))}\n\nLength={len(hits.query)}\n"
+    yield "\n" + _query_title(hits)
     if len(hits):
         yield from _table(hits)
         yield "\n\n"
@@ -65,6 +76,10 @@ def _query(hits: QueryHits, summary: SearchSummary) -> Iterator[str]:
     else:
         yield "\n\n***** No hits found *****\n\n\n"
     yield _query_footer(hits, summary)
+
+
+def _query_title(hits: QueryHits) -> str:
+    return f"Query= {_wrapped(title(hits.query_id, hits.query_description))}\n\nLength={len(hits.query)}\n"
 
 
 def _table(hits: QueryHits) -> Iterator[str]:

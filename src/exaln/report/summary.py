@@ -17,7 +17,7 @@ class SearchSummary:
     """The search that a report belongs to.
 
     database: its name, as the user gave it; n_targets and n_residues: of the whole database. statistics: None where
-    there are neither bits nor E-values for the scoring.
+    there are neither bits nor E-values for the scoring. is_pairs: pairs were aligned, nothing was searched.
     """
 
     database: str
@@ -27,3 +27,4 @@ class SearchSummary:
     statistics: Statistics | None = None
     program: str = "exaln"
     version: str = __version__
+    is_pairs: bool = False
