@@ -12,7 +12,8 @@ namespace exaln {
 namespace {
 
 constexpr int64_t LEAST_STRIP_ROWS = 16;
-constexpr int FULL_SPEED_BYTES = 32;  // registers wider than this run at half rate on many CPUs
+constexpr int FULL_SPEED_BYTES = 32;   // registers up to this width cost the same, measured,
+constexpr double WIDE_REGISTER = 1.5;  // and wider ones so much more: their masks are cheaper
 
 // Pairs of one query that are traced side by side, or one pair that is too large for that (kernels ==
 // nullptr).
@@ -46,20 +47,30 @@ class Width {
 
     bool can_hold(int32_t score) const { return range_.usable && score + range_.floor <= range_.limit; }
 
-    // The cheapest kernels for so many pairs that keep borders and directions within bounds.
-    Choice choose(size_t n_pairs, int64_t n_rows, int64_t longest, size_t max_bytes) const {
+    // The cheapest kernels for targets of these lengths, longest first, that keep borders and directions
+    // within bounds. Narrow groups need more passes over the query but less padding: only the longest of a
+    // group counts.
+    Choice choose(const std::vector<int64_t>& lengths, int64_t n_rows, size_t max_bytes) const {
         Choice best;
         for (size_t i = 0; i < kernels_.size(); ++i) {
             const WidthKernels& kernels = *kernels_[i];
             const int64_t strip_rows =
-                rows_that_fit(kernels, n_rows, padded(longest, kernels.columns), max_bytes);
-            const double rate = std::max(1, kernels.lanes * kernels.bits / 8 / FULL_SPEED_BYTES);
-            const double passes = strip_rows < n_rows ? 2 : 1;
-            const double cost =
-                passes * rate * double((n_pairs + size_t(kernels.lanes) - 1) / size_t(kernels.lanes));
+                rows_that_fit(kernels, n_rows, padded(lengths[0], kernels.columns), max_bytes);
+            const double rate = kernels.lanes * kernels.bits / 8 > FULL_SPEED_BYTES ? WIDE_REGISTER : 1;
+            double columns = strip_rows < n_rows ? double(lengths[0]) : 0;  // strips are computed twice
+            for (size_t first = 0; first < lengths.size(); first += size_t(kernels.lanes))
+                columns += double(lengths[first]);
+            const double cost = rate * columns;
             if (strip_rows > 0 && (best.kernels < 0 || cost < best.cost)) best = {int(i), strip_rows, cost};
         }
         return best;
+    }
+
+    // Of so many pairs at a time the groups are weighed.
+    size_t widest() const {
+        int lanes = 0;
+        for (const WidthKernels* kernels : kernels_) lanes = std::max(lanes, kernels->lanes);
+        return size_t(lanes);
     }
 
     const WidthKernels& kernels(int i) const { return *kernels_[size_t(i)]; }
@@ -134,11 +145,14 @@ class Planner {
         const Width& width = widths_[size_t(width_of(pairs_[members[0]].score))];
         const int64_t n_rows = queries_.length(pairs_[members[0]].query);
         for (size_t begin = 0; begin < members.size();) {
-            const int64_t longest = targets_.length(pairs_[members[begin]].target);
-            // Directions that stay in the cache are walked faster, so strips are cut early where they can be.
-            Choice choice = width.choose(members.size() - begin, n_rows, longest, max_bytes_ / 4);
-            if (choice.kernels < 0)
-                choice = width.choose(members.size() - begin, n_rows, longest, max_bytes_);
+            std::vector<int64_t> lengths;
+            for (size_t i = begin; i < std::min(members.size(), begin + width.widest()); ++i)
+                lengths.push_back(targets_.length(pairs_[members[i]].target));
+            const int64_t longest = lengths[0];
+            // Directions that stay in the cache are worth a second pass; the bound is for pairs that need
+            // more.
+            Choice choice = width.choose(lengths, n_rows, max_bytes_ / 4);
+            if (choice.kernels < 0) choice = width.choose(lengths, n_rows, max_bytes_);
             size_t n = 1;
             double cost = 64.0 * double(n_rows) * double(longest);  // one cell at a time
             const WidthKernels* kernels = nullptr;
