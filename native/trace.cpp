@@ -226,9 +226,14 @@ class Worker {
             keep_borders(kernels, args, strips);
             start_at_ends();
         }
+        const int64_t n_columns = args.n_columns;
         for (int64_t strip = strips.count() - 1; strip >= 0; --strip) {
+            args.n_columns = n_columns;
             set_strip(kernels, args, strips, strip);
-            if (strips.count() > 1 && !any_in_strip(paths, args)) continue;
+            if (strips.count() > 1) {
+                if (!any_in_strip(paths, args)) continue;
+                args.n_columns = Width::padded(last_column(paths) + 1, kernels.columns);
+            }
             const size_t bytes = kernels.trace_directions(args.n_rows, args.n_columns);
             args.directions = static_cast<uint8_t*>(directions_.reserve(bytes)), args.border_below = nullptr;
             kernels.trace_strip(args);
@@ -268,6 +273,14 @@ class Worker {
         return std::any_of(paths.begin(), paths.end(), [&](const PathState& path) {
             return !path.is_complete() && path.row >= args.first_row;
         });
+    }
+
+    // No path goes right of this column any more.
+    static int64_t last_column(const std::vector<PathState>& paths) {
+        int64_t last = 0;
+        for (const PathState& path : paths)
+            if (!path.is_complete()) last = std::max(last, path.column);
+        return last;
     }
 
     // The part of a path that lies in the strip, if any does.

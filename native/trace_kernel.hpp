@@ -71,6 +71,17 @@ void note_ends(const exaln::TraceArgs& args, const Tile<V>& tile, typename V::Re
     }
 }
 
+// Whether the ends of all paths lie in columns up to this one: what is right of them is not needed.
+template <class V>
+bool all_ends_before(const exaln::TraceArgs& args, int64_t column) {
+    if (!args.end_rows) return false;
+    for (int lane = 0; lane < V::lanes; ++lane) {
+        const bool is_known = args.end_columns[lane] >= 0 && args.end_columns[lane] < column;
+        if (args.scores[lane] > 0 && !is_known) return false;
+    }
+    return true;
+}
+
 // The lanes' scores as stored; those without a path get a value that H never has.
 template <class V>
 typename V::Reg wanted_scores(const exaln::TraceArgs& args, const exaln::Range& range) {
@@ -97,8 +108,10 @@ void trace_rows(const exaln::TraceArgs& args) {
     const uint32_t letters_present = reset_rows<V>(above, query, args.n_rows, costs);
     uint8_t* directions = args.directions;
     Reg left_corner = costs.floor;
-    for (int64_t column = 0; column < args.n_columns; column += V::columns) {
+    bool is_done = false;
+    for (int64_t column = 0; column < args.n_columns && !is_done; column += V::columns) {
         Tile<V> tile;
+        bool has_ends = false;
         tile.enter(above, column, args.border_above == nullptr, costs);
         fill_profile<V>(above, rows, args.letters + column * V::lanes, letters_present);
         Lane* state = above.state;
@@ -120,9 +133,12 @@ void trace_rows(const exaln::TraceArgs& args) {
             }
             V::store(state, tile.H[V::columns - 1]);
             V::store(state + V::lanes, E);
-            if (V::any(V::equal(best, wanted)))
+            if (V::any(V::equal(best, wanted))) {
                 note_ends<V>(args, tile, wanted, args.first_row + row, column);
+                has_ends = true;
+            }
         }
+        if (has_ends && !args.border_below) is_done = all_ends_before<V>(args, column + V::columns);
         if (args.border_below) tile.leave(below, column);
     }
 }
