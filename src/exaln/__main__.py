@@ -80,6 +80,8 @@ def _exaln_error(error: BaseException) -> int:
     assert isinstance(error, ExalnError)
     for line in str(error).splitlines():
         say(f"error: {line}")
+    if isinstance(error, OutputError):
+        _forget_stdout()
     return error.exit_code
 
 
