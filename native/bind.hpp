@@ -1,8 +1,5 @@
-// What the bindings share: arrays as arguments, and long work that can be interrupted.
+// What the bindings share: long work that can be interrupted, and the areas that bindings.cpp puts together.
 #pragma once
-
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 
 #include <chrono>
 #include <condition_variable>
@@ -10,12 +7,9 @@
 #include <mutex>
 #include <thread>
 
+#include "arrays.hpp"
+
 namespace exaln {
-
-namespace nb = nanobind;
-
-template <class T, int dimensions = 1>
-using In = nb::ndarray<const T, nb::ndim<dimensions>, nb::c_contig, nb::device::cpu>;
 
 void bind_kernels(nb::module_& m);
 void bind_scores(nb::module_& m);

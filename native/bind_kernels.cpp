@@ -12,9 +12,9 @@ namespace exaln {
 namespace {
 
 NumpyArray<int32_t> bound_score_kernel(const std::string& isa, const std::string& family, int bits,
-                                       In<uint8_t> query, In<uint8_t> target_codes,
-                                       In<int64_t> target_offsets, In<int32_t, 2> matrix, int32_t gap_first,
-                                       int32_t gap_extend) {
+                                       InputArray<uint8_t> query, InputArray<uint8_t> target_codes,
+                                       InputArray<int64_t> target_offsets, InputArray<int32_t, 2> matrix,
+                                       int32_t gap_first, int32_t gap_extend) {
     const Costs costs = make_costs(matrix, gap_first, gap_extend);
     const Sequences targets = make_sequences(target_codes, target_offsets);
     const int64_t n_rows = int64_t(query.shape(0));

@@ -21,10 +21,10 @@ constexpr double QUICK_CELLS = 2e7;  // about a millisecond: not worth a thread 
 
 using Scores = nb::ndarray<nb::numpy, int32_t, nb::ndim<2>>;
 
-Scores bound_score_all(In<uint8_t> query_codes, In<int64_t> query_offsets, In<uint8_t> target_codes,
-                       In<int64_t> target_offsets, In<int32_t, 2> matrix, int32_t gap_first,
-                       int32_t gap_extend, int threads, const std::string& isa_name,
-                       std::optional<nb::callable> on_progress) {
+Scores bound_score_all(InputArray<uint8_t> query_codes, InputArray<int64_t> query_offsets,
+                       InputArray<uint8_t> target_codes, InputArray<int64_t> target_offsets,
+                       InputArray<int32_t, 2> matrix, int32_t gap_first, int32_t gap_extend, int threads,
+                       const std::string& isa_name, std::optional<nb::callable> on_progress) {
     const Isa& isa = choose_isa(isa_name);
     const Costs costs = make_costs(matrix, gap_first, gap_extend);
     const Sequences queries = make_sequences(query_codes, query_offsets);

@@ -10,12 +10,12 @@
 
 namespace exaln {
 
-inline Costs make_costs(const In<int32_t, 2>& matrix, int32_t gap_first, int32_t gap_extend) {
+inline Costs make_costs(const InputArray<int32_t, 2>& matrix, int32_t gap_first, int32_t gap_extend) {
     if (matrix.shape(0) != matrix.shape(1)) throw std::invalid_argument("matrix must be n x n, 0 < n < 32");
     return make_costs(matrix.data(), matrix.shape(0), gap_first, gap_extend);
 }
 
-inline Sequences make_sequences(const In<uint8_t>& codes, const In<int64_t>& offsets) {
+inline Sequences make_sequences(const InputArray<uint8_t>& codes, const InputArray<int64_t>& offsets) {
     if (offsets.shape(0) == 0) throw std::invalid_argument("offsets must not be empty");
     const Sequences sequences{codes.data(), offsets.data(), int64_t(offsets.shape(0)) - 1};
     if (offsets.data()[0] < 0) throw std::invalid_argument("offsets must not be negative");

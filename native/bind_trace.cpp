@@ -36,8 +36,8 @@ Numbers to_columns(const std::vector<Alignment>& alignments) {
 }
 
 std::vector<Pair> make_pairs(const Sequences& queries, const Sequences& targets,
-                             const In<int64_t>& pair_queries, const In<int64_t>& pair_targets,
-                             const In<int32_t>& scores) {
+                             const InputArray<int64_t>& pair_queries, const InputArray<int64_t>& pair_targets,
+                             const InputArray<int32_t>& scores) {
     std::vector<Pair> pairs(scores.shape(0));
     if (pair_queries.shape(0) != pairs.size() || pair_targets.shape(0) != pairs.size())
         throw std::invalid_argument("pairs and scores differ in number");
@@ -61,10 +61,12 @@ std::vector<const Isa*> isas_from(const std::string& name, bool only_this) {
     return found;
 }
 
-Numbers bound_trace_all(In<uint8_t> query_codes, In<int64_t> query_offsets, In<uint8_t> target_codes,
-                        In<int64_t> target_offsets, In<int64_t> pair_queries, In<int64_t> pair_targets,
-                        In<int32_t> scores, In<int32_t, 2> matrix, int32_t gap_first, int32_t gap_extend,
-                        int threads, const std::string& isa, bool only_this_isa, size_t max_bytes) {
+Numbers bound_trace_all(InputArray<uint8_t> query_codes, InputArray<int64_t> query_offsets,
+                        InputArray<uint8_t> target_codes, InputArray<int64_t> target_offsets,
+                        InputArray<int64_t> pair_queries, InputArray<int64_t> pair_targets,
+                        InputArray<int32_t> scores, InputArray<int32_t, 2> matrix, int32_t gap_first,
+                        int32_t gap_extend, int threads, const std::string& isa, bool only_this_isa,
+                        size_t max_bytes) {
     const std::vector<const Isa*> isas = isas_from(isa, only_this_isa);
     const Costs costs = make_costs(matrix, gap_first, gap_extend);
     const Sequences queries = make_sequences(query_codes, query_offsets);

@@ -101,12 +101,12 @@ const Byte* FastaReader::skip_to_record(const Byte* p) {
 
 // Whether this byte, at the very start of the file, belongs to a UTF-8 byte order mark.
 bool FastaReader::is_byte_order_mark(Byte byte) {
-    static constexpr Byte kMark[3] = {0xEF, 0xBB, 0xBF};
-    if (byte == kMark[mark_bytes_]) {
+    static constexpr Byte BYTE_ORDER_MARK[3] = {0xEF, 0xBB, 0xBF};
+    if (byte == BYTE_ORDER_MARK[mark_bytes_]) {
         mark_bytes_ = mark_bytes_ == 2 ? -1 : mark_bytes_ + 1;
         return true;
     }
-    if (mark_bytes_ > 0) fail(Problem::leading_text, line_, kMark[0]);
+    if (mark_bytes_ > 0) fail(Problem::leading_text, line_, BYTE_ORDER_MARK[0]);
     if (mark_bytes_ == 0 && byte >= 0xFE) fail(Problem::utf16, line_, byte);
     mark_bytes_ = -1;
     return false;
@@ -216,7 +216,7 @@ void FastaReader::encode(const Byte* p, std::size_t n) {
         any_code |= code;
         any_byte |= p[i];
     }
-    if (any_code & kNotACode) return encode_carefully(p, n);
+    if (any_code & NOT_A_CODE) return encode_carefully(p, n);
     // Capital letters lack the bit 0x20, so this rules lower case out for nearly every line.
     if (any_byte & 0x20) note_lower_case(p, n, position());
     columns_.codes.advance(n);
@@ -226,14 +226,14 @@ void FastaReader::encode(const Byte* p, std::size_t n) {
 void FastaReader::encode_carefully(const Byte* p, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) {
         const Byte code = table_[p[i]];
-        if (code == kBlank) continue;
-        if (code == kGap) {
+        if (code == BLANK) continue;
+        if (code == GAP) {
             if (!strip_gaps_) return fail(Problem::gap, line_, p[i]);
             gaps.add(line_);
             ++n_stripped_;
             continue;
         }
-        if (code & kNotACode) return fail(Problem::letter, line_, p[i]);
+        if (code & NOT_A_CODE) return fail(Problem::letter, line_, p[i]);
         if (is_lower(p[i])) note_mask(position(), position() + 1);
         columns_.codes.push(code);
     }

@@ -21,10 +21,10 @@
 namespace exaln {
 
 // What an entry of the letter table means when it is not a code; the values of exaln/alphabet.py.
-constexpr std::uint8_t kBlank = 253;
-constexpr std::uint8_t kGap = 254;
+constexpr std::uint8_t BLANK = 253;
+constexpr std::uint8_t GAP = 254;
 // Codes are below 31 and the three marks above 252: one bit tells whether a line holds anything but letters.
-constexpr std::uint8_t kNotACode = 0x80;
+constexpr std::uint8_t NOT_A_CODE = 0x80;
 
 struct TextColumn {
     Buffer<std::uint8_t> data;
