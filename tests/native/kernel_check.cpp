@@ -1,4 +1,5 @@
-// Checks the scoring core without Python: every kernel of every usable instruction set alone, and the whole.
+// Checks the core without Python: scores by every kernel of every usable instruction set alone and by the
+// whole, and paths.
 //
 //   kernel_check CASES [ISA ...]           exits with 1 if a score differs from those in the file
 //   kernel_check --whole CASES [ISA ...]   the same without the kernels alone: for large files
@@ -18,6 +19,7 @@
 #include "costs.hpp"
 #include "dispatch.hpp"
 #include "one_kernel.hpp"
+#include "trace.hpp"
 
 namespace {
 
@@ -91,7 +93,36 @@ class Checker {
                 check_kernel(isa, kernels, family, known, number);
     }
 
+    // Paths of all pairs that have one: the same, whatever the instruction set and the memory that directions
+    // may take. That a path re-scores is checked by the core itself.
+    void check_paths(const Isa& isa, const Case& known, size_t number) {
+        const std::vector<Alignment> expected = paths_of({built_isas().back()}, known, size_t(1) << 30);
+        for (const size_t max_bytes : {size_t(1) << 30, size_t(100'000), size_t(0)}) {
+            const std::vector<Alignment> found = paths_of({&isa}, known, max_bytes);
+            for (size_t i = 0; i < expected.size(); ++i) {
+                const bool same = found[i].operations == expected[i].operations &&
+                                  found[i].query_start == expected[i].query_start &&
+                                  found[i].target_start == expected[i].target_start;
+                compare(isa, "path " + std::to_string(i), number, same, true);
+            }
+        }
+    }
+
   private:
+    static std::vector<Alignment> paths_of(const std::vector<const Isa*>& isas, const Case& known,
+                                           size_t max_bytes) {
+        const Sequences queries = known.queries.view(), targets = known.targets.view();
+        std::vector<Pair> pairs;
+        for (int64_t query = 0; query < queries.n; ++query)
+            for (int64_t target = 0; target < targets.n; ++target)
+                if (const int32_t score = known.scores[size_t(query * targets.n + target)]; score > 0)
+                    pairs.push_back({query, target, score});
+        std::vector<Alignment> alignments;
+        Progress progress;
+        trace_all(isas, queries, targets, pairs, known.costs, 2, max_bytes, progress, alignments);
+        return alignments;
+    }
+
     void compare(const Isa& isa, const std::string& what, size_t number, int32_t found, int32_t expected) {
         ++n_checked;
         if (found == expected) return;
@@ -138,8 +169,9 @@ int check_cases(const std::string& path, const std::vector<std::string>& names, 
             if (!kernels_too) continue;
             checker.check_whole(*isa, cases[i], i, 1);
             checker.check_kernels(*isa, cases[i], i);
+            checker.check_paths(*isa, cases[i], i);
         }
-        printf("%-10s %zu cases, %lld scores, %lld wrong\n", isa->name, cases.size(),
+        printf("%-10s %zu cases, %lld scores and paths, %lld wrong\n", isa->name, cases.size(),
                (long long)checker.n_checked, (long long)checker.n_wrong);
         n_wrong += checker.n_wrong;
     }
