@@ -1,11 +1,11 @@
 // Costs and sequences from the arrays that Python passes, checked so that no kernel can be led outside them.
 #pragma once
 
-#include <algorithm>
 #include <stdexcept>
 
 #include "bind.hpp"
 #include "costs.hpp"
+#include "interleave.hpp"
 #include "scores.hpp"
 
 namespace exaln {
@@ -28,9 +28,7 @@ inline Sequences make_sequences(const InputArray<uint8_t>& codes, const InputArr
 }
 
 inline void require_codes(const Sequences& sequences) {
-    const uint8_t *begin = sequences.at(0), *end = sequences.at(sequences.n);
-    if (std::any_of(begin, end, [](uint8_t code) { return code >= MAX_CODES; }))
-        throw std::invalid_argument("a sequence holds a code of 32 or more");
+    require_codes(sequences.at(0), sequences.offsets[sequences.n] - sequences.offsets[0]);
 }
 
 // Residues of all queries times residues of all targets.

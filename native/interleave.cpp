@@ -74,4 +74,10 @@ void interleave(const uint8_t* const* rows, const int64_t* lengths, int n_rows, 
     if (seen & NOT_A_CODE) throw std::invalid_argument("a sequence holds a code of 32 or more");
 }
 
+void require_codes(const uint8_t* codes, int64_t n) {
+    uint8_t seen = 0;
+    for (int64_t i = 0; i < n; ++i) seen |= codes[i];
+    if (seen & uint8_t(NOT_A_CODE)) throw std::invalid_argument("a sequence holds a code of 32 or more");
+}
+
 }  // namespace exaln

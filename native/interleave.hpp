@@ -10,4 +10,7 @@ namespace exaln {
 void interleave(const uint8_t* const* rows, const int64_t* lengths, int n_rows, int lanes, int64_t n_columns,
                 uint8_t pad, uint8_t* out);
 
+// Throws std::invalid_argument if a code is 32 or more.
+void require_codes(const uint8_t* codes, int64_t n);
+
 }  // namespace exaln

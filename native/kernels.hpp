@@ -131,6 +131,9 @@ struct WidthKernels {
     void (*trace_strip)(const TraceArgs&);
     uint8_t* (*walk_back)(const TraceArgs&, int lane, PathState&, uint8_t* steps);
     double (*bare_loop)(int64_t n_rows);  // cells updated, without touching memory: the bound to compare with
+
+    // The columns of a group whose longest target has this length.
+    int64_t padded(int64_t length) const { return (length + columns - 1) / columns * columns; }
 };
 
 struct Isa {

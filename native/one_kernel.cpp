@@ -32,7 +32,7 @@ void score_one_group(const WidthKernels& kernels, GroupArgs args, const Sequence
         lengths.push_back(targets.length(target));
     }
     const int64_t longest = *std::max_element(lengths.begin(), lengths.end());
-    args.n_columns = (longest + kernels.columns - 1) / kernels.columns * kernels.columns;
+    args.n_columns = kernels.padded(longest);
     std::vector<uint8_t> letters(size_t(args.n_columns) * size_t(kernels.lanes));
     interleave(rows.data(), lengths.data(), n, kernels.lanes, args.n_columns, uint8_t(args.costs->pad),
                letters.data());

@@ -77,7 +77,7 @@ class Worker {
             lengths_.push_back(round_.targets.length(target));
         }
         const int64_t longest = *std::max_element(lengths_.begin(), lengths_.end());
-        n_columns_ = (longest + round_.kernels.columns - 1) / round_.kernels.columns * round_.kernels.columns;
+        n_columns_ = round_.kernels.padded(longest);
         letters_ = static_cast<uint8_t*>(letters_scratch_.reserve(size_t(n_columns_) * size_t(lanes)));
         interleave(rows_.data(), lengths_.data(), int(rows_.size()), lanes, n_columns_,
                    uint8_t(round_.costs.pad), letters_);
@@ -128,12 +128,6 @@ class Worker {
         const int64_t score = round_.kernels.score_striped(args);
         if (args.costs == &round_.transposed) built = 0;
         return score;
-    }
-
-    static void require_codes(const uint8_t* codes, int64_t n) {
-        uint8_t seen = 0;
-        for (int64_t i = 0; i < n; ++i) seen |= codes[i];
-        if (seen >= MAX_CODES) throw std::invalid_argument("a sequence holds a code of 32 or more");
     }
 
     const Round& round_;

@@ -54,8 +54,7 @@ class Width {
         Choice best;
         for (size_t i = 0; i < kernels_.size(); ++i) {
             const WidthKernels& kernels = *kernels_[i];
-            const int64_t strip_rows =
-                rows_that_fit(kernels, n_rows, padded(lengths[0], kernels.columns), max_bytes);
+            const int64_t strip_rows = rows_that_fit(kernels, n_rows, kernels.padded(lengths[0]), max_bytes);
             const double rate = kernels.lanes * kernels.bits / 8 > FULL_SPEED_BYTES ? WIDE_REGISTER : 1;
             double columns = strip_rows < n_rows ? double(lengths[0]) : 0;  // strips are computed twice
             for (size_t first = 0; first < lengths.size(); first += size_t(kernels.lanes))
@@ -75,8 +74,6 @@ class Width {
 
     const WidthKernels& kernels(int i) const { return *kernels_[size_t(i)]; }
     const void* score_rows(int i) const { return score_rows_[size_t(i)]->reserve(0); }
-
-    static int64_t padded(int64_t length, int columns) { return (length + columns - 1) / columns * columns; }
 
   private:
     // All rows, or as many as leave room for the borders between strips; 0 if that cannot be.
@@ -232,7 +229,7 @@ class Worker {
             set_strip(kernels, args, strips, strip);
             if (strips.count() > 1) {
                 if (!any_in_strip(paths, args)) continue;
-                args.n_columns = Width::padded(last_column(paths) + 1, kernels.columns);
+                args.n_columns = kernels.padded(last_column(paths) + 1);
             }
             const size_t bytes = kernels.trace_directions(args.n_rows, args.n_columns);
             args.directions = static_cast<uint8_t*>(directions_.reserve(bytes)), args.border_below = nullptr;
@@ -301,7 +298,7 @@ class Worker {
             lengths.push_back(targets_.length(pairs_[member].target));
         }
         const int lanes = task.kernels->lanes;
-        const int64_t n_columns = Width::padded(lengths[0], task.kernels->columns);
+        const int64_t n_columns = task.kernels->padded(lengths[0]);
         auto* letters = static_cast<uint8_t*>(letters_.reserve(size_t(n_columns) * size_t(lanes)));
         interleave(rows.data(), lengths.data(), int(rows.size()), lanes, n_columns, uint8_t(costs_.pad),
                    letters);
