@@ -33,6 +33,7 @@ class CUresult(IntEnum):
 OK, NOT_READY = CUresult.CUDA_SUCCESS, CUresult.CUDA_ERROR_NOT_READY
 
 SIGNATURES = {
+    "expand": "runs* columns*",
     "pack_singles": "codes* offsets* starts* n_targets fold* stream*",
     "pack_pairs": "codes* offsets* starts* n_targets fold* stream*",
     "split_boundary": "singles* single_starts* pairs* pair_starts* n_targets half",
@@ -251,6 +252,7 @@ class FakeDriver:
         def work():
             if function.name == self.broken:
                 raise Fault(function.name)
+            self.grid = gx, gy
             kernel(self, SimpleNamespace(**arguments), SimpleNamespace(**function.constants))
 
         self._put(stream, work)
@@ -276,12 +278,24 @@ def dp_rows(query, target, table, gap_first, gap_extend, top=None):
 
 def packed(low, high):
     """Two int16 in a word; what does not fit is cut off, as nobody may rely on it."""
-    low, high = (np.clip(half, NOTHING, MAX_PACKED).astype(np.int16).view(np.uint16).astype(np.uint32) for half in (low, high))
+    low, high = (
+        np.clip(half, NOTHING, MAX_PACKED).astype(np.int16).view(np.uint16).astype(np.uint32) for half in (low, high)
+    )
     return low | high << 16
 
 
 def halves_of(words):
     return tuple((words >> shift & 0xFFFF).astype(np.uint16).view(np.int16).astype(np.int64) for shift in (0, 16))
+
+
+def expand(driver, a, constants):
+    for column in range(driver.grid[1]):
+        address, n, first_run, n_runs, stride, is_wide = driver.view(a.columns + 48 * column, np.int64, 6).tolist()
+        runs = driver.view(a.runs + 24 * first_run, np.int64, 3 * n_runs).reshape(-1, 3)
+        dtype, size = (np.int64, 8) if is_wide else (np.uint32, 4)
+        for i in range(n):
+            first, value, step = runs[runs[:, 0] <= i][-1].tolist()
+            driver.view(address + size * stride * i, dtype, 1)[0] = value + (i - first) * step
 
 
 def pack(driver, a, constants, is_paired):
@@ -412,6 +426,7 @@ def cut(driver, a, constants):
 
 
 KERNELS = {
+    "expand": expand,
     "pack_singles": lambda *a: pack(*a, is_paired=False),
     "pack_pairs": lambda *a: pack(*a, is_paired=True),
     "split_boundary": split_boundary,

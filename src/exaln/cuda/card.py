@@ -149,10 +149,10 @@ class Card:
             self.used += n_bytes
         try:
             address = int(self._call("cuMemAlloc", n_bytes))
-        except BaseException:
+        except BaseException as error:
             with self._lock:
                 self.used -= n_bytes
-            raise
+            raise self._exhausted(n_bytes) if isinstance(error, CardMemoryError) else error from None
         return Memory(self, address, n_bytes)
 
     def give_back(self, address: int, n_bytes: int) -> None:

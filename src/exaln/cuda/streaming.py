@@ -133,7 +133,7 @@ class ResidentBatches:
             host = self._read(task)
             batch = self._workspace.send(segment, host)
             self._times.upload += time.perf_counter() - started
-            self._times.bytes_sent += host.image_bytes
+            self._times.bytes_sent += host.sent_bytes
         return Loaded(task, batch)
 
     def done(self, loaded: Loaded) -> None:
@@ -200,15 +200,15 @@ class StreamedBatches:
     def _load(self, task: Task, slot: int, pool: ThreadPoolExecutor) -> Loaded:
         workspace, card, started = self._workspace, self._workspace.card, time.perf_counter()
         host = self._read(task)
-        address = workspace.scratch(f"slot {slot}", host.image_bytes)
-        image = workspace.pinned(f"slot {slot}", host.image_bytes)[: host.image_bytes]
-        for name, part in host.parts.items():
-            place = host.places[name]
-            _copy(image[place : place + part.nbytes], part.reshape(-1).view(np.uint8), pool)
+        address = workspace.scratch(f"slot {slot}", host.card_bytes)
+        image = workspace.pinned(f"slot {slot}", host.sent_bytes)[: host.sent_bytes]
+        begin = host.places["codes"]
+        image[:begin] = host.header(address).view(np.uint8)
+        _copy(image[begin:], host.codes, pool)
         card.upload(address, image, workspace.copy_stream)
         ready = card.record(card.event(), workspace.copy_stream)
         self._times.upload += time.perf_counter() - started
-        self._times.bytes_sent += host.image_bytes
+        self._times.bytes_sent += host.sent_bytes
         return Loaded(task, CardBatch(host, address, ready), slot)
 
 

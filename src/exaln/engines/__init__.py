@@ -49,9 +49,7 @@ def choose_engine(
         name = os.environ.get("EXALN_ENGINE", "auto")
     if devices is not None or gpu_memory is not None:
         if name not in ("auto", CudaEngine.name):
-            raise InputError(
-                f"devices and GPU memory are for engine cuda, and the engine is {name}; leave them out"
-            )
+            raise InputError(f"devices and GPU memory are for engine cuda, and the engine is {name}; leave them out")
         name = CudaEngine.name
     if name == "auto":
         return _MAKE[_fastest_usable()](wish)
