@@ -127,7 +127,7 @@ threads = click.option(
     blast=["-num_threads"],
     type=click.IntRange(min=1),
     metavar="N",
-    help="Threads to use. [default: all cores that may be used]",
+    help="Threads. [default: all that may be used]",
 )
 engine = click.option(
     "--engine", default="auto", show_default=True, metavar="NAME", help="auto, cuda, cpu or reference; see exaln info."
@@ -139,7 +139,7 @@ gpu_memory = click.option(
     "--gpu-memory",
     callback=_parsed_by(parse_size),
     metavar="SIZE",
-    help="Of each GPU, such as 8G or 500M. [default: what is free]",
+    help="Per GPU, such as 8G. [default: all free]",
 )
 
 
