@@ -97,10 +97,10 @@ class FakeGpu:
         return "cuda, Fake 100"
 
     def gpus(self):
-        return [{"name": "Fake 100 (PCIe)", "driver": "600.1"}]
+        return [{"name": "Fake 100 (PCIe)", "number": 0}]
 
     def versions(self):
-        return {"nvrtc": "13.4"}
+        return {"driver": "600.1", "nvrtc": "13.4"}
 
     def bound_tcups(self):
         return 0.5

@@ -14,7 +14,7 @@ from exaln.database import Database
 from exaln.engines.base import Candidates, Keep
 from exaln.records import Records
 from exaln.scoring import Scoring
-from exaln.selfbench.runs import command, dashed, machine
+from exaln.selfbench.runs import command, dashed, driver_version, machine
 from exaln.selfbench.scans import Bench, Scan, Scanner
 from exaln.selfbench.swissprot import SEED, standard_queries, synthetic_swissprot
 
@@ -32,11 +32,11 @@ class Measured(Scanner, Protocol):
         ...
 
     def gpus(self) -> list[dict[str, Any]]:
-        """Facts about each GPU, "name" and "driver" among them."""
+        """Facts about each GPU, its "name" among them."""
         ...
 
     def versions(self) -> dict[str, str | None]:
-        """Of what compiles and drives."""
+        """Of the driver and of what compiles."""
         ...
 
     def bound_tcups(self) -> float:
@@ -82,23 +82,26 @@ class EngineOnDatabase:
         return self._engine.describe()
 
     def gpus(self) -> list[dict[str, Any]]:
-        """Of the cards that the engine uses."""
-        from exaln.cuda.bound import card_facts
+        """Of those that the engine uses, each once."""
+        from exaln.cuda.facts import engine_facts
 
-        return [card_facts(device) for device in self._engine.devices]
+        return [gpu for gpu in engine_facts()["gpus"] if gpu["number"] in self._engine.devices]
 
     def versions(self) -> dict[str, str | None]:
-        """Of cuda-core and NVRTC."""
-        from exaln.cuda.bound import toolkit_versions
+        """Of the driver and of what compiles."""
+        from exaln.cuda.facts import engine_facts
 
-        return toolkit_versions()
+        facts = engine_facts()
+        names = ("driver_cuda", "nvrtc", "cuda_core", "cuda_bindings")
+        return {"driver": driver_version(), **{name: facts[name] for name in names}}
 
     def bound_tcups(self) -> float:
         """Of each card once, even if it is opened twice."""
         from exaln.cuda.bound import bare_tcups
+        from exaln.cuda.card import Card
 
         gap_first, gap_extend = self._scoring.gap_first, self._scoring.gap_extend
-        return sum(bare_tcups(device, gap_first, gap_extend) for device in sorted(set(self._engine.devices)))
+        return sum(bare_tcups(Card(number), gap_first, gap_extend) for number in sorted(set(self._engine.devices)))
 
     def report(self) -> list[str]:
         """For --verbose."""

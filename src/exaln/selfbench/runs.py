@@ -37,6 +37,15 @@ def processor() -> str:
     return next(names, platform.processor() or platform.machine())
 
 
+def driver_version() -> str | None:
+    """Of the NVIDIA driver, as its kernel module tells it; None where there is none."""
+    try:
+        found = re.search(r"\d+\.\d[\d.]*", Path("/proc/driver/nvidia/version").read_text(encoding="utf-8"))
+    except OSError:
+        return None
+    return found[0] if found else None
+
+
 def command() -> str:
     """What this process was called with."""
     return " ".join(["exaln", *sys.argv[1:]])
