@@ -3,10 +3,10 @@
     python benchmarks/search_end_to_end.py                       # needs an NVIDIA GPU
     python benchmarks/search_end_to_end.py --targets 50000 --repeats 1
 
-Seconds on the wall from the start of the process to its end, with alignments, E-values and report: with an empty cache of
-compiled kernels, with a filled one, and with --gpu-memory at a quarter of the database, so that it is streamed. All
-reports must be the same, byte for byte, and so must those of the cuda and the cpu engine over a smaller database. Writes
-benchmarks/runs/<date>-<GPU>/search_end_to_end.json; exit code 1 if a report differs or a bound is not kept.
+Seconds on the wall from the start of the process to its end, with alignments, E-values and report: with an empty cache
+of compiled kernels, with a filled one, and with --gpu-memory at a quarter of the database, so that it is streamed. All
+reports must be the same, byte for byte, and so must those of the cuda and the cpu engine over a smaller database.
+Writes benchmarks/runs/<date>-<GPU>/search_end_to_end.json; exit code 1 if a report differs or a bound is not kept.
 """
 
 from __future__ import annotations
