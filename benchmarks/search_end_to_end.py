@@ -15,6 +15,7 @@ import argparse
 import hashlib
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -26,10 +27,11 @@ from typing import Any
 from exaln import Database
 from exaln.errors import ExalnError
 from exaln.selfbench.cuda import machine_name
-from exaln.selfbench.runs import machine, runs_folder, write_run
+from exaln.selfbench.runs import driver_version, machine, runs_folder, write_run
 from exaln.selfbench.swissprot import N_TARGETS, standard_queries, synthetic_swissprot
 
 ROOT = Path(__file__).resolve().parent.parent
+QUERIES = "queries.fasta"
 HITS = 10
 OPTIONS = ["--max-target-seqs", str(HITS), "--evalue", "1000", "--outfmt", "6 std score cigar"]
 """So many targets have an E-value up to 1000 by chance that every query has its hits."""
@@ -51,35 +53,35 @@ class Run:
 
 
 class Searches:
-    """Runs of `exaln search` that share queries, and a folder in which compiled kernels are kept."""
+    """Runs of `exaln search` in the folder of queries and databases, with another one for compiled kernels."""
 
-    def __init__(self, queries: Path, cache: Path) -> None:
-        self._queries = queries
+    def __init__(self, folder: Path, cache: Path) -> None:
+        self._folder = folder
         self._environment = {**os.environ, "EXALN_CACHE": str(cache)}
 
     def run(self, name: str, database: Path, *more: str) -> Run:
         """One process, timed from the outside."""
-        arguments = ["search", "--query", str(self._queries), "--db", str(database), *OPTIONS, *more, "--verbose"]
+        arguments = ["search", "--query", QUERIES, "--db", database.name, *OPTIONS, *more, "--verbose"]
+        command = [sys.executable, "-m", "exaln", *arguments]
         started = time.perf_counter()
-        done = subprocess.run([sys.executable, "-m", "exaln", *arguments], capture_output=True, env=self._environment)
+        done = subprocess.run(command, capture_output=True, env=self._environment, cwd=self._folder)
         seconds = time.perf_counter() - started
         if done.returncode:
             raise SystemExit(f"{name}: exit code {done.returncode}: {done.stderr.decode()}")
         digest, n_hits = hashlib.sha256(done.stdout).hexdigest(), done.stdout.count(b"\n")
         print(f"{name:36} {seconds:8.2f} s  {n_hits:5} hits", flush=True)
-        return Run(name, f"exaln {' '.join(arguments)}", seconds, n_hits, digest, done.stderr.decode().splitlines())
+        said = done.stderr.decode().splitlines()
+        return Run(name, shlex.join(["exaln", *arguments]), seconds, n_hits, digest, said)
 
 
-def made(folder: Path, n_targets: int) -> tuple[Path, Path]:
-    """The database of so many targets and the file of queries, made once."""
-    folder.mkdir(parents=True, exist_ok=True)
-    database, queries = folder / f"swissprot-{n_targets}.exaln", folder / "queries.fasta"
+def made(folder: Path, n_targets: int) -> Path:
+    """The database of so many targets, made once."""
+    database = folder / f"swissprot-{n_targets}.exaln"
     try:
         Database.open(database)
     except ExalnError:
         Database.build_records([synthetic_swissprot(n_targets)], database, force=True)
-    Database.in_memory([standard_queries()]).export(queries)
-    return database, queries
+    return database
 
 
 def measure(searches: Searches, database: Path, repeats: int) -> list[Run]:
@@ -116,10 +118,11 @@ def problems(full: list[Run], small: list[Run]) -> list[str]:
 
 
 def installation() -> dict[str, Any]:
-    """What `exaln info` tells, the GPUs among it."""
+    """What `exaln info` tells of versions, engines and GPUs."""
     told = subprocess.run([sys.executable, "-m", "exaln", "info", "--json"], capture_output=True, check=True)
-    facts: dict[str, Any] = json.loads(told.stdout)
-    return facts
+    facts = json.loads(told.stdout)
+    facts["cuda"].pop("cache")
+    return {name: facts[name] for name in ("exaln", "threads", "engines", "cuda")} | {"driver": driver_version()}
 
 
 def main() -> int:
@@ -132,10 +135,11 @@ def main() -> int:
     parser.add_argument("--out", type=Path, help="folder for the figures")
     arguments = parser.parse_args()
 
-    database, queries = made(arguments.folder, arguments.targets)
-    smaller, _ = made(arguments.folder, arguments.smaller)
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    Database.in_memory([standard_queries()]).export(arguments.folder / QUERIES)
+    database, smaller = (made(arguments.folder, n_targets) for n_targets in (arguments.targets, arguments.smaller))
     with tempfile.TemporaryDirectory() as cache:
-        searches = Searches(queries, Path(cache))
+        searches = Searches(arguments.folder, Path(cache))
         full = measure(searches, database, arguments.repeats)
         small = compare(searches, smaller)
     wrong = problems(full, small)
