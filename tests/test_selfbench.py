@@ -2,12 +2,15 @@
 
 import json
 from dataclasses import fields
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from exaln.alphabet import PROTEIN
 from exaln.cli import bench_command
+from exaln.cuda import bound
+from exaln.cuda.bound import bare_tcups
 from exaln.database import Database
 from exaln.engines.base import Candidates, Keep
 from exaln.engines.cpu import CpuEngine
@@ -184,6 +187,50 @@ def test_without_the_core_scores_are_not_compared_and_it_is_said(targets, monkey
     bench = Bench(FakeGpu(targets), standard_queries(), targets, 1.0)
     checks = bench.check(1)
     assert (checks.sampled_targets, checks.sampled_scores, checks.unchecked) == (0, 0, "no core today")
+
+
+# The bound
+
+
+class FakeCard:
+    """A card that does a round of its loop in a microsecond, if it is asked in the right way."""
+
+    facts = SimpleNamespace(n_sms=100)
+
+    def kernel(self, source, name):
+        assert (source.file, name) == ("bare.cu", "bare_loop")
+        self.constants = dict(source.constants)
+        return "kernel"
+
+    def allocate(self, n_bytes):
+        return SimpleNamespace(address=4096, free=lambda: None)
+
+    def stream(self):
+        return "stream"
+
+    def event(self, *, has_time):
+        assert has_time
+        return object()
+
+    def record(self, event, stream):
+        return event
+
+    def launch(self, kernel, grid, n_threads, stream, arguments):
+        assert (kernel, stream, arguments[1]) == ("kernel", "stream", 4096)
+        self.launched, self.cells_per_round = arguments[0], grid * n_threads * self.constants["ROWS"] * 4 * 2
+
+    def wait(self, event):
+        pass
+
+    def seconds(self, begin, end):
+        return self.launched * 1e-6
+
+
+def test_the_bound_counts_every_cell():
+    card = FakeCard()
+    assert bare_tcups(card, 12, 1) == pytest.approx(card.cells_per_round / 1e-6 / 1e12)
+    assert card.launched * 1e-6 >= bound.MIN_SECONDS
+    assert (card.constants["GAP_FIRST"], card.constants["GAP_EXTEND"]) == (12, 1)
 
 
 # What is kept and shown

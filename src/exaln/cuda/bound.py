@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from exaln.cuda.card import Card
+from typing import TYPE_CHECKING
+
 from exaln.cuda.compiler import Source
+
+if TYPE_CHECKING:
+    from exaln.cuda.card import Card
 
 ROWS, THREADS, COLUMNS, PACKED = 32, 512, 4, 2
 """The tile of a thread and the block, as the kernels that scan have them at their best; pairs of cells are packed."""
