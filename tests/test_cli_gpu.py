@@ -217,7 +217,7 @@ def test_auto_is_the_gpu(run: Exaln) -> None:
 @pytest.mark.gpu
 def test_a_gpu_that_is_not_there_is_an_error(run: Exaln) -> None:
     code, message = run.error("search", "--query", GLOBINS, "--db", GLOBINS, "--devices", "99")
-    assert (code, "99" in message) == (EngineError.exit_code, True)
+    assert (code, "there is no GPU 99" in message) == (InputError.exit_code, True)
 
 
 @pytest.mark.gpu
@@ -238,7 +238,7 @@ def test_bench_on_a_gpu(run: Exaln, tmp_path: Path) -> None:
 
 @pytest.mark.gpu
 def test_bench_streams(run: Exaln, tmp_path: Path) -> None:
-    arguments = ["bench", "--engine", "cuda", "--targets", "20000", "--seconds", "0.01", "--gpu-memory", "2M"]
+    arguments = ["bench", "--engine", "cuda", "--targets", "60000", "--seconds", "0.01", "--gpu-memory", "16M"]
     result = run(*arguments, "--out", tmp_path, "--json")
     assert result.code == 0, result.err
     batch = json.loads(result.out)["measurements"][-1]
