@@ -1,11 +1,43 @@
 """Settings for all tests."""
 
+import faulthandler
+import os
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import settings
 
 # No time limit per example: a busy machine is no failure. The blob lets anyone repeat a failure seen elsewhere.
 settings.register_profile("exaln", deadline=None, print_blob=True)
 settings.load_profile("exaln")
+
+
+GPU_SECONDS = 180
+"""A test of the GPU that takes longer hangs: all threads are shown, and the run ends."""
+
+STDERR = pytest.StashKey[int]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep the true stderr, which is another file while a test runs."""
+    config.stash[STDERR] = os.dup(2)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Close it."""
+    os.close(config.stash[STDERR])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Watch the tests of the GPU, where a mistake may well be a wait without end."""
+    if item.get_closest_marker("gpu") is None:
+        return (yield)
+    faulthandler.dump_traceback_later(GPU_SECONDS, exit=True, file=item.config.stash[STDERR])
+    try:
+        return (yield)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -16,7 +48,6 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
     if reason := cuda_cases.unavailable_reason():
         pytest.skip(reason)
-
 
 
 @pytest.fixture(params=[True, False], ids=["dpx", "no-dpx"])
