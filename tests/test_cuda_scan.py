@@ -209,7 +209,7 @@ def large():
 
 
 @pytest.mark.parametrize("n_queries", [1, 2, 6])
-@pytest.mark.parametrize("megabytes", [64, 24, 8])
+@pytest.mark.parametrize("megabytes", [64, 32])
 def test_little_memory_changes_nothing(large, megabytes, n_queries):
     """Below what the database needs, it is streamed in many batches."""
     engine = new_engine(memory=megabytes << 20)
@@ -225,7 +225,17 @@ def test_little_memory_changes_nothing(large, megabytes, n_queries):
 
 def test_little_memory_without_dpx(large, monkeypatch):
     monkeypatch.setenv("EXALN_CUDA_DPX", "0")
-    large.assert_scored_by(new_engine(memory=16 << 20))
+    large.assert_scored_by(new_engine(memory=32 << 20))
+
+
+@needs_cuda
+@pytest.mark.parametrize("megabytes", [16, 8, 4, 1])
+def test_very_little_memory_is_enough_or_an_error(large, megabytes):
+    """But never a wrong score."""
+    try:
+        large.assert_scored_by(new_engine(memory=megabytes << 20))
+    except OutOfMemoryError as error:
+        assert "--gpu-memory" in str(error)  # noqa: PT017
 
 
 @needs_cuda

@@ -123,7 +123,7 @@ def test_the_table_of_scores(exaln: Exaln, rest: list[object]) -> None:
 
 
 @needs_cuda
-@pytest.mark.parametrize("options", [["--gpu-memory", "16M"], ["--devices", "0,0"], ["--devices", "0"]])
+@pytest.mark.parametrize("options", [["--gpu-memory", "32M"], ["--devices", "0,0"], ["--devices", "0"]])
 def test_memory_and_devices_change_nothing(tmp_path: Path, options: list[str]) -> None:
     rng = np.random.default_rng(2)
     targets = [random_codes(rng, int(n), 20) for n in rng.integers(0, 900, 6000)]
@@ -210,7 +210,7 @@ def flip_codes(database: Path) -> None:
     path.write_bytes(bytes(content))
 
 
-@pytest.mark.parametrize("memory", [None, "16M"])
+@pytest.mark.parametrize("memory", [None, "32M"])
 def test_damaged_residues_are_found(exaln: Exaln, tmp_path: Path, memory: str | None) -> None:
     """What goes to the card is checked as it is read, resident or streamed."""
     if memory is not None and not cuda_cases.IS_CUDA:
