@@ -1,7 +1,7 @@
 """A small run of every kernel, to be watched: compute-sanitizer --tool memcheck python tests/cuda_sanitize.py
 
 Both packings, every height of strip, boundary rows at top and bottom, the rows of a query beyond those of its partner,
-long targets, scores beyond the limits, the cut with its histogram, streaming, a card opened twice; with and without DPX.
+long targets, scores beyond the limits, the cut with its histogram, streaming, a card opened twice; with DPX and not.
 Scores are compared with the cpu engine's, and at the end every kernel must have run.
 """
 

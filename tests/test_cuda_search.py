@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -198,6 +199,67 @@ def test_no_gpu_to_be_seen(tmp_path: Path) -> None:
         assert ended.returncode == code, ended.stderr
         assert "Traceback" not in ended.stderr
         assert ended.stderr.count("\n") <= 1
+
+
+@needs_cuda
+def test_processes_that_start_at_once_on_an_empty_cache(tmp_path: Path) -> None:
+    """Each compiles what it lacks, none reads half a file, and the next one compiles nothing."""
+    environment = {**os.environ, "EXALN_CACHE": str(tmp_path / "cache")}
+    arguments = ["search", "--query", QUERIES, "--db", TARGETS, "--engine", "cuda", "--quiet"]
+    processes = [start(*arguments, env=environment) for _ in range(3)]
+    outputs = [(*process.communicate(timeout=150), process.returncode) for process in processes]
+    assert outputs == [(outputs[0][0], b"", 0)] * 3
+    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").rglob("*") if path.is_file()}
+    assert kept
+    assert start(*arguments, env=environment).communicate(timeout=60) == (outputs[0][0], b"")
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").rglob("*") if path.is_file()} == kept
+
+
+HOG = """
+import sys
+from cuda.bindings import driver
+
+def call(function, *arguments):
+    status, *values = function(*arguments)
+    assert status == driver.CUresult.CUDA_SUCCESS, status
+    return values[0] if len(values) == 1 else values
+
+call(driver.cuInit, 0)
+call(driver.cuCtxSetCurrent, call(driver.cuDevicePrimaryCtxRetain, call(driver.cuDeviceGet, 0)))
+free, total = call(driver.cuMemGetInfo)
+call(driver.cuMemAlloc, free - (int(sys.argv[1]) << 20))
+print("taken", flush=True)
+sys.stdin.read()
+"""
+
+
+@needs_cuda
+@pytest.mark.parametrize("cap", [[], ["--gpu-memory", "20G"]])
+def test_a_card_that_others_use(tmp_path: Path, cap: list[str]) -> None:
+    """Smaller batches where they help, and otherwise one line that says what to do; never a wrong result."""
+    database = tmp_path / "db.exaln"
+    Database.build(write_random(tmp_path / "targets.fasta", 40_000, 1000), database)
+    queries = write_random(tmp_path / "queries.fasta", 3, 60)
+    arguments = ["search", "--query", queries, "--db", database, "--quiet", "--max-target-seqs", 5, "--evalue", "1e6"]
+    expected = subprocess.run([*EXALN, *map(str, arguments), "--engine", "cpu"], capture_output=True, check=True).stdout
+    assert expected.count(b"\n") == 15
+    for megabytes in (1500, 900):  # a context of its own takes half of that
+        hog = [sys.executable, "-c", HOG, str(megabytes)]
+        with subprocess.Popen(hog, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            try:
+                assert process.stdout.readline() == b"taken\n"
+                with start(*arguments, "--engine", "cuda", *cap) as ours:
+                    output, messages = ours.communicate(timeout=120)
+            finally:
+                process.kill()
+        assert b"Traceback" not in messages
+        if ours.returncode == 0:
+            assert (output, messages) == (expected, b"")
+        else:
+            assert (ours.returncode, output, messages.count(b"\n")) == (4, b"", 1)
+            assert b"--gpu-memory" in messages or b"memory" in messages
 
 
 def flip_codes(database: Path) -> None:

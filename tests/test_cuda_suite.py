@@ -1,4 +1,4 @@
-"""The tests of the GPU themselves, on any machine: what is marked, what the sanitizer's run covers, that they can pass."""
+"""The tests of the GPU, looked at on any machine: what is marked, what the sanitizer's run covers, that they pass."""
 
 import os
 import subprocess
