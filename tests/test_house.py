@@ -19,7 +19,7 @@ LAYERS = [
     "errors alphabet records lengths resources",
     "matrices letter_rules scoring",
     "bytestream output_file fasta database",
-    "cigar strands queries schedule engines",
+    "cigar strands queries schedule cuda engines",
     "topk karlin_altschul statistics pruning query_hits report",
     "alignment hits pipeline pairwise",
     "progress score_table selfbench",

@@ -15,13 +15,15 @@ from exaln.cli.messages import Messages, pass_messages
 ENVIRONMENT = {
     "EXALN_ENGINE": ("auto", "the engine of --engine auto"),
     "EXALN_ISA": ("the fastest", "the instruction set of the cpu engine"),
+    "EXALN_CACHE": ("the user's cache", "the folder of compiled kernels of the cuda engine"),
+    "EXALN_CUDA_DPX": ("1 if the GPU has it", "0: the kernels of GPUs without DPX instructions"),
 }
 
 
 @click.command(cls=Command, example="exaln info")
 @options.as_json
 def info(as_json: bool) -> None:
-    """Show engines, instruction sets, threads and memory that exaln can use here."""
+    """Show engines, instruction sets, GPUs, threads and memory that exaln can use here."""
     facts = installation_facts()
     click.echo(json.dumps(facts, indent=2) if as_json else installation_text(facts))
 
@@ -69,6 +71,7 @@ def installation_facts() -> dict[str, Any]:
     import platform
 
     import exaln
+    from exaln.cuda.facts import engine_facts
     from exaln.engines import ENGINES
     from exaln.resources import available_memory, available_threads
 
@@ -80,6 +83,7 @@ def installation_facts() -> dict[str, Any]:
         "memory_bytes": available_memory(),
         "engines": {engine.name: engine.unavailable_reason() or "usable" for engine in ENGINES},
         "instruction_sets": instruction_sets(),
+        "cuda": engine_facts(),
         "environment": {name: os.environ.get(name) for name in ENVIRONMENT},
     }
 
@@ -122,6 +126,34 @@ def installation_text(facts: dict[str, Any]) -> str:
             "Engines, the fastest first\n" + aligned(list(facts["engines"].items()), "  "),
             "Instruction sets of the cpu engine, the fastest first\n"
             + (aligned(list(facts["instruction_sets"].items()), "  ") if facts["instruction_sets"] else "  none"),
+            "GPUs of the cuda engine\n" + cuda_text(facts["cuda"]),
             "Environment\n" + aligned(environment, "  "),
         ]
     )
+
+
+def cuda_text(facts: dict[str, Any]) -> str:
+    """GPUs, versions and cache of the cuda engine; or why it cannot be used."""
+    if not facts["gpus"]:
+        return f"  none: {facts['unavailable_reason']}"
+    gpus = [
+        (
+            f"GPU {gpu['number']}",
+            gpu["name"],
+            f"compute capability {gpu['compute_capability']}",
+            f"{gpu['multiprocessors']} SMs",
+            f"{gpu['memory_bytes'] / 2**30:.1f} GiB",
+            "" if gpu["free_bytes"] is None else f"{gpu['free_bytes'] / 2**30:.1f} GiB free",
+        )
+        for gpu in facts["gpus"]
+    ]
+    cache = facts["cache"]
+    rest = [
+        ("usable", facts["unavailable_reason"] or "yes"),
+        ("driver", f"for CUDA {facts['driver_cuda']} and earlier"),
+        ("NVRTC", facts["nvrtc"] or "not installed"),
+        ("cuda-core", facts["cuda_core"] or "not installed"),
+        ("cuda-bindings", facts["cuda_bindings"] or "not installed"),
+        ("cache", f"{cache['folder']}, {cache['files']:,} kernels, {cache['bytes'] / 1e6:.1f} MB"),
+    ]
+    return aligned(gpus, "  ") + "\n" + aligned(rest, "  ")

@@ -1,0 +1,235 @@
+"""Kernel files and constants become cubins: NVRTC compiles each once, and a folder of the user keeps them.
+
+A cubin depends on nothing but its key: the text of the kernel and of all headers, the constants, the architecture, the
+compiler and its options. Whoever changes one of them gets another key, so the folder is never out of date, needs no
+lock, can be shared by processes and machines, and can be deleted at any time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+import threading
+import warnings
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from exaln.errors import EngineError, ExalnWarning
+from exaln.resources import available_threads
+
+KERNELS = Path(__file__).parent / "kernels"
+
+FORMAT = 1
+"""Part of each key; another number if cached files are laid out or keyed in another way."""
+
+STANDARD = "c++17"
+
+FIRST_DPX = 90
+"""From sm_90 on, 16-bit pairs are added, and the largest of three is taken, in one instruction."""
+
+NO_COMPILER = 'NVRTC, the compiler of CUDA kernels, is missing; pip install "exaln[cuda]"'
+
+SEAL_BYTES = 32
+
+_compiling = threading.Lock()
+_told_unwritable: set[Path] = set()
+
+
+@dataclass(frozen=True)
+class Source:
+    """A kernel file and the constants it is compiled with: ("ROWS", 32) becomes -DEXALN_ROWS=32."""
+
+    file: str
+    constants: tuple[tuple[str, int], ...] = ()
+
+
+def cubin(source: Source, arch: str) -> bytes:
+    """The machine code of one source for one architecture, such as "sm_90"."""
+    return cubins([source], arch)[source]
+
+
+def cubins(sources: Iterable[Source], arch: str) -> dict[Source, bytes]:
+    """The machine code of several sources; those that are not cached are compiled side by side.
+
+    NVRTC runs without Python's lock, so threads are enough. Threads that ask at the same time (one per card) wait for
+    the first, and then find in the cache what it compiled.
+    """
+    files = {source: _file(source, arch) for source in sources}
+    found = _read_all(files)
+    if len(found) < len(files):
+        with _compiling:
+            found |= _read_all(_without(files, found))
+            found |= _compile_all(_without(files, found), arch)
+    return {source: found[source] for source in files}
+
+
+def has_dpx(arch: str) -> bool:
+    """Whether kernels for this architecture use DPX instructions; EXALN_CUDA_DPX=0 takes the path of older cards."""
+    is_there = int(arch.removeprefix("sm_").rstrip("af")) >= FIRST_DPX
+    wish = os.environ.get("EXALN_CUDA_DPX", "")
+    if wish not in ("", "0", "1"):
+        raise EngineError(f"EXALN_CUDA_DPX is {wish!r}; set it to 0 or 1")
+    if wish == "1" and not is_there:
+        raise EngineError(f"EXALN_CUDA_DPX is 1, but {arch} has no DPX instructions; they came with sm_{FIRST_DPX}")
+    return is_there and wish != "0"
+
+
+@cache
+def compiler_version() -> str | None:
+    """NVRTC's version, such as "13.4", or None if it or cuda-core is not installed."""
+    try:
+        from cuda.bindings import nvrtc
+
+        status, major, minor = nvrtc.nvrtcVersion()
+    except (ImportError, RuntimeError):
+        return None
+    return f"{major}.{minor}" if status == nvrtc.nvrtcResult.NVRTC_SUCCESS else None
+
+
+def cache_folder() -> Path:
+    """Where cubins are kept: EXALN_CACHE, or else exaln in the user's cache folder."""
+    chosen = os.environ.get("EXALN_CACHE", "")
+    if chosen:
+        return Path(chosen)
+    users = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if not users.is_absolute():
+        users = _home() / ".cache"
+    return users / "exaln"
+
+
+def _home() -> Path:
+    """A container may run as a user that has neither HOME nor an entry in /etc/passwd."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return Path("/")
+
+
+def _macros(source: Source, arch: str) -> list[tuple[str, str]]:
+    constants = {"DPX": int(has_dpx(arch))} | dict(source.constants)
+    return [(f"EXALN_{name}", str(value)) for name, value in constants.items()]
+
+
+def _file(source: Source, arch: str) -> Path:
+    """The cached file; its name has a digest of everything that can change the cubin."""
+    texts = [path for path in sorted(KERNELS.iterdir()) if path.suffix == ".cuh" or path.name == source.file]
+    parts = {
+        "format": FORMAT,
+        "file": source.file,
+        "texts": {path.name: path.read_text(encoding="utf-8") for path in texts},
+        "macros": sorted(_macros(source, arch)),
+        "arch": arch,
+        "options": [STANDARD],
+        "compiler": _compiler(),
+    }
+    key = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+    return cache_folder() / f"{Path(source.file).stem}-{arch}-{key}.cubin"
+
+
+@cache
+def _compiler() -> tuple[str, ...]:
+    """NVRTC, known by its version and the size of its library (builds differ); cuda-core, which may add options."""
+    version = compiler_version()
+    if version is None:
+        raise EngineError(NO_COMPILER)
+    from cuda.core import __version__
+    from cuda.pathfinder import load_nvidia_dynamic_lib
+
+    library = load_nvidia_dynamic_lib("nvrtc").abs_path
+    return version, str(Path(library).stat().st_size if library else 0), str(__version__)
+
+
+def _compile_all(files: dict[Source, Path], arch: str) -> dict[Source, bytes]:
+    """Compiles on all threads and keeps each cubin as soon as it is there; after the first error, no more are begun."""
+    compiled: dict[Source, bytes] = {}
+    if not files:
+        return compiled
+    with ThreadPoolExecutor(min(len(files), available_threads())) as pool:
+        try:
+            running = {pool.submit(_compile, source, arch): source for source in files}
+            for done in as_completed(running):
+                compiled[running[done]] = done.result()
+                _write(files[running[done]], done.result())
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return compiled
+
+
+def _compile(source: Source, arch: str) -> bytes:
+    """One call of NVRTC. No line numbers are asked for, so that no path of this machine gets into the cubin."""
+    from cuda.core import Program, ProgramOptions
+
+    try:
+        text = (KERNELS / source.file).read_text(encoding="utf-8")
+        options = ProgramOptions(
+            name=source.file,
+            arch=arch,
+            std=STANDARD,
+            include_path=[str(KERNELS)],
+            define_macro=_macros(source, arch),
+        )
+        return bytes(Program(text, "c++", options).compile("cubin").code)
+    except Exception as error:
+        told = f"kernel {source.file} does not compile for {arch} with NVRTC {compiler_version()}"
+        raise EngineError(f"{told}: {_first_error(str(error))}") from error
+
+
+def _first_error(log: str) -> str:
+    """The line of NVRTC's log that says what is wrong, with names of headers instead of paths."""
+    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    first = next((line for line in lines if "error:" in line), lines[0] if lines else "no message")
+    return first.replace(f"{KERNELS}{os.sep}", "")
+
+
+def _without(files: dict[Source, Path], found: dict[Source, bytes]) -> dict[Source, Path]:
+    return {source: file for source, file in files.items() if source not in found}
+
+
+def _read_all(files: dict[Source, Path]) -> dict[Source, bytes]:
+    read = {source: _read(file) for source, file in files.items()}
+    return {source: code for source, code in read.items() if code is not None}
+
+
+def _read(file: Path) -> bytes | None:
+    """A cached cubin, or None if it is missing or was damaged."""
+    try:
+        content = file.read_bytes()
+    except OSError:
+        return None
+    code, seal = content[:-SEAL_BYTES], content[-SEAL_BYTES:]
+    return code if seal == _seal(file, code) else None
+
+
+def _write(file: Path, code: bytes) -> None:
+    """Appears under its name as a whole; a folder that cannot be written to costs time at each start, no more."""
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=file.parent, prefix=f"{file.stem}-", suffix=".part", delete=False) as part:
+            try:
+                part.write(code + _seal(file, code))
+                part.close()
+                Path(part.name).replace(file)
+            except BaseException:
+                Path(part.name).unlink(missing_ok=True)
+                raise
+    except OSError as error:
+        _warn_unwritable(file.parent, error)
+
+
+def _seal(file: Path, code: bytes) -> bytes:
+    """Stands behind the code, where tools that read cubins do not mind it; also ties the code to its name."""
+    return hashlib.sha256(file.name.encode() + code).digest()
+
+
+def _warn_unwritable(folder: Path, error: OSError) -> None:
+    if folder not in _told_unwritable:
+        _told_unwritable.add(folder)
+        reason = error.strerror or error
+        told = f"{folder}: compiled kernels cannot be kept ({reason}), each start compiles again"
+        warnings.warn(f"{told}; set EXALN_CACHE to another folder", ExalnWarning, stacklevel=5)
