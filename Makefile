@@ -42,6 +42,7 @@ test: setup
 	$(BIN)/python -m pytest -q
 
 include tests/native/native.mk
+include tests/gpu.mk
 
 # Everything that can be checked on one machine: other CPUs under emulation, sanitizers, clang-format and types.
 test-all: test check test-arm test-old-x86 test-sanitize
