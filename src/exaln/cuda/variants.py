@@ -33,7 +33,7 @@ REFERENCE_SMS = 132
 
 @dataclass(frozen=True)
 class Shape:
-    """How stream.cu is compiled: lanes of a group, rows of a lane, threads of a block; paired: two targets to a word"""
+    """How stream.cu is compiled: lanes of a group, rows of a lane, threads of a block; paired: two targets a word."""
 
     lanes: int
     rows: int
