@@ -40,6 +40,9 @@ class Shape:
     threads: int
     paired: bool
 
+    def __str__(self) -> str:
+        return f"{self.lanes} x {self.rows} {'paired' if self.paired else 'single'}"
+
     @property
     def strip_rows(self) -> int:
         """Query rows of a launch."""
