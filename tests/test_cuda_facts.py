@@ -25,6 +25,9 @@ class Missing:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 sys.meta_path.insert(0, Missing())
+for name in list(sys.modules):  # the packages of CUDA 12 are begun to be imported when Python starts
+    if f"{name}.".startswith(f"{MISSING}."):
+        del sys.modules[name]
 """
 WITHOUT_NVRTC = """
 from cuda.bindings import nvrtc

@@ -1,0 +1,39 @@
+// The constants that a kernel is compiled with, as constexpr: the only place where a macro is read.
+//
+// The compiler (exaln/cuda/compiler.py) passes them as -DEXALN_<NAME>=<value>; each kernel file lists those it needs.
+
+#pragma once
+
+constexpr int COLUMNS = 4;  // columns of a tile: what a lane computes per step
+
+#ifdef EXALN_DPX
+constexpr bool DPX = EXALN_DPX != 0;  // instructions for three-way maxima of packed numbers, compute capability 9.0
+#endif
+#ifdef EXALN_GAP_FIRST
+constexpr int GAP_FIRST = EXALN_GAP_FIRST;
+constexpr int GAP_EXTEND = EXALN_GAP_EXTEND;
+static_assert(GAP_FIRST >= GAP_EXTEND && GAP_EXTEND >= 0);
+#endif
+#ifdef EXALN_LETTERS
+constexpr int LETTERS = EXALN_LETTERS;  // folded letters of the targets, which are 1 .. LETTERS
+constexpr unsigned PAD = 0;             // fills up a tile: can be aligned with nothing
+static_assert(LETTERS >= 1 && LETTERS < 255);
+#endif
+#ifdef EXALN_ROWS
+constexpr int ROWS = EXALN_ROWS;  // query rows of a lane
+static_assert(ROWS % 4 == 0 && ROWS > 0);
+#endif
+#ifdef EXALN_THREADS
+constexpr int THREADS = EXALN_THREADS;
+static_assert(THREADS % 32 == 0 && THREADS <= 1024);
+#endif
+#ifdef EXALN_LANES
+constexpr int LANES = EXALN_LANES;  // lanes that share a stream of targets
+static_assert(LANES >= 2 && LANES <= 32 && (LANES & (LANES - 1)) == 0);
+#endif
+#ifdef EXALN_PAIRED
+constexpr bool PAIRED = EXALN_PAIRED != 0;  // a symbol stands for the letters of two targets
+#endif
+#ifdef EXALN_BINS
+constexpr int BINS = EXALN_BINS;  // length bins of the score cut
+#endif

@@ -1,0 +1,50 @@
+// The cell update, once for all kernels and number types.
+//
+//     H(i,j) = max(0, H(i-1,j-1) + s(q_i,t_j), E(i,j), F(i,j))
+//     E(i,j) = max(E(i,j-1) - gap_extend, H(i,j-1) - gap_first)      consumes t_j
+//     F(i,j) = max(F(i-1,j) - gap_extend, H(i-1,j) - gap_first)      consumes q_i
+//
+// A lane owns ROWS rows of the query. It walks down a column in registers: H and E hold, for each row, what the column to
+// the left left behind, and are overwritten; F and the diagonal come from the row above.
+
+//
+// Gap costs are constants, so that they are part of the instructions: an operand from a register would make the maxima
+// of three wait for the register file.
+
+#pragma once
+
+// One cell; `t` is the diagonal step. H, E and F come in as of the neighbours and go out for the next ones.
+template <class Number, class Value>
+__device__ __forceinline__ void update_cell(Value t, Value& H, Value& E, Value& F) {
+    H = Number::cell(t, E, F);
+    const Value opened = Number::add(H, Number::minus_first());
+    E = Number::add_max(E, Number::minus_extend(), opened);
+    F = Number::add_max(F, Number::minus_extend(), opened);
+}
+
+// One column of a lane. `scores(chunk)` gives the scores of four rows; `diagonal` is H above the first row, one column to
+// the left; F comes in from above and goes out below. The best score always ends with a diagonal step, so the maximum is
+// taken over these alone, two rows at a time.
+template <class Number, int N_ROWS, class Value, class Scores>
+__device__ __forceinline__ void update_column(Value (&H)[N_ROWS], Value (&E)[N_ROWS], Value& F, Value diagonal,
+                                              Value& best, Scores scores) {
+    auto four = scores(0);
+    Value t = Number::diagonal(diagonal, four.x);
+    Value even = t;
+#pragma unroll
+    for (int k = 0; k < N_ROWS; k++) {
+        Value next = t;
+        if (k + 1 < N_ROWS) {
+            if ((k + 1) % 4 == 0) four = scores((k + 1) / 4);
+            const int r = (k + 1) % 4;
+            next = Number::diagonal(H[k], r == 0 ? four.x : r == 1 ? four.y : r == 2 ? four.z : four.w);
+        }
+        update_cell<Number, Value>(t, H[k], E[k], F);
+        if (k % 2) {
+            best = Number::max3(best, even, t);
+        } else {
+            even = t;
+        }
+        t = next;
+    }
+}
