@@ -217,7 +217,7 @@ def test_auto_is_the_gpu(run: Exaln) -> None:
 @pytest.mark.gpu
 def test_a_gpu_that_is_not_there_is_an_error(run: Exaln) -> None:
     code, message = run.error("search", "--query", GLOBINS, "--db", GLOBINS, "--devices", "99")
-    assert (code, "there is no GPU 99" in message) == (InputError.exit_code, True)
+    assert (code, "there is no GPU 99" in message) == (EngineError.exit_code, True)
 
 
 @pytest.mark.gpu

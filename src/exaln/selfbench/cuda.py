@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import time
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -57,20 +57,19 @@ class EngineOnDatabase:
 
     def scan(self, queries: Records, keep: Keep) -> Scan:
         """As a search does it; the times are the engine's own, but for the total."""
-        before, n_cards = replace(self._engine.times), len(self._engine.devices)
         started = time.perf_counter()
         found = list(self._engine.scan(queries, self._placement, self._scoring, keep))
         total = time.perf_counter() - started
-        times = self._engine.times
+        times, n_cards = self._engine.times, len(self._engine.devices)
         return Scan(
-            compile=times.compile - before.compile,
-            upload=times.upload - before.upload,
-            pack=(times.pack - before.pack) / n_cards,
-            scan=(times.scan - before.scan) / n_cards,
-            collect=(times.collect - before.collect) / n_cards,
+            compile=times.compile,
+            upload=times.upload,
+            pack=times.pack / n_cards,
+            scan=times.scan / n_cards,
+            collect=times.collect / n_cards,
             total=total,
-            bytes_sent=times.bytes_sent - before.bytes_sent,
-            raw_cells=times.raw_cells - before.raw_cells,
+            bytes_sent=times.bytes_sent,
+            raw_cells=times.raw_cells,
             candidates=joined(found),
         )
 
