@@ -276,7 +276,9 @@ def dp_rows(query, target, table, gap_first, gap_extend, top=None):
 
 def packed(low, high):
     """Two int16 in a word; what does not fit is cut off, as nobody may rely on it."""
-    low, high = (np.clip(half, NOTHING, MAX_PACKED).astype(np.int16).view(np.uint16).astype(np.uint32) for half in (low, high))
+    low, high = (
+        np.clip(half, NOTHING, MAX_PACKED).astype(np.int16).view(np.uint16).astype(np.uint32) for half in (low, high)
+    )
     return low | high << 16
 
 

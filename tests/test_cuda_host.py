@@ -26,7 +26,9 @@ def database_of(seed, alphabet, lengths, n_segments=1):
 
 
 def queries_of(seed, alphabet, lengths):
-    return as_records([alphabet.decode(s) for s in random_sequences(np.random.default_rng(seed), alphabet, lengths)], alphabet)
+    return as_records(
+        [alphabet.decode(s) for s in random_sequences(np.random.default_rng(seed), alphabet, lengths)], alphabet
+    )
 
 
 def same_scores(engine, queries, database, scoring):
