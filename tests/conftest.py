@@ -1,7 +1,62 @@
 """Settings for all tests."""
 
+import faulthandler
+import os
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import settings
 
 # No time limit per example: a busy machine is no failure. The blob lets anyone repeat a failure seen elsewhere.
 settings.register_profile("exaln", deadline=None, print_blob=True)
 settings.load_profile("exaln")
+
+
+GPU_SECONDS = 180
+"""A test of the GPU that takes longer hangs: all threads are shown, and the run ends."""
+
+STDERR = pytest.StashKey[int]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep the true stderr, which is another file while a test runs."""
+    config.stash[STDERR] = os.dup(2)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Close it."""
+    os.close(config.stash[STDERR])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Watch the tests of the GPU, where a mistake may well be a wait without end."""
+    if item.get_closest_marker("gpu") is None:
+        return (yield)
+    faulthandler.dump_traceback_later(GPU_SECONDS, exit=True, file=item.config.stash[STDERR])
+    try:
+        return (yield)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Tests marked gpu run only where the cuda engine can, and say why not elsewhere."""
+    if item.get_closest_marker("gpu") is None:
+        return
+    import cuda_cases
+
+    if reason := cuda_cases.unavailable_reason():
+        pytest.skip(reason)
+
+
+@pytest.fixture(params=[True, False], ids=["dpx", "no-dpx"])
+def dpx(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """With the instructions of compute capability 9.0, if the card has them, and without, as on older cards."""
+    import cuda_cases
+
+    if not request.param:
+        if not cuda_cases.IS_CUDA:
+            pytest.skip("one way to compute")
+        monkeypatch.setenv("EXALN_CUDA_DPX", "0")
+    return bool(request.param)

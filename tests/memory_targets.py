@@ -8,14 +8,14 @@ from exaln.alphabet import Alphabet
 from kernel_cases import join
 
 
-@dataclass
+@dataclass(eq=False)
 class Rows:
     codes: np.ndarray
     offsets: np.ndarray
     ordinals: np.ndarray
 
 
-@dataclass
+@dataclass(eq=False)
 class MemoryTargets:
     alphabet: Alphabet
     segments: tuple[Rows, ...]

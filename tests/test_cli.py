@@ -386,7 +386,8 @@ def test_errors_of_the_system(
 def test_info(exaln: Exaln, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EXALN_ISA", "portable")
     facts = json.loads(exaln("info", "--json").out)
-    assert facts["engines"] == {"cpu": "usable", "reference": "usable"}
+    assert list(facts["engines"]) == ["cuda", "cpu", "reference"]
+    assert facts["engines"]["cpu"] == facts["engines"]["reference"] == "usable"
     assert facts["instruction_sets"]["portable"] == "chosen"
     assert facts["environment"] == dict.fromkeys(about_commands.ENVIRONMENT) | {"EXALN_ISA": "portable"}
     assert {"unavailable_reason", "gpus", "driver_cuda", "nvrtc", "cuda_core", "cache"} <= set(facts["cuda"])
@@ -397,7 +398,7 @@ def test_info(exaln: Exaln, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_bench(exaln: Exaln) -> None:
-    measured = json.loads(exaln("bench", "--threads", "1", "--seconds", "0.01", "--json").out)
+    measured = json.loads(exaln("bench", "--engine", "cpu", "--threads", "1", "--seconds", "0.01", "--json").out)
     assert [result["query_length"] for result in measured["results"]] == [144, 567, 1000, 2005, 5478]
     assert all(result["gcups"] > 0 and result["bound_gcups"] > 0 for result in measured["results"])
-    assert "reached" in exaln("bench", "--threads", "1", "--seconds", "0.01").out
+    assert "reached" in exaln("bench", "--engine", "cpu", "--threads", "1", "--seconds", "0.01").out

@@ -69,7 +69,7 @@ MAX_COUNTED_RESIDUES = 4 << 30
 class SegmentFacts:
     """What is known of a segment, for as long as it lives.
 
-    lengths: int64[n_rows], ascending. cuts: how it was cut for cards on which it is resident. batches: by first row, end
+    lengths: int64[n_rows], ascending. cuts: how it was cut for cards on which it stays. batches: by first row, end
     and length of long targets. letters: bool[256], which codes occur, as the only element once they were looked for.
     """
 

@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from exaln.cuda.variants import COLUMNS
 from exaln.errors import EngineError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from exaln.scoring import Scoring
-
-COLUMNS = 4
-"""Columns of a tile."""
 
 CHUNK_TILES = {False: 32, True: 8}
 """A group of lanes is handed so many tiles at once, or more, in the single and in the paired stream."""

@@ -25,7 +25,7 @@ from exaln.cuda.batches import ALIGNMENT, CardBatch, HostBatch, Needs, Workspace
 from exaln.cuda.compiler import Source
 from exaln.cuda.pairs import ITEM_BYTES, pair_items
 from exaln.cuda.plan import Half, Strip, TargetFacts, plan_scan
-from exaln.cuda.variants import MAX_COST, block_bytes, block_shape, packed_limit
+from exaln.cuda.variants import COLUMNS, MAX_COST, block_bytes, block_shape, packed_limit
 from exaln.errors import EngineError
 from exaln.lengths import N_BINS
 
@@ -63,10 +63,10 @@ OVERFLOWS, CANDIDATES, TOO_HIGH, N_COUNTERS = 0, 1, 2, 8
 
 @dataclass
 class ScanTimes:
-    """Where the time of scans went, in seconds; bytes that were sent to cards, and cells that were computed.
+    """Where the time of a scan went, in seconds; bytes that were sent to cards, and cells that were computed.
 
     pack, scan and collect are times of cards; compile and upload are times of threads. long_length: targets above this
-    length were scored one by one, in the batch where it was least.
+    length were scored one by one, in the batch where it was least. raw_cells: with padding. kernels: shapes of strips.
     """
 
     compile: float = 0.0
@@ -79,6 +79,8 @@ class ScanTimes:
     rescored: int = 0
     n_long: int = 0
     long_length: int = 0
+    raw_cells: int = 0
+    kernels: tuple[str, ...] = ()
 
     def add(self, other: ScanTimes) -> None:
         """Sum up."""
@@ -86,6 +88,7 @@ class ScanTimes:
         for name in (one.name for one in fields(self)):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.long_length = least
+        self.kernels = tuple(sorted(set(self.kernels)))
 
 
 @dataclass(frozen=True)
@@ -282,6 +285,7 @@ class Scanner:
         """Compile and load all kernels of a plan at once."""
         started = time.perf_counter()
         shapes = {strip.shape for strip in strips}
+        self.times.kernels = tuple(sorted({*self.times.kernels, *map(str, shapes)}))
         self.card.load([*map(self._stream_source, shapes), self._pack_source, self._block_source, COLLECT, EXPAND])
         self.times.compile += time.perf_counter() - started
 
@@ -422,6 +426,7 @@ class Scanner:
         kernel = self.card.kernel(self._stream_source(shape), "stream_scores", profile_bytes)
         main = self.workspace.stream
         self.card.launch(kernel, min(self.card.facts.n_sms, layout.n_chunks), shape.threads, main, arguments)
+        self.times.raw_cells += 2 * shape.strip_rows * COLUMNS * layout.n_tiles
         n_rows = low.n_rows + (0 if strip.high is None else strip.high.n_rows)
         event = self.card.record(self.card.event(), main)
         self._hold_back(event, n_rows * batch.host.n_stream_residues, CELLS_PER_SECOND, pending)
@@ -473,6 +478,7 @@ class Scanner:
             card.upload(place, items, side)
             self._score_items(pending, place, len(items), int(items[:, 3].max()), pending.slab(len(host)))
             cells = int((query_lengths[items[:, 0]] * items[:, 3].astype(np.int64)).sum())
+            self.times.raw_cells += cells
             self._hold_back(card.record(card.event(), side), cells, BLOCK_CELLS_PER_SECOND, pending)
 
     @property

@@ -35,24 +35,24 @@ ENGINES: tuple[type[Engine], ...] = tuple(_MAKE)
 def choose_engine(
     name: str = "auto",
     threads: int | None = None,
+    *,
     devices: Sequence[int] | None = None,
     gpu_memory: int | None = None,
+    for_pairs: bool = False,
 ) -> Engine:
     """The engine of that name, or with "auto" the one EXALN_ENGINE names, or else the fastest that is usable.
 
-    devices, gpu_memory: which GPUs the cuda engine uses, and how many bytes of each; with them, "auto" is that engine.
-    A request that cannot be met raises EngineError; only "auto" goes on to the next engine, and warns, unless that is
-    passed over because there is no GPU, or no cuda-core.
+    A request that cannot be met raises EngineError; only "auto" goes on to the next engine, and warns, unless it is
+    cuda on a machine without a GPU. Who names `devices` or `gpu_memory` (bytes on each) wants the cuda engine: "auto"
+    stands for it, and any other is refused. for_pairs: "auto" leaves out engines that pay for whole searches only.
     """
     wish = _Request(threads, devices, gpu_memory)
     if name == "auto":
         name = os.environ.get("EXALN_ENGINE", "auto")
     if devices is not None or gpu_memory is not None:
-        if name not in ("auto", CudaEngine.name):
-            raise InputError(f"devices and GPU memory are for engine cuda, and the engine is {name}; leave them out")
-        name = CudaEngine.name
+        name = _with_gpus(name)
     if name == "auto":
-        return _MAKE[_fastest_usable()](wish)
+        return _MAKE[_fastest_usable(for_pairs=for_pairs)](wish)
     for engine in ENGINES:
         if engine.name == name:
             reason = engine.unavailable_reason()
@@ -63,8 +63,17 @@ def choose_engine(
     raise EngineError(f"unknown engine {name!r}; choose auto, {known}")
 
 
-def _fastest_usable() -> type[Engine]:
+def _with_gpus(name: str) -> str:
+    """The engine that options of GPUs ask for."""
+    if name not in ("auto", CudaEngine.name):
+        raise InputError(f"devices and GPU memory can be set for the cuda engine only, and the engine is {name!r}")
+    return CudaEngine.name
+
+
+def _fastest_usable(*, for_pairs: bool) -> type[Engine]:
     for engine in ENGINES:
+        if for_pairs and not engine.is_for_pairs:
+            continue
         reason = engine.unavailable_reason()
         if reason is None:
             return engine

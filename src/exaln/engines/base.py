@@ -156,6 +156,8 @@ class Engine(ABC):
     name: str
     block_pairs: int = 32 << 20
     """Queries of a search are scanned so many pairs at a time."""
+    is_for_pairs: bool = True
+    """Whether "auto" may choose the engine for a single pair of sequences."""
 
     @staticmethod
     @abstractmethod
@@ -170,6 +172,10 @@ class Engine(ABC):
     @abstractmethod
     def describe(self) -> str:
         """What will compute, for logs: "cpu, avx2, 8 threads"."""
+
+    def scan_report(self) -> list[str]:
+        """How the last scan went, in lines for --verbose; nothing where there is nothing to tell."""
+        return []
 
     def place(self, database: Targets, budget: int | None = None) -> Placement:
         """Make a database ready for scans, in at most `budget` bytes of the engine's memory."""

@@ -6,7 +6,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from exaln.cuda import facts
@@ -27,7 +26,7 @@ from exaln.engines.base import (
     require_same_alphabet,
 )
 from exaln.engines.cpu import CpuEngine
-from exaln.errors import EngineError, InputError
+from exaln.errors import EngineError, InputError, OutOfMemoryError
 
 if TYPE_CHECKING:
     from exaln.records import Records
@@ -54,6 +53,7 @@ class CudaEngine(Engine):
 
     name = "cuda"
     block_pairs = sys.maxsize
+    is_for_pairs = False
 
     def __init__(
         self, devices: Sequence[int] | None = None, memory: int | None = None, threads: int | None = None
@@ -61,17 +61,17 @@ class CudaEngine(Engine):
         if threads is not None and threads < 1:
             raise InputError(f"threads is {threads}; at least 1 is needed")
         if memory is not None and memory < MIN_MEMORY:
-            raise InputError(f"{memory} bytes of GPU memory are not enough; give at least {MIN_MEMORY >> 20} MiB")
+            raise OutOfMemoryError(f"{memory} bytes of GPU memory are too few; give {MIN_MEMORY >> 20} MiB or more")
         self._names = [gpu.name for gpu in facts.Driver().gpus()]
         self.devices = list(range(len(self._names))) if devices is None else list(devices)
         self.memory, self._threads = memory, threads
         self.times = ScanTimes()
-        self._last_scan = ""
+        self._reports: list[str] = []
         if not self.devices:
             raise InputError("no GPU was given; leave the devices out, or name at least one")
         for number in self.devices:
             if not 0 <= number < len(self._names):
-                raise InputError(f"there is no GPU {number}; this machine has 0 to {len(self._names) - 1}")
+                raise EngineError(f"there is no GPU {number}; this machine has 0 to {len(self._names) - 1}")
 
     @staticmethod
     def unavailable_reason() -> str | None:
@@ -80,23 +80,23 @@ class CudaEngine(Engine):
 
     @staticmethod
     def is_expected() -> bool:
-        """Where there is a GPU and cuda-core; many machines have neither, which is not worth a word."""
+        """Where there is a GPU; that most machines have none is not worth a word."""
         try:
             gpus = facts.Driver().gpus()
         except OSError:
             return False
         except (facts.DriverError, AttributeError):
             return True
-        return bool(gpus) and _is_installed("cuda.core")
+        return bool(gpus)
 
     def describe(self) -> str:
         """For logs."""
         names = Counter(self._names[number] for number in self.devices)
         return ", ".join(["cuda", *(name if n == 1 else f"{n} x {name}" for name, n in names.items())])
 
-    def describe_scan(self) -> str:
-        """What the last scan did with the database, for logs; empty before the first."""
-        return self._last_scan
+    def scan_report(self) -> list[str]:
+        """What the last scan did with the database, for --verbose; empty before the first."""
+        return self._reports
 
     def place(self, database: Targets, budget: int | None = None) -> CudaPlacement:
         """Nothing is sent yet: that happens in the first scan, and later ones find what is still on the card."""
@@ -158,15 +158,8 @@ class CudaEngine(Engine):
                         cells += result
                         progress(min(cells, job.n_cells))
             finally:
-                self.times.add(job.times)
-                self._last_scan = _description(job, database)
-
-
-def _is_installed(module: str) -> bool:
-    try:
-        return find_spec(module) is not None
-    except ModuleNotFoundError:
-        return False
+                self.times = job.times
+                self._reports = _report(job, database)
 
 
 def _block(result: BatchResult) -> ScoreBlock:
@@ -190,14 +183,19 @@ def _candidates(result: BatchResult, found: Found) -> Iterator[Candidates]:
         counts = None if counts is None else counts[:0]
 
 
-def _description(job: Job, database: Targets) -> str:
+def _report(job: Job, database: Targets) -> list[str]:
     times = job.times
     how = "resident" if job.division.is_resident else "streamed"
-    times_sent = times.bytes_sent / max(1, database.n_residues)
-    parts = [f"database {how}, sent {times.bytes_sent / 1e6:,.0f} MB, {times_sent:.2f} x the database"]
-    if len(job.groups) > 1:
-        parts.append(f"{len(job.groups)} groups of queries")
-    parts.append(f"targets longer than {times.long_length:,} one by one ({times.n_long:,})")
+    n_batches, n_groups = len(job.division.ranges), len(job.groups)
+    sent, ratio = f"{times.bytes_sent / 1e6:,.0f} MB", f"{times.bytes_sent / max(1, database.n_residues):.2f}"
+    lines = [
+        f"database {how} in {n_batches:,} batch{'es' if n_batches > 1 else ''}, "
+        f"{n_groups:,} group{'s' if n_groups > 1 else ''} of queries; sent {sent}, {ratio} x the database",
+        f"targets longer than {times.long_length:,} residues have a block of their own: {times.n_long:,}",
+        f"kernels: {', '.join(times.kernels)}",
+        f"compile {times.compile:.2f} s, upload {times.upload:.2f} s, pack {times.pack:.3f} s, "
+        f"scan {times.scan:.3f} s, collect {times.collect:.3f} s",
+    ]
     if times.rescored:
-        parts.append(f"{times.rescored:,} pairs in 32 bits")
-    return "; ".join(parts)
+        lines.append(f"{times.rescored:,} pairs computed again in 32 bits")
+    return lines

@@ -1,0 +1,181 @@
+"""A small run of every kernel, to be watched: compute-sanitizer --tool memcheck python tests/cuda_sanitize.py
+
+Both packings, every height of strip, boundary rows at top and bottom, the rows of a query beyond those of its partner,
+long targets, scores beyond the limits, the cut with its histogram, streaming, a card opened twice; with DPX and not.
+Scores are compared with the cpu engine's, and at the end every kernel must have run.
+"""
+
+import os
+import re
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+import cuda_cases
+from cuda_cases import IS_CUDA, all_letters, mixed_targets, random_letters, scored, scorings
+from exaln.engines.base import Keep, ScoreBlock
+from exaln.lengths import N_BINS
+from exaln.records import Records
+from kernel_cases import mutated, random_codes
+from memory_targets import memory_targets
+
+KERNELS = Path(cuda_cases.__file__).parents[1] / "src" / "exaln" / "cuda" / "kernels"
+FOR_BENCHMARKS = {"bare_loop"}
+"""Kernels that no scan launches."""
+
+NO_DPX = "EXALN_CUDA_DPX"
+SMALL = 32 << 20
+
+
+def kernel_functions(text):
+    """Names of the kernels in a file."""
+    return re.findall(r'extern "C" __global__ void\s+(?:__launch_bounds__\([^)]*\)\s+)?(\w+)\s*\(', text)
+
+
+def all_kernels():
+    """Names of all kernels in the package."""
+    return {name for path in KERNELS.glob("*.cu") for name in kernel_functions(path.read_text(encoding="utf-8"))}
+
+
+class Launches:
+    """Counts what is launched, by kernel and by the constants that it was compiled with."""
+
+    def __init__(self):
+        self.counts = Counter()
+        self._sources = {}
+
+    def watch(self):
+        from exaln.cuda.card import Card
+
+        kernel_of, launch = Card.kernel, Card.launch
+
+        def kernel(card, source, name, *rest, **more):
+            made = kernel_of(card, source, name, *rest, **more)
+            self._sources[id(made)] = made, source
+            return made
+
+        def launched(card, kernel, *rest, **more):
+            _, source = self._sources[id(kernel)]
+            self.counts[kernel.name, source.constants] += 1
+            return launch(card, kernel, *rest, **more)
+
+        Card.kernel, Card.launch = kernel, launched
+
+    def names(self):
+        return {name for name, _ in self.counts}
+
+    def report(self):
+        for (name, constants), count in sorted(self.counts.items()):
+            print(f"  {count:5} x {name} {' '.join(f'{key}={value}' for key, value in constants)}")
+
+
+def check(what, engine, queries, targets, scoring):
+    """Together, and the last one alone: two queries in a word, two targets in a word."""
+    began = time.perf_counter()
+    database = memory_targets(scoring.alphabet, targets)
+    placement, records = engine.place(database), Records.of(scoring.alphabet, queries)
+    expected = scored(cuda_cases.cpu(), queries, targets, scoring)
+    n_queries = len(queries)
+    for first, end in ((0, n_queries), (n_queries - 1, n_queries)):
+        found = engine.scores(records.rows(first, end), placement, scoring)
+        assert (found == expected[first:end]).all(), f"{what}: wrong scores"
+    keep = Keep(np.full((n_queries, N_BINS), int(np.median(expected)), np.int32), score_bins=50)
+    lengths = np.array([len(target) for target in targets])
+    wanted = ScoreBlock(0, expected, np.arange(len(targets)), lengths).cut(keep)
+    parts = list(engine.scan(records, placement, scoring, keep))
+    assert sum(len(part.query) for part in parts) == len(wanted.query), f"{what}: wrong candidates"
+    counted = sum(int(part.histogram.counts.sum()) for part in parts if part.histogram is not None)
+    assert counted == expected.size, f"{what}: wrong histogram"
+    print(f"{what}: {expected.size:,} pairs, {time.perf_counter() - began:.1f} s", flush=True)
+
+
+def random_sequences(rng, lengths, scoring):
+    return [random_letters(rng, int(length), scoring) for length in lengths]
+
+
+def check_shapes(engine):
+    """Queries of every height, in pairs and alone, over few targets of all lengths."""
+    for name, n_targets in (("BLOSUM62", 400), ("DNA", 300), ("31 letters", 60), ("gaps are free", 60)):
+        scoring, rng = scorings()[name], np.random.default_rng(1)
+        lengths = cuda_cases.QUERY_LENGTHS if name == "BLOSUM62" else cuda_cases.FEW_QUERY_LENGTHS
+        queries = random_sequences(rng, [length for length in lengths if length < 3000], scoring)
+        targets = [*mixed_targets(rng, n_targets, scoring, queries, longest=500), all_letters(scoring)]
+        check(f"queries of every length, {name}", engine, queries, targets, scoring)
+        if name in ("BLOSUM62", "DNA"):
+            placement = engine.place(memory_targets(scoring.alphabet, targets))
+            for query in queries:
+                engine.scores(Records.of(scoring.alphabet, [query]), placement, scoring)
+
+
+def check_strips(engine):
+    """Pairs whose queries differ in length by several strips."""
+    scoring, rng = scorings()["BLOSUM62"], np.random.default_rng(2)
+    whole = random_codes(rng, 2600, 20)
+    queries = [whole, whole[:200], mutated(rng, whole, 20), whole[100:1300], whole[:1600]]
+    targets = [*mixed_targets(rng, 151, scoring, queries, longest=900), all_letters(scoring)]
+    for part in (queries[:2], queries[2:4], queries):
+        check("strips", engine, part, targets, scoring)
+
+
+def check_long_targets(engine):
+    scoring, rng = scorings()["BLOSUM62"], np.random.default_rng(3)
+    long = random_codes(rng, 40_000, 20)
+    peptides = [random_codes(rng, int(n), 20) for n in rng.integers(0, 30, 200)]
+    queries = [mutated(rng, long[1000 : 1000 + n], 20) for n in (50, 700, 5000)]
+    check("long targets", engine, queries, [long, *peptides, long[:30_000], all_letters(scoring)], scoring)
+
+
+def check_limits(engine):
+    for name in ("1024", "8192", "largest"):
+        scoring, rng = scorings()[name], np.random.default_rng(4)
+        queries = random_sequences(rng, (20, 60, 61, 300), scoring)
+        targets = [*mixed_targets(rng, 100, scoring, longest=200), *queries, all_letters(scoring)]
+        check(f"scores beyond the limits, {name}", engine, queries, targets, scoring)
+
+
+def check_streaming(engine):
+    scoring, rng = scorings()["BLOSUM62"], np.random.default_rng(5)
+    targets = [*(random_codes(rng, int(n), 20) for n in rng.integers(300, 700, 8000)), all_letters(scoring)]
+    check("streaming", engine, random_sequences(rng, (30, 40, 41), scoring), targets, scoring)
+
+
+def check_odd(engine):
+    scoring, empty = scorings()["BLOSUM62"], np.empty(0, np.uint8)
+    for n_targets in (1, 2, 3, 33):
+        rng = np.random.default_rng(n_targets)
+        targets = [*random_sequences(rng, range(n_targets - 1), scoring), all_letters(scoring)]
+        check(f"{n_targets} targets", engine, [*random_sequences(rng, (1, 5, 40), scoring), empty], targets, scoring)
+
+
+def run(without_dpx):
+    if without_dpx:
+        os.environ[NO_DPX] = "0"
+    print(f"without DPX: {without_dpx}")
+    engine = cuda_cases.new_engine()
+    for part in (check_odd, check_shapes, check_strips, check_long_targets, check_limits):
+        part(engine)
+    check_streaming(cuda_cases.new_engine(memory=SMALL))
+    check_streaming(cuda_cases.new_engine(devices=(0, 0), memory=SMALL))
+
+
+def main():
+    reason = cuda_cases.unavailable_reason()
+    if reason:
+        sys.exit(f"nothing to watch: {reason}")
+    launches = Launches()
+    if IS_CUDA:
+        launches.watch()
+    for without_dpx in (False, True):
+        run(without_dpx)
+    launches.report()
+    missing = all_kernels() - FOR_BENCHMARKS - launches.names() if IS_CUDA else set()
+    if missing:
+        sys.exit(f"kernels that did not run: {', '.join(sorted(missing))}")
+    print("every kernel ran, and all scores are right")
+
+
+if __name__ == "__main__":
+    main()

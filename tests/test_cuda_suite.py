@@ -1,0 +1,62 @@
+"""The tests of the GPU, looked at on any machine: what is marked, what the sanitizer's run covers, that they pass."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import cuda_sanitize
+from exaln.engines.cuda import CudaEngine
+
+TESTS = Path(__file__).parent
+ROOT = TESTS.parent
+MARK = "pytestmark = pytest.mark.gpu\n"
+
+
+def files_with(text):
+    return {path.name for path in TESTS.glob("*.py") if text in path.read_text(encoding="utf-8")}
+
+
+def test_files_that_open_a_gpu_are_marked_as_a_whole_and_make_test_gpu_finds_them():
+    marked = files_with(MARK)
+    assert {"test_cuda_engine.py", "test_cuda_limits.py", "test_cuda_scan.py", "test_cuda_search.py"} <= marked
+    using = {name for name in files_with("import cuda_cases") | files_with("from cuda_cases") if "test_" in name}
+    assert using <= marked
+    assert {name for name in files_with("mark.gpu") if not name.startswith("test_cuda_")} == set()
+    assert "-m gpu tests/test_cuda_*.py" in (TESTS / "gpu.mk").read_text(encoding="utf-8")
+
+
+def test_a_machine_without_a_gpu_says_why_in_one_line():
+    reason = CudaEngine.unavailable_reason()
+    assert reason is None or (reason and "\n" not in reason)
+
+
+@pytest.mark.parametrize("path", sorted(cuda_sanitize.KERNELS.glob("*.cu")), ids=lambda path: path.name)
+def test_the_sanitizers_run_knows_every_kernel(path):
+    """It fails on the GPU if one of these was not launched."""
+    text = path.read_text(encoding="utf-8")
+    assert len(cuda_sanitize.kernel_functions(text)) == text.count("__global__") > 0
+
+
+def test_kernels_that_only_benchmarks_launch_exist():
+    assert cuda_sanitize.all_kernels() > cuda_sanitize.FOR_BENCHMARKS
+
+
+def on_the_cpu(*arguments):
+    environment = {**os.environ, "EXALN_TEST_ENGINE": "cpu"}
+    return subprocess.run([sys.executable, *arguments], env=environment, cwd=ROOT, capture_output=True, text=True)
+
+
+def test_the_sanitizers_run_passes_with_the_cpu_engine():
+    done = on_the_cpu("tests/cuda_sanitize.py")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("every kernel ran, and all scores are right\n")
+
+
+def test_tests_of_the_gpu_pass_with_the_cpu_engine():
+    """The quick ones: what they expect is right."""
+    done = on_the_cpu("-m", "pytest", "-q", "-m", "gpu", "-p", "no:cacheprovider", "tests/test_cuda_limits.py")
+    assert done.returncode == 0, done.stdout
+    assert "passed" in done.stdout
