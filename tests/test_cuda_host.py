@@ -1,15 +1,10 @@
 """The host side of the cuda engine on a driver without a GPU: the same scores as the cpu engine, whatever is cut."""
 
 import numpy as np
-import pytest
 
-from exaln.alphabet import DNA, PROTEIN
-from exaln.cuda import batches, job, layout, pairs, scan
-from exaln.engines.base import Keep
+from exaln.alphabet import PROTEIN
 from exaln.engines.cpu import CpuEngine
 from exaln.engines.cuda import CudaEngine
-from exaln.errors import EngineError, InputError, OutOfMemoryError
-from exaln.lengths import N_BINS
 from exaln.queries import as_records
 from exaln.scoring import Scoring
 from fake_cuda import FakeDriver, install

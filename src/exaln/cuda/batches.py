@@ -29,6 +29,7 @@ from exaln.cuda.layout import (
     tiles_of,
     used_letters,
 )
+from exaln.cuda.sending import Sender
 from exaln.resources import available_threads
 from exaln.schedule import RowRange
 
@@ -342,6 +343,7 @@ class Workspace:
         self.stream = card.stream()
         self.side_stream = card.stream()
         self.copy_stream = card.stream()
+        self._sender = Sender(card, self.copy_stream)
         self._scratch: dict[str, Memory] = {}
         self._pinned: dict[str, PinnedMemory] = {}
         self._residents: dict[tuple[int, int, int], CardBatch] = {}
@@ -393,13 +395,16 @@ class Workspace:
         """The batch of these rows, if it is on the card."""
         return self._residents.get((id(segment), rows.first, rows.end))
 
-    def send(self, segment: Any, host: HostBatch) -> CardBatch:
+    def fill(self, address: int, host: HostBatch) -> Event:
+        """Send a batch to an address; it is there when the event is done."""
+        self.card.upload(address, host.header(address), self.copy_stream)
+        self._sender.send(address + host.places["codes"], host.codes)
+        return self.card.record(self.card.event(), self.copy_stream)
+
+    def keep(self, segment: Any, host: HostBatch) -> CardBatch:
         """Bring a batch to the card, to stay there as long as the segment lives and memory is not short."""
         memory = self.allocate(host.card_bytes)
-        self.card.upload(memory.address, host.header(memory.address), self.copy_stream)
-        self.card.upload(memory.address + host.places["codes"], host.codes, self.copy_stream)
-        ready = self.card.record(self.card.event(), self.copy_stream)
-        batch = CardBatch(host, memory.address, ready, memory)
+        batch = CardBatch(host, memory.address, self.fill(memory.address, host), memory)
         number = id(segment)
         self._residents[number, host.rows.first, host.rows.end] = batch
         self._alive[number] = weakref.ref(segment, lambda _: self._forget(number))

@@ -172,6 +172,11 @@ class Pending:
     done: Event
     cells_told: int = 0
 
+    @property
+    def max_overflows(self) -> int:
+        """Room in the list of pairs to be computed again."""
+        return min(MAX_OVERFLOWS, len(self.group) * len(self.batch.host))
+
     def slab(self, n_rows: int) -> Slab:
         """All queries and the first rows."""
         return Slab(0, len(self.group), 0, n_rows)
@@ -547,7 +552,7 @@ class Scanner:
             slab.n_queries,
             slab.n_rows,
             packed_limit(self.card.facts.dpx, self.scoring.max_score),
-            MAX_OVERFLOWS,
+            pending.max_overflows,
             pending.counters + 4 * OVERFLOWS,
             pending.batch.place("offsets") + 8 * slab.first_row,
             self._overflows(pending),
@@ -556,7 +561,7 @@ class Scanner:
         self.card.launch(kernel, self._collect_grid(slab.n_rows, slab.n_queries), COLLECT_THREADS, stream, arguments)
 
     def _overflows(self, pending: Pending) -> int:
-        return self.workspace.scratch(f"overflows {pending.own.number}", ITEM_BYTES * MAX_OVERFLOWS)
+        return self.workspace.scratch(f"overflows {pending.own.number}", ITEM_BYTES * pending.max_overflows)
 
     def _cut(self, pending: Pending, stream: Any) -> None:
         group, host = pending.group, pending.batch.host
@@ -597,9 +602,9 @@ class Scanner:
         """Compute again in 32 bits what may be wrong, and cut again."""
         side, card, n_stream = self.workspace.side_stream, self.card, pending.batch.host.n_stream
         self.times.rescored += n_overflows
-        self._score_overflows(pending, min(n_overflows, MAX_OVERFLOWS), pending.slab(n_stream))
-        if n_overflows > MAX_OVERFLOWS:
-            for slab in pending.slabs(n_stream, MAX_OVERFLOWS):
+        self._score_overflows(pending, min(n_overflows, pending.max_overflows), pending.slab(n_stream))
+        if n_overflows > pending.max_overflows:
+            for slab in pending.slabs(n_stream, pending.max_overflows):
                 card.fill(pending.counters + 4 * OVERFLOWS, 0, 1, side)
                 self._find_overflows(pending, side, slab)
                 self._fetch(pending, side)
