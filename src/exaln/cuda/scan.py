@@ -434,7 +434,8 @@ class Scanner:
         self.times.raw_cells += 2 * shape.strip_rows * COLUMNS * layout.n_tiles
         n_rows = low.n_rows + (0 if strip.high is None else strip.high.n_rows)
         event = self.card.record(self.card.event(), main)
-        self._hold_back(event, n_rows * batch.host.n_stream_residues, CELLS_PER_SECOND, pending)
+        cells = n_rows * batch.host.n_stream_residues
+        self._hold_back(event, cells, cells / CELLS_PER_SECOND, pending)
 
     def _rows(self, pending: Pending, half: Half) -> tuple[int, int]:
         """Address and number of the query's letters."""
@@ -457,10 +458,10 @@ class Scanner:
         n_pairs = batch.layout(paired=True).starts.n - 1
         self.card.launch(kernel, _warps(n_pairs), PACK_THREADS, self.workspace.stream, arguments)
 
-    def _hold_back(self, event: Event, cells: int, rate: float, pending: Pending) -> None:
-        """Wait if too much is queued, so that an interrupt is obeyed soon."""
-        self._queue.append((event, cells / rate, cells))
-        self._queued += cells / rate
+    def _hold_back(self, event: Event, cells: int, seconds: float, pending: Pending) -> None:
+        """Wait if too much is queued, so that an interrupt is obeyed soon. cells: to be reported."""
+        self._queue.append((event, seconds, cells))
+        self._queued += seconds
         pending.cells_told += cells
         while self._queue and (self._queued > MAX_AHEAD_SECONDS or self.card.is_done(self._queue[0][0])):
             oldest, seconds, done = self._queue.popleft()
@@ -478,13 +479,16 @@ class Scanner:
         rows, lengths = np.arange(n_stream, len(host)), host.lengths[n_stream:]
         self.times.n_long += len(rows)
         query_lengths = np.array(pending.group.lengths)
+        useful = int(query_lengths.sum()) * int(lengths.sum())
         for items in pair_items(rows, lengths, pending.group.lengths, self.scoring, self._n_blocks):
             place = self.workspace.scratch(f"items {pending.own.number}", items.nbytes)
             card.upload(place, items, side)
             self._score_items(pending, place, len(items), int(items[:, 3].max()), pending.slab(len(host)))
             cells = int((query_lengths[items[:, 0]] * items[:, 3].astype(np.int64)).sum())
             self.times.raw_cells += cells
-            self._hold_back(card.record(card.event(), side), cells, BLOCK_CELLS_PER_SECOND, pending)
+            event = card.record(card.event(), side)
+            self._hold_back(event, min(cells, useful), cells / BLOCK_CELLS_PER_SECOND, pending)
+            useful -= min(cells, useful)
 
     @property
     def _n_blocks(self) -> int:

@@ -1,4 +1,4 @@
-"""Codes on their way to a card: several threads copy pieces of them into pinned memory, and the card fetches them there.
+"""Codes on their way to a card: several threads copy pieces of them into pinned memory, where the card fetches them.
 
 A single thread reads mapped memory more slowly than the card can compute with it, and a copy from memory that is not
 pinned holds up the thread that asks for it.
