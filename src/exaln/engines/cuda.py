@@ -111,7 +111,7 @@ class CudaEngine(Engine):
         progress: Progress | None = None,
     ) -> Iterator[Candidates]:
         """The candidates, cut on the card; where too many pass the cut, it is made here."""
-        wanted = Wanted(keep.minimum, keep.score_bins)
+        wanted = Wanted(keep.minimum, keep.score_bins, progress is not None)
         for result in self._results(queries, placement, scoring, wanted, progress):
             if isinstance(result.found, Found):
                 yield from _candidates(result, result.found)
@@ -123,7 +123,7 @@ class CudaEngine(Engine):
         self, queries: Records, placement: Placement, scoring: Scoring, progress: Progress | None = None
     ) -> Iterator[ScoreBlock]:
         """All scores, some queries against the rows of a batch at a time."""
-        for result in self._results(queries, placement, scoring, Wanted(), progress):
+        for result in self._results(queries, placement, scoring, Wanted(progress=progress is not None), progress):
             yield _block(result)
 
     def align(self, queries: Records, targets: Records, pairs: Pairs, scoring: Scoring) -> Traces:
