@@ -50,13 +50,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         pytest.skip(reason)
 
 
-@pytest.fixture(params=[True, False], ids=["dpx", "no-dpx"])
-def dpx(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """With the instructions of compute capability 9.0, if the card has them, and without, as on older cards."""
+@pytest.fixture
+def streams(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All targets go through the kernel for many targets, even if they are so few that it does not pay."""
     import cuda_cases
 
-    if not request.param:
-        if not cuda_cases.IS_CUDA:
-            pytest.skip("one way to compute")
-        monkeypatch.setenv("EXALN_CUDA_DPX", "0")
-    return bool(request.param)
+    cuda_cases.replace_plan(monkeypatch, "long_length", lambda lengths, card: int(max(lengths, default=0)))

@@ -38,16 +38,20 @@ pytestmark = pytest.mark.gpu
 BLOSUM62 = scorings()["BLOSUM62"]
 
 
-@pytest.fixture
-def engine(dpx):
-    """The engine under test, on either kind of packed numbers."""
-    return shared_engine(dpx)
+@pytest.fixture(params=["streams", "planned"])
+def engine(request):
+    """The engine under test: with the kernel for many targets alone, and with what is planned for so few."""
+    if request.param == "streams":
+        if not cuda_cases.IS_CUDA:
+            pytest.skip("one way to compute")
+        request.getfixturevalue("streams")
+    return shared_engine()
 
 
 @pytest.fixture
-def fast_engine():
-    """The engine under test as users get it."""
-    return shared_engine(True)
+def fast_engine(streams):
+    """With the kernel for many targets alone."""
+    return shared_engine()
 
 
 def encoded(sequences):
@@ -142,14 +146,17 @@ def test_every_scoring(fast_engine, name):
     assert_as_cpu(fast_engine, queries[-1:], targets, scorings()[name])
 
 
-@pytest.mark.parametrize("name", ["gaps are free", "linear gaps", "31 letters", "1024", "1025", "8192"])
-def test_some_scorings_without_dpx(monkeypatch, name):
-    if not cuda_cases.IS_CUDA:
-        pytest.skip("one way to compute")
-    monkeypatch.setenv("EXALN_CUDA_DPX", "0")
-    queries, targets = random_case(scorings()[name], FEW_QUERY_LENGTHS, 600, seed=5)
-    assert_as_cpu(shared_engine(False), queries, targets, scorings()[name])
-    assert_as_cpu(shared_engine(False), queries[-1:], targets, scorings()[name])
+def test_a_database_of_ordinary_size(fast_engine):
+    """As many targets as a card needs to be busy: plans are those of real searches, with two targets in a word, and
+    with rows of one query beyond those of its partner."""
+    lengths = [144, 150, 300, 375, 380, 520, 1000, 1700]
+    queries, targets = random_case(BLOSUM62, lengths, 60_000, seed=21, longest=2000)
+    expected = assert_as_cpu(fast_engine, queries, targets, BLOSUM62)
+    placement = fast_engine.place(memory_targets(PROTEIN, targets))
+    records = Records.of(PROTEIN, queries)
+    for first, end in ((3, 4), (7, 8), (1, 4), (6, 8)):
+        found = fast_engine.scores(records.rows(first, end), placement, BLOSUM62)
+        np.testing.assert_array_equal(found, expected[first:end])
 
 
 @pytest.mark.parametrize("n_queries", [1, 2, 3])
