@@ -397,7 +397,7 @@ def test_info(exaln: Exaln, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_bench(exaln: Exaln) -> None:
-    measured = json.loads(exaln("bench", "--threads", "1", "--seconds", "0.01", "--json").out)
+    measured = json.loads(exaln("bench", "--engine", "cpu", "--threads", "1", "--seconds", "0.01", "--json").out)
     assert [result["query_length"] for result in measured["results"]] == [144, 567, 1000, 2005, 5478]
     assert all(result["gcups"] > 0 and result["bound_gcups"] > 0 for result in measured["results"])
-    assert "reached" in exaln("bench", "--threads", "1", "--seconds", "0.01").out
+    assert "reached" in exaln("bench", "--engine", "cpu", "--threads", "1", "--seconds", "0.01").out

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -381,12 +381,15 @@ def search(
     options: SearchOptions | None = None,
     engine: str = "auto",
     threads: int | None = None,
+    devices: Sequence[int] | None = None,
+    gpu_memory: int | None = None,
     progress: Progress | None = None,
 ) -> Hits:
     """The best targets of each query, exactly, with alignments and E-values; one hit per target.
 
     `database` is a Database, the path of one, or a FASTA file. `options` has every filter, and replaces `max_hits` and
-    `evalue`. Hits are ranked by E-value, then score, then place in the database.
+    `evalue`. Hits are ranked by E-value, then score, then place in the database. `devices` (numbers of GPUs) and
+    `gpu_memory` (bytes on each) are for the cuda engine.
 
     >>> import pathlib, tempfile
     >>> fasta = pathlib.Path(tempfile.mkdtemp()) / "targets.fasta"
@@ -394,20 +397,20 @@ def search(
     >>> [(hit.target_id, hit.score, hit.cigar) for hit in search(["HEAGAWGHEE"], fasta)]
     [('t2', 62, '10M'), ('t1', 17, '3M')]
     """
-    opened, records, working = _prepare(queries, database, engine, threads)
+    working = choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory)
+    opened, records = _prepare(queries, database)
     wanted = options or SearchOptions(evalue=evalue, max_hits=max_hits)
     found = Search(opened, scoring or Scoring.default(opened.alphabet), working, wanted)
     return Hits.of(found.run([records], progress))
 
 
-def _prepare(
-    queries: Sequences, database: Database | str | os.PathLike[str], engine: str, threads: int | None
-) -> tuple[Database, Records, Engine]:
+def _prepare(queries: Sequences, database: Database | str | os.PathLike[str]) -> tuple[Database, Records]:
+    """A database and queries that can be compared with it."""
     opened = database if isinstance(database, Database) else Database.open(database)
     records = as_records(queries, opened.alphabet)
     if not comparable(records.alphabet, opened.alphabet):
         raise InputError(f"the queries are {records.alphabet.name}, the database is {opened.alphabet.name}")
-    return opened, records, choose_engine(engine, threads)
+    return opened, records
 
 
 def scores(
@@ -417,13 +420,15 @@ def scores(
     scoring: Scoring | None = None,
     engine: str = "auto",
     threads: int | None = None,
+    devices: Sequence[int] | None = None,
+    gpu_memory: int | None = None,
     progress: Progress | None = None,
 ) -> NDArray[np.int32]:
     """Exact local scores of all queries against all targets: int32[n_queries, n_targets], in the order of the input.
 
     `database` is a Database, the path of one, or a FASTA file. Without `scoring` the default of the database's letters
     is used. Scores of a scoring with fractions are multiplied by `scoring.scale`. A result too large for memory is
-    refused.
+    refused. `devices` (numbers of GPUs) and `gpu_memory` (bytes on each) are for the cuda engine.
 
     >>> import pathlib, tempfile
     >>> fasta = pathlib.Path(tempfile.mkdtemp()) / "targets.fasta"
@@ -431,5 +436,6 @@ def scores(
     >>> scores(["HEAGAWGHEE"], fasta)
     array([[17, 62]], dtype=int32)
     """
-    opened, records, working = _prepare(queries, database, engine, threads)
+    working = choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory)
+    opened, records = _prepare(queries, database)
     return working.scores(records, working.place(opened), scoring or Scoring.default(opened.alphabet), progress)

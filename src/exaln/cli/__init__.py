@@ -5,7 +5,14 @@ from __future__ import annotations
 import click
 
 from exaln import __version__
-from exaln.cli import about_commands, align_command, database_commands, score_command, search_command
+from exaln.cli import (
+    about_commands,
+    align_command,
+    bench_command,
+    database_commands,
+    score_command,
+    search_command,
+)
 from exaln.cli.command import Group
 from exaln.cli.messages import Messages
 
@@ -42,6 +49,6 @@ for command in (
     database_commands.fetch,
     database_commands.export,
     about_commands.info,
-    about_commands.bench,
+    bench_command.bench,
 ):
     cli.add_command(command)

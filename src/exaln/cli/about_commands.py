@@ -1,4 +1,4 @@
-"""info and bench: what this installation can do, and how fast."""
+"""info: what this installation can do."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import click
 from exaln.cli import options
 from exaln.cli.command import Command
 from exaln.cli.layout import aligned
-from exaln.cli.messages import Messages, pass_messages
 
 ENVIRONMENT = {
     "EXALN_ENGINE": ("auto", "the engine of --engine auto"),
@@ -26,43 +25,6 @@ def info(as_json: bool) -> None:
     """Show engines, instruction sets, GPUs, threads and memory that exaln can use here."""
     facts = installation_facts()
     click.echo(json.dumps(facts, indent=2) if as_json else installation_text(facts))
-
-
-@click.command(cls=Command, example="exaln bench --threads 1")
-@options.threads
-@click.option(
-    "--seconds",
-    type=click.FloatRange(min=0, min_open=True, max=60),
-    default=0.25,
-    show_default=True,
-    metavar="S",
-    help="Time for each measurement.",
-)
-@options.as_json
-@pass_messages
-def bench(messages: Messages, threads: int | None, seconds: float, as_json: bool) -> None:
-    """Measure the speed of the cpu engine on synthetic proteins.
-
-    GCUPS are 1e9 cells per second; the bound is the cell update alone, in registers, on every thread.
-    """
-    from exaln.resources import available_threads
-    from exaln.selfbench import measure
-
-    isa, results = measure(threads or available_threads(), seconds)
-    if as_json:
-        click.echo(json.dumps({"isa": isa, "results": [vars(result) for result in results]}, indent=2))
-        return
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(title=f"cpu engine, {isa}, BLOSUM62 11/1", title_justify="left", box=box.SIMPLE_HEAD)
-    for heading in ("query length", "threads", "targets", "GCUPS", "bound", "reached"):
-        table.add_column(heading, justify="right")
-    for r in results:
-        cells = [f"{r.query_length:,}", str(r.threads), f"{r.n_targets:,}", f"{r.gcups:.1f}", f"{r.bound_gcups:.1f}"]
-        table.add_row(*cells, f"{r.gcups / r.bound_gcups:.0%}")
-    Console().print(table)
 
 
 def installation_facts() -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +29,11 @@ class Messages:
         """A line for those who asked for more."""
         if self.verbose:
             say(text)
+
+    def details(self, texts: Iterable[str]) -> None:
+        """Several such lines."""
+        for text in texts:
+            self.detail(text)
 
     @property
     def shows_progress(self) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from exaln.scoring import Scoring
 
 BLAST_KINDS = {"prot": "protein", "nucl": "dna"}
+SIZE = re.compile(r"(\d+\.?\d*|\.\d+) ?([KMGT]?)(?:i?B)?", re.IGNORECASE)
 
 
 def parse_alphabet(ctx: click.Context, parameter: click.Parameter, value: str | None) -> Alphabet | None:
@@ -22,6 +25,43 @@ def parse_alphabet(ctx: click.Context, parameter: click.Parameter, value: str | 
     from exaln.alphabet import Alphabet
 
     return None if value is None else Alphabet.parse(BLAST_KINDS.get(value, value))
+
+
+def parse_size(text: str) -> int:
+    """Bytes: a number, of which K, M, G and T make 1024, 1024 * 1024 and so on times as many.
+
+    >>> parse_size("8G"), parse_size("0.5GiB"), parse_size("500 mb"), parse_size("1000000")
+    (8589934592, 536870912, 524288000, 1000000)
+    """
+    match = SIZE.fullmatch(text.strip())
+    n_bytes = int(Fraction(match[1]) * 1024 ** " KMGT".index(match[2].upper() or " ")) if match else 0
+    if n_bytes < 1:
+        raise InputError(f"{text!r} is no size; write bytes, or a number with K, M, G or T, such as 8G or 500M")
+    return n_bytes
+
+
+def parse_devices(text: str) -> tuple[int, ...]:
+    """Numbers of GPUs, as exaln info and nvidia-smi count them.
+
+    >>> parse_devices("0"), parse_devices("0,2, 1")
+    ((0,), (0, 2, 1))
+    """
+    numbers = [part.strip() for part in text.split(",")]
+    if not all(re.fullmatch("[0-9]{1,4}", number) for number in numbers):
+        raise InputError(f"{text!r} are no GPUs; write their numbers with commas between them, such as 0,1")
+    return tuple(map(int, numbers))
+
+
+def _parsed_by(parse: Any) -> Any:
+    """A callback that parses the text of an option, and names the option where it cannot."""
+
+    def callback(ctx: click.Context, parameter: click.Parameter, value: str | None) -> Any:
+        try:
+            return None if value is None else parse(value)
+        except InputError as error:
+            raise InputError(f"{parameter.opts[0]}: {error}") from None
+
+    return callback
 
 
 inputs = click.option(
@@ -87,10 +127,19 @@ threads = click.option(
     blast=["-num_threads"],
     type=click.IntRange(min=1),
     metavar="N",
-    help="Threads to use. [default: all cores that may be used]",
+    help="Threads. [default: all that may be used]",
 )
 engine = click.option(
-    "--engine", default="auto", show_default=True, metavar="NAME", help="auto, cpu or reference; see exaln info."
+    "--engine", default="auto", show_default=True, metavar="NAME", help="auto, cuda, cpu or reference; see exaln info."
+)
+devices = click.option(
+    "--devices", callback=_parsed_by(parse_devices), metavar="N,...", help="GPUs to use. [default: all]"
+)
+gpu_memory = click.option(
+    "--gpu-memory",
+    callback=_parsed_by(parse_size),
+    metavar="SIZE",
+    help="Per GPU, such as 8G. [default: all free]",
 )
 
 

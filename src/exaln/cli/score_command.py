@@ -54,6 +54,8 @@ MIN_DESCRIPTION = 20
 @options.alphabet
 @options.strip_gaps
 @options.engine
+@options.devices
+@options.gpu_memory
 @options.threads
 @pass_messages
 def score(
@@ -68,6 +70,8 @@ def score(
     alphabet: Alphabet | None,
     strip_gaps: bool,
     engine: str,
+    devices: tuple[int, ...] | None,
+    gpu_memory: int | None,
     threads: int | None,
     **scoring: Any,
 ) -> None:
@@ -75,12 +79,14 @@ def score(
 
     Columns: qseqid, sseqid, score, separated by tabs. Nucleotides are compared as given, not on the other strand.
     """
+    from exaln.engines import choose_engine
     from exaln.output_file import open_output
 
     if layout == "table" and top is None:
         raise click.UsageError("--format table needs --top")
     require_stdin_once([query, database])
-    run = prepare(query, database, alphabet, strip_gaps, scoring, engine, threads, min_score)
+    working = choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory)
+    run = prepare(query, database, alphabet, strip_gaps, scoring, working, min_score)
     messages.detail(f"{database}: {counted(run.database)}")
     messages.detail(f"{query}: {len(run.queries):,} queries, {run.queries.n_residues:,} residues")
     messages.detail(f"{run.scoring.describe()}; {run.engine.describe()}")
@@ -94,6 +100,7 @@ def score(
             write_table(run, find_best(run, top, work), file, on_screen=on_screen)
         else:
             write_best(run, find_best(run, top, work), file)
+    messages.details(working.scan_report())
     pairs = len(run.queries) * run.database.n_targets
     messages.note(f"{pairs:,} pair{'s' if pairs != 1 else ''} in {work.spent(run.engine.describe())}")
 
@@ -115,18 +122,14 @@ def prepare(
     alphabet: Alphabet | None,
     strip_gaps: bool,
     scoring: dict[str, Any],
-    engine: str,
-    threads: int | None,
+    engine: Engine,
     min_score: float | None,
 ) -> Run:
     """Open everything that the options name."""
-    from exaln.engines import choose_engine
-
-    chosen_engine = choose_engine(engine, threads)
     opened = options.open_searched(database, alphabet, strip_gaps=strip_gaps)
     rules = options.make_scoring(opened.alphabet, scoring)
     minimum = None if min_score is None else scaled_minimum(min_score, rules)
-    return Run(read_queries(query, opened.alphabet, strip_gaps=strip_gaps), opened, rules, chosen_engine, minimum)
+    return Run(read_queries(query, opened.alphabet, strip_gaps=strip_gaps), opened, rules, engine, minimum)
 
 
 def read_queries(source: str, alphabet: Alphabet, *, strip_gaps: bool) -> Records:

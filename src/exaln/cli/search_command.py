@@ -106,6 +106,8 @@ PERCENT = click.FloatRange(0, 100)
 @options.alphabet
 @options.strip_gaps
 @options.engine
+@options.devices
+@options.gpu_memory
 @options.threads
 @pass_messages
 def search(
@@ -120,6 +122,8 @@ def search(
     alphabet: Alphabet | None,
     strip_gaps: bool,
     engine: str,
+    devices: tuple[int, ...] | None,
+    gpu_memory: int | None,
     threads: int | None,
     **chosen: Any,
 ) -> None:
@@ -136,7 +140,7 @@ def search(
     form = parse_outfmt(outfmt or ("table" if on_screen else None), out)
     if form.is_binary and on_screen:
         raise InputError(f"{form.kind} is not text; give --out FILE")
-    working = choose_engine(engine, threads)
+    working = choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory)
     opened = options.open_searched(database, alphabet, strip_gaps=strip_gaps)
     wanted = make_options(chosen, opened, include, exclude)
     found = Search(opened, options.make_scoring(opened.alphabet, chosen), working, wanted)
@@ -149,6 +153,7 @@ def search(
     with SearchProgress(shown=shown) as work:
         hits = search_file(found, query, work, strip_gaps=strip_gaps)
         write_report(form, hits, summary_of(found, database), out, width=width)
+    messages.details(working.scan_report())
     hits_found = f"{work.n_hits:,} hit{'' if work.n_hits == 1 else 's'}"
     searched = f"{work.n_queries:,} quer{'y' if work.n_queries == 1 else 'ies'}"
     messages.note(f"{hits_found} of {searched} in {work.spent(working.describe())}")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from exaln.engines.base import Engine
 from exaln.engines.cpu import CpuEngine
 from exaln.engines.reference import ReferenceEngine
-from exaln.errors import EngineError, ExalnWarning
+from exaln.errors import EngineError, ExalnWarning, InputError
 
 _MAKE: dict[type[Engine], Callable[[int | None], Engine]] = {
     CpuEngine: lambda threads: CpuEngine(threads),
@@ -19,13 +19,22 @@ ENGINES: tuple[type[Engine], ...] = tuple(_MAKE)
 """All engines, the fastest first."""
 
 
-def choose_engine(name: str = "auto", threads: int | None = None) -> Engine:
+def choose_engine(
+    name: str = "auto",
+    threads: int | None = None,
+    *,
+    devices: Sequence[int] | None = None,
+    gpu_memory: int | None = None,
+) -> Engine:
     """The engine of that name, or with "auto" the one EXALN_ENGINE names, or else the fastest that is usable.
 
-    A request that cannot be met raises EngineError; only "auto" goes on to the next engine, and warns.
+    A request that cannot be met raises EngineError; only "auto" goes on to the next engine, and warns. Who names
+    `devices` or `gpu_memory` (bytes on each) wants the cuda engine: "auto" stands for it, and any other is refused.
     """
     if name == "auto":
         name = os.environ.get("EXALN_ENGINE", "auto")
+    if devices is not None or gpu_memory is not None:
+        name = _with_gpus(name)
     if name == "auto":
         return _MAKE[_fastest_usable()](threads)
     for engine in ENGINES:
@@ -36,6 +45,13 @@ def choose_engine(name: str = "auto", threads: int | None = None) -> Engine:
             return _MAKE[engine](threads)
     known = ", ".join(engine.name for engine in ENGINES)
     raise EngineError(f"unknown engine {name!r}; choose auto, {known}")
+
+
+def _with_gpus(name: str) -> str:
+    """The engine that options of GPUs ask for."""
+    if name not in ("auto", "cuda"):
+        raise InputError(f"devices and GPU memory can be set for the cuda engine only, and the engine is {name!r}")
+    return "cuda"
 
 
 def _fastest_usable() -> type[Engine]:

@@ -164,6 +164,10 @@ class Engine(ABC):
     def describe(self) -> str:
         """What will compute, for logs: "cpu, avx2, 8 threads"."""
 
+    def scan_report(self) -> list[str]:
+        """How the last scan went, in lines for --verbose; nothing where there is nothing to tell."""
+        return []
+
     def place(self, database: Targets, budget: int | None = None) -> Placement:
         """Make a database ready for scans, in at most `budget` bytes of the engine's memory."""
         return Placement(database)

@@ -1,0 +1,178 @@
+"""bench: how fast the engines are on this machine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from exaln.cli import options
+from exaln.cli.command import Command
+from exaln.cli.messages import Messages, pass_messages
+from exaln.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from exaln.engines.cpu import CpuEngine
+    from exaln.engines.cuda import CudaEngine
+
+WIDEST = 1000
+"""Columns of a table that is as wide as it has to be, on any screen."""
+
+
+@click.command(cls=Command, example="exaln bench --engine cuda")
+@options.engine
+@options.devices
+@options.gpu_memory
+@options.threads
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0, min_open=True, max=60),
+    default=0.25,
+    show_default=True,
+    metavar="S",
+    help="Time for each measurement.",
+)
+@click.option(
+    "--targets",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Of the synthetic database, for cuda. [default: 570,000, as Swiss-Prot]",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Folder for the figures as JSON, for cuda. [default: in benchmarks/runs of a clone]",
+)
+@options.as_json
+@pass_messages
+def bench(
+    messages: Messages,
+    engine: str,
+    devices: tuple[int, ...] | None,
+    gpu_memory: int | None,
+    threads: int | None,
+    seconds: float,
+    targets: int | None,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Measure the speed of an engine on synthetic proteins, and compare it with the bound of the machine.
+
+    GCUPS are 1e9 cells per second, TCUPS 1e12; the bound is the cell update alone, in registers, on every thread.
+    """
+    from exaln.engines import choose_engine
+
+    working = choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory)
+    if working.name == "cuda":
+        content = measured_on_gpus(cast("CudaEngine", working), targets, seconds, threads, gpu_memory)
+        path = write_gpu_run(content, out)
+        click.echo(json.dumps(content, indent=1) if as_json else gpu_text(content), nl=as_json)
+        messages.details(content["scan_report"])
+        if path is not None:
+            messages.note(f"written to {path}")
+        return
+    for name, value in (("--targets", targets), ("--out", out)):
+        if value is not None:
+            raise InputError(f"{name} is for the cuda engine only, and the engine is {working.name!r}")
+    if working.name != "cpu":
+        raise InputError(f"bench measures the cuda and the cpu engine, and the engine is {working.name!r}")
+    bench_cpu(cast("CpuEngine", working), seconds, as_json)
+
+
+def bench_cpu(engine: CpuEngine, seconds: float, as_json: bool) -> None:
+    """The cpu engine, on one thread and on all of them."""
+    from exaln.selfbench.cpu import measure
+
+    isa, results = measure(engine.threads, seconds)
+    if as_json:
+        click.echo(json.dumps({"isa": isa, "results": [vars(result) for result in results]}, indent=2))
+        return
+    table = new_table(f"cpu engine, {isa}, BLOSUM62 11/1")
+    for heading in ("query length", "threads", "targets", "GCUPS", "bound", "reached"):
+        table.add_column(heading, justify="right")
+    for r in results:
+        cells = [f"{r.query_length:,}", str(r.threads), f"{r.n_targets:,}", f"{r.gcups:.1f}", f"{r.bound_gcups:.1f}"]
+        table.add_row(*cells, f"{r.gcups / r.bound_gcups:.0%}")
+    click.echo(drawn([table]), nl=False)
+
+
+def measured_on_gpus(
+    engine: CudaEngine, n_targets: int | None, seconds: float, threads: int | None, gpu_memory: int | None
+) -> dict[str, Any]:
+    """All figures of the cuda engine."""
+    from exaln.selfbench.cuda import measure_engine
+    from exaln.selfbench.swissprot import N_TARGETS
+
+    return measure_engine(
+        engine, n_targets=n_targets or N_TARGETS, seconds=seconds, threads=threads, gpu_memory=gpu_memory
+    )
+
+
+def write_gpu_run(content: dict[str, Any], out: Path | None) -> Path | None:
+    """Keep a run; None if no folder was asked for and there is no clone to keep it in."""
+    from exaln.selfbench.cuda import kept_in, run_name
+    from exaln.selfbench.runs import write_run
+
+    folder = kept_in(out, content)
+    return None if folder is None else write_run(folder, run_name(content), content)
+
+
+GPU_COLUMNS: dict[str, Callable[[dict[str, Any]], str]] = {
+    "query": lambda m: m["query"],
+    "residues": lambda m: f"{m['query_residues']:,}",
+    "compile s": lambda m: f"{m['compile_seconds']:.2f}",
+    "upload s": lambda m: f"{m['upload_seconds']:.3f}",
+    "scan s": lambda m: f"{m['scan_seconds']:.4f}",
+    "total s": lambda m: f"{m['total_seconds']:.4f}",
+    "useful": lambda m: f"{m['useful_tcups']:.2f}",
+    "raw": lambda m: f"{m['raw_tcups']:.2f}",
+    "of bound": lambda m: f"{m['of_bound']:.0%}",
+    "sent": lambda m: f"{m['sent']:.2f} x",
+    "hits": lambda m: f"{m['n_candidates']:,}",
+    "score sum": lambda m: f"{m['score_sum']:,}",
+}
+"""A column of the table for each: its heading, and what it shows of a measurement."""
+
+
+def gpu_text(content: dict[str, Any]) -> str:
+    """The figures of the cuda engine, for people."""
+    database, checks = content["database"], content["checks"]
+    size = f"{database['targets']:,} synthetic proteins, {database['residues']:,} residues"
+    table = new_table(f"{content['engine']}; {content['scoring']}\n{size}; TCUPS, bound {content['bound_tcups']:.2f}")
+    for heading in GPU_COLUMNS:
+        table.add_column(heading, justify="right", no_wrap=True)
+    for measurement in content["measurements"]:
+        table.add_row(*(show(measurement) for show in GPU_COLUMNS.values()))
+    lines = [f"{checks['candidates']:,} candidates of the scans are those of {checks['scores']:,} scores"]
+    if checks["unchecked"] is None:
+        lines.append(
+            f"{checks['sampled_scores']:,} scores of {checks['sampled_targets']:,} targets equal the cpu engine's"
+        )
+    else:
+        lines.append(f"scores were not compared with the cpu engine: {checks['unchecked']}")
+    return drawn([table, *lines])
+
+
+def new_table(title: str) -> Table:
+    """An empty table."""
+    from rich import box
+    from rich.table import Table
+
+    return Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+
+
+def drawn(parts: list[Any]) -> str:
+    """Tables and lines as text, on the screen with colours; figures are never cut off."""
+    from rich.console import Console
+
+    console = Console(width=WIDEST)
+    with console.capture() as captured:
+        for part in parts:
+            console.print(part, highlight=False)
+    return captured.get()

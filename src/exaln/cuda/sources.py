@@ -1,0 +1,25 @@
+"""Everything there is to compile, for tests and for benchmarks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from exaln.cuda.compiler import Source
+from exaln.cuda.variants import BLOCK_SHAPES, ROWS, SHAPES
+from exaln.lengths import N_BINS
+
+N_LETTERS = 20
+GAP_FIRST, GAP_EXTEND = 12, 1
+
+
+def all_sources() -> Iterator[Source]:
+    """Every kernel in every shape, with the gap costs and the number of letters of an ordinary protein search."""
+    gaps = (("GAP_FIRST", GAP_FIRST), ("GAP_EXTEND", GAP_EXTEND))
+    for shape in SHAPES:
+        yield shape.source(N_LETTERS, GAP_FIRST, GAP_EXTEND)
+    for threads, rows in BLOCK_SHAPES:
+        yield Source("block.cu", (("THREADS", threads), ("ROWS", rows), ("LETTERS", N_LETTERS), *gaps))
+    for rows, (threads, _) in ROWS.items():
+        yield Source("bare.cu", (("ROWS", rows), ("THREADS", threads), *gaps))
+    yield Source("pack.cu", (("LETTERS", N_LETTERS),))
+    yield Source("collect.cu", (("BINS", N_BINS),))

@@ -1,0 +1,114 @@
+"""The shapes that kernels are compiled in, as data: tuning edits rows of a table, not code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+from exaln.cuda.compiler import Source
+
+COLUMNS = 4
+"""Columns of a tile."""
+
+LANES = (4, 8, 16, 32)
+
+ROWS = {
+    4: (768, 4.6),
+    6: (768, 5.6),
+    8: (768, 6.2),
+    10: (640, 6.5),
+    12: (640, 6.8),
+    14: (512, 6.8),
+    16: (512, 6.9),
+    20: (512, 7.2),
+    24: (512, 7.3),
+    28: (512, 7.3),
+    40: (384, 7.4),
+}
+"""Rows of a lane -> threads of a block, and TCUPS of an H200 with that. Registers limit rows x threads."""
+
+LANES_SPEED = {4: 0.85, 8: 1.0, 16: 1.0, 32: 0.99}
+"""Two groups of four lanes read different symbols from the same banks, so that they wait for each other."""
+
+REFERENCE_SMS = 132
+"""Multiprocessors of the card that the speeds were measured on."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How stream.cu is compiled. lanes of a group, rows of a lane, threads of a block; paired: two targets to a word."""
+
+    lanes: int
+    rows: int
+    threads: int
+    paired: bool
+
+    @property
+    def strip_rows(self) -> int:
+        """Query rows of a launch."""
+        return self.lanes * self.rows
+
+    def shared_bytes(self, n_letters: int) -> int:
+        """The profile: a word for each symbol and row."""
+        n_symbols = (n_letters + 1) ** 2 if self.paired else n_letters + 1
+        return n_symbols * self.strip_rows * 4
+
+    def n_groups(self, n_sms: int) -> int:
+        """Groups of lanes on a card, one block on each multiprocessor."""
+        return n_sms * (self.threads // self.lanes)
+
+    @property
+    def step_seconds(self) -> float:
+        """How long all groups of a busy card take for a tile each."""
+        cells = 2 * COLUMNS * self.rows * self.threads * REFERENCE_SMS
+        return cells / (ROWS[self.rows][1] * LANES_SPEED[self.lanes] * 1e12)
+
+    def source(self, n_letters: int, gap_first: int, gap_extend: int) -> Source:
+        """What to compile."""
+        constants = {
+            "LANES": self.lanes,
+            "ROWS": self.rows,
+            "THREADS": self.threads,
+            "PAIRED": int(self.paired),
+            "LETTERS": n_letters,
+            "GAP_FIRST": gap_first,
+            "GAP_EXTEND": gap_extend,
+        }
+        return Source("stream.cu", tuple(constants.items()))
+
+
+SHAPES = tuple(
+    Shape(lanes, rows, threads, paired)
+    for paired, lanes, (rows, (threads, _)) in product((False, True), LANES, ROWS.items())
+)
+"""All of them."""
+
+BLOCK_SHAPES = ((512, 4), (256, 4), (128, 4), (64, 4), (32, 4))
+"""Threads, and rows of a thread, of block.cu; the first whose profile fits is used."""
+
+MAX_PACKED = {True: 32767, False: 2048}
+MAX_COST = {True: 8192, False: 1024}
+"""With and without DPX: the largest number that packed words hold exactly, and the largest score or gap cost with which
+they can be used; see kernels/packed.cuh."""
+
+
+def packed_limit(dpx: bool, max_score: int) -> int:
+    """Best scores up to this are exact in packed words; kernels/packed.cuh has the proof."""
+    return MAX_PACKED[dpx] - max_score
+
+
+def block_shape(shared_bytes: int, n_letters: int) -> tuple[int, int]:
+    """Threads and rows of block.cu for a card whose blocks can have so much shared memory."""
+    for threads, rows in BLOCK_SHAPES:
+        if block_bytes(threads, rows, n_letters) <= shared_bytes - BLOCK_STATIC_BYTES:
+            return threads, rows
+    raise ValueError(f"{n_letters} letters do not fit {shared_bytes} bytes of shared memory")
+
+
+BLOCK_STATIC_BYTES = 2048
+"""What block.cu needs besides its profile, rounded up."""
+
+
+def block_bytes(threads: int, rows: int, n_letters: int) -> int:
+    """The profile of block.cu."""
+    return (n_letters + 1) * threads * rows * 4
