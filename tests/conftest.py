@@ -13,7 +13,7 @@ settings.load_profile("exaln")
 
 
 GPU_SECONDS = 180
-"""A test of the GPU that takes longer hangs: all threads are shown, and the run ends."""
+"""A test of the GPU that takes longer hangs: all threads are shown, and the run ends. A file may have its own limit."""
 
 STDERR = pytest.StashKey[int]()
 
@@ -33,7 +33,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """Watch the tests of the GPU, where a mistake may well be a wait without end."""
     if item.get_closest_marker("gpu") is None:
         return (yield)
-    faulthandler.dump_traceback_later(GPU_SECONDS, exit=True, file=item.config.stash[STDERR])
+    seconds = getattr(item.module, "GPU_SECONDS", GPU_SECONDS)  # type: ignore[attr-defined]
+    faulthandler.dump_traceback_later(seconds, exit=True, file=item.config.stash[STDERR])
     try:
         return (yield)
     finally:

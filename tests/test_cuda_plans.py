@@ -55,7 +55,7 @@ SPLITS = list(zip(shapes(paired=False)[::3], shapes(paired=True)[::3][::-1], str
 
 @pytest.mark.parametrize(("both", "rest"), SPLITS, ids=lambda s: f"{s.lanes}x{s.rows}")
 def test_rows_beyond_the_partner(monkeypatch, both, rest):
-    """The longer query first and second, by a little and by several strips; an odd number of targets, and of queries."""
+    """The longer query first and second, by a little and by several strips; odd numbers of targets and of queries."""
     replace_plan(monkeypatch, "plan_scan", plan_with_split(both, rest))
     height = both.strip_rows
     lengths = [5, height + 1, height + rest.strip_rows, height // 2, height, 3 * height + 7, 2 * rest.strip_rows]
