@@ -39,8 +39,7 @@ if TYPE_CHECKING:
     from exaln.queries import Sequences
 
 MAX_BLOCK_QUERIES = 256
-MAX_BLOCK_PAIRS = 32 << 20
-"""Queries are searched in blocks of so many, and of so many pairs."""
+"""Queries are searched in blocks of so many, and of as many pairs as the engine takes at a time."""
 
 MAX_FILTERED_PAIRS = 2 << 20
 """The same where a filter looks at alignments: then every pair may have to stay in memory as a candidate."""
@@ -138,7 +137,7 @@ class Search:
         return query_residues * self.n_strands * self.database.n_residues
 
     def _block_queries(self) -> int:
-        max_pairs = MAX_FILTERED_PAIRS if self.options.needs_alignments else MAX_BLOCK_PAIRS
+        max_pairs = MAX_FILTERED_PAIRS if self.options.needs_alignments else self.engine.block_pairs
         return max(1, min(MAX_BLOCK_QUERIES, max_pairs // max(1, self.database.n_targets)))
 
     def _search_block(self, queries: Records, first_index: int, progress: Progress | None) -> Iterator[QueryHits]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from exaln.cuda import bound
 from exaln.cuda.compiler import Source
-from exaln.cuda.variants import BLOCK_SHAPES, ROWS, SHAPES
+from exaln.cuda.variants import BLOCK_SHAPES, SHAPES
 from exaln.lengths import N_BINS
 
 N_LETTERS = 20
@@ -19,7 +20,6 @@ def all_sources() -> Iterator[Source]:
         yield shape.source(N_LETTERS, GAP_FIRST, GAP_EXTEND)
     for threads, rows in BLOCK_SHAPES:
         yield Source("block.cu", (("THREADS", threads), ("ROWS", rows), ("LETTERS", N_LETTERS), *gaps))
-    for rows, (threads, _) in ROWS.items():
-        yield Source("bare.cu", (("ROWS", rows), ("THREADS", threads), *gaps))
+    yield Source("bare.cu", (("ROWS", bound.ROWS), ("THREADS", bound.THREADS), *gaps))
     yield Source("pack.cu", (("LETTERS", N_LETTERS),))
     yield Source("collect.cu", (("BINS", N_BINS),))

@@ -10,25 +10,22 @@ from exaln.cuda.compiler import Source
 COLUMNS = 4
 """Columns of a tile."""
 
-LANES = (4, 8, 16, 32)
-
 ROWS = {
-    4: (768, 4.6),
-    6: (768, 5.6),
+    4: (768, 4.3),
     8: (768, 6.2),
-    10: (640, 6.5),
-    12: (640, 6.8),
-    14: (512, 6.8),
-    16: (512, 6.9),
+    12: (640, 6.65),
+    16: (512, 6.85),
     20: (512, 7.2),
-    24: (512, 7.3),
-    28: (512, 7.3),
-    40: (384, 7.4),
+    24: (384, 7.45),
+    28: (512, 7.4),
+    36: (384, 7.45),
+    48: (256, 7.5),
+    56: (256, 7.6),
 }
 """Rows of a lane -> threads of a block, and TCUPS of an H200 with that. Registers limit rows x threads."""
 
-LANES_SPEED = {4: 0.85, 8: 1.0, 16: 1.0, 32: 0.99}
-"""Two groups of four lanes read different symbols from the same banks, so that they wait for each other."""
+LANES_SPEED = {4: 0.82, 8: 1.0, 16: 1.0, 32: 0.99}
+"""Lanes of a group -> relative speed. Groups of four read different symbols from the same banks, and wait for that."""
 
 REFERENCE_SMS = 132
 """Multiprocessors of the card that the speeds were measured on."""
@@ -36,12 +33,15 @@ REFERENCE_SMS = 132
 
 @dataclass(frozen=True)
 class Shape:
-    """How stream.cu is compiled. lanes of a group, rows of a lane, threads of a block; paired: two targets to a word."""
+    """How stream.cu is compiled: lanes of a group, rows of a lane, threads of a block; paired: two targets a word."""
 
     lanes: int
     rows: int
     threads: int
     paired: bool
+
+    def __str__(self) -> str:
+        return f"{self.lanes} x {self.rows} {'paired' if self.paired else 'single'}"
 
     @property
     def strip_rows(self) -> int:
@@ -79,9 +79,10 @@ class Shape:
 
 SHAPES = tuple(
     Shape(lanes, rows, threads, paired)
-    for paired, lanes, (rows, (threads, _)) in product((False, True), LANES, ROWS.items())
+    for paired, lanes, (rows, (threads, _)) in product((False, True), LANES_SPEED, ROWS.items())
+    if lanes > 4 or (paired and rows <= 16)
 )
-"""All of them."""
+"""All of them. Groups of four lanes are for cards whose shared memory is too small for pairs of letters with more."""
 
 BLOCK_SHAPES = ((512, 4), (256, 4), (128, 4), (64, 4), (32, 4))
 """Threads, and rows of a thread, of block.cu; the first whose profile fits is used."""

@@ -5,15 +5,28 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from exaln.engines.base import Engine
 from exaln.engines.cpu import CpuEngine
+from exaln.engines.cuda import CudaEngine
 from exaln.engines.reference import ReferenceEngine
 from exaln.errors import EngineError, ExalnWarning, InputError
 
-_MAKE: dict[type[Engine], Callable[[int | None], Engine]] = {
-    CpuEngine: lambda threads: CpuEngine(threads),
-    ReferenceEngine: lambda threads: ReferenceEngine(),
+
+@dataclass(frozen=True)
+class _Request:
+    """What an engine may use."""
+
+    threads: int | None
+    devices: Sequence[int] | None
+    gpu_memory: int | None
+
+
+_MAKE: dict[type[Engine], Callable[[_Request], Engine]] = {
+    CudaEngine: lambda wish: CudaEngine(wish.devices, wish.gpu_memory, wish.threads),
+    CpuEngine: lambda wish: CpuEngine(wish.threads),
+    ReferenceEngine: lambda wish: ReferenceEngine(),
 }
 ENGINES: tuple[type[Engine], ...] = tuple(_MAKE)
 """All engines, the fastest first."""
@@ -28,30 +41,32 @@ def choose_engine(
 ) -> Engine:
     """The engine of that name, or with "auto" the one EXALN_ENGINE names, or else the fastest that is usable.
 
-    A request that cannot be met raises EngineError; only "auto" goes on to the next engine, and warns. Who names
-    `devices` or `gpu_memory` (bytes on each) wants the cuda engine: "auto" stands for it, and any other is refused.
+    A request that cannot be met raises EngineError; only "auto" goes on to the next engine, and warns, unless the engine
+    is passed over because the machine has no GPU. Who names `devices` or `gpu_memory` (bytes on each) wants the cuda
+    engine: "auto" stands for it, and any other is refused.
     """
+    wish = _Request(threads, devices, gpu_memory)
     if name == "auto":
         name = os.environ.get("EXALN_ENGINE", "auto")
     if devices is not None or gpu_memory is not None:
         name = _with_gpus(name)
     if name == "auto":
-        return _MAKE[_fastest_usable()](threads)
+        return _MAKE[_fastest_usable()](wish)
     for engine in ENGINES:
         if engine.name == name:
             reason = engine.unavailable_reason()
             if reason is not None:
                 raise EngineError(f"engine {name!r} cannot be used: {reason}")
-            return _MAKE[engine](threads)
+            return _MAKE[engine](wish)
     known = ", ".join(engine.name for engine in ENGINES)
     raise EngineError(f"unknown engine {name!r}; choose auto, {known}")
 
 
 def _with_gpus(name: str) -> str:
     """The engine that options of GPUs ask for."""
-    if name not in ("auto", "cuda"):
+    if name not in ("auto", CudaEngine.name):
         raise InputError(f"devices and GPU memory can be set for the cuda engine only, and the engine is {name!r}")
-    return "cuda"
+    return CudaEngine.name
 
 
 def _fastest_usable() -> type[Engine]:
@@ -59,5 +74,6 @@ def _fastest_usable() -> type[Engine]:
         reason = engine.unavailable_reason()
         if reason is None:
             return engine
-        warnings.warn(f"engine {engine.name!r} is passed over: {reason}", ExalnWarning, stacklevel=4)
+        if engine.is_expected():
+            warnings.warn(f"engine {engine.name!r} is passed over: {reason}", ExalnWarning, stacklevel=4)
     raise EngineError("no engine can be used")

@@ -154,11 +154,18 @@ class Engine(ABC):
     """Exact scores on one kind of hardware."""
 
     name: str
+    block_pairs: int = 32 << 20
+    """Queries of a search are scanned so many pairs at a time."""
 
     @staticmethod
     @abstractmethod
     def unavailable_reason() -> str | None:
         """Why the engine cannot be used here, in one line; None if it can."""
+
+    @staticmethod
+    def is_expected() -> bool:
+        """Whether this machine looks as if the engine were meant to be used: if it cannot be, "auto" says so."""
+        return True
 
     @abstractmethod
     def describe(self) -> str:

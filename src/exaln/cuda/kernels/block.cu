@@ -27,8 +27,6 @@ constexpr int WARPS = THREADS / 32;
 constexpr unsigned STRIP_ROWS = THREADS * ROWS;
 constexpr unsigned ALL = 0xFFFFFFFFu;
 
-static_assert(ROWS % 4 == 0);
-
 struct Item {
     unsigned query, row, begin, length;
 };

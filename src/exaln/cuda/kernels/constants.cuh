@@ -21,7 +21,7 @@ static_assert(LETTERS >= 1 && LETTERS < 255);
 #endif
 #ifdef EXALN_ROWS
 constexpr int ROWS = EXALN_ROWS;  // query rows of a lane
-static_assert(ROWS % 2 == 0 && ROWS > 0);
+static_assert(ROWS % 4 == 0 && ROWS > 0);
 #endif
 #ifdef EXALN_THREADS
 constexpr int THREADS = EXALN_THREADS;

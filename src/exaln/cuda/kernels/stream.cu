@@ -11,8 +11,8 @@
 //
 // Each word holds two scores. Either two queries meet one target (PAIRED = 0), or one query meets two targets
 // (PAIRED = 1); the kernel is the same, because a symbol of the stream stands for the pair of letters, and the profile
-// has the packed scores of each symbol. The profile lies in shared memory as [symbol][4 rows][lane], two last rows
-// likewise, so that the bank depends on the lane and not on the letter.
+// has the packed scores of each symbol. The profile lies in shared memory as [symbol][4 rows][lane], so that the bank
+// depends on the lane and not on the letter.
 //
 // Work is handed out in chunks of consecutive targets, the longest first, by a ticket; a group fetches the chunk after
 // next while it computes. Strips of a query longer than LANES * ROWS: the last row of a strip goes to `boundary`, in
@@ -35,7 +35,6 @@
 #include "packed.cuh"
 #include "recurrence.cuh"
 
-constexpr int ROWS_IN_FOURS = ROWS / 4 * 4;  // the profile has four rows of a lane together, and then perhaps two
 constexpr unsigned N_SYMBOLS = PAIRED ? (LETTERS + 1) * (LETTERS + 1) : LETTERS + 1;
 constexpr unsigned IDLE_TILE = 0;
 constexpr unsigned NO_CHUNK = 0xFFFFFFFFu;
@@ -107,9 +106,7 @@ struct Strip {
 
     // Which row of the strip lies at a place in the profile of a symbol.
     static __device__ unsigned row_at(unsigned place) {
-        if (place < LANES * ROWS_IN_FOURS) return place / 4 % LANES * ROWS + place / (4 * LANES) * 4 + place % 4;
-        const unsigned rest = place - LANES * ROWS_IN_FOURS;
-        return rest / 2 * ROWS + ROWS_IN_FOURS + rest % 2;
+        return place / 4 % LANES * ROWS + place / (4 * LANES) * 4 + place % 4;
     }
 };
 
@@ -174,18 +171,12 @@ __device__ __forceinline__ void take_row(Word (&edge)[COLUMNS], unsigned is_belo
     edge[3] = from_above(edge[3], is_below, own.w);
 }
 
-// The scores of four rows of a lane, or of its last two; `symbol` is the address of the profile of a symbol.
-__device__ __forceinline__ uint4 load_scores(unsigned symbol, unsigned lane, int chunk) {
+// The scores of four rows of a lane, from an address in the profile.
+__device__ __forceinline__ uint4 load_scores(unsigned address) {
     uint4 four;
-    if (chunk * 4 < ROWS_IN_FOURS) {
-        asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
-                     : "=r"(four.x), "=r"(four.y), "=r"(four.z), "=r"(four.w)
-                     : "r"(symbol + lane * 16 + chunk * (LANES * 16)));
-    } else {
-        asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];"
-                     : "=r"(four.x), "=r"(four.y)
-                     : "r"(symbol + lane * 8 + LANES * ROWS_IN_FOURS * 4));
-    }
+    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(four.x), "=r"(four.y), "=r"(four.z), "=r"(four.w)
+                 : "r"(address));
     return four;
 }
 
@@ -201,7 +192,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     const unsigned lane = threadIdx.x % LANES;
     const bool is_first = lane == 0, is_last = lane == LANES - 1;
     const unsigned is_below = opaque(is_first ? 0 : 1);
-    const unsigned scores = unsigned(__cvta_generic_to_shared(profile));
+    const unsigned scores = unsigned(__cvta_generic_to_shared(profile + lane));
     const RowAbove above(boundary, is_first && has_top);
     Feed feed{chunks, n_chunks, ticket};
     feed.start(is_first);
@@ -230,7 +221,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
             const unsigned symbol = scores + tile.symbol(c) * (LANES * ROWS * 4);
             const Word H_above = edge_H[c];
             update_column<Packed>(H, E, edge_F[c], diagonal, best,
-                                  [=](int chunk) { return load_scores(symbol, lane, chunk); });
+                                  [symbol](int chunk) { return load_scores(symbol + chunk * (LANES * 16)); });
             diagonal = H_above;
             edge_H[c] = H[ROWS - 1];
         }

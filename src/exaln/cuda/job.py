@@ -1,0 +1,295 @@
+"""One scan over all its cards: a thread per card takes batches as the card becomes free, and results come together.
+
+Cards are opened once per process and lent to scans, so that a search finds on the card what the one before left there.
+A scan that runs while another one uses the card (two generators in turns) gets an opening of its own.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from exaln.cuda.batches import (
+    SCORES_SHARE,
+    Division,
+    HostBatch,
+    SegmentNotes,
+    Workspace,
+    divide,
+    letters_of,
+)
+from exaln.cuda.card import Card, CardMemoryError
+from exaln.cuda.layout import fold_letters
+from exaln.cuda.plan import long_length
+from exaln.cuda.scan import Found, Pending, QueryGroup, Scanner, ScanTimes, ScoreRows, Stopped, fits_packed
+from exaln.cuda.streaming import Loaded, ResidentBatches, StreamedBatches, Task, Tasks, halves, size_of
+from exaln.errors import OutOfMemoryError
+from exaln.lengths import N_BINS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from exaln.records import Records
+    from exaln.schedule import RowRange
+    from exaln.scoring import Scoring
+
+MAX_GROUP_QUERIES = 512
+TYPICAL_GROUP_QUERIES = 256
+MAX_WAITING_RESULTS = 4
+POST_SECONDS = 0.1
+
+_notes = SegmentNotes()
+_idle: dict[int, list[Workspace]] = {}
+_lending = threading.Lock()
+
+
+@contextmanager
+def lent_workspaces(devices: Sequence[int], memory: int | None) -> Iterator[list[Workspace]]:
+    """A workspace on each of these GPUs, `memory` bytes on each; a number that comes twice gives two on one GPU."""
+    openings = Counter(devices)
+    with ThreadPoolExecutor(len(devices)) as pool:
+        workspaces = list(pool.map(_borrow, devices))
+    try:
+        for workspace in workspaces:
+            workspace.card.activate()
+            workspace.card.set_budget(memory, openings[workspace.card.number])
+        yield workspaces
+    finally:
+        with _lending:
+            for workspace in reversed(workspaces):
+                if not workspace.card.is_broken:
+                    _idle.setdefault(workspace.card.number, []).append(workspace)
+
+
+def _borrow(number: int) -> Workspace:
+    """The one that was given back last, as it may hold what is needed; or another opening of the card."""
+    with _lending:
+        idle = _idle.get(number, [])
+        if idle:
+            return idle.pop()
+    return Workspace(Card(number))
+
+
+@dataclass(frozen=True)
+class BatchResult:
+    """What was found in a batch for a group of queries. ordinals, lengths: int64[rows of the batch]."""
+
+    first_query: int
+    ordinals: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    found: Found | ScoreRows
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a scan is to return. minimum: int32[n_queries, N_BINS], or None for all scores."""
+
+    minimum: NDArray[np.int32] | None = None
+    score_bins: int = 0
+
+
+class Job:
+    """All queries against all targets of a database, on these workspaces."""
+
+    def __init__(
+        self, workspaces: list[Workspace], database: Any, queries: Records, scoring: Scoring, wanted: Wanted
+    ) -> None:
+        self.workspaces, self.scoring = workspaces, scoring
+        self.segments: tuple[Any, ...] = database.segments
+        self.facts = [_notes.of(segment) for segment in self.segments]
+        n_letters = len(database.alphabet.letters)
+        is_used = letters_of(self.segments, _notes, n_letters, database.n_residues)
+        self.folded = fold_letters(scoring, is_used)
+        self.n_cells = queries.n_residues * database.n_residues
+        self.times = ScanTimes()
+        self.budget = min(workspace.card.budget for workspace in workspaces)
+        self.can_pack = all(fits_packed(scoring, workspace.card.facts) for workspace in workspaces)
+        self.division = self._divide(len(queries))
+        self.groups = self._groups(queries, wanted)
+        self.stop = threading.Event()
+        self.tasks = Tasks(
+            (Task(group, rows) for group in range(len(self.groups)) for rows in self.division.ranges),
+            lambda rows: halves(rows, self.facts[rows.segment].lengths),
+        )
+        self._posted: queue.Queue[BatchResult | BaseException | int | None] = queue.Queue(MAX_WAITING_RESULTS)
+        self._lock = threading.Lock()
+
+    def results(self) -> Iterator[BatchResult | int]:
+        """Results of batches as they come, and between them the cells that were done."""
+        workers = [_Worker(self, workspace) for workspace in self.workspaces]
+        for worker in workers:
+            worker.start()
+        running = len(workers)
+        try:
+            while running:
+                posted = self._posted.get()
+                if posted is None:
+                    running -= 1
+                elif isinstance(posted, BaseException):
+                    raise posted
+                else:
+                    yield posted
+        finally:
+            self.stop.set()
+            for worker in workers:
+                worker.join()
+
+    def post(self, what: BatchResult | BaseException | int | None) -> None:
+        """Hand something to the caller; Stopped if nobody waits for it any more."""
+        while True:
+            try:
+                return self._posted.put(what, timeout=POST_SECONDS)
+            except queue.Full:
+                if self.stop.is_set():
+                    raise Stopped from None
+
+    def add_times(self, times: ScanTimes) -> None:
+        """Of a thread that has ended."""
+        with self._lock:
+            self.times.add(times)
+
+    def read(self, workspace: Workspace, task: Task) -> HostBatch:
+        """The rows of a task, ready to be sent."""
+        rows = task.rows
+        lengths = self.facts[rows.segment].lengths
+        long = self._long_length(workspace, lengths[rows.first : rows.end])
+        return HostBatch(self.segments[rows.segment], lengths, rows, long)
+
+    def preference(self, workspace: Workspace, rows: RowRange) -> int | None:
+        """Which batches a card takes first: those it holds, those nobody holds, those that another one holds."""
+        segment = self.segments[rows.segment]
+        if workspace.holds(segment, rows):
+            return 0
+        if not any(other.holds(segment, rows) for other in self.workspaces):
+            return 1
+        is_room = workspace.card.budget - workspace.card.used > 4 * rows.n_residues
+        return 2 if is_room else None
+
+    def forget_division(self) -> None:
+        """It turned out too large."""
+        for facts in self.facts:
+            facts.cuts.clear()
+
+    def _long_length(self, workspace: Workspace, lengths: NDArray[np.int64]) -> int:
+        return long_length(lengths, workspace.card.facts) if self.can_pack and len(lengths) else 0
+
+    def _divide(self, n_queries: int) -> Division:
+        """As the last time, if the database is resident; a database that is cut differently would be sent again."""
+        key = (len(self.workspaces), self.can_pack)
+        if all(key in facts.cuts for facts in self.facts):
+            return Division(True, [rows for facts in self.facts for rows in facts.cuts[key]])
+        lengths = [facts.lengths for facts in self.facts]
+        long_lengths = [self._long_length(self.workspaces[0], rows) for rows in lengths]
+        n_together = min(n_queries, TYPICAL_GROUP_QUERIES)
+        division = divide(lengths, long_lengths, self.budget, n_together, len(self.workspaces))
+        if division.is_resident:
+            for number, facts in enumerate(self.facts):
+                facts.cuts[key] = [rows for rows in division.ranges if rows.segment == number]
+        return division
+
+    def _groups(self, queries: Records, wanted: Wanted) -> list[QueryGroup]:
+        """As many queries together as there is memory for scores."""
+        n_rows = max(map(len, self.division.ranges), default=0)
+        share = self.budget // SCORES_SHARE
+        n_most = min(MAX_GROUP_QUERIES, share // (8 * (n_rows + 1)))
+        if wanted.score_bins:
+            n_most = min(n_most, share // (8 * N_BINS * wanted.score_bins))
+        n_groups = -(-len(queries) // max(1, n_most))
+        edges = [len(queries) * number // n_groups for number in range(n_groups + 1)]
+        groups = []
+        for first, end in pairwise(edges):
+            offsets = np.asarray(queries.offsets[first : end + 1], np.int64)
+            codes = np.ascontiguousarray(queries.codes[int(offsets[0]) : int(offsets[-1])])
+            minimum = None
+            if wanted.minimum is not None:
+                minimum = np.ascontiguousarray(wanted.minimum[first:end], np.int32)
+            groups.append(QueryGroup(first, codes, offsets - offsets[0], minimum, wanted.score_bins))
+        return groups
+
+
+class _Worker(threading.Thread):
+    """Scans on one card until there is nothing left to do."""
+
+    def __init__(self, job: Job, workspace: Workspace) -> None:
+        super().__init__(name=f"exaln {workspace.card}", daemon=True)
+        self._job, self._workspace = job, workspace
+        self._is_resident = job.division.is_resident
+        self._times = ScanTimes()
+
+    def run(self) -> None:
+        """Post results; whatever goes wrong is raised in the caller's thread."""
+        job, card = self._job, self._workspace.card
+        with suppress(Stopped):
+            try:
+                card.activate()
+                self._workspace.begin(job.segments)
+                while not self._scan_all():
+                    pass
+            except Stopped:
+                raise
+            except BaseException as error:
+                job.post(error)
+            finally:
+                with suppress(Exception):
+                    card.synchronize()
+                job.add_times(self._times)
+                job.post(None)
+
+    def _scan_all(self) -> bool:
+        """Take and scan until there is nothing left: True. False if memory was short, so that batches were cut."""
+        job, source = self._job, self._source()
+        pending: deque[tuple[Loaded, Pending]] = deque()
+        try:
+            scanner = Scanner(self._workspace, job.scoring, job.folded, self._times, job.stop, job.post)
+            while (loaded := source.next()) is not None:
+                pending.append((loaded, scanner.start(loaded.batch, job.groups[loaded.task.group])))
+                if len(pending) > 1:
+                    self._finish(scanner, source, *pending.popleft())
+            while pending:
+                self._finish(scanner, source, *pending.popleft())
+            return True
+        except CardMemoryError as error:
+            source.close()
+            self._shrink(source.taken, error)
+            return False
+        finally:
+            source.close()
+
+    def _source(self) -> ResidentBatches | StreamedBatches:
+        job, workspace = self._job, self._workspace
+        if not self._is_resident:
+            return StreamedBatches(workspace, job.tasks.take, lambda task: job.read(workspace, task), self._times)
+        return ResidentBatches(
+            workspace,
+            lambda: job.tasks.take(lambda rows: job.preference(workspace, rows)),
+            lambda task: job.read(workspace, task),
+            lambda task: job.segments[task.rows.segment],
+            self._times,
+        )
+
+    def _finish(
+        self, scanner: Scanner, source: ResidentBatches | StreamedBatches, loaded: Loaded, pending: Pending
+    ) -> None:
+        host, first_query = loaded.batch.host, pending.group.first
+        for found in scanner.finish(pending):
+            self._job.post(BatchResult(first_query, host.ordinals, host.lengths, found))
+        source.done(loaded)
+
+    def _shrink(self, unfinished: list[Task], error: CardMemoryError) -> None:
+        """Give the card free and go on with smaller batches, streamed; raise if they cannot get smaller."""
+        if all(len(task.rows) <= 1 for task in unfinished):
+            raise OutOfMemoryError(str(error)) from None
+        self._workspace.clear()
+        self._job.forget_division()
+        self._job.tasks.put_back(unfinished)
+        self._job.tasks.shrink(max(size_of(task.rows) for task in unfinished) // 2)
+        self._is_resident = False

@@ -1,0 +1,222 @@
+"""Batches for a card, one after the other: those that stay on it, and those that are read, sent and forgotten.
+
+Streamed batches go through two slots. While the card computes with one, a thread of its own reads the next batch from
+the mapped file (which is where its hash is checked for the first time) into pinned memory and sends it to the other.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from exaln.cuda.batches import CardBatch, HostBatch, Workspace
+from exaln.schedule import RowRange
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from exaln.cuda.scan import ScanTimes
+
+N_SLOTS = 2
+COPY_THREADS = 4
+COPY_PIECE = 1 << 20
+WAIT_SECONDS = 0.1
+"""How long a thread waits before it looks whether it is still wanted."""
+
+ROW_SIZE = 64
+"""What a row counts as, in residues, when work is divided: rows without residues take memory, too."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One batch against one group of queries."""
+
+    group: int
+    rows: RowRange
+
+
+class Tasks:
+    """What is still to be done, handed to cards as they become free."""
+
+    def __init__(self, tasks: Iterable[Task], split: Callable[[RowRange], tuple[RowRange, RowRange]]) -> None:
+        self._waiting = deque(tasks)
+        self._split = split
+        self._max_size: int | None = None
+        self._lock = threading.Lock()
+
+    def take(self, preference: Callable[[RowRange], int | None] = lambda rows: 0) -> Task | None:
+        """The next task, or None. `preference`: the lowest goes first, and None is left for others."""
+        with self._lock:
+            ranked = [(preference(task.rows), place) for place, task in enumerate(self._waiting)]
+            wanted = [(rank, place) for rank, place in ranked if rank is not None]
+            if not wanted:
+                return None
+            place = min(wanted)[1]
+            task = self._waiting[place]
+            del self._waiting[place]
+            while self._max_size is not None and len(task.rows) > 1 and size_of(task.rows) > self._max_size:
+                one, other = self._split(task.rows)
+                self._waiting.appendleft(Task(task.group, other))
+                task = Task(task.group, one)
+            return task
+
+    def put_back(self, tasks: Iterable[Task]) -> None:
+        """These were taken, and not done."""
+        with self._lock:
+            self._waiting.extendleft(reversed(list(tasks)))
+
+    def shrink(self, size: int) -> None:
+        """From now on, tasks are cut until they are no larger than this, down to single rows."""
+        with self._lock:
+            self._max_size = size if self._max_size is None else min(size, self._max_size)
+
+
+def size_of(rows: RowRange) -> int:
+    """What is compared when tasks are cut."""
+    return rows.n_residues + ROW_SIZE * len(rows)
+
+
+def halves(rows: RowRange, lengths: NDArray[np.int64]) -> tuple[RowRange, RowRange]:
+    """A range of two rows or more as two of about the same size."""
+    ends = np.cumsum(lengths[rows.first : rows.end] + ROW_SIZE)
+    middle = int(np.clip(np.searchsorted(ends, ends[-1] // 2) + 1, 1, len(rows) - 1))
+    n_first = int(ends[middle - 1]) - ROW_SIZE * middle
+    cut = rows.first + middle
+    return (
+        RowRange(rows.segment, rows.first, cut, n_first),
+        RowRange(rows.segment, cut, rows.end, rows.n_residues - n_first),
+    )
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A task whose batch is on the card, or on its way."""
+
+    task: Task
+    batch: CardBatch
+    slot: int | None = None
+
+
+class ResidentBatches:
+    """Batches that stay on the card: sent when they are first needed."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        take: Callable[[], Task | None],
+        read: Callable[[Task], HostBatch],
+        segment_of: Callable[[Task], object],
+        times: ScanTimes,
+    ) -> None:
+        self._workspace, self._take, self._read, self._segment_of = workspace, take, read, segment_of
+        self._times = times
+        self.taken: list[Task] = []
+
+    def next(self) -> Loaded | None:
+        """The next batch; None at the end."""
+        task = self._take()
+        if task is None:
+            return None
+        self.taken.append(task)
+        segment = self._segment_of(task)
+        batch = self._workspace.resident(segment, task.rows)
+        if batch is None:
+            started = time.perf_counter()
+            host = self._read(task)
+            batch = self._workspace.send(segment, host)
+            self._times.upload += time.perf_counter() - started
+            self._times.bytes_sent += host.image_bytes
+        return Loaded(task, batch)
+
+    def done(self, loaded: Loaded) -> None:
+        """The results of a batch are there."""
+        self.taken.remove(loaded.task)
+
+    def close(self) -> None:
+        """Nothing more is wanted."""
+
+
+class StreamedBatches:
+    """Batches that pass through two slots, read ahead by a thread."""
+
+    def __init__(
+        self, workspace: Workspace, take: Callable[[], Task | None], read: Callable[[Task], HostBatch], times: ScanTimes
+    ) -> None:
+        self._workspace, self._take, self._read, self._times = workspace, take, read, times
+        self._free: queue.SimpleQueue[int] = queue.SimpleQueue()
+        self._ready: queue.SimpleQueue[Loaded | BaseException | None] = queue.SimpleQueue()
+        self._is_closed = threading.Event()
+        self.taken: list[Task] = []
+        for slot in range(N_SLOTS):
+            self._free.put(slot)
+        self._thread = threading.Thread(target=self._run, name="exaln reader", daemon=True)
+        self._thread.start()
+
+    def next(self) -> Loaded | None:
+        """The next batch; None at the end. What went wrong in the thread is raised here."""
+        loaded = self._ready.get()
+        if isinstance(loaded, BaseException):
+            raise loaded
+        return loaded
+
+    def done(self, loaded: Loaded) -> None:
+        """The results of a batch are there: its slot can be filled again."""
+        self.taken.remove(loaded.task)
+        assert loaded.slot is not None
+        self._free.put(loaded.slot)
+
+    def close(self) -> None:
+        """End the thread."""
+        self._is_closed.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            self._workspace.card.activate()
+            with ThreadPoolExecutor(COPY_THREADS) as pool:
+                while (slot := self._next_free()) is not None and (task := self._take()) is not None:
+                    self.taken.append(task)
+                    self._ready.put(self._load(task, slot, pool))
+            self._ready.put(None)
+        except BaseException as error:
+            self._ready.put(error)
+
+    def _next_free(self) -> int | None:
+        while not self._is_closed.is_set():
+            try:
+                return self._free.get(timeout=WAIT_SECONDS)
+            except queue.Empty:
+                continue
+        return None
+
+    def _load(self, task: Task, slot: int, pool: ThreadPoolExecutor) -> Loaded:
+        workspace, card, started = self._workspace, self._workspace.card, time.perf_counter()
+        host = self._read(task)
+        address = workspace.scratch(f"slot {slot}", host.image_bytes)
+        image = workspace.pinned(f"slot {slot}", host.image_bytes)[: host.image_bytes]
+        for name, part in host.parts.items():
+            place = host.places[name]
+            _copy(image[place : place + part.nbytes], part.reshape(-1).view(np.uint8), pool)
+        card.upload(address, image, workspace.copy_stream)
+        ready = card.record(card.event(), workspace.copy_stream)
+        self._times.upload += time.perf_counter() - started
+        self._times.bytes_sent += host.image_bytes
+        return Loaded(task, CardBatch(host, address, ready), slot)
+
+
+def _copy(to: NDArray[np.uint8], array: NDArray[np.uint8], pool: ThreadPoolExecutor) -> None:
+    """Copy with several threads: one alone is slower than the card can be fed."""
+    if len(array) <= 2 * COPY_PIECE:
+        np.copyto(to, array)
+        return
+    begins = range(0, len(array), max(COPY_PIECE, -(-len(array) // COPY_THREADS)))
+    step = begins.step
+    list(pool.map(lambda begin: np.copyto(to[begin : begin + step], array[begin : begin + step]), begins))

@@ -1,0 +1,208 @@
+"""NVIDIA GPUs: kernels compiled for the card at hand, databases resident on it or streamed through it."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from exaln.cuda import facts
+from exaln.cuda.job import BatchResult, Job, Wanted, lent_workspaces
+from exaln.cuda.scan import Found, ScanTimes
+from exaln.engines.base import (
+    PIECE_SCORES,
+    Candidates,
+    Engine,
+    Histogram,
+    Keep,
+    Pairs,
+    Placement,
+    Progress,
+    ScoreBlock,
+    Targets,
+    Traces,
+    require_same_alphabet,
+)
+from exaln.engines.cpu import CpuEngine
+from exaln.errors import EngineError, InputError
+
+if TYPE_CHECKING:
+    from exaln.records import Records
+    from exaln.scoring import Scoring
+
+MIN_MEMORY = 16 << 20
+
+
+@dataclass(frozen=True)
+class CudaPlacement(Placement):
+    """A database for scans within `budget` bytes of each card, or None for what the engine allows.
+
+    What of it is on a card belongs to the card, and is found there by every engine of the process.
+    """
+
+    budget: int | None = None
+
+
+class CudaEngine(Engine):
+    """Scores on NVIDIA GPUs. devices: their numbers, None for all; memory: the most bytes to use on each.
+
+    A number that comes twice opens the GPU twice. threads: for alignments, which the CPU makes.
+    """
+
+    name = "cuda"
+    block_pairs = sys.maxsize
+
+    def __init__(
+        self, devices: Sequence[int] | None = None, memory: int | None = None, threads: int | None = None
+    ) -> None:
+        if threads is not None and threads < 1:
+            raise InputError(f"threads is {threads}; at least 1 is needed")
+        if memory is not None and memory < MIN_MEMORY:
+            raise InputError(f"{memory} bytes of GPU memory are not enough; give at least {MIN_MEMORY >> 20} MiB")
+        self._names = [gpu.name for gpu in facts.Driver().gpus()]
+        self.devices = list(range(len(self._names))) if devices is None else list(devices)
+        self.memory, self._threads = memory, threads
+        self.times = ScanTimes()
+        self._reports: list[str] = []
+        if not self.devices:
+            raise InputError("no GPU was given; leave the devices out, or name at least one")
+        for number in self.devices:
+            if not 0 <= number < len(self._names):
+                raise EngineError(f"there is no GPU {number}; this machine has 0 to {len(self._names) - 1}")
+
+    @staticmethod
+    def unavailable_reason() -> str | None:
+        """Why no GPU can be used."""
+        return facts.unavailable_reason()
+
+    @staticmethod
+    def is_expected() -> bool:
+        """Where there is a GPU and cuda-core; many machines have neither, which is not worth a word."""
+        try:
+            gpus = facts.Driver().gpus()
+        except OSError:
+            return False
+        except (facts.DriverError, AttributeError):
+            return True
+        return bool(gpus) and _is_installed("cuda.core")
+
+    def describe(self) -> str:
+        """For logs."""
+        names = Counter(self._names[number] for number in self.devices)
+        return ", ".join(["cuda", *(name if n == 1 else f"{n} x {name}" for name, n in names.items())])
+
+    def scan_report(self) -> list[str]:
+        """What the last scan did with the database, for --verbose; empty before the first."""
+        return self._reports
+
+    def place(self, database: Targets, budget: int | None = None) -> CudaPlacement:
+        """Nothing is sent yet: that happens in the first scan, and later ones find what is still on the card."""
+        return CudaPlacement(database, budget)
+
+    def scan(
+        self,
+        queries: Records,
+        placement: Placement,
+        scoring: Scoring,
+        keep: Keep,
+        progress: Progress | None = None,
+    ) -> Iterator[Candidates]:
+        """The candidates, cut on the card; where too many pass the cut, it is made here."""
+        wanted = Wanted(keep.minimum, keep.score_bins)
+        for result in self._results(queries, placement, scoring, wanted, progress):
+            if isinstance(result.found, Found):
+                yield from _candidates(result, result.found)
+            else:
+                for piece in _block(result).pieces(PIECE_SCORES):
+                    yield piece.cut(keep)
+
+    def blocks(
+        self, queries: Records, placement: Placement, scoring: Scoring, progress: Progress | None = None
+    ) -> Iterator[ScoreBlock]:
+        """All scores, some queries against the rows of a batch at a time."""
+        for result in self._results(queries, placement, scoring, Wanted(), progress):
+            yield _block(result)
+
+    def align(self, queries: Records, targets: Records, pairs: Pairs, scoring: Scoring) -> Traces:
+        """Paths are made by the CPU."""
+        reason = CpuEngine.unavailable_reason()
+        if reason is not None:
+            raise EngineError(f"alignments are made by the cpu engine: {reason}")
+        return CpuEngine(self._threads).align(queries, targets, pairs, scoring)
+
+    def _results(
+        self,
+        queries: Records,
+        placement: Placement,
+        scoring: Scoring,
+        wanted: Wanted,
+        progress: Progress | None,
+    ) -> Iterator[BatchResult]:
+        database = placement.database
+        require_same_alphabet(queries, database, scoring)
+        if not len(queries) or not database.n_targets:
+            return
+        budgets = [self.memory, placement.budget if isinstance(placement, CudaPlacement) else None]
+        memory = min((budget for budget in budgets if budget is not None), default=None)
+        with lent_workspaces(self.devices, memory) as workspaces:
+            job = Job(workspaces, database, queries, scoring, wanted)
+            cells = 0
+            try:
+                for result in job.results():
+                    if isinstance(result, BatchResult):
+                        yield result
+                    elif progress is not None:
+                        cells += result
+                        progress(min(cells, job.n_cells))
+            finally:
+                self.times = job.times
+                self._reports = _report(job, database)
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def _block(result: BatchResult) -> ScoreBlock:
+    found = result.found
+    assert not isinstance(found, Found)
+    return ScoreBlock(result.first_query + found.first_query, found.scores, result.ordinals, result.lengths)
+
+
+def _candidates(result: BatchResult, found: Found) -> Iterator[Candidates]:
+    """Candidates of a batch, some at a time; the histogram goes with the first."""
+    counts = found.histogram
+    for begin in range(0, max(1, len(found.pairs)), PIECE_SCORES):
+        query, row, score = found.pairs[begin : begin + PIECE_SCORES].T
+        yield Candidates(
+            query=query + result.first_query,
+            ordinal=result.ordinals[row],
+            length=result.lengths[row],
+            score=score.copy(),
+            histogram=None if counts is None else Histogram(result.first_query, counts),
+        )
+        counts = None if counts is None else counts[:0]
+
+
+def _report(job: Job, database: Targets) -> list[str]:
+    times = job.times
+    how = "resident" if job.division.is_resident else "streamed"
+    n_batches, n_groups = len(job.division.ranges), len(job.groups)
+    sent, ratio = f"{times.bytes_sent / 1e6:,.0f} MB", f"{times.bytes_sent / max(1, database.n_residues):.2f}"
+    lines = [
+        f"database {how} in {n_batches:,} batch{'es' if n_batches > 1 else ''}, "
+        f"{n_groups:,} group{'s' if n_groups > 1 else ''} of queries; sent {sent}, {ratio} x the database",
+        f"targets longer than {times.long_length:,} residues have a block of their own: {times.n_long:,}",
+        f"kernels: {', '.join(times.kernels)}",
+        f"compile {times.compile:.2f} s, upload {times.upload:.2f} s, pack {times.pack:.3f} s, "
+        f"scan {times.scan:.3f} s, collect {times.collect:.3f} s",
+    ]
+    if times.rescored:
+        lines.append(f"{times.rescored:,} pairs computed again in 32 bits")
+    return lines
