@@ -258,6 +258,34 @@ def test_long_targets_alone(fast_engine):
     assert_as_cpu(fast_engine, [long[:700], long[20_000:29_000]], targets, BLOSUM62)
 
 
+@pytest.mark.parametrize("gap_extend", [1, 7, 0])
+def test_alignments_all_along_a_long_target(gap_extend):
+    """It may be cut into parts: wherever a cut is, an alignment with the longest gap that pays lies across it."""
+    match, m, gap_open = 50, 20, 9
+    matrix = np.array([[match, -match, -match], [-match, match, -match], [-match, -match, -match]])
+    scoring = Scoring(matrix, gap_open=gap_open, gap_extend=gap_extend, alphabet=cuda_cases.custom_alphabet(3))
+    query = np.repeat([0, 1], m // 2).astype(np.uint8)
+    gap = 5000 if gap_extend == 0 else (m // 2 * match - gap_open - 1) // gap_extend
+    expected = m * match - gap_open - gap * gap_extend
+    engine, n_residues = shared_engine(), 120_000
+    for begin in [0, *np.random.default_rng(22).integers(0, n_residues - gap - m, 40), n_residues - gap - m]:
+        target = np.full(n_residues, 2, np.uint8)
+        target[begin : begin + m // 2] = 0
+        target[begin + m // 2 + gap : begin + m + gap] = 1
+        found = scored(engine, [query, query[:7]], [target, query, query[5:]], scoring)
+        assert found.tolist() == [[expected, m * match, 15 * match], [7 * match, 7 * match, 5 * match]]
+
+
+def test_a_chromosome():
+    """One target that is most of the database, and queries of one strip and of several."""
+    scoring, rng = scorings()["DNA"], np.random.default_rng(23)
+    whole = random_codes(rng, 3_000_000, 4)
+    queries = [
+        mutated(rng, whole[begin : begin + n], 4) for begin, n in ((5, 100), (1_400_000, 1000), (2_996_000, 3900))
+    ]
+    assert_as_cpu(shared_engine(), queries, [whole[:77], whole, whole[500:900]], scoring)
+
+
 def test_very_long_queries(fast_engine):
     """More strips than there are lanes, and more residues than 16 bits count."""
     scoring, rng = scorings()["DNA"], np.random.default_rng(20)
