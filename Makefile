@@ -41,15 +41,10 @@ demo: setup
 test: setup
 	$(BIN)/python -m pytest -q
 
-include tests/native/native.mk
-include tests/gpu.mk
+include tests/native/native.mk tests/gpu.mk
 
 # Everything that can be checked on one machine: other CPUs under emulation, sanitizers, clang-format and types.
 test-all: test check test-arm test-old-x86 test-sanitize
-
-# On a machine with an NVIDIA GPU.
-test-gpu: setup
-	$(BIN)/python -m pytest -q -m gpu
 
 check: setup
 	$(BIN)/ruff check .

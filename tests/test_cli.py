@@ -386,7 +386,8 @@ def test_errors_of_the_system(
 def test_info(exaln: Exaln, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EXALN_ISA", "portable")
     facts = json.loads(exaln("info", "--json").out)
-    assert facts["engines"] == {"cpu": "usable", "reference": "usable"}
+    assert list(facts["engines"]) == ["cuda", "cpu", "reference"]
+    assert facts["engines"]["cpu"] == facts["engines"]["reference"] == "usable"
     assert facts["instruction_sets"]["portable"] == "chosen"
     assert facts["environment"] == dict.fromkeys(about_commands.ENVIRONMENT) | {"EXALN_ISA": "portable"}
     assert {"unavailable_reason", "gpus", "driver_cuda", "nvrtc", "cuda_core", "cache"} <= set(facts["cuda"])

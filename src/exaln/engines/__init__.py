@@ -41,9 +41,9 @@ def choose_engine(
 ) -> Engine:
     """The engine of that name, or with "auto" the one EXALN_ENGINE names, or else the fastest that is usable.
 
-    A request that cannot be met raises EngineError; only "auto" goes on to the next engine, and warns, unless the engine
-    is passed over because the machine has no GPU. Who names `devices` or `gpu_memory` (bytes on each) wants the cuda
-    engine: "auto" stands for it, and any other is refused.
+    A request that cannot be met raises EngineError; only "auto" goes on to the next engine, and warns, unless it is
+    cuda on a machine without a GPU. Who names `devices` or `gpu_memory` (bytes on each) wants the cuda engine: "auto"
+    stands for it, and any other is refused.
     """
     wish = _Request(threads, devices, gpu_memory)
     if name == "auto":
