@@ -12,6 +12,7 @@ from exaln.alphabet import DNA, PROTEIN, RNA, Alphabet
 from exaln.engines import ENGINES, base, choose_engine
 from exaln.engines.base import Keep, Placement, ScoreBlock
 from exaln.engines.cpu import CpuEngine
+from exaln.engines.cuda import CudaEngine
 from exaln.engines.reference import ReferenceEngine
 from exaln.errors import EngineError, ExalnWarning, InputError, OutOfMemoryError
 from exaln.lengths import N_BINS, length_bin
@@ -25,6 +26,9 @@ BLOSUM62 = Scoring("BLOSUM62")
 
 @pytest.fixture(autouse=True)
 def plain_environment(monkeypatch):
+    """No variables, and no GPU, whatever the machine has."""
+    monkeypatch.setattr(CudaEngine, "unavailable_reason", staticmethod(lambda: "no GPU in these tests"))
+    monkeypatch.setattr(CudaEngine, "is_expected", staticmethod(lambda: False))
     for name in ("EXALN_ENGINE", "EXALN_ISA"):
         monkeypatch.delenv(name, raising=False)
 
@@ -34,7 +38,7 @@ def protein_placement(sequences, n_segments=1):
 
 
 def test_auto_is_the_fastest_that_is_usable():
-    assert [engine.name for engine in ENGINES] == ["cpu", "reference"]
+    assert [engine.name for engine in ENGINES] == ["cuda", "cpu", "reference"]
     assert isinstance(choose_engine(), CpuEngine)
     assert isinstance(choose_engine("auto"), CpuEngine)
 
@@ -55,7 +59,7 @@ def test_what_is_asked_for_goes_before_the_environment(monkeypatch):
 
 @pytest.mark.parametrize("name", ["gpu", "CPU", "", "cuda "])
 def test_an_unknown_engine_fails_and_the_known_are_named(name, monkeypatch):
-    with pytest.raises(EngineError, match=r"unknown engine .*; choose auto, cpu, reference"):
+    with pytest.raises(EngineError, match=r"unknown engine .*; choose auto, cuda, cpu, reference"):
         choose_engine(name)
     monkeypatch.setenv("EXALN_ENGINE", name)
     with pytest.raises(EngineError, match="unknown engine"):
@@ -71,6 +75,15 @@ def test_only_auto_goes_on_when_an_engine_is_unavailable_and_says_so(monkeypatch
     monkeypatch.setenv("EXALN_ENGINE", "cpu")
     with pytest.raises(EngineError, match="no core today"):
         choose_engine("auto")
+
+
+def test_a_gpu_that_cannot_be_used_is_told_only_where_one_could_be_expected(monkeypatch):
+    assert choose_engine("auto").name == "cpu"
+    with pytest.raises(EngineError, match="engine 'cuda' cannot be used: no GPU in these tests"):
+        choose_engine("cuda")
+    monkeypatch.setattr(CudaEngine, "is_expected", staticmethod(lambda: True))
+    with pytest.warns(ExalnWarning, match="engine 'cuda' is passed over: no GPU in these tests"):
+        assert choose_engine("auto").name == "cpu"
 
 
 @pytest.mark.parametrize("isa", ISAS)
