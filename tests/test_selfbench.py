@@ -7,10 +7,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from exaln import engines
+from exaln.__main__ import run
 from exaln.alphabet import PROTEIN
 from exaln.cli import bench_command
 from exaln.cuda import bound
 from exaln.cuda.bound import bare_tcups
+from exaln.cuda.scan import ScanTimes
 from exaln.database import Database
 from exaln.engines.base import Candidates, Keep
 from exaln.engines.cpu import CpuEngine
@@ -187,6 +190,47 @@ def test_without_the_core_scores_are_not_compared_and_it_is_said(targets, monkey
     bench = Bench(FakeGpu(targets), standard_queries(), targets, 1.0)
     checks = bench.check(1)
     assert (checks.sampled_targets, checks.sampled_scores, checks.unchecked) == (0, 0, "no core today")
+
+
+class SlowCard(CpuEngine):
+    """The cpu engine as if it were two GPUs, with the attributes that bench reads of the cuda engine."""
+
+    name, devices = "cuda", (0, 0)
+    times = ScanTimes(compile=1.0, upload=0.5, pack=0.2, scan=4.0, collect=0.6, bytes_sent=7, raw_cells=9)
+
+    def describe(self):
+        return "cuda, 2 x Slow"
+
+    def scan_report(self):
+        return ["resident, as everything here"]
+
+
+def test_times_of_several_gpus_are_their_mean(targets):
+    engine = SlowCard(2)
+    measured = cuda.EngineOnDatabase(engine, Database.in_memory([targets]))
+    scan = measured.scan(standard_queries().rows(0, 1), Keep.everything(1))
+    assert (scan.compile, scan.upload, scan.pack, scan.scan, scan.collect) == (1.0, 0.5, 0.1, 2.0, 0.3)
+    assert (scan.bytes_sent, scan.raw_cells) == (7, 9)
+    assert scan.total > 0
+    assert sorted(scan.candidates.ordinal.tolist()) == list(range(len(targets)))
+    assert set(measured.versions()) == {"driver", "driver_cuda", "nvrtc", "cuda_core", "cuda_bindings"}
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_bench_of_the_command_line(as_json, capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr(engines, "choose_engine", lambda *given, **named: SlowCard(2))
+    monkeypatch.setattr(cuda.EngineOnDatabase, "bound_tcups", lambda self: 1.0)
+    monkeypatch.setattr(cuda.EngineOnDatabase, "gpus", lambda self: [{"name": "Slow"}])
+    arguments = ["bench", "--targets", "1", "--seconds", "0.001", "--out", str(tmp_path), "--verbose"]
+    assert run([*arguments, *(["--json"] if as_json else [])]) == 0
+    out, err = capsys.readouterr()
+    kept = json.loads((tmp_path / "bench-cuda-1-targets.json").read_text())
+    assert out == (json.dumps(kept, indent=1) + "\n" if as_json else bench_command.gpu_text(kept))
+    assert kept["database"]["residues"] == 35_213
+    assert err.splitlines() == [
+        "exaln: resident, as everything here",
+        f"exaln: written to {tmp_path / 'bench-cuda-1-targets.json'}",
+    ]
 
 
 # The bound

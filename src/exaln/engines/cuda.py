@@ -27,7 +27,7 @@ from exaln.engines.base import (
     require_same_alphabet,
 )
 from exaln.engines.cpu import CpuEngine
-from exaln.errors import EngineError, InputError
+from exaln.errors import EngineError, InputError, OutOfMemoryError
 
 if TYPE_CHECKING:
     from exaln.records import Records
@@ -61,7 +61,10 @@ class CudaEngine(Engine):
         if threads is not None and threads < 1:
             raise InputError(f"threads is {threads}; at least 1 is needed")
         if memory is not None and memory < MIN_MEMORY:
-            raise InputError(f"{memory} bytes of GPU memory are not enough; give at least {MIN_MEMORY >> 20} MiB")
+            raise OutOfMemoryError(
+                f"{memory:,} bytes of GPU memory are not enough; "
+                f"set --gpu-memory (memory=) to at least {MIN_MEMORY >> 20} MiB"
+            )
         self._names = [gpu.name for gpu in facts.Driver().gpus()]
         self.devices = list(range(len(self._names))) if devices is None else list(devices)
         self.memory, self._threads = memory, threads

@@ -60,13 +60,13 @@ class EngineOnDatabase:
         started = time.perf_counter()
         found = list(self._engine.scan(queries, self._placement, self._scoring, keep))
         total = time.perf_counter() - started
-        times = self._engine.times
+        times, n_cards = self._engine.times, len(self._engine.devices)
         return Scan(
             compile=times.compile,
             upload=times.upload,
-            pack=times.pack,
-            scan=times.scan,
-            collect=times.collect,
+            pack=times.pack / n_cards,
+            scan=times.scan / n_cards,
+            collect=times.collect / n_cards,
             total=total,
             bytes_sent=times.bytes_sent,
             raw_cells=times.raw_cells,

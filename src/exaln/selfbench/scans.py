@@ -34,7 +34,7 @@ SAMPLE_SEED = 3
 class Scan:
     """One scan of all targets: seconds of its parts, what was sent to the GPUs, cells with padding, what was found.
 
-    `scan` is the time in which the GPUs computed scores, `total` that of the whole call.
+    `scan` is the time in which a GPU computed scores, of several the mean; `total` is that of the whole call.
     """
 
     compile: float
