@@ -1,0 +1,437 @@
+"""A CUDA driver without a GPU: what exaln.cuda.card calls, on memory of the host, with the kernels in NumPy.
+
+It is stricter than a card. Work waits in its streams and is done in random order, as far as streams and events allow,
+and only when somebody waits; memory may be touched only inside an allocation that is still there; new memory is filled
+with rubbish. So what is not ordered, freed too early or read before it was written shows up in the scores.
+"""
+
+import ctypes
+import random
+import threading
+from collections import deque
+from enum import IntEnum
+from types import SimpleNamespace
+
+import numpy as np
+
+from exaln.cuda.compiler import Source
+from exaln.lengths import length_bin
+
+MAX_PACKED = 32767
+NO_LETTER = -(1 << 20)
+NOTHING = -16384
+
+
+class CUresult(IntEnum):
+    CUDA_SUCCESS = 0
+    CUDA_ERROR_INVALID_VALUE = 1
+    CUDA_ERROR_OUT_OF_MEMORY = 2
+    CUDA_ERROR_NOT_READY = 600
+    CUDA_ERROR_ILLEGAL_ADDRESS = 700
+
+
+OK, NOT_READY = CUresult.CUDA_SUCCESS, CUresult.CUDA_ERROR_NOT_READY
+
+SIGNATURES = {
+    "pack_singles": "codes* offsets* starts* n_targets fold* stream*",
+    "pack_pairs": "codes* offsets* starts* n_targets fold* stream*",
+    "split_boundary": "singles* single_starts* pairs* pair_starts* n_targets half",
+    "stream_scores": "stream* chunks* n_chunks ticket* query_low* rows_low query_high* rows_high table* boundary* has_top "
+    "has_bottom scores_low* scores_high* score_stride",
+    "block_scores": "codes* offsets* fold* items* n_items ticket* queries* query_offsets* table* boundary* "
+    "boundary_stride+ scores* row_stride+ limit overflows*",
+    "find_overflows": "scores* row_stride+ n_queries n_targets limit capacity count* offsets* items*",
+    "cut": "scores* row_stride+ first_query n_queries n_targets offsets* minimum* capacity count* candidates* histogram* "
+    "score_bins",
+}
+"""Parameters of the kernels: * is an address, + has 64 bits, the others 32."""
+
+
+class Fault(Exception):
+    """Memory was touched that nobody has."""
+
+
+class FakeDriver:
+    """As cuda.bindings.driver. memory: bytes of each GPU; broken: the name of a kernel that fails."""
+
+    CUresult = CUresult
+    CUdevice_attribute = SimpleNamespace(
+        CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT=1,
+        CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN=2,
+        CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR=3,
+        CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR=4,
+    )
+    CUfunction_attribute = SimpleNamespace(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES=8)
+
+    def __init__(self, memory=1 << 40, n_gpus=1, broken=None, seed=0):
+        self.memory, self.n_gpus, self.broken = memory, n_gpus, broken
+        self.used = self.peak = 0
+        self.allocations, self.pinned, self.streams = {}, {}, []
+        self.launches, self.sent = [], 0
+        self.status = OK
+        self._random = random.Random(seed)
+        self._lock = threading.RLock()
+
+    # What a context is does not matter here.
+
+    def cuInit(self, flags):
+        return (OK,)
+
+    def cuDeviceGet(self, number):
+        return (OK, number) if number < self.n_gpus else (CUresult.CUDA_ERROR_INVALID_VALUE, None)
+
+    def cuDeviceGetName(self, size, device):
+        return OK, b"Fake GPU\0\0"
+
+    def cuDevicePrimaryCtxRetain(self, device):
+        return OK, device
+
+    def cuCtxSetCurrent(self, context):
+        return (self.status,)
+
+    def cuCtxPushCurrent(self, context):
+        return (OK,)
+
+    def cuCtxPopCurrent(self):
+        return OK, None
+
+    def cuDeviceGetAttribute(self, attribute, device):
+        return OK, {1: 4, 2: 232448, 3: 9, 4: 0}[attribute]
+
+    def cuMemGetInfo(self):
+        return OK, self.memory - self.used, self.memory
+
+    # Memory.
+
+    def cuMemAlloc(self, n_bytes):
+        with self._lock:
+            if self.used + n_bytes > self.memory:
+                return CUresult.CUDA_ERROR_OUT_OF_MEMORY, None
+            block = np.full(n_bytes + 256, 0xA5, np.uint8)
+            address = -(-block.ctypes.data // 256) * 256
+            self.allocations[address] = (n_bytes, block)
+            self.used += n_bytes
+            self.peak = max(self.peak, self.used)
+            return self.status, address
+
+    def cuMemFree(self, address):
+        with self._lock:
+            self._run_all()
+            self.used -= self.allocations.pop(address)[0]
+            return (OK,)
+
+    def cuMemHostAlloc(self, n_bytes, flags):
+        block = np.full(n_bytes, 0xA5, np.uint8)
+        self.pinned[block.ctypes.data] = block
+        return OK, block.ctypes.data
+
+    def cuMemFreeHost(self, address):
+        self._run_all()
+        del self.pinned[address]
+        return (OK,)
+
+    def view(self, address, dtype, n):
+        """n numbers on the card, which must all lie in one allocation."""
+        address, n_bytes = int(address), int(n) * np.dtype(dtype).itemsize
+        for begin, (size, _) in list(self.allocations.items()):
+            if begin <= address and address + n_bytes <= begin + size:
+                return np.frombuffer((ctypes.c_uint8 * n_bytes).from_address(address), dtype)
+        raise Fault(f"{n} {np.dtype(dtype)} at {address:x}")
+
+    def _is_pinned(self, address):
+        return any(begin <= address < begin + len(block) for begin, block in self.pinned.items())
+
+    def cuMemcpyHtoDAsync(self, address, source, n_bytes, stream):
+        self.sent += n_bytes
+        host = np.frombuffer((ctypes.c_uint8 * n_bytes).from_address(source), np.uint8)
+        if not self._is_pinned(source):
+            host = host.copy()
+        self._put(stream, lambda: np.copyto(self.view(address, np.uint8, n_bytes), host))
+        return (self.status,)
+
+    def cuMemcpyDtoHAsync(self, target, address, n_bytes, stream):
+        host = np.frombuffer((ctypes.c_uint8 * n_bytes).from_address(target), np.uint8)
+        self._put(stream, lambda: np.copyto(host, self.view(address, np.uint8, n_bytes)))
+        if not self._is_pinned(target):
+            self._run_all()
+        return (self.status,)
+
+    def cuMemsetD32Async(self, address, value, n, stream):
+        self._put(stream, lambda: self.view(address, np.uint32, n).fill(value))
+        return (self.status,)
+
+    # Streams and events.
+
+    def cuStreamCreate(self, flags):
+        self.streams.append(deque())
+        return OK, self.streams[-1]
+
+    def cuEventCreate(self, flags):
+        return OK, SimpleNamespace(mark=None)
+
+    def cuEventDestroy(self, event):
+        return (OK,)
+
+    def cuEventRecord(self, event, stream):
+        event.mark = mark = SimpleNamespace(is_done=False)
+        self._put(stream, lambda: setattr(mark, "is_done", True))
+        return (self.status,)
+
+    def cuStreamWaitEvent(self, stream, event, flags):
+        if event.mark is not None:
+            stream.append((event.mark, lambda: None))
+        return (self.status,)
+
+    def cuEventQuery(self, event):
+        if not event.mark.is_done:
+            self._run_one()
+        return (self.status if self.status or event.mark.is_done else NOT_READY,)
+
+    def cuEventElapsedTime(self, begin, end):
+        return OK, 1.0
+
+    def cuCtxSynchronize(self):
+        self._run_all()
+        return (self.status,)
+
+    def _put(self, stream, work):
+        stream.append((None, work))
+
+    def _run_one(self):
+        """The next of a stream, chosen at random, that waits for nothing."""
+        with self._lock:
+            return self._run_next()
+
+    def _run_next(self):
+        ready = [queue for queue in list(self.streams) if queue and (queue[0][0] is None or queue[0][0].is_done)]
+        if not ready:
+            assert not any(self.streams), "streams wait for each other"
+            return False
+        try:
+            _, work = self._random.choice(ready).popleft()
+            if not self.status:
+                work()
+        except Fault as fault:
+            self.status = CUresult.CUDA_ERROR_ILLEGAL_ADDRESS
+            self.fault = fault
+        return True
+
+    def _run_all(self):
+        while self._run_one():
+            pass
+
+    # Kernels.
+
+    def cuModuleLoadData(self, code):
+        return OK, eval(code, {"Source": Source})
+
+    def cuModuleGetFunction(self, module, name):
+        return OK, SimpleNamespace(name=name.decode(), constants=dict(module.constants), max_shared=48 << 10)
+
+    def cuFuncSetAttribute(self, function, attribute, value):
+        function.max_shared = value
+        return (OK,)
+
+    def cuOccupancyMaxActiveBlocksPerMultiprocessor(self, function, n_threads, shared):
+        return OK, 1
+
+    def cuLaunchKernel(self, function, gx, gy, gz, bx, by, bz, shared, stream, parameters, extra):
+        if shared > function.max_shared or not 0 < bx <= 1024 or gx < 1 or gy < 1:
+            return (CUresult.CUDA_ERROR_INVALID_VALUE,)
+        names = SIGNATURES[function.name].split()
+        pointers = (ctypes.c_uint64 * len(names)).from_address(parameters)
+        arguments = {}
+        for name, pointer in zip(names, pointers, strict=True):
+            is_long = name[-1] in "*+"
+            kind = ctypes.c_uint64 if is_long else ctypes.c_uint32
+            arguments[name.rstrip("*+")] = kind.from_address(pointer).value
+        self.launches.append((function.name, function.constants, arguments))
+        kernel = KERNELS[function.name]
+
+        def work():
+            if function.name == self.broken:
+                raise Fault(function.name)
+            kernel(self, SimpleNamespace(**arguments), SimpleNamespace(**function.constants))
+
+        self._put(stream, work)
+        return (self.status,)
+
+
+def dp_rows(query, target, table, gap_first, gap_extend, top=None):
+    """(best, H, F below) of some query rows against a whole target of folded letters, 0 for none; top: H, F above."""
+    n = len(target)
+    H, F = (np.zeros(n, np.int64), np.full(n, NOTHING, np.int64)) if top is None else top
+    scores = np.concatenate([np.full((len(table), 1), NO_LETTER), table], axis=1)
+    columns, best = np.arange(n), 0
+    for letter in query:
+        diagonal = np.concatenate([[0], H[:-1]]) + scores[letter, target] if n else H
+        best = max(best, int(diagonal.max(initial=0)))
+        H = np.maximum(np.maximum(diagonal, F), 0)
+        reach = np.maximum.accumulate(H + columns * gap_extend)
+        E = np.concatenate([[NOTHING], reach[:-1] - gap_first - (columns[1:] - 1) * gap_extend]) if n else H
+        H = np.maximum(H, E)
+        F = np.maximum(F - gap_extend, H - gap_first)
+    return best, H, F
+
+
+def packed(low, high):
+    """Two int16 in a word; what does not fit is cut off, as nobody may rely on it."""
+    low, high = (np.clip(half, NOTHING, MAX_PACKED).astype(np.int16).view(np.uint16).astype(np.uint32) for half in (low, high))
+    return low | high << 16
+
+
+def halves_of(words):
+    return tuple((words >> shift & 0xFFFF).astype(np.uint16).view(np.int16).astype(np.int64) for shift in (0, 16))
+
+
+def pack(driver, a, constants, is_paired):
+    n_ids = -(-a.n_targets // 2) if is_paired else a.n_targets
+    offsets = driver.view(a.offsets, np.int64, a.n_targets + 1)
+    starts = driver.view(a.starts, np.uint32, n_ids + 1).astype(int)
+    codes, fold = driver.view(a.codes, np.uint8, offsets[-1]), driver.view(a.fold, np.uint8, 256)
+    stream = driver.view(a.stream, np.uint16 if is_paired else np.uint8, 4 * starts[-1])
+    stream[:4] = 0
+    for number in range(n_ids):
+        n = 4 * (starts[number + 1] - starts[number])
+        symbols = np.zeros(n, int)
+        for target in (2 * number, 2 * number + 1) if is_paired else (number,):
+            letters = np.zeros(n, int)
+            if target < a.n_targets:
+                own = fold[codes[offsets[target] : offsets[target + 1]]]
+                letters[: len(own)] = own
+            symbols = symbols * (constants.LETTERS + 1) + letters
+        symbols[-1] |= 0x8000 if is_paired else 0x80
+        stream[4 * starts[number] : 4 * starts[number + 1]] = symbols
+
+
+def split_boundary(driver, a, constants):
+    n_pairs = -(-a.n_targets // 2)
+    single = driver.view(a.single_starts, np.uint32, a.n_targets + 1).astype(int)
+    paired = driver.view(a.pair_starts, np.uint32, n_pairs + 1).astype(int)
+    singles = driver.view(a.singles, np.uint32, 8 * single[-1]).reshape(-1, 2, 4)
+    pairs = driver.view(a.pairs, np.uint32, 8 * paired[-1]).reshape(-1, 2, 4)
+    for pair in range(n_pairs):
+        halves = np.zeros((2, paired[pair + 1] - paired[pair], 2, 4), np.int64)
+        for side, target in enumerate((2 * pair, 2 * pair + 1)):
+            if target < a.n_targets:
+                own = singles[single[target] : single[target + 1]]
+                halves[side, : len(own)] = halves_of(own)[a.half]
+        pairs[paired[pair] : paired[pair + 1]] = packed(*halves)
+
+
+def stream_scores(driver, a, constants):
+    is_paired, n_letters = bool(constants.PAIRED), constants.LETTERS
+    assert max(a.rows_low, a.rows_high) <= constants.LANES * constants.ROWS
+    ticket = driver.view(a.ticket, np.uint32, 1)
+    assert ticket[0] == 0, "the ticket was not set to 0"
+    ticket[0] = a.n_chunks
+    chunks = driver.view(a.chunks, np.uint32, 2 * (a.n_chunks + 1)).reshape(-1, 2).astype(int)
+    n_tiles, n_ids = chunks[-1]
+    stream = driver.view(a.stream, np.uint16 if is_paired else np.uint8, 4 * n_tiles).reshape(-1, 4).astype(int)
+    mark = 0x8000 if is_paired else 0x80
+    ends = np.flatnonzero(stream[:, 3] & mark) + 1
+    assert len(ends) == n_ids
+    assert (stream[0] == 0).all()
+    assert [1, *ends[chunks[1:, 1] - 1]] == chunks[:, 0].tolist()
+    letters = stream.reshape(-1) & ~mark
+    halves = (letters // (n_letters + 1), letters % (n_letters + 1)) if is_paired else (letters, letters)
+    boundary = None
+    if a.has_top or a.has_bottom:
+        boundary = driver.view(a.boundary, np.uint32, 8 * n_tiles).reshape(-1, 2, 4)
+    table = driver.view(a.table, np.int16, n_letters * driver.n_rows_of_table).reshape(-1, n_letters)
+    sides = [(a.query_low, a.rows_low, a.scores_low), (a.query_high, a.rows_high, a.scores_high)]
+    if is_paired:
+        assert sides[0][:2] == sides[1][:2]
+    for number, (begin, end) in enumerate(zip([1, *ends[:-1]], ends, strict=True)):
+        below = []
+        for side, (query, n_rows, scores) in enumerate(sides):
+            top = None
+            if a.has_top:
+                top = tuple(halves_of(boundary[begin:end, which].reshape(-1))[side] for which in (0, 1))
+            target = halves[side][4 * begin : 4 * end]
+            codes = driver.view(query, np.uint8, n_rows)
+            best, *rows = dp_rows(codes, target, table, constants.GAP_FIRST, constants.GAP_EXTEND, top)
+            place = driver.view(scores + 4 * number * a.score_stride, np.int32, 1)
+            place[0] = max(place[0], min(best, MAX_PACKED))
+            below.append(rows)
+        if a.has_bottom:
+            for which in (0, 1):
+                boundary[begin:end, which] = packed(below[0][which], below[1][which]).reshape(-1, 4)
+
+
+def block_scores(driver, a, constants):
+    items = driver.view(a.items, np.uint32, 4 * a.n_items).reshape(-1, 4).astype(int)
+    table = driver.view(a.table, np.int16, constants.LETTERS * driver.n_rows_of_table).reshape(-1, constants.LETTERS)
+    fold = driver.view(a.fold, np.uint8, 256)
+    ticket, overflows = driver.view(a.ticket, np.uint32, 1), driver.view(a.overflows, np.uint32, 1)
+    assert ticket[0] == 0, "the ticket was not set to 0"
+    ticket[0] = a.n_items
+    for query, row, begin, length in items:
+        offset, end = driver.view(a.offsets + 8 * row, np.int64, 2)
+        assert begin + length <= end - offset
+        first, last = driver.view(a.query_offsets + 8 * query, np.int64, 2)
+        if last - first > constants.THREADS * constants.ROWS:
+            driver.view(a.boundary, np.int64, a.boundary_stride)
+            assert a.boundary_stride >= length
+        target = fold[driver.view(a.codes + int(offset) + begin, np.uint8, length)]
+        codes = driver.view(a.queries + int(first), np.uint8, int(last - first))
+        best = dp_rows(codes, target, table, constants.GAP_FIRST, constants.GAP_EXTEND)[0]
+        place = driver.view(a.scores + 4 * (query * a.row_stride + row), np.int32, 1)
+        place[0] = max(place[0], min(best, 2**31 - 1))
+        overflows[0] += best > a.limit
+
+
+def find_overflows(driver, a, constants):
+    count = driver.view(a.count, np.uint32, 1)
+    offsets = driver.view(a.offsets, np.int64, a.n_targets + 1)
+    for query in range(a.n_queries):
+        scores = driver.view(a.scores + 4 * query * a.row_stride, np.int32, a.n_targets)
+        for row in np.flatnonzero(scores > a.limit).tolist():
+            if count[0] < a.capacity:
+                item = driver.view(a.items + 16 * int(count[0]), np.uint32, 4)
+                item[:] = query, row, 0, offsets[row + 1] - offsets[row]
+                scores[row] = 0
+            count[0] += 1
+
+
+def cut(driver, a, constants):
+    count = driver.view(a.count, np.uint32, 1)
+    bins = length_bin(np.diff(driver.view(a.offsets, np.int64, a.n_targets + 1)))
+    minimum = driver.view(a.minimum, np.int32, a.n_queries * constants.BINS).reshape(-1, constants.BINS)
+    for query in range(a.n_queries):
+        scores = driver.view(a.scores + 4 * query * a.row_stride, np.int32, a.n_targets)
+        if a.histogram:
+            n_bins = constants.BINS * a.score_bins
+            histogram = driver.view(a.histogram + 4 * query * n_bins, np.uint32, n_bins)
+            np.add.at(histogram, bins * a.score_bins + np.minimum(scores, a.score_bins - 1), 1)
+        for row in np.flatnonzero(scores >= minimum[query, bins]).tolist():
+            if count[0] < a.capacity:
+                place = driver.view(a.candidates + 12 * int(count[0]), np.int32, 3)
+                place[:] = a.first_query + query, row, scores[row]
+            count[0] += 1
+
+
+KERNELS = {
+    "pack_singles": lambda *a: pack(*a, is_paired=False),
+    "pack_pairs": lambda *a: pack(*a, is_paired=True),
+    "split_boundary": split_boundary,
+    "stream_scores": stream_scores,
+    "block_scores": block_scores,
+    "find_overflows": find_overflows,
+    "cut": cut,
+}
+
+
+def install(monkeypatch, driver, n_letters):
+    """Let the cuda engine run on a fake driver, with cards that nobody has opened before."""
+    from exaln.cuda import card, compiler, facts, job
+
+    driver.n_rows_of_table = n_letters
+    gpus = [SimpleNamespace(name="Fake GPU") for _ in range(driver.n_gpus)]
+    monkeypatch.setattr(card, "load_driver", lambda: driver)
+    monkeypatch.setattr(compiler, "cubins", lambda sources, arch: {source: repr(source).encode() for source in sources})
+    monkeypatch.setattr(facts, "Driver", lambda: SimpleNamespace(gpus=lambda: gpus))
+    monkeypatch.setattr(facts, "unavailable_reason", lambda: None)
+    monkeypatch.setattr(job, "_idle", {})
+    monkeypatch.setattr(job, "_notes", job.SegmentNotes())
+    return driver
