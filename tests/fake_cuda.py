@@ -1,3 +1,4 @@
+# ruff: noqa: N802
 """A CUDA driver without a GPU: what exaln.cuda.card calls, on memory of the host, with the kernels in NumPy.
 
 It is stricter than a card. Work waits in its streams and is done in random order, as far as streams and events allow,
@@ -33,16 +34,17 @@ class CUresult(IntEnum):
 OK, NOT_READY = CUresult.CUDA_SUCCESS, CUresult.CUDA_ERROR_NOT_READY
 
 SIGNATURES = {
+    "expand": "runs* columns*",
     "pack_singles": "codes* offsets* starts* n_targets fold* stream*",
     "pack_pairs": "codes* offsets* starts* n_targets fold* stream*",
     "split_boundary": "singles* single_starts* pairs* pair_starts* n_targets half",
-    "stream_scores": "stream* chunks* n_chunks ticket* query_low* rows_low query_high* rows_high table* boundary* has_top "
-    "has_bottom scores_low* scores_high* score_stride",
+    "stream_scores": "stream* chunks* n_chunks ticket* query_low* rows_low query_high* rows_high table* boundary* "
+    "has_top has_bottom scores_low* scores_high* score_stride",
     "block_scores": "codes* offsets* fold* items* n_items ticket* queries* query_offsets* table* boundary* "
     "boundary_stride+ scores* row_stride+ limit overflows*",
     "find_overflows": "scores* row_stride+ n_queries n_targets limit capacity count* offsets* items*",
-    "cut": "scores* row_stride+ first_query n_queries n_targets offsets* minimum* capacity count* candidates* histogram* "
-    "score_bins",
+    "cut": "scores* row_stride+ first_query n_queries n_targets offsets* minimum* capacity count* candidates* "
+    "histogram* score_bins",
 }
 """Parameters of the kernels: * is an address, + has 64 bits, the others 32."""
 
@@ -251,6 +253,7 @@ class FakeDriver:
         def work():
             if function.name == self.broken:
                 raise Fault(function.name)
+            self.grid = gx, gy
             kernel(self, SimpleNamespace(**arguments), SimpleNamespace(**function.constants))
 
         self._put(stream, work)
@@ -258,30 +261,42 @@ class FakeDriver:
 
 
 def dp_rows(query, target, table, gap_first, gap_extend, top=None):
-    """(best, H, F below) of some query rows against a whole target of folded letters, 0 for none; top: H, F above."""
+    """Best score, and h, f below, of query rows against folded letters, of which 0 is none; top: h, f above."""
     n = len(target)
-    H, F = (np.zeros(n, np.int64), np.full(n, NOTHING, np.int64)) if top is None else top
+    h, f = (np.zeros(n, np.int64), np.full(n, NOTHING, np.int64)) if top is None else top
     scores = np.concatenate([np.full((len(table), 1), NO_LETTER), table], axis=1)
     columns, best = np.arange(n), 0
     for letter in query:
-        diagonal = np.concatenate([[0], H[:-1]]) + scores[letter, target] if n else H
+        diagonal = np.concatenate([[0], h[:-1]]) + scores[letter, target] if n else h
         best = max(best, int(diagonal.max(initial=0)))
-        H = np.maximum(np.maximum(diagonal, F), 0)
-        reach = np.maximum.accumulate(H + columns * gap_extend)
-        E = np.concatenate([[NOTHING], reach[:-1] - gap_first - (columns[1:] - 1) * gap_extend]) if n else H
-        H = np.maximum(H, E)
-        F = np.maximum(F - gap_extend, H - gap_first)
-    return best, H, F
+        h = np.maximum(np.maximum(diagonal, f), 0)
+        reach = np.maximum.accumulate(h + columns * gap_extend)
+        e = np.concatenate([[NOTHING], reach[:-1] - gap_first - (columns[1:] - 1) * gap_extend]) if n else h
+        h = np.maximum(h, e)
+        f = np.maximum(f - gap_extend, h - gap_first)
+    return best, h, f
 
 
 def packed(low, high):
     """Two int16 in a word; what does not fit is cut off, as nobody may rely on it."""
-    low, high = (np.clip(half, NOTHING, MAX_PACKED).astype(np.int16).view(np.uint16).astype(np.uint32) for half in (low, high))
+    low, high = (
+        np.clip(half, NOTHING, MAX_PACKED).astype(np.int16).view(np.uint16).astype(np.uint32) for half in (low, high)
+    )
     return low | high << 16
 
 
 def halves_of(words):
     return tuple((words >> shift & 0xFFFF).astype(np.uint16).view(np.int16).astype(np.int64) for shift in (0, 16))
+
+
+def expand(driver, a, constants):
+    for column in range(driver.grid[1]):
+        address, n, first_run, n_runs, stride, is_wide = driver.view(a.columns + 48 * column, np.int64, 6).tolist()
+        runs = driver.view(a.runs + 24 * first_run, np.int64, 3 * n_runs).reshape(-1, 3)
+        dtype, size = (np.int64, 8) if is_wide else (np.uint32, 4)
+        for i in range(n):
+            first, value, step = runs[runs[:, 0] <= i][-1].tolist()
+            driver.view(address + size * stride * i, dtype, 1)[0] = value + (i - first) * step
 
 
 def pack(driver, a, constants, is_paired):
@@ -412,6 +427,7 @@ def cut(driver, a, constants):
 
 
 KERNELS = {
+    "expand": expand,
     "pack_singles": lambda *a: pack(*a, is_paired=False),
     "pack_pairs": lambda *a: pack(*a, is_paired=True),
     "split_boundary": split_boundary,

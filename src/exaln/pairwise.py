@@ -48,7 +48,7 @@ def score(
     """
     scoring = scoring or _default_scoring(query, target)
     pair = as_records([query], scoring.alphabet), as_records([target], scoring.alphabet)
-    return scoring.unscale(pair_score(*pair, scoring, choose_engine(engine, threads)))
+    return scoring.unscale(pair_score(*pair, scoring, choose_engine(engine, threads, for_pairs=True)))
 
 
 def align(
@@ -73,7 +73,7 @@ def align(
     """
     scoring = scoring or _default_scoring(query, target)
     pair = as_records([query], scoring.alphabet), as_records([target], scoring.alphabet)
-    return align_records(*pair, scoring, choose_engine(engine, threads))
+    return align_records(*pair, scoring, choose_engine(engine, threads, for_pairs=True))
 
 
 def pair_score(query: Records, target: Records, scoring: Scoring, engine: Engine) -> int:

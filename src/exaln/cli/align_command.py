@@ -62,7 +62,7 @@ def align(
     queries = read_records(query, alphabet=alphabet, strip_gaps=strip_gaps)
     targets = read_records(target, alphabet=queries.alphabet, strip_gaps=strip_gaps)
     rules = options.make_scoring(queries.alphabet, chosen)
-    working = choose_engine(engine, threads)
+    working = choose_engine(engine, threads, for_pairs=True)
     messages.detail(f"{rules.describe()}; {working.describe()}")
     summary = SearchSummary(target, len(targets), targets.n_residues, rules, is_pairs=True)
     pairs = list(paired(queries, targets, query, target))

@@ -1,7 +1,7 @@
 """A database as batches: how it is cut for a card, what of a batch lies on the card, and what is kept there.
 
-A batch is a range of rows of one segment. Its image is what is sent: offsets, where tiles and chunks begin, codes. The
-streams of tiles are made from it on the card.
+A batch is a range of rows of one segment. Its codes are sent, and runs from which the card makes the columns that go
+with them (offsets, first tiles, chunks); then it packs the codes into streams of tiles.
 """
 
 from __future__ import annotations
@@ -22,11 +22,14 @@ from exaln.cuda.layout import (
     BOUNDARY_TILE_BYTES,
     PAIRED_TILE_BYTES,
     SINGLE_TILE_BYTES,
+    Runs,
     StreamLayout,
     stream_layout,
+    sum_runs,
     tiles_of,
     used_letters,
 )
+from exaln.cuda.sending import Sender
 from exaln.resources import available_threads
 from exaln.schedule import RowRange
 
@@ -48,10 +51,17 @@ BATCHES_PER_CARD = 4
 SCORES_SHARE = 8
 """One part in so many of the memory is for scores."""
 
+STREAMED_RESERVE, STREAMED_RESERVE_BYTES = 16, 4 << 20
+"""What is left free when a streamed database is cut: one part in so many of the memory, and so much; for candidates,
+lists of pairs, and scratch memory that has to grow."""
+
 ROW_BYTES = 26
-"""Of a target in the image of a batch, besides its codes: offset, starts of tiles, chunks; all rounded up."""
+"""Of a target in a batch, besides its codes: offset, first tiles, chunks; rounded up."""
 
 ALIGNMENT = 256
+GROWTH = 16
+"""Scratch memory that has to grow gets one part in so many more than it needs, so that it grows seldom."""
+
 MAX_COUNTED_RESIDUES = 4 << 30
 """In larger databases letters are not looked for before the first scan: it would have to wait for the disk."""
 
@@ -60,12 +70,13 @@ MAX_COUNTED_RESIDUES = 4 << 30
 class SegmentFacts:
     """What is known of a segment, for as long as it lives.
 
-    lengths: int64[n_rows], ascending. cuts: how it was cut for cards on which it is resident. letters: bool[256], which
-    codes occur, as the only element once they were looked for.
+    lengths: int64[n_rows], ascending. cuts: how it was cut for cards on which it stays. batches: by first row, end
+    and length of long targets. letters: bool[256], which codes occur, as the only element once they were looked for.
     """
 
     lengths: NDArray[np.int64]
     cuts: dict[object, list[RowRange]] = field(default_factory=dict)
+    batches: dict[tuple[int, int, int], HostBatch] = field(default_factory=dict)
     letters: list[NDArray[np.bool_]] = field(default_factory=list)
 
 
@@ -93,18 +104,33 @@ class SegmentNotes:
 
 @dataclass(frozen=True)
 class RowCosts:
-    """Bytes on the card per row. image: as it is sent; streams: as tiles; scratch: while it is scored, but scores."""
+    """Bytes on the card per row. batch: codes and columns; streams: tiles; scratch: while it is scored, but scores."""
 
-    image: NDArray[np.int64]
+    batch: NDArray[np.int64]
     streams: NDArray[np.int64]
     scratch: NDArray[np.int64]
 
 
-def row_costs(lengths: NDArray[np.int64], long_length: int) -> RowCosts:
+@dataclass(frozen=True)
+class Needs:
+    """Which streams, single and paired, a scan reads, and between which it keeps rows; all of them by default."""
+
+    streams: tuple[bool, bool] = (True, True)
+    boundaries: tuple[bool, bool] = (True, True)
+
+    @property
+    def tile_bytes(self) -> tuple[int, int]:
+        """For each tile of a target alone: in streams, and in rows between strips. A pair has half as many tiles."""
+        single, paired = self.streams
+        between = BOUNDARY_TILE_BYTES * (2 * self.boundaries[0] + self.boundaries[1]) // 2
+        return SINGLE_TILE_BYTES * single + PAIRED_TILE_BYTES // 2 * paired, between
+
+
+def row_costs(lengths: NDArray[np.int64], long_length: int, needs: Needs) -> RowCosts:
     """What rows of these lengths take; those above long_length have no tiles."""
     tiles = np.where(lengths <= long_length, tiles_of(lengths), 0)
-    streams = tiles * (SINGLE_TILE_BYTES + PAIRED_TILE_BYTES // 2)
-    return RowCosts(lengths + ROW_BYTES, streams, tiles * (BOUNDARY_TILE_BYTES + BOUNDARY_TILE_BYTES // 2))
+    in_streams, between = needs.tile_bytes
+    return RowCosts(lengths + ROW_BYTES, tiles * in_streams, tiles * between)
 
 
 @dataclass(frozen=True)
@@ -115,34 +141,55 @@ class Division:
     ranges: list[RowRange]
 
 
-def divide(
-    lengths: Sequence[NDArray[np.int64]], long_lengths: Sequence[int], budget: int, n_queries: int, n_cards: int = 1
-) -> Division:
-    """Cut segments with rows of these lengths for cards with `budget` bytes each, for so many queries at a time.
+def divide_resident(
+    lengths: Sequence[NDArray[np.int64]], long_lengths: Sequence[int], budget: int, n_cards: int = 1
+) -> Division | None:
+    """Cut segments with rows of these lengths, to stay on cards with `budget` bytes each; None if they do not fit.
 
-    Resident if the images and streams of all batches leave enough for scoring one batch of reasonable size.
+    They fit if codes, columns and streams of all batches leave enough for scoring one of reasonable size. Whatever the
+    queries need, so that batches are the same in all scans.
     """
-    costs = [row_costs(rows, long) for rows, long in zip(lengths, long_lengths, strict=True)]
+    costs = [row_costs(rows, long, Needs()) for rows, long in zip(lengths, long_lengths, strict=True)]
+    kept = sum(int(cost.batch.sum() + cost.streams.sum()) for cost in costs)
+    spare = budget - budget // SCORES_SHARE - -(-kept // n_cards)
+    scratch = [cost.scratch + 1 for cost in costs]
+    largest = max((int(weights.sum()) for weights in scratch), default=0)
+    if spare < min(largest, MIN_BATCH_RESIDUES * 16):
+        return None
+    return Division(True, _cut(lengths, scratch, spare, BATCHES_PER_CARD * n_cards if n_cards > 1 else 1))
+
+
+def divide_streamed(
+    lengths: Sequence[NDArray[np.int64]],
+    long_lengths: Sequence[int],
+    budget: int,
+    needs: Needs,
+    n_queries: int,
+    n_cards: int = 1,
+) -> Division:
+    """Cut segments with rows of these lengths, to pass through cards with `budget` bytes each.
+
+    Two batches are on a card at a time, of which one is computed; so many queries at a time.
+    """
+    costs = [row_costs(rows, long, needs) for rows, long in zip(lengths, long_lengths, strict=True)]
+    weights = [2 * cost.batch + cost.streams + cost.scratch + 8 * n_queries for cost in costs]
+    room = budget - budget // STREAMED_RESERVE - STREAMED_RESERVE_BYTES
+    return Division(False, _cut(lengths, weights, max(1, room), STREAMED_BATCHES * n_cards))
+
+
+def _cut(
+    lengths: Sequence[NDArray[np.int64]], weights: Sequence[NDArray[np.int64]], limit: int, n_least: int
+) -> list[RowRange]:
+    """Ranges of even weight, none above the limit; n_least or more of them, if they do not get too small."""
     residues = [int(rows.sum()) for rows in lengths]
-    kept = sum(int(cost.image.sum() + cost.streams.sum()) for cost in costs)
-    room = budget - budget // SCORES_SHARE
-    spare = room - kept // n_cards
-    largest = max((int(cost.scratch.sum()) for cost in costs), default=0)
-    is_resident = spare >= min(largest, MIN_BATCH_RESIDUES * 16)
-    if is_resident:
-        weights, limit = [cost.scratch + 1 for cost in costs], spare
-        n_least = BATCHES_PER_CARD * n_cards if n_cards > 1 else 1
-    else:
-        weights = [2 * cost.image + cost.streams + cost.scratch + 8 * n_queries for cost in costs]
-        limit, n_least = budget, STREAMED_BATCHES * n_cards
     most = min(MAX_BATCH_RESIDUES, max(MIN_BATCH_RESIDUES, -(-sum(residues) // n_least)))
     ranges: list[RowRange] = []
     for number, (weight, rows) in enumerate(zip(weights, lengths, strict=True)):
-        n_pieces = max(-(-int(weight.sum()) // max(1, limit)), -(-residues[number] // most))
+        n_pieces = max(-(-int(weight.sum()) // limit), -(-residues[number] // most))
         ranges += [
             RowRange(number, first, end, int(rows[first:end].sum())) for first, end in even_cuts(weight, n_pieces)
         ]
-    return Division(is_resident, ranges)
+    return ranges
 
 
 def even_cuts(weights: NDArray[np.int64], n_pieces: int) -> list[tuple[int, int]]:
@@ -161,26 +208,30 @@ def even_cuts(weights: NDArray[np.int64], n_pieces: int) -> list[tuple[int, int]
 
 
 class HostBatch:
-    """Rows of a segment in the memory of the host, with all that has to be sent of them.
+    """Rows of a segment in the memory of the host, and what has to be sent of them.
 
     lengths, ordinals: int64[n_rows]. The first n_stream rows go through the streams, the longer ones one by one.
+    On the card: a table of the columns, their runs, the codes; that is sent; then the columns, expanded there.
     """
 
     def __init__(self, segment: Any, lengths: NDArray[np.int64], rows: RowRange, long_length: int) -> None:
         own = slice(rows.first, rows.end)
-        offsets = np.asarray(segment.offsets[rows.first : rows.end + 1], np.int64)
+        begin, end = segment.offsets[rows.first], segment.offsets[rows.end]
         self.rows = rows
-        self.codes: NDArray[np.uint8] = segment.codes[int(offsets[0]) : int(offsets[-1])]
+        self.codes: NDArray[np.uint8] = segment.codes[int(begin) : int(end)]
         self.ordinals: NDArray[np.int64] = segment.ordinals[own]
         self.lengths = lengths[own]
         self.long_length = long_length
         self.n_stream = int(np.searchsorted(self.lengths, long_length, side="right"))
         in_streams = self.lengths[: self.n_stream]
         self.layouts = {paired: stream_layout(in_streams, is_paired=paired) for paired in (False, True)}
-        self.parts: dict[str, NDArray[Any]] = {"offsets": offsets - offsets[0]}
+        self._columns = [_Column("offsets", sum_runs(self.lengths, 0), 8)]
         for paired, layout in self.layouts.items():
-            self.parts |= {f"starts {paired:d}": layout.starts, f"chunks {paired:d}": layout.chunks}
-        self.parts["codes"] = self.codes
+            self._columns += [
+                _Column(f"starts {paired:d}", layout.starts, 4),
+                _Column(f"chunks {paired:d}", layout.chunk_tiles, 4, stride=2),
+                _Column(f"chunks {paired:d}", layout.chunk_ids, 4, stride=2, place=1),
+            ]
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -190,19 +241,50 @@ class HostBatch:
         """Scores of a query take so many places: an even number, because pairs of targets are written together."""
         return len(self) + len(self) % 2
 
+    @property
+    def n_columns(self) -> int:
+        """Columns that are expanded on the card."""
+        return len(self._columns)
+
+    @cached_property
+    def n_longest_column(self) -> int:
+        """Numbers of the longest one."""
+        return max(column.runs.n for column in self._columns)
+
     @cached_property
     def places(self) -> dict[str, int]:
-        """Where each part begins in the image."""
+        """Where each part begins on the card."""
+        n_runs = sum(len(column.runs.runs) for column in self._columns)
+        sizes = {"columns": 8 * COLUMN_FIELDS * self.n_columns, "runs": 24 * n_runs, "codes": len(self.codes)}
+        sizes |= {column.name: column.size * column.stride * column.runs.n for column in self._columns}
         places, end = {}, 0
-        for name, part in self.parts.items():
+        for name, size in {**sizes, "": 0}.items():
             places[name] = end
-            end += -(-part.nbytes // ALIGNMENT) * ALIGNMENT
+            end += -(-size // ALIGNMENT) * ALIGNMENT
         return places
 
     @property
-    def image_bytes(self) -> int:
-        """All parts together."""
-        return self.places["codes"] + self.codes.nbytes
+    def sent_bytes(self) -> int:
+        """What goes to the card."""
+        return self.places["codes"] + len(self.codes)
+
+    @property
+    def card_bytes(self) -> int:
+        """What it takes there."""
+        return self.places[""]
+
+    def header(self, address: int) -> NDArray[np.int64]:
+        """int64[...]: what stands before the codes, for a batch that will lie at this address."""
+        header = np.zeros(self.places["codes"] // 8, np.int64)
+        table = header[: COLUMN_FIELDS * self.n_columns].reshape(self.n_columns, COLUMN_FIELDS)
+        runs = np.concatenate([column.runs.runs for column in self._columns])
+        header[self.places["runs"] // 8 :][: runs.size] = runs.reshape(-1)
+        first_run = 0
+        for row, column in zip(table, self._columns, strict=True):
+            to, n_runs = address + self.places[column.name] + column.size * column.place, len(column.runs.runs)
+            row[:] = to, column.runs.n, first_run, n_runs, column.stride, column.size == 8
+            first_run += n_runs
+        return header
 
     @cached_property
     def n_stream_residues(self) -> int:
@@ -210,22 +292,38 @@ class HostBatch:
         return int(self.lengths[: self.n_stream].sum())
 
 
-class CardBatch:
-    """A batch on a card: its image from `address` on, there when `ready` is done; and its streams, once packed."""
+COLUMN_FIELDS = 6
+"""Of struct Column in kernels/expand.cu."""
 
-    def __init__(self, host: HostBatch, address: int, ready: Event, image: Memory | None = None) -> None:
+
+@dataclass(frozen=True)
+class _Column:
+    """Numbers of `size` bytes, `stride` of them apart, of which the first is the one at `place`."""
+
+    name: str
+    runs: Runs
+    size: int
+    stride: int = 1
+    place: int = 0
+
+
+class CardBatch:
+    """A batch on a card, from `address` on, there when `ready` is done; and its streams, once packed."""
+
+    def __init__(self, host: HostBatch, address: int, ready: Event, memory: Memory | None = None) -> None:
         self.host, self.address, self.ready = host, address, ready
-        self._image = image
+        self._memory = memory
+        self.is_expanded = False
         self.streams: dict[bool, Memory] = {}
         self.packed_with: dict[bool, bytes] = {}
 
     @property
     def is_resident(self) -> bool:
         """Whether it has memory of its own."""
-        return self._image is not None
+        return self._memory is not None
 
     def place(self, part: str) -> int:
-        """The address of a part of the image."""
+        """The address of a part."""
         return self.address + self.host.places[part]
 
     def layout(self, *, paired: bool) -> StreamLayout:
@@ -245,6 +343,7 @@ class Workspace:
         self.stream = card.stream()
         self.side_stream = card.stream()
         self.copy_stream = card.stream()
+        self._sender = Sender(card, self.copy_stream)
         self._scratch: dict[str, Memory] = {}
         self._pinned: dict[str, PinnedMemory] = {}
         self._residents: dict[tuple[int, int, int], CardBatch] = {}
@@ -275,6 +374,7 @@ class Workspace:
             self.card.synchronize()
             del self._scratch[name]
             known.free()
+            n_bytes += n_bytes // GROWTH
         known = self._scratch[name] = self.allocate(n_bytes)
         return known.address
 
@@ -295,13 +395,16 @@ class Workspace:
         """The batch of these rows, if it is on the card."""
         return self._residents.get((id(segment), rows.first, rows.end))
 
-    def send(self, segment: Any, host: HostBatch) -> CardBatch:
+    def fill(self, address: int, host: HostBatch) -> Event:
+        """Send a batch to an address; it is there when the event is done."""
+        self.card.upload(address, host.header(address), self.copy_stream)
+        self._sender.send(address + host.places["codes"], host.codes)
+        return self.card.record(self.card.event(), self.copy_stream)
+
+    def keep(self, segment: Any, host: HostBatch) -> CardBatch:
         """Bring a batch to the card, to stay there as long as the segment lives and memory is not short."""
-        image = self.allocate(host.image_bytes)
-        for name, part in host.parts.items():
-            self.card.upload(image.address + host.places[name], part, self.copy_stream)
-        ready = self.card.record(self.card.event(), self.copy_stream)
-        batch = CardBatch(host, image.address, ready, image)
+        memory = self.allocate(host.card_bytes)
+        batch = CardBatch(host, memory.address, self.fill(memory.address, host), memory)
         number = id(segment)
         self._residents[number, host.rows.first, host.rows.end] = batch
         self._alive[number] = weakref.ref(segment, lambda _: self._forget(number))

@@ -28,9 +28,6 @@ RESERVE = 512 << 20
 RESERVE_FRACTION = 0.05
 """Device memory that is left to the driver and to others when no budget is given: the larger of the two."""
 
-STATIC_SHARED_BYTES = 48 << 10
-"""Dynamic shared memory beyond this has to be asked for."""
-
 SPIN_SECONDS, SLEEP_SECONDS = 2e-4, 1e-4
 """A wait looks again at once for so long, and then sleeps so long between looks: other threads can run meanwhile."""
 
@@ -149,10 +146,10 @@ class Card:
             self.used += n_bytes
         try:
             address = int(self._call("cuMemAlloc", n_bytes))
-        except BaseException:
+        except BaseException as error:
             with self._lock:
                 self.used -= n_bytes
-            raise
+            raise self._exhausted(n_bytes) if isinstance(error, CardMemoryError) else error from None
         return Memory(self, address, n_bytes)
 
     def give_back(self, address: int, n_bytes: int) -> None:
@@ -244,7 +241,7 @@ class Card:
             return known
         self.load([source])
         handle = self._call("cuModuleGetFunction", self._modules[source], name.encode())
-        if shared_bytes > STATIC_SHARED_BYTES:
+        if shared_bytes:
             attribute = self._driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
             self._call("cuFuncSetAttribute", handle, attribute, shared_bytes)
         made = self._kernels[source, name] = Kernel(name, handle, shared_bytes)

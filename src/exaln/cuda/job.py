@@ -22,15 +22,17 @@ from exaln.cuda.batches import (
     SCORES_SHARE,
     Division,
     HostBatch,
+    Needs,
     SegmentNotes,
     Workspace,
-    divide,
+    divide_resident,
+    divide_streamed,
     letters_of,
 )
 from exaln.cuda.card import Card, CardMemoryError
 from exaln.cuda.layout import fold_letters
-from exaln.cuda.plan import long_length
-from exaln.cuda.scan import Found, Pending, QueryGroup, Scanner, ScanTimes, ScoreRows, Stopped, fits_packed
+from exaln.cuda.plan import TargetFacts, long_length, plan_scan
+from exaln.cuda.scan import Found, Pending, QueryGroup, Scanner, ScanTimes, ScoreRows, Stopped, fits_packed, needs_of
 from exaln.cuda.streaming import Loaded, ResidentBatches, StreamedBatches, Task, Tasks, halves, size_of
 from exaln.errors import OutOfMemoryError
 from exaln.lengths import N_BINS
@@ -44,7 +46,9 @@ if TYPE_CHECKING:
 
 MAX_GROUP_QUERIES = 512
 TYPICAL_GROUP_QUERIES = 256
+TYPICAL_BATCH_RESIDUES = 8 << 20
 MAX_WAITING_RESULTS = 4
+MAX_KNOWN_BATCHES = 4096
 POST_SECONDS = 0.1
 
 _notes = SegmentNotes()
@@ -113,7 +117,7 @@ class Job:
         self.times = ScanTimes()
         self.budget = min(workspace.card.budget for workspace in workspaces)
         self.can_pack = all(fits_packed(scoring, workspace.card.facts) for workspace in workspaces)
-        self.division = self._divide(len(queries))
+        self.division = self._divide(queries.lengths.tolist())
         self.groups = self._groups(queries, wanted)
         self.stop = threading.Event()
         self.tasks = Tasks(
@@ -159,10 +163,14 @@ class Job:
 
     def read(self, workspace: Workspace, task: Task) -> HostBatch:
         """The rows of a task, ready to be sent."""
-        rows = task.rows
-        lengths = self.facts[rows.segment].lengths
-        long = self._long_length(workspace, lengths[rows.first : rows.end])
-        return HostBatch(self.segments[rows.segment], lengths, rows, long)
+        rows, facts = task.rows, self.facts[task.rows.segment]
+        long = self._long_length(workspace, facts.lengths[rows.first : rows.end])
+        key = (rows.first, rows.end, long)
+        if key not in facts.batches:
+            if len(facts.batches) > MAX_KNOWN_BATCHES:
+                facts.batches.clear()
+            facts.batches[key] = HostBatch(self.segments[rows.segment], facts.lengths, rows, long)
+        return facts.batches[key]
 
     def preference(self, workspace: Workspace, rows: RowRange) -> int | None:
         """Which batches a card takes first: those it holds, those nobody holds, those that another one holds."""
@@ -182,19 +190,34 @@ class Job:
     def _long_length(self, workspace: Workspace, lengths: NDArray[np.int64]) -> int:
         return long_length(lengths, workspace.card.facts) if self.can_pack and len(lengths) else 0
 
-    def _divide(self, n_queries: int) -> Division:
+    def _divide(self, query_lengths: list[int]) -> Division:
         """As the last time, if the database is resident; a database that is cut differently would be sent again."""
-        key = (len(self.workspaces), self.can_pack)
+        n_cards = len(self.workspaces)
+        key = (n_cards, self.can_pack)
         if all(key in facts.cuts for facts in self.facts):
             return Division(True, [rows for facts in self.facts for rows in facts.cuts[key]])
         lengths = [facts.lengths for facts in self.facts]
-        long_lengths = [self._long_length(self.workspaces[0], rows) for rows in lengths]
-        n_together = min(n_queries, TYPICAL_GROUP_QUERIES)
-        division = divide(lengths, long_lengths, self.budget, n_together, len(self.workspaces))
-        if division.is_resident:
-            for number, facts in enumerate(self.facts):
-                facts.cuts[key] = [rows for rows in division.ranges if rows.segment == number]
+        long = [self._long_length(self.workspaces[0], rows) for rows in lengths]
+        division = divide_resident(lengths, long, self.budget, n_cards)
+        if division is None:
+            together = query_lengths[:TYPICAL_GROUP_QUERIES]
+            needs = self._needs(lengths, long, together)
+            return divide_streamed(lengths, long, self.budget, needs, len(together), n_cards)
+        for number, facts in enumerate(self.facts):
+            facts.cuts[key] = [rows for rows in division.ranges if rows.segment == number]
         return division
+
+    def _needs(self, lengths: list[NDArray[np.int64]], long: list[int], query_lengths: list[int]) -> Needs:
+        """What a plan for batches of a typical size reads and keeps on the card."""
+        short = [rows[rows <= limit] for rows, limit in zip(lengths, long, strict=True)]
+        n_targets, n_residues = sum(map(len, short)), sum(int(rows.sum()) for rows in short)
+        if not n_targets or not self.can_pack:
+            return Needs((False, False), (False, False))
+        share = max(1, n_residues // TYPICAL_BATCH_RESIDUES)
+        n_tiles = max(1, (n_residues // 4 + n_targets // 2) // share)
+        longest = max(int(rows[-1]) for rows in short if len(rows))
+        facts = TargetFacts(-(-n_targets // share), n_tiles, n_tiles // 2 + 1, longest, self.folded.n_letters)
+        return needs_of(plan_scan(query_lengths, self.workspaces[0].card.facts, facts))
 
     def _groups(self, queries: Records, wanted: Wanted) -> list[QueryGroup]:
         """As many queries together as there is memory for scores."""

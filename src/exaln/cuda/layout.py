@@ -1,15 +1,13 @@
 """Where targets lie in the streams that the kernels read, and how streams are cut into chunks.
 
 A stream is a row of tiles of four columns: an idle tile, then the targets, each in as many as its letters need and at
-least one; in the paired stream the targets 2i and 2i + 1 share their tiles. Targets are sorted by length, so there are
-few different numbers of tiles, and what depends on them is done for all targets of one number at a time.
+least one; in the paired stream the targets 2i and 2i + 1 share their tiles. Targets are sorted by length, so numbers
+that go with them are straight lines with few bends: runs, which is how they are computed and sent.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,33 +31,59 @@ SINGLE_TILE_BYTES, PAIRED_TILE_BYTES, BOUNDARY_TILE_BYTES = 4, 8, 32
 
 
 @dataclass(frozen=True)
+class Runs:
+    """A column of n numbers as straight lines: int64[k, 3] of first, value, step.
+
+    Element i is value + (i - first) * step of the last run whose first is not above i.
+
+    >>> Runs(np.array([[0, 5, 0], [2, 10, 3]]), 5).expanded()
+    array([ 5,  5, 10, 13, 16])
+    """
+
+    runs: NDArray[np.int64]
+    n: int
+
+    def expanded(self) -> NDArray[np.int64]:
+        """int64[n]: the numbers, as kernels/expand.cu writes them."""
+        places = np.arange(self.n)
+        first, value, step = self.runs[np.searchsorted(self.runs[:, 0], places, side="right") - 1].T
+        numbers: NDArray[np.int64] = value + (places - first) * step
+        return numbers
+
+
+def sum_runs(sizes: NDArray[np.int64], begin: int) -> Runs:
+    """Where each of some things begins that have these sizes, which ascend, and where the last one ends."""
+    firsts = np.flatnonzero(np.diff(sizes, prepend=-1)) if len(sizes) else np.zeros(1, np.int64)
+    steps = sizes[firsts] if len(sizes) else np.zeros(1, np.int64)
+    values = begin + np.cumsum(np.diff(firsts, prepend=0) * np.append(0, steps[:-1]))
+    return Runs(np.stack((firsts, values, steps), axis=1), len(sizes) + 1)
+
+
+@dataclass(frozen=True)
 class StreamLayout:
     """A stream: targets one by one, or (paired) two by two.
 
-    starts: uint32[n + 1], the first tile of each target or pair, then the number of all tiles; the idle tile is 0.
-    chunks: uint32[n_chunks + 1, 2], the first tile and the first target or pair of each chunk; the last row closes it.
+    starts: the first tile of each target or pair, then the number of all tiles; the idle tile is 0.
+    chunk_tiles, chunk_ids: the first tile and the first target or pair of each chunk; the last entry closes it.
     """
 
     is_paired: bool
-    starts: NDArray[np.uint32]
-    chunks: NDArray[np.uint32]
-
-    @property
-    def n_tiles(self) -> int:
-        """With the idle one."""
-        return int(self.starts[-1])
+    starts: Runs
+    chunk_tiles: Runs
+    chunk_ids: Runs
+    n_tiles: int
 
     @property
     def n_chunks(self) -> int:
         """Pieces of work."""
-        return len(self.chunks) - 1
+        return self.chunk_ids.n - 1
 
-    @cached_property
+    @property
     def n_bytes(self) -> int:
         """Of the stream on the card."""
         return self.n_tiles * (PAIRED_TILE_BYTES if self.is_paired else SINGLE_TILE_BYTES)
 
-    @cached_property
+    @property
     def boundary_bytes(self) -> int:
         """Of the rows between strips."""
         return self.n_tiles * BOUNDARY_TILE_BYTES
@@ -70,14 +94,13 @@ def stream_layout(lengths: NDArray[np.int64], *, is_paired: bool) -> StreamLayou
     longest = lengths[1::2] if is_paired else lengths
     if is_paired and len(lengths) % 2:
         longest = np.append(longest, lengths[-1])
-    tiles = tiles_of(longest)
-    starts = np.ones(len(tiles) + 1, np.int64)
-    starts[1:] += np.cumsum(tiles)
-    if starts[-1] > MAX_TILES:
-        raise EngineError(f"a batch of {int(starts[-1]):,} tiles is too large; set --gpu-memory")
-    edges = _chunk_edges(tiles, CHUNK_TILES[is_paired])
-    chunks = np.stack((starts[edges], edges), axis=1).astype(np.uint32)
-    return StreamLayout(is_paired, starts.astype(np.uint32), chunks)
+    starts = sum_runs(tiles_of(longest), 1)
+    first, value, step = starts.runs[-1].tolist()
+    n_tiles = value + (len(longest) - first) * step
+    if n_tiles > MAX_TILES:
+        raise EngineError(f"a batch of {n_tiles:,} tiles is too large; set --gpu-memory")
+    chunk_ids, chunk_tiles = _chunks(starts, CHUNK_TILES[is_paired])
+    return StreamLayout(is_paired, starts, chunk_tiles, chunk_ids, n_tiles)
 
 
 def tiles_of(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -89,22 +112,28 @@ def tiles_of(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.maximum(1, -(-lengths // COLUMNS))
 
 
-def _chunk_edges(tiles: NDArray[np.int64], least: int) -> NDArray[np.int64]:
-    """Where chunks begin, and n: each goes on until it has `least` tiles or more. `tiles` ascend."""
-    n = len(tiles)
-    edges: list[NDArray[np.int64]] = [np.zeros(1, np.int64)]
-    begins: list[int] = np.searchsorted(tiles, np.arange(1, least + 1)).tolist()
+def _chunks(starts: Runs, least: int) -> tuple[Runs, Runs]:
+    """First ids and first tiles of chunks: each goes on until it has `least` tiles or more."""
+    n = starts.n - 1
+    ids, tiles, n_chunks = [(0, 0, 0)], [(0, 1, 0)], 1
     in_open = 0
-    for size, (begin, end) in enumerate(pairwise(begins), start=1):
-        first = begin + -(-(least - in_open) // size)
+    ends = [*starts.runs[1:, 0].tolist(), n]
+    for (begin, value, size), end in zip(starts.runs.tolist(), ends, strict=True):
+        first = begin + max(1, -(-(least - in_open) // max(1, size)))
         if first > end:
             in_open += (end - begin) * size
             continue
-        edges.append(np.arange(first, end + 1, -(-least // size), dtype=np.int64))
-        in_open = (end - int(edges[-1][-1])) * size
-    edges.append(np.arange(begins[-1] + 1, n + 1, dtype=np.int64))
-    joined = np.concatenate(edges)
-    return joined if joined[-1] == n else np.append(joined, n)
+        together = max(1, -(-least // size))
+        ids.append((n_chunks, first, together))
+        tiles.append((n_chunks, value + (first - begin) * size, together * size))
+        n_own = (end - first) // together + 1
+        n_chunks += n_own
+        in_open = (end - first - (n_own - 1) * together) * size
+    if in_open:
+        ids.append((n_chunks, n, 0))
+        tiles.append((n_chunks, value + (n - begin) * size, 0))
+        n_chunks += 1
+    return Runs(np.array(ids, np.int64), n_chunks), Runs(np.array(tiles, np.int64), n_chunks)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from exaln.errors import EngineError
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 ITEM_BYTES = 16
 MAX_ITEMS = 1 << 20
 """Items of a launch."""
+
+MAX_LENGTH = (1 << 32) - 1
+"""Of a target: places in it are counted in 32 bits."""
 
 LEAST_SPANS = 4
 """A part begins that many spans or more after the one before, so that little is computed twice."""
@@ -43,6 +48,8 @@ def pair_items(
 
     At most about MAX_ITEMS at a time, the longest queries first. Empty queries are left out: they score 0.
     """
+    if lengths.max(initial=0) > MAX_LENGTH:
+        raise EngineError(f"a target has {int(lengths.max()):,} residues, too many for a GPU; use engine cpu")
     order = sorted((query for query, length in enumerate(query_lengths) if length), key=lambda q: -query_lengths[q])
     share = len(order) * int(lengths.sum()) // (PARTS_PER_BLOCK * max(1, n_blocks))
     waiting: list[NDArray[np.uint32]] = []
@@ -63,7 +70,7 @@ def _query_items(
 ) -> NDArray[np.uint32]:
     step = int(lengths.max(initial=1)) if span is None else max(LEAST_SPANS * span, share, 1)
     overlap = 0 if span is None else span
-    n_parts = np.where(lengths > step + overlap, -(-lengths // step), 1)
+    n_parts = np.maximum(1, -(-(lengths - overlap) // step))
     items = np.empty((int(n_parts.sum()), 4), np.uint32)
     first = np.repeat(np.cumsum(n_parts) - n_parts, n_parts)
     begin = (np.arange(len(items)) - first) * step
@@ -71,7 +78,7 @@ def _query_items(
     items[:, 0] = query
     items[:, 1] = np.repeat(rows, n_parts)
     items[:, 2] = begin
-    items[:, 3] = np.where(np.repeat(n_parts, n_parts) > 1, np.minimum(left, step + overlap), left)
+    items[:, 3] = np.minimum(left, step + overlap)
     return items
 
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from exaln.cuda.batches import ALIGNMENT, CardBatch, Workspace
+from exaln.cuda.batches import ALIGNMENT, CardBatch, HostBatch, Needs, Workspace
 from exaln.cuda.compiler import Source
 from exaln.cuda.pairs import ITEM_BYTES, pair_items
 from exaln.cuda.plan import Half, Strip, TargetFacts, plan_scan
@@ -51,6 +51,9 @@ FIRST_CANDIDATES = 1 << 14
 
 MIN_CAPACITY, MAX_CAPACITY = 1 << 16, 4 << 20
 CANDIDATE_BYTES = 12
+
+MAX_OVERFLOWS = 1 << 16
+"""Pairs to be computed again that the card lists at a time."""
 
 PACK_THREADS, COLLECT_THREADS = 256, 256
 WARP = 32
@@ -128,6 +131,16 @@ class ScoreRows:
     scores: NDArray[np.int32]
 
 
+@dataclass(frozen=True)
+class Slab:
+    """Some queries of a group and some rows of a batch."""
+
+    first_query: int
+    n_queries: int
+    first_row: int
+    n_rows: int
+
+
 class Stopped(Exception):
     """Nobody wants the results any more."""
 
@@ -159,6 +172,25 @@ class Pending:
     done: Event
     cells_told: int = 0
 
+    @property
+    def max_overflows(self) -> int:
+        """Room in the list of pairs to be computed again."""
+        return min(MAX_OVERFLOWS, len(self.group) * len(self.batch.host))
+
+    def slab(self, n_rows: int) -> Slab:
+        """All queries and the first rows."""
+        return Slab(0, len(self.group), 0, n_rows)
+
+    def slabs(self, n_rows: int, max_pairs: int) -> Iterator[Slab]:
+        """The same in pieces of at most so many pairs."""
+        for query in range(len(self.group)):
+            for row in range(0, n_rows, max_pairs):
+                yield Slab(query, 1, row, min(max_pairs, n_rows - row))
+
+    def score_address(self, slab: Slab) -> int:
+        """Where the first score of a slab is."""
+        return self.scores + 4 * (self.batch.host.row_stride * slab.first_query + slab.first_row)
+
 
 class Scanner:
     """Scans batches on one card with one scoring.
@@ -183,6 +215,7 @@ class Scanner:
         self._sets = deque(_Set(number, workspace.pinned(f"result {number}", _RESULT_BYTES)) for number in range(2))
         self._queue: deque[tuple[Event, float, int]] = deque()
         self._queued = 0.0
+        self._plans: dict[tuple[int, int, int], list[Strip]] = {}
         self.can_pack = fits_packed(scoring, self.card.facts)
         self._constants = (
             ("LETTERS", folded.n_letters),
@@ -208,6 +241,7 @@ class Scanner:
         main, side = self.workspace.stream, self.workspace.side_stream
         card.let_wait(main, batch.ready)
         card.record(pending.begin, main)
+        self._expand(batch)
         for paired in {strip.shape.paired for strip in strips}:
             self._pack(batch, paired=paired)
         card.record(pending.packed, main)
@@ -245,22 +279,19 @@ class Scanner:
     # --- planning
 
     def _plan(self, batch: CardBatch, group: QueryGroup) -> list[Strip]:
-        host = batch.host
-        facts = TargetFacts(
-            n_targets=host.n_stream,
-            n_tiles_single=host.layouts[False].n_tiles,
-            n_tiles_paired=host.layouts[True].n_tiles,
-            longest=int(host.lengths[host.n_stream - 1]),
-            n_letters=self.folded.n_letters,
-        )
-        return plan_scan(group.lengths, self.card.facts, facts)
+        """The launches; batches of about the same size share a plan, which fits any targets."""
+        facts = target_facts(batch.host, self.folded.n_letters)
+        key = group.first, facts.n_tiles_single.bit_length(), facts.longest.bit_length()
+        if key not in self._plans:
+            self._plans[key] = plan_scan(group.lengths, self.card.facts, facts)
+        return self._plans[key]
 
     def _load(self, strips: list[Strip]) -> None:
         """Compile and load all kernels of a plan at once."""
         started = time.perf_counter()
         shapes = {strip.shape for strip in strips}
         self.times.kernels = tuple(sorted({*self.times.kernels, *map(str, shapes)}))
-        self.card.load([*map(self._stream_source, shapes), self._pack_source, self._block_source, COLLECT])
+        self.card.load([*map(self._stream_source, shapes), self._pack_source, self._block_source, COLLECT, EXPAND])
         self.times.compile += time.perf_counter() - started
 
     def _stream_source(self, shape: Shape) -> Source:
@@ -333,6 +364,16 @@ class Scanner:
 
     # --- launching
 
+    def _expand(self, batch: CardBatch) -> None:
+        """Make the columns of a batch from their runs, unless they are there."""
+        if batch.is_expanded:
+            return
+        kernel, host = self.card.kernel(EXPAND, "expand"), batch.host
+        n_blocks = max(1, min(-(-host.n_longest_column // COLLECT_THREADS), 4 * self.card.facts.n_sms))
+        arguments = (batch.place("runs"), batch.place("columns"))
+        self.card.launch(kernel, (n_blocks, host.n_columns), COLLECT_THREADS, self.workspace.stream, arguments)
+        batch.is_expanded = True
+
     def _pack(self, batch: CardBatch, *, paired: bool) -> None:
         """Make a stream of tiles from the codes, unless it is there."""
         if not batch.needs_packing(self.folded, paired=paired):
@@ -347,7 +388,7 @@ class Scanner:
             self._fold,
             self._stream_address(batch, paired=paired, n_bytes=layout.n_bytes),
         )
-        self.card.launch(kernel, _warps(len(layout.starts) - 1), PACK_THREADS, self.workspace.stream, arguments)
+        self.card.launch(kernel, _warps(layout.starts.n - 1), PACK_THREADS, self.workspace.stream, arguments)
         batch.packed_with[paired] = self.folded.fold.tobytes()
 
     def _stream_address(self, batch: CardBatch, *, paired: bool, n_bytes: int = 0) -> int:
@@ -393,7 +434,8 @@ class Scanner:
         self.times.raw_cells += 2 * shape.strip_rows * COLUMNS * layout.n_tiles
         n_rows = low.n_rows + (0 if strip.high is None else strip.high.n_rows)
         event = self.card.record(self.card.event(), main)
-        self._hold_back(event, n_rows * batch.host.n_stream_residues, CELLS_PER_SECOND, pending)
+        cells = n_rows * batch.host.n_stream_residues
+        self._hold_back(event, cells, cells / CELLS_PER_SECOND, pending)
 
     def _rows(self, pending: Pending, half: Half) -> tuple[int, int]:
         """Address and number of the query's letters."""
@@ -413,13 +455,13 @@ class Scanner:
             half,
         )
         kernel = self.card.kernel(self._pack_source, "split_boundary")
-        n_pairs = len(batch.layout(paired=True).starts) - 1
+        n_pairs = batch.layout(paired=True).starts.n - 1
         self.card.launch(kernel, _warps(n_pairs), PACK_THREADS, self.workspace.stream, arguments)
 
-    def _hold_back(self, event: Event, cells: int, rate: float, pending: Pending) -> None:
-        """Wait if too much is queued, so that an interrupt is obeyed soon."""
-        self._queue.append((event, cells / rate, cells))
-        self._queued += cells / rate
+    def _hold_back(self, event: Event, cells: int, seconds: float, pending: Pending) -> None:
+        """Wait if too much is queued, so that an interrupt is obeyed soon. cells: to be reported."""
+        self._queue.append((event, seconds, cells))
+        self._queued += seconds
         pending.cells_told += cells
         while self._queue and (self._queued > MAX_AHEAD_SECONDS or self.card.is_done(self._queue[0][0])):
             oldest, seconds, done = self._queue.popleft()
@@ -437,13 +479,16 @@ class Scanner:
         rows, lengths = np.arange(n_stream, len(host)), host.lengths[n_stream:]
         self.times.n_long += len(rows)
         query_lengths = np.array(pending.group.lengths)
+        useful = int(query_lengths.sum()) * int(lengths.sum())
         for items in pair_items(rows, lengths, pending.group.lengths, self.scoring, self._n_blocks):
             place = self.workspace.scratch(f"items {pending.own.number}", items.nbytes)
             card.upload(place, items, side)
-            self._score_items(pending, place, len(items), int(items[:, 3].max()))
+            self._score_items(pending, place, len(items), int(items[:, 3].max()), pending.slab(len(host)))
             cells = int((query_lengths[items[:, 0]] * items[:, 3].astype(np.int64)).sum())
             self.times.raw_cells += cells
-            self._hold_back(card.record(card.event(), side), cells, BLOCK_CELLS_PER_SECOND, pending)
+            event = card.record(card.event(), side)
+            self._hold_back(event, min(cells, useful), cells / BLOCK_CELLS_PER_SECOND, pending)
+            useful -= min(cells, useful)
 
     @property
     def _n_blocks(self) -> int:
@@ -457,8 +502,8 @@ class Scanner:
             self._block_source, "block_scores", block_bytes(*self._block_shape, self.folded.n_letters)
         )
 
-    def _score_items(self, pending: Pending, items: int, n_items: int, longest: int, first_query: int = 0) -> None:
-        """Exact scores of pairs of a query, counted from first_query, and a row, whose addresses are on the card."""
+    def _score_items(self, pending: Pending, items: int, n_items: int, longest: int, slab: Slab) -> None:
+        """Exact scores of pairs, listed on the card; queries and rows are counted from those of the slab."""
         card, on_card, side = self.card, pending.on_card, self.workspace.side_stream
         n_threads, rows = self._block_shape
         n_blocks = min(n_items, self._n_blocks)
@@ -469,17 +514,17 @@ class Scanner:
         card.fill(ticket, 0, 1, side)
         arguments = (
             pending.batch.place("codes"),
-            pending.batch.place("offsets"),
+            pending.batch.place("offsets") + 8 * slab.first_row,
             on_card["fold"],
             items,
             n_items,
             ticket,
             on_card["codes"],
-            on_card["offsets"] + 8 * first_query,
+            on_card["offsets"] + 8 * slab.first_query,
             on_card["table"],
             boundary,
             longest,
-            pending.scores + 4 * pending.batch.host.row_stride * first_query,
+            pending.score_address(slab),
             pending.batch.host.row_stride,
             INT32_MAX - max(0, self.scoring.max_score),
             pending.counters + 4 * TOO_HIGH,
@@ -498,26 +543,29 @@ class Scanner:
         """Find what may be wrong, cut, and copy back the counters and the first candidates."""
         stream = self.workspace.stream
         if n_stream:
-            self._find_overflows(pending, stream, 0, len(pending.group), n_stream)
+            self._find_overflows(pending, stream, pending.slab(n_stream))
         if pending.group.minimum is not None:
             self._cut(pending, stream)
         self._fetch(pending, stream)
 
-    def _find_overflows(self, pending: Pending, stream: Any, first: int, n_queries: int, n_stream: int) -> None:
-        stride = pending.batch.host.row_stride
+    def _find_overflows(self, pending: Pending, stream: Any, slab: Slab) -> None:
+        """List pairs of a slab whose score may be wrong, as many as there is room for, and set them to 0."""
         arguments = (
-            pending.scores + 4 * stride * first,
-            stride,
-            n_queries,
-            n_stream,
+            pending.score_address(slab),
+            pending.batch.host.row_stride,
+            slab.n_queries,
+            slab.n_rows,
             packed_limit(self.card.facts.dpx, self.scoring.max_score),
-            n_stream,
+            pending.max_overflows,
             pending.counters + 4 * OVERFLOWS,
-            pending.batch.place("offsets"),
-            self.workspace.scratch(f"overflows {pending.own.number}", ITEM_BYTES * n_stream),
+            pending.batch.place("offsets") + 8 * slab.first_row,
+            self._overflows(pending),
         )
         kernel = self.card.kernel(COLLECT, "find_overflows")
-        self.card.launch(kernel, self._collect_grid(n_stream, n_queries), COLLECT_THREADS, stream, arguments)
+        self.card.launch(kernel, self._collect_grid(slab.n_rows, slab.n_queries), COLLECT_THREADS, stream, arguments)
+
+    def _overflows(self, pending: Pending) -> int:
+        return self.workspace.scratch(f"overflows {pending.own.number}", ITEM_BYTES * pending.max_overflows)
 
     def _cut(self, pending: Pending, stream: Any) -> None:
         group, host = pending.group, pending.batch.host
@@ -555,31 +603,28 @@ class Scanner:
         return counters
 
     def _rescore(self, pending: Pending, n_overflows: int) -> None:
-        """Compute again in 32 bits what may be wrong, and cut again.
-
-        The list has room for the targets of one query. Where there was more, it is scored, and then query by query what
-        is still above the limit.
-        """
-        side, host, card = self.workspace.side_stream, pending.batch.host, self.card
-        n_stream, n_queries = host.n_stream, len(pending.group)
-        longest = int(host.lengths[n_stream - 1])
-        items = self.workspace.scratch(f"overflows {pending.own.number}", ITEM_BYTES * n_stream)
+        """Compute again in 32 bits what may be wrong, and cut again."""
+        side, card, n_stream = self.workspace.side_stream, self.card, pending.batch.host.n_stream
         self.times.rescored += n_overflows
-        self._score_items(pending, items, min(n_overflows, n_stream), longest)
-        for query in range(n_queries if n_overflows > n_stream else 0):
-            card.fill(pending.counters + 4 * OVERFLOWS, 0, 1, side)
-            self._find_overflows(pending, side, query, 1, n_stream)
-            self._fetch(pending, side)
-            card.wait(card.record(card.event(), side))
-            n_items = int(self._counters(pending)[OVERFLOWS])
-            if n_items:
-                self._score_items(pending, items, n_items, longest, query)
+        self._score_overflows(pending, min(n_overflows, pending.max_overflows), pending.slab(n_stream))
+        if n_overflows > pending.max_overflows:
+            for slab in pending.slabs(n_stream, pending.max_overflows):
+                card.fill(pending.counters + 4 * OVERFLOWS, 0, 1, side)
+                self._find_overflows(pending, side, slab)
+                self._fetch(pending, side)
+                card.wait(card.record(card.event(), side))
+                self._score_overflows(pending, int(self._counters(pending)[OVERFLOWS]), slab)
         card.fill(pending.counters + 4 * CANDIDATES, 0, 1, side)
         if pending.group.minimum is not None:
             self._cut(pending, side)
         self._fetch(pending, side)
         card.record(pending.done, side)
         card.wait(pending.done)
+
+    def _score_overflows(self, pending: Pending, n_items: int, slab: Slab) -> None:
+        if n_items:
+            longest = int(pending.batch.host.lengths[slab.first_row + slab.n_rows - 1])
+            self._score_items(pending, self._overflows(pending), n_items, longest, slab)
 
     def _found(self, pending: Pending, n: int) -> Found:
         group, side = pending.group, self.workspace.side_stream
@@ -618,6 +663,7 @@ class Scanner:
 
 
 COLLECT = Source("collect.cu", (("BINS", N_BINS),))
+EXPAND = Source("expand.cu")
 _RESULT_BYTES = 4 * N_COUNTERS + CANDIDATE_BYTES * FIRST_CANDIDATES
 
 
@@ -625,6 +671,24 @@ def fits_packed(scoring: Scoring, facts: CardFacts) -> bool:
     """Whether scores and gap costs are small enough for packed numbers; else all pairs are scored one by one."""
     largest = max(scoring.gap_first, int(np.abs(scoring.matrix).max()))
     return largest <= MAX_COST[facts.dpx]
+
+
+def target_facts(host: HostBatch, n_letters: int) -> TargetFacts:
+    """What plans depend on."""
+    return TargetFacts(
+        n_targets=host.n_stream,
+        n_tiles_single=host.layouts[False].n_tiles,
+        n_tiles_paired=host.layouts[True].n_tiles,
+        longest=int(host.lengths[host.n_stream - 1]),
+        n_letters=n_letters,
+    )
+
+
+def needs_of(strips: list[Strip]) -> Needs:
+    """What the launches of a plan read and keep."""
+    kinds = {strip.shape.paired for strip in strips}
+    kept = {strip.shape.paired for strip in strips if strip.has_top or strip.has_bottom}
+    return Needs((False in kinds, True in kinds), (False in kept, True in kept))
 
 
 def _warps(n: int) -> int:

@@ -21,5 +21,6 @@ def all_sources() -> Iterator[Source]:
     for threads, rows in BLOCK_SHAPES:
         yield Source("block.cu", (("THREADS", threads), ("ROWS", rows), ("LETTERS", N_LETTERS), *gaps))
     yield Source("bare.cu", (("ROWS", bound.ROWS), ("THREADS", bound.THREADS), *gaps))
+    yield Source("expand.cu")
     yield Source("pack.cu", (("LETTERS", N_LETTERS),))
     yield Source("collect.cu", (("BINS", N_BINS),))

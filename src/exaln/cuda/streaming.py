@@ -1,7 +1,7 @@
 """Batches for a card, one after the other: those that stay on it, and those that are read, sent and forgotten.
 
-Streamed batches go through two slots. While the card computes with one, a thread of its own reads the next batch from
-the mapped file (which is where its hash is checked for the first time) into pinned memory and sends it to the other.
+Streamed batches go through two slots on the card. While it computes with one, a thread of its own reads the next batch
+from the mapped file, which is where its hash is checked for the first time, and sends it to the other.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
     from exaln.cuda.scan import ScanTimes
 
 N_SLOTS = 2
-COPY_THREADS = 4
-COPY_PIECE = 1 << 20
 WAIT_SECONDS = 0.1
 """How long a thread waits before it looks whether it is still wanted."""
 
@@ -131,9 +128,9 @@ class ResidentBatches:
         if batch is None:
             started = time.perf_counter()
             host = self._read(task)
-            batch = self._workspace.send(segment, host)
+            batch = self._workspace.keep(segment, host)
             self._times.upload += time.perf_counter() - started
-            self._times.bytes_sent += host.image_bytes
+            self._times.bytes_sent += host.sent_bytes
         return Loaded(task, batch)
 
     def done(self, loaded: Loaded) -> None:
@@ -181,10 +178,9 @@ class StreamedBatches:
     def _run(self) -> None:
         try:
             self._workspace.card.activate()
-            with ThreadPoolExecutor(COPY_THREADS) as pool:
-                while (slot := self._next_free()) is not None and (task := self._take()) is not None:
-                    self.taken.append(task)
-                    self._ready.put(self._load(task, slot, pool))
+            while (slot := self._next_free()) is not None and (task := self._take()) is not None:
+                self.taken.append(task)
+                self._ready.put(self._load(task, slot))
             self._ready.put(None)
         except BaseException as error:
             self._ready.put(error)
@@ -197,26 +193,11 @@ class StreamedBatches:
                 continue
         return None
 
-    def _load(self, task: Task, slot: int, pool: ThreadPoolExecutor) -> Loaded:
-        workspace, card, started = self._workspace, self._workspace.card, time.perf_counter()
+    def _load(self, task: Task, slot: int) -> Loaded:
+        started = time.perf_counter()
         host = self._read(task)
-        address = workspace.scratch(f"slot {slot}", host.image_bytes)
-        image = workspace.pinned(f"slot {slot}", host.image_bytes)[: host.image_bytes]
-        for name, part in host.parts.items():
-            place = host.places[name]
-            _copy(image[place : place + part.nbytes], part.reshape(-1).view(np.uint8), pool)
-        card.upload(address, image, workspace.copy_stream)
-        ready = card.record(card.event(), workspace.copy_stream)
+        address = self._workspace.scratch(f"slot {slot}", host.card_bytes)
+        ready = self._workspace.fill(address, host)
         self._times.upload += time.perf_counter() - started
-        self._times.bytes_sent += host.image_bytes
+        self._times.bytes_sent += host.sent_bytes
         return Loaded(task, CardBatch(host, address, ready), slot)
-
-
-def _copy(to: NDArray[np.uint8], array: NDArray[np.uint8], pool: ThreadPoolExecutor) -> None:
-    """Copy with several threads: one alone is slower than the card can be fed."""
-    if len(array) <= 2 * COPY_PIECE:
-        np.copyto(to, array)
-        return
-    begins = range(0, len(array), max(COPY_PIECE, -(-len(array) // COPY_THREADS)))
-    step = begins.step
-    list(pool.map(lambda begin: np.copyto(to[begin : begin + step], array[begin : begin + step]), begins))

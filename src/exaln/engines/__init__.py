@@ -38,12 +38,13 @@ def choose_engine(
     *,
     devices: Sequence[int] | None = None,
     gpu_memory: int | None = None,
+    for_pairs: bool = False,
 ) -> Engine:
     """The engine of that name, or with "auto" the one EXALN_ENGINE names, or else the fastest that is usable.
 
     A request that cannot be met raises EngineError; only "auto" goes on to the next engine, and warns, unless it is
     cuda on a machine without a GPU. Who names `devices` or `gpu_memory` (bytes on each) wants the cuda engine: "auto"
-    stands for it, and any other is refused.
+    stands for it, and any other is refused. for_pairs: "auto" leaves out engines that pay for whole searches only.
     """
     wish = _Request(threads, devices, gpu_memory)
     if name == "auto":
@@ -51,7 +52,7 @@ def choose_engine(
     if devices is not None or gpu_memory is not None:
         name = _with_gpus(name)
     if name == "auto":
-        return _MAKE[_fastest_usable()](wish)
+        return _MAKE[_fastest_usable(for_pairs=for_pairs)](wish)
     for engine in ENGINES:
         if engine.name == name:
             reason = engine.unavailable_reason()
@@ -69,8 +70,10 @@ def _with_gpus(name: str) -> str:
     return CudaEngine.name
 
 
-def _fastest_usable() -> type[Engine]:
+def _fastest_usable(*, for_pairs: bool) -> type[Engine]:
     for engine in ENGINES:
+        if for_pairs and not engine.is_for_pairs:
+            continue
         reason = engine.unavailable_reason()
         if reason is None:
             return engine

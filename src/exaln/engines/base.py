@@ -156,6 +156,8 @@ class Engine(ABC):
     name: str
     block_pairs: int = 32 << 20
     """Queries of a search are scanned so many pairs at a time."""
+    is_for_pairs: bool = True
+    """Whether "auto" may choose the engine for a single pair of sequences."""
 
     @staticmethod
     @abstractmethod

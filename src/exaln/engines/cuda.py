@@ -6,7 +6,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from exaln.cuda import facts
@@ -54,6 +53,7 @@ class CudaEngine(Engine):
 
     name = "cuda"
     block_pairs = sys.maxsize
+    is_for_pairs = False
 
     def __init__(
         self, devices: Sequence[int] | None = None, memory: int | None = None, threads: int | None = None
@@ -61,10 +61,7 @@ class CudaEngine(Engine):
         if threads is not None and threads < 1:
             raise InputError(f"threads is {threads}; at least 1 is needed")
         if memory is not None and memory < MIN_MEMORY:
-            raise OutOfMemoryError(
-                f"{memory:,} bytes of GPU memory are not enough; "
-                f"set --gpu-memory (memory=) to at least {MIN_MEMORY >> 20} MiB"
-            )
+            raise OutOfMemoryError(f"{memory} bytes of GPU memory are too few; give {MIN_MEMORY >> 20} MiB or more")
         self._names = [gpu.name for gpu in facts.Driver().gpus()]
         self.devices = list(range(len(self._names))) if devices is None else list(devices)
         self.memory, self._threads = memory, threads
@@ -83,14 +80,14 @@ class CudaEngine(Engine):
 
     @staticmethod
     def is_expected() -> bool:
-        """Where there is a GPU and cuda-core; many machines have neither, which is not worth a word."""
+        """Where there is a GPU; that most machines have none is not worth a word."""
         try:
             gpus = facts.Driver().gpus()
         except OSError:
             return False
         except (facts.DriverError, AttributeError):
             return True
-        return bool(gpus) and _is_installed("cuda.core")
+        return bool(gpus)
 
     def describe(self) -> str:
         """For logs."""
@@ -163,13 +160,6 @@ class CudaEngine(Engine):
             finally:
                 self.times = job.times
                 self._reports = _report(job, database)
-
-
-def _is_installed(module: str) -> bool:
-    try:
-        return find_spec(module) is not None
-    except ModuleNotFoundError:
-        return False
 
 
 def _block(result: BatchResult) -> ScoreBlock:

@@ -101,7 +101,10 @@ class EngineOnDatabase:
         from exaln.cuda.card import Card
 
         gap_first, gap_extend = self._scoring.gap_first, self._scoring.gap_extend
-        return sum(bare_tcups(Card(number), gap_first, gap_extend) for number in sorted(set(self._engine.devices)))
+        cards = [Card(number) for number in sorted(set(self._engine.devices))]
+        for card in cards:
+            card.set_budget(None)
+        return sum(bare_tcups(card, gap_first, gap_extend) for card in cards)
 
     def report(self) -> list[str]:
         """For --verbose."""

@@ -1,7 +1,8 @@
 // The cell update alone, in registers: the bound that a scan is compared with.
 //
-// Each thread does n rounds of ROWS rows x 4 columns of packed pairs of cells, with the same code as stream.cu, but scores
-// that are always the same four words, no neighbours, and no stream. `out` keeps the compiler from leaving it all out.
+// Each thread does n rounds of ROWS rows x 4 columns of packed pairs of cells, with the same code as
+// stream.cu, but scores that are always the same four words, no neighbours, and no stream. `out` keeps the
+// compiler from leaving it all out.
 
 #include "constants.cuh"
 #include "packed.cuh"

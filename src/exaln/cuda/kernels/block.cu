@@ -1,22 +1,24 @@
-// Scores of single pairs, each spread over a whole block, in 32 bits: for targets too long to share a group of lanes, and
-// for pairs whose packed score may be wrong.
+// Scores of single pairs, each spread over a whole block, in 32 bits: for targets too long to share a group
+// of lanes, and for pairs whose packed score may be wrong.
 //
-// The rows of the query are split over all threads, ROWS each; per step a thread computes a tile of ROWS rows x 4 columns,
-// one step behind the thread above it. Within a warp the last row goes on by shuffles, from warp to warp through shared
-// memory, with one barrier per step, of those warps alone that have rows. A query longer than THREADS * ROWS goes in
-// strips, with the row between two strips in global memory. Blocks take pairs by a ticket.
+// The rows of the query are split over all threads, ROWS each; per step a thread computes a tile of ROWS rows
+// x 4 columns, one step behind the thread above it. Within a warp the last row goes on by shuffles, from warp
+// to warp through shared memory, with one barrier per step, of those warps alone that have rows. A query
+// longer than THREADS * ROWS goes in strips, with the row between two strips in global memory. Blocks take
+// pairs by a ticket.
 //
-//   codes, offsets      the targets, as the database has them; fold: their letters, folded to 1 .. LETTERS
-//   items               [n_items]: a query, a row of the targets, and which part of it: a target that is much longer than
-//                       what an alignment with the query can span is split into parts that overlap by that much
-//   queries, query_offsets   codes of all queries
+//   codes, offsets      the targets, as the database has them
+//   fold                from their codes to 1 .. LETTERS
+//   items               [n_items]: a query, a row of the targets, and which part of it: a target much longer
+//                       than what an alignment can span is split into parts that overlap by that much
+//   queries             codes of all queries; query_offsets: where each begins
 //   table               int16[letters of the query][LETTERS]
 //   boundary            [blocks][boundary_stride]: H and F of a column, for queries of several strips
-//   scores              the best score of an item is max-combined into scores[query * row_stride + row]; more than
-//                       `limit` counts in `overflows`
+//   scores              the best of an item is max-combined into scores[query * row_stride + row]
+//   overflows           counts scores above `limit`
 //
 // Scores are exact up to 2^31 - 1 less the largest score of two letters, by the argument of packed.cuh.
-// Shared memory: the profile, [letter][4 rows][thread]. Tests: tests/test_cuda_engine.py.
+// Shared memory: the profile, [letter][rows / 4][thread]. Tests: tests/test_cuda_engine.py.
 
 #include "constants.cuh"
 #include "recurrence.cuh"
@@ -53,9 +55,11 @@ __device__ __forceinline__ Columns load_columns(const unsigned char* target, lon
 
 __device__ void fill_profile(int* profile, const unsigned char* query, unsigned n_rows, const short* table) {
     for (unsigned i = threadIdx.x; i < (LETTERS + 1) * STRIP_ROWS; i += THREADS) {
-        const unsigned thread = i / 4 % THREADS, chunk = i / (4 * THREADS) % CHUNKS_OF_ROWS, letter = i / STRIP_ROWS;
+        const unsigned thread = i / 4 % THREADS, chunk = i / (4 * THREADS) % CHUNKS_OF_ROWS,
+                       letter = i / STRIP_ROWS;
         const unsigned row = thread * ROWS + chunk * 4 + i % 4;
-        profile[i] = row < n_rows && letter != PAD ? table[query[row] * LETTERS + letter - 1] : Wide::IMPOSSIBLE;
+        profile[i] =
+            row < n_rows && letter != PAD ? table[query[row] * LETTERS + letter - 1] : Wide::IMPOSSIBLE;
     }
 }
 
@@ -64,8 +68,9 @@ __device__ __forceinline__ void wait_for_warps(unsigned n_warps) {
 }
 
 // One strip of at most STRIP_ROWS rows over all columns; the best diagonal step of this thread's rows.
-__device__ int score_strip(const int4* profile, Edge (*edges)[2], const unsigned char* target, long long length,
-                           const unsigned char* fold, unsigned n_rows, int2* boundary, bool has_top, bool has_bottom) {
+__device__ int score_strip(const int4* profile, Edge (*edges)[2], const unsigned char* target,
+                           long long length, const unsigned char* fold, unsigned n_rows, int2* boundary,
+                           bool has_top, bool has_bottom) {
     const unsigned n_warps = (n_rows + 32 * ROWS - 1) / (32 * ROWS), n_threads = (n_rows + ROWS - 1) / ROWS;
     const unsigned thread = threadIdx.x, warp = thread / 32, lane = thread % 32;
     if (warp >= n_warps) return 0;
@@ -124,7 +129,8 @@ __device__ int score_strip(const int4* profile, Edge (*edges)[2], const unsigned
 }
 
 __device__ int block_maximum(int value, int* of_warps) {
-    for (int distance = 16; distance > 0; distance /= 2) value = max(value, __shfl_xor_sync(ALL, value, distance));
+    for (int distance = 16; distance > 0; distance /= 2)
+        value = max(value, __shfl_xor_sync(ALL, value, distance));
     if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = value;
     __syncthreads();
     for (int warp = 0; warp < WARPS; warp++) value = max(value, of_warps[warp]);

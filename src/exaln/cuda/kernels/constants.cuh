@@ -1,13 +1,15 @@
 // The constants that a kernel is compiled with, as constexpr: the only place where a macro is read.
 //
-// The compiler (exaln/cuda/compiler.py) passes them as -DEXALN_<NAME>=<value>; each kernel file lists those it needs.
+// The compiler (exaln/cuda/compiler.py) passes them as -DEXALN_<NAME>=<value>; each kernel file lists those
+// it needs.
 
 #pragma once
 
 constexpr int COLUMNS = 4;  // columns of a tile: what a lane computes per step
 
 #ifdef EXALN_DPX
-constexpr bool DPX = EXALN_DPX != 0;  // instructions for three-way maxima of packed numbers, compute capability 9.0
+constexpr bool DPX =
+    EXALN_DPX != 0;  // instructions for three-way maxima of packed numbers, compute capability 9.0
 #endif
 #ifdef EXALN_GAP_FIRST
 constexpr int GAP_FIRST = EXALN_GAP_FIRST;

@@ -1,13 +1,13 @@
 // Targets as streams of tiles, from the bytes of the database; and boundaries from one layout to the other.
 //
-// A stream is what stream.cu reads: for each target (singles) or pair of neighbouring targets (pairs) its columns in tiles
-// of four, at least one, filled up with PAD; the last one is marked. `starts` says where each begins; tile 0 is idle, all
-// PAD.
+// A stream is what stream.cu reads: for each target (singles) or pair of neighbouring targets (pairs) its
+// columns in tiles of four, at least one, filled up with PAD; the last one is marked. `starts` says where
+// each begins; tile 0 is idle, all PAD.
 //
-//   singles     a byte per column: the folded letter; mark: bit 7 of the last byte
-//   pairs       two bytes per column: folded letter of the first * (LETTERS + 1) + that of the second, PAD where one has
-//               ended; mark: the highest bit. Targets 2i and 2i + 1 are a pair; a last one without a partner is paired
-//               with nothing
+//   singles     a byte per column: the folded letter; mark: the highest bit of the tile
+//   pairs       two bytes per column: letter of the first * (LETTERS + 1) + letter of the second, PAD where
+//               one has ended; mark: the highest bit. Targets 2i and 2i + 1 are a pair; a last one without
+//               a partner is paired with nothing
 //
 // One warp per target or pair; the lanes take tiles in turn, so that loads and stores are coalesced.
 
@@ -34,12 +34,18 @@ struct Target {
     }
 };
 
-__device__ unsigned number_of_warp() { return (blockIdx.x * blockDim.x + threadIdx.x) / WARP; }
-__device__ unsigned lane_of_warp() { return threadIdx.x % WARP; }
+__device__ unsigned number_of_warp() {
+    return (blockIdx.x * blockDim.x + threadIdx.x) / WARP;
+}
+__device__ unsigned lane_of_warp() {
+    return threadIdx.x % WARP;
+}
 
-extern "C" __global__ void pack_singles(const unsigned char* __restrict__ codes, const long long* __restrict__ offsets,
+extern "C" __global__ void pack_singles(const unsigned char* __restrict__ codes,
+                                        const long long* __restrict__ offsets,
                                         const unsigned* __restrict__ starts, unsigned n_targets,
-                                        const unsigned char* __restrict__ fold, unsigned* __restrict__ stream) {
+                                        const unsigned char* __restrict__ fold,
+                                        unsigned* __restrict__ stream) {
     const unsigned number = number_of_warp();
     if (number >= n_targets) return;
     const Target target(codes, offsets, number, n_targets);
@@ -54,7 +60,8 @@ extern "C" __global__ void pack_singles(const unsigned char* __restrict__ codes,
     if (number == 0 && lane_of_warp() == 0) stream[0] = PAD * 0x01010101u;
 }
 
-extern "C" __global__ void pack_pairs(const unsigned char* __restrict__ codes, const long long* __restrict__ offsets,
+extern "C" __global__ void pack_pairs(const unsigned char* __restrict__ codes,
+                                      const long long* __restrict__ offsets,
                                       const unsigned* __restrict__ starts, unsigned n_targets,
                                       const unsigned char* __restrict__ fold, uint2* __restrict__ stream) {
     const unsigned pair = number_of_warp(), n_pairs = (n_targets + 1) / 2;
@@ -81,8 +88,10 @@ __device__ uint4 joined(uint4 first, uint4 second, unsigned half) {
                       __byte_perm(first.z, second.z, halves), __byte_perm(first.w, second.w, halves));
 }
 
-// The row below a strip of two queries, of the query in `half` alone, as the row above a strip of pairs of targets.
-extern "C" __global__ void split_boundary(const uint4* __restrict__ singles, const unsigned* __restrict__ single_starts,
+// The row below a strip of two queries, of the query in `half` alone, as the row above a strip of pairs of
+// targets.
+extern "C" __global__ void split_boundary(const uint4* __restrict__ singles,
+                                          const unsigned* __restrict__ single_starts,
                                           uint4* __restrict__ pairs, const unsigned* __restrict__ pair_starts,
                                           unsigned n_targets, unsigned half) {
     const unsigned pair = number_of_warp(), n_pairs = (n_targets + 1) / 2;
@@ -93,7 +102,8 @@ extern "C" __global__ void split_boundary(const uint4* __restrict__ singles, con
     const unsigned begin = pair_starts[pair], n_tiles = pair_starts[pair + 1] - begin;
     const uint4 none = make_uint4(0, 0, 0, 0);
     for (unsigned i = lane_of_warp(); i < n_tiles; i += WARP) {
-        const size_t at_first = 2 * size_t(first + i), at_second = 2 * size_t(second + i), to = 2 * size_t(begin + i);
+        const size_t at_first = 2 * size_t(first + i), at_second = 2 * size_t(second + i),
+                     to = 2 * size_t(begin + i);
         const bool in_first = i < n_first, in_second = i < n_second;
         pairs[to] = joined(in_first ? singles[at_first] : none, in_second ? singles[at_second] : none, half);
         pairs[to + 1] =

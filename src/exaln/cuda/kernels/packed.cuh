@@ -1,16 +1,18 @@
 // Two scores in a 32-bit word, and the range in which they are exact.
 //
-// Both number types have the same functions, so that the recurrence is written once. Scores are never negative; E, F and
-// the score of a diagonal step may be. When is the best score `best` of a pair known to be exact? Let MAX be the largest
-// number that the type holds exactly, and w the largest score of two letters. A cell can only be wrong if some diagonal
-// step t = d + w(a, b) was above MAX before it. For the first such step d = t - w(a, b) > MAX - w. That d is the H of a
-// cell computed exactly; H is 0 or comes from a diagonal step, less the cost of gaps, and every diagonal step goes into
-// `best`, so best >= d > MAX - w. Hence: best <= MAX - w proves that all cells are exact. What is above is computed again
-// in 32 bits; a best that once rose above the limit never falls, so a wrong number cannot hide.
+// Both number types have the same functions, so that the recurrence is written once. Scores are never
+// negative; E, F and the score of a diagonal step may be. When is the best score `best` of a pair known to be
+// exact? Let MAX be the largest number that the type holds exactly, and w the largest score of two letters. A
+// cell can only be wrong if some diagonal step t = d + w(a, b) was above MAX before it. For the first such
+// step d = t - w(a, b) > MAX - w. That d is the H of a cell computed exactly; H is 0 or comes from a diagonal
+// step, less the cost of gaps, and every diagonal step goes into `best`, so best >= d > MAX - w. Hence: best
+// <= MAX - w proves that all cells are exact. What is above is computed again in 32 bits; a best that once
+// rose above the limit never falls, so a wrong number cannot hide.
 //
-// Downwards: E and F are at least -GAP_FIRST or 0, where they start, and GAP_EXTEND may be taken off once before they are
-// compared again; IMPOSSIBLE is added to scores of at least 0. With costs within MAX_COST nothing leaves the range.
-// (That E and F start with 0 and not with less changes nothing: they count only where they are above 0.)
+// Downwards: E and F are at least -GAP_FIRST or 0, where they start, and GAP_EXTEND may be taken off once
+// before they are compared again; IMPOSSIBLE is added to scores of at least 0. With costs within MAX_COST
+// nothing leaves the range. (That E and F start with 0 and not with less changes nothing: they count only
+// where they are above 0.)
 
 #pragma once
 

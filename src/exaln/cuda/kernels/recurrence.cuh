@@ -4,12 +4,11 @@
 //     E(i,j) = max(E(i,j-1) - gap_extend, H(i,j-1) - gap_first)      consumes t_j
 //     F(i,j) = max(F(i-1,j) - gap_extend, H(i-1,j) - gap_first)      consumes q_i
 //
-// A lane owns ROWS rows of the query. It walks down a column in registers: H and E hold, for each row, what the column to
-// the left left behind, and are overwritten; F and the diagonal come from the row above.
-
+// A lane owns ROWS rows of the query. It walks down a column in registers: H and E hold, for each row, what
+// the column to the left left behind, and are overwritten; F and the diagonal come from the row above.
 //
-// Gap costs are constants, so that they are part of the instructions: an operand from a register would make the maxima
-// of three wait for the register file.
+// Gap costs are constants, so that they are part of the instructions: an operand from a register would make
+// the maxima of three wait for the register file.
 
 #pragma once
 
@@ -22,12 +21,12 @@ __device__ __forceinline__ void update_cell(Value t, Value& H, Value& E, Value& 
     F = Number::add_max(F, Number::minus_extend(), opened);
 }
 
-// One column of a lane. `scores(chunk)` gives the scores of four rows; `diagonal` is H above the first row, one column to
-// the left; F comes in from above and goes out below. The best score always ends with a diagonal step, so the maximum is
-// taken over these alone, two rows at a time.
+// One column of a lane. `scores(chunk)` gives the scores of four rows; `diagonal` is H above the first row,
+// one column to the left; F comes in from above and goes out below. The best score always ends with a
+// diagonal step, so the maximum is taken over these alone, two rows at a time.
 template <class Number, int N_ROWS, class Value, class Scores>
-__device__ __forceinline__ void update_column(Value (&H)[N_ROWS], Value (&E)[N_ROWS], Value& F, Value diagonal,
-                                              Value& best, Scores scores) {
+__device__ __forceinline__ void update_column(Value (&H)[N_ROWS], Value (&E)[N_ROWS], Value& F,
+                                              Value diagonal, Value& best, Scores scores) {
     auto four = scores(0);
     Value t = Number::diagonal(diagonal, four.x);
     Value even = t;

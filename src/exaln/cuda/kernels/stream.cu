@@ -1,33 +1,34 @@
-// Scores of two queries against many targets, or of one query against pairs of targets: the many-targets kernel.
+// Scores of two queries against many targets, or of one query against pairs of targets: the many-targets
+// kernel.
 //
-// A group of LANES lanes holds a strip of LANES * ROWS query rows, each lane ROWS of them, and lets a stream of targets
-// pass through: per step each lane computes a tile of ROWS rows x 4 columns, one step behind the lane above it, which
-// hands down the last row of its tile. The wavefront never drains: the last tile of a target is marked, a lane clears its
-// rows after it, and the next target follows at once.
+// A group of LANES lanes holds a strip of LANES * ROWS query rows, each lane ROWS of them, and lets a stream
+// of targets pass through: per step each lane computes a tile of ROWS rows x 4 columns, one step behind the
+// lane above it, which hands down the last row of its tile. The wavefront never drains: the last tile of a
+// target is marked, a lane clears its rows after it, and the next target follows at once.
 //
 //      step s:    lane 0   tile s        | H, F of the last row, the symbols,
 //                 lane 1   tile s - 1    | the place of a tile and the id of its
 //                 lane 2   tile s - 2    v target go from lane to lane by shuffles
 //
 // Each word holds two scores. Either two queries meet one target (PAIRED = 0), or one query meets two targets
-// (PAIRED = 1); the kernel is the same, because a symbol of the stream stands for the pair of letters, and the profile
-// has the packed scores of each symbol. The profile lies in shared memory as [symbol][4 rows][lane], so that the bank
-// depends on the lane and not on the letter.
+// (PAIRED = 1); the kernel is the same, because a symbol of the stream stands for the pair of letters, and
+// the profile has the packed scores of each symbol. The profile lies in shared memory as [symbol][rows /
+// 4][lane], so that the bank depends on the lane and not on the letter.
 //
-// Work is handed out in chunks of consecutive targets, the longest first, by a ticket; a group fetches the chunk after
-// next while it computes. Strips of a query longer than LANES * ROWS: the last row of a strip goes to `boundary`, in
-// place, and comes back as the row above the next strip in the next launch.
+// Work is handed out in chunks of consecutive targets, the longest first, by a ticket; a group fetches the
+// chunk after next while it computes. Strips of a query longer than LANES * ROWS: the last row of a strip
+// goes to `boundary`, in place, and comes back as the row above the next strip in the next launch.
 //
-//   stream      [n_tiles]: four symbols each, uint8 or (PAIRED) uint16; tile 0 is idle, all PAD; see pack.cu
+//   stream      [n_tiles]: four symbols each, uint8 or (PAIRED) uint16; see pack.cu
 //   chunks      [n_chunks + 1]: first tile, first id
-//   query_*     codes of the rows of this strip for the two halves of a word, rows_* of them; the same if PAIRED
+//   query_*     codes of this strip's rows for the two halves of a word, rows_* of them
 //   table       int16[letters of the query][LETTERS]
 //   boundary    [n_tiles][2]: H and F of four columns; needed if has_top or has_bottom
-//   scores_*    the best score of id i is max-combined into scores_low[i * score_stride] and scores_high[...]
+//   scores_*    the best score of id i is max-combined into scores_*[i * score_stride]
 //
-// The busy pipe is that of the maxima (3.5 per packed pair of cells). What can be is kept off it: the first lane adds what
-// it reads to what it gets from the lane above times 0, the others add 0, so that there is nothing to select; additions
-// and products run on another pipe.
+// The busy pipe is that of the maxima (3.5 per packed pair of cells). What can be is kept off it: the first
+// lane adds what it reads to what it gets from the lane above times 0, the others add 0, so that there is
+// nothing to select; additions and products run on another pipe.
 //
 // Exactness: packed.cuh. Tests: tests/test_cuda_engine.py, tests/test_cuda_kernels.py.
 
@@ -76,7 +77,8 @@ struct TileOf<true> {
         return __byte_perm(column < 2 ? word.x : word.y, 0, column % 2 ? 0x4432 : 0x4410);
     }
     __device__ TileOf or_from_above(TileOf above, unsigned is_below) const {
-        return {make_uint2(from_above(above.word.x, is_below, word.x), from_above(above.word.y, is_below, word.y))};
+        return {make_uint2(from_above(above.word.x, is_below, word.x),
+                           from_above(above.word.y, is_below, word.y))};
     }
 };
 
@@ -100,7 +102,8 @@ struct Strip {
             const unsigned row = row_at(place);
             const unsigned low = PAIRED ? symbol / (LETTERS + 1) : symbol;
             const unsigned high = PAIRED ? symbol % (LETTERS + 1) : symbol;
-            profile[i] = half(query_low, rows_low, row, low, table) | half(query_high, rows_high, row, high, table) << 16;
+            profile[i] = half(query_low, rows_low, row, low, table) |
+                         half(query_high, rows_high, row, high, table) << 16;
         }
     }
 
@@ -110,7 +113,8 @@ struct Strip {
     }
 };
 
-// Where the first lane of a group is in the stream. The other lanes stay idle: they get everything from the lane above.
+// Where the first lane of a group is in the stream. The other lanes stay idle: they get everything from the
+// lane above.
 struct Feed {
     const uint2* chunks;
     unsigned n_chunks;
@@ -119,7 +123,7 @@ struct Feed {
     unsigned is_live;        // 0 or 1
     uint2 next_begin;        // the chunk after this one
     unsigned next_end;
-    unsigned after_next;     // the number of the chunk after that
+    unsigned after_next;  // the number of the chunk after that
 
     __device__ unsigned take() {
         const unsigned number = atomicAdd(ticket, 1u);
@@ -151,15 +155,16 @@ struct Feed {
     }
 };
 
-// H and F above the strip, as the first lane of a group reads them; everywhere else zeros. No load depends on a branch, so
-// a load has the time of a step.
+// H and F above the strip, as the first lane of a group reads them; everywhere else zeros. No load depends on
+// a branch, so a load has the time of a step.
 __device__ const uint4 ZEROS[2] = {{0, 0, 0, 0}, {0, 0, 0, 0}};
 
 struct RowAbove {
     const uint4* row;
     unsigned step;
 
-    __device__ RowAbove(const uint4* boundary, bool is_read) : row(is_read ? boundary : ZEROS), step(is_read ? 2 : 0) {}
+    __device__ RowAbove(const uint4* boundary, bool is_read)
+        : row(is_read ? boundary : ZEROS), step(is_read ? 2 : 0) {}
     __device__ uint4 H(unsigned tile) const { return row[size_t(tile) * step]; }
     __device__ uint4 F(unsigned tile) const { return row[size_t(tile) * step + 1]; }
 };
@@ -182,9 +187,10 @@ __device__ __forceinline__ uint4 load_scores(unsigned address) {
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     stream_scores(const Tile* __restrict__ stream, const uint2* __restrict__ chunks, unsigned n_chunks,
-                  unsigned* ticket, const unsigned char* query_low, unsigned rows_low, const unsigned char* query_high,
-                  unsigned rows_high, const short* table, uint4* boundary, unsigned has_top, unsigned has_bottom,
-                  int* scores_low, int* scores_high, unsigned score_stride) {
+                  unsigned* ticket, const unsigned char* query_low, unsigned rows_low,
+                  const unsigned char* query_high, unsigned rows_high, const short* table, uint4* boundary,
+                  unsigned has_top, unsigned has_bottom, int* scores_low, int* scores_high,
+                  unsigned score_stride) {
     extern __shared__ uint4 profile[];
     Strip{query_low, query_high, rows_low, rows_high, table}.fill(reinterpret_cast<Word*>(profile));
     __syncthreads();

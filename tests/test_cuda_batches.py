@@ -1,0 +1,210 @@
+"""How databases are cut into batches, and how batches are handed to cards."""
+
+import threading
+from itertools import chain
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exaln.cuda import batches
+from exaln.cuda.batches import (
+    HostBatch,
+    Needs,
+    SegmentNotes,
+    divide_resident,
+    divide_streamed,
+    even_cuts,
+    row_costs,
+)
+from exaln.cuda.layout import Runs
+from exaln.cuda.streaming import Task, Tasks, halves, size_of
+from exaln.schedule import RowRange
+from memory_targets import Rows
+
+PAIRS_ONLY = Needs((False, True), (False, True))
+
+
+def swissprot_like(n_targets, seed=1):
+    lengths = np.random.default_rng(seed).lognormal(5.65, 0.7, n_targets)
+    return np.sort(np.clip(lengths, 30, 5000).astype(np.int64))
+
+
+def covers_everything(ranges, lengths):
+    """Each row of each segment is in one range, in order, and residues are counted."""
+    for number, rows in enumerate(lengths):
+        own = [one for one in ranges if one.segment == number]
+        assert [one.first for one in own] + [len(rows)] == [0, *(one.end for one in own)]
+        assert all(len(one) > 0 for one in own)
+        assert [one.n_residues for one in own] == [int(rows[one.first : one.end].sum()) for one in own]
+
+
+@given(st.lists(st.integers(1, 1000), max_size=60), st.integers(1, 20))
+def test_even_cuts(weights, n_pieces):
+    cuts = even_cuts(np.array(weights, np.int64), n_pieces)
+    assert [0, *(end for _, end in cuts)] == [*(first for first, _ in cuts), len(weights)]
+    assert len(cuts) <= n_pieces
+    assert all(sum(weights[first:end]) <= sum(weights) / n_pieces + max(weights) for first, end in cuts)
+
+
+def test_a_database_that_fits_is_one_batch():
+    lengths = [swissprot_like(570_000)]
+    division = divide_resident(lengths, [5000], 100 << 30)
+    assert division.is_resident
+    assert len(division.ranges) == 1
+    covers_everything(division.ranges, lengths)
+
+
+def test_several_cards_get_several_batches_each():
+    lengths = [swissprot_like(200_000), swissprot_like(100_000, 2)]
+    division = divide_resident(lengths, [5000, 5000], 100 << 30, n_cards=2)
+    assert len(division.ranges) >= 8
+    covers_everything(division.ranges, lengths)
+
+
+def test_batches_that_stay_leave_room_for_one_that_is_scored():
+    lengths = [swissprot_like(570_000)]
+    kept = row_costs(lengths[0], 5000, Needs())
+    budget = int(kept.batch.sum() + kept.streams.sum()) * 2
+    division = divide_resident(lengths, [5000], budget)
+    assert len(division.ranges) > 1
+    scratch = [int(kept.scratch[one.first : one.end].sum()) for one in division.ranges]
+    assert int(kept.batch.sum() + kept.streams.sum()) + max(scratch) < budget
+    assert divide_resident(lengths, [5000], budget // 2) is None
+
+
+@pytest.mark.parametrize(("needs", "n_queries"), [(Needs(), 20), (PAIRS_ONLY, 1)])
+def test_streamed_batches_fill_the_memory_and_no_more(needs, n_queries):
+    lengths = [swissprot_like(570_000)]
+    budget = int(lengths[0].sum()) // 4
+    division = divide_streamed(lengths, [5000], budget, needs, n_queries)
+    costs = row_costs(lengths[0], 5000, needs)
+    per_row = 2 * costs.batch + costs.streams + costs.scratch + 8 * n_queries
+    used = [int(per_row[one.first : one.end].sum()) for one in division.ranges]
+    assert not division.is_resident
+    assert 0.75 * budget < min(used) <= max(used) < budget
+    covers_everything(division.ranges, lengths)
+
+
+def test_what_the_plan_does_not_need_makes_batches_larger():
+    lengths = [swissprot_like(570_000)]
+    few, many = (divide_streamed(lengths, [5000], 50 << 20, needs, 1).ranges for needs in (PAIRS_ONLY, Needs()))
+    assert len(many) > 2 * len(few)
+
+
+def test_batches_have_a_largest_size():
+    lengths = [np.full(3000, 100_000)]
+    division = divide_resident(lengths, [1_000_000], 1 << 40)
+    assert max(one.n_residues for one in division.ranges) <= batches.MAX_BATCH_RESIDUES + 100_000
+
+
+def test_long_targets_need_no_streams():
+    lengths = [np.array([10, 20, 250_000_000])]
+    assert divide_resident(lengths, [5000], 2 << 30).is_resident
+    assert row_costs(lengths[0], 5000, Needs()).streams.tolist() == [24, 40, 0]
+
+
+def segment_of(lengths, first_ordinal=0):
+    codes = np.random.default_rng(5).integers(0, 20, int(np.sum(lengths))).astype(np.uint8)
+    return Rows(codes, np.concatenate([[0], np.cumsum(lengths)]), first_ordinal + np.arange(len(lengths))[::-1])
+
+
+def test_what_is_sent_of_a_batch():
+    lengths = np.array([0, 1, 1, 5, 9, 9, 30, 31, 200])
+    segment = segment_of(lengths, 100)
+    host = HostBatch(segment, lengths, RowRange(0, 2, 9, 285), 31)
+    assert (len(host), host.n_stream, host.n_stream_residues, host.row_stride) == (7, 6, 85, 8)
+    assert host.ordinals.tolist() == [106, 105, 104, 103, 102, 101, 100]
+    assert host.codes.tolist() == segment.codes[1:].tolist()
+    assert host.places["codes"] < host.sent_bytes == host.places["codes"] + 285 <= host.card_bytes
+    header, columns = host.header(1 << 20), {}
+    table = header[: 6 * host.n_columns].reshape(-1, 6)
+    runs = header[host.places["runs"] // 8 :][: 3 * int(table[:, 3].sum())].reshape(-1, 3)
+    for address, n, first, n_runs, stride, is_wide in table.tolist():
+        size = 8 if is_wide else 4
+        numbers = Runs(runs[first : first + n_runs], n).expanded().tolist()
+        columns |= {address - (1 << 20) + size * stride * i: number for i, number in enumerate(numbers)}
+    offsets = [columns[host.places["offsets"] + 8 * row] for row in range(8)]
+    assert offsets == [0, 1, 6, 15, 24, 54, 85, 285]
+    assert [columns[host.places["starts 0"] + 4 * row] for row in range(7)] == [1, 2, 4, 7, 10, 18, 26]
+    assert [columns[host.places["starts 1"] + 4 * row] for row in range(4)] == [1, 3, 6, 14]
+    assert [columns[host.places["chunks 1"] + 4 * i] for i in range(4)] == [1, 0, 14, 3]
+
+
+def test_facts_of_a_segment_go_with_it():
+    notes = SegmentNotes()
+    segment = segment_of([1, 2, 3])
+    facts = notes.of(segment)
+    assert facts is notes.of(segment)
+    assert facts.lengths.tolist() == [1, 2, 3]
+    assert len(notes._facts) == 1
+    del segment
+    assert len(notes._facts) == 0
+
+
+@given(st.lists(st.integers(0, 500), min_size=2, max_size=40).map(sorted), st.data())
+def test_halves(lengths, data):
+    lengths = np.array(lengths)
+    first = data.draw(st.integers(0, len(lengths) - 2))
+    end = data.draw(st.integers(first + 2, len(lengths)))
+    rows = RowRange(3, first, end, int(lengths[first:end].sum()))
+    one, other = halves(rows, lengths)
+    assert (one.first, one.end, other.end) == (first, other.first, end)
+    assert len(one) >= 1
+    assert len(other) >= 1
+    assert one.segment == other.segment == 3
+    assert [one.n_residues, other.n_residues] == [int(lengths[r.first : r.end].sum()) for r in (one, other)]
+
+
+def tasks_of(n, lengths):
+    ranges = [RowRange(0, i, i + 1, 10) for i in range(n)]
+    return Tasks([Task(0, rows) for rows in ranges], lambda rows: halves(rows, lengths))
+
+
+def test_cards_take_what_they_prefer_and_leave_what_they_refuse():
+    tasks = tasks_of(5, np.full(5, 10))
+    assert tasks.take(lambda rows: 0 if rows.first == 3 else 1).rows.first == 3
+    assert tasks.take(lambda rows: 1).rows.first == 0
+    assert tasks.take(lambda rows: None) is None
+    assert [tasks.take().rows.first for _ in range(3)] == [1, 2, 4]
+    assert tasks.take() is None
+
+
+def test_what_was_not_done_comes_back_first():
+    tasks = tasks_of(4, np.full(4, 10))
+    taken = [tasks.take(), tasks.take()]
+    tasks.put_back(taken)
+    assert [tasks.take().rows.first for _ in range(4)] == [0, 1, 2, 3]
+
+
+def test_after_shrinking_tasks_are_cut_when_they_are_taken():
+    lengths = np.full(16, 100)
+    tasks = Tasks([Task(7, RowRange(0, 0, 16, 1600))], lambda rows: halves(rows, lengths))
+    tasks.shrink(5 * 164)
+    tasks.shrink(1 << 30)
+    found = []
+    while (task := tasks.take()) is not None:
+        assert task.group == 7
+        assert size_of(task.rows) <= 5 * 164
+        found.append(task.rows)
+    covers_everything(found, [lengths])
+    tasks = Tasks([Task(0, RowRange(0, 0, 2, 200))], lambda rows: halves(rows, lengths))
+    tasks.shrink(1)
+    assert [len(tasks.take().rows), len(tasks.take().rows)] == [1, 1]
+
+
+def test_every_task_is_taken_once_by_several_cards():
+    tasks = tasks_of(400, np.full(400, 10))
+    found = [[], [], []]
+
+    def work(own):
+        while (task := tasks.take()) is not None:
+            own.append(task.rows.first)
+
+    threads = [threading.Thread(target=work, args=(own,)) for own in found]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(chain(*found)) == list(range(400))
