@@ -8,7 +8,7 @@ CXX_SOURCES := $(wildcard native/*.cpp native/*.hpp tests/native/*.cpp src/exaln
 MODULES := $(VENV)/.modules-$(shell find src -name '*.py' | sort | cksum | cut -d ' ' -f 1)
 DEMO := src/exaln/data/demo
 
-.PHONY: setup demo test test-all test-gpu check format bench bench-gpu wheel clean
+.PHONY: setup demo test test-all check format bench bench-gpu wheel clean
 
 setup: $(VENV)/.installed
 

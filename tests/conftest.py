@@ -13,7 +13,7 @@ settings.load_profile("exaln")
 
 
 GPU_SECONDS = 180
-"""A test of the GPU that takes longer hangs: all threads are shown, and the run ends."""
+"""A test of the GPU that takes longer hangs: all threads are shown, and the run ends. A file may have its own limit."""
 
 STDERR = pytest.StashKey[int]()
 
@@ -33,7 +33,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """Watch the tests of the GPU, where a mistake may well be a wait without end."""
     if item.get_closest_marker("gpu") is None:
         return (yield)
-    faulthandler.dump_traceback_later(GPU_SECONDS, exit=True, file=item.config.stash[STDERR])
+    seconds = getattr(item.module, "GPU_SECONDS", GPU_SECONDS)  # type: ignore[attr-defined]
+    faulthandler.dump_traceback_later(seconds, exit=True, file=item.config.stash[STDERR])
     try:
         return (yield)
     finally:
@@ -50,13 +51,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         pytest.skip(reason)
 
 
-@pytest.fixture(params=[True, False], ids=["dpx", "no-dpx"])
-def dpx(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """With the instructions of compute capability 9.0, if the card has them, and without, as on older cards."""
+@pytest.fixture
+def streams(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All targets go through the kernel for many targets, even if they are so few that it does not pay."""
     import cuda_cases
 
-    if not request.param:
-        if not cuda_cases.IS_CUDA:
-            pytest.skip("one way to compute")
-        monkeypatch.setenv("EXALN_CUDA_DPX", "0")
-    return bool(request.param)
+    cuda_cases.replace_plan(monkeypatch, "long_length", lambda lengths, card: int(max(lengths, default=0)))

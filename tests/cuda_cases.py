@@ -5,6 +5,7 @@ EXALN_TEST_ENGINE=cpu runs the same tests on another engine, on a machine withou
 
 import functools
 import os
+import sys
 
 import numpy as np
 
@@ -45,9 +46,24 @@ def new_engine(devices=None, memory=ROOMY):
 
 
 @functools.cache
-def shared_engine(dpx=None, devices=None, memory=ROOMY):
-    """One engine for many tests. `dpx` is what EXALN_CUDA_DPX says while it is opened and used."""
-    return new_engine(devices, memory)
+def shared_engine():
+    """One engine for many tests."""
+    return new_engine()
+
+
+def replace_plan(monkeypatch, name, function):
+    """Put another function in the place of one of exaln.cuda.plan, wherever it is used; nothing for other engines."""
+    if not IS_CUDA:
+        return
+    import exaln.engines.cuda
+    from exaln.cuda import plan
+
+    original, users = getattr(plan, name), 0
+    for module in [module for key, module in sys.modules.items() if key.startswith("exaln.") and module is not plan]:
+        if getattr(module, name, None) is original:
+            monkeypatch.setattr(module, name, function)
+            users += 1
+    assert users, f"nothing of {exaln.engines.cuda.__name__} uses {name}"
 
 
 @functools.cache

@@ -1,11 +1,10 @@
 """A small run of every kernel, to be watched: compute-sanitizer --tool memcheck python tests/cuda_sanitize.py
 
 Both packings, every height of strip, boundary rows at top and bottom, the rows of a query beyond those of its partner,
-long targets, scores beyond the limits, the cut with its histogram, streaming, a card opened twice; with DPX and not.
-Scores are compared with the cpu engine's, and at the end every kernel must have run.
+long targets, scores beyond the limits, the cut with its histogram, streaming, a card opened twice. EXALN_CUDA_DPX=0 is
+the path of older cards. Scores are compared with the cpu engine's, and at the end every kernel must have run.
 """
 
-import os
 import re
 import sys
 import time
@@ -13,8 +12,10 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import cuda_cases
+import cuda_plans
 from cuda_cases import IS_CUDA, all_letters, mixed_targets, random_letters, scored, scorings
 from exaln.engines.base import Keep, ScoreBlock
 from exaln.lengths import N_BINS
@@ -26,7 +27,6 @@ KERNELS = Path(cuda_cases.__file__).parents[1] / "src" / "exaln" / "cuda" / "ker
 FOR_BENCHMARKS = {"bare_loop"}
 """Kernels that no scan launches."""
 
-NO_DPX = "EXALN_CUDA_DPX"
 SMALL = 32 << 20
 
 
@@ -150,13 +150,31 @@ def check_odd(engine):
         check(f"{n_targets} targets", engine, [*random_sequences(rng, (1, 5, 40), scoring), empty], targets, scoring)
 
 
-def run(without_dpx):
-    if without_dpx:
-        os.environ[NO_DPX] = "0"
-    print(f"without DPX: {without_dpx}")
+def check_plans(engine, patch):
+    """Shapes of every number of lanes, and boundary rows that are split, in turns for the low and the high half."""
+    scoring, rng = cuda_cases.random_scoring(4, 9, 5, 2), np.random.default_rng(6)
+    singles, pairs = (cuda_plans.shapes(paired=paired) for paired in (False, True))
+    chosen = [*singles[::4], singles[-1], *pairs[::4], pairs[-1]]
+    plans = {str(shape): (shape.strip_rows, cuda_plans.plan_of_one_shape(shape)) for shape in chosen}
+    for both, rest in zip((singles[0], singles[-1], singles[3]), (pairs[-1], pairs[0], pairs[5]), strict=True):
+        plans[f"from {both} to {rest}"] = both.strip_rows, cuda_plans.plan_with_split(both, rest)
+    for name, (height, plan) in plans.items():
+        with patch.context() as forced:
+            cuda_cases.replace_plan(forced, "plan_scan", plan)
+            queries = random_sequences(rng, (height + 1, 3, height // 2, 2 * height + 3, 5), scoring)
+            check(name, engine, queries, mixed_targets(rng, 51, scoring, queries, longest=90), scoring)
+
+
+def run():
     engine = cuda_cases.new_engine()
-    for part in (check_odd, check_shapes, check_strips, check_long_targets, check_limits):
+    for part in (check_odd, check_shapes, check_long_targets):
         part(engine)
+    with pytest.MonkeyPatch.context() as patch:
+        cuda_cases.replace_plan(patch, "long_length", lambda lengths, card: int(max(lengths, default=0)))
+        for part in (check_odd, check_shapes, check_strips, check_limits):
+            part(engine)
+        if IS_CUDA:
+            check_plans(engine, patch)
     check_streaming(cuda_cases.new_engine(memory=SMALL))
     check_streaming(cuda_cases.new_engine(devices=(0, 0), memory=SMALL))
 
@@ -168,8 +186,7 @@ def main():
     launches = Launches()
     if IS_CUDA:
         launches.watch()
-    for without_dpx in (False, True):
-        run(without_dpx)
+    run()
     launches.report()
     missing = all_kernels() - FOR_BENCHMARKS - launches.names() if IS_CUDA else set()
     if missing:

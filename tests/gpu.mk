@@ -1,17 +1,20 @@
 # The cuda engine, on a machine with an NVIDIA GPU. GPU_PYTHON: an interpreter that has exaln and what the tests need.
 GPU_PYTHON ?= $(BIN)/python
 GPU_SETUP := $(if $(filter $(BIN)/python,$(GPU_PYTHON)),setup)
+GPU_TESTS := $(shell grep -l 'mark\.gpu' tests/test_*.py)
 SANITIZER_TOOLS ?= memcheck racecheck synccheck initcheck
 
 .PHONY: test-gpu test-gpu-sanitize
 
 test-gpu: $(GPU_SETUP)
-	$(GPU_PYTHON) -m pytest -q -m gpu tests/test_cuda_*.py $(PYTEST)
+	$(GPU_PYTHON) -m pytest -q -m gpu $(GPU_TESTS) $(PYTEST)
 
-# A small run of every kernel, once to fill the cache of kernels, then under each tool of compute-sanitizer.
+# A small run of every kernel, with DPX and without: once to fill the cache of kernels, then under each tool.
 test-gpu-sanitize: $(GPU_SETUP)
 	@command -v compute-sanitizer > /dev/null || { echo "$@: compute-sanitizer is missing; it comes with the CUDA toolkit" >&2; exit 1; }
-	$(GPU_PYTHON) tests/cuda_sanitize.py
-	for tool in $(SANITIZER_TOOLS); do \
-	  compute-sanitizer --tool $$tool --error-exitcode 1 --target-processes all $(GPU_PYTHON) tests/cuda_sanitize.py || exit 1; \
+	for dpx in "" 0; do \
+	  EXALN_CUDA_DPX=$$dpx $(GPU_PYTHON) tests/cuda_sanitize.py || exit 1; \
+	  for tool in $(SANITIZER_TOOLS); do \
+	    EXALN_CUDA_DPX=$$dpx compute-sanitizer --tool $$tool --error-exitcode 1 $(GPU_PYTHON) tests/cuda_sanitize.py || exit 1; \
+	  done; \
 	done

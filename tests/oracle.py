@@ -3,7 +3,7 @@
 Shares no code with the package, fills the whole table, and is never made faster.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 NEVER = float("-inf")
@@ -32,3 +32,38 @@ def smith_waterman(
             f[i][j] = max(f[i - 1][j] - gap_extend, h[i - 1][j] - gap_open - gap_extend)
             h[i][j] = max(0, h[i - 1][j - 1] + scores[query[i - 1]][target[j - 1]], e[i][j], f[i][j])
     return max(max(row) for row in h)
+
+
+def aligned_score(
+    query: Sequence[Any],
+    target: Sequence[Any],
+    scores: Mapping[Any, Any] | Sequence[Any],
+    gap_open: float,
+    gap_extend: float,
+    free: Collection[str],
+) -> float:
+    """The best score from end to end, where letters left over at an end in `free` (qs, qe, ts, te) cost nothing.
+
+    >>> scores = {a: {b: 2 if a == b else -1 for b in "ACGT"} for a in "ACGT"}
+    >>> aligned_score("ACG", "TTACG", scores, 1, 1, free=""), aligned_score("ACG", "TTACG", scores, 1, 1, free=["ts"])
+    (3, 6)
+    """
+    rows, columns = len(query) + 1, len(target) + 1
+    h = [[NEVER] * columns for _ in range(rows)]
+    e = [[NEVER] * columns for _ in range(rows)]
+    f = [[NEVER] * columns for _ in range(rows)]
+    for i in range(rows):
+        for j in range(columns):
+            starts = (i == j == 0) or (i == 0 and "ts" in free) or (j == 0 and "qs" in free)
+            if j > 0:
+                e[i][j] = max(e[i][j - 1] - gap_extend, h[i][j - 1] - gap_open - gap_extend)
+            if i > 0:
+                f[i][j] = max(f[i - 1][j] - gap_extend, h[i - 1][j] - gap_open - gap_extend)
+            matched = h[i - 1][j - 1] + scores[query[i - 1]][target[j - 1]] if i > 0 and j > 0 else NEVER
+            h[i][j] = max(0 if starts else NEVER, matched, e[i][j], f[i][j])
+    ends = [h[-1][-1]]
+    if "te" in free:
+        ends += h[-1]
+    if "qe" in free:
+        ends += [row[-1] for row in h]
+    return max(ends)

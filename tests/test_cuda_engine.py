@@ -38,16 +38,20 @@ pytestmark = pytest.mark.gpu
 BLOSUM62 = scorings()["BLOSUM62"]
 
 
-@pytest.fixture
-def engine(dpx):
-    """The engine under test, on either kind of packed numbers."""
-    return shared_engine(dpx)
+@pytest.fixture(params=["streams", "planned"])
+def engine(request):
+    """The engine under test: with the kernel for many targets alone, and with what is planned for so few."""
+    if request.param == "streams":
+        if not cuda_cases.IS_CUDA:
+            pytest.skip("one way to compute")
+        request.getfixturevalue("streams")
+    return shared_engine()
 
 
 @pytest.fixture
-def fast_engine():
-    """The engine under test as users get it."""
-    return shared_engine(True)
+def fast_engine(streams):
+    """With the kernel for many targets alone."""
+    return shared_engine()
 
 
 def encoded(sequences):
@@ -142,14 +146,17 @@ def test_every_scoring(fast_engine, name):
     assert_as_cpu(fast_engine, queries[-1:], targets, scorings()[name])
 
 
-@pytest.mark.parametrize("name", ["gaps are free", "linear gaps", "31 letters", "1024", "1025", "8192"])
-def test_some_scorings_without_dpx(monkeypatch, name):
-    if not cuda_cases.IS_CUDA:
-        pytest.skip("one way to compute")
-    monkeypatch.setenv("EXALN_CUDA_DPX", "0")
-    queries, targets = random_case(scorings()[name], FEW_QUERY_LENGTHS, 600, seed=5)
-    assert_as_cpu(shared_engine(False), queries, targets, scorings()[name])
-    assert_as_cpu(shared_engine(False), queries[-1:], targets, scorings()[name])
+def test_a_database_of_ordinary_size(fast_engine):
+    """As many targets as a card needs to be busy: plans are those of real searches, with two targets in a word, and
+    with rows of one query beyond those of its partner."""
+    lengths = [144, 150, 300, 375, 380, 520, 1000, 1700]
+    queries, targets = random_case(BLOSUM62, lengths, 60_000, seed=21, longest=2000)
+    expected = assert_as_cpu(fast_engine, queries, targets, BLOSUM62)
+    placement = fast_engine.place(memory_targets(PROTEIN, targets))
+    records = Records.of(PROTEIN, queries)
+    for first, end in ((3, 4), (7, 8), (1, 4), (6, 8)):
+        found = fast_engine.scores(records.rows(first, end), placement, BLOSUM62)
+        np.testing.assert_array_equal(found, expected[first:end])
 
 
 @pytest.mark.parametrize("n_queries", [1, 2, 3])
@@ -249,6 +256,34 @@ def test_long_targets_alone(fast_engine):
     long = random_codes(rng, 60_000, 20)
     targets = [long, mutated(rng, long, 20), mutated(rng, long[:30_000], 20)]
     assert_as_cpu(fast_engine, [long[:700], long[20_000:29_000]], targets, BLOSUM62)
+
+
+@pytest.mark.parametrize("gap_extend", [1, 7, 0])
+def test_alignments_all_along_a_long_target(gap_extend):
+    """It may be cut into parts: wherever a cut is, an alignment with the longest gap that pays lies across it."""
+    match, m, gap_open = 50, 20, 9
+    matrix = np.array([[match, -match, -match], [-match, match, -match], [-match, -match, -match]])
+    scoring = Scoring(matrix, gap_open=gap_open, gap_extend=gap_extend, alphabet=cuda_cases.custom_alphabet(3))
+    query = np.repeat([0, 1], m // 2).astype(np.uint8)
+    gap = 5000 if gap_extend == 0 else (m // 2 * match - gap_open - 1) // gap_extend
+    expected = m * match - gap_open - gap * gap_extend
+    engine, n_residues = shared_engine(), 120_000
+    for begin in [0, *np.random.default_rng(22).integers(0, n_residues - gap - m, 40), n_residues - gap - m]:
+        target = np.full(n_residues, 2, np.uint8)
+        target[begin : begin + m // 2] = 0
+        target[begin + m // 2 + gap : begin + m + gap] = 1
+        found = scored(engine, [query, query[:7]], [target, query, query[5:]], scoring)
+        assert found.tolist() == [[expected, m * match, 15 * match], [7 * match, 7 * match, 5 * match]]
+
+
+def test_a_chromosome():
+    """One target that is most of the database, and queries of one strip and of several."""
+    scoring, rng = scorings()["DNA"], np.random.default_rng(23)
+    whole = random_codes(rng, 3_000_000, 4)
+    queries = [
+        mutated(rng, whole[begin : begin + n], 4) for begin, n in ((5, 100), (1_400_000, 1000), (2_996_000, 3900))
+    ]
+    assert_as_cpu(shared_engine(), queries, [whole[:77], whole, whole[500:900]], scoring)
 
 
 def test_very_long_queries(fast_engine):

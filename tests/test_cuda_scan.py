@@ -1,5 +1,7 @@
 """What leaves the cuda engine after the cut, and that neither order, batches, memory nor devices change a result."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -80,14 +82,20 @@ def mixed():
     return Case([0, 1, 30, 100, 144, 300, 300, 520, 1100], 3000, seed=1)
 
 
-@pytest.fixture
-def engine(dpx):
-    return shared_engine(dpx)
+@pytest.fixture(params=["streams", "planned"])
+def engine(request):
+    """The engine under test: with the kernel for many targets alone, and with what is planned for so few."""
+    if request.param == "streams":
+        if not cuda_cases.IS_CUDA:
+            pytest.skip("one way to compute")
+        request.getfixturevalue("streams")
+    return shared_engine()
 
 
 @pytest.fixture
-def fast_engine():
-    return shared_engine(True)
+def fast_engine(streams):
+    """With the kernel for many targets alone."""
+    return shared_engine()
 
 
 # The cut
@@ -104,7 +112,7 @@ def test_one_minimum_per_query_and_length_bin(fast_engine, mixed, score_bins, n_
     mixed.assert_scanned_by(fast_engine, Keep(minimum.astype(np.int32), score_bins=score_bins), n_segments)
 
 
-def test_the_cut_without_dpx_and_with(engine, mixed):
+def test_the_cut_after_every_kernel(engine, mixed):
     keep = Keep(np.full((len(mixed.queries), N_BINS), 45, np.int32), k=10, score_bins=128)
     assert 0 < (mixed.scores >= 45).sum() < mixed.scores.size / 10
     mixed.assert_scanned_by(engine, keep)
@@ -223,13 +231,8 @@ def test_little_memory_changes_nothing(large, megabytes, n_queries):
         large.assert_scanned_by(engine, Keep.everything(6))
 
 
-def test_little_memory_without_dpx(large, monkeypatch):
-    monkeypatch.setenv("EXALN_CUDA_DPX", "0")
-    large.assert_scored_by(new_engine(memory=32 << 20))
-
-
 @needs_cuda
-@pytest.mark.parametrize("megabytes", [16, 8, 4, 1])
+@pytest.mark.parametrize("megabytes", [24, 16])
 def test_very_little_memory_is_enough_or_an_error(large, megabytes):
     """But never a wrong score."""
     try:
@@ -254,6 +257,24 @@ def test_a_card_that_is_opened_twice(large, mixed, memory):
         for n_segments in (1, 7):
             case.assert_scored_by(engine, n_segments)
     large.assert_scanned_by(engine, keep, 7)
+
+
+def times_sent(engine):
+    """How often the last scan sent the database to the card, as --verbose tells it."""
+    return float(re.search(r"([0-9.]+) x the database", " ".join(engine.scan_report()))[1])
+
+
+@needs_cuda
+def test_what_is_resident_is_sent_once_and_what_is_streamed_once_per_group(large):
+    roomy, small = new_engine(), new_engine(memory=48 << 20)
+    placement = roomy.place(large.database())
+    for most in (1.2, 0.01, 0.01):
+        roomy.scores(large.records, placement, BLOSUM62)
+        assert times_sent(roomy) <= most
+    placement = small.place(large.database())
+    for _ in range(2):
+        small.scores(large.records, placement, BLOSUM62)
+        assert 0.9 < times_sent(small) < 1.2
 
 
 @needs_cuda

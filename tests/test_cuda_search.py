@@ -61,6 +61,7 @@ SELECTIONS = [
 
 
 @pytest.mark.parametrize("outfmt", FORMATS)
+@pytest.mark.usefixtures("streams")
 def test_formats(tmp_path: Path, outfmt: str) -> None:
     nine = databases(TARGETS, tmp_path)["nine"]
     for options in SELECTIONS[:2]:
@@ -69,6 +70,7 @@ def test_formats(tmp_path: Path, outfmt: str) -> None:
 
 @pytest.mark.filterwarnings("ignore::exaln.errors.ExalnWarning")
 @pytest.mark.parametrize("number", range(len(SELECTIONS)))
+@pytest.mark.usefixtures("streams")
 def test_selections(tmp_path: Path, number: int) -> None:
     for database in databases(TARGETS, tmp_path).values():
         written = assert_same_bytes(tmp_path, QUERIES, database, "6 std score cigar btop", *SELECTIONS[number])
@@ -108,6 +110,7 @@ def nucleotides(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 @pytest.mark.parametrize("strand", ["both", "plus", "minus"])
 @pytest.mark.parametrize("scores", [[], ["--match", 1, "--mismatch", -3, "--gapopen", 5, "--gapextend", 2]])
+@pytest.mark.usefixtures("streams")
 def test_dna(tmp_path: Path, nucleotides: tuple[Path, Path], strand: str, scores: list[object]) -> None:
     options = ["--strand", strand, "--max-target-seqs", 20, *scores]
     written = assert_same_bytes(tmp_path, *nucleotides, "6 std sstrand score cigar", *options)
@@ -136,12 +139,6 @@ def test_memory_and_devices_change_nothing(tmp_path: Path, options: list[str]) -
     expected = found(tmp_path / "hits", queries, database, formatted, ["--engine", "cpu"])
     assert found(tmp_path / "hits", queries, database, formatted, ["--engine", "cuda", *options]) == expected
     assert expected.count(b"\n") > 70
-
-
-@needs_cuda
-def test_without_dpx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("EXALN_CUDA_DPX", "0")
-    assert_same_bytes(tmp_path, QUERIES, TARGETS, "6 std cigar", "--evalue", "1e9")
 
 
 @real_data.needs_real_data
@@ -175,7 +172,7 @@ def test_too_little_gpu_memory(exaln: Exaln, tmp_path: Path) -> None:
         "search", "--query", QUERIES, "--db", TARGETS, "--engine", "cuda", "--gpu-memory", "2K", "--out", out
     )
     assert code == 4
-    assert "--gpu-memory" in message
+    assert "GPU memory are too few; give" in message
     assert list(tmp_path.iterdir()) == []
 
 

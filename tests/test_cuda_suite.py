@@ -1,6 +1,7 @@
 """The tests of the GPU, looked at on any machine: what is marked, what the sanitizer's run covers, that they pass."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,20 +13,27 @@ from exaln.engines.cuda import CudaEngine
 
 TESTS = Path(__file__).parent
 ROOT = TESTS.parent
-MARK = "pytestmark = pytest.mark.gpu\n"
+MARK = r"^pytestmark = .*pytest\.mark\.gpu\b"
 
 
-def files_with(text):
-    return {path.name for path in TESTS.glob("*.py") if text in path.read_text(encoding="utf-8")}
+def files_with(pattern):
+    paths = TESTS.glob("test_*.py")
+    return {path.name for path in paths if re.search(pattern, path.read_text(encoding="utf-8"), re.MULTILINE)}
 
 
 def test_files_that_open_a_gpu_are_marked_as_a_whole_and_make_test_gpu_finds_them():
     marked = files_with(MARK)
-    assert {"test_cuda_engine.py", "test_cuda_limits.py", "test_cuda_scan.py", "test_cuda_search.py"} <= marked
-    using = {name for name in files_with("import cuda_cases") | files_with("from cuda_cases") if "test_" in name}
-    assert using <= marked
-    assert {name for name in files_with("mark.gpu") if not name.startswith("test_cuda_")} == set()
-    assert "-m gpu tests/test_cuda_*.py" in (TESTS / "gpu.mk").read_text(encoding="utf-8")
+    assert {f"test_cuda_{name}.py" for name in ("engine", "limits", "no_dpx", "plans", "scan", "search")} <= marked
+    assert files_with("^(import|from) cuda_cases") <= marked
+    assert "grep -l 'mark\\.gpu' tests/test_*.py" in (TESTS / "gpu.mk").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["plan_scan", "long_length"])
+def test_plans_can_be_replaced_where_they_are_used(monkeypatch, name):
+    """It fails if nothing uses them under that name: tests of the GPU would test less than they say."""
+    import cuda_cases
+
+    cuda_cases.replace_plan(monkeypatch, name, None)
 
 
 def test_a_machine_without_a_gpu_says_why_in_one_line():

@@ -17,7 +17,7 @@ STUBS = ast.parse((PACKAGE / "_core.pyi").read_text(encoding="utf-8"))
 
 LAYERS = [
     "errors alphabet records lengths resources",
-    "matrices letter_rules scoring",
+    "matrices letter_rules scoring modes",
     "bytestream output_file fasta database",
     "cigar strands queries schedule cuda engines",
     "topk karlin_altschul statistics pruning query_hits report",

@@ -16,13 +16,14 @@ import numpy as np
 from exaln.cigar import Paths
 from exaln.errors import InputError, OutOfMemoryError
 from exaln.lengths import N_BINS, length_bin
+from exaln.records import Records
 from exaln.resources import available_memory
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from exaln.alphabet import Alphabet
-    from exaln.records import Records
+    from exaln.modes import Mode
     from exaln.scoring import Scoring
 
 Progress = Callable[[int], None]
@@ -138,6 +139,17 @@ class Pairs:
 
 
 @dataclass(frozen=True)
+class PairList:
+    """Pairs of which nothing is known yet: query, target int64[n], rows of two records."""
+
+    query: NDArray[np.int64]
+    target: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.query)
+
+
+@dataclass(frozen=True)
 class Traces:
     """Alignments of pairs: where they lie, their paths, and counts over their columns.
 
@@ -190,6 +202,21 @@ class Engine(ABC):
     @abstractmethod
     def align(self, queries: Records, targets: Records, pairs: Pairs, scoring: Scoring) -> Traces:
         """The local alignment of each pair, by the path rule: it re-scores to the pair's score, or EngineError."""
+
+    @abstractmethod
+    def align_pairs(
+        self, queries: Records, targets: Records, pairs: PairList, scoring: Scoring, mode: Mode
+    ) -> tuple[NDArray[np.int64], Traces]:
+        """Score, int64[n], and alignment of each pair in any mode, by the path rule.
+
+        Where nothing aligns the path is empty, and the positions say where the rule puts it: in local mode at 0.
+        """
+
+    @abstractmethod
+    def score_pairs(
+        self, queries: Records, targets: Records, pairs: PairList, scoring: Scoring, mode: Mode
+    ) -> NDArray[np.int64]:
+        """int64[n]: the exact score of each pair in any mode; below 0 where letters that cost must be left over."""
 
     def scan(
         self,
@@ -270,9 +297,10 @@ def require_memory(n_queries: int, n_targets: int) -> None:
         )
 
 
-def require_same_alphabet(queries: Records, database: Targets, scoring: Scoring) -> None:
+def require_same_alphabet(queries: Records, targets: Targets | Records, scoring: Scoring) -> None:
     """Refuse queries, targets or a scoring whose codes mean different letters."""
-    for what, alphabet in (("the queries are", queries.alphabet), ("the database is", database.alphabet)):
+    found = "the targets are" if isinstance(targets, Records) else "the database is"
+    for what, alphabet in (("the queries are", queries.alphabet), (found, targets.alphabet)):
         if not comparable(alphabet, scoring.alphabet):
             raise InputError(f"{what} {alphabet.name}, but {scoring.name} scores {scoring.alphabet.name}")
 

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from exaln.cigar import Paths
-from exaln.engines.base import Engine, Pairs, Placement, Progress, ScoreBlock, Traces, require_same_alphabet
+from exaln.engines.base import Engine, PairList, Pairs, Placement, Progress, ScoreBlock, Traces, require_same_alphabet
+from exaln.engines.reference import ReferenceEngine
 from exaln.errors import EngineError, InputError, OutOfMemoryError
+from exaln.records import offsets_of
 from exaln.resources import available_threads
 from exaln.schedule import query_blocks, row_ranges
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from exaln.engines.base import TargetRows
+    from exaln.modes import Mode
     from exaln.records import Records
     from exaln.schedule import RowRange
     from exaln.scoring import Scoring
@@ -96,6 +99,36 @@ class CpuEngine(Engine):
         except MemoryError:
             raise OutOfMemoryError("not enough memory to trace an alignment; use fewer threads") from None
         return Traces(positions.reshape(-1, 4), counts.reshape(-1, 6), Paths(operations, offsets))
+
+    def align_pairs(
+        self, queries: Records, targets: Records, pairs: PairList, scoring: Scoring, mode: Mode
+    ) -> tuple[NDArray[np.int64], Traces]:
+        """Scores first, then the paths of pairs that have one."""
+        if not mode.is_local:
+            return ReferenceEngine().align_pairs(queries, targets, pairs, scoring, mode)
+        scores = self.score_pairs(queries, targets, pairs, scoring, mode)
+        found = np.flatnonzero(scores)
+        some = Pairs(pairs.query[found], pairs.target[found], scores[found].astype(np.int32))
+        traces = self.align(queries, targets, some, scoring)
+        positions, counts = np.zeros((len(pairs), 4), np.int64), np.zeros((len(pairs), 6), np.int32)
+        positions[found], counts[found] = traces.positions, traces.counts
+        lengths = np.zeros(len(pairs), np.int64)
+        lengths[found] = np.diff(traces.paths.offsets)
+        return scores, Traces(positions, counts, Paths(traces.paths.operations, offsets_of(lengths)))
+
+    def score_pairs(
+        self, queries: Records, targets: Records, pairs: PairList, scoring: Scoring, mode: Mode
+    ) -> NDArray[np.int64]:
+        """Pair by pair."""
+        require_same_alphabet(queries, targets, scoring)
+        if not mode.is_local:
+            return ReferenceEngine().score_pairs(queries, targets, pairs, scoring, mode)
+        scores = np.zeros(len(pairs), np.int64)
+        for i, (q, t) in enumerate(zip(pairs.query.tolist(), pairs.target.tolist(), strict=True)):
+            query = queries.codes, queries.offsets[q : q + 2]
+            target = targets.codes, targets.offsets[t : t + 2]
+            scores[i] = score_arrays(query, target, scoring, threads=self.threads, isa=self.isa)[0, 0]
+        return scores
 
     def _block(
         self,

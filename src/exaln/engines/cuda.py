@@ -17,6 +17,7 @@ from exaln.engines.base import (
     Engine,
     Histogram,
     Keep,
+    PairList,
     Pairs,
     Placement,
     Progress,
@@ -29,6 +30,10 @@ from exaln.engines.cpu import CpuEngine
 from exaln.errors import EngineError, InputError, OutOfMemoryError
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from exaln.modes import Mode
     from exaln.records import Records
     from exaln.scoring import Scoring
 
@@ -61,7 +66,9 @@ class CudaEngine(Engine):
         if threads is not None and threads < 1:
             raise InputError(f"threads is {threads}; at least 1 is needed")
         if memory is not None and memory < MIN_MEMORY:
-            raise OutOfMemoryError(f"{memory} bytes of GPU memory are too few; give {MIN_MEMORY >> 20} MiB or more")
+            raise OutOfMemoryError(
+                f"{memory} bytes of GPU memory are too few; set --gpu-memory (gpu_memory=) to {MIN_MEMORY >> 20}M or more"
+            )
         self._names = [gpu.name for gpu in facts.Driver().gpus()]
         self.devices = list(range(len(self._names))) if devices is None else list(devices)
         self.memory, self._threads = memory, threads
@@ -128,10 +135,25 @@ class CudaEngine(Engine):
 
     def align(self, queries: Records, targets: Records, pairs: Pairs, scoring: Scoring) -> Traces:
         """Paths are made by the CPU."""
+        return self._cpu().align(queries, targets, pairs, scoring)
+
+    def align_pairs(
+        self, queries: Records, targets: Records, pairs: PairList, scoring: Scoring, mode: Mode
+    ) -> tuple[NDArray[np.int64], Traces]:
+        """Pairs are aligned by the CPU."""
+        return self._cpu().align_pairs(queries, targets, pairs, scoring, mode)
+
+    def score_pairs(
+        self, queries: Records, targets: Records, pairs: PairList, scoring: Scoring, mode: Mode
+    ) -> NDArray[np.int64]:
+        """Pairs are scored by the CPU."""
+        return self._cpu().score_pairs(queries, targets, pairs, scoring, mode)
+
+    def _cpu(self) -> CpuEngine:
         reason = CpuEngine.unavailable_reason()
         if reason is not None:
             raise EngineError(f"alignments are made by the cpu engine: {reason}")
-        return CpuEngine(self._threads).align(queries, targets, pairs, scoring)
+        return CpuEngine(self._threads)
 
     def _results(
         self,

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from exaln.cigar import Paths
-from exaln.engines.base import Engine, Pairs, Placement, Progress, ScoreBlock, Traces, require_same_alphabet
-from exaln.engines.reference_path import local_alignment
+from exaln.engines.base import Engine, PairList, Pairs, Placement, Progress, ScoreBlock, Traces, require_same_alphabet
+from exaln.engines.reference_path import NEVER, ReferenceAlignment, border, reference_alignment
 from exaln.errors import EngineError
+from exaln.modes import LOCAL, Mode
 from exaln.records import offsets_of
 
 if TYPE_CHECKING:
@@ -56,45 +57,78 @@ class ReferenceEngine(Engine):
                     progress(cells)
 
     def align(self, queries: Records, targets: Records, pairs: Pairs, scoring: Scoring) -> Traces:
+        """As `align_pairs`, with scores that must be right."""
+        found, traces = self.align_pairs(queries, targets, PairList(pairs.query, pairs.target), scoring, LOCAL)
+        for score, expected in zip(found.tolist(), pairs.score.tolist(), strict=True):
+            if score != expected:
+                raise EngineError(f"traceback failed: the score is {score}, not {expected}")
+        return traces
+
+    def align_pairs(
+        self, queries: Records, targets: Records, pairs: PairList, scoring: Scoring, mode: Mode
+    ) -> tuple[NDArray[np.int64], Traces]:
         """Pair by pair, over the whole table."""
+        require_same_alphabet(queries, targets, scoring)
         found = [
-            local_alignment(queries.sequence(q), targets.sequence(t), scoring)
+            reference_alignment(queries.sequence(q), targets.sequence(t), scoring, mode)
             for q, t in zip(pairs.query.tolist(), pairs.target.tolist(), strict=True)
         ]
-        for alignment, score in zip(found, pairs.score.tolist(), strict=True):
-            if alignment.score != score:
-                raise EngineError(f"traceback failed: the score is {alignment.score}, not {score}")
-        return Traces(
-            positions=np.array([alignment.positions for alignment in found], np.int64).reshape(-1, 4),
-            counts=np.array([alignment.counts for alignment in found], np.int32).reshape(-1, 6),
-            paths=Paths(
-                np.array([run for alignment in found for run in alignment.operations], np.uint32),
-                offsets_of(len(alignment.operations) for alignment in found),
-            ),
-        )
+        return np.array([alignment.score for alignment in found], np.int64), _traces(found)
+
+    def score_pairs(
+        self, queries: Records, targets: Records, pairs: PairList, scoring: Scoring, mode: Mode
+    ) -> NDArray[np.int64]:
+        """Pair by pair."""
+        require_same_alphabet(queries, targets, scoring)
+        scores = [
+            mode_score(queries.sequence(q), targets.sequence(t), scoring, mode)
+            for q, t in zip(pairs.query.tolist(), pairs.target.tolist(), strict=True)
+        ]
+        return np.array(scores, np.int64)
+
+
+def _traces(found: list[ReferenceAlignment]) -> Traces:
+    return Traces(
+        positions=np.array([alignment.positions for alignment in found], np.int64).reshape(-1, 4),
+        counts=np.array([alignment.counts for alignment in found], np.int32).reshape(-1, 6),
+        paths=Paths(
+            np.array([run for alignment in found for run in alignment.operations], np.uint32),
+            offsets_of(len(alignment.operations) for alignment in found),
+        ),
+    )
 
 
 def local_score(query: NDArray[np.uint8], target: NDArray[np.uint8], scoring: Scoring) -> int:
-    """The best local score of two encoded sequences.
+    """The best local score of two encoded sequences."""
+    return mode_score(query, target, scoring, LOCAL)
+
+
+def mode_score(query: NDArray[np.uint8], target: NDArray[np.uint8], scoring: Scoring, mode: Mode) -> int:
+    """The best score of two encoded sequences.
 
     Column by column. Within a column F(i) is the maximum over k < i of H'(k) - gap_first - (i - 1 - k) * gap_extend,
     where H' is H without F (to open a gap where another ends never pays): a running maximum of H'(k) + k * gap_extend.
     """
-    if len(query) == 0 or len(target) == 0:
-        return 0
     gap_first, gap_extend = scoring.gap_first, scoring.gap_extend
-    rows = np.arange(len(query), dtype=np.int64) * gap_extend
-    h = np.zeros(len(query) + 1, np.int64)  # h[0] is the border above the first row
-    e = np.full(len(query), -gap_first, np.int64)
-    best = 0
-    for letter in target:
+    rows = np.arange(len(query) + 1, dtype=np.int64) * gap_extend
+    top = border(len(target), scoring, is_free=mode.target_start)
+    h = border(len(query), scoring, is_free=mode.query_start)
+    e = np.full(len(h), NEVER, np.int64)
+    best = int(h[-1]) if mode.target_end or not len(target) else NEVER
+    for letter, above in zip(target, top[1:], strict=True):
+        e = np.maximum(e - gap_extend, h - gap_first)
         matched = h[:-1] + scoring.matrix[query, letter]
-        without_f = np.maximum(np.maximum(matched, e), 0)
-        opened = np.maximum.accumulate(without_f + rows)[:-1] - gap_first - rows[:-1]
-        h[1] = without_f[0]
-        h[2:] = np.maximum(without_f[1:], opened)
-        e = np.maximum(e - gap_extend, h[1:] - gap_first)
-        best = max(best, int(h.max()))
-    if best > np.iinfo(np.int32).max:
+        h = np.concatenate([[above], np.maximum(matched, e[1:])])
+        if mode.is_local:
+            h = np.maximum(h, 0)
+        opened = np.maximum.accumulate(h + rows)[:-1] - gap_first - rows[:-1]
+        h[1:] = np.maximum(h[1:], opened)
+        if mode.is_local:
+            best = max(best, int(h.max()))
+        elif mode.target_end:
+            best = max(best, int(h[-1]))
+    if not mode.is_local:
+        best = max(best, int(h.max() if mode.query_end else h[-1]))
+    if abs(best) > np.iinfo(np.int32).max:
         raise EngineError(f"the score {best} does not fit 31 bits; use smaller scores")
     return best

@@ -1,7 +1,7 @@
-"""The path rule in plain Python: among co-optimal local alignments, the one that is reported.
+"""The recurrence of every mode and the path rule, in plain Python: among co-optimal alignments, the one to report.
 
 The smallest target end, then the smallest query end; walking back the diagonal before E before F, opening a gap before
-extending it, stopping at the first zero.
+extending it. A local path stops at the first zero, any other at the first border cell that is free, or in the corner.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from exaln.cigar import OPERATIONS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from exaln.modes import Mode
     from exaln.scoring import Scoring
 
 NEVER = -(2**40)
@@ -41,25 +42,54 @@ class Table:
     f: NDArray[np.int64]
 
 
-def fill_table(scores: NDArray[np.int32], gap_first: int, gap_extend: int) -> Table:
+def border(length: int, scoring: Scoring, *, is_free: bool) -> NDArray[np.int64]:
+    """int64[length + 1]: H along an edge of the table: nothing where the end is free, else one gap from the corner."""
+    if is_free:
+        return np.zeros(length + 1, np.int64)
+    costs = scoring.gap_open + scoring.gap_extend * np.arange(length + 1, dtype=np.int64)
+    costs[0] = 0
+    return -costs
+
+
+def fill_table(scores: NDArray[np.int32], scoring: Scoring, mode: Mode) -> Table:
     """The recurrence, cell by cell; scores[i, j] is what query letter i and target letter j score."""
+    gap_first, gap_extend = scoring.gap_first, scoring.gap_extend
     rows, columns = scores.shape[0] + 1, scores.shape[1] + 1
-    h = np.zeros((rows, columns), np.int64)
-    e = np.full((rows, columns), NEVER, np.int64)
-    f = np.full((rows, columns), NEVER, np.int64)
+    h = np.full((rows, columns), NEVER, np.int64)
+    e, f = h.copy(), h.copy()
+    h[:, 0] = border(rows - 1, scoring, is_free=mode.query_start)
+    h[0, :] = border(columns - 1, scoring, is_free=mode.target_start)
     for i in range(1, rows):
         for j in range(1, columns):
             e[i, j] = max(e[i, j - 1] - gap_extend, h[i, j - 1] - gap_first)
             f[i, j] = max(f[i - 1, j] - gap_extend, h[i - 1, j] - gap_first)
-            h[i, j] = max(0, h[i - 1, j - 1] + scores[i - 1, j - 1], e[i, j], f[i, j])
+            h[i, j] = max(h[i - 1, j - 1] + scores[i - 1, j - 1], e[i, j], f[i, j])
+            if mode.is_local:
+                h[i, j] = max(h[i, j], 0)
     return Table(h, e, f)
 
 
-def walk_back(table: Table, scores: NDArray[np.int32], gap_first: int, i: int, j: int) -> tuple[str, int, int]:
+def end_cell(h: NDArray[np.int64], mode: Mode) -> tuple[int, int]:
+    """Row and column of the best cell in which an alignment may end, by the path rule."""
+    last_row, last_column = h.shape[0] - 1, h.shape[1] - 1
+    may_end = np.full(h.shape, mode.is_local)
+    may_end[last_row, last_column] = True
+    if mode.target_end:
+        may_end[last_row, :] = True
+    if mode.query_end:
+        may_end[:, last_column] = True
+    best = h[may_end].max()
+    column, row = min((int(j), int(i)) for i, j in np.argwhere(may_end & (h == best)))
+    return row, column
+
+
+def walk_back(
+    table: Table, scores: NDArray[np.int32], gap_first: int, mode: Mode, i: int, j: int
+) -> tuple[str, int, int]:
     """Steps M, D, I of the path that ends in cell (i, j), from its start on, and the cell before the first one."""
     h, e, f = table.h, table.e, table.f
     steps, state = [], "H"
-    while state != "H" or h[i, j] > 0:
+    while i > 0 and j > 0 and not (mode.is_local and state == "H" and h[i, j] == 0):
         if state == "E":
             steps.append("D")
             state = "H" if e[i, j] == h[i, j - 1] - gap_first else "E"
@@ -73,16 +103,23 @@ def walk_back(table: Table, scores: NDArray[np.int32], gap_first: int, i: int, j
             i, j = i - 1, j - 1
         else:
             state = "E" if h[i, j] == e[i, j] else "F"
+    if i == 0 and not mode.target_start:
+        steps += ["D"] * j
+        j = 0
+    if j == 0 and not mode.query_start:
+        steps += ["I"] * i
+        i = 0
     return "".join(reversed(steps)), i, j
 
 
-def local_alignment(query: NDArray[np.uint8], target: NDArray[np.uint8], scoring: Scoring) -> ReferenceAlignment:
+def reference_alignment(
+    query: NDArray[np.uint8], target: NDArray[np.uint8], scoring: Scoring, mode: Mode
+) -> ReferenceAlignment:
     """The alignment that every engine reports for this pair."""
     scores = scoring.matrix[np.ix_(query, target)]
-    table = fill_table(scores, scoring.gap_first, scoring.gap_extend)
-    best = int(table.h.max())
-    column, row = min((int(j), int(i)) for i, j in np.argwhere(table.h == best))
-    steps, first_row, first_column = walk_back(table, scores, scoring.gap_first, row, column)
+    table = fill_table(scores, scoring, mode)
+    row, column = end_cell(table.h, mode)
+    steps, first_row, first_column = walk_back(table, scores, scoring.gap_first, mode, row, column)
     i, j, letters, positives = first_row, first_column, [], 0
     for step in steps:
         if step == "M":
@@ -94,7 +131,7 @@ def local_alignment(query: NDArray[np.uint8], target: NDArray[np.uint8], scoring
     runs = [(letter, len(list(same))) for letter, same in groupby(letters)]
     gaps = letters.count("I") + letters.count("D")
     return ReferenceAlignment(
-        score=best,
+        score=int(table.h[row, column]),
         positions=(first_row, row, first_column, column),
         counts=(
             letters.count("="),
