@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exaln.cuda import division as division_module
-from exaln.cuda.batches import HostBatch, SegmentNotes
+from exaln.cuda.batches import HostBatch, SegmentFacts, SegmentNotes
 from exaln.cuda.division import Needs, RowSums, divide_resident, divide_streamed, even_edges
 from exaln.cuda.layout import Runs
 from exaln.cuda.streaming import Task, Tasks, halves, size_of
@@ -111,7 +111,7 @@ def segment_of(lengths, first_ordinal=0):
 def test_what_is_sent_of_a_batch():
     lengths = np.array([0, 1, 1, 5, 9, 9, 30, 31, 200])
     segment = segment_of(lengths, 100)
-    host = HostBatch(segment, lengths, RowRange(0, 2, 9, 285), 31)
+    host = HostBatch(segment, SegmentFacts(lengths), RowRange(0, 2, 9, 285), 31)
     assert (len(host), host.n_stream, host.n_stream_residues, host.row_stride) == (7, 6, 85, 8)
     assert host.ordinals.tolist() == [106, 105, 104, 103, 102, 101, 100]
     assert host.codes.tolist() == segment.codes[1:].tolist()

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from exaln.cuda.card import Card, CardMemoryError, Event, Memory, PinnedMemory
-from exaln.cuda.layout import Runs, StreamLayout, stream_layout, sum_runs, used_letters
+from exaln.cuda.layout import Runs, Sizes, StreamLayout, stream_layout, used_letters
 from exaln.cuda.sending import Sender
 from exaln.resources import available_threads
 from exaln.schedule import RowRange
@@ -49,6 +49,11 @@ class SegmentFacts:
     cuts: dict[object, Division] = field(default_factory=dict)
     letters: list[NDArray[np.bool_]] = field(default_factory=list)
     known: dict[object, Any] = field(default_factory=dict)
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        """The lengths, equal ones together."""
+        return Sizes.of(self.lengths)
 
     def once(self, key: object, compute: Callable[[], Known]) -> Known:
         """Something that depends on the segment and on the key, computed the first time."""
@@ -89,19 +94,21 @@ class HostBatch:
     On the card: a table of the columns, their runs, the codes; that is sent; then the columns, expanded there.
     """
 
-    def __init__(self, segment: Any, lengths: NDArray[np.int64], rows: RowRange, long_length: int) -> None:
+    def __init__(self, segment: Any, facts: SegmentFacts, rows: RowRange, long_length: int) -> None:
         own = slice(rows.first, rows.end)
         begin, end = segment.offsets[rows.first], segment.offsets[rows.end]
         self.rows = rows
         self.codes: NDArray[np.uint8] = segment.codes[int(begin) : int(end)]
         self.ordinals: NDArray[np.int64] = segment.ordinals[own]
-        self.lengths = lengths[own]
+        self.lengths = facts.lengths[own]
+        sizes = facts.sizes.rows(rows.first, rows.end)
         self.long_length = long_length
         self.n_stream = int(np.searchsorted(self.lengths, long_length, side="right"))
-        in_streams = self.lengths[: self.n_stream]
+        in_streams = sizes.rows(0, self.n_stream)
+        self.n_stream_residues = in_streams.total
         self.layouts = {paired: stream_layout(in_streams, is_paired=paired) for paired in (False, True)}
         self._header: tuple[int, NDArray[np.int64]] | None = None
-        self._columns = [_Column("offsets", sum_runs(self.lengths, 0), 8)]
+        self._columns = [_Column("offsets", sizes.sums(), 8)]
         for paired, layout in self.layouts.items():
             self._columns += [
                 _Column(f"starts {paired:d}", layout.starts, 4),
@@ -164,11 +171,6 @@ class HostBatch:
             first_run += n_runs
         self._header = address, header
         return header
-
-    @cached_property
-    def n_stream_residues(self) -> int:
-        """Residues of the rows in the streams."""
-        return int(self.lengths[: self.n_stream].sum())
 
 
 COLUMN_FIELDS = 6
@@ -302,7 +304,7 @@ class Workspace:
 
     def _evict(self) -> bool:
         """Drop one segment that this scan does not use, the one that came first; False if there is none."""
-        for number, _, _ in self._residents:
+        for number, _, _ in list(self._residents):
             if number not in self._in_use:
                 self.card.synchronize()
                 self._forget(number)
@@ -310,8 +312,9 @@ class Workspace:
         return False
 
     def _forget(self, number: int) -> None:
-        for key in [key for key in self._residents if key[0] == number]:
-            del self._residents[key]
+        for key in list(self._residents):
+            if key[0] == number:
+                self._residents.pop(key, None)
         self._alive.pop(number, None)
 
 

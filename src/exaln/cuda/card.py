@@ -110,7 +110,7 @@ class Card:
     def __init__(self, number: int, driver: Any = None) -> None:
         self._driver = load_driver() if driver is None else driver
         self.number, self.name = number, "?"
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # memory can be freed by the garbage collector in the middle of an allocation
         self._launched: dict[str, None] = {}
         self._events: dict[bool, list[Any]] = {False: [], True: []}
         self.is_broken = False

@@ -83,6 +83,10 @@ class RowSums:
         self.residues = _sums(lengths)
         self.tiles = _sums(np.where(lengths <= long_length, tiles_of(lengths), 0))
 
+    def total(self, per_row: int, per_residue: int, per_tile: int) -> int:
+        """The weight of all rows."""
+        return per_row * self.n_rows + per_residue * int(self.residues[-1]) + per_tile * int(self.tiles[-1])
+
     def weights(self, per_row: int, per_residue: int, per_tile: int) -> NDArray[np.int64]:
         """int64[n + 1]: the weight of all rows before each."""
         weights: NDArray[np.int64] = per_row * np.arange(self.n_rows + 1) + per_residue * self.residues
@@ -136,11 +140,12 @@ def divide_resident(segments: Sequence[RowSums], budget: int, n_cards: int = 1) 
     queries need, so that batches are the same in all scans.
     """
     needs = Needs()
-    kept = sum(int(rows.weights(ROW_BYTES, 1, needs.stream_bytes)[-1]) for rows in segments)
+    kept = sum(rows.total(ROW_BYTES, 1, needs.stream_bytes) for rows in segments)
     spare = budget - budget // SCORES_SHARE - -(-kept // n_cards)
-    weights = [rows.weights(1, 0, needs.boundary_bytes) for rows in segments]
-    if spare < min(max((int(own[-1]) for own in weights), default=0), MIN_BATCH_RESIDUES * needs.boundary_bytes // 4):
+    largest = max((rows.total(1, 0, needs.boundary_bytes) for rows in segments), default=0)
+    if spare < min(largest, MIN_BATCH_RESIDUES * needs.boundary_bytes // COLUMNS):
         return None
+    weights = [rows.weights(1, 0, needs.boundary_bytes) for rows in segments]
     return _cut(segments, weights, spare, BATCHES_PER_CARD * n_cards if n_cards > 1 else 1, is_resident=True)
 
 

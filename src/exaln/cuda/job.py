@@ -63,9 +63,11 @@ lanes on a multiprocessor would have if the residues were shared out."""
 
 MAX_WAITING_RESULTS = 4
 MAX_RECUTS = 3
+MAX_PLANS = 256
 POST_SECONDS = 0.1
 
 _notes = SegmentNotes()
+_plans: dict[object, list[Strip]] = {}
 _idle: dict[int, list[Workspace]] = {}
 _lending = threading.Lock()
 
@@ -133,10 +135,9 @@ class Job:
         self.times = ScanTimes()
         self.budget = min(workspace.card.budget for workspace in workspaces)
         self.can_pack = all(fits_packed(scoring, workspace.card.facts) for workspace in workspaces)
-        self._plans: dict[object, list[Strip]] = {}
         self.needs = Needs()
         self.long_length = self.facts[0].once(
-            ("long", *self.facts, self.can_pack, workspaces[0].card.facts), self._database_long_length
+            ("long", long_length, *self.facts, self.can_pack, workspaces[0].card.facts), self._database_long_length
         )
         self.division = self._divide(queries.lengths.tolist())
         self.groups = self._groups(queries, wanted)
@@ -190,6 +191,7 @@ class Job:
         """Of a thread that has ended."""
         with self._lock:
             self.times.add(times)
+            self.times.long_length = self.long_length
 
     def read(self, workspace: Workspace, task: Task) -> HostBatch:
         """The rows of a task, ready to be sent."""
@@ -197,7 +199,7 @@ class Job:
         long = self._long_length(workspace, rows)
         return facts.once(
             ("batch", rows.first, rows.end, long),
-            lambda: HostBatch(self.segments[rows.segment], facts.lengths, rows, long),
+            lambda: HostBatch(self.segments[rows.segment], facts, rows, long),
         )
 
     def preference(self, workspace: Workspace, rows: RowRange) -> int | None:
@@ -226,7 +228,8 @@ class Job:
         if not self.can_pack:
             return 0
         lengths = [facts.lengths for facts in self.facts if len(facts.lengths)]
-        joined = lengths[0] if len(lengths) == 1 else np.sort(np.concatenate(lengths))
+        # A stable sort merges what is sorted already.
+        joined = lengths[0] if len(lengths) == 1 else np.sort(np.concatenate(lengths), kind="stable")
         return long_length(joined, self.workspaces[0].card.facts)
 
     def _divide(self, query_lengths: list[int]) -> Division:
@@ -247,10 +250,12 @@ class Job:
 
     def plan_for(self, query_lengths: list[int], card: CardFacts, targets: TargetFacts) -> list[Strip]:
         """A plan, made once for targets that can share it."""
-        key = (tuple(query_lengths), card, plan_key(targets))
-        if key not in self._plans:
-            self._plans[key] = plan_scan(query_lengths, card, targets)
-        return self._plans[key]
+        key = (plan_scan, tuple(query_lengths), card, targets.n_letters, plan_key(targets))
+        if key not in _plans:
+            if len(_plans) > MAX_PLANS:
+                _plans.clear()
+            _plans[key] = plan_scan(query_lengths, card, targets)
+        return _plans[key]
 
     def _divide_streamed(self, query_lengths: list[int]) -> Division:
         """Plan for batches as large as they would be if all were needed; cut again for what the plans do need."""

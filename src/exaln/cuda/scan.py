@@ -58,6 +58,9 @@ CANDIDATE_BYTES = 12
 MAX_OVERFLOWS = 1 << 16
 """Pairs to be computed again that the card lists at a time."""
 
+MANY_GROUPS = 8192
+"""About so many groups of lanes are there at most."""
+
 PACK_THREADS, COLLECT_THREADS = 256, 256
 WARP = 32
 OVERFLOWS, CANDIDATES, TOO_HIGH, N_COUNTERS = 0, 1, 2, 8
@@ -69,7 +72,7 @@ class ScanTimes:
     """Where the time of a scan went, in seconds; bytes that were sent to cards, and cells that were computed.
 
     pack, scan and collect are times of cards; compile and upload are times of threads. long_length: targets above this
-    length were scored one by one, in the batch where it was least. raw_cells: with padding. kernels: shapes of strips.
+    length are scored one by one; in small batches it may be less. raw_cells: with padding. kernels: shapes of strips.
     """
 
     compile: float = 0.0
@@ -87,10 +90,8 @@ class ScanTimes:
 
     def add(self, other: ScanTimes) -> None:
         """Sum up."""
-        least = min(filter(None, (self.long_length, other.long_length)), default=0)
         for name in (one.name for one in fields(self)):
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.long_length = least
         self.kernels = tuple(sorted(set(self.kernels)))
 
 
@@ -679,7 +680,6 @@ class Scanner:
         times.collect += card.seconds(pending.scanned, pending.done)
         cells = int(pending.group.offsets[-1]) * host.rows.n_residues
         times.cells += cells
-        times.long_length = min(filter(None, (times.long_length, host.long_length)), default=0)
         while self._queue and card.is_done(self._queue[0][0]):
             self._pass_mark()
         self._unmarked_cells += cells - pending.cells_told
@@ -711,8 +711,12 @@ def target_facts(host: HostBatch, n_letters: int) -> TargetFacts:
 
 
 def plan_key(facts: TargetFacts) -> tuple[int, int]:
-    """Targets with the same key share a plan: it fits any, and is the best for those of about the same size."""
-    return facts.n_tiles_single.bit_length(), facts.longest.bit_length()
+    """Targets with the same key share a plan: it fits any, and is the best for those of about the same size.
+
+    The longest one matters only where a group of lanes would have less than that to do.
+    """
+    n_steps = max(facts.longest // COLUMNS, facts.n_tiles_single // MANY_GROUPS)
+    return facts.n_tiles_single.bit_length(), n_steps.bit_length()
 
 
 def needs_of(strips: list[Strip]) -> Needs:

@@ -67,7 +67,8 @@ class CudaEngine(Engine):
             raise InputError(f"threads is {threads}; at least 1 is needed")
         if memory is not None and memory < MIN_MEMORY:
             raise OutOfMemoryError(
-                f"{memory} bytes of GPU memory are too few; set --gpu-memory (gpu_memory=) to {MIN_MEMORY >> 20}M or more"
+                f"{memory} bytes of GPU memory are too few; "
+                f"set --gpu-memory (gpu_memory=) to {MIN_MEMORY >> 20}M or more"
             )
         self._names = [gpu.name for gpu in facts.Driver().gpus()]
         self.devices = list(range(len(self._names))) if devices is None else list(devices)
