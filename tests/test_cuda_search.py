@@ -172,7 +172,7 @@ def test_too_little_gpu_memory(exaln: Exaln, tmp_path: Path) -> None:
         "search", "--query", QUERIES, "--db", TARGETS, "--engine", "cuda", "--gpu-memory", "2K", "--out", out
     )
     assert code == 4
-    assert "GPU memory are too few; give" in message
+    assert "GPU memory are too few; set --gpu-memory" in message
     assert list(tmp_path.iterdir()) == []
 
 

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
+from typing import TYPE_CHECKING
 
 from exaln.cuda.compiler import Source
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 COLUMNS = 4
 """Columns of a tile."""
@@ -86,6 +91,39 @@ SHAPES = tuple(
 
 BLOCK_SHAPES = ((512, 4), (256, 4), (128, 4), (64, 4), (32, 4))
 """Threads, and rows of a thread, of block.cu; the first whose profile fits is used."""
+
+
+@dataclass(frozen=True)
+class PairShape:
+    """How pairs.cu is compiled: lanes of a group, rows of a lane, threads of a block."""
+
+    lanes: int
+    rows: int
+    threads: int
+
+    @property
+    def strip_rows(self) -> int:
+        """Query rows of a strip."""
+        return self.lanes * self.rows
+
+    def cost(self, m: NDArray[np.int64], n_tiles: NDArray[np.int64]) -> NDArray[np.int64]:
+        """int64[n]: instructions for pairs with m rows and so many tiles, relative to those of other shapes."""
+        n_steps = -(-m // self.strip_rows) * (n_tiles + self.lanes - 1)
+        return n_steps * self.lanes * (self.rows * ROW_INSTRUCTIONS + STEP_INSTRUCTIONS)
+
+
+ROW_INSTRUCTIONS, STEP_INSTRUCTIONS = 96, 180
+"""Of pairs.cu, for a row of a tile and besides."""
+
+PAIR_SHAPES = (
+    PairShape(8, 8, 512),
+    PairShape(8, 16, 512),
+    PairShape(8, 24, 384),
+    PairShape(8, 32, 384),
+    PairShape(16, 24, 384),
+    PairShape(16, 32, 384),
+)
+"""All of them."""
 
 MAX_PACKED = {True: 32767, False: 2048}
 MAX_COST = {True: 8192, False: 1024}

@@ -8,8 +8,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from exaln.cigar import Paths
 from exaln.cuda import facts
 from exaln.cuda.job import BatchResult, Job, Wanted, lent_workspaces
+from exaln.cuda.pair_batches import COUNTS, POSITIONS, PairBatches, PairResults
 from exaln.cuda.scan import Found, ScanTimes
 from exaln.engines.base import (
     PIECE_SCORES,
@@ -30,7 +34,6 @@ from exaln.engines.cpu import CpuEngine
 from exaln.errors import EngineError, InputError, OutOfMemoryError
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from exaln.modes import Mode
@@ -67,8 +70,7 @@ class CudaEngine(Engine):
             raise InputError(f"threads is {threads}; at least 1 is needed")
         if memory is not None and memory < MIN_MEMORY:
             raise OutOfMemoryError(
-                f"{memory} bytes of GPU memory are too few; "
-                f"set --gpu-memory (gpu_memory=) to {MIN_MEMORY >> 20}M or more"
+                f"{memory} bytes of GPU memory are too few; set --gpu-memory to {MIN_MEMORY >> 20}M or more"
             )
         self._names = [gpu.name for gpu in facts.Driver().gpus()]
         self.devices = list(range(len(self._names))) if devices is None else list(devices)
@@ -119,7 +121,7 @@ class CudaEngine(Engine):
         progress: Progress | None = None,
     ) -> Iterator[Candidates]:
         """The candidates, cut on the card; where too many pass the cut, it is made here."""
-        wanted = Wanted(keep.minimum, keep.score_bins, progress is not None)
+        wanted = Wanted(keep.minimum, keep.score_bins)
         for result in self._results(queries, placement, scoring, wanted, progress):
             if isinstance(result.found, Found):
                 yield from _candidates(result, result.found)
@@ -131,7 +133,7 @@ class CudaEngine(Engine):
         self, queries: Records, placement: Placement, scoring: Scoring, progress: Progress | None = None
     ) -> Iterator[ScoreBlock]:
         """All scores, some queries against the rows of a batch at a time."""
-        for result in self._results(queries, placement, scoring, Wanted(progress=progress is not None), progress):
+        for result in self._results(queries, placement, scoring, Wanted(), progress):
             yield _block(result)
 
     def align(self, queries: Records, targets: Records, pairs: Pairs, scoring: Scoring) -> Traces:
@@ -141,14 +143,34 @@ class CudaEngine(Engine):
     def align_pairs(
         self, queries: Records, targets: Records, pairs: PairList, scoring: Scoring, mode: Mode
     ) -> tuple[NDArray[np.int64], Traces]:
-        """Pairs are aligned by the CPU."""
-        return self._cpu().align_pairs(queries, targets, pairs, scoring, mode)
+        """On the first card; what is too large for 16 bits, or for the directions of all cells, on the CPU."""
+        on_card, found = self._pairs_on_card(queries, targets, pairs, scoring, mode, paths=True)
+        scores, traces = _as_traces(found)
+        if on_card.all():
+            return scores, traces
+        rest = PairList(pairs.query[~on_card], pairs.target[~on_card])
+        return _merged(on_card, (scores, traces), self._cpu().align_pairs(queries, targets, rest, scoring, mode))
 
     def score_pairs(
         self, queries: Records, targets: Records, pairs: PairList, scoring: Scoring, mode: Mode
     ) -> NDArray[np.int64]:
-        """Pairs are scored by the CPU."""
-        return self._cpu().score_pairs(queries, targets, pairs, scoring, mode)
+        """The same without paths."""
+        on_card, found = self._pairs_on_card(queries, targets, pairs, scoring, mode, paths=False)
+        scores = np.empty(len(pairs), np.int64)
+        scores[on_card] = found.result["score"]
+        if not on_card.all():
+            rest = PairList(pairs.query[~on_card], pairs.target[~on_card])
+            scores[~on_card] = self._cpu().score_pairs(queries, targets, rest, scoring, mode)
+        return scores
+
+    def _pairs_on_card(
+        self, queries: Records, targets: Records, pairs: PairList, scoring: Scoring, mode: Mode, *, paths: bool
+    ) -> tuple[NDArray[np.bool_], PairResults]:
+        """Which pairs the card can do, and what it found for them."""
+        with lent_workspaces(self.devices[:1], self.memory) as (workspace,):
+            batches = PairBatches(workspace, queries, targets, scoring, mode, paths=paths)
+            fits = batches.fits(pairs.query, pairs.target)
+            return fits, batches.align(pairs.query[fits], pairs.target[fits])
 
     def _cpu(self) -> CpuEngine:
         reason = CpuEngine.unavailable_reason()
@@ -183,6 +205,31 @@ class CudaEngine(Engine):
             finally:
                 self.times = job.times
                 self._reports = _report(job, database)
+
+
+def _as_traces(found: PairResults) -> tuple[NDArray[np.int64], Traces]:
+    result = found.result
+    positions = np.stack([result[name] for name in POSITIONS], axis=1).astype(np.int64)
+    counts = np.stack([result[name] for name in COUNTS], axis=1)
+    return result["score"].astype(np.int64), Traces(positions, counts, Paths(found.operations, found.offsets))
+
+
+def _merged(
+    is_first: NDArray[np.bool_],
+    first: tuple[NDArray[np.int64], Traces],
+    second: tuple[NDArray[np.int64], Traces],
+) -> tuple[NDArray[np.int64], Traces]:
+    """Scores and alignments of two sets of pairs in the order of all: the first has those where is_first is True."""
+    order = np.argsort(np.concatenate([np.flatnonzero(is_first), np.flatnonzero(~is_first)]))
+    scores = np.concatenate([first[0], second[0]])[order]
+    positions = np.concatenate([first[1].positions, second[1].positions])[order]
+    counts = np.concatenate([first[1].counts, second[1].counts])[order]
+    operations = np.concatenate([first[1].paths.operations, second[1].paths.operations])
+    offsets = np.concatenate([first[1].paths.offsets[:-1], second[1].paths.offsets + len(first[1].paths.operations)])
+    begins, lengths = offsets[:-1][order], np.diff(offsets)[order]
+    ends = np.cumsum(lengths)
+    places = np.repeat(begins - (ends - lengths), lengths) + np.arange(len(operations))
+    return scores, Traces(positions, counts, Paths(operations[places], np.concatenate([[0], ends])))
 
 
 def _block(result: BatchResult) -> ScoreBlock:

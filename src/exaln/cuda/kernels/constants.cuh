@@ -39,3 +39,11 @@ constexpr bool PAIRED = EXALN_PAIRED != 0;  // a symbol stands for the letters o
 #ifdef EXALN_BINS
 constexpr int BINS = EXALN_BINS;  // length bins of the score cut
 #endif
+#ifdef EXALN_LOCAL
+constexpr bool LOCAL = EXALN_LOCAL != 0;  // the mode of pairs.cu: local, or which ends are free
+constexpr bool QUERY_START = EXALN_QUERY_START != 0;
+constexpr bool QUERY_END = EXALN_QUERY_END != 0;
+constexpr bool TARGET_START = EXALN_TARGET_START != 0;
+constexpr bool TARGET_END = EXALN_TARGET_END != 0;
+constexpr bool PATHS = EXALN_PATHS != 0;  // paths are wanted, and not scores alone
+#endif

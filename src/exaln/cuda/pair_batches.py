@@ -1,0 +1,307 @@
+"""Alignments of many pairs on one card, two by two in the halves of its words; kernels/pairs.cu has the kernels.
+
+Pairs are sorted by size, so that those that share words or a warp are alike, and cut into batches whose directions fit
+the memory. Which pairs can be done here is decided before: scores must fit 16 bits for certain, and the directions of
+one pair the memory. The others are left to the cpu engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from exaln.cuda.compiler import Source
+from exaln.cuda.variants import COLUMNS, PAIR_SHAPES, PairShape
+from exaln.errors import EngineError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from exaln.cuda.batches import Workspace
+    from exaln.modes import Mode
+    from exaln.records import Records
+    from exaln.scoring import Scoring
+
+MAX_NUMBER = 32000
+MAX_COST = 8192
+"""What a half of a word holds with something to spare; the largest score or gap cost with which it is used."""
+
+PAD_SCORE = -8192
+MAX_ARENA = 8 << 30
+ARENA_SHARE = 2
+"""The arena of a batch has at most so many bytes, and one part in so many of what may be used."""
+
+WARP, PACK_THREADS, WALK_THREADS = 32, 256, 128
+
+PAIR = np.dtype([("query", "u8"), ("target", "u8"), ("m", "u4"), ("n", "u4")])
+PARTS = ("rows", "tiles", "directions", "columns", "last_row", "bests", "boundary")
+LAYOUT = np.dtype([*((name, "u8") for name in PARTS), ("n_tiles", "u4"), ("n_strips", "u4")])
+POSITIONS = ("query_start", "query_end", "target_start", "target_end")
+COUNTS = ("identities", "positives", "mismatches", "gap_opens", "gap_columns", "columns")
+RESULT = np.dtype([(name, "i4") for name in ("score", *POSITIONS, *COUNTS, "n_runs")])
+"""As in the kernels."""
+
+
+@dataclass(frozen=True)
+class FoldedTable:
+    """Scores of letters, equal ones once. fold: uint8[256], from codes to 1 .. n_letters; 0 is for padding.
+
+    words: uint32[2, n_letters + 1, n_letters + 1], the scores as low and as high half of a word.
+    """
+
+    fold: NDArray[np.uint8]
+    words: NDArray[np.uint32]
+
+    @property
+    def n_letters(self) -> int:
+        """Letters that score differently."""
+        return int(self.words.shape[1]) - 1
+
+
+def fold_table(scoring: Scoring, is_used: NDArray[np.bool_]) -> FoldedTable:
+    """The table of the letters in use: bool[256], by code."""
+    used = np.flatnonzero(is_used[: len(scoring.matrix)])
+    matrix = scoring.matrix[np.ix_(used, used)]
+    both = np.concatenate([matrix, matrix.T], axis=1)
+    _, first, place = np.unique(both, axis=0, return_index=True, return_inverse=True)
+    fold = np.ones(256, np.uint8)
+    fold[used] = place.reshape(-1) + 1
+    scores = np.full((len(first) + 1, len(first) + 1), PAD_SCORE, np.int32)
+    scores[1:, 1:] = matrix[np.ix_(first, first)]
+    low = scores.astype(np.uint32) & 0xFFFF
+    return FoldedTable(fold, np.stack([low, low << 16]))
+
+
+@dataclass(frozen=True)
+class PairResults:
+    """What was found for pairs, in their order. result: RESULT[n]; operations, offsets: the paths, as in Paths."""
+
+    result: NDArray[Any]
+    operations: NDArray[np.uint32]
+    offsets: NDArray[np.int64]
+
+
+class PairBatches:
+    """Pairs of two sets of sequences on one card, with one scoring, in one mode."""
+
+    def __init__(
+        self, workspace: Workspace, queries: Records, targets: Records, scoring: Scoring, mode: Mode, *, paths: bool
+    ) -> None:
+        self._workspace, self._card = workspace, workspace.card
+        self._queries, self._targets = queries, targets
+        self._scoring, self._mode, self._paths = scoring, mode, paths
+        self._m, self._n = queries.lengths, targets.lengths
+        room = (workspace.card.budget - workspace.card.used) // ARENA_SHARE
+        self._arena_bytes = max(0, min(MAX_ARENA, room))
+
+    def fits(self, query: NDArray[np.int64], target: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """bool[n]: which pairs can be aligned here."""
+        scoring, m, n = self._scoring, self._m[query], self._n[target]
+        largest = int(np.abs(scoring.matrix).max())
+        if max(scoring.gap_first, largest) > MAX_COST:
+            return np.zeros(len(query), np.bool_)
+        highest = np.minimum(m, n) * max(0, scoring.max_score)
+        lowest = 2 * scoring.gap_open + (m + n + 2) * scoring.gap_extend + scoring.gap_first + largest
+        is_narrow = highest <= MAX_NUMBER if self._mode.is_local else np.maximum(highest, lowest) <= MAX_NUMBER
+        shape = PAIR_SHAPES[-1]
+        return (m > 0) & (n > 0) & is_narrow & (self._bytes_of(shape, m, n) <= self._arena_bytes)
+
+    def align(self, query: NDArray[np.int64], target: NDArray[np.int64]) -> PairResults:
+        """All of these pairs, which must fit."""
+        m, n = self._m[query], self._n[target]
+        result = np.zeros(len(query), RESULT)
+        found: list[tuple[NDArray[np.int64], NDArray[np.uint32]]] = []
+        if len(query):
+            self._send(query, target)
+        for shape, own in self._batches(m, n):
+            operations = self._align_batch(shape, query[own], target[own], result, own)
+            found.append((own, operations))
+        return PairResults(result, *_joined(found, result["n_runs"].astype(np.int64)))
+
+    def _batches(self, m: NDArray[np.int64], n: NDArray[np.int64]) -> Iterator[tuple[PairShape, NDArray[np.int64]]]:
+        """Pairs that go together, and the shape of the kernel for them."""
+        n_tiles = -(-n // COLUMNS)
+        costs = np.stack([shape.cost(m, n_tiles) for shape in PAIR_SHAPES])
+        best = np.argmin(costs, axis=0)
+        for number, shape in enumerate(PAIR_SHAPES):
+            own = np.flatnonzero(best == number)
+            own = own[np.lexsort((m[own], n_tiles[own]))]
+            ends = np.cumsum(self._bytes_of(shape, m[own], n[own]) // 2 + 8 * (m[own] + n[own] + 2))
+            begin = 0
+            while begin < len(own):
+                done = int(ends[begin - 1]) if begin else 0
+                end = int(np.searchsorted(ends, done + self._arena_bytes, side="right"))
+                end = min(len(own), max(begin + 2, end - end % 2))
+                yield shape, own[begin:end]
+                begin = end
+
+    def _bytes_of(self, shape: PairShape, m: NDArray[np.int64], n: NDArray[np.int64]) -> NDArray[np.int64]:
+        """int64[n]: the arena of a couple of such pairs."""
+        return sum(self._part_bytes(shape, -(-m // shape.strip_rows), -(-n // COLUMNS)).values(), np.zeros_like(m))
+
+    def _part_bytes(
+        self, shape: PairShape, n_strips: NDArray[np.int64], n_tiles: NDArray[np.int64]
+    ) -> dict[str, NDArray[np.int64]]:
+        """Bytes of each part of the arena of a couple."""
+        n_rows = n_strips * shape.strip_rows
+        has_row = self._mode.target_end and not self._mode.is_local
+        return {
+            "rows": 4 * n_rows,
+            "tiles": 16 * n_tiles,
+            "directions": 2 * n_rows * (n_tiles + shape.lanes - 1) * COLUMNS // 2 * self._paths,
+            "columns": 8 * n_rows,
+            "last_row": 32 * n_tiles * has_row,
+            "bests": 16 * n_strips * shape.lanes * self._mode.is_local,
+            "boundary": 32 * n_tiles * (n_strips > 1),
+        }
+
+    def _send(self, query: NDArray[np.int64], target: NDArray[np.int64]) -> None:
+        """Letters of all sequences, and the scores of those that occur."""
+        workspace, stream = self._workspace, self._workspace.stream
+        is_used = np.zeros(256, np.bool_)
+        for name, records in (("queries", self._queries), ("targets", self._targets)):
+            first, last = int(records.offsets[0]), int(records.offsets[-1])
+            codes = np.ascontiguousarray(records.codes[first:last])
+            is_used |= np.bincount(codes, minlength=256) > 0
+            address = workspace.scratch(f"codes of {name}", codes.nbytes)
+            self._card.upload(address, codes, stream)
+        self._folded = fold_table(self._scoring, is_used)
+        self._fold = self._upload("fold of pairs", self._folded.fold)
+        self._table = self._upload("table of pairs", self._folded.words)
+
+    def _upload(self, name: str, array: NDArray[Any]) -> int:
+        address = self._workspace.scratch(name, array.nbytes)
+        self._card.upload(address, np.ascontiguousarray(array), self._workspace.stream)
+        return address
+
+    def _align_batch(
+        self,
+        shape: PairShape,
+        query: NDArray[np.int64],
+        target: NDArray[np.int64],
+        result: NDArray[Any],
+        own: NDArray[np.int64],
+    ) -> NDArray[np.uint32]:
+        """Fill in the results of these pairs; returns their paths, one after the other."""
+        card, stream, scratch = self._card, self._workspace.stream, self._workspace.scratch
+        n_pairs = len(query)
+        pairs = np.zeros(n_pairs, PAIR)
+        pairs["query"] = self._queries.offsets[query] - self._queries.offsets[0]
+        pairs["target"] = self._targets.offsets[target] - self._targets.offsets[0]
+        pairs["m"], pairs["n"] = self._m[query], self._n[target]
+        layouts, arena_bytes = self._layouts(shape, pairs)
+        capacities = np.concatenate([np.zeros(1, np.uint64), np.cumsum(pairs["m"].astype(np.uint64) + pairs["n"])])
+        on_card = {
+            "queries": scratch("codes of queries", 0),
+            "targets": scratch("codes of targets", 0),
+            "pairs": self._upload("pairs", pairs),
+            "layouts": self._upload("layouts of pairs", layouts),
+            "run_starts": self._upload("starts of runs", capacities),
+            "runs": scratch("runs of pairs", 4 * int(capacities[-1]) if self._paths else 0),
+            "results": scratch("results of pairs", RESULT.itemsize * n_pairs),
+            "arena": scratch("arena of pairs", arena_bytes),
+            "counters": scratch("counters of pairs", 8),
+        }
+        card.fill(on_card["counters"], 0, 2, stream)
+        self._launch(shape, on_card, n_pairs)
+        found = np.empty(n_pairs, RESULT)
+        wrong = np.empty(2, np.uint32)
+        card.download(found, on_card["results"], stream)
+        card.download(wrong, on_card["counters"], stream)
+        card.wait(card.record(card.event(), stream))
+        if wrong[1]:
+            raise EngineError(f"{card}: {int(wrong[1])} paths do not have their score; please report this")
+        result[own] = found
+        return self._gather(found["n_runs"], on_card, n_pairs) if self._paths else np.empty(0, np.uint32)
+
+    def _layouts(self, shape: PairShape, pairs: NDArray[Any]) -> tuple[NDArray[Any], int]:
+        """Where the parts of each couple lie, and how large the arena is."""
+        even = len(pairs) + len(pairs) % 2
+        m, n = np.zeros(even, np.int64), np.zeros(even, np.int64)
+        m[: len(pairs)], n[: len(pairs)] = pairs["m"], pairs["n"]
+        n_strips = -(-m.reshape(-1, 2).max(axis=1) // shape.strip_rows)
+        n_tiles = -(-n.reshape(-1, 2).max(axis=1) // COLUMNS)
+        layouts = np.zeros(len(n_tiles), LAYOUT)
+        layouts["n_tiles"], layouts["n_strips"] = n_tiles, n_strips
+        sizes = np.stack(list(self._part_bytes(shape, n_strips, n_tiles).values()), axis=1)
+        ends = np.cumsum(sizes.reshape(-1)).reshape(sizes.shape)
+        for place, name in enumerate(PARTS):
+            layouts[name] = ends[:, place] - sizes[:, place]
+        return layouts, int(ends[-1, -1])
+
+    def _source(self, shape: PairShape) -> Source:
+        mode, scoring = self._mode, self._scoring
+        constants = {
+            "LANES": shape.lanes,
+            "ROWS": shape.rows,
+            "THREADS": shape.threads,
+            "LETTERS": self._folded.n_letters,
+            "GAP_FIRST": scoring.gap_first,
+            "GAP_EXTEND": scoring.gap_extend,
+            "LOCAL": int(mode.is_local),
+            "QUERY_START": int(mode.query_start),
+            "QUERY_END": int(mode.query_end),
+            "TARGET_START": int(mode.target_start),
+            "TARGET_END": int(mode.target_end),
+            "PATHS": int(self._paths),
+        }
+        return Source("pairs.cu", tuple(constants.items()))
+
+    def _launch(self, shape: PairShape, on: dict[str, int], n_pairs: int) -> None:
+        card, stream, source = self._card, self._workspace.stream, self._source(shape)
+        sequences = (on["queries"], on["targets"], on["pairs"], n_pairs, on["layouts"], self._fold)
+        n_couples = -(-n_pairs // 2)
+        packing = -(-n_couples * WARP // PACK_THREADS)
+        card.launch(card.kernel(source, "pack_couples"), packing, PACK_THREADS, stream, (*sequences, on["arena"]))
+        n_warps = -(-n_couples * shape.lanes // WARP)
+        blocks = min(card.facts.n_sms, -(-n_warps * WARP // shape.threads)) if n_warps > card.facts.n_sms else n_warps
+        card.launch(
+            card.kernel(source, "fill_couples"),
+            max(1, min(card.facts.n_sms, blocks)),
+            shape.threads,
+            stream,
+            (on["pairs"], n_pairs, on["layouts"], self._table, on["counters"], on["arena"]),
+        )
+        walking = (
+            *sequences,
+            self._table,
+            on["run_starts"],
+            on["runs"],
+            on["results"],
+            on["counters"] + 4,
+            on["arena"],
+        )
+        card.launch(card.kernel(source, "walk_back"), -(-n_pairs // WALK_THREADS), WALK_THREADS, stream, walking)
+        self._kernels = source
+
+    def _gather(self, n_runs: NDArray[np.int32], on: dict[str, int], n_pairs: int) -> NDArray[np.uint32]:
+        """The paths of a batch, copied back."""
+        card, stream = self._card, self._workspace.stream
+        offsets = np.concatenate([np.zeros(1, np.uint64), np.cumsum(n_runs, dtype=np.uint64)])
+        operations = np.empty(int(offsets[-1]), np.uint32)
+        place = self._workspace.scratch("operations of pairs", operations.nbytes)
+        arguments = (on["runs"], on["run_starts"], self._upload("offsets of paths", offsets), n_pairs, place)
+        kernel = card.kernel(self._kernels, "gather_runs")
+        card.launch(kernel, -(-n_pairs * WARP // PACK_THREADS), PACK_THREADS, stream, arguments)
+        card.download(operations, place, stream)
+        card.wait(card.record(card.event(), stream))
+        return operations
+
+
+def _joined(
+    found: list[tuple[NDArray[np.int64], NDArray[np.uint32]]], n_runs: NDArray[np.int64]
+) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """Paths of batches of pairs as paths of all pairs in their order."""
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(n_runs)])
+    operations = np.empty(int(offsets[-1]), np.uint32)
+    for own, part in found:
+        if len(own) and own[-1] - own[0] == len(own) - 1 and (np.diff(own) == 1).all():
+            operations[offsets[own[0]] : offsets[own[-1] + 1]] = part
+            continue
+        lengths = n_runs[own]
+        begins = np.cumsum(lengths) - lengths
+        operations[np.repeat(offsets[own] - begins, lengths) + np.arange(len(part))] = part
+    return operations, offsets
