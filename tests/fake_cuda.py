@@ -73,6 +73,7 @@ class FakeDriver:
         self.status = OK
         self._random = random.Random(seed)
         self._lock = threading.RLock()
+        self._is_running = False
 
     # What a context is does not matter here.
 
@@ -119,7 +120,9 @@ class FakeDriver:
     def cuMemFree(self, address):
         with self._lock:
             self._run_all()
-            self.used -= self.allocations.pop(address)[0]
+            self.used -= self.allocations[address][0]
+            if not self._is_running:
+                del self.allocations[address]
             return (OK,)
 
     def cuMemHostAlloc(self, n_bytes, flags):
@@ -205,17 +208,22 @@ class FakeDriver:
             return self._run_next()
 
     def _run_next(self):
+        if self._is_running:  # the garbage collector frees memory in the middle of a kernel
+            return False
         ready = [queue for queue in list(self.streams) if queue and (queue[0][0] is None or queue[0][0].is_done)]
         if not ready:
             assert not any(self.streams), "streams wait for each other"
             return False
         try:
             _, work = self._random.choice(ready).popleft()
+            self._is_running = True
             if not self.status:
                 work()
         except Fault as fault:
             self.status = CUresult.CUDA_ERROR_ILLEGAL_ADDRESS
             self.fault = fault
+        finally:
+            self._is_running = False
         return True
 
     def _run_all(self):

@@ -454,3 +454,29 @@ def test_letters_are_those_of_the_whole_database(new_driver, monkeypatch):
     monkeypatch.setattr(batches, "MAX_COUNTED_RESIDUES", 1)
     np.testing.assert_array_equal(CudaEngine().scores(queries, CudaEngine().place(database), BLOSUM62), expected)
     assert max(constants["LETTERS"] for _, constants, _ in driver.launches if "LETTERS" in constants) > 20
+
+
+def test_a_smaller_cap_than_before_is_kept(new_driver, monkeypatch):
+    """What is on the card goes, and the database that was resident is streamed."""
+    driver = new_driver()
+    monkeypatch.setattr(division, "MIN_BATCH_RESIDUES", 1)
+    monkeypatch.setattr(division, "FIXED_BYTES", 0)
+    monkeypatch.setattr(division, "HEADER_BYTES", 3000)
+    case = Case(targets=[300] * 60, queries=[40, 50])
+    case.check(CudaEngine())
+    assert driver.used > 60_000
+    engine = CudaEngine(memory=60_000)
+    case.check(engine)
+    assert driver.used <= 60_000
+    assert "streamed" in engine.scan_report()[0]
+
+
+def test_scratch_memory_of_others_is_given_up(new_driver):
+    driver = new_driver()
+    case, engine = Case(targets=[300] * 60, queries=[40, 50]), CudaEngine(memory=1_000_000)
+    case.check(engine)
+    job._idle[0][0].scratch("arena of somebody else", 1_000_000 - driver.used)
+    larger = Case(targets=[300] * 90, queries=[40, 50], seed=3)
+    larger.check(engine)
+    assert "resident" in engine.scan_report()[0]
+    assert driver.peak <= 1_000_000

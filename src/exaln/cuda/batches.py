@@ -231,6 +231,7 @@ class Workspace:
         self._alive: dict[int, weakref.ref[Any]] = {}
         self._in_use: frozenset[int] = frozenset()
         self._sizes: dict[str, int] = {}
+        self._touched: set[str] = set()
         self._lock = threading.RLock()
 
     def begin(self, segments: Sequence[Any], sizes: dict[str, int]) -> None:
@@ -240,6 +241,11 @@ class Workspace:
         """
         self._in_use = frozenset(map(id, segments))
         self._sizes = sizes
+        self._touched.clear()
+        if self.card.used > self.card.budget:
+            self._drop_scratch()
+            while self.card.used > self.card.budget and self._evict():
+                pass
 
     def allocate(self, n_bytes: int) -> Memory:
         """Memory, if need be in place of batches of other databases."""
@@ -248,20 +254,22 @@ class Workspace:
                 try:
                     return self.card.allocate(n_bytes)
                 except CardMemoryError:
-                    if not self._evict():
+                    if not (self._drop_scratch() or self._evict()):
                         raise
 
     def scratch(self, name: str, n_bytes: int) -> int:
         """The address of memory that is used again and again under this name; what was in it may be lost."""
-        known = self._scratch.get(name)
-        if known is not None and known.n_bytes >= n_bytes:
+        with self._lock:
+            known = self._scratch.get(name)
+            self._touched.add(name)
+            if known is not None and known.n_bytes >= n_bytes:
+                return known.address
+            if known is not None:
+                self.card.synchronize()
+                del self._scratch[name]
+                known.free()
+            known = self._scratch[name] = self.allocate(max(n_bytes, self._sizes.get(name, 0)))
             return known.address
-        if known is not None:
-            self.card.synchronize()
-            del self._scratch[name]
-            known.free()
-        known = self._scratch[name] = self.allocate(max(n_bytes, self._sizes.get(name, 0)))
-        return known.address
 
     def pinned(self, name: str, n_bytes: int) -> NDArray[np.uint8]:
         """The same in the memory of the host: uint8[n_bytes or more]. Copies must be done before it is asked for."""
@@ -301,6 +309,15 @@ class Workspace:
         self._scratch.clear()
         self._pinned.clear()
         self._residents.clear()
+
+    def _drop_scratch(self) -> bool:
+        """Free scratch memory that other scans left and this one has not used; False if there is none."""
+        stale = [name for name in self._scratch if name not in self._touched]
+        if stale:
+            self.card.synchronize()
+        for name in stale:
+            self._scratch.pop(name).free()
+        return bool(stale)
 
     def _evict(self) -> bool:
         """Drop one segment that this scan does not use, the one that came first; False if there is none."""

@@ -190,7 +190,10 @@ class Card:
     def event(self, *, has_time: bool = False) -> Event:
         """A point in a stream, to be recorded."""
         spare = self._events[has_time]
-        handle = spare.pop() if spare else self._call("cuEventCreate", 0 if has_time else _NO_TIMING)
+        try:
+            handle = spare.pop()
+        except IndexError:
+            handle = self._call("cuEventCreate", 0 if has_time else _NO_TIMING)
         return Event(handle, spare)
 
     def record(self, event: Event, stream: Any) -> Event:

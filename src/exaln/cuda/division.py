@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -131,6 +131,8 @@ class Division:
     is_resident: bool
     ranges: list[RowRange]
     largest: Largest
+    least_budget: int = 0
+    """Bytes on each card for which it was made, if it is resident."""
 
 
 def divide_resident(segments: Sequence[RowSums], budget: int, n_cards: int = 1) -> Division | None:
@@ -146,7 +148,9 @@ def divide_resident(segments: Sequence[RowSums], budget: int, n_cards: int = 1) 
     if spare < min(largest, MIN_BATCH_RESIDUES * needs.boundary_bytes // COLUMNS):
         return None
     weights = [rows.weights(1, 0, needs.boundary_bytes) for rows in segments]
-    return _cut(segments, weights, spare, BATCHES_PER_CARD * n_cards if n_cards > 1 else 1, is_resident=True)
+    division = _cut(segments, weights, spare, BATCHES_PER_CARD * n_cards if n_cards > 1 else 1, is_resident=True)
+    used = -(-kept // n_cards) + division.largest.n_tiles * needs.boundary_bytes
+    return replace(division, least_budget=used * SCORES_SHARE // (SCORES_SHARE - 1))
 
 
 def divide_streamed(

@@ -226,7 +226,7 @@ class Job:
         """As the last time, if the database is resident; a database that is cut differently would be sent again."""
         n_cards = len(self.workspaces)
         known = self.facts[0].cuts.get((*self.facts, n_cards, self.long_length))
-        if known is not None:
+        if known is not None and self.budget >= known.least_budget:
             return known
         self._sums = [facts.once(("sums", self.long_length), self._sums_of(facts)) for facts in self.facts]
         division = divide_resident(self._sums, self.budget, n_cards)
