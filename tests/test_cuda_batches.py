@@ -1,23 +1,16 @@
 """How databases are cut into batches, and how batches are handed to cards."""
 
 import threading
-from itertools import chain
+from itertools import chain, pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exaln.cuda import batches
-from exaln.cuda.batches import (
-    HostBatch,
-    Needs,
-    SegmentNotes,
-    divide_resident,
-    divide_streamed,
-    even_cuts,
-    row_costs,
-)
+from exaln.cuda import division as division_module
+from exaln.cuda.batches import HostBatch, SegmentFacts, SegmentNotes
+from exaln.cuda.division import Needs, RowSums, divide_resident, divide_streamed, even_edges
 from exaln.cuda.layout import Runs
 from exaln.cuda.streaming import Task, Tasks, halves, size_of
 from exaln.schedule import RowRange
@@ -41,68 +34,73 @@ def covers_everything(ranges, lengths):
 
 
 @given(st.lists(st.integers(1, 1000), max_size=60), st.integers(1, 20))
-def test_even_cuts(weights, n_pieces):
-    cuts = even_cuts(np.array(weights, np.int64), n_pieces)
-    assert [0, *(end for _, end in cuts)] == [*(first for first, _ in cuts), len(weights)]
-    assert len(cuts) <= n_pieces
-    assert all(sum(weights[first:end]) <= sum(weights) / n_pieces + max(weights) for first, end in cuts)
+def test_even_edges(weights, n_pieces):
+    edges = even_edges(np.concatenate([[0], np.cumsum(weights)]).astype(np.int64), n_pieces).tolist()
+    assert edges == sorted(set(edges))
+    assert (edges[0], edges[-1]) == (0, len(weights))
+    assert len(edges) <= n_pieces + 1
+    assert all(sum(weights[a:b]) <= sum(weights) / n_pieces + max(weights) for a, b in pairwise(edges))
+
+
+def sums_of(lengths, long_length=5000):
+    return [RowSums(rows, long_length) for rows in lengths]
 
 
 def test_a_database_that_fits_is_one_batch():
     lengths = [swissprot_like(570_000)]
-    division = divide_resident(lengths, [5000], 100 << 30)
+    division = divide_resident(sums_of(lengths), 100 << 30)
     assert division.is_resident
     assert len(division.ranges) == 1
+    assert division.largest.n_residues == int(lengths[0].sum())
     covers_everything(division.ranges, lengths)
 
 
 def test_several_cards_get_several_batches_each():
-    lengths = [swissprot_like(200_000), swissprot_like(100_000, 2)]
-    division = divide_resident(lengths, [5000, 5000], 100 << 30, n_cards=2)
+    lengths = [swissprot_like(200_000), swissprot_like(100_000, 2), np.empty(0, np.int64)]
+    division = divide_resident(sums_of(lengths), 100 << 30, n_cards=2)
     assert len(division.ranges) >= 8
     covers_everything(division.ranges, lengths)
 
 
 def test_batches_that_stay_leave_room_for_one_that_is_scored():
-    lengths = [swissprot_like(570_000)]
-    kept = row_costs(lengths[0], 5000, Needs())
-    budget = int(kept.batch.sum() + kept.streams.sum()) * 2
-    division = divide_resident(lengths, [5000], budget)
+    sums = sums_of([swissprot_like(570_000)])[0]
+    kept = int(sums.weights(division_module.ROW_BYTES, 1, 8)[-1])
+    division = divide_resident([sums], 2 * kept)
     assert len(division.ranges) > 1
-    scratch = [int(kept.scratch[one.first : one.end].sum()) for one in division.ranges]
-    assert int(kept.batch.sum() + kept.streams.sum()) + max(scratch) < budget
-    assert divide_resident(lengths, [5000], budget // 2) is None
+    assert kept + 48 * division.largest.n_tiles < 2 * kept
+    assert divide_resident([sums], kept) is None
 
 
-@pytest.mark.parametrize(("needs", "n_queries"), [(Needs(), 20), (PAIRS_ONLY, 1)])
+@pytest.mark.parametrize(("needs", "n_queries"), [(Needs(), 20), (PAIRS_ONLY, 1), (PAIRS_ONLY, 200)])
 def test_streamed_batches_fill_the_memory_and_no_more(needs, n_queries):
     lengths = [swissprot_like(570_000)]
     budget = int(lengths[0].sum()) // 4
-    division = divide_streamed(lengths, [5000], budget, needs, n_queries)
-    costs = row_costs(lengths[0], 5000, needs)
-    per_row = 2 * costs.batch + costs.streams + costs.scratch + 8 * n_queries
-    used = [int(per_row[one.first : one.end].sum()) for one in division.ranges]
+    division = divide_streamed(sums_of(lengths), budget, needs, n_queries)
+    used = sum(division.largest.scratch(needs, n_queries).values())
     assert not division.is_resident
-    assert 0.75 * budget < min(used) <= max(used) < budget
+    assert 0.75 * budget < used < budget - division_module.FIXED_BYTES
     covers_everything(division.ranges, lengths)
 
 
 def test_what_the_plan_does_not_need_makes_batches_larger():
-    lengths = [swissprot_like(570_000)]
-    few, many = (divide_streamed(lengths, [5000], 50 << 20, needs, 1).ranges for needs in (PAIRS_ONLY, Needs()))
-    assert len(many) > 2 * len(few)
+    sums = sums_of([swissprot_like(570_000)])
+    few, many = (divide_streamed(sums, 50 << 20, needs, 1).ranges for needs in (PAIRS_ONLY, Needs()))
+    assert len(many) > 1.7 * len(few)
+    assert Needs((False, True), (False, False)) | Needs((True, False), (False, True)) == Needs(
+        (True, True), (False, True)
+    )
 
 
 def test_batches_have_a_largest_size():
-    lengths = [np.full(3000, 100_000)]
-    division = divide_resident(lengths, [1_000_000], 1 << 40)
-    assert max(one.n_residues for one in division.ranges) <= batches.MAX_BATCH_RESIDUES + 100_000
+    division = divide_resident(sums_of([np.full(3000, 100_000)], 1_000_000), 1 << 40)
+    assert max(one.n_residues for one in division.ranges) <= division_module.MAX_BATCH_RESIDUES + 100_000
 
 
 def test_long_targets_need_no_streams():
-    lengths = [np.array([10, 20, 250_000_000])]
-    assert divide_resident(lengths, [5000], 2 << 30).is_resident
-    assert row_costs(lengths[0], 5000, Needs()).streams.tolist() == [24, 40, 0]
+    sums = sums_of([np.array([10, 20, 250_000_000])])
+    assert divide_resident(sums, 2 << 30).is_resident
+    assert sums[0].tiles.tolist() == [0, 3, 8, 8]
+    assert sums[0].longest == 20
 
 
 def segment_of(lengths, first_ordinal=0):
@@ -113,7 +111,7 @@ def segment_of(lengths, first_ordinal=0):
 def test_what_is_sent_of_a_batch():
     lengths = np.array([0, 1, 1, 5, 9, 9, 30, 31, 200])
     segment = segment_of(lengths, 100)
-    host = HostBatch(segment, lengths, RowRange(0, 2, 9, 285), 31)
+    host = HostBatch(segment, SegmentFacts(lengths), RowRange(0, 2, 9, 285), 31)
     assert (len(host), host.n_stream, host.n_stream_residues, host.row_stride) == (7, 6, 85, 8)
     assert host.ordinals.tolist() == [106, 105, 104, 103, 102, 101, 100]
     assert host.codes.tolist() == segment.codes[1:].tolist()

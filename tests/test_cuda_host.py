@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from exaln.alphabet import DNA, PROTEIN
-from exaln.cuda import batches, job, pairs, scan, sending
+from exaln.cuda import batches, division, job, pairs, scan, sending
 from exaln.cuda.plan import Half, Strip
 from exaln.cuda.variants import Shape
 from exaln.engines import cuda as cuda_engine
@@ -88,8 +88,8 @@ def new_driver(monkeypatch):
 def streamed(monkeypatch, n_batches=5):
     """No database is resident, and all are cut."""
     monkeypatch.setattr(job, "divide_resident", lambda *arguments: None)
-    monkeypatch.setattr(batches, "MIN_BATCH_RESIDUES", 1)
-    monkeypatch.setattr(batches, "STREAMED_BATCHES", n_batches)
+    monkeypatch.setattr(division, "MIN_BATCH_RESIDUES", 1)
+    monkeypatch.setattr(division, "STREAMED_BATCHES", n_batches)
 
 
 def all_in_streams(monkeypatch):
@@ -159,7 +159,7 @@ def test_strips_and_splits(new_driver, monkeypatch):
             Strip(paired, Half(1, 48, 13), None, True, False, split=1),
         ]
 
-    monkeypatch.setattr(scan, "plan_scan", plan)
+    monkeypatch.setattr(job, "plan_scan", plan)
     for n_targets in (len(TARGET_LENGTHS), len(TARGET_LENGTHS) - 1):
         Case(queries=[40, 61], targets=TARGET_LENGTHS[:n_targets]).check(CudaEngine())
     assert {"pack_singles", "pack_pairs", "split_boundary"} <= {name for name, _, _ in driver.launches}
@@ -169,7 +169,7 @@ def test_strips_and_splits(new_driver, monkeypatch):
 @pytest.mark.parametrize("is_resident", [True, False])
 def test_several_cards(new_driver, monkeypatch, devices, is_resident):
     new_driver(n_gpus=2)
-    monkeypatch.setattr(batches, "MIN_BATCH_RESIDUES", 1)
+    monkeypatch.setattr(division, "MIN_BATCH_RESIDUES", 1)
     if not is_resident:
         streamed(monkeypatch)
     case, engine = Case(n_segments=2, targets=TARGET_LENGTHS * 3), CudaEngine(devices)
@@ -181,10 +181,10 @@ def test_several_cards(new_driver, monkeypatch, devices, is_resident):
 
 def test_cards_take_first_what_they_hold(new_driver, monkeypatch):
     driver = new_driver(n_gpus=2)
-    monkeypatch.setattr(batches, "MIN_BATCH_RESIDUES", 1)
+    monkeypatch.setattr(division, "MIN_BATCH_RESIDUES", 1)
     case, engine = Case(targets=TARGET_LENGTHS * 4), CudaEngine()
     case.check(engine)
-    rows = job._notes.of(case.database.segments[0]).cuts[2, True]
+    rows = next(iter(job._notes.of(case.database.segments[0]).cuts.values())).ranges
     workspaces = [idle[0] for idle in job._idle.values()]
     segment = case.database.segments[0]
     assert len(rows) >= 8
@@ -325,8 +325,9 @@ def test_batches_shrink_until_they_fit(new_driver):
 @pytest.mark.parametrize("memory", [80_000, 150_000, 400_000])
 def test_the_cap_is_kept(new_driver, monkeypatch, memory):
     driver = new_driver()
-    monkeypatch.setattr(batches, "MIN_BATCH_RESIDUES", 1)
-    monkeypatch.setattr(batches, "STREAMED_RESERVE_BYTES", 0)
+    monkeypatch.setattr(division, "MIN_BATCH_RESIDUES", 1)
+    monkeypatch.setattr(division, "FIXED_BYTES", 0)
+    monkeypatch.setattr(division, "HEADER_BYTES", 3000)
     Case(targets=[300] * 60, queries=[40, 50]).check(CudaEngine(memory=memory))
     assert driver.peak <= memory
 
@@ -392,7 +393,7 @@ def test_whoever_stops_listening_ends_the_threads(new_driver, monkeypatch, devic
     import threading
 
     new_driver()
-    monkeypatch.setattr(batches, "MIN_BATCH_RESIDUES", 1)
+    monkeypatch.setattr(division, "MIN_BATCH_RESIDUES", 1)
     if not is_resident:
         streamed(monkeypatch, 20)
     case, engine = Case(targets=TARGET_LENGTHS * 4, n_segments=3), CudaEngine(devices)

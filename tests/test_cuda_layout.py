@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exaln.alphabet import DNA, PROTEIN
-from exaln.cuda.layout import CHUNK_TILES, LETTER_PIECE, fold_letters, stream_layout, sum_runs, used_letters
+from exaln.cuda.layout import CHUNK_TILES, LETTER_PIECE, Sizes, fold_letters, stream_layout, used_letters
 from exaln.cuda.pairs import alignment_span, pair_items
 from exaln.engines.reference import local_score
 from exaln.scoring import Scoring
@@ -35,7 +35,7 @@ def plain_layout(lengths, is_paired):
 
 @given(lengths_of_targets, st.booleans())
 def test_a_stream_is_laid_out_as_if_target_by_target(lengths, is_paired):
-    layout = stream_layout(lengths, is_paired=is_paired)
+    layout = stream_layout(Sizes.of(lengths), is_paired=is_paired)
     starts, chunks = plain_layout(lengths.tolist(), is_paired)
     assert layout.starts.expanded().tolist() == starts
     assert layout.chunk_ids.expanded().tolist() == chunks
@@ -46,15 +46,20 @@ def test_a_stream_is_laid_out_as_if_target_by_target(lengths, is_paired):
 
 def test_many_targets_of_few_lengths_are_few_runs():
     lengths = np.repeat(np.arange(20, 40), 1000)
-    layout = stream_layout(lengths, is_paired=False)
-    assert len(sum_runs(lengths, 0).runs) == 20
+    layout = stream_layout(Sizes.of(lengths), is_paired=False)
+    assert len(Sizes.of(lengths).sums().runs) == 20
     assert len(layout.starts.runs) == 6
     assert len(layout.chunk_ids.runs) <= 8
 
 
-@given(lengths_of_targets, st.integers(0, 5))
-def test_runs_of_sums(lengths, begin):
-    assert sum_runs(lengths, begin).expanded().tolist() == [begin, *(begin + np.cumsum(lengths)).tolist()]
+@given(lengths_of_targets, st.integers(0, 5), st.data())
+def test_sizes(lengths, begin, data):
+    first = data.draw(st.integers(0, len(lengths)))
+    end = data.draw(st.integers(first, len(lengths)))
+    sizes, own = Sizes.of(lengths).rows(first, end), lengths[first:end]
+    assert sizes.sums(begin).expanded().tolist() == [begin, *(begin + np.cumsum(own)).tolist()]
+    assert sizes.total == own.sum()
+    assert np.repeat(sizes.values, np.diff(sizes.firsts, append=sizes.n)).tolist() == own.tolist()
 
 
 @given(st.sets(st.integers(0, len(PROTEIN.letters) - 1)))

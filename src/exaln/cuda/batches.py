@@ -8,27 +8,16 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from exaln.cuda.card import Card, CardMemoryError, Event, Memory, PinnedMemory
-from exaln.cuda.layout import (
-    BOUNDARY_TILE_BYTES,
-    PAIRED_TILE_BYTES,
-    SINGLE_TILE_BYTES,
-    Runs,
-    StreamLayout,
-    stream_layout,
-    sum_runs,
-    tiles_of,
-    used_letters,
-)
+from exaln.cuda.layout import Runs, Sizes, StreamLayout, stream_layout, used_letters
 from exaln.cuda.sending import Sender
 from exaln.resources import available_threads
 from exaln.schedule import RowRange
@@ -36,48 +25,44 @@ from exaln.schedule import RowRange
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from exaln.cuda.division import Division
     from exaln.cuda.layout import FoldedScores
 
-MAX_BATCH_RESIDUES = 256 << 20
-MIN_BATCH_RESIDUES = 4 << 20
-"""Batches that are made small for overlap or for several cards have at least so many."""
-
-STREAMED_BATCHES = 8
-"""A streamed database is cut into at least so many batches, so that sending overlaps computing from early on."""
-
-BATCHES_PER_CARD = 4
-"""With several cards, so that the slower ones can be given less."""
-
-SCORES_SHARE = 8
-"""One part in so many of the memory is for scores."""
-
-STREAMED_RESERVE, STREAMED_RESERVE_BYTES = 16, 4 << 20
-"""What is left free when a streamed database is cut: one part in so many of the memory, and so much; for candidates,
-lists of pairs, and scratch memory that has to grow."""
-
-ROW_BYTES = 26
-"""Of a target in a batch, besides its codes: offset, first tiles, chunks; rounded up."""
-
+MAX_KNOWN = 4096
 ALIGNMENT = 256
-GROWTH = 16
-"""Scratch memory that has to grow gets one part in so many more than it needs, so that it grows seldom."""
-
 MAX_COUNTED_RESIDUES = 4 << 30
 """In larger databases letters are not looked for before the first scan: it would have to wait for the disk."""
 
 
-@dataclass(frozen=True)
+Known = TypeVar("Known")
+
+
+@dataclass(frozen=True, eq=False)
 class SegmentFacts:
     """What is known of a segment, for as long as it lives.
 
-    lengths: int64[n_rows], ascending. cuts: how it was cut for cards on which it stays. batches: by first row, end
-    and length of long targets. letters: bool[256], which codes occur, as the only element once they were looked for.
+    lengths: int64[n_rows], ascending. cuts: how databases that begin with it were cut to stay on cards. letters:
+    bool[256], which codes occur, as the only element once they were looked for.
     """
 
     lengths: NDArray[np.int64]
-    cuts: dict[object, list[RowRange]] = field(default_factory=dict)
-    batches: dict[tuple[int, int, int], HostBatch] = field(default_factory=dict)
+    cuts: dict[object, Division] = field(default_factory=dict)
     letters: list[NDArray[np.bool_]] = field(default_factory=list)
+    known: dict[object, Any] = field(default_factory=dict)
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        """The lengths, equal ones together."""
+        return Sizes.of(self.lengths)
+
+    def once(self, key: object, compute: Callable[[], Known]) -> Known:
+        """Something that depends on the segment and on the key, computed the first time."""
+        if key not in self.known:
+            if len(self.known) > MAX_KNOWN:
+                self.known.clear()
+            self.known[key] = compute()
+        found: Known = self.known[key]
+        return found
 
 
 class SegmentNotes:
@@ -102,111 +87,6 @@ class SegmentNotes:
         self._alive.pop(number, None)
 
 
-@dataclass(frozen=True)
-class RowCosts:
-    """Bytes on the card per row. batch: codes and columns; streams: tiles; scratch: while it is scored, but scores."""
-
-    batch: NDArray[np.int64]
-    streams: NDArray[np.int64]
-    scratch: NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Needs:
-    """Which streams, single and paired, a scan reads, and between which it keeps rows; all of them by default."""
-
-    streams: tuple[bool, bool] = (True, True)
-    boundaries: tuple[bool, bool] = (True, True)
-
-    @property
-    def tile_bytes(self) -> tuple[int, int]:
-        """For each tile of a target alone: in streams, and in rows between strips. A pair has half as many tiles."""
-        single, paired = self.streams
-        between = BOUNDARY_TILE_BYTES * (2 * self.boundaries[0] + self.boundaries[1]) // 2
-        return SINGLE_TILE_BYTES * single + PAIRED_TILE_BYTES // 2 * paired, between
-
-
-def row_costs(lengths: NDArray[np.int64], long_length: int, needs: Needs) -> RowCosts:
-    """What rows of these lengths take; those above long_length have no tiles."""
-    tiles = np.where(lengths <= long_length, tiles_of(lengths), 0)
-    in_streams, between = needs.tile_bytes
-    return RowCosts(lengths + ROW_BYTES, tiles * in_streams, tiles * between)
-
-
-@dataclass(frozen=True)
-class Division:
-    """How a database is scanned: whether its batches stay on the cards, and the batches."""
-
-    is_resident: bool
-    ranges: list[RowRange]
-
-
-def divide_resident(
-    lengths: Sequence[NDArray[np.int64]], long_lengths: Sequence[int], budget: int, n_cards: int = 1
-) -> Division | None:
-    """Cut segments with rows of these lengths, to stay on cards with `budget` bytes each; None if they do not fit.
-
-    They fit if codes, columns and streams of all batches leave enough for scoring one of reasonable size. Whatever the
-    queries need, so that batches are the same in all scans.
-    """
-    costs = [row_costs(rows, long, Needs()) for rows, long in zip(lengths, long_lengths, strict=True)]
-    kept = sum(int(cost.batch.sum() + cost.streams.sum()) for cost in costs)
-    spare = budget - budget // SCORES_SHARE - -(-kept // n_cards)
-    scratch = [cost.scratch + 1 for cost in costs]
-    largest = max((int(weights.sum()) for weights in scratch), default=0)
-    if spare < min(largest, MIN_BATCH_RESIDUES * 16):
-        return None
-    return Division(True, _cut(lengths, scratch, spare, BATCHES_PER_CARD * n_cards if n_cards > 1 else 1))
-
-
-def divide_streamed(
-    lengths: Sequence[NDArray[np.int64]],
-    long_lengths: Sequence[int],
-    budget: int,
-    needs: Needs,
-    n_queries: int,
-    n_cards: int = 1,
-) -> Division:
-    """Cut segments with rows of these lengths, to pass through cards with `budget` bytes each.
-
-    Two batches are on a card at a time, of which one is computed; so many queries at a time.
-    """
-    costs = [row_costs(rows, long, needs) for rows, long in zip(lengths, long_lengths, strict=True)]
-    weights = [2 * cost.batch + cost.streams + cost.scratch + 8 * n_queries for cost in costs]
-    room = budget - budget // STREAMED_RESERVE - STREAMED_RESERVE_BYTES
-    return Division(False, _cut(lengths, weights, max(1, room), STREAMED_BATCHES * n_cards))
-
-
-def _cut(
-    lengths: Sequence[NDArray[np.int64]], weights: Sequence[NDArray[np.int64]], limit: int, n_least: int
-) -> list[RowRange]:
-    """Ranges of even weight, none above the limit; n_least or more of them, if they do not get too small."""
-    residues = [int(rows.sum()) for rows in lengths]
-    most = min(MAX_BATCH_RESIDUES, max(MIN_BATCH_RESIDUES, -(-sum(residues) // n_least)))
-    ranges: list[RowRange] = []
-    for number, (weight, rows) in enumerate(zip(weights, lengths, strict=True)):
-        n_pieces = max(-(-int(weight.sum()) // limit), -(-residues[number] // most))
-        ranges += [
-            RowRange(number, first, end, int(rows[first:end].sum())) for first, end in even_cuts(weight, n_pieces)
-        ]
-    return ranges
-
-
-def even_cuts(weights: NDArray[np.int64], n_pieces: int) -> list[tuple[int, int]]:
-    """Ranges of about equal weight, at most n_pieces; none is empty.
-
-    >>> even_cuts(np.array([1, 1, 1, 3, 6]), 4)
-    [(0, 3), (3, 4), (4, 5)]
-    """
-    ends = np.cumsum(weights)
-    if not len(ends):
-        return []
-    goals = ends[-1] * np.arange(1, n_pieces + 1) // max(1, n_pieces)
-    edges = np.unique(np.append(0, np.searchsorted(ends, goals) + 1))
-    edges = np.unique(np.append(edges[edges < len(ends)], [0, len(ends)]))
-    return list(pairwise(edges.tolist()))
-
-
 class HostBatch:
     """Rows of a segment in the memory of the host, and what has to be sent of them.
 
@@ -214,18 +94,21 @@ class HostBatch:
     On the card: a table of the columns, their runs, the codes; that is sent; then the columns, expanded there.
     """
 
-    def __init__(self, segment: Any, lengths: NDArray[np.int64], rows: RowRange, long_length: int) -> None:
+    def __init__(self, segment: Any, facts: SegmentFacts, rows: RowRange, long_length: int) -> None:
         own = slice(rows.first, rows.end)
         begin, end = segment.offsets[rows.first], segment.offsets[rows.end]
         self.rows = rows
         self.codes: NDArray[np.uint8] = segment.codes[int(begin) : int(end)]
         self.ordinals: NDArray[np.int64] = segment.ordinals[own]
-        self.lengths = lengths[own]
+        self.lengths = facts.lengths[own]
+        sizes = facts.sizes.rows(rows.first, rows.end)
         self.long_length = long_length
         self.n_stream = int(np.searchsorted(self.lengths, long_length, side="right"))
-        in_streams = self.lengths[: self.n_stream]
+        in_streams = sizes.rows(0, self.n_stream)
+        self.n_stream_residues = in_streams.total
         self.layouts = {paired: stream_layout(in_streams, is_paired=paired) for paired in (False, True)}
-        self._columns = [_Column("offsets", sum_runs(self.lengths, 0), 8)]
+        self._header: tuple[int, NDArray[np.int64]] | None = None
+        self._columns = [_Column("offsets", sizes.sums(), 8)]
         for paired, layout in self.layouts.items():
             self._columns += [
                 _Column(f"starts {paired:d}", layout.starts, 4),
@@ -275,6 +158,8 @@ class HostBatch:
 
     def header(self, address: int) -> NDArray[np.int64]:
         """int64[...]: what stands before the codes, for a batch that will lie at this address."""
+        if self._header is not None and self._header[0] == address:
+            return self._header[1]
         header = np.zeros(self.places["codes"] // 8, np.int64)
         table = header[: COLUMN_FIELDS * self.n_columns].reshape(self.n_columns, COLUMN_FIELDS)
         runs = np.concatenate([column.runs.runs for column in self._columns])
@@ -284,12 +169,8 @@ class HostBatch:
             to, n_runs = address + self.places[column.name] + column.size * column.place, len(column.runs.runs)
             row[:] = to, column.runs.n, first_run, n_runs, column.stride, column.size == 8
             first_run += n_runs
+        self._header = address, header
         return header
-
-    @cached_property
-    def n_stream_residues(self) -> int:
-        """Residues of the rows in the streams."""
-        return int(self.lengths[: self.n_stream].sum())
 
 
 COLUMN_FIELDS = 6
@@ -349,11 +230,16 @@ class Workspace:
         self._residents: dict[tuple[int, int, int], CardBatch] = {}
         self._alive: dict[int, weakref.ref[Any]] = {}
         self._in_use: frozenset[int] = frozenset()
+        self._sizes: dict[str, int] = {}
         self._lock = threading.RLock()
 
-    def begin(self, segments: Sequence[Any]) -> None:
-        """A scan of these segments begins: what is resident of others may go when memory is short."""
+    def begin(self, segments: Sequence[Any], sizes: dict[str, int]) -> None:
+        """A scan of these segments begins: what is resident of others may go when memory is short.
+
+        sizes: of scratch memory, so that it need not grow.
+        """
         self._in_use = frozenset(map(id, segments))
+        self._sizes = sizes
 
     def allocate(self, n_bytes: int) -> Memory:
         """Memory, if need be in place of batches of other databases."""
@@ -374,8 +260,7 @@ class Workspace:
             self.card.synchronize()
             del self._scratch[name]
             known.free()
-            n_bytes += n_bytes // GROWTH
-        known = self._scratch[name] = self.allocate(n_bytes)
+        known = self._scratch[name] = self.allocate(max(n_bytes, self._sizes.get(name, 0)))
         return known.address
 
     def pinned(self, name: str, n_bytes: int) -> NDArray[np.uint8]:
@@ -419,7 +304,7 @@ class Workspace:
 
     def _evict(self) -> bool:
         """Drop one segment that this scan does not use, the one that came first; False if there is none."""
-        for number, _, _ in self._residents:
+        for number, _, _ in list(self._residents):
             if number not in self._in_use:
                 self.card.synchronize()
                 self._forget(number)
@@ -427,8 +312,9 @@ class Workspace:
         return False
 
     def _forget(self, number: int) -> None:
-        for key in [key for key in self._residents if key[0] == number]:
-            del self._residents[key]
+        for key in list(self._residents):
+            if key[0] == number:
+                self._residents.pop(key, None)
         self._alive.pop(number, None)
 
 

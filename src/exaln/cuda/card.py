@@ -86,14 +86,13 @@ class PinnedMemory:
 
 
 class Event:
-    """A point in a stream: something to wait for, and a time."""
+    """A point in a stream: something to wait for, and a time. Its handle is used again when the object dies."""
 
-    def __init__(self, card: Card, handle: Any) -> None:
-        self._card, self.handle = card, handle
+    def __init__(self, handle: Any, spare: list[Any]) -> None:
+        self.handle, self._spare = handle, spare
 
     def __del__(self) -> None:
-        with suppress(Exception):
-            self._card.forget(self)
+        self._spare.append(self.handle)
 
 
 @dataclass(frozen=True)
@@ -111,8 +110,9 @@ class Card:
     def __init__(self, number: int, driver: Any = None) -> None:
         self._driver = load_driver() if driver is None else driver
         self.number, self.name = number, "?"
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # memory can be freed by the garbage collector in the middle of an allocation
         self._launched: dict[str, None] = {}
+        self._events: dict[bool, list[Any]] = {False: [], True: []}
         self.is_broken = False
         self._modules: dict[Source, Any] = {}
         self._kernels: dict[tuple[Source, str], Kernel] = {}
@@ -189,16 +189,14 @@ class Card:
 
     def event(self, *, has_time: bool = False) -> Event:
         """A point in a stream, to be recorded."""
-        return Event(self, self._call("cuEventCreate", 0 if has_time else _NO_TIMING))
+        spare = self._events[has_time]
+        handle = spare.pop() if spare else self._call("cuEventCreate", 0 if has_time else _NO_TIMING)
+        return Event(handle, spare)
 
     def record(self, event: Event, stream: Any) -> Event:
         """The event is what has been put into the stream so far."""
         self._call("cuEventRecord", event.handle, stream)
         return event
-
-    def forget(self, event: Event) -> None:
-        """For Event."""
-        self._in_context(self._driver.cuEventDestroy, event.handle)
 
     def let_wait(self, stream: Any, event: Event) -> None:
         """What is put into the stream from now on starts after the event."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -18,21 +18,31 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from exaln.cuda.batches import (
+from exaln.cuda.batches import HostBatch, SegmentFacts, SegmentNotes, Workspace, letters_of
+from exaln.cuda.card import Card, CardMemoryError
+from exaln.cuda.division import (
+    NO_NEEDS,
     SCORES_SHARE,
     Division,
-    HostBatch,
     Needs,
-    SegmentNotes,
-    Workspace,
+    RowSums,
     divide_resident,
     divide_streamed,
-    letters_of,
 )
-from exaln.cuda.card import Card, CardMemoryError
 from exaln.cuda.layout import fold_letters
-from exaln.cuda.plan import TargetFacts, long_length, plan_scan
-from exaln.cuda.scan import Found, Pending, QueryGroup, Scanner, ScanTimes, ScoreRows, Stopped, fits_packed, needs_of
+from exaln.cuda.plan import Strip, TargetFacts, long_length, plan_scan
+from exaln.cuda.scan import (
+    Found,
+    Pending,
+    QueryGroup,
+    Scanner,
+    ScanTimes,
+    ScoreRows,
+    Stopped,
+    fits_packed,
+    needs_of,
+    plan_key,
+)
 from exaln.cuda.streaming import Loaded, ResidentBatches, StreamedBatches, Task, Tasks, halves, size_of
 from exaln.errors import OutOfMemoryError
 from exaln.lengths import N_BINS
@@ -40,18 +50,24 @@ from exaln.lengths import N_BINS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from exaln.cuda.card import CardFacts
     from exaln.records import Records
     from exaln.schedule import RowRange
     from exaln.scoring import Scoring
 
 MAX_GROUP_QUERIES = 512
 TYPICAL_GROUP_QUERIES = 256
-TYPICAL_BATCH_RESIDUES = 8 << 20
+GROUPS_PER_SM, MIN_LONG_LENGTH, MAX_SHARES = 16, 4096, 8
+"""In a batch, targets are long that are above the least length, and above so many times what each of so many groups of
+lanes on a multiprocessor would have if the residues were shared out."""
+
 MAX_WAITING_RESULTS = 4
-MAX_KNOWN_BATCHES = 4096
+MAX_RECUTS = 3
+MAX_PLANS = 256
 POST_SECONDS = 0.1
 
 _notes = SegmentNotes()
+_plans: dict[object, list[Strip]] = {}
 _idle: dict[int, list[Workspace]] = {}
 _lending = threading.Lock()
 
@@ -99,6 +115,7 @@ class Wanted:
 
     minimum: NDArray[np.int32] | None = None
     score_bins: int = 0
+    progress: bool = False
 
 
 class Job:
@@ -113,13 +130,22 @@ class Job:
         n_letters = len(database.alphabet.letters)
         is_used = letters_of(self.segments, _notes, n_letters, database.n_residues)
         self.folded = fold_letters(scoring, is_used)
+        self.n_residues = database.n_residues
         self.n_cells = queries.n_residues * database.n_residues
         self.times = ScanTimes()
         self.budget = min(workspace.card.budget for workspace in workspaces)
         self.can_pack = all(fits_packed(scoring, workspace.card.facts) for workspace in workspaces)
+        self.needs = Needs()
+        self.long_length = self.facts[0].once(
+            ("long", long_length, *self.facts, self.can_pack, workspaces[0].card.facts), self._database_long_length
+        )
         self.division = self._divide(queries.lengths.tolist())
         self.groups = self._groups(queries, wanted)
+        n_together = max(map(len, self.groups), default=0)
+        is_streamed = not self.division.is_resident
+        self.scratch = self.division.largest.scratch(self.needs, n_together) if is_streamed else {}
         self.stop = threading.Event()
+        self._wants_progress = wanted.progress
         self.tasks = Tasks(
             (Task(group, rows) for group in range(len(self.groups)) for rows in self.division.ranges),
             lambda rows: halves(rows, self.facts[rows.segment].lengths),
@@ -147,6 +173,11 @@ class Job:
             for worker in workers:
                 worker.join()
 
+    def report(self, cells: int) -> None:
+        """Tell the caller of cells that are done, if he wants to know."""
+        if self._wants_progress and cells:
+            self.post(cells)
+
     def post(self, what: BatchResult | BaseException | int | None) -> None:
         """Hand something to the caller; Stopped if nobody waits for it any more."""
         while True:
@@ -160,17 +191,16 @@ class Job:
         """Of a thread that has ended."""
         with self._lock:
             self.times.add(times)
+            self.times.long_length = self.long_length
 
     def read(self, workspace: Workspace, task: Task) -> HostBatch:
         """The rows of a task, ready to be sent."""
         rows, facts = task.rows, self.facts[task.rows.segment]
-        long = self._long_length(workspace, facts.lengths[rows.first : rows.end])
-        key = (rows.first, rows.end, long)
-        if key not in facts.batches:
-            if len(facts.batches) > MAX_KNOWN_BATCHES:
-                facts.batches.clear()
-            facts.batches[key] = HostBatch(self.segments[rows.segment], facts.lengths, rows, long)
-        return facts.batches[key]
+        long = self._long_length(workspace, rows)
+        return facts.once(
+            ("batch", rows.first, rows.end, long),
+            lambda: HostBatch(self.segments[rows.segment], facts, rows, long),
+        )
 
     def preference(self, workspace: Workspace, rows: RowRange) -> int | None:
         """Which batches a card takes first: those it holds, those nobody holds, those that another one holds."""
@@ -187,41 +217,80 @@ class Job:
         for facts in self.facts:
             facts.cuts.clear()
 
-    def _long_length(self, workspace: Workspace, lengths: NDArray[np.int64]) -> int:
-        return long_length(lengths, workspace.card.facts) if self.can_pack and len(lengths) else 0
+    def _long_length(self, workspace: Workspace, rows: RowRange) -> int:
+        """That of the database; in a small batch less, where a target would otherwise keep all others waiting."""
+        if rows.n_residues == self.n_residues:
+            return self.long_length
+        n_groups = workspace.card.facts.n_sms * GROUPS_PER_SM
+        return min(self.long_length, max(MIN_LONG_LENGTH, MAX_SHARES * (rows.n_residues // n_groups)))
+
+    def _database_long_length(self) -> int:
+        if not self.can_pack:
+            return 0
+        lengths = [facts.lengths for facts in self.facts if len(facts.lengths)]
+        # A stable sort merges what is sorted already.
+        joined = lengths[0] if len(lengths) == 1 else np.sort(np.concatenate(lengths), kind="stable")
+        return long_length(joined, self.workspaces[0].card.facts)
 
     def _divide(self, query_lengths: list[int]) -> Division:
         """As the last time, if the database is resident; a database that is cut differently would be sent again."""
         n_cards = len(self.workspaces)
-        key = (n_cards, self.can_pack)
-        if all(key in facts.cuts for facts in self.facts):
-            return Division(True, [rows for facts in self.facts for rows in facts.cuts[key]])
-        lengths = [facts.lengths for facts in self.facts]
-        long = [self._long_length(self.workspaces[0], rows) for rows in lengths]
-        division = divide_resident(lengths, long, self.budget, n_cards)
+        known = self.facts[0].cuts.get((*self.facts, n_cards, self.long_length))
+        if known is not None:
+            return known
+        self._sums = [facts.once(("sums", self.long_length), self._sums_of(facts)) for facts in self.facts]
+        division = divide_resident(self._sums, self.budget, n_cards)
         if division is None:
-            together = query_lengths[:TYPICAL_GROUP_QUERIES]
-            needs = self._needs(lengths, long, together)
-            return divide_streamed(lengths, long, self.budget, needs, len(together), n_cards)
-        for number, facts in enumerate(self.facts):
-            facts.cuts[key] = [rows for rows in division.ranges if rows.segment == number]
+            return self._divide_streamed(query_lengths[:TYPICAL_GROUP_QUERIES])
+        self.facts[0].cuts[(*self.facts, n_cards, self.long_length)] = division
         return division
 
-    def _needs(self, lengths: list[NDArray[np.int64]], long: list[int], query_lengths: list[int]) -> Needs:
-        """What a plan for batches of a typical size reads and keeps on the card."""
-        short = [rows[rows <= limit] for rows, limit in zip(lengths, long, strict=True)]
-        n_targets, n_residues = sum(map(len, short)), sum(int(rows.sum()) for rows in short)
-        if not n_targets or not self.can_pack:
-            return Needs((False, False), (False, False))
-        share = max(1, n_residues // TYPICAL_BATCH_RESIDUES)
-        n_tiles = max(1, (n_residues // 4 + n_targets // 2) // share)
-        longest = max(int(rows[-1]) for rows in short if len(rows))
-        facts = TargetFacts(-(-n_targets // share), n_tiles, n_tiles // 2 + 1, longest, self.folded.n_letters)
-        return needs_of(plan_scan(query_lengths, self.workspaces[0].card.facts, facts))
+    def _sums_of(self, facts: SegmentFacts) -> Callable[[], RowSums]:
+        return lambda: RowSums(facts.lengths, self.long_length)
+
+    def plan_for(self, query_lengths: list[int], card: CardFacts, targets: TargetFacts) -> list[Strip]:
+        """A plan, made once for targets that can share it."""
+        key = (plan_scan, tuple(query_lengths), card, targets.n_letters, plan_key(targets))
+        if key not in _plans:
+            if len(_plans) > MAX_PLANS:
+                _plans.clear()
+            _plans[key] = plan_scan(query_lengths, card, targets)
+        return _plans[key]
+
+    def _divide_streamed(self, query_lengths: list[int]) -> Division:
+        """Plan for batches as large as they would be if all were needed; cut again for what the plans do need."""
+        division, n_queries = self._cut_for(self.needs, len(query_lengths)), len(query_lengths)
+        if not self.can_pack:
+            self.needs = NO_NEEDS
+            return self._cut_for(self.needs, n_queries)
+        self.needs = self._needs(division, query_lengths)
+        for _ in range(MAX_RECUTS):
+            division = self._cut_for(self.needs, n_queries)
+            needs = self.needs | self._needs(division, query_lengths)
+            if needs == self.needs:
+                break
+            self.needs = needs
+        return division
+
+    def _cut_for(self, needs: Needs, n_queries: int) -> Division:
+        n_cards = len(self.workspaces)
+        key = ("streamed", *self.facts, self.long_length, self.budget, needs, n_queries, n_cards)
+        return self.facts[0].once(key, lambda: divide_streamed(self._sums, self.budget, needs, n_queries, n_cards))
+
+    def _needs(self, division: Division, query_lengths: list[int]) -> Needs:
+        """What the plans for all batches read and keep on the card."""
+        needs, card = NO_NEEDS, self.workspaces[0].card.facts
+        for rows in division.ranges:
+            lengths = self.facts[rows.segment].lengths
+            n_tiles = rows.n_residues // 4 + len(rows) // 2 + 1
+            longest = min(int(lengths[rows.end - 1]), self._long_length(self.workspaces[0], rows))
+            targets = TargetFacts(len(rows), n_tiles, n_tiles // 2, longest, self.folded.n_letters)
+            needs |= needs_of(self.plan_for(query_lengths, card, targets))
+        return needs
 
     def _groups(self, queries: Records, wanted: Wanted) -> list[QueryGroup]:
         """As many queries together as there is memory for scores."""
-        n_rows = max(map(len, self.division.ranges), default=0)
+        n_rows = self.division.largest.n_rows
         share = self.budget // SCORES_SHARE
         n_most = min(MAX_GROUP_QUERIES, share // (8 * (n_rows + 1)))
         if wanted.score_bins:
@@ -254,7 +323,7 @@ class _Worker(threading.Thread):
         with suppress(Stopped):
             try:
                 card.activate()
-                self._workspace.begin(job.segments)
+                self._workspace.begin(job.segments, job.scratch)
                 while not self._scan_all():
                     pass
             except Stopped:
@@ -272,7 +341,7 @@ class _Worker(threading.Thread):
         job, source = self._job, self._source()
         pending: deque[tuple[Loaded, Pending]] = deque()
         try:
-            scanner = Scanner(self._workspace, job.scoring, job.folded, self._times, job.stop, job.post)
+            scanner = Scanner(self._workspace, job.scoring, job.folded, self._times, job.plan_for, job.stop, job.report)
             while (loaded := source.next()) is not None:
                 pending.append((loaded, scanner.start(loaded.batch, job.groups[loaded.task.group])))
                 if len(pending) > 1:
@@ -304,7 +373,8 @@ class _Worker(threading.Thread):
     ) -> None:
         host, first_query = loaded.batch.host, pending.group.first
         for found in scanner.finish(pending):
-            self._job.post(BatchResult(first_query, host.ordinals, host.lengths, found))
+            if not (isinstance(found, Found) and found.is_nothing):
+                self._job.post(BatchResult(first_query, host.ordinals, host.lengths, found))
         source.done(loaded)
 
     def _shrink(self, unfinished: list[Task], error: CardMemoryError) -> None:
@@ -312,6 +382,7 @@ class _Worker(threading.Thread):
         if all(len(task.rows) <= 1 for task in unfinished):
             raise OutOfMemoryError(str(error)) from None
         self._workspace.clear()
+        self._workspace.begin(self._job.segments, {})
         self._job.forget_division()
         self._job.tasks.put_back(unfinished)
         self._job.tasks.shrink(max(size_of(task.rows) for task in unfinished) // 2)

@@ -51,12 +51,56 @@ class Runs:
         return numbers
 
 
-def sum_runs(sizes: NDArray[np.int64], begin: int) -> Runs:
-    """Where each of some things begins that have these sizes, which ascend, and where the last one ends."""
-    firsts = np.flatnonzero(np.diff(sizes, prepend=-1)) if len(sizes) else np.zeros(1, np.int64)
-    steps = sizes[firsts] if len(sizes) else np.zeros(1, np.int64)
-    values = begin + np.cumsum(np.diff(firsts, prepend=0) * np.append(0, steps[:-1]))
-    return Runs(np.stack((firsts, values, steps), axis=1), len(sizes) + 1)
+@dataclass(frozen=True)
+class Sizes:
+    """Numbers that ascend, n of them, as runs of equal ones: values int64[k], and firsts int64[k], where each begins.
+
+    >>> sizes = Sizes.of(np.array([2, 2, 5, 5, 5, 9]))
+    >>> sizes.values, sizes.firsts
+    (array([2, 5, 9]), array([0, 2, 5]))
+    """
+
+    values: NDArray[np.int64]
+    firsts: NDArray[np.int64]
+    n: int
+
+    @staticmethod
+    def of(numbers: NDArray[np.int64]) -> Sizes:
+        """Find the runs."""
+        firsts = np.flatnonzero(np.diff(numbers, prepend=-1))
+        return Sizes(numbers[firsts], firsts, len(numbers))
+
+    def rows(self, first: int, end: int) -> Sizes:
+        """Those from `first` up to `end`."""
+        if end <= first:
+            return Sizes(self.values[:0], self.firsts[:0], 0)
+        begin, last = np.searchsorted(self.firsts, (first, end - 1), side="right") - 1
+        own = slice(int(begin), int(last) + 1)
+        return Sizes(self.values[own], np.maximum(self.firsts[own] - first, 0), end - first)
+
+    def tiles(self) -> Sizes:
+        """Of targets with these lengths."""
+        tiles = tiles_of(self.values)
+        is_new = np.diff(tiles, prepend=0) > 0
+        return Sizes(tiles[is_new], self.firsts[is_new], self.n)
+
+    def larger_of_pairs(self) -> Sizes:
+        """The second of each pair; a last one without a partner stands for itself."""
+        firsts = self.firsts // 2
+        is_kept = np.diff(firsts, append=self.n) > 0
+        return Sizes(self.values[is_kept], firsts[is_kept], -(-self.n // 2))
+
+    def sums(self, begin: int = 0) -> Runs:
+        """Where things of these sizes begin, one after the other, and where the last one ends."""
+        if not self.n:
+            return Runs(np.array([[0, begin, 0]]), 1)
+        before = np.cumsum(np.diff(self.firsts, prepend=0) * np.append(0, self.values[:-1]))
+        return Runs(np.stack((self.firsts, begin + before, self.values), axis=1), self.n + 1)
+
+    @property
+    def total(self) -> int:
+        """The sum of all."""
+        return int((np.diff(self.firsts, append=self.n) * self.values).sum())
 
 
 @dataclass(frozen=True)
@@ -89,14 +133,11 @@ class StreamLayout:
         return self.n_tiles * BOUNDARY_TILE_BYTES
 
 
-def stream_layout(lengths: NDArray[np.int64], *, is_paired: bool) -> StreamLayout:
-    """The stream of targets with these lengths, which ascend."""
-    longest = lengths[1::2] if is_paired else lengths
-    if is_paired and len(lengths) % 2:
-        longest = np.append(longest, lengths[-1])
-    starts = sum_runs(tiles_of(longest), 1)
-    first, value, step = starts.runs[-1].tolist()
-    n_tiles = value + (len(longest) - first) * step
+def stream_layout(lengths: Sizes, *, is_paired: bool) -> StreamLayout:
+    """The stream of targets with these lengths."""
+    tiles = (lengths.larger_of_pairs() if is_paired else lengths).tiles()
+    starts = tiles.sums(1)
+    n_tiles = 1 + tiles.total
     if n_tiles > MAX_TILES:
         raise EngineError(f"a batch of {n_tiles:,} tiles is too large; set --gpu-memory")
     chunk_ids, chunk_tiles = _chunks(starts, CHUNK_TILES[is_paired])

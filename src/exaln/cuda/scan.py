@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from exaln.cuda.batches import ALIGNMENT, CardBatch, HostBatch, Needs, Workspace
+from exaln.cuda.batches import ALIGNMENT, CardBatch, HostBatch, Workspace
 from exaln.cuda.compiler import Source
+from exaln.cuda.division import CANDIDATES_SHARE, Needs
 from exaln.cuda.pairs import ITEM_BYTES, pair_items
-from exaln.cuda.plan import Half, Strip, TargetFacts, plan_scan
+from exaln.cuda.plan import Half, Strip, TargetFacts
 from exaln.cuda.variants import COLUMNS, MAX_COST, block_bytes, block_shape, packed_limit
 from exaln.errors import EngineError
 from exaln.lengths import N_BINS
@@ -37,7 +38,9 @@ if TYPE_CHECKING:
     from exaln.cuda.variants import Shape
     from exaln.scoring import Scoring
 
-MAX_AHEAD_SECONDS = 0.2
+MAX_AHEAD_SECONDS, MARK_SECONDS = 0.2, 0.02
+"""How much is queued at most, and how often the card tells how far it is."""
+
 CELLS_PER_SECOND = 5e12
 BLOCK_CELLS_PER_SECOND = 5e11
 """To tell how much is queued; a rough guess is enough."""
@@ -55,6 +58,9 @@ CANDIDATE_BYTES = 12
 MAX_OVERFLOWS = 1 << 16
 """Pairs to be computed again that the card lists at a time."""
 
+MANY_GROUPS = 8192
+"""About so many groups of lanes are there at most."""
+
 PACK_THREADS, COLLECT_THREADS = 256, 256
 WARP = 32
 OVERFLOWS, CANDIDATES, TOO_HIGH, N_COUNTERS = 0, 1, 2, 8
@@ -66,7 +72,7 @@ class ScanTimes:
     """Where the time of a scan went, in seconds; bytes that were sent to cards, and cells that were computed.
 
     pack, scan and collect are times of cards; compile and upload are times of threads. long_length: targets above this
-    length were scored one by one, in the batch where it was least. raw_cells: with padding. kernels: shapes of strips.
+    length are scored one by one; in small batches it may be less. raw_cells: with padding. kernels: shapes of strips.
     """
 
     compile: float = 0.0
@@ -84,10 +90,8 @@ class ScanTimes:
 
     def add(self, other: ScanTimes) -> None:
         """Sum up."""
-        least = min(filter(None, (self.long_length, other.long_length)), default=0)
         for name in (one.name for one in fields(self)):
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.long_length = least
         self.kernels = tuple(sorted(set(self.kernels)))
 
 
@@ -122,6 +126,11 @@ class Found:
     pairs: NDArray[np.int32]
     histogram: NDArray[np.int64] | None
 
+    @property
+    def is_nothing(self) -> bool:
+        """Whether there is nothing to tell."""
+        return not len(self.pairs) and self.histogram is None
+
 
 @dataclass(frozen=True)
 class ScoreRows:
@@ -139,6 +148,10 @@ class Slab:
     n_queries: int
     first_row: int
     n_rows: int
+
+
+PlanFor = Callable[[list[int], "CardFacts", TargetFacts], list[Strip]]
+"""Plans for queries of these lengths; plan_scan, or something that remembers."""
 
 
 class Stopped(Exception):
@@ -204,6 +217,7 @@ class Scanner:
         scoring: Scoring,
         folded: FoldedScores,
         times: ScanTimes,
+        plan_for: PlanFor,
         stop: threading.Event,
         report: Callable[[int], None],
     ) -> None:
@@ -214,8 +228,10 @@ class Scanner:
         self._groups: dict[int, tuple[dict[str, int], Memory]] = {}
         self._sets = deque(_Set(number, workspace.pinned(f"result {number}", _RESULT_BYTES)) for number in range(2))
         self._queue: deque[tuple[Event, float, int]] = deque()
-        self._queued = 0.0
-        self._plans: dict[tuple[int, int, int], list[Strip]] = {}
+        self._queued, self._unmarked_seconds, self._unmarked_cells = 0.0, 0.0, 0
+        self._plan_for = plan_for
+        self._plans: set[tuple[int, ...]] = set()
+        self._stream_kernels: dict[Shape, Kernel] = {}
         self.can_pack = fits_packed(scoring, self.card.facts)
         self._constants = (
             ("LETTERS", folded.n_letters),
@@ -225,12 +241,10 @@ class Scanner:
 
     def start(self, batch: CardBatch, group: QueryGroup) -> Pending:
         """Queue everything that scores a batch."""
-        n_stream = batch.host.n_stream if self.can_pack else 0
-        strips = self._plan(batch, group) if n_stream else []
-        self._load(strips)
+        strips = self._plan(batch, group)
         pending = self._prepare(batch, group)
         try:
-            self._queue_all(pending, strips, n_stream)
+            self._queue_all(pending, strips, batch.host.n_stream if self.can_pack else 0)
         except BaseException:
             self._sets.append(pending.own)
             raise
@@ -279,20 +293,27 @@ class Scanner:
     # --- planning
 
     def _plan(self, batch: CardBatch, group: QueryGroup) -> list[Strip]:
-        """The launches; batches of about the same size share a plan, which fits any targets."""
+        """The launches, with their kernels loaded."""
+        if not (batch.host.n_stream and self.can_pack):
+            return self._loaded((), [])
         facts = target_facts(batch.host, self.folded.n_letters)
-        key = group.first, facts.n_tiles_single.bit_length(), facts.longest.bit_length()
-        if key not in self._plans:
-            self._plans[key] = plan_scan(group.lengths, self.card.facts, facts)
-        return self._plans[key]
+        return self._loaded((group.first, *plan_key(facts)), self._plan_for(group.lengths, self.card.facts, facts))
 
-    def _load(self, strips: list[Strip]) -> None:
-        """Compile and load all kernels of a plan at once."""
+    def _loaded(self, key: tuple[int, ...], strips: list[Strip]) -> list[Strip]:
+        """Compile and load all kernels of a plan at once, the first time that it is used."""
+        if key in self._plans:
+            return strips
+        self._plans.add(key)
         started = time.perf_counter()
         shapes = {strip.shape for strip in strips}
         self.times.kernels = tuple(sorted({*self.times.kernels, *map(str, shapes)}))
-        self.card.load([*map(self._stream_source, shapes), self._pack_source, self._block_source, COLLECT, EXPAND])
+        sources = {shape: self._stream_source(shape) for shape in shapes}
+        self.card.load([*sources.values(), self._pack_source, self._block_source, COLLECT, EXPAND])
+        for shape, source in sources.items():
+            n_bytes = shape.shared_bytes(self.folded.n_letters)
+            self._stream_kernels[shape] = self.card.kernel(source, "stream_scores", n_bytes)
         self.times.compile += time.perf_counter() - started
+        return strips
 
     def _stream_source(self, shape: Shape) -> Source:
         return shape.source(self.folded.n_letters, self.scoring.gap_first, self.scoring.gap_extend)
@@ -340,7 +361,8 @@ class Scanner:
 
     def _capacity(self, n_scores: int) -> int:
         """Candidates that the card keeps; where all scores can pass, none are lost up to a limit."""
-        return min(n_scores, max(MIN_CAPACITY, min(MAX_CAPACITY, self.card.budget // 64 // CANDIDATE_BYTES)))
+        share = self.card.budget // CANDIDATES_SHARE // (2 * CANDIDATE_BYTES)
+        return min(n_scores, max(MIN_CAPACITY, min(MAX_CAPACITY, share)))
 
     def _group_on_card(self, group: QueryGroup) -> dict[str, int]:
         """Addresses of the queries and of what goes with them; groups before the last one are dropped."""
@@ -427,15 +449,12 @@ class Scanner:
             row + 4 if paired else pending.scores + 4 * stride * high.query,
             2 if paired else 1,
         )
-        profile_bytes = shape.shared_bytes(self.folded.n_letters)
-        kernel = self.card.kernel(self._stream_source(shape), "stream_scores", profile_bytes)
-        main = self.workspace.stream
+        main, kernel = self.workspace.stream, self._stream_kernels[shape]
         self.card.launch(kernel, min(self.card.facts.n_sms, layout.n_chunks), shape.threads, main, arguments)
         self.times.raw_cells += 2 * shape.strip_rows * COLUMNS * layout.n_tiles
         n_rows = low.n_rows + (0 if strip.high is None else strip.high.n_rows)
-        event = self.card.record(self.card.event(), main)
         cells = n_rows * batch.host.n_stream_residues
-        self._hold_back(event, cells, cells / CELLS_PER_SECOND, pending)
+        self._hold_back(main, cells, cells / CELLS_PER_SECOND, pending)
 
     def _rows(self, pending: Pending, half: Half) -> tuple[int, int]:
         """Address and number of the query's letters."""
@@ -458,18 +477,26 @@ class Scanner:
         n_pairs = batch.layout(paired=True).starts.n - 1
         self.card.launch(kernel, _warps(n_pairs), PACK_THREADS, self.workspace.stream, arguments)
 
-    def _hold_back(self, event: Event, cells: int, seconds: float, pending: Pending) -> None:
+    def _hold_back(self, stream: Any, cells: int, seconds: float, pending: Pending) -> None:
         """Wait if too much is queued, so that an interrupt is obeyed soon. cells: to be reported."""
-        self._queue.append((event, seconds, cells))
-        self._queued += seconds
+        self._unmarked_seconds += seconds
+        self._unmarked_cells += cells
         pending.cells_told += cells
+        if self._unmarked_seconds > MARK_SECONDS:
+            mark = self.card.record(self.card.event(), stream)
+            self._queue.append((mark, self._unmarked_seconds, self._unmarked_cells))
+            self._queued += self._unmarked_seconds
+            self._unmarked_seconds, self._unmarked_cells = 0.0, 0
         while self._queue and (self._queued > MAX_AHEAD_SECONDS or self.card.is_done(self._queue[0][0])):
-            oldest, seconds, done = self._queue.popleft()
-            self.card.wait(oldest)
-            self._queued -= seconds
-            self._report(done)
+            self._pass_mark()
         if self._stop.is_set():
             raise Stopped
+
+    def _pass_mark(self) -> None:
+        mark, seconds, cells = self._queue.popleft()
+        self.card.wait(mark)
+        self._queued -= seconds
+        self._report(cells)
 
     # --- pairs one by one
 
@@ -486,8 +513,7 @@ class Scanner:
             self._score_items(pending, place, len(items), int(items[:, 3].max()), pending.slab(len(host)))
             cells = int((query_lengths[items[:, 0]] * items[:, 3].astype(np.int64)).sum())
             self.times.raw_cells += cells
-            event = card.record(card.event(), side)
-            self._hold_back(event, min(cells, useful), cells / BLOCK_CELLS_PER_SECOND, pending)
+            self._hold_back(side, min(cells, useful), cells / BLOCK_CELLS_PER_SECOND, pending)
             useful -= min(cells, useful)
 
     @property
@@ -654,12 +680,12 @@ class Scanner:
         times.collect += card.seconds(pending.scanned, pending.done)
         cells = int(pending.group.offsets[-1]) * host.rows.n_residues
         times.cells += cells
-        times.long_length = min(filter(None, (times.long_length, host.long_length)), default=0)
         while self._queue and card.is_done(self._queue[0][0]):
-            _, seconds, done = self._queue.popleft()
-            self._queued -= seconds
-            self._report(done)
-        self._report(cells - pending.cells_told)
+            self._pass_mark()
+        self._unmarked_cells += cells - pending.cells_told
+        if not self._queue:
+            self._report(self._unmarked_cells)
+            self._unmarked_cells = 0
 
 
 COLLECT = Source("collect.cu", (("BINS", N_BINS),))
@@ -682,6 +708,15 @@ def target_facts(host: HostBatch, n_letters: int) -> TargetFacts:
         longest=int(host.lengths[host.n_stream - 1]),
         n_letters=n_letters,
     )
+
+
+def plan_key(facts: TargetFacts) -> tuple[int, int]:
+    """Targets with the same key share a plan: it fits any, and is the best for those of about the same size.
+
+    The longest one matters only where a group of lanes would have less than that to do.
+    """
+    n_steps = max(facts.longest // COLUMNS, facts.n_tiles_single // MANY_GROUPS)
+    return facts.n_tiles_single.bit_length(), n_steps.bit_length()
 
 
 def needs_of(strips: list[Strip]) -> Needs:
