@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from exaln import colours
-from exaln.cigar import Paths, cigar, cigars, strings, taken
+from exaln.cigar import DELETION, DIFFERENT, EQUAL, INSERTION, Paths, cigar, cigars, strings, taken
 from exaln.engines.base import PairList, Traces
-from exaln.modes import Mode
+from exaln.modes import GLOBAL, LOCAL, Mode
+from exaln.queries import detect_alphabet
 from exaln.query_hits import QueryHits
 from exaln.records import Records
 from exaln.scoring import Scoring
@@ -258,6 +259,42 @@ class Alignment:
         )
         return f"{score}, identities {share}, gaps {self.gaps}\n\n{picture}"
 
+    def to_biopython(self) -> Any:
+        """A Bio.Align.Alignment: the target is its first sequence, the query its second."""
+        from exaln.biopython import make_alignment
+
+        decode = self.scoring.alphabet.decode
+        query, target = (decode(self.query), self.query_id), (decode(self.target), self.target_id)
+        return make_alignment(query, target, self.operations, self.query_start, self.target_start, self.score)
+
+    @staticmethod
+    def from_biopython(alignment: Any, scoring: Scoring | None = None) -> Alignment:
+        """The path of a Bio.Align.Alignment of two sequences, optimal or not, with what it scores here.
+
+        The mode is global if the path covers both sequences, else local.
+        """
+        from exaln.biopython import as_runs, coordinates_of, letters_of, with_equality
+
+        query, target = letters_of(alignment)
+        rules = scoring or Scoring.default(detect_alphabet(letters.encode() for letters, _ in (query, target)))
+        codes = [rules.alphabet.encode(letters) for letters, _ in (query, target)]
+        found = coordinates_of(alignment)
+        query_end = found.query_start + int(found.query_steps.sum())
+        target_end = found.target_start + int(found.target_steps.sum())
+        positions = [found.query_start, query_end, found.target_start, target_end]
+        query_part, target_part = codes[0][found.query_start : query_end], codes[1][found.target_start : target_end]
+        columns = with_equality(found.columns(), query_part, target_part)
+        runs = as_runs(columns)
+        score, counts = _judged(columns, runs, query_part, target_part, rules)
+        mode = GLOBAL if positions == [0, len(codes[0]), 0, len(codes[1])] else LOCAL
+        traces = Traces(np.array([positions], np.int64), counts, Paths(runs, np.array([0, len(runs)], np.int64)))
+        first = PairList(np.zeros(1, np.int64), np.zeros(1, np.int64))
+        queries, targets = (
+            Records.of(rules.alphabet, [one], [name or "seq1"])
+            for one, (_, name) in zip(codes, (query, target), strict=True)
+        )
+        return Alignments(queries, targets, first, score, traces, rules, mode)[0]
+
     def __repr__(self) -> str:
         where = f"query {self.query_start}:{self.query_end}, target {self.target_start}:{self.target_end}"
         kind = "" if self.mode.is_local else f" {self.mode}"
@@ -266,3 +303,21 @@ class Alignment:
     def __str__(self) -> str:
         """Drawn, in colours if stdout is a terminal; `text` is the same without looking at stdout."""
         return self.text(colour=colours.are_wanted(sys.stdout))
+
+
+def _judged(
+    columns: NDArray[np.uint32],
+    runs: NDArray[np.uint32],
+    query: NDArray[np.uint8],
+    target: NDArray[np.uint8],
+    scoring: Scoring,
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """What a path scores, int64[1], and its counts, int32[1, 6], as in `Traces`."""
+    is_pair = (columns != INSERTION) & (columns != DELETION)
+    pairs = scoring.matrix[query[is_pair[columns != DELETION]], target[is_pair[columns != INSERTION]]]
+    gap_opens = int(np.isin(runs & 15, (INSERTION, DELETION)).sum())
+    gaps = int((~is_pair).sum())
+    score = int(pairs.sum(dtype=np.int64)) - gap_opens * scoring.gap_open - gaps * scoring.gap_extend
+    equal, different = int((columns == EQUAL).sum()), int((columns == DIFFERENT).sum())
+    counts = [equal, int((pairs > 0).sum()), different, gap_opens, gaps, len(columns)]
+    return np.array([score], np.int64), np.array([counts], np.int32)
