@@ -107,9 +107,7 @@ class CpuEngine(Engine):
 
         require_same_alphabet(queries, targets, scoring)
         with _translated_errors(self.threads):
-            return _core.score_pairs(
-                *_arrays(queries, targets, pairs), *_costs(scoring), _flags(mode), *self._how()
-            )
+            return _core.score_pairs(*_arrays(queries, targets, pairs), *_costs(scoring), _flags(mode), *self._how())
 
     def _how(self) -> tuple[int, str, bool]:
         """Threads, instruction set, and whether it is the only one that may be used."""
