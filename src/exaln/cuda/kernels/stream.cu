@@ -126,7 +126,7 @@ struct Feed {
     unsigned next_end;
 
     // Counted up by the instruction for that: additions of a warp are gathered, and it would wait for them.
-    __device__ unsigned take() { return atomicInc(ticket, NO_CHUNK); }
+    __device__ unsigned take() { return atomicInc(ticket, NO_CHUNK / 2); }
     __device__ void look_up(unsigned number) {
         const bool is_there = number < n_chunks;
         const unsigned chunk = n_chunks - 1 - number;
