@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from exaln.alphabet import DNA, PROTEIN
-from exaln.cuda import batches, division, job, pairs, scan, sending
+from exaln.cuda import batches, block, collect, division, job, pairs, pending, scan, sending
 from exaln.cuda.plan import Half, Strip
 from exaln.cuda.variants import Shape
 from exaln.engines import cuda as cuda_engine
@@ -255,7 +255,7 @@ def test_more_candidates_than_there_is_room_for(new_driver, monkeypatch, capacit
     new_driver()
     monkeypatch.setattr(scan, "MIN_CAPACITY", capacity)
     monkeypatch.setattr(scan, "MAX_CAPACITY", capacity)
-    monkeypatch.setattr(scan, "FIRST_CANDIDATES", first)
+    monkeypatch.setattr(collect, "FIRST_CANDIDATES", first)
     case = Case()
     case.check(CudaEngine())
     case.check(CudaEngine(), Keep.everything(len(case.queries)))
@@ -265,7 +265,7 @@ def test_more_candidates_than_there_is_room_for(new_driver, monkeypatch, capacit
 @pytest.mark.parametrize("room", [1, 3, 1 << 16])
 def test_more_scores_above_16_bits_than_there_is_room_for(new_driver, monkeypatch, room):
     new_driver()
-    monkeypatch.setattr(scan, "MAX_OVERFLOWS", room)
+    monkeypatch.setattr(pending, "MAX_OVERFLOWS", room)
     all_in_streams(monkeypatch)
     engine = CudaEngine()
     Case(SCORINGS["above 16 bits"]).check(engine)
@@ -281,13 +281,13 @@ def test_pairs_one_by_one_in_several_launches(new_driver, monkeypatch):
 def test_long_queries_against_long_targets_need_rows_between_strips(new_driver, monkeypatch):
     new_driver()
     monkeypatch.setattr(job, "long_length", lambda lengths, card: 20)
-    monkeypatch.setattr(scan, "block_shape", lambda shared, n_letters: (32, 1))
+    monkeypatch.setattr(block, "block_shape", lambda shared, n_letters: (32, 1))
     Case().check(CudaEngine())
 
 
 def test_blocks_of_scores_are_bounded(new_driver, monkeypatch):
     new_driver()
-    monkeypatch.setattr(scan, "BLOCK_SCORES", 2 * len(TARGET_LENGTHS))
+    monkeypatch.setattr(collect, "BLOCK_SCORES", 2 * len(TARGET_LENGTHS))
     case, engine = Case(), CudaEngine()
     case.check(engine)
     blocks = list(engine.blocks(case.queries, engine.place(case.database), BLOSUM62))
@@ -363,7 +363,7 @@ def test_a_kernel_that_fails_is_an_engine_error(new_driver, monkeypatch, kernel)
 
 def test_a_score_beyond_31_bits_is_an_engine_error(new_driver, monkeypatch):
     new_driver()
-    monkeypatch.setattr(scan, "INT32_MAX", 7000 * 40)
+    monkeypatch.setattr(block, "INT32_MAX", 7000 * 40)
     scoring = SCORINGS["above 16 bits"]
     letters = np.zeros(50, np.uint8)
     queries = Records.of(PROTEIN, [letters])

@@ -13,7 +13,7 @@ from exaln.alphabet import PROTEIN
 from exaln.cli import bench_command
 from exaln.cuda import bound
 from exaln.cuda.bound import bare_tcups
-from exaln.cuda.scan import ScanTimes
+from exaln.cuda.pending import ScanTimes
 from exaln.database import Database
 from exaln.engines.base import Candidates, Keep
 from exaln.engines.cpu import CpuEngine

@@ -30,19 +30,9 @@ from exaln.cuda.division import (
     divide_streamed,
 )
 from exaln.cuda.layout import fold_letters
+from exaln.cuda.pending import Found, Pending, QueryGroup, ScanTimes, ScoreRows, Stopped
 from exaln.cuda.plan import Strip, TargetFacts, long_length, plan_scan
-from exaln.cuda.scan import (
-    Found,
-    Pending,
-    QueryGroup,
-    Scanner,
-    ScanTimes,
-    ScoreRows,
-    Stopped,
-    fits_packed,
-    needs_of,
-    plan_key,
-)
+from exaln.cuda.scan import Scanner, fits_packed, needs_of, plan_key
 from exaln.cuda.streaming import Loaded, ResidentBatches, StreamedBatches, Task, Tasks, halves, size_of
 from exaln.errors import OutOfMemoryError
 from exaln.lengths import N_BINS

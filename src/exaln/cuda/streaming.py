@@ -22,7 +22,7 @@ from exaln.schedule import RowRange
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from exaln.cuda.scan import ScanTimes
+    from exaln.cuda.pending import ScanTimes
 
 N_SLOTS = 2
 WAIT_SECONDS = 0.1

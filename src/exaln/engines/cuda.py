@@ -14,7 +14,7 @@ from exaln.cigar import Paths
 from exaln.cuda import facts
 from exaln.cuda.job import BatchResult, Job, Wanted, lent_workspaces
 from exaln.cuda.pair_batches import COUNTS, POSITIONS, PairBatches, PairResults
-from exaln.cuda.scan import Found, ScanTimes
+from exaln.cuda.pending import Found, ScanTimes
 from exaln.engines.base import (
     PIECE_SCORES,
     Candidates,
@@ -121,7 +121,7 @@ class CudaEngine(Engine):
         progress: Progress | None = None,
     ) -> Iterator[Candidates]:
         """The candidates, cut on the card; where too many pass the cut, it is made here."""
-        wanted = Wanted(keep.minimum, keep.score_bins)
+        wanted = Wanted(keep.minimum, keep.score_bins, progress is not None)
         for result in self._results(queries, placement, scoring, wanted, progress):
             if isinstance(result.found, Found):
                 yield from _candidates(result, result.found)
@@ -133,7 +133,7 @@ class CudaEngine(Engine):
         self, queries: Records, placement: Placement, scoring: Scoring, progress: Progress | None = None
     ) -> Iterator[ScoreBlock]:
         """All scores, some queries against the rows of a batch at a time."""
-        for result in self._results(queries, placement, scoring, Wanted(), progress):
+        for result in self._results(queries, placement, scoring, Wanted(progress=progress is not None), progress):
             yield _block(result)
 
     def align(self, queries: Records, targets: Records, pairs: Pairs, scoring: Scoring) -> Traces:
