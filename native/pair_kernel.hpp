@@ -36,8 +36,8 @@ template <class V>
 struct PairWorkspace {
     using Lane = typename V::Lane;
     GroupWorkspace<V> tiles;  // state of n_rows instead of STRIP_ROWS, profile; no border
-    Lane* scores;             // [columns][lanes] of the row at hand
-    Lane* cells;              // [columns][lanes]: H of a row, for the slow ways
+    Lane* scores;             // [2][columns][lanes] of the row at hand and the next
+    Lane *cells, *row_best;   // [columns][lanes], [lanes]: H of a row and the best of it, for the slow ways
     uint8_t* ends_here;       // [n_rows]: whether the last row of a pair is this one
 
     static constexpr size_t tile_lanes = size_t(V::columns) * V::lanes;
@@ -46,13 +46,14 @@ struct PairWorkspace {
         tiles.profile = tiles.state + n_rows * 2 * V::lanes;
         tiles.border = nullptr;
         scores = tiles.profile + GroupWorkspace<V>::profile_lanes;
-        cells = scores + tile_lanes;
-        ends_here = reinterpret_cast<uint8_t*>(cells + tile_lanes);
+        cells = scores + 2 * tile_lanes;
+        row_best = cells + tile_lanes;
+        ends_here = reinterpret_cast<uint8_t*>(row_best + V::lanes);
     }
 
     static size_t bytes(int64_t n_rows) {
-        const size_t lanes = size_t(n_rows) * 2 * V::lanes + GroupWorkspace<V>::profile_lanes + 2 * tile_lanes;
-        return lanes * sizeof(Lane) + size_t(n_rows);
+        const size_t rows = size_t(n_rows) * 2 * V::lanes, tiles = 3 * tile_lanes + V::lanes;
+        return (rows + GroupWorkspace<V>::profile_lanes + tiles) * sizeof(Lane) + size_t(n_rows);
     }
 };
 
@@ -113,28 +114,104 @@ struct EqualScores {
     }
 };
 
-// Scores of any matrix, looked up one by one.
+// A tile of scores, [column][lane] in registers, against the same lane by lane, each with its columns side by
+// side in one or two pieces of 16 bytes or less. Within blocks of 16 bytes, as all instruction sets have them,
+// one is the other with the bits of the index rotated: each zip of the first half of the registers with the
+// second rotates by one.
 template <class V>
-struct AnyScores {
-    const PairWorkspace<V>& work;
-    const exaln::Costs& costs;
-    const uint8_t *query, *letters, *column_letters = nullptr;
+struct TileOfLanes {
+    using Lane = typename V::Lane;
+    static constexpr int block_lanes = 16 / int(sizeof(Lane)), n_blocks = V::lanes / block_lanes;
+    static constexpr int lane_bytes = V::columns * int(sizeof(Lane));
+    static constexpr int piece_bytes = lane_bytes < 16 ? lane_bytes : 16, n_pieces = lane_bytes / piece_bytes;
+    static constexpr int bytes = V::lanes * lane_bytes;
 
-    AnyScores(const exaln::PairArgs& args, const PairWorkspace<V>& workspace)
-        : work(workspace),
-          costs(*args.costs),
-          query(args.query + args.first_row * V::lanes),
-          letters(args.letters) {}
-    EXALN_INLINE void enter(int64_t column) { column_letters = letters + column * V::lanes; }
-    EXALN_INLINE void enter_row(int64_t row) {
-        for (int lane = 0; lane < V::lanes; ++lane) {
-            const int32_t* scores = costs.scores[query[row * V::lanes + lane]];
-            for (int c = 0; c < V::columns; ++c)
-                work.scores[c * V::lanes + lane] =
-                    typename V::Lane(scores[column_letters[c * V::lanes + lane]]);
+    // Where a piece of a lane lies in the memory of the registers.
+    static constexpr int place(int lane, int piece) {
+        const int in_block = lane % block_lanes * lane_bytes + piece * piece_bytes;
+        return (in_block / 16 * n_blocks + lane / block_lanes) * 16 + in_block % 16;
+    }
+
+    static constexpr int log2(int n) { return n == 1 ? 0 : 1 + log2(n / 2); }
+
+    template <int times>
+    static EXALN_INLINE void rotate(typename V::Reg (&tile)[V::columns]) {
+        EXALN_UNROLL
+        for (int time = 0; time < times; ++time) {
+            typename V::Reg zipped[V::columns];
+            EXALN_UNROLL
+            for (int i = 0; i < V::columns / 2; ++i) {
+                zipped[2 * i] = V::zip_low(tile[i], tile[i + V::columns / 2]);
+                zipped[2 * i + 1] = V::zip_high(tile[i], tile[i + V::columns / 2]);
+            }
+            EXALN_UNROLL
+            for (int c = 0; c < V::columns; ++c) tile[c] = zipped[c];
         }
     }
-    EXALN_INLINE typename V::Reg at(int c) const { return V::load(work.scores + c * V::lanes); }
+    static EXALN_INLINE void to_lanes(typename V::Reg (&tile)[V::columns]) { rotate<log2(V::columns)>(tile); }
+    static EXALN_INLINE void to_columns(typename V::Reg (&tile)[V::columns]) { rotate<log2(block_lanes)>(tile); }
+};
+
+// Scores of any matrix: for each tile a profile [letter of a query] of tiles by lane; for each row the lanes of
+// their letters are put together, one row ahead so that no load waits for the stores before it.
+template <class V>
+struct AnyScores {
+    using Lane = typename V::Lane;
+    using Lanes = TileOfLanes<V>;
+    const typename V::ScoreRow* rows;
+    const uint8_t *query, *letters;
+    uint8_t *profile, *next_rows;  // [letters] and [2] tiles by lane
+    int64_t n_rows;
+    uint32_t letters_present = 0;
+    typename V::Reg scores[V::columns];
+
+    AnyScores(const exaln::PairArgs& args, const PairWorkspace<V>& work)
+        : rows(static_cast<const typename V::ScoreRow*>(args.score_rows)),
+          query(args.query + args.first_row * V::lanes),
+          letters(args.letters),
+          profile(reinterpret_cast<uint8_t*>(work.tiles.profile)),
+          next_rows(reinterpret_cast<uint8_t*>(work.scores)),
+          n_rows(args.n_rows) {
+        for (int64_t i = 0; i < args.n_rows * V::lanes; ++i) letters_present |= uint32_t(1) << query[i];
+    }
+
+    EXALN_INLINE void enter(int64_t column) {
+        typename V::Letters columns[V::columns];
+        EXALN_UNROLL
+        for (int c = 0; c < V::columns; ++c) columns[c] = V::load_letters(letters + (column + c) * V::lanes);
+        for (uint32_t rest = letters_present; rest != 0; rest &= rest - 1) {
+            const int letter = __builtin_ctz(rest);
+            const typename V::Table table = V::load_table(rows[letter]);
+            EXALN_UNROLL
+            for (int c = 0; c < V::columns; ++c) scores[c] = V::lookup(table, columns[c]);
+            Lanes::to_lanes(scores);
+            auto* out = reinterpret_cast<Lane*>(profile + letter * Lanes::bytes);
+            EXALN_UNROLL
+            for (int c = 0; c < V::columns; ++c) V::store(out + c * V::lanes, scores[c]);
+        }
+        prepare(0);
+    }
+
+    EXALN_INLINE void prepare(int64_t row) {
+        const uint8_t* row_letters = query + row * V::lanes;
+        uint8_t* out = next_rows + (row & 1) * Lanes::bytes;
+        EXALN_UNROLL_LANES
+        for (int lane = 0; lane < V::lanes; ++lane) {
+            const uint8_t* tile = profile + row_letters[lane] * Lanes::bytes;
+            EXALN_UNROLL
+            for (int piece = 0; piece < Lanes::n_pieces; ++piece)
+                memcpy(out + Lanes::place(lane, piece), tile + Lanes::place(lane, piece), Lanes::piece_bytes);
+        }
+    }
+
+    EXALN_INLINE void enter_row(int64_t row) {
+        const auto* in = reinterpret_cast<const Lane*>(next_rows + (row & 1) * Lanes::bytes);
+        EXALN_UNROLL
+        for (int c = 0; c < V::columns; ++c) scores[c] = V::load(in + c * V::lanes);
+        Lanes::to_columns(scores);
+        if (row + 1 < n_rows) prepare(row + 1);
+    }
+    EXALN_INLINE typename V::Reg at(int c) const { return scores[c]; }
 };
 
 // H and the gap that opens on it along both borders.
@@ -196,22 +273,20 @@ struct LocalEnds {
     }
 
     // Notes, for each lane that has a better cell in this row, or as good a one in a smaller column, where.
-    __attribute__((noinline)) void note(const exaln::PairArgs& args, const Lane* cells, int64_t row,
-                                        int64_t column) {
+    // row_best: the best cell of each lane in this row.
+    __attribute__((noinline)) void note(const exaln::PairArgs& args, const Lane* cells, const Lane* row_best,
+                                        int64_t row, int64_t column) {
         alignas(64) Lane bests[V::lanes], looked_at[V::lanes];
-        uint8_t mask[V::mask_bytes];
+        uint8_t above[V::mask_bytes];
         V::store(bests, best), V::store(looked_at, seen);
-        for (int c = 0; c < V::columns; ++c) {
-            const typename V::Mask above = V::greater(V::load(cells + c * V::lanes), seen);
-            if (!V::any(above)) continue;
-            V::store_mask(mask, above);
-            for (int lane = 0; lane < V::lanes; ++lane) {
-                const Lane H = cells[c * V::lanes + lane];
-                if (!V::test(mask, lane) || H < bests[lane]) continue;
-                if (H == bests[lane] && column + c + 1 >= args.end_columns[lane]) continue;
-                bests[lane] = H, looked_at[lane] = Lane(H - 1);
-                args.end_rows[lane] = row + 1, args.end_columns[lane] = column + c + 1;
-            }
+        V::store_mask(above, V::greater(V::load(row_best), seen));
+        for (int lane = 0; lane < V::lanes; ++lane) {
+            if (!V::test(above, lane) || row_best[lane] < bests[lane]) continue;
+            int64_t end_column = column + 1;
+            for (const Lane* H = cells + lane; *H != row_best[lane]; H += V::lanes) ++end_column;
+            if (row_best[lane] == bests[lane] && end_column >= args.end_columns[lane]) continue;
+            bests[lane] = row_best[lane], looked_at[lane] = Lane(row_best[lane] - 1);
+            args.end_rows[lane] = row + 1, args.end_columns[lane] = end_column;
         }
         best = V::load(bests), seen = V::load(looked_at);
         is_new = true;
@@ -341,7 +416,10 @@ void run_pair_rows(const exaln::PairArgs& args) {
             if (!is_better && !is_last) continue;
             EXALN_UNROLL
             for (int c = 0; c < V::columns; ++c) V::store(work.cells + c * V::lanes, tile.H[c]);
-            if (notes_ends) ends.note(args, work.cells, args.first_row + row, column);
+            if (notes_ends) {
+                V::store(work.row_best, row_best);
+                ends.note(args, work.cells, work.row_best, args.first_row + row, column);
+            }
             if (!is_local && last.ends_here[row]) last.note_row(work.cells, row, column);
             if (!is_local && last.n_columns_ending > 0) last.note_columns(work.cells, row);
         }

@@ -224,13 +224,40 @@ class Group {
     std::vector<std::vector<uint8_t>> steps_;
 };
 
+// Whether a width is worth trying: after a group most of which overflowed, the next ones are left to the next width
+// without being tried. Tasks come by size, so those that follow are alike.
+class Hope {
+  public:
+    bool is_worth_trying() { return n_left_out_.fetch_sub(1, std::memory_order_relaxed) <= 0; }
+    void note(size_t n_pairs, size_t n_overflows) {
+        n_left_out_.store(2 * n_overflows > n_pairs ? 16 : 0, std::memory_order_relaxed);
+    }
+
+  private:
+    std::atomic<int64_t> n_left_out_{0};
+};
+
 class Worker {
   public:
-    Worker(const PairJob& job, const PairPlanner& planner, bool wants_paths, Progress& progress, PairResults& results)
-        : job_(job), planner_(planner), wants_paths_(wants_paths), progress_(progress), results_(results) {}
+    Worker(const PairJob& job, const PairPlanner& planner, bool wants_paths, Progress& progress, Hope& hope,
+           PairResults& results)
+        : job_(job), planner_(planner), wants_paths_(wants_paths), progress_(progress), hope_(hope), results_(results) {}
 
     void run(const PairTask& task) {
         if (progress_.cancelled.load(std::memory_order_relaxed)) return;
+        if (task.how != PairTask::How::ALONE && !hope_.is_worth_trying()) {
+            overflows.insert(overflows.end(), task.members.begin(), task.members.end());
+            return;
+        }
+        const size_t n_before = overflows.size();
+        run_task(task);
+        hope_.note(task.members.size(), overflows.size() - n_before);
+    }
+
+    std::vector<size_t> overflows;  // pairs that need a wider type
+
+  private:
+    void run_task(const PairTask& task) {
         if (task.how == PairTask::How::GROUP) {
             run_group(task);
         } else if (task.how == PairTask::How::STRIPED) {
@@ -240,9 +267,6 @@ class Worker {
         }
     }
 
-    std::vector<size_t> overflows;  // pairs that need a wider type
-
-  private:
     void keep_score(size_t pair, int64_t score) {
         if (score > INT32_MAX || score < -INT32_MAX) throw std::overflow_error("a score does not fit 31 bits");
         results_.scores[pair] = score;
@@ -299,6 +323,7 @@ class Worker {
     const PairPlanner& planner_;
     const bool wants_paths_;
     Progress& progress_;
+    Hope& hope_;
     PairResults& results_;
     Memory memory_;
 };
@@ -314,9 +339,10 @@ PairResults run_pairs(const PairJob& job, bool wants_paths, Progress& progress) 
     for (size_t pair = 0; pair < job.pairs.size(); ++pair) open[planner.first_width(pair)].push_back(pair);
     for (int width = 0; width <= TOO_WIDE; ++width) {
         const std::vector<PairTask> tasks = planner.plan(width, open[width]);
+        Hope hope;
         run_tasks(
             tasks.size(), job.threads,
-            [&] { return std::make_unique<Worker>(job, planner, wants_paths, progress, results); },
+            [&] { return std::make_unique<Worker>(job, planner, wants_paths, progress, hope, results); },
             [&](Worker& worker, size_t i) { worker.run(tasks[i]); },
             [&](Worker& worker) {
                 open[width + 1].insert(open[width + 1].end(), worker.overflows.begin(), worker.overflows.end());

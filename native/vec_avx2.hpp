@@ -41,6 +41,8 @@ struct Avx2I8 : Avx2 {
     static EXALN_INLINE Reg max(Reg a, Reg b) { return _mm256_max_epi8(a, b); }
     static EXALN_INLINE Mask equal(Reg a, Reg b) { return mask_of(_mm256_cmpeq_epi8(a, b)); }
     static EXALN_INLINE Mask greater(Reg a, Reg b) { return mask_of(_mm256_cmpgt_epi8(a, b)); }
+    static EXALN_INLINE Reg zip_low(Reg a, Reg b) { return _mm256_unpacklo_epi8(a, b); }
+    static EXALN_INLINE Reg zip_high(Reg a, Reg b) { return _mm256_unpackhi_epi8(a, b); }
     static EXALN_INLINE Reg choose_equal(Reg a, Reg b, Reg same, Reg other) {
         return select(_mm256_cmpeq_epi8(a, b), same, other);
     }
@@ -78,6 +80,8 @@ struct Avx2I16 : Avx2 {
     static EXALN_INLINE Reg max(Reg a, Reg b) { return _mm256_max_epi16(a, b); }
     static EXALN_INLINE Mask equal(Reg a, Reg b) { return mask_of(_mm256_cmpeq_epi16(a, b)); }
     static EXALN_INLINE Mask greater(Reg a, Reg b) { return mask_of(_mm256_cmpgt_epi16(a, b)); }
+    static EXALN_INLINE Reg zip_low(Reg a, Reg b) { return _mm256_unpacklo_epi16(a, b); }
+    static EXALN_INLINE Reg zip_high(Reg a, Reg b) { return _mm256_unpackhi_epi16(a, b); }
     static EXALN_INLINE Reg choose_equal(Reg a, Reg b, Reg same, Reg other) {
         return select(_mm256_cmpeq_epi16(a, b), same, other);
     }
@@ -117,6 +121,8 @@ struct Avx2I32 : Avx2 {
     static EXALN_INLINE Reg max(Reg a, Reg b) { return _mm256_max_epi32(a, b); }
     static EXALN_INLINE Mask equal(Reg a, Reg b) { return mask_of(_mm256_cmpeq_epi32(a, b)); }
     static EXALN_INLINE Mask greater(Reg a, Reg b) { return mask_of(_mm256_cmpgt_epi32(a, b)); }
+    static EXALN_INLINE Reg zip_low(Reg a, Reg b) { return _mm256_unpacklo_epi32(a, b); }
+    static EXALN_INLINE Reg zip_high(Reg a, Reg b) { return _mm256_unpackhi_epi32(a, b); }
     static EXALN_INLINE Reg choose_equal(Reg a, Reg b, Reg same, Reg other) {
         return select(_mm256_cmpeq_epi32(a, b), same, other);
     }

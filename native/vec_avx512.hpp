@@ -29,6 +29,8 @@ struct Avx512Bytes : Avx512 {
     static constexpr int mask_bytes = 8;
     static EXALN_INLINE Mask equal(Reg a, Reg b) { return _mm512_cmpeq_epi8_mask(a, b); }
     static EXALN_INLINE Mask greater(Reg a, Reg b) { return _mm512_cmpgt_epi8_mask(a, b); }
+    static EXALN_INLINE Reg zip_low(Reg a, Reg b) { return _mm512_unpacklo_epi8(a, b); }
+    static EXALN_INLINE Reg zip_high(Reg a, Reg b) { return _mm512_unpackhi_epi8(a, b); }
     static EXALN_INLINE Reg choose_equal(Reg a, Reg b, Reg same, Reg other) {
         return _mm512_mask_blend_epi8(equal(a, b), other, same);
     }
@@ -92,6 +94,8 @@ struct Avx512I16 : Avx512 {
     static constexpr int mask_bytes = 4;
     static EXALN_INLINE Mask equal(Reg a, Reg b) { return _mm512_cmpeq_epi16_mask(a, b); }
     static EXALN_INLINE Mask greater(Reg a, Reg b) { return _mm512_cmpgt_epi16_mask(a, b); }
+    static EXALN_INLINE Reg zip_low(Reg a, Reg b) { return _mm512_unpacklo_epi16(a, b); }
+    static EXALN_INLINE Reg zip_high(Reg a, Reg b) { return _mm512_unpackhi_epi16(a, b); }
     static EXALN_INLINE Reg choose_equal(Reg a, Reg b, Reg same, Reg other) {
         return _mm512_mask_blend_epi16(equal(a, b), other, same);
     }
@@ -130,6 +134,8 @@ struct Avx512I32 : Avx512 {
     static constexpr int mask_bytes = 2;
     static EXALN_INLINE Mask equal(Reg a, Reg b) { return _mm512_cmpeq_epi32_mask(a, b); }
     static EXALN_INLINE Mask greater(Reg a, Reg b) { return _mm512_cmpgt_epi32_mask(a, b); }
+    static EXALN_INLINE Reg zip_low(Reg a, Reg b) { return _mm512_unpacklo_epi32(a, b); }
+    static EXALN_INLINE Reg zip_high(Reg a, Reg b) { return _mm512_unpackhi_epi32(a, b); }
     static EXALN_INLINE Reg choose_equal(Reg a, Reg b, Reg same, Reg other) {
         return _mm512_mask_blend_epi32(equal(a, b), other, same);
     }

@@ -40,6 +40,8 @@ struct NeonI8 : NeonMasks {
     static EXALN_INLINE Reg select(Reg mask, Reg a, Reg b) {
         return vbslq_s8(vreinterpretq_u8_s8(mask), a, b);
     }
+    static EXALN_INLINE Reg zip_low(Reg a, Reg b) { return vzip1q_s8(a, b); }
+    static EXALN_INLINE Reg zip_high(Reg a, Reg b) { return vzip2q_s8(a, b); }
     static EXALN_INLINE Reg choose_equal(Reg a, Reg b, Reg same, Reg other) {
         return vbslq_s8(vceqq_s8(a, b), same, other);
     }
@@ -77,6 +79,8 @@ struct NeonI16 : NeonMasks {
     static EXALN_INLINE Reg select(Reg mask, Reg a, Reg b) {
         return vbslq_s16(vreinterpretq_u16_s16(mask), a, b);
     }
+    static EXALN_INLINE Reg zip_low(Reg a, Reg b) { return vzip1q_s16(a, b); }
+    static EXALN_INLINE Reg zip_high(Reg a, Reg b) { return vzip2q_s16(a, b); }
     static EXALN_INLINE Reg choose_equal(Reg a, Reg b, Reg same, Reg other) {
         return vbslq_s16(vceqq_s16(a, b), same, other);
     }
@@ -120,6 +124,8 @@ struct NeonI32 : NeonMasks {
     static EXALN_INLINE Reg select(Reg mask, Reg a, Reg b) {
         return vbslq_s32(vreinterpretq_u32_s32(mask), a, b);
     }
+    static EXALN_INLINE Reg zip_low(Reg a, Reg b) { return vzip1q_s32(a, b); }
+    static EXALN_INLINE Reg zip_high(Reg a, Reg b) { return vzip2q_s32(a, b); }
     static EXALN_INLINE Reg choose_equal(Reg a, Reg b, Reg same, Reg other) {
         return vbslq_s32(vceqq_s32(a, b), same, other);
     }

@@ -38,6 +38,8 @@ struct Sse41I8 : Sse41 {
     static EXALN_INLINE Reg max(Reg a, Reg b) { return _mm_max_epi8(a, b); }
     static EXALN_INLINE Mask equal(Reg a, Reg b) { return mask_of(_mm_cmpeq_epi8(a, b)); }
     static EXALN_INLINE Mask greater(Reg a, Reg b) { return mask_of(_mm_cmpgt_epi8(a, b)); }
+    static EXALN_INLINE Reg zip_low(Reg a, Reg b) { return _mm_unpacklo_epi8(a, b); }
+    static EXALN_INLINE Reg zip_high(Reg a, Reg b) { return _mm_unpackhi_epi8(a, b); }
     static EXALN_INLINE Reg choose_equal(Reg a, Reg b, Reg same, Reg other) {
         return select(_mm_cmpeq_epi8(a, b), same, other);
     }
@@ -73,6 +75,8 @@ struct Sse41I16 : Sse41 {
     static EXALN_INLINE Reg max(Reg a, Reg b) { return _mm_max_epi16(a, b); }
     static EXALN_INLINE Mask equal(Reg a, Reg b) { return mask_of(_mm_cmpeq_epi16(a, b)); }
     static EXALN_INLINE Mask greater(Reg a, Reg b) { return mask_of(_mm_cmpgt_epi16(a, b)); }
+    static EXALN_INLINE Reg zip_low(Reg a, Reg b) { return _mm_unpacklo_epi16(a, b); }
+    static EXALN_INLINE Reg zip_high(Reg a, Reg b) { return _mm_unpackhi_epi16(a, b); }
     static EXALN_INLINE Reg choose_equal(Reg a, Reg b, Reg same, Reg other) {
         return select(_mm_cmpeq_epi16(a, b), same, other);
     }
@@ -113,6 +117,8 @@ struct Sse41I32 : Sse41 {
     static EXALN_INLINE Reg max(Reg a, Reg b) { return _mm_max_epi32(a, b); }
     static EXALN_INLINE Mask equal(Reg a, Reg b) { return mask_of(_mm_cmpeq_epi32(a, b)); }
     static EXALN_INLINE Mask greater(Reg a, Reg b) { return mask_of(_mm_cmpgt_epi32(a, b)); }
+    static EXALN_INLINE Reg zip_low(Reg a, Reg b) { return _mm_unpacklo_epi32(a, b); }
+    static EXALN_INLINE Reg zip_high(Reg a, Reg b) { return _mm_unpackhi_epi32(a, b); }
     static EXALN_INLINE Reg choose_equal(Reg a, Reg b, Reg same, Reg other) {
         return select(_mm_cmpeq_epi32(a, b), same, other);
     }
