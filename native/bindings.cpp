@@ -13,5 +13,5 @@ NB_MODULE(_core, m) {
     exaln::bind_mapped_file(m);
     exaln::bind_rows(m);
     exaln::bind_scores(m);
-    exaln::bind_trace(m);
+    exaln::bind_pairs(m);
 }

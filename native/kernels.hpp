@@ -12,6 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "modes.hpp"
+
 namespace exaln {
 
 constexpr int MAX_CODES = 32;       // letters plus the padding code fit one in-register table
@@ -54,6 +56,19 @@ struct Range {
         const int64_t limit = hi - costs.max_score;
         return {floor, limit, floor + 2 * int64_t(costs.max_score) <= limit && lo + depth <= 0};
     }
+
+    // The same for all values of a table of so many rows and columns in a mode without a floor. Two gaps reach
+    // every cell, so no H is below -(2 * gap_first + (rows + columns) * gap_extend), and what is formed from it
+    // is less by at most `depth`, as above; no cell is above min(rows, columns) * max_score. If both fit the
+    // lane nothing can overflow: the limit is never passed.
+    static Range of(const Costs& costs, int bits, int64_t rows, int64_t columns) {
+        const int64_t lo = -(int64_t(1) << (bits - 1)), hi = -lo - 1;
+        const int64_t gap = int64_t(costs.gap_first) + costs.gap_extend;
+        const int64_t depth = gap > -int64_t(costs.min_score) ? gap : -int64_t(costs.min_score);
+        const int64_t lowest = 2 * int64_t(costs.gap_first) + (rows + columns) * costs.gap_extend + depth;
+        const int64_t highest = (rows < columns ? rows : columns) * costs.max_score;
+        return {lo + lowest, hi, lowest + highest <= hi - lo && lowest <= hi};
+    }
 };
 
 // One query against `lanes` targets.
@@ -82,23 +97,41 @@ struct StripedArgs {
     const std::atomic<bool>* cancelled;
 };
 
-// Some rows of a query, a strip, against `lanes` targets whose scores are known.
-struct TraceArgs {
-    const uint8_t* query;    // the whole of it
-    int64_t first_row;       // of the strip
-    int64_t n_rows;          // in the strip
+// Where the scores of a cell of a group of pairs come from.
+enum class Letters {
+    ONE_QUERY,  // all pairs have the same query: a small profile, as in the group kernel
+    EQUAL,      // two scores, for letters that are equal and for those that differ
+    ANY         // any matrix
+};
+
+// Some rows, a strip, of `lanes` pairs side by side.
+struct PairArgs {
+    Letters kind;
+    const uint8_t* query;  // ONE_QUERY: [rows of all strips] codes; otherwise [rows of all strips][lanes]
+    int64_t first_row;     // of the strip
+    int64_t n_rows;        // in the strip
     const uint8_t* letters;  // [n_columns][lanes], as in GroupArgs
     int64_t n_columns;       // a multiple of WidthKernels::columns
-    const void* score_rows;
+    const void* score_rows;  // ONE_QUERY, ANY
+    int32_t match, mismatch; // EQUAL; codes are classes then, and those of padding differ from all others
     const Costs* costs;
-    const int32_t* scores;  // [lanes], exact and within the width's range; 0: no path wanted
-    void* workspace;        // trace_workspace(n_rows) bytes, 64-byte aligned
-    const void*
-        border_above;     // trace_border(n_columns) bytes: H and F above the strip; null for the first one
-    void* border_below;   // the same below it, out; null if not wanted
-    uint8_t* directions;  // trace_directions(n_rows, n_columns) bytes, out; null if not wanted
-    int64_t* end_rows;  // [lanes] in and out: where the path ends, smallest column first, then smallest row;
-    int64_t* end_columns;  // [lanes] -1 where it is not known yet; both null if ends are known
+    Mode mode;
+    Range range;      // of(costs, bits) if local, otherwise of the mode and the size of the group
+    void* workspace;  // pair_workspace(n_rows) bytes, 64-byte aligned
+    const void* border_above;  // pair_border(n_columns) bytes: H and F above the strip; null for the first
+    void* border_below;  // the same below it, out; null if not wanted; may be border_above itself
+    uint8_t* directions;  // pair_directions(n_rows, n_columns) bytes, out; null if not wanted
+    // Local: the best score so far as stored, [lanes] lanes, in and out; where the path ends, smallest column
+    // first, then smallest row, counted in letters: [lanes], 0 where no cell was better than `best` on entry.
+    // Null if not wanted: best in the second pass, ends for scores alone.
+    void* best;
+    int64_t *end_rows, *end_columns;
+    bool stops_at_ends;  // `best` on entry is one less than the score: nothing better can come
+    // Other modes: letters of each lane's pair, 0 for lanes that are not used; H of the last row of each pair,
+    // [n_columns][lanes] lanes, and if the query's end is free of the last column, [rows of all strips][lanes]
+    const int64_t *query_lengths, *target_lengths;
+    void *last_row, *last_column;  // null if not wanted
+    const std::atomic<bool>* cancelled;
 };
 
 // Steps of a path: both sequences go on, or only the query (F, CIGAR I), or only the target (E, CIGAR D).
@@ -109,10 +142,14 @@ enum Step : uint8_t { STEP_BOTH = 0, STEP_QUERY = 1, STEP_TARGET = 2 };
 struct PathState {
     enum Gap { NO_GAP, IN_E, IN_F };
 
-    int64_t row, column, left;
+    int64_t row, column;  // as index: -1 is the border
+    int64_t left;         // local only
     Gap gap = NO_GAP;
 
-    bool is_complete() const { return gap == NO_GAP && left == 0; }
+    // A local path starts at the first zero, any other once it has reached a border.
+    bool is_complete(bool is_local) const {
+        return is_local ? gap == NO_GAP && left == 0 : row < 0 || column < 0;
+    }
 };
 
 struct WidthKernels {
@@ -125,11 +162,12 @@ struct WidthKernels {
     void (*score_group)(const GroupArgs&);
     size_t (*striped_workspace)(int64_t n_rows);
     int64_t (*score_striped)(const StripedArgs&);
-    size_t (*trace_workspace)(int64_t n_rows);
-    size_t (*trace_border)(int64_t n_columns);
-    size_t (*trace_directions)(int64_t n_rows, int64_t n_columns);
-    void (*trace_strip)(const TraceArgs&);
-    uint8_t* (*walk_back)(const TraceArgs&, int lane, PathState&, uint8_t* steps);
+    size_t (*pair_workspace)(int64_t n_rows);
+    size_t (*pair_border)(int64_t n_columns);
+    size_t (*pair_directions)(int64_t n_rows, int64_t n_columns);
+    void (*run_pairs)(const PairArgs&);
+    EndCell (*pair_end)(const PairArgs&, int lane);
+    uint8_t* (*walk_back)(const PairArgs&, int lane, PathState&, uint8_t* steps);
     double (*bare_loop)(int64_t n_rows);  // cells updated, without touching memory: the bound to compare with
 
     // The columns of a group whose longest target has this length.

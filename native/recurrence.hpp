@@ -1,7 +1,6 @@
-// The cell update of Smith-Waterman with affine gaps, stated once for every kernel, width and instruction
-// set.
+// The cell update with affine gaps, stated once for every mode, kernel, width and instruction set.
 //
-//   H(i,j) = max(0, H(i-1,j-1) + s(q_i,t_j), E(i,j), F(i,j))
+//   H(i,j) = max(0, H(i-1,j-1) + s(q_i,t_j), E(i,j), F(i,j))       the 0 in local mode only
 //   E(i,j) = max(E(i,j-1) - gap_extend, H(i,j-1) - gap_first)      consumes t_j
 //   F(i,j) = max(F(i-1,j) - gap_extend, H(i-1,j) - gap_first)      consumes q_i
 //
@@ -25,11 +24,18 @@ struct CellCosts {
           no_gap(V::fill(typename V::Lane(range.floor - costs.gap_first))) {}
 };
 
-template <class V>
+// H from its diagonal, F and E.
+template <class V, bool is_local>
+EXALN_INLINE typename V::Reg best_of(typename V::Reg diagonal, typename V::Reg E, typename V::Reg F,
+                                     const CellCosts<V>& costs) {
+    return V::max(V::max(diagonal, is_local ? V::max(F, costs.floor) : F), E);
+}
+
+template <class V, bool is_local = true, bool keeps_best = is_local>
 EXALN_INLINE void update_cell(typename V::Reg& H, typename V::Reg& E, typename V::Reg& F,
                               typename V::Reg& best, const CellCosts<V>& costs) {
-    H = V::max(V::max(H, V::max(F, costs.floor)), E);
-    best = V::max(best, H);
+    H = best_of<V, is_local>(H, E, F, costs);
+    if (keeps_best) best = V::max(best, H);
     const typename V::Reg opened = V::sub(H, costs.gap_first);
     E = V::max(V::sub(E, costs.gap_extend), opened);
     F = V::max(V::sub(F, costs.gap_extend), opened);
@@ -52,13 +58,13 @@ struct Directions {
 };
 
 // The same update, and the directions it took. Ties: the diagonal, then E, then F; opening before extending.
-template <class V>
+template <class V, bool is_local>
 EXALN_INLINE Directions<V> update_cell_traced(typename V::Reg& H, typename V::Reg& E, typename V::Reg& F,
                                               const CellCosts<V>& costs) {
     Directions<V> directions;
     const typename V::Reg diagonal = H, extended_E = V::sub(E, costs.gap_extend),
                           extended_F = V::sub(F, costs.gap_extend);
-    H = V::max(V::max(H, V::max(F, costs.floor)), E);
+    H = best_of<V, is_local>(H, E, F, costs);
     const typename V::Reg opened = V::sub(H, costs.gap_first);
     directions.from_diagonal = V::equal(H, diagonal);
     directions.from_E = V::equal(H, E);

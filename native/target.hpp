@@ -5,7 +5,7 @@
 
 #include "group_kernel.hpp"
 #include "striped_kernel.hpp"
-#include "trace_kernel.hpp"
+#include "pair_kernel.hpp"
 
 namespace {
 
@@ -20,10 +20,11 @@ constexpr exaln::WidthKernels width_kernels() {
             score_group<V>,
             StripedWorkspace<V>::bytes,
             score_striped<V>,
-            TraceWorkspace<V>::bytes,
-            trace_border<V>,
-            trace_directions<V>,
-            trace_strip<V>,
+            PairWorkspace<V>::bytes,
+            pair_border<V>,
+            pair_directions<V>,
+            run_pairs<V>,
+            pair_end<V>,
             walk_back<V>,
             bare_loop<V>};
 }

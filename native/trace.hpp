@@ -1,5 +1,4 @@
-// Alignments of pairs whose exact scores are known: plans groups, runs them on threads, turns steps into
-// CIGAR operations.
+// An alignment from the steps of its path, and pairs too large for the direct method.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +7,6 @@
 #include "scores.hpp"
 
 namespace exaln {
-
-struct Pair {
-    int64_t query, target;  // into the sequences
-    int32_t score;          // exact and above 0
-};
 
 // Operations of a CIGAR, coded as in SAM: length << 4 | code.
 enum Operation : uint32_t { INSERTION = 1, DELETION = 2, EQUAL = 7, DIFFERENT = 8 };
@@ -26,19 +20,12 @@ struct Alignment {
 
 // The alignment of a path given as steps from its end to its start. Throws std::logic_error if it does not
 // re-score to the pair's score.
-Alignment make_alignment(const uint8_t* query, const uint8_t* target, const Costs& costs, int32_t score,
-                         int64_t end_row, int64_t end_column, const std::vector<uint8_t>& steps);
+Alignment make_alignment(const uint8_t* query, const uint8_t* target, const Costs& costs, int64_t score,
+                         int64_t query_end, int64_t target_end, const std::vector<uint8_t>& steps);
 
-// A pair too large for keeping the directions of all its cells: see trace_long.cpp. The path is the same.
-Alignment trace_long(const uint8_t* query, int64_t n_rows, const uint8_t* target, int64_t n_columns,
-                     const Costs& costs, int32_t score, Progress& progress);
-
-// alignments[i] is that of pairs[i]. `isas` are those that may be used, the fastest first: narrower ones
-// serve small groups and large pairs. max_bytes bounds the directions that a thread keeps; larger pairs go to
-// trace_long, with the same path. Throws as score_all does, and std::logic_error if a score is not the
-// optimum of its pair.
-void trace_all(const std::vector<const Isa*>& isas, const Sequences& queries, const Sequences& targets,
-               const std::vector<Pair>& pairs, const Costs& costs, int threads, size_t max_bytes,
-               Progress& progress, std::vector<Alignment>& alignments);
+// One pair, cell by cell, in memory that does not grow with its cells: see trace_long.cpp. The score, and, if
+// `alignment` is not null, the same path as by the direct method.
+int64_t trace_long(const uint8_t* query, int64_t n_rows, const uint8_t* target, int64_t n_columns,
+                   const Costs& costs, const Mode& mode, Progress& progress, Alignment* alignment);
 
 }  // namespace exaln

@@ -16,6 +16,7 @@ struct Avx2 {
     static EXALN_INLINE void store_mask(uint8_t* p, Mask mask) { memcpy(p, &mask, sizeof mask); }
     static EXALN_INLINE bool any(Mask mask) { return mask != 0; }
     static EXALN_INLINE void store(void* p, Reg a) { _mm256_storeu_si256(static_cast<Reg*>(p), a); }
+    static EXALN_INLINE Reg select(Reg mask, Reg a, Reg b) { return _mm256_blendv_epi8(b, a, mask); }
     // The 128-bit lane below each lane of a; zero below the first.
     static EXALN_INLINE Reg lane_below(Reg a) { return _mm256_permute2x128_si256(a, a, 0x08); }
     static EXALN_INLINE __m128i half(const void* p) { return _mm_load_si128(static_cast<const __m128i*>(p)); }
@@ -40,6 +41,12 @@ struct Avx2I8 : Avx2 {
     static EXALN_INLINE Reg max(Reg a, Reg b) { return _mm256_max_epi8(a, b); }
     static EXALN_INLINE Mask equal(Reg a, Reg b) { return mask_of(_mm256_cmpeq_epi8(a, b)); }
     static EXALN_INLINE Mask greater(Reg a, Reg b) { return mask_of(_mm256_cmpgt_epi8(a, b)); }
+    static EXALN_INLINE Reg zip_low(Reg a, Reg b) { return _mm256_unpacklo_epi8(a, b); }
+    static EXALN_INLINE Reg zip_high(Reg a, Reg b) { return _mm256_unpackhi_epi8(a, b); }
+    static EXALN_INLINE Reg choose_equal(Reg a, Reg b, Reg same, Reg other) {
+        return select(_mm256_cmpeq_epi8(a, b), same, other);
+    }
+    static EXALN_INLINE Reg widen(const uint8_t* codes) { return load(codes); }
     static EXALN_INLINE bool any_greater(Reg a, Reg b) { return any(greater(a, b)); }
     static EXALN_INLINE bool test(const uint8_t* mask, int lane) {
         return mask[lane * 1 / 8] >> lane * 1 % 8 & 1;
@@ -73,6 +80,12 @@ struct Avx2I16 : Avx2 {
     static EXALN_INLINE Reg max(Reg a, Reg b) { return _mm256_max_epi16(a, b); }
     static EXALN_INLINE Mask equal(Reg a, Reg b) { return mask_of(_mm256_cmpeq_epi16(a, b)); }
     static EXALN_INLINE Mask greater(Reg a, Reg b) { return mask_of(_mm256_cmpgt_epi16(a, b)); }
+    static EXALN_INLINE Reg zip_low(Reg a, Reg b) { return _mm256_unpacklo_epi16(a, b); }
+    static EXALN_INLINE Reg zip_high(Reg a, Reg b) { return _mm256_unpackhi_epi16(a, b); }
+    static EXALN_INLINE Reg choose_equal(Reg a, Reg b, Reg same, Reg other) {
+        return select(_mm256_cmpeq_epi16(a, b), same, other);
+    }
+    static EXALN_INLINE Reg widen(const uint8_t* codes) { return _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(codes))); }
     static EXALN_INLINE bool any_greater(Reg a, Reg b) { return any(greater(a, b)); }
     static EXALN_INLINE bool test(const uint8_t* mask, int lane) {
         return mask[lane * 2 / 8] >> lane * 2 % 8 & 1;
@@ -108,6 +121,12 @@ struct Avx2I32 : Avx2 {
     static EXALN_INLINE Reg max(Reg a, Reg b) { return _mm256_max_epi32(a, b); }
     static EXALN_INLINE Mask equal(Reg a, Reg b) { return mask_of(_mm256_cmpeq_epi32(a, b)); }
     static EXALN_INLINE Mask greater(Reg a, Reg b) { return mask_of(_mm256_cmpgt_epi32(a, b)); }
+    static EXALN_INLINE Reg zip_low(Reg a, Reg b) { return _mm256_unpacklo_epi32(a, b); }
+    static EXALN_INLINE Reg zip_high(Reg a, Reg b) { return _mm256_unpackhi_epi32(a, b); }
+    static EXALN_INLINE Reg choose_equal(Reg a, Reg b, Reg same, Reg other) {
+        return select(_mm256_cmpeq_epi32(a, b), same, other);
+    }
+    static EXALN_INLINE Reg widen(const uint8_t* codes) { return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(codes))); }
     static EXALN_INLINE bool any_greater(Reg a, Reg b) { return any(greater(a, b)); }
     static EXALN_INLINE bool test(const uint8_t* mask, int lane) {
         return mask[lane * 4 / 8] >> lane * 4 % 8 & 1;

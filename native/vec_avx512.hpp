@@ -11,6 +11,9 @@ struct Avx512 {
     using Reg = __m512i;
     static EXALN_INLINE Reg load(const void* p) { return _mm512_loadu_si512(p); }
     static EXALN_INLINE void store(void* p, Reg a) { _mm512_storeu_si512(p, a); }
+    static EXALN_INLINE Reg select(Reg mask, Reg a, Reg b) {
+        return _mm512_ternarylogic_epi32(mask, a, b, 0xca);
+    }
 };
 
 struct Avx512Bytes : Avx512 {
@@ -26,6 +29,12 @@ struct Avx512Bytes : Avx512 {
     static constexpr int mask_bytes = 8;
     static EXALN_INLINE Mask equal(Reg a, Reg b) { return _mm512_cmpeq_epi8_mask(a, b); }
     static EXALN_INLINE Mask greater(Reg a, Reg b) { return _mm512_cmpgt_epi8_mask(a, b); }
+    static EXALN_INLINE Reg zip_low(Reg a, Reg b) { return _mm512_unpacklo_epi8(a, b); }
+    static EXALN_INLINE Reg zip_high(Reg a, Reg b) { return _mm512_unpackhi_epi8(a, b); }
+    static EXALN_INLINE Reg choose_equal(Reg a, Reg b, Reg same, Reg other) {
+        return _mm512_mask_blend_epi8(equal(a, b), other, same);
+    }
+    static EXALN_INLINE Reg widen(const uint8_t* codes) { return load(codes); }
     static EXALN_INLINE void store_mask(uint8_t* p, Mask mask) { memcpy(p, &mask, sizeof mask); }
     static EXALN_INLINE bool any(Mask mask) { return mask != 0; }
     static EXALN_INLINE bool test(const uint8_t* mask, int lane) { return mask[lane / 8] >> lane % 8 & 1; }
@@ -85,6 +94,12 @@ struct Avx512I16 : Avx512 {
     static constexpr int mask_bytes = 4;
     static EXALN_INLINE Mask equal(Reg a, Reg b) { return _mm512_cmpeq_epi16_mask(a, b); }
     static EXALN_INLINE Mask greater(Reg a, Reg b) { return _mm512_cmpgt_epi16_mask(a, b); }
+    static EXALN_INLINE Reg zip_low(Reg a, Reg b) { return _mm512_unpacklo_epi16(a, b); }
+    static EXALN_INLINE Reg zip_high(Reg a, Reg b) { return _mm512_unpackhi_epi16(a, b); }
+    static EXALN_INLINE Reg choose_equal(Reg a, Reg b, Reg same, Reg other) {
+        return _mm512_mask_blend_epi16(equal(a, b), other, same);
+    }
+    static EXALN_INLINE Reg widen(const uint8_t* codes) { return _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes))); }
     static EXALN_INLINE void store_mask(uint8_t* p, Mask mask) { memcpy(p, &mask, sizeof mask); }
     static EXALN_INLINE bool any(Mask mask) { return mask != 0; }
     static EXALN_INLINE bool test(const uint8_t* mask, int lane) { return mask[lane / 8] >> lane % 8 & 1; }
@@ -119,6 +134,12 @@ struct Avx512I32 : Avx512 {
     static constexpr int mask_bytes = 2;
     static EXALN_INLINE Mask equal(Reg a, Reg b) { return _mm512_cmpeq_epi32_mask(a, b); }
     static EXALN_INLINE Mask greater(Reg a, Reg b) { return _mm512_cmpgt_epi32_mask(a, b); }
+    static EXALN_INLINE Reg zip_low(Reg a, Reg b) { return _mm512_unpacklo_epi32(a, b); }
+    static EXALN_INLINE Reg zip_high(Reg a, Reg b) { return _mm512_unpackhi_epi32(a, b); }
+    static EXALN_INLINE Reg choose_equal(Reg a, Reg b, Reg same, Reg other) {
+        return _mm512_mask_blend_epi32(equal(a, b), other, same);
+    }
+    static EXALN_INLINE Reg widen(const uint8_t* codes) { return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(codes))); }
     static EXALN_INLINE void store_mask(uint8_t* p, Mask mask) { memcpy(p, &mask, sizeof mask); }
     static EXALN_INLINE bool any(Mask mask) { return mask != 0; }
     static EXALN_INLINE bool test(const uint8_t* mask, int lane) { return mask[lane / 8] >> lane % 8 & 1; }

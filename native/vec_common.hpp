@@ -8,8 +8,10 @@
 #define EXALN_INLINE inline __attribute__((always_inline))
 #if defined(__clang__)
 #define EXALN_UNROLL _Pragma("unroll")
+#define EXALN_UNROLL_LANES _Pragma("unroll")
 #else
 #define EXALN_UNROLL _Pragma("GCC unroll 8")
+#define EXALN_UNROLL_LANES _Pragma("GCC unroll 64")
 #endif
 
 namespace {

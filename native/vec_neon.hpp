@@ -37,6 +37,15 @@ struct NeonI8 : NeonMasks {
     static EXALN_INLINE bool test(const uint8_t* mask, int lane) {
         return mask[lane * 4 / 8] >> lane * 4 % 8 & 1;
     }
+    static EXALN_INLINE Reg select(Reg mask, Reg a, Reg b) {
+        return vbslq_s8(vreinterpretq_u8_s8(mask), a, b);
+    }
+    static EXALN_INLINE Reg zip_low(Reg a, Reg b) { return vzip1q_s8(a, b); }
+    static EXALN_INLINE Reg zip_high(Reg a, Reg b) { return vzip2q_s8(a, b); }
+    static EXALN_INLINE Reg choose_equal(Reg a, Reg b, Reg same, Reg other) {
+        return vbslq_s8(vceqq_s8(a, b), same, other);
+    }
+    static EXALN_INLINE Reg widen(const uint8_t* codes) { return vreinterpretq_s8_u8(vld1q_u8(codes)); }
     static EXALN_INLINE Reg shift_in(Reg a, Lane first) { return vextq_s8(vdupq_n_s8(first), a, 15); }
     static void make_score_row(const int32_t* row, ScoreRow& out) { out.set(row); }
     static EXALN_INLINE Letters load_letters(const uint8_t* letters) { return vld1q_u8(letters); }
@@ -67,6 +76,15 @@ struct NeonI16 : NeonMasks {
     static EXALN_INLINE bool test(const uint8_t* mask, int lane) {
         return mask[lane * 8 / 8] >> lane * 8 % 8 & 1;
     }
+    static EXALN_INLINE Reg select(Reg mask, Reg a, Reg b) {
+        return vbslq_s16(vreinterpretq_u16_s16(mask), a, b);
+    }
+    static EXALN_INLINE Reg zip_low(Reg a, Reg b) { return vzip1q_s16(a, b); }
+    static EXALN_INLINE Reg zip_high(Reg a, Reg b) { return vzip2q_s16(a, b); }
+    static EXALN_INLINE Reg choose_equal(Reg a, Reg b, Reg same, Reg other) {
+        return vbslq_s16(vceqq_s16(a, b), same, other);
+    }
+    static EXALN_INLINE Reg widen(const uint8_t* codes) { return vreinterpretq_s16_u16(vmovl_u8(vld1_u8(codes))); }
     static EXALN_INLINE Reg shift_in(Reg a, Lane first) { return vextq_s16(vdupq_n_s16(first), a, 7); }
     static void make_score_row(const int32_t* row, ScoreRow& out) { out.set(row); }
     static EXALN_INLINE Letters load_letters(const uint8_t* letters) { return vld1_u8(letters); }
@@ -102,6 +120,18 @@ struct NeonI32 : NeonMasks {
     static EXALN_INLINE Mask greater(Reg a, Reg b) { return mask_of(vreinterpretq_u8_u32(vcgtq_s32(a, b))); }
     static EXALN_INLINE bool test(const uint8_t* mask, int lane) {
         return mask[lane * 16 / 8] >> lane * 16 % 8 & 1;
+    }
+    static EXALN_INLINE Reg select(Reg mask, Reg a, Reg b) {
+        return vbslq_s32(vreinterpretq_u32_s32(mask), a, b);
+    }
+    static EXALN_INLINE Reg zip_low(Reg a, Reg b) { return vzip1q_s32(a, b); }
+    static EXALN_INLINE Reg zip_high(Reg a, Reg b) { return vzip2q_s32(a, b); }
+    static EXALN_INLINE Reg choose_equal(Reg a, Reg b, Reg same, Reg other) {
+        return vbslq_s32(vceqq_s32(a, b), same, other);
+    }
+    static EXALN_INLINE Reg widen(const uint8_t* codes) {
+        const Lane four[4] = {codes[0], codes[1], codes[2], codes[3]};
+        return vld1q_s32(four);
     }
     static EXALN_INLINE Reg shift_in(Reg a, Lane first) { return vextq_s32(vdupq_n_s32(first), a, 3); }
     static void make_score_row(const int32_t* row, ScoreRow& out) { out.set(row); }

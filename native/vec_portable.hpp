@@ -35,6 +35,22 @@ struct Portable {
     static constexpr int mask_bytes = 16;
     static EXALN_INLINE Mask equal(Reg a, Reg b) { return a == b; }
     static EXALN_INLINE Mask greater(Reg a, Reg b) { return a > b; }
+    static EXALN_INLINE Reg select(Reg mask, Reg a, Reg b) { return (a & mask) | (b & ~mask); }
+    static EXALN_INLINE Reg zip_low(Reg a, Reg b) { return zip(a, b, 0); }
+    static EXALN_INLINE Reg zip_high(Reg a, Reg b) { return zip(a, b, lanes / 2); }
+    static EXALN_INLINE Reg zip(Reg a, Reg b, int first) {
+        Lane zipped[lanes];
+        for (int i = 0; i < lanes; ++i) zipped[i] = (i % 2 == 0 ? a : b)[first + i / 2];
+        return load(zipped);
+    }
+    static EXALN_INLINE Reg choose_equal(Reg a, Reg b, Reg same, Reg other) {
+        return select(Reg(a == b), same, other);
+    }
+    static EXALN_INLINE Reg widen(const uint8_t* codes) {
+        Lane wide[lanes];
+        for (int i = 0; i < lanes; ++i) wide[i] = Lane(codes[i]);
+        return load(wide);
+    }
     static EXALN_INLINE void store_mask(uint8_t* p, Mask mask) { memcpy(p, &mask, sizeof mask); }
     static EXALN_INLINE bool any(Mask mask) {
         uint64_t halves[2];

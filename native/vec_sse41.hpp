@@ -16,6 +16,7 @@ struct Sse41 {
     static EXALN_INLINE void store_mask(uint8_t* p, Mask mask) { memcpy(p, &mask, sizeof mask); }
     static EXALN_INLINE bool any(Mask mask) { return mask != 0; }
     static EXALN_INLINE void store(void* p, Reg a) { _mm_storeu_si128(static_cast<Reg*>(p), a); }
+    static EXALN_INLINE Reg select(Reg mask, Reg a, Reg b) { return _mm_blendv_epi8(b, a, mask); }
     // bytes[code] of each code, from tables of the codes below and above 16
     static EXALN_INLINE Reg lookup_bytes(Reg lower, Reg upper, Reg codes) {
         return _mm_blendv_epi8(_mm_shuffle_epi8(lower, codes), _mm_shuffle_epi8(upper, codes),
@@ -37,6 +38,12 @@ struct Sse41I8 : Sse41 {
     static EXALN_INLINE Reg max(Reg a, Reg b) { return _mm_max_epi8(a, b); }
     static EXALN_INLINE Mask equal(Reg a, Reg b) { return mask_of(_mm_cmpeq_epi8(a, b)); }
     static EXALN_INLINE Mask greater(Reg a, Reg b) { return mask_of(_mm_cmpgt_epi8(a, b)); }
+    static EXALN_INLINE Reg zip_low(Reg a, Reg b) { return _mm_unpacklo_epi8(a, b); }
+    static EXALN_INLINE Reg zip_high(Reg a, Reg b) { return _mm_unpackhi_epi8(a, b); }
+    static EXALN_INLINE Reg choose_equal(Reg a, Reg b, Reg same, Reg other) {
+        return select(_mm_cmpeq_epi8(a, b), same, other);
+    }
+    static EXALN_INLINE Reg widen(const uint8_t* codes) { return load(codes); }
     static EXALN_INLINE bool any_greater(Reg a, Reg b) { return any(greater(a, b)); }
     static EXALN_INLINE bool test(const uint8_t* mask, int lane) {
         return mask[lane * 1 / 8] >> lane * 1 % 8 & 1;
@@ -68,6 +75,12 @@ struct Sse41I16 : Sse41 {
     static EXALN_INLINE Reg max(Reg a, Reg b) { return _mm_max_epi16(a, b); }
     static EXALN_INLINE Mask equal(Reg a, Reg b) { return mask_of(_mm_cmpeq_epi16(a, b)); }
     static EXALN_INLINE Mask greater(Reg a, Reg b) { return mask_of(_mm_cmpgt_epi16(a, b)); }
+    static EXALN_INLINE Reg zip_low(Reg a, Reg b) { return _mm_unpacklo_epi16(a, b); }
+    static EXALN_INLINE Reg zip_high(Reg a, Reg b) { return _mm_unpackhi_epi16(a, b); }
+    static EXALN_INLINE Reg choose_equal(Reg a, Reg b, Reg same, Reg other) {
+        return select(_mm_cmpeq_epi16(a, b), same, other);
+    }
+    static EXALN_INLINE Reg widen(const uint8_t* codes) { return _mm_cvtepu8_epi16(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(codes))); }
     static EXALN_INLINE bool any_greater(Reg a, Reg b) { return any(greater(a, b)); }
     static EXALN_INLINE bool test(const uint8_t* mask, int lane) {
         return mask[lane * 2 / 8] >> lane * 2 % 8 & 1;
@@ -104,6 +117,16 @@ struct Sse41I32 : Sse41 {
     static EXALN_INLINE Reg max(Reg a, Reg b) { return _mm_max_epi32(a, b); }
     static EXALN_INLINE Mask equal(Reg a, Reg b) { return mask_of(_mm_cmpeq_epi32(a, b)); }
     static EXALN_INLINE Mask greater(Reg a, Reg b) { return mask_of(_mm_cmpgt_epi32(a, b)); }
+    static EXALN_INLINE Reg zip_low(Reg a, Reg b) { return _mm_unpacklo_epi32(a, b); }
+    static EXALN_INLINE Reg zip_high(Reg a, Reg b) { return _mm_unpackhi_epi32(a, b); }
+    static EXALN_INLINE Reg choose_equal(Reg a, Reg b, Reg same, Reg other) {
+        return select(_mm_cmpeq_epi32(a, b), same, other);
+    }
+    static EXALN_INLINE Reg widen(const uint8_t* codes) {
+        int32_t four;
+        memcpy(&four, codes, sizeof four);
+        return _mm_cvtepu8_epi32(_mm_cvtsi32_si128(four));
+    }
     static EXALN_INLINE bool any_greater(Reg a, Reg b) { return any(greater(a, b)); }
     static EXALN_INLINE bool test(const uint8_t* mask, int lane) {
         return mask[lane * 4 / 8] >> lane * 4 % 8 & 1;

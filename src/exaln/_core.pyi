@@ -107,7 +107,7 @@ def isas() -> list[tuple[str, bool]]:
 def bare_loop(isa: str, bits: int, seconds: float) -> float:
     """GCUPS of the cell update alone, in registers: the bound of one core."""
 
-# bind_trace.cpp
+# bind_pairs.cpp
 def trace_all(
     query_codes: NDArray[np.uint8],
     query_offsets: NDArray[np.int64],
@@ -124,4 +124,42 @@ def trace_all(
     only_this_isa: bool = False,
     max_bytes: int = ...,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.uint32], NDArray[np.int64]]:
-    """Positions int64[4 n], counts int32[6 n], operations uint32[...], offsets int64[n + 1] of the alignments."""
+    """Local alignments of pairs whose scores are known.
+
+    Positions int64[4 n], counts int32[6 n], operations uint32[...], offsets int64[n + 1].
+    """
+
+def score_pairs(
+    query_codes: NDArray[np.uint8],
+    query_offsets: NDArray[np.int64],
+    target_codes: NDArray[np.uint8],
+    target_offsets: NDArray[np.int64],
+    pair_queries: NDArray[np.int64],
+    pair_targets: NDArray[np.int64],
+    matrix: NDArray[np.int32],
+    gap_first: int,
+    gap_extend: int,
+    mode: tuple[bool, bool, bool, bool, bool],
+    threads: int = 1,
+    isa: str = "",
+    only_this_isa: bool = False,
+) -> NDArray[np.int64]:
+    """int64[n]: exact scores of pairs. mode: is local; start and end of the query, start and end of the target free."""
+
+def align_pairs(
+    query_codes: NDArray[np.uint8],
+    query_offsets: NDArray[np.int64],
+    target_codes: NDArray[np.uint8],
+    target_offsets: NDArray[np.int64],
+    pair_queries: NDArray[np.int64],
+    pair_targets: NDArray[np.int64],
+    matrix: NDArray[np.int32],
+    gap_first: int,
+    gap_extend: int,
+    mode: tuple[bool, bool, bool, bool, bool],
+    threads: int = 1,
+    isa: str = "",
+    only_this_isa: bool = False,
+    max_bytes: int = ...,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.uint32], NDArray[np.int64]]:
+    """Scores int64[n] and what trace_all returns."""

@@ -34,7 +34,7 @@ MAX_ARENA = 8 << 30
 ARENA_SHARE = 2
 """The arena of a batch has at most so many bytes, and one part in so many of what may be used."""
 
-WARP, PACK_THREADS, WALK_THREADS = 32, 256, 128
+WARP, PACK_THREADS, WALK_THREADS, LETTERS_PER_BLOCK = 32, 256, 128, 1 << 14
 
 PAIR = np.dtype([("query", "u8"), ("target", "u8"), ("m", "u4"), ("n", "u4")])
 PARTS = ("rows", "tiles", "directions", "columns", "last_row", "bests", "boundary")
@@ -43,6 +43,9 @@ POSITIONS = ("query_start", "query_end", "target_start", "target_end")
 COUNTS = ("identities", "positives", "mismatches", "gap_opens", "gap_columns", "columns")
 RESULT = np.dtype([(name, "i4") for name in ("score", *POSITIONS, *COUNTS, "n_runs")])
 """As in the kernels."""
+
+
+LETTERS = Source("letters.cu", ())
 
 
 @dataclass(frozen=True)
@@ -115,7 +118,7 @@ class PairBatches:
         result = np.zeros(len(query), RESULT)
         found: list[tuple[NDArray[np.int64], NDArray[np.uint32]]] = []
         if len(query):
-            self._send(query, target)
+            self._send()
         for shape, own in self._batches(m, n):
             operations = self._align_batch(shape, query[own], target[own], result, own)
             found.append((own, operations))
@@ -152,23 +155,27 @@ class PairBatches:
             "rows": 4 * n_rows,
             "tiles": 16 * n_tiles,
             "directions": 2 * n_rows * (n_tiles + shape.lanes - 1) * COLUMNS // 2 * self._paths,
-            "columns": 8 * n_rows,
+            "columns": 8 * n_rows * (not self._mode.is_local),
             "last_row": 32 * n_tiles * has_row,
             "bests": 16 * n_strips * shape.lanes * self._mode.is_local,
             "boundary": 32 * n_tiles * (n_strips > 1),
         }
 
-    def _send(self, query: NDArray[np.int64], target: NDArray[np.int64]) -> None:
+    def _send(self) -> None:
         """Letters of all sequences, and the scores of those that occur."""
-        workspace, stream = self._workspace, self._workspace.stream
-        is_used = np.zeros(256, np.bool_)
+        card, stream = self._card, self._workspace.stream
+        marks = self._workspace.scratch("letters of pairs", 32)
+        card.fill(marks, 0, 8, stream)
+        kernel = card.kernel(LETTERS, "mark_letters")
         for name, records in (("queries", self._queries), ("targets", self._targets)):
-            first, last = int(records.offsets[0]), int(records.offsets[-1])
-            codes = np.ascontiguousarray(records.codes[first:last])
-            is_used |= np.bincount(codes, minlength=256) > 0
-            address = workspace.scratch(f"codes of {name}", codes.nbytes)
-            self._card.upload(address, codes, stream)
-        self._folded = fold_table(self._scoring, is_used)
+            codes = records.codes[int(records.offsets[0]) : int(records.offsets[-1])]
+            address = self._upload(f"codes of {name}", codes)
+            blocks = max(1, min(4 * card.facts.n_sms, len(codes) // LETTERS_PER_BLOCK))
+            card.launch(kernel, blocks, PACK_THREADS, stream, (address, len(codes), marks))
+        found = np.empty(32, np.uint8)
+        card.download(found, marks, stream)
+        card.wait(card.record(card.event(), stream))
+        self._folded = fold_table(self._scoring, np.unpackbits(found, bitorder="little").astype(np.bool_))
         self._fold = self._upload("fold of pairs", self._folded.fold)
         self._table = self._upload("table of pairs", self._folded.words)
 

@@ -27,5 +27,6 @@ def all_sources() -> Iterator[Source]:
             mode = zip(("LOCAL", "QUERY_START", "QUERY_END", "TARGET_START", "TARGET_END"), ends, strict=True)
             tile = (("LANES", pair_shape.lanes), ("ROWS", pair_shape.rows), ("THREADS", pair_shape.threads))
             yield Source("pairs.cu", (*tile, ("LETTERS", 4), *gaps, *mode, ("PATHS", 1)))
+    yield Source("letters.cu", ())
     yield Source("pack.cu", (("LETTERS", N_LETTERS),))
     yield Source("collect.cu", (("BINS", N_BINS),))

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, TypeVar
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from exaln.cigar import Paths
 from exaln.engines.base import Engine, PairList, Pairs, Placement, Progress, ScoreBlock, Traces, require_same_alphabet
-from exaln.engines.reference import ReferenceEngine
 from exaln.errors import EngineError, InputError, OutOfMemoryError
-from exaln.records import offsets_of
 from exaln.resources import available_threads
 from exaln.schedule import query_blocks, row_ranges
 
@@ -78,57 +77,41 @@ class CpuEngine(Engine):
         """Groups of pairs side by side, on all threads."""
         from exaln import _core
 
-        try:
-            positions, counts, operations, offsets = _core.trace_all(
-                _aligned(queries.codes),
-                _aligned(queries.offsets),
-                _aligned(targets.codes),
-                _aligned(targets.offsets),
-                _aligned(pairs.query),
-                _aligned(pairs.target),
+        with _translated_errors(self.threads):
+            columns = _core.trace_all(
+                *_arrays(queries, targets, pairs),
                 np.require(pairs.score, np.int32, ["C_CONTIGUOUS", "ALIGNED"]),
-                scoring.matrix,
-                scoring.gap_first,
-                scoring.gap_extend,
-                self.threads,
-                self.isa,
-                bool(os.environ.get("EXALN_ISA")),
+                *_costs(scoring),
+                *self._how(),
             )
-        except RuntimeError as error:
-            raise EngineError(f"traceback failed: {error}") from None
-        except MemoryError:
-            raise OutOfMemoryError("not enough memory to trace an alignment; use fewer threads") from None
-        return Traces(positions.reshape(-1, 4), counts.reshape(-1, 6), Paths(operations, offsets))
+        return _traces(*columns)
 
     def align_pairs(
         self, queries: Records, targets: Records, pairs: PairList, scoring: Scoring, mode: Mode
     ) -> tuple[NDArray[np.int64], Traces]:
-        """Scores first, then the paths of pairs that have one."""
-        if not mode.is_local:
-            return ReferenceEngine().align_pairs(queries, targets, pairs, scoring, mode)
-        scores = self.score_pairs(queries, targets, pairs, scoring, mode)
-        found = np.flatnonzero(scores)
-        some = Pairs(pairs.query[found], pairs.target[found], scores[found].astype(np.int32))
-        traces = self.align(queries, targets, some, scoring)
-        positions, counts = np.zeros((len(pairs), 4), np.int64), np.zeros((len(pairs), 6), np.int32)
-        positions[found], counts[found] = traces.positions, traces.counts
-        lengths = np.zeros(len(pairs), np.int64)
-        lengths[found] = np.diff(traces.paths.offsets)
-        return scores, Traces(positions, counts, Paths(traces.paths.operations, offsets_of(lengths)))
+        """Score and path in one pass where that can be, groups of pairs side by side."""
+        from exaln import _core
+
+        require_same_alphabet(queries, targets, scoring)
+        with _translated_errors(self.threads):
+            scores, *columns = _core.align_pairs(
+                *_arrays(queries, targets, pairs), *_costs(scoring), _flags(mode), *self._how()
+            )
+        return scores, _traces(*columns)
 
     def score_pairs(
         self, queries: Records, targets: Records, pairs: PairList, scoring: Scoring, mode: Mode
     ) -> NDArray[np.int64]:
-        """Pair by pair."""
+        """Groups of pairs side by side."""
+        from exaln import _core
+
         require_same_alphabet(queries, targets, scoring)
-        if not mode.is_local:
-            return ReferenceEngine().score_pairs(queries, targets, pairs, scoring, mode)
-        scores = np.zeros(len(pairs), np.int64)
-        for i, (q, t) in enumerate(zip(pairs.query.tolist(), pairs.target.tolist(), strict=True)):
-            query = queries.codes, queries.offsets[q : q + 2]
-            target = targets.codes, targets.offsets[t : t + 2]
-            scores[i] = score_arrays(query, target, scoring, threads=self.threads, isa=self.isa)[0, 0]
-        return scores
+        with _translated_errors(self.threads):
+            return _core.score_pairs(*_arrays(queries, targets, pairs), *_costs(scoring), _flags(mode), *self._how())
+
+    def _how(self) -> tuple[int, str, bool]:
+        """Threads, instruction set, and whether it is the only one that may be used."""
+        return self.threads, self.isa, bool(os.environ.get("EXALN_ISA"))
 
     def _block(
         self,
@@ -183,6 +166,39 @@ def score_arrays(
         raise OutOfMemoryError("not enough memory for the scores of one block; close other programs") from None
     except RuntimeError as error:
         raise EngineError(f"{threads} threads could not be started ({error}); use fewer threads") from None
+
+
+@contextmanager
+def _translated_errors(threads: int) -> Iterator[None]:
+    """What the core throws, as errors that say what to do."""
+    try:
+        yield
+    except OverflowError:
+        raise EngineError("a score does not fit 31 bits; use smaller scores or shorter sequences") from None
+    except MemoryError:
+        raise OutOfMemoryError("not enough memory to align a pair; use fewer threads") from None
+    except RuntimeError as error:
+        raise EngineError(f"traceback failed on {threads} threads: {error}") from None
+
+
+def _arrays(queries: Records, targets: Records, pairs: Pairs | PairList) -> tuple[NDArray[Any], ...]:
+    """Sequences and pairs as the core takes them."""
+    sequences = (queries.codes, queries.offsets, targets.codes, targets.offsets)
+    return *map(_aligned, sequences), _aligned(pairs.query), _aligned(pairs.target)
+
+
+def _costs(scoring: Scoring) -> tuple[NDArray[np.int32], int, int]:
+    return scoring.matrix, scoring.gap_first, scoring.gap_extend
+
+
+def _flags(mode: Mode) -> tuple[bool, bool, bool, bool, bool]:
+    return mode.is_local, mode.query_start, mode.query_end, mode.target_start, mode.target_end
+
+
+def _traces(
+    positions: NDArray[np.int64], counts: NDArray[np.int32], operations: NDArray[np.uint32], offsets: NDArray[np.int64]
+) -> Traces:
+    return Traces(positions.reshape(-1, 4), counts.reshape(-1, 6), Paths(operations, offsets))
 
 
 def _aligned(array: NDArray[Column]) -> NDArray[Column]:

@@ -110,7 +110,7 @@ def _percent(part: NDArray[np.int32], whole: NDArray[np.int32], decimals: int) -
 
 def _coverage(covered: NDArray[np.int64], length: NDArray[np.int64] | int) -> Texts:
     """Whole percents; like BLAST nothing but full cover is rounded up to 100."""
-    percent = 100.0 * covered / length
+    percent = 100.0 * covered / np.maximum(length, 1)
     return _integers(np.where(percent < 99, percent + 0.5, percent).astype(np.int64))
 
 

@@ -40,10 +40,11 @@ def write_json(file: BinaryIO, hits: Iterable[QueryHits], summary: SearchSummary
 def search_values(summary: SearchSummary) -> dict[str, Any]:
     """The search as a whole, as plain values."""
     scoring = summary.scoring
+    database = {"name": summary.database, "n_targets": summary.n_targets, "n_residues": summary.n_residues}
     return {
         "program": summary.program,
         "version": summary.version,
-        "database": {"name": summary.database, "n_targets": summary.n_targets, "n_residues": summary.n_residues},
+        **({"targets": summary.database, "mode": summary.mode} if summary.is_pairs else {"database": database}),
         "scoring": {
             "name": scoring.name,
             "gap_open": _number(Fraction(scoring.gap_open, scoring.scale)),

@@ -1,10 +1,11 @@
 // Columns of a batch from a few runs: offsets of targets, first tiles, chunks.
 //
-// Targets are sorted by length, so these columns are straight lines with few bends, and only the bends are sent. Element i
-// of a column is value + (i - first) * step of the last run whose `first` is not above i.
+// Targets are sorted by length, so these columns are straight lines with few bends, and only the bends are
+// sent. Element i of a column is value + (i - first) * step of the last run whose `first` is not above i.
 //
 //   runs        the runs of all columns, each column's in ascending order of `first`, which begins with 0
-//   columns     one per row of blocks: where its runs are, where it goes, and how: every `stride` numbers, of 8 bytes or 4
+//   columns     one per row of blocks: where its runs are, where it goes, and how: every `stride` numbers, of
+//   8 bytes or 4
 
 struct Run {
     long long first, value, step;

@@ -17,8 +17,8 @@
 // Modes are constants: LOCAL, or which of the four ends are free. The borders follow from them:
 //     H(i,0) = 0 if QUERY_START or LOCAL, else -(gap_open + i * gap_extend); H(0,j) likewise.
 // Where an alignment may end: at the best cell (LOCAL); else in the corner, in the last column (QUERY_END),
-// in the last row (TARGET_END). For this the last column and row are kept, and in LOCAL for each lane the
-// column in which its best score came up first.
+// in the last row (TARGET_END). For this the last column and row are kept, and in LOCAL for each lane where
+// its best score came up first.
 //
 // A walk takes the score with it and must end with 0: so every path proves its score. Scores fit 16 bits:
 // the host sends only pairs for which that is certain (pair_batches.py).
@@ -58,7 +58,7 @@ struct Layout {
     unsigned long long directions;  // [n_strips][n_tiles + LANES - 1][4][EIGHTS][LANES] of two words
     unsigned long long columns;   // [2][n_strips][LANES][ROWS] words: H of the column that matters to a half
     unsigned long long last_row;  // [2][n_tiles][4] words: H of the last row of a half, for TARGET_END
-    unsigned long long bests;     // [n_strips][LANES]: best score, and the columns of both halves, for LOCAL
+    unsigned long long bests;     // [n_strips][LANES]: best score, and its places in both halves, for LOCAL
     unsigned long long boundary;  // [n_tiles][2] of four words: H and F between strips
     unsigned n_tiles, n_strips;
 };
@@ -119,10 +119,41 @@ struct Cell {
     }
 };
 
-// What a lane keeps for LOCAL: its best score so far, and the column in which each half came to it.
+// What a lane keeps for LOCAL: its best score so far, and where each half came to it first: column and row.
 struct Best {
     Word score;
-    unsigned column[2];
+    unsigned place[2];
+
+    // The rows of a column that have the best score, as bits of both halves, the first row the highest; 0 for
+    // equal. A row above the best (which came from another lane) is not equal either.
+    static __device__ void compare(const Word (&H)[ROWS], Word score, Word (&unequal)[(ROWS + 15) / 16]) {
+#pragma unroll
+        for (int k = 0; k < ROWS; k++) {
+            Word& bits = unequal[k / 16];
+            bits = bits * 2 + Cell::above(score, H[k]);
+        }
+    }
+    // The first row whose bit is 0 in a half.
+    static __device__ unsigned first_row(const Word (&unequal)[(ROWS + 15) / 16], unsigned half) {
+        unsigned row = 0;
+#pragma unroll
+        for (int i = (ROWS + 15) / 16 - 1; i >= 0; i--) {
+            constexpr int LAST = ROWS - (ROWS - 1) / 16 * 16;
+            const int n = i == (ROWS + 15) / 16 - 1 ? LAST : 16;
+            const unsigned equal = ~(unequal[i] >> 16 * half) & ((1u << n) - 1);
+            if (equal) row = i * 16 + n - 1 - (31 - __clz(equal));
+        }
+        return row;
+    }
+    __device__ void take(const Word (&H)[ROWS], Word of_column, unsigned column) {
+        const Word larger = Number::max2(score, of_column), changed = larger ^ score;
+        score = larger;
+        if (!changed) return;
+        Word unequal[(ROWS + 15) / 16] = {};
+        compare(H, score, unequal);
+        if (changed & 0xFFFFu) place[0] = column * ROWS + first_row(unequal, 0);
+        if (changed >> 16) place[1] = column * ROWS + first_row(unequal, 1);
+    }
 };
 
 __device__ void keep_column(const Word (&H)[ROWS], Word* column) {
@@ -158,20 +189,6 @@ struct Group {
     // H of row 0, in both halves, and what F of row 1 opens with.
     __device__ Word top(unsigned column) const { return Number::both(border(int(column) + 1, TARGET_START)); }
 
-    __device__ void keep_best(const Word (&H)[ROWS], Word of_column, Best& best, unsigned strip,
-                              unsigned column_number) {
-        const Word larger = Number::max2(best.score, of_column);
-        const Word changed = larger ^ best.score;
-        best.score = larger;
-        if (changed & 0xFFFFu) {
-            best.column[0] = column_number;
-            keep_column(H, column(0, strip));
-        }
-        if (changed >> 16) {
-            best.column[1] = column_number;
-            keep_column(H, column(1, strip));
-        }
-    }
     // Of modes that are not local: the last column and, where an alignment may end there, the last row.
     __device__ void keep_ends(const Word (&H)[ROWS], unsigned strip, unsigned column_number) {
 #pragma unroll
@@ -265,7 +282,7 @@ __device__ __forceinline__ void Group::fill_strip(unsigned strip, unsigned n_ste
             edge_F[c] = F;
             if (is_inside) {
                 if (LOCAL) {
-                    keep_best(H, of_column, best, strip, at * COLUMNS + c);
+                    best.take(H, of_column, at * COLUMNS + c);
                 } else {
                     keep_ends(H, strip, at * COLUMNS + c);
                 }
@@ -287,7 +304,7 @@ __device__ __forceinline__ void Group::fill_strip(unsigned strip, unsigned n_ste
     }
     if (LOCAL && is_mine) {
         uint4* bests = reinterpret_cast<uint4*>(arena + layout.bests);
-        bests[strip * LANES + lane] = make_uint4(best.score, best.column[0], best.column[1], 0);
+        bests[strip * LANES + lane] = make_uint4(best.score, best.place[0], best.place[1], 0);
     }
 }
 
@@ -378,20 +395,16 @@ struct Walk {
     __device__ int find_local(int& i, int& j) const {
         const uint4* bests = reinterpret_cast<const uint4*>(arena + layout.bests);
         int best = 0;
-        unsigned of_lane = 0, column = 0;
+        i = j = 0;
         for (unsigned lane = 0; lane < layout.n_strips * LANES; lane++) {
             const uint4 own = bests[lane];
             const int score = of_half(own.x);
-            const unsigned its = half ? own.z : own.y;
-            if (score > best || (score == best && score > 0 && its < column))
-                best = score, of_lane = lane, column = its;
+            const unsigned place = half ? own.z : own.y;
+            const int column = place / ROWS + 1;
+            if (score > best || (score == best && score > 0 && column < j)) {
+                best = score, i = lane * ROWS + place % ROWS + 1, j = column;
+            }
         }
-        if (best == 0) {
-            i = j = 0;
-            return 0;
-        }
-        i = of_lane * ROWS + 1, j = column + 1;
-        while (in_column(i) != best) i++;
         return best;
     }
     __device__ int find_at_ends(int& i, int& j) const {

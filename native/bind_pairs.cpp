@@ -1,0 +1,159 @@
+// exaln._core: scores and alignments of pairs.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+
+#include <stdexcept>
+#include <tuple>
+
+#include "arrays.hpp"
+#include "bind_sequences.hpp"
+#include "dispatch.hpp"
+#include "pairs.hpp"
+
+namespace exaln {
+namespace {
+
+constexpr size_t MAX_BYTES = size_t(64) << 20;  // of directions, per thread
+constexpr size_t N_POSITIONS = 4, N_COUNTS = 6;
+
+using Numbers =
+    std::tuple<NumpyArray<int64_t>, NumpyArray<int32_t>, NumpyArray<uint32_t>, NumpyArray<int64_t>>;
+
+Numbers to_columns(const std::vector<Alignment>& alignments) {
+    std::vector<int64_t> positions, offsets = {0};
+    std::vector<int32_t> counts;
+    std::vector<uint32_t> operations;
+    positions.reserve(N_POSITIONS * alignments.size()), counts.reserve(N_COUNTS * alignments.size());
+    for (const Alignment& a : alignments) {
+        positions.insert(positions.end(), {a.query_start, a.query_end, a.target_start, a.target_end});
+        counts.insert(counts.end(),
+                      {a.identities, a.positives, a.mismatches, a.gap_opens, a.gaps, a.columns});
+        operations.insert(operations.end(), a.operations.begin(), a.operations.end());
+        offsets.push_back(int64_t(operations.size()));
+    }
+    return {to_numpy(std::move(positions)), to_numpy(std::move(counts)), to_numpy(std::move(operations)),
+            to_numpy(std::move(offsets))};
+}
+
+std::vector<Pair> make_pairs(const Sequences& queries, const Sequences& targets,
+                             const InputArray<int64_t>& pair_queries,
+                             const InputArray<int64_t>& pair_targets) {
+    std::vector<Pair> pairs(pair_queries.shape(0));
+    if (pair_targets.shape(0) != pairs.size()) throw std::invalid_argument("queries and targets of pairs differ in number");
+    for (size_t i = 0; i < pairs.size(); ++i) {
+        pairs[i] = {pair_queries.data()[i], pair_targets.data()[i]};
+        if (pairs[i].query < 0 || pairs[i].query >= queries.n || pairs[i].target < 0 ||
+            pairs[i].target >= targets.n)
+            throw std::invalid_argument("a pair names a sequence that is not there");
+    }
+    return pairs;
+}
+
+// The instruction sets that may be used: the chosen one, and when it was chosen freely those below it too.
+std::vector<const Isa*> isas_from(const std::string& name, bool only_this) {
+    const Isa& chosen = choose_isa(name);
+    std::vector<const Isa*> found;
+    for (const Isa* isa : built_isas())
+        if (isa == &chosen || (!only_this && !found.empty() && isa->supported())) found.push_back(isa);
+    return found;
+}
+
+// is_local, then whether the start and end of the query and of the target are free.
+using ModeFlags = std::tuple<bool, bool, bool, bool, bool>;
+
+Mode make_mode(const ModeFlags& flags) {
+    const auto [is_local, query_start, query_end, target_start, target_end] = flags;
+    return is_local ? LOCAL : Mode{false, query_start, query_end, target_start, target_end};
+}
+
+// Everything that the functions below share.
+struct BoundJob {
+    Costs costs;
+    PairJob job;
+
+    BoundJob(const InputArray<uint8_t>& query_codes, const InputArray<int64_t>& query_offsets,
+             const InputArray<uint8_t>& target_codes, const InputArray<int64_t>& target_offsets,
+             const InputArray<int64_t>& pair_queries, const InputArray<int64_t>& pair_targets,
+             const InputArray<int32_t, 2>& matrix, int32_t gap_first, int32_t gap_extend, const Mode& mode, int threads,
+             const std::string& isa, bool only_this_isa, size_t max_bytes)
+        : costs(make_costs(matrix, gap_first, gap_extend)),
+          job{isas_from(isa, only_this_isa), make_sequences(query_codes, query_offsets), make_sequences(target_codes, target_offsets),
+              {}, costs, mode, threads, max_bytes, {}} {
+        require_codes(job.queries), require_codes(job.targets);
+        if (threads < 1) throw std::invalid_argument("threads must be at least 1");
+        job.pairs = make_pairs(job.queries, job.targets, pair_queries, pair_targets);
+    }
+
+    PairResults run(bool wants_paths) {
+        PairResults results;
+        Progress progress;
+        run_interruptibly([&] { results = run_pairs(job, wants_paths, progress); }, [] {}, [&] { progress.cancelled = true; });
+        return results;
+    }
+};
+
+Numbers bound_trace_all(InputArray<uint8_t> query_codes, InputArray<int64_t> query_offsets,
+                        InputArray<uint8_t> target_codes, InputArray<int64_t> target_offsets,
+                        InputArray<int64_t> pair_queries, InputArray<int64_t> pair_targets,
+                        InputArray<int32_t> scores, InputArray<int32_t, 2> matrix, int32_t gap_first,
+                        int32_t gap_extend, int threads, const std::string& isa, bool only_this_isa,
+                        size_t max_bytes) {
+    BoundJob bound(query_codes, query_offsets, target_codes, target_offsets, pair_queries, pair_targets, matrix, gap_first,
+                   gap_extend, LOCAL, threads, isa, only_this_isa, max_bytes);
+    if (scores.shape(0) != bound.job.pairs.size()) throw std::invalid_argument("pairs and scores differ in number");
+    bound.job.known_scores.assign(scores.data(), scores.data() + scores.shape(0));
+    for (const int32_t score : bound.job.known_scores)
+        if (score <= 0) throw std::invalid_argument("a pair with a score of 0 or less has no alignment");
+    return to_columns(bound.run(true).alignments);
+}
+
+NumpyArray<int64_t> bound_score_pairs(InputArray<uint8_t> query_codes, InputArray<int64_t> query_offsets,
+                                      InputArray<uint8_t> target_codes, InputArray<int64_t> target_offsets,
+                                      InputArray<int64_t> pair_queries, InputArray<int64_t> pair_targets,
+                                      InputArray<int32_t, 2> matrix, int32_t gap_first, int32_t gap_extend,
+                                      const ModeFlags& mode, int threads, const std::string& isa,
+                                      bool only_this_isa) {
+    BoundJob bound(query_codes, query_offsets, target_codes, target_offsets, pair_queries, pair_targets, matrix, gap_first,
+                   gap_extend, make_mode(mode), threads, isa, only_this_isa, 0);
+    return to_numpy(bound.run(false).scores);
+}
+
+using Alignments = std::tuple<NumpyArray<int64_t>, NumpyArray<int64_t>, NumpyArray<int32_t>, NumpyArray<uint32_t>,
+                              NumpyArray<int64_t>>;
+
+Alignments bound_align_pairs(InputArray<uint8_t> query_codes, InputArray<int64_t> query_offsets,
+                             InputArray<uint8_t> target_codes, InputArray<int64_t> target_offsets,
+                             InputArray<int64_t> pair_queries, InputArray<int64_t> pair_targets,
+                             InputArray<int32_t, 2> matrix, int32_t gap_first, int32_t gap_extend,
+                             const ModeFlags& mode, int threads, const std::string& isa, bool only_this_isa,
+                             size_t max_bytes) {
+    BoundJob bound(query_codes, query_offsets, target_codes, target_offsets, pair_queries, pair_targets, matrix, gap_first,
+                   gap_extend, make_mode(mode), threads, isa, only_this_isa, max_bytes);
+    PairResults results = bound.run(true);
+    return std::tuple_cat(std::make_tuple(to_numpy(std::move(results.scores))), to_columns(results.alignments));
+}
+
+}  // namespace
+
+void bind_pairs(nb::module_& m) {
+    m.def("trace_all", bound_trace_all, nb::arg("query_codes"), nb::arg("query_offsets"),
+          nb::arg("target_codes"), nb::arg("target_offsets"), nb::arg("pair_queries"),
+          nb::arg("pair_targets"), nb::arg("scores"), nb::arg("matrix"), nb::arg("gap_first"),
+          nb::arg("gap_extend"), nb::arg("threads") = 1, nb::arg("isa") = "",
+          nb::arg("only_this_isa") = false, nb::arg("max_bytes") = MAX_BYTES,
+          "Positions int64[4 n], counts int32[6 n], operations uint32[...], offsets int64[n + 1] of the local "
+          "alignments of pairs whose scores are known.");
+    m.def("score_pairs", bound_score_pairs, nb::arg("query_codes"), nb::arg("query_offsets"),
+          nb::arg("target_codes"), nb::arg("target_offsets"), nb::arg("pair_queries"),
+          nb::arg("pair_targets"), nb::arg("matrix"), nb::arg("gap_first"), nb::arg("gap_extend"), nb::arg("mode"),
+          nb::arg("threads") = 1, nb::arg("isa") = "", nb::arg("only_this_isa") = false,
+          "int64[n]: exact scores of pairs. mode: is local; start, end of the query, start, end of the target free.");
+    m.def("align_pairs", bound_align_pairs, nb::arg("query_codes"), nb::arg("query_offsets"),
+          nb::arg("target_codes"), nb::arg("target_offsets"), nb::arg("pair_queries"),
+          nb::arg("pair_targets"), nb::arg("matrix"), nb::arg("gap_first"), nb::arg("gap_extend"), nb::arg("mode"),
+          nb::arg("threads") = 1, nb::arg("isa") = "", nb::arg("only_this_isa") = false,
+          nb::arg("max_bytes") = MAX_BYTES,
+          "Scores int64[n] and what trace_all returns.");
+}
+
+}  // namespace exaln

@@ -1,0 +1,54 @@
+// What an alignment has to cover, and what H is along the borders of the table: the only place where a mode
+// becomes numbers.
+#pragma once
+
+#include <cstdint>
+
+namespace exaln {
+
+// Local, or which ends are free: letters left over at a free end cost nothing. In local mode all of them are.
+struct Mode {
+    bool is_local, query_start, query_end, target_start, target_end;
+};
+
+constexpr Mode LOCAL{true, true, true, true, true};
+
+// H of the border cell after k letters of one sequence and none of the other: one gap, or nothing.
+inline int64_t border_score(int64_t k, bool is_free, int64_t gap_first, int64_t gap_extend) {
+    return k == 0 || is_free ? 0 : -(gap_first + (k - 1) * gap_extend);
+}
+
+// The cell in which an alignment ends: the best of those seen, of equal ones the one with the smallest column,
+// then with the smallest row. Rows and columns count letters: 0 is the border.
+struct EndCell {
+    int64_t score = INT64_MIN, row = 0, column = 0;
+
+    void see(int64_t new_score, int64_t new_row, int64_t new_column) {
+        const bool is_earlier = new_column < column || (new_column == column && new_row < row);
+        if (new_score > score || (new_score == score && is_earlier))
+            score = new_score, row = new_row, column = new_column;
+    }
+};
+
+// The end of a pair whose last row and column are known, H(m, 1..n) and H(1..m, n); a function of the letters
+// gives each. Not for local alignments, which may end anywhere.
+template <class LastRow, class LastColumn>
+EndCell choose_end(const Mode& mode, int64_t m, int64_t n, int64_t gap_first, int64_t gap_extend,
+                   const LastRow& last_row, const LastColumn& last_column) {
+    EndCell end;
+    const auto at_row_end = [&](int64_t j) {
+        return j == 0 ? border_score(m, mode.query_start, gap_first, gap_extend)
+               : m == 0 ? border_score(j, mode.target_start, gap_first, gap_extend)
+                        : int64_t(last_row(j));
+    };
+    for (int64_t j = mode.target_end ? 0 : n; j <= n; ++j) end.see(at_row_end(j), m, j);
+    if (!mode.query_end) return end;
+    for (int64_t i = 0; i < m; ++i)
+        end.see(i == 0   ? border_score(n, mode.target_start, gap_first, gap_extend)
+                : n == 0 ? border_score(i, mode.query_start, gap_first, gap_extend)
+                         : int64_t(last_column(i)),
+                i, n);
+    return end;
+}
+
+}  // namespace exaln

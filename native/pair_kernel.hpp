@@ -1,0 +1,506 @@
+// Pairs: one pair per lane, each with its own query and target (or all with the same query), in any mode, with
+// or without the directions of the cells.
+//
+//              columns of the targets, V::columns at a time
+//            +----+----+----+----+-- ...     tiles as in the group kernel: H and F of the columns in registers,
+//   a strip  | ------> tile by tile          H and E of the rows in the strip's state. H and F of the row
+//            +----+----+----+----+-- ...     between two strips go through a border that the caller keeps.
+//
+//   directions[tile][row of the strip][column of the tile] is four masks, one bit (or, without mask registers,
+//   a few) per lane: see Directions in recurrence.hpp. About four bits per cell, written in order; a path is
+//   walked back over them, lane by lane.
+//
+// Scores of a cell: from one of three sources, which a template takes (Letters in kernels.hpp).
+//
+// Borders: H and the gaps that open on it, as border_score in modes.hpp says, the same for all lanes.
+//
+// Ends. Local: whenever a row of a tile has a cell above the best so far, the slow way notes where, smallest
+// column first, then smallest row: strips go from top to bottom, tiles of a strip by column, all rows of a tile
+// go by before the next. If the score is known, the best so far is one less on entry, and the first end is it.
+// Other modes: H of the last row, and of the last column if that end of the query is free, is kept for each
+// lane at its own lengths; pair_end chooses among them. What lanes compute beyond their pair is never looked at.
+//
+// Pairs whose directions would take too much memory go in strips of rows: a first pass over all strips keeps no
+// directions but the borders and finds the ends; then the strips that paths run through are computed again
+// from the bottom up, with directions. The cells are the same, and so is the path.
+//
+// Range of values: both forms of Range in kernels.hpp. Tests: tests/test_pairs.py, tests/test_trace.py.
+#pragma once
+
+#include "group_kernel.hpp"
+#include "walk.hpp"
+
+namespace {
+
+template <class V>
+struct PairWorkspace {
+    using Lane = typename V::Lane;
+    GroupWorkspace<V> tiles;  // state of n_rows instead of STRIP_ROWS, profile; no border
+    Lane* scores;             // [2][columns][lanes] of the row at hand and the next
+    Lane *cells, *row_best;   // [columns][lanes], [lanes]: H of a row and the best of it, for the slow ways
+    uint8_t* ends_here;       // [n_rows]: whether the last row of a pair is this one
+
+    static constexpr size_t tile_lanes = size_t(V::columns) * V::lanes;
+
+    PairWorkspace(void* memory, int64_t n_rows) : tiles(memory) {
+        tiles.profile = tiles.state + n_rows * 2 * V::lanes;
+        tiles.border = nullptr;
+        scores = tiles.profile + GroupWorkspace<V>::profile_lanes;
+        cells = scores + 2 * tile_lanes;
+        row_best = cells + tile_lanes;
+        ends_here = reinterpret_cast<uint8_t*>(row_best + V::lanes);
+    }
+
+    static size_t bytes(int64_t n_rows) {
+        const size_t rows = size_t(n_rows) * 2 * V::lanes, tiles = 3 * tile_lanes + V::lanes;
+        return (rows + GroupWorkspace<V>::profile_lanes + tiles) * sizeof(Lane) + size_t(n_rows);
+    }
+};
+
+template <class V>
+size_t pair_border(int64_t n_columns) {
+    return size_t(n_columns) * 2 * V::lanes * sizeof(typename V::Lane);
+}
+
+template <class V>
+size_t pair_directions(int64_t n_rows, int64_t n_columns) {
+    return size_t(n_rows) * size_t(n_columns) * Directions<V>::bytes;
+}
+
+// Scores of pairs that have the same query: a profile of its letters, filled for each tile.
+template <class V>
+struct OneQueryScores {
+    const PairWorkspace<V>& work;
+    const typename V::ScoreRow* rows;
+    const uint8_t *query, *letters;
+    const typename V::Lane* scores = nullptr;
+    uint32_t letters_present = 0;
+
+    OneQueryScores(const exaln::PairArgs& args, const PairWorkspace<V>& workspace)
+        : work(workspace),
+          rows(static_cast<const typename V::ScoreRow*>(args.score_rows)),
+          query(args.query + args.first_row),
+          letters(args.letters) {
+        for (int64_t row = 0; row < args.n_rows; ++row) letters_present |= uint32_t(1) << query[row];
+    }
+    EXALN_INLINE void enter(int64_t column) {
+        fill_profile<V>(work.tiles, rows, letters + column * V::lanes, letters_present);
+    }
+    EXALN_INLINE void enter_row(int64_t row) {
+        scores = work.tiles.profile + size_t(query[row]) * V::columns * V::lanes;
+    }
+    EXALN_INLINE typename V::Reg at(int c) const { return V::load(scores + c * V::lanes); }
+};
+
+// Scores of equal and of different letters.
+template <class V>
+struct EqualScores {
+    const uint8_t *query, *letters;
+    typename V::Reg match, mismatch, row_letters, column_letters[V::columns];
+
+    EqualScores(const exaln::PairArgs& args, const PairWorkspace<V>&)
+        : query(args.query + args.first_row * V::lanes),
+          letters(args.letters),
+          match(V::fill(typename V::Lane(args.match))),
+          mismatch(V::fill(typename V::Lane(args.mismatch))) {}
+    EXALN_INLINE void enter(int64_t column) {
+        EXALN_UNROLL
+        for (int c = 0; c < V::columns; ++c)
+            column_letters[c] = V::widen(letters + (column + c) * V::lanes);
+    }
+    EXALN_INLINE void enter_row(int64_t row) { row_letters = V::widen(query + row * V::lanes); }
+    EXALN_INLINE typename V::Reg at(int c) const {
+        return V::choose_equal(row_letters, column_letters[c], match, mismatch);
+    }
+};
+
+// A tile of scores, [column][lane] in registers, against the same lane by lane, each with its columns side by
+// side in one or two pieces of 16 bytes or less. Within blocks of 16 bytes, as all instruction sets have them,
+// one is the other with the bits of the index rotated: each zip of the first half of the registers with the
+// second rotates by one.
+template <class V>
+struct TileOfLanes {
+    using Lane = typename V::Lane;
+    static constexpr int block_lanes = 16 / int(sizeof(Lane)), n_blocks = V::lanes / block_lanes;
+    static constexpr int lane_bytes = V::columns * int(sizeof(Lane));
+    static constexpr int piece_bytes = lane_bytes < 16 ? lane_bytes : 16, n_pieces = lane_bytes / piece_bytes;
+    static constexpr int bytes = V::lanes * lane_bytes;
+
+    // Where a piece of a lane lies in the memory of the registers.
+    static constexpr int place(int lane, int piece) {
+        const int in_block = lane % block_lanes * lane_bytes + piece * piece_bytes;
+        return (in_block / 16 * n_blocks + lane / block_lanes) * 16 + in_block % 16;
+    }
+
+    static constexpr int log2(int n) { return n == 1 ? 0 : 1 + log2(n / 2); }
+
+    template <int times>
+    static EXALN_INLINE void rotate(typename V::Reg (&tile)[V::columns]) {
+        EXALN_UNROLL
+        for (int time = 0; time < times; ++time) {
+            typename V::Reg zipped[V::columns];
+            EXALN_UNROLL
+            for (int i = 0; i < V::columns / 2; ++i) {
+                zipped[2 * i] = V::zip_low(tile[i], tile[i + V::columns / 2]);
+                zipped[2 * i + 1] = V::zip_high(tile[i], tile[i + V::columns / 2]);
+            }
+            EXALN_UNROLL
+            for (int c = 0; c < V::columns; ++c) tile[c] = zipped[c];
+        }
+    }
+    static EXALN_INLINE void to_lanes(typename V::Reg (&tile)[V::columns]) { rotate<log2(V::columns)>(tile); }
+    static EXALN_INLINE void to_columns(typename V::Reg (&tile)[V::columns]) { rotate<log2(block_lanes)>(tile); }
+};
+
+// Scores of any matrix: for each tile a profile [letter of a query] of tiles by lane; for each row the lanes of
+// their letters are put together, one row ahead so that no load waits for the stores before it.
+template <class V>
+struct AnyScores {
+    using Lane = typename V::Lane;
+    using Lanes = TileOfLanes<V>;
+    const typename V::ScoreRow* rows;
+    const uint8_t *query, *letters;
+    uint8_t *profile, *next_rows;  // [letters] and [2] tiles by lane
+    int64_t n_rows;
+    uint32_t letters_present = 0;
+    typename V::Reg scores[V::columns];
+
+    AnyScores(const exaln::PairArgs& args, const PairWorkspace<V>& work)
+        : rows(static_cast<const typename V::ScoreRow*>(args.score_rows)),
+          query(args.query + args.first_row * V::lanes),
+          letters(args.letters),
+          profile(reinterpret_cast<uint8_t*>(work.tiles.profile)),
+          next_rows(reinterpret_cast<uint8_t*>(work.scores)),
+          n_rows(args.n_rows) {
+        for (int64_t i = 0; i < args.n_rows * V::lanes; ++i) letters_present |= uint32_t(1) << query[i];
+    }
+
+    EXALN_INLINE void enter(int64_t column) {
+        typename V::Letters columns[V::columns];
+        EXALN_UNROLL
+        for (int c = 0; c < V::columns; ++c) columns[c] = V::load_letters(letters + (column + c) * V::lanes);
+        for (uint32_t rest = letters_present; rest != 0; rest &= rest - 1) {
+            const int letter = __builtin_ctz(rest);
+            const typename V::Table table = V::load_table(rows[letter]);
+            EXALN_UNROLL
+            for (int c = 0; c < V::columns; ++c) scores[c] = V::lookup(table, columns[c]);
+            Lanes::to_lanes(scores);
+            auto* out = reinterpret_cast<Lane*>(profile + letter * Lanes::bytes);
+            EXALN_UNROLL
+            for (int c = 0; c < V::columns; ++c) V::store(out + c * V::lanes, scores[c]);
+        }
+        prepare(0);
+    }
+
+    EXALN_INLINE void prepare(int64_t row) {
+        const uint8_t* row_letters = query + row * V::lanes;
+        uint8_t* out = next_rows + (row & 1) * Lanes::bytes;
+        EXALN_UNROLL_LANES
+        for (int lane = 0; lane < V::lanes; ++lane) {
+            const uint8_t* tile = profile + row_letters[lane] * Lanes::bytes;
+            EXALN_UNROLL
+            for (int piece = 0; piece < Lanes::n_pieces; ++piece)
+                memcpy(out + Lanes::place(lane, piece), tile + Lanes::place(lane, piece), Lanes::piece_bytes);
+        }
+    }
+
+    EXALN_INLINE void enter_row(int64_t row) {
+        const auto* in = reinterpret_cast<const Lane*>(next_rows + (row & 1) * Lanes::bytes);
+        EXALN_UNROLL
+        for (int c = 0; c < V::columns; ++c) scores[c] = V::load(in + c * V::lanes);
+        Lanes::to_columns(scores);
+        if (row + 1 < n_rows) prepare(row + 1);
+    }
+    EXALN_INLINE typename V::Reg at(int c) const { return scores[c]; }
+};
+
+// H and the gap that opens on it along both borders.
+template <class V>
+struct PairBorders {
+    int64_t floor, gap_first, gap_extend;
+    exaln::Mode mode;
+
+    explicit PairBorders(const exaln::PairArgs& args)
+        : floor(args.range.floor),
+          gap_first(args.costs->gap_first),
+          gap_extend(args.costs->gap_extend),
+          mode(args.mode) {}
+
+    typename V::Reg stored(int64_t score) const { return V::fill(typename V::Lane(score + floor)); }
+    int64_t left(int64_t row) const {
+        return exaln::border_score(row, mode.query_start, gap_first, gap_extend);
+    }
+
+    // Rows before their first column.
+    void reset_rows(typename V::Lane* state, int64_t first_row, int64_t n_rows) const {
+        for (int64_t row = 0; row < n_rows; ++row, state += 2 * V::lanes) {
+            const int64_t H = left(first_row + row + 1);
+            V::store(state, stored(H));
+            V::store(state + V::lanes, stored(H - gap_first));
+        }
+    }
+
+    EXALN_INLINE void enter_first_strip(Tile<V>& tile, int64_t column) const {
+        EXALN_UNROLL
+        for (int c = 0; c < V::columns; ++c) {
+            const int64_t H =
+                exaln::border_score(column + c + 1, mode.target_start, gap_first, gap_extend);
+            tile.H[c] = stored(H), tile.F[c] = stored(H - gap_first);
+        }
+    }
+};
+
+// Local: the best cell of each lane so far.
+template <class V>
+struct LocalEnds {
+    using Lane = typename V::Lane;
+    typename V::Reg best, seen;  // cells above `seen` are looked at
+    typename V::Reg floor;
+    bool has_strips_above;
+    bool is_new = false;  // an end was noted in this tile
+
+    explicit LocalEnds(const exaln::PairArgs& args) : has_strips_above(args.first_row > 0) {
+        floor = V::fill(Lane(args.range.floor));
+        best = args.best ? V::load(static_cast<const Lane*>(args.best)) : V::fill(Lane(args.range.limit));
+        leave_tile();
+    }
+
+    // A cell as good as the best comes first if its column is smaller: in the tile where the best was found, and
+    // below the strip where it was found.
+    void leave_tile() {
+        seen = has_strips_above ? V::max(V::sub(best, V::fill(1)), floor) : best;
+        is_new = false;
+    }
+
+    // Notes, for each lane that has a better cell in this row, or as good a one in a smaller column, where.
+    // row_best: the best cell of each lane in this row.
+    __attribute__((noinline)) void note(const exaln::PairArgs& args, const Lane* cells, const Lane* row_best,
+                                        int64_t row, int64_t column) {
+        alignas(64) Lane bests[V::lanes], looked_at[V::lanes];
+        uint8_t above[V::mask_bytes];
+        V::store(bests, best), V::store(looked_at, seen);
+        V::store_mask(above, V::greater(V::load(row_best), seen));
+        for (int lane = 0; lane < V::lanes; ++lane) {
+            if (!V::test(above, lane) || row_best[lane] < bests[lane]) continue;
+            int64_t end_column = column + 1;
+            for (const Lane* H = cells + lane; *H != row_best[lane]; H += V::lanes) ++end_column;
+            if (row_best[lane] == bests[lane] && end_column >= args.end_columns[lane]) continue;
+            bests[lane] = row_best[lane], looked_at[lane] = Lane(row_best[lane] - 1);
+            args.end_rows[lane] = row + 1, args.end_columns[lane] = end_column;
+        }
+        best = V::load(bests), seen = V::load(looked_at);
+        is_new = true;
+    }
+};
+
+// Other modes: H of the last row and of the last column of each lane's pair.
+template <class V>
+struct LastCells {
+    using Lane = typename V::Lane;
+    const exaln::PairArgs& args;
+    uint8_t* ends_here;
+    bool wants_row, wants_column;
+    int n_columns_ending = 0;  // columns of the tile that are the last ones of a pair
+    int columns_ending[V::columns];
+    alignas(64) Lane masks[V::columns][V::lanes];
+
+    LastCells(const exaln::PairArgs& pair_args, const PairWorkspace<V>& work)
+        : args(pair_args),
+          ends_here(work.ends_here),
+          wants_row(args.last_row != nullptr),
+          wants_column(args.last_column != nullptr) {
+        memset(ends_here, 0, size_t(args.n_rows));
+        for (int lane = 0; lane < V::lanes && wants_row; ++lane) {
+            const int64_t row = args.query_lengths[lane] - 1 - args.first_row;
+            if (row >= 0 && row < args.n_rows) ends_here[row] = 1;
+        }
+    }
+
+    // All ones for lanes of that length.
+    static bool make_mask(const int64_t* lengths, int64_t length, Lane* mask) {
+        bool any = false;
+        for (int lane = 0; lane < V::lanes; ++lane) {
+            mask[lane] = lengths[lane] == length ? Lane(-1) : Lane(0);
+            any |= mask[lane] != 0;
+        }
+        return any;
+    }
+
+    void enter(int64_t column) {
+        n_columns_ending = 0;
+        for (int c = 0; c < V::columns && wants_column; ++c)
+            if (make_mask(args.target_lengths, column + c + 1, masks[c]))
+                columns_ending[n_columns_ending++] = c;
+    }
+
+    static void keep(Lane* kept, const Lane* mask, const Lane* cells) {
+        V::store(kept, V::select(V::load(mask), V::load(cells), V::load(kept)));
+    }
+
+    __attribute__((noinline)) void note_row(const Lane* cells, int64_t row, int64_t column) const {
+        alignas(64) Lane mask[V::lanes];
+        make_mask(args.query_lengths, args.first_row + row + 1, mask);
+        Lane* kept = static_cast<Lane*>(args.last_row) + column * V::lanes;
+        for (int c = 0; c < V::columns; ++c) keep(kept + c * V::lanes, mask, cells + c * V::lanes);
+    }
+
+    __attribute__((noinline)) void note_columns(const Lane* cells, int64_t row) const {
+        Lane* kept = static_cast<Lane*>(args.last_column) + (args.first_row + row) * V::lanes;
+        for (int i = 0; i < n_columns_ending; ++i)
+            keep(kept, masks[columns_ending[i]], cells + columns_ending[i] * V::lanes);
+    }
+};
+
+// Whether the ends of all paths lie in columns up to this one: what is right of them is not needed.
+template <class V>
+bool all_ends_before(const exaln::PairArgs& args, int64_t column) {
+    for (int lane = 0; lane < V::lanes; ++lane)
+        if (args.query_lengths[lane] > 0 && (args.end_columns[lane] == 0 || args.end_columns[lane] > column))
+            return false;
+    return true;
+}
+
+enum class Keeps { SCORE, END, DIRECTIONS };
+
+template <class V, class Scores, bool is_local, Keeps keeps>
+void run_pair_rows(const exaln::PairArgs& args) {
+    using Reg = typename V::Reg;
+    using Lane = typename V::Lane;
+    constexpr bool notes_ends = is_local && keeps != Keeps::SCORE;
+    const CellCosts<V> costs(*args.costs, args.range);
+    const PairWorkspace<V> work(args.workspace, args.n_rows);
+    const PairBorders<V> borders(args);
+    GroupWorkspace<V> above = work.tiles, below = work.tiles;
+    above.border = static_cast<Lane*>(const_cast<void*>(args.border_above));
+    below.border = static_cast<Lane*>(args.border_below);
+    borders.reset_rows(above.state, args.first_row, args.n_rows);
+    Scores scores(args, work);
+    LocalEnds<V> ends(args);
+    LastCells<V> last(args, work);
+    uint8_t* directions = args.directions;
+    Reg left_corner = borders.stored(borders.left(args.first_row)), best = ends.best;
+    for (int64_t column = 0; column < args.n_columns; column += V::columns) {
+        if (args.cancelled->load(std::memory_order_relaxed)) return;
+        Tile<V> tile;
+        if (args.border_above) {
+            tile.enter(above, column, false, costs);
+        } else {
+            borders.enter_first_strip(tile, column);
+        }
+        scores.enter(column);
+        if (!is_local) last.enter(column);
+        Lane* state = above.state;
+        Reg corner = left_corner;
+        left_corner = tile.H[V::columns - 1];
+        for (int64_t row = 0; row < args.n_rows; ++row, state += 2 * V::lanes) {
+            scores.enter_row(row);
+            EXALN_UNROLL
+            for (int c = V::columns - 1; c > 0; --c) tile.H[c] = V::add(tile.H[c - 1], scores.at(c));
+            tile.H[0] = V::add(corner, scores.at(0));
+            corner = V::load(state);
+            Reg E = V::load(state + V::lanes), row_best = costs.floor;
+            EXALN_UNROLL
+            for (int c = 0; c < V::columns; ++c) {
+                if (keeps == Keeps::DIRECTIONS) {
+                    update_cell_traced<V, is_local>(tile.H[c], E, tile.F[c], costs).store(directions);
+                    directions += Directions<V>::bytes;
+                } else {
+                    update_cell<V, is_local, is_local && !notes_ends>(tile.H[c], E, tile.F[c], best, costs);
+                }
+                if (notes_ends) row_best = V::max(row_best, tile.H[c]);
+            }
+            V::store(state, tile.H[V::columns - 1]);
+            V::store(state + V::lanes, E);
+            const bool is_better = notes_ends && V::any_greater(row_best, ends.seen);
+            const bool is_last = !is_local && (last.ends_here[row] || last.n_columns_ending > 0);
+            if (!is_better && !is_last) continue;
+            EXALN_UNROLL
+            for (int c = 0; c < V::columns; ++c) V::store(work.cells + c * V::lanes, tile.H[c]);
+            if (notes_ends) {
+                V::store(work.row_best, row_best);
+                ends.note(args, work.cells, work.row_best, args.first_row + row, column);
+            }
+            if (!is_local && last.ends_here[row]) last.note_row(work.cells, row, column);
+            if (!is_local && last.n_columns_ending > 0) last.note_columns(work.cells, row);
+        }
+        if (args.border_below) tile.leave(below, column);
+        if (!notes_ends || !ends.is_new) continue;
+        ends.leave_tile();
+        if (args.stops_at_ends && !args.border_below && all_ends_before<V>(args, column + V::columns)) break;
+    }
+    if (is_local && args.best) V::store(static_cast<Lane*>(args.best), notes_ends ? ends.best : best);
+}
+
+template <class V, class Scores>
+void run_pairs_with(const exaln::PairArgs& args) {
+    const bool keeps_ends = args.mode.is_local && args.end_rows;
+    if (args.directions) {
+        args.mode.is_local ? run_pair_rows<V, Scores, true, Keeps::DIRECTIONS>(args)
+                           : run_pair_rows<V, Scores, false, Keeps::DIRECTIONS>(args);
+    } else if (keeps_ends) {
+        run_pair_rows<V, Scores, true, Keeps::END>(args);
+    } else {
+        args.mode.is_local ? run_pair_rows<V, Scores, true, Keeps::SCORE>(args)
+                           : run_pair_rows<V, Scores, false, Keeps::SCORE>(args);
+    }
+}
+
+template <class V>
+void run_pairs(const exaln::PairArgs& args) {
+    if (args.kind == exaln::Letters::ONE_QUERY) {
+        run_pairs_with<V, OneQueryScores<V>>(args);
+    } else if (args.kind == exaln::Letters::EQUAL) {
+        run_pairs_with<V, EqualScores<V>>(args);
+    } else {
+        run_pairs_with<V, AnyScores<V>>(args);
+    }
+}
+
+// Score and end of a lane's pair, once all strips have run. A local score above the range's limit is not exact.
+template <class V>
+exaln::EndCell pair_end(const exaln::PairArgs& args, int lane) {
+    using Lane = typename V::Lane;
+    const auto cell = [&](const void* cells, int64_t i) {
+        return int64_t(static_cast<const Lane*>(cells)[(i - 1) * V::lanes + lane]) - args.range.floor;
+    };
+    exaln::EndCell end;
+    if (args.mode.is_local) {
+        end.score = cell(args.best, 1);
+        if (args.end_rows) end.row = args.end_rows[lane], end.column = args.end_columns[lane];
+        return end;
+    }
+    return exaln::choose_end(
+        args.mode, args.query_lengths[lane], args.target_lengths[lane], args.costs->gap_first,
+        args.costs->gap_extend, [&](int64_t j) { return cell(args.last_row, j); },
+        [&](int64_t i) { return cell(args.last_column, i); });
+}
+
+// Walks a lane's path back until it leaves the strip or is complete, and returns where the next step is to be
+// written.
+template <class V>
+uint8_t* walk_back(const exaln::PairArgs& args, int lane, exaln::PathState& path, uint8_t* steps) {
+    auto bits = [&](int64_t row, int64_t column) {
+        const int64_t tile = column / V::columns, in_tile = column % V::columns;
+        const int64_t cell = (tile * args.n_rows + row - args.first_row) * V::columns + in_tile;
+        const uint8_t* masks = args.directions + cell * Directions<V>::bytes;
+        uint8_t found = 0;
+        for (int which = 0; which < 4; ++which)
+            found |= uint8_t(V::test(masks + which * V::mask_bytes, lane) << which);
+        return found;
+    };
+    auto score = [&](int64_t row, int64_t column) {
+        const uint8_t t = args.letters[column * V::lanes + lane];
+        if (args.kind == exaln::Letters::ONE_QUERY) return args.costs->scores[args.query[row]][t];
+        const uint8_t q = args.query[row * V::lanes + lane];
+        if (args.kind == exaln::Letters::ANY) return args.costs->scores[q][t];
+        return q == t ? args.match : args.mismatch;
+    };
+    if (args.mode.is_local) {
+        walk_rows<true>(*args.costs, bits, score, args.first_row, path, steps);
+    } else {
+        walk_rows<false>(*args.costs, bits, score, args.first_row, path, steps);
+    }
+    return steps;
+}
+
+}  // namespace

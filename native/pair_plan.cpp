@@ -1,0 +1,260 @@
+#include "pair_plan.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+
+#include "plan.hpp"
+
+namespace exaln {
+namespace {
+
+constexpr int64_t LEAST_STRIP_ROWS = 16;
+constexpr int FULL_SPEED_BYTES = 32;   // registers up to this width cost the same, measured,
+constexpr double WIDE_REGISTER = 1.5;  // and wider ones so much more
+constexpr double ONE_CELL = 64.0;      // what trace_long needs for a cell, in updates of a register
+
+uint32_t letters_of(const Sequences& sequences, int64_t i) {
+    uint32_t letters = 0;
+    const uint8_t* codes = sequences.at(i);
+    for (int64_t k = 0; k < sequences.length(i); ++k) letters |= uint32_t(1) << codes[k];
+    return letters;
+}
+
+// Lengths that are alike, in steps of an eighth: pairs that are sorted by them need little padding.
+int64_t length_class(int64_t length) {
+    int64_t step = 8;
+    while (length > 16 * step) step *= 2;
+    return (length + step - 1) / step * step;
+}
+
+}  // namespace
+
+LetterClasses LetterClasses::of(const Costs& costs, uint32_t letters, bool is_local) {
+    LetterClasses classes;
+    const int n = costs.n_codes;
+    const auto used = [&](int code) { return letters >> code & 1; };
+    if (n > QUERY_PAD) return classes;
+    classes.match = INT32_MIN, classes.mismatch = INT32_MAX;
+    for (int q = 0; q < n; ++q)
+        for (int t = 0; t < n; ++t)
+            if (used(q) && used(t)) {
+                classes.match = std::max(classes.match, costs.scores[q][t]);
+                classes.mismatch = std::min(classes.mismatch, costs.scores[q][t]);
+            }
+    std::fill_n(classes.of_query, MAX_CODES, QUERY_PAD), std::fill_n(classes.of_target, MAX_CODES, TARGET_PAD);
+    for (int q = n - 1; q >= 0; --q)
+        for (int t = n - 1; t >= 0; --t)
+            if (used(q) && used(t) && costs.scores[q][t] == classes.match)
+                classes.of_query[q] = uint8_t(t), classes.of_target[t] = classes.of_query[q];
+    for (int t = 0; t < n; ++t)  // of letters that match the same ones, one stands for all
+        for (int q = 0; q < n; ++q)
+            if (used(q) && used(t) && costs.scores[q][t] == classes.match)
+                classes.of_target[t] = classes.of_query[q];
+    classes.exist = letters != 0 && !(is_local && classes.mismatch > 0);
+    for (int q = 0; q < n; ++q)
+        for (int t = 0; t < n; ++t)
+            if (used(q) && used(t)) {
+                const bool is_same = classes.of_query[q] == classes.of_target[t];
+                classes.exist &= costs.scores[q][t] == (is_same ? classes.match : classes.mismatch);
+            }
+    for (int code = 0; code < n; ++code)
+        if (used(code)) classes.are_codes &= classes.of_query[code] == code && classes.of_target[code] == code;
+    return classes;
+}
+
+PairPlanner::PairPlanner(const PairJob& job, bool wants_paths) : job_(job), wants_paths_(wants_paths) {
+    for (int which = 0; which < 3; ++which) {
+        Width& width = widths_[which];
+        for (const Isa* isa : job.isas) {
+            const WidthKernels& kernels = isa->widths[which];
+            width.score_rows.push_back(std::make_unique<Scratch>());
+            kernels.make_score_rows(job.costs, width.score_rows.back()->reserve(kernels.score_rows_bytes));
+            width.kernels.push_back(&kernels);
+            width.widest = std::max(width.widest, kernels.lanes);
+        }
+    }
+    std::vector<uint32_t> query_letters(size_t(job.queries.n)), target_letters(size_t(job.targets.n));
+    for (const Pair& pair : job.pairs) {
+        auto& query = query_letters[size_t(pair.query)];
+        auto& target = target_letters[size_t(pair.target)];
+        if (query == 0) query = letters_of(job.queries, pair.query);
+        if (target == 0) target = letters_of(job.targets, pair.target);
+    }
+    // Classes of the letters that are common: all in use, or else those of the first four codes, DNA without
+    // ambiguities. Pairs with others take the matrix.
+    uint32_t letters = 0;
+    for (const uint32_t some : query_letters) letters |= some;
+    for (const uint32_t some : target_letters) letters |= some;
+    classes_ = LetterClasses::of(job.costs, letters, job.mode.is_local);
+    if (!classes_.exist) {
+        letters &= 15;
+        classes_ = LetterClasses::of(job.costs, letters, job.mode.is_local);
+    }
+    for (const uint32_t some : query_letters) plain_queries_.push_back(classes_.exist && (some & ~letters) == 0);
+    for (const uint32_t some : target_letters) plain_targets_.push_back(classes_.exist && (some & ~letters) == 0);
+}
+
+PairPlanner::Size PairPlanner::size(size_t pair) const {
+    return {job_.queries.length(job_.pairs[pair].query), job_.targets.length(job_.pairs[pair].target)};
+}
+
+bool PairPlanner::is_plain(size_t pair) const {
+    return plain_queries_[size_t(job_.pairs[pair].query)] && plain_targets_[size_t(job_.pairs[pair].target)];
+}
+
+bool PairPlanner::fits(int width, int64_t rows, int64_t columns) const {
+    const int bits = 8 << width;
+    return job_.mode.is_local ? Range::of(job_.costs, bits).usable
+                              : Range::of(job_.costs, bits, rows, columns + 8).usable;
+}
+
+Range PairPlanner::range(const PairTask& task) const {
+    const int bits = 8 << task.width;
+    return job_.mode.is_local ? Range::of(job_.costs, bits)
+                              : Range::of(job_.costs, bits, task.n_rows, task.n_columns);
+}
+
+int PairPlanner::first_width(size_t pair) const {
+    const auto [rows, columns] = size(pair);
+    if (rows == 0 || columns == 0) return TOO_WIDE;
+    for (int width = 0; width < 3; ++width) {
+        if (!fits(width, rows, columns)) continue;
+        const Range range = Range::of(job_.costs, 8 << width);
+        const bool is_known = !job_.known_scores.empty();
+        if (!is_known || job_.known_scores[pair] + range.floor <= range.limit) return width;
+    }
+    return TOO_WIDE;
+}
+
+std::vector<PairTask> PairPlanner::plan(int width, std::vector<size_t> members) const {
+    std::vector<PairTask> tasks;
+    if (width == TOO_WIDE) {
+        for (const size_t pair : members) add_alone(pair, tasks);
+    } else {
+        std::vector<int32_t> n_with_query(size_t(job_.queries.n), 0);
+        for (const size_t pair : members) ++n_with_query[size_t(job_.pairs[pair].query)];
+        const int many = widths_[width].widest / 2;
+        const auto shared_query = [&](size_t pair) {
+            const int64_t query = job_.pairs[pair].query;
+            return n_with_query[size_t(query)] >= many || n_with_query[size_t(query)] == int64_t(members.size())
+                       ? query
+                       : int64_t(-1);
+        };
+        using Key = std::tuple<int64_t, bool, int64_t, int64_t, int64_t>;
+        std::vector<std::pair<Key, size_t>> order;
+        for (const size_t pair : members) {
+            const auto [rows, columns] = size(pair);
+            const int64_t shared = shared_query(pair);
+            order.push_back({{shared, shared < 0 && !is_plain(pair), -length_class(rows), -columns, -rows}, pair});
+        }
+        std::sort(order.begin(), order.end());
+        const auto same = [&](size_t a, size_t b) {
+            return std::get<0>(order[a].first) == std::get<0>(order[b].first) &&
+                   std::get<1>(order[a].first) == std::get<1>(order[b].first);
+        };
+        for (size_t begin = 0, end = 0; begin < order.size(); begin = end) {
+            std::vector<size_t> alike;
+            for (end = begin; end < order.size() && same(begin, end); ++end) alike.push_back(order[end].second);
+            const Letters letters = std::get<0>(order[begin].first) >= 0  ? Letters::ONE_QUERY
+                                    : std::get<1>(order[begin].first) ? Letters::ANY
+                                                                      : Letters::EQUAL;
+            add_groups(width, alike, letters, tasks);
+        }
+    }
+    std::stable_sort(tasks.begin(), tasks.end(), [](auto& a, auto& b) { return a.cost > b.cost; });
+    return tasks;
+}
+
+void PairPlanner::add_alone(size_t pair, std::vector<PairTask>& tasks) const {
+    const auto [rows, columns] = size(pair);
+    const double cost = ONE_CELL * double(rows) * double(columns);
+    tasks.push_back({PairTask::How::ALONE, TOO_WIDE, nullptr, nullptr, Letters::ANY, 0, rows, columns, {pair}, cost});
+}
+
+// Local scores of pairs that would leave most of a group empty.
+bool PairPlanner::add_striped(int width, const std::vector<size_t>& members, double group_cost,
+                              std::vector<PairTask>& tasks) const {
+    if (wants_paths_ || !job_.mode.is_local) return false;
+    const WidthKernels& kernels = *widths_[width].kernels[0];
+    double total = 0;
+    for (const size_t pair : members)
+        total += striped_cost(double(size(pair).rows), double(size(pair).columns), kernels.lanes).cost;
+    if (total >= group_cost) return false;
+    for (const size_t pair : members) {
+        const auto [rows, columns] = size(pair);
+        const double cost = striped_cost(double(rows), double(columns), kernels.lanes).cost;
+        tasks.push_back(
+            {PairTask::How::STRIPED, width, &kernels, nullptr, Letters::ANY, 0, rows, columns, {pair}, cost});
+    }
+    return true;
+}
+
+// Pairs alike in letters, largest first.
+void PairPlanner::add_groups(int which, const std::vector<size_t>& members, Letters letters,
+                             std::vector<PairTask>& tasks) const {
+    const Width& width = widths_[which];
+    for (size_t begin = 0; begin < members.size();) {
+        std::vector<Size> sizes;
+        Size most{0, 0};
+        for (size_t i = begin; i < std::min(members.size(), begin + size_t(width.widest)); ++i) {
+            const Size own = size(members[i]);
+            const Size both{std::max(most.rows, own.rows), std::max(most.columns, own.columns)};
+            if (i > begin && !fits(which, both.rows, both.columns)) break;
+            sizes.push_back(own), most = both;
+        }
+        // Directions that stay in the cache are worth a second pass; the bound is for pairs that need more.
+        Choice choice = choose(width, sizes, job_.max_bytes / 4);
+        if (choice.kernels < 0) choice = choose(width, sizes, job_.max_bytes);
+        if (choice.kernels < 0) {
+            add_alone(members[begin++], tasks);
+            continue;
+        }
+        const WidthKernels& kernels = *width.kernels[size_t(choice.kernels)];
+        const size_t n = std::min(sizes.size(), size_t(kernels.lanes));
+        const auto first = members.begin() + std::ptrdiff_t(begin);
+        PairTask task{PairTask::How::GROUP, which, &kernels, width.score_rows[size_t(choice.kernels)]->reserve(0), letters,
+                      choice.strip_rows, 0, 0, {first, first + std::ptrdiff_t(n)}, 0};
+        for (size_t i = 0; i < n; ++i)
+            task.n_rows = std::max(task.n_rows, sizes[i].rows), task.n_columns = std::max(task.n_columns, sizes[i].columns);
+        task.cost = double(task.n_rows) * double(task.n_columns);
+        task.n_columns = kernels.padded(task.n_columns);
+        begin += n;
+        if (!add_striped(which, task.members, task.cost, tasks)) tasks.push_back(std::move(task));
+    }
+}
+
+// The cheapest kernels for pairs of these sizes that keep borders and directions within bounds. Narrow groups
+// need more of them but less padding: only the longest of a group counts.
+PairPlanner::Choice PairPlanner::choose(const Width& width, const std::vector<Size>& sizes, size_t max_bytes) const {
+    Choice best;
+    for (size_t i = 0; i < width.kernels.size(); ++i) {
+        const WidthKernels& kernels = *width.kernels[i];
+        const double rate = kernels.lanes * kernels.bits / 8 > FULL_SPEED_BYTES ? WIDE_REGISTER : 1;
+        double cost = 0;
+        int64_t strip_rows = 0;
+        for (size_t first = 0; first < sizes.size(); first += size_t(kernels.lanes)) {
+            Size most{0, 0};
+            for (size_t k = first; k < std::min(sizes.size(), first + size_t(kernels.lanes)); ++k)
+                most = {std::max(most.rows, sizes[k].rows), std::max(most.columns, sizes[k].columns)};
+            if (first == 0) strip_rows = rows_that_fit(kernels, {most.rows, kernels.padded(most.columns)}, max_bytes);
+            const bool is_done_twice = wants_paths_ && strip_rows < most.rows;
+            cost += rate * (is_done_twice ? 2 : 1) * double(most.rows) * double(most.columns);
+        }
+        if (strip_rows > 0 && (best.kernels < 0 || cost < best.cost)) best = {int(i), strip_rows, cost};
+    }
+    return best;
+}
+
+// All rows, or as many as leave room for the borders between strips; 0 if that cannot be.
+int64_t PairPlanner::rows_that_fit(const WidthKernels& kernels, Size size, size_t max_bytes) const {
+    if (!wants_paths_) return STRIP_ROWS;
+    const size_t row_bytes = kernels.pair_directions(1, size.columns), border_bytes = kernels.pair_border(size.columns);
+    if (row_bytes * size_t(size.rows) <= max_bytes) return size.rows;
+    const int64_t strip_rows = int64_t(max_bytes / 2 / row_bytes);
+    if (strip_rows < LEAST_STRIP_ROWS) return 0;
+    const int64_t n_borders = (size.rows - 1) / strip_rows;
+    return size_t(n_borders) * border_bytes <= max_bytes / 2 ? strip_rows : 0;
+}
+
+}  // namespace exaln

@@ -1,0 +1,88 @@
+// Which pairs run side by side, with which kernels, and where the scores of their cells come from. Knows lengths,
+// letters and costs.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "pairs.hpp"
+#include "tasks.hpp"
+
+namespace exaln {
+
+constexpr int TOO_WIDE = 3;  // in place of a width 0, 1, 2 for 8, 16, 32 bits: a pair for trace_long
+
+// Letters as classes that score `match` if they are the same and `mismatch` if not, where the matrix has no more
+// than that to say about the letters in use.
+struct LetterClasses {
+    bool exist = false;
+    int32_t match = 0, mismatch = 0;
+    uint8_t of_query[MAX_CODES], of_target[MAX_CODES];
+    bool are_codes = true;  // every letter is its own class
+
+    static constexpr uint8_t QUERY_PAD = 30, TARGET_PAD = 31;  // differ from each other and from all classes
+
+    // letters: bit a for each letter a in use.
+    static LetterClasses of(const Costs& costs, uint32_t letters, bool is_local);
+};
+
+struct PairTask {
+    enum class How { GROUP, STRIPED, ALONE };
+
+    How how;
+    int width;                    // index of the number of bits
+    const WidthKernels* kernels;  // null if ALONE
+    const void* score_rows;
+    Letters letters;
+    int64_t strip_rows;           // rows at a time
+    int64_t n_rows, n_columns;    // of the longest; columns padded
+    std::vector<size_t> members;  // indices of pairs
+    double cost;
+};
+
+class PairPlanner {
+  public:
+    PairPlanner(const PairJob& job, bool wants_paths);
+
+    // The narrowest width that may hold the pair: known from lengths or score, otherwise the first to be tried.
+    int first_width(size_t pair) const;
+    // Tasks for these pairs at a width, longest first.
+    std::vector<PairTask> plan(int width, std::vector<size_t> members) const;
+
+    const LetterClasses& classes() const { return classes_; }
+    Range range(const PairTask& task) const;
+
+  private:
+    struct Size {
+        int64_t rows, columns;
+    };
+    struct Choice {
+        int kernels = -1;
+        int64_t strip_rows = 0;
+        double cost = 0;
+    };
+    struct Width {
+        std::vector<const WidthKernels*> kernels;  // widest first
+        std::vector<std::unique_ptr<Scratch>> score_rows;
+        int widest = 0;
+    };
+
+    Size size(size_t pair) const;
+    bool is_plain(size_t pair) const;
+    bool fits(int width, int64_t rows, int64_t columns) const;
+    void add_groups(int width, const std::vector<size_t>& members, Letters letters,
+                    std::vector<PairTask>& tasks) const;
+    Choice choose(const Width& width, const std::vector<Size>& sizes, size_t max_bytes) const;
+    int64_t rows_that_fit(const WidthKernels& kernels, Size size, size_t max_bytes) const;
+    void add_alone(size_t pair, std::vector<PairTask>& tasks) const;
+    bool add_striped(int width, const std::vector<size_t>& members, double group_cost,
+                     std::vector<PairTask>& tasks) const;
+
+    const PairJob& job_;
+    bool wants_paths_;
+    LetterClasses classes_;
+    std::vector<uint8_t> plain_queries_, plain_targets_;  // whether a sequence has no letters beyond the classes
+    Width widths_[3];
+};
+
+}  // namespace exaln
