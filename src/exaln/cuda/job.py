@@ -47,10 +47,6 @@ if TYPE_CHECKING:
 
 MAX_GROUP_QUERIES = 512
 TYPICAL_GROUP_QUERIES = 256
-GROUPS_PER_SM, MIN_LONG_LENGTH, MAX_SHARES = 16, 4096, 8
-"""In a batch, targets are long that are above the least length, and above so many times what each of so many groups of
-lanes on a multiprocessor would have if the residues were shared out."""
-
 MAX_WAITING_RESULTS = 4
 MAX_RECUTS = 3
 MAX_PLANS = 256
@@ -208,11 +204,12 @@ class Job:
             facts.cuts.clear()
 
     def _long_length(self, workspace: Workspace, rows: RowRange) -> int:
-        """That of the database; in a small batch less, where a target would otherwise keep all others waiting."""
-        if rows.n_residues == self.n_residues:
+        """That of the batch: in a small one, a target is soon so long that all others wait for it."""
+        if rows.n_residues == self.n_residues or not self.can_pack:
             return self.long_length
-        n_groups = workspace.card.facts.n_sms * GROUPS_PER_SM
-        return min(self.long_length, max(MIN_LONG_LENGTH, MAX_SHARES * (rows.n_residues // n_groups)))
+        facts, card = self.facts[rows.segment], workspace.card.facts
+        key = ("long", long_length, card, rows.first, rows.end)
+        return facts.once(key, lambda: long_length(facts.lengths[rows.first : rows.end], card))
 
     def _database_long_length(self) -> int:
         if not self.can_pack:
@@ -253,10 +250,12 @@ class Job:
         if not self.can_pack:
             self.needs = NO_NEEDS
             return self._cut_for(self.needs, n_queries)
-        self.needs = self._needs(division, query_lengths)
+        self.needs = self._needs(division, query_lengths, lambda rows: self.long_length)
         for _ in range(MAX_RECUTS):
             division = self._cut_for(self.needs, n_queries)
-            needs = self.needs | self._needs(division, query_lengths)
+            needs = self.needs | self._needs(
+                division, query_lengths, lambda rows: self._long_length(self.workspaces[0], rows)
+            )
             if needs == self.needs:
                 break
             self.needs = needs
@@ -267,13 +266,13 @@ class Job:
         key = ("streamed", *self.facts, self.long_length, self.budget, needs, n_queries, n_cards)
         return self.facts[0].once(key, lambda: divide_streamed(self._sums, self.budget, needs, n_queries, n_cards))
 
-    def _needs(self, division: Division, query_lengths: list[int]) -> Needs:
+    def _needs(self, division: Division, query_lengths: list[int], long_length_of: Callable[[RowRange], int]) -> Needs:
         """What the plans for all batches read and keep on the card."""
         needs, card = NO_NEEDS, self.workspaces[0].card.facts
         for rows in division.ranges:
             lengths = self.facts[rows.segment].lengths
             n_tiles = rows.n_residues // 4 + len(rows) // 2 + 1
-            longest = min(int(lengths[rows.end - 1]), self._long_length(self.workspaces[0], rows))
+            longest = min(int(lengths[rows.end - 1]), long_length_of(rows))
             targets = TargetFacts(len(rows), n_tiles, n_tiles // 2, longest, self.folded.n_letters)
             needs |= needs_of(self.plan_for(query_lengths, card, targets))
         return needs
