@@ -21,7 +21,7 @@ LAYERS = [
     "bytestream output_file fasta database",
     "cigar strands queries schedule cuda engines",
     "topk karlin_altschul statistics pruning query_hits report",
-    "biopython alignment hits pipeline pairwise pair_files",
+    "biopython plots alignment hits pipeline pairwise pair_files",
     "progress score_table selfbench",
     "cli cluster web __main__",
 ]

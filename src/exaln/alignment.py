@@ -20,7 +20,12 @@ from exaln.records import Records
 from exaln.scoring import Scoring
 
 if TYPE_CHECKING:
+    import os
+
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
+
+    from exaln.plots import PlottedPair
 
 POSITIONS = ("query_start", "query_end", "target_start", "target_end")
 COUNTS = ("identities", "positives", "mismatches", "gap_opens", "gaps", "columns")
@@ -258,6 +263,38 @@ class Alignment:
             width=WIDTH if width is None else width,
         )
         return f"{score}, identities {share}, gaps {self.gaps}\n\n{picture}"
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """A matplotlib figure, also written to `path` (.svg, .png or .html) if that is given.
+
+        A dot plot with the path and the identity along it; for pairs of up to 30 letters the table of scores.
+        """
+        from exaln.plots import check_path, draw, save
+
+        if path is not None:
+            check_path(path)
+        pair = self._plotted()
+        figure = draw(pair)
+        if path is not None:
+            save(pair, figure, path)
+        return figure
+
+    def _plotted(self) -> PlottedPair:
+        from exaln.plots import PlottedPair
+
+        return PlottedPair(
+            query=self.query,
+            target=self.target,
+            query_name=self.query_id,
+            target_name=self.target_id,
+            operations=self.operations,
+            query_start=self.query_start,
+            target_start=self.target_start,
+            score=self.score,
+            scoring=self.scoring,
+            mode=self.mode,
+            text=self.text(),
+        )
 
     def to_biopython(self) -> Any:
         """A Bio.Align.Alignment: the target is its first sequence, the query its second."""

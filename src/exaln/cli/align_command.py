@@ -30,6 +30,11 @@ if TYPE_CHECKING:
 @click.argument("target", metavar="SECOND")
 @click.option("--all", "is_all", is_flag=True, help="Every record of FIRST with every record of SECOND.")
 @options.mode
+@click.option(
+    "--plot",
+    metavar="FILE",
+    help="Draw a single pair, as .svg, .png or .html: a dot plot with the alignment, or, up to 30 letters, all scores.",
+)
 @options.out
 @options.pairs_outfmt
 @options.scoring
@@ -45,6 +50,7 @@ def align(
     target: str,
     is_all: bool,
     mode: str,
+    plot: str | None,
     out: str,
     outfmt: tuple[str, ...],
     alphabet: Alphabet | None,
@@ -62,6 +68,7 @@ def align(
     from exaln.fasta import SequenceFile
     from exaln.modes import Mode
     from exaln.pairwise import align_records
+    from exaln.plots import check_path
     from exaln.report import SearchSummary, parse_outfmt, write_report
 
     require_stdin_once([query, target])
@@ -70,6 +77,8 @@ def align(
     form = parse_outfmt(outfmt or ("0" if out == "-" else None), out)
     if form.is_binary and on_screen:
         raise InputError(f"{form.kind} is not text; give --out FILE")
+    if plot is not None:
+        check_path(plot)
     working = choose_engine(engine, threads, for_pairs=True)
     work = PairProgress(shown=messages.shows_progress and not on_screen)
     with SequenceFile(query, alphabet=alphabet, strip_gaps=strip_gaps) as first:
@@ -78,12 +87,17 @@ def align(
 
         def aligned(batch: PairBatch) -> Alignments:
             done = work.done
-            return align_records(
+            found = align_records(
                 batch.queries, batch.targets, batch.pairs, rules, wanted, working, lambda cells: work(done + cells)
             )
+            if plot is not None:
+                found[0].plot(plot)
+            return found
 
         with SequenceFile(target, alphabet=first.alphabet, strip_gaps=strip_gaps) as second, work:
             batches = read_pairs(first, second, work, is_all=is_all)
+            if plot is not None:
+                batches = only_pair(batches)
             hits = aligned_pairs(batches, aligned, joined=is_all)
             summary = SearchSummary(target, 0, 0, rules, is_pairs=True, mode=wanted.name)
             write_report(form, hits, summary, out, colour=on_screen and colours.are_wanted(sys.stdout))
@@ -104,6 +118,14 @@ def read_pairs(first: SequenceFile, second: SequenceFile, work: PairProgress, *,
 
     started = counted()
     return chain([next(started)], started)
+
+
+def only_pair(batches: Iterator[PairBatch]) -> Iterator[PairBatch]:
+    """The same, where it is one pair: a plot shows no more."""
+    batch = next(batches)
+    if len(batch.pairs) > 1 or next(batches, None) is not None:
+        raise InputError("--plot draws one pair, and there are more; give files with one record each")
+    return iter([batch])
 
 
 def aligned_pairs(
