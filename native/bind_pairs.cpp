@@ -39,7 +39,8 @@ std::vector<Pair> make_pairs(const Sequences& queries, const Sequences& targets,
                              const InputArray<int64_t>& pair_queries,
                              const InputArray<int64_t>& pair_targets) {
     std::vector<Pair> pairs(pair_queries.shape(0));
-    if (pair_targets.shape(0) != pairs.size()) throw std::invalid_argument("queries and targets of pairs differ in number");
+    if (pair_targets.shape(0) != pairs.size())
+        throw std::invalid_argument("queries and targets of pairs differ in number");
     for (size_t i = 0; i < pairs.size(); ++i) {
         pairs[i] = {pair_queries.data()[i], pair_targets.data()[i]};
         if (pairs[i].query < 0 || pairs[i].query >= queries.n || pairs[i].target < 0 ||
@@ -74,11 +75,18 @@ struct BoundJob {
     BoundJob(const InputArray<uint8_t>& query_codes, const InputArray<int64_t>& query_offsets,
              const InputArray<uint8_t>& target_codes, const InputArray<int64_t>& target_offsets,
              const InputArray<int64_t>& pair_queries, const InputArray<int64_t>& pair_targets,
-             const InputArray<int32_t, 2>& matrix, int32_t gap_first, int32_t gap_extend, const Mode& mode, int threads,
-             const std::string& isa, bool only_this_isa, size_t max_bytes)
+             const InputArray<int32_t, 2>& matrix, int32_t gap_first, int32_t gap_extend, const Mode& mode,
+             int threads, const std::string& isa, bool only_this_isa, size_t max_bytes)
         : costs(make_costs(matrix, gap_first, gap_extend)),
-          job{isas_from(isa, only_this_isa), make_sequences(query_codes, query_offsets), make_sequences(target_codes, target_offsets),
-              {}, costs, mode, threads, max_bytes, {}} {
+          job{isas_from(isa, only_this_isa),
+              make_sequences(query_codes, query_offsets),
+              make_sequences(target_codes, target_offsets),
+              {},
+              costs,
+              mode,
+              threads,
+              max_bytes,
+              {}} {
         require_codes(job.queries), require_codes(job.targets);
         if (threads < 1) throw std::invalid_argument("threads must be at least 1");
         job.pairs = make_pairs(job.queries, job.targets, pair_queries, pair_targets);
@@ -87,7 +95,8 @@ struct BoundJob {
     PairResults run(bool wants_paths) {
         PairResults results;
         Progress progress;
-        run_interruptibly([&] { results = run_pairs(job, wants_paths, progress); }, [] {}, [&] { progress.cancelled = true; });
+        run_interruptibly([&] { results = run_pairs(job, wants_paths, progress); }, [] {},
+                          [&] { progress.cancelled = true; });
         return results;
     }
 };
@@ -98,9 +107,10 @@ Numbers bound_trace_all(InputArray<uint8_t> query_codes, InputArray<int64_t> que
                         InputArray<int32_t> scores, InputArray<int32_t, 2> matrix, int32_t gap_first,
                         int32_t gap_extend, int threads, const std::string& isa, bool only_this_isa,
                         size_t max_bytes) {
-    BoundJob bound(query_codes, query_offsets, target_codes, target_offsets, pair_queries, pair_targets, matrix, gap_first,
-                   gap_extend, LOCAL, threads, isa, only_this_isa, max_bytes);
-    if (scores.shape(0) != bound.job.pairs.size()) throw std::invalid_argument("pairs and scores differ in number");
+    BoundJob bound(query_codes, query_offsets, target_codes, target_offsets, pair_queries, pair_targets,
+                   matrix, gap_first, gap_extend, LOCAL, threads, isa, only_this_isa, max_bytes);
+    if (scores.shape(0) != bound.job.pairs.size())
+        throw std::invalid_argument("pairs and scores differ in number");
     bound.job.known_scores.assign(scores.data(), scores.data() + scores.shape(0));
     for (const int32_t score : bound.job.known_scores)
         if (score <= 0) throw std::invalid_argument("a pair with a score of 0 or less has no alignment");
@@ -113,13 +123,13 @@ NumpyArray<int64_t> bound_score_pairs(InputArray<uint8_t> query_codes, InputArra
                                       InputArray<int32_t, 2> matrix, int32_t gap_first, int32_t gap_extend,
                                       const ModeFlags& mode, int threads, const std::string& isa,
                                       bool only_this_isa) {
-    BoundJob bound(query_codes, query_offsets, target_codes, target_offsets, pair_queries, pair_targets, matrix, gap_first,
-                   gap_extend, make_mode(mode), threads, isa, only_this_isa, 0);
+    BoundJob bound(query_codes, query_offsets, target_codes, target_offsets, pair_queries, pair_targets,
+                   matrix, gap_first, gap_extend, make_mode(mode), threads, isa, only_this_isa, 0);
     return to_numpy(bound.run(false).scores);
 }
 
-using Alignments = std::tuple<NumpyArray<int64_t>, NumpyArray<int64_t>, NumpyArray<int32_t>, NumpyArray<uint32_t>,
-                              NumpyArray<int64_t>>;
+using Alignments = std::tuple<NumpyArray<int64_t>, NumpyArray<int64_t>, NumpyArray<int32_t>,
+                              NumpyArray<uint32_t>, NumpyArray<int64_t>>;
 
 Alignments bound_align_pairs(InputArray<uint8_t> query_codes, InputArray<int64_t> query_offsets,
                              InputArray<uint8_t> target_codes, InputArray<int64_t> target_offsets,
@@ -127,33 +137,35 @@ Alignments bound_align_pairs(InputArray<uint8_t> query_codes, InputArray<int64_t
                              InputArray<int32_t, 2> matrix, int32_t gap_first, int32_t gap_extend,
                              const ModeFlags& mode, int threads, const std::string& isa, bool only_this_isa,
                              size_t max_bytes) {
-    BoundJob bound(query_codes, query_offsets, target_codes, target_offsets, pair_queries, pair_targets, matrix, gap_first,
-                   gap_extend, make_mode(mode), threads, isa, only_this_isa, max_bytes);
+    BoundJob bound(query_codes, query_offsets, target_codes, target_offsets, pair_queries, pair_targets,
+                   matrix, gap_first, gap_extend, make_mode(mode), threads, isa, only_this_isa, max_bytes);
     PairResults results = bound.run(true);
-    return std::tuple_cat(std::make_tuple(to_numpy(std::move(results.scores))), to_columns(results.alignments));
+    return std::tuple_cat(std::make_tuple(to_numpy(std::move(results.scores))),
+                          to_columns(results.alignments));
 }
 
 }  // namespace
 
 void bind_pairs(nb::module_& m) {
-    m.def("trace_all", bound_trace_all, nb::arg("query_codes"), nb::arg("query_offsets"),
-          nb::arg("target_codes"), nb::arg("target_offsets"), nb::arg("pair_queries"),
-          nb::arg("pair_targets"), nb::arg("scores"), nb::arg("matrix"), nb::arg("gap_first"),
-          nb::arg("gap_extend"), nb::arg("threads") = 1, nb::arg("isa") = "",
-          nb::arg("only_this_isa") = false, nb::arg("max_bytes") = MAX_BYTES,
-          "Positions int64[4 n], counts int32[6 n], operations uint32[...], offsets int64[n + 1] of the local "
-          "alignments of pairs whose scores are known.");
+    m.def(
+        "trace_all", bound_trace_all, nb::arg("query_codes"), nb::arg("query_offsets"),
+        nb::arg("target_codes"), nb::arg("target_offsets"), nb::arg("pair_queries"), nb::arg("pair_targets"),
+        nb::arg("scores"), nb::arg("matrix"), nb::arg("gap_first"), nb::arg("gap_extend"),
+        nb::arg("threads") = 1, nb::arg("isa") = "", nb::arg("only_this_isa") = false,
+        nb::arg("max_bytes") = MAX_BYTES,
+        "Positions int64[4 n], counts int32[6 n], operations uint32[...], offsets int64[n + 1] of the local "
+        "alignments of pairs whose scores are known.");
     m.def("score_pairs", bound_score_pairs, nb::arg("query_codes"), nb::arg("query_offsets"),
           nb::arg("target_codes"), nb::arg("target_offsets"), nb::arg("pair_queries"),
-          nb::arg("pair_targets"), nb::arg("matrix"), nb::arg("gap_first"), nb::arg("gap_extend"), nb::arg("mode"),
-          nb::arg("threads") = 1, nb::arg("isa") = "", nb::arg("only_this_isa") = false,
-          "int64[n]: exact scores of pairs. mode: is local; start, end of the query, start, end of the target free.");
+          nb::arg("pair_targets"), nb::arg("matrix"), nb::arg("gap_first"), nb::arg("gap_extend"),
+          nb::arg("mode"), nb::arg("threads") = 1, nb::arg("isa") = "", nb::arg("only_this_isa") = false,
+          "int64[n]: exact scores of pairs. mode: is local; start, end of the query, start, end of the "
+          "target free.");
     m.def("align_pairs", bound_align_pairs, nb::arg("query_codes"), nb::arg("query_offsets"),
           nb::arg("target_codes"), nb::arg("target_offsets"), nb::arg("pair_queries"),
-          nb::arg("pair_targets"), nb::arg("matrix"), nb::arg("gap_first"), nb::arg("gap_extend"), nb::arg("mode"),
-          nb::arg("threads") = 1, nb::arg("isa") = "", nb::arg("only_this_isa") = false,
-          nb::arg("max_bytes") = MAX_BYTES,
-          "Scores int64[n] and what trace_all returns.");
+          nb::arg("pair_targets"), nb::arg("matrix"), nb::arg("gap_first"), nb::arg("gap_extend"),
+          nb::arg("mode"), nb::arg("threads") = 1, nb::arg("isa") = "", nb::arg("only_this_isa") = false,
+          nb::arg("max_bytes") = MAX_BYTES, "Scores int64[n] and what trace_all returns.");
 }
 
 }  // namespace exaln

@@ -57,10 +57,10 @@ struct Range {
         return {floor, limit, floor + 2 * int64_t(costs.max_score) <= limit && lo + depth <= 0};
     }
 
-    // The same for all values of a table of so many rows and columns in a mode without a floor. Two gaps reach
-    // every cell, so no H is below -(2 * gap_first + (rows + columns) * gap_extend), and what is formed from it
-    // is less by at most `depth`, as above; no cell is above min(rows, columns) * max_score. If both fit the
-    // lane nothing can overflow: the limit is never passed.
+    // The same for all values of a table of so many rows and columns in a mode without a floor. Two gaps
+    // reach every cell, so no H is below -(2 * gap_first + (rows + columns) * gap_extend), and what is formed
+    // from it is less by at most `depth`, as above; no cell is above min(rows, columns) * max_score. If both
+    // fit the lane nothing can overflow: the limit is never passed.
     static Range of(const Costs& costs, int bits, int64_t rows, int64_t columns) {
         const int64_t lo = -(int64_t(1) << (bits - 1)), hi = -lo - 1;
         const int64_t gap = int64_t(costs.gap_first) + costs.gap_extend;
@@ -107,28 +107,29 @@ enum class Letters {
 // Some rows, a strip, of `lanes` pairs side by side.
 struct PairArgs {
     Letters kind;
-    const uint8_t* query;  // ONE_QUERY: [rows of all strips] codes; otherwise [rows of all strips][lanes]
-    int64_t first_row;     // of the strip
-    int64_t n_rows;        // in the strip
-    const uint8_t* letters;  // [n_columns][lanes], as in GroupArgs
-    int64_t n_columns;       // a multiple of WidthKernels::columns
-    const void* score_rows;  // ONE_QUERY, ANY
-    int32_t match, mismatch; // EQUAL; codes are classes then, and those of padding differ from all others
+    const uint8_t* query;     // ONE_QUERY: [rows of all strips] codes; otherwise [rows of all strips][lanes]
+    int64_t first_row;        // of the strip
+    int64_t n_rows;           // in the strip
+    const uint8_t* letters;   // [n_columns][lanes], as in GroupArgs
+    int64_t n_columns;        // a multiple of WidthKernels::columns
+    const void* score_rows;   // ONE_QUERY, ANY
+    int32_t match, mismatch;  // EQUAL; codes are classes then, and those of padding differ from all others
     const Costs* costs;
     Mode mode;
-    Range range;      // of(costs, bits) if local, otherwise of the mode and the size of the group
-    void* workspace;  // pair_workspace(n_rows) bytes, 64-byte aligned
+    Range range;               // of(costs, bits) if local, otherwise of the mode and the size of the group
+    void* workspace;           // pair_workspace(n_rows) bytes, 64-byte aligned
     const void* border_above;  // pair_border(n_columns) bytes: H and F above the strip; null for the first
-    void* border_below;  // the same below it, out; null if not wanted; may be border_above itself
-    uint8_t* directions;  // pair_directions(n_rows, n_columns) bytes, out; null if not wanted
+    void* border_below;        // the same below it, out; null if not wanted; may be border_above itself
+    uint8_t* directions;       // pair_directions(n_rows, n_columns) bytes, out; null if not wanted
     // Local: the best score so far as stored, [lanes] lanes, in and out; where the path ends, smallest column
     // first, then smallest row, counted in letters: [lanes], 0 where no cell was better than `best` on entry.
     // Null if not wanted: best in the second pass, ends for scores alone.
     void* best;
     int64_t *end_rows, *end_columns;
     bool stops_at_ends;  // `best` on entry is one less than the score: nothing better can come
-    // Other modes: letters of each lane's pair, 0 for lanes that are not used; H of the last row of each pair,
-    // [n_columns][lanes] lanes, and if the query's end is free of the last column, [rows of all strips][lanes]
+    // Other modes: letters of each lane's pair, 0 for lanes that are not used; H of the last row of each
+    // pair, [n_columns][lanes] lanes, and if the query's end is free of the last column, [rows of all
+    // strips][lanes]
     const int64_t *query_lengths, *target_lengths;
     void *last_row, *last_column;  // null if not wanted
     const std::atomic<bool>* cancelled;

@@ -18,8 +18,8 @@ inline int64_t border_score(int64_t k, bool is_free, int64_t gap_first, int64_t 
     return k == 0 || is_free ? 0 : -(gap_first + (k - 1) * gap_extend);
 }
 
-// The cell in which an alignment ends: the best of those seen, of equal ones the one with the smallest column,
-// then with the smallest row. Rows and columns count letters: 0 is the border.
+// The cell in which an alignment ends: the best of those seen, of equal ones the one with the smallest
+// column, then with the smallest row. Rows and columns count letters: 0 is the border.
 struct EndCell {
     int64_t score = INT64_MIN, row = 0, column = 0;
 
@@ -37,7 +37,7 @@ EndCell choose_end(const Mode& mode, int64_t m, int64_t n, int64_t gap_first, in
                    const LastRow& last_row, const LastColumn& last_column) {
     EndCell end;
     const auto at_row_end = [&](int64_t j) {
-        return j == 0 ? border_score(m, mode.query_start, gap_first, gap_extend)
+        return j == 0   ? border_score(m, mode.query_start, gap_first, gap_extend)
                : m == 0 ? border_score(j, mode.target_start, gap_first, gap_extend)
                         : int64_t(last_row(j));
     };

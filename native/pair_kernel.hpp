@@ -1,27 +1,29 @@
-// Pairs: one pair per lane, each with its own query and target (or all with the same query), in any mode, with
-// or without the directions of the cells.
+// Pairs: one pair per lane, each with its own query and target (or all with the same query), in any mode,
+// with or without the directions of the cells.
 //
 //              columns of the targets, V::columns at a time
-//            +----+----+----+----+-- ...     tiles as in the group kernel: H and F of the columns in registers,
+//            +----+----+----+----+-- ...     tiles as in the group kernel: H and F of the columns in
+//            registers,
 //   a strip  | ------> tile by tile          H and E of the rows in the strip's state. H and F of the row
 //            +----+----+----+----+-- ...     between two strips go through a border that the caller keeps.
 //
-//   directions[tile][row of the strip][column of the tile] is four masks, one bit (or, without mask registers,
-//   a few) per lane: see Directions in recurrence.hpp. About four bits per cell, written in order; a path is
-//   walked back over them, lane by lane.
+//   directions[tile][row of the strip][column of the tile] is four masks, one bit (or, without mask
+//   registers, a few) per lane: see Directions in recurrence.hpp. About four bits per cell, written in order;
+//   a path is walked back over them, lane by lane.
 //
 // Scores of a cell: from one of three sources, which a template takes (Letters in kernels.hpp).
 //
 // Borders: H and the gaps that open on it, as border_score in modes.hpp says, the same for all lanes.
 //
 // Ends. Local: whenever a row of a tile has a cell above the best so far, the slow way notes where, smallest
-// column first, then smallest row: strips go from top to bottom, tiles of a strip by column, all rows of a tile
-// go by before the next. If the score is known, the best so far is one less on entry, and the first end is it.
-// Other modes: H of the last row, and of the last column if that end of the query is free, is kept for each
-// lane at its own lengths; pair_end chooses among them. What lanes compute beyond their pair is never looked at.
+// column first, then smallest row: strips go from top to bottom, tiles of a strip by column, all rows of a
+// tile go by before the next. If the score is known, the best so far is one less on entry, and the first end
+// is it. Other modes: H of the last row, and of the last column if that end of the query is free, is kept for
+// each lane at its own lengths; pair_end chooses among them. What lanes compute beyond their pair is never
+// looked at.
 //
-// Pairs whose directions would take too much memory go in strips of rows: a first pass over all strips keeps no
-// directions but the borders and finds the ends; then the strips that paths run through are computed again
+// Pairs whose directions would take too much memory go in strips of rows: a first pass over all strips keeps
+// no directions but the borders and finds the ends; then the strips that paths run through are computed again
 // from the bottom up, with directions. The cells are the same, and so is the path.
 //
 // Range of values: both forms of Range in kernels.hpp. Tests: tests/test_pairs.py, tests/test_trace.py.
@@ -105,8 +107,7 @@ struct EqualScores {
           mismatch(V::fill(typename V::Lane(args.mismatch))) {}
     EXALN_INLINE void enter(int64_t column) {
         EXALN_UNROLL
-        for (int c = 0; c < V::columns; ++c)
-            column_letters[c] = V::widen(letters + (column + c) * V::lanes);
+        for (int c = 0; c < V::columns; ++c) column_letters[c] = V::widen(letters + (column + c) * V::lanes);
     }
     EXALN_INLINE void enter_row(int64_t row) { row_letters = V::widen(query + row * V::lanes); }
     EXALN_INLINE typename V::Reg at(int c) const {
@@ -115,9 +116,9 @@ struct EqualScores {
 };
 
 // A tile of scores, [column][lane] in registers, against the same lane by lane, each with its columns side by
-// side in one or two pieces of 16 bytes or less. Within blocks of 16 bytes, as all instruction sets have them,
-// one is the other with the bits of the index rotated: each zip of the first half of the registers with the
-// second rotates by one.
+// side in one or two pieces of 16 bytes or less. Within blocks of 16 bytes, as all instruction sets have
+// them, one is the other with the bits of the index rotated: each zip of the first half of the registers with
+// the second rotates by one.
 template <class V>
 struct TileOfLanes {
     using Lane = typename V::Lane;
@@ -149,11 +150,13 @@ struct TileOfLanes {
         }
     }
     static EXALN_INLINE void to_lanes(typename V::Reg (&tile)[V::columns]) { rotate<log2(V::columns)>(tile); }
-    static EXALN_INLINE void to_columns(typename V::Reg (&tile)[V::columns]) { rotate<log2(block_lanes)>(tile); }
+    static EXALN_INLINE void to_columns(typename V::Reg (&tile)[V::columns]) {
+        rotate<log2(block_lanes)>(tile);
+    }
 };
 
-// Scores of any matrix: for each tile a profile [letter of a query] of tiles by lane; for each row the lanes of
-// their letters are put together, one row ahead so that no load waits for the stores before it.
+// Scores of any matrix: for each tile a profile [letter of a query] of tiles by lane; for each row the lanes
+// of their letters are put together, one row ahead so that no load waits for the stores before it.
 template <class V>
 struct AnyScores {
     using Lane = typename V::Lane;
@@ -243,8 +246,7 @@ struct PairBorders {
     EXALN_INLINE void enter_first_strip(Tile<V>& tile, int64_t column) const {
         EXALN_UNROLL
         for (int c = 0; c < V::columns; ++c) {
-            const int64_t H =
-                exaln::border_score(column + c + 1, mode.target_start, gap_first, gap_extend);
+            const int64_t H = exaln::border_score(column + c + 1, mode.target_start, gap_first, gap_extend);
             tile.H[c] = stored(H), tile.F[c] = stored(H - gap_first);
         }
     }
@@ -259,14 +261,16 @@ struct LocalEnds {
     bool has_strips_above;
     bool is_new = false;  // an end was noted in this tile
 
-    explicit LocalEnds(const exaln::PairArgs& args) : has_strips_above(args.first_row > 0) {
+    // Without `best` nothing is above it, whatever lanes hold that have overflowed.
+    explicit LocalEnds(const exaln::PairArgs& args) : has_strips_above(args.best && args.first_row > 0) {
+        constexpr auto largest = Lane((uint64_t(1) << (8 * sizeof(Lane) - 1)) - 1);
         floor = V::fill(Lane(args.range.floor));
-        best = args.best ? V::load(static_cast<const Lane*>(args.best)) : V::fill(Lane(args.range.limit));
+        best = args.best ? V::load(static_cast<const Lane*>(args.best)) : V::fill(largest);
         leave_tile();
     }
 
-    // A cell as good as the best comes first if its column is smaller: in the tile where the best was found, and
-    // below the strip where it was found.
+    // A cell as good as the best comes first if its column is smaller: in the tile where the best was found,
+    // and below the strip where it was found.
     void leave_tile() {
         seen = has_strips_above ? V::max(V::sub(best, V::fill(1)), floor) : best;
         is_new = false;
@@ -456,7 +460,8 @@ void run_pairs(const exaln::PairArgs& args) {
     }
 }
 
-// Score and end of a lane's pair, once all strips have run. A local score above the range's limit is not exact.
+// Score and end of a lane's pair, once all strips have run. A local score above the range's limit is not
+// exact.
 template <class V>
 exaln::EndCell pair_end(const exaln::PairArgs& args, int lane) {
     using Lane = typename V::Lane;

@@ -42,7 +42,8 @@ LetterClasses LetterClasses::of(const Costs& costs, uint32_t letters, bool is_lo
                 classes.match = std::max(classes.match, costs.scores[q][t]);
                 classes.mismatch = std::min(classes.mismatch, costs.scores[q][t]);
             }
-    std::fill_n(classes.of_query, MAX_CODES, QUERY_PAD), std::fill_n(classes.of_target, MAX_CODES, TARGET_PAD);
+    std::fill_n(classes.of_query, MAX_CODES, QUERY_PAD),
+        std::fill_n(classes.of_target, MAX_CODES, TARGET_PAD);
     for (int q = n - 1; q >= 0; --q)
         for (int t = n - 1; t >= 0; --t)
             if (used(q) && used(t) && costs.scores[q][t] == classes.match)
@@ -59,7 +60,8 @@ LetterClasses LetterClasses::of(const Costs& costs, uint32_t letters, bool is_lo
                 classes.exist &= costs.scores[q][t] == (is_same ? classes.match : classes.mismatch);
             }
     for (int code = 0; code < n; ++code)
-        if (used(code)) classes.are_codes &= classes.of_query[code] == code && classes.of_target[code] == code;
+        if (used(code))
+            classes.are_codes &= classes.of_query[code] == code && classes.of_target[code] == code;
     return classes;
 }
 
@@ -91,8 +93,10 @@ PairPlanner::PairPlanner(const PairJob& job, bool wants_paths) : job_(job), want
         letters &= 15;
         classes_ = LetterClasses::of(job.costs, letters, job.mode.is_local);
     }
-    for (const uint32_t some : query_letters) plain_queries_.push_back(classes_.exist && (some & ~letters) == 0);
-    for (const uint32_t some : target_letters) plain_targets_.push_back(classes_.exist && (some & ~letters) == 0);
+    for (const uint32_t some : query_letters)
+        plain_queries_.push_back(classes_.exist && (some & ~letters) == 0);
+    for (const uint32_t some : target_letters)
+        plain_targets_.push_back(classes_.exist && (some & ~letters) == 0);
 }
 
 PairPlanner::Size PairPlanner::size(size_t pair) const {
@@ -137,7 +141,8 @@ std::vector<PairTask> PairPlanner::plan(int width, std::vector<size_t> members) 
         const int many = widths_[width].widest / 2;
         const auto shared_query = [&](size_t pair) {
             const int64_t query = job_.pairs[pair].query;
-            return n_with_query[size_t(query)] >= many || n_with_query[size_t(query)] == int64_t(members.size())
+            return n_with_query[size_t(query)] >= many ||
+                           n_with_query[size_t(query)] == int64_t(members.size())
                        ? query
                        : int64_t(-1);
         };
@@ -146,7 +151,8 @@ std::vector<PairTask> PairPlanner::plan(int width, std::vector<size_t> members) 
         for (const size_t pair : members) {
             const auto [rows, columns] = size(pair);
             const int64_t shared = shared_query(pair);
-            order.push_back({{shared, shared < 0 && !is_plain(pair), -length_class(rows), -columns, -rows}, pair});
+            order.push_back(
+                {{shared, shared < 0 && !is_plain(pair), -length_class(rows), -columns, -rows}, pair});
         }
         std::sort(order.begin(), order.end());
         const auto same = [&](size_t a, size_t b) {
@@ -155,10 +161,11 @@ std::vector<PairTask> PairPlanner::plan(int width, std::vector<size_t> members) 
         };
         for (size_t begin = 0, end = 0; begin < order.size(); begin = end) {
             std::vector<size_t> alike;
-            for (end = begin; end < order.size() && same(begin, end); ++end) alike.push_back(order[end].second);
-            const Letters letters = std::get<0>(order[begin].first) >= 0  ? Letters::ONE_QUERY
-                                    : std::get<1>(order[begin].first) ? Letters::ANY
-                                                                      : Letters::EQUAL;
+            for (end = begin; end < order.size() && same(begin, end); ++end)
+                alike.push_back(order[end].second);
+            const Letters letters = std::get<0>(order[begin].first) >= 0 ? Letters::ONE_QUERY
+                                    : std::get<1>(order[begin].first)    ? Letters::ANY
+                                                                         : Letters::EQUAL;
             add_groups(width, alike, letters, tasks);
         }
     }
@@ -169,7 +176,8 @@ std::vector<PairTask> PairPlanner::plan(int width, std::vector<size_t> members) 
 void PairPlanner::add_alone(size_t pair, std::vector<PairTask>& tasks) const {
     const auto [rows, columns] = size(pair);
     const double cost = ONE_CELL * double(rows) * double(columns);
-    tasks.push_back({PairTask::How::ALONE, TOO_WIDE, nullptr, nullptr, Letters::ANY, 0, rows, columns, {pair}, cost});
+    tasks.push_back(
+        {PairTask::How::ALONE, TOO_WIDE, nullptr, nullptr, Letters::ANY, 0, rows, columns, {pair}, cost});
 }
 
 // Local scores of pairs that would leave most of a group empty.
@@ -213,10 +221,19 @@ void PairPlanner::add_groups(int which, const std::vector<size_t>& members, Lett
         const WidthKernels& kernels = *width.kernels[size_t(choice.kernels)];
         const size_t n = std::min(sizes.size(), size_t(kernels.lanes));
         const auto first = members.begin() + std::ptrdiff_t(begin);
-        PairTask task{PairTask::How::GROUP, which, &kernels, width.score_rows[size_t(choice.kernels)]->reserve(0), letters,
-                      choice.strip_rows, 0, 0, {first, first + std::ptrdiff_t(n)}, 0};
+        PairTask task{PairTask::How::GROUP,
+                      which,
+                      &kernels,
+                      width.score_rows[size_t(choice.kernels)]->reserve(0),
+                      letters,
+                      choice.strip_rows,
+                      0,
+                      0,
+                      {first, first + std::ptrdiff_t(n)},
+                      0};
         for (size_t i = 0; i < n; ++i)
-            task.n_rows = std::max(task.n_rows, sizes[i].rows), task.n_columns = std::max(task.n_columns, sizes[i].columns);
+            task.n_rows = std::max(task.n_rows, sizes[i].rows),
+            task.n_columns = std::max(task.n_columns, sizes[i].columns);
         task.cost = double(task.n_rows) * double(task.n_columns);
         task.n_columns = kernels.padded(task.n_columns);
         begin += n;
@@ -226,7 +243,8 @@ void PairPlanner::add_groups(int which, const std::vector<size_t>& members, Lett
 
 // The cheapest kernels for pairs of these sizes that keep borders and directions within bounds. Narrow groups
 // need more of them but less padding: only the longest of a group counts.
-PairPlanner::Choice PairPlanner::choose(const Width& width, const std::vector<Size>& sizes, size_t max_bytes) const {
+PairPlanner::Choice PairPlanner::choose(const Width& width, const std::vector<Size>& sizes,
+                                        size_t max_bytes) const {
     Choice best;
     for (size_t i = 0; i < width.kernels.size(); ++i) {
         const WidthKernels& kernels = *width.kernels[i];
@@ -237,7 +255,8 @@ PairPlanner::Choice PairPlanner::choose(const Width& width, const std::vector<Si
             Size most{0, 0};
             for (size_t k = first; k < std::min(sizes.size(), first + size_t(kernels.lanes)); ++k)
                 most = {std::max(most.rows, sizes[k].rows), std::max(most.columns, sizes[k].columns)};
-            if (first == 0) strip_rows = rows_that_fit(kernels, {most.rows, kernels.padded(most.columns)}, max_bytes);
+            if (first == 0)
+                strip_rows = rows_that_fit(kernels, {most.rows, kernels.padded(most.columns)}, max_bytes);
             const bool is_done_twice = wants_paths_ && strip_rows < most.rows;
             cost += rate * (is_done_twice ? 2 : 1) * double(most.rows) * double(most.columns);
         }
@@ -249,7 +268,8 @@ PairPlanner::Choice PairPlanner::choose(const Width& width, const std::vector<Si
 // All rows, or as many as leave room for the borders between strips; 0 if that cannot be.
 int64_t PairPlanner::rows_that_fit(const WidthKernels& kernels, Size size, size_t max_bytes) const {
     if (!wants_paths_) return STRIP_ROWS;
-    const size_t row_bytes = kernels.pair_directions(1, size.columns), border_bytes = kernels.pair_border(size.columns);
+    const size_t row_bytes = kernels.pair_directions(1, size.columns),
+                 border_bytes = kernels.pair_border(size.columns);
     if (row_bytes * size_t(size.rows) <= max_bytes) return size.rows;
     const int64_t strip_rows = int64_t(max_bytes / 2 / row_bytes);
     if (strip_rows < LEAST_STRIP_ROWS) return 0;

@@ -1,5 +1,5 @@
-// Which pairs run side by side, with which kernels, and where the scores of their cells come from. Knows lengths,
-// letters and costs.
+// Which pairs run side by side, with which kernels, and where the scores of their cells come from. Knows
+// lengths, letters and costs.
 #pragma once
 
 #include <memory>
@@ -12,8 +12,8 @@ namespace exaln {
 
 constexpr int TOO_WIDE = 3;  // in place of a width 0, 1, 2 for 8, 16, 32 bits: a pair for trace_long
 
-// Letters as classes that score `match` if they are the same and `mismatch` if not, where the matrix has no more
-// than that to say about the letters in use.
+// Letters as classes that score `match` if they are the same and `mismatch` if not, where the matrix has no
+// more than that to say about the letters in use.
 struct LetterClasses {
     bool exist = false;
     int32_t match = 0, mismatch = 0;
@@ -44,7 +44,8 @@ class PairPlanner {
   public:
     PairPlanner(const PairJob& job, bool wants_paths);
 
-    // The narrowest width that may hold the pair: known from lengths or score, otherwise the first to be tried.
+    // The narrowest width that may hold the pair: known from lengths or score, otherwise the first to be
+    // tried.
     int first_width(size_t pair) const;
     // Tasks for these pairs at a width, longest first.
     std::vector<PairTask> plan(int width, std::vector<size_t> members) const;
@@ -81,7 +82,8 @@ class PairPlanner {
     const PairJob& job_;
     bool wants_paths_;
     LetterClasses classes_;
-    std::vector<uint8_t> plain_queries_, plain_targets_;  // whether a sequence has no letters beyond the classes
+    std::vector<uint8_t> plain_queries_,
+        plain_targets_;  // whether a sequence has no letters beyond the classes
     Width widths_[3];
 };
 

@@ -27,14 +27,24 @@ struct Memory {
 // One group of pairs, side by side.
 class Group {
   public:
-    Group(const PairJob& job, const PairPlanner& planner, const PairTask& task, Memory& memory, Progress& progress)
-        : job_(job), task_(task), kernels_(*task.kernels), memory_(memory), progress_(progress),
-          strips_{task.n_rows, task.strip_rows}, n_lanes_(size_t(kernels_.lanes)), query_lengths_(n_lanes_),
-          target_lengths_(n_lanes_), end_rows_(n_lanes_), end_columns_(n_lanes_) {
+    Group(const PairJob& job, const PairPlanner& planner, const PairTask& task, Memory& memory,
+          Progress& progress)
+        : job_(job),
+          task_(task),
+          kernels_(*task.kernels),
+          memory_(memory),
+          progress_(progress),
+          strips_{task.n_rows, task.strip_rows},
+          n_lanes_(size_t(kernels_.lanes)),
+          query_lengths_(n_lanes_),
+          target_lengths_(n_lanes_),
+          end_rows_(n_lanes_),
+          end_columns_(n_lanes_) {
         args_.kind = task.letters, args_.n_columns = task.n_columns, args_.score_rows = task.score_rows;
         args_.match = planner.classes().match, args_.mismatch = planner.classes().mismatch;
         args_.costs = &job.costs, args_.mode = job.mode, args_.range = planner.range(task);
-        args_.workspace = memory.workspace.reserve(kernels_.pair_workspace(std::min(task.strip_rows, task.n_rows)));
+        args_.workspace =
+            memory.workspace.reserve(kernels_.pair_workspace(std::min(task.strip_rows, task.n_rows)));
         args_.cancelled = &progress.cancelled;
         interleave_letters(planner.classes());
         prepare_ends();
@@ -78,7 +88,9 @@ class Group {
         for (size_t lane = 0; lane < paths_.size(); ++lane) finish(int(lane));
     }
 
-    EndCell end(size_t lane) const { return ends_.empty() ? kernels_.pair_end(args_, int(lane)) : ends_[lane]; }
+    EndCell end(size_t lane) const {
+        return ends_.empty() ? kernels_.pair_end(args_, int(lane)) : ends_[lane];
+    }
     bool overflowed(const EndCell& end) const { return end.score + args_.range.floor > args_.range.limit; }
     const std::vector<uint8_t>& steps(size_t lane) const { return steps_[lane]; }
     bool is_cancelled() const { return progress_.cancelled.load(std::memory_order_relaxed); }
@@ -89,13 +101,14 @@ class Group {
     void interleave_letters(const LetterClasses& classes) {
         std::vector<const uint8_t*> queries, targets;
         for (size_t lane = 0; lane < task_.members.size(); ++lane) {
-            queries.push_back(job_.queries.at(pair(lane).query)), targets.push_back(job_.targets.at(pair(lane).target));
+            queries.push_back(job_.queries.at(pair(lane).query)),
+                targets.push_back(job_.targets.at(pair(lane).target));
             query_lengths_[lane] = job_.queries.length(pair(lane).query);
             target_lengths_[lane] = job_.targets.length(pair(lane).target);
         }
         const bool has_classes = task_.letters == Letters::EQUAL;
-        const auto put = [&](const std::vector<const uint8_t*>& rows, const std::vector<int64_t>& lengths, int64_t n,
-                             uint8_t class_pad, const uint8_t* of_code, Scratch& memory) {
+        const auto put = [&](const std::vector<const uint8_t*>& rows, const std::vector<int64_t>& lengths,
+                             int64_t n, uint8_t class_pad, const uint8_t* of_code, Scratch& memory) {
             auto* letters = static_cast<uint8_t*>(memory.reserve(size_t(n) * n_lanes_));
             const uint8_t pad = has_classes ? class_pad : uint8_t(job_.costs.pad);
             interleave(rows.data(), lengths.data(), int(rows.size()), int(n_lanes_), n, pad, letters);
@@ -105,10 +118,10 @@ class Group {
         };
         args_.query = task_.letters == Letters::ONE_QUERY
                           ? queries[0]
-                          : put(queries, query_lengths_, task_.n_rows, LetterClasses::QUERY_PAD, classes.of_query,
-                                memory_.queries);
-        args_.letters = put(targets, target_lengths_, task_.n_columns, LetterClasses::TARGET_PAD, classes.of_target,
-                            memory_.targets);
+                          : put(queries, query_lengths_, task_.n_rows, LetterClasses::QUERY_PAD,
+                                classes.of_query, memory_.queries);
+        args_.letters = put(targets, target_lengths_, task_.n_columns, LetterClasses::TARGET_PAD,
+                            classes.of_target, memory_.targets);
     }
 
     void prepare_ends() {
@@ -141,7 +154,8 @@ class Group {
     }
 
     void set_rows(int64_t strip) {
-        args_.first_row = strips_.first_row(strip), args_.n_rows = strips_.first_row(strip + 1) - args_.first_row;
+        args_.first_row = strips_.first_row(strip),
+        args_.n_rows = strips_.first_row(strip + 1) - args_.first_row;
     }
 
     void set_strip(int64_t strip) {
@@ -203,7 +217,8 @@ class Group {
     void finish(int lane) {
         PathState& path = paths_[size_t(lane)];
         std::vector<uint8_t>& steps = steps_[size_t(lane)];
-        if (!path.is_complete(job_.mode.is_local)) throw std::logic_error("no path has the score of its pair");
+        if (!path.is_complete(job_.mode.is_local))
+            throw std::logic_error("no path has the score of its pair");
         const size_t before = steps.size();
         steps.resize(before + size_t(path.row + path.column + 2));
         const uint8_t* end = walk_border(job_.mode, path, steps.data() + before);
@@ -224,8 +239,8 @@ class Group {
     std::vector<std::vector<uint8_t>> steps_;
 };
 
-// Whether a width is worth trying: after a group most of which overflowed, the next ones are left to the next width
-// without being tried. Tasks come by size, so those that follow are alike.
+// Whether a width is worth trying: after a group most of which overflowed, the next ones are left to the next
+// width without being tried. Tasks come by size, so those that follow are alike.
 class Hope {
   public:
     bool is_worth_trying() { return n_left_out_.fetch_sub(1, std::memory_order_relaxed) <= 0; }
@@ -241,7 +256,12 @@ class Worker {
   public:
     Worker(const PairJob& job, const PairPlanner& planner, bool wants_paths, Progress& progress, Hope& hope,
            PairResults& results)
-        : job_(job), planner_(planner), wants_paths_(wants_paths), progress_(progress), hope_(hope), results_(results) {}
+        : job_(job),
+          planner_(planner),
+          wants_paths_(wants_paths),
+          progress_(progress),
+          hope_(hope),
+          results_(results) {}
 
     void run(const PairTask& task) {
         if (progress_.cancelled.load(std::memory_order_relaxed)) return;
@@ -268,7 +288,8 @@ class Worker {
     }
 
     void keep_score(size_t pair, int64_t score) {
-        if (score > INT32_MAX || score < -INT32_MAX) throw std::overflow_error("a score does not fit 31 bits");
+        if (score > INT32_MAX || score < -INT32_MAX)
+            throw std::overflow_error("a score does not fit 31 bits");
         results_.scores[pair] = score;
     }
 
@@ -286,16 +307,17 @@ class Worker {
             keep_score(member, end.score);
             if (wants_paths_)
                 results_.alignments[member] = make_alignment(
-                    job_.queries.at(job_.pairs[member].query), job_.targets.at(job_.pairs[member].target), job_.costs,
-                    end.score, end.row, end.column, group.steps(lane));
+                    job_.queries.at(job_.pairs[member].query), job_.targets.at(job_.pairs[member].target),
+                    job_.costs, end.score, end.row, end.column, group.steps(lane));
         }
     }
 
     void run_alone(size_t member) {
         const Pair& pair = job_.pairs[member];
-        const int64_t score = trace_long(job_.queries.at(pair.query), job_.queries.length(pair.query),
-                                         job_.targets.at(pair.target), job_.targets.length(pair.target), job_.costs,
-                                         job_.mode, progress_, wants_paths_ ? &results_.alignments[member] : nullptr);
+        const int64_t score =
+            trace_long(job_.queries.at(pair.query), job_.queries.length(pair.query),
+                       job_.targets.at(pair.target), job_.targets.length(pair.target), job_.costs, job_.mode,
+                       progress_, wants_paths_ ? &results_.alignments[member] : nullptr);
         if (progress_.cancelled) return;
         if (!job_.known_scores.empty() && score != job_.known_scores[member])
             throw std::logic_error("no path has the score of its pair");
@@ -345,7 +367,8 @@ PairResults run_pairs(const PairJob& job, bool wants_paths, Progress& progress) 
             [&] { return std::make_unique<Worker>(job, planner, wants_paths, progress, hope, results); },
             [&](Worker& worker, size_t i) { worker.run(tasks[i]); },
             [&](Worker& worker) {
-                open[width + 1].insert(open[width + 1].end(), worker.overflows.begin(), worker.overflows.end());
+                open[width + 1].insert(open[width + 1].end(), worker.overflows.begin(),
+                                       worker.overflows.end());
             });
         if (progress.cancelled) break;
     }

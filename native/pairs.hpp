@@ -13,7 +13,8 @@ struct Pair {
 };
 
 struct PairJob {
-    std::vector<const Isa*> isas;  // that may be used, the fastest first: narrower ones serve small groups and large pairs
+    std::vector<const Isa*>
+        isas;  // that may be used, the fastest first: narrower ones serve small groups and large pairs
     Sequences queries, targets;
     std::vector<Pair> pairs;
     const Costs& costs;

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "group_kernel.hpp"
-#include "striped_kernel.hpp"
 #include "pair_kernel.hpp"
+#include "striped_kernel.hpp"
 
 namespace {
 

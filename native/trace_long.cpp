@@ -49,7 +49,8 @@ class LongPair {
         if (mode_.is_local) end_ = {0, 0, 0};
         for (int64_t row = 0; row < n_rows_; ++row) {
             if (row % 64 == 0 && progress.cancelled.load(std::memory_order_relaxed)) return end_;
-            mode_.is_local ? fill_row<true>(row, H.data(), F.data()) : fill_row<false>(row, H.data(), F.data());
+            mode_.is_local ? fill_row<true>(row, H.data(), F.data())
+                           : fill_row<false>(row, H.data(), F.data());
             if (mode_.query_end && !mode_.is_local && n_columns_ > 0) last_column.push_back(H.back());
             if (row % block_ == block_ - 1 && row / block_ < row_lines_) {
                 const auto line = std::ptrdiff_t(row / block_ * n_columns_);
@@ -95,7 +96,8 @@ class LongPair {
     }
 
     // H and F above the first row, from a column on.
-    void enter_top(int64_t first_column, int64_t columns, std::vector<Score>& H, std::vector<Score>& F) const {
+    void enter_top(int64_t first_column, int64_t columns, std::vector<Score>& H,
+                   std::vector<Score>& F) const {
         for (int64_t j = first_column + 1; j <= first_column + columns; ++j) {
             const int64_t h = border_score(j, mode_.target_start, costs_.gap_first, costs_.gap_extend);
             H.push_back(Score(h)), F.push_back(Score(h - costs_.gap_first));

@@ -85,7 +85,9 @@ struct Avx2I16 : Avx2 {
     static EXALN_INLINE Reg choose_equal(Reg a, Reg b, Reg same, Reg other) {
         return select(_mm256_cmpeq_epi16(a, b), same, other);
     }
-    static EXALN_INLINE Reg widen(const uint8_t* codes) { return _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(codes))); }
+    static EXALN_INLINE Reg widen(const uint8_t* codes) {
+        return _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(codes)));
+    }
     static EXALN_INLINE bool any_greater(Reg a, Reg b) { return any(greater(a, b)); }
     static EXALN_INLINE bool test(const uint8_t* mask, int lane) {
         return mask[lane * 2 / 8] >> lane * 2 % 8 & 1;
@@ -126,7 +128,9 @@ struct Avx2I32 : Avx2 {
     static EXALN_INLINE Reg choose_equal(Reg a, Reg b, Reg same, Reg other) {
         return select(_mm256_cmpeq_epi32(a, b), same, other);
     }
-    static EXALN_INLINE Reg widen(const uint8_t* codes) { return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(codes))); }
+    static EXALN_INLINE Reg widen(const uint8_t* codes) {
+        return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(codes)));
+    }
     static EXALN_INLINE bool any_greater(Reg a, Reg b) { return any(greater(a, b)); }
     static EXALN_INLINE bool test(const uint8_t* mask, int lane) {
         return mask[lane * 4 / 8] >> lane * 4 % 8 & 1;

@@ -99,7 +99,9 @@ struct Avx512I16 : Avx512 {
     static EXALN_INLINE Reg choose_equal(Reg a, Reg b, Reg same, Reg other) {
         return _mm512_mask_blend_epi16(equal(a, b), other, same);
     }
-    static EXALN_INLINE Reg widen(const uint8_t* codes) { return _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes))); }
+    static EXALN_INLINE Reg widen(const uint8_t* codes) {
+        return _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes)));
+    }
     static EXALN_INLINE void store_mask(uint8_t* p, Mask mask) { memcpy(p, &mask, sizeof mask); }
     static EXALN_INLINE bool any(Mask mask) { return mask != 0; }
     static EXALN_INLINE bool test(const uint8_t* mask, int lane) { return mask[lane / 8] >> lane % 8 & 1; }
@@ -139,7 +141,9 @@ struct Avx512I32 : Avx512 {
     static EXALN_INLINE Reg choose_equal(Reg a, Reg b, Reg same, Reg other) {
         return _mm512_mask_blend_epi32(equal(a, b), other, same);
     }
-    static EXALN_INLINE Reg widen(const uint8_t* codes) { return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(codes))); }
+    static EXALN_INLINE Reg widen(const uint8_t* codes) {
+        return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(codes)));
+    }
     static EXALN_INLINE void store_mask(uint8_t* p, Mask mask) { memcpy(p, &mask, sizeof mask); }
     static EXALN_INLINE bool any(Mask mask) { return mask != 0; }
     static EXALN_INLINE bool test(const uint8_t* mask, int lane) { return mask[lane / 8] >> lane % 8 & 1; }

@@ -84,7 +84,9 @@ struct NeonI16 : NeonMasks {
     static EXALN_INLINE Reg choose_equal(Reg a, Reg b, Reg same, Reg other) {
         return vbslq_s16(vceqq_s16(a, b), same, other);
     }
-    static EXALN_INLINE Reg widen(const uint8_t* codes) { return vreinterpretq_s16_u16(vmovl_u8(vld1_u8(codes))); }
+    static EXALN_INLINE Reg widen(const uint8_t* codes) {
+        return vreinterpretq_s16_u16(vmovl_u8(vld1_u8(codes)));
+    }
     static EXALN_INLINE Reg shift_in(Reg a, Lane first) { return vextq_s16(vdupq_n_s16(first), a, 7); }
     static void make_score_row(const int32_t* row, ScoreRow& out) { out.set(row); }
     static EXALN_INLINE Letters load_letters(const uint8_t* letters) { return vld1_u8(letters); }

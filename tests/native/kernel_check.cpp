@@ -19,7 +19,7 @@
 #include "costs.hpp"
 #include "dispatch.hpp"
 #include "one_kernel.hpp"
-#include "trace.hpp"
+#include "pairs.hpp"
 
 namespace {
 
@@ -74,6 +74,8 @@ std::vector<Case> read_cases(const std::string& path) {
     return cases;
 }
 
+constexpr int LOCAL_MODE = 16;  // modes below it say which ends are free, a bit for each
+
 class Checker {
   public:
     int64_t n_checked = 0, n_wrong = 0;
@@ -93,41 +95,64 @@ class Checker {
                 check_kernel(isa, kernels, family, known, number);
     }
 
-    // Paths of all pairs that have one: the same, whatever the instruction set and the memory that directions
-    // may take. That a path re-scores is checked by the core itself.
-    void check_paths(const Isa& isa, const Case& known, size_t number) {
-        const std::vector<Alignment> expected = paths_of({built_isas().back()}, known, size_t(1) << 30);
-        for (const size_t max_bytes : {size_t(1) << 30, size_t(100'000), size_t(0)}) {
-            const std::vector<Alignment> found = paths_of({&isa}, known, max_bytes);
-            for (size_t i = 0; i < expected.size(); ++i) {
-                const bool same = found[i].operations == expected[i].operations &&
-                                  found[i].query_start == expected[i].query_start &&
-                                  found[i].target_start == expected[i].target_start;
-                compare(isa, "path " + std::to_string(i), number, same, true);
+    // Scores and paths of pairs, local and in two of the other modes, which change from case to case: those
+    // of the method that takes one cell after the other, whatever the instruction set and the memory that
+    // directions may take. That a path re-scores is checked by the core itself.
+    void check_pairs(const Isa& isa, const Case& known, size_t number) {
+        for (const int free_ends : {LOCAL_MODE, int(number % 16), int(number * 7 / 3 % 16)}) {
+            for (const bool is_mixed : {false, true}) {
+                const PairResults expected =
+                    results_of(*built_isas().back(), known, free_ends, is_mixed, 0, true);
+                const PairResults scored = results_of(isa, known, free_ends, is_mixed, 0, false);
+                for (size_t i = 0; i < expected.scores.size(); ++i) {
+                    const std::string name = name_of(free_ends, "score", i);
+                    compare(isa, name, number, scored.scores[i], expected.scores[i]);
+                    if (free_ends == LOCAL_MODE && !is_mixed)
+                        compare(isa, name, number, scored.scores[i], known.scores[i]);
+                }
+                for (const size_t max_bytes : {size_t(1) << 30, size_t(100'000)})
+                    compare_paths(isa, results_of(isa, known, free_ends, is_mixed, max_bytes, true), expected,
+                                  free_ends, number);
             }
         }
     }
 
   private:
-    static std::vector<Alignment> paths_of(const std::vector<const Isa*>& isas, const Case& known,
-                                           size_t max_bytes) {
-        const Sequences queries = known.queries.view(), targets = known.targets.view();
-        std::vector<Pair> pairs;
-        for (int64_t query = 0; query < queries.n; ++query)
-            for (int64_t target = 0; target < targets.n; ++target)
-                if (const int32_t score = known.scores[size_t(query * targets.n + target)]; score > 0)
-                    pairs.push_back({query, target, score});
-        std::vector<Alignment> alignments;
-        Progress progress;
-        trace_all(isas, queries, targets, pairs, known.costs, 2, max_bytes, progress, alignments);
-        return alignments;
+    static std::string name_of(int free_ends, const char* what, size_t pair) {
+        return "mode " + std::to_string(free_ends) + ", " + what + " of pair " + std::to_string(pair);
     }
 
-    void compare(const Isa& isa, const std::string& what, size_t number, int32_t found, int32_t expected) {
+    void compare_paths(const Isa& isa, const PairResults& found, const PairResults& expected, int free_ends,
+                       size_t number) {
+        for (size_t i = 0; i < expected.scores.size(); ++i) {
+            const Alignment &a = found.alignments[i], &b = expected.alignments[i];
+            const bool same = found.scores[i] == expected.scores[i] && a.operations == b.operations &&
+                              a.query_start == b.query_start && a.target_start == b.target_start;
+            compare(isa, name_of(free_ends, "path", i), number, same, true);
+        }
+    }
+
+    // All pairs of a case, or, so that queries differ in a group, each target with the next one.
+    static PairResults results_of(const Isa& isa, const Case& known, int free_ends, bool is_mixed,
+                                  size_t max_bytes, bool wants_paths) {
+        const auto is_free = [&](int end) { return (free_ends >> end & 1) != 0; };
+        const Mode mode =
+            free_ends == LOCAL_MODE ? LOCAL : Mode{false, is_free(0), is_free(1), is_free(2), is_free(3)};
+        const Sequences targets = known.targets.view(), queries = is_mixed ? targets : known.queries.view();
+        PairJob job{{&isa}, queries, targets, {}, known.costs, mode, 2, max_bytes, {}};
+        for (int64_t query = 0; query < queries.n; ++query)
+            for (int64_t target = 0; target < targets.n; ++target)
+                if (!is_mixed || target == (query + 1) % targets.n) job.pairs.push_back({query, target});
+        Progress progress;
+        return run_pairs(job, wants_paths, progress);
+    }
+
+    void compare(const Isa& isa, const std::string& what, size_t number, int64_t found, int64_t expected) {
         ++n_checked;
         if (found == expected) return;
         if (++n_wrong <= 20) {
-            printf("case %zu, %s, %s: %d instead of %d\n", number, isa.name, what.c_str(), found, expected);
+            printf("case %zu, %s, %s: %lld instead of %lld\n", number, isa.name, what.c_str(),
+                   (long long)found, (long long)expected);
         }
     }
 
@@ -169,7 +194,7 @@ int check_cases(const std::string& path, const std::vector<std::string>& names, 
             if (!kernels_too) continue;
             checker.check_whole(*isa, cases[i], i, 1);
             checker.check_kernels(*isa, cases[i], i);
-            checker.check_paths(*isa, cases[i], i);
+            checker.check_pairs(*isa, cases[i], i);
         }
         printf("%-10s %zu cases, %lld scores and paths, %lld wrong\n", isa->name, cases.size(),
                (long long)checker.n_checked, (long long)checker.n_wrong);
