@@ -17,8 +17,9 @@ import pytest
 import cuda_cases
 import cuda_plans
 from cuda_cases import IS_CUDA, all_letters, mixed_targets, random_letters, scored, scorings
-from exaln.engines.base import Keep, ScoreBlock
+from exaln.engines.base import Keep, PairList, ScoreBlock
 from exaln.lengths import N_BINS
+from exaln.modes import Mode
 from exaln.records import Records
 from kernel_cases import mutated, random_codes
 from memory_targets import memory_targets
@@ -165,8 +166,27 @@ def check_plans(engine, patch):
             check(name, engine, queries, mixed_targets(rng, 51, scoring, queries, longest=90), scoring)
 
 
+def check_pairs(engine):
+    """Pairs in every mode, of several strips, with and without paths."""
+    scoring, rng = scorings()["DNA"], np.random.default_rng(7)
+    queries = random_sequences(rng, [0, 1, 3, 60, 70, 130, 200, 270, 400, 520, 700], scoring)
+    targets = [mutated(rng, query, 4) for query in reversed(queries)]
+    records = Records.of(scoring.alphabet, queries), Records.of(scoring.alphabet, targets)
+    n = len(queries)
+    pairs = PairList(np.repeat(np.arange(n), n), np.tile(np.arange(n), n))
+    for name in ("local", "global", "semiglobal", "overlap"):
+        arguments = (*records, pairs, scoring, Mode.parse(name))
+        scores, traces = cuda_cases.cpu().align_pairs(*arguments)
+        found, found_traces = engine.align_pairs(*arguments)
+        assert (found == scores).all(), f"pairs, {name}: wrong scores"
+        assert (engine.score_pairs(*arguments) == scores).all(), f"pairs, {name}: wrong scores without paths"
+        assert (found_traces.paths.operations == traces.paths.operations).all(), f"pairs, {name}: wrong paths"
+        print(f"pairs, {name}: {len(pairs):,}", flush=True)
+
+
 def run():
     engine = cuda_cases.new_engine()
+    check_pairs(engine)
     for part in (check_odd, check_shapes, check_long_targets):
         part(engine)
     with pytest.MonkeyPatch.context() as patch:

@@ -88,8 +88,8 @@ def engine():
 @pytest.mark.parametrize("scoring", SCORINGS)
 def test_small_pairs_against_the_definition(engine, mode, scoring):
     rng = np.random.default_rng(1)
-    queries, targets = pairs_of(rng, SCORINGS[scoring], 150, 40)
-    pairs = PairList(np.arange(150), np.arange(150))
+    queries, targets = pairs_of(rng, SCORINGS[scoring], 50, 30)
+    pairs = PairList(np.arange(50), np.arange(50))
     arguments = (queries, targets, pairs, SCORINGS[scoring], Mode.parse(mode))
     expected = ReferenceEngine().align_pairs(*arguments)
     assert_same(engine.align_pairs(*arguments), expected)

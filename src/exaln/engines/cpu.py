@@ -181,10 +181,26 @@ def _translated_errors(threads: int) -> Iterator[None]:
         raise EngineError(f"traceback failed on {threads} threads: {error}") from None
 
 
-def _arrays(queries: Records, targets: Records, pairs: Pairs | PairList) -> tuple[NDArray[Any], ...]:
+_Arrays = tuple[
+    "NDArray[np.uint8]",
+    "NDArray[np.int64]",
+    "NDArray[np.uint8]",
+    "NDArray[np.int64]",
+    "NDArray[np.int64]",
+    "NDArray[np.int64]",
+]
+
+
+def _arrays(queries: Records, targets: Records, pairs: Pairs | PairList) -> _Arrays:
     """Sequences and pairs as the core takes them."""
-    sequences = (queries.codes, queries.offsets, targets.codes, targets.offsets)
-    return *map(_aligned, sequences), _aligned(pairs.query), _aligned(pairs.target)
+    return (
+        _aligned(queries.codes),
+        _aligned(queries.offsets),
+        _aligned(targets.codes),
+        _aligned(targets.offsets),
+        _aligned(pairs.query),
+        _aligned(pairs.target),
+    )
 
 
 def _costs(scoring: Scoring) -> tuple[NDArray[np.int32], int, int]:
