@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -94,10 +94,10 @@ class CpuEngine(Engine):
 
         require_same_alphabet(queries, targets, scoring)
         with _translated_errors(self.threads):
-            scores, *columns = _core.align_pairs(
+            scores, positions, counts, operations, offsets = _core.align_pairs(
                 *_arrays(queries, targets, pairs), *_costs(scoring), _flags(mode), *self._how()
             )
-        return scores, _traces(*columns)
+        return scores, _traces(positions, counts, operations, offsets)
 
     def score_pairs(
         self, queries: Records, targets: Records, pairs: PairList, scoring: Scoring, mode: Mode
