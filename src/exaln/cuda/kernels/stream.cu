@@ -15,9 +15,9 @@
 // the profile has the packed scores of each symbol. The profile lies in shared memory as [symbol][rows /
 // 4][lane], so that the bank depends on the lane and not on the letter.
 //
-// Work is handed out in chunks of consecutive targets, the longest first, by a ticket. Strips of a query
-// longer than LANES * ROWS: the last row of a strip goes to `boundary`, in place, and comes back as the row
-// above the next strip in the next launch.
+// Work is handed out in chunks of consecutive targets, the longest first, by a ticket; a group fetches the
+// chunk after next while it computes. Strips of a query longer than LANES * ROWS: the last row of a strip
+// goes to `boundary`, in place, and comes back as the row above the next strip in the next launch.
 //
 //   stream      [n_tiles]: four symbols each, uint8 or (PAIRED) uint16; see pack.cu
 //   chunks      [n_chunks + 1]: first tile, first id
@@ -114,46 +114,44 @@ struct Strip {
 };
 
 // Where the first lane of a group is in the stream. The other lanes stay idle: they get everything from the
-// lane above. The next chunk is asked for two steps before it is needed and looked up one step before, so
-// that nothing waits, and no group holds a chunk that another could already work on.
+// lane above.
 struct Feed {
     const uint2* chunks;
     unsigned n_chunks;
     unsigned* ticket;
     unsigned tile, end, id;  // the next tile, the end of its chunk, and the id of its target; 0 in idle lanes
     unsigned is_live;        // 0 or 1
-    uint2 next_begin;        // the next chunk; next_end is its ticket until it is looked up
+    uint2 next_begin;        // the chunk after this one
     unsigned next_end;
+    unsigned after_next;  // the number of the chunk after that
 
-    // Counted up by the instruction for that: additions of a warp are gathered, and it would wait for them.
-    __device__ unsigned take() { return atomicInc(ticket, NO_CHUNK / 2); }
-    __device__ void look_up(unsigned number) {
-        const bool is_there = number < n_chunks;
-        const unsigned chunk = n_chunks - 1 - number;
-        next_begin = is_there ? chunks[chunk] : make_uint2(IDLE_TILE, 0);
-        next_end = is_there ? chunks[chunk + 1].x : NO_CHUNK;
+    __device__ unsigned take() {
+        const unsigned number = atomicAdd(ticket, 1u);
+        return number < n_chunks ? n_chunks - 1 - number : NO_CHUNK;
+    }
+    __device__ void look_up(unsigned chunk) {
+        next_begin = chunk == NO_CHUNK ? make_uint2(IDLE_TILE, 0) : chunks[chunk];
+        next_end = chunk == NO_CHUNK ? NO_CHUNK : chunks[chunk + 1].x;
     }
     __device__ void go_to_next() {
         tile = next_begin.x;
         id = next_begin.y;
         end = next_end;
         is_live = tile != IDLE_TILE;
-        if (end - tile <= 2) next_end = take();
-        if (end - tile == 1) look_up(next_end);
+        look_up(after_next);
+        if (is_live) after_next = take();
     }
     __device__ void start(bool is_first) {
+        after_next = NO_CHUNK;
         look_up(is_first ? take() : NO_CHUNK);
+        if (is_first) after_next = take();
         go_to_next();
     }
     // The tile was handed out; `ends_target` if it was the last one of its target.
     __device__ void advance(bool ends_target) {
         id += ends_target;
         tile += is_live;
-        const unsigned n_left = end - tile;
-        if (n_left > 2) return;
-        if (n_left == 2) next_end = take();
-        if (n_left == 1) look_up(next_end);
-        if (n_left == 0) go_to_next();
+        if (tile == end) go_to_next();
     }
 };
 
