@@ -1,4 +1,4 @@
-"""The examples of README.md, docs/tutorial.md and docs/pairs.md: every command and line of Python runs, and prints what is shown.
+"""The examples of README.md and of documents in docs: every command and line of Python runs, and prints what is shown.
 
 ```console  `$ command`, then what it prints on stdout and stderr; where an error is shown, the command must fail
 ```sh       commands that must succeed
