@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from exaln import colours
-from exaln.cigar import DELETION, DIFFERENT, EQUAL, INSERTION, Paths, cigar, cigars, strings, taken
+from exaln.cigar import DELETION, DIFFERENT, EQUAL, INSERTION, Paths, cigar, cigar_list, taken
 from exaln.engines.base import PairList, Traces
 from exaln.modes import GLOBAL, LOCAL, Mode
 from exaln.queries import detect_alphabet
@@ -85,12 +85,12 @@ class Alignments(Sequence["Alignment"]):
     @property
     def cigars(self) -> list[str]:
         """The path of each pair as CIGAR: M, I (consumes the query), D (consumes the target)."""
-        return strings(cigars(self.paths))
+        return cigar_list(self.paths)
 
     @property
     def cigars_extended(self) -> list[str]:
         """The same with = for equal and X for different letters in place of M."""
-        return strings(cigars(self.paths, extended=True))
+        return cigar_list(self.paths, extended=True)
 
     def to_arrow(self) -> Any:
         """A pyarrow.Table, one row per pair; `exaln.report.arrow` says what its columns mean."""

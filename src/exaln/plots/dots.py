@@ -112,8 +112,11 @@ def _squares(codes: NDArray[np.uint8], k: int, square: float) -> tuple[NDArray[n
     """Each word, and each square in which its middle lies, once; sorted by word."""
     words = _words(codes, k)
     places = ((np.arange(len(words)) + k // 2) / square).astype(np.int64)
-    both = np.unique(np.rec.fromarrays([words, places]))
-    return both["f0"], both["f1"]
+    order = np.argsort(words, kind="stable")
+    words, places = words[order], places[order]
+    is_new = np.ones(len(words), np.bool_)
+    is_new[1:] = (words[1:] != words[:-1]) | (places[1:] != places[:-1])
+    return words[is_new], places[is_new]
 
 
 def _common(

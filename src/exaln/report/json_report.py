@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from exaln.cigar import cigars, strings
+from exaln.cigar import cigar_list, strings
 from exaln.records import Text
 from exaln.report.rows import rows_of
 from exaln.report.values import Values, alignment_values, target_values
@@ -87,7 +87,7 @@ def _hits(hits: QueryHits) -> Iterator[bytes]:
     columns: dict[str, Values] = {
         **target_values(hits),
         **alignment_values(hits),
-        "cigar": strings(cigars(hits.paths)),
+        "cigar": cigar_list(hits.paths),
         "query_aligned": strings(Text(rows.query, rows.offsets)),
         "target_aligned": strings(Text(rows.target, rows.offsets)),
     }

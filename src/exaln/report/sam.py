@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, BinaryIO
 
-from exaln.cigar import cigars, strings
+from exaln.cigar import aligned, cigar_list
 from exaln.errors import InputError
 from exaln.report.clean import one_line
 from exaln.report.columns import number_text
@@ -70,7 +70,7 @@ def _sam_lines(hits: QueryHits, summary: SearchSummary, extended: bool) -> Itera
             part.query_start.tolist(),
             (len(hits.query) - part.query_end).tolist(),
             minus.tolist(),
-            strings(cigars(reverse_paths(part.paths, minus), extended=extended)),
+            _target_cigars(part, extended),
             _tags(part),
             strict=True,
         )
@@ -108,13 +108,20 @@ def _paf_lines(hits: QueryHits, extended: bool) -> Iterator[str]:
         hits.identities.tolist(),
         hits.columns.tolist(),
         _tags(hits),
-        strings(cigars(reverse_paths(hits.paths, minus), extended=extended)),
+        _target_cigars(hits, extended),
         strict=True,
     )
     for start, end, is_minus, target, length, first, last, identities, n_columns, tags, path in columns:
         query = f"{name}\t{size}\t{start}\t{end}\t{'-' if is_minus else '+'}"
         place = f"{one_line(target) or '*'}\t{length}\t{first}\t{last}"
         yield f"{query}\t{place}\t{identities}\t{n_columns}\t{UNKNOWN_QUALITY}\t{tags}\tcg:Z:{path}\n"
+
+
+def _target_cigars(hits: QueryHits, extended: bool) -> list[str]:
+    """The path of each hit along the target."""
+    minus = hits.strand < 0
+    paths = reverse_paths(aligned(hits.paths), minus) if minus.any() else hits.paths
+    return cigar_list(paths, extended=extended)
 
 
 def _tags(hits: QueryHits) -> list[str]:
