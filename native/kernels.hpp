@@ -69,6 +69,17 @@ struct Range {
         const int64_t highest = (rows < columns ? rows : columns) * costs.max_score;
         return {lo + lowest, hi, lowest + highest <= hi - lo && lowest <= hi};
     }
+
+    // The same for the differences of recurrence.hpp. To take a letter away, or to add one, changes a score
+    // by at most max_score + gap_first and no less than -gap_first: so u and v lie within [gap_extend -
+    // gap_first, max_score + gap_first + gap_extend], x and y within [gap_extend - gap_first, 0], z is at
+    // most max_score + gap_first + 2 gap_extend, and a - z and b - z are at least -max_score - 2 gap_first.
+    // This holds for any letters, so for what lanes compute beyond their pair, too.
+    static Range of_differences(const Costs& costs, int bits) {
+        const int64_t lo = -(int64_t(1) << (bits - 1)), hi = -lo - 1;
+        const int64_t twice = 2 * (int64_t(costs.gap_first) + costs.gap_extend);
+        return {0, hi, costs.max_score + twice <= hi && costs.min_score >= lo};
+    }
 };
 
 // One query against `lanes` targets.
@@ -132,6 +143,9 @@ struct PairArgs {
     // strips][lanes]
     const int64_t *query_lengths, *target_lengths;
     void *last_row, *last_column;  // null if not wanted
+    // Other modes: lanes hold differences, not H: score_rows, match and mismatch have 2 gap_extend added,
+    // borders are V and Y, and what is kept of the last row and column is V and U.
+    bool are_differences;
     const std::atomic<bool>* cancelled;
 };
 

@@ -31,10 +31,10 @@ struct EndCell {
 };
 
 // The end of a pair whose last row and column are known, H(m, 1..n) and H(1..m, n); a function of the letters
-// gives each. Not for local alignments, which may end anywhere.
+// gives each, asked in order. Not for local alignments, which may end anywhere.
 template <class LastRow, class LastColumn>
 EndCell choose_end(const Mode& mode, int64_t m, int64_t n, int64_t gap_first, int64_t gap_extend,
-                   const LastRow& last_row, const LastColumn& last_column) {
+                   LastRow last_row, LastColumn last_column) {
     EndCell end;
     const auto at_row_end = [&](int64_t j) {
         return j == 0   ? border_score(m, mode.query_start, gap_first, gap_extend)

@@ -39,8 +39,9 @@ struct PairWorkspace {
     using Lane = typename V::Lane;
     GroupWorkspace<V> tiles;  // state of n_rows instead of STRIP_ROWS, profile; no border
     Lane* scores;             // [2][columns][lanes] of the row at hand and the next
-    Lane *cells, *row_best;   // [columns][lanes], [lanes]: H of a row and the best of it, for the slow ways
-    uint8_t* ends_here;       // [n_rows]: whether the last row of a pair is this one
+    // For the slow ways: H of a row, or V and U, [columns][lanes] each; the best H of the row, [lanes]
+    Lane *cells, *column_cells, *row_best;
+    uint8_t* ends_here;  // [n_rows]: whether the last row of a pair is this one
 
     static constexpr size_t tile_lanes = size_t(V::columns) * V::lanes;
 
@@ -49,12 +50,13 @@ struct PairWorkspace {
         tiles.border = nullptr;
         scores = tiles.profile + GroupWorkspace<V>::profile_lanes;
         cells = scores + 2 * tile_lanes;
-        row_best = cells + tile_lanes;
+        column_cells = cells + tile_lanes;
+        row_best = column_cells + tile_lanes;
         ends_here = reinterpret_cast<uint8_t*>(row_best + V::lanes);
     }
 
     static size_t bytes(int64_t n_rows) {
-        const size_t rows = size_t(n_rows) * 2 * V::lanes, tiles = 3 * tile_lanes + V::lanes;
+        const size_t rows = size_t(n_rows) * 2 * V::lanes, tiles = 4 * tile_lanes + V::lanes;
         return (rows + GroupWorkspace<V>::profile_lanes + tiles) * sizeof(Lane) + size_t(n_rows);
     }
 };
@@ -233,21 +235,29 @@ struct PairBorders {
     int64_t left(int64_t row) const {
         return exaln::border_score(row, mode.query_start, gap_first, gap_extend);
     }
+    int64_t top(int64_t column) const {
+        return exaln::border_score(column, mode.target_start, gap_first, gap_extend);
+    }
 
     // Rows before their first column.
+    template <bool are_differences>
     void reset_rows(typename V::Lane* state, int64_t first_row, int64_t n_rows) const {
-        for (int64_t row = 0; row < n_rows; ++row, state += 2 * V::lanes) {
-            const int64_t H = left(first_row + row + 1);
-            V::store(state, stored(H));
-            V::store(state + V::lanes, stored(H - gap_first));
+        for (int64_t row = first_row + 1; row <= first_row + n_rows; ++row, state += 2 * V::lanes) {
+            const int64_t before = are_differences ? left(row - 1) - gap_extend : 0;
+            const int64_t opened = are_differences ? gap_extend - gap_first : left(row) - gap_first;
+            V::store(state, stored(left(row) - before));
+            V::store(state + V::lanes, stored(opened));
         }
     }
 
-    EXALN_INLINE void enter_first_strip(Tile<V>& tile, int64_t column) const {
+    template <bool are_differences>
+    EXALN_INLINE void enter_first_strip(Tile<V>& tile, int64_t first_column) const {
         EXALN_UNROLL
         for (int c = 0; c < V::columns; ++c) {
-            const int64_t H = exaln::border_score(column + c + 1, mode.target_start, gap_first, gap_extend);
-            tile.H[c] = stored(H), tile.F[c] = stored(H - gap_first);
+            const int64_t column = first_column + c + 1;
+            const int64_t before = are_differences ? top(column - 1) - gap_extend : 0;
+            const int64_t opened = are_differences ? gap_extend - gap_first : top(column) - gap_first;
+            tile.H[c] = stored(top(column) - before), tile.F[c] = stored(opened);
         }
     }
 };
@@ -364,88 +374,139 @@ bool all_ends_before(const exaln::PairArgs& args, int64_t column) {
     return true;
 }
 
+enum class Cells { LOCAL, WHOLE, DIFFERENCES };
 enum class Keeps { SCORE, END, DIRECTIONS };
 
-template <class V, class Scores, bool is_local, Keeps keeps>
-void run_pair_rows(const exaln::PairArgs& args) {
+// What goes through the rows of a tile, but for the tile itself.
+template <class V>
+struct TileRun {
+    typename V::Reg corner, best, row_best;
+    uint8_t* directions;
+};
+
+// One row of a tile: H, F of its columns, or V, Y; the state of the row is H, E or U, X. U of each column
+// goes to `columns` if it is wanted.
+template <class V, Cells cells, Keeps keeps, bool wants_columns, class Scores>
+EXALN_INLINE void update_row(Tile<V>& tile, typename V::Lane* state, const Scores& scores,
+                             const CellCosts<V>& costs, TileRun<V>& run, typename V::Lane* columns) {
     using Reg = typename V::Reg;
+    constexpr bool is_local = cells == Cells::LOCAL, notes_ends = is_local && keeps != Keeps::SCORE;
+    Reg left = V::load(state), E = V::load(state + V::lanes);
+    if (cells != Cells::DIFFERENCES) {
+        EXALN_UNROLL
+        for (int c = V::columns - 1; c > 0; --c) tile.H[c] = V::add(tile.H[c - 1], scores.at(c));
+        tile.H[0] = V::add(run.corner, scores.at(0));
+        run.corner = left;
+    }
+    if (notes_ends) run.row_best = costs.floor;
+    EXALN_UNROLL
+    for (int c = 0; c < V::columns; ++c) {
+        if (cells == Cells::DIFFERENCES) {
+            const Directions<V> cell =
+                update_differences<V>(scores.at(c), left, E, tile.H[c], tile.F[c], costs.no_gap);
+            if (keeps == Keeps::DIRECTIONS) cell.store(run.directions);
+            if (wants_columns) V::store(columns + c * V::lanes, left);
+        } else if (keeps == Keeps::DIRECTIONS) {
+            update_cell_traced<V, is_local>(tile.H[c], E, tile.F[c], costs).store(run.directions);
+        } else {
+            update_cell<V, is_local, is_local && !notes_ends>(tile.H[c], E, tile.F[c], run.best, costs);
+        }
+        if (keeps == Keeps::DIRECTIONS) run.directions += Directions<V>::bytes;
+        if (notes_ends) run.row_best = V::max(run.row_best, tile.H[c]);
+    }
+    V::store(state, cells == Cells::DIFFERENCES ? left : tile.H[V::columns - 1]);
+    V::store(state + V::lanes, E);
+}
+
+template <class V, Cells cells, Keeps keeps, bool wants_columns, class Scores>
+EXALN_INLINE void run_tile_rows(const exaln::PairArgs& args, const PairWorkspace<V>& work, Tile<V>& tile,
+                                Scores& scores, const CellCosts<V>& costs, TileRun<V>& run, int64_t column,
+                                LocalEnds<V>& ends, const LastCells<V>& last) {
+    constexpr bool is_local = cells == Cells::LOCAL, notes_ends = is_local && keeps != Keeps::SCORE;
+    typename V::Lane* state = work.tiles.state;
+    for (int64_t row = 0; row < args.n_rows; ++row, state += 2 * V::lanes) {
+        scores.enter_row(row);
+        update_row<V, cells, keeps, wants_columns>(tile, state, scores, costs, run, work.column_cells);
+        const bool is_better = notes_ends && V::any_greater(run.row_best, ends.seen);
+        const bool is_last = !is_local && (wants_columns || last.ends_here[row]);
+        if (!is_better && !is_last) continue;
+        EXALN_UNROLL
+        for (int c = 0; c < V::columns; ++c) V::store(work.cells + c * V::lanes, tile.H[c]);
+        if (notes_ends) {
+            V::store(work.row_best, run.row_best);
+            ends.note(args, work.cells, work.row_best, args.first_row + row, column);
+        }
+        if (!is_local && last.ends_here[row]) last.note_row(work.cells, row, column);
+        if (wants_columns)
+            last.note_columns(cells == Cells::DIFFERENCES ? work.column_cells : work.cells, row);
+    }
+}
+
+template <class V, class Scores, Cells cells, Keeps keeps>
+void run_pair_rows(const exaln::PairArgs& args) {
     using Lane = typename V::Lane;
+    constexpr bool is_local = cells == Cells::LOCAL, are_differences = cells == Cells::DIFFERENCES;
     constexpr bool notes_ends = is_local && keeps != Keeps::SCORE;
-    const CellCosts<V> costs(*args.costs, args.range);
+    CellCosts<V> costs(*args.costs, args.range);
     const PairWorkspace<V> work(args.workspace, args.n_rows);
     const PairBorders<V> borders(args);
+    if (are_differences) costs.no_gap = borders.stored(borders.gap_extend - borders.gap_first);
     GroupWorkspace<V> above = work.tiles, below = work.tiles;
     above.border = static_cast<Lane*>(const_cast<void*>(args.border_above));
     below.border = static_cast<Lane*>(args.border_below);
-    borders.reset_rows(above.state, args.first_row, args.n_rows);
+    borders.template reset_rows<are_differences>(above.state, args.first_row, args.n_rows);
     Scores scores(args, work);
     LocalEnds<V> ends(args);
     LastCells<V> last(args, work);
-    uint8_t* directions = args.directions;
-    Reg left_corner = borders.stored(borders.left(args.first_row)), best = ends.best;
+    typename V::Reg left_corner = borders.stored(are_differences ? 0 : borders.left(args.first_row));
+    TileRun<V> run{left_corner, ends.best, costs.floor, args.directions};
     for (int64_t column = 0; column < args.n_columns; column += V::columns) {
         if (args.cancelled->load(std::memory_order_relaxed)) return;
         Tile<V> tile;
         if (args.border_above) {
             tile.enter(above, column, false, costs);
         } else {
-            borders.enter_first_strip(tile, column);
+            borders.template enter_first_strip<are_differences>(tile, column);
         }
         scores.enter(column);
+        run.corner = left_corner, left_corner = tile.H[V::columns - 1];
         if (!is_local) last.enter(column);
-        Lane* state = above.state;
-        Reg corner = left_corner;
-        left_corner = tile.H[V::columns - 1];
-        for (int64_t row = 0; row < args.n_rows; ++row, state += 2 * V::lanes) {
-            scores.enter_row(row);
-            EXALN_UNROLL
-            for (int c = V::columns - 1; c > 0; --c) tile.H[c] = V::add(tile.H[c - 1], scores.at(c));
-            tile.H[0] = V::add(corner, scores.at(0));
-            corner = V::load(state);
-            Reg E = V::load(state + V::lanes), row_best = costs.floor;
-            EXALN_UNROLL
-            for (int c = 0; c < V::columns; ++c) {
-                if (keeps == Keeps::DIRECTIONS) {
-                    update_cell_traced<V, is_local>(tile.H[c], E, tile.F[c], costs).store(directions);
-                    directions += Directions<V>::bytes;
-                } else {
-                    update_cell<V, is_local, is_local && !notes_ends>(tile.H[c], E, tile.F[c], best, costs);
-                }
-                if (notes_ends) row_best = V::max(row_best, tile.H[c]);
-            }
-            V::store(state, tile.H[V::columns - 1]);
-            V::store(state + V::lanes, E);
-            const bool is_better = notes_ends && V::any_greater(row_best, ends.seen);
-            const bool is_last = !is_local && (last.ends_here[row] || last.n_columns_ending > 0);
-            if (!is_better && !is_last) continue;
-            EXALN_UNROLL
-            for (int c = 0; c < V::columns; ++c) V::store(work.cells + c * V::lanes, tile.H[c]);
-            if (notes_ends) {
-                V::store(work.row_best, row_best);
-                ends.note(args, work.cells, work.row_best, args.first_row + row, column);
-            }
-            if (!is_local && last.ends_here[row]) last.note_row(work.cells, row, column);
-            if (!is_local && last.n_columns_ending > 0) last.note_columns(work.cells, row);
+        bool has_run = false;
+        if constexpr (!is_local) {
+            has_run = last.n_columns_ending > 0;
+            if (has_run)
+                run_tile_rows<V, cells, keeps, true>(args, work, tile, scores, costs, run, column, ends,
+                                                     last);
         }
+        if (!has_run)
+            run_tile_rows<V, cells, keeps, false>(args, work, tile, scores, costs, run, column, ends, last);
         if (args.border_below) tile.leave(below, column);
         if (!notes_ends || !ends.is_new) continue;
         ends.leave_tile();
         if (args.stops_at_ends && !args.border_below && all_ends_before<V>(args, column + V::columns)) break;
     }
-    if (is_local && args.best) V::store(static_cast<Lane*>(args.best), notes_ends ? ends.best : best);
+    if (is_local && args.best) V::store(static_cast<Lane*>(args.best), notes_ends ? ends.best : run.best);
+}
+
+template <class V, class Scores, Cells cells>
+void run_cells(const exaln::PairArgs& args) {
+    if (args.directions) {
+        run_pair_rows<V, Scores, cells, Keeps::DIRECTIONS>(args);
+    } else if (cells == Cells::LOCAL && args.end_rows) {
+        run_pair_rows<V, Scores, cells, Keeps::END>(args);
+    } else {
+        run_pair_rows<V, Scores, cells, Keeps::SCORE>(args);
+    }
 }
 
 template <class V, class Scores>
 void run_pairs_with(const exaln::PairArgs& args) {
-    const bool keeps_ends = args.mode.is_local && args.end_rows;
-    if (args.directions) {
-        args.mode.is_local ? run_pair_rows<V, Scores, true, Keeps::DIRECTIONS>(args)
-                           : run_pair_rows<V, Scores, false, Keeps::DIRECTIONS>(args);
-    } else if (keeps_ends) {
-        run_pair_rows<V, Scores, true, Keeps::END>(args);
-    } else {
-        args.mode.is_local ? run_pair_rows<V, Scores, true, Keeps::SCORE>(args)
-                           : run_pair_rows<V, Scores, false, Keeps::SCORE>(args);
+    if (args.mode.is_local) {
+        run_cells<V, Scores, Cells::LOCAL>(args);
+    } else if (!args.are_differences) {
+        run_cells<V, Scores, Cells::WHOLE>(args);
+    } else if constexpr (sizeof(typename V::Lane) == 1) {
+        run_cells<V, Scores, Cells::DIFFERENCES>(args);
     }
 }
 
@@ -460,24 +521,38 @@ void run_pairs(const exaln::PairArgs& args) {
     }
 }
 
+// H along the last row or column of a lane's pair, from what was kept of it; cells are asked for in order.
+template <class V>
+struct KeptCells {
+    const exaln::PairArgs& args;
+    const void* cells;
+    int lane;
+    int64_t sum;  // H of the border cell, and of those after it as far as they were asked for
+    int64_t n_summed = 0;
+
+    int64_t stored(int64_t i) const {
+        return static_cast<const typename V::Lane*>(cells)[(i - 1) * V::lanes + lane] - args.range.floor;
+    }
+    int64_t operator()(int64_t i) {
+        if (!args.are_differences) return stored(i);
+        while (n_summed < i) sum += stored(++n_summed) - args.costs->gap_extend;
+        return sum;
+    }
+};
+
 // Score and end of a lane's pair, once all strips have run. A local score above the range's limit is not
 // exact.
 template <class V>
 exaln::EndCell pair_end(const exaln::PairArgs& args, int lane) {
-    using Lane = typename V::Lane;
-    const auto cell = [&](const void* cells, int64_t i) {
-        return int64_t(static_cast<const Lane*>(cells)[(i - 1) * V::lanes + lane]) - args.range.floor;
-    };
-    exaln::EndCell end;
     if (args.mode.is_local) {
-        end.score = cell(args.best, 1);
-        if (args.end_rows) end.row = args.end_rows[lane], end.column = args.end_columns[lane];
-        return end;
+        const int64_t score = KeptCells<V>{args, args.best, lane, 0}.stored(1);
+        return {score, args.end_rows ? args.end_rows[lane] : 0, args.end_rows ? args.end_columns[lane] : 0};
     }
-    return exaln::choose_end(
-        args.mode, args.query_lengths[lane], args.target_lengths[lane], args.costs->gap_first,
-        args.costs->gap_extend, [&](int64_t j) { return cell(args.last_row, j); },
-        [&](int64_t i) { return cell(args.last_column, i); });
+    const PairBorders<V> borders(args);
+    const int64_t m = args.query_lengths[lane], n = args.target_lengths[lane];
+    return exaln::choose_end(args.mode, m, n, borders.gap_first, borders.gap_extend,
+                             KeptCells<V>{args, args.last_row, lane, borders.left(m)},
+                             KeptCells<V>{args, args.last_column, lane, borders.top(n)});
 }
 
 // Walks a lane's path back until it leaves the strip or is complete, and returns where the next step is to be

@@ -10,6 +10,7 @@ namespace exaln {
 namespace {
 
 constexpr int64_t LEAST_STRIP_ROWS = 16;
+constexpr int64_t MOST_PADDING = 8;    // columns that a group may have more than its longest target
 constexpr int FULL_SPEED_BYTES = 32;   // registers up to this width cost the same, measured,
 constexpr double WIDE_REGISTER = 1.5;  // and wider ones so much more
 constexpr double ONE_CELL = 64.0;      // what trace_long needs for a cell, in updates of a register
@@ -66,12 +67,17 @@ LetterClasses LetterClasses::of(const Costs& costs, uint32_t letters, bool is_lo
 }
 
 PairPlanner::PairPlanner(const PairJob& job, bool wants_paths) : job_(job), wants_paths_(wants_paths) {
-    for (int which = 0; which < 3; ++which) {
-        Width& width = widths_[which];
+    Costs shifted = job.costs;
+    if (Range::of_differences(job.costs, 8).usable)
+        for (auto& row : shifted.scores)
+            for (int32_t& score : row) score += 2 * job.costs.gap_extend;
+    for (int numbers = BITS_8; numbers < ONE_BY_ONE; ++numbers) {
+        Width& width = widths_[numbers];
         for (const Isa* isa : job.isas) {
-            const WidthKernels& kernels = isa->widths[which];
+            const WidthKernels& kernels = isa->widths[bits_of(numbers) / 16];
             width.score_rows.push_back(std::make_unique<Scratch>());
-            kernels.make_score_rows(job.costs, width.score_rows.back()->reserve(kernels.score_rows_bytes));
+            kernels.make_score_rows(numbers == DIFFERENCES ? shifted : job.costs,
+                                    width.score_rows.back()->reserve(kernels.score_rows_bytes));
             width.kernels.push_back(&kernels);
             width.widest = std::max(width.widest, kernels.lanes);
         }
@@ -107,38 +113,41 @@ bool PairPlanner::is_plain(size_t pair) const {
     return plain_queries_[size_t(job_.pairs[pair].query)] && plain_targets_[size_t(job_.pairs[pair].target)];
 }
 
-bool PairPlanner::fits(int width, int64_t rows, int64_t columns) const {
-    const int bits = 8 << width;
-    return job_.mode.is_local ? Range::of(job_.costs, bits).usable
-                              : Range::of(job_.costs, bits, rows, columns + 8).usable;
+bool PairPlanner::fits(int numbers, int64_t rows, int64_t columns) const {
+    return range(numbers, rows, columns + MOST_PADDING).usable;
 }
 
-Range PairPlanner::range(const PairTask& task) const {
-    const int bits = 8 << task.width;
-    return job_.mode.is_local ? Range::of(job_.costs, bits)
-                              : Range::of(job_.costs, bits, task.n_rows, task.n_columns);
-}
-
-int PairPlanner::first_width(size_t pair) const {
-    const auto [rows, columns] = size(pair);
-    if (rows == 0 || columns == 0) return TOO_WIDE;
-    for (int width = 0; width < 3; ++width) {
-        if (!fits(width, rows, columns)) continue;
-        const Range range = Range::of(job_.costs, 8 << width);
-        const bool is_known = !job_.known_scores.empty();
-        if (!is_known || job_.known_scores[pair] + range.floor <= range.limit) return width;
+Range PairPlanner::range(int numbers, int64_t rows, int64_t columns) const {
+    const int bits = bits_of(numbers);
+    if (job_.mode.is_local) {
+        Range range = Range::of(job_.costs, bits);
+        range.usable &= numbers != DIFFERENCES;
+        return range;
     }
-    return TOO_WIDE;
+    return numbers == DIFFERENCES ? Range::of_differences(job_.costs, bits)
+                                  : Range::of(job_.costs, bits, rows, columns);
 }
 
-std::vector<PairTask> PairPlanner::plan(int width, std::vector<size_t> members) const {
+int PairPlanner::first_numbers(size_t pair) const {
+    const auto [rows, columns] = size(pair);
+    if (rows == 0 || columns == 0) return ONE_BY_ONE;
+    for (int numbers = BITS_8; numbers < ONE_BY_ONE; ++numbers) {
+        if (!fits(numbers, rows, columns)) continue;
+        const Range range = Range::of(job_.costs, bits_of(numbers));
+        const bool is_known = !job_.known_scores.empty();
+        if (!is_known || job_.known_scores[pair] + range.floor <= range.limit) return numbers;
+    }
+    return ONE_BY_ONE;
+}
+
+std::vector<PairTask> PairPlanner::plan(int numbers, std::vector<size_t> members) const {
     std::vector<PairTask> tasks;
-    if (width == TOO_WIDE) {
+    if (numbers == ONE_BY_ONE) {
         for (const size_t pair : members) add_alone(pair, tasks);
     } else {
         std::vector<int32_t> n_with_query(size_t(job_.queries.n), 0);
         for (const size_t pair : members) ++n_with_query[size_t(job_.pairs[pair].query)];
-        const int many = widths_[width].widest / 2;
+        const int many = widths_[numbers].widest / 2;
         const auto shared_query = [&](size_t pair) {
             const int64_t query = job_.pairs[pair].query;
             return n_with_query[size_t(query)] >= many ||
@@ -166,7 +175,7 @@ std::vector<PairTask> PairPlanner::plan(int width, std::vector<size_t> members) 
             const Letters letters = std::get<0>(order[begin].first) >= 0 ? Letters::ONE_QUERY
                                     : std::get<1>(order[begin].first)    ? Letters::ANY
                                                                          : Letters::EQUAL;
-            add_groups(width, alike, letters, tasks);
+            add_groups(numbers, alike, letters, tasks);
         }
     }
     std::stable_sort(tasks.begin(), tasks.end(), [](auto& a, auto& b) { return a.cost > b.cost; });
@@ -177,14 +186,14 @@ void PairPlanner::add_alone(size_t pair, std::vector<PairTask>& tasks) const {
     const auto [rows, columns] = size(pair);
     const double cost = ONE_CELL * double(rows) * double(columns);
     tasks.push_back(
-        {PairTask::How::ALONE, TOO_WIDE, nullptr, nullptr, Letters::ANY, 0, rows, columns, {pair}, cost});
+        {PairTask::How::ALONE, ONE_BY_ONE, nullptr, nullptr, Letters::ANY, 0, rows, columns, {pair}, cost});
 }
 
 // Local scores of pairs that would leave most of a group empty.
-bool PairPlanner::add_striped(int width, const std::vector<size_t>& members, double group_cost,
+bool PairPlanner::add_striped(int numbers, const std::vector<size_t>& members, double group_cost,
                               std::vector<PairTask>& tasks) const {
     if (wants_paths_ || !job_.mode.is_local) return false;
-    const WidthKernels& kernels = *widths_[width].kernels[0];
+    const WidthKernels& kernels = *widths_[numbers].kernels[0];
     double total = 0;
     for (const size_t pair : members)
         total += striped_cost(double(size(pair).rows), double(size(pair).columns), kernels.lanes).cost;
@@ -192,23 +201,31 @@ bool PairPlanner::add_striped(int width, const std::vector<size_t>& members, dou
     for (const size_t pair : members) {
         const auto [rows, columns] = size(pair);
         const double cost = striped_cost(double(rows), double(columns), kernels.lanes).cost;
-        tasks.push_back(
-            {PairTask::How::STRIPED, width, &kernels, nullptr, Letters::ANY, 0, rows, columns, {pair}, cost});
+        tasks.push_back({PairTask::How::STRIPED,
+                         numbers,
+                         &kernels,
+                         nullptr,
+                         Letters::ANY,
+                         0,
+                         rows,
+                         columns,
+                         {pair},
+                         cost});
     }
     return true;
 }
 
 // Pairs alike in letters, largest first.
-void PairPlanner::add_groups(int which, const std::vector<size_t>& members, Letters letters,
+void PairPlanner::add_groups(int numbers, const std::vector<size_t>& members, Letters letters,
                              std::vector<PairTask>& tasks) const {
-    const Width& width = widths_[which];
+    const Width& width = widths_[numbers];
     for (size_t begin = 0; begin < members.size();) {
         std::vector<Size> sizes;
         Size most{0, 0};
         for (size_t i = begin; i < std::min(members.size(), begin + size_t(width.widest)); ++i) {
             const Size own = size(members[i]);
             const Size both{std::max(most.rows, own.rows), std::max(most.columns, own.columns)};
-            if (i > begin && !fits(which, both.rows, both.columns)) break;
+            if (i > begin && !fits(numbers, both.rows, both.columns)) break;
             sizes.push_back(own), most = both;
         }
         // Directions that stay in the cache are worth a second pass; the bound is for pairs that need more.
@@ -222,7 +239,7 @@ void PairPlanner::add_groups(int which, const std::vector<size_t>& members, Lett
         const size_t n = std::min(sizes.size(), size_t(kernels.lanes));
         const auto first = members.begin() + std::ptrdiff_t(begin);
         PairTask task{PairTask::How::GROUP,
-                      which,
+                      numbers,
                       &kernels,
                       width.score_rows[size_t(choice.kernels)]->reserve(0),
                       letters,
@@ -237,7 +254,7 @@ void PairPlanner::add_groups(int which, const std::vector<size_t>& members, Lett
         task.cost = double(task.n_rows) * double(task.n_columns);
         task.n_columns = kernels.padded(task.n_columns);
         begin += n;
-        if (!add_striped(which, task.members, task.cost, tasks)) tasks.push_back(std::move(task));
+        if (!add_striped(numbers, task.members, task.cost, tasks)) tasks.push_back(std::move(task));
     }
 }
 

@@ -10,7 +10,13 @@
 
 namespace exaln {
 
-constexpr int TOO_WIDE = 3;  // in place of a width 0, 1, 2 for 8, 16, 32 bits: a pair for trace_long
+// How the values of a pair are held, in the order in which they are tried. Differences do not overflow, but
+// have no floor: local scores go from 8 bits to 16.
+enum Numbers { BITS_8, DIFFERENCES, BITS_16, BITS_32, ONE_BY_ONE };  // the last: pairs for trace_long
+
+constexpr int bits_of(int numbers) {
+    return numbers <= DIFFERENCES ? 8 : numbers == BITS_16 ? 16 : 32;
+}
 
 // Letters as classes that score `match` if they are the same and `mismatch` if not, where the matrix has no
 // more than that to say about the letters in use.
@@ -30,7 +36,7 @@ struct PairTask {
     enum class How { GROUP, STRIPED, ALONE };
 
     How how;
-    int width;                    // index of the number of bits
+    int numbers;                  // one of Numbers
     const WidthKernels* kernels;  // null if ALONE
     const void* score_rows;
     Letters letters;
@@ -44,14 +50,15 @@ class PairPlanner {
   public:
     PairPlanner(const PairJob& job, bool wants_paths);
 
-    // The narrowest width that may hold the pair: known from lengths or score, otherwise the first to be
+    // The narrowest numbers that may hold the pair: known from lengths or score, otherwise the first to be
     // tried.
-    int first_width(size_t pair) const;
-    // Tasks for these pairs at a width, longest first.
-    std::vector<PairTask> plan(int width, std::vector<size_t> members) const;
+    int first_numbers(size_t pair) const;
+    // Tasks for these pairs, longest first.
+    std::vector<PairTask> plan(int numbers, std::vector<size_t> members) const;
 
     const LetterClasses& classes() const { return classes_; }
-    Range range(const PairTask& task) const;
+    // How numbers are stored in a group of so many rows and columns.
+    Range range(int numbers, int64_t rows, int64_t columns) const;
 
   private:
     struct Size {
@@ -70,13 +77,13 @@ class PairPlanner {
 
     Size size(size_t pair) const;
     bool is_plain(size_t pair) const;
-    bool fits(int width, int64_t rows, int64_t columns) const;
-    void add_groups(int width, const std::vector<size_t>& members, Letters letters,
+    bool fits(int numbers, int64_t rows, int64_t columns) const;
+    void add_groups(int numbers, const std::vector<size_t>& members, Letters letters,
                     std::vector<PairTask>& tasks) const;
     Choice choose(const Width& width, const std::vector<Size>& sizes, size_t max_bytes) const;
     int64_t rows_that_fit(const WidthKernels& kernels, Size size, size_t max_bytes) const;
     void add_alone(size_t pair, std::vector<PairTask>& tasks) const;
-    bool add_striped(int width, const std::vector<size_t>& members, double group_cost,
+    bool add_striped(int numbers, const std::vector<size_t>& members, double group_cost,
                      std::vector<PairTask>& tasks) const;
 
     const PairJob& job_;
@@ -84,7 +91,7 @@ class PairPlanner {
     LetterClasses classes_;
     std::vector<uint8_t> plain_queries_,
         plain_targets_;  // whether a sequence has no letters beyond the classes
-    Width widths_[3];
+    Width widths_[ONE_BY_ONE];
 };
 
 }  // namespace exaln

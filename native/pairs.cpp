@@ -41,8 +41,11 @@ class Group {
           end_rows_(n_lanes_),
           end_columns_(n_lanes_) {
         args_.kind = task.letters, args_.n_columns = task.n_columns, args_.score_rows = task.score_rows;
-        args_.match = planner.classes().match, args_.mismatch = planner.classes().mismatch;
-        args_.costs = &job.costs, args_.mode = job.mode, args_.range = planner.range(task);
+        args_.are_differences = task.numbers == DIFFERENCES;
+        const int32_t added = args_.are_differences ? 2 * job.costs.gap_extend : 0;
+        args_.match = planner.classes().match + added, args_.mismatch = planner.classes().mismatch + added;
+        args_.costs = &job.costs, args_.mode = job.mode,
+        args_.range = planner.range(task.numbers, task.n_rows, task.n_columns);
         args_.workspace =
             memory.workspace.reserve(kernels_.pair_workspace(std::min(task.strip_rows, task.n_rows)));
         args_.cancelled = &progress.cancelled;
@@ -91,7 +94,9 @@ class Group {
     EndCell end(size_t lane) const {
         return ends_.empty() ? kernels_.pair_end(args_, int(lane)) : ends_[lane];
     }
-    bool overflowed(const EndCell& end) const { return end.score + args_.range.floor > args_.range.limit; }
+    bool overflowed(const EndCell& end) const {
+        return job_.mode.is_local && end.score + args_.range.floor > args_.range.limit;
+    }
     const std::vector<uint8_t>& steps(size_t lane) const { return steps_[lane]; }
     bool is_cancelled() const { return progress_.cancelled.load(std::memory_order_relaxed); }
 
@@ -357,18 +362,18 @@ PairResults run_pairs(const PairJob& job, bool wants_paths, Progress& progress) 
     PairResults results;
     results.scores.resize(job.pairs.size());
     if (wants_paths) results.alignments.resize(job.pairs.size());
-    std::vector<size_t> open[TOO_WIDE + 2];  // nothing overflows the last
-    for (size_t pair = 0; pair < job.pairs.size(); ++pair) open[planner.first_width(pair)].push_back(pair);
-    for (int width = 0; width <= TOO_WIDE; ++width) {
-        const std::vector<PairTask> tasks = planner.plan(width, open[width]);
+    std::vector<size_t> open[ONE_BY_ONE + 1];
+    for (size_t pair = 0; pair < job.pairs.size(); ++pair) open[planner.first_numbers(pair)].push_back(pair);
+    for (int numbers = BITS_8; numbers <= ONE_BY_ONE; ++numbers) {
+        const std::vector<PairTask> tasks = planner.plan(numbers, open[numbers]);
+        auto& next = open[numbers == BITS_8 ? BITS_16 : std::min(numbers + 1, int(ONE_BY_ONE))];
         Hope hope;
         run_tasks(
             tasks.size(), job.threads,
             [&] { return std::make_unique<Worker>(job, planner, wants_paths, progress, hope, results); },
             [&](Worker& worker, size_t i) { worker.run(tasks[i]); },
             [&](Worker& worker) {
-                open[width + 1].insert(open[width + 1].end(), worker.overflows.begin(),
-                                       worker.overflows.end());
+                next.insert(next.end(), worker.overflows.begin(), worker.overflows.end());
             });
         if (progress.cancelled) break;
     }

@@ -75,6 +75,35 @@ EXALN_INLINE Directions<V> update_cell_traced(typename V::Reg& H, typename V::Re
     return directions;
 }
 
+// The same cell by what changes from cell to cell, for modes without a floor. Differences of neighbours are
+// small whatever the lengths, so lanes of 8 bits hold them where H itself needs 16 or more.
+//
+//   u(i,j) = H(i,j) - H(i-1,j) + gap_extend        x(i,j) = E(i,j+1) - H(i,j) + gap_extend
+//   v(i,j) = H(i,j) - H(i,j-1) + gap_extend        y(i,j) = F(i+1,j) - H(i,j) + gap_extend
+//   z(i,j) = H(i,j) - H(i-1,j-1) + 2 gap_extend = max(s(q_i,t_j) + 2 gap_extend, a, b)
+//   with a = x(i,j-1) + u(i,j-1), b = y(i-1,j) + v(i-1,j), which are E and F of this cell, less H(i-1,j-1)
+//   u(i,j) = z - v(i-1,j)      x(i,j) = max(a - z, gap_extend - gap_first)
+//   v(i,j) = z - u(i,j-1)      y(i,j) = max(b - z, gap_extend - gap_first)
+//
+// Put the definitions in, and the recurrence above comes out. On entry `score` is s + 2 gap_extend; U and X
+// belong to the cell on the left, V and Y to the cell above; on exit all belong to this cell. The range is
+// that of Range::of_differences. (Suzuki and Kasahara, "Introducing difference recurrence relations for
+// faster semi-global alignment of long sequences", BMC Bioinformatics 19(S1):45, 2018; the offsets are ours.)
+template <class Vec>
+EXALN_INLINE Directions<Vec> update_differences(typename Vec::Reg score, typename Vec::Reg& U,
+                                                typename Vec::Reg& X, typename Vec::Reg& V,
+                                                typename Vec::Reg& Y, typename Vec::Reg no_gap) {
+    const typename Vec::Reg a = Vec::add(X, U), b = Vec::add(Y, V);
+    const typename Vec::Reg z = Vec::max(Vec::max(score, b), a);
+    const typename Vec::Reg extended_E = Vec::sub(a, z), extended_F = Vec::sub(b, z), above = V;
+    V = Vec::sub(z, U);
+    U = Vec::sub(z, above);
+    X = Vec::max(extended_E, no_gap);
+    Y = Vec::max(extended_F, no_gap);
+    return {Vec::equal(z, score), Vec::equal(z, a), Vec::greater(extended_E, no_gap),
+            Vec::greater(extended_F, no_gap)};
+}
+
 // Scores of the lanes of `best`, OVERFLOWED where they may not be exact.
 template <class V>
 void store_scores(typename V::Reg best, const exaln::Range& range, int32_t* scores) {

@@ -1,0 +1,225 @@
+"""Pairs by the thousand on the CPU: exaln's batches beside every vectorised function of parasail, in turn, on one machine.
+
+    python benchmarks/pair_peers.py                       # .venv-peers as `make bench` sets it up
+    python benchmarks/pair_peers.py --length 150 --pairs 20000 --threads 1
+
+Pairs of DNA (2, -3, a gap of 1 costs 7, each further letter 2) and of proteins (BLOSUM62, 11/1), related and random,
+in every mode; with the path and scores alone. Each tool is measured in turn, the best of several rounds counts, and all
+scores must agree. exaln is timed from arrays of codes to arrays of scores, positions and CIGARs. parasail is timed in C++
+without the CIGAR (`trace`: the table that it is made from) and with it; the ratio is to the fastest of its trace functions
+without, so it is the least that can be claimed. For scores alone the ratio is to parasail's fastest score function, and
+`kernel` is exaln's own kernel for one query against many targets in lanes of 16 bits, which pairs are measured by.
+Writes benchmarks/runs/<date>-<machine>/pair_peers.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from cpu_peers import machine
+
+import exaln
+from exaln import _core
+from exaln.alphabet import DNA, PROTEIN
+from exaln.engines.base import PairList
+from exaln.engines.cpu import CpuEngine
+from exaln.modes import Mode
+from exaln.records import Records
+
+HERE = Path(__file__).parent
+MODES = {"local": "sw", "global": "nw", "semiglobal": "sg_dx", "overlap": "sg"}
+"""Ours and parasail's names."""
+
+WAYS = ("striped", "scan", "diag")
+WIDTHS = ("sat", "16")
+COSTS = {
+    "DNA": {"matrix": "", "match": 2, "mismatch": -3, "gap_first": 7, "gap_extend": 2},
+    "protein": {"matrix": "blosum62", "match": 0, "mismatch": 0, "gap_first": 12, "gap_extend": 1},
+}
+N_LETTERS = {"DNA": 4, "protein": 20}
+
+
+def scoring_of(kind: str) -> exaln.Scoring:
+    """The same costs in our words."""
+    if kind == "DNA":
+        return exaln.Scoring(match=2, mismatch=-3, gap_open=5, gap_extend=2)
+    return exaln.Scoring("BLOSUM62", gap_open=11, gap_extend=1)
+
+
+def make_pairs(kind: str, n: int, length: int, *, are_related: bool) -> tuple[Records, Records]:
+    """Random sequences of one length; related ones differ in a tenth of their letters, a third of that by gaps each way."""
+    rng = np.random.default_rng(length)
+    queries = rng.integers(0, N_LETTERS[kind], (n, length)).astype(np.uint8)
+    targets = [mutated(rng, query, N_LETTERS[kind]) for query in queries] if are_related else rng.permutation(queries)
+    alphabet = DNA if kind == "DNA" else PROTEIN
+    return Records.of(alphabet, list(queries)), Records.of(alphabet, list(targets))
+
+
+def mutated(rng: np.random.Generator, codes: np.ndarray[Any, Any], n_letters: int) -> np.ndarray[Any, Any]:
+    """Of the same length."""
+    kept = codes[rng.random(len(codes)) > 0.033]
+    changed = np.where(rng.random(len(kept)) < 0.033, rng.integers(0, n_letters, len(kept)), kept)
+    n_new = len(codes) - len(kept)
+    return np.insert(changed, rng.integers(0, len(kept), n_new), rng.integers(0, n_letters, n_new)).astype(np.uint8)
+
+
+class Parasail:
+    """In a process of its own."""
+
+    def __init__(self, python: Path) -> None:
+        command = [str(python), str(HERE / "pair_peer_worker.py")]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.versions = self._read()
+
+    def load(self, kind: str, queries: Records, targets: Records) -> None:
+        """The pairs that `run` takes."""
+        texts = [[r.alphabet.decode(r.sequence(row)) for row in range(len(r))] for r in (queries, targets)]
+        self._ask({"queries": texts[0], "targets": texts[1], "costs": COSTS[kind]})
+
+    def run(self, function: str, threads: int, *, wants_cigar: bool) -> tuple[float, list[int] | None]:
+        """Seconds and scores; None if this parasail has no such function."""
+        answer = self._ask({"function": function, "threads": threads, "wants_cigar": wants_cigar})
+        return answer["seconds"], answer["scores"]
+
+    def _read(self) -> dict[str, Any]:
+        assert self.process.stdout
+        answer: dict[str, Any] = json.loads(self.process.stdout.readline())
+        return answer
+
+    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        assert self.process.stdin
+        self.process.stdin.write(json.dumps(request) + "\n")
+        self.process.stdin.flush()
+        return self._read()
+
+
+def timed(work: Callable[[], Any]) -> tuple[float, Any]:
+    """Seconds and result."""
+    start = time.perf_counter()
+    result = work()
+    return time.perf_counter() - start, result
+
+
+class Contest:
+    """One set of pairs: the best times of each way to do it, and whether all scores agreed."""
+
+    def __init__(self, kind: str, length: int, records: tuple[Records, Records], parasail: Parasail) -> None:
+        self.kind, self.length, self.records, self.parasail = kind, length, records, parasail
+        self.scoring = scoring_of(kind)
+        self.pairs = PairList(np.arange(len(records[0])), np.arange(len(records[0])))
+        self.cells = float(records[0].lengths @ records[1].lengths)
+        parasail.load(kind, *records)
+
+    def measure(self, mode: str, threads: int, rounds: int, *, wants_paths: bool) -> dict[str, Any]:
+        """GCUPS of each, taken in turn, the best of some rounds."""
+        engine = CpuEngine(threads)
+        work = (*self.records, self.pairs, self.scoring, Mode.parse(mode))
+        best: dict[str, float] = {}
+        wrong = 0
+        for _ in range(rounds):
+            seconds, found = timed(lambda: (engine.align_pairs if wants_paths else engine.score_pairs)(*work))
+            ours = found[0] if wants_paths else found
+            best["exaln"] = min(best.get("exaln", seconds), seconds)
+            for function, label, wants_cigar in self._functions(mode, wants_paths=wants_paths):
+                seconds, scores = self.parasail.run(function, threads, wants_cigar=wants_cigar)
+                if scores is None:
+                    continue
+                wrong += int((np.array(scores) != ours).sum())
+                best[label] = min(best.get(label, seconds), seconds)
+            if not wants_paths:
+                seconds = self._kernel_seconds(engine.isa)
+                best["kernel"] = min(best.get("kernel", seconds), seconds / threads)
+        gcups = {name: self.cells / seconds / 1e9 for name, seconds in best.items()}
+        rivals = {name: speed for name, speed in gcups.items() if name not in ("exaln", "kernel") and "cigar" not in name}
+        fastest = max(rivals, key=lambda name: rivals[name])
+        return {
+            "letters": self.kind,
+            "length": self.length,
+            "mode": mode,
+            "threads": threads,
+            "path": wants_paths,
+            "gcups": gcups,
+            "fastest": fastest,
+            "ratio": gcups["exaln"] / rivals[fastest],
+            "differing_scores": wrong,
+        }
+
+    @staticmethod
+    def _functions(mode: str, *, wants_paths: bool) -> list[tuple[str, str, bool]]:
+        """(function, label, with the CIGAR)"""
+        trace = "trace_" if wants_paths else ""
+        names = [f"{MODES[mode]}_{trace}{way}_{width}" for way in WAYS for width in WIDTHS]
+        plain = [(name, name, False) for name in names]
+        return plain + [(name, f"{name} + cigar", True) for name in names if wants_paths]
+
+    def _kernel_seconds(self, isa: str) -> float:
+        """As many cells by the kernel for one query and many targets, in lanes of 16 bits, on one thread."""
+        queries, targets = self.records
+        costs = (self.scoring.matrix, self.scoring.gap_first, self.scoring.gap_extend)
+        return timed(
+            lambda: _core.score_kernel(isa, "group", 16, queries.sequence(0), targets.codes, targets.offsets, *costs)
+        )[0]
+
+
+def print_row(row: dict[str, Any], relation: str) -> None:
+    """One line of the table."""
+    gcups = row["gcups"]
+    with_cigar = max((speed for name, speed in gcups.items() if "cigar" in name), default=float("nan"))
+    kernel = gcups.get("kernel", float("nan"))
+    verdict = "agree" if row["differing_scores"] == 0 else f"{row['differing_scores']} DIFFER"
+    print(
+        f"{row['letters']:8}{relation:8}{row['length']:6}  {row['mode']:11}{'path' if row['path'] else 'score':6}"
+        f"{row['threads']:3}{gcups['exaln']:8.2f}{gcups[row['fastest']]:10.2f}{with_cigar:9.2f}{kernel:8.2f}"
+        f"{row['ratio']:7.1f}  {row['fastest']:24}{verdict}",
+        flush=True,
+    )
+
+
+def main() -> int:
+    """Run the benchmark; exit code 1 if any score differs."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--peers-python", type=Path, default=HERE.parent / ".venv-peers" / "bin" / "python")
+    parser.add_argument("--pairs", type=int, default=1000)
+    parser.add_argument("--length", type=int, nargs="+", default=[512, 150])
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES))
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--letters", nargs="+", choices=COSTS, default=list(COSTS))
+    options = parser.parse_args()
+    parasail = Parasail(options.peers_python)
+    versions = {"exaln": exaln.__version__, **parasail.versions}
+    print(f"{options.pairs:,} pairs; {machine()['cpu']}, {os.cpu_count()} cores; exaln on {CpuEngine().isa}; GCUPS, best of {options.rounds}")
+    print("letters pairs   length mode       what  threads exaln  parasail  +cigar  kernel  ratio  fastest                 scores")
+    rows = []
+    for kind in options.letters:
+        for length in options.length:
+            for relation in ("related", "random"):
+                records = make_pairs(kind, options.pairs, length, are_related=relation == "related")
+                contest = Contest(kind, length, records, parasail)
+                for mode in options.modes:
+                    for wants_paths in (True, False):
+                        for threads in options.threads:
+                            row = contest.measure(mode, threads, options.rounds, wants_paths=wants_paths)
+                            rows.append(row | {"pairs": options.pairs, "relation": relation})
+                            print_row(row, relation)
+    name = "-".join(machine()["cpu"].lower().replace("(r)", "").split())
+    directory = HERE / "runs" / f"{datetime.date.today()}-{name}-{os.cpu_count()}-cores"
+    directory.mkdir(parents=True, exist_ok=True)
+    run = {"command": sys.argv, "machine": machine(), "versions": versions, "rows": rows}
+    (directory / "pair_peers.json").write_text(json.dumps(run, indent=1) + "\n")
+    print(f"written to {directory / 'pair_peers.json'}")
+    return int(any(row["differing_scores"] for row in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
