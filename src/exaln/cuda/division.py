@@ -154,19 +154,19 @@ def divide_resident(segments: Sequence[RowSums], budget: int, n_cards: int = 1) 
 
 
 def divide_streamed(
-    segments: Sequence[RowSums], budget: int, needs: Needs, n_queries: int, n_cards: int = 1
+    segments: Sequence[RowSums], budget: int, needs: Needs, n_queries: int, n_cards: int = 1, wave: int = 0
 ) -> Division:
     """Cut segments to pass through cards with `budget` bytes each, so many queries at a time.
 
     Two batches are on a card at a time, of which one is computed. Some batches have more rows, others more tiles, and
-    there must be memory for the most of each.
+    there must be memory for the most of each. wave: the rows that a card scores side by side, see `wave_edges`.
     """
     per_tile = needs.stream_bytes + needs.boundary_bytes
     weights = [rows.weights(2 * ROW_BYTES + 8 * n_queries, 2, per_tile) for rows in segments]
     room = max(1, budget - budget // CANDIDATES_SHARE - FIXED_BYTES)
     limit = float(room)
     for _ in range(MAX_TRIES):
-        division = _cut(segments, weights, max(1, int(limit)), STREAMED_BATCHES * n_cards, is_resident=False)
+        division = _cut(segments, weights, max(1, int(limit)), STREAMED_BATCHES * n_cards, is_resident=False, wave=wave)
         used = sum(division.largest.scratch(needs, n_queries).values())
         if used <= room:
             break
@@ -175,7 +175,13 @@ def divide_streamed(
 
 
 def _cut(
-    segments: Sequence[RowSums], weights: Sequence[NDArray[np.int64]], limit: int, n_least: int, *, is_resident: bool
+    segments: Sequence[RowSums],
+    weights: Sequence[NDArray[np.int64]],
+    limit: int,
+    n_least: int,
+    *,
+    is_resident: bool,
+    wave: int = 0,
 ) -> Division:
     """Ranges of even weight, none above the limit; n_least or more of them, if they do not get too small."""
     n_residues = sum(int(rows.residues[-1]) for rows in segments)
@@ -185,6 +191,8 @@ def _cut(
     for number, (rows, own) in enumerate(zip(segments, weights, strict=True)):
         n_pieces = max(-(-int(own[-1]) // limit), -(-int(rows.residues[-1]) // most))
         edges = even_edges(own, n_pieces)
+        if wave and n_pieces > 1:
+            edges = wave_edges(own, min(limit, -(-int(own[-1]) // n_pieces)), wave)
         residues = np.diff(rows.residues[edges])
         n_rows = max(n_rows, int(np.diff(edges).max(initial=0)))
         n_in_batch = max(n_in_batch, int(residues.max(initial=0)))
@@ -206,3 +214,36 @@ def even_edges(weights: NDArray[np.int64], n_pieces: int) -> NDArray[np.int64]:
         return np.zeros(1, np.int64)
     goals = weights[-1] * np.arange(1, n_pieces) // max(1, n_pieces)
     return np.unique(np.concatenate([[0], np.searchsorted(weights, goals), [n_rows]]))
+
+
+FULL_WAVES = 0.9
+"""A batch whose last wave makes less of it useless than this leaves is as large as it can be."""
+
+
+def wave_edges(weights: NDArray[np.int64], limit: int, wave: int) -> NDArray[np.int64]:
+    """Where to cut rows into pieces of at most this weight, so that each keeps all groups of lanes busy to its end.
+
+    Rows of a piece are about equally long, and a card scores `wave` of them side by side: with a little more than a
+    whole number of waves, most groups would wait for the last few rows. Longer targets are scored by larger groups,
+    which are half or a quarter as many. weights: of all rows before each.
+
+    >>> wave_edges(np.arange(0, 101), limit=25, wave=10)
+    array([  0,  20,  40,  60,  80, 100])
+    >>> wave_edges(np.arange(0, 101), limit=39, wave=10)
+    array([  0,  39,  78, 100])
+    """
+    n_rows, edges = len(weights) - 1, [0]
+    while edges[-1] < n_rows:
+        first = edges[-1]
+        end = min(n_rows, int(np.searchsorted(weights, weights[first] + limit, side="right")) - 1)
+        n_own = max(1, end - first)
+        edges.append(first + (n_own if end == n_rows else _whole_waves(n_own, wave)))
+    return np.array(edges)
+
+
+def _whole_waves(n_rows: int, wave: int) -> int:
+    for size in (wave, wave // 2, wave // 4):
+        if 0 < size <= n_rows:
+            n_waves = n_rows / size
+            return n_rows if n_waves / -(-n_rows // size) >= FULL_WAVES else n_rows // size * size
+    return n_rows

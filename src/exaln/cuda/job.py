@@ -121,7 +121,7 @@ class Job:
         self.times = ScanTimes()
         self.budget = min(workspace.card.budget for workspace in workspaces)
         self.can_pack = all(fits_packed(scoring, workspace.card.facts) for workspace in workspaces)
-        self.needs = Needs()
+        self.needs, self._wave = Needs(), 0
         self.long_length = self.facts[0].once(
             ("long", long_length, *self.facts, self.can_pack, workspaces[0].card.facts), self._database_long_length
         )
@@ -263,18 +263,25 @@ class Job:
 
     def _cut_for(self, needs: Needs, n_queries: int) -> Division:
         n_cards = len(self.workspaces)
-        key = ("streamed", *self.facts, self.long_length, self.budget, needs, n_queries, n_cards)
-        return self.facts[0].once(key, lambda: divide_streamed(self._sums, self.budget, needs, n_queries, n_cards))
+        wave = self._wave
+        key = ("streamed", *self.facts, self.long_length, self.budget, needs, n_queries, n_cards, wave)
+        return self.facts[0].once(
+            key, lambda: divide_streamed(self._sums, self.budget, needs, n_queries, n_cards, wave)
+        )
 
     def _needs(self, division: Division, query_lengths: list[int], long_length_of: Callable[[RowRange], int]) -> Needs:
-        """What the plans for all batches read and keep on the card."""
+        """What the plans for all batches read and keep on the card; notes how many rows most launches score at a time."""
         needs, card = NO_NEEDS, self.workspaces[0].card.facts
+        waves: Counter[int] = Counter()
         for rows in division.ranges:
             lengths = self.facts[rows.segment].lengths
             n_tiles = rows.n_residues // 4 + len(rows) // 2 + 1
             longest = min(int(lengths[rows.end - 1]), long_length_of(rows))
             targets = TargetFacts(len(rows), n_tiles, n_tiles // 2, longest, self.folded.n_letters)
-            needs |= needs_of(self.plan_for(query_lengths, card, targets))
+            plan = self.plan_for(query_lengths, card, targets)
+            needs |= needs_of(plan)
+            waves.update(strip.shape.wave_rows(card.n_sms) for strip in plan)
+        self._wave = waves.most_common(1)[0][0] if waves else 0
         return needs
 
     def _groups(self, queries: Records, wanted: Wanted) -> list[QueryGroup]:

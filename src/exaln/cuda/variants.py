@@ -62,6 +62,10 @@ class Shape:
         """Groups of lanes on a card, one block on each multiprocessor."""
         return n_sms * (self.threads // self.lanes)
 
+    def wave_rows(self, n_sms: int) -> int:
+        """Targets that all groups of a card score at a time, one each or two."""
+        return self.n_groups(n_sms) * (2 if self.paired else 1)
+
     @property
     def step_seconds(self) -> float:
         """How long all groups of a busy card take for a tile each."""
