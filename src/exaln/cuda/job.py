@@ -270,7 +270,7 @@ class Job:
         )
 
     def _needs(self, division: Division, query_lengths: list[int], long_length_of: Callable[[RowRange], int]) -> Needs:
-        """What the plans for all batches read and keep on the card; notes how many rows most launches score at a time."""
+        """What the plans of all batches read and keep on the card; notes the rows that most launches score at once."""
         needs, card = NO_NEEDS, self.workspaces[0].card.facts
         waves: Counter[int] = Counter()
         for rows in division.ranges:
