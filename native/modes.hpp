@@ -30,24 +30,41 @@ struct EndCell {
     }
 };
 
+struct BestPlace {
+    int64_t score, place;
+};
+
+// The first of the best places from `first` to `last`; score_at is asked in order.
+template <class ScoreAt>
+BestPlace best_place(int64_t first, int64_t last, ScoreAt score_at) {
+    BestPlace best{score_at(first), first};
+    for (int64_t place = first + 1; place <= last; ++place)
+        if (const int64_t score = score_at(place); score > best.score) best = {score, place};
+    return best;
+}
+
 // The end of a pair whose last row and column are known, H(m, 1..n) and H(1..m, n); a function of the letters
 // gives each, asked in order. Not for local alignments, which may end anywhere.
 template <class LastRow, class LastColumn>
 EndCell choose_end(const Mode& mode, int64_t m, int64_t n, int64_t gap_first, int64_t gap_extend,
                    LastRow last_row, LastColumn last_column) {
     EndCell end;
-    const auto at_row_end = [&](int64_t j) {
-        return j == 0   ? border_score(m, mode.query_start, gap_first, gap_extend)
+    const int64_t left = border_score(m, mode.query_start, gap_first, gap_extend);
+    const int64_t top = border_score(n, mode.target_start, gap_first, gap_extend);
+    const BestPlace in_row = best_place(mode.target_end ? 0 : n, n, [&](int64_t j) {
+        return j == 0   ? left
                : m == 0 ? border_score(j, mode.target_start, gap_first, gap_extend)
-                        : int64_t(last_row(j));
-    };
-    for (int64_t j = mode.target_end ? 0 : n; j <= n; ++j) end.see(at_row_end(j), m, j);
-    if (!mode.query_end) return end;
-    for (int64_t i = 0; i < m; ++i)
-        end.see(i == 0   ? border_score(n, mode.target_start, gap_first, gap_extend)
-                : n == 0 ? border_score(i, mode.query_start, gap_first, gap_extend)
-                         : int64_t(last_column(i)),
-                i, n);
+                        : last_row(j);
+    });
+    end.see(in_row.score, m, in_row.place);
+    if (mode.query_end) {
+        const BestPlace in_column = best_place(0, m, [&](int64_t i) {
+            return i == 0   ? top
+                   : n == 0 ? border_score(i, mode.query_start, gap_first, gap_extend)
+                            : last_column(i);
+        });
+        end.see(in_column.score, in_column.place, n);
+    }
     return end;
 }
 

@@ -555,6 +555,17 @@ exaln::EndCell pair_end(const exaln::PairArgs& args, int lane) {
                              KeptCells<V>{args, args.last_column, lane, borders.top(n)});
 }
 
+// The directions of a lane's cell, of which only those are looked at that are asked for.
+template <class V>
+struct LaneDirections {
+    const uint8_t* masks;
+    int lane;
+
+    EXALN_INLINE bool operator&(uint8_t which) const {
+        return V::test(masks + __builtin_ctz(which) * V::mask_bytes, lane);
+    }
+};
+
 // Walks a lane's path back until it leaves the strip or is complete, and returns where the next step is to be
 // written.
 template <class V>
@@ -563,10 +574,7 @@ uint8_t* walk_back(const exaln::PairArgs& args, int lane, exaln::PathState& path
         const int64_t tile = column / V::columns, in_tile = column % V::columns;
         const int64_t cell = (tile * args.n_rows + row - args.first_row) * V::columns + in_tile;
         const uint8_t* masks = args.directions + cell * Directions<V>::bytes;
-        uint8_t found = 0;
-        for (int which = 0; which < 4; ++which)
-            found |= uint8_t(V::test(masks + which * V::mask_bytes, lane) << which);
-        return found;
+        return LaneDirections<V>{masks, lane};
     };
     auto score = [&](int64_t row, int64_t column) {
         const uint8_t t = args.letters[column * V::lanes + lane];

@@ -11,33 +11,41 @@ Alignment make_alignment(const uint8_t* query, const uint8_t* target, const Cost
     alignment.query_end = query_end, alignment.target_end = target_end;
     alignment.columns = int32_t(steps.size());
     const auto n_of = [&](uint8_t step) { return std::count(steps.begin(), steps.end(), step); };
-    int64_t row = alignment.query_end - alignment.columns + n_of(STEP_TARGET);
-    int64_t column = alignment.target_end - alignment.columns + n_of(STEP_QUERY);
-    alignment.query_start = row, alignment.target_start = column;
-    int64_t rescored = 0;
-    uint8_t previous = STEP_BOTH;
-    auto push = [&](uint32_t operation) {
-        auto& operations = alignment.operations;
-        if (!operations.empty() && (operations.back() & 15) == operation) {
-            operations.back() += 16;
+    const int64_t n_query = n_of(STEP_QUERY), n_target = n_of(STEP_TARGET);
+    alignment.query_start = query_end - alignment.columns + n_target;
+    alignment.target_start = target_end - alignment.columns + n_query;
+    thread_local std::vector<uint32_t> operations;
+    operations.clear();
+    uint32_t run = 0;  // the operation at hand and how often it came
+    const auto push = [&](uint32_t operation) {
+        if ((run & 15) == operation) {
+            run += 16;
         } else {
-            operations.push_back(16 | operation);
+            operations.push_back(run);
+            run = 16 | operation;
         }
     };
-    for (auto step = steps.rbegin(); step != steps.rend(); previous = *step++) {
-        if (*step == STEP_BOTH) {
-            const uint8_t q = query[row++], t = target[column++];
-            rescored += costs.scores[q][t];
-            alignment.identities += q == t, alignment.mismatches += q != t,
-                alignment.positives += costs.scores[q][t] > 0;
-            push(q == t ? EQUAL : DIFFERENT);
+    const uint8_t *q = query + alignment.query_start, *t = target + alignment.target_start;
+    int64_t rescored = 0;
+    uint8_t previous = STEP_BOTH;
+    for (size_t i = steps.size(); i-- > 0; previous = steps[i]) {
+        if (steps[i] == STEP_BOTH) {
+            const int32_t letters = costs.scores[*q][*t];
+            const bool is_same = *q++ == *t++;
+            rescored += letters;
+            alignment.identities += is_same, alignment.positives += letters > 0;
+            push(is_same ? EQUAL : DIFFERENT);
         } else {
-            rescored -= *step == previous ? costs.gap_extend : costs.gap_first;
-            alignment.gaps += 1, alignment.gap_opens += *step != previous;
-            push(*step == STEP_QUERY ? INSERTION : DELETION);
-            ++(*step == STEP_QUERY ? row : column);
+            rescored -= steps[i] == previous ? costs.gap_extend : costs.gap_first;
+            alignment.gap_opens += steps[i] != previous;
+            push(steps[i] == STEP_QUERY ? INSERTION : DELETION);
+            ++(steps[i] == STEP_QUERY ? q : t);
         }
     }
+    if (run != 0) operations.push_back(run);
+    if (!operations.empty()) alignment.operations.assign(operations.begin() + 1, operations.end());
+    alignment.gaps = int32_t(n_query + n_target);
+    alignment.mismatches = alignment.columns - alignment.gaps - alignment.identities;
     if (rescored != score) throw std::logic_error("a path does not re-score to the score of its pair");
     return alignment;
 }

@@ -61,8 +61,8 @@ class LongPair {
         if (!mode_.is_local)
             end_ = choose_end(
                 mode_, n_rows_, n_columns_, costs_.gap_first, costs_.gap_extend,
-                [&](int64_t j) { return H[size_t(j - 1)]; },
-                [&](int64_t i) { return last_column[size_t(i - 1)]; });
+                [&](int64_t j) { return int64_t(H[size_t(j - 1)]); },
+                [&](int64_t i) { return int64_t(last_column[size_t(i - 1)]); });
         return end_;
     }
 

@@ -12,8 +12,8 @@ namespace {
 // Bits of a cell's directions, see Directions in recurrence.hpp.
 constexpr uint8_t FROM_DIAGONAL = 1, FROM_E = 2, EXTENDS_E = 4, EXTENDS_F = 8;
 
-// Takes one step of a path and writes it. bits(row, column) are the directions of a cell, score(row, column)
-// what its letters score: asked for in local mode only.
+// Takes one step of a path and writes it. bits(row, column) are the directions of a cell, to be tested with
+// &, score(row, column) what its letters score: asked for in local mode only.
 template <bool is_local, class Bits, class Score>
 void step_back(const exaln::Costs& costs, const Bits& bits, const Score& score, exaln::PathState& path,
                uint8_t*& steps) {
@@ -23,9 +23,9 @@ void step_back(const exaln::Costs& costs, const Bits& bits, const Score& score, 
         *steps++ = kind == PathState::IN_E ? exaln::STEP_TARGET : exaln::STEP_QUERY;
         --(kind == PathState::IN_E ? path.column : path.row);
     };
-    const uint8_t directions = bits(path.row, path.column);
+    const auto directions = bits(path.row, path.column);
     if (path.gap != PathState::NO_GAP) {
-        const bool extends = directions & (path.gap == PathState::IN_E ? EXTENDS_E : EXTENDS_F);
+        const bool extends = path.gap == PathState::IN_E ? directions & EXTENDS_E : directions & EXTENDS_F;
         if (is_local) path.left += extends ? costs.gap_extend : costs.gap_first;
         if (extends) {
             gap(path.gap);
