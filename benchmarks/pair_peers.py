@@ -140,7 +140,9 @@ class Contest:
                 seconds = self._kernel_seconds(engine.isa)
                 best["kernel"] = min(best.get("kernel", seconds), seconds / threads)
         gcups = {name: self.cells / seconds / 1e9 for name, seconds in best.items()}
-        rivals = {name: speed for name, speed in gcups.items() if name not in ("exaln", "kernel") and "cigar" not in name}
+        rivals = {
+            name: speed for name, speed in gcups.items() if name not in ("exaln", "kernel") and "cigar" not in name
+        }
         fastest = max(rivals, key=lambda name: rivals[name])
         return {
             "letters": self.kind,
@@ -198,8 +200,12 @@ def main() -> int:
     options = parser.parse_args()
     parasail = Parasail(options.peers_python)
     versions = {"exaln": exaln.__version__, **parasail.versions}
-    print(f"{options.pairs:,} pairs; {machine()['cpu']}, {os.cpu_count()} cores; exaln on {CpuEngine().isa}; GCUPS, best of {options.rounds}")
-    print("letters pairs   length mode       what  threads exaln  parasail  +cigar  kernel  ratio  fastest                 scores")
+    print(
+        f"{options.pairs:,} pairs; {machine()['cpu']}, {os.cpu_count()} cores; exaln on {CpuEngine().isa}; GCUPS, best of {options.rounds}"
+    )
+    print(
+        "letters pairs   length mode       what  threads exaln  parasail  +cigar  kernel  ratio  fastest                 scores"
+    )
     rows = []
     for kind in options.letters:
         for length in options.length:
