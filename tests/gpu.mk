@@ -2,12 +2,21 @@
 GPU_PYTHON ?= $(BIN)/python
 GPU_SETUP := $(if $(filter $(BIN)/python,$(GPU_PYTHON)),setup)
 GPU_TESTS := $(shell grep -l 'mark\.gpu' tests/test_*.py)
+# Files that are tested at a time. One fills the memory of the card, and is tested alone.
+GPU_JOBS ?= 4
+GPU_ALONE := tests/test_cuda_search.py
+GPU_LOGS := build/test-gpu
 SANITIZER_TOOLS ?= memcheck racecheck synccheck initcheck
 
 .PHONY: test-gpu test-gpu-sanitize
 
 test-gpu: $(GPU_SETUP)
-	$(GPU_PYTHON) -m pytest -q -m gpu $(GPU_TESTS) $(PYTEST)
+	@rm -rf $(GPU_LOGS); mkdir -p $(GPU_LOGS)
+	@printf '%s\n' $(filter-out $(GPU_ALONE),$(GPU_TESTS)) | xargs -P $(GPU_JOBS) -I FILE sh -c \
+	  'log=$(GPU_LOGS)/$$(basename FILE).log; $(GPU_PYTHON) -m pytest -q -m gpu FILE $(PYTEST) > $$log 2>&1 || touch $$log.failed; \
+	  echo "FILE: $$(tail -1 $$log)"'
+	$(GPU_PYTHON) -m pytest -q -m gpu $(GPU_ALONE) $(PYTEST)
+	@for failed in $(GPU_LOGS)/*.failed; do if [ -e $$failed ]; then cat $${failed%.failed}; status=1; fi; done; exit $${status:-0}
 
 # A small run of every kernel, with DPX and without: once to fill the cache of kernels, then under each tool.
 test-gpu-sanitize: $(GPU_SETUP)

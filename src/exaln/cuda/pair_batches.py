@@ -117,9 +117,11 @@ class PairBatches:
         m, n = self._m[query], self._n[target]
         result = np.zeros(len(query), RESULT)
         found: list[tuple[NDArray[np.int64], NDArray[np.uint32]]] = []
-        if len(query):
+        batches = list(self._batches(m, n))
+        if batches:
             self._send()
-        for shape, own in self._batches(m, n):
+            self._card.load(self._source(shape) for shape in dict.fromkeys(shape for shape, _ in batches))
+        for shape, own in batches:
             operations = self._align_batch(shape, query[own], target[own], result, own)
             found.append((own, operations))
         return PairResults(result, *_joined(found, result["n_runs"].astype(np.int64)))
