@@ -39,7 +39,13 @@ class Workload:
     def __init__(self, request):
         self.queries, self.targets = Sequences(request["queries"]), Sequences(request["targets"])
         costs = request["costs"]
-        self.costs = costs["matrix"].encode(), costs["match"], costs["mismatch"], costs["gap_first"], costs["gap_extend"]
+        self.costs = (
+            costs["matrix"].encode(),
+            costs["match"],
+            costs["mismatch"],
+            costs["gap_first"],
+            costs["gap_extend"],
+        )
 
     def run(self, loop, function, threads, wants_cigar):
         n = len(self.queries.offsets) - 1

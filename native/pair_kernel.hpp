@@ -263,47 +263,101 @@ struct PairBorders {
 };
 
 // Local: the best cell of each lane so far.
+//
+// Along a good alignment almost every row has a new best cell, so what is done for one must be cheap: its row
+// is kept, all columns of it; in which of them it was is found out when the tile is left. Only if a cell is
+// as good as the best, and may stand in a smaller column, lanes are looked at one by one.
 template <class V>
 struct LocalEnds {
     using Lane = typename V::Lane;
+    using Reg = typename V::Reg;
+    static constexpr int row_digits = 4;  // rows as numbers of 7 bits each, which every lane can hold
+
     typename V::Reg best, seen;  // cells above `seen` are looked at
-    typename V::Reg floor;
+    Reg floor, best_before;      // best_before: when the tile was entered
     bool has_strips_above;
-    bool is_new = false;  // an end was noted in this tile
+    bool is_new = false;  // there is a new end in this tile
+    alignas(64) Lane cells[V::columns][V::lanes];
+    alignas(64) Lane rows[row_digits][V::lanes];
 
     // Without `best` nothing is above it, whatever lanes hold that have overflowed.
     explicit LocalEnds(const exaln::PairArgs& args) : has_strips_above(args.best && args.first_row > 0) {
         constexpr auto largest = Lane((uint64_t(1) << (8 * sizeof(Lane) - 1)) - 1);
         floor = V::fill(Lane(args.range.floor));
         best = args.best ? V::load(static_cast<const Lane*>(args.best)) : V::fill(largest);
-        leave_tile();
+        enter_tile();
     }
 
     // A cell as good as the best comes first if its column is smaller: in the tile where the best was found,
     // and below the strip where it was found.
-    void leave_tile() {
+    void enter_tile() {
+        best_before = best;
         seen = has_strips_above ? V::max(V::sub(best, V::fill(1)), floor) : best;
         is_new = false;
     }
 
-    // Notes, for each lane that has a better cell in this row, or as good a one in a smaller column, where.
-    // row_best: the best cell of each lane in this row.
-    __attribute__((noinline)) void note(const exaln::PairArgs& args, const Lane* cells, const Lane* row_best,
-                                        int64_t row, int64_t column) {
-        alignas(64) Lane bests[V::lanes], looked_at[V::lanes];
-        uint8_t above[V::mask_bytes];
-        V::store(bests, best), V::store(looked_at, seen);
-        V::store_mask(above, V::greater(V::load(row_best), seen));
-        for (int lane = 0; lane < V::lanes; ++lane) {
-            if (!V::test(above, lane) || row_best[lane] < bests[lane]) continue;
-            int64_t end_column = column + 1;
-            for (const Lane* H = cells + lane; *H != row_best[lane]; H += V::lanes) ++end_column;
-            if (row_best[lane] == bests[lane] && end_column >= args.end_columns[lane]) continue;
-            bests[lane] = row_best[lane], looked_at[lane] = Lane(row_best[lane] - 1);
-            args.end_rows[lane] = row + 1, args.end_columns[lane] = end_column;
+    // A row of a tile where `row_best`, the best cell of each lane, is above `seen` in some.
+    EXALN_INLINE void note(const exaln::PairArgs& args, const PairWorkspace<V>& work, const Tile<V>& tile,
+                           Reg row_best, int64_t row, int64_t column) {
+        if (V::any(V::equal(row_best, best) & V::greater(row_best, seen))) {
+            V::store(work.row_best, row_best);
+            EXALN_UNROLL
+            for (int c = 0; c < V::columns; ++c) V::store(work.cells + c * V::lanes, tile.H[c]);
+            note_ties(args, work.cells, work.row_best, row, column);
         }
-        best = V::load(bests), seen = V::load(looked_at);
+        const Reg better = V::max(best, row_best);
+        const auto keep = [&](Lane* kept, Reg value) {
+            V::store(kept, V::choose_equal(better, best, V::load(kept), value));
+        };
+        EXALN_UNROLL
+        for (int c = 0; c < V::columns; ++c) keep(cells[c], tile.H[c]);
+        EXALN_UNROLL
+        for (int digit = 0; digit < row_digits; ++digit)
+            keep(rows[digit], V::fill(Lane(row >> (7 * digit) & 127)));
+        seen = V::choose_equal(better, best_before, seen, V::sub(better, V::fill(1)));
+        best = better;
         is_new = true;
+    }
+
+    // Lanes that have a cell as good as the best one in this row: it is the end if its column is smaller.
+    __attribute__((noinline)) void note_ties(const exaln::PairArgs& args, const Lane* row_cells,
+                                             const Lane* row_best, int64_t row, int64_t column) {
+        alignas(64) Lane bests[V::lanes], before[V::lanes], looked_at[V::lanes];
+        V::store(bests, best), V::store(before, best_before), V::store(looked_at, seen);
+        for (int lane = 0; lane < V::lanes; ++lane) {
+            if (row_best[lane] != bests[lane] || row_best[lane] <= looked_at[lane]) continue;
+            const bool is_of_tile = bests[lane] != before[lane];
+            const int64_t known =
+                is_of_tile ? column + place(cells[0] + lane, bests[lane]) : args.end_columns[lane] - 1;
+            const int64_t found = column + place(row_cells + lane, bests[lane]);
+            if (found >= known) continue;
+            if (!is_of_tile)
+                args.end_rows[lane] = args.first_row + row + 1, args.end_columns[lane] = found + 1;
+            for (int c = 0; c < V::columns; ++c) cells[c][lane] = row_cells[c * V::lanes + lane];
+            for (int digit = 0; digit < row_digits; ++digit)
+                rows[digit][lane] = Lane(row >> (7 * digit) & 127);
+        }
+    }
+
+    // The first of a lane's columns that has this value.
+    static int place(const Lane* lane_cells, Lane value) {
+        int c = 0;
+        while (c < V::columns - 1 && lane_cells[c * V::lanes] != value) ++c;
+        return c;
+    }
+
+    // Rows and columns of the ends that lie in this tile.
+    __attribute__((noinline)) void leave_tile(const exaln::PairArgs& args, int64_t column) {
+        alignas(64) Lane bests[V::lanes], before[V::lanes];
+        V::store(bests, best), V::store(before, best_before);
+        for (int lane = 0; lane < V::lanes; ++lane) {
+            if (bests[lane] == before[lane]) continue;
+            int64_t row = 0;
+            for (int digit = 0; digit < row_digits; ++digit) row |= int64_t(rows[digit][lane]) << (7 * digit);
+            args.end_rows[lane] = args.first_row + row + 1;
+            args.end_columns[lane] = column + place(cells[0] + lane, bests[lane]) + 1;
+        }
+        enter_tile();
     }
 };
 
@@ -427,16 +481,12 @@ EXALN_INLINE void run_tile_rows(const exaln::PairArgs& args, const PairWorkspace
     for (int64_t row = 0; row < args.n_rows; ++row, state += 2 * V::lanes) {
         scores.enter_row(row);
         update_row<V, cells, keeps, wants_columns>(tile, state, scores, costs, run, work.column_cells);
-        const bool is_better = notes_ends && V::any_greater(run.row_best, ends.seen);
-        const bool is_last = !is_local && (wants_columns || last.ends_here[row]);
-        if (!is_better && !is_last) continue;
+        if (notes_ends && V::any_greater(run.row_best, ends.seen))
+            ends.note(args, work, tile, run.row_best, row, column);
+        if (is_local || !(wants_columns || last.ends_here[row])) continue;
         EXALN_UNROLL
         for (int c = 0; c < V::columns; ++c) V::store(work.cells + c * V::lanes, tile.H[c]);
-        if (notes_ends) {
-            V::store(work.row_best, run.row_best);
-            ends.note(args, work.cells, work.row_best, args.first_row + row, column);
-        }
-        if (!is_local && last.ends_here[row]) last.note_row(work.cells, row, column);
+        if (last.ends_here[row]) last.note_row(work.cells, row, column);
         if (wants_columns)
             last.note_columns(cells == Cells::DIFFERENCES ? work.column_cells : work.cells, row);
     }
@@ -482,7 +532,7 @@ void run_pair_rows(const exaln::PairArgs& args) {
             run_tile_rows<V, cells, keeps, false>(args, work, tile, scores, costs, run, column, ends, last);
         if (args.border_below) tile.leave(below, column);
         if (!notes_ends || !ends.is_new) continue;
-        ends.leave_tile();
+        ends.leave_tile(args, column);
         if (args.stops_at_ends && !args.border_below && all_ends_before<V>(args, column + V::columns)) break;
     }
     if (is_local && args.best) V::store(static_cast<Lane*>(args.best), notes_ends ? ends.best : run.best);
@@ -576,13 +626,8 @@ uint8_t* walk_back(const exaln::PairArgs& args, int lane, exaln::PathState& path
         const uint8_t* masks = args.directions + cell * Directions<V>::bytes;
         return LaneDirections<V>{masks, lane};
     };
-    auto score = [&](int64_t row, int64_t column) {
-        const uint8_t t = args.letters[column * V::lanes + lane];
-        if (args.kind == exaln::Letters::ONE_QUERY) return args.costs->scores[args.query[row]][t];
-        const uint8_t q = args.query[row * V::lanes + lane];
-        if (args.kind == exaln::Letters::ANY) return args.costs->scores[q][t];
-        return q == t ? args.match : args.mismatch;
-    };
+    const uint8_t *query = args.queries[lane], *target = args.targets[lane];
+    auto score = [&](int64_t row, int64_t column) { return args.costs->scores[query[row]][target[column]]; };
     if (args.mode.is_local) {
         walk_rows<true>(*args.costs, bits, score, args.first_row, path, steps);
     } else {

@@ -147,7 +147,10 @@ def test_tables_at_the_limit_of_every_width(bits, costs, mode):
     sizes += [(2, longest), (2, longest + 1), (longest, 2)]
     for rows, columns in sizes:
         same, other = np.zeros(rows, np.uint8), np.ones(columns, np.uint8)
-        queries, targets = [same, same, np.arange(rows, dtype=np.uint8) % 2], [np.zeros(columns, np.uint8), other, other]
+        queries, targets = (
+            [same, same, np.arange(rows, dtype=np.uint8) % 2],
+            [np.zeros(columns, np.uint8), other, other],
+        )
         pairs = list(product(range(3), range(3)))
         alone = align_pairs(queries, targets, pairs, costs, mode, "portable", max_bytes=0)
         assert alone[0][0] == oracle_score(queries[0], targets[0], costs, mode)
@@ -190,7 +193,9 @@ def test_a_score_beyond_31_bits_is_refused():
     costs = diagonal_costs([500_000_000, 1], 1, 1)
     codes = [np.zeros(5, np.uint8)]
     for mode in (LOCAL, GLOBAL):
-        assert score_pairs([codes[0][:4]], codes, [(0, 0)], costs, mode).tolist() == [2_000_000_000 - 2 * (mode == GLOBAL)]
+        assert score_pairs([codes[0][:4]], codes, [(0, 0)], costs, mode).tolist() == [
+            2_000_000_000 - 2 * (mode == GLOBAL)
+        ]
         for run in (score_pairs, align_pairs):
             with pytest.raises(OverflowError, match="31 bits"):
                 run(codes, codes, [(0, 0)], costs, mode)

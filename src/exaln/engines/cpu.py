@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from exaln.records import Records
     from exaln.schedule import RowRange
     from exaln.scoring import Scoring
+
+    Codes = NDArray[np.uint8]
+    Places = NDArray[np.int64]
 
 BLOCK_SCORES = 16 << 20
 """Scores in a block: 64 MiB, so that memory stays bounded and a block is still seconds of work."""
@@ -94,10 +97,10 @@ class CpuEngine(Engine):
 
         require_same_alphabet(queries, targets, scoring)
         with _translated_errors(self.threads):
-            scores, *columns = _core.align_pairs(
+            scores, positions, counts, operations, offsets = _core.align_pairs(
                 *_arrays(queries, targets, pairs), *_costs(scoring), _flags(mode), *self._how()
             )
-        return scores, _traces(*columns)
+        return scores, _traces(positions, counts, operations, offsets)
 
     def score_pairs(
         self, queries: Records, targets: Records, pairs: PairList, scoring: Scoring, mode: Mode
@@ -107,9 +110,7 @@ class CpuEngine(Engine):
 
         require_same_alphabet(queries, targets, scoring)
         with _translated_errors(self.threads):
-            return _core.score_pairs(
-                *_arrays(queries, targets, pairs), *_costs(scoring), _flags(mode), *self._how()
-            )
+            return _core.score_pairs(*_arrays(queries, targets, pairs), *_costs(scoring), _flags(mode), *self._how())
 
     def _how(self) -> tuple[int, str, bool]:
         """Threads, instruction set, and whether it is the only one that may be used."""
@@ -183,10 +184,18 @@ def _translated_errors(threads: int) -> Iterator[None]:
         raise EngineError(f"traceback failed on {threads} threads: {error}") from None
 
 
-def _arrays(queries: Records, targets: Records, pairs: Pairs | PairList) -> tuple[NDArray[Any], ...]:
+def _arrays(
+    queries: Records, targets: Records, pairs: Pairs | PairList
+) -> tuple[Codes, Places, Codes, Places, Places, Places]:
     """Sequences and pairs as the core takes them."""
-    sequences = (queries.codes, queries.offsets, targets.codes, targets.offsets)
-    return *map(_aligned, sequences), _aligned(pairs.query), _aligned(pairs.target)
+    return (
+        _aligned(queries.codes),
+        _aligned(queries.offsets),
+        _aligned(targets.codes),
+        _aligned(targets.offsets),
+        _aligned(pairs.query),
+        _aligned(pairs.target),
+    )
 
 
 def _costs(scoring: Scoring) -> tuple[NDArray[np.int32], int, int]:
