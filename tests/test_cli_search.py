@@ -214,9 +214,11 @@ def test_headers_cannot_break_a_format(exaln: Exaln, tmp_path: Path) -> None:
 
 # Formats
 
-BY_NAME = ["0", "6", "7", "10", "json", "parquet", "arrow", "fasta", "fasta aligned", "pairwise", "tsv", "csv", "15"]
+BY_NAME = ["0", "6", "7", "10", "json", "parquet", "arrow", "fasta", "fasta aligned", "pairwise", "tsv", "csv", "15",
+           "sam", "17", "sam extended", "paf", "paf extended"]  # fmt: skip
 STARTS = {"0": b"exaln ", "7": b"# exaln", "json": b"{", "15": b"{", "parquet": b"PAR1", "arrow": b"ARROW1",
-          "fasta": b">", "fasta aligned": b">", "pairwise": b"exaln "}  # fmt: skip
+          "fasta": b">", "fasta aligned": b">", "pairwise": b"exaln ", "sam": b"@HD", "17": b"@HD",
+          "sam extended": b"@HD"}  # fmt: skip
 
 
 @pytest.mark.parametrize("outfmt", BY_NAME)
@@ -257,7 +259,8 @@ def test_formats_by_extension(exaln: Exaln, tmp_path: Path, extension: str, same
 @pytest.mark.parametrize(
     ("outfmt", "says"),
     [("6 std nonsense", "unknown column 'nonsense'"), ("6 staxid", "no taxonomy"), ("5", "use json"),
-     ("17", "6 std cigar"), ("99", "unknown output format '99'"), ("json std", "cannot be followed by")],
+     ("16", "use json"),
+     ("sam std", "allowed is extended"), ("99", "unknown output format '99'"), ("json std", "cannot be followed by")],
 )  # fmt: skip
 def test_formats_that_are_refused(exaln: Exaln, outfmt: str, says: str) -> None:
     for words in ([outfmt], outfmt.split()):

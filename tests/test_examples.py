@@ -1,4 +1,4 @@
-"""The examples of README.md and docs/tutorial.md: every command and line of Python runs, and prints what is shown.
+"""The examples of README.md and of documents in docs: every command and line of Python runs, and prints what is shown.
 
 ```console  `$ command`, then what it prints on stdout and stderr; where an error is shown, the command must fail
 ```sh       commands that must succeed
@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
+DOCUMENTS = ["README.md", "docs/tutorial.md", "docs/pairs.md"]
 BLOCK = re.compile(r"^```(console|sh|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FENCE = re.compile(r"^```(\w+)", re.MULTILINE)
 TIME = re.compile(r"in [\d.]+ s( \(.*\))?$", re.MULTILINE)
@@ -102,7 +103,7 @@ def run_block(session: Session, block: Block, place: str) -> None:
         assert shown is None or agrees(shown, printed), f"{place}: {command}\nshown:\n{shown}\nprinted:\n{printed}"
 
 
-@pytest.mark.parametrize("document", ["README.md", "docs/tutorial.md"])
+@pytest.mark.parametrize("document", DOCUMENTS)
 def test_examples_run_and_print_what_is_shown(document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "src").symlink_to(ROOT / "src")
     session = Session(tmp_path)
@@ -111,7 +112,7 @@ def test_examples_run_and_print_what_is_shown(document: str, tmp_path: Path, mon
         run_block(session, block, f"{document}, line {block.line}")
 
 
-@pytest.mark.parametrize("document", ["README.md", "docs/tutorial.md"])
+@pytest.mark.parametrize("document", DOCUMENTS)
 def test_every_block_is_of_a_kind_that_is_run(document: str) -> None:
     fences = FENCE.findall((ROOT / document).read_text(encoding="utf-8"))
     assert len(fences) == len(blocks_of(document)) >= 3

@@ -16,12 +16,12 @@ SOURCES = sorted(PACKAGE.rglob("*.py"))
 STUBS = ast.parse((PACKAGE / "_core.pyi").read_text(encoding="utf-8"))
 
 LAYERS = [
-    "errors alphabet records lengths resources",
+    "errors colours alphabet records lengths resources",
     "matrices letter_rules scoring modes",
     "bytestream output_file fasta database",
     "cigar strands queries schedule cuda engines",
     "topk karlin_altschul statistics pruning query_hits report",
-    "alignment hits pipeline pairwise",
+    "biopython plots alignment hits pipeline pairwise pair_files",
     "progress score_table selfbench",
     "cli cluster web __main__",
 ]

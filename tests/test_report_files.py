@@ -235,7 +235,7 @@ def test_words_or_text() -> None:
     ("text", "message"),
     [
         ("5", "output format 5 is not available: XML is not available; use json"),
-        ("17", "SAM"),
+        ("paf std", "output format paf cannot be followed by 'std'; allowed is extended"),
         ("xlsx", "unknown output format 'xlsx'; choose one of table, 0, 6, 7, 10, json, parquet, arrow, fasta"),
         ("0 std", "output format 0 cannot be followed by 'std'; allowed is nothing; only 6, 7 and 10 have columns"),
         ("fasta all", "output format fasta cannot be followed by 'all'; allowed is whole or aligned"),

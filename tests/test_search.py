@@ -67,6 +67,12 @@ class ShufflingEngine(Engine):
     def align(self, queries: Records, targets: Records, pairs: Pairs, scoring: Scoring) -> Traces:
         return self._real.align(queries, targets, pairs, scoring)
 
+    def align_pairs(self, *args: Any) -> Any:
+        raise NotImplementedError
+
+    def score_pairs(self, *args: Any) -> Any:
+        raise NotImplementedError
+
     def scan(
         self, queries: Records, placement: Placement, scoring: Scoring, keep: Keep, progress: Any = None
     ) -> Iterator[Candidates]:

@@ -35,6 +35,9 @@ WORKED_EXAMPLES = [
         "1M1D23M",
     ),
     ("GTCTAC", "TCTCGAT", {"match": 2, "mismatch": -1, "gap_open": 0, "gap_extend": 1}, 7, None),
+    ("WHSSPSILLNS", "WSAPSVLLNAS", {"matrix": "BLOSUM50", "gap_open": 2, "gap_extend": 1}, 56, None),
+    ("GGGGGGTTTTTT", "AAACCCTTTTTT", {"match": 1, "mismatch": -4, "gap_open": 5, "gap_extend": 1}, 6, None),
+    ("AGCACACA", "ACACACTA", {"match": 2, "mismatch": -1, "gap_open": 0, "gap_extend": 1}, 12, None),
 ]
 
 

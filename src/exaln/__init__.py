@@ -17,9 +17,12 @@ _HOME = {
     "SequenceFile": "fasta",
     "Database": "database",
     "Alignment": "alignment",
+    "Alignments": "alignment",
     "Hits": "hits",
     "SearchOptions": "pipeline",
+    "Mode": "modes",
     "align": "pairwise",
+    "align_many": "pairwise",
     "score": "pairwise",
     "scores": "pipeline",
     "search": "pipeline",
@@ -34,6 +37,7 @@ _HOME = {
 
 __all__ = [
     "Alignment",
+    "Alignments",
     "Alphabet",
     "Database",
     "DatabaseError",
@@ -42,6 +46,7 @@ __all__ = [
     "ExalnWarning",
     "Hits",
     "InputError",
+    "Mode",
     "OutOfMemoryError",
     "OutputError",
     "Records",
@@ -50,13 +55,14 @@ __all__ = [
     "SequenceFile",
     "__version__",
     "align",
+    "align_many",
     "score",
     "scores",
     "search",
 ]
 
 if TYPE_CHECKING:
-    from exaln.alignment import Alignment
+    from exaln.alignment import Alignment, Alignments
     from exaln.alphabet import Alphabet
     from exaln.database import Database
     from exaln.errors import (
@@ -70,7 +76,8 @@ if TYPE_CHECKING:
     )
     from exaln.fasta import SequenceFile
     from exaln.hits import Hits
-    from exaln.pairwise import align, score
+    from exaln.modes import Mode
+    from exaln.pairwise import align, align_many, score
     from exaln.pipeline import SearchOptions, scores, search
     from exaln.records import Records
     from exaln.scoring import Scoring

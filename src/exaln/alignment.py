@@ -1,71 +1,256 @@
-"""One alignment: its score, where it lies, its path; `print` draws it."""
+"""Alignments of pairs, as columns and one by one: scores, where they lie, their paths; `print` draws one."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import sys
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from exaln.cigar import Paths, cigars
+from exaln import colours
+from exaln.cigar import DELETION, DIFFERENT, EQUAL, INSERTION, Paths, cigar, cigar_list, taken
+from exaln.engines.base import PairList, Traces
+from exaln.modes import GLOBAL, LOCAL, Mode
+from exaln.queries import detect_alphabet
+from exaln.query_hits import QueryHits
+from exaln.records import Records
+from exaln.scoring import Scoring
 
 if TYPE_CHECKING:
+    import os
+
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from exaln.scoring import Scoring
+    from exaln.plots import PlottedPair
+
+POSITIONS = ("query_start", "query_end", "target_start", "target_end")
+COUNTS = ("identities", "positives", "mismatches", "gap_opens", "gaps", "columns")
 
 
-@dataclass(frozen=True, eq=False)
-class Alignment:
-    """The optimal local alignment of two sequences. Positions are 0-based half-open; without any similarity all are 0.
+class Alignments(Sequence["Alignment"]):
+    """Alignments of many pairs: NumPy columns, of which `alignments[i]` and iteration make `Alignment` objects.
 
-    query, target: uint8 codes of the whole sequences. operations: uint32, the path, see `exaln.cigar.Paths`.
-    score: in the units of the scoring as given.
+    queries, targets: all sequences; pairs: which of them make a pair, rows of the two.
+    positions: int64[n, 4], query start and end, target start and end, 0-based half-open.
+    counts: int32[n, 6], identities, positives, mismatches, gap opens, gap columns, columns.
+    paths: see `exaln.cigar.Paths`.
     """
 
-    score: int | float
-    query_start: int
-    query_end: int
-    target_start: int
-    target_end: int
-    identities: int
-    positives: int
-    mismatches: int
-    gap_opens: int
-    gaps: int
-    columns: int
-    query: NDArray[np.uint8]
-    target: NDArray[np.uint8]
-    operations: NDArray[np.uint32]
-    scoring: Scoring
+    __slots__ = ("_scores", "counts", "mode", "pairs", "paths", "positions", "queries", "scoring", "targets")
+
+    def __init__(
+        self,
+        queries: Records,
+        targets: Records,
+        pairs: PairList,
+        scores: NDArray[np.int64],
+        traces: Traces,
+        scoring: Scoring,
+        mode: Mode,
+    ) -> None:
+        """scores: int64[n], multiplied by `scoring.scale`."""
+        self.queries, self.targets, self.pairs = queries, targets, pairs
+        self.positions, self.counts, self.paths = traces.positions, traces.counts, traces.paths
+        self.scoring, self.mode, self._scores = scoring, mode, scores
+
+    def __len__(self) -> int:
+        return len(self._scores)
+
+    @overload
+    def __getitem__(self, place: int) -> Alignment: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Alignments: ...
+
+    def __getitem__(self, place: int | slice) -> Alignment | Alignments:
+        if not isinstance(place, slice):
+            return Alignment(self, range(len(self))[place])
+        rows = np.arange(len(self))[place]
+        traces = Traces(self.positions[rows], self.counts[rows], taken(self.paths, rows))
+        pairs = PairList(self.pairs.query[rows], self.pairs.target[rows])
+        return Alignments(self.queries, self.targets, pairs, self._scores[rows], traces, self.scoring, self.mode)
+
+    def __iter__(self) -> Iterator[Alignment]:
+        return map(partial(Alignment, self), range(len(self)))
+
+    @property
+    def scores(self) -> NDArray[np.int64] | NDArray[np.float64]:
+        """The score of each pair: int64[n], or float64[n] where the scoring has fractions."""
+        return self._scores if self.scoring.scale == 1 else self._scores / self.scoring.scale
+
+    @property
+    def cigars(self) -> list[str]:
+        """The path of each pair as CIGAR: M, I (consumes the query), D (consumes the target)."""
+        return cigar_list(self.paths)
+
+    @property
+    def cigars_extended(self) -> list[str]:
+        """The same with = for equal and X for different letters in place of M."""
+        return cigar_list(self.paths, extended=True)
+
+    def to_arrow(self) -> Any:
+        """A pyarrow.Table, one row per pair; `exaln.report.arrow` says what its columns mean."""
+        from exaln.report.arrow import pairs_table
+
+        return pairs_table(self.queries, self.targets, self._columns(), self.paths)
+
+    def to_pandas(self) -> Any:
+        """A pandas.DataFrame, one row per pair."""
+        return self.to_arrow().to_pandas()
+
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        return {
+            "query_index": self.pairs.query,
+            "target_index": self.pairs.target,
+            **{name: self.positions[:, place] for place, name in enumerate(POSITIONS)},
+            "score": self.scores,
+            **{name: self.counts[:, place] for place, name in enumerate(COUNTS)},
+        }
+
+    def query_hits(self, first_query: int = 0, first_target: int = 0, *, joined: bool = False) -> Iterator[QueryHits]:
+        """What reports are made of: one for each pair, without a hit where nothing aligns.
+
+        With `joined` neighbouring pairs of a query are together. The first query and target are these of the input.
+        """
+        pairs: Iterator[list[int]] = ([row] for row in range(len(self)))
+        if joined:
+            query = self.pairs.query.tolist()
+            pairs = (list(rows) for _, rows in groupby(range(len(self)), query.__getitem__))
+        for rows in pairs:
+            yield self._query_hits(rows, first_query, first_target)
+
+    def _query_hits(self, rows: list[int], first_query: int, first_target: int) -> QueryHits:
+        query = int(self.pairs.query[rows[0]])
+        if len(rows) == 1:
+            found: Any = slice(rows[0], rows[0] + 1 if self.counts[rows[0], 5] else rows[0])
+            paths = Paths(self.paths.operations, self.paths.offsets[found.start : found.stop + 1])
+        else:
+            found = np.array([row for row in rows if self.counts[row, 5]], np.int64)
+            paths = taken(self.paths, found)
+        targets = self.pairs.target[found]
+        some, n = targets.tolist(), len(targets)
+        positions, counts = self.positions[found].T, self.counts[found].T
+        nothing = np.full(n, np.nan)
+        return QueryHits(
+            index=first_query + query,
+            query_id=self.queries.ids[query],
+            query_description=self.queries.descriptions[query],
+            query=self.queries.sequence(query),
+            alphabet=self.queries.alphabet,
+            scoring=self.scoring,
+            target_ids=[self.targets.ids[target] for target in some],
+            target_descriptions=[self.targets.descriptions[target] for target in some],
+            targets=[self.targets.sequence(target) for target in some],
+            ordinal=first_target + targets,
+            score=self._scores[found],
+            bits=nothing,
+            evalue=nothing,
+            strand=np.ones(n, np.int8),
+            paths=paths,
+            **dict(zip(POSITIONS, positions, strict=True)),
+            **dict(zip(COUNTS, counts, strict=True)),
+        )
+
+    def __repr__(self) -> str:
+        return f"<Alignments: {len(self):,} pairs, {self.mode}, {self.scoring.describe()}>"
+
+
+def _position(place: int, text: str) -> Any:
+    return property(lambda self: int(self._all.positions[self._row, place]), doc=text)
+
+
+def _count(place: int, text: str) -> Any:
+    return property(lambda self: int(self._all.counts[self._row, place]), doc=text)
+
+
+class Alignment:
+    """The optimal alignment of two sequences. Positions are 0-based half-open; letters that a free end leaves over are
+    not part of it. Where nothing aligns the path is empty.
+    """
+
+    __slots__ = ("_all", "_row")
+
+    def __init__(self, alignments: Alignments, row: int) -> None:
+        """The alignment of one pair of many."""
+        self._all, self._row = alignments, row
+
+    query_start: int = _position(0, "Where the alignment begins in the query.")
+    query_end: int = _position(1, "Where the alignment ends in the query.")
+    target_start: int = _position(2, "Where the alignment begins in the target.")
+    target_end: int = _position(3, "Where the alignment ends in the target.")
+    identities: int = _count(0, "Columns with equal letters.")
+    positives: int = _count(1, "Columns whose letters score above 0.")
+    mismatches: int = _count(2, "Columns with different letters.")
+    gap_opens: int = _count(3, "Runs of gap columns.")
+    gaps: int = _count(4, "Gap columns.")
+    columns: int = _count(5, "All columns.")
+
+    @property
+    def score(self) -> int | float:
+        """In the units of the scoring as given."""
+        return self.scoring.unscale(int(self._all._scores[self._row]))
+
+    @property
+    def scoring(self) -> Scoring:
+        """The matrix and the gap costs."""
+        return self._all.scoring
+
+    @property
+    def mode(self) -> Mode:
+        """Which ends are free."""
+        return self._all.mode
+
+    @property
+    def query(self) -> NDArray[np.uint8]:
+        """Codes of the whole query."""
+        return self._all.queries.sequence(int(self._all.pairs.query[self._row]))
+
+    @property
+    def target(self) -> NDArray[np.uint8]:
+        """Codes of the whole target."""
+        return self._all.targets.sequence(int(self._all.pairs.target[self._row]))
+
+    @property
+    def query_id(self) -> str:
+        """The name of the query, seq1 if it has none."""
+        return self._all.queries.ids[int(self._all.pairs.query[self._row])]
+
+    @property
+    def target_id(self) -> str:
+        """The name of the target, seq1 if it has none."""
+        return self._all.targets.ids[int(self._all.pairs.target[self._row])]
+
+    @property
+    def operations(self) -> NDArray[np.uint32]:
+        """The path, see `exaln.cigar.Paths`."""
+        return self._all.paths[self._row]
 
     @property
     def cigar(self) -> str:
         """The path as CIGAR: M, I (consumes the query), D (consumes the target)."""
-        return cigars(self._paths())[0]
+        return cigar(self.operations)
 
     @property
-    def extended_cigar(self) -> str:
+    def cigar_extended(self) -> str:
         """The path as CIGAR with = for equal and X for different letters in place of M."""
-        return cigars(self._paths(), extended=True)[0]
+        return cigar(self.operations, extended=True)
 
     @property
     def identity(self) -> float:
         """Identical letters per column, between 0 and 1."""
         return self.identities / self.columns if self.columns else 0.0
 
-    def _paths(self) -> Paths:
-        return Paths(self.operations, np.array([0, len(self.operations)], np.int64))
+    def text(self, *, colour: bool = False, width: int | None = None) -> str:
+        """The alignment drawn, as `print` shows it, in lines of `width` columns (60)."""
+        from exaln.report.drawing import WIDTH, draw
 
-    def __repr__(self) -> str:
-        where = f"query {self.query_start}:{self.query_end}, target {self.target_start}:{self.target_end}"
-        return f"<Alignment score {self.score}, {where}, {self.cigar or 'empty'}>"
-
-    def __str__(self) -> str:
-        from exaln.report.drawing import draw
-
+        score = f"score {self.score}" + ("" if self.mode.is_local else f", {self.mode}")
         if not self.columns:
-            return "score 0: no similarity"
+            return f"{score}: no similarity" if self.mode.is_local else f"{score}: no letters are aligned"
         share = f"{self.identities}/{self.columns} ({100 * self.identity:.0f}%)"
         picture = draw(
             self.query,
@@ -74,5 +259,102 @@ class Alignment:
             scoring=self.scoring,
             query_start=self.query_start,
             target_start=self.target_start,
+            colour=colour,
+            width=WIDTH if width is None else width,
         )
-        return f"score {self.score}, identities {share}, gaps {self.gaps}\n\n{picture}"
+        return f"{score}, identities {share}, gaps {self.gaps}\n\n{picture}"
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """A matplotlib figure, also written to `path` (.svg, .png or .html) if that is given.
+
+        A dot plot with the path and the identity along it; for pairs of up to 30 letters the table of scores.
+        """
+        from exaln.plots import check_path, draw, save
+
+        if path is not None:
+            check_path(path)
+        pair = self._plotted()
+        figure = draw(pair)
+        if path is not None:
+            save(pair, figure, path)
+        return figure
+
+    def _plotted(self) -> PlottedPair:
+        from exaln.plots import PlottedPair
+
+        return PlottedPair(
+            query=self.query,
+            target=self.target,
+            query_name=self.query_id,
+            target_name=self.target_id,
+            operations=self.operations,
+            query_start=self.query_start,
+            target_start=self.target_start,
+            score=self.score,
+            scoring=self.scoring,
+            mode=self.mode,
+            text=self.text(),
+        )
+
+    def to_biopython(self) -> Any:
+        """A Bio.Align.Alignment: the target is its first sequence, the query its second."""
+        from exaln.biopython import make_alignment
+
+        decode = self.scoring.alphabet.decode
+        query, target = (decode(self.query), self.query_id), (decode(self.target), self.target_id)
+        return make_alignment(query, target, self.operations, self.query_start, self.target_start, self.score)
+
+    @staticmethod
+    def from_biopython(alignment: Any, scoring: Scoring | None = None) -> Alignment:
+        """The path of a Bio.Align.Alignment of two sequences, optimal or not, with what it scores here.
+
+        The mode is global if the path covers both sequences, else local.
+        """
+        from exaln.biopython import as_runs, coordinates_of, letters_of, with_equality
+
+        query, target = letters_of(alignment)
+        rules = scoring or Scoring.default(detect_alphabet(letters.encode() for letters, _ in (query, target)))
+        codes = [rules.alphabet.encode(letters) for letters, _ in (query, target)]
+        found = coordinates_of(alignment)
+        query_end = found.query_start + int(found.query_steps.sum())
+        target_end = found.target_start + int(found.target_steps.sum())
+        positions = [found.query_start, query_end, found.target_start, target_end]
+        query_part, target_part = codes[0][found.query_start : query_end], codes[1][found.target_start : target_end]
+        columns = with_equality(found.columns(), query_part, target_part)
+        runs = as_runs(columns)
+        score, counts = _judged(columns, runs, query_part, target_part, rules)
+        mode = GLOBAL if positions == [0, len(codes[0]), 0, len(codes[1])] else LOCAL
+        traces = Traces(np.array([positions], np.int64), counts, Paths(runs, np.array([0, len(runs)], np.int64)))
+        first = PairList(np.zeros(1, np.int64), np.zeros(1, np.int64))
+        queries, targets = (
+            Records.of(rules.alphabet, [one], [name or "seq1"])
+            for one, (_, name) in zip(codes, (query, target), strict=True)
+        )
+        return Alignments(queries, targets, first, score, traces, rules, mode)[0]
+
+    def __repr__(self) -> str:
+        where = f"query {self.query_start}:{self.query_end}, target {self.target_start}:{self.target_end}"
+        kind = "" if self.mode.is_local else f" {self.mode}"
+        return f"<Alignment{kind} score {self.score}, {where}, {self.cigar or 'empty'}>"
+
+    def __str__(self) -> str:
+        """Drawn, in colours if stdout is a terminal; `text` is the same without looking at stdout."""
+        return self.text(colour=colours.are_wanted(sys.stdout))
+
+
+def _judged(
+    columns: NDArray[np.uint32],
+    runs: NDArray[np.uint32],
+    query: NDArray[np.uint8],
+    target: NDArray[np.uint8],
+    scoring: Scoring,
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """What a path scores, int64[1], and its counts, int32[1, 6], as in `Traces`."""
+    is_pair = (columns != INSERTION) & (columns != DELETION)
+    pairs = scoring.matrix[query[is_pair[columns != DELETION]], target[is_pair[columns != INSERTION]]]
+    gap_opens = int(np.isin(runs & 15, (INSERTION, DELETION)).sum())
+    gaps = int((~is_pair).sum())
+    score = int(pairs.sum(dtype=np.int64)) - gap_opens * scoring.gap_open - gaps * scoring.gap_extend
+    equal, different = int((columns == EQUAL).sum()), int((columns == DIFFERENT).sum())
+    counts = [equal, int((pairs > 0).sum()), different, gap_opens, gaps, len(columns)]
+    return np.array([score], np.int64), np.array([counts], np.int32)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exaln.records import Text
+from exaln.records import Text, digits, offsets_of, write_numbers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,6 +36,7 @@ class Paths:
 
 
 MATCH, INSERTION, DELETION, EQUAL, DIFFERENT = (OPERATIONS.index(letter) for letter in "MID=X")
+FEW_PATHS = 8
 _LETTERS = np.frombuffer(OPERATIONS.encode(), np.uint8)
 _MERGED_KIND = np.arange(16, dtype=np.uint32)
 _MERGED_KIND[[EQUAL, DIFFERENT]] = MATCH
@@ -54,6 +56,26 @@ def cigars(paths: Paths, *, extended: bool = False) -> Text:
     data[ends - 1] = _LETTERS[codes]
     write_numbers(data, ends - 2, lengths)
     return Text(data, np.concatenate([np.zeros(1, np.int64), ends])[shown.offsets])
+
+
+def cigar(operations: NDArray[np.uint32], *, extended: bool = False) -> str:
+    """The CIGAR of one path; of one alone faster than `cigars`.
+
+    >>> cigar(np.array([12 << 4 | EQUAL, 1 << 4 | DIFFERENT, 2 << 4 | DELETION], np.uint32))
+    '13M2D'
+    """
+    runs = ((OPERATIONS[run & 15], run >> 4) for run in operations.tolist())
+    if not extended:
+        kinds = groupby((("M" if letter in "=X" else letter, length) for letter, length in runs), itemgetter(0))
+        runs = ((letter, sum(length for _, length in same)) for letter, same in kinds)
+    return "".join([f"{length}{letter}" for letter, length in runs])
+
+
+def cigar_list(paths: Paths, *, extended: bool = False) -> list[str]:
+    """The CIGARs of all paths; of few, one by one, which is then faster."""
+    if len(paths) > FEW_PATHS:
+        return strings(cigars(paths, extended=extended))
+    return [cigar(paths[place], extended=extended) for place in range(len(paths))]
 
 
 def aligned(paths: Paths) -> Paths:
@@ -76,27 +98,17 @@ def merged(paths: Paths) -> Paths:
     return Paths(lengths << 4 | kinds[places], offsets)
 
 
-def digits(numbers: NDArray[np.integer]) -> NDArray[np.int64]:
-    """How many decimal digits each number has.
+def taken(paths: Paths, rows: NDArray[np.int64]) -> Paths:
+    """The paths of these rows, in their order.
 
-    >>> digits(np.array([0, 9, 10, 999], np.uint32)).tolist()
-    [1, 1, 2, 3]
+    >>> some = taken(Paths(np.array([16, 32, 48], np.uint32), np.array([0, 2, 2, 3])), np.array([2, 0]))
+    >>> some.operations.tolist(), some.offsets.tolist()
+    ([48, 16, 32], [0, 1, 3])
     """
-    count = np.ones(len(numbers), np.int64)
-    limit, largest = 10, int(numbers.max(initial=0))
-    while limit <= largest:
-        count += numbers >= limit
-        limit *= 10
-    return count
-
-
-def write_numbers(data: NDArray[np.uint8], last: NDArray[np.int64], numbers: NDArray[np.integer]) -> None:
-    """Writes numbers in decimal into ASCII `data`; the last digit of number i goes to data[last[i]]."""
-    while len(numbers):
-        data[last] = numbers % 10 + ord("0")
-        numbers = numbers // 10
-        left = numbers > 0
-        numbers, last = numbers[left], last[left] - 1
+    starts, lengths = paths.offsets[rows], np.diff(paths.offsets)[rows]
+    offsets = offsets_of(lengths)
+    places = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
+    return Paths(paths.operations[places], offsets)
 
 
 def strings(text: Text) -> list[str]:

@@ -186,7 +186,12 @@ def read_records(
     with SequenceFile(source, alphabet=alphabet, strip_gaps=strip_gaps, batch_residues=sys.maxsize // 8) as file:
         for records in file:
             return records
-        raise InputError(f"{file.name}: no sequences found; a FASTA or FASTQ file with at least one record is needed")
+        raise no_sequences(file)
+
+
+def no_sequences(file: SequenceFile) -> InputError:
+    """What to say of a file without records, where some are needed."""
+    return InputError(f"{file.name}: no sequences found; a FASTA or FASTQ file with at least one record is needed")
 
 
 def _new_reader(table: NDArray[np.uint8], strip_gaps: bool) -> FastaReader:

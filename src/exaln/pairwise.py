@@ -1,65 +1,68 @@
-"""Pairs of sequences: score and alignment."""
+"""Pairs of sequences: scores and alignments, in every mode, one pair or many."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from exaln.alignment import Alignment
+from exaln.alignment import Alignment, Alignments
 from exaln.alphabet import Alphabet
+from exaln.cigar import Paths
 from exaln.engines import choose_engine
-from exaln.engines.base import Engine, Pairs, Placement
-from exaln.queries import as_records, detect_alphabet
+from exaln.engines.base import Engine, PairList, Progress, Traces
+from exaln.errors import InputError
+from exaln.modes import LOCAL, Mode
+from exaln.queries import OneSequence, Sequences, as_records, detect_alphabet, texts_of
 from exaln.records import Records
 from exaln.scoring import Scoring
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+BATCH_PAIRS = 1 << 17
+BATCH_CELLS = 1 << 36
+"""An engine gets at most so many pairs or cells at a time, unless one pair has more; progress is told in between."""
 
-class PairTarget:
-    """One sequence as a database of one target."""
-
-    def __init__(self, records: Records) -> None:
-        self.alphabet: Alphabet = records.alphabet
-        self.codes: NDArray[np.uint8] = records.codes
-        self.offsets: NDArray[np.int64] = records.offsets
-        self.ordinals: NDArray[np.int64] = np.zeros(1, np.int64)
-        self.segments = (self,)
-        self.n_targets = 1
-        self.n_residues = records.n_residues
+Pairing = Literal["zip", "all"]
 
 
 def score(
-    query: str | bytes,
-    target: str | bytes,
+    query: OneSequence,
+    target: OneSequence,
     *,
     scoring: Scoring | None = None,
+    mode: str | Mode = LOCAL,
     engine: str = "auto",
     threads: int | None = None,
 ) -> int | float:
-    """The exact local score of two sequences; a float only if the scoring has fractions.
+    """The exact score of two sequences; a float only if the scoring has fractions.
 
     >>> score("HEAGAWGHEE", "PAWHEAE", scoring=Scoring("BLOSUM50", gap_open=0, gap_extend=8))
     28
-    >>> score("AGCACACA", "ACACACTA", scoring=Scoring(match=2, mismatch=-1, gap_open=0, gap_extend=1))
-    12
+    >>> score("HEAGAWGHEE", "PAWHEAE", scoring=Scoring("BLOSUM50", gap_open=0, gap_extend=8), mode="global")
+    1
     """
-    scoring = scoring or _default_scoring(query, target)
-    pair = as_records([query], scoring.alphabet), as_records([target], scoring.alphabet)
-    return scoring.unscale(pair_score(*pair, scoring, choose_engine(engine, threads, for_pairs=True)))
+    chosen = Mode.parse(mode)
+    queries, targets, scoring = _prepared([query], [target], scoring)
+    working = choose_engine(engine, threads, for_pairs=True)
+    return scoring.unscale(int(working.score_pairs(queries, targets, _zipped(1, 1), scoring, chosen)[0]))
 
 
 def align(
-    query: str | bytes,
-    target: str | bytes,
+    query: OneSequence,
+    target: OneSequence,
     *,
     scoring: Scoring | None = None,
+    mode: str | Mode = LOCAL,
     engine: str = "auto",
     threads: int | None = None,
 ) -> Alignment:
-    """The optimal local alignment of two sequences; among co-optimal ones always the same.
+    """The optimal alignment of two sequences; among co-optimal ones always the same.
+
+    mode: "local", "global", "semiglobal" (the whole query within the target), "overlap" (all ends free), or "free:"
+    with the ends that are: "free:qs,te" for start and end of the query (qs, qe) and of the target (ts, te).
 
     >>> alignment = align("HEAGAWGHEE", "PAWHEAE", scoring=Scoring("BLOSUM50", gap_open=0, gap_extend=8))
     >>> alignment.score, alignment.cigar, alignment.query_start, alignment.target_start
@@ -71,29 +74,123 @@ def align(
               AW HE
     Sbjct  2  AW-HE  5
     """
-    scoring = scoring or _default_scoring(query, target)
-    pair = as_records([query], scoring.alphabet), as_records([target], scoring.alphabet)
-    return align_records(*pair, scoring, choose_engine(engine, threads, for_pairs=True))
+    return align_many([query], [target], scoring=scoring, mode=mode, engine=engine, threads=threads)[0]
 
 
-def pair_score(query: Records, target: Records, scoring: Scoring, engine: Engine) -> int:
-    """The score, multiplied by `scoring.scale`, of the only sequences of two records."""
-    return int(engine.scores(query, Placement(PairTarget(target)), scoring)[0, 0])
+def align_many(
+    queries: Sequences,
+    targets: Sequences,
+    *,
+    scoring: Scoring | None = None,
+    mode: str | Mode = LOCAL,
+    pairs: Pairing = "zip",
+    engine: str = "auto",
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Alignments:
+    """The optimal alignments of many pairs.
+
+    queries, targets: texts, arrays of codes (uint8; an array of two dimensions is one sequence per row), files as
+    `pathlib.Path`, or `Records`. pairs: "zip" aligns record by record, or one with all of the other side; "all" every
+    query with every target, all targets of the first query first. progress: called with the number of cells done.
+
+    >>> found = align_many(["ACGTT", "TTAC"], ["ACGT", "TAC"], mode="global")
+    >>> found.scores.tolist(), found.cigars
+    ([1, -1], ['3M1I1M', '1I3M'])
+    """
+    chosen = Mode.parse(mode)
+    first, second, scoring = _prepared(queries, targets, scoring)
+    wanted = paired(len(first), len(second), pairs)
+    return align_records(
+        first, second, wanted, scoring, chosen, choose_engine(engine, threads, for_pairs=True), progress
+    )
 
 
-def align_records(query: Records, target: Records, scoring: Scoring, engine: Engine) -> Alignment:
-    """The alignment of the only sequences of two records."""
-    best = pair_score(query, target, scoring, engine)
-    positions, counts, operations = (0,) * 4, (0,) * 6, np.empty(0, np.uint32)
-    if best > 0:
-        first = np.zeros(1, np.int64)
-        traces = engine.align(query, target, Pairs(first, first, np.array([best], np.int32)), scoring)
-        positions, counts = tuple(traces.positions[0].tolist()), tuple(traces.counts[0].tolist())
-        operations = traces.paths[0]
-    sequences = query.sequence(0), target.sequence(0)
-    return Alignment(scoring.unscale(best), *positions, *counts, *sequences, operations, scoring)
+def align_records(
+    queries: Records,
+    targets: Records,
+    pairs: PairList,
+    scoring: Scoring,
+    mode: Mode,
+    engine: Engine,
+    progress: Progress | None = None,
+) -> Alignments:
+    """The alignments of these pairs by this engine, batch by batch."""
+    cells = queries.lengths[pairs.query] * targets.lengths[pairs.target]
+    found: list[tuple[NDArray[np.int64], Traces]] = []
+    for first, end in batches(cells):
+        some = PairList(pairs.query[first:end], pairs.target[first:end])
+        found.append(engine.align_pairs(queries, targets, some, scoring, mode))
+        if progress is not None:
+            progress(int(cells[:end].sum()))
+    scores, traces = found[0] if len(found) == 1 else _joined(found)
+    return Alignments(queries, targets, pairs, scores, traces, scoring, mode)
 
 
-def _default_scoring(query: str | bytes, target: str | bytes) -> Scoring:
-    raw = [text.encode() if isinstance(text, str) else text for text in (query, target)]
-    return Scoring.default(detect_alphabet(raw))
+def batches(cells: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Ranges of pairs with at most BATCH_PAIRS pairs and BATCH_CELLS cells, or one pair with more.
+
+    >>> list(batches(np.array([1 << 35, 1 << 35, 5, 1 << 37, 1])))
+    [(0, 2), (2, 3), (3, 4), (4, 5)]
+    >>> list(batches(np.array([], np.int64)))
+    [(0, 0)]
+    """
+    total, first = np.cumsum(cells), 0
+    while True:
+        done = int(total[first - 1]) if first else 0
+        end = int(np.searchsorted(total, done + BATCH_CELLS, side="right"))
+        end = min(max(end, first + 1), first + BATCH_PAIRS, len(cells))
+        yield first, end
+        first = end
+        if first >= len(cells):
+            return
+
+
+def paired(n_queries: int, n_targets: int, pairs: Pairing) -> PairList:
+    """Which sequences make pairs."""
+    if pairs == "all":
+        return PairList(np.repeat(np.arange(n_queries), n_targets), np.tile(np.arange(n_targets), n_queries))
+    if pairs != "zip":
+        raise InputError(f"pairs is {pairs!r}; choose 'zip' or 'all'")
+    return _zipped(n_queries, n_targets)
+
+
+def _zipped(n_queries: int, n_targets: int) -> PairList:
+    if n_queries != n_targets and 1 not in (n_queries, n_targets):
+        raise InputError(
+            f"there are {n_queries} queries and {n_targets} targets: they go pair by pair, so the numbers must be "
+            "equal, or one of them 1; pairs='all' aligns every query with every target"
+        )
+    number = np.arange(n_targets if n_queries == 1 else n_queries)
+    return PairList(np.minimum(number, n_queries - 1), np.minimum(number, n_targets - 1))
+
+
+def _joined(found: list[tuple[NDArray[np.int64], Traces]]) -> tuple[NDArray[np.int64], Traces]:
+    traces = [some for _, some in found]
+    starts = np.cumsum([0, *(len(some.paths.operations) for some in traces)])
+    offsets = [some.paths.offsets[1:] + start for some, start in zip(traces, starts[:-1], strict=True)]
+    return np.concatenate([scores for scores, _ in found]), Traces(
+        positions=np.concatenate([some.positions for some in traces]),
+        counts=np.concatenate([some.counts for some in traces]),
+        paths=Paths(
+            np.concatenate([some.paths.operations for some in traces]),
+            np.concatenate([np.zeros(1, np.int64), *offsets]),
+        ),
+    )
+
+
+def _prepared(queries: Sequences, targets: Sequences, scoring: Scoring | None) -> tuple[Records, Records, Scoring]:
+    """Both sides as records of one alphabet, and what they score."""
+    if scoring is not None:
+        return as_records(queries, scoring.alphabet), as_records(targets, scoring.alphabet), scoring
+    if not isinstance(queries, Records):
+        queries = as_records(queries, _alphabet_of(queries, targets))
+    return queries, as_records(targets, queries.alphabet), Scoring.default(queries.alphabet)
+
+
+def _alphabet_of(queries: Sequences, targets: Sequences) -> Alphabet | None:
+    """That of both sides together if both are at hand; files are looked at when they are read."""
+    if isinstance(targets, Records):
+        return targets.alphabet
+    both = texts_of(queries), texts_of(targets)
+    return None if both[0] is None or both[1] is None else detect_alphabet([*both[0], *both[1]])

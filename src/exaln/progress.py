@@ -118,6 +118,20 @@ class SearchProgress(ScoringProgress):
         self.n_hits += n_hits
 
 
+class PairProgress(ScoringProgress):
+    """Pairs that are aligned: cells, and how much of the first file was read, from which the whole is estimated."""
+
+    description = "Aligning"
+    n_pairs = n_cells = 0
+
+    def reading(self, n_pairs: int, cells: int, bytes_read: int, bytes_total: int | None) -> None:
+        """So many pairs more, which bring what was read of the file to so many bytes: the rest is estimated."""
+        self.n_pairs += n_pairs
+        self.n_cells += cells
+        if bytes_total and bytes_read:
+            self._total = int(self.n_cells * max(1.0, bytes_total / bytes_read))
+
+
 def _rounded(rate: float) -> str:
     """Three digits.
 

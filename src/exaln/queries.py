@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
 from exaln.alphabet import PROTEIN, Alphabet, detect
 from exaln.errors import ExalnWarning, InputError
-from exaln.records import Records
+from exaln.records import Records, Text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,9 +28,11 @@ class SequenceRecord(Protocol):
     seq: Any
 
 
-OneSequence = str | bytes | SequenceRecord
-Sequences = OneSequence | os.PathLike[str] | Records | Iterable[OneSequence]
-"""A sequence as text or SeqRecord, a FASTA or FASTQ file (as a path object, or "-"), records, or several sequences."""
+OneSequence: TypeAlias = "str | bytes | SequenceRecord | NDArray[np.uint8]"
+Sequences: TypeAlias = "OneSequence | os.PathLike[str] | Records | Iterable[OneSequence]"
+"""A sequence as text, SeqRecord or codes, a FASTA or FASTQ file (as a path object, or "-"), records, or several
+sequences. Codes are uint8 arrays; one of two dimensions is a sequence per row.
+"""
 
 LOOKS_LIKE_RESIDUES = 50
 """Shorter peptides may well consist of A, C, G and T alone."""
@@ -43,16 +46,80 @@ def as_records(sequences: Sequences, alphabet: Alphabet | None = None) -> Record
     """
     if isinstance(sequences, Records):
         return sequences
-    if isinstance(sequences, os.PathLike) or (isinstance(sequences, str) and sequences == "-"):
+    if isinstance(sequences, np.ndarray) and sequences.ndim == 2:
+        return _matrix(sequences, _require_alphabet(alphabet))
+    if _is_file(sequences):
         from exaln.fasta import read_records
 
-        return read_records(sequences, alphabet=alphabet)
-    given: list[OneSequence] = [sequences] if isinstance(sequences, str | bytes | SequenceRecord) else list(sequences)
-    raw = [_as_bytes(one.seq if isinstance(one, SequenceRecord) else one) for one in given]
-    alphabet = alphabet or detect_alphabet(raw)
+        return read_records(sequences, alphabet=alphabet)  # type: ignore[arg-type]
+    given = _listed(sequences)
+    raw = [one if isinstance(one, np.ndarray) else _as_bytes(_letters(one)) for one in given]
+    if alphabet is None:
+        if any(isinstance(text, np.ndarray) for text in raw):
+            _require_alphabet(None)
+        alphabet = detect_alphabet(text for text in raw if isinstance(text, bytes))
+    codes = [
+        _checked(text, alphabet) if isinstance(text, np.ndarray) else _encode(text, number, alphabet)
+        for number, text in enumerate(raw, start=1)
+    ]
+    if all(isinstance(one, str | bytes | np.ndarray) for one in given):
+        return Records.of(alphabet, codes)
     names = [_names(one, number) for number, one in enumerate(given, start=1)]
-    codes = [_encode(text, number, alphabet) for number, text in enumerate(raw, start=1)]
     return Records.of(alphabet, codes, [id_ for id_, _ in names], [description for _, description in names])
+
+
+def texts_of(sequences: Sequences) -> list[bytes] | None:
+    """The letters that were passed, to tell their kind from; None for what has to be read first, and for codes."""
+    if isinstance(sequences, Records | np.ndarray) or _is_file(sequences) or not _is_at_hand(sequences):
+        return None
+    given = _listed(sequences)
+    return None if any(isinstance(one, np.ndarray) for one in given) else [_as_bytes(_letters(one)) for one in given]
+
+
+def _is_file(sequences: Sequences) -> bool:
+    return isinstance(sequences, os.PathLike) or (isinstance(sequences, str) and sequences == "-")
+
+
+def _is_at_hand(sequences: Sequences) -> bool:
+    """Whether it can be looked at twice."""
+    return isinstance(sequences, str | bytes | SequenceRecord | Collection)
+
+
+def _listed(sequences: Sequences) -> list[OneSequence]:
+    if isinstance(sequences, str | bytes | SequenceRecord | np.ndarray):
+        return [sequences]
+    return list(sequences)  # type: ignore[arg-type]
+
+
+def _letters(one: OneSequence) -> object:
+    return one.seq if not isinstance(one, str | bytes) and isinstance(one, SequenceRecord) else one
+
+
+def _matrix(rows: NDArray[np.uint8], alphabet: Alphabet) -> Records:
+    """One sequence of codes per row."""
+    n, length = rows.shape
+    joined = Records.of(alphabet, [_checked(rows.reshape(-1), alphabet)])
+    return replace(
+        joined,
+        ids=Text.numbered("seq", n),
+        descriptions=Text(np.empty(0, np.uint8), np.zeros(n + 1, np.int64)),
+        offsets=np.arange(n + 1) * length,
+        mask_offsets=np.zeros(n + 1, np.int64),
+    )
+
+
+def _checked(codes: NDArray[np.uint8], alphabet: Alphabet) -> NDArray[np.uint8]:
+    if codes.dtype != np.uint8 or codes.ndim != 1:
+        raise InputError(f"codes must be uint8 arrays, not {codes.dtype} with {codes.ndim} dimensions")
+    if len(codes) and int(codes.max()) >= len(alphabet.letters):
+        raise InputError(f"{codes.max()} is no code of {alphabet.name}, which has {len(alphabet.letters)} letters")
+    return codes
+
+
+def _require_alphabet(alphabet: Alphabet | None) -> Alphabet:
+    if alphabet is None:
+        raise InputError("codes do not say what their letters are; pass a scoring with them")
+    return alphabet
 
 
 def _names(one: OneSequence, number: int) -> tuple[str, str]:

@@ -36,6 +36,21 @@ class Text:
         return [data[start:end].decode("utf-8") for start, end in pairwise((self.offsets - first).tolist())]
 
     @staticmethod
+    def numbered(prefix: str, n: int) -> Text:
+        """Names of n sequences that have none.
+
+        >>> Text.numbered("seq", 10).to_list()[8:]
+        ['seq9', 'seq10']
+        """
+        numbers, start = np.arange(1, n + 1), np.frombuffer(prefix.encode(), np.uint8)
+        offsets = offsets_of(len(start) + digits(numbers))
+        data = np.empty(int(offsets[-1]), np.uint8)
+        for place, letter in enumerate(start):
+            data[offsets[:-1] + place] = letter
+        write_numbers(data, offsets[1:] - 1, numbers)
+        return Text(data, offsets)
+
+    @staticmethod
     def of(strings: Sequence[str]) -> Text:
         """The column of these strings."""
         encoded = [s.encode("utf-8") for s in strings]
@@ -95,11 +110,10 @@ class Records:
         descriptions: Sequence[str] | None = None,
     ) -> Records:
         """Records of sequences that are already encoded, without mask."""
-        names = [f"seq{i + 1}" for i in range(len(sequences))] if ids is None else list(ids)
         joined = np.concatenate(sequences) if sequences else np.empty(0, np.uint8)
         return Records(
             alphabet=alphabet,
-            ids=Text.of(names),
+            ids=Text.numbered("seq", len(sequences)) if ids is None else Text.of(list(ids)),
             descriptions=Text.of([""] * len(sequences) if descriptions is None else descriptions),
             codes=np.ascontiguousarray(joined, np.uint8),
             offsets=offsets_of(len(s) for s in sequences),
@@ -108,9 +122,53 @@ class Records:
         )
 
 
+def joined(parts: Sequence[Records]) -> Records:
+    """All records of several, one after the other; each part must start at the start of its columns."""
+    return Records(
+        alphabet=parts[0].alphabet,
+        ids=_joined_text([part.ids for part in parts]),
+        descriptions=_joined_text([part.descriptions for part in parts]),
+        codes=np.concatenate([part.codes for part in parts]),
+        offsets=_joined_offsets([part.offsets for part in parts]),
+        mask=np.concatenate([part.mask for part in parts]),
+        mask_offsets=_joined_offsets([part.mask_offsets for part in parts]),
+    )
+
+
+def _joined_text(parts: Sequence[Text]) -> Text:
+    return Text(np.concatenate([part.data for part in parts]), _joined_offsets([part.offsets for part in parts]))
+
+
+def _joined_offsets(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    return offsets_of(np.concatenate([np.diff(part) for part in parts]))
+
+
 def offsets_of(lengths: Iterable[int]) -> NDArray[np.int64]:
     """int64[n + 1]: where each of n consecutive pieces starts, and where the last one ends."""
-    sizes = np.fromiter(lengths, np.int64)
+    sizes = lengths if isinstance(lengths, np.ndarray) else np.fromiter(lengths, np.int64)
     offsets = np.zeros(len(sizes) + 1, np.int64)
     np.cumsum(sizes, out=offsets[1:])
     return offsets
+
+
+def digits(numbers: NDArray[np.integer]) -> NDArray[np.int64]:
+    """How many decimal digits each number has.
+
+    >>> digits(np.array([0, 9, 10, 999], np.uint32)).tolist()
+    [1, 1, 2, 3]
+    """
+    count = np.ones(len(numbers), np.int64)
+    limit, largest = 10, int(numbers.max(initial=0))
+    while limit <= largest:
+        count += numbers >= limit
+        limit *= 10
+    return count
+
+
+def write_numbers(data: NDArray[np.uint8], last: NDArray[np.int64], numbers: NDArray[np.integer]) -> None:
+    """Writes numbers in decimal into ASCII `data`; the last digit of number i goes to data[last[i]]."""
+    while len(numbers):
+        data[last] = numbers % 10 + ord("0")
+        numbers = numbers // 10
+        left = numbers > 0
+        numbers, last = numbers[left], last[left] - 1

@@ -1,32 +1,42 @@
-"""align: pairs of sequences, record by record, with the alignment drawn."""
+"""align: pairs of sequences, record by record or all with all, with the alignment drawn."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from exaln import colours
 from exaln.cli import options
 from exaln.cli.command import Command
 from exaln.cli.database_commands import require_stdin_once
 from exaln.cli.messages import Messages, is_terminal, pass_messages
 from exaln.errors import InputError
+from exaln.progress import PairProgress
 
 if TYPE_CHECKING:
+    from exaln.alignment import Alignments
     from exaln.alphabet import Alphabet
-    from exaln.engines.base import Engine
+    from exaln.fasta import SequenceFile
+    from exaln.pair_files import PairBatch
     from exaln.query_hits import QueryHits
-    from exaln.records import Records
-    from exaln.scoring import Scoring
 
 
-@click.command(cls=Command, example="exaln align first.fasta second.fasta")
+@click.command(cls=Command, example="exaln align reads.fasta genes.fasta --mode semiglobal --out pairs.sam")
 @click.argument("query", metavar="FIRST")
 @click.argument("target", metavar="SECOND")
+@click.option("--all", "is_all", is_flag=True, help="Every record of FIRST with every record of SECOND.")
+@options.mode
+@click.option(
+    "--plot",
+    metavar="FILE",
+    help="Draw a single pair, as .svg, .png or .html: a dot plot with the alignment, or, up to 30 letters, all scores.",
+)
 @options.out
-@options.outfmt
+@options.pairs_outfmt
 @options.scoring
 @options.alphabet
 @options.strip_gaps
@@ -38,6 +48,9 @@ def align(
     /,
     query: str,
     target: str,
+    is_all: bool,
+    mode: str,
+    plot: str | None,
     out: str,
     outfmt: tuple[str, ...],
     alphabet: Alphabet | None,
@@ -48,80 +61,76 @@ def align(
 ) -> None:
     """Align the records of two files pair by pair: the first with the first, the second with the second.
 
-    A file with a single record is aligned with every record of the other. The local optimum of each pair, drawn as text
+    A file with a single record is aligned with every record of the other. The optimum of each pair, drawn as text
     unless --outfmt or the extension of --out says otherwise.
     """
     from exaln.engines import choose_engine
-    from exaln.fasta import read_records
+    from exaln.fasta import SequenceFile
+    from exaln.modes import Mode
+    from exaln.pairwise import align_records
+    from exaln.plots import check_path
     from exaln.report import SearchSummary, parse_outfmt, write_report
 
     require_stdin_once([query, target])
+    wanted = Mode.parse(mode)
+    on_screen = out == "-" and is_terminal(sys.stdout)
     form = parse_outfmt(outfmt or ("0" if out == "-" else None), out)
-    if form.is_binary and out == "-" and is_terminal(sys.stdout):
+    if form.is_binary and on_screen:
         raise InputError(f"{form.kind} is not text; give --out FILE")
-    queries = read_records(query, alphabet=alphabet, strip_gaps=strip_gaps)
-    targets = read_records(target, alphabet=queries.alphabet, strip_gaps=strip_gaps)
-    rules = options.make_scoring(queries.alphabet, chosen)
+    if plot is not None:
+        check_path(plot)
     working = choose_engine(engine, threads, for_pairs=True)
-    messages.detail(f"{rules.describe()}; {working.describe()}")
-    summary = SearchSummary(target, len(targets), targets.n_residues, rules, is_pairs=True)
-    pairs = list(paired(queries, targets, query, target))
-    hits = (aligned_pair(i, t, queries.rows(q, q + 1), targets.rows(t, t + 1), rules, working) for i, q, t in pairs)
-    write_report(form, hits, summary, out)
+    work = PairProgress(shown=messages.shows_progress and not on_screen)
+    with SequenceFile(query, alphabet=alphabet, strip_gaps=strip_gaps) as first:
+        rules = options.make_scoring(first.alphabet, chosen)
+        messages.detail(f"{rules.describe()}; {wanted}; {working.describe()}")
+
+        def aligned(batch: PairBatch) -> Alignments:
+            done = work.done
+            found = align_records(
+                batch.queries, batch.targets, batch.pairs, rules, wanted, working, lambda cells: work(done + cells)
+            )
+            if plot is not None:
+                found[0].plot(plot)
+            return found
+
+        with SequenceFile(target, alphabet=first.alphabet, strip_gaps=strip_gaps) as second, work:
+            batches = read_pairs(first, second, work, is_all=is_all)
+            if plot is not None:
+                batches = only_pair(batches)
+            hits = aligned_pairs(batches, aligned, joined=is_all)
+            summary = SearchSummary(target, 0, 0, rules, is_pairs=True, mode=wanted.name)
+            write_report(form, hits, summary, out, colour=on_screen and colours.are_wanted(sys.stdout))
+    messages.detail(f"{work.n_pairs:,} pair{'' if work.n_pairs == 1 else 's'} in {work.spent(working.describe())}")
 
 
-def paired(queries: Records, targets: Records, query_name: str, target_name: str) -> Iterator[tuple[int, int, int]]:
-    """Number, query and target of each pair."""
-    n_queries, n_targets = len(queries), len(targets)
-    if n_queries != n_targets and 1 not in (n_queries, n_targets):
-        raise InputError(
-            f"{query_name} has {n_queries} records and {target_name} has {n_targets}: they go pair by pair, "
-            "so the numbers must be equal, or one of them 1"
-        )
-    for number in range(max(n_queries, n_targets)):
-        yield number, min(number, n_queries - 1), min(number, n_targets - 1)
+def read_pairs(first: SequenceFile, second: SequenceFile, work: PairProgress, *, is_all: bool) -> Iterator[PairBatch]:
+    """The pairs of two files; the first batch is there when this returns, so that bad input is found before output."""
+    from exaln.pair_files import crossed, zipped
+
+    batches = (crossed if is_all else zipped)(first, second)
+
+    def counted() -> Iterator[PairBatch]:
+        for batch in batches:
+            cells = batch.queries.lengths[batch.pairs.query] * batch.targets.lengths[batch.pairs.target]
+            work.reading(len(batch.pairs), int(cells.sum()), first.bytes_read, first.bytes_total)
+            yield batch
+
+    started = counted()
+    return chain([next(started)], started)
 
 
-def aligned_pair(
-    number: int, target_number: int, query: Records, target: Records, scoring: Scoring, engine: Engine
-) -> QueryHits:
-    """The alignment of one pair, as the only hit of its query; no hit if nothing is similar."""
-    import numpy as np
+def only_pair(batches: Iterator[PairBatch]) -> Iterator[PairBatch]:
+    """The same, where it is one pair: a plot shows no more."""
+    batch = next(batches)
+    if len(batch.pairs) > 1 or next(batches, None) is not None:
+        raise InputError("--plot draws one pair, and there are more; give files with one record each")
+    return iter([batch])
 
-    from exaln.cigar import Paths
-    from exaln.pairwise import align_records
-    from exaln.query_hits import QueryHits
 
-    found = align_records(query, target, scoring, engine)
-    n = 1 if found.columns else 0
-
-    def column(value: int, kind: type[np.generic]) -> Any:
-        return np.full(n, value, kind)
-
-    return QueryHits(
-        index=number,
-        query_id=query.ids[0],
-        query_description=query.descriptions[0],
-        query=query.sequence(0),
-        alphabet=query.alphabet,
-        scoring=scoring,
-        target_ids=[target.ids[0]] * n,
-        target_descriptions=[target.descriptions[0]] * n,
-        targets=[target.sequence(0)] * n,
-        ordinal=column(target_number, np.int64),
-        score=column(round(found.score * scoring.scale), np.int64),
-        bits=np.full(n, np.nan),
-        evalue=np.full(n, np.nan),
-        strand=column(1, np.int8),
-        query_start=column(found.query_start, np.int64),
-        query_end=column(found.query_end, np.int64),
-        target_start=column(found.target_start, np.int64),
-        target_end=column(found.target_end, np.int64),
-        paths=Paths(found.operations, np.array([0, *[len(found.operations)] * n], np.int64)),
-        identities=column(found.identities, np.int32),
-        positives=column(found.positives, np.int32),
-        mismatches=column(found.mismatches, np.int32),
-        gap_opens=column(found.gap_opens, np.int32),
-        gaps=column(found.gaps, np.int32),
-        columns=column(found.columns, np.int32),
-    )
+def aligned_pairs(
+    batches: Iterator[PairBatch], aligned: Callable[[PairBatch], Alignments], *, joined: bool
+) -> Iterator[QueryHits]:
+    """What the report is made of, batch by batch."""
+    for batch in batches:
+        yield from aligned(batch).query_hits(batch.first_query, batch.first_target, joined=joined)

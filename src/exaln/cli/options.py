@@ -110,6 +110,23 @@ outfmt = click.option(
     help="table for reading, 0 pairwise text, 6 tabular, 7 with comments, 10 csv, json, parquet, arrow, fasta; "
     "columns may follow: 6 std qcovs cigar. [default: by the extension of --out]",
 )
+pairs_outfmt = click.option(
+    "--outfmt",
+    cls=Option,
+    blast=["-outfmt"],
+    many=True,
+    metavar="FORMAT",
+    help="0 pairwise text, sam, paf, 6 tabular, 7 with comments, 10 csv, json, parquet, arrow, fasta, table; columns "
+    "may follow: 6 qseqid sseqid score cigar; extended after sam and paf: = and X. [default: 0, or by --out]",
+)
+mode = click.option(
+    "--mode",
+    default="local",
+    show_default=True,
+    metavar="MODE",
+    help="local, global, semiglobal (all of FIRST within SECOND), overlap (all ends free), or free: with the ends that "
+    "are, such as free:qs,te (qs, qe: start and end of FIRST; ts, te: of SECOND).",
+)
 width = click.option(
     "--width",
     cls=Option,

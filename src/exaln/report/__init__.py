@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from exaln.output_file import open_output
-from exaln.report.formats import Format, compression_of, parse_outfmt
+from exaln.report.formats import CIGAR_KINDS, Format, compression_of, parse_outfmt
 from exaln.report.summary import SearchSummary
 
 if TYPE_CHECKING:
@@ -25,18 +25,26 @@ def write_report(
     out: str | os.PathLike[str] | BinaryIO,
     *,
     width: int | None = None,
+    colour: bool = False,
 ) -> None:
     """Writes the hits of all queries, one QueryHits each in the order of the input, to a path, "-" or an open file.
 
     A path is written to a temporary file and renamed at the end, so there is a whole report or none; the names .gz and
-    .zst compress text. `width`: characters per line of a table for people.
+    .zst compress text. `width`: characters per line of a table for people. `colour`: of alignments that are drawn.
     """
     compression = compression_of(out, form.kind) if isinstance(out, str | os.PathLike) else None
     with open_output(out) as file, _compressed(file, compression) as sink:
-        _write(form, hits, summary, sink, width)
+        _write(form, hits, summary, sink, width, colour)
 
 
-def _write(form: Format, hits: Iterable[QueryHits], summary: SearchSummary, file: BinaryIO, width: int | None) -> None:
+def _write(
+    form: Format,
+    hits: Iterable[QueryHits],
+    summary: SearchSummary,
+    file: BinaryIO,
+    width: int | None,
+    colour: bool,
+) -> None:
     """Each format is imported when it is wanted: pyarrow alone takes longer than a small search."""
     if form.kind in ("6", "7", "10"):
         from exaln.report.tabular import write_commented, write_csv, write_tabs
@@ -48,7 +56,7 @@ def _write(form: Format, hits: Iterable[QueryHits], summary: SearchSummary, file
     elif form.kind == "0":
         from exaln.report.pairwise import write_pairwise
 
-        write_pairwise(file, hits, summary)
+        write_pairwise(file, hits, summary, colour=colour)
     elif form.kind == "table":
         from exaln.report.table import WIDTH, write_table
 
@@ -61,6 +69,13 @@ def _write(form: Format, hits: Iterable[QueryHits], summary: SearchSummary, file
         from exaln.report.fasta_report import write_fasta
 
         write_fasta(file, hits, aligned=form.aligned)
+    elif form.kind in CIGAR_KINDS:
+        from exaln.report.sam import write_paf, write_sam
+
+        if form.kind == "sam":
+            write_sam(file, hits, summary, extended=form.extended)
+        else:
+            write_paf(file, hits, extended=form.extended)
     else:
         from exaln.report.arrow import write_ipc, write_parquet
 

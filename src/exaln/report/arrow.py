@@ -42,8 +42,9 @@ from exaln.report.json_report import search_values
 from exaln.report.values import Values, alignment_values, target_values
 
 if TYPE_CHECKING:
+    from exaln.cigar import Paths
     from exaln.query_hits import QueryHits
-    from exaln.records import Text
+    from exaln.records import Records, Text
     from exaln.report.summary import SearchSummary
 
 GROUP_ROWS = 1 << 17
@@ -108,6 +109,28 @@ def hits_table(hits: Iterable[QueryHits]) -> Any:
     """All hits as one pyarrow.Table."""
     schema, batches = _batches(hits)
     return pa.concat_tables([schema.empty_table(), *_joined(batches)]).combine_chunks()
+
+
+def pairs_table(queries: Records, targets: Records, columns: dict[str, np.ndarray], paths: Paths) -> Any:
+    """Alignments of pairs as one pyarrow.Table: the columns of hits that they have, and `target_index`.
+
+    columns: query_index, target_index (rows of the records), score, positions and counts, by name.
+    """
+    some = {
+        "query_index": columns["query_index"],
+        **_sequences("query", queries, columns["query_index"]),
+        "target_index": columns["target_index"],
+        **_sequences("target", targets, columns["target_index"]),
+        **{name: values for name, values in columns.items() if not name.endswith("_index")},
+        "cigar": _text_array(cigars(paths)),
+    }
+    return pa.table(some)
+
+
+def _sequences(what: str, records: Records, rows: np.ndarray) -> dict[str, Any]:
+    """Id and length of the sequence of each pair."""
+    ids = _text_array(records.ids).take(pa.array(rows))
+    return {f"{what}_id": ids, f"{what}_length": records.lengths[rows]}
 
 
 def write_parquet(file: BinaryIO, hits: Iterable[QueryHits], summary: SearchSummary) -> None:
@@ -186,8 +209,8 @@ def _array(values: Values, kind: Any) -> Any:
 
 
 def _text_array(text: Text) -> Any:
-    buffers = [None, pa.py_buffer(np.ascontiguousarray(text.offsets)), pa.py_buffer(text.data)]
-    return pa.LargeStringArray.from_buffers(len(text), buffers[1], buffers[2])
+    offsets, data = np.ascontiguousarray(text.offsets), np.ascontiguousarray(text.data)
+    return pa.LargeStringArray.from_buffers(len(text), pa.py_buffer(offsets), pa.py_buffer(data))
 
 
 def _metadata(summary: SearchSummary) -> dict[str, str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exaln.cigar import cigars, strings
+from exaln.cigar import cigar_list, strings
 from exaln.errors import InputError
 from exaln.records import Text
 from exaln.report.accessions import accession, accession_with_version
@@ -110,7 +110,7 @@ def _percent(part: NDArray[np.int32], whole: NDArray[np.int32], decimals: int) -
 
 def _coverage(covered: NDArray[np.int64], length: NDArray[np.int64] | int) -> Texts:
     """Whole percents; like BLAST nothing but full cover is rounded up to 100."""
-    percent = 100.0 * covered / length
+    percent = 100.0 * covered / np.maximum(length, 1)
     return _integers(np.where(percent < 99, percent + 0.5, percent).astype(np.int64))
 
 
@@ -231,7 +231,7 @@ _ALL = [
     Column("qseq", "query seq", _row_texts(lambda rows: rows.query)),
     Column("sseq", "subject seq", _row_texts(lambda rows: rows.target)),
     Column("btop", "BTOP", lambda hits: strings(btop(rows_of(hits), hits.paths))),
-    Column("cigar", "CIGAR", lambda hits: strings(cigars(hits.paths))),
-    Column("cigarx", "extended CIGAR", lambda hits: strings(cigars(hits.paths, extended=True))),
+    Column("cigar", "CIGAR", lambda hits: cigar_list(hits.paths)),
+    Column("cigarx", "extended CIGAR", lambda hits: cigar_list(hits.paths, extended=True)),
 ]
 COLUMNS = {column.name: column for column in _ALL}

@@ -87,12 +87,12 @@ def draw(
     return "\n\n".join(_blocks(picture, width, colour, names))
 
 
-def draw_all(hits: QueryHits) -> Iterator[str]:
+def draw_all(hits: QueryHits, *, colour: bool = False) -> Iterator[str]:
     """The alignments of all hits of a query, each as `draw` gives it; much faster than one by one."""
     target_first = np.where(hits.strand > 0, hits.target_start + 1, hits.target_end).tolist()
     query_first, steps = (hits.query_start + 1).tolist(), hits.strand.tolist()
     for picture in _pictures(rows_of(hits), query_first, target_first, steps, hits.scoring):
-        yield "\n\n".join(_blocks(picture, WIDTH, False, NAMES))
+        yield "\n\n".join(_blocks(picture, WIDTH, colour, NAMES))
 
 
 def _pictures(

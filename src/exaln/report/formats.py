@@ -11,12 +11,13 @@ from exaln.errors import InputError
 from exaln.report.columns import Column, parse_columns
 
 TABLES = ("6", "7", "10")
-KINDS = ("table", "0", *TABLES, "json", "parquet", "arrow", "fasta")
+KINDS = ("table", "0", *TABLES, "json", "parquet", "arrow", "fasta", "sam", "paf")
 DEFAULT = "6"
 BINARY = ("parquet", "arrow")
+CIGAR_KINDS = ("sam", "paf")
 
-NAMES = {"pairwise": "0", "tsv": "6", "csv": "10", "feather": "arrow", "15": "json"}
-"""Other words for a kind of report; 15 is BLAST's number for JSON in one file."""
+NAMES = {"pairwise": "0", "tsv": "6", "csv": "10", "feather": "arrow", "15": "json", "17": "sam"}
+"""Other words for a kind of report; 15 and 17 are BLAST's numbers for JSON in one file and for SAM."""
 
 EXTENSIONS = {
     ".tsv": "6",
@@ -29,6 +30,8 @@ EXTENSIONS = {
     ".feather": "arrow",
     ".fasta": "fasta",
     ".fa": "fasta",
+    ".sam": "sam",
+    ".paf": "paf",
 }
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
@@ -39,7 +42,6 @@ REFUSED = {
     **dict.fromkeys(("5", "14", "16", "xml"), "XML is not available; use json"),
     **dict.fromkeys(("8", "9", "11"), "ASN.1 is not available; use json or parquet"),
     **dict.fromkeys(("12", "13"), "use json"),
-    **dict.fromkeys(("17", "sam"), 'SAM is not available; use "6 std cigar"'),
     "18": "a report by organism needs taxonomy, which FASTA files do not carry",
 }
 """BLAST's formats that cannot be written, and what to use instead."""
@@ -47,11 +49,15 @@ REFUSED = {
 
 @dataclass(frozen=True)
 class Format:
-    """A kind of report (one of KINDS), the columns of a table, and whether FASTA holds the aligned parts only."""
+    """A kind of report (one of KINDS) and the columns of a table.
+
+    aligned: FASTA holds the aligned parts only. extended: CIGARs of SAM and PAF have = and X in place of M.
+    """
 
     kind: str
     columns: tuple[Column, ...] = ()
     aligned: bool = False
+    extended: bool = False
 
     @property
     def is_binary(self) -> bool:
@@ -72,8 +78,12 @@ def parse_outfmt(wanted: str | Sequence[str] | None = None, out: str | os.PathLi
         return Format(kind, columns=parse_columns(rest))
     if kind == "fasta" and rest in ([], ["whole"], ["aligned"]):
         return Format(kind, aligned=rest == ["aligned"])
+    if kind in CIGAR_KINDS and rest in ([], ["extended"]):
+        return Format(kind, extended=rest == ["extended"])
     if rest:
-        allowed = "whole or aligned" if kind == "fasta" else "nothing; only 6, 7 and 10 have columns"
+        allowed = {"fasta": "whole or aligned", **dict.fromkeys(CIGAR_KINDS, "extended")}.get(
+            kind, "nothing; only 6, 7 and 10 have columns"
+        )
         raise InputError(f"output format {words[0]} cannot be followed by {' '.join(rest)!r}; allowed is {allowed}")
     return Format(kind)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from exaln.cigar import cigars, strings
+from exaln.cigar import cigar_list, strings
 from exaln.records import Text
 from exaln.report.rows import rows_of
 from exaln.report.values import Values, alignment_values, target_values
@@ -40,10 +40,11 @@ def write_json(file: BinaryIO, hits: Iterable[QueryHits], summary: SearchSummary
 def search_values(summary: SearchSummary) -> dict[str, Any]:
     """The search as a whole, as plain values."""
     scoring = summary.scoring
+    database = {"name": summary.database, "n_targets": summary.n_targets, "n_residues": summary.n_residues}
     return {
         "program": summary.program,
         "version": summary.version,
-        "database": {"name": summary.database, "n_targets": summary.n_targets, "n_residues": summary.n_residues},
+        **({"targets": summary.database, "mode": summary.mode} if summary.is_pairs else {"database": database}),
         "scoring": {
             "name": scoring.name,
             "gap_open": _number(Fraction(scoring.gap_open, scoring.scale)),
@@ -86,7 +87,7 @@ def _hits(hits: QueryHits) -> Iterator[bytes]:
     columns: dict[str, Values] = {
         **target_values(hits),
         **alignment_values(hits),
-        "cigar": strings(cigars(hits.paths)),
+        "cigar": cigar_list(hits.paths),
         "query_aligned": strings(Text(rows.query, rows.offsets)),
         "target_aligned": strings(Text(rows.target, rows.offsets)),
     }

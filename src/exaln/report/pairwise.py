@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING, BinaryIO
 
+from exaln.modes import LOCAL
 from exaln.report.clean import one_line, title
 from exaln.report.columns import number_text
 from exaln.report.drawing import draw_all
@@ -24,24 +25,29 @@ LONGEST_TITLE = 100_000
 """Titles longer than this are cut, with a note: a title is for reading."""
 
 
-def write_pairwise(file: BinaryIO, hits: Iterable[QueryHits], summary: SearchSummary) -> None:
-    """The report of all queries, one after the other."""
+def write_pairwise(file: BinaryIO, hits: Iterable[QueryHits], summary: SearchSummary, *, colour: bool = False) -> None:
+    """The report of all queries, one after the other; `colour` paints the letters for a terminal."""
     if summary.is_pairs:
-        _write_pairs(file, hits)
+        _write_pairs(file, hits, summary, colour)
         return
     file.write(_header(summary).encode())
     for query_hits in hits:
-        for text in _query(query_hits, summary):
+        for text in _query(query_hits, summary, colour):
             file.write(text.encode())
     file.write(_footer(summary).encode())
 
 
-def _write_pairs(file: BinaryIO, hits: Iterable[QueryHits]) -> None:
+def _write_pairs(file: BinaryIO, hits: Iterable[QueryHits], summary: SearchSummary, colour: bool) -> None:
     """Pairs that the user has chosen: nothing was searched, so there is no database and no table of hits."""
+    mode = None if summary.mode == LOCAL.name else summary.mode
     for query_hits in hits:
-        file.write(_query_title(query_hits).encode())
-        drawn = [_hit(query_hits, hit, picture) for hit, picture in enumerate(draw_all(query_hits))]
-        file.write(("\n" + ("".join(drawn) or "***** No similarity *****\n\n\n")).encode())
+        file.write(f"{_query_title(query_hits)}\n".encode())
+        for part in query_hits.parts():
+            for hit, picture in enumerate(draw_all(part, colour=colour)):
+                file.write(_hit(part, hit, picture, mode).encode())
+        if not len(query_hits):
+            file.write(b"***** No similarity *****\n\n\n")
+        file.flush()
 
 
 def _header(summary: SearchSummary) -> str:
@@ -65,13 +71,13 @@ def _footer(summary: SearchSummary) -> str:
     )
 
 
-def _query(hits: QueryHits, summary: SearchSummary) -> Iterator[str]:
+def _query(hits: QueryHits, summary: SearchSummary, colour: bool) -> Iterator[str]:
     yield "\n" + _query_title(hits)
     if len(hits):
         yield from _table(hits)
         yield "\n\n"
         for part in hits.parts():
-            for hit, drawn in enumerate(draw_all(part)):
+            for hit, drawn in enumerate(draw_all(part, colour=colour)):
                 yield _hit(part, hit, drawn)
     else:
         yield "\n\n***** No hits found *****\n\n\n"
@@ -97,19 +103,19 @@ def _table(hits: QueryHits) -> Iterator[str]:
             yield f"{shown:<{TITLE}}  {_raw(hits, hit)}\n"
 
 
-def _hit(hits: QueryHits, hit: int, drawn: str) -> str:
+def _hit(hits: QueryHits, hit: int, drawn: str, mode: str | None = None) -> str:
     name = title(hits.target_ids[hit], hits.target_descriptions[hit])
-    lines = [f">{_wrapped(name)}", f"Length={len(hits.targets[hit])}", "", *_numbers(hits, hit), "", drawn]
+    lines = [f">{_wrapped(name)}", f"Length={len(hits.targets[hit])}", "", *_numbers(hits, hit, mode), "", drawn]
     return "\n".join(lines) + "\n\n\n"
 
 
-def _numbers(hits: QueryHits, hit: int) -> Iterator[str]:
+def _numbers(hits: QueryHits, hit: int, mode: str | None) -> Iterator[str]:
     columns, gaps = int(hits.columns[hit]), int(hits.gaps[hit])
     if _has_statistics(hits, hit):
         bits, expect = format_bits(hits.bits[hit]), _expect(hits, hit)
         yield f" Score = {bits} bits ({_raw(hits, hit)}),  Expect = {expect}"
     else:
-        yield f" Score = {_raw(hits, hit)}"
+        yield f" Score = {_raw(hits, hit)}" + (f" ({mode})" if mode else "")
     parts = [f"Identities = {_share(int(hits.identities[hit]), columns)}"]
     if not hits.alphabet.is_nucleotide:
         parts.append(f"Positives = {_share(int(hits.positives[hit]), columns)}")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exaln.cigar import DELETION, EQUAL, INSERTION, aligned, digits, write_numbers
-from exaln.records import Text
+from exaln.cigar import DELETION, EQUAL, INSERTION, aligned
+from exaln.records import Text, digits, write_numbers
 from exaln.strands import complements
 
 if TYPE_CHECKING:

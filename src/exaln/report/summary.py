@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from exaln import __version__
+from exaln.modes import LOCAL
 
 if TYPE_CHECKING:
     from exaln.scoring import Scoring
@@ -17,7 +18,8 @@ class SearchSummary:
     """The search that a report belongs to.
 
     database: its name, as the user gave it; n_targets and n_residues: of the whole database. statistics: None where
-    there are neither bits nor E-values for the scoring. is_pairs: pairs were aligned, nothing was searched.
+    there are neither bits nor E-values for the scoring. is_pairs: nothing was searched, pairs
+    were aligned in this mode.
     """
 
     database: str
@@ -28,3 +30,4 @@ class SearchSummary:
     program: str = "exaln"
     version: str = __version__
     is_pairs: bool = False
+    mode: str = LOCAL.name

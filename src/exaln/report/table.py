@@ -56,7 +56,7 @@ def _numbers(hits: QueryHits) -> Columns:
         columns["E-value"] = [format_evalue(evalue) for evalue in hits.evalue.tolist()]
         columns["bits"] = [format_bits(bits) for bits in hits.bits.tolist()]
     columns["identity"] = [f"{percent:.1f}%" for percent in 100 * hits.identities / hits.columns]
-    covered = (hits.query_end - hits.query_start) / len(hits.query)
+    covered = (hits.query_end - hits.query_start) / max(1, len(hits.query))
     columns["coverage"] = [f"{percent:.0f}%" for percent in 100 * covered]
     if hits.alphabet.is_nucleotide:
         columns["strand"] = ["plus" if strand > 0 else "minus" for strand in hits.strand.tolist()]

@@ -52,4 +52,5 @@ def alignment_values(hits: QueryHits) -> dict[str, Values]:
 
 
 def _percent(part: NDArray[np.integer], whole: NDArray[np.integer] | int) -> NDArray[np.float64]:
-    return np.asarray(100.0 * part / whole, np.float64)
+    """Of nothing, 0: sequences without residues can be aligned with gaps."""
+    return np.asarray(100.0 * part / np.maximum(whole, 1), np.float64)
