@@ -142,7 +142,8 @@ struct PairArgs {
     // pair, [n_columns][lanes] lanes, and if the query's end is free of the last column, [rows of all
     // strips][lanes]
     const int64_t *query_lengths, *target_lengths;
-    void *last_row, *last_column;  // null if not wanted
+    const uint8_t *const *queries, *const *targets;  // [lanes] codes of each lane's pair, for walking back
+    void *last_row, *last_column;                    // null if not wanted
     // Other modes: lanes hold differences, not H: score_rows, match and mismatch have 2 gap_extend added,
     // borders are V and Y, and what is kept of the last row and column is V and U.
     bool are_differences;

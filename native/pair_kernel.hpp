@@ -2,10 +2,12 @@
 // with or without the directions of the cells.
 //
 //              columns of the targets, V::columns at a time
-//            +----+----+----+----+-- ...     tiles as in the group kernel: H and F of the columns in
-//            registers,
-//   a strip  | ------> tile by tile          H and E of the rows in the strip's state. H and F of the row
-//            +----+----+----+----+-- ...     between two strips go through a border that the caller keeps.
+//            +----+----+----+----+-- ...   tiles as in the group kernel: H and F of the columns are in
+//   a strip  | ------> tile by tile        registers, H and E of the rows in the strip's state. H and F of
+//            +----+----+----+----+-- ...   the row between two strips go through a border, the caller's.
+//
+// In modes without a floor lanes of 8 bits hold differences wherever the costs are small (update_differences
+// in recurrence.hpp): V and Y stand for H and F then, U and X for H and E of the rows.
 //
 //   directions[tile][row of the strip][column of the tile] is four masks, one bit (or, without mask
 //   registers, a few) per lane: see Directions in recurrence.hpp. About four bits per cell, written in order;
@@ -15,7 +17,7 @@
 //
 // Borders: H and the gaps that open on it, as border_score in modes.hpp says, the same for all lanes.
 //
-// Ends. Local: whenever a row of a tile has a cell above the best so far, the slow way notes where, smallest
+// Ends. Local: whenever a row of a tile has a cell above the best so far, it is noted where, smallest
 // column first, then smallest row: strips go from top to bottom, tiles of a strip by column, all rows of a
 // tile go by before the next. If the score is known, the best so far is one less on entry, and the first end
 // is it. Other modes: H of the last row, and of the last column if that end of the query is free, is kept for
@@ -26,40 +28,13 @@
 // no directions but the borders and finds the ends; then the strips that paths run through are computed again
 // from the bottom up, with directions. The cells are the same, and so is the path.
 //
-// Range of values: both forms of Range in kernels.hpp. Tests: tests/test_pairs.py, tests/test_trace.py.
+// Range of values: the three forms of Range in kernels.hpp. Tests: tests/test_pairs.py, tests/test_trace.py.
 #pragma once
 
-#include "group_kernel.hpp"
+#include "pair_ends.hpp"
 #include "walk.hpp"
 
 namespace {
-
-template <class V>
-struct PairWorkspace {
-    using Lane = typename V::Lane;
-    GroupWorkspace<V> tiles;  // state of n_rows instead of STRIP_ROWS, profile; no border
-    Lane* scores;             // [2][columns][lanes] of the row at hand and the next
-    // For the slow ways: H of a row, or V and U, [columns][lanes] each; the best H of the row, [lanes]
-    Lane *cells, *column_cells, *row_best;
-    uint8_t* ends_here;  // [n_rows]: whether the last row of a pair is this one
-
-    static constexpr size_t tile_lanes = size_t(V::columns) * V::lanes;
-
-    PairWorkspace(void* memory, int64_t n_rows) : tiles(memory) {
-        tiles.profile = tiles.state + n_rows * 2 * V::lanes;
-        tiles.border = nullptr;
-        scores = tiles.profile + GroupWorkspace<V>::profile_lanes;
-        cells = scores + 2 * tile_lanes;
-        column_cells = cells + tile_lanes;
-        row_best = column_cells + tile_lanes;
-        ends_here = reinterpret_cast<uint8_t*>(row_best + V::lanes);
-    }
-
-    static size_t bytes(int64_t n_rows) {
-        const size_t rows = size_t(n_rows) * 2 * V::lanes, tiles = 4 * tile_lanes + V::lanes;
-        return (rows + GroupWorkspace<V>::profile_lanes + tiles) * sizeof(Lane) + size_t(n_rows);
-    }
-};
 
 template <class V>
 size_t pair_border(int64_t n_columns) {
@@ -70,154 +45,6 @@ template <class V>
 size_t pair_directions(int64_t n_rows, int64_t n_columns) {
     return size_t(n_rows) * size_t(n_columns) * Directions<V>::bytes;
 }
-
-// Scores of pairs that have the same query: a profile of its letters, filled for each tile.
-template <class V>
-struct OneQueryScores {
-    const PairWorkspace<V>& work;
-    const typename V::ScoreRow* rows;
-    const uint8_t *query, *letters;
-    const typename V::Lane* scores = nullptr;
-    uint32_t letters_present = 0;
-
-    OneQueryScores(const exaln::PairArgs& args, const PairWorkspace<V>& workspace)
-        : work(workspace),
-          rows(static_cast<const typename V::ScoreRow*>(args.score_rows)),
-          query(args.query + args.first_row),
-          letters(args.letters) {
-        for (int64_t row = 0; row < args.n_rows; ++row) letters_present |= uint32_t(1) << query[row];
-    }
-    EXALN_INLINE void enter(int64_t column) {
-        fill_profile<V>(work.tiles, rows, letters + column * V::lanes, letters_present);
-    }
-    EXALN_INLINE void enter_row(int64_t row) {
-        scores = work.tiles.profile + size_t(query[row]) * V::columns * V::lanes;
-    }
-    EXALN_INLINE typename V::Reg at(int c) const { return V::load(scores + c * V::lanes); }
-};
-
-// Scores of equal and of different letters.
-template <class V>
-struct EqualScores {
-    const uint8_t *query, *letters;
-    typename V::Reg match, mismatch, row_letters, column_letters[V::columns];
-
-    EqualScores(const exaln::PairArgs& args, const PairWorkspace<V>&)
-        : query(args.query + args.first_row * V::lanes),
-          letters(args.letters),
-          match(V::fill(typename V::Lane(args.match))),
-          mismatch(V::fill(typename V::Lane(args.mismatch))) {}
-    EXALN_INLINE void enter(int64_t column) {
-        EXALN_UNROLL
-        for (int c = 0; c < V::columns; ++c) column_letters[c] = V::widen(letters + (column + c) * V::lanes);
-    }
-    EXALN_INLINE void enter_row(int64_t row) { row_letters = V::widen(query + row * V::lanes); }
-    EXALN_INLINE typename V::Reg at(int c) const {
-        return V::choose_equal(row_letters, column_letters[c], match, mismatch);
-    }
-};
-
-// A tile of scores, [column][lane] in registers, against the same lane by lane, each with its columns side by
-// side in one or two pieces of 16 bytes or less. Within blocks of 16 bytes, as all instruction sets have
-// them, one is the other with the bits of the index rotated: each zip of the first half of the registers with
-// the second rotates by one.
-template <class V>
-struct TileOfLanes {
-    using Lane = typename V::Lane;
-    static constexpr int block_lanes = 16 / int(sizeof(Lane)), n_blocks = V::lanes / block_lanes;
-    static constexpr int lane_bytes = V::columns * int(sizeof(Lane));
-    static constexpr int piece_bytes = lane_bytes < 16 ? lane_bytes : 16, n_pieces = lane_bytes / piece_bytes;
-    static constexpr int bytes = V::lanes * lane_bytes;
-
-    // Where a piece of a lane lies in the memory of the registers.
-    static constexpr int place(int lane, int piece) {
-        const int in_block = lane % block_lanes * lane_bytes + piece * piece_bytes;
-        return (in_block / 16 * n_blocks + lane / block_lanes) * 16 + in_block % 16;
-    }
-
-    static constexpr int log2(int n) { return n == 1 ? 0 : 1 + log2(n / 2); }
-
-    template <int times>
-    static EXALN_INLINE void rotate(typename V::Reg (&tile)[V::columns]) {
-        EXALN_UNROLL
-        for (int time = 0; time < times; ++time) {
-            typename V::Reg zipped[V::columns];
-            EXALN_UNROLL
-            for (int i = 0; i < V::columns / 2; ++i) {
-                zipped[2 * i] = V::zip_low(tile[i], tile[i + V::columns / 2]);
-                zipped[2 * i + 1] = V::zip_high(tile[i], tile[i + V::columns / 2]);
-            }
-            EXALN_UNROLL
-            for (int c = 0; c < V::columns; ++c) tile[c] = zipped[c];
-        }
-    }
-    static EXALN_INLINE void to_lanes(typename V::Reg (&tile)[V::columns]) { rotate<log2(V::columns)>(tile); }
-    static EXALN_INLINE void to_columns(typename V::Reg (&tile)[V::columns]) {
-        rotate<log2(block_lanes)>(tile);
-    }
-};
-
-// Scores of any matrix: for each tile a profile [letter of a query] of tiles by lane; for each row the lanes
-// of their letters are put together, one row ahead so that no load waits for the stores before it.
-template <class V>
-struct AnyScores {
-    using Lane = typename V::Lane;
-    using Lanes = TileOfLanes<V>;
-    const typename V::ScoreRow* rows;
-    const uint8_t *query, *letters;
-    uint8_t *profile, *next_rows;  // [letters] and [2] tiles by lane
-    int64_t n_rows;
-    uint32_t letters_present = 0;
-    typename V::Reg scores[V::columns];
-
-    AnyScores(const exaln::PairArgs& args, const PairWorkspace<V>& work)
-        : rows(static_cast<const typename V::ScoreRow*>(args.score_rows)),
-          query(args.query + args.first_row * V::lanes),
-          letters(args.letters),
-          profile(reinterpret_cast<uint8_t*>(work.tiles.profile)),
-          next_rows(reinterpret_cast<uint8_t*>(work.scores)),
-          n_rows(args.n_rows) {
-        for (int64_t i = 0; i < args.n_rows * V::lanes; ++i) letters_present |= uint32_t(1) << query[i];
-    }
-
-    EXALN_INLINE void enter(int64_t column) {
-        typename V::Letters columns[V::columns];
-        EXALN_UNROLL
-        for (int c = 0; c < V::columns; ++c) columns[c] = V::load_letters(letters + (column + c) * V::lanes);
-        for (uint32_t rest = letters_present; rest != 0; rest &= rest - 1) {
-            const int letter = __builtin_ctz(rest);
-            const typename V::Table table = V::load_table(rows[letter]);
-            EXALN_UNROLL
-            for (int c = 0; c < V::columns; ++c) scores[c] = V::lookup(table, columns[c]);
-            Lanes::to_lanes(scores);
-            auto* out = reinterpret_cast<Lane*>(profile + letter * Lanes::bytes);
-            EXALN_UNROLL
-            for (int c = 0; c < V::columns; ++c) V::store(out + c * V::lanes, scores[c]);
-        }
-        prepare(0);
-    }
-
-    EXALN_INLINE void prepare(int64_t row) {
-        const uint8_t* row_letters = query + row * V::lanes;
-        uint8_t* out = next_rows + (row & 1) * Lanes::bytes;
-        EXALN_UNROLL_LANES
-        for (int lane = 0; lane < V::lanes; ++lane) {
-            const uint8_t* tile = profile + row_letters[lane] * Lanes::bytes;
-            EXALN_UNROLL
-            for (int piece = 0; piece < Lanes::n_pieces; ++piece)
-                memcpy(out + Lanes::place(lane, piece), tile + Lanes::place(lane, piece), Lanes::piece_bytes);
-        }
-    }
-
-    EXALN_INLINE void enter_row(int64_t row) {
-        const auto* in = reinterpret_cast<const Lane*>(next_rows + (row & 1) * Lanes::bytes);
-        EXALN_UNROLL
-        for (int c = 0; c < V::columns; ++c) scores[c] = V::load(in + c * V::lanes);
-        Lanes::to_columns(scores);
-        if (row + 1 < n_rows) prepare(row + 1);
-    }
-    EXALN_INLINE typename V::Reg at(int c) const { return scores[c]; }
-};
 
 // H and the gap that opens on it along both borders.
 template <class V>
@@ -261,118 +88,6 @@ struct PairBorders {
         }
     }
 };
-
-// Local: the best cell of each lane so far.
-template <class V>
-struct LocalEnds {
-    using Lane = typename V::Lane;
-    typename V::Reg best, seen;  // cells above `seen` are looked at
-    typename V::Reg floor;
-    bool has_strips_above;
-    bool is_new = false;  // an end was noted in this tile
-
-    // Without `best` nothing is above it, whatever lanes hold that have overflowed.
-    explicit LocalEnds(const exaln::PairArgs& args) : has_strips_above(args.best && args.first_row > 0) {
-        constexpr auto largest = Lane((uint64_t(1) << (8 * sizeof(Lane) - 1)) - 1);
-        floor = V::fill(Lane(args.range.floor));
-        best = args.best ? V::load(static_cast<const Lane*>(args.best)) : V::fill(largest);
-        leave_tile();
-    }
-
-    // A cell as good as the best comes first if its column is smaller: in the tile where the best was found,
-    // and below the strip where it was found.
-    void leave_tile() {
-        seen = has_strips_above ? V::max(V::sub(best, V::fill(1)), floor) : best;
-        is_new = false;
-    }
-
-    // Notes, for each lane that has a better cell in this row, or as good a one in a smaller column, where.
-    // row_best: the best cell of each lane in this row.
-    __attribute__((noinline)) void note(const exaln::PairArgs& args, const Lane* cells, const Lane* row_best,
-                                        int64_t row, int64_t column) {
-        alignas(64) Lane bests[V::lanes], looked_at[V::lanes];
-        uint8_t above[V::mask_bytes];
-        V::store(bests, best), V::store(looked_at, seen);
-        V::store_mask(above, V::greater(V::load(row_best), seen));
-        for (int lane = 0; lane < V::lanes; ++lane) {
-            if (!V::test(above, lane) || row_best[lane] < bests[lane]) continue;
-            int64_t end_column = column + 1;
-            for (const Lane* H = cells + lane; *H != row_best[lane]; H += V::lanes) ++end_column;
-            if (row_best[lane] == bests[lane] && end_column >= args.end_columns[lane]) continue;
-            bests[lane] = row_best[lane], looked_at[lane] = Lane(row_best[lane] - 1);
-            args.end_rows[lane] = row + 1, args.end_columns[lane] = end_column;
-        }
-        best = V::load(bests), seen = V::load(looked_at);
-        is_new = true;
-    }
-};
-
-// Other modes: H of the last row and of the last column of each lane's pair.
-template <class V>
-struct LastCells {
-    using Lane = typename V::Lane;
-    const exaln::PairArgs& args;
-    uint8_t* ends_here;
-    bool wants_row, wants_column;
-    int n_columns_ending = 0;  // columns of the tile that are the last ones of a pair
-    int columns_ending[V::columns];
-    alignas(64) Lane masks[V::columns][V::lanes];
-
-    LastCells(const exaln::PairArgs& pair_args, const PairWorkspace<V>& work)
-        : args(pair_args),
-          ends_here(work.ends_here),
-          wants_row(args.last_row != nullptr),
-          wants_column(args.last_column != nullptr) {
-        memset(ends_here, 0, size_t(args.n_rows));
-        for (int lane = 0; lane < V::lanes && wants_row; ++lane) {
-            const int64_t row = args.query_lengths[lane] - 1 - args.first_row;
-            if (row >= 0 && row < args.n_rows) ends_here[row] = 1;
-        }
-    }
-
-    // All ones for lanes of that length.
-    static bool make_mask(const int64_t* lengths, int64_t length, Lane* mask) {
-        bool any = false;
-        for (int lane = 0; lane < V::lanes; ++lane) {
-            mask[lane] = lengths[lane] == length ? Lane(-1) : Lane(0);
-            any |= mask[lane] != 0;
-        }
-        return any;
-    }
-
-    void enter(int64_t column) {
-        n_columns_ending = 0;
-        for (int c = 0; c < V::columns && wants_column; ++c)
-            if (make_mask(args.target_lengths, column + c + 1, masks[c]))
-                columns_ending[n_columns_ending++] = c;
-    }
-
-    static void keep(Lane* kept, const Lane* mask, const Lane* cells) {
-        V::store(kept, V::select(V::load(mask), V::load(cells), V::load(kept)));
-    }
-
-    __attribute__((noinline)) void note_row(const Lane* cells, int64_t row, int64_t column) const {
-        alignas(64) Lane mask[V::lanes];
-        make_mask(args.query_lengths, args.first_row + row + 1, mask);
-        Lane* kept = static_cast<Lane*>(args.last_row) + column * V::lanes;
-        for (int c = 0; c < V::columns; ++c) keep(kept + c * V::lanes, mask, cells + c * V::lanes);
-    }
-
-    __attribute__((noinline)) void note_columns(const Lane* cells, int64_t row) const {
-        Lane* kept = static_cast<Lane*>(args.last_column) + (args.first_row + row) * V::lanes;
-        for (int i = 0; i < n_columns_ending; ++i)
-            keep(kept, masks[columns_ending[i]], cells + columns_ending[i] * V::lanes);
-    }
-};
-
-// Whether the ends of all paths lie in columns up to this one: what is right of them is not needed.
-template <class V>
-bool all_ends_before(const exaln::PairArgs& args, int64_t column) {
-    for (int lane = 0; lane < V::lanes; ++lane)
-        if (args.query_lengths[lane] > 0 && (args.end_columns[lane] == 0 || args.end_columns[lane] > column))
-            return false;
-    return true;
-}
 
 enum class Cells { LOCAL, WHOLE, DIFFERENCES };
 enum class Keeps { SCORE, END, DIRECTIONS };
@@ -427,16 +142,12 @@ EXALN_INLINE void run_tile_rows(const exaln::PairArgs& args, const PairWorkspace
     for (int64_t row = 0; row < args.n_rows; ++row, state += 2 * V::lanes) {
         scores.enter_row(row);
         update_row<V, cells, keeps, wants_columns>(tile, state, scores, costs, run, work.column_cells);
-        const bool is_better = notes_ends && V::any_greater(run.row_best, ends.seen);
-        const bool is_last = !is_local && (wants_columns || last.ends_here[row]);
-        if (!is_better && !is_last) continue;
+        if (notes_ends && V::any_greater(run.row_best, ends.seen))
+            ends.note(args, work, tile, run.row_best, row, column);
+        if (is_local || !(wants_columns || last.ends_here[row])) continue;
         EXALN_UNROLL
         for (int c = 0; c < V::columns; ++c) V::store(work.cells + c * V::lanes, tile.H[c]);
-        if (notes_ends) {
-            V::store(work.row_best, run.row_best);
-            ends.note(args, work.cells, work.row_best, args.first_row + row, column);
-        }
-        if (!is_local && last.ends_here[row]) last.note_row(work.cells, row, column);
+        if (last.ends_here[row]) last.note_row(work.cells, row, column);
         if (wants_columns)
             last.note_columns(cells == Cells::DIFFERENCES ? work.column_cells : work.cells, row);
     }
@@ -482,7 +193,7 @@ void run_pair_rows(const exaln::PairArgs& args) {
             run_tile_rows<V, cells, keeps, false>(args, work, tile, scores, costs, run, column, ends, last);
         if (args.border_below) tile.leave(below, column);
         if (!notes_ends || !ends.is_new) continue;
-        ends.leave_tile();
+        ends.leave_tile(args, column);
         if (args.stops_at_ends && !args.border_below && all_ends_before<V>(args, column + V::columns)) break;
     }
     if (is_local && args.best) V::store(static_cast<Lane*>(args.best), notes_ends ? ends.best : run.best);
@@ -521,25 +232,6 @@ void run_pairs(const exaln::PairArgs& args) {
     }
 }
 
-// H along the last row or column of a lane's pair, from what was kept of it; cells are asked for in order.
-template <class V>
-struct KeptCells {
-    const exaln::PairArgs& args;
-    const void* cells;
-    int lane;
-    int64_t sum;  // H of the border cell, and of those after it as far as they were asked for
-    int64_t n_summed = 0;
-
-    int64_t stored(int64_t i) const {
-        return static_cast<const typename V::Lane*>(cells)[(i - 1) * V::lanes + lane] - args.range.floor;
-    }
-    int64_t operator()(int64_t i) {
-        if (!args.are_differences) return stored(i);
-        while (n_summed < i) sum += stored(++n_summed) - args.costs->gap_extend;
-        return sum;
-    }
-};
-
 // Score and end of a lane's pair, once all strips have run. A local score above the range's limit is not
 // exact.
 template <class V>
@@ -576,13 +268,8 @@ uint8_t* walk_back(const exaln::PairArgs& args, int lane, exaln::PathState& path
         const uint8_t* masks = args.directions + cell * Directions<V>::bytes;
         return LaneDirections<V>{masks, lane};
     };
-    auto score = [&](int64_t row, int64_t column) {
-        const uint8_t t = args.letters[column * V::lanes + lane];
-        if (args.kind == exaln::Letters::ONE_QUERY) return args.costs->scores[args.query[row]][t];
-        const uint8_t q = args.query[row * V::lanes + lane];
-        if (args.kind == exaln::Letters::ANY) return args.costs->scores[q][t];
-        return q == t ? args.match : args.mismatch;
-    };
+    const uint8_t *query = args.queries[lane], *target = args.targets[lane];
+    auto score = [&](int64_t row, int64_t column) { return args.costs->scores[query[row]][target[column]]; };
     if (args.mode.is_local) {
         walk_rows<true>(*args.costs, bits, score, args.first_row, path, steps);
     } else {

@@ -104,10 +104,9 @@ class Group {
     const Pair& pair(size_t lane) const { return job_.pairs[task_.members[lane]]; }
 
     void interleave_letters(const LetterClasses& classes) {
-        std::vector<const uint8_t*> queries, targets;
         for (size_t lane = 0; lane < task_.members.size(); ++lane) {
-            queries.push_back(job_.queries.at(pair(lane).query)),
-                targets.push_back(job_.targets.at(pair(lane).target));
+            queries_.push_back(job_.queries.at(pair(lane).query));
+            targets_.push_back(job_.targets.at(pair(lane).target));
             query_lengths_[lane] = job_.queries.length(pair(lane).query);
             target_lengths_[lane] = job_.targets.length(pair(lane).target);
         }
@@ -122,15 +121,16 @@ class Group {
             return letters;
         };
         args_.query = task_.letters == Letters::ONE_QUERY
-                          ? queries[0]
-                          : put(queries, query_lengths_, task_.n_rows, LetterClasses::QUERY_PAD,
+                          ? queries_[0]
+                          : put(queries_, query_lengths_, task_.n_rows, LetterClasses::QUERY_PAD,
                                 classes.of_query, memory_.queries);
-        args_.letters = put(targets, target_lengths_, task_.n_columns, LetterClasses::TARGET_PAD,
+        args_.letters = put(targets_, target_lengths_, task_.n_columns, LetterClasses::TARGET_PAD,
                             classes.of_target, memory_.targets);
     }
 
     void prepare_ends() {
         const size_t lane_bytes = size_t(kernels_.bits) / 8;
+        args_.queries = queries_.data(), args_.targets = targets_.data();
         args_.query_lengths = query_lengths_.data(), args_.target_lengths = target_lengths_.data();
         args_.end_rows = end_rows_.data(), args_.end_columns = end_columns_.data();
         args_.stops_at_ends = !job_.known_scores.empty();
@@ -237,6 +237,7 @@ class Group {
     Progress& progress_;
     Strips strips_;
     size_t n_lanes_;
+    std::vector<const uint8_t*> queries_, targets_;
     std::vector<int64_t> query_lengths_, target_lengths_, end_rows_, end_columns_;
     PairArgs args_{};
     std::vector<EndCell> ends_;

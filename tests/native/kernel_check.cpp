@@ -117,6 +117,20 @@ class Checker {
         }
     }
 
+    // Paths of pairs whose scores are known, as a search asks for them: the same as without knowing them.
+    void check_known(const Isa& isa, const Case& known, size_t number) {
+        PairJob job = job_of(isa, known, LOCAL_MODE, false, size_t(1) << 30);
+        std::vector<Pair> pairs;
+        for (size_t i = 0; i < job.pairs.size(); ++i)
+            if (known.scores[i] > 0)
+                pairs.push_back(job.pairs[i]), job.known_scores.push_back(known.scores[i]);
+        job.pairs = pairs;
+        Progress progress;
+        const PairResults found = run_pairs(job, true, progress);
+        job.known_scores.clear();
+        compare_paths(isa, found, run_pairs(job, true, progress), LOCAL_MODE, number);
+    }
+
   private:
     static std::string name_of(int free_ends, const char* what, size_t pair) {
         return "mode " + std::to_string(free_ends) + ", " + what + " of pair " + std::to_string(pair);
@@ -133,8 +147,7 @@ class Checker {
     }
 
     // All pairs of a case, or, so that queries differ in a group, each target with the next one.
-    static PairResults results_of(const Isa& isa, const Case& known, int free_ends, bool is_mixed,
-                                  size_t max_bytes, bool wants_paths) {
+    static PairJob job_of(const Isa& isa, const Case& known, int free_ends, bool is_mixed, size_t max_bytes) {
         const auto is_free = [&](int end) { return (free_ends >> end & 1) != 0; };
         const Mode mode =
             free_ends == LOCAL_MODE ? LOCAL : Mode{false, is_free(0), is_free(1), is_free(2), is_free(3)};
@@ -143,8 +156,13 @@ class Checker {
         for (int64_t query = 0; query < queries.n; ++query)
             for (int64_t target = 0; target < targets.n; ++target)
                 if (!is_mixed || target == (query + 1) % targets.n) job.pairs.push_back({query, target});
+        return job;
+    }
+
+    static PairResults results_of(const Isa& isa, const Case& known, int free_ends, bool is_mixed,
+                                  size_t max_bytes, bool wants_paths) {
         Progress progress;
-        return run_pairs(job, wants_paths, progress);
+        return run_pairs(job_of(isa, known, free_ends, is_mixed, max_bytes), wants_paths, progress);
     }
 
     void compare(const Isa& isa, const std::string& what, size_t number, int64_t found, int64_t expected) {
@@ -195,6 +213,7 @@ int check_cases(const std::string& path, const std::vector<std::string>& names, 
             checker.check_whole(*isa, cases[i], i, 1);
             checker.check_kernels(*isa, cases[i], i);
             checker.check_pairs(*isa, cases[i], i);
+            checker.check_known(*isa, cases[i], i);
         }
         printf("%-10s %zu cases, %lld scores and paths, %lld wrong\n", isa->name, cases.size(),
                (long long)checker.n_checked, (long long)checker.n_wrong);

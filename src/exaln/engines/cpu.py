@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from exaln.schedule import RowRange
     from exaln.scoring import Scoring
 
+    Codes = NDArray[np.uint8]
+    Places = NDArray[np.int64]
+
 BLOCK_SCORES = 16 << 20
 """Scores in a block: 64 MiB, so that memory stays bounded and a block is still seconds of work."""
 
@@ -181,17 +184,9 @@ def _translated_errors(threads: int) -> Iterator[None]:
         raise EngineError(f"traceback failed on {threads} threads: {error}") from None
 
 
-_Arrays = tuple[
-    "NDArray[np.uint8]",
-    "NDArray[np.int64]",
-    "NDArray[np.uint8]",
-    "NDArray[np.int64]",
-    "NDArray[np.int64]",
-    "NDArray[np.int64]",
-]
-
-
-def _arrays(queries: Records, targets: Records, pairs: Pairs | PairList) -> _Arrays:
+def _arrays(
+    queries: Records, targets: Records, pairs: Pairs | PairList
+) -> tuple[Codes, Places, Codes, Places, Places, Places]:
     """Sequences and pairs as the core takes them."""
     return (
         _aligned(queries.codes),
