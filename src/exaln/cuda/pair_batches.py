@@ -266,10 +266,9 @@ class PairBatches:
         packing = -(-n_couples * WARP // PACK_THREADS)
         card.launch(card.kernel(source, "pack_couples"), packing, PACK_THREADS, stream, (*sequences, on["arena"]))
         n_warps = -(-n_couples * shape.lanes // WARP)
-        blocks = min(card.facts.n_sms, -(-n_warps * WARP // shape.threads)) if n_warps > card.facts.n_sms else n_warps
         card.launch(
             card.kernel(source, "fill_couples"),
-            max(1, min(card.facts.n_sms, blocks)),
+            min(card.facts.n_sms, n_warps),
             shape.threads,
             stream,
             (on["pairs"], n_pairs, on["layouts"], self._table, on["counters"], on["arena"]),
