@@ -97,6 +97,7 @@ class PairBatches:
         self._queries, self._targets = queries, targets
         self._scoring, self._mode, self._paths = scoring, mode, paths
         self._m, self._n = queries.lengths, targets.lengths
+        workspace.begin((), {})
         room = (workspace.card.budget - workspace.card.used) // ARENA_SHARE
         self._arena_bytes = max(0, min(MAX_ARENA, room))
 
