@@ -4,11 +4,12 @@
     python benchmarks/pair_peers.py --length 150 --pairs 20000 --threads 1
 
 Pairs of DNA (2, -3, a gap of 1 costs 7, each further letter 2) and of proteins (BLOSUM62, 11/1), related and random, in
-every mode; with the path and scores alone. Each tool is measured in turn, the best of several rounds counts, and all
-scores must agree, but for a function that differs from all others: it is named and not counted. exaln is timed from arrays of codes to arrays of scores, positions and CIGARs. parasail is timed in
-C++, without the CIGAR (its trace functions fill the table that it is made from) and with it; the ratio is to the
-fastest without, so it is the least that can be claimed. For scores alone the ratio is to its fastest score function,
-and beside it stand exaln's own kernels for one query against many targets, in lanes of 8 and of 16 bits, one thread.
+every mode; with the path and scores alone. Each tool is measured in turn and the best of several rounds counts. All
+scores must agree; a function that differs from all others is named and not counted. exaln is timed from arrays of codes
+to arrays of scores, positions and CIGARs. parasail is timed in C++, without the CIGAR (its trace functions fill the
+table that it is made from) and with it; the ratio is to the fastest without, so it is the least that can be claimed.
+For scores alone the ratio is to its fastest score function, and beside it stand exaln's own kernels for one query
+against many targets, in lanes of 8 and of 16 bits, on one thread.
 Writes benchmarks/runs/<date>-<machine>/pair_peers.json.
 """
 
