@@ -14,6 +14,9 @@ from pathlib import Path
 import numpy as np
 import parasail
 
+LEAST_SECONDS = 0.1
+"""A call is repeated for so long, and the fastest counts."""
+
 
 def built_loop():
     """parasail_pairs.cpp, compiled against the parasail of this environment."""
@@ -55,9 +58,14 @@ class Workload:
             for array in (self.queries.offsets, self.targets.offsets, scores, n_operations)
         ]
         sequences = (self.queries.letters, arrays[0], self.targets.letters, arrays[1], ctypes.c_int64(n))
-        start = time.perf_counter()
-        failed = loop(function.encode(), *self.costs, *sequences, threads, int(wants_cigar), *arrays[2:])
-        return {"seconds": time.perf_counter() - start, "scores": None if failed else scores.tolist()}
+        best = end = float("inf")
+        begin = time.perf_counter()
+        while best == float("inf") or end - begin < LEAST_SECONDS:
+            start = time.perf_counter()
+            failed = loop(function.encode(), *self.costs, *sequences, threads, int(wants_cigar), *arrays[2:])
+            end = time.perf_counter()
+            best = min(best, end - start)
+        return {"seconds": best, "scores": None if failed else scores.tolist()}
 
 
 def main():
