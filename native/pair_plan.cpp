@@ -145,6 +145,15 @@ int PairPlanner::first_numbers(size_t pair) const {
     return ONE_BY_ONE;
 }
 
+// So many pairs of one query are a group of their own: its scores cost less than those of different queries,
+// but lanes stay empty. Pairs whose directions are too many for the widest registers run in the narrowest.
+int PairPlanner::enough_for_one_query(int numbers, size_t pair) const {
+    const std::vector<const WidthKernels*>& kernels = widths_[numbers].kernels;
+    const auto [rows, columns] = size(pair);
+    const bool is_large = wants_paths_ && kernels[0]->pair_directions(rows, columns) > job_.max_bytes / 4;
+    return std::max(2, (is_large ? kernels.back()->lanes : widths_[numbers].widest) / 2);
+}
+
 std::vector<PairTask> PairPlanner::plan(int numbers, std::vector<size_t> members) const {
     std::vector<PairTask> tasks;
     if (numbers == ONE_BY_ONE) {
@@ -152,13 +161,11 @@ std::vector<PairTask> PairPlanner::plan(int numbers, std::vector<size_t> members
     } else {
         std::vector<int32_t> n_with_query(size_t(job_.queries.n), 0);
         for (const size_t pair : members) ++n_with_query[size_t(job_.pairs[pair].query)];
-        const int many = widths_[numbers].widest / 2;
         const auto shared_query = [&](size_t pair) {
             const int64_t query = job_.pairs[pair].query;
-            return n_with_query[size_t(query)] >= many ||
-                           n_with_query[size_t(query)] == int64_t(members.size())
-                       ? query
-                       : int64_t(-1);
+            const int32_t n = n_with_query[size_t(query)];
+            return n >= enough_for_one_query(numbers, pair) || size_t(n) == members.size() ? query
+                                                                                           : int64_t(-1);
         };
         using Key = std::tuple<int64_t, bool, int64_t, int64_t, int64_t>;
         std::vector<std::pair<Key, size_t>> order;
@@ -243,11 +250,14 @@ void PairPlanner::add_groups(int numbers, const std::vector<size_t>& members, Le
         const WidthKernels& kernels = *width.kernels[size_t(choice.kernels)];
         const size_t n = std::min(sizes.size(), size_t(kernels.lanes));
         const auto first = members.begin() + std::ptrdiff_t(begin);
+        const bool is_one_query = std::all_of(first, first + std::ptrdiff_t(n), [&](size_t pair) {
+            return job_.pairs[pair].query == job_.pairs[*first].query;
+        });
         PairTask task{PairTask::How::GROUP,
                       numbers,
                       &kernels,
                       width.score_rows[size_t(choice.kernels)]->reserve(0),
-                      letters,
+                      is_one_query ? Letters::ONE_QUERY : letters,
                       choice.strip_rows,
                       0,
                       0,

@@ -77,6 +77,7 @@ class PairPlanner {
 
     Size size(size_t pair) const;
     bool is_plain(size_t pair) const;
+    int enough_for_one_query(int numbers, size_t pair) const;
     bool fits(int numbers, int64_t rows, int64_t columns) const;
     void add_groups(int numbers, const std::vector<size_t>& members, Letters letters,
                     std::vector<PairTask>& tasks) const;
