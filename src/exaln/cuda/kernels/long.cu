@@ -1,0 +1,539 @@
+// One pair over the whole card: all cells of a region of its table, and the lines that are kept of it.
+//
+// The rows are cut into strips of up to 32 * ROWS rows. A warp takes a strip and runs along all columns; a lane
+// owns ROWS rows and computes a tile of ROWS rows x 4 columns per step, one step behind the lane above it.
+//
+//      step s:    lane 0   tile s        ^        strip 0   --------------------------->
+//                 lane 1   tile s - 1    |  warp  strip 1        ---------------------->
+//                 lane 2   tile s - 2    v        strip 2             ----------------->
+//
+// Between strips H and F of the last row of a strip go through global memory, in a queue per pair of strips.
+// There are no flags, fences or barriers: a word of a queue has a tag that names the round of the queue it was
+// written in, so that it tells by itself whether it is there yet (long_scores.cuh). A warp loads a piece of
+// PIECE tiles at a time, all lanes together and a piece ahead; where a tag is not the expected one it loads
+// again. So it comes to run just so far behind the strip above that nothing has to wait.
+//
+// Queues are short, so that all of them lie in the cache, and rounds begin once the piece that lay there was
+// read: the reader says so in `consumed` (release / acquire) every few pieces. Strips are taken in order by a
+// ticket, strip s uses queue s % n_channels, and there are n_channels warps, all on the card at once (a
+// cooperative launch): whoever waits, waits for a running warp. Strip s + n_channels begins when strip s is
+// done; so the last queue holds a whole row, and never makes its writer wait for a strip that has no warp.
+// Whoever waits longer than `patience` sets `stop`, and all warps leave.
+//
+// Kept rows: strips end there. Strips have 32 * ROWS rows, or as many lanes as are left; what is left of a lane
+// goes in a narrow strip, one row per lane. Kept columns: a lane writes its rows when it gets there.
+//
+// The best cell of a local alignment costs nothing where it cannot be. Let M be the largest H that a warp has at
+// the beginning of a piece: in its rows, between its lanes, and in the row above the piece. A path gains at most
+// the highest score of two letters per column, and a piece has 4 * PIECE columns; E and F, as the next cell takes
+// them, are not above the H they come from. So if M + 4 * PIECE * highest < G, the best score of any strip so far,
+// nothing in the piece can be the best, nor equal it, and there is nothing to look for. Else the piece is
+// computed with care: after each column of a tile a lane compares the highest H of its rows with its best so
+// far, and where that was raised it notes the column and the first row that has it. So a lane knows the first
+// cell, by column and then by row, with its highest score, if that is the highest of all; and the end is the
+// first of these.
+//
+//   columns       [32 + n_pieces * PIECE + 32 + PIECE]: tiles, four profile offsets each: letter * LETTER_BYTES
+//   query         folded letters of the region's rows, 0 .. LETTERS - 1
+//   strips        [n_strips]
+//   table         int[LETTERS][LETTERS]: query letter, target letter; PAD comes after the target's letters
+//   top_H, top_F  [n_pieces * PIECE * 4]: the row above the region, as kept rows are
+//   left_H        [1 + n_rows]: the corner, then the column left of the region;  left_E  [n_rows]
+//   queues        [(n_channels * queue_pieces + n_pieces) * PIECE_WORDS], zeros;  consumed  [n_channels], zeros
+//   kept_columns  ascending, the last columns before lines, and then NEVER
+//   row_H, row_F  [kept rows][n_pieces * PIECE * 4];  column_H, column_E  [kept columns][n_rows]
+//   ends          [n_strips]: the best cell of a strip, or score 0;  gain: 4 * PIECE * highest, or < 0: not wanted
+//   left_rows     rows of left_H and left_E that are there, counted up by others; null: all of them
+//
+// Shared memory: the profile, [letter][rows / 4][lane] for each warp, and a piece of the row above. Scores are
+// exact as long as they fit (longpair/region.py); rows and columns that pad may overflow, and nothing reads them.
+// Tests: tests/test_cuda_long.py.
+
+#include "constants.cuh"
+#include "long_scores.cuh"
+#include "recurrence.cuh"
+
+constexpr unsigned ALL = 0xFFFFFFFFu;
+constexpr unsigned NEVER = 0xFFFFFFFFu;
+constexpr unsigned PIECE_COLUMNS = PIECE * COLUMNS;
+constexpr unsigned PIECE_WORDS = PIECE_COLUMNS * Number::WORDS;
+constexpr unsigned LANE_COLUMNS = PIECE_COLUMNS / 32;  // of a piece, for each lane that loads it
+constexpr unsigned LETTER_BYTES = ROWS * 32 * 4;
+constexpr unsigned ACK = 8;  // pieces between two words to the writer of a queue
+constexpr unsigned FRONT = 32;  // tiles before the first one
+constexpr unsigned REPORT = 256;  // pieces between two reports to the host
+constexpr int PAD_SCORE = LOCAL ? Wide::IMPOSSIBLE : 0;
+
+enum Stop : unsigned { GO_ON, CANCELLED, LOST };
+
+struct Strip {
+    unsigned first_row, n_rows;
+    int line;            // the kept row that it ends with, or -1
+    unsigned is_narrow;  // one row per lane
+};
+
+struct End {
+    long long score, row, column;
+};
+
+struct Control {
+    unsigned ticket, stop;
+    long long best;            // of all strips
+    unsigned long long tiles;  // done, by all strips
+};
+
+struct Arguments {
+    const uint4* columns;
+    unsigned n_pieces;
+    const unsigned char* query;
+    const Strip* strips;
+    unsigned n_strips;
+    const int* table;
+    const Score *top_H, *top_F, *left_H, *left_E;
+    Word* queues;
+    unsigned queue_pieces;
+    unsigned* consumed;
+    unsigned n_channels;
+    const unsigned* kept_columns;
+    Score *row_H, *row_F, *column_H, *column_E;
+    unsigned long long n_rows;
+    End* ends;
+    long long gain;
+    Control* control;
+    unsigned long long patience;
+    const unsigned* left_rows;
+};
+
+__device__ __forceinline__ unsigned load_acquire(const unsigned* address) {
+    unsigned value;
+    asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
+    return value;
+}
+__device__ __forceinline__ void store_release(unsigned* address, unsigned value) {
+    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(address), "r"(value) : "memory");
+}
+__device__ __forceinline__ Word load_word(const Word* address) {
+    Word value;
+    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(address));
+    return value;
+}
+__device__ __forceinline__ void store_words(Word* address, Word a, Word b) {
+    asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(address), "l"(a), "l"(b));
+}
+__device__ __forceinline__ unsigned long long nanoseconds() {
+    unsigned long long now;
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+    return now;
+}
+
+// Waiting that ends: for all lanes of a warp together.
+struct Patience {
+    Control* control;
+    unsigned long long limit, since = 0;
+    unsigned n = 0;
+
+    // False if the warp has to leave.
+    __device__ bool wait() {
+        if (++n < 16) return true;
+        __nanosleep(n < 256 ? 32 : 256);
+        if (n % 256) return true;
+        const unsigned long long now = nanoseconds();
+        if (since == 0) since = now;
+        if (now - since > limit) atomicCAS(&control->stop, GO_ON, LOST);
+        return !must_leave(control);
+    }
+    static __device__ bool must_leave(Control* control) {
+        return __any_sync(ALL, *(volatile unsigned*)&control->stop != GO_ON);
+    }
+};
+
+// A piece in a queue: where it lies, and the tag of the round.
+struct Slot {
+    Word* queue;
+    unsigned capacity, number, tag;
+
+    __device__ Slot(const Arguments& arguments, unsigned channel, unsigned sequence) {
+        queue = arguments.queues + size_t(channel) * arguments.queue_pieces * PIECE_WORDS;
+        const bool is_last = channel == arguments.n_channels - 1;
+        capacity = arguments.queue_pieces + (is_last ? arguments.n_pieces : 0);
+        number = sequence % capacity, tag = 1 + sequence / capacity % N_TAGS;
+    }
+    __device__ Word* words() const { return queue + size_t(number) * PIECE_WORDS; }
+    __device__ void advance() {
+        if (++number == capacity) number = 0, tag = tag == N_TAGS ? 1 : tag + 1;
+    }
+};
+
+// The row above a strip, piece by piece: the words of the next piece travel while this one is computed.
+struct Feed {
+    const Arguments& arguments;
+    bool is_top;  // the row above the region
+    unsigned channel, sequence;
+    Slot slot;
+    Word words[LANE_COLUMNS][Number::WORDS];
+    Score highest;  // H of this lane's columns of the piece
+
+    __device__ Feed(const Arguments& given, unsigned strip)
+        : arguments(given),
+          is_top(strip == 0),
+          channel(is_top ? 0 : (strip - 1) % given.n_channels),
+          sequence(is_top ? 0 : (strip - 1) / given.n_channels * given.n_pieces),
+          slot(given, channel, sequence) {}
+
+    __device__ __forceinline__ void load() {
+        if (is_top) return;
+        const Word* from = slot.words() + threadIdx.x % 32 * Number::WORDS;
+#pragma unroll
+        for (unsigned i = 0; i < LANE_COLUMNS; i++)
+#pragma unroll
+            for (unsigned w = 0; w < Number::WORDS; w++)
+                words[i][w] = load_word(from + i * 32 * Number::WORDS + w);
+    }
+
+    // Puts a piece into shared memory, [tile][H, F][column]; false if the warp has to leave.
+    __device__ __forceinline__ bool take(unsigned piece, Score* shared) {
+        Score H[LANE_COLUMNS], F[LANE_COLUMNS];
+        for (Patience patience{arguments.control, arguments.patience}; !unpack(piece, H, F);) {
+            if (!patience.wait()) return false;
+            load();
+        }
+        highest = H[0];
+        __syncwarp();
+#pragma unroll
+        for (unsigned i = 0; i < LANE_COLUMNS; i++) {
+            const unsigned column = i * 32 + threadIdx.x % 32;
+            Score* to = shared + column / COLUMNS * 2 * COLUMNS + column % COLUMNS;
+            to[0] = H[i], to[COLUMNS] = F[i];
+            highest = Number::max2(highest, H[i]);
+        }
+        __syncwarp();
+        if (!is_top && (piece % ACK == ACK - 1 || piece == arguments.n_pieces - 1) && threadIdx.x % 32 == 0)
+            store_release(arguments.consumed + channel, sequence + piece + 1);
+        slot.advance();
+        return true;
+    }
+
+    __device__ __forceinline__ bool unpack(unsigned piece, Score (&H)[LANE_COLUMNS],
+                                           Score (&F)[LANE_COLUMNS]) const {
+        bool is_there = true;
+#pragma unroll
+        for (unsigned i = 0; i < LANE_COLUMNS; i++) {
+            if (is_top) {
+                const size_t column = size_t(piece) * PIECE_COLUMNS + i * 32 + threadIdx.x % 32;
+                H[i] = arguments.top_H[column], F[i] = arguments.top_F[column];
+            } else {
+                is_there &= Number::unpack(words[i], slot.tag, H[i], F[i]);
+            }
+        }
+        return __all_sync(ALL, is_there);
+    }
+};
+
+struct Edge {
+    Score H[COLUMNS], F[COLUMNS];
+};
+
+__device__ __forceinline__ void store_four(int* to, const int (&four)[COLUMNS]) {
+    *reinterpret_cast<int4*>(to) = make_int4(four[0], four[1], four[2], four[3]);
+}
+__device__ __forceinline__ void store_four(long long* to, const long long (&four)[COLUMNS]) {
+    reinterpret_cast<longlong2*>(to)[0] = make_longlong2(four[0], four[1]);
+    reinterpret_cast<longlong2*>(to)[1] = make_longlong2(four[2], four[3]);
+}
+
+// The last row of a strip, as its last lane hands it on.
+struct Writer {
+    const Arguments& arguments;
+    bool is_wanted;  // there is a strip below
+    unsigned channel, sequence, free_until;
+    Slot slot;
+    Score *line_H, *line_F;  // of a kept row, or null
+
+    __device__ Writer(const Arguments& given, unsigned strip, int line)
+        : arguments(given),
+          is_wanted(strip + 1 < given.n_strips),
+          channel(strip % given.n_channels),
+          sequence(strip / given.n_channels * given.n_pieces),
+          free_until(0),
+          slot(given, channel, sequence),
+          line_H(nullptr),
+          line_F(nullptr) {
+        if (line < 0) return;
+        line_H = given.row_H + size_t(line) * given.n_pieces * PIECE_COLUMNS;
+        line_F = given.row_F + size_t(line) * given.n_pieces * PIECE_COLUMNS;
+    }
+
+    // Room for this piece; false if the warp has to leave.
+    __device__ __forceinline__ bool make_room(unsigned piece) {
+        if (!is_wanted || piece < free_until) return true;
+        for (Patience patience{arguments.control, arguments.patience};;) {
+            const unsigned read = __shfl_sync(ALL, load_acquire(arguments.consumed + channel), 0);
+            free_until = read + slot.capacity > sequence ? read + slot.capacity - sequence : 0;
+            if (piece < free_until) return true;
+            if (!patience.wait()) return false;
+        }
+    }
+
+    __device__ __forceinline__ void write(unsigned tile, const Edge& edge) {
+        if (is_wanted) {
+            Word* to = slot.words() + tile % PIECE * (COLUMNS * Number::WORDS);
+            Word words[COLUMNS][Number::WORDS];
+#pragma unroll
+            for (int c = 0; c < COLUMNS; c++) Number::pack(edge.H[c], edge.F[c], slot.tag, words[c]);
+            const Word* all = &words[0][0];
+#pragma unroll
+            for (unsigned i = 0; i < COLUMNS * Number::WORDS; i += 2) store_words(to + i, all[i], all[i + 1]);
+            if (tile % PIECE == PIECE - 1) slot.advance();
+        }
+        if (line_H != nullptr) {
+            store_four(line_H + size_t(tile) * COLUMNS, edge.H);
+            store_four(line_F + size_t(tile) * COLUMNS, edge.F);
+        }
+    }
+};
+
+// What a warp has in shared memory.
+struct Shared {
+    unsigned profile;  // the address of this lane's part
+    Score* feed;       // [PIECE + 1][2][COLUMNS]; the last tile is zeros
+};
+
+__device__ __forceinline__ int4 load_scores(unsigned address) {
+    int4 four;
+    asm volatile("ld.shared.v4.s32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(four.x), "=r"(four.y), "=r"(four.z), "=r"(four.w)
+                 : "r"(address));
+    return four;
+}
+
+// A lane and its N_ROWS rows of a strip.
+template <int N_ROWS>
+struct Lane {
+    const Arguments& arguments;
+    unsigned row;  // its first one, in the region
+    Score H[N_ROWS], E[N_ROWS], diagonal;
+    Edge edge;
+    Score best;
+    unsigned end_column, end_row;
+    const unsigned* kept;
+    unsigned next_kept;
+
+    __device__ Lane(const Arguments& given, const Strip& strip, unsigned lane) : arguments(given) {
+        row = strip.first_row + lane * N_ROWS;
+        const bool is_used = lane * N_ROWS < strip.n_rows;
+#pragma unroll
+        for (int k = 0; k < N_ROWS; k++) {
+            H[k] = is_used ? given.left_H[row + k + 1] : 0;
+            E[k] = is_used ? given.left_E[row + k] : 0;
+        }
+        diagonal = is_used ? given.left_H[row] : 0;
+#pragma unroll
+        for (int c = 0; c < COLUMNS; c++) edge.H[c] = 0, edge.F[c] = 0;
+        const long long known = *(volatile long long*)&given.control->best;
+        best = known > 1 ? Score(known - 1) : 0;
+        end_column = end_row = NEVER;
+        kept = given.kept_columns;
+        next_kept = is_used ? *kept : NEVER;
+    }
+
+    // The scores of this lane's rows with all letters.
+    __device__ void fill_profile(const Strip& strip, unsigned address) const {
+        for (int chunk = 0; chunk < (N_ROWS + 3) / 4; chunk++) {
+            int codes[4];
+            for (int k = 0; k < 4; k++) {
+                const bool is_used = chunk * 4 + k < N_ROWS && row + chunk * 4 + k < strip.first_row + strip.n_rows;
+                codes[k] = is_used ? arguments.query[row + chunk * 4 + k] : -1;
+            }
+            for (int letter = 0; letter <= LETTERS; letter++) {
+                int scores[4];
+                for (int k = 0; k < 4; k++)
+                    scores[k] = codes[k] < 0 || letter == LETTERS ? PAD_SCORE
+                                                                  : arguments.table[codes[k] * LETTERS + letter];
+                asm volatile("st.shared.v4.s32 [%0], {%1, %2, %3, %4};" ::"r"(address + letter * LETTER_BYTES +
+                                                                             chunk * 512),
+                             "r"(scores[0]), "r"(scores[1]), "r"(scores[2]), "r"(scores[3])
+                             : "memory");
+            }
+        }
+    }
+
+    // The highest H that anything of the next piece can come from.
+    __device__ __forceinline__ Score highest() const {
+        Score largest = diagonal;
+#pragma unroll
+        for (int k = 0; k < N_ROWS; k++) largest = Number::max2(largest, H[k]);
+#pragma unroll
+        for (int c = 0; c < COLUMNS; c++) largest = Number::max2(largest, edge.H[c]);
+        return largest;
+    }
+
+    __device__ __forceinline__ void take_edge(const Score* above, int is_below) {
+#pragma unroll
+        for (int c = 0; c < COLUMNS; c++) {
+            edge.H[c] = Number::from_above(edge.H[c], is_below, above[c]);
+            edge.F[c] = Number::from_above(edge.F[c], is_below, above[COLUMNS + c]);
+        }
+    }
+
+    template <bool CAREFUL>
+    __device__ __forceinline__ void compute(unsigned tile, uint4 letters, unsigned profile) {
+        const unsigned offsets[COLUMNS] = {letters.x, letters.y, letters.z, letters.w};
+#pragma unroll
+        for (int c = 0; c < COLUMNS; c++) {
+            const unsigned address = profile + offsets[c];
+            const Score H_above = edge.H[c];
+            update_column<Number, false>(H, E, edge.F[c], diagonal, best,
+                                         [address](int chunk) { return load_scores(address + chunk * 512); });
+            diagonal = H_above;
+            edge.H[c] = H[N_ROWS - 1];
+            if (CAREFUL) {
+                if (LOCAL) see_column(tile * COLUMNS + c);
+                if (tile * COLUMNS + c == next_kept) keep_column();
+            }
+        }
+    }
+
+    // Notes where the best score was raised: the first row that has it.
+    __device__ __forceinline__ void see_column(unsigned column) {
+        const Score before = best;
+#pragma unroll
+        for (int k = 0; k < N_ROWS; k++) best = Number::max2(best, H[k]);
+        if (best == before) return;
+        end_column = column;
+#pragma unroll
+        for (int k = N_ROWS - 1; k >= 0; k--)
+            if (H[k] == best) end_row = row + k;
+    }
+
+    __device__ __forceinline__ void keep_column() {
+        const size_t place = size_t(kept - arguments.kept_columns) * arguments.n_rows + row;
+#pragma unroll
+        for (int k = 0; k < N_ROWS; k++) {
+            arguments.column_H[place + k] = H[k];
+            arguments.column_E[place + k] = E[k];
+        }
+        next_kept = *++kept;
+    }
+};
+
+__device__ __forceinline__ Score warp_maximum(Score value) {
+    for (int distance = 16; distance > 0; distance /= 2)
+        value = Number::max2(value, __shfl_xor_sync(ALL, value, distance));
+    return value;
+}
+
+// PIECE steps of a warp, from `step` on.
+template <bool CAREFUL, int N_ROWS>
+__device__ __forceinline__ void run_piece(Lane<N_ROWS>& lane, unsigned step, unsigned last_lane,
+                                          const Shared& shared, Writer& writer, uint4& letters) {
+    const unsigned number = threadIdx.x % 32, n_tiles = lane.arguments.n_pieces * PIECE;
+    const int is_below = number == 0 ? 0 : ONE;
+    const unsigned stride = number == 0 ? 2 * COLUMNS : 0;
+    const Score* above = number == 0 ? shared.feed : shared.feed + PIECE * 2 * COLUMNS;
+    const uint4* next_letters = lane.arguments.columns + (FRONT + step + 1 - number);
+#pragma unroll 1
+    for (unsigned i = 0; i < PIECE; i++, above += stride) {
+        const uint4 own = letters;
+        letters = __ldg(next_letters + i);
+        lane.take_edge(above, is_below);
+        const unsigned tile = step + i - number;
+        if (tile < n_tiles) {
+            lane.template compute<CAREFUL>(tile, own, shared.profile);
+            if (number == last_lane) writer.write(tile, lane.edge);
+        }
+        __syncwarp();
+    }
+}
+
+// The best cell that a strip's lanes have noted.
+template <int N_ROWS>
+__device__ void report_end(const Lane<N_ROWS>& lane, unsigned strip) {
+    End end{lane.end_column == NEVER ? 0 : lane.best, lane.end_row, lane.end_column};
+    for (int distance = 16; distance > 0; distance /= 2) {
+        const End other{__shfl_xor_sync(ALL, end.score, distance), __shfl_xor_sync(ALL, end.row, distance),
+                        __shfl_xor_sync(ALL, end.column, distance)};
+        const bool is_earlier = other.column < end.column || (other.column == end.column && other.row < end.row);
+        if (other.score > end.score || (other.score == end.score && is_earlier)) end = other;
+    }
+    if (threadIdx.x % 32 == 0) lane.arguments.ends[strip] = end;
+}
+
+// One strip over all columns; false if the warp has to leave.
+template <int N_ROWS>
+__device__ bool run_strip(const Arguments& arguments, unsigned number, const Strip& strip, const Shared& shared) {
+    const unsigned last_lane = (strip.n_rows - 1) / N_ROWS;
+    Lane<N_ROWS> lane(arguments, strip, threadIdx.x % 32);
+    __syncwarp();
+    lane.fill_profile(strip, shared.profile);
+    Feed feed(arguments, number);
+    Writer writer(arguments, number, strip.line);
+    feed.load();
+    uint4 letters = arguments.columns[FRONT - threadIdx.x % 32];
+    long long known_best = 0;
+    const unsigned n_pieces = arguments.n_pieces + (last_lane + PIECE - 1) / PIECE;
+    for (unsigned piece = 0; piece < n_pieces; piece++) {
+        if (piece < arguments.n_pieces) {
+            if (!feed.take(piece, shared.feed) || !writer.make_room(piece)) return false;
+            if (piece + 1 < arguments.n_pieces) feed.load();
+            if (piece % REPORT == REPORT - 1) {
+                if (Patience::must_leave(arguments.control)) return false;
+                if (threadIdx.x % 32 == 0) atomicAdd(&arguments.control->tiles, (unsigned long long)(REPORT * PIECE));
+            }
+        }
+        bool is_careful = __any_sync(ALL, int(lane.next_kept / COLUMNS) < int((piece + 1) * PIECE) - int(threadIdx.x % 32));
+        bool may_end = false;
+        if (LOCAL && arguments.gain >= 0) {
+            const Score reach = warp_maximum(Number::max2(lane.highest(), feed.highest));
+            may_end = reach + arguments.gain >= max(known_best, 1ll);
+            known_best = *(volatile long long*)&arguments.control->best;
+        }
+        if (is_careful || may_end) {
+            run_piece<true>(lane, piece * PIECE, last_lane, shared, writer, letters);
+            const Score best = warp_maximum(lane.end_column == NEVER ? 0 : lane.best);
+            if (may_end && best > known_best && threadIdx.x % 32 == 0) atomicMax(&arguments.control->best, (long long)best);
+        } else {
+            run_piece<false>(lane, piece * PIECE, last_lane, shared, writer, letters);
+        }
+    }
+    if (LOCAL) report_end(lane, number);
+    return true;
+}
+
+// Until the column left of this strip is there.
+__device__ bool wait_for_left(const Arguments& arguments, unsigned end_row) {
+    if (arguments.left_rows == nullptr) return true;
+    for (Patience patience{arguments.control, arguments.patience};
+         !__all_sync(ALL, load_acquire(arguments.left_rows) >= end_row);)
+        if (!patience.wait()) return false;
+    return true;
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+    fill_region(const uint4* columns, unsigned n_pieces, const unsigned char* query, const Strip* strips,
+                unsigned n_strips, const int* table, const Score* top_H, const Score* top_F, const Score* left_H,
+                const Score* left_E, Word* queues, unsigned queue_pieces, unsigned* consumed, unsigned n_channels,
+                const unsigned* kept_columns, Score* row_H, Score* row_F, Score* column_H, Score* column_E,
+                unsigned long long n_rows, End* ends, long long gain, Control* control, unsigned long long patience,
+                const unsigned* left_rows) {
+    extern __shared__ int4 memory[];
+    constexpr unsigned PROFILE_BYTES = (LETTERS + 1) * LETTER_BYTES;
+    constexpr unsigned WARP_BYTES = PROFILE_BYTES + (PIECE + 1) * 2 * COLUMNS * sizeof(Score);
+    const Arguments arguments{columns, n_pieces,     query,    strips,     n_strips,     table, top_H,  top_F, left_H,
+                              left_E,  queues,       queue_pieces, consumed, n_channels, kept_columns, row_H, row_F,
+                              column_H, column_E,    n_rows,   ends,       gain,         control, patience, left_rows};
+    char* own = reinterpret_cast<char*>(memory) + threadIdx.x / 32 * WARP_BYTES;
+    const unsigned lane = threadIdx.x % 32;
+    const Shared shared{unsigned(__cvta_generic_to_shared(own)) + lane * 16,
+                        reinterpret_cast<Score*>(own + PROFILE_BYTES)};
+    if (lane < 2 * COLUMNS) shared.feed[PIECE * 2 * COLUMNS + lane] = 0;
+    for (;;) {
+        unsigned number = lane == 0 ? atomicAdd(&control->ticket, 1u) : 0;
+        number = __shfl_sync(ALL, number, 0);
+        if (number >= n_strips) return;
+        const Strip strip = strips[number];
+        if (!wait_for_left(arguments, strip.first_row + strip.n_rows)) return;
+        if (!(strip.is_narrow ? run_strip<1>(arguments, number, strip, shared)
+                              : run_strip<ROWS>(arguments, number, strip, shared)))
+            return;
+    }
+}
