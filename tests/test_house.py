@@ -19,7 +19,7 @@ LAYERS = [
     "errors colours alphabet records lengths resources",
     "matrices letter_rules scoring modes",
     "bytestream output_file fasta database",
-    "cigar strands queries schedule cuda engines",
+    "cigar strands queries schedule longpair cuda engines",
     "topk karlin_altschul statistics pruning query_hits report",
     "biopython plots alignment hits pipeline pairwise pair_files",
     "progress score_table selfbench",
