@@ -16,7 +16,7 @@ import numpy as np
 from exaln.cigar import Paths
 from exaln.errors import EngineError, InputError, OutOfMemoryError
 from exaln.lengths import N_BINS, length_bin
-from exaln.longpair.region import Borders, EndCell, Lines, Region
+from exaln.longpair.region import Borders, EndCell, Lines, PathState, Region
 from exaln.records import Records
 from exaln.resources import available_memory
 
@@ -239,6 +239,22 @@ class Engine(ABC):
         KeyboardInterrupt too, leaves nothing running. progress: cells of this region done so far.
         """
         raise EngineError(f"the {self.name} engine cannot divide one pair into regions")
+
+    def walk_block(
+        self,
+        query: NDArray[np.uint8],
+        target: NDArray[np.uint8],
+        scoring: Scoring,
+        mode: Mode,
+        region: Region,
+        borders: Borders,
+        state: PathState,
+    ) -> tuple[NDArray[np.uint8], PathState]:
+        """Walk a path back through a small region, in the last cell of which it is, until it leaves it or is complete.
+
+        The steps, uint8, from that cell on backwards, and where the path is then.
+        """
+        raise EngineError(f"the {self.name} engine cannot walk through a region")
 
     def slab_rows(self, n_rows: int, n_columns: int) -> int:
         """Rows of a table that `fill_region` should get at a time: about ten seconds of work."""

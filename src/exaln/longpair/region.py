@@ -113,6 +113,27 @@ class EndCell:
 NOTHING = EndCell(0, 0, 0)
 """The end of a local alignment where nothing scores above 0."""
 
+STEP_BOTH, STEP_QUERY, STEP_TARGET = 0, 1, 2
+"""Steps of a path: both sequences go on, only the query (F, CIGAR I), only the target (E, CIGAR D)."""
+
+NO_GAP, IN_E, IN_F = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class PathState:
+    """A path that is walked back, as in the core: the cell to be looked at next, as index, -1 being the border, the
+    score of the part that ends there (local mode only), and the gap that it is in.
+    """
+
+    row: int
+    column: int
+    left: int = 0
+    gap: int = NO_GAP
+
+    def is_complete(self, mode: Mode) -> bool:
+        """A local path starts at the first zero, any other once it has reached a border."""
+        return (self.gap == NO_GAP and self.left == 0) if mode.is_local else min(self.row, self.column) < 0
+
 
 def score_type(n_rows: int, n_columns: int, scoring: Scoring) -> np.dtype[np.generic]:
     """int32 where it holds every value of such a table in any mode, else int64.
