@@ -171,6 +171,8 @@ class Engine(ABC):
     """Queries of a search are scanned so many pairs at a time."""
     is_for_pairs: bool = True
     """Whether "auto" may choose the engine for a single pair of sequences."""
+    long_pair_cells: int = 1 << 62
+    """Pairs with more cells are computed region by region, see `exaln.longpair`; unless changed, none are."""
 
     @staticmethod
     @abstractmethod

@@ -80,7 +80,9 @@ class Lines:
     column_E: Line
 
     @staticmethod
-    def empty(region: Region, rows: NDArray[np.int64], columns: NDArray[np.int64], score: np.dtype[np.generic]) -> Lines:
+    def empty(
+        region: Region, rows: NDArray[np.int64], columns: NDArray[np.int64], score: np.dtype[np.generic]
+    ) -> Lines:
         """Room for these lines in memory."""
         across, down = (len(rows), region.n_columns), (len(columns), region.n_rows)
         return Lines(
