@@ -121,6 +121,8 @@ def fill(pair: LongPair, store: Store, watch: Watch | None) -> EndCell:
         end = pair.fill(region, borders, lines, progress=progress, wants_end=pair.mode.is_local).better(store.end)
         carry = lines.row_H[-1], lines.row_F[-1]
         store.keep_slab(region, _on_grid(lines, store.plan), carry, end)
+        if watch is not None:
+            watch(SCORES, region.end_row * n_columns, table.cells)
     return store.end if pair.mode.is_local else _end_on_borders(pair, store)
 
 
@@ -133,6 +135,8 @@ def walk_back(pair: LongPair, store: Store, watch: Watch | None) -> None:
         if watch is not None:
             watch(PATH, total - (store.state.row + store.state.column + 2), total)
     store.keep_steps(*along_border(pair.mode, store.state), is_last=True)
+    if watch is not None:
+        watch(PATH, total, total)
 
 
 def _after(watch: Watch, done: int, total: int) -> Callable[[int], None]:
