@@ -177,7 +177,7 @@ def test_long_pairs_are_chosen_by_themselves(monkeypatch: pytest.MonkeyPatch, tm
     pairs = [mutated_pair(length, seed=length) for length in (20, 900, 30, 1000, 700, 40)]
     queries, targets = ([pair[side] for pair in pairs] for side in (0, 1))
     expected = exaln.align_many(queries, targets, scoring=COSTS, mode=SEMIGLOBAL)
-    monkeypatch.setattr(CpuEngine, "long_pair_cells", 400_000)
+    monkeypatch.setattr(CpuEngine, "long_pair_cells", lambda self, n_pairs: 400_000)
     told: list[int] = []
     found = exaln.align_many(
         queries, targets, scoring=COSTS, mode=SEMIGLOBAL, progress=told.append, work_dir=tmp_path / "work"

@@ -14,7 +14,7 @@ from exaln.alignment import Alignment, Alignments
 from exaln.alphabet import Alphabet
 from exaln.cigar import Paths
 from exaln.engines import choose_engine
-from exaln.engines.base import Engine, PairList, Progress, Traces, require_same_alphabet
+from exaln.engines.base import NEVER_LONG, Engine, PairList, Progress, Traces, require_same_alphabet
 from exaln.errors import InputError
 from exaln.longpair.driver import SCORES, LongOptions, align_long, score_long
 from exaln.longpair.result import LongAlignment
@@ -57,7 +57,7 @@ def score(
     queries, targets, scoring = _prepared([query], [target], scoring)
     cells = queries.n_residues * targets.n_residues
     working = choose_engine(engine, threads, for_pairs=cells < MANY_CELLS)
-    if is_long(cells, working):
+    if cells > working.long_pair_cells(1):
         found = score_long(working, queries.sequence(0), targets.sequence(0), scoring, chosen)
     else:
         found = int(working.score_pairs(queries, targets, _zipped(1, 1), scoring, chosen)[0])
@@ -151,8 +151,9 @@ def align_records(
     """The alignments of these pairs by this engine, batch by batch; long pairs one by one, region by region."""
     cells = queries.lengths[pairs.query] * targets.lengths[pairs.target]
     found: list[tuple[NDArray[np.int64], Traces]] = []
-    for first, end in batches(cells, engine.long_pair_cells):
-        if is_long(int(cells[first:end].max(initial=0)), engine):
+    long_pair_cells = engine.long_pair_cells(len(pairs))
+    for first, end in batches(cells, long_pair_cells):
+        if int(cells[first:end].max(initial=0)) > long_pair_cells:
             require_same_alphabet(queries, targets, scoring)
             sequences = queries.sequence(int(pairs.query[first])), targets.sequence(int(pairs.target[first]))
             watched = _watched(options, progress, int(cells[:first].sum()))
@@ -164,11 +165,6 @@ def align_records(
             progress(int(cells[:end].sum()))
     scores, traces = found[0] if len(found) == 1 else _joined(found)
     return Alignments(queries, targets, pairs, scores, traces, scoring, mode)
-
-
-def is_long(cells: int, engine: Engine) -> bool:
-    """Whether a pair with so many cells is computed region by region."""
-    return cells > engine.long_pair_cells
 
 
 def _watched(options: LongOptions, progress: Progress | None, done: int) -> LongOptions:
@@ -191,7 +187,7 @@ def _one_trace(found: LongAlignment) -> tuple[NDArray[np.int64], Traces]:
     )
 
 
-def batches(cells: NDArray[np.int64], long_pair_cells: int = 1 << 62) -> Iterator[tuple[int, int]]:
+def batches(cells: NDArray[np.int64], long_pair_cells: int = NEVER_LONG) -> Iterator[tuple[int, int]]:
     """Ranges of pairs with at most BATCH_PAIRS pairs and BATCH_CELLS cells, or one pair with more; long ones alone.
 
     >>> list(batches(np.array([1 << 35, 1 << 35, 5, 1 << 37, 1])))
