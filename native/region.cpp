@@ -1,0 +1,265 @@
+#include "region.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+#include <thread>
+
+#include "pair_plan.hpp"
+#include "tasks.hpp"
+
+namespace exaln {
+namespace {
+
+constexpr int64_t MAX_LANE_ROWS = 128;  // the state of a strip stays in the first-level cache
+constexpr int64_t MIN_LANE_ROWS = 16;   // with fewer, what a step begins and ends with takes too long
+constexpr int64_t STRIPS_PER_THREAD = 4;
+
+// The kernels of the narrowest lanes that hold a strip of so many rows per lane; null if none do.
+const WidthKernels* kernels_for(const Isa& isa, const Costs& costs, int64_t n_rows, int64_t max_lane_rows) {
+    for (const WidthKernels& kernels : isa.widths) {
+        const int64_t lane_rows = std::min(max_lane_rows, (n_rows + kernels.lanes - 1) / kernels.lanes);
+        if (kernels.bits > 8 && StripRange::of(costs, kernels.bits, lane_rows, kernels.columns).usable)
+            return &kernels;
+    }
+    return nullptr;
+}
+
+// The letters of a region as the kernels take them.
+class RegionLetters {
+  public:
+    RegionLetters(const WidthKernels& kernels, const Region& region, const Costs& costs, bool is_local)
+        : kernels_(kernels), region_(region) {
+        uint32_t present = 0;
+        for (int64_t i = 0; i < region.n_rows; ++i) present |= uint32_t(1) << region.query[i];
+        for (int64_t j = 0; j < region.n_columns; ++j) present |= uint32_t(1) << region.target[j];
+        classes_ = LetterClasses::of(costs, present, is_local);
+        kernels.make_score_rows(costs, score_rows_.reserve(kernels.score_rows_bytes));
+        make_planes();
+    }
+
+    void set(StripArgs& args) {
+        args.kind = classes_.exist ? Letters::EQUAL : Letters::ANY;
+        args.target = planes_.data(), args.plane_bytes = plane_bytes_, args.n_columns = region_.n_columns;
+        args.score_rows = score_rows_.reserve(0);
+        args.match = classes_.match, args.mismatch = classes_.mismatch;
+    }
+
+    // [lane_rows][lanes] from a row on; 0 beyond the region.
+    void write_rows(int64_t first_row, int64_t lane_rows, uint8_t* out) const {
+        for (int64_t row = 0; row < lane_rows; ++row)
+            for (int lane = 0; lane < kernels_.lanes; ++lane) {
+                const int64_t at = first_row + lane * lane_rows + row;
+                const uint8_t code = at < region_.n_rows ? region_.query[at] : uint8_t(0);
+                *out++ = classes_.exist ? classes_.of_query[code] : code;
+            }
+    }
+
+  private:
+    // The target as planes, one for each column of a tile: a byte for each tile, the last tile first, so that
+    // the letters of neighbouring lanes, which are at neighbouring tiles, lie side by side. 0 beyond both
+    // ends.
+    void make_planes() {
+        const int64_t columns = kernels_.columns, n_tiles = (region_.n_columns + columns - 1) / columns;
+        plane_bytes_ = n_tiles + 2 * (kernels_.lanes - 1);
+        planes_.assign(size_t(plane_bytes_ * columns), 0);
+        for (int64_t j = 0; j < region_.n_columns; ++j) {
+            const int64_t place = n_tiles - 1 - j / columns + kernels_.lanes - 1;
+            const uint8_t code = region_.target[j];
+            planes_[size_t(j % columns * plane_bytes_ + place)] =
+                classes_.exist ? classes_.of_target[code] : code;
+        }
+    }
+
+    const WidthKernels& kernels_;
+    const Region region_;
+    LetterClasses classes_;
+    Scratch score_rows_;
+    std::vector<uint8_t> planes_;
+    int64_t plane_bytes_ = 0;
+};
+
+// The row between two strips, first the one above the region.
+class Border {
+  public:
+    Border(const Region& region, int64_t n_columns) {
+        const bool is_wide = region.top_H.is_wide;
+        const size_t bytes = size_t(n_columns) * (is_wide ? sizeof(int64_t) : sizeof(int32_t));
+        H_ = {memory_[0].reserve(bytes), is_wide}, F_ = {memory_[1].reserve(bytes), is_wide};
+        for (int64_t j = 0; j < n_columns; ++j) {
+            const int64_t from = std::min(j, region.n_columns - 1);
+            set_score(H_, j, score_at(region.top_H, from)), set_score(F_, j, score_at(region.top_F, from));
+        }
+    }
+
+    void set(StripArgs& args) const { args.border_H = H_, args.border_F = F_; }
+
+  private:
+    Scratch memory_[2];
+    ScoreArray H_, F_;
+};
+
+bool wait_for_columns(const StripArgs& args, int64_t n_columns) {
+    for (int spins = 0; args.above->columns.load(std::memory_order_acquire) < n_columns; ++spins) {
+        if (args.cancelled->load(std::memory_order_relaxed)) return false;
+        if (spins > 64) std::this_thread::yield();
+    }
+    return true;
+}
+
+// One strip at a time.
+struct StripWorker {
+    Scratch workspace, query;
+    std::vector<int64_t> stops;
+    std::vector<KeptRow> kept_rows;
+    std::vector<KeptColumn> kept_columns;
+    EndCell end{0, 0, 0};
+};
+
+class RegionFill {
+  public:
+    RegionFill(const RegionJob& job, const WidthKernels& kernels, Progress& progress)
+        : job_(job),
+          kernels_(kernels),
+          progress_(progress),
+          lane_rows_(choose_lane_rows()),
+          strip_rows_(lane_rows_ * kernels.lanes),
+          letters_(kernels, job.region, job.costs, job.is_local),
+          border_(job.region, kernels.padded(job.region.n_columns)),
+          n_strips_(size_t((job.region.n_rows + strip_rows_ - 1) / strip_rows_)),
+          done_(new StripDone[n_strips_]) {}
+
+    EndCell run() {
+        EndCell best{0, 0, 0};
+        run_tasks(
+            n_strips_, job_.threads, [] { return std::make_unique<StripWorker>(); },
+            [&](StripWorker& worker, size_t strip) { run_or_cancel(worker, strip); },
+            [&](StripWorker& worker) { best.see(worker.end.score, worker.end.row, worker.end.column); });
+        return best;
+    }
+
+  private:
+    int64_t choose_lane_rows() const {
+        const int64_t per_thread = (job_.region.n_rows + kernels_.lanes - 1) / kernels_.lanes;
+        int64_t rows = std::min(MAX_LANE_ROWS, per_thread);
+        if (job_.threads > 1)
+            rows = std::min(rows, std::max(MIN_LANE_ROWS, per_thread / (STRIPS_PER_THREAD * job_.threads)));
+        while (!StripRange::of(job_.costs, kernels_.bits, rows, kernels_.columns).usable) rows /= 2;
+        return std::max<int64_t>(rows, 1);
+    }
+
+    // Whoever waits for a strip that failed must not wait for ever.
+    void run_or_cancel(StripWorker& worker, size_t strip) {
+        try {
+            run_strip(worker, strip);
+        } catch (...) {
+            progress_.cancelled = true;
+            throw;
+        }
+    }
+
+    void run_strip(StripWorker& worker, size_t strip) {
+        const Region& region = job_.region;
+        const int64_t first_row = int64_t(strip) * strip_rows_;
+        StripArgs args{};
+        letters_.set(args), border_.set(args);
+        args.n_rows = std::min(strip_rows_, region.n_rows - first_row), args.lane_rows = lane_rows_;
+        auto* query = static_cast<uint8_t*>(worker.query.reserve(size_t(strip_rows_)));
+        letters_.write_rows(first_row, lane_rows_, query);
+        args.query = query;
+        args.costs = &job_.costs, args.is_local = job_.is_local;
+        args.left_H = scores_from(region.left_H, first_row),
+        args.left_E = scores_from(region.left_E, first_row);
+        args.corner = strip == 0 ? region.corner : score_at(region.left_H, first_row - 1);
+        keep_lines(worker, first_row, args);
+        args.workspace = worker.workspace.reserve(kernels_.strip_workspace(lane_rows_, args.n_stops));
+        EndCell end = worker.end;  // in letters of the region; a strip counts its own rows
+        end.row -= first_row;
+        args.end = job_.wants_end ? &end : nullptr, args.best_score = &best_score_;
+        args.cells = &progress_.cells, args.cancelled = &progress_.cancelled;
+        args.above = strip == 0 ? nullptr : &done_[strip - 1], args.done = &done_[strip];
+        args.wait = wait_for_columns;
+        kernels_.run_strip(args);
+        worker.end = {end.score, end.row + first_row, end.column};
+    }
+
+    void keep_lines(StripWorker& worker, int64_t first_row, StripArgs& args) const {
+        worker.stops.clear(), worker.kept_rows.clear(), worker.kept_columns.clear();
+        const auto before = [](const KeptLine& line, int64_t place) { return line.place <= place; };
+        const auto begin = std::lower_bound(job_.rows.begin(), job_.rows.end(), first_row, before);
+        const auto end = std::lower_bound(begin, job_.rows.end(), first_row + args.n_rows, before);
+        worker.stops.push_back(lane_rows_);
+        for (auto line = begin; line != end; ++line)
+            worker.stops.push_back((line->place - first_row - 1) % lane_rows_ + 1);
+        std::sort(worker.stops.begin(), worker.stops.end());
+        worker.stops.erase(std::unique(worker.stops.begin(), worker.stops.end()), worker.stops.end());
+        for (auto line = begin; line != end; ++line) {
+            const int64_t row = line->place - first_row - 1;
+            const auto stop =
+                std::lower_bound(worker.stops.begin(), worker.stops.end(), row % lane_rows_ + 1);
+            worker.kept_rows.push_back(
+                {int32_t(stop - worker.stops.begin()), int32_t(row / lane_rows_), line->H, line->gap});
+        }
+        for (const KeptLine& line : job_.columns)
+            worker.kept_columns.push_back(
+                {line.place, scores_from(line.H, first_row), scores_from(line.gap, first_row)});
+        args.stops = worker.stops.data(), args.n_stops = int32_t(worker.stops.size());
+        args.kept_rows = worker.kept_rows.data(), args.n_kept_rows = int64_t(worker.kept_rows.size());
+        args.kept_columns = worker.kept_columns.data();
+        args.n_kept_columns = int64_t(worker.kept_columns.size());
+    }
+
+    const RegionJob& job_;
+    const WidthKernels& kernels_;
+    Progress& progress_;
+    const int64_t lane_rows_, strip_rows_;
+    RegionLetters letters_;
+    Border border_;
+    const size_t n_strips_;
+    std::unique_ptr<StripDone[]> done_;
+    std::atomic<int64_t> best_score_{0};
+};
+
+}  // namespace
+
+EndCell fill_region(const RegionJob& job, Progress& progress) {
+    if (job.region.n_rows == 0 || job.region.n_columns == 0) return {0, 0, 0};
+    const WidthKernels* kernels = kernels_for(job.isa, job.costs, job.region.n_rows, MIN_LANE_ROWS);
+    if (!kernels) throw std::invalid_argument("scores or gap costs are too large");
+    return RegionFill(job, *kernels, progress).run();
+}
+
+std::vector<uint8_t> walk_block(const Isa& isa, const Region& region, const Costs& costs, bool is_local,
+                                PathState& path) {
+    if (path.row < 0 || path.row >= region.n_rows || path.column < 0 || path.column >= region.n_columns)
+        throw std::invalid_argument("the path is not inside the region");
+    Region walked = region;  // nothing below or right of the path matters
+    walked.n_rows = path.row + 1, walked.n_columns = path.column + 1;
+    const WidthKernels* kernels = kernels_for(isa, costs, walked.n_rows, INT64_MAX);
+    if (!kernels) throw std::invalid_argument("the region is too large for walking");
+    RegionLetters letters(*kernels, walked, costs, is_local);
+    const Border border(walked, kernels->padded(walked.n_columns));
+    const int64_t lane_rows = (walked.n_rows + kernels->lanes - 1) / kernels->lanes;
+    StripArgs args{};
+    letters.set(args), border.set(args);
+    std::vector<uint8_t> query(size_t(lane_rows * kernels->lanes));
+    letters.write_rows(0, lane_rows, query.data());
+    args.query = query.data(), args.n_rows = walked.n_rows, args.lane_rows = lane_rows;
+    args.costs = &costs, args.is_local = is_local;
+    args.left_H = walked.left_H, args.left_E = walked.left_E, args.corner = walked.corner;
+    args.stops = &lane_rows, args.n_stops = 1;
+    Scratch workspace, directions;
+    args.workspace = workspace.reserve(kernels->strip_workspace(lane_rows, 1));
+    args.directions =
+        static_cast<uint8_t*>(directions.reserve(kernels->strip_directions(lane_rows, walked.n_columns)));
+    Progress progress;
+    StripDone done;
+    args.cells = &progress.cells, args.cancelled = &progress.cancelled, args.done = &done;
+    kernels->run_strip(args);
+    std::vector<uint8_t> steps(size_t(walked.n_rows + walked.n_columns));
+    steps.resize(
+        size_t(kernels->walk_strip(args, walked.query, walked.target, path, steps.data()) - steps.data()));
+    return steps;
+}
+
+}  // namespace exaln

@@ -1,0 +1,406 @@
+// clang-format off
+// One pair: a strip of the rows of its table, spread over the lanes, in any mode, with or without directions.
+//
+//                 tiles of V::columns columns
+//             +-----+-----+-----+-----+-- ...   Each lane owns lane_rows rows, one below the other. In step s lane l
+//   lane 0    |  3  |  4  |  5  |  6  |         does tile s - l, so that the tile above was done in the step before,
+//             +-----+-----+-----+-----+-- ...   by the lane before: H and F of its last row come by a shift of one
+//   lane 1    |  2  |  3  |  4  |  5  |         lane, for each column, once per step. (The numbers are steps, less 3
+//             +-----+-----+-----+-----+-- ...   per lane.) Within a tile H and F of the columns are in registers, H
+//   lane 2    |  1  |  2  |  3  |  4  |         and E of the rows in the strip's state, as in the other kernels.
+//             +-----+-----+-----+-----+-- ...
+//
+// The first lane takes the row above the strip from the border, the last one writes the row below it to the same
+// place, lanes - 1 steps later. Strips of other threads follow one another: each waits for what is above it.
+//
+// Numbers: lanes of 16 bits hold scores of any size because each has a base of its own, as int64, and its values are
+// relative to that. StripRange in kernels.hpp has the proof that they stay in range while the lane's anchor, H above
+// the last column of its tile, is near 0; before a step in which it is not, the base is moved to it. Between two lanes
+// the difference of their bases is added, which may wrap as long as the sum is in range. The floor of local
+// alignments is 0 less the base, or, where that is too low to be stored, lower than all values: then it cannot
+// matter, since no value is.
+//
+// Kept rows: the rows of a lane pause at each stop, where H and F of the columns are stored for all lanes. Kept
+// columns: where one ends a tile the state has it. Elsewhere, and where the best local score so far may be reached,
+// the step is careful: it stores all its cells, to be looked at afterwards. No cell of a step can be above the best H
+// beside or above it by more than columns * max_score, so with real sequences hardly any step is.
+//
+//   directions[step][row of a lane][column of a tile]: as in pair_kernel.hpp, walked back by walk_strip
+//
+// What is computed before a lane's first tile, after its last, and for rows and columns that only fill up is never
+// looked at, whatever it is. Tests: tests/test_region.py.
+// clang-format on
+#pragma once
+
+#include "pair_kernel.hpp"
+
+namespace {
+
+template <class V>
+struct StripWorkspace {
+    using Lane = typename V::Lane;
+    static constexpr size_t tile_lanes = size_t(V::columns) * V::lanes;
+
+    Lane* stops;       // [n_stops][2][columns][lanes]: H and F of the columns
+    Lane* cells;       // [lane_rows][columns][2][lanes]: H and E of the cells of a careful step
+    uint8_t* letters;  // [columns][lanes] of the target
+    PairWorkspace<V> pairs;
+
+    StripWorkspace(void* memory, int64_t lane_rows, int64_t n_stops)
+        : stops(static_cast<Lane*>(memory)),
+          cells(stops + size_t(n_stops) * 2 * tile_lanes),
+          letters(reinterpret_cast<uint8_t*>(cells + size_t(lane_rows) * 2 * tile_lanes)),
+          pairs(letters + tile_lanes, lane_rows) {}
+
+    static size_t bytes(int64_t lane_rows, int64_t n_stops) {
+        return size_t(lane_rows + n_stops) * 2 * tile_lanes * sizeof(Lane) + tile_lanes +
+               PairWorkspace<V>::bytes(lane_rows);
+    }
+};
+
+template <class V>
+size_t strip_workspace(int64_t lane_rows, int64_t n_stops) {
+    return StripWorkspace<V>::bytes(lane_rows, n_stops);
+}
+
+template <class V>
+size_t strip_directions(int64_t lane_rows, int64_t n_columns) {
+    const int64_t n_steps = (n_columns + V::columns - 1) / V::columns + V::lanes - 1;
+    return size_t(n_steps) * size_t(lane_rows) * V::columns * Directions<V>::bytes;
+}
+
+enum class StepKind { PLAIN, CAREFUL, TRACED };
+
+template <class V, class Scores, bool is_local>
+class Strip {
+    using Lane = typename V::Lane;
+    using Reg = typename V::Reg;
+    static constexpr int last = V::columns - 1;
+    static constexpr int64_t lowest = -(int64_t(1) << (8 * sizeof(Lane) - 1)), highest = -lowest - 1;
+
+  public:
+    explicit Strip(const exaln::StripArgs& args)
+        : args_(args),
+          work_(args.workspace, args.lane_rows, args.n_stops),
+          n_tiles_((args.n_columns + V::columns - 1) / V::columns),
+          anchor_limit_(exaln::StripRange::of(*args.costs, 8 * int(sizeof(Lane)), args.lane_rows, V::columns)
+                            .anchor_limit),
+          costs_(*args.costs, exaln::Range{0, 0, true}),
+          scores_(pair_args(args, work_), work_.pairs),
+          directions_(args.directions) {
+        memset(work_.stops, 0, size_t(args.n_stops) * 2 * work_.tile_lanes * sizeof(Lane));
+        memset(work_.pairs.tiles.state, 0, size_t(args.lane_rows) * 2 * V::lanes * sizeof(Lane));
+        for (int lane = 0; lane < V::lanes; ++lane) bases_[lane] = 0, corners_[lane] = 0, high_[lane] = 0;
+    }
+
+    void run() {
+        const int64_t n_steps = n_tiles_ + V::lanes - 1;
+        for (int64_t step = 0; step < n_steps; ++step) {
+            if (args_.cancelled->load(std::memory_order_relaxed) || !wait_for_tile(step)) return;
+            Tile<V> tile;
+            enter(tile, step);
+            const Reg corner = V::load(corners_);
+            V::store(corners_, tile.H[last]);
+            if (args_.directions) {
+                run_rows<StepKind::TRACED>(tile, corner);
+            } else if (must_be_careful(tile, corner, step)) {
+                run_rows<StepKind::CAREFUL>(tile, corner);
+                if (is_local && args_.end) note_ends(step);
+                leave_columns(step, work_.cells, 2 * V::columns * V::lanes, 2 * V::lanes);
+            } else {
+                run_rows<StepKind::PLAIN>(tile, corner);
+                leave_columns(step, work_.pairs.tiles.state, 2 * V::lanes, 0);
+            }
+            leave(step);
+        }
+    }
+
+  private:
+    static exaln::PairArgs pair_args(const exaln::StripArgs& args, const StripWorkspace<V>& work) {
+        exaln::PairArgs pairs{};
+        pairs.query = args.query, pairs.n_rows = args.lane_rows, pairs.letters = work.letters;
+        pairs.score_rows = args.score_rows, pairs.match = args.match, pairs.mismatch = args.mismatch;
+        return pairs;
+    }
+
+    bool is_active(int64_t step, int lane) const { return step >= lane && step - lane < n_tiles_; }
+
+    bool wait_for_tile(int64_t tile) {
+        const int64_t end = (tile + 1) * V::columns, needed = end < args_.n_columns ? end : args_.n_columns;
+        return !args_.above || tile >= n_tiles_ || columns_above_ >= needed || wait_for_columns(needed);
+    }
+
+    bool wait_for_columns(int64_t needed) {
+        if (!args_.wait(args_, needed)) return false;
+        columns_above_ = args_.above->columns.load(std::memory_order_acquire);
+        return true;
+    }
+
+    // Everything that a step begins with.
+    EXALN_INLINE void enter(Tile<V>& tile, int64_t step) {
+        if (step < V::lanes) start_lane(int(step));
+        if (step < V::lanes || step >= n_tiles_ || step % 64 == 0) refresh(step);
+        const Lane* bottom_H = work_.stops + size_t(args_.n_stops - 1) * 2 * work_.tile_lanes;
+        const Lane* bottom_F = bottom_H + work_.tile_lanes;
+        const Reg deltas = V::load(deltas_);
+        const int64_t column = (step < n_tiles_ ? step : n_tiles_ - 1) * V::columns;
+        EXALN_UNROLL
+        for (int c = 0; c < V::columns; ++c) {
+            const auto H = Lane(score_at(args_.border_H, column + c) - bases_[0]),
+                       F = Lane(score_at(args_.border_F, column + c) - bases_[0]);
+            tile.H[c] = V::add(V::shift_in(V::load(bottom_H + c * V::lanes), H), deltas);
+            tile.F[c] = V::add(V::shift_in(V::load(bottom_F + c * V::lanes), F), deltas);
+            memcpy(work_.letters + c * V::lanes,
+                   args_.target + c * args_.plane_bytes + (n_tiles_ - 1 - step) + V::lanes - 1, V::lanes);
+        }
+        const Reg limit = V::fill(Lane(anchor_limit_)), lower = V::fill(Lane(-anchor_limit_));
+        if (V::any_greater(tile.H[last], limit) || V::any_greater(lower, tile.H[last])) rebase(tile, step);
+        scores_.enter(0);
+    }
+
+    // The column left of a lane's rows, relative to a base near it.
+    void start_lane(int lane) {
+        const int64_t first_row = lane * args_.lane_rows, last_row = args_.n_rows - 1;
+        const auto row_at = [&](int64_t row) { return row < last_row ? row : last_row; };
+        bases_[lane] = base_near(score_at(args_.left_H, row_at(first_row)));
+        const int64_t corner = lane == 0 ? args_.corner : score_at(args_.left_H, row_at(first_row - 1));
+        corners_[lane] = Lane(corner - bases_[lane]);
+        Lane* state = work_.pairs.tiles.state + lane;
+        Lane high = corners_[lane];
+        for (int64_t row = 0; row < args_.lane_rows; ++row, state += 2 * V::lanes) {
+            state[0] = Lane(score_at(args_.left_H, row_at(first_row + row)) - bases_[lane]);
+            state[V::lanes] = Lane(score_at(args_.left_E, row_at(first_row + row)) - bases_[lane]);
+            high = state[0] > high ? state[0] : high;
+        }
+        high_[lane] = high;
+    }
+
+    int64_t base_near(int64_t score) const { return is_local && score <= anchor_limit_ ? 0 : score; }
+
+    // Moves the bases of lanes whose anchor is too far from 0.
+    void rebase(Tile<V>& tile, int64_t step) {
+        alignas(64) Lane shifts[V::lanes];
+        V::store(shifts, tile.H[last]);
+        for (int lane = 0; lane < V::lanes; ++lane) {
+            const int64_t anchor = shifts[lane];
+            const bool is_far = is_active(step, lane) && (anchor > anchor_limit_ || anchor < -anchor_limit_);
+            const int64_t base = is_far ? base_near(bases_[lane] + anchor) : bases_[lane];
+            shifts[lane] = Lane(base - bases_[lane]);
+            bases_[lane] = base;
+        }
+        const Reg shift = V::load(shifts);
+        Lane* state = work_.pairs.tiles.state;
+        for (int64_t i = 0; i < 2 * args_.lane_rows; ++i, state += V::lanes)
+            V::store(state, V::sub(V::load(state), shift));
+        EXALN_UNROLL
+        for (int c = 0; c < V::columns; ++c)
+            tile.H[c] = V::sub(tile.H[c], shift), tile.F[c] = V::sub(tile.F[c], shift);
+        V::store(corners_, V::sub(V::load(corners_), shift));
+        V::store(high_, V::sub(V::load(high_), shift));
+        refresh(step);
+    }
+
+    // What follows from the bases and from the best score so far.
+    void refresh(int64_t step) {
+        alignas(64) Lane floors[V::lanes];
+        int64_t best = 1;
+        if (is_local && args_.end) {
+            const int64_t shared = args_.best_score->load(std::memory_order_relaxed);
+            best = shared > best ? shared : best;
+        }
+        for (int lane = 0; lane < V::lanes; ++lane) {
+            const int64_t floor = -bases_[lane], seen = best - 1 - bases_[lane];
+            floors[lane] = Lane(floor > lowest ? floor : lowest);
+            deltas_[lane] = lane == 0 ? Lane(0) : Lane(bases_[lane - 1] - bases_[lane]);
+            seen_[lane] = Lane(!is_active(step, lane) || seen > highest ? highest
+                               : seen < lowest                          ? lowest
+                                                                        : seen);
+        }
+        costs_.floor = V::load(floors);
+    }
+
+    EXALN_INLINE bool must_be_careful(const Tile<V>& tile, Reg corner, int64_t step) {
+        if (is_local && args_.end) {
+            Reg bound = V::max(V::load(high_), corner);
+            EXALN_UNROLL
+            for (int c = 0; c < V::columns; ++c) bound = V::max(bound, tile.H[c]);
+            bound = V::add(bound, V::fill(Lane(V::columns * args_.costs->max_score)));
+            if (V::any_greater(bound, V::load(seen_))) return true;
+        }
+        while (next_column_ < args_.n_kept_columns && tile_of(next_column_) <= step - V::lanes)
+            ++next_column_;
+        for (int64_t i = next_column_; i < args_.n_kept_columns && tile_of(i) <= step; ++i)
+            if (args_.kept_columns[i].column % V::columns != 0) return true;
+        return false;
+    }
+
+    int64_t tile_of(int64_t kept) const { return (args_.kept_columns[kept].column - 1) / V::columns; }
+
+    template <StepKind kind>
+    EXALN_INLINE void run_rows(Tile<V>& tile, Reg corner) {
+        Scores scores = scores_;
+        const CellCosts<V> costs = costs_;
+        Lane* state = work_.pairs.tiles.state;
+        Lane* cells = work_.cells;
+        Reg high = costs.floor;
+        int64_t row = 0;
+        for (int32_t stop = 0; stop < args_.n_stops; ++stop) {
+            for (const int64_t end = args_.stops[stop]; row < end; ++row, state += 2 * V::lanes) {
+                scores.enter_row(row);
+                Reg E = V::load(state + V::lanes);
+                EXALN_UNROLL
+                for (int c = last; c > 0; --c) tile.H[c] = V::add(tile.H[c - 1], scores.at(c));
+                tile.H[0] = V::add(corner, scores.at(0));
+                corner = V::load(state);
+                EXALN_UNROLL
+                for (int c = 0; c < V::columns; ++c) {
+                    if (kind == StepKind::TRACED) {
+                        update_cell_traced<V, is_local>(tile.H[c], E, tile.F[c], costs).store(directions_);
+                        directions_ += Directions<V>::bytes;
+                    } else {
+                        update_cell<V, is_local, false>(tile.H[c], E, tile.F[c], high, costs);
+                    }
+                    if (kind == StepKind::CAREFUL) {
+                        V::store(cells, tile.H[c]), V::store(cells + V::lanes, E);
+                        cells += 2 * V::lanes;
+                    }
+                }
+                if (is_local) high = V::max(high, tile.H[last]);
+                V::store(state, tile.H[last]);
+                V::store(state + V::lanes, E);
+            }
+            Lane* stored = work_.stops + size_t(stop) * 2 * work_.tile_lanes;
+            EXALN_UNROLL
+            for (int c = 0; c < V::columns; ++c) {
+                V::store(stored + c * V::lanes, tile.H[c]);
+                V::store(stored + work_.tile_lanes + c * V::lanes, tile.F[c]);
+            }
+        }
+        V::store(high_, high);
+    }
+
+    // Looks for cells that are as good as the best so far, or better.
+    void note_ends(int64_t step) {
+        const Lane* cells = work_.cells;
+        bool is_new = false;
+        for (int64_t row = 0; row < args_.lane_rows; ++row, cells += 2 * work_.tile_lanes) {
+            Reg best = V::load(cells);
+            EXALN_UNROLL
+            for (int c = 1; c < V::columns; ++c) best = V::max(best, V::load(cells + c * 2 * V::lanes));
+            if (V::any_greater(best, V::load(seen_))) note_row(step, row, cells), is_new = true;
+        }
+        if (!is_new) return;
+        int64_t shared = args_.best_score->load(std::memory_order_relaxed);
+        while (shared < args_.end->score && !args_.best_score->compare_exchange_weak(
+                                                shared, args_.end->score, std::memory_order_relaxed)) {
+        }
+        refresh(step);
+    }
+
+    void note_row(int64_t step, int64_t row, const Lane* cells) {
+        exaln::EndCell& end = *args_.end;
+        for (int lane = 0; lane < V::lanes; ++lane) {
+            const int64_t table_row = lane * args_.lane_rows + row, column = (step - lane) * V::columns;
+            if (!is_active(step, lane) || table_row >= args_.n_rows) continue;
+            for (int c = 0; c < V::columns && column + c < args_.n_columns; ++c) {
+                const Lane stored = cells[c * 2 * V::lanes + lane];
+                if (stored > seen_[lane]) end.see(stored + bases_[lane], table_row + 1, column + c + 1);
+            }
+        }
+    }
+
+    // Kept columns of the tiles of this step, from rows that are `row_lanes` apart, columns `column_lanes`.
+    void leave_columns(int64_t step, const Lane* rows, int64_t row_lanes, int64_t column_lanes) {
+        for (int64_t i = next_column_; i < args_.n_kept_columns && tile_of(i) <= step; ++i) {
+            const int64_t lane = step - tile_of(i), first_row = lane * args_.lane_rows;
+            if (lane >= V::lanes) continue;
+            const exaln::KeptColumn& kept = args_.kept_columns[i];
+            const Lane* from = rows + (kept.column - 1) % V::columns * column_lanes + lane;
+            const int64_t rest = args_.n_rows - first_row;
+            const int64_t n_rows = rest < args_.lane_rows ? rest : args_.lane_rows;
+            for (int64_t row = 0; row < n_rows; ++row, from += row_lanes) {
+                set_score(kept.H, first_row + row, from[0] + bases_[lane]);
+                set_score(kept.E, first_row + row, from[V::lanes] + bases_[lane]);
+            }
+        }
+    }
+
+    void leave(int64_t step) {
+        for (int64_t i = 0; i < args_.n_kept_rows; ++i) {
+            const exaln::KeptRow& kept = args_.kept_rows[i];
+            if (is_active(step, kept.lane))
+                copy_row(kept.stop, kept.lane, step - kept.lane, args_.n_columns, kept.H, kept.F);
+        }
+        const int64_t done = step - (V::lanes - 1);
+        if (done >= 0) {
+            copy_row(args_.n_stops - 1, V::lanes - 1, done, n_tiles_ * V::columns, args_.border_H,
+                     args_.border_F);
+            args_.done->columns.store((done + 1) * V::columns, std::memory_order_release);
+            args_.cells->fetch_add(args_.n_rows * V::columns, std::memory_order_relaxed);
+        }
+    }
+
+    void copy_row(int32_t stop, int lane, int64_t tile, int64_t n_columns, const exaln::ScoreArray& H,
+                  const exaln::ScoreArray& F) {
+        const Lane* from = work_.stops + size_t(stop) * 2 * work_.tile_lanes + lane;
+        const int64_t column = tile * V::columns;
+        for (int c = 0; c < V::columns && column + c < n_columns; ++c) {
+            set_score(H, column + c, from[c * V::lanes] + bases_[lane]);
+            set_score(F, column + c, from[work_.tile_lanes + c * V::lanes] + bases_[lane]);
+        }
+    }
+
+    const exaln::StripArgs& args_;
+    const StripWorkspace<V> work_;
+    const int64_t n_tiles_, anchor_limit_;
+    CellCosts<V> costs_;
+    Scores scores_;
+    uint8_t* directions_;
+    int64_t columns_above_ = 0, next_column_ = 0;
+    int64_t bases_[V::lanes];
+    // Of each lane: H above and left of its next tile; the highest H of the column left of it; what its base
+    // adds to numbers from the lane before; above which a cell may be the best
+    alignas(64) Lane corners_[V::lanes];
+    alignas(64) Lane high_[V::lanes];
+    alignas(64) Lane deltas_[V::lanes];
+    alignas(64) Lane seen_[V::lanes];
+};
+
+template <class V, class Scores>
+void run_strip_with(const exaln::StripArgs& args) {
+    if (args.is_local) {
+        Strip<V, Scores, true>(args).run();
+    } else {
+        Strip<V, Scores, false>(args).run();
+    }
+}
+
+template <class V>
+void run_strip(const exaln::StripArgs& args) {
+    if (args.kind == exaln::Letters::EQUAL) {
+        run_strip_with<V, EqualScores<V>>(args);
+    } else {
+        run_strip_with<V, AnyScores<V>>(args);
+    }
+}
+
+// Walks a path back over the directions of a strip until it leaves it or is complete.
+template <class V>
+uint8_t* walk_strip(const exaln::StripArgs& args, const uint8_t* query, const uint8_t* target,
+                    exaln::PathState& path, uint8_t* steps) {
+    auto bits = [&](int64_t row, int64_t column) {
+        const int64_t lane = row / args.lane_rows, step = column / V::columns + lane;
+        const int64_t cell =
+            (step * args.lane_rows + row % args.lane_rows) * V::columns + column % V::columns;
+        return LaneDirections<V>{args.directions + cell * Directions<V>::bytes, int(lane)};
+    };
+    auto score = [&](int64_t row, int64_t column) { return args.costs->scores[query[row]][target[column]]; };
+    if (args.is_local) {
+        walk_rows<true>(*args.costs, bits, score, 0, path, steps);
+    } else {
+        walk_rows<false>(*args.costs, bits, score, 0, path, steps);
+    }
+    return steps;
+}
+
+}  // namespace
