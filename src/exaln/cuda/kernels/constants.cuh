@@ -46,7 +46,7 @@ constexpr bool LOCAL = EXALN_LOCAL != 0;  // no score is below 0
 constexpr int PIECE = EXALN_PIECE;        // tiles that strips of long.cu hand on at a time
 constexpr int BLOCKS = EXALN_BLOCKS;      // blocks of a multiprocessor
 constexpr bool LARGE = EXALN_LARGE != 0;  // scores have 64 bits
-static_assert(PIECE % 8 == 0 && PIECE > 0);
+static_assert(PIECE == 4 || PIECE == 8 || PIECE == 16 || PIECE == 32);
 #endif
 #ifdef EXALN_PATHS
 constexpr bool QUERY_START = EXALN_QUERY_START != 0;  // the mode of pairs.cu: which ends are free

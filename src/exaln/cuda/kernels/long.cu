@@ -33,10 +33,10 @@
 // cell, by column and then by row, with its highest score, if that is the highest of all; and the end is the
 // first of these.
 //
-//   columns       [32 + n_pieces * PIECE + 32 + PIECE]: tiles, four profile offsets each: letter * LETTER_BYTES
-//   query         folded letters of the region's rows, 0 .. LETTERS - 1
+//   columns       [(n_pieces + 1) * PIECE + 64]: tiles, four profile offsets each: letter * LETTER_BYTES
+//   query         letters of the region's rows
 //   strips        [n_strips]
-//   table         int[LETTERS][LETTERS]: query letter, target letter; PAD comes after the target's letters
+//   table         int[letters of the query][LETTERS]
 //   top_H, top_F  [n_pieces * PIECE * 4]: the row above the region, as kept rows are
 //   left_H        [1 + n_rows]: the corner, then the column left of the region;  left_E  [n_rows]
 //   queues        [(n_channels * queue_pieces + n_pieces) * PIECE_WORDS], zeros;  consumed  [n_channels], zeros
@@ -57,12 +57,12 @@ constexpr unsigned ALL = 0xFFFFFFFFu;
 constexpr unsigned NEVER = 0xFFFFFFFFu;
 constexpr unsigned PIECE_COLUMNS = PIECE * COLUMNS;
 constexpr unsigned PIECE_WORDS = PIECE_COLUMNS * Number::WORDS;
-constexpr unsigned LANE_COLUMNS = PIECE_COLUMNS / 32;  // of a piece, for each lane that loads it
+constexpr unsigned LANE_COLUMNS = (PIECE_COLUMNS + 31) / 32;  // of a piece, for each lane that loads it
 constexpr unsigned LETTER_BYTES = ROWS * 32 * 4;
 constexpr unsigned ACK = 8;  // pieces between two words to the writer of a queue
-constexpr unsigned FRONT = 32;  // tiles before the first one
 constexpr unsigned REPORT = 256;  // pieces between two reports to the host
-constexpr int PAD_SCORE = LOCAL ? Wide::IMPOSSIBLE : 0;
+
+constexpr long long HIGHEST = LARGE ? 0x7FFFFFFFFFFFFFFFll : 0x7FFFFFFF;
 
 enum Stop : unsigned { GO_ON, CANCELLED, LOST };
 
@@ -84,7 +84,7 @@ struct Control {
 
 struct Arguments {
     const uint4* columns;
-    unsigned n_pieces;
+    unsigned n_pieces, n_columns;
     const unsigned char* query;
     const Strip* strips;
     unsigned n_strips;
@@ -147,20 +147,23 @@ struct Patience {
     }
 };
 
-// A piece in a queue: where it lies, and the tag of the round.
-struct Slot {
+// A place in a queue, and the tag of the round: `sequence` counts the pieces of all strips that use it.
+struct Place {
     Word* queue;
-    unsigned capacity, number, tag;
+    unsigned capacity, next, tag;  // in words
 
-    __device__ Slot(const Arguments& arguments, unsigned channel, unsigned sequence) {
+    __device__ Place(const Arguments& arguments, unsigned channel, unsigned sequence) {
         queue = arguments.queues + size_t(channel) * arguments.queue_pieces * PIECE_WORDS;
-        const bool is_last = channel == arguments.n_channels - 1;
-        capacity = arguments.queue_pieces + (is_last ? arguments.n_pieces : 0);
-        number = sequence % capacity, tag = 1 + sequence / capacity % N_TAGS;
+        const unsigned pieces = pieces_of(arguments, channel);
+        capacity = pieces * PIECE_WORDS;
+        next = sequence % pieces * PIECE_WORDS, tag = 1 + sequence / pieces % N_TAGS;
     }
-    __device__ Word* words() const { return queue + size_t(number) * PIECE_WORDS; }
-    __device__ void advance() {
-        if (++number == capacity) number = 0, tag = tag == N_TAGS ? 1 : tag + 1;
+    static __device__ unsigned pieces_of(const Arguments& arguments, unsigned channel) {
+        return arguments.queue_pieces + (channel == arguments.n_channels - 1 ? arguments.n_pieces : 0);
+    }
+    __device__ __forceinline__ void advance(unsigned n_words) {
+        next += n_words;
+        if (next == capacity) next = 0, tag = tag == N_TAGS ? 1 : tag + 1;
     }
 };
 
@@ -169,7 +172,7 @@ struct Feed {
     const Arguments& arguments;
     bool is_top;  // the row above the region
     unsigned channel, sequence;
-    Slot slot;
+    Place place;
     Word words[LANE_COLUMNS][Number::WORDS];
     Score highest;  // H of this lane's columns of the piece
 
@@ -178,11 +181,12 @@ struct Feed {
           is_top(strip == 0),
           channel(is_top ? 0 : (strip - 1) % given.n_channels),
           sequence(is_top ? 0 : (strip - 1) / given.n_channels * given.n_pieces),
-          slot(given, channel, sequence) {}
+          place(given, channel, sequence) {}
 
     __device__ __forceinline__ void load() {
         if (is_top) return;
-        const Word* from = slot.words() + threadIdx.x % 32 * Number::WORDS;
+        const unsigned lane = threadIdx.x % 32 % PIECE_COLUMNS;  // where a piece is short, two lanes load the same
+        const Word* from = place.queue + (place.next + lane * Number::WORDS);
 #pragma unroll
         for (unsigned i = 0; i < LANE_COLUMNS; i++)
 #pragma unroll
@@ -201,7 +205,7 @@ struct Feed {
         __syncwarp();
 #pragma unroll
         for (unsigned i = 0; i < LANE_COLUMNS; i++) {
-            const unsigned column = i * 32 + threadIdx.x % 32;
+            const unsigned column = i * 32 + threadIdx.x % 32 % PIECE_COLUMNS;
             Score* to = shared + column / COLUMNS * 2 * COLUMNS + column % COLUMNS;
             to[0] = H[i], to[COLUMNS] = F[i];
             highest = Number::max2(highest, H[i]);
@@ -209,7 +213,7 @@ struct Feed {
         __syncwarp();
         if (!is_top && (piece % ACK == ACK - 1 || piece == arguments.n_pieces - 1) && threadIdx.x % 32 == 0)
             store_release(arguments.consumed + channel, sequence + piece + 1);
-        slot.advance();
+        place.advance(PIECE_WORDS);
         return true;
     }
 
@@ -219,10 +223,10 @@ struct Feed {
 #pragma unroll
         for (unsigned i = 0; i < LANE_COLUMNS; i++) {
             if (is_top) {
-                const size_t column = size_t(piece) * PIECE_COLUMNS + i * 32 + threadIdx.x % 32;
+                const size_t column = size_t(piece) * PIECE_COLUMNS + i * 32 + threadIdx.x % 32 % PIECE_COLUMNS;
                 H[i] = arguments.top_H[column], F[i] = arguments.top_F[column];
             } else {
-                is_there &= Number::unpack(words[i], slot.tag, H[i], F[i]);
+                is_there &= Number::unpack(words[i], place.tag, H[i], F[i]);
             }
         }
         return __all_sync(ALL, is_there);
@@ -244,31 +248,30 @@ __device__ __forceinline__ void store_four(long long* to, const long long (&four
 // The last row of a strip, as its last lane hands it on.
 struct Writer {
     const Arguments& arguments;
-    bool is_wanted;  // there is a strip below
+    bool is_wanted, is_kept;  // there is a strip below; the row is a line
     unsigned channel, sequence, free_until;
-    Slot slot;
-    Score *line_H, *line_F;  // of a kept row, or null
+    Place place;
+    Score *line_H, *line_F;
 
     __device__ Writer(const Arguments& given, unsigned strip, int line)
         : arguments(given),
           is_wanted(strip + 1 < given.n_strips),
+          is_kept(line >= 0),
           channel(strip % given.n_channels),
           sequence(strip / given.n_channels * given.n_pieces),
           free_until(0),
-          slot(given, channel, sequence),
-          line_H(nullptr),
-          line_F(nullptr) {
-        if (line < 0) return;
-        line_H = given.row_H + size_t(line) * given.n_pieces * PIECE_COLUMNS;
-        line_F = given.row_F + size_t(line) * given.n_pieces * PIECE_COLUMNS;
+          place(given, channel, sequence) {
+        const size_t first = is_kept ? size_t(line) * given.n_pieces * PIECE_COLUMNS : 0;
+        line_H = given.row_H + first, line_F = given.row_F + first;
     }
 
     // Room for this piece; false if the warp has to leave.
     __device__ __forceinline__ bool make_room(unsigned piece) {
         if (!is_wanted || piece < free_until) return true;
+        const unsigned capacity = Place::pieces_of(arguments, channel);
         for (Patience patience{arguments.control, arguments.patience};;) {
-            const unsigned read = __shfl_sync(ALL, load_acquire(arguments.consumed + channel), 0);
-            free_until = read + slot.capacity > sequence ? read + slot.capacity - sequence : 0;
+            const unsigned read = __shfl_sync(ALL, load_acquire(arguments.consumed + channel), 0) + capacity;
+            free_until = read > sequence ? read - sequence : 0;
             if (piece < free_until) return true;
             if (!patience.wait()) return false;
         }
@@ -276,16 +279,15 @@ struct Writer {
 
     __device__ __forceinline__ void write(unsigned tile, const Edge& edge) {
         if (is_wanted) {
-            Word* to = slot.words() + tile % PIECE * (COLUMNS * Number::WORDS);
-            Word words[COLUMNS][Number::WORDS];
+            Word words[COLUMNS * Number::WORDS];
 #pragma unroll
-            for (int c = 0; c < COLUMNS; c++) Number::pack(edge.H[c], edge.F[c], slot.tag, words[c]);
-            const Word* all = &words[0][0];
+            for (int c = 0; c < COLUMNS; c++) Number::pack(edge.H[c], edge.F[c], place.tag, words + c * Number::WORDS);
+            Word* to = place.queue + place.next;
 #pragma unroll
-            for (unsigned i = 0; i < COLUMNS * Number::WORDS; i += 2) store_words(to + i, all[i], all[i + 1]);
-            if (tile % PIECE == PIECE - 1) slot.advance();
+            for (unsigned i = 0; i < COLUMNS * Number::WORDS; i += 2) store_words(to + i, words[i], words[i + 1]);
+            place.advance(COLUMNS * Number::WORDS);
         }
-        if (line_H != nullptr) {
+        if (is_kept) {
             store_four(line_H + size_t(tile) * COLUMNS, edge.H);
             store_four(line_F + size_t(tile) * COLUMNS, edge.F);
         }
@@ -295,7 +297,43 @@ struct Writer {
 // What a warp has in shared memory.
 struct Shared {
     unsigned profile;  // the address of this lane's part
-    Score* feed;       // [PIECE + 1][2][COLUMNS]; the last tile is zeros
+    Score* feed;       // [PIECE + 1][2][COLUMNS]: the row above a piece; the last tile is zeros
+    uint4* tiles;      // [32 + PIECE + PIECE]: profile offsets: of earlier pieces, this piece, the next one
+};
+
+// Tiles of the next piece travel into shared memory while this one is computed.
+struct Tiles {
+    const uint4* next;
+    uint4* shared;
+
+    __device__ Tiles(const Arguments& arguments, uint4* given)
+        : next(arguments.columns + threadIdx.x % 32 % PIECE), shared(given) {
+        load();
+    }
+    __device__ __forceinline__ void load() {
+        uint4* to = shared + 32 + PIECE + threadIdx.x % 32 % PIECE;
+#if __CUDA_ARCH__ >= 800
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(unsigned(__cvta_generic_to_shared(to))),
+                     "l"(next)
+                     : "memory");
+#else
+        *to = __ldg(next);
+#endif
+        next += PIECE;
+    }
+    // Everything moves on by a piece.
+    __device__ __forceinline__ void take() {
+#if __CUDA_ARCH__ >= 800
+        asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+        __syncwarp();
+        const unsigned lane = threadIdx.x % 32;
+        const uint4 older = shared[PIECE + lane], newer = shared[32 + PIECE + lane % PIECE];
+        __syncwarp();
+        shared[lane] = older, shared[32 + lane % PIECE] = newer;
+        __syncwarp();
+        load();
+    }
 };
 
 __device__ __forceinline__ int4 load_scores(unsigned address) {
@@ -304,6 +342,12 @@ __device__ __forceinline__ int4 load_scores(unsigned address) {
                  : "=r"(four.x), "=r"(four.y), "=r"(four.z), "=r"(four.w)
                  : "r"(address));
     return four;
+}
+
+__device__ __forceinline__ void store_scores(unsigned address, int4 four) {
+    asm volatile("st.shared.v4.s32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(four.x), "r"(four.y),
+                 "r"(four.z), "r"(four.w)
+                 : "memory");
 }
 
 // A lane and its N_ROWS rows of a strip.
@@ -330,30 +374,23 @@ struct Lane {
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) edge.H[c] = 0, edge.F[c] = 0;
         const long long known = *(volatile long long*)&given.control->best;
-        best = known > 1 ? Score(known - 1) : 0;
+        best = !is_used ? Score(HIGHEST) : known > 1 ? Score(known - 1) : 0;
         end_column = end_row = NEVER;
         kept = given.kept_columns;
         next_kept = is_used ? *kept : NEVER;
     }
 
-    // The scores of this lane's rows with all letters.
+    // The scores of this lane's rows with all letters. Lanes that have no rows of the strip compute something
+    // that nobody reads, and so do all lanes behind the last column.
     __device__ void fill_profile(const Strip& strip, unsigned address) const {
+        const unsigned end = strip.first_row + strip.n_rows;
         for (int chunk = 0; chunk < (N_ROWS + 3) / 4; chunk++) {
-            int codes[4];
-            for (int k = 0; k < 4; k++) {
-                const bool is_used = chunk * 4 + k < N_ROWS && row + chunk * 4 + k < strip.first_row + strip.n_rows;
-                codes[k] = is_used ? arguments.query[row + chunk * 4 + k] : -1;
-            }
-            for (int letter = 0; letter <= LETTERS; letter++) {
-                int scores[4];
-                for (int k = 0; k < 4; k++)
-                    scores[k] = codes[k] < 0 || letter == LETTERS ? PAD_SCORE
-                                                                  : arguments.table[codes[k] * LETTERS + letter];
-                asm volatile("st.shared.v4.s32 [%0], {%1, %2, %3, %4};" ::"r"(address + letter * LETTER_BYTES +
-                                                                             chunk * 512),
-                             "r"(scores[0]), "r"(scores[1]), "r"(scores[2]), "r"(scores[3])
-                             : "memory");
-            }
+            const int* of_rows[4];
+            for (int k = 0; k < 4; k++)
+                of_rows[k] = arguments.table + arguments.query[min(row + chunk * 4 + k, end - 1)] * LETTERS;
+            for (int letter = 0; letter < LETTERS; letter++)
+                store_scores(address + letter * LETTER_BYTES + chunk * 512,
+                             make_int4(of_rows[0][letter], of_rows[1][letter], of_rows[2][letter], of_rows[3][letter]));
         }
     }
 
@@ -387,7 +424,7 @@ struct Lane {
             diagonal = H_above;
             edge.H[c] = H[N_ROWS - 1];
             if (CAREFUL) {
-                if (LOCAL) see_column(tile * COLUMNS + c);
+                if (LOCAL && tile * COLUMNS + c < arguments.n_columns) see_column(tile * COLUMNS + c);
                 if (tile * COLUMNS + c == next_kept) keep_column();
             }
         }
@@ -422,26 +459,27 @@ __device__ __forceinline__ Score warp_maximum(Score value) {
     return value;
 }
 
-// PIECE steps of a warp, from `step` on.
+// PIECE steps of a warp, from `step` on. Without care, nothing is looked for, and all lanes are between the first and
+// the last column.
 template <bool CAREFUL, int N_ROWS>
 __device__ __forceinline__ void run_piece(Lane<N_ROWS>& lane, unsigned step, unsigned last_lane,
-                                          const Shared& shared, Writer& writer, uint4& letters) {
+                                          const Shared& shared, Writer& writer) {
     const unsigned number = threadIdx.x % 32, n_tiles = lane.arguments.n_pieces * PIECE;
     const int is_below = number == 0 ? 0 : ONE;
     const unsigned stride = number == 0 ? 2 * COLUMNS : 0;
     const Score* above = number == 0 ? shared.feed : shared.feed + PIECE * 2 * COLUMNS;
-    const uint4* next_letters = lane.arguments.columns + (FRONT + step + 1 - number);
-#pragma unroll 1
+    const uint4* tiles = shared.tiles + (32 - number);
+    uint4 letters = tiles[0];
+#pragma unroll(CAREFUL || N_ROWS > 12 ? 1 : 2)
     for (unsigned i = 0; i < PIECE; i++, above += stride) {
-        const uint4 own = letters;
-        letters = __ldg(next_letters + i);
         lane.take_edge(above, is_below);
+        const uint4 next = tiles[i + 1];
         const unsigned tile = step + i - number;
-        if (tile < n_tiles) {
-            lane.template compute<CAREFUL>(tile, own, shared.profile);
+        if (!CAREFUL || tile < n_tiles) {
+            lane.template compute<CAREFUL>(tile, letters, shared.profile);
             if (number == last_lane) writer.write(tile, lane.edge);
         }
-        __syncwarp();
+        letters = next;
     }
 }
 
@@ -468,7 +506,7 @@ __device__ bool run_strip(const Arguments& arguments, unsigned number, const Str
     Feed feed(arguments, number);
     Writer writer(arguments, number, strip.line);
     feed.load();
-    uint4 letters = arguments.columns[FRONT - threadIdx.x % 32];
+    Tiles tiles(arguments, shared.tiles);
     long long known_best = 0;
     const unsigned n_pieces = arguments.n_pieces + (last_lane + PIECE - 1) / PIECE;
     for (unsigned piece = 0; piece < n_pieces; piece++) {
@@ -480,20 +518,23 @@ __device__ bool run_strip(const Arguments& arguments, unsigned number, const Str
                 if (threadIdx.x % 32 == 0) atomicAdd(&arguments.control->tiles, (unsigned long long)(REPORT * PIECE));
             }
         }
+        tiles.take();
         bool is_careful = __any_sync(ALL, int(lane.next_kept / COLUMNS) < int((piece + 1) * PIECE) - int(threadIdx.x % 32));
         bool may_end = false;
         if (LOCAL && arguments.gain >= 0) {
             const Score reach = warp_maximum(Number::max2(lane.highest(), feed.highest));
             may_end = reach + arguments.gain >= max(known_best, 1ll);
-            known_best = *(volatile long long*)&arguments.control->best;
         }
-        if (is_careful || may_end) {
-            run_piece<true>(lane, piece * PIECE, last_lane, shared, writer, letters);
+        const long long next_best = LOCAL ? *(volatile long long*)&arguments.control->best : 0;
+        const bool is_whole = piece * PIECE >= 31 && piece < arguments.n_pieces;
+        if (is_careful || may_end || !is_whole) {
+            run_piece<true>(lane, piece * PIECE, last_lane, shared, writer);
             const Score best = warp_maximum(lane.end_column == NEVER ? 0 : lane.best);
             if (may_end && best > known_best && threadIdx.x % 32 == 0) atomicMax(&arguments.control->best, (long long)best);
         } else {
-            run_piece<false>(lane, piece * PIECE, last_lane, shared, writer, letters);
+            run_piece<false>(lane, piece * PIECE, last_lane, shared, writer);
         }
+        known_best = next_best;
     }
     if (LOCAL) report_end(lane, number);
     return true;
@@ -509,22 +550,24 @@ __device__ bool wait_for_left(const Arguments& arguments, unsigned end_row) {
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-    fill_region(const uint4* columns, unsigned n_pieces, const unsigned char* query, const Strip* strips,
+    fill_region(const uint4* columns, unsigned n_pieces, unsigned n_columns, const unsigned char* query, const Strip* strips,
                 unsigned n_strips, const int* table, const Score* top_H, const Score* top_F, const Score* left_H,
                 const Score* left_E, Word* queues, unsigned queue_pieces, unsigned* consumed, unsigned n_channels,
                 const unsigned* kept_columns, Score* row_H, Score* row_F, Score* column_H, Score* column_E,
                 unsigned long long n_rows, End* ends, long long gain, Control* control, unsigned long long patience,
                 const unsigned* left_rows) {
     extern __shared__ int4 memory[];
-    constexpr unsigned PROFILE_BYTES = (LETTERS + 1) * LETTER_BYTES;
-    constexpr unsigned WARP_BYTES = PROFILE_BYTES + (PIECE + 1) * 2 * COLUMNS * sizeof(Score);
-    const Arguments arguments{columns, n_pieces,     query,    strips,     n_strips,     table, top_H,  top_F, left_H,
+    constexpr unsigned PROFILE_BYTES = LETTERS * LETTER_BYTES;
+    constexpr unsigned FEED_BYTES = (PIECE + 1) * 2 * COLUMNS * sizeof(Score);
+    constexpr unsigned WARP_BYTES = PROFILE_BYTES + FEED_BYTES + (32 + 2 * PIECE) * sizeof(uint4);
+    const Arguments arguments{columns, n_pieces, n_columns,     query,    strips,     n_strips,     table, top_H,  top_F, left_H,
                               left_E,  queues,       queue_pieces, consumed, n_channels, kept_columns, row_H, row_F,
                               column_H, column_E,    n_rows,   ends,       gain,         control, patience, left_rows};
     char* own = reinterpret_cast<char*>(memory) + threadIdx.x / 32 * WARP_BYTES;
     const unsigned lane = threadIdx.x % 32;
     const Shared shared{unsigned(__cvta_generic_to_shared(own)) + lane * 16,
-                        reinterpret_cast<Score*>(own + PROFILE_BYTES)};
+                        reinterpret_cast<Score*>(own + PROFILE_BYTES),
+                        reinterpret_cast<uint4*>(own + PROFILE_BYTES + FEED_BYTES)};
     if (lane < 2 * COLUMNS) shared.feed[PIECE * 2 * COLUMNS + lane] = 0;
     for (;;) {
         unsigned number = lane == 0 ? atomicAdd(&control->ticket, 1u) : 0;

@@ -38,8 +38,8 @@ struct Score32 : Wide {
     static __device__ int from_above(int value, int is_below, int own) {
         return __shfl_up_sync(0xFFFFFFFFu, value, 1) * is_below + own;
     }
-    static __device__ void pack(int H, int F, unsigned tag, Word (&words)[WORDS]) {
-        words[0] = Word(unsigned(F - H) << TAG_BITS | tag) << 32 | unsigned(H);
+    static __device__ void pack(int H, int F, unsigned tag, Word* words) {
+        words[0] = Word(unsigned(F - H) * (1u << TAG_BITS) + tag) << 32 | unsigned(H);
     }
     static __device__ bool unpack(const Word (&words)[WORDS], unsigned tag, int& H, int& F) {
         const unsigned upper = unsigned(words[0] >> 32);
@@ -64,7 +64,7 @@ struct Score64 {
     static __device__ Value from_above(Value value, int is_below, Value own) {
         return __shfl_up_sync(0xFFFFFFFFu, value, 1) * is_below + own;
     }
-    static __device__ void pack(Value H, Value F, unsigned tag, Word (&words)[WORDS]) {
+    static __device__ void pack(Value H, Value F, unsigned tag, Word* words) {
         words[0] = Word(H) << TAG_BITS | tag, words[1] = Word(F) << TAG_BITS | tag;
     }
     static __device__ bool unpack(const Word (&words)[WORDS], unsigned tag, Value& H, Value& F) {
