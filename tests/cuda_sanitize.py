@@ -184,9 +184,28 @@ def check_pairs(engine):
         print(f"pairs, {name}: {len(pairs):,}", flush=True)
 
 
+def check_long_pairs():
+    """Regions in every mode and shape, in slabs and in several parts; lines and ends as the cpu engine has them."""
+    rng = np.random.default_rng(8)
+    for name, mode, score in product(("DNA", "protein"), (LOCAL, GLOBAL), (INT32, INT64)):
+        scoring = SCORINGS[name]
+        query = random_codes(rng, 700, n_letters(scoring))
+        target = mutated(rng, query, n_letters(scoring))
+        lines = some(rng, len(query), 9), some(rng, len(target), 9)
+        for devices in ((0,), (0, 0)):
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(long_pair, "MIN_CARD_COLUMNS", 100)
+                for shape in long_shapes(n_letters(scoring), score.itemsize, variants.MOST_SHARED_BYTES):
+                    patch.setattr(long_pair, "long_shapes", lambda *_, shape=shape: [shape])
+                    assert_as(OnCards(devices), cuda_cases.cpu(), query, target, scoring, mode, *lines, score)
+        print(f"long pairs, {name}, {mode}, {score}", flush=True)
+
+
 def run():
     engine = cuda_cases.new_engine()
     check_pairs(engine)
+    if IS_CUDA:
+        check_long_pairs()
     for part in (check_odd, check_shapes, check_long_targets):
         part(engine)
     with pytest.MonkeyPatch.context() as patch:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from exaln.scoring import Scoring
+
 COLUMNS = 4
 """Columns of a tile."""
 
@@ -128,6 +130,80 @@ PAIR_SHAPES = (
     PairShape(16, 32, 384),
 )
 """All of them."""
+
+
+@dataclass(frozen=True)
+class LongShape:
+    """How long.cu is compiled: rows of a lane, threads of a block, blocks of a multiprocessor, tiles of a piece."""
+
+    rows: int
+    threads: int
+    blocks: int
+    piece: int
+
+    @property
+    def strip_rows(self) -> int:
+        """Query rows of a strip."""
+        return WARP * self.rows
+
+    def shared_bytes(self, n_letters: int, score_bytes: int) -> int:
+        """For each warp of a block the profile, a piece of the row above, and tiles."""
+        profile = n_letters * self.rows * WARP * 4
+        feed = (self.piece + 1) * 2 * COLUMNS * score_bytes
+        return self.threads // WARP * (profile + feed + (WARP + 2 * self.piece) * 16)
+
+    def source(self, n_letters: int, scoring: Scoring, *, is_local: bool, is_large: bool) -> Source:
+        """What to compile."""
+        constants = {
+            "ROWS": self.rows,
+            "THREADS": self.threads,
+            "BLOCKS": self.blocks,
+            "PIECE": self.piece,
+            "LETTERS": n_letters,
+            "GAP_FIRST": scoring.gap_first,
+            "GAP_EXTEND": scoring.gap_extend,
+            "LOCAL": int(is_local),
+            "LARGE": int(is_large),
+        }
+        return Source("long.cu", tuple(constants.items()))
+
+
+WARP = 32
+
+LONG_SHAPES = (
+    LongShape(4, 32, 14, 4),
+    LongShape(8, 32, 14, 8),
+    LongShape(16, 512, 1, 16),
+    LongShape(28, 384, 1, 16),
+)
+"""All of them."""
+
+LONG_STEP_CYCLES, LONG_ROW_CYCLES, LONG_LAG_TILES = 330, 28, 36
+"""Of a step of long.cu with one warp on a quarter of a multiprocessor: besides its rows, and for each row; a strip is
+so many tiles behind the one above, and two pieces."""
+
+
+def long_shapes(n_letters: int, score_bytes: int, shared_bytes: int) -> list[LongShape]:
+    """Those whose blocks fit; where none does, small blocks of the least rows."""
+    fit = [shape for shape in LONG_SHAPES if shape.shared_bytes(n_letters, score_bytes) <= shared_bytes]
+    if score_bytes > 4:  # registers hold half as many
+        fit = [shape for shape in fit if shape.rows <= MAX_LARGE_ROWS]
+    return fit or [LongShape(LONG_SHAPES[0].rows, WARP, 1, LONG_SHAPES[0].piece)]
+
+
+MAX_LARGE_ROWS = 4
+
+
+def long_cycles(shape: LongShape, n_rows: int, n_columns: int, n_warps: int, n_sms: int) -> float:
+    """How long a region takes on a card that has so many warps of this shape at a time."""
+    n_strips = -(-n_rows // shape.strip_rows)
+    at_a_time = min(n_strips, n_warps)
+    per_quarter = max(1.0, at_a_time / (4 * n_sms))
+    step = max(LONG_STEP_CYCLES + LONG_ROW_CYCLES * shape.rows, per_quarter * LONG_ROW_CYCLES * shape.rows)
+    n_tiles = -(-n_columns // COLUMNS)
+    laps = max(1.0, n_strips / n_warps)
+    return step * (laps * n_tiles + at_a_time * (LONG_LAG_TILES + 2 * shape.piece))
+
 
 MAX_PACKED = {True: 32767, False: 2048}
 MAX_COST = {True: 8192, False: 1024}

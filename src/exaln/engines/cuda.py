@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from exaln.cigar import Paths
-from exaln.cuda import facts
+from exaln.cuda import facts, long_pair
 from exaln.cuda.job import BatchResult, Job, Wanted, lent_workspaces
 from exaln.cuda.pair_batches import COUNTS, POSITIONS, PairBatches, PairResults
 from exaln.cuda.pending import Found, ScanTimes
 from exaln.engines.base import (
+    NEVER_LONG,
     PIECE_SCORES,
     Candidates,
     Engine,
@@ -36,11 +37,21 @@ from exaln.errors import EngineError, InputError, OutOfMemoryError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from exaln.longpair.region import Borders, EndCell, Lines, PathState, Region
     from exaln.modes import Mode
     from exaln.records import Records
     from exaln.scoring import Scoring
 
 MIN_MEMORY = 16 << 20
+
+LONG_PAIRS = ((1, 1 << 20), (4, 1 << 22), (16, 1 << 25), (64, 1 << 28), (NEVER_LONG, 1 << 30))
+"""Up to so many pairs, those with more cells are sooner done one by one."""
+
+SLAB_CELLS = 35 * 10**12
+"""Of a slab of one pair's table, on each card: about ten seconds of work."""
+
+SMALL_REGION = 1 << 22
+"""A region with fewer cells is sooner computed here than sent."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +88,7 @@ class CudaEngine(Engine):
         self.memory, self._threads = memory, threads
         self.times = ScanTimes()
         self._reports: list[str] = []
+        self._cpu_engine: CpuEngine | None = None
         if not self.devices:
             raise InputError("no GPU was given; leave the devices out, or name at least one")
         for number in self.devices:
@@ -163,6 +175,50 @@ class CudaEngine(Engine):
             scores[~on_card] = self._cpu().score_pairs(queries, targets, rest, scoring, mode)
         return scores
 
+    def long_pair_cells(self, n_pairs: int) -> int:
+        """The fewer pairs there are, the less of a card they would keep busy side by side."""
+        return next(cells for most_pairs, cells in LONG_PAIRS if n_pairs <= most_pairs)
+
+    def fill_region(
+        self,
+        query: NDArray[np.uint8],
+        target: NDArray[np.uint8],
+        scoring: Scoring,
+        mode: Mode,
+        region: Region,
+        borders: Borders,
+        lines: Lines,
+        *,
+        progress: Progress | None = None,
+        wants_end: bool = False,
+    ) -> EndCell:
+        """On one card, or where there are many columns on all; small ones on the CPU."""
+        if region.cells < SMALL_REGION:
+            of_pair = (query, target, scoring, mode)
+            return self._cpu().fill_region(*of_pair, region, borders, lines, progress=progress, wants_end=wants_end)
+        with lent_workspaces(self.devices, self.memory) as workspaces:
+            pair = long_pair.Pair(query, target, scoring, mode)
+            return long_pair.fill_region(
+                workspaces, pair, region, borders, lines, progress=progress, wants_end=wants_end
+            )
+
+    def walk_block(
+        self,
+        query: NDArray[np.uint8],
+        target: NDArray[np.uint8],
+        scoring: Scoring,
+        mode: Mode,
+        region: Region,
+        borders: Borders,
+        state: PathState,
+    ) -> tuple[NDArray[np.uint8], PathState]:
+        """On the CPU."""
+        return self._cpu().walk_block(query, target, scoring, mode, region, borders, state)
+
+    def slab_rows(self, n_rows: int, n_columns: int) -> int:
+        """Ten seconds of work."""
+        return max(1, len(self.devices) * SLAB_CELLS // max(1, n_columns))
+
     def _pairs_on_card(
         self, queries: Records, targets: Records, pairs: PairList, scoring: Scoring, mode: Mode, *, paths: bool
     ) -> tuple[NDArray[np.bool_], PairResults]:
@@ -173,10 +229,12 @@ class CudaEngine(Engine):
             return fits, batches.align(pairs.query[fits], pairs.target[fits])
 
     def _cpu(self) -> CpuEngine:
-        reason = CpuEngine.unavailable_reason()
-        if reason is not None:
-            raise EngineError(f"alignments are made by the cpu engine: {reason}")
-        return CpuEngine(self._threads)
+        if self._cpu_engine is None:
+            reason = CpuEngine.unavailable_reason()
+            if reason is not None:
+                raise EngineError(f"alignments are made by the cpu engine: {reason}")
+            self._cpu_engine = CpuEngine(self._threads)
+        return self._cpu_engine
 
     def _results(
         self,

@@ -43,7 +43,7 @@
 //   kept_columns  ascending, the last columns before lines, and then NEVER
 //   row_H, row_F  [kept rows][n_pieces * PIECE * 4];  column_H, column_E  [kept columns][n_rows]
 //   ends          [n_strips]: the best cell of a strip, or score 0;  gain: 4 * PIECE * highest, or < 0: not wanted
-//   left_rows     rows of left_H and left_E that are there, counted up by others; null: all of them
+//   left_rows     rows of left_H and left_E that are there, counted up by the host; null: all of them
 //
 // Shared memory: the profile, [letter][rows / 4][lane] for each warp, and a piece of the row above. Scores are
 // exact as long as they fit (longpair/region.py); rows and columns that pad may overflow, and nothing reads them.
@@ -78,6 +78,7 @@ struct End {
 
 struct Control {
     unsigned ticket, stop;
+    unsigned rows, unused;     // rows whose kept columns are all there
     long long best;            // of all strips
     unsigned long long tiles;  // done, by all strips
 };
@@ -129,7 +130,7 @@ __device__ __forceinline__ unsigned long long nanoseconds() {
 // Waiting that ends: for all lanes of a warp together.
 struct Patience {
     Control* control;
-    unsigned long long limit, since = 0;
+    unsigned long long limit, since = 0;  // nanoseconds; limit 0: whoever started the kernel watches over it
     unsigned n = 0;
 
     // False if the warp has to leave.
@@ -139,7 +140,7 @@ struct Patience {
         if (n % 256) return true;
         const unsigned long long now = nanoseconds();
         if (since == 0) since = now;
-        if (now - since > limit) atomicCAS(&control->stop, GO_ON, LOST);
+        if (limit > 0 && now - since > limit) atomicCAS(&control->stop, GO_ON, LOST);
         return !must_leave(control);
     }
     static __device__ bool must_leave(Control* control) {
@@ -540,11 +541,21 @@ __device__ bool run_strip(const Arguments& arguments, unsigned number, const Str
     return true;
 }
 
+// Others may fetch the kept columns of a strip: strips are done in order, and say so in order.
+__device__ bool publish(const Arguments& arguments, const Strip& strip) {
+    __threadfence_system();
+    __syncwarp();
+    for (Patience patience{arguments.control, arguments.patience};
+         !__all_sync(ALL, load_acquire(&arguments.control->rows) == strip.first_row);)
+        if (!patience.wait()) return false;
+    if (threadIdx.x % 32 == 0) store_release(&arguments.control->rows, strip.first_row + strip.n_rows);
+    return true;
+}
+
 // Until the column left of this strip is there.
 __device__ bool wait_for_left(const Arguments& arguments, unsigned end_row) {
     if (arguments.left_rows == nullptr) return true;
-    for (Patience patience{arguments.control, arguments.patience};
-         !__all_sync(ALL, load_acquire(arguments.left_rows) >= end_row);)
+    for (Patience patience{arguments.control, 0}; !__all_sync(ALL, load_acquire(arguments.left_rows) >= end_row);)
         if (!patience.wait()) return false;
     return true;
 }
@@ -575,8 +586,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         if (number >= n_strips) return;
         const Strip strip = strips[number];
         if (!wait_for_left(arguments, strip.first_row + strip.n_rows)) return;
-        if (!(strip.is_narrow ? run_strip<1>(arguments, number, strip, shared)
-                              : run_strip<ROWS>(arguments, number, strip, shared)))
-            return;
+        const bool is_done = strip.is_narrow ? run_strip<1>(arguments, number, strip, shared)
+                                             : run_strip<ROWS>(arguments, number, strip, shared);
+        if (!is_done || !publish(arguments, strip)) return;
     }
 }
