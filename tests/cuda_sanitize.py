@@ -9,6 +9,7 @@ import re
 import sys
 import time
 from collections import Counter
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -17,11 +18,14 @@ import pytest
 import cuda_cases
 import cuda_plans
 from cuda_cases import IS_CUDA, all_letters, mixed_targets, random_letters, scored, scorings
+from exaln.cuda import long_pair
+from exaln.cuda.variants import long_shapes
 from exaln.engines.base import Keep, PairList, ScoreBlock
 from exaln.lengths import N_BINS
-from exaln.modes import Mode
+from exaln.modes import GLOBAL, LOCAL, Mode
 from exaln.records import Records
 from kernel_cases import mutated, random_codes
+from long_regions import INT32, INT64, SCORINGS, OnCards, assert_as, n_letters, some
 from memory_targets import memory_targets
 
 KERNELS = Path(cuda_cases.__file__).parents[1] / "src" / "exaln" / "cuda" / "kernels"
@@ -29,6 +33,8 @@ FOR_BENCHMARKS = {"bare_loop"}
 """Kernels that no scan launches."""
 
 SMALL = 32 << 20
+SMALL_SHARED = 164 << 10
+"""Bytes of shared memory of a block, on any card from compute capability 8.0 on."""
 
 
 def kernel_functions(text):
@@ -195,7 +201,7 @@ def check_long_pairs():
         for devices in ((0,), (0, 0)):
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(long_pair, "MIN_CARD_COLUMNS", 100)
-                for shape in long_shapes(n_letters(scoring), score.itemsize, variants.MOST_SHARED_BYTES):
+                for shape in long_shapes(20, score.itemsize, SMALL_SHARED):
                     patch.setattr(long_pair, "long_shapes", lambda *_, shape=shape: [shape])
                     assert_as(OnCards(devices), cuda_cases.cpu(), query, target, scoring, mode, *lines, score)
         print(f"long pairs, {name}, {mode}, {score}", flush=True)

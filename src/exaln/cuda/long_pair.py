@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exaln.cuda.layout import FoldedScores, fold_letters, used_letters
-from exaln.cuda.variants import COLUMNS, WARP, LongShape, long_cycles, long_shapes
+from exaln.cuda.variants import COLUMNS, MAX_SMALL_END, WARP, LongShape, long_cycles, long_shapes
 from exaln.errors import EngineError
 from exaln.longpair.region import NOTHING, Borders, EndCell, Lines, Region
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from exaln.cuda.batches import Workspace
-    from exaln.cuda.card import Event, Kernel
+    from exaln.cuda.card import Event
     from exaln.longpair.region import Line
     from exaln.modes import Mode
     from exaln.scoring import Scoring
@@ -229,12 +229,13 @@ class CardPart:
         self._done: Event | None = None
         self._control = 0
         self.n_received = 0
-        self._choose()
+        self._shape = self._fastest_shape()
 
     def start(self, borders: Borders, *, has_left: bool, hands_on: bool, keeps_last: bool, wants_end: bool) -> None:
         """Send everything and launch the kernel. Without the left column, that comes bit by bit."""
         self._card.activate()
         part, score = self._part, self._score
+        self._load(borders)
         if keeps_last:
             self._kept_rows = np.append(self._kept_rows, part.n_rows)
         if hands_on and not (len(self._kept_columns) and self._kept_columns[-1] == part.n_columns):
@@ -361,24 +362,30 @@ class CardPart:
         row, column = self._part.first_row + int(best["row"]) + 1, self._part.first_column + int(best["column"]) + 1
         return EndCell(int(best["score"]), row, column)
 
-    def _choose(self) -> None:
-        """The shape that should be the fastest, and how many warps of it there are at a time."""
+    def _fastest_shape(self) -> LongShape:
         facts, part = self._card.facts, self._part
-        candidates = long_shapes(self._folded.n_letters, self._score.itemsize, facts.shared_bytes)
 
         def cycles(shape: LongShape) -> float:
             n_warps = facts.n_sms * shape.blocks * (shape.threads // WARP) // self._share
             return long_cycles(shape, part.n_rows, part.n_columns, n_warps, facts.n_sms)
 
-        self._shape = shape = min(candidates, key=cycles)
-        is_large = self._score.itemsize > 4
+        return min(long_shapes(self._folded.n_letters, self._score.itemsize, facts.shared_bytes), key=cycles)
+
+    def _load(self, borders: Borders) -> None:
+        """The kernel, and how many of its warps there are at a time."""
+        shape, n_letters, scoring = self._shape, self._folded.n_letters, self._pair.scoring
+        highest = max(borders.corner, int(borders.top_H.max()), int(borders.left_H.max()))
+        highest += min(self._slab.n_rows, self._slab.n_columns) * max(0, scoring.max_score)
         source = shape.source(
-            self._folded.n_letters, self._pair.scoring, is_local=self._pair.mode.is_local, is_large=is_large
+            n_letters,
+            scoring,
+            is_local=self._pair.mode.is_local,
+            is_large=self._score.itemsize > 4,
+            large_ends=self._pair.mode.is_local and highest > MAX_SMALL_END,
         )
-        n_shared = shape.shared_bytes(self._folded.n_letters, self._score.itemsize)
-        self._kernel: Kernel = self._card.kernel(source, "fill_region", n_shared)
+        self._kernel = self._card.kernel(source, "fill_region", shape.shared_bytes(n_letters, self._score.itemsize))
         self._block_warps = shape.threads // WARP
-        n_blocks = facts.n_sms * self._card.blocks_per_sm(self._kernel, shape.threads) // self._share
+        n_blocks = self._card.facts.n_sms * self._card.blocks_per_sm(self._kernel, shape.threads) // self._share
         queue_bytes = QUEUE_PIECES * COLUMNS * shape.piece * 2 * self._score.itemsize
         most_warps = int(self._card.budget * ROOM_SHARE) // QUEUES_SHARE // queue_bytes
         self._n_warps = max(1, min(n_blocks, most_warps // self._block_warps)) * self._block_warps

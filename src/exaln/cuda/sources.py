@@ -31,9 +31,10 @@ def all_sources() -> Iterator[Source]:
     costs = Scoring(match=1, mismatch=-3, gap_open=3, gap_extend=2)
     for long_shape in LONG_SHAPES:
         for is_local in (False, True):
-            yield long_shape.source(4, costs, is_local=is_local, is_large=False)
+            yield long_shape.source(4, costs, is_local=is_local, is_large=False, large_ends=False)
             if long_shape.rows <= MAX_LARGE_ROWS:
-                yield long_shape.source(4, costs, is_local=is_local, is_large=True)
+                yield long_shape.source(4, costs, is_local=is_local, is_large=True, large_ends=False)
+        yield long_shape.source(4, costs, is_local=True, is_large=False, large_ends=True)
     yield Source("letters.cu", ())
     yield Source("pack.cu", (("LETTERS", N_LETTERS),))
     yield Source("collect.cu", (("BINS", N_BINS),))

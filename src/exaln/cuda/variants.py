@@ -152,8 +152,8 @@ class LongShape:
         feed = (self.piece + 1) * 2 * COLUMNS * score_bytes
         return self.threads // WARP * (profile + feed + (WARP + 2 * self.piece) * 16)
 
-    def source(self, n_letters: int, scoring: Scoring, *, is_local: bool, is_large: bool) -> Source:
-        """What to compile."""
+    def source(self, n_letters: int, scoring: Scoring, *, is_local: bool, is_large: bool, large_ends: bool) -> Source:
+        """What to compile. large_ends: local scores can be above MAX_SMALL_END."""
         constants = {
             "ROWS": self.rows,
             "THREADS": self.threads,
@@ -164,6 +164,7 @@ class LongShape:
             "GAP_EXTEND": scoring.gap_extend,
             "LOCAL": int(is_local),
             "LARGE": int(is_large),
+            "LARGE_ENDS": int(large_ends),
         }
         return Source("long.cu", tuple(constants.items()))
 
@@ -192,6 +193,9 @@ def long_shapes(n_letters: int, score_bytes: int, shared_bytes: int) -> list[Lon
 
 
 MAX_LARGE_ROWS = 4
+
+MAX_SMALL_END = 60_000_000
+"""Thirty-two times this, and what a piece can add to it, fits 31 bits."""
 
 
 def long_cycles(shape: LongShape, n_rows: int, n_columns: int, n_warps: int, n_sms: int) -> float:

@@ -28,10 +28,10 @@
 // the highest score of two letters per column, and a piece has 4 * PIECE columns; E and F, as the next cell takes
 // them, are not above the H they come from. So if M + 4 * PIECE * highest < G, the best score of any strip so far,
 // nothing in the piece can be the best, nor equal it, and there is nothing to look for. Else the piece is
-// computed with care: after each column of a tile a lane compares the highest H of its rows with its best so
-// far, and where that was raised it notes the column and the first row that has it. So a lane knows the first
-// cell, by column and then by row, with its highest score, if that is the highest of all; and the end is the
-// first of these.
+// computed with care: of each column of a tile a lane knows its highest score and the first row that has it, in one
+// number (the score times 32, plus 31 less the row), and notes the first column and row where its best was raised.
+// So a lane knows the first cell, by column and then by row, with its highest score, if that is the highest of all;
+// and the end is the first of these.
 //
 //   columns       [(n_pieces + 1) * PIECE + 64]: tiles, four profile offsets each: letter * LETTER_BYTES
 //   query         letters of the region's rows
@@ -58,11 +58,12 @@ constexpr unsigned NEVER = 0xFFFFFFFFu;
 constexpr unsigned PIECE_COLUMNS = PIECE * COLUMNS;
 constexpr unsigned PIECE_WORDS = PIECE_COLUMNS * Number::WORDS;
 constexpr unsigned LANE_COLUMNS = (PIECE_COLUMNS + 31) / 32;  // of a piece, for each lane that loads it
-constexpr unsigned LETTER_BYTES = ROWS * 32 * 4;
+constexpr unsigned CHUNK_BYTES = 32 * sizeof(int4);
+constexpr unsigned LETTER_BYTES = ROWS / 4 * CHUNK_BYTES;
 constexpr unsigned ACK = 8;  // pieces between two words to the writer of a queue
 constexpr unsigned REPORT = 256;  // pieces between two reports to the host
 
-constexpr long long HIGHEST = LARGE ? 0x7FFFFFFFFFFFFFFFll : 0x7FFFFFFF;
+constexpr Key HIGHEST_KEY = sizeof(Key) == 8 ? Key(0x7FFFFFFFFFFFFFFFll) : Key(0x7FFFFFFF);
 
 enum Stop : unsigned { GO_ON, CANCELLED, LOST };
 
@@ -278,26 +279,25 @@ struct Writer {
         }
     }
 
-    __device__ __forceinline__ void write(unsigned tile, const Edge& edge) {
-        if (is_wanted) {
-            Word words[COLUMNS * Number::WORDS];
+    __device__ __forceinline__ void hand_on(const Edge& edge) {
+        Word words[COLUMNS * Number::WORDS];
 #pragma unroll
-            for (int c = 0; c < COLUMNS; c++) Number::pack(edge.H[c], edge.F[c], place.tag, words + c * Number::WORDS);
-            Word* to = place.queue + place.next;
+        for (int c = 0; c < COLUMNS; c++) Number::pack(edge.H[c], edge.F[c], place.tag, words + c * Number::WORDS);
+        Word* to = place.queue + place.next;
 #pragma unroll
-            for (unsigned i = 0; i < COLUMNS * Number::WORDS; i += 2) store_words(to + i, words[i], words[i + 1]);
-            place.advance(COLUMNS * Number::WORDS);
-        }
-        if (is_kept) {
-            store_four(line_H + size_t(tile) * COLUMNS, edge.H);
-            store_four(line_F + size_t(tile) * COLUMNS, edge.F);
-        }
+        for (unsigned i = 0; i < COLUMNS * Number::WORDS; i += 2) store_words(to + i, words[i], words[i + 1]);
+        place.advance(COLUMNS * Number::WORDS);
+    }
+
+    __device__ __forceinline__ void keep(unsigned tile, const Edge& edge) const {
+        store_four(line_H + size_t(tile) * COLUMNS, edge.H);
+        store_four(line_F + size_t(tile) * COLUMNS, edge.F);
     }
 };
 
 // What a warp has in shared memory.
 struct Shared {
-    unsigned profile;  // the address of this lane's part
+    char* profile;  // this lane's part, [letter][rows / 4], 512 bytes apart
     Score* feed;       // [PIECE + 1][2][COLUMNS]: the row above a piece; the last tile is zeros
     uint4* tiles;      // [32 + PIECE + PIECE]: profile offsets: of earlier pieces, this piece, the next one
 };
@@ -337,19 +337,26 @@ struct Tiles {
     }
 };
 
-__device__ __forceinline__ int4 load_scores(unsigned address) {
-    int4 four;
-    asm volatile("ld.shared.v4.s32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(four.x), "=r"(four.y), "=r"(four.z), "=r"(four.w)
-                 : "r"(address));
-    return four;
-}
+// The scores of a tile: where they are in the profile; lanes of few rows have the first ones in registers, as they
+// have too little to do to hide how long it takes to get them.
+template <int N_ROWS>
+struct TileScores {
+    static constexpr bool HAS_FIRST = N_ROWS <= 12;
+    const int4* columns[COLUMNS];
+    int4 first[HAS_FIRST ? COLUMNS : 1];
 
-__device__ __forceinline__ void store_scores(unsigned address, int4 four) {
-    asm volatile("st.shared.v4.s32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(four.x), "r"(four.y),
-                 "r"(four.z), "r"(four.w)
-                 : "memory");
-}
+    __device__ __forceinline__ TileScores(const char* profile, uint4 letters) {
+        const unsigned offsets[COLUMNS] = {letters.x, letters.y, letters.z, letters.w};
+#pragma unroll
+        for (int c = 0; c < COLUMNS; c++) {
+            columns[c] = reinterpret_cast<const int4*>(profile + offsets[c]);
+            if (HAS_FIRST) first[c] = *columns[c];
+        }
+    }
+    __device__ __forceinline__ int4 of(int column, int chunk) const {
+        return HAS_FIRST && chunk == 0 ? first[column] : columns[column][chunk * 32];
+    }
+};
 
 // A lane and its N_ROWS rows of a strip.
 template <int N_ROWS>
@@ -358,8 +365,8 @@ struct Lane {
     unsigned row;  // its first one, in the region
     Score H[N_ROWS], E[N_ROWS], diagonal;
     Edge edge;
-    Score best;
-    unsigned end_column, end_row;
+    Key threshold, end_key;  // what a key must have to be better, and the best one
+    unsigned end_column;
     const unsigned* kept;
     unsigned next_kept;
 
@@ -375,73 +382,97 @@ struct Lane {
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) edge.H[c] = 0, edge.F[c] = 0;
         const long long known = *(volatile long long*)&given.control->best;
-        best = !is_used ? Score(HIGHEST) : known > 1 ? Score(known - 1) : 0;
-        end_column = end_row = NEVER;
+        threshold = is_used ? Key(max(known, 1ll)) * KEY_ROWS : HIGHEST_KEY;
+        end_key = 0, end_column = NEVER;
         kept = given.kept_columns;
         next_kept = is_used ? *kept : NEVER;
     }
 
     // The scores of this lane's rows with all letters. Lanes that have no rows of the strip compute something
     // that nobody reads, and so do all lanes behind the last column.
-    __device__ void fill_profile(const Strip& strip, unsigned address) const {
+    __device__ void fill_profile(const Strip& strip, char* profile) const {
         const unsigned end = strip.first_row + strip.n_rows;
         for (int chunk = 0; chunk < (N_ROWS + 3) / 4; chunk++) {
             const int* of_rows[4];
             for (int k = 0; k < 4; k++)
                 of_rows[k] = arguments.table + arguments.query[min(row + chunk * 4 + k, end - 1)] * LETTERS;
             for (int letter = 0; letter < LETTERS; letter++)
-                store_scores(address + letter * LETTER_BYTES + chunk * 512,
-                             make_int4(of_rows[0][letter], of_rows[1][letter], of_rows[2][letter], of_rows[3][letter]));
+                *reinterpret_cast<int4*>(profile + letter * LETTER_BYTES + chunk * CHUNK_BYTES) =
+                    make_int4(of_rows[0][letter], of_rows[1][letter], of_rows[2][letter], of_rows[3][letter]);
         }
     }
 
     // The highest H that anything of the next piece can come from.
     __device__ __forceinline__ Score highest() const {
-        Score largest = diagonal;
+        Score even = diagonal, odd = diagonal;
 #pragma unroll
-        for (int k = 0; k < N_ROWS; k++) largest = Number::max2(largest, H[k]);
+        for (int k = 0; k < N_ROWS; k++) (k % 2 ? odd : even) = Number::max2(k % 2 ? odd : even, H[k]);
 #pragma unroll
-        for (int c = 0; c < COLUMNS; c++) largest = Number::max2(largest, edge.H[c]);
+        for (int c = 0; c < COLUMNS; c++) even = Number::max2(even, edge.H[c]);
+        return Number::max2(even, odd);
+    }
+
+    // The last row of the lane above: its tile of the step before.
+    __device__ __forceinline__ Edge from_above() const {
+        Edge above;
+#pragma unroll
+        for (int c = 0; c < COLUMNS; c++) {
+            above.H[c] = __shfl_up_sync(ALL, edge.H[c], 1);
+            above.F[c] = __shfl_up_sync(ALL, edge.F[c], 1);
+        }
+        return above;
+    }
+
+    // Takes that, or in the first lane, where is_below is 0, the row above the strip; `own` is 0 in the others.
+    __device__ __forceinline__ void take_edge(const Edge& above, int is_below, const Score* own) {
+#pragma unroll
+        for (int c = 0; c < COLUMNS; c++) {
+            edge.H[c] = Number::join(above.H[c], is_below, own[c]);
+            edge.F[c] = Number::join(above.F[c], is_below, own[COLUMNS + c]);
+        }
+    }
+
+    // A tile; CAREFUL: looks for the end; KEEPS: for kept columns.
+    template <bool CAREFUL, bool KEEPS>
+    __device__ __forceinline__ void compute(unsigned tile, const TileScores<N_ROWS>& scores) {
+        Key keys[COLUMNS];
+#pragma unroll
+        for (int c = 0; c < COLUMNS; c++) {
+            const Score H_above = edge.H[c];
+            Score unused;
+            update_column<Number, false>(H, E, edge.F[c], diagonal, unused,
+                                         [&scores, c](int chunk) { return scores.of(c, chunk); });
+            diagonal = H_above;
+            edge.H[c] = H[N_ROWS - 1];
+            if (CAREFUL && LOCAL) keys[c] = best_key();
+            if (KEEPS && tile * COLUMNS + c == next_kept) keep_column();
+        }
+        if (CAREFUL && LOCAL)
+            if (Keys::max3(Keys::max3(keys[0], keys[1], keys[2]), keys[3], keys[3]) >= threshold) note_end(tile, keys);
+    }
+
+    __device__ __forceinline__ Key best_key() const {
+        Key largest = NO_KEY;
+#pragma unroll
+        for (int k = 0; k < N_ROWS; k += 2) {
+            const Key even = Key(H[k]) * KEY_ROWS + (KEY_ROWS - 1 - k);
+            const Key odd = k + 1 < N_ROWS ? Key(H[k + 1]) * KEY_ROWS + (KEY_ROWS - 2 - k) : even;
+            largest = Keys::max3(largest, even, odd);
+        }
         return largest;
     }
 
-    __device__ __forceinline__ void take_edge(const Score* above, int is_below) {
+    __device__ __forceinline__ void note_end(unsigned tile, const Key (&keys)[COLUMNS]) {
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) {
-            edge.H[c] = Number::from_above(edge.H[c], is_below, above[c]);
-            edge.F[c] = Number::from_above(edge.F[c], is_below, above[COLUMNS + c]);
+            if (keys[c] < threshold || tile * COLUMNS + c >= arguments.n_columns) continue;
+            threshold = (keys[c] | (KEY_ROWS - 1)) + 1;
+            end_key = keys[c], end_column = tile * COLUMNS + c;
         }
     }
 
-    template <bool CAREFUL>
-    __device__ __forceinline__ void compute(unsigned tile, uint4 letters, unsigned profile) {
-        const unsigned offsets[COLUMNS] = {letters.x, letters.y, letters.z, letters.w};
-#pragma unroll
-        for (int c = 0; c < COLUMNS; c++) {
-            const unsigned address = profile + offsets[c];
-            const Score H_above = edge.H[c];
-            update_column<Number, false>(H, E, edge.F[c], diagonal, best,
-                                         [address](int chunk) { return load_scores(address + chunk * 512); });
-            diagonal = H_above;
-            edge.H[c] = H[N_ROWS - 1];
-            if (CAREFUL) {
-                if (LOCAL && tile * COLUMNS + c < arguments.n_columns) see_column(tile * COLUMNS + c);
-                if (tile * COLUMNS + c == next_kept) keep_column();
-            }
-        }
-    }
-
-    // Notes where the best score was raised: the first row that has it.
-    __device__ __forceinline__ void see_column(unsigned column) {
-        const Score before = best;
-#pragma unroll
-        for (int k = 0; k < N_ROWS; k++) best = Number::max2(best, H[k]);
-        if (best == before) return;
-        end_column = column;
-#pragma unroll
-        for (int k = N_ROWS - 1; k >= 0; k--)
-            if (H[k] == best) end_row = row + k;
-    }
+    __device__ __forceinline__ Score best() const { return Score(end_key / KEY_ROWS); }
+    __device__ __forceinline__ unsigned end_row() const { return row + KEY_ROWS - 1 - unsigned(end_key % KEY_ROWS); }
 
     __device__ __forceinline__ void keep_column() {
         const size_t place = size_t(kept - arguments.kept_columns) * arguments.n_rows + row;
@@ -455,39 +486,57 @@ struct Lane {
 };
 
 __device__ __forceinline__ Score warp_maximum(Score value) {
+#if __CUDA_ARCH__ >= 800
+    if (!LARGE) return __reduce_max_sync(ALL, int(value));
+#endif
     for (int distance = 16; distance > 0; distance /= 2)
         value = Number::max2(value, __shfl_xor_sync(ALL, value, distance));
     return value;
 }
 
 // PIECE steps of a warp, from `step` on. Without care, nothing is looked for, and all lanes are between the first and
-// the last column.
+// the last column. The last lane hands a tile on in the next step, while that waits for the lanes above.
 template <bool CAREFUL, int N_ROWS>
 __device__ __forceinline__ void run_piece(Lane<N_ROWS>& lane, unsigned step, unsigned last_lane,
                                           const Shared& shared, Writer& writer) {
     const unsigned number = threadIdx.x % 32, n_tiles = lane.arguments.n_pieces * PIECE;
     const int is_below = number == 0 ? 0 : ONE;
     const unsigned stride = number == 0 ? 2 * COLUMNS : 0;
-    const Score* above = number == 0 ? shared.feed : shared.feed + PIECE * 2 * COLUMNS;
+    const Score* own = number == 0 ? shared.feed : shared.feed + PIECE * 2 * COLUMNS;
     const uint4* tiles = shared.tiles + (32 - number);
+    const bool hands_on = number == last_lane && writer.is_wanted, keeps = number == last_lane && writer.is_kept;
     uint4 letters = tiles[0];
 #pragma unroll(CAREFUL || N_ROWS > 12 ? 1 : 2)
-    for (unsigned i = 0; i < PIECE; i++, above += stride) {
-        lane.take_edge(above, is_below);
-        const uint4 next = tiles[i + 1];
+    for (unsigned i = 0; i < PIECE; i++, own += stride) {
         const unsigned tile = step + i - number;
-        if (!CAREFUL || tile < n_tiles) {
-            lane.template compute<CAREFUL>(tile, letters, shared.profile);
-            if (number == last_lane) writer.write(tile, lane.edge);
+        const TileScores<N_ROWS> scores(shared.profile, letters);
+        letters = tiles[i + 1];
+        const Edge above = lane.from_above();
+        const bool has_result = i > 0 && (!CAREFUL || tile - 1 < n_tiles);
+        if (hands_on && has_result) writer.hand_on(lane.edge);
+        if (keeps && has_result) writer.keep(tile - 1, lane.edge);
+        lane.take_edge(above, is_below, own);
+        if (!CAREFUL) {
+            lane.template compute<false, false>(tile, scores);
+        } else if (tile < n_tiles) {
+            if (tile == lane.next_kept / COLUMNS && lane.next_kept % COLUMNS != COLUMNS - 1) {
+                lane.template compute<true, true>(tile, scores);
+            } else {
+                lane.template compute<true, false>(tile, scores);
+            }
+            if (tile * COLUMNS + COLUMNS - 1 == lane.next_kept) lane.keep_column();
         }
-        letters = next;
     }
+    const unsigned tile = step + PIECE - 1 - number;
+    if (hands_on && tile < n_tiles) writer.hand_on(lane.edge);
+    if (keeps && tile < n_tiles) writer.keep(tile, lane.edge);
+    __syncwarp();
 }
 
 // The best cell that a strip's lanes have noted.
 template <int N_ROWS>
 __device__ void report_end(const Lane<N_ROWS>& lane, unsigned strip) {
-    End end{lane.end_column == NEVER ? 0 : lane.best, lane.end_row, lane.end_column};
+    End end{lane.best(), lane.end_row(), lane.end_column};
     for (int distance = 16; distance > 0; distance /= 2) {
         const End other{__shfl_xor_sync(ALL, end.score, distance), __shfl_xor_sync(ALL, end.row, distance),
                         __shfl_xor_sync(ALL, end.column, distance)};
@@ -530,7 +579,7 @@ __device__ bool run_strip(const Arguments& arguments, unsigned number, const Str
         const bool is_whole = piece * PIECE >= 31 && piece < arguments.n_pieces;
         if (is_careful || may_end || !is_whole) {
             run_piece<true>(lane, piece * PIECE, last_lane, shared, writer);
-            const Score best = warp_maximum(lane.end_column == NEVER ? 0 : lane.best);
+            const Score best = warp_maximum(lane.best());
             if (may_end && best > known_best && threadIdx.x % 32 == 0) atomicMax(&arguments.control->best, (long long)best);
         } else {
             run_piece<false>(lane, piece * PIECE, last_lane, shared, writer);
@@ -576,7 +625,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
                               column_H, column_E,    n_rows,   ends,       gain,         control, patience, left_rows};
     char* own = reinterpret_cast<char*>(memory) + threadIdx.x / 32 * WARP_BYTES;
     const unsigned lane = threadIdx.x % 32;
-    const Shared shared{unsigned(__cvta_generic_to_shared(own)) + lane * 16,
+    const Shared shared{own + lane * sizeof(int4),
                         reinterpret_cast<Score*>(own + PROFILE_BYTES),
                         reinterpret_cast<uint4*>(own + PROFILE_BYTES + FEED_BYTES)};
     if (lane < 2 * COLUMNS) shared.feed[PIECE * 2 * COLUMNS + lane] = 0;

@@ -25,19 +25,9 @@ struct Score32 : Wide {
     static __device__ int cell(int t, int E, int F) {
         return LOCAL ? __vimax3_s32_relu(t, E, F) : __vimax3_s32(t, E, F);
     }
-    static __device__ int diagonal(int d, int w) {
-#ifdef EXALN_LAB_DIAG
-        return d + w;
-#else
-        return d * ONE + w;
-#endif
-    }
-#ifdef EXALN_LAB_OPEN
-    static __device__ int add(int a, int b) { return a * ONE + b; }
-#endif
-    static __device__ int from_above(int value, int is_below, int own) {
-        return __shfl_up_sync(0xFFFFFFFFu, value, 1) * is_below + own;
-    }
+    static __device__ int diagonal(int d, int w) { return d * ONE + w; }
+    static __device__ int slow_add(int a, int b) { return a * ONE + b; }
+    static __device__ int join(int above, int is_below, int own) { return above * is_below + own; }
     static __device__ void pack(int H, int F, unsigned tag, Word* words) {
         words[0] = Word(unsigned(F - H) * (1u << TAG_BITS) + tag) << 32 | unsigned(H);
     }
@@ -61,9 +51,7 @@ struct Score64 {
         return LOCAL ? max(max3(t, E, F), Value(0)) : max3(t, E, F);
     }
     static __device__ Value add_max(Value a, Value b, Value c) { return max(a + b, c); }
-    static __device__ Value from_above(Value value, int is_below, Value own) {
-        return __shfl_up_sync(0xFFFFFFFFu, value, 1) * is_below + own;
-    }
+    static __device__ Value join(Value above, int is_below, Value own) { return is_below ? above : own; }
     static __device__ void pack(Value H, Value F, unsigned tag, Word* words) {
         words[0] = Word(H) << TAG_BITS | tag, words[1] = Word(F) << TAG_BITS | tag;
     }
@@ -84,3 +72,21 @@ struct NumberOf<true> {
 
 using Number = NumberOf<LARGE>::Type;
 using Score = Number::Value;
+
+// A score and the row of a lane that has it: of equal scores the one of the first row is the largest.
+constexpr int KEY_ROWS = 32;
+
+template <bool large>
+struct KeyOf {
+    using Type = int;
+    static __device__ int max3(int a, int b, int c) { return __vimax3_s32(a, b, c); }
+};
+template <>
+struct KeyOf<true> {
+    using Type = long long;
+    static __device__ long long max3(long long a, long long b, long long c) { return max(max(a, b), c); }
+};
+
+using Keys = KeyOf<LARGE || LARGE_ENDS>;
+using Key = Keys::Type;
+constexpr Key NO_KEY = -KEY_ROWS;  // of no score; local scores are not below 0
