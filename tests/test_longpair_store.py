@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -47,6 +48,11 @@ def aligner() -> Iterator[Aligner]:
     started = Aligner()
     yield started
     started.close()
+
+
+@pytest.fixture(autouse=True)
+def fast_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "fsync", lambda file: None)
 
 
 def test_killed_before_any_step_it_goes_on(tmp_path: Path, aligner: Aligner) -> None:

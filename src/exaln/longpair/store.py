@@ -215,7 +215,7 @@ class DirectoryStore:
             self._lock = _locked(directory)
         try:
             self._manifest = self._opened(plan)
-            self.plan = _plan_of(self._manifest.plan, plan)
+            self.plan = plan.beginning_with(**self._manifest.plan)
             self.rows_done = self._manifest.slabs[-1].end_row if self._manifest.slabs else 0
             self.end, self.state = self._manifest.end, self._manifest.state
             self.is_complete = self._manifest.is_complete
@@ -320,7 +320,7 @@ class DirectoryStore:
             raise InputError(f"{path}: missing; delete {self.directory} to begin anew") from None
         except OSError as error:
             raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-        if not is_whole or _hash_of([data]) != stored.xxh3_64:
+        if not is_whole or _hash_of_file(path) != stored.xxh3_64:
             raise damaged(path)
         return np.asarray(data)
 
@@ -351,16 +351,6 @@ class DirectoryStore:
                 path.unlink(missing_ok=True)
 
 
-def _plan_of(stored: dict[str, Any], plan: Plan) -> Plan:
-    """Spacings of the first level are those of the first start; those below as the plan has them, if they are finer."""
-    spacing = int(stored["spacing"])
-    return replace(
-        plan,
-        score=np.dtype(f"i{stored['itemsize']}"),
-        spacings=(spacing, *(finer for finer in plan.spacings if finer < spacing)),
-    )
-
-
 def _locked(directory: Path) -> int:
     lock = os.open(directory / LOCK_NAME, os.O_RDWR | os.O_CREAT, 0o666)
     try:
@@ -385,6 +375,17 @@ def _hash_of(arrays: Sequence[Line | NDArray[np.uint8]]) -> str:
         flat = _bytes_of(array)
         for start in range(0, len(flat), HASHED_AT_ONCE):
             total.update(flat[start : start + HASHED_AT_ONCE].data)
+    return str(total.hexdigest())
+
+
+def _hash_of_file(path: Path) -> str:
+    """Read, not mapped: what is only looked at once should not take memory."""
+    import xxhash
+
+    total = xxhash.xxh3_64()
+    with path.open("rb") as file:
+        while some := file.read(HASHED_AT_ONCE):
+            total.update(some)
     return str(total.hexdigest())
 
 
