@@ -17,7 +17,7 @@ from exaln.longpair.walk import LongPair
 from exaln.modes import Mode
 from exaln.scoring import Scoring
 
-SMALL_PLAN = Plan(np.dtype(np.int32), slab_rows=7, spacings=(9, 3))
+SMALL_PLAN = Plan(np.dtype(np.int32), slab_rows=15, spacings=(13, 5))
 COSTS = Scoring(match=2, mismatch=-3, gap_open=3, gap_extend=1)
 
 

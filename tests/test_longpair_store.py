@@ -71,7 +71,7 @@ def test_killed_before_any_step_it_goes_on(tmp_path: Path, aligner: Aligner) -> 
 
 def test_killed_again_and_again_it_arrives(tmp_path: Path, aligner: Aligner) -> None:
     kills = 0
-    while aligner.run(GLOBAL, tmp_path / "work", 25):
+    while aligner.run(GLOBAL, tmp_path / "work", 20):
         kills += 1
     assert kills > 3
     pair = long_pair(GLOBAL)
@@ -94,7 +94,7 @@ def assert_nothing_stays_behind(directory: Path) -> None:
 @pytest.fixture
 def interrupted(tmp_path: Path, aligner: Aligner) -> Path:
     """A directory with all scores and some of the path."""
-    step = 60
+    step = 40
     while True:
         directory = tmp_path / str(step)
         assert aligner.run(LOCAL, directory, step) == -9
