@@ -186,3 +186,21 @@ def test_known_scores_and_ends(
     memory = "8M" if "phage" in first and memory == "3M" else memory
     rows = exaln("align", *paths, *COSTS, "--memory", memory, *COLUMNS).rows
     assert [int(rows[0][place]) for place in (0, 2, 4)] == [score, query_end, target_end]
+
+
+LIMITED = """
+import resource, sys
+from exaln.__main__ import run
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+sys.exit(run(sys.argv[1:]))
+"""
+
+
+def test_a_full_disk_is_one_line_and_the_work_goes_on_elsewhere(exaln: Exaln, tmp_path: Path) -> None:  # noqa: F811
+    sequences, work = files(tmp_path, 3000), tmp_path / "work"
+    arguments = ["align", *sequences, *COLUMNS, "--work-dir", str(work)]
+    full = subprocess.run([sys.executable, "-c", LIMITED, *arguments], capture_output=True, text=True, check=False)
+    assert (full.returncode, full.stdout) == (6, "")
+    assert full.stderr.splitlines()[-1].startswith(f"exaln: error: {work}")
+    assert len(full.stderr.splitlines()) == 2
+    assert exaln(*arguments).out == exaln("align", *sequences, *COLUMNS).out

@@ -131,7 +131,7 @@ def test_only_one_process_at_a_time(tmp_path: Path) -> None:
 
 def test_another_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pair = long_pair(LOCAL)
-    monkeypatch.setattr("exaln.longpair.store.FORMAT_VERSION", 99)
+    monkeypatch.setattr("exaln.longpair.manifest.FORMAT_VERSION", 99)
     align_in(tmp_path, pair)
     monkeypatch.undo()
     with pytest.raises(InputError, match="another version of exaln; delete"):
