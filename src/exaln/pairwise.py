@@ -14,7 +14,7 @@ from exaln.alignment import Alignment, Alignments
 from exaln.alphabet import Alphabet
 from exaln.engines import choose_engine
 from exaln.engines.base import NEVER_LONG, Engine, PairList, Progress, Traces, require_same_alphabet
-from exaln.engines.long_pairs import align_alone, joined
+from exaln.engines.long_pairs import IN_MEMORY, align_alone, joined
 from exaln.errors import InputError
 from exaln.longpair.driver import SCORES, LongOptions, score_long
 from exaln.modes import LOCAL, Mode
@@ -33,7 +33,6 @@ BATCH_CELLS = 1 << 36
 """An engine gets at most so many pairs or cells at a time, unless one pair has more; progress is told in between."""
 
 Pairing = Literal["zip", "all"]
-IN_MEMORY = LongOptions()
 
 
 def score(
