@@ -169,8 +169,14 @@ struct PathState {
     }
 };
 
-// A row of a strip whose H and F are kept: the row before which the rows of a lane pause for the stop-th
-// time.
+// Rows of each lane of a strip up to `end`. Plain: the letters of all lanes are, see StripArgs.
+struct RowRun {
+    int64_t end;
+    bool are_plain;
+    int32_t stop;  // H and F after the last of them are stored as the stop-th; -1: they are not
+};
+
+// A row of a strip whose H and F are kept: the one that a lane has done at a stop.
 struct KeptRow {
     int32_t stop, lane;
     ScoreArray H, F;  // [n_columns]
@@ -187,23 +193,23 @@ struct StripDone {
     alignas(64) std::atomic<int64_t> columns{0};
 };
 
-// Some rows of one pair's table, a strip, spread over the lanes: see strip_kernel.hpp.
+// Some rows of one pair's table, a strip, spread over the lanes: see strip_kernel.hpp. Letters are given as
+// codes, and, if they are plain, as classes, which score `match` if they are the same and `mismatch` if not.
 struct StripArgs {
-    Letters kind;          // EQUAL or ANY
-    const uint8_t* query;  // [lane_rows][lanes] codes or classes; any beyond the strip's rows
-    int64_t n_rows,
-        lane_rows;          // n_rows is lanes * lane_rows or less; more only in a strip below which is none
-    const uint8_t* target;  // [columns][plane_bytes]: see target_planes
+    const uint8_t *query_codes, *query_classes;    // [lane_rows][lanes]; any beyond the strip's rows
+    int64_t n_rows, lane_rows;                     // fewer than lanes * lane_rows only in the lowest strip
+    const uint8_t *target_codes, *target_classes;  // [columns][plane_bytes]: TargetPlanes in region.cpp
+    const uint8_t* odd_tiles;  // [plane_bytes], like a plane: whether a tile has letters that are not plain
     int64_t plane_bytes, n_columns;
-    const void* score_rows;   // ANY
-    int32_t match, mismatch;  // EQUAL
+    const void* score_rows;
+    int32_t match, mismatch;
     const Costs* costs;
     bool is_local;
     ScoreArray left_H, left_E;      // [n_rows] of the column left of the strip
     int64_t corner;                 // H above and left of it
     ScoreArray border_H, border_F;  // [n_columns, padded]: the row above, in; the row below, out
-    const int64_t* stops;  // [n_stops], ascending, the last is lane_rows: rows after which KeptRow is taken
-    int32_t n_stops;
+    const RowRun* runs;             // [n_runs]; the last ends at lane_rows, and at the last stop
+    int64_t n_runs, n_stops;
     const KeptRow* kept_rows;
     int64_t n_kept_rows;
     const KeptColumn* kept_columns;  // ascending

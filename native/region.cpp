@@ -25,59 +25,117 @@ const WidthKernels* kernels_for(const Isa& isa, const Costs& costs, int64_t n_ro
     return nullptr;
 }
 
+// Which letters of a region are plain, and what they score.
+LetterClasses plain_letters(const Region& region, const Costs& costs, bool is_local, uint32_t& plain) {
+    int64_t counts[MAX_CODES] = {};
+    for (int64_t i = 0; i < region.n_rows; ++i) ++counts[region.query[i]];
+    for (int64_t j = 0; j < region.n_columns; ++j) ++counts[region.target[j]];
+    uint32_t present = 0;
+    int32_t match = INT32_MIN;
+    for (int code = 0; code < costs.n_codes; ++code)
+        if (counts[code] > 0)
+            present |= uint32_t(1) << code, match = std::max(match, costs.scores[code][code]);
+    plain = present;
+    const LetterClasses all = LetterClasses::of(costs, plain, is_local);
+    if (all.exist) return all;
+    int64_t n_odd = 0;
+    for (int code = 0; code < costs.n_codes; ++code)
+        if (costs.scores[code][code] != match) plain &= ~(uint32_t(1) << code), n_odd += counts[code];
+    const LetterClasses most = LetterClasses::of(costs, plain, is_local);
+    if (!most.exist || 2 * n_odd > region.n_rows + region.n_columns) plain = 0;
+    return most;
+}
+
+// The target as planes, one for each column of a tile: a byte for each tile, the last tile first, so that the
+// letters of neighbouring lanes, which are at neighbouring tiles, lie side by side. 0 beyond both ends.
+struct TargetPlanes {
+    int64_t columns, lanes, n_tiles, bytes;
+    std::vector<uint8_t> codes, classes, odd_tiles;
+
+    TargetPlanes(const WidthKernels& kernels, int64_t n_columns)
+        : columns(kernels.columns),
+          lanes(kernels.lanes),
+          n_tiles(kernels.padded(n_columns) / columns),
+          bytes(n_tiles + 2 * (lanes - 1)),
+          codes(size_t(bytes * columns)),
+          classes(codes.size()),
+          odd_tiles(size_t(bytes)) {}
+
+    void set(int64_t column, uint8_t code, uint8_t letter_class, bool is_plain) {
+        const int64_t tile = n_tiles - 1 - column / columns + lanes - 1;
+        const auto place = size_t(column % columns * bytes + tile);
+        codes[place] = code, classes[place] = letter_class, odd_tiles[size_t(tile)] |= !is_plain;
+    }
+};
+
+// The query's letters of one strip, [lane_rows][lanes], and which rows have others than plain ones in some
+// lane.
+struct StripLetters {
+    std::vector<uint8_t> codes, classes, odd_rows;
+};
+
 // The letters of a region as the kernels take them.
 class RegionLetters {
   public:
     RegionLetters(const WidthKernels& kernels, const Region& region, const Costs& costs, bool is_local)
-        : kernels_(kernels), region_(region) {
-        uint32_t present = 0;
-        for (int64_t i = 0; i < region.n_rows; ++i) present |= uint32_t(1) << region.query[i];
-        for (int64_t j = 0; j < region.n_columns; ++j) present |= uint32_t(1) << region.target[j];
-        classes_ = LetterClasses::of(costs, present, is_local);
+        : lanes_(kernels.lanes),
+          region_(region),
+          classes_(plain_letters(region, costs, is_local, plain_)),
+          planes_(kernels, region.n_columns) {
         kernels.make_score_rows(costs, score_rows_.reserve(kernels.score_rows_bytes));
-        make_planes();
+        for (int64_t j = 0; j < region.n_columns; ++j) {
+            const uint8_t code = region.target[j];
+            planes_.set(j, code, classes_.of_target[code], is_plain(code));
+        }
     }
 
-    void set(StripArgs& args) {
-        args.kind = classes_.exist ? Letters::EQUAL : Letters::ANY;
-        args.target = planes_.data(), args.plane_bytes = plane_bytes_, args.n_columns = region_.n_columns;
+    // Of a strip of so many rows of each lane, from a row on; any letters beyond the region.
+    void set(int64_t first_row, int64_t lane_rows, StripLetters& strip, StripArgs& args) {
+        strip.codes.assign(size_t(lane_rows * lanes_), region_.query[first_row]);
+        strip.classes.resize(strip.codes.size());
+        strip.odd_rows.assign(size_t(lane_rows), 0);
+        for (int64_t row = 0; row < lane_rows; ++row)
+            for (int64_t lane = 0; lane < lanes_; ++lane) {
+                const int64_t from = first_row + lane * lane_rows + row;
+                uint8_t& code = strip.codes[size_t(row * lanes_ + lane)];
+                if (from < region_.n_rows) code = region_.query[from];
+                strip.classes[size_t(row * lanes_ + lane)] = classes_.of_query[code];
+                strip.odd_rows[size_t(row)] |= !is_plain(code);
+            }
+        args.query_codes = strip.codes.data(), args.query_classes = strip.classes.data();
+        args.target_codes = planes_.codes.data(), args.target_classes = planes_.classes.data();
+        args.odd_tiles = planes_.odd_tiles.data(), args.plane_bytes = planes_.bytes;
+        args.n_columns = region_.n_columns, args.lane_rows = lane_rows;
+        args.n_rows = std::min(lane_rows * lanes_, region_.n_rows - first_row);
         args.score_rows = score_rows_.reserve(0);
         args.match = classes_.match, args.mismatch = classes_.mismatch;
     }
 
-    // [lane_rows][lanes] from a row on; 0 beyond the region.
-    void write_rows(int64_t first_row, int64_t lane_rows, uint8_t* out) const {
-        for (int64_t row = 0; row < lane_rows; ++row)
-            for (int lane = 0; lane < kernels_.lanes; ++lane) {
-                const int64_t at = first_row + lane * lane_rows + row;
-                const uint8_t code = at < region_.n_rows ? region_.query[at] : uint8_t(0);
-                *out++ = classes_.exist ? classes_.of_query[code] : code;
-            }
-    }
-
   private:
-    // The target as planes, one for each column of a tile: a byte for each tile, the last tile first, so that
-    // the letters of neighbouring lanes, which are at neighbouring tiles, lie side by side. 0 beyond both
-    // ends.
-    void make_planes() {
-        const int64_t columns = kernels_.columns, n_tiles = (region_.n_columns + columns - 1) / columns;
-        plane_bytes_ = n_tiles + 2 * (kernels_.lanes - 1);
-        planes_.assign(size_t(plane_bytes_ * columns), 0);
-        for (int64_t j = 0; j < region_.n_columns; ++j) {
-            const int64_t place = n_tiles - 1 - j / columns + kernels_.lanes - 1;
-            const uint8_t code = region_.target[j];
-            planes_[size_t(j % columns * plane_bytes_ + place)] =
-                classes_.exist ? classes_.of_target[code] : code;
-        }
-    }
+    bool is_plain(uint8_t code) const { return plain_ >> code & 1; }
 
-    const WidthKernels& kernels_;
+    const int64_t lanes_;
     const Region region_;
+    uint32_t plain_ = 0;
     LetterClasses classes_;
     Scratch score_rows_;
-    std::vector<uint8_t> planes_;
-    int64_t plane_bytes_ = 0;
+    TargetPlanes planes_;
 };
+
+// Rows of a lane as runs: cut at each stop (ascending, the last at the end), and where plain rows meet
+// others.
+std::vector<RowRun> make_runs(const std::vector<int64_t>& stops, const std::vector<uint8_t>& odd_rows) {
+    std::vector<RowRun> runs;
+    int32_t stop = 0;
+    for (size_t row = 0; row < odd_rows.size(); ++row) {
+        const bool is_plain = odd_rows[row] == 0, is_stop = int64_t(row) + 1 == stops[size_t(stop)];
+        if (runs.empty() || runs.back().stop >= 0 || runs.back().are_plain != is_plain)
+            runs.push_back({0, is_plain, -1});
+        runs.back().end = int64_t(row) + 1;
+        if (is_stop) runs.back().stop = stop++;
+    }
+    return runs;
+}
 
 // The row between two strips, first the one above the region.
 class Border {
@@ -109,8 +167,10 @@ bool wait_for_columns(const StripArgs& args, int64_t n_columns) {
 
 // One strip at a time.
 struct StripWorker {
-    Scratch workspace, query;
+    Scratch workspace;
+    StripLetters letters;
     std::vector<int64_t> stops;
+    std::vector<RowRun> runs;
     std::vector<KeptRow> kept_rows;
     std::vector<KeptColumn> kept_columns;
     EndCell end{0, 0, 0};
@@ -162,11 +222,7 @@ class RegionFill {
         const Region& region = job_.region;
         const int64_t first_row = int64_t(strip) * strip_rows_;
         StripArgs args{};
-        letters_.set(args), border_.set(args);
-        args.n_rows = std::min(strip_rows_, region.n_rows - first_row), args.lane_rows = lane_rows_;
-        auto* query = static_cast<uint8_t*>(worker.query.reserve(size_t(strip_rows_)));
-        letters_.write_rows(first_row, lane_rows_, query);
-        args.query = query;
+        letters_.set(first_row, lane_rows_, worker.letters, args), border_.set(args);
         args.costs = &job_.costs, args.is_local = job_.is_local;
         args.left_H = scores_from(region.left_H, first_row),
         args.left_E = scores_from(region.left_E, first_row);
@@ -203,7 +259,9 @@ class RegionFill {
         for (const KeptLine& line : job_.columns)
             worker.kept_columns.push_back(
                 {line.place, scores_from(line.H, first_row), scores_from(line.gap, first_row)});
-        args.stops = worker.stops.data(), args.n_stops = int32_t(worker.stops.size());
+        worker.runs = make_runs(worker.stops, worker.letters.odd_rows);
+        args.runs = worker.runs.data(), args.n_runs = int64_t(worker.runs.size());
+        args.n_stops = int64_t(worker.stops.size());
         args.kept_rows = worker.kept_rows.data(), args.n_kept_rows = int64_t(worker.kept_rows.size());
         args.kept_columns = worker.kept_columns.data();
         args.n_kept_columns = int64_t(worker.kept_columns.size());
@@ -241,13 +299,12 @@ std::vector<uint8_t> walk_block(const Isa& isa, const Region& region, const Cost
     const Border border(walked, kernels->padded(walked.n_columns));
     const int64_t lane_rows = (walked.n_rows + kernels->lanes - 1) / kernels->lanes;
     StripArgs args{};
-    letters.set(args), border.set(args);
-    std::vector<uint8_t> query(size_t(lane_rows * kernels->lanes));
-    letters.write_rows(0, lane_rows, query.data());
-    args.query = query.data(), args.n_rows = walked.n_rows, args.lane_rows = lane_rows;
+    StripLetters strip;
+    letters.set(0, lane_rows, strip, args), border.set(args);
+    const std::vector<RowRun> runs = make_runs({lane_rows}, strip.odd_rows);
+    args.runs = runs.data(), args.n_runs = int64_t(runs.size()), args.n_stops = 1;
     args.costs = &costs, args.is_local = is_local;
     args.left_H = walked.left_H, args.left_E = walked.left_E, args.corner = walked.corner;
-    args.stops = &lane_rows, args.n_stops = 1;
     Scratch workspace, directions;
     args.workspace = workspace.reserve(kernels->strip_workspace(lane_rows, 1));
     args.directions =

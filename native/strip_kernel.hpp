@@ -20,10 +20,13 @@
 // alignments is 0 less the base, or, where that is too low to be stored, lower than all values: then it cannot
 // matter, since no value is.
 //
-// Kept rows: the rows of a lane pause at each stop, where H and F of the columns are stored for all lanes. Kept
+// Kept rows: the rows of a lane come in runs; at the end of some, a stop, H and F of the columns are stored for all lanes. Kept
 // columns: where one ends a tile the state has it. Elsewhere, and where the best local score so far may be reached,
 // the step is careful: it stores all its cells, to be looked at afterwards. No cell of a step can be above the best H
 // beside or above it by more than columns * max_score, so with real sequences hardly any step is.
+//
+// Scores: plain letters, those of DNA, are compared. A run of rows, or a step, with others, such as N, takes its scores
+// from a profile of any matrix (pair_scores.hpp), at half the speed.
 //
 //   directions[step][row of a lane][column of a tile]: as in pair_kernel.hpp, walked back by walk_strip
 //
@@ -41,19 +44,20 @@ struct StripWorkspace {
     using Lane = typename V::Lane;
     static constexpr size_t tile_lanes = size_t(V::columns) * V::lanes;
 
-    Lane* stops;       // [n_stops][2][columns][lanes]: H and F of the columns
-    Lane* cells;       // [lane_rows][columns][2][lanes]: H and E of the cells of a careful step
-    uint8_t* letters;  // [columns][lanes] of the target
+    Lane* stops;               // [n_stops][2][columns][lanes]: H and F of the columns
+    Lane* cells;               // [lane_rows][columns][2][lanes]: H and E of the cells of a careful step
+    uint8_t *codes, *classes;  // [columns][lanes] of the target
     PairWorkspace<V> pairs;
 
     StripWorkspace(void* memory, int64_t lane_rows, int64_t n_stops)
         : stops(static_cast<Lane*>(memory)),
           cells(stops + size_t(n_stops) * 2 * tile_lanes),
-          letters(reinterpret_cast<uint8_t*>(cells + size_t(lane_rows) * 2 * tile_lanes)),
-          pairs(letters + tile_lanes, lane_rows) {}
+          codes(reinterpret_cast<uint8_t*>(cells + size_t(lane_rows) * 2 * tile_lanes)),
+          classes(codes + tile_lanes),
+          pairs(classes + tile_lanes, lane_rows) {}
 
     static size_t bytes(int64_t lane_rows, int64_t n_stops) {
-        return size_t(lane_rows + n_stops) * 2 * tile_lanes * sizeof(Lane) + tile_lanes +
+        return size_t(lane_rows + n_stops) * 2 * tile_lanes * sizeof(Lane) + 2 * tile_lanes +
                PairWorkspace<V>::bytes(lane_rows);
     }
 };
@@ -71,7 +75,7 @@ size_t strip_directions(int64_t lane_rows, int64_t n_columns) {
 
 enum class StepKind { PLAIN, CAREFUL, TRACED };
 
-template <class V, class Scores, bool is_local>
+template <class V, bool is_local>
 class Strip {
     using Lane = typename V::Lane;
     using Reg = typename V::Reg;
@@ -86,8 +90,10 @@ class Strip {
           anchor_limit_(exaln::StripRange::of(*args.costs, 8 * int(sizeof(Lane)), args.lane_rows, V::columns)
                             .anchor_limit),
           costs_(*args.costs, exaln::Range{0, 0, true}),
-          scores_(pair_args(args, work_), work_.pairs),
+          plain_scores_(pair_args(args, args.query_classes, work_.classes), work_.pairs),
+          odd_scores_(pair_args(args, args.query_codes, work_.codes), work_.pairs),
           directions_(args.directions) {
+        for (int64_t i = 0; i < args.n_runs; ++i) has_odd_rows_ |= !args.runs[i].are_plain;
         memset(work_.stops, 0, size_t(args.n_stops) * 2 * work_.tile_lanes * sizeof(Lane));
         memset(work_.pairs.tiles.state, 0, size_t(args.lane_rows) * 2 * V::lanes * sizeof(Lane));
         for (int lane = 0; lane < V::lanes; ++lane) bases_[lane] = 0, corners_[lane] = 0, high_[lane] = 0;
@@ -116,9 +122,10 @@ class Strip {
     }
 
   private:
-    static exaln::PairArgs pair_args(const exaln::StripArgs& args, const StripWorkspace<V>& work) {
+    static exaln::PairArgs pair_args(const exaln::StripArgs& args, const uint8_t* query,
+                                     const uint8_t* letters) {
         exaln::PairArgs pairs{};
-        pairs.query = args.query, pairs.n_rows = args.lane_rows, pairs.letters = work.letters;
+        pairs.query = query, pairs.n_rows = args.lane_rows, pairs.letters = letters;
         pairs.score_rows = args.score_rows, pairs.match = args.match, pairs.mismatch = args.mismatch;
         return pairs;
     }
@@ -150,12 +157,31 @@ class Strip {
                        F = Lane(score_at(args_.border_F, column + c) - bases_[0]);
             tile.H[c] = V::add(V::shift_in(V::load(bottom_H + c * V::lanes), H), deltas);
             tile.F[c] = V::add(V::shift_in(V::load(bottom_F + c * V::lanes), F), deltas);
-            memcpy(work_.letters + c * V::lanes,
-                   args_.target + c * args_.plane_bytes + (n_tiles_ - 1 - step) + V::lanes - 1, V::lanes);
         }
         const Reg limit = V::fill(Lane(anchor_limit_)), lower = V::fill(Lane(-anchor_limit_));
         if (V::any_greater(tile.H[last], limit) || V::any_greater(lower, tile.H[last])) rebase(tile, step);
-        scores_.enter(0);
+        enter_letters(step);
+    }
+
+    // The letters of a step's tiles: those of neighbouring lanes lie side by side in the planes.
+    EXALN_INLINE void enter_letters(int64_t step) {
+        const int64_t first = n_tiles_ - 1 - step + V::lanes - 1;
+        const uint8_t* odd_tiles = args_.odd_tiles + first;
+        uint32_t odd = 0;
+        for (int lane = 0; lane < V::lanes; lane += 4) {
+            uint32_t four;
+            memcpy(&four, odd_tiles + lane, sizeof four);
+            odd |= four;
+        }
+        is_odd_ = odd != 0;
+        EXALN_UNROLL
+        for (int c = 0; c < V::columns; ++c) {
+            const int64_t place = c * args_.plane_bytes + first;
+            memcpy(work_.classes + c * V::lanes, args_.target_classes + place, V::lanes);
+            memcpy(work_.codes + c * V::lanes, args_.target_codes + place, V::lanes);
+        }
+        plain_scores_.enter(0);
+        if (is_odd_ || has_odd_rows_) odd_scores_.enter(0);
     }
 
     // The column left of a lane's rows, relative to a base near it.
@@ -238,38 +264,19 @@ class Strip {
 
     template <StepKind kind>
     EXALN_INLINE void run_rows(Tile<V>& tile, Reg corner) {
-        Scores scores = scores_;
-        const CellCosts<V> costs = costs_;
-        Lane* state = work_.pairs.tiles.state;
-        Lane* cells = work_.cells;
-        Reg high = costs.floor;
+        Reg high = costs_.floor;
         int64_t row = 0;
-        for (int32_t stop = 0; stop < args_.n_stops; ++stop) {
-            for (const int64_t end = args_.stops[stop]; row < end; ++row, state += 2 * V::lanes) {
-                scores.enter_row(row);
-                Reg E = V::load(state + V::lanes);
-                EXALN_UNROLL
-                for (int c = last; c > 0; --c) tile.H[c] = V::add(tile.H[c - 1], scores.at(c));
-                tile.H[0] = V::add(corner, scores.at(0));
-                corner = V::load(state);
-                EXALN_UNROLL
-                for (int c = 0; c < V::columns; ++c) {
-                    if (kind == StepKind::TRACED) {
-                        update_cell_traced<V, is_local>(tile.H[c], E, tile.F[c], costs).store(directions_);
-                        directions_ += Directions<V>::bytes;
-                    } else {
-                        update_cell<V, is_local, false>(tile.H[c], E, tile.F[c], high, costs);
-                    }
-                    if (kind == StepKind::CAREFUL) {
-                        V::store(cells, tile.H[c]), V::store(cells + V::lanes, E);
-                        cells += 2 * V::lanes;
-                    }
-                }
-                if (is_local) high = V::max(high, tile.H[last]);
-                V::store(state, tile.H[last]);
-                V::store(state + V::lanes, E);
+        for (int64_t i = 0; i < args_.n_runs; ++i) {
+            const exaln::RowRun& run = args_.runs[i];
+            if (run.are_plain && !is_odd_) {
+                run_some_rows<kind>(plain_scores_, tile, corner, high, row, run.end);
+            } else {
+                odd_scores_.prepare(row);
+                run_some_rows<kind>(odd_scores_, tile, corner, high, row, run.end);
             }
-            Lane* stored = work_.stops + size_t(stop) * 2 * work_.tile_lanes;
+            row = run.end;
+            if (run.stop < 0) continue;
+            Lane* stored = work_.stops + size_t(run.stop) * 2 * work_.tile_lanes;
             EXALN_UNROLL
             for (int c = 0; c < V::columns; ++c) {
                 V::store(stored + c * V::lanes, tile.H[c]);
@@ -277,6 +284,39 @@ class Strip {
             }
         }
         V::store(high_, high);
+    }
+
+    template <StepKind kind, class Scores>
+    EXALN_INLINE void run_some_rows(const Scores& source, Tile<V>& tile, Reg& corner, Reg& high, int64_t row,
+                                    int64_t end) {
+        Scores scores = source;
+        const CellCosts<V> costs = costs_;
+        Lane* state = work_.pairs.tiles.state + row * 2 * V::lanes;
+        Lane* cells = work_.cells + row * 2 * int64_t(work_.tile_lanes);
+        for (; row < end; ++row, state += 2 * V::lanes) {
+            scores.enter_row(row);
+            Reg E = V::load(state + V::lanes);
+            EXALN_UNROLL
+            for (int c = last; c > 0; --c) tile.H[c] = V::add(tile.H[c - 1], scores.at(c));
+            tile.H[0] = V::add(corner, scores.at(0));
+            corner = V::load(state);
+            EXALN_UNROLL
+            for (int c = 0; c < V::columns; ++c) {
+                if (kind == StepKind::TRACED) {
+                    update_cell_traced<V, is_local>(tile.H[c], E, tile.F[c], costs).store(directions_);
+                    directions_ += Directions<V>::bytes;
+                } else {
+                    update_cell<V, is_local, false>(tile.H[c], E, tile.F[c], high, costs);
+                }
+                if (kind == StepKind::CAREFUL) {
+                    V::store(cells, tile.H[c]), V::store(cells + V::lanes, E);
+                    cells += 2 * V::lanes;
+                }
+            }
+            if (is_local) high = V::max(high, tile.H[last]);
+            V::store(state, tile.H[last]);
+            V::store(state + V::lanes, E);
+        }
     }
 
     // Looks for cells that are as good as the best so far, or better.
@@ -354,7 +394,9 @@ class Strip {
     const StripWorkspace<V> work_;
     const int64_t n_tiles_, anchor_limit_;
     CellCosts<V> costs_;
-    Scores scores_;
+    EqualScores<V> plain_scores_;
+    AnyScores<V> odd_scores_;
+    bool has_odd_rows_ = false, is_odd_ = false;  // of the strip; the step at hand
     uint8_t* directions_;
     int64_t columns_above_ = 0, next_column_ = 0;
     int64_t bases_[V::lanes];
@@ -366,21 +408,12 @@ class Strip {
     alignas(64) Lane seen_[V::lanes];
 };
 
-template <class V, class Scores>
-void run_strip_with(const exaln::StripArgs& args) {
-    if (args.is_local) {
-        Strip<V, Scores, true>(args).run();
-    } else {
-        Strip<V, Scores, false>(args).run();
-    }
-}
-
 template <class V>
 void run_strip(const exaln::StripArgs& args) {
-    if (args.kind == exaln::Letters::EQUAL) {
-        run_strip_with<V, EqualScores<V>>(args);
+    if (args.is_local) {
+        Strip<V, true>(args).run();
     } else {
-        run_strip_with<V, AnyScores<V>>(args);
+        Strip<V, false>(args).run();
     }
 }
 

@@ -15,6 +15,7 @@ from long_cases import align_in, long_pair
 
 
 def main() -> None:
+    os.fsync = lambda file: None  # slow, and who is killed loses nothing by that
     for line in sys.stdin:
         order = json.loads(line)
         child = os.fork()

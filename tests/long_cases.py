@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from exaln.engines.base import Engine
-from exaln.engines.reference import ReferenceEngine
+from exaln.engines.cpu import CpuEngine
 from exaln.engines.reference_path import reference_alignment
 from exaln.longpair import store
 from exaln.longpair.driver import align_with
@@ -17,7 +17,7 @@ from exaln.longpair.walk import LongPair
 from exaln.modes import Mode
 from exaln.scoring import Scoring
 
-SMALL_PLAN = Plan(np.dtype(np.int32), slab_rows=7, spacings=(9, 3))
+SMALL_PLAN = Plan(np.dtype(np.int32), slab_rows=15, spacings=(13, 5))
 COSTS = Scoring(match=2, mismatch=-3, gap_open=3, gap_extend=1)
 
 
@@ -31,9 +31,9 @@ def mutated_pair(length: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return query, np.concatenate([new, target[:cut], target[cut + 4 : 2 * cut], new, target[2 * cut :]])
 
 
-def long_pair(mode: Mode, engine: Engine | None = None, length: int = 40) -> LongPair:
-    """A pair of about this length."""
-    return LongPair(*mutated_pair(length, seed=5), COSTS, mode, engine or ReferenceEngine())
+def long_pair(mode: Mode, engine: Engine | None = None) -> LongPair:
+    """A pair of some slabs and blocks."""
+    return LongPair(*mutated_pair(40, seed=5), COSTS, mode, engine or CpuEngine(1))
 
 
 def by_definition(pair: LongPair) -> LongAlignment:

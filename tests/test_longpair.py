@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import exaln
 from exaln.alphabet import BUILT_IN, DNA
-from exaln.engines.base import Engine
+from exaln.engines.base import Engine, PairList, Pairs
 from exaln.engines.cpu import CpuEngine
 from exaln.engines.reference import ReferenceEngine
 from exaln.errors import EngineError, InputError, OutOfMemoryError
@@ -26,7 +26,7 @@ from exaln.modes import GLOBAL, LOCAL, SEMIGLOBAL
 from exaln.records import Records
 from exaln.scoring import Scoring
 from long_cases import COSTS, SMALL_PLAN, align_in, by_definition, long_pair, mutated_pair, same
-from pair_cases import ALL_MODES
+from pair_cases import ALL_MODES, align_pairs
 from strategies import related_pairs, scorings
 
 REFERENCE = ReferenceEngine()
@@ -43,13 +43,13 @@ def long_pairs(draw: st.DrawFn) -> LongPair:
     """Any scoring, any mode, two related sequences of at least one letter."""
     alphabet = draw(st.sampled_from(list(BUILT_IN.values())))
     scoring = draw(scorings(alphabet))
-    first, second = draw(related_pairs(alphabet, max_size=40))
+    first, second = draw(related_pairs(alphabet, max_size=30))
     letter = alphabet.letters[0]
     codes = alphabet.encode(first or letter), alphabet.encode(second or letter)
     return LongPair(*codes, scoring, draw(st.sampled_from(ALL_MODES)), REFERENCE)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(pair=long_pairs(), spacings=st.sampled_from(SPACINGS), slab_rows=st.integers(1, 50), is_wide=st.booleans())
 def test_the_path_is_that_of_the_direct_method(
     pair: LongPair, spacings: tuple[int, ...], slab_rows: int, is_wide: bool
@@ -77,10 +77,33 @@ def test_nothing_in_common_is_an_empty_path(engine: Engine, tmp_path: Path) -> N
 
 def test_a_long_pair_by_the_driver_is_what_the_engine_says(engine: Engine) -> None:
     query, target = mutated_pair(1500, seed=8)
-    expected = exaln.align(query, target, scoring=COSTS, engine="cpu")
+    [(score, positions, counts, operations)] = align_pairs([query], [target], [(0, 0)], COSTS, LOCAL)
     found = align_long(engine, query, target, COSTS, LOCAL, LongOptions())
-    assert found.score == expected.score == score_long(engine, query, target, COSTS, LOCAL)
-    assert found.operations.tolist() == expected.operations.tolist()
+    assert found.score == score == score_long(engine, query, target, COSTS, LOCAL)
+    assert [list(found.positions), list(found.counts), found.operations.tolist()] == [positions, counts, operations]
+
+
+def test_long_pairs_among_others_keep_their_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In searches, and in batches of pairs, by the cpu engine."""
+    pairs = [mutated_pair(length, seed=length) for length in (20, 300, 30, 300, 250, 40)]
+    queries, targets = (Records.of(DNA, [pair[side] for pair in pairs]) for side in (0, 1))
+    rows = np.array([3, 0, 1, 5, 4, 2])
+    listed, engine = PairList(rows, rows), CpuEngine(1)
+    scores, expected = engine.align_pairs(queries, targets, listed, COSTS, LOCAL)
+    monkeypatch.setattr(CpuEngine, "long_pair_cells", lambda self, n_pairs: 50_000)
+    known = Pairs(rows, rows, scores.astype(np.int32))
+    for found in (
+        engine.align_pairs(queries, targets, listed, COSTS, LOCAL)[1],
+        engine.align(queries, targets, known, COSTS),
+    ):
+        assert found.positions.tolist() == expected.positions.tolist()
+        assert found.counts.tolist() == expected.counts.tolist()
+        assert found.paths.operations.tolist() == expected.paths.operations.tolist()
+        assert found.paths.offsets.tolist() == expected.paths.offsets.tolist()
+    assert engine.score_pairs(queries, targets, listed, COSTS, LOCAL).tolist() == scores.tolist()
+    wrong = Pairs(rows[:1], rows[:1], known.score[:1] - 1)
+    with pytest.raises(EngineError, match="traceback failed"):
+        engine.align(queries, targets, wrong, COSTS)
 
 
 def test_the_store_does_not_depend_on_the_engine(tmp_path: Path) -> None:
@@ -88,7 +111,7 @@ def test_the_store_does_not_depend_on_the_engine(tmp_path: Path) -> None:
     pair = long_pair(GLOBAL)
 
     class Stopping(ReferenceEngine):
-        n_left = 3
+        n_left = 2
 
         def fill_region(self, *arguments: object, **options: object) -> EndCell:
             self.n_left -= 1
@@ -99,10 +122,10 @@ def test_the_store_does_not_depend_on_the_engine(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         align_in(tmp_path, LongPair(pair.query, pair.target, COSTS, GLOBAL, Stopping()))
     opened = DirectoryStore(tmp_path, SMALL_PLAN, len(pair.target))
-    assert (opened.rows_done, opened.progress(40)) == (21, "going on after 21 of 40 rows")
+    assert (opened.rows_done, opened.progress(40)) == (30, "going on after 30 of 40 rows")
     opened.close()
     other = LongPair(pair.query, pair.target, COSTS, GLOBAL, CpuEngine(1))
-    assert same(align_in(tmp_path, other, Plan(np.dtype(np.int32), 100, (50, 4))), by_definition(pair))
+    assert same(align_in(tmp_path, other, Plan(np.dtype(np.int64), 100, (50, 4))), by_definition(pair))
 
 
 def test_a_path_that_scores_otherwise_is_an_error() -> None:
@@ -127,7 +150,7 @@ def test_small_pairs_have_one_level_and_large_ones_more() -> None:
     room = Room.of(64 << 30)
     assert plan_path(10_000, 10_000, COSTS, 1000, room).spacings == (LAST_SPACING,)
     large = plan_path(5_000_000, 5_000_000, COSTS, 20_000, room)
-    assert len(large.spacings) == 2
+    assert len(large.spacings) == 3
     assert large.slab_rows % large.spacings[0] == 0
     stored = plan_path(5_000_000, 5_000_000, COSTS, 20_000, Room.of(1 << 30, disk=64 << 30))
     assert stored.slab_rows == 20_000

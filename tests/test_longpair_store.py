@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -49,6 +50,11 @@ def aligner() -> Iterator[Aligner]:
     started.close()
 
 
+@pytest.fixture(autouse=True)
+def fast_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "fsync", lambda file: None)
+
+
 def test_killed_before_any_step_it_goes_on(tmp_path: Path, aligner: Aligner) -> None:
     pair, stages, step = long_pair(LOCAL), set(), 0
     expected = by_definition(pair)
@@ -65,7 +71,7 @@ def test_killed_before_any_step_it_goes_on(tmp_path: Path, aligner: Aligner) -> 
 
 def test_killed_again_and_again_it_arrives(tmp_path: Path, aligner: Aligner) -> None:
     kills = 0
-    while aligner.run(GLOBAL, tmp_path / "work", 25):
+    while aligner.run(GLOBAL, tmp_path / "work", 20):
         kills += 1
     assert kills > 3
     pair = long_pair(GLOBAL)
@@ -88,7 +94,7 @@ def assert_nothing_stays_behind(directory: Path) -> None:
 @pytest.fixture
 def interrupted(tmp_path: Path, aligner: Aligner) -> Path:
     """A directory with all scores and some of the path."""
-    step = 60
+    step = 40
     while True:
         directory = tmp_path / str(step)
         assert aligner.run(LOCAL, directory, step) == -9
@@ -125,7 +131,7 @@ def test_only_one_process_at_a_time(tmp_path: Path) -> None:
 
 def test_another_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pair = long_pair(LOCAL)
-    monkeypatch.setattr("exaln.longpair.store.FORMAT_VERSION", 99)
+    monkeypatch.setattr("exaln.longpair.manifest.FORMAT_VERSION", 99)
     align_in(tmp_path, pair)
     monkeypatch.undo()
     with pytest.raises(InputError, match="another version of exaln; delete"):

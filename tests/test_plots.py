@@ -69,7 +69,7 @@ def test_a_plot_does_not_grow_with_the_pair(monkeypatch: pytest.MonkeyPatch) -> 
     assert len(spans) <= dots.FINEST
     image, note = dots.shared_words(pair)
     assert image.shape == (450, 446)
-    assert note == "words of 16 letters in common"
+    assert note == "words of 17 letters in common"
     square = len(pair.query) / 450
     assert image[(query[:-1] / square).astype(int), (target[:-1] / square).astype(int)].mean() > 0.95
     assert image.mean() < 0.01

@@ -88,8 +88,9 @@ def align_long(
 def _work_directory(work_dir: Path, pair: LongPair, memory: int, slab_rows: int) -> Iterator[DirectoryStore]:
     with output_errors(work_dir):
         work_dir.mkdir(parents=True, exist_ok=True)
-        disk = shutil.disk_usage(work_dir).free
-    directory = work_dir / pair_name(pair)
+        directory = work_dir / pair_name(pair)
+        stored = sum(path.stat().st_size for path in directory.glob("*.lines"))
+        disk = shutil.disk_usage(work_dir).free + stored
     rows, columns = len(pair.query), len(pair.target)
     plan = plan_path(rows, columns, pair.scoring, slab_rows, Room.of(memory, disk))
     store = DirectoryStore(directory, plan, columns)

@@ -11,7 +11,7 @@ cells: with S scores kept per letter of the two sequences they are a share of 4 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,8 +27,10 @@ SCORES_PER_LETTER = 80
 LEAST_SCORES_PER_LETTER = 4
 """With fewer the blocks on the path could be more work than the whole table was."""
 
-MOST_BLOCK_BYTES = 1 << 30
-"""Lines of a block of level 1 and beyond take no more than this, if they need not."""
+MOST_BLOCK_BYTES = 1 << 27
+"""Lines of a block of level 1 and beyond take no more than this, if they need not: to write more takes longer than to
+compute more again.
+"""
 
 
 @dataclass(frozen=True)
@@ -51,12 +53,20 @@ class Room:
 class Plan:
     """score: the type of all scores; slab_rows: rows that are computed at a time; spacings: of lines, level by level.
 
-    Without spacings no lines are kept, for the score alone.
+    Without spacings no lines are kept, for the score alone. block_bytes: what lines of a block may take.
     """
 
     score: np.dtype[np.generic]
     slab_rows: int
     spacings: tuple[int, ...]
+    block_bytes: int = MOST_BLOCK_BYTES
+
+    def beginning_with(self, itemsize: int, spacing: int) -> Plan:
+        """The same for lines of the whole table that are there already."""
+        if (itemsize, spacing) == (self.score.itemsize, self.spacings[0]):
+            return self
+        finer = finer_spacings(spacing, itemsize, self.block_bytes)
+        return replace(self, score=np.dtype(f"i{itemsize}"), spacings=(spacing, *finer))
 
 
 def plan_path(n_rows: int, n_columns: int, scoring: Scoring, slab_rows: int, room: Room) -> Plan:
@@ -71,14 +81,21 @@ def plan_path(n_rows: int, n_columns: int, scoring: Scoring, slab_rows: int, roo
             + ("; --work-dir keeps it on a disk" if room.place == "memory" else "")
         )
     kept = min(room.table, SCORES_PER_LETTER * per_letter)
-    spacings = [max(LAST_SPACING, _spacing(n_rows * n_columns, score.itemsize, kept))]
-    while spacings[-1] > LAST_SPACING:
-        block = min(spacings[-1], n_rows) * min(spacings[-1], n_columns)
-        most = max(min(room.block, MOST_BLOCK_BYTES), 8 * score.itemsize * spacings[-1])
-        spacings.append(max(LAST_SPACING, _spacing(block, score.itemsize, most)))
+    spacing = max(LAST_SPACING, _spacing(n_rows * n_columns, score.itemsize, kept))
     if room.place == "memory":  # then nothing is gained by small slabs, and their last rows are lines of the grid
-        slab_rows = -(-slab_rows // spacings[0]) * spacings[0]
-    return Plan(score, slab_rows, tuple(spacings))
+        slab_rows = -(-slab_rows // spacing) * spacing
+    block_bytes = min(room.block, MOST_BLOCK_BYTES)
+    return Plan(score, slab_rows, (spacing, *finer_spacings(spacing, score.itemsize, block_bytes)), block_bytes)
+
+
+def finer_spacings(spacing: int, itemsize: int, block_bytes: int) -> tuple[int, ...]:
+    """Below lines so far apart, those of further levels: each at most half of the one above."""
+    finer: list[int] = []
+    while spacing > LAST_SPACING:
+        most = max(block_bytes, 8 * itemsize * spacing)
+        spacing = max(LAST_SPACING, _spacing(spacing * spacing, itemsize, most))
+        finer.append(spacing)
+    return tuple(finer)
 
 
 def plan_score(n_rows: int, n_columns: int, scoring: Scoring, slab_rows: int) -> Plan:

@@ -111,6 +111,10 @@ class EndCell:
         """
         return min(self, other, key=lambda end: (-end.score, end.column, end.row))
 
+    def __post_init__(self) -> None:
+        for name in ("score", "row", "column"):  # of whatever integer type an engine has them
+            object.__setattr__(self, name, int(getattr(self, name)))
+
 
 NOTHING = EndCell(0, 0, 0)
 """The end of a local alignment where nothing scores above 0."""

@@ -16,7 +16,7 @@ import json
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -26,6 +26,16 @@ import numpy as np
 from exaln.database.manifest import fsync_directory
 from exaln.errors import InputError
 from exaln.longpair.lines import KeptLines
+from exaln.longpair.manifest import (
+    FORMAT_VERSION,
+    Manifest,
+    StoredFile,
+    StoredSlab,
+    bytes_of,
+    damaged,
+    hash_of,
+    hash_of_file,
+)
 from exaln.longpair.region import NOTHING, EndCell, Lines, PathState, Region
 from exaln.output_file import open_output, output_errors
 
@@ -37,10 +47,8 @@ if TYPE_CHECKING:
     from exaln.longpair.region import Line
     from exaln.longpair.walk import LongPair
 
-FORMAT_VERSION = 1
 MANIFEST_NAME, LOCK_NAME = "manifest.json", ".lock"
 SECONDS_BETWEEN_SAVES = 5.0
-HASHED_AT_ONCE = 16 << 20
 
 
 class Store(Protocol):
@@ -114,84 +122,6 @@ def _same(lines: Lines) -> Lines:
     return lines
 
 
-@dataclass(frozen=True)
-class StoredFile:
-    """A file of a work directory as its manifest names it."""
-
-    file: str
-    bytes: int
-    xxh3_64: str
-
-
-@dataclass(frozen=True)
-class StoredSlab:
-    """Rows [first_row, end_row) of a table, and their lines."""
-
-    first_row: int
-    end_row: int
-    rows: tuple[int, ...]
-    columns: tuple[int, ...]
-    lines: StoredFile
-
-
-@dataclass(frozen=True)
-class Manifest:
-    """How far a pair is."""
-
-    plan: dict[str, Any]
-    slabs: tuple[StoredSlab, ...] = ()
-    carry: StoredFile | None = None
-    end: EndCell = NOTHING
-    steps: tuple[StoredFile, ...] = ()
-    state: PathState | None = None
-    is_complete: bool = False
-
-    def to_json(self) -> str:
-        """With a hash of itself."""
-        content: dict[str, Any] = {"format": "exaln work directory", "format_version": FORMAT_VERSION, **asdict(self)}
-        content["xxh3_64"] = _content_hash(content)
-        return json.dumps(content, indent=1) + "\n"
-
-    @staticmethod
-    def from_json(text: bytes, name: Path) -> Manifest:
-        """Checked against its hash."""
-        try:
-            content = json.loads(text)
-            if content.pop("xxh3_64") != _content_hash(content):
-                raise ValueError
-            version = content.pop("format_version")
-            if content.pop("format") != "exaln work directory":
-                raise ValueError
-        except (ValueError, KeyError, TypeError, AttributeError):
-            raise damaged(name) from None
-        if version != FORMAT_VERSION:
-            raise InputError(f"{name}: written by another version of exaln; delete {name.parent} to begin anew")
-        return Manifest(
-            plan=content["plan"],
-            slabs=tuple(
-                StoredSlab(
-                    **{
-                        **slab,
-                        "rows": tuple(slab["rows"]),
-                        "columns": tuple(slab["columns"]),
-                        "lines": StoredFile(**slab["lines"]),
-                    }
-                )
-                for slab in content["slabs"]
-            ),
-            carry=None if content["carry"] is None else StoredFile(**content["carry"]),
-            end=EndCell(**content["end"]),
-            steps=tuple(StoredFile(**piece) for piece in content["steps"]),
-            state=None if content["state"] is None else PathState(**content["state"]),
-            is_complete=content["is_complete"],
-        )
-
-
-def damaged(path: Path) -> InputError:
-    """What to tell about a file that is not what was written."""
-    return InputError(f"{path}: damaged; delete {path.parent} to begin anew")
-
-
 def pair_name(pair: LongPair) -> str:
     """The folder of a pair: a hash of all that its alignment depends on."""
     import xxhash
@@ -215,7 +145,7 @@ class DirectoryStore:
             self._lock = _locked(directory)
         try:
             self._manifest = self._opened(plan)
-            self.plan = _plan_of(self._manifest.plan, plan)
+            self.plan = plan.beginning_with(**self._manifest.plan)
             self.rows_done = self._manifest.slabs[-1].end_row if self._manifest.slabs else 0
             self.end, self.state = self._manifest.end, self._manifest.state
             self.is_complete = self._manifest.is_complete
@@ -320,15 +250,15 @@ class DirectoryStore:
             raise InputError(f"{path}: missing; delete {self.directory} to begin anew") from None
         except OSError as error:
             raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-        if not is_whole or _hash_of([data]) != stored.xxh3_64:
+        if not is_whole or hash_of_file(path) != stored.xxh3_64:
             raise damaged(path)
         return np.asarray(data)
 
     def _write(self, name: str, arrays: Sequence[Line | NDArray[np.uint8]]) -> StoredFile:
         with open_output(self.directory / name) as file:
             for array in arrays:
-                file.write(_bytes_of(array).data)
-        return StoredFile(name, sum(array.nbytes for array in arrays), _hash_of(arrays))
+                file.write(bytes_of(array).data)
+        return StoredFile(name, sum(array.nbytes for array in arrays), hash_of(arrays))
 
     def _commit(self, **changes: Any) -> None:
         self._manifest = replace(self._manifest, **changes)
@@ -351,16 +281,6 @@ class DirectoryStore:
                 path.unlink(missing_ok=True)
 
 
-def _plan_of(stored: dict[str, Any], plan: Plan) -> Plan:
-    """Spacings of the first level are those of the first start; those below as the plan has them, if they are finer."""
-    spacing = int(stored["spacing"])
-    return replace(
-        plan,
-        score=np.dtype(f"i{stored['itemsize']}"),
-        spacings=(spacing, *(finer for finer in plan.spacings if finer < spacing)),
-    )
-
-
 def _locked(directory: Path) -> int:
     lock = os.open(directory / LOCK_NAME, os.O_RDWR | os.O_CREAT, 0o666)
     try:
@@ -371,24 +291,3 @@ def _locked(directory: Path) -> int:
             f"{directory}: another exaln is working here; wait for it, or use another --work-dir"
         ) from None
     return lock
-
-
-def _bytes_of(array: Line | NDArray[np.uint8]) -> NDArray[np.uint8]:
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-
-
-def _hash_of(arrays: Sequence[Line | NDArray[np.uint8]]) -> str:
-    import xxhash
-
-    total = xxhash.xxh3_64()
-    for array in arrays:
-        flat = _bytes_of(array)
-        for start in range(0, len(flat), HASHED_AT_ONCE):
-            total.update(flat[start : start + HASHED_AT_ONCE].data)
-    return str(total.hexdigest())
-
-
-def _content_hash(content: dict[str, Any]) -> str:
-    import xxhash
-
-    return str(xxhash.xxh3_64_hexdigest(json.dumps(content, sort_keys=True, separators=(",", ":")).encode("ascii")))

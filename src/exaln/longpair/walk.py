@@ -103,34 +103,56 @@ Piece = tuple["NDArray[np.uint8]", PathState]
 """Some steps of a path, backwards, and where it is after them."""
 
 
+class Scratch:
+    """Room for the lines of one block on each level, used again for the next block: fresh memory takes time."""
+
+    def __init__(self) -> None:
+        self._memory: dict[int, NDArray[np.uint8]] = {}
+
+    def lines(self, level: int, block: Region, spacing: int, score: np.dtype[np.generic]) -> Lines:
+        """For the lines of a block that are so far apart."""
+        rows = grid(block.first_row, block.end_row, spacing, block.first_row)
+        columns = grid(block.first_column, block.end_column, spacing, block.first_column)
+        shapes = [(len(rows), block.n_columns)] * 2 + [(len(columns), block.n_rows)] * 2
+        sizes = [n_lines * length * score.itemsize for n_lines, length in shapes]
+        memory = self._memory.get(level)
+        if memory is None or len(memory) < sum(sizes):
+            memory = self._memory[level] = np.empty(sum(sizes), np.uint8)
+        parts = np.split(memory[: sum(sizes)], np.cumsum(sizes)[:-1])
+        row_h, row_f, column_h, column_e = (
+            part.view(score).reshape(shape) for part, shape in zip(parts, shapes, strict=True)
+        )
+        return Lines(rows, row_h, row_f, columns, column_h, column_e)
+
+
 def walk(pair: LongPair, kept: KeptLines, spacings: tuple[int, ...], state: PathState) -> Iterator[Piece]:
     """The path from a cell of a region on, until it leaves the region; spacings are those of further levels."""
+    return _walk_region(pair, kept, spacings, state, Scratch())
+
+
+def _walk_region(
+    pair: LongPair, kept: KeptLines, spacings: tuple[int, ...], state: PathState, scratch: Scratch
+) -> Iterator[Piece]:
     while not state.is_complete(pair.mode) and _is_within(kept.region, state):
         block, borders = kept.block_of(state)
-        for piece in _walk_block(pair, block, borders, spacings, state):
+        for piece in _walk_block(pair, block, borders, spacings, state, scratch):
             yield piece
             state = piece[1]
 
 
 def _walk_block(
-    pair: LongPair, block: Region, borders: Borders, spacings: tuple[int, ...], state: PathState
+    pair: LongPair, block: Region, borders: Borders, spacings: tuple[int, ...], state: PathState, scratch: Scratch
 ) -> Iterator[Piece]:
     """The path through a block between lines."""
     if not spacings:
         yield pair.engine.walk_block(pair.query, pair.target, pair.scoring, pair.mode, block, borders, state)
         return
-    spacing = spacings[0]
-    lines = Lines.empty(
-        block,
-        grid(block.first_row, block.end_row, spacing, block.first_row),
-        grid(block.first_column, block.end_column, spacing, block.first_column),
-        borders.top_H.dtype,
-    )
+    lines = scratch.lines(len(spacings), block, spacings[0], borders.top_H.dtype)
     if len(lines.rows) or len(lines.columns):
         pair.fill(block, borders, lines)
-    kept = KeptLines(block, RegionSurroundings(block, borders), spacing)
+    kept = KeptLines(block, RegionSurroundings(block, borders), spacings[0])
     kept.add(block.first_row, block.end_row, lambda: lines)
-    yield from walk(pair, kept, spacings[1:], state)
+    yield from _walk_region(pair, kept, spacings[1:], state, scratch)
 
 
 def _is_within(region: Region, state: PathState) -> bool:

@@ -28,7 +28,7 @@ WINDOW = 9
 SQUARES = 450
 """Words are counted in squares, so many along the longer sequence: the picture does not grow with the pair."""
 
-CHANCE_SQUARES = 0.02
+CHANCE_SQUARES = 0.005
 """Words are so long that at most this share of the squares has one in common by chance."""
 
 MOST_WORDS = 1 << 23
@@ -207,7 +207,7 @@ def _draw_identity(axes: Axes, pair: PlottedPair, scale: int) -> None:
     axes.plot(place / scale, identity, color=PATH_COLOUR, linewidth=1.2)
     gaps = [(begin / scale, (end - begin) / scale) for begin, end in gap_spans(pair)]
     axes.broken_barh(gaps, (0, 7), facecolor=GAP_COLOUR, edgecolor=GAP_COLOUR, linewidth=0.8)
-    note = f"window of {window} columns" + ("; gaps marked below" if gaps else "")
+    note = f"window of {window:,} columns" + ("; gaps marked below" if gaps else "")
     axes.set_title(note, fontsize=8, loc="right", color="#555555", pad=3)
 
 
