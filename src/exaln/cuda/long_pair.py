@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from exaln.cuda.batches import Workspace
-    from exaln.cuda.card import Event
+    from exaln.cuda.card import Event, Memory
     from exaln.longpair.region import Line
     from exaln.modes import Mode
     from exaln.scoring import Scoring
@@ -51,6 +51,9 @@ PROGRESS_SECONDS = 0.1
 ROOM_SHARE = 0.9
 QUEUES_SHARE = 4
 """Lines and all else of a slab take this part of what may be used, queues at most one part in so many of that."""
+
+HELD_SHARE = 2
+"""Lines are held on a card if they take no more than one part in so many of what is free there."""
 
 MIN_CARD_COLUMNS = 1 << 18
 """Fewer columns than this are not worth another card."""
@@ -87,9 +90,9 @@ def fill_region(
     for workspace in used:
         workspace.card.activate()
         workspace.begin((), {})
-    folded = fold_letters(pair.scoring, used_letters(_piece(pair.target, region), len(pair.scoring.matrix)))
+    folded = _folded(pair, region)
     room = min(int(workspace.card.budget * ROOM_SHARE) for workspace in used)
-    for slab in slabs(region, lines, room):
+    for slab in slabs(region, WantedLines.of(lines), room):
         own = _rows_of(lines, region, slab)
         done = (slab.first_row - region.first_row) * region.n_columns
         carry = None if slab.end_row == region.end_row else _room_for_row(region, lines)
@@ -103,9 +106,83 @@ def fill_region(
     return end
 
 
-def slabs(region: Region, lines: Lines, room: int) -> Iterator[Region]:
+def hold_lines(
+    workspace: Workspace,
+    pair: Pair,
+    region: Region,
+    borders: Borders,
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int64],
+) -> CardLines | None:
+    """Compute a region, and leave its lines on the card; None if it has no room for them."""
+    wanted = WantedLines(rows, columns, borders.top_H.dtype)
+    if wanted.n_bytes(region) > (workspace.card.budget - workspace.card.used) // HELD_SHARE:
+        return None
+    workspace.card.activate()
+    workspace.begin((), {})
+    part = CardPart(workspace, pair, _folded(pair, region), region, region, wanted, share=1, holds=True)
+    try:
+        part.start(borders, has_left=True, hands_on=False, keeps_last=False, wants_end=False)
+        while not part.is_done():
+            time.sleep(0.0)
+    except BaseException:
+        part.cancel()
+        part.wait()
+        raise
+    return part.held_lines()
+
+
+@dataclass(frozen=True)
+class WantedLines:
+    """Which rows and columns are kept, and of what type."""
+
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    score: np.dtype[np.generic]
+
+    @staticmethod
+    def of(lines: Lines) -> WantedLines:
+        """Those that an engine was given room for."""
+        return WantedLines(lines.rows, lines.columns, lines.row_H.dtype)
+
+    def n_bytes(self, region: Region) -> int:
+        """Of all of them together."""
+        n_scores = len(self.rows) * region.n_columns + len(self.columns) * region.n_rows
+        return 2 * self.score.itemsize * n_scores
+
+
+class CardLines:
+    """Lines that stay on a card until this object dies, and are fetched piece by piece: ReadableLines."""
+
+    def __init__(
+        self, workspace: Workspace, wanted: WantedLines, memory: dict[str, Memory], row_bytes: int, column_bytes: int
+    ) -> None:
+        self.rows, self.columns = wanted.rows, wanted.columns
+        self._workspace, self._score, self._memory = workspace, wanted.score, memory
+        self._row_bytes, self._column_bytes = row_bytes, column_bytes
+
+    def row(self, place: int, columns: slice) -> tuple[Line, Line]:
+        """As in Lines."""
+        first = self._row_bytes * place
+        return self._fetched("row H", first, columns), self._fetched("row F", first, columns)
+
+    def column(self, place: int, rows: slice) -> tuple[Line, Line]:
+        """As in Lines."""
+        first = self._column_bytes * place
+        return self._fetched("column H", first, rows), self._fetched("column E", first, rows)
+
+    def _fetched(self, name: str, first: int, own: slice) -> Line:
+        card = self._workspace.card
+        line: Line = np.empty(own.stop - own.start, self._score)
+        card.activate()
+        address = self._memory[name].address + first + self._score.itemsize * own.start
+        card.download(line, address, self._workspace.side_stream)
+        return line
+
+
+def slabs(region: Region, lines: WantedLines, room: int) -> Iterator[Region]:
     """The rows of a region, as many at a time as a card has room for, with the lines that are kept of them."""
-    score = lines.row_H.dtype.itemsize
+    score = lines.score.itemsize
     per_row = 2 * score * (len(lines.columns) + 2) + 2
     first = region.first_row
 
@@ -162,8 +239,9 @@ class Slab:
         self._region = region
         share = max(1, *(sum(one.card.number == other.card.number for one in workspaces) for other in workspaces))
         cuts = [region.first_column + region.n_columns * i // len(workspaces) for i in range(len(workspaces) + 1)]
+        wanted = WantedLines.of(lines)
         self._parts = [
-            CardPart(workspace, pair, folded, Region(region.first_row, region.end_row, *columns), region, lines, share)
+            CardPart(workspace, pair, folded, Region(region.first_row, region.end_row, *columns), region, wanted, share)
             for workspace, columns in zip(workspaces, pairwise(cuts), strict=True)
         ]
         self._borders, self._lines, self._carry = borders, lines, carry
@@ -207,7 +285,7 @@ class Slab:
 
 
 class CardPart:
-    """Columns of a slab on one card. share: so many such kernels are on that GPU."""
+    """Columns of a slab on one card. share: so many such kernels are on that GPU; holds: lines stay there."""
 
     def __init__(
         self,
@@ -216,12 +294,15 @@ class CardPart:
         folded: FoldedScores,
         part: Region,
         slab: Region,
-        lines: Lines,
+        lines: WantedLines,
         share: int,
+        *,
+        holds: bool = False,
     ) -> None:
         self._workspace, self._card = workspace, workspace.card
         self._pair, self._folded, self._part, self._slab = pair, folded, part, slab
-        self._score = lines.row_H.dtype
+        self._wanted, self._score = lines, lines.score
+        self._held: dict[str, Memory] | None = {} if holds else None
         self._kept_rows = lines.rows - slab.first_row
         self._own = slice(*np.searchsorted(lines.columns, [part.first_column, part.end_column], "right"))
         self._kept_columns = lines.columns[self._own] - part.first_column
@@ -263,8 +344,8 @@ class CardPart:
             self._cleared("consumed", 4 * n_channels),
             n_channels,
             self._upload("columns", np.append(self._kept_columns - 1, NEVER).astype(np.uint32)),
-            *(self._scratch(name, self._line_bytes * len(self._kept_rows)) for name in ("row H", "row F")),
-            *(self._scratch(name, self._column_bytes * len(self._kept_columns)) for name in ("column H", "column E")),
+            *(self._for_lines(name, self._line_bytes * len(self._kept_rows)) for name in ("row H", "row F")),
+            *(self._for_lines(name, self._column_bytes * len(self._kept_columns)) for name in ("column H", "column E")),
             part.n_rows,
             self._scratch("ends", END.itemsize * len(strips)),
             gain,
@@ -440,6 +521,17 @@ class CardPart:
         self._card.download(control, self._control, self._workspace.side_stream)
         return control[0]
 
+    def held_lines(self) -> CardLines:
+        """What stays on the card."""
+        assert self._held is not None
+        return CardLines(self._workspace, self._wanted, self._held, self._line_bytes, self._column_bytes)
+
+    def _for_lines(self, name: str, n_bytes: int) -> int:
+        if self._held is None:
+            return self._scratch(name, n_bytes)
+        self._held[name] = self._workspace.allocate(n_bytes)
+        return self._held[name].address
+
     def _scratch(self, name: str, n_bytes: int) -> int:
         return self._workspace.scratch(f"{name} of a long pair", n_bytes)
 
@@ -455,6 +547,11 @@ class CardPart:
 
     def _download(self, line: Line, address: int) -> None:
         self._card.download(line, address, self._workspace.stream)
+
+
+def _folded(pair: Pair, region: Region) -> FoldedScores:
+    """What letters score, of the target those of the region."""
+    return fold_letters(pair.scoring, used_letters(_piece(pair.target, region), len(pair.scoring.matrix)))
 
 
 def _piece(target: NDArray[np.uint8], region: Region) -> NDArray[np.uint8]:

@@ -174,14 +174,14 @@ WARP = 32
 LONG_SHAPES = (
     LongShape(4, 32, 14, 4),
     LongShape(8, 32, 14, 8),
-    LongShape(16, 512, 1, 16),
-    LongShape(28, 384, 1, 16),
+    LongShape(16, 512, 1, 8),
+    LongShape(20, 512, 1, 16),
 )
 """All of them."""
 
-LONG_STEP_CYCLES, LONG_ROW_CYCLES, LONG_LAG_TILES = 330, 28, 36
-"""Of a step of long.cu with one warp on a quarter of a multiprocessor: besides its rows, and for each row; a strip is
-so many tiles behind the one above, and two pieces."""
+LONG_STEP_CYCLES, LONG_BUSY_STEP_CYCLES, LONG_ROW_CYCLES, LONG_LAG_TILES = 190, 40, 38, 33
+"""Of a step of long.cu on a quarter of a multiprocessor: besides its rows, with one warp alone and for each of several,
+and for each row; a strip is so many tiles behind the one above, and two pieces."""
 
 
 def long_shapes(n_letters: int, score_bytes: int, shared_bytes: int) -> list[LongShape]:
@@ -202,11 +202,11 @@ def long_cycles(shape: LongShape, n_rows: int, n_columns: int, n_warps: int, n_s
     """How long a region takes on a card that has so many warps of this shape at a time."""
     n_strips = -(-n_rows // shape.strip_rows)
     at_a_time = min(n_strips, n_warps)
-    per_quarter = max(1.0, at_a_time / (4 * n_sms))
-    step = max(LONG_STEP_CYCLES + LONG_ROW_CYCLES * shape.rows, per_quarter * LONG_ROW_CYCLES * shape.rows)
+    of_rows = LONG_ROW_CYCLES * shape.rows
+    alone, busy = LONG_STEP_CYCLES + of_rows, at_a_time / (4 * n_sms) * (LONG_BUSY_STEP_CYCLES + of_rows)
     n_tiles = -(-n_columns // COLUMNS)
-    laps = max(1.0, n_strips / n_warps)
-    return step * (laps * n_tiles + at_a_time * (LONG_LAG_TILES + 2 * shape.piece))
+    n_fill = at_a_time * (LONG_LAG_TILES + 2 * shape.piece)
+    return n_tiles * max(1.0, n_strips / n_warps) * max(alone, busy) + n_fill * max(alone, busy / 2)
 
 
 MAX_PACKED = {True: 32767, False: 2048}

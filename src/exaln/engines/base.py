@@ -16,7 +16,7 @@ import numpy as np
 from exaln.cigar import Paths, taken
 from exaln.errors import EngineError, InputError, OutOfMemoryError
 from exaln.lengths import N_BINS, length_bin
-from exaln.longpair.region import Borders, EndCell, Lines, PathState, Region
+from exaln.longpair.region import Borders, EndCell, Lines, PathState, ReadableLines, Region
 from exaln.records import Records, offsets_of
 from exaln.resources import available_memory
 
@@ -264,6 +264,23 @@ class Engine(ABC):
         KeyboardInterrupt too, leaves nothing running. progress: cells of this region done so far.
         """
         raise EngineError(f"the {self.name} engine cannot divide one pair into regions")
+
+    def hold_lines(
+        self,
+        query: NDArray[np.uint8],
+        target: NDArray[np.uint8],
+        scoring: Scoring,
+        mode: Mode,
+        region: Region,
+        borders: Borders,
+        rows: NDArray[np.int64],
+        columns: NDArray[np.int64],
+    ) -> ReadableLines | None:
+        """Compute a region, and keep lines of it in the engine's own memory, to be read in pieces; None: it cannot.
+
+        A walk back through a large region reads few of its lines, and what it does not read need not travel.
+        """
+        return None
 
     def walk_block(
         self,

@@ -37,7 +37,7 @@ from exaln.errors import EngineError, InputError, OutOfMemoryError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from exaln.longpair.region import Borders, EndCell, Lines, PathState, Region
+    from exaln.longpair.region import Borders, EndCell, Lines, PathState, ReadableLines, Region
     from exaln.modes import Mode
     from exaln.records import Records
     from exaln.scoring import Scoring
@@ -201,6 +201,24 @@ class CudaEngine(Engine):
             return long_pair.fill_region(
                 workspaces, pair, region, borders, lines, progress=progress, wants_end=wants_end
             )
+
+    def hold_lines(
+        self,
+        query: NDArray[np.uint8],
+        target: NDArray[np.uint8],
+        scoring: Scoring,
+        mode: Mode,
+        region: Region,
+        borders: Borders,
+        rows: NDArray[np.int64],
+        columns: NDArray[np.int64],
+    ) -> ReadableLines | None:
+        """On the first card, if it has room."""
+        if region.cells < SMALL_REGION:
+            return None
+        with lent_workspaces(self.devices[:1], self.memory) as (workspace,):
+            pair = long_pair.Pair(query, target, scoring, mode)
+            return long_pair.hold_lines(workspace, pair, region, borders, rows, columns)
 
     def walk_block(
         self,
