@@ -309,6 +309,7 @@ struct Tiles {
 
     __device__ Tiles(const Arguments& arguments, uint4* given)
         : next(arguments.columns + threadIdx.x % 32 % PIECE), shared(given) {
+        shared[PIECE + threadIdx.x % 32] = make_uint4(0, 0, 0, 0);  // before the first column
         load();
     }
     __device__ __forceinline__ void load() {
