@@ -1,17 +1,18 @@
 // One pair over the whole card: all cells of a region of its table, and the lines that are kept of it.
 //
-// The rows are cut into strips of up to 32 * ROWS rows. A warp takes a strip and runs along all columns; a lane
-// owns ROWS rows and computes a tile of ROWS rows x 4 columns per step, one step behind the lane above it.
+// The rows are cut into strips of up to 32 * ROWS rows. A warp takes a strip and runs along all columns; a
+// lane owns ROWS rows and computes a tile of ROWS rows x 4 columns per step, one step behind the lane above
+// it.
 //
 //      step s:    lane 0   tile s        ^        strip 0   --------------------------->
 //                 lane 1   tile s - 1    |  warp  strip 1        ---------------------->
 //                 lane 2   tile s - 2    v        strip 2             ----------------->
 //
 // Between strips H and F of the last row of a strip go through global memory, in a queue per pair of strips.
-// There are no flags, fences or barriers: a word of a queue has a tag that names the round of the queue it was
-// written in, so that it tells by itself whether it is there yet (long_scores.cuh). A warp loads a piece of
-// PIECE tiles at a time, all lanes together and a piece ahead; where a tag is not the expected one it loads
-// again. So it comes to run just so far behind the strip above that nothing has to wait.
+// There are no flags, fences or barriers: a word of a queue has a tag that names the round of the queue it
+// was written in, so that it tells by itself whether it is there yet (long_scores.cuh). A warp loads a piece
+// of PIECE tiles at a time, all lanes together and a piece ahead; where a tag is not the expected one it
+// loads again. So it comes to run just so far behind the strip above that nothing has to wait.
 //
 // Queues are short, so that all of them lie in the cache, and rounds begin once the piece that lay there was
 // read: the reader says so in `consumed` (release / acquire) every few pieces. Strips are taken in order by a
@@ -20,18 +21,18 @@
 // done; so the last queue holds a whole row, and never makes its writer wait for a strip that has no warp.
 // Whoever waits longer than `patience` sets `stop`, and all warps leave.
 //
-// Kept rows: strips end there. Strips have 32 * ROWS rows, or as many lanes as are left; what is left of a lane
-// goes in a narrow strip, one row per lane. Kept columns: a lane writes its rows when it gets there.
+// Kept rows: strips end there. Strips have 32 * ROWS rows, or as many lanes as are left; what is left of a
+// lane goes in a narrow strip, one row per lane. Kept columns: a lane writes its rows when it gets there.
 //
-// The best cell of a local alignment costs nothing where it cannot be. Let M be the largest H that a warp has at
-// the beginning of a piece: in its rows, between its lanes, and in the row above the piece. A path gains at most
-// the highest score of two letters per column, and a piece has 4 * PIECE columns; E and F, as the next cell takes
-// them, are not above the H they come from. So if M + 4 * PIECE * highest < G, the best score of any strip so far,
-// nothing in the piece can be the best, nor equal it, and there is nothing to look for. Else the piece is
-// computed with care: of each column of a tile a lane knows its highest score and the first row that has it, in one
-// number (the score times 32, plus 31 less the row), and notes the first column and row where its best was raised.
-// So a lane knows the first cell, by column and then by row, with its highest score, if that is the highest of all;
-// and the end is the first of these.
+// The best cell of a local alignment costs nothing where it cannot be. Let M be the largest H that a warp has
+// at the beginning of a piece: in its rows, between its lanes, and in the row above the piece. A path gains
+// at most the highest score of two letters per column, and a piece has 4 * PIECE columns; E and F, as the
+// next cell takes them, are not above the H they come from. So if M + 4 * PIECE * highest < G, the best score
+// of any strip so far, nothing in the piece can be the best, nor equal it, and there is nothing to look for.
+// Else the piece is computed with care: of each column of a tile a lane knows its highest score and the first
+// row that has it, in one number (the score times 32, plus 31 less the row), and notes the first column and
+// row where its best was raised. So a lane knows the first cell, by column and then by row, with its highest
+// score, if that is the highest of all; and the end is the first of these.
 //
 //   columns       [(n_pieces + 1) * PIECE + 64]: tiles, four profile offsets each: letter * LETTER_BYTES
 //   query         letters of the region's rows
@@ -39,15 +40,15 @@
 //   table         int[letters of the query][LETTERS]
 //   top_H, top_F  [n_pieces * PIECE * 4]: the row above the region, as kept rows are
 //   left_H        [1 + n_rows]: the corner, then the column left of the region;  left_E  [n_rows]
-//   queues        [(n_channels * queue_pieces + n_pieces) * PIECE_WORDS], zeros;  consumed  [n_channels], zeros
-//   kept_columns  ascending, the last columns before lines, and then NEVER
-//   row_H, row_F  [kept rows][n_pieces * PIECE * 4];  column_H, column_E  [kept columns][n_rows]
-//   ends          [n_strips]: the best cell of a strip, or score 0;  gain: 4 * PIECE * highest, or < 0: not wanted
-//   left_rows     rows of left_H and left_E that are there, counted up by the host; null: all of them
+//   queues        [(n_channels * queue_pieces + n_pieces) * PIECE_WORDS], zeros;  consumed  [n_channels],
+//   zeros kept_columns  ascending, the last columns before lines, and then NEVER row_H, row_F  [kept
+//   rows][n_pieces * PIECE * 4];  column_H, column_E  [kept columns][n_rows] ends          [n_strips]: the
+//   best cell of a strip, or score 0;  gain: 4 * PIECE * highest, or < 0: not wanted left_rows     rows of
+//   left_H and left_E that are there, counted up by the host; null: all of them
 //
-// Shared memory: the profile, [letter][rows / 4][lane] for each warp, and a piece of the row above. Scores are
-// exact as long as they fit (longpair/region.py); rows and columns that pad may overflow, and nothing reads them.
-// Tests: tests/test_cuda_long.py.
+// Shared memory: the profile, [letter][rows / 4][lane] for each warp, and a piece of the row above. Scores
+// are exact as long as they fit (longpair/region.py); rows and columns that pad may overflow, and nothing
+// reads them. Tests: tests/test_cuda_long.py.
 
 #include "constants.cuh"
 #include "long_scores.cuh"
@@ -60,7 +61,7 @@ constexpr unsigned PIECE_WORDS = PIECE_COLUMNS * Number::WORDS;
 constexpr unsigned LANE_COLUMNS = (PIECE_COLUMNS + 31) / 32;  // of a piece, for each lane that loads it
 constexpr unsigned CHUNK_BYTES = 32 * sizeof(int4);
 constexpr unsigned LETTER_BYTES = ROWS / 4 * CHUNK_BYTES;
-constexpr unsigned ACK = 8;  // pieces between two words to the writer of a queue
+constexpr unsigned ACK = 8;       // pieces between two words to the writer of a queue
 constexpr unsigned REPORT = 256;  // pieces between two reports to the host
 
 constexpr Key HIGHEST_KEY = sizeof(Key) == 8 ? Key(0x7FFFFFFFFFFFFFFFll) : Key(0x7FFFFFFF);
@@ -187,7 +188,8 @@ struct Feed {
 
     __device__ __forceinline__ void load() {
         if (is_top) return;
-        const unsigned lane = threadIdx.x % 32 % PIECE_COLUMNS;  // where a piece is short, two lanes load the same
+        const unsigned lane =
+            threadIdx.x % 32 % PIECE_COLUMNS;  // where a piece is short, two lanes load the same
         const Word* from = place.queue + (place.next + lane * Number::WORDS);
 #pragma unroll
         for (unsigned i = 0; i < LANE_COLUMNS; i++)
@@ -225,7 +227,8 @@ struct Feed {
 #pragma unroll
         for (unsigned i = 0; i < LANE_COLUMNS; i++) {
             if (is_top) {
-                const size_t column = size_t(piece) * PIECE_COLUMNS + i * 32 + threadIdx.x % 32 % PIECE_COLUMNS;
+                const size_t column =
+                    size_t(piece) * PIECE_COLUMNS + i * 32 + threadIdx.x % 32 % PIECE_COLUMNS;
                 H[i] = arguments.top_H[column], F[i] = arguments.top_F[column];
             } else {
                 is_there &= Number::unpack(words[i], place.tag, H[i], F[i]);
@@ -282,7 +285,8 @@ struct Writer {
     __device__ __forceinline__ void hand_on(const Edge& edge) {
         Word words[COLUMNS * Number::WORDS];
 #pragma unroll
-        for (int c = 0; c < COLUMNS; c++) Number::pack(edge.H[c], edge.F[c], place.tag, words + c * Number::WORDS);
+        for (int c = 0; c < COLUMNS; c++)
+            Number::pack(edge.H[c], edge.F[c], place.tag, words + c * Number::WORDS);
         Word* to = place.queue + place.next;
 #pragma unroll
         for (unsigned i = 0; i < COLUMNS * Number::WORDS; i += 2) store_words(to + i, words[i], words[i + 1]);
@@ -298,8 +302,8 @@ struct Writer {
 // What a warp has in shared memory.
 struct Shared {
     char* profile;  // this lane's part, [letter][rows / 4], 512 bytes apart
-    Score* feed;       // [PIECE + 1][2][COLUMNS]: the row above a piece; the last tile is zeros
-    uint4* tiles;      // [32 + PIECE + PIECE]: profile offsets: of earlier pieces, this piece, the next one
+    Score* feed;    // [PIECE + 1][2][COLUMNS]: the row above a piece; the last tile is zeros
+    uint4* tiles;   // [32 + PIECE + PIECE]: profile offsets: of earlier pieces, this piece, the next one
 };
 
 // Tiles of the next piece travel into shared memory while this one is computed.
@@ -315,9 +319,10 @@ struct Tiles {
     __device__ __forceinline__ void load() {
         uint4* to = shared + 32 + PIECE + threadIdx.x % 32 % PIECE;
 #if __CUDA_ARCH__ >= 800
-        asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(unsigned(__cvta_generic_to_shared(to))),
-                     "l"(next)
-                     : "memory");
+        asm volatile(
+            "cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(unsigned(__cvta_generic_to_shared(to))),
+            "l"(next)
+            : "memory");
 #else
         *to = __ldg(next);
 #endif
@@ -338,8 +343,8 @@ struct Tiles {
     }
 };
 
-// The scores of a tile: where they are in the profile; lanes of few rows have the first ones in registers, as they
-// have too little to do to hide how long it takes to get them.
+// The scores of a tile: where they are in the profile; lanes of few rows have the first ones in registers, as
+// they have too little to do to hide how long it takes to get them.
 template <int N_ROWS>
 struct TileScores {
     static constexpr bool HAS_FIRST = N_ROWS <= 12;
@@ -424,7 +429,8 @@ struct Lane {
         return above;
     }
 
-    // Takes that, or in the first lane, where is_below is 0, the row above the strip; `own` is 0 in the others.
+    // Takes that, or in the first lane, where is_below is 0, the row above the strip; `own` is 0 in the
+    // others.
     __device__ __forceinline__ void take_edge(const Edge& above, int is_below, const Score* own) {
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) {
@@ -449,7 +455,8 @@ struct Lane {
             if (KEEPS && tile * COLUMNS + c == next_kept) keep_column();
         }
         if (CAREFUL && LOCAL)
-            if (Keys::max3(Keys::max3(keys[0], keys[1], keys[2]), keys[3], keys[3]) >= threshold) note_end(tile, keys);
+            if (Keys::max3(Keys::max3(keys[0], keys[1], keys[2]), keys[3], keys[3]) >= threshold)
+                note_end(tile, keys);
     }
 
     __device__ __forceinline__ Key best_key() const {
@@ -473,7 +480,9 @@ struct Lane {
     }
 
     __device__ __forceinline__ Score best() const { return Score(end_key / KEY_ROWS); }
-    __device__ __forceinline__ unsigned end_row() const { return row + KEY_ROWS - 1 - unsigned(end_key % KEY_ROWS); }
+    __device__ __forceinline__ unsigned end_row() const {
+        return row + KEY_ROWS - 1 - unsigned(end_key % KEY_ROWS);
+    }
 
     __device__ __forceinline__ void keep_column() {
         const size_t place = size_t(kept - arguments.kept_columns) * arguments.n_rows + row;
@@ -495,8 +504,9 @@ __device__ __forceinline__ Score warp_maximum(Score value) {
     return value;
 }
 
-// PIECE steps of a warp, from `step` on. Without care, nothing is looked for, and all lanes are between the first and
-// the last column. The last lane hands a tile on in the next step, while that waits for the lanes above.
+// PIECE steps of a warp, from `step` on. Without care, nothing is looked for, and all lanes are between the
+// first and the last column. The last lane hands a tile on in the next step, while that waits for the lanes
+// above.
 template <bool CAREFUL, int N_ROWS>
 __device__ __forceinline__ void run_piece(Lane<N_ROWS>& lane, unsigned step, unsigned last_lane,
                                           const Shared& shared, Writer& writer) {
@@ -505,7 +515,8 @@ __device__ __forceinline__ void run_piece(Lane<N_ROWS>& lane, unsigned step, uns
     const unsigned stride = number == 0 ? 2 * COLUMNS : 0;
     const Score* own = number == 0 ? shared.feed : shared.feed + PIECE * 2 * COLUMNS;
     const uint4* tiles = shared.tiles + (32 - number);
-    const bool hands_on = number == last_lane && writer.is_wanted, keeps = number == last_lane && writer.is_kept;
+    const bool hands_on = number == last_lane && writer.is_wanted,
+               keeps = number == last_lane && writer.is_kept;
     uint4 letters = tiles[0];
 #pragma unroll(CAREFUL || N_ROWS > 12 ? 1 : 2)
     for (unsigned i = 0; i < PIECE; i++, own += stride) {
@@ -541,7 +552,8 @@ __device__ void report_end(const Lane<N_ROWS>& lane, unsigned strip) {
     for (int distance = 16; distance > 0; distance /= 2) {
         const End other{__shfl_xor_sync(ALL, end.score, distance), __shfl_xor_sync(ALL, end.row, distance),
                         __shfl_xor_sync(ALL, end.column, distance)};
-        const bool is_earlier = other.column < end.column || (other.column == end.column && other.row < end.row);
+        const bool is_earlier =
+            other.column < end.column || (other.column == end.column && other.row < end.row);
         if (other.score > end.score || (other.score == end.score && is_earlier)) end = other;
     }
     if (threadIdx.x % 32 == 0) lane.arguments.ends[strip] = end;
@@ -549,7 +561,8 @@ __device__ void report_end(const Lane<N_ROWS>& lane, unsigned strip) {
 
 // One strip over all columns; false if the warp has to leave.
 template <int N_ROWS>
-__device__ bool run_strip(const Arguments& arguments, unsigned number, const Strip& strip, const Shared& shared) {
+__device__ bool run_strip(const Arguments& arguments, unsigned number, const Strip& strip,
+                          const Shared& shared) {
     const unsigned last_lane = (strip.n_rows - 1) / N_ROWS;
     Lane<N_ROWS> lane(arguments, strip, threadIdx.x % 32);
     __syncwarp();
@@ -566,11 +579,13 @@ __device__ bool run_strip(const Arguments& arguments, unsigned number, const Str
             if (piece + 1 < arguments.n_pieces) feed.load();
             if (piece % REPORT == REPORT - 1) {
                 if (Patience::must_leave(arguments.control)) return false;
-                if (threadIdx.x % 32 == 0) atomicAdd(&arguments.control->tiles, (unsigned long long)(REPORT * PIECE));
+                if (threadIdx.x % 32 == 0)
+                    atomicAdd(&arguments.control->tiles, (unsigned long long)(REPORT * PIECE));
             }
         }
         tiles.take();
-        bool is_careful = __any_sync(ALL, int(lane.next_kept / COLUMNS) < int((piece + 1) * PIECE) - int(threadIdx.x % 32));
+        bool is_careful =
+            __any_sync(ALL, int(lane.next_kept / COLUMNS) < int((piece + 1) * PIECE) - int(threadIdx.x % 32));
         bool may_end = false;
         if (LOCAL && arguments.gain >= 0) {
             const Score reach = warp_maximum(Number::max2(lane.highest(), feed.highest));
@@ -581,7 +596,8 @@ __device__ bool run_strip(const Arguments& arguments, unsigned number, const Str
         if (is_careful || may_end || !is_whole) {
             run_piece<true>(lane, piece * PIECE, last_lane, shared, writer);
             const Score best = warp_maximum(lane.best());
-            if (may_end && best > known_best && threadIdx.x % 32 == 0) atomicMax(&arguments.control->best, (long long)best);
+            if (may_end && best > known_best && threadIdx.x % 32 == 0)
+                atomicMax(&arguments.control->best, (long long)best);
         } else {
             run_piece<false>(lane, piece * PIECE, last_lane, shared, writer);
         }
@@ -605,29 +621,31 @@ __device__ bool publish(const Arguments& arguments, const Strip& strip) {
 // Until the column left of this strip is there.
 __device__ bool wait_for_left(const Arguments& arguments, unsigned end_row) {
     if (arguments.left_rows == nullptr) return true;
-    for (Patience patience{arguments.control, 0}; !__all_sync(ALL, load_acquire(arguments.left_rows) >= end_row);)
+    for (Patience patience{arguments.control, 0};
+         !__all_sync(ALL, load_acquire(arguments.left_rows) >= end_row);)
         if (!patience.wait()) return false;
     return true;
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-    fill_region(const uint4* columns, unsigned n_pieces, unsigned n_columns, const unsigned char* query, const Strip* strips,
-                unsigned n_strips, const int* table, const Score* top_H, const Score* top_F, const Score* left_H,
-                const Score* left_E, Word* queues, unsigned queue_pieces, unsigned* consumed, unsigned n_channels,
-                const unsigned* kept_columns, Score* row_H, Score* row_F, Score* column_H, Score* column_E,
-                unsigned long long n_rows, End* ends, long long gain, Control* control, unsigned long long patience,
+    fill_region(const uint4* columns, unsigned n_pieces, unsigned n_columns, const unsigned char* query,
+                const Strip* strips, unsigned n_strips, const int* table, const Score* top_H,
+                const Score* top_F, const Score* left_H, const Score* left_E, Word* queues,
+                unsigned queue_pieces, unsigned* consumed, unsigned n_channels, const unsigned* kept_columns,
+                Score* row_H, Score* row_F, Score* column_H, Score* column_E, unsigned long long n_rows,
+                End* ends, long long gain, Control* control, unsigned long long patience,
                 const unsigned* left_rows) {
     extern __shared__ int4 memory[];
     constexpr unsigned PROFILE_BYTES = LETTERS * LETTER_BYTES;
     constexpr unsigned FEED_BYTES = (PIECE + 1) * 2 * COLUMNS * sizeof(Score);
     constexpr unsigned WARP_BYTES = PROFILE_BYTES + FEED_BYTES + (32 + 2 * PIECE) * sizeof(uint4);
-    const Arguments arguments{columns, n_pieces, n_columns,     query,    strips,     n_strips,     table, top_H,  top_F, left_H,
-                              left_E,  queues,       queue_pieces, consumed, n_channels, kept_columns, row_H, row_F,
-                              column_H, column_E,    n_rows,   ends,       gain,         control, patience, left_rows};
+    const Arguments arguments{columns,    n_pieces,     n_columns, query,    strips,   n_strips,     table,
+                              top_H,      top_F,        left_H,    left_E,   queues,   queue_pieces, consumed,
+                              n_channels, kept_columns, row_H,     row_F,    column_H, column_E,     n_rows,
+                              ends,       gain,         control,   patience, left_rows};
     char* own = reinterpret_cast<char*>(memory) + threadIdx.x / 32 * WARP_BYTES;
     const unsigned lane = threadIdx.x % 32;
-    const Shared shared{own + lane * sizeof(int4),
-                        reinterpret_cast<Score*>(own + PROFILE_BYTES),
+    const Shared shared{own + lane * sizeof(int4), reinterpret_cast<Score*>(own + PROFILE_BYTES),
                         reinterpret_cast<uint4*>(own + PROFILE_BYTES + FEED_BYTES)};
     if (lane < 2 * COLUMNS) shared.feed[PIECE * 2 * COLUMNS + lane] = 0;
     for (;;) {

@@ -1,5 +1,5 @@
-// Scores of long.cu, one in a register: 32 bits, or 64 where a table could pass them; and how they travel from
-// one strip to the next, in words of 64 bits that say by a tag of their own whether they are there yet.
+// Scores of long.cu, one in a register: 32 bits, or 64 where a table could pass them; and how they travel
+// from one strip to the next, in words of 64 bits that say by a tag of their own whether they are there yet.
 //
 // F of a row, as the next row takes it, is max(F - gap_extend, H - gap_first), and F <= H: so it lies between
 // H - gap_first and H - gap_extend, and 20 bits are enough for the difference.

@@ -17,7 +17,8 @@ template <class Number, class Value>
 __device__ __forceinline__ void update_cell(Value t, Value& H, Value& E, Value& F, int k = 0) {
     H = Number::cell(t, E, F);
 #ifdef EXALN_LAB_MIX
-    const Value opened = k % EXALN_LAB_MIX == 0 ? Number::slow_add(H, Number::minus_first()) : Number::add(H, Number::minus_first());
+    const Value opened = k % EXALN_LAB_MIX == 0 ? Number::slow_add(H, Number::minus_first())
+                                                : Number::add(H, Number::minus_first());
 #else
     const Value opened = Number::add(H, Number::minus_first());
 #endif
