@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from exaln.cuda import long_pair
+from exaln.cuda import fetching, long_pair
 from exaln.cuda.long_pair import WantedLines, slabs, strips_of
 from exaln.cuda.variants import LONG_SHAPES, long_cycles, long_shapes
 from exaln.engines import cuda as cuda_engine
@@ -92,6 +92,14 @@ def test_strips_end_where_rows_are_kept(rows):
             int(row): line for line, row in enumerate(kept)
         }
         assert (strips["n_rows"] > 0).all()
+
+
+def test_lines_are_fetched_in_pieces(driver, monkeypatch):
+    """Through fewer bytes of pinned memory than they have, each piece to its place."""
+    monkeypatch.setattr(fetching, "SLOT_BYTES", 96)
+    monkeypatch.setattr(fetching, "SMALL_BYTES", 90)
+    query, target = similar(12, 150)
+    assert_as(OnCards(), REFERENCE, query, target, DNA, LOCAL, np.arange(1, 150, 9), np.arange(1, 140, 9))
 
 
 def test_nothing_to_compute(driver):

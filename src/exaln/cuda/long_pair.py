@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from exaln.cuda.fetching import Fetcher
 from exaln.cuda.layout import FoldedScores, fold_letters, used_letters
 from exaln.cuda.variants import COLUMNS, MAX_SMALL_END, WARP, LongShape, long_cycles, long_shapes
 from exaln.errors import EngineError
@@ -418,17 +419,18 @@ class CardPart:
         columns = slice(
             self._part.first_column - self._slab.first_column, self._part.end_column - self._slab.first_column
         )
-        for name, kept, last in (("row H", lines.row_H, 0), ("row F", lines.row_F, 1)):
-            address = self._scratch(name, 0)
-            for number, line in enumerate(kept):
-                self._download(line[columns], address + self._line_bytes * number)
-            if carry is not None:
-                n_lines = len(np.unique(self._kept_rows))
-                self._download(carry[last][columns], address + self._line_bytes * (n_lines - 1))
-        for name, kept in (("column H", lines.column_H), ("column E", lines.column_E)):
-            address = self._scratch(name, 0)
-            for number, line in enumerate(kept[self._own]):
-                self._download(line, address + self._column_bytes * number)
+        with Fetcher(self._workspace) as fetcher:
+            for name, kept, last in (("row H", lines.row_H, 0), ("row F", lines.row_F, 1)):
+                address = self._scratch(name, 0)
+                for number, line in enumerate(kept):
+                    fetcher.fetch(line[columns], address + self._line_bytes * number)
+                if carry is not None:
+                    n_lines = len(np.unique(self._kept_rows))
+                    fetcher.fetch(carry[last][columns], address + self._line_bytes * (n_lines - 1))
+            for name, kept in (("column H", lines.column_H), ("column E", lines.column_E)):
+                address = self._scratch(name, 0)
+                for number, line in enumerate(kept[self._own]):
+                    fetcher.fetch(line, address + self._column_bytes * number)
 
     def end(self) -> EndCell:
         """The best cell of this part, in letters of the whole sequences."""
@@ -544,9 +546,6 @@ class CardPart:
         address = self._scratch(name, n_bytes)
         self._card.fill(address, 0, n_bytes // 4, self._workspace.stream)
         return address
-
-    def _download(self, line: Line, address: int) -> None:
-        self._card.download(line, address, self._workspace.stream)
 
 
 def _folded(pair: Pair, region: Region) -> FoldedScores:
