@@ -172,16 +172,26 @@ class LongShape:
 WARP = 32
 
 LONG_SHAPES = (
-    LongShape(4, 32, 14, 4),
+    LongShape(4, 32, 14, 8),
     LongShape(8, 32, 14, 8),
-    LongShape(16, 512, 1, 8),
+    LongShape(12, 512, 1, 8),
     LongShape(20, 512, 1, 16),
 )
-"""All of them."""
+"""All of them. The first is for scores of 64 bits and for many letters."""
 
-LONG_STEP_CYCLES, LONG_BUSY_STEP_CYCLES, LONG_ROW_CYCLES, LONG_LAG_TILES = 190, 40, 38, 33
-"""Of a step of long.cu on a quarter of a multiprocessor: besides its rows, with one warp alone and for each of several,
-and for each row; a strip is so many tiles behind the one above, and two pieces."""
+
+@dataclass(frozen=True)
+class LongCost:
+    """Cycles of a step of long.cu on a quarter of a multiprocessor, as measured on an H200: `step`, and `row` for each
+    row; with one warp alone besides `piece` for each piece.
+    """
+
+    step: int
+    row: int
+    piece: int = 0
+
+
+ALONE, BUSY, LONG_LAG_TILES = LongCost(400, 53, 2000), LongCost(150, 30), 33
 
 
 def long_shapes(n_letters: int, score_bytes: int, shared_bytes: int) -> list[LongShape]:
@@ -199,11 +209,16 @@ MAX_SMALL_END = 60_000_000
 
 
 def long_cycles(shape: LongShape, n_rows: int, n_columns: int, n_warps: int, n_sms: int) -> float:
-    """How long a region takes on a card that has so many warps of this shape at a time."""
+    """How long a region takes on a card that has so many warps of this shape at a time.
+
+    A strip is LONG_LAG_TILES and two pieces behind the one above. While not all of them run, multiprocessors are half
+    full, but the warps of a block are on the same one.
+    """
     n_strips = -(-n_rows // shape.strip_rows)
     at_a_time = min(n_strips, n_warps)
-    of_rows = LONG_ROW_CYCLES * shape.rows
-    alone, busy = LONG_STEP_CYCLES + of_rows, at_a_time / (4 * n_sms) * (LONG_BUSY_STEP_CYCLES + of_rows)
+    per_quarter = max(at_a_time / n_sms, min(at_a_time, shape.threads // WARP)) / 4
+    busy = per_quarter * (BUSY.step + BUSY.row * shape.rows)
+    alone = ALONE.step + ALONE.row * shape.rows + ALONE.piece / shape.piece
     n_tiles = -(-n_columns // COLUMNS)
     n_fill = at_a_time * (LONG_LAG_TILES + 2 * shape.piece)
     return n_tiles * max(1.0, n_strips / n_warps) * max(alone, busy) + n_fill * max(alone, busy / 2)

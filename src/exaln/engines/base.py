@@ -16,6 +16,7 @@ import numpy as np
 from exaln.cigar import Paths, taken
 from exaln.errors import EngineError, InputError, OutOfMemoryError
 from exaln.lengths import N_BINS, length_bin
+from exaln.longpair.plan import MOST_BLOCK_BYTES
 from exaln.longpair.region import Borders, EndCell, Lines, PathState, ReadableLines, Region
 from exaln.records import Records, offsets_of
 from exaln.resources import available_memory
@@ -190,6 +191,8 @@ class Engine(ABC):
     name: str
     block_pairs: int = 32 << 20
     """Queries of a search are scanned so many pairs at a time."""
+    block_bytes: int = MOST_BLOCK_BYTES
+    """Lines of a block of a long pair may take so much: more where they are held, and only some of them travel."""
     is_for_pairs: bool = True
     """Whether "auto" may choose the engine for a single pair of sequences."""
 

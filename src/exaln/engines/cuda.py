@@ -50,6 +50,10 @@ LONG_PAIRS = ((1, 1 << 20), (4, 1 << 22), (16, 1 << 25), (64, 1 << 28), (NEVER_L
 SLAB_CELLS = 35 * 10**12
 """Of a slab of one pair's table, on each card: about ten seconds of work."""
 
+TWICE_CELLS = (10**11, 10**13)
+"""Of so many cells each half of the columns gets an opening of the card of its own, which is sooner full of strips, and
+done. Larger regions fill it anyway."""
+
 SMALL_REGION = 1 << 22
 """A region with fewer cells is sooner computed here than sent."""
 
@@ -73,6 +77,7 @@ class CudaEngine(Engine):
     name = "cuda"
     block_pairs = sys.maxsize
     is_for_pairs = False
+    block_bytes = 1 << 30
 
     def __init__(
         self, devices: Sequence[int] | None = None, memory: int | None = None, threads: int | None = None
@@ -196,7 +201,9 @@ class CudaEngine(Engine):
         if region.cells < SMALL_REGION:
             of_pair = (query, target, scoring, mode)
             return self._cpu().fill_region(*of_pair, region, borders, lines, progress=progress, wants_end=wants_end)
-        with lent_workspaces(self.devices, self.memory) as workspaces:
+        openings = 2 if len(self.devices) == 1 and TWICE_CELLS[0] <= region.cells < TWICE_CELLS[1] else 1
+        memory = None if self.memory is None else self.memory // openings
+        with lent_workspaces(self.devices * openings, memory) as workspaces:
             pair = long_pair.Pair(query, target, scoring, mode)
             return long_pair.fill_region(
                 workspaces, pair, region, borders, lines, progress=progress, wants_end=wants_end

@@ -69,7 +69,14 @@ class Plan:
         return replace(self, score=np.dtype(f"i{itemsize}"), spacings=(spacing, *finer))
 
 
-def plan_path(n_rows: int, n_columns: int, scoring: Scoring, slab_rows: int, room: Room) -> Plan:
+def plan_path(
+    n_rows: int,
+    n_columns: int,
+    scoring: Scoring,
+    slab_rows: int,
+    room: Room,
+    most_block_bytes: int = MOST_BLOCK_BYTES,
+) -> Plan:
     """The plan for an alignment; refused if the lines that it needs at least do not fit."""
     score = score_type(n_rows, n_columns, scoring)
     per_letter = score.itemsize * (n_rows + n_columns)
@@ -84,7 +91,7 @@ def plan_path(n_rows: int, n_columns: int, scoring: Scoring, slab_rows: int, roo
     spacing = max(LAST_SPACING, _spacing(n_rows * n_columns, score.itemsize, kept))
     if room.place == "memory":  # then nothing is gained by small slabs, and their last rows are lines of the grid
         slab_rows = -(-slab_rows // spacing) * spacing
-    block_bytes = min(room.block, MOST_BLOCK_BYTES)
+    block_bytes = min(room.block, most_block_bytes)
     return Plan(score, slab_rows, (spacing, *finer_spacings(spacing, score.itemsize, block_bytes)), block_bytes)
 
 

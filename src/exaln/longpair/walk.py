@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 class RegionEngine(Protocol):
     """What an engine does for one long pair: see `exaln.engines.base.Engine`."""
 
+    @property
+    def block_bytes(self) -> int:
+        """What lines of a block may take."""
+        ...
+
     def fill_region(
         self,
         query: NDArray[np.uint8],

@@ -61,7 +61,7 @@ constexpr unsigned PIECE_WORDS = PIECE_COLUMNS * Number::WORDS;
 constexpr unsigned LANE_COLUMNS = (PIECE_COLUMNS + 31) / 32;  // of a piece, for each lane that loads it
 constexpr unsigned CHUNK_BYTES = 32 * sizeof(int4);
 constexpr unsigned LETTER_BYTES = ROWS / 4 * CHUNK_BYTES;
-constexpr unsigned ACK = 8;       // pieces between two words to the writer of a queue
+constexpr unsigned ACK = 16;  // pieces between two words to the writer of a queue; a queue has twice as many
 constexpr unsigned REPORT = 256;  // pieces between two reports to the host
 
 constexpr Key HIGHEST_KEY = sizeof(Key) == 8 ? Key(0x7FFFFFFFFFFFFFFFll) : Key(0x7FFFFFFF);
@@ -108,6 +108,11 @@ struct Arguments {
 };
 
 __device__ __forceinline__ unsigned load_acquire(const unsigned* address) {
+    unsigned value;
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
+    return value;
+}
+__device__ __forceinline__ unsigned load_acquire_from_host(const unsigned* address) {
     unsigned value;
     asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
     return value;
@@ -622,7 +627,7 @@ __device__ bool publish(const Arguments& arguments, const Strip& strip) {
 __device__ bool wait_for_left(const Arguments& arguments, unsigned end_row) {
     if (arguments.left_rows == nullptr) return true;
     for (Patience patience{arguments.control, 0};
-         !__all_sync(ALL, load_acquire(arguments.left_rows) >= end_row);)
+         !__all_sync(ALL, load_acquire_from_host(arguments.left_rows) >= end_row);)
         if (!patience.wait()) return false;
     return true;
 }

@@ -14,14 +14,9 @@
 
 // One cell; `t` is the diagonal step. H, E and F come in as of the neighbours and go out for the next ones.
 template <class Number, class Value>
-__device__ __forceinline__ void update_cell(Value t, Value& H, Value& E, Value& F, int k = 0) {
+__device__ __forceinline__ void update_cell(Value t, Value& H, Value& E, Value& F) {
     H = Number::cell(t, E, F);
-#ifdef EXALN_LAB_MIX
-    const Value opened = k % EXALN_LAB_MIX == 0 ? Number::slow_add(H, Number::minus_first())
-                                                : Number::add(H, Number::minus_first());
-#else
     const Value opened = Number::add(H, Number::minus_first());
-#endif
     E = Number::add_max(E, Number::minus_extend(), opened);
     F = Number::add_max(F, Number::minus_extend(), opened);
 }
@@ -43,7 +38,7 @@ __device__ __forceinline__ void update_column(Value (&H)[N_ROWS], Value (&E)[N_R
             const int r = (k + 1) % 4;
             next = Number::diagonal(H[k], r == 0 ? four.x : r == 1 ? four.y : r == 2 ? four.z : four.w);
         }
-        update_cell<Number, Value>(t, H[k], E[k], F, k);
+        update_cell<Number, Value>(t, H[k], E[k], F);
         if (WITH_BEST) {
             if (k % 2) {
                 best = Number::max3(best, even, t);
