@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from exaln.plots import PlottedPair
 
 POSITIONS = ("query_start", "query_end", "target_start", "target_end")
+MOST_DRAWN = 100_000
+"""Longer alignments are not drawn with letters beside a plot."""
+
 COUNTS = ("identities", "positives", "mismatches", "gap_opens", "gaps", "columns")
 
 
@@ -293,7 +296,9 @@ class Alignment:
             score=self.score,
             scoring=self.scoring,
             mode=self.mode,
-            text=self.text(),
+            text=self.text()
+            if self.columns <= MOST_DRAWN
+            else f"{self.columns:,} columns are too many to be drawn here.",
         )
 
     def to_biopython(self) -> Any:

@@ -35,6 +35,10 @@ PIECE_SCORES = 1 << 18
 """Scores that are cut at a time: where everything passes, the candidates of so many are in memory."""
 
 
+NEVER_LONG = 1 << 62
+"""No pair has so many cells."""
+
+
 class TargetRows(Protocol):
     """A segment, as engines see it: encoded rows sorted by length. Reading a column checks that it is not damaged."""
 
@@ -218,6 +222,10 @@ class Engine(ABC):
         self, queries: Records, targets: Records, pairs: PairList, scoring: Scoring, mode: Mode
     ) -> NDArray[np.int64]:
         """int64[n]: the exact score of each pair in any mode; below 0 where letters that cost must be left over."""
+
+    def long_pair_cells(self, n_pairs: int) -> int:
+        """Of so many pairs, those with more cells than this are computed one by one, see `exaln.longpair`."""
+        return NEVER_LONG
 
     def fill_region(
         self,

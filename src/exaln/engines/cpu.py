@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from exaln.cigar import Paths
-from exaln.engines.base import Engine, PairList, Pairs, Placement, Progress, ScoreBlock, Traces, require_same_alphabet
+from exaln.engines.base import (
+    NEVER_LONG,
+    Engine,
+    PairList,
+    Pairs,
+    Placement,
+    Progress,
+    ScoreBlock,
+    Traces,
+    require_same_alphabet,
+)
 from exaln.errors import EngineError, InputError, OutOfMemoryError
 from exaln.longpair.region import NOTHING, EndCell, PathState, Region
 from exaln.resources import available_threads
@@ -33,6 +43,9 @@ BLOCK_SCORES = 16 << 20
 """Scores in a block: 64 MiB, so that memory stays bounded and a block is still seconds of work."""
 
 MAX_BLOCK_QUERIES = 1024
+
+LONG_PAIRS = ((4, 1 << 18), (16, 1 << 22), (NEVER_LONG, 1 << 27))
+"""Up to so many pairs, those with more cells are sooner done one by one; measured."""
 
 SLAB_CELLS = 10**11
 """Of one thread's share of a slab of one pair's table: about ten seconds of work."""
@@ -119,6 +132,10 @@ class CpuEngine(Engine):
         require_same_alphabet(queries, targets, scoring)
         with _translated_errors(self.threads):
             return _core.score_pairs(*_arrays(queries, targets, pairs), *_costs(scoring), _flags(mode), *self._how())
+
+    def long_pair_cells(self, n_pairs: int) -> int:
+        """The fewer pairs there are, the more lanes they would leave empty side by side."""
+        return next(cells for most_pairs, cells in LONG_PAIRS if n_pairs <= most_pairs)
 
     def fill_region(
         self,

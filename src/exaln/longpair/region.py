@@ -80,7 +80,9 @@ class Lines:
     column_E: Line
 
     @staticmethod
-    def empty(region: Region, rows: NDArray[np.int64], columns: NDArray[np.int64], score: np.dtype[np.generic]) -> Lines:
+    def empty(
+        region: Region, rows: NDArray[np.int64], columns: NDArray[np.int64], score: np.dtype[np.generic]
+    ) -> Lines:
         """Room for these lines in memory."""
         across, down = (len(rows), region.n_columns), (len(columns), region.n_rows)
         return Lines(
@@ -108,6 +110,10 @@ class EndCell:
         EndCell(score=5, row=8, column=7)
         """
         return min(self, other, key=lambda end: (-end.score, end.column, end.row))
+
+    def __post_init__(self) -> None:
+        for name in ("score", "row", "column"):  # of whatever integer type an engine has them
+            object.__setattr__(self, name, int(getattr(self, name)))
 
 
 NOTHING = EndCell(0, 0, 0)
