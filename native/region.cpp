@@ -13,7 +13,6 @@ namespace {
 
 constexpr int64_t MAX_LANE_ROWS = 256;  // with more, little is gained and fewer threads have work
 constexpr int64_t MIN_LANE_ROWS = 16;   // with fewer, what a step begins and ends with takes too long
-constexpr int64_t STRIPS_PER_THREAD = 4;
 
 // The kernels of the narrowest lanes that hold a strip of so many rows per lane; null if none do.
 const WidthKernels* kernels_for(const Isa& isa, const Costs& costs, int64_t n_rows, int64_t max_lane_rows) {
@@ -225,11 +224,18 @@ class RegionFill {
     }
 
   private:
+    // As many as may be, but so that all threads have equally many strips, if that does not make them too
+    // small. Kept rows are mostly a power of 2 apart: then they end the rows of a lane.
     int64_t choose_lane_rows() const {
-        const int64_t per_thread = (job_.region.n_rows + kernels_.lanes - 1) / kernels_.lanes;
-        int64_t rows = std::min(MAX_LANE_ROWS, per_thread);
-        if (job_.threads > 1)
-            rows = std::min(rows, std::max(MIN_LANE_ROWS, per_thread / (STRIPS_PER_THREAD * job_.threads)));
+        const int64_t all = (job_.region.n_rows + kernels_.lanes - 1) / kernels_.lanes;
+        const int64_t rounds = (all + MAX_LANE_ROWS * job_.threads - 1) / (MAX_LANE_ROWS * job_.threads);
+        const int64_t n_strips = rounds * job_.threads;
+        int64_t rows = std::min(all, std::max(MIN_LANE_ROWS, (all + n_strips - 1) / n_strips));
+        if (!job_.rows.empty() && rows > MIN_LANE_ROWS) {
+            int64_t power = MIN_LANE_ROWS;
+            while (power < rows) power *= 2;
+            rows = power;
+        }
         while (!StripRange::of(job_.costs, kernels_.bits, rows, kernels_.columns).usable) rows /= 2;
         return std::max<int64_t>(rows, 1);
     }

@@ -86,6 +86,7 @@ class Strip {
     using Reg = typename V::Reg;
     static constexpr int last = V::columns - 1;
     static constexpr int64_t lowest = -(int64_t(1) << (8 * sizeof(Lane) - 1)), highest = -lowest - 1;
+    static constexpr int64_t never_seen = INT64_MIN / 2;
 
   public:
     explicit Strip(const exaln::StripArgs& args)
@@ -101,7 +102,8 @@ class Strip {
         for (int64_t i = 0; i < args.n_runs; ++i) has_odd_rows_ |= !args.runs[i].are_plain;
         memset(work_.stops, 0, size_t(args.n_stops) * 2 * work_.tile_lanes * sizeof(Lane));
         memset(work_.pairs.tiles.state, 0, size_t(args.lane_rows) * 2 * V::lanes * sizeof(Lane));
-        for (int lane = 0; lane < V::lanes; ++lane) bases_[lane] = 0, corners_[lane] = 0, high_[lane] = 0;
+        for (int lane = 0; lane < V::lanes; ++lane)
+            bases_[lane] = 0, corners_[lane] = 0, high_[lane] = 0, seen_[lane] = Lane(highest);
     }
 
     void run() {
@@ -243,20 +245,21 @@ class Strip {
     // What follows from the bases and from the best score so far.
     void refresh(int64_t step) {
         alignas(64) Lane floors[V::lanes];
-        int64_t best = 1;
-        if (is_local && args_.end) {
-            const int64_t shared = args_.best_score->load(std::memory_order_relaxed);
-            best = shared > best ? shared : best;
-        }
         for (int lane = 0; lane < V::lanes; ++lane) {
-            const int64_t floor = -bases_[lane], seen = best - 1 - bases_[lane];
+            const int64_t floor = -bases_[lane];
             floors[lane] = Lane(floor > lowest ? floor : lowest);
             deltas_[lane] = lane == 0 ? Lane(0) : Lane(bases_[lane - 1] - bases_[lane]);
-            seen_[lane] = Lane(!args_.end || !is_active(step, lane) || seen > highest ? highest
-                               : seen < lowest                                        ? lowest
-                                                                                      : seen);
+            end_bases_[lane] = is_active(step, lane) ? bases_[lane] : never_seen;
         }
         costs_.floor = V::load(floors);
+        if (is_local && args_.end) set_seen(args_.best_score->load(std::memory_order_relaxed));
+    }
+
+    void set_seen(int64_t best) {
+        for (int lane = 0; lane < V::lanes; ++lane) {
+            const int64_t seen = (best > 1 ? best : 1) - 1 - end_bases_[lane];
+            seen_[lane] = Lane(seen > highest ? highest : seen < lowest ? lowest : seen);
+        }
     }
 
     // Whether a column is kept that does not end a tile; whether a cell may be the best.
@@ -329,29 +332,34 @@ class Strip {
                         V::store(cells + (c * 2 + 1) * V::lanes, E);
             }
             cells += 2 * work_.tile_lanes;
-            if (kind == StepKind::CAREFUL && is_local && has_best(tile)) note_row(tile, row, step);
+            if (kind == StepKind::CAREFUL && is_local) {
+                const Reg row_best = best_of_row(tile);
+                if (V::any_greater(row_best, V::load(seen_))) note_row(tile, row_best, row, step);
+            }
             if (is_local) high = V::max(high, tile.H[last]);
             V::store(state, tile.H[last]);
             V::store(state + V::lanes, E);
         }
     }
 
-    // Whether a row of a tile has cells that are as good as the best so far, or better.
-    EXALN_INLINE bool has_best(const Tile<V>& tile) const {
+    static EXALN_INLINE Reg best_of_row(const Tile<V>& tile) {
         Reg best = tile.H[0];
         EXALN_UNROLL
         for (int c = 1; c < V::columns; ++c) best = V::max(best, tile.H[c]);
-        return V::any_greater(best, V::load(seen_));
+        return best;
     }
 
-    void note_row(const Tile<V>& tile, int64_t row, int64_t step) {
+    // A row of a tile has cells that are as good as the best so far, or better.
+    void note_row(const Tile<V>& tile, Reg row_best, int64_t row, int64_t step) {
+        alignas(64) Lane bests[V::lanes];
+        V::store(bests, row_best);
         Lane* cells = work_.pairs.cells;
         EXALN_UNROLL
         for (int c = 0; c < V::columns; ++c) V::store(cells + c * V::lanes, tile.H[c]);
         exaln::EndCell& end = *args_.end;
         for (int lane = 0; lane < V::lanes; ++lane) {
             const int64_t table_row = lane * args_.lane_rows + row, column = (step - lane) * V::columns;
-            if (!is_active(step, lane) || table_row >= args_.n_rows) continue;
+            if (bests[lane] <= seen_[lane] || table_row >= args_.n_rows) continue;
             for (int c = 0; c < V::columns && column + c < args_.n_columns; ++c) {
                 const Lane stored = cells[c * V::lanes + lane];
                 if (stored > seen_[lane]) end.see(stored + bases_[lane], table_row + 1, column + c + 1);
@@ -361,7 +369,7 @@ class Strip {
         while (shared < end.score &&
                !args_.best_score->compare_exchange_weak(shared, end.score, std::memory_order_relaxed)) {
         }
-        refresh(step);
+        set_seen(end.score > shared ? end.score : shared);
     }
 
     // Kept columns of the tiles of this step.
@@ -428,6 +436,7 @@ class Strip {
     alignas(64) Lane high_[V::lanes];
     alignas(64) Lane deltas_[V::lanes];
     alignas(64) Lane seen_[V::lanes];
+    int64_t end_bases_[V::lanes];  // bases of the lanes in which an alignment may end, never_seen of others
 };
 
 template <class V>

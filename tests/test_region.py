@@ -69,7 +69,7 @@ def assert_fills(query, target, costs, mode, rows=None, columns=None, score=INT3
 
 
 @pytest.mark.parametrize("name", MATRICES)
-@pytest.mark.parametrize("factor", [1, 100, 2000], ids=["16 bits", "bases that move", "32 bits"])
+@pytest.mark.parametrize("factor", [1, 2000], ids=["16 bits", "32 bits"])
 def test_all_cells(name, factor):
     small = MATRICES[name]
     costs = Costs(small.matrix * factor, small.gap_open * factor, small.gap_extend * factor)
@@ -130,6 +130,20 @@ def test_many_strips_on_threads(mode, score):
     fastest, portable = ISAS[0], ISAS[-1]
     assert_fills(query, target, DNA, mode, rows, columns, score, isas=[fastest], threads=(1, 2, 3, 7))
     assert_fills(query, target, DNA, mode, rows, columns, score, isas=[portable], threads=(3,))
+
+
+@pytest.mark.parametrize(("name", "factor"), [("DNA", 40), ("BLOSUM62", 15), ("linear gaps", 150)])
+@pytest.mark.parametrize("mode", [LOCAL, GLOBAL, SEMIGLOBAL], ids=str)
+def test_bases_that_move(name, factor, mode):
+    """Costs just small enough for lanes of 16 bits, scores that are not; then far below 0, unless they are local."""
+    small = MATRICES[name]
+    costs = Costs(small.matrix * factor, small.gap_open * factor, small.gap_extend * factor)
+    n_letters = len(costs.matrix)
+    rng = np.random.default_rng(factor)
+    query = random_codes(rng, 600, 4 if name == "DNA" else n_letters)
+    query[300] = n_letters - 1
+    target = np.concatenate([mutated(rng, query, n_letters, 0.02), random_codes(rng, 600, n_letters)])
+    assert_fills(query, target, costs, mode, every(600, 7), every(len(target), 5))
 
 
 @pytest.mark.parametrize("isa", ISAS)
@@ -214,7 +228,7 @@ def walked(by, query, target, costs, mode, region, borders, state):
 
 
 @pytest.mark.parametrize("name", MATRICES)
-@pytest.mark.parametrize("factor", [1, 100, 2000], ids=["16 bits", "bases that move", "32 bits"])
+@pytest.mark.parametrize("factor", [1, 2000], ids=["16 bits", "32 bits"])
 def test_walks_as_the_reference(name, factor):
     small = MATRICES[name]
     costs = Costs(small.matrix * factor, small.gap_open * factor, small.gap_extend * factor)
