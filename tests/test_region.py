@@ -93,6 +93,33 @@ def test_sizes_around_every_edge(n_rows):
         assert_fills(query, target, DNA, GLOBAL)
 
 
+@pytest.mark.parametrize("where", ["query", "target", "both", "everywhere"])
+@pytest.mark.parametrize("factor", [1, 2000], ids=["16 bits", "32 bits"])
+def test_letters_that_are_not_plain_among_many_that_are(where, factor):
+    """A, C, G and T with some N, R and U: some rows, some steps, both, or all cells need the whole matrix."""
+    small = MATRICES["DNA"]
+    costs = Costs(small.matrix * factor, small.gap_open * factor, small.gap_extend * factor)
+    rng = np.random.default_rng(11)
+    query = random_codes(rng, 700, 4)
+    target = mutated(rng, query, 4, 0.1)
+    for codes, is_meant in ((query, where != "target"), (target, where != "query")):
+        odd = rng.integers(0, len(codes), (300 if where == "everywhere" else 3) * is_meant)
+        codes[odd] = rng.choice([4, 14, 15], len(odd))
+    for mode in (LOCAL, GLOBAL):
+        assert_fills(query, target, costs, mode, every(700, 7), every(len(target), 5))
+
+
+@pytest.mark.parametrize("n_letters", [2, 4, 5, 8, 9, 20])
+def test_few_and_many_classes_of_letters(n_letters):
+    rng = np.random.default_rng(n_letters)
+    query = random_codes(rng, 200, n_letters)
+    target = mutated(rng, query, n_letters, 0.2)
+    for factor in (1, 2000):
+        costs = Costs(np.where(np.eye(n_letters, dtype=bool), 3, -2) * factor, 4 * factor, factor)
+        assert_fills(query, target, costs, LOCAL)
+        assert_fills(query, target, costs, SEMIGLOBAL)
+
+
 @pytest.mark.parametrize("mode", [LOCAL, OVERLAP, GLOBAL], ids=str)
 @pytest.mark.parametrize("score", [INT32, INT64], ids=str)
 def test_many_strips_on_threads(mode, score):
