@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import exaln
 from exaln.alphabet import BUILT_IN, DNA
-from exaln.engines.base import Engine, PairList
+from exaln.engines.base import Engine, PairList, Pairs
 from exaln.engines.cpu import CpuEngine
 from exaln.engines.reference import ReferenceEngine
 from exaln.errors import EngineError, InputError, OutOfMemoryError
@@ -26,7 +26,7 @@ from exaln.modes import GLOBAL, LOCAL, SEMIGLOBAL
 from exaln.records import Records
 from exaln.scoring import Scoring
 from long_cases import COSTS, SMALL_PLAN, align_in, by_definition, long_pair, mutated_pair, same
-from pair_cases import ALL_MODES
+from pair_cases import ALL_MODES, align_pairs
 from strategies import related_pairs, scorings
 
 REFERENCE = ReferenceEngine()
@@ -77,13 +77,33 @@ def test_nothing_in_common_is_an_empty_path(engine: Engine, tmp_path: Path) -> N
 
 def test_a_long_pair_by_the_driver_is_what_the_engine_says(engine: Engine) -> None:
     query, target = mutated_pair(1500, seed=8)
-    alone = PairList(np.zeros(1, np.int64), np.zeros(1, np.int64))
-    records = Records.of(DNA, [query]), Records.of(DNA, [target])
-    scores, traces = CpuEngine(1).align_pairs(*records, alone, COSTS, LOCAL)
+    [(score, positions, counts, operations)] = align_pairs([query], [target], [(0, 0)], COSTS, LOCAL)
     found = align_long(engine, query, target, COSTS, LOCAL, LongOptions())
-    assert found.score == scores[0] == score_long(engine, query, target, COSTS, LOCAL)
-    assert found.operations.tolist() == traces.paths[0].tolist()
-    assert [list(found.positions), list(found.counts)] == [traces.positions[0].tolist(), traces.counts[0].tolist()]
+    assert found.score == score == score_long(engine, query, target, COSTS, LOCAL)
+    assert [list(found.positions), list(found.counts), found.operations.tolist()] == [positions, counts, operations]
+
+
+def test_long_pairs_among_others_keep_their_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In searches, and in batches of pairs, by the cpu engine."""
+    pairs = [mutated_pair(length, seed=length) for length in (20, 300, 30, 300, 250, 40)]
+    queries, targets = (Records.of(DNA, [pair[side] for pair in pairs]) for side in (0, 1))
+    rows = np.array([3, 0, 1, 5, 4, 2])
+    listed, engine = PairList(rows, rows), CpuEngine(1)
+    scores, expected = engine.align_pairs(queries, targets, listed, COSTS, LOCAL)
+    monkeypatch.setattr(CpuEngine, "long_pair_cells", lambda self, n_pairs: 50_000)
+    known = Pairs(rows, rows, scores.astype(np.int32))
+    for found in (
+        engine.align_pairs(queries, targets, listed, COSTS, LOCAL)[1],
+        engine.align(queries, targets, known, COSTS),
+    ):
+        assert found.positions.tolist() == expected.positions.tolist()
+        assert found.counts.tolist() == expected.counts.tolist()
+        assert found.paths.operations.tolist() == expected.paths.operations.tolist()
+        assert found.paths.offsets.tolist() == expected.paths.offsets.tolist()
+    assert engine.score_pairs(queries, targets, listed, COSTS, LOCAL).tolist() == scores.tolist()
+    wrong = Pairs(rows[:1], rows[:1], known.score[:1] - 1)
+    with pytest.raises(EngineError, match="traceback failed"):
+        engine.align(queries, targets, wrong, COSTS)
 
 
 def test_the_store_does_not_depend_on_the_engine(tmp_path: Path) -> None:
@@ -135,6 +155,7 @@ def test_small_pairs_have_one_level_and_large_ones_more() -> None:
     stored = plan_path(5_000_000, 5_000_000, COSTS, 20_000, Room.of(1 << 30, disk=64 << 30))
     assert stored.slab_rows == 20_000
     assert stored.spacings[0] == large.spacings[0]
+    assert plan_path(5_000_000, 5_000_000, COSTS, 10**7, Room.of(1 << 30, disk=64 << 30)).slab_rows < 10**6
     assert stored.spacings[-1] == LAST_SPACING
 
 

@@ -73,7 +73,7 @@ class Alignments(Sequence["Alignment"]):
         if not isinstance(place, slice):
             return Alignment(self, range(len(self))[place])
         rows = np.arange(len(self))[place]
-        traces = Traces(self.positions[rows], self.counts[rows], taken(self.paths, rows))
+        traces = Traces(self.positions, self.counts, self.paths).taken(rows)
         pairs = PairList(self.pairs.query[rows], self.pairs.target[rows])
         return Alignments(self.queries, self.targets, pairs, self._scores[rows], traces, self.scoring, self.mode)
 

@@ -12,15 +12,14 @@ import numpy as np
 
 from exaln.alignment import Alignment, Alignments
 from exaln.alphabet import Alphabet
-from exaln.cigar import Paths
 from exaln.engines import choose_engine
 from exaln.engines.base import NEVER_LONG, Engine, PairList, Progress, Traces, require_same_alphabet
+from exaln.engines.long_pairs import IN_MEMORY, align_alone, joined
 from exaln.errors import InputError
-from exaln.longpair.driver import SCORES, LongOptions, align_long, score_long
-from exaln.longpair.result import LongAlignment
+from exaln.longpair.driver import SCORES, LongOptions, score_long
 from exaln.modes import LOCAL, Mode
 from exaln.queries import OneSequence, Sequences, as_records, detect_alphabet, texts_of
-from exaln.records import Records, offsets_of
+from exaln.records import Records
 from exaln.scoring import Scoring
 
 if TYPE_CHECKING:
@@ -34,7 +33,6 @@ BATCH_CELLS = 1 << 36
 """An engine gets at most so many pairs or cells at a time, unless one pair has more; progress is told in between."""
 
 Pairing = Literal["zip", "all"]
-IN_MEMORY = LongOptions()
 
 
 def score(
@@ -155,15 +153,14 @@ def align_records(
     for first, end in batches(cells, long_pair_cells):
         if int(cells[first:end].max(initial=0)) > long_pair_cells:
             require_same_alphabet(queries, targets, scoring)
-            sequences = queries.sequence(int(pairs.query[first])), targets.sequence(int(pairs.target[first]))
             watched = _watched(options, progress, int(cells[:first].sum()))
-            found.append(_one_trace(align_long(engine, *sequences, scoring, mode, watched)))
+            found.append(align_alone(engine, queries, targets, pairs, first, scoring, mode, watched))
         else:
             some = PairList(pairs.query[first:end], pairs.target[first:end])
             found.append(engine.align_pairs(queries, targets, some, scoring, mode))
         if progress is not None:
             progress(int(cells[:end].sum()))
-    scores, traces = found[0] if len(found) == 1 else _joined(found)
+    scores, traces = found[0] if len(found) == 1 else joined(found)
     return Alignments(queries, targets, pairs, scores, traces, scoring, mode)
 
 
@@ -177,14 +174,6 @@ def _watched(options: LongOptions, progress: Progress | None, done: int) -> Long
             progress(done + part)
 
     return replace(options, watch=watch)
-
-
-def _one_trace(found: LongAlignment) -> tuple[NDArray[np.int64], Traces]:
-    return np.array([found.score], np.int64), Traces(
-        positions=np.array([found.positions], np.int64),
-        counts=np.array([found.counts], np.int32),
-        paths=Paths(found.operations, offsets_of([len(found.operations)])),
-    )
 
 
 def batches(cells: NDArray[np.int64], long_pair_cells: int = NEVER_LONG) -> Iterator[tuple[int, int]]:
@@ -227,20 +216,6 @@ def _zipped(n_queries: int, n_targets: int) -> PairList:
         )
     number = np.arange(n_targets if n_queries == 1 else n_queries)
     return PairList(np.minimum(number, n_queries - 1), np.minimum(number, n_targets - 1))
-
-
-def _joined(found: list[tuple[NDArray[np.int64], Traces]]) -> tuple[NDArray[np.int64], Traces]:
-    traces = [some for _, some in found]
-    starts = np.cumsum([0, *(len(some.paths.operations) for some in traces)])
-    offsets = [some.paths.offsets[1:] + start for some, start in zip(traces, starts[:-1], strict=True)]
-    return np.concatenate([scores for scores, _ in found]), Traces(
-        positions=np.concatenate([some.positions for some in traces]),
-        counts=np.concatenate([some.counts for some in traces]),
-        paths=Paths(
-            np.concatenate([some.paths.operations for some in traces]),
-            np.concatenate([np.zeros(1, np.int64), *offsets]),
-        ),
-    )
 
 
 def _prepared(queries: Sequences, targets: Sequences, scoring: Scoring | None) -> tuple[Records, Records, Scoring]:

@@ -181,7 +181,7 @@ class Search:
             traces.append(_take_traces(aligned, passing))
             n_kept += np.bincount(kept[-1].query, minlength=len(queries))
             ranked = ranked.take(~is_next & (n_kept[ranked.query] < self.options.max_hits))
-        found, paths = Ranked.joined(kept), _joined_traces(traces)
+        found, paths = Ranked.joined(kept), Traces.joined(traces)
         order = np.argsort(found.query, kind="stable")  # rounds go on where the one before ended
         order = order[is_among_first(found.query[order], self.options.max_hits)]
         return found.take(order), _take_traces(paths, order)
@@ -355,19 +355,6 @@ def _take_traces(traces: Traces, places: NDArray[np.int64]) -> Traces:
     paths = [traces.paths[place] for place in places.tolist()]
     operations = np.concatenate([*paths, np.empty(0, np.uint32)])
     return Traces(traces.positions[places], traces.counts[places], Paths(operations, offsets_of(map(len, paths))))
-
-
-def _joined_traces(parts: list[Traces]) -> Traces:
-    operations = [part.paths.operations for part in parts]
-    lengths = [np.diff(part.paths.offsets) for part in parts]
-    return Traces(
-        np.concatenate([np.empty((0, 4), np.int64), *(part.positions for part in parts)]),
-        np.concatenate([np.empty((0, 6), np.int32), *(part.counts for part in parts)]),
-        Paths(
-            np.concatenate([np.empty(0, np.uint32), *operations]),
-            offsets_of(np.concatenate([np.empty(0, np.int64), *lengths])),
-        ),
-    )
 
 
 def search(

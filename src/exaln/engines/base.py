@@ -7,17 +7,17 @@ is the optimum, and neither batches nor threads nor devices change a result.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from exaln.cigar import Paths
+from exaln.cigar import Paths, taken
 from exaln.errors import EngineError, InputError, OutOfMemoryError
 from exaln.lengths import N_BINS, length_bin
 from exaln.longpair.region import Borders, EndCell, Lines, PathState, Region
-from exaln.records import Records
+from exaln.records import Records, offsets_of
 from exaln.resources import available_memory
 
 if TYPE_CHECKING:
@@ -165,6 +165,23 @@ class Traces:
     positions: NDArray[np.int64]
     counts: NDArray[np.int32]
     paths: Paths
+
+    @staticmethod
+    def joined(parts: Sequence[Traces]) -> Traces:
+        """All of them, one after the other."""
+        lengths = [np.diff(part.paths.offsets) for part in parts]
+        return Traces(
+            positions=np.concatenate([np.empty((0, 4), np.int64), *(part.positions for part in parts)]),
+            counts=np.concatenate([np.empty((0, 6), np.int32), *(part.counts for part in parts)]),
+            paths=Paths(
+                np.concatenate([np.empty(0, np.uint32), *(part.paths.operations for part in parts)]),
+                offsets_of(np.concatenate([np.empty(0, np.int64), *lengths])),
+            ),
+        )
+
+    def taken(self, rows: NDArray[np.int64]) -> Traces:
+        """Those of these rows, in their order."""
+        return Traces(self.positions[rows], self.counts[rows], taken(self.paths, rows))
 
 
 class Engine(ABC):

@@ -21,8 +21,10 @@ from exaln.engines.base import (
     Traces,
     require_same_alphabet,
 )
+from exaln.engines.long_pairs import align_apart, score_apart
 from exaln.errors import EngineError, InputError, OutOfMemoryError
 from exaln.longpair.region import NOTHING, EndCell, PathState, Region
+from exaln.modes import LOCAL
 from exaln.resources import available_threads
 from exaln.schedule import query_blocks, row_ranges
 
@@ -98,40 +100,56 @@ class CpuEngine(Engine):
                     progress(cells)
 
     def align(self, queries: Records, targets: Records, pairs: Pairs, scoring: Scoring) -> Traces:
-        """Groups of pairs side by side, on all threads."""
+        """Groups of pairs side by side, on all threads; long ones one by one."""
         from exaln import _core
 
-        with _translated_errors(self.threads):
-            columns = _core.trace_all(
-                *_arrays(queries, targets, pairs),
-                np.require(pairs.score, np.int32, ["C_CONTIGUOUS", "ALIGNED"]),
-                *_costs(scoring),
-                *self._how(),
-            )
-        return _traces(*columns)
+        def together(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], Traces]:
+            with _translated_errors(self.threads):
+                columns = _core.trace_all(
+                    *_arrays(queries, targets, Pairs(pairs.query[rows], pairs.target[rows], pairs.score[rows])),
+                    np.require(pairs.score[rows], np.int32, ["C_CONTIGUOUS", "ALIGNED"]),
+                    *_costs(scoring),
+                    *self._how(),
+                )
+            return pairs.score[rows].astype(np.int64), _traces(*columns)
+
+        scores, traces = align_apart(self, queries, targets, pairs, scoring, LOCAL, together)
+        if not np.array_equal(scores, pairs.score):
+            raise EngineError("traceback failed: a pair has not the score that it should have")
+        return traces
 
     def align_pairs(
         self, queries: Records, targets: Records, pairs: PairList, scoring: Scoring, mode: Mode
     ) -> tuple[NDArray[np.int64], Traces]:
-        """Score and path in one pass where that can be, groups of pairs side by side."""
+        """Score and path in one pass where that can be, groups of pairs side by side; long ones one by one."""
         from exaln import _core
 
         require_same_alphabet(queries, targets, scoring)
-        with _translated_errors(self.threads):
-            scores, positions, counts, operations, offsets = _core.align_pairs(
-                *_arrays(queries, targets, pairs), *_costs(scoring), _flags(mode), *self._how()
-            )
-        return scores, _traces(positions, counts, operations, offsets)
+
+        def together(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], Traces]:
+            some = PairList(pairs.query[rows], pairs.target[rows])
+            with _translated_errors(self.threads):
+                scores, positions, counts, operations, offsets = _core.align_pairs(
+                    *_arrays(queries, targets, some), *_costs(scoring), _flags(mode), *self._how()
+                )
+            return scores, _traces(positions, counts, operations, offsets)
+
+        return align_apart(self, queries, targets, pairs, scoring, mode, together)
 
     def score_pairs(
         self, queries: Records, targets: Records, pairs: PairList, scoring: Scoring, mode: Mode
     ) -> NDArray[np.int64]:
-        """Groups of pairs side by side."""
+        """Groups of pairs side by side; long ones one by one."""
         from exaln import _core
 
         require_same_alphabet(queries, targets, scoring)
-        with _translated_errors(self.threads):
-            return _core.score_pairs(*_arrays(queries, targets, pairs), *_costs(scoring), _flags(mode), *self._how())
+
+        def together(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+            arrays = _arrays(queries, targets, PairList(pairs.query[rows], pairs.target[rows]))
+            with _translated_errors(self.threads):
+                return _core.score_pairs(*arrays, *_costs(scoring), _flags(mode), *self._how())
+
+        return score_apart(self, queries, targets, pairs, scoring, mode, together)
 
     def long_pair_cells(self, n_pairs: int) -> int:
         """The fewer pairs there are, the more lanes they would leave empty side by side."""
