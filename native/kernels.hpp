@@ -194,7 +194,8 @@ struct StripDone {
 };
 
 // Some rows of one pair's table, a strip, spread over the lanes: see strip_kernel.hpp. Letters are given as
-// codes, and, if they are plain, as classes, which score `match` if they are the same and `mismatch` if not.
+// codes, and, if they are plain, as classes below 16 / bytes of a lane, which score `match` if they are the
+// same and `mismatch` if not.
 struct StripArgs {
     const uint8_t *query_codes, *query_classes;    // [lane_rows][lanes]; any beyond the strip's rows
     int64_t n_rows, lane_rows;                     // fewer than lanes * lane_rows only in the lowest strip

@@ -11,9 +11,8 @@
 namespace exaln {
 namespace {
 
-constexpr int64_t MAX_LANE_ROWS = 128;  // the state of a strip stays in the first-level cache
+constexpr int64_t MAX_LANE_ROWS = 256;  // with more, little is gained and fewer threads have work
 constexpr int64_t MIN_LANE_ROWS = 16;   // with fewer, what a step begins and ends with takes too long
-constexpr int64_t STRIPS_PER_THREAD = 4;
 
 // The kernels of the narrowest lanes that hold a strip of so many rows per lane; null if none do.
 const WidthKernels* kernels_for(const Isa& isa, const Costs& costs, int64_t n_rows, int64_t max_lane_rows) {
@@ -25,26 +24,53 @@ const WidthKernels* kernels_for(const Isa& isa, const Costs& costs, int64_t n_ro
     return nullptr;
 }
 
-// Which letters of a region are plain, and what they score.
-LetterClasses plain_letters(const Region& region, const Costs& costs, bool is_local, uint32_t& plain) {
-    int64_t counts[MAX_CODES] = {};
-    for (int64_t i = 0; i < region.n_rows; ++i) ++counts[region.query[i]];
-    for (int64_t j = 0; j < region.n_columns; ++j) ++counts[region.target[j]];
-    uint32_t present = 0;
-    int32_t match = INT32_MIN;
-    for (int code = 0; code < costs.n_codes; ++code)
-        if (counts[code] > 0)
-            present |= uint32_t(1) << code, match = std::max(match, costs.scores[code][code]);
-    plain = present;
-    const LetterClasses all = LetterClasses::of(costs, plain, is_local);
-    if (all.exist) return all;
-    int64_t n_odd = 0;
-    for (int code = 0; code < costs.n_codes; ++code)
-        if (costs.scores[code][code] != match) plain &= ~(uint32_t(1) << code), n_odd += counts[code];
-    const LetterClasses most = LetterClasses::of(costs, plain, is_local);
-    if (!most.exist || 2 * n_odd > region.n_rows + region.n_columns) plain = 0;
-    return most;
-}
+// Letters that match or do not, in so few classes that the kernels can take them: their scores, and the class
+// of each.
+struct PlainLetters {
+    uint32_t codes = 0;  // bit a for each letter a that is plain
+    int32_t match = 0, mismatch = 0;
+    uint8_t of_query[MAX_CODES] = {}, of_target[MAX_CODES] = {};
+
+    static PlainLetters of(const Costs& costs, uint32_t codes, bool is_local, int most_classes) {
+        PlainLetters plain;
+        const LetterClasses found = LetterClasses::of(costs, codes, is_local);
+        uint8_t numbers[MAX_CODES] = {};
+        int n_classes = 0;
+        const auto number = [&](uint8_t letter_class) {
+            if (numbers[letter_class] == 0) numbers[letter_class] = uint8_t(++n_classes);
+            return uint8_t(numbers[letter_class] - 1);
+        };
+        for (int code = 0; found.exist && code < costs.n_codes; ++code) {
+            if ((codes >> code & 1) == 0) continue;
+            plain.of_query[code] = number(found.of_query[code]);
+            plain.of_target[code] = number(found.of_target[code]);
+        }
+        plain.match = found.match, plain.mismatch = found.mismatch;
+        plain.codes = found.exist && n_classes <= most_classes ? codes : 0;
+        return plain;
+    }
+
+    // All letters of a region if they are, or else those that score as much against themselves as any does,
+    // if most are.
+    static PlainLetters of(const Costs& costs, const Region& region, bool is_local, int most_classes) {
+        int64_t counts[MAX_CODES] = {};
+        for (int64_t i = 0; i < region.n_rows; ++i) ++counts[region.query[i]];
+        for (int64_t j = 0; j < region.n_columns; ++j) ++counts[region.target[j]];
+        uint32_t present = 0, best = 0;
+        int32_t match = INT32_MIN;
+        for (int code = 0; code < costs.n_codes; ++code)
+            if (counts[code] > 0)
+                present |= uint32_t(1) << code, match = std::max(match, costs.scores[code][code]);
+        const PlainLetters all = of(costs, present, is_local, most_classes);
+        if (all.codes != 0) return all;
+        int64_t n_best = 0;
+        for (int code = 0; code < costs.n_codes; ++code)
+            if (counts[code] > 0 && costs.scores[code][code] == match)
+                best |= uint32_t(1) << code, n_best += counts[code];
+        return 2 * n_best > region.n_rows + region.n_columns ? of(costs, best, is_local, most_classes)
+                                                             : PlainLetters();
+    }
+};
 
 // The target as planes, one for each column of a tile: a byte for each tile, the last tile first, so that the
 // letters of neighbouring lanes, which are at neighbouring tiles, lie side by side. 0 beyond both ends.
@@ -80,12 +106,12 @@ class RegionLetters {
     RegionLetters(const WidthKernels& kernels, const Region& region, const Costs& costs, bool is_local)
         : lanes_(kernels.lanes),
           region_(region),
-          classes_(plain_letters(region, costs, is_local, plain_)),
+          plain_(PlainLetters::of(costs, region, is_local, 16 * 8 / kernels.bits)),
           planes_(kernels, region.n_columns) {
         kernels.make_score_rows(costs, score_rows_.reserve(kernels.score_rows_bytes));
         for (int64_t j = 0; j < region.n_columns; ++j) {
             const uint8_t code = region.target[j];
-            planes_.set(j, code, classes_.of_target[code], is_plain(code));
+            planes_.set(j, code, plain_.of_target[code], is_plain(code));
         }
     }
 
@@ -99,7 +125,7 @@ class RegionLetters {
                 const int64_t from = first_row + lane * lane_rows + row;
                 uint8_t& code = strip.codes[size_t(row * lanes_ + lane)];
                 if (from < region_.n_rows) code = region_.query[from];
-                strip.classes[size_t(row * lanes_ + lane)] = classes_.of_query[code];
+                strip.classes[size_t(row * lanes_ + lane)] = plain_.of_query[code];
                 strip.odd_rows[size_t(row)] |= !is_plain(code);
             }
         args.query_codes = strip.codes.data(), args.query_classes = strip.classes.data();
@@ -108,16 +134,15 @@ class RegionLetters {
         args.n_columns = region_.n_columns, args.lane_rows = lane_rows;
         args.n_rows = std::min(lane_rows * lanes_, region_.n_rows - first_row);
         args.score_rows = score_rows_.reserve(0);
-        args.match = classes_.match, args.mismatch = classes_.mismatch;
+        args.match = plain_.match, args.mismatch = plain_.mismatch;
     }
 
   private:
-    bool is_plain(uint8_t code) const { return plain_ >> code & 1; }
+    bool is_plain(uint8_t code) const { return plain_.codes >> code & 1; }
 
     const int64_t lanes_;
     const Region region_;
-    uint32_t plain_ = 0;
-    LetterClasses classes_;
+    const PlainLetters plain_;
     Scratch score_rows_;
     TargetPlanes planes_;
 };
@@ -199,11 +224,18 @@ class RegionFill {
     }
 
   private:
+    // As many as may be, but so that all threads have equally many strips, if that does not make them too
+    // small. Kept rows are mostly a power of 2 apart: then they end the rows of a lane.
     int64_t choose_lane_rows() const {
-        const int64_t per_thread = (job_.region.n_rows + kernels_.lanes - 1) / kernels_.lanes;
-        int64_t rows = std::min(MAX_LANE_ROWS, per_thread);
-        if (job_.threads > 1)
-            rows = std::min(rows, std::max(MIN_LANE_ROWS, per_thread / (STRIPS_PER_THREAD * job_.threads)));
+        const int64_t all = (job_.region.n_rows + kernels_.lanes - 1) / kernels_.lanes;
+        const int64_t rounds = (all + MAX_LANE_ROWS * job_.threads - 1) / (MAX_LANE_ROWS * job_.threads);
+        const int64_t n_strips = rounds * job_.threads;
+        int64_t rows = std::min(all, std::max(MIN_LANE_ROWS, (all + n_strips - 1) / n_strips));
+        if (!job_.rows.empty() && rows > MIN_LANE_ROWS) {
+            int64_t power = MIN_LANE_ROWS;
+            while (power < rows) power *= 2;
+            rows = power;
+        }
         while (!StripRange::of(job_.costs, kernels_.bits, rows, kernels_.columns).usable) rows /= 2;
         return std::max<int64_t>(rows, 1);
     }

@@ -3,11 +3,11 @@
 //
 //                 tiles of V::columns columns
 //             +-----+-----+-----+-----+-- ...   Each lane owns lane_rows rows, one below the other. In step s lane l
-//   lane 0    |  3  |  4  |  5  |  6  |         does tile s - l, so that the tile above was done in the step before,
+//   lane 0    |  0  |  1  |  2  |  3  |         does tile s - l, so that the tile above was done in the step before,
 //             +-----+-----+-----+-----+-- ...   by the lane before: H and F of its last row come by a shift of one
-//   lane 1    |  2  |  3  |  4  |  5  |         lane, for each column, once per step. (The numbers are steps, less 3
-//             +-----+-----+-----+-----+-- ...   per lane.) Within a tile H and F of the columns are in registers, H
-//   lane 2    |  1  |  2  |  3  |  4  |         and E of the rows in the strip's state, as in the other kernels.
+//   lane 1    |  1  |  2  |  3  |  4  |         lane, for each column, once per step. Within a tile H and F of the
+//             +-----+-----+-----+-----+-- ...   columns are in registers, H and E of the rows in the strip's state,
+//   lane 2    |  2  |  3  |  4  |  5  |         as in the other kernels.
 //             +-----+-----+-----+-----+-- ...
 //
 // The first lane takes the row above the strip from the border, the last one writes the row below it to the same
@@ -17,16 +17,16 @@
 // relative to that. StripRange in kernels.hpp has the proof that they stay in range while the lane's anchor, H above
 // the last column of its tile, is near 0; before a step in which it is not, the base is moved to it. Between two lanes
 // the difference of their bases is added, which may wrap as long as the sum is in range. The floor of local
-// alignments is 0 less the base, or, where that is too low to be stored, lower than all values: then it cannot
-// matter, since no value is.
+// alignments is 0 less the base, or, where that is too low to be stored, the lowest number: no value is below either.
 //
-// Kept rows: the rows of a lane come in runs; at the end of some, a stop, H and F of the columns are stored for all lanes. Kept
-// columns: where one ends a tile the state has it. Elsewhere, and where the best local score so far may be reached,
-// the step is careful: it stores all its cells, to be looked at afterwards. No cell of a step can be above the best H
-// beside or above it by more than columns * max_score, so with real sequences hardly any step is.
+// Kept rows: the rows of a lane come in runs; at the end of some, a stop, H and F of the columns are stored for all
+// lanes. Kept columns: where one ends a tile, the state has it; where not, all cells of the step are stored.
 //
-// Scores: plain letters, those of DNA, are compared. A run of rows, or a step, with others, such as N, takes its scores
-// from a profile of any matrix (pair_scores.hpp), at half the speed.
+// Ends: no cell of a step is above the best H beside or above it by more than columns * max_score. Only if that
+// reaches the best score so far, which with long sequences is rare, the step is careful and looks at each row.
+//
+// Scores: plain letters, those of DNA, match or do not (FewClassScores). A run of rows, or a step, that has others,
+// such as N, takes its scores from a profile of any matrix (pair_scores.hpp), which is slower.
 //
 //   directions[step][row of a lane][column of a tile]: as in pair_kernel.hpp, walked back by walk_strip
 //
@@ -34,6 +34,8 @@
 // looked at, whatever it is. Tests: tests/test_region.py.
 // clang-format on
 #pragma once
+
+#include <type_traits>
 
 #include "pair_kernel.hpp"
 
@@ -45,19 +47,22 @@ struct StripWorkspace {
     static constexpr size_t tile_lanes = size_t(V::columns) * V::lanes;
 
     Lane* stops;               // [n_stops][2][columns][lanes]: H and F of the columns
-    Lane* cells;               // [lane_rows][columns][2][lanes]: H and E of the cells of a careful step
+    Lane* cells;               // [lane_rows][columns][2][lanes]: H and E of the cells of a step
+    Lane* row_words;           // [lane_rows][lanes] for FewClassScores
     uint8_t *codes, *classes;  // [columns][lanes] of the target
     PairWorkspace<V> pairs;
 
     StripWorkspace(void* memory, int64_t lane_rows, int64_t n_stops)
         : stops(static_cast<Lane*>(memory)),
           cells(stops + size_t(n_stops) * 2 * tile_lanes),
-          codes(reinterpret_cast<uint8_t*>(cells + size_t(lane_rows) * 2 * tile_lanes)),
+          row_words(cells + size_t(lane_rows) * 2 * tile_lanes),
+          codes(reinterpret_cast<uint8_t*>(row_words + lane_rows * V::lanes)),
           classes(codes + tile_lanes),
           pairs(classes + tile_lanes, lane_rows) {}
 
     static size_t bytes(int64_t lane_rows, int64_t n_stops) {
-        return size_t(lane_rows + n_stops) * 2 * tile_lanes * sizeof(Lane) + 2 * tile_lanes +
+        const size_t of_stops = size_t(n_stops) * 2 * tile_lanes, of_rows = 2 * tile_lanes + V::lanes;
+        return (of_stops + size_t(lane_rows) * of_rows) * sizeof(Lane) + 2 * tile_lanes +
                PairWorkspace<V>::bytes(lane_rows);
     }
 };
@@ -81,6 +86,7 @@ class Strip {
     using Reg = typename V::Reg;
     static constexpr int last = V::columns - 1;
     static constexpr int64_t lowest = -(int64_t(1) << (8 * sizeof(Lane) - 1)), highest = -lowest - 1;
+    static constexpr int64_t never_seen = INT64_MIN / 2;
 
   public:
     explicit Strip(const exaln::StripArgs& args)
@@ -90,13 +96,14 @@ class Strip {
           anchor_limit_(exaln::StripRange::of(*args.costs, 8 * int(sizeof(Lane)), args.lane_rows, V::columns)
                             .anchor_limit),
           costs_(*args.costs, exaln::Range{0, 0, true}),
-          plain_scores_(pair_args(args, args.query_classes, work_.classes), work_.pairs),
+          plain_scores_(make_plain_scores(args, work_)),
           odd_scores_(pair_args(args, args.query_codes, work_.codes), work_.pairs),
           directions_(args.directions) {
         for (int64_t i = 0; i < args.n_runs; ++i) has_odd_rows_ |= !args.runs[i].are_plain;
         memset(work_.stops, 0, size_t(args.n_stops) * 2 * work_.tile_lanes * sizeof(Lane));
         memset(work_.pairs.tiles.state, 0, size_t(args.lane_rows) * 2 * V::lanes * sizeof(Lane));
-        for (int lane = 0; lane < V::lanes; ++lane) bases_[lane] = 0, corners_[lane] = 0, high_[lane] = 0;
+        for (int lane = 0; lane < V::lanes; ++lane)
+            bases_[lane] = 0, corners_[lane] = 0, high_[lane] = 0, seen_[lane] = Lane(highest);
     }
 
     void run() {
@@ -108,20 +115,28 @@ class Strip {
             const Reg corner = V::load(corners_);
             V::store(corners_, tile.H[last]);
             if (args_.directions) {
-                run_rows<StepKind::TRACED>(tile, corner);
+                run_rows<StepKind::TRACED>(tile, corner, step);
             } else if (must_be_careful(tile, corner, step)) {
-                run_rows<StepKind::CAREFUL>(tile, corner);
-                if (is_local && args_.end) note_ends(step);
-                leave_columns(step, work_.cells, 2 * V::columns * V::lanes, 2 * V::lanes);
+                run_rows<StepKind::CAREFUL>(tile, corner, step);
             } else {
-                run_rows<StepKind::PLAIN>(tile, corner);
-                leave_columns(step, work_.pairs.tiles.state, 2 * V::lanes, 0);
+                run_rows<StepKind::PLAIN>(tile, corner, step);
             }
             leave(step);
         }
     }
 
   private:
+    using PlainScores = typename std::conditional<V::has_pick_bytes, FewClassScores<V>, EqualScores<V>>::type;
+
+    static PlainScores make_plain_scores(const exaln::StripArgs& args, const StripWorkspace<V>& work) {
+        const exaln::PairArgs pairs = pair_args(args, args.query_classes, work.classes);
+        if constexpr (V::has_pick_bytes) {
+            return PlainScores(pairs, work.row_words);
+        } else {
+            return PlainScores(pairs, work.pairs);
+        }
+    }
+
     static exaln::PairArgs pair_args(const exaln::StripArgs& args, const uint8_t* query,
                                      const uint8_t* letters) {
         exaln::PairArgs pairs{};
@@ -174,14 +189,15 @@ class Strip {
             odd |= four;
         }
         is_odd_ = odd != 0;
+        const bool has_odd_cells = is_odd_ || has_odd_rows_;
         EXALN_UNROLL
         for (int c = 0; c < V::columns; ++c) {
             const int64_t place = c * args_.plane_bytes + first;
             memcpy(work_.classes + c * V::lanes, args_.target_classes + place, V::lanes);
-            memcpy(work_.codes + c * V::lanes, args_.target_codes + place, V::lanes);
+            if (has_odd_cells) memcpy(work_.codes + c * V::lanes, args_.target_codes + place, V::lanes);
         }
         plain_scores_.enter(0);
-        if (is_odd_ || has_odd_rows_) odd_scores_.enter(0);
+        if (has_odd_cells) odd_scores_.enter(0);
     }
 
     // The column left of a lane's rows, relative to a base near it.
@@ -229,23 +245,30 @@ class Strip {
     // What follows from the bases and from the best score so far.
     void refresh(int64_t step) {
         alignas(64) Lane floors[V::lanes];
-        int64_t best = 1;
-        if (is_local && args_.end) {
-            const int64_t shared = args_.best_score->load(std::memory_order_relaxed);
-            best = shared > best ? shared : best;
-        }
         for (int lane = 0; lane < V::lanes; ++lane) {
-            const int64_t floor = -bases_[lane], seen = best - 1 - bases_[lane];
+            const int64_t floor = -bases_[lane];
             floors[lane] = Lane(floor > lowest ? floor : lowest);
             deltas_[lane] = lane == 0 ? Lane(0) : Lane(bases_[lane - 1] - bases_[lane]);
-            seen_[lane] = Lane(!is_active(step, lane) || seen > highest ? highest
-                               : seen < lowest                          ? lowest
-                                                                        : seen);
+            end_bases_[lane] = is_active(step, lane) ? bases_[lane] : never_seen;
         }
         costs_.floor = V::load(floors);
+        if (is_local && args_.end) set_seen(args_.best_score->load(std::memory_order_relaxed));
     }
 
+    void set_seen(int64_t best) {
+        for (int lane = 0; lane < V::lanes; ++lane) {
+            const int64_t seen = (best > 1 ? best : 1) - 1 - end_bases_[lane];
+            seen_[lane] = Lane(seen > highest ? highest : seen < lowest ? lowest : seen);
+        }
+    }
+
+    // Whether a column is kept that does not end a tile; whether a cell may be the best.
     EXALN_INLINE bool must_be_careful(const Tile<V>& tile, Reg corner, int64_t step) {
+        while (next_column_ < args_.n_kept_columns && tile_of(next_column_) <= step - V::lanes)
+            ++next_column_;
+        keeps_cells_ = false;
+        for (int64_t i = next_column_; i < args_.n_kept_columns && tile_of(i) <= step; ++i)
+            keeps_cells_ |= args_.kept_columns[i].column % V::columns != 0;
         if (is_local && args_.end) {
             Reg bound = V::max(V::load(high_), corner);
             EXALN_UNROLL
@@ -253,26 +276,22 @@ class Strip {
             bound = V::add(bound, V::fill(Lane(V::columns * args_.costs->max_score)));
             if (V::any_greater(bound, V::load(seen_))) return true;
         }
-        while (next_column_ < args_.n_kept_columns && tile_of(next_column_) <= step - V::lanes)
-            ++next_column_;
-        for (int64_t i = next_column_; i < args_.n_kept_columns && tile_of(i) <= step; ++i)
-            if (args_.kept_columns[i].column % V::columns != 0) return true;
-        return false;
+        return keeps_cells_;
     }
 
     int64_t tile_of(int64_t kept) const { return (args_.kept_columns[kept].column - 1) / V::columns; }
 
     template <StepKind kind>
-    EXALN_INLINE void run_rows(Tile<V>& tile, Reg corner) {
+    EXALN_INLINE void run_rows(Tile<V>& tile, Reg corner, int64_t step) {
         Reg high = costs_.floor;
         int64_t row = 0;
         for (int64_t i = 0; i < args_.n_runs; ++i) {
             const exaln::RowRun& run = args_.runs[i];
             if (run.are_plain && !is_odd_) {
-                run_some_rows<kind>(plain_scores_, tile, corner, high, row, run.end);
+                run_some_rows<kind>(plain_scores_, tile, corner, high, row, run.end, step);
             } else {
                 odd_scores_.prepare(row);
-                run_some_rows<kind>(odd_scores_, tile, corner, high, row, run.end);
+                run_some_rows<kind>(odd_scores_, tile, corner, high, row, run.end, step);
             }
             row = run.end;
             if (run.stop < 0) continue;
@@ -288,7 +307,7 @@ class Strip {
 
     template <StepKind kind, class Scores>
     EXALN_INLINE void run_some_rows(const Scores& source, Tile<V>& tile, Reg& corner, Reg& high, int64_t row,
-                                    int64_t end) {
+                                    int64_t end, int64_t step) {
         Scores scores = source;
         const CellCosts<V> costs = costs_;
         Lane* state = work_.pairs.tiles.state + row * 2 * V::lanes;
@@ -308,10 +327,14 @@ class Strip {
                 } else {
                     update_cell<V, is_local, false>(tile.H[c], E, tile.F[c], high, costs);
                 }
-                if (kind == StepKind::CAREFUL) {
-                    V::store(cells, tile.H[c]), V::store(cells + V::lanes, E);
-                    cells += 2 * V::lanes;
-                }
+                if (kind == StepKind::CAREFUL && keeps_cells_)
+                    V::store(cells + c * 2 * V::lanes, tile.H[c]),
+                        V::store(cells + (c * 2 + 1) * V::lanes, E);
+            }
+            cells += 2 * work_.tile_lanes;
+            if (kind == StepKind::CAREFUL && is_local) {
+                const Reg row_best = best_of_row(tile);
+                if (V::any_greater(row_best, V::load(seen_))) note_row(tile, row_best, row, step);
             }
             if (is_local) high = V::max(high, tile.H[last]);
             V::store(state, tile.H[last]);
@@ -319,38 +342,41 @@ class Strip {
         }
     }
 
-    // Looks for cells that are as good as the best so far, or better.
-    void note_ends(int64_t step) {
-        const Lane* cells = work_.cells;
-        bool is_new = false;
-        for (int64_t row = 0; row < args_.lane_rows; ++row, cells += 2 * work_.tile_lanes) {
-            Reg best = V::load(cells);
-            EXALN_UNROLL
-            for (int c = 1; c < V::columns; ++c) best = V::max(best, V::load(cells + c * 2 * V::lanes));
-            if (V::any_greater(best, V::load(seen_))) note_row(step, row, cells), is_new = true;
-        }
-        if (!is_new) return;
-        int64_t shared = args_.best_score->load(std::memory_order_relaxed);
-        while (shared < args_.end->score && !args_.best_score->compare_exchange_weak(
-                                                shared, args_.end->score, std::memory_order_relaxed)) {
-        }
-        refresh(step);
+    static EXALN_INLINE Reg best_of_row(const Tile<V>& tile) {
+        Reg best = tile.H[0];
+        EXALN_UNROLL
+        for (int c = 1; c < V::columns; ++c) best = V::max(best, tile.H[c]);
+        return best;
     }
 
-    void note_row(int64_t step, int64_t row, const Lane* cells) {
+    // A row of a tile has cells that are as good as the best so far, or better.
+    void note_row(const Tile<V>& tile, Reg row_best, int64_t row, int64_t step) {
+        alignas(64) Lane bests[V::lanes];
+        V::store(bests, row_best);
+        Lane* cells = work_.pairs.cells;
+        EXALN_UNROLL
+        for (int c = 0; c < V::columns; ++c) V::store(cells + c * V::lanes, tile.H[c]);
         exaln::EndCell& end = *args_.end;
         for (int lane = 0; lane < V::lanes; ++lane) {
             const int64_t table_row = lane * args_.lane_rows + row, column = (step - lane) * V::columns;
-            if (!is_active(step, lane) || table_row >= args_.n_rows) continue;
+            if (bests[lane] <= seen_[lane] || table_row >= args_.n_rows) continue;
             for (int c = 0; c < V::columns && column + c < args_.n_columns; ++c) {
-                const Lane stored = cells[c * 2 * V::lanes + lane];
+                const Lane stored = cells[c * V::lanes + lane];
                 if (stored > seen_[lane]) end.see(stored + bases_[lane], table_row + 1, column + c + 1);
             }
         }
+        int64_t shared = args_.best_score->load(std::memory_order_relaxed);
+        while (shared < end.score &&
+               !args_.best_score->compare_exchange_weak(shared, end.score, std::memory_order_relaxed)) {
+        }
+        set_seen(end.score > shared ? end.score : shared);
     }
 
-    // Kept columns of the tiles of this step, from rows that are `row_lanes` apart, columns `column_lanes`.
-    void leave_columns(int64_t step, const Lane* rows, int64_t row_lanes, int64_t column_lanes) {
+    // Kept columns of the tiles of this step.
+    void leave_columns(int64_t step) {
+        const Lane* rows = keeps_cells_ ? work_.cells : work_.pairs.tiles.state;
+        const int64_t column_lanes = keeps_cells_ ? 2 * V::lanes : 0;
+        const int64_t row_lanes = keeps_cells_ ? 2 * V::columns * V::lanes : 2 * V::lanes;
         for (int64_t i = next_column_; i < args_.n_kept_columns && tile_of(i) <= step; ++i) {
             const int64_t lane = step - tile_of(i), first_row = lane * args_.lane_rows;
             if (lane >= V::lanes) continue;
@@ -366,6 +392,7 @@ class Strip {
     }
 
     void leave(int64_t step) {
+        leave_columns(step);
         for (int64_t i = 0; i < args_.n_kept_rows; ++i) {
             const exaln::KeptRow& kept = args_.kept_rows[i];
             if (is_active(step, kept.lane))
@@ -376,7 +403,9 @@ class Strip {
             copy_row(args_.n_stops - 1, V::lanes - 1, done, n_tiles_ * V::columns, args_.border_H,
                      args_.border_F);
             args_.done->columns.store((done + 1) * V::columns, std::memory_order_release);
-            args_.cells->fetch_add(args_.n_rows * V::columns, std::memory_order_relaxed);
+            cells_done_ += args_.n_rows * V::columns;
+            if (done % 64 == 0 || done == n_tiles_ - 1)
+                args_.cells->fetch_add(cells_done_, std::memory_order_relaxed), cells_done_ = 0;
         }
     }
 
@@ -394,11 +423,12 @@ class Strip {
     const StripWorkspace<V> work_;
     const int64_t n_tiles_, anchor_limit_;
     CellCosts<V> costs_;
-    EqualScores<V> plain_scores_;
+    PlainScores plain_scores_;
     AnyScores<V> odd_scores_;
     bool has_odd_rows_ = false, is_odd_ = false;  // of the strip; the step at hand
     uint8_t* directions_;
-    int64_t columns_above_ = 0, next_column_ = 0;
+    int64_t columns_above_ = 0, next_column_ = 0, cells_done_ = 0;
+    bool keeps_cells_ = false;  // in the step at hand
     int64_t bases_[V::lanes];
     // Of each lane: H above and left of its next tile; the highest H of the column left of it; what its base
     // adds to numbers from the lane before; above which a cell may be the best
@@ -406,6 +436,7 @@ class Strip {
     alignas(64) Lane high_[V::lanes];
     alignas(64) Lane deltas_[V::lanes];
     alignas(64) Lane seen_[V::lanes];
+    int64_t end_bases_[V::lanes];  // bases of the lanes in which an alignment may end, never_seen of others
 };
 
 template <class V>

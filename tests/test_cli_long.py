@@ -163,11 +163,16 @@ def test_stages_of_several_pairs_share_a_bar() -> None:
     from exaln.progress import PairProgress
 
     with PairProgress(shown=True, shares_screen=True) as work:
-        for _ in range(2):
-            work.stage(driver.SCORES, 10, 100)
+        for done in (100, 200):
+            work.stage(driver.SCORES, 100, 100)
             work.stage(driver.PATH, 10, 20)
-            work(100)
-    assert work.done == 100
+            work(done)
+        assert work.rate() == ""  # nothing was computed here
+        work.stage(driver.SCORES, 40, 100)
+        work.stage(driver.SCORES, 100, 100)
+        work(300)
+    assert work.done == 300
+    assert work.rate() == f"{60 / work.seconds / 1e9:.3g} GCUPS"
 
 
 @real_data.needs_real_data

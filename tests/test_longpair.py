@@ -155,6 +155,7 @@ def test_small_pairs_have_one_level_and_large_ones_more() -> None:
     stored = plan_path(5_000_000, 5_000_000, COSTS, 20_000, Room.of(1 << 30, disk=64 << 30))
     assert stored.slab_rows == 20_000
     assert stored.spacings[0] == large.spacings[0]
+    assert plan_path(5_000_000, 5_000_000, COSTS, 10**7, Room.of(1 << 30, disk=64 << 30)).slab_rows < 10**6
     assert stored.spacings[-1] == LAST_SPACING
 
 

@@ -48,8 +48,8 @@ class Work:
 
     def spent(self, *more: str) -> str:
         """The time, and in brackets how fast it was and what else is to be said. A blink says nothing about speed."""
-        rate = [self.rate()] if self.seconds >= LEAST_SECONDS_FOR_A_RATE else []
-        brackets = "; ".join([*rate, *more])
+        rate = self.rate() if self.seconds >= LEAST_SECONDS_FOR_A_RATE else ""
+        brackets = "; ".join(part for part in (rate, *more) if part)
         return f"{self.seconds:.2f} s" + (f" ({brackets})" if brackets else "")
 
     def _advance(self, done: int, total: int | None) -> None:
@@ -128,6 +128,7 @@ class PairProgress(ScoringProgress):
 
     description = "Aligning"
     n_pairs = n_cells = 0
+    _n_given = 0  # cells that were computed before, by a process that was interrupted
     _stage = ""
     _stage_began = (0, 0.0)
 
@@ -147,12 +148,18 @@ class PairProgress(ScoringProgress):
     def stage(self, stage: str, done: int, total: int) -> None:
         """How far a stage of a long pair is: "scores" counts cells, "path" letters."""
         if stage != self._stage:
+            self._n_given += done if stage == "scores" else 0
             self._stage, self._stage_began = stage, (done, time.perf_counter())
             if self._bar is not None and self._task is not None:
                 self._bar.reset(self._task, total=total, completed=done, description=f"{self.description}: {stage}")
                 self._bar.start()
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, completed=done, total=total, rate=self._stage_rate(done))
+
+    def rate(self) -> str:
+        """Cell updates per second, of those that were computed here."""
+        here = self.done - self._n_given
+        return f"{_rounded(here / self.seconds / 1e9)} GCUPS" if here else ""
 
     def _stage_rate(self, done: int) -> str:
         first, began = self._stage_began

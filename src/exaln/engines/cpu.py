@@ -52,7 +52,7 @@ LONG_PAIRS = ((4, 1 << 18), (16, 1 << 22), (NEVER_LONG, 1 << 27))
 SLAB_CELLS = 10**11
 """Of one thread's share of a slab of one pair's table: about ten seconds of work."""
 
-REGION_STRIP_ROWS = 4096
+REGION_STRIP_ROWS = 8192
 """Rows that a thread takes at a time, or a multiple of them."""
 
 Column = TypeVar("Column", np.uint8, np.int64)

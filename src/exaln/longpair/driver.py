@@ -101,7 +101,10 @@ def _work_directory(work_dir: Path, pair: LongPair, memory: int, slab_rows: int)
 
 
 def align_with(pair: LongPair, store: Store, watch: Watch | None = None) -> LongAlignment:
-    """The alignment, from wherever the store is."""
+    """The alignment, from wherever the store is, which `watch` hears first."""
+    if watch is not None:
+        rows_done = store.rows_done if store.state is None else len(pair.query)
+        watch(SCORES, rows_done * len(pair.target), pair.table.cells)
     if store.state is None:
         end = fill(pair, store, watch)
         store.begin_path(end, PathState(end.row - 1, end.column - 1, end.score if pair.mode.is_local else 0))

@@ -91,6 +91,9 @@ def plan_path(
     spacing = max(LAST_SPACING, _spacing(n_rows * n_columns, score.itemsize, kept))
     if room.place == "memory":  # then nothing is gained by small slabs, and their last rows are lines of the grid
         slab_rows = -(-slab_rows // spacing) * spacing
+    else:  # lines of a slab are in memory until they are written
+        most = room.block * spacing // (4 * score.itemsize * n_columns)
+        slab_rows = max(LAST_SPACING, min(slab_rows, most))
     block_bytes = min(room.block, most_block_bytes)
     return Plan(score, slab_rows, (spacing, *finer_spacings(spacing, score.itemsize, block_bytes)), block_bytes)
 
