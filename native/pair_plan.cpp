@@ -71,7 +71,8 @@ LetterClasses LetterClasses::of(const Costs& costs, uint32_t letters, bool is_lo
     return classes;
 }
 
-PairPlanner::PairPlanner(const PairJob& job, bool wants_paths) : job_(job), wants_paths_(wants_paths) {
+PairPlanner::PairPlanner(const PairJob& job, Wants wants)
+    : job_(job), wants_(wants), wants_paths_(wants == Wants::PATHS) {
     Costs shifted = job.costs;
     if (Range::of_differences(job.costs, 8).usable)
         for (auto& row : shifted.scores)
@@ -204,7 +205,7 @@ void PairPlanner::add_alone(size_t pair, std::vector<PairTask>& tasks) const {
 // Local scores of pairs that would leave most of a group empty.
 bool PairPlanner::add_striped(int numbers, const std::vector<size_t>& members, double group_cost,
                               std::vector<PairTask>& tasks) const {
-    if (wants_paths_ || !job_.mode.is_local) return false;
+    if (wants_ != Wants::SCORES || !job_.mode.is_local) return false;
     const WidthKernels& kernels = *widths_[numbers].kernels[0];
     double total = 0;
     for (const size_t pair : members)
