@@ -16,6 +16,7 @@
 constexpr unsigned WARP = 32;
 constexpr unsigned PAIR_LETTERS = LETTERS + 1;
 constexpr unsigned MARK = 0x80000000u;
+constexpr unsigned FOUR_PADS = PAD * 0x01010101u;
 static_assert(LETTERS < 128, "the mark of a tile is the highest bit of a symbol");
 
 struct Target {
@@ -41,6 +42,14 @@ __device__ unsigned lane_of_warp() {
     return threadIdx.x % WARP;
 }
 
+// The four letters of a tile of a target, from this column on.
+__device__ unsigned four_letters(const Target& target, long long column, const unsigned char* fold) {
+    unsigned word = 0;
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++) word |= target.letter(column + c, fold) << 8 * c;
+    return word;
+}
+
 extern "C" __global__ void pack_singles(const unsigned char* __restrict__ codes,
                                         const long long* __restrict__ offsets,
                                         const unsigned* __restrict__ starts, unsigned n_targets,
@@ -52,12 +61,10 @@ extern "C" __global__ void pack_singles(const unsigned char* __restrict__ codes,
     const unsigned begin = starts[number], end = starts[number + 1];
     for (unsigned tile = begin + lane_of_warp(); tile < end; tile += WARP) {
         const long long column = (long long)(tile - begin) * COLUMNS;
-        unsigned word = 0;
-#pragma unroll
-        for (int c = 0; c < COLUMNS; c++) word |= target.letter(column + c, fold) << 8 * c;
+        const unsigned word = four_letters(target, column, fold);
         stream[tile] = tile == end - 1 ? word | MARK : word;
     }
-    if (number == 0 && lane_of_warp() == 0) stream[0] = PAD * 0x01010101u;
+    if (number == 0 && lane_of_warp() == 0) stream[0] = FOUR_PADS;
 }
 
 extern "C" __global__ void pack_pairs(const unsigned char* __restrict__ codes,
@@ -81,32 +88,19 @@ extern "C" __global__ void pack_pairs(const unsigned char* __restrict__ codes,
     if (pair == 0 && lane_of_warp() == 0) stream[0] = make_uint2(PAD, PAD);
 }
 
-// One half of the words of two targets, as the words of their pair.
-__device__ uint4 joined(uint4 first, uint4 second, unsigned half) {
-    const unsigned halves = half ? 0x7632 : 0x5410;
-    return make_uint4(__byte_perm(first.x, second.x, halves), __byte_perm(first.y, second.y, halves),
-                      __byte_perm(first.z, second.z, halves), __byte_perm(first.w, second.w, halves));
-}
-
-// The row below a strip of two queries, of the query in `half` alone, as the row above a strip of pairs of
-// targets.
-extern "C" __global__ void split_boundary(const uint4* __restrict__ singles,
-                                          const unsigned* __restrict__ single_starts,
-                                          uint4* __restrict__ pairs, const unsigned* __restrict__ pair_starts,
-                                          unsigned n_targets, unsigned half) {
+extern "C" __global__ void pack_merged(const unsigned char* __restrict__ codes,
+                                       const long long* __restrict__ offsets,
+                                       const unsigned* __restrict__ starts, unsigned n_targets,
+                                       const unsigned char* __restrict__ fold, uint2* __restrict__ stream) {
     const unsigned pair = number_of_warp(), n_pairs = (n_targets + 1) / 2;
     if (pair >= n_pairs) return;
-    const bool has_second = 2 * pair + 1 < n_targets;
-    const unsigned first = single_starts[2 * pair], second = single_starts[2 * pair + 1];
-    const unsigned n_first = second - first, n_second = has_second ? single_starts[2 * pair + 2] - second : 0;
-    const unsigned begin = pair_starts[pair], n_tiles = pair_starts[pair + 1] - begin;
-    const uint4 none = make_uint4(0, 0, 0, 0);
-    for (unsigned i = lane_of_warp(); i < n_tiles; i += WARP) {
-        const size_t at_first = 2 * size_t(first + i), at_second = 2 * size_t(second + i),
-                     to = 2 * size_t(begin + i);
-        const bool in_first = i < n_first, in_second = i < n_second;
-        pairs[to] = joined(in_first ? singles[at_first] : none, in_second ? singles[at_second] : none, half);
-        pairs[to + 1] =
-            joined(in_first ? singles[at_first + 1] : none, in_second ? singles[at_second + 1] : none, half);
+    const Target first(codes, offsets, 2 * pair, n_targets), second(codes, offsets, 2 * pair + 1, n_targets);
+    const unsigned begin = starts[pair], end = starts[pair + 1];
+    for (unsigned tile = begin + lane_of_warp(); tile < end; tile += WARP) {
+        const long long column = (long long)(tile - begin) * COLUMNS;
+        const unsigned mark = tile == end - 1 ? MARK : 0;
+        stream[tile] =
+            make_uint2(four_letters(first, column, fold), four_letters(second, column, fold) | mark);
     }
+    if (pair == 0 && lane_of_warp() == 0) stream[0] = make_uint2(FOUR_PADS, FOUR_PADS);
 }

@@ -1,8 +1,7 @@
-// Scores of two queries against many targets, or of one query against pairs of targets: the many-targets
-// kernel.
+// Scores of queries against many targets, two pairs in each word: the many-targets kernel.
 //
-// A group of LANES lanes holds a strip of LANES * ROWS query rows, each lane ROWS of them, and lets a stream
-// of targets pass through: per step each lane computes a tile of ROWS rows x 4 columns, one step behind the
+// A group of LANES lanes holds a strip of LANES * ROWS rows, each lane ROWS of them, and lets a stream of
+// targets pass through: per step each lane computes a tile of ROWS rows x 4 columns, one step behind the
 // lane above it, which hands down the last row of its tile. The wavefront never drains: the last tile of a
 // target is marked, a lane clears its rows after it, and the next target follows at once.
 //
@@ -10,33 +9,35 @@
 //                 lane 1   tile s - 1    | the place of a tile and the id of its
 //                 lane 2   tile s - 2    v target go from lane to lane by shuffles
 //
-// Each word holds two scores. Either two queries meet one target (PAIRED = 0), or one query meets two targets
-// (PAIRED = 1); the kernel is the same, because a symbol of the stream stands for the pair of letters, and
-// the profile has the packed scores of each symbol. The profile lies in shared memory as [symbol][rows /
-// 4][lane], so that the bank depends on the lane and not on the letter.
+// Each word holds two scores: two queries meet one target, or one query meets two targets; profile.cuh has
+// the ways. In each half of the words queries lie one below the other: two stacks. A query begins at a lane of
+// its own, where nothing comes from above, and its best score leaves at the lane where it ends. One that is
+// longer than what is left of a strip goes on in the next launch: the last row of a strip goes to `boundary`,
+// in place, and comes back as the row above the next one.
 //
 // Work is handed out in chunks of consecutive targets, the longest first, by a ticket; a group fetches the
-// chunk after next while it computes. Strips of a query longer than LANES * ROWS: the last row of a strip
-// goes to `boundary`, in place, and comes back as the row above the next strip in the next launch.
+// chunk after next while it computes.
 //
-//   stream      [n_tiles]: four symbols each, uint8 or (PAIRED) uint16; see pack.cu
+//   stream      [n_tiles]: four symbols each; see pack.cu
 //   chunks      [n_chunks + 1]: first tile, first id
-//   query_*     codes of this strip's rows for the two halves of a word, rows_* of them
+//   stacks      [LANES][2]: the rows of each lane in both halves
+//   queries     codes of all queries
 //   table       int16[letters of the query][LETTERS]
 //   boundary    [n_tiles][2]: H and F of four columns; needed if has_top or has_bottom
-//   scores_*    the best score of id i is max-combined into scores_*[i * score_stride]
+//   scores      int[n_queries][row_stride]: best scores are max-combined into it
 //
 // The busy pipe is that of the maxima (3.5 per packed pair of cells). What can be is kept off it: the first
-// lane adds what it reads to what it gets from the lane above times 0, the others add 0, so that there is
-// nothing to select; additions and products run on another pipe.
+// lane adds the symbols that it reads to what it gets from the lane above times 0, the others add 0, so that
+// there is nothing to select; additions and products run on another pipe.
 //
 // Exactness: packed.cuh. Tests: tests/test_cuda_engine.py, tests/test_cuda_kernels.py.
 
 #include "constants.cuh"
 #include "packed.cuh"
+#include "profile.cuh"
 #include "recurrence.cuh"
 
-constexpr unsigned N_SYMBOLS = PAIRED ? (LETTERS + 1) * (LETTERS + 1) : LETTERS + 1;
+constexpr bool TWO_TARGETS = PACKING != TWO_QUERIES;
 constexpr unsigned IDLE_TILE = 0;
 constexpr unsigned NO_CHUNK = 0xFFFFFFFFu;
 constexpr unsigned ALL = 0xFFFFFFFFu;
@@ -52,66 +53,51 @@ __device__ __forceinline__ unsigned from_above(unsigned value, unsigned is_below
     return __shfl_up_sync(ALL, value, 1, LANES) * is_below + own;
 }
 
+__device__ __forceinline__ uint2 from_above(uint2 value, unsigned is_below, uint2 own) {
+    return make_uint2(from_above(value.x, is_below, own.x), from_above(value.y, is_below, own.y));
+}
+
 // Four symbols, as they lie in the stream; the highest bit marks the last tile of a target.
-template <bool paired>
+template <int packing>
 struct TileOf;
 
 template <>
-struct TileOf<false> {
+struct TileOf<TWO_QUERIES> {
     unsigned word;
     __device__ bool is_marked() const { return int(word) < 0; }
-    __device__ unsigned symbol(int column) const {
-        return column < 3 ? __byte_perm(word, 0, 0x4440 | column) : word >> 24 & 0x7Fu;
-    }
-    __device__ TileOf or_from_above(TileOf above, unsigned is_below) const {
-        return {from_above(above.word, is_below, word)};
-    }
+    __device__ WordColumn column(unsigned profile, int c) const { return {profile, letter_of(word, c)}; }
 };
 
 template <>
-struct TileOf<true> {
+struct TileOf<LETTER_PAIRS> {
     uint2 word;
     __device__ bool is_marked() const { return int(word.y) < 0; }
-    __device__ unsigned symbol(int column) const {
-        if (column == 3) return word.y >> 16 & 0x7FFFu;
-        return __byte_perm(column < 2 ? word.x : word.y, 0, column % 2 ? 0x4432 : 0x4410);
-    }
-    __device__ TileOf or_from_above(TileOf above, unsigned is_below) const {
-        return {make_uint2(from_above(above.word.x, is_below, word.x),
-                           from_above(above.word.y, is_below, word.y))};
+    __device__ WordColumn column(unsigned profile, int c) const { return {profile, letter_pair_of(word, c)}; }
+};
+
+template <>
+struct TileOf<MERGED> {
+    uint2 word;
+    __device__ bool is_marked() const { return int(word.y) < 0; }
+    __device__ MergedColumn column(unsigned profile, int c) const {
+        return {profile, letter_of(word.x, c), letter_of(word.y, c)};
     }
 };
 
-using Tile = TileOf<PAIRED>;
+using Tile = TileOf<PACKING>;
 
-struct Strip {
-    const unsigned char *query_low, *query_high;
-    unsigned rows_low, rows_high;
-    const short* table;
+// Which bytes of a word from the lane above and of one from `boundary` make the row above a lane: a query's
+// own rows, or nothing where it begins. Nothing is the sign of what comes from above, repeated: 0 for H, and
+// 0 or less for F, which is as good (packed.cuh).
+__device__ unsigned joining_bytes(const LaneRows* halves, bool is_first) {
+    const unsigned low = halves[0].is_joined ? is_first ? 0x54 : 0x10 : 0x99;
+    const unsigned high = halves[1].is_joined ? is_first ? 0x76 : 0x32 : 0xBB;
+    return low | high << 8;
+}
 
-    static __device__ Word half(const unsigned char* query, unsigned n_rows, unsigned row, unsigned letter,
-                                const short* table) {
-        if (row >= n_rows || letter == PAD) return Packed::IMPOSSIBLE;
-        return Packed::half_of(table[query[row] * LETTERS + letter - 1]);
-    }
-
-    // The packed scores of all symbols with all rows.
-    __device__ void fill(Word* profile) const {
-        for (unsigned i = threadIdx.x; i < N_SYMBOLS * LANES * ROWS; i += THREADS) {
-            const unsigned symbol = i / (LANES * ROWS), place = i % (LANES * ROWS);
-            const unsigned row = row_at(place);
-            const unsigned low = PAIRED ? symbol / (LETTERS + 1) : symbol;
-            const unsigned high = PAIRED ? symbol % (LETTERS + 1) : symbol;
-            profile[i] = half(query_low, rows_low, row, low, table) |
-                         half(query_high, rows_high, row, high, table) << 16;
-        }
-    }
-
-    // Which row of the strip lies at a place in the profile of a symbol.
-    static __device__ unsigned row_at(unsigned place) {
-        return place / 4 % LANES * ROWS + place / (4 * LANES) * 4 + place % 4;
-    }
-};
+__device__ __forceinline__ Word joined(Word value, Word own, unsigned bytes) {
+    return chosen_bytes(__shfl_up_sync(ALL, value, 1, LANES), own, bytes);
+}
 
 // Where the first lane of a group is in the stream. The other lanes stay idle: they get everything from the
 // lane above.
@@ -169,36 +155,41 @@ struct RowAbove {
     __device__ uint4 F(unsigned tile) const { return row[size_t(tile) * step + 1]; }
 };
 
-__device__ __forceinline__ void take_row(Word (&edge)[COLUMNS], unsigned is_below, uint4 own) {
-    edge[0] = from_above(edge[0], is_below, own.x);
-    edge[1] = from_above(edge[1], is_below, own.y);
-    edge[2] = from_above(edge[2], is_below, own.z);
-    edge[3] = from_above(edge[3], is_below, own.w);
+__device__ __forceinline__ void take_row(Word (&edge)[COLUMNS], unsigned bytes, uint4 own) {
+    edge[0] = joined(edge[0], own.x, bytes);
+    edge[1] = joined(edge[1], own.y, bytes);
+    edge[2] = joined(edge[2], own.z, bytes);
+    edge[3] = joined(edge[3], own.w, bytes);
 }
 
-// The scores of four rows of a lane, from an address in the profile.
-__device__ __forceinline__ uint4 load_scores(unsigned address) {
-    uint4 four;
-    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(four.x), "=r"(four.y), "=r"(four.z), "=r"(four.w)
-                 : "r"(address));
-    return four;
+// The best scores of the queries that end in a lane.
+__device__ void write_scores(const LaneRows* halves, Word best, unsigned id, int* scores, size_t row_stride) {
+    const size_t place = TWO_TARGETS ? 2 * size_t(id) : id;
+    if (halves[0].query != NO_QUERY) {
+        atomicMax(scores + halves[0].query * row_stride + place, Packed::low(best));
+    }
+    if (halves[1].query != NO_QUERY) {
+        atomicMax(scores + halves[1].query * row_stride + place + TWO_TARGETS, Packed::high(best));
+    }
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     stream_scores(const Tile* __restrict__ stream, const uint2* __restrict__ chunks, unsigned n_chunks,
-                  unsigned* ticket, const unsigned char* query_low, unsigned rows_low,
-                  const unsigned char* query_high, unsigned rows_high, const short* table, uint4* boundary,
-                  unsigned has_top, unsigned has_bottom, int* scores_low, int* scores_high,
-                  unsigned score_stride) {
+                  unsigned* ticket, const LaneRows* __restrict__ stacks,
+                  const unsigned char* __restrict__ queries, const short* __restrict__ table, uint4* boundary,
+                  unsigned has_top, unsigned has_bottom, int* scores, unsigned long long row_stride) {
     extern __shared__ uint4 profile[];
-    Strip{query_low, query_high, rows_low, rows_high, table}.fill(reinterpret_cast<Word*>(profile));
+    __shared__ LaneRows rows[2 * LANES];
+    if (threadIdx.x < 2 * LANES) rows[threadIdx.x] = stacks[threadIdx.x];
+    __syncthreads();
+    Profile{rows, queries, table}.fill(profile);
     __syncthreads();
 
     const unsigned lane = threadIdx.x % LANES;
     const bool is_first = lane == 0, is_last = lane == LANES - 1;
     const unsigned is_below = opaque(is_first ? 0 : 1);
-    const unsigned scores = unsigned(__cvta_generic_to_shared(profile + lane));
+    const unsigned joining = joining_bytes(rows + 2 * lane, is_first);
+    const unsigned own_profile = unsigned(__cvta_generic_to_shared(profile + lane));
     const RowAbove above(boundary, is_first && has_top);
     Feed feed{chunks, n_chunks, ticket};
     feed.start(is_first);
@@ -210,10 +201,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     unsigned id = 0, place = IDLE_TILE;
 
     for (int drain = LANES; drain > 0;) {
-        take_row(edge_H, is_below, next_H);
-        take_row(edge_F, is_below, next_F);
-        best_above = from_above(best_above, is_below, 0);
-        tile = next_tile.or_from_above(tile, is_below);
+        take_row(edge_H, joining, next_H);
+        take_row(edge_F, joining, next_F);
+        best_above = joined(best_above, 0, joining);
+        tile.word = from_above(tile.word, is_below, next_tile.word);
         id = from_above(id, is_below, feed.id);
         place = from_above(place, is_below, feed.tile);
         if (!__any_sync(ALL, feed.is_live)) drain--;
@@ -224,10 +215,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
 
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) {
-            const unsigned symbol = scores + tile.symbol(c) * (LANES * ROWS * 4);
             const Word H_above = edge_H[c];
-            update_column<Packed>(H, E, edge_F[c], diagonal, best,
-                                  [symbol](int chunk) { return load_scores(symbol + chunk * (LANES * 16)); });
+            update_column<Packed>(H, E, edge_F[c], diagonal, best, tile.column(own_profile, c));
             diagonal = H_above;
             edge_H[c] = H[ROWS - 1];
         }
@@ -238,10 +227,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
             boundary[2 * size_t(place) + 1] = make_uint4(edge_F[0], edge_F[1], edge_F[2], edge_F[3]);
         }
         if (tile.is_marked()) {
-            if (is_last) {
-                atomicMax(scores_low + size_t(id) * score_stride, Packed::low(best_above));
-                atomicMax(scores_high + size_t(id) * score_stride, Packed::high(best_above));
-            }
+            write_scores(rows + 2 * lane, best_above, id, scores, row_stride);
             best = diagonal = 0;
 #pragma unroll
             for (int k = 0; k < ROWS; k++) H[k] = E[k] = 0;
