@@ -21,7 +21,6 @@ import numpy as np
 from exaln.cuda.batches import HostBatch, SegmentFacts, SegmentNotes, Workspace, letters_of
 from exaln.cuda.card import Card, CardMemoryError
 from exaln.cuda.division import (
-    NO_NEEDS,
     SCORES_SHARE,
     Division,
     Needs,
@@ -32,8 +31,8 @@ from exaln.cuda.division import (
 from exaln.cuda.layout import fold_letters
 from exaln.cuda.pending import Found, Pending, QueryGroup, ScanTimes, ScoreRows, Stopped
 from exaln.cuda.plan import Strip, TargetFacts, long_length, plan_scan
-from exaln.cuda.scan import Scanner, fits_packed, needs_of, plan_key
-from exaln.cuda.streaming import Loaded, ResidentBatches, StreamedBatches, Task, Tasks, halves, size_of
+from exaln.cuda.scan import Scanner, fits_packed, needs_of, plan_key, target_facts, tile_bytes_of
+from exaln.cuda.streaming import Loaded, ResidentBatches, StreamedBatches, Task, Tasks
 from exaln.errors import OutOfMemoryError
 from exaln.lengths import N_BINS
 
@@ -41,8 +40,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from exaln.cuda.card import CardFacts
+    from exaln.cuda.rows import BatchRows
     from exaln.records import Records
-    from exaln.schedule import RowRange
     from exaln.scoring import Scoring
 
 MAX_GROUP_QUERIES = 512
@@ -121,7 +120,7 @@ class Job:
         self.times = ScanTimes()
         self.budget = min(workspace.card.budget for workspace in workspaces)
         self.can_pack = all(fits_packed(scoring, workspace.card.facts) for workspace in workspaces)
-        self.needs, self._wave = Needs(), 0
+        self.needs = Needs(tile_bytes=max(tile_bytes_of(scoring, one.card.facts) for one in workspaces))
         self.long_length = self.facts[0].once(
             ("long", long_length, *self.facts, self.can_pack, workspaces[0].card.facts), self._database_long_length
         )
@@ -133,8 +132,8 @@ class Job:
         self.stop = threading.Event()
         self._wants_progress = wanted.progress
         self.tasks = Tasks(
-            (Task(group, rows) for group in range(len(self.groups)) for rows in self.division.ranges),
-            lambda rows: halves(rows, self.facts[rows.segment].lengths),
+            (Task(group, rows) for group in range(len(self.groups)) for rows in self.division.batches),
+            lambda rows: rows.halves(self.facts[rows.segment].lengths),
         )
         self._posted: queue.Queue[BatchResult | BaseException | int | None] = queue.Queue(MAX_WAITING_RESULTS)
         self._lock = threading.Lock()
@@ -180,15 +179,20 @@ class Job:
             self.times.long_length = self.long_length
 
     def read(self, workspace: Workspace, task: Task) -> HostBatch:
-        """The rows of a task, ready to be sent."""
-        rows, facts = task.rows, self.facts[task.rows.segment]
-        long = self._long_length(workspace, rows)
-        return facts.once(
-            ("batch", rows.first, rows.end, long),
-            lambda: HostBatch(self.segments[rows.segment], facts, rows, long),
-        )
+        """The rows of a task, ready to be sent: what stays on a card with all columns, else those that are needed."""
+        rows, facts, card = task.rows, self.facts[task.rows.segment], workspace.card.facts
+        query_lengths = self.groups[task.group].lengths
+        long = self._long_length(card, rows, None if self.division.is_resident else query_lengths)
+        whole = facts.once(("batch", rows, long), lambda: HostBatch(self.segments[rows.segment], facts, rows, long))
+        if self.division.is_resident:
+            return whole
+        plan: list[Strip] = []
+        if self.can_pack and whole.n_stream:
+            plan = self.plan_for(query_lengths, card, target_facts(whole, self.folded.n_letters))
+        layouts = frozenset(strip.shape.is_paired for strip in plan)
+        return facts.once(("batch", rows, long, layouts), lambda: whole.sending(layouts))
 
-    def preference(self, workspace: Workspace, rows: RowRange) -> int | None:
+    def preference(self, workspace: Workspace, rows: BatchRows) -> int | None:
         """Which batches a card takes first: those it holds, those nobody holds, those that another one holds."""
         segment = self.segments[rows.segment]
         if workspace.holds(segment, rows):
@@ -203,13 +207,26 @@ class Job:
         for facts in self.facts:
             facts.cuts.clear()
 
-    def _long_length(self, workspace: Workspace, rows: RowRange) -> int:
-        """That of the batch: in a small one, a target is soon so long that all others wait for it."""
+    def _long_length(self, card: CardFacts, rows: BatchRows, query_lengths: list[int] | None) -> int:
+        """That of the batch: in a small one, a target is soon so long that all others wait for it.
+
+        query_lengths: None in batches that stay on the card, where it is the same for all queries.
+        """
         if rows.n_residues == self.n_residues or not self.can_pack:
             return self.long_length
-        facts, card = self.facts[rows.segment], workspace.card.facts
-        key = ("long", long_length, card, rows.first, rows.end)
-        return facts.once(key, lambda: long_length(facts.lengths[rows.first : rows.end], card))
+        facts = self.facts[rows.segment]
+        lengths = rows.of(facts.lengths)
+        typical = facts.once(("long", long_length, card, rows), lambda: long_length(lengths, card))
+        if query_lengths is None:
+            return typical
+        plan = self.plan_for(query_lengths, card, self._facts_of(rows, min(int(lengths[-1]), typical)))
+        key = ("long", long_length, card, rows, tuple(plan))
+        return facts.once(key, lambda: long_length(lengths, card, plan) if plan else typical)
+
+    def _facts_of(self, rows: BatchRows, longest: int) -> TargetFacts:
+        """About what a plan for a batch depends on."""
+        n_tiles = rows.n_residues // 4 + len(rows) // 2 + 1
+        return TargetFacts(len(rows), n_tiles, n_tiles // 2, longest, self.folded.n_letters)
 
     def _database_long_length(self) -> int:
         if not self.can_pack:
@@ -248,14 +265,12 @@ class Job:
         """Plan for batches as large as they would be if all were needed; cut again for what the plans do need."""
         division, n_queries = self._cut_for(self.needs, len(query_lengths)), len(query_lengths)
         if not self.can_pack:
-            self.needs = NO_NEEDS
+            self.needs = self.needs.nothing()
             return self._cut_for(self.needs, n_queries)
-        self.needs = self._needs(division, query_lengths, lambda rows: self.long_length)
+        self.needs = self._needs(division, query_lengths)
         for _ in range(MAX_RECUTS):
             division = self._cut_for(self.needs, n_queries)
-            needs = self.needs | self._needs(
-                division, query_lengths, lambda rows: self._long_length(self.workspaces[0], rows)
-            )
+            needs = self.needs | self._needs(division, query_lengths)
             if needs == self.needs:
                 break
             self.needs = needs
@@ -263,25 +278,16 @@ class Job:
 
     def _cut_for(self, needs: Needs, n_queries: int) -> Division:
         n_cards = len(self.workspaces)
-        wave = self._wave
-        key = ("streamed", *self.facts, self.long_length, self.budget, needs, n_queries, n_cards, wave)
-        return self.facts[0].once(
-            key, lambda: divide_streamed(self._sums, self.budget, needs, n_queries, n_cards, wave)
-        )
+        key = ("streamed", *self.facts, self.long_length, self.budget, needs, n_queries, n_cards)
+        return self.facts[0].once(key, lambda: divide_streamed(self._sums, self.budget, needs, n_queries, n_cards))
 
-    def _needs(self, division: Division, query_lengths: list[int], long_length_of: Callable[[RowRange], int]) -> Needs:
-        """What the plans of all batches read and keep on the card; notes the rows that most launches score at once."""
-        needs, card = NO_NEEDS, self.workspaces[0].card.facts
-        waves: Counter[int] = Counter()
-        for rows in division.ranges:
-            lengths = self.facts[rows.segment].lengths
-            n_tiles = rows.n_residues // 4 + len(rows) // 2 + 1
-            longest = min(int(lengths[rows.end - 1]), long_length_of(rows))
-            targets = TargetFacts(len(rows), n_tiles, n_tiles // 2, longest, self.folded.n_letters)
-            plan = self.plan_for(query_lengths, card, targets)
-            needs |= needs_of(plan)
-            waves.update(strip.shape.wave_rows(card.n_sms) for strip in plan)
-        self._wave = waves.most_common(1)[0][0] if waves else 0
+    def _needs(self, division: Division, query_lengths: list[int]) -> Needs:
+        """What the plans of all batches read and keep on the card."""
+        needs, card = self.needs.nothing(), self.workspaces[0].card.facts
+        for rows in division.batches:
+            longest = int(self.facts[rows.segment].lengths[rows.pieces[-1][1] - 1])
+            longest = min(longest, self._long_length(card, rows, query_lengths))
+            needs |= needs_of(self.plan_for(query_lengths, card, self._facts_of(rows, longest)), needs.tile_bytes)
         return needs
 
     def _groups(self, queries: Records, wanted: Wanted) -> list[QueryGroup]:
@@ -381,5 +387,5 @@ class _Worker(threading.Thread):
         self._workspace.begin(self._job.segments, {})
         self._job.forget_division()
         self._job.tasks.put_back(unfinished)
-        self._job.tasks.shrink(max(size_of(task.rows) for task in unfinished) // 2)
+        self._job.tasks.shrink(max(task.rows.size for task in unfinished) // 2)
         self._is_resident = False

@@ -6,6 +6,7 @@ pinned holds up the thread that asks for it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -34,29 +35,41 @@ class Sender:
         self._card, self._stream = card, stream
         self._n_lanes = max(1, min(MAX_LANES, available_threads()))
         self._pool: ThreadPoolExecutor | None = None
-        self._pieces: list[PinnedMemory] = []
+        self._pinned: list[PinnedMemory] = []
         self._fetched: list[Event | None] = [None for _ in range(PIECES_PER_LANE * self._n_lanes)]
 
-    def send(self, address: int, codes: NDArray[np.uint8]) -> None:
-        """Copy codes to the card; when this returns they have been read, and the stream has the rest of the way."""
-        if len(codes) <= SMALL_BYTES:
-            self._card.upload(address, codes, self._stream)
+    def send(self, address: int, arrays: Sequence[NDArray[np.uint8]]) -> None:
+        """Copy arrays to the card, one behind the other; when this returns they have been read, and the stream has the
+        rest of the way.
+        """
+        n_bytes = sum(map(len, arrays))
+        if n_bytes <= SMALL_BYTES:
+            for piece, place in _pieces(arrays, SMALL_BYTES):
+                self._card.upload(address + place, piece, self._stream)
             return
         if self._pool is None:
-            self._pieces = [self._card.pinned(PIECE_BYTES) for _ in self._fetched]
+            self._pinned = [self._card.pinned(PIECE_BYTES) for _ in self._fetched]
             self._pool = ThreadPoolExecutor(self._n_lanes, "exaln sender", self._card.activate)
-        n_lanes = min(self._n_lanes, -(-len(codes) // PIECE_BYTES))
-        list(self._pool.map(lambda lane: self._send_lane(lane, n_lanes, address, codes), range(n_lanes)))
+        pieces = list(_pieces(arrays, min(PIECE_BYTES, -(-n_bytes // self._n_lanes))))
+        n_lanes = min(self._n_lanes, len(pieces))
+        list(self._pool.map(lambda lane: self._send_lane(lane, address, pieces[lane::n_lanes]), range(n_lanes)))
 
-    def _send_lane(self, lane: int, n_lanes: int, address: int, codes: NDArray[np.uint8]) -> None:
-        """Every n-th piece."""
+    def _send_lane(self, lane: int, address: int, pieces: list[tuple[NDArray[np.uint8], int]]) -> None:
         card = self._card
-        for turn, begin in enumerate(range(lane * PIECE_BYTES, len(codes), n_lanes * PIECE_BYTES)):
-            place = lane + self._n_lanes * (turn % PIECES_PER_LANE)
-            fetched, pinned = self._fetched[place], self._pieces[place].array
+        for turn, (piece, begin) in enumerate(pieces):
+            number = lane + self._n_lanes * (turn % PIECES_PER_LANE)
+            fetched, pinned = self._fetched[number], self._pinned[number].array
             if fetched is not None:
                 card.wait(fetched)
-            piece = codes[begin : begin + PIECE_BYTES]
             np.copyto(pinned[: len(piece)], piece)
             card.upload(address + begin, pinned[: len(piece)], self._stream)
-            self._fetched[place] = card.record(card.event(), self._stream)
+            self._fetched[number] = card.record(card.event(), self._stream)
+
+
+def _pieces(arrays: Sequence[NDArray[np.uint8]], most: int) -> Iterator[tuple[NDArray[np.uint8], int]]:
+    """Arrays in pieces of at most so many bytes, and where each begins when all are one behind the other."""
+    begin = 0
+    for array in arrays:
+        for first in range(0, len(array), most):
+            yield array[first : first + most], begin + first
+        begin += len(array)

@@ -5,32 +5,25 @@
 //   TWO_QUERIES   two queries and one target: a symbol is a letter of the target; a word for each symbol and row
 //   LETTER_PAIRS  one query and two targets: a symbol is a pair of letters; a word for each symbol and row. The
 //                 fewest operations, but so large that a strip has few rows
-//   MERGED        one query and two targets: half a word for each letter and row, and two of them are put
-//                 together when they are read: an operation more for each cell, but strips of many rows
+//   MERGED        one query and two targets: a word for each letter of the first target and row, half a word for
+//                 each of the second, put together when they are read. It takes half an operation more for
+//                 each cell, but strips have many rows
 //
-// It lies there as [symbol][piece of rows][lane][rows of a piece], so that the bank depends on the lane and not
-// on the letter: lanes that read a piece at a time never wait for each other, whatever the targets.
+// It lies there as [symbol][rows / 4][lane][4], halves of words as [symbol][rows / 8][lane][8], so that the bank
+// depends on the lane and not on the letter: lanes never wait for each other, whatever the targets.
 
 #pragma once
 
 #include "constants.cuh"
 #include "packed.cuh"
 
-#if EXALN_SCORE_BYTES == 1
-using Score = signed char;
-#elif EXALN_SCORE_BYTES == 8
-using Score = unsigned;
-#else
-using Score = unsigned short;  // one half of a word
-#endif
-
 constexpr unsigned N_LETTERS = LETTERS + 1;  // with PAD
 constexpr unsigned N_SYMBOLS = PACKING == LETTER_PAIRS ? N_LETTERS * N_LETTERS : N_LETTERS;
-constexpr unsigned PIECE_BYTES = sizeof(uint4);
-constexpr unsigned PIECE_ROWS = PIECE_BYTES / (PACKING == MERGED ? sizeof(Score) : sizeof(Word));
-constexpr unsigned N_PIECES = (ROWS + PIECE_ROWS - 1) / PIECE_ROWS;
-constexpr unsigned SYMBOL_PLACES = N_PIECES * LANES * PIECE_ROWS;
-constexpr unsigned SYMBOL_BYTES = N_PIECES * LANES * PIECE_BYTES;
+constexpr unsigned STRIP_ROWS = LANES * ROWS;
+constexpr unsigned PIECE_BYTES = sizeof(uint4);  // what a lane reads at a time
+constexpr unsigned SYMBOL_BYTES = STRIP_ROWS * sizeof(Word);
+constexpr unsigned N_HALF_PIECES = (ROWS + 7) / 8;  // of halves of words, eight rows each
+constexpr unsigned SYMBOL_HALF_BYTES = N_HALF_PIECES * LANES * PIECE_BYTES;
 constexpr unsigned NO_QUERY = 0xFFFFFFFFu;
 
 // Rows of a query in one half of the words of a lane.
@@ -48,28 +41,33 @@ struct Profile {
 
     // The scores of all symbols with all rows: a thread takes a row at a time.
     __device__ void fill(void* profile) const {
-        for (unsigned place = threadIdx.x; place < SYMBOL_PLACES; place += THREADS) {
-            const unsigned lane = place / PIECE_ROWS % LANES;
-            const unsigned row = place / (PIECE_ROWS * LANES) * PIECE_ROWS + place % PIECE_ROWS;
+        Word* words = static_cast<Word*>(profile);
+        for (unsigned place = threadIdx.x; place < STRIP_ROWS; place += THREADS) {
+            const unsigned lane = place / 4 % LANES, row = place / (4 * LANES) * 4 + place % 4;
             const Half low(*this, 2 * lane, row), high(*this, 2 * lane + 1, row);
             for (unsigned letter = 0; letter < N_LETTERS; letter++) {
-                if constexpr (PACKING == TWO_QUERIES) {
-                    static_cast<Word*>(profile)[letter * SYMBOL_PLACES + place] = low[letter] | high[letter] << 16;
-                } else if constexpr (PACKING == MERGED) {
-#if EXALN_SCORE_BYTES == 6
-                    Word* words = static_cast<Word*>(profile);
-                    Score* halves = reinterpret_cast<Score*>(words + N_LETTERS * LANES * ROWS);
-                    halves[letter * SYMBOL_PLACES + place] = low.score(letter);
-                    if (row < ROWS) words[letter * LANES * ROWS + (row / 4 * LANES + lane) * 4 + row % 4] = low.score(letter);
-#else
-                    static_cast<Score*>(profile)[letter * SYMBOL_PLACES + place] = low.score(letter);
-#endif
-                } else {
+                if constexpr (PACKING == LETTER_PAIRS) {
                     for (unsigned second = 0; second < N_LETTERS; second++) {
                         const unsigned symbol = letter * N_LETTERS + second;
-                        static_cast<Word*>(profile)[symbol * SYMBOL_PLACES + place] = low[letter] | high[second] << 16;
+                        words[symbol * STRIP_ROWS + place] = low[letter] | high[second] << 16;
                     }
+                } else {
+                    words[letter * STRIP_ROWS + place] =
+                        PACKING == MERGED ? low[letter] : low[letter] | high[letter] << 16;
                 }
+            }
+        }
+        if constexpr (PACKING == MERGED) fill_halves(words + N_LETTERS * STRIP_ROWS);
+    }
+
+    // The halves of a merged profile: two rows of a lane in each word.
+    __device__ void fill_halves(Word* words) const {
+        constexpr unsigned N_WORDS = SYMBOL_HALF_BYTES / sizeof(Word);
+        for (unsigned place = threadIdx.x; place < N_WORDS; place += THREADS) {
+            const unsigned lane = place / 4 % LANES, row = place / (4 * LANES) * 8 + place % 4 * 2;
+            const Half upper(*this, 2 * lane + 1, row), lower(*this, 2 * lane + 1, row + 1);
+            for (unsigned letter = 0; letter < N_LETTERS; letter++) {
+                words[letter * N_WORDS + place] = upper[letter] | lower[letter] << 16;
             }
         }
     }
@@ -84,10 +82,6 @@ struct Profile {
         }
         __device__ Word operator[](unsigned letter) const {
             return scores && letter != PAD ? Packed::half_of(scores[letter]) : Packed::IMPOSSIBLE;
-        }
-        __device__ Score score(unsigned letter) const {
-            if constexpr (sizeof(Score) == 1) return scores && letter != PAD ? scores[letter] : -128;
-            else return (*this)[letter];
         }
     };
 };
@@ -113,64 +107,26 @@ __device__ __forceinline__ uint4 load_piece(unsigned address) {
 // The packed scores of the rows of a lane with one column, four rows at a time, from the top.
 struct WordColumn {
     unsigned address;
+
     __device__ WordColumn(unsigned profile, unsigned symbol) : address(profile + symbol * SYMBOL_BYTES) {}
-    __device__ uint4 operator()(int four) { return load_piece(address + four * (LANES * PIECE_BYTES)); }
+    __device__ uint4 operator()(int four) const { return load_piece(address + four * (LANES * PIECE_BYTES)); }
 };
 
-#if EXALN_SCORE_BYTES == 6
-constexpr unsigned FIRST_BYTES = ROWS / 4 * LANES * PIECE_BYTES;
+// Words of the first target's letter, the upper half empty, and halves of the second one's, two in a word: the
+// first of these is moved up by a product, which does not keep the maxima waiting, the second lies right.
 struct MergedColumn {
     unsigned first, second;  // addresses
-    uint4 halves;
+    uint4 halves;            // of eight rows
 
     __device__ MergedColumn(unsigned profile, unsigned first_letter, unsigned second_letter)
-        : first(profile + first_letter * FIRST_BYTES), second(profile + N_LETTERS * FIRST_BYTES + second_letter * SYMBOL_BYTES) {}
+        : first(profile + first_letter * SYMBOL_BYTES),
+          second(profile + N_SYMBOLS * SYMBOL_BYTES + second_letter * SYMBOL_HALF_BYTES) {}
 
     __device__ uint4 operator()(int four) {
         const uint4 low = load_piece(first + four * (LANES * PIECE_BYTES));
         if (four % 2 == 0) halves = load_piece(second + four / 2 * (LANES * PIECE_BYTES));
-        const unsigned a = four % 2 ? halves.z : halves.x, b = four % 2 ? halves.w : halves.y;
-        return make_uint4(shifted(a) + low.x, (a & 0xFFFF0000u) | low.y, shifted(b) + low.z, (b & 0xFFFF0000u) | low.w);
-    }
-    static __device__ unsigned shifted(unsigned a) { return a * 65536u; }
-};
-#elif EXALN_SCORE_BYTES == 8
-struct MergedColumn {
-    unsigned first, second;  // addresses
-    __device__ MergedColumn(unsigned profile, unsigned first_letter, unsigned second_letter)
-        : first(profile + first_letter * SYMBOL_BYTES), second(profile + second_letter * SYMBOL_BYTES) {}
-    __device__ uint4 operator()(int four) {
-        const uint4 low = load_piece(first + four * (LANES * PIECE_BYTES)), high = load_piece(second + four * (LANES * PIECE_BYTES));
-        return make_uint4(high.x * 65536u + low.x, high.y * 65536u + low.y, high.z * 65536u + low.z, high.w * 65536u + low.w);
+        const Word upper = four % 2 ? halves.z : halves.x, lower = four % 2 ? halves.w : halves.y;
+        return make_uint4(upper * 0x10000u + low.x, (upper & 0xFFFF0000u) | low.y, lower * 0x10000u + low.z,
+                          (lower & 0xFFFF0000u) | low.w);
     }
 };
-#else
-struct MergedColumn {
-    unsigned first, second;  // addresses
-    uint4 of_first, of_second;
-
-    __device__ MergedColumn(unsigned profile, unsigned first_letter, unsigned second_letter)
-        : first(profile + first_letter * SYMBOL_BYTES), second(profile + second_letter * SYMBOL_BYTES) {}
-
-    __device__ uint4 operator()(int four) {
-        constexpr int FOURS = PIECE_ROWS / 4;
-        if (four % FOURS == 0) {
-            of_first = load_piece(first + four / FOURS * (LANES * PIECE_BYTES));
-            of_second = load_piece(second + four / FOURS * (LANES * PIECE_BYTES));
-        }
-        if constexpr (sizeof(Score) == 1) {
-            const int part = four % 4;
-            const unsigned a = part == 0 ? of_first.x : part == 1 ? of_first.y : part == 2 ? of_first.z : of_first.w;
-            const unsigned b = part == 0 ? of_second.x : part == 1 ? of_second.y : part == 2 ? of_second.z : of_second.w;
-            return make_uint4(perm(a, b, 0), perm(a, b, 1), perm(a, b, 2), perm(a, b, 3));
-        } else {
-            const bool upper = four % 2;
-            const unsigned a = upper ? of_first.z : of_first.x, b = upper ? of_second.z : of_second.x;
-            const unsigned c = upper ? of_first.w : of_first.y, d = upper ? of_second.w : of_second.y;
-            return make_uint4(__byte_perm(a, b, 0x5410), __byte_perm(a, b, 0x7632), __byte_perm(c, d, 0x5410),
-                              __byte_perm(c, d, 0x7632));
-        }
-    }
-    static __device__ unsigned perm(unsigned a, unsigned b, int k) { return chosen_bytes(a, b, 0xC480 + 0x1111 * k); }
-};
-#endif

@@ -12,18 +12,17 @@
 // Each word holds two scores: two queries meet one target, or one query meets two targets; profile.cuh has
 // the ways. In each half of the words queries lie one below the other: two stacks. A query begins at a lane of
 // its own, where nothing comes from above, and its best score leaves at the lane where it ends. One that is
-// longer than what is left of a strip goes on in the next launch: the last row of a strip goes to `boundary`,
-// in place, and comes back as the row above the next one.
+// longer than what is left of a strip goes on in the next launch: the last row of a strip is kept, in place, and comes back as the row above the next one.
 //
-// Work is handed out in chunks of consecutive targets, the longest first, by a ticket; a group fetches the
-// chunk after next while it computes.
+// Work is handed out in chunks of consecutive targets, the longest first, by a ticket.
 //
 //   stream      [n_tiles]: four symbols each; see pack.cu
 //   chunks      [n_chunks + 1]: first tile, first id
 //   stacks      [LANES][2]: the rows of each lane in both halves
 //   queries     codes of all queries
 //   table       int16[letters of the query][LETTERS]
-//   boundary    [n_tiles][2]: H and F of four columns; needed if has_top or has_bottom
+//   kept        H, then F, of four columns of [n_tiles]: boundary.cuh. Without has_top and has_bottom anything
+//               that can be read: lanes read it always, and use it only where a query goes on
 //   scores      int[n_queries][row_stride]: best scores are max-combined into it
 //
 // The busy pipe is that of the maxima (3.5 per packed pair of cells). What can be is kept off it: the first
@@ -32,6 +31,7 @@
 //
 // Exactness: packed.cuh. Tests: tests/test_cuda_engine.py, tests/test_cuda_kernels.py.
 
+#include "boundary.cuh"
 #include "constants.cuh"
 #include "packed.cuh"
 #include "profile.cuh"
@@ -39,7 +39,8 @@
 
 constexpr bool TWO_TARGETS = PACKING != TWO_QUERIES;
 constexpr unsigned IDLE_TILE = 0;
-constexpr unsigned NO_CHUNK = 0xFFFFFFFFu;
+constexpr unsigned NO_CHUNK = 0xFFFFFFFFu, NOT_TAKEN = 0xFFFFFFFEu;
+constexpr unsigned TAKEN_AHEAD = 4;  // steps before the end of a chunk in which the next one is taken
 constexpr unsigned ALL = 0xFFFFFFFFu;
 
 // A number that the compiler knows nothing of: it would turn a product with 0 or 1 into a selection.
@@ -100,59 +101,58 @@ __device__ __forceinline__ Word joined(Word value, Word own, unsigned bytes) {
 }
 
 // Where the first lane of a group is in the stream. The other lanes stay idle: they get everything from the
-// lane above.
+// lane above. The next chunk is taken as late as its loads allow: a group that has a long target must not take
+// others away from groups that will be free earlier.
 struct Feed {
     const uint2* chunks;
     unsigned n_chunks;
     unsigned* ticket;
     unsigned tile, end, id;  // the next tile, the end of its chunk, and the id of its target; 0 in idle lanes
     unsigned is_live;        // 0 or 1
-    uint2 next_begin;        // the chunk after this one
-    unsigned next_end;
-    unsigned after_next;  // the number of the chunk after that
+    unsigned next;           // the number of the next chunk, or NOT_TAKEN
+    uint2 next_begin;
+    unsigned next_end;  // or NOT_TAKEN, before it was looked up
 
-    __device__ unsigned take() {
+    __device__ void take() {
         const unsigned number = atomicAdd(ticket, 1u);
-        return number < n_chunks ? n_chunks - 1 - number : NO_CHUNK;
+        next = number < n_chunks ? n_chunks - 1 - number : NO_CHUNK;
     }
-    __device__ void look_up(unsigned chunk) {
-        next_begin = chunk == NO_CHUNK ? make_uint2(IDLE_TILE, 0) : chunks[chunk];
-        next_end = chunk == NO_CHUNK ? NO_CHUNK : chunks[chunk + 1].x;
+    __device__ void look_up() {
+        next_begin = next == NO_CHUNK ? make_uint2(IDLE_TILE, 0) : chunks[next];
+        next_end = next == NO_CHUNK ? NO_CHUNK : chunks[next + 1].x;
     }
     __device__ void go_to_next() {
         tile = next_begin.x;
         id = next_begin.y;
         end = next_end;
         is_live = tile != IDLE_TILE;
-        look_up(after_next);
-        if (is_live) after_next = take();
+        next = next_end = NOT_TAKEN;
     }
     __device__ void start(bool is_first) {
-        after_next = NO_CHUNK;
-        look_up(is_first ? take() : NO_CHUNK);
-        if (is_first) after_next = take();
+        next = NO_CHUNK;
+        if (is_first) take();
+        look_up();
         go_to_next();
     }
     // The tile was handed out; `ends_target` if it was the last one of its target.
     __device__ void advance(bool ends_target) {
         id += ends_target;
         tile += is_live;
-        if (tile == end) go_to_next();
+        if (end - tile <= TAKEN_AHEAD) prepare_next();
     }
-};
-
-// H and F above the strip, as the first lane of a group reads them; everywhere else zeros. No load depends on
-// a branch, so a load has the time of a step.
-__device__ const uint4 ZEROS[2] = {{0, 0, 0, 0}, {0, 0, 0, 0}};
-
-struct RowAbove {
-    const uint4* row;
-    unsigned step;
-
-    __device__ RowAbove(const uint4* boundary, bool is_read)
-        : row(is_read ? boundary : ZEROS), step(is_read ? 2 : 0) {}
-    __device__ uint4 H(unsigned tile) const { return row[size_t(tile) * step]; }
-    __device__ uint4 F(unsigned tile) const { return row[size_t(tile) * step + 1]; }
+    // One thing in each of the last steps of a chunk, so that none waits for the one before.
+    __device__ void prepare_next() {
+        const bool is_over = tile == end;
+        if (next == NOT_TAKEN) {
+            take();
+            if (!is_over) return;
+        }
+        if (next_end == NOT_TAKEN) {
+            look_up();
+            if (!is_over) return;
+        }
+        if (is_over) go_to_next();
+    }
 };
 
 __device__ __forceinline__ void take_row(Word (&edge)[COLUMNS], unsigned bytes, uint4 own) {
@@ -176,7 +176,7 @@ __device__ void write_scores(const LaneRows* halves, Word best, unsigned id, int
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     stream_scores(const Tile* __restrict__ stream, const uint2* __restrict__ chunks, unsigned n_chunks,
                   unsigned* ticket, const LaneRows* __restrict__ stacks,
-                  const unsigned char* __restrict__ queries, const short* __restrict__ table, uint4* boundary,
+                  const unsigned char* __restrict__ queries, const short* __restrict__ table, uint4* kept,
                   unsigned has_top, unsigned has_bottom, int* scores, unsigned long long row_stride) {
     extern __shared__ uint4 profile[];
     __shared__ LaneRows rows[2 * LANES];
@@ -190,18 +190,22 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     const unsigned is_below = opaque(is_first ? 0 : 1);
     const unsigned joining = joining_bytes(rows + 2 * lane, is_first);
     const unsigned own_profile = unsigned(__cvta_generic_to_shared(profile + lane));
-    const RowAbove above(boundary, is_first && has_top);
+    const Boundary boundary(kept, has_top || has_bottom ? chunks[n_chunks].x : 0);
+    const unsigned reads_above = opaque(is_first && has_top ? 1 : 0);
     Feed feed{chunks, n_chunks, ticket};
     feed.start(is_first);
 
     Word H[ROWS] = {}, E[ROWS] = {}, edge_H[COLUMNS] = {}, edge_F[COLUMNS] = {};
     Word diagonal = 0, best = 0, best_above = 0;
     Tile tile = stream[IDLE_TILE], next_tile = stream[feed.tile];
-    uint4 next_H = above.H(feed.tile), next_F = above.F(feed.tile);
+    uint4 next_H = boundary.H[feed.tile * reads_above];
+    KeptF next_kept = boundary.F[feed.tile * reads_above];
     unsigned id = 0, place = IDLE_TILE;
 
     for (int drain = LANES; drain > 0;) {
         take_row(edge_H, joining, next_H);
+        uint4 next_F = make_uint4(0, 0, 0, 0);
+        if (has_top) next_F = next_kept.values(next_H);
         take_row(edge_F, joining, next_F);
         best_above = joined(best_above, 0, joining);
         tile.word = from_above(tile.word, is_below, next_tile.word);
@@ -210,8 +214,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         if (!__any_sync(ALL, feed.is_live)) drain--;
         feed.advance(next_tile.is_marked());
         next_tile = stream[feed.tile];
-        next_H = above.H(feed.tile);
-        next_F = above.F(feed.tile);
+        next_H = boundary.H[feed.tile * reads_above];
+        next_kept = boundary.F[feed.tile * reads_above];
 
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) {
@@ -223,8 +227,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
 
         best_above = Packed::max2(best_above, best);
         if (is_last && has_bottom) {
-            boundary[2 * size_t(place)] = make_uint4(edge_H[0], edge_H[1], edge_H[2], edge_H[3]);
-            boundary[2 * size_t(place) + 1] = make_uint4(edge_F[0], edge_F[1], edge_F[2], edge_F[3]);
+            boundary.H[place] = make_uint4(edge_H[0], edge_H[1], edge_H[2], edge_H[3]);
+            boundary.F[place] = KeptF::of(edge_H, edge_F);
         }
         if (tile.is_marked()) {
             write_scores(rows + 2 * lane, best_above, id, scores, row_stride);
