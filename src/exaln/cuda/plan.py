@@ -39,6 +39,9 @@ BLOCK_TILE_SECONDS = 0.4e-6
 MAX_ALONE = 3
 """So many queries of a group at most have no partner."""
 
+EVEN_ENOUGH = 100
+"""Two stacks that differ by less than one row of so many are even."""
+
 NO_QUERY = 0xFFFFFFFF
 """In kernels/profile.cuh."""
 
@@ -159,12 +162,15 @@ class _Planner:
         if len(queries) == 1:
             return self.alone(*queries)
         order = sorted(queries, key=lambda query: (-self._lengths[query], query))
-        choices = []
-        for seconds, shape in self._usable[Packing.TWO_QUERIES]:
-            choices.append(self._cut(_two_stacks(order, self._lengths, shape), seconds, shape))
+        usable = self._usable[Packing.TWO_QUERIES]
+        best = min(
+            (self._cut(_two_stacks(order, self._lengths, shape), seconds, shape) for seconds, shape in usable),
+            key=lambda choice: choice.seconds,
+        )
+        for seconds, shape in usable:
             if shape.lanes_for(self._lengths[order[0]]) <= shape.lanes:
-                choices.append(self._whole(order, seconds, shape))
-        return min(choices, key=lambda choice: choice.seconds)
+                best = self._whole(order, seconds, shape, best)
+        return best
 
     def _cut(self, stacks: tuple[Sequence[int], Sequence[int]], seconds: float, shape: Shape) -> _Choice:
         """Stacks of queries that are cut where a strip is full; the last strip perhaps in a better shape."""
@@ -183,12 +189,17 @@ class _Planner:
         shapes = [*[shape] * n_full, last]
         return _Choice(n_full * seconds + last_seconds + kept, lambda: _cut_strips(stacks, self._lengths, shapes))
 
-    def _whole(self, order: Sequence[int], seconds: float, shape: Shape) -> _Choice:
-        """Strips in which no query is cut. order: the longest first."""
+    def _whole(self, order: Sequence[int], seconds: float, shape: Shape, known: _Choice) -> _Choice:
+        """Strips in which no query is cut, if that takes no longer than what is known. order: the longest first."""
         n_lanes = [shape.lanes_for(self._lengths[query]) for query in order]
         n_strips = -(-sum(n_lanes) // (2 * shape.lanes))
-        while (bins := _even_bins(n_lanes, 2 * n_strips, shape.lanes)) is None:
+        while n_strips * seconds <= known.seconds:
+            bins = _even_bins(n_lanes, 2 * n_strips, shape.lanes)
+            if bins is not None:
+                break
             n_strips += 1
+        else:
+            return known
         halves = [[Part(order[place], 0, self._lengths[order[place]], 0) for place in own] for own in bins]
         strips = (
             Strip(shape, _laid_out(low, shape), _laid_out(high, shape), has_bottom=False)
@@ -283,8 +294,11 @@ def plan_scan(lengths: Sequence[int], card: CardFacts, targets: TargetFacts) -> 
     seconds = planner.together(together).seconds
     while len(together) > 1 and len(alone) < MAX_ALONE:
         best = min(
-            (planner.alone(query).seconds + planner.together(together - {query}).seconds, query)
-            for query in _without_partner(together, lengths)
+            (
+                (planner.alone(query).seconds + planner.together(together - {query}).seconds, query)
+                for query in _without_partner(together, lengths)
+            ),
+            default=(seconds, 0),
         )
         if best[0] >= seconds:
             break
@@ -296,11 +310,16 @@ def plan_scan(lengths: Sequence[int], card: CardFacts, targets: TargetFacts) -> 
 
 
 def _without_partner(queries: frozenset[int], lengths: Sequence[int]) -> set[int]:
-    """Queries that might better go alone: the longest one, and the one that leaves the others most even."""
+    """Queries that might better go alone: the longest one, and the one that leaves the others most even.
+
+    None if all are even enough.
+    """
     order = sorted(queries, key=lambda query: (-lengths[query], query))
     ahead = 0
     for query in order:
         ahead = abs(ahead - lengths[query])
+    if ahead * EVEN_ENOUGH < sum(lengths[query] for query in order):
+        return set()
     return {order[0], min(order, key=lambda query: (abs(lengths[query] - ahead), query))}
 
 
