@@ -43,7 +43,8 @@ struct KeptRow<true> {
         return Packed::add(Packed::add(F, Packed::both(GAP_EXTEND + MOST + 1)), ~H);
     }
     __device__ Word value(Word H, int column) const {
-        return Packed::add(Packed::add(H, Packed::both(-GAP_EXTEND - MOST)), bits >> 4 * column & 0x000F000Fu);
+        return Packed::add(Packed::add(H, Packed::both(-GAP_EXTEND - MOST)),
+                           bits >> 4 * column & 0x000F000Fu);
     }
 };
 

@@ -94,7 +94,8 @@ struct PackedNumber<false> {
         return max2(add(d, w), 0);
 #endif
     }
-    // t is at least 0; F may be no number, which is less than any: it comes first, as a comparison prefers the second.
+    // t is at least 0; F may be no number, which is less than any: it comes first, as a comparison prefers
+    // the second.
     static __device__ Word cell(Word t, Word E, Word F) { return max3(F, E, t); }
     static __device__ Word add_max(Word a, Word b, Word c) { return max2(add(a, b), c); }
     static __device__ Word max2(Word a, Word b) {

@@ -2,15 +2,16 @@
 //
 // What a word of scores packs, and how the profile makes it (PACKING):
 //
-//   TWO_QUERIES   two queries and one target: a symbol is a letter of the target; a word for each symbol and row
-//   LETTER_PAIRS  one query and two targets: a symbol is a pair of letters; a word for each symbol and row. The
-//                 fewest operations, but so large that a strip has few rows
-//   MERGED        one query and two targets: a word for each letter of the first target and row, half a word for
-//                 each of the second, put together when they are read. It takes half an operation more for
-//                 each cell, but strips have many rows
+//   TWO_QUERIES   two queries and one target. A symbol is a letter of the target; the profile has a word for
+//                 each symbol and row
+//   LETTER_PAIRS  one query and two targets. A symbol is a pair of letters, the profile the same: the fewest
+//                 operations, but so large that a strip has few rows
+//   MERGED        one query and two targets. A word for each letter of the first one and row, half a word for
+//                 each of the second one, put together when they are read: half an operation more for each
+//                 cell, but strips have many rows
 //
-// It lies there as [symbol][rows / 4][lane][4], halves of words as [symbol][rows / 8][lane][8], so that the bank
-// depends on the lane and not on the letter: lanes never wait for each other, whatever the targets.
+// It lies there as [symbol][rows / 4][lane][4], halves of words as [symbol][rows / 8][lane][8], so that the
+// bank depends on the lane and not on the letter: lanes never wait for each other, whatever the targets.
 
 #pragma once
 
@@ -39,22 +40,18 @@ struct Profile {
     const unsigned char* queries;
     const short* table;
 
-    // The scores of all symbols with all rows: a thread takes a row at a time.
+    // The scores of all symbols with all rows. A thread takes a row, of pairs with one first letter.
     __device__ void fill(void* profile) const {
+        constexpr unsigned N_FIRST = PACKING == LETTER_PAIRS ? N_LETTERS : 1;
         Word* words = static_cast<Word*>(profile);
-        for (unsigned place = threadIdx.x; place < STRIP_ROWS; place += THREADS) {
+        for (unsigned i = threadIdx.x; i < N_FIRST * STRIP_ROWS; i += THREADS) {
+            const unsigned place = i % STRIP_ROWS, first = i / STRIP_ROWS;
             const unsigned lane = place / 4 % LANES, row = place / (4 * LANES) * 4 + place % 4;
             const Half low(*this, 2 * lane, row), high(*this, 2 * lane + 1, row);
             for (unsigned letter = 0; letter < N_LETTERS; letter++) {
-                if constexpr (PACKING == LETTER_PAIRS) {
-                    for (unsigned second = 0; second < N_LETTERS; second++) {
-                        const unsigned symbol = letter * N_LETTERS + second;
-                        words[symbol * STRIP_ROWS + place] = low[letter] | high[second] << 16;
-                    }
-                } else {
-                    words[letter * STRIP_ROWS + place] =
-                        PACKING == MERGED ? low[letter] : low[letter] | high[letter] << 16;
-                }
+                const Word lower = low[PACKING == LETTER_PAIRS ? first : letter];
+                words[(first * N_LETTERS + letter) * STRIP_ROWS + place] =
+                    PACKING == MERGED ? lower : lower | high[letter] << 16;
             }
         }
         if constexpr (PACKING == MERGED) fill_halves(words + N_LETTERS * STRIP_ROWS);
@@ -112,8 +109,8 @@ struct WordColumn {
     __device__ uint4 operator()(int four) const { return load_piece(address + four * (LANES * PIECE_BYTES)); }
 };
 
-// Words of the first target's letter, the upper half empty, and halves of the second one's, two in a word: the
-// first of these is moved up by a product, which does not keep the maxima waiting, the second lies right.
+// Words of the first target's letter, the upper half empty, and halves of the second one's, two in a word:
+// the first of these is moved up by a product, which does not keep the maxima waiting, the second lies right.
 struct MergedColumn {
     unsigned first, second;  // addresses
     uint4 halves;            // of eight rows

@@ -10,9 +10,10 @@
 //                 lane 2   tile s - 2    v target go from lane to lane by shuffles
 //
 // Each word holds two scores: two queries meet one target, or one query meets two targets; profile.cuh has
-// the ways. In each half of the words queries lie one below the other: two stacks. A query begins at a lane of
-// its own, where nothing comes from above, and its best score leaves at the lane where it ends. One that is
-// longer than what is left of a strip goes on in the next launch: the last row of a strip is kept, in place, and comes back as the row above the next one.
+// the ways. In each half of the words queries lie one below the other: two stacks. A query begins at a lane
+// of its own, where nothing comes from above, and its best score leaves at the lane where it ends. One that
+// is longer than what is left of a strip goes on in the next launch: the last row of a strip is kept, in
+// place, and comes back as the row above the next one.
 //
 // Work is handed out in chunks of consecutive targets, the longest first, by a ticket.
 //
@@ -21,7 +22,8 @@
 //   stacks      [LANES][2]: the rows of each lane in both halves
 //   queries     codes of all queries
 //   table       int16[letters of the query][LETTERS]
-//   kept        H, then F, of four columns of [n_tiles]: boundary.cuh. Without has_top and has_bottom anything
+//   kept        H, then F, of four columns of [n_tiles]: boundary.cuh. Without has_top and has_bottom
+//   anything
 //               that can be read: lanes read it always, and use it only where a query goes on
 //   scores      int[n_queries][row_stride]: best scores are max-combined into it
 //
@@ -101,8 +103,8 @@ __device__ __forceinline__ Word joined(Word value, Word own, unsigned bytes) {
 }
 
 // Where the first lane of a group is in the stream. The other lanes stay idle: they get everything from the
-// lane above. The next chunk is taken as late as its loads allow: a group that has a long target must not take
-// others away from groups that will be free earlier.
+// lane above. The next chunk is taken as late as its loads allow: a group that has a long target must not
+// take others away from groups that will be free earlier.
 struct Feed {
     const uint2* chunks;
     unsigned n_chunks;
