@@ -260,10 +260,17 @@ class Workspace:
         self._in_use = frozenset(map(id, segments))
         self._sizes = sizes
         self._touched.clear()
-        if self.card.used > self.card.budget:
+        if self.spare < 0:
             self._drop_scratch()
             while self.card.used > self.card.budget and self._evict():
                 pass
+
+    @property
+    def spare(self) -> int:
+        """Bytes that can still be had, besides scratch memory that this scan has told of."""
+        known = {name: memory.n_bytes for name, memory in self._scratch.items()}
+        missing = sum(max(0, size - known.get(name, 0)) for name, size in self._sizes.items())
+        return self.card.budget - self.card.used - missing
 
     def allocate(self, n_bytes: int) -> Memory:
         """Memory, if need be in place of batches of other databases."""

@@ -80,6 +80,5 @@ class BlockScorer:
 
     def _boundary(self, n_blocks: int, longest: int) -> tuple[int, int]:
         """Rows between strips, one per block: fewer blocks where memory is short."""
-        spare = (self._card.budget - self._card.used) // 2
-        n_blocks = max(1, min(n_blocks, spare // max(1, 8 * longest)))
+        n_blocks = max(1, min(n_blocks, self._workspace.spare // (2 * max(1, 8 * longest))))
         return n_blocks, self._workspace.scratch("boundary of pairs", 8 * longest * n_blocks)

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 MAX_GROUP_QUERIES = 512
 TYPICAL_GROUP_QUERIES = 256
 MAX_WAITING_RESULTS = 4
-MAX_RECUTS = 3
+MAX_RECUTS = 6
 MAX_PLANS = 256
 POST_SECONDS = 0.1
 
@@ -263,17 +263,16 @@ class Job:
 
     def _divide_streamed(self, query_lengths: list[int]) -> Division:
         """Plan for batches as large as they would be if all were needed; cut again for what the plans do need."""
-        division, n_queries = self._cut_for(self.needs, len(query_lengths)), len(query_lengths)
+        n_queries = len(query_lengths)
         if not self.can_pack:
             self.needs = self.needs.nothing()
             return self._cut_for(self.needs, n_queries)
-        self.needs = self._needs(division, query_lengths)
-        for _ in range(MAX_RECUTS):
+        for number in range(MAX_RECUTS):
             division = self._cut_for(self.needs, n_queries)
-            needs = self.needs | self._needs(division, query_lengths)
+            needs = self._needs(division, query_lengths)
             if needs == self.needs:
                 break
-            self.needs = needs
+            self.needs = needs if number < MAX_RECUTS // 2 else self.needs | needs
         return division
 
     def _cut_for(self, needs: Needs, n_queries: int) -> Division:

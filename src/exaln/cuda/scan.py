@@ -38,7 +38,16 @@ from exaln.cuda.pace import Pace
 from exaln.cuda.pairs import pair_items
 from exaln.cuda.pending import Found, Pending, QueryGroup, ResultSet, ScanTimes, ScoreRows, Slab
 from exaln.cuda.plan import Strip, TargetFacts
-from exaln.cuda.variants import COLUMNS, MAX_COST, STACK_BYTES, Packing, boundary_tile_bytes, packed_limit
+from exaln.cuda.variants import (
+    COLUMNS,
+    MAX_COST,
+    PACK_THREADS,
+    STACK_BYTES,
+    Packing,
+    blocks_of_warps,
+    boundary_tile_bytes,
+    packed_limit,
+)
 from exaln.errors import EngineError
 from exaln.lengths import N_BINS
 
@@ -61,7 +70,7 @@ MANY_GROUPS = 8192
 """About so many groups of lanes are there at most."""
 
 EXPAND = Source("expand.cu")
-EXPAND_THREADS, PACK_THREADS, WARP = 256, 256, 32
+EXPAND_THREADS = 256
 
 PACK_KERNELS = {
     Packing.TWO_QUERIES: "pack_singles",
@@ -264,7 +273,7 @@ class Scanner:
             self._fold,
             self._stream_address(batch, packing, layout.n_bytes),
         )
-        self.card.launch(kernel, _warps(layout.starts.n - 1), PACK_THREADS, self.workspace.stream, arguments)
+        self.card.launch(kernel, blocks_of_warps(layout.starts.n - 1), PACK_THREADS, self.workspace.stream, arguments)
         batch.packed_with[packing] = self.folded.fold.tobytes()
 
     def _stream_address(self, batch: CardBatch, packing: Packing, n_bytes: int = 0) -> int:
@@ -417,8 +426,3 @@ def needs_of(strips: list[Strip], tile_bytes: int) -> Needs:
     kept = {strip.shape.is_paired for strip in strips if strip.has_top or strip.has_bottom}
     singles, pairs, merged = (packing in packings for packing in Packing)
     return Needs((singles, pairs, merged), (False in kept, True in kept), tile_bytes)
-
-
-def _warps(n: int) -> int:
-    """Blocks that give each of n a warp."""
-    return max(1, -(-n * WARP // PACK_THREADS))
