@@ -12,6 +12,7 @@ from exaln.cuda import division as division_module
 from exaln.cuda.batches import RUN, HostBatch, SegmentFacts, SegmentNotes
 from exaln.cuda.division import Needs, RowSums, divide_resident, divide_streamed, even_edges
 from exaln.cuda.layout import Runs
+from exaln.cuda.plan import PIECES
 from exaln.cuda.rows import BatchRows
 from exaln.cuda.streaming import Task, Tasks
 from memory_targets import Rows
@@ -106,7 +107,7 @@ def test_streamed_batches_are_pictures_of_the_database():
     medians = [np.median(rows.of(lengths)) for rows in division.batches]
     assert len(division.batches) > 20
     assert max(medians) < 2 * min(medians)
-    assert {len(rows.pieces) for rows in division.batches} == {division_module.PIECES}
+    assert {len(rows.pieces) for rows in division.batches} == {PIECES}
     sizes = [rows.n_residues for rows in division.batches]
     assert max(sizes) < 1.05 * min(sizes)
 

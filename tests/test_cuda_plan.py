@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cuda_plans import assert_complete
-from exaln.cuda.plan import NO_QUERY, Part, Strip, TargetFacts, long_length, plan_scan
-from exaln.cuda.variants import SHAPES, Packing, Shape, block_bytes, block_shape, boundary_tile_bytes, packed_limit
+from exaln.cuda.plan import NO_QUERY, Part, Strip, TargetFacts, long_length, plan_scan, streamed_long_length
+from exaln.cuda.variants import SHAPES, Keeps, Packing, Shape, block_bytes, block_shape, least_kept, packed_limit
 
 CARDS = {
     "sm_75": SimpleNamespace(n_sms=40, shared_bytes=65536),
@@ -54,7 +54,7 @@ def test_a_query_without_a_partner_goes_alone():
 
 def test_queries_that_fit_a_strip_are_not_cut():
     """Where that takes no more strips: then no rows between strips are kept."""
-    strips = check([320] * 24, CARDS["sm_90"], swissprot())
+    strips = check([384] * 16, CARDS["sm_90"], swissprot())
     assert not any(strip.has_top or strip.has_bottom for strip in strips)
     assert {len(strip.low) for strip in strips} != {1}
 
@@ -70,6 +70,8 @@ def test_the_rows_of_lanes():
         [0, 12, 0, 0],
         *[[0, 0, NO_QUERY, 0]] * 4,
     ]
+    alone = Strip(Shape(8, 12, 640, Packing.MERGED), strip.high[:1], strip.high[:1], has_bottom=False)
+    assert alone.lane_rows(np.array([0, 12, 200, 300]))[:, :, 2].tolist() == [[NO_QUERY] * 2] * 7 + [[1, 1]]
     assert rows[:, 1].tolist() == [[12 + 12 * lane, 12, NO_QUERY, int(lane > 0)] for lane in range(7)] + [[96, 6, 1, 1]]
 
 
@@ -132,19 +134,19 @@ def test_a_profile_has_a_word_for_each_symbol_and_row():
     assert Shape(16, 20, 512, Packing.MERGED).profile_bytes(20) == 21 * (320 * 4 + 384 * 2)
 
 
-def test_long_targets_of_a_small_batch_depend_on_the_strips():
+def test_long_targets_of_streamed_batches_depend_on_the_strips():
     random = np.random.default_rng(1)
-    lengths = np.sort(random.lognormal(5.65, 0.7, 16_000).astype(int) + 1)
-    targets = TargetFacts(16_000, 1_500_000, 750_000, 1500, 20)
+    lengths = np.sort(random.lognormal(5.65, 0.7, 570_000).astype(int) + 1)
+    targets, card = TargetFacts(16_000, 1_500_000, 750_000, 1500, 20), CARDS["sm_90"]
     many, one = (
-        long_length(lengths, CARDS["sm_90"], plan_scan(queries, CARDS["sm_90"], targets))
+        streamed_long_length(lengths, card, plan_scan(queries, card, targets), n_batches=35)[0]
         for queries in (STANDARD, [144])
     )
-    assert 500 < one < many
+    assert 500 < one < many <= lengths[-1]
+    assert streamed_long_length(lengths[:0], card, [], 1) == (0, 0.0)
 
 
-@pytest.mark.parametrize(
-    ("dpx", "gap_first", "expected"), [(True, 12, 20), (True, 16, 20), (True, 17, 32), (False, 12, 32)]
-)
-def test_bytes_between_strips(dpx, gap_first, expected):
-    assert boundary_tile_bytes(dpx, gap_first, 1) == expected
+def test_what_is_kept_between_strips():
+    assert [least_kept(True, cost) for cost in (1, 12, 15, 16)] == [Keeps.BITS] * 3 + [Keeps.WORDS]
+    assert least_kept(False, 12) == Keeps.WORDS
+    assert [keeps.tile_bytes for keeps in Keeps] == [0, 32, 20]

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from exaln.cuda.variants import Packing
 
 MAX_KNOWN = 4096
+MAX_HEADERS = 4
+"""Of a batch that is sent again and again, to one of few places."""
+
 ALIGNMENT = 256
 MAX_COUNTED_RESIDUES = 4 << 30
 """In larger databases letters are not looked for before the first scan: it would have to wait for the disk."""
@@ -120,7 +123,7 @@ class HostBatch:
         return other
 
     def _sends(self, layouts: Collection[bool]) -> None:
-        self._header: tuple[int, NDArray[np.uint8]] | None = None
+        self._headers: dict[int, NDArray[np.uint8]] = {}
         self._columns = [_Column("offsets", self._sizes.sums(), 8)]
         for is_paired in sorted(layouts):
             layout = self.layouts[is_paired]
@@ -176,8 +179,10 @@ class HostBatch:
 
     def header(self, address: int) -> NDArray[np.uint8]:
         """uint8[...]: what stands before the codes, for a batch that will lie at this address."""
-        if self._header is not None and self._header[0] == address:
-            return self._header[1]
+        if address in self._headers:
+            return self._headers[address]
+        if len(self._headers) >= MAX_HEADERS:
+            self._headers.clear()
         header = np.zeros(self.places["codes"], np.uint8)
         table = header[: 8 * COLUMN_FIELDS * self.n_columns].view(np.int64).reshape(self.n_columns, COLUMN_FIELDS)
         runs = np.concatenate([column.runs.runs for column in self._columns])
@@ -188,7 +193,7 @@ class HostBatch:
             to, n_runs = address + self.places[column.name] + column.size * column.place, len(column.runs.runs)
             row[:] = to, column.runs.n, first_run, n_runs, column.stride, column.size == 8
             first_run += n_runs
-        self._header = address, header
+        self._headers[address] = header
         return header
 
 

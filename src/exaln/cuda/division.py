@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from exaln.cuda.layout import PAIRED_TILE_BYTES, SINGLE_TILE_BYTES, tiles_of
+from exaln.cuda.plan import PIECES
 from exaln.cuda.rows import BatchRows
 from exaln.cuda.variants import COLUMNS, Packing
 
@@ -43,9 +44,6 @@ BEND_BYTES = 7 * 16
 
 HEADER_BYTES = 4 << 10
 """Of a batch, besides its rows, rounded up."""
-
-PIECES = 16
-"""A streamed batch has rows of so many lengths, so that short targets keep all groups of lanes busy to its end."""
 
 MAX_TRIES = 8
 RETRY = 0.98
@@ -88,15 +86,22 @@ class Needs:
 class RowSums:
     """Rows of a segment in numbers: residues, tiles, bends int64[n + 1], those of all rows before each.
 
-    Rows above long_length have no tiles. A bend is a row that is longer than the one before.
+    The first n_short rows are not above long_length; the others have no tiles. A bend is a row that is longer than the
+    one before.
     """
 
     def __init__(self, lengths: NDArray[np.int64], long_length: int) -> None:
         self.n_rows = len(lengths)
-        self.longest = int(lengths[np.searchsorted(lengths, long_length, side="right") - 1]) if len(lengths) else 0
+        self.n_short = int(np.searchsorted(lengths, long_length, side="right"))
+        self.longest = int(lengths[self.n_short - 1]) if self.n_short else 0
         self.residues = _sums(lengths)
         self.tiles = _sums(np.where(lengths <= long_length, tiles_of(lengths), 0))
         self.bends = _sums(np.diff(lengths, prepend=-1) > 0)
+
+    @property
+    def n_tiles(self) -> int:
+        """Of all rows."""
+        return int(self.tiles[-1])
 
     def total(self, per_row: int, per_residue: int, per_tile: int) -> int:
         """The weight of all rows."""
@@ -170,9 +175,9 @@ def divide_resident(segments: Sequence[RowSums], budget: int, n_cards: int = 1) 
     if spare < min(largest, MIN_BATCH_RESIDUES * needs.boundary_bytes // COLUMNS):
         return None
     weights = [rows.weights(1, 0, needs.boundary_bytes) for rows in segments]
-    division = _cut(segments, weights, spare, BATCHES_PER_CARD * n_cards if n_cards > 1 else 1, n_pieces=1)
+    division = _cut(segments, weights, spare, BATCHES_PER_CARD * n_cards if n_cards > 1 else 1, is_resident=True)
     used = -(-kept // n_cards) + division.largest.n_tiles * needs.boundary_bytes
-    return replace(division, is_resident=True, least_budget=used * SCORES_SHARE // (SCORES_SHARE - 1))
+    return replace(division, least_budget=used * SCORES_SHARE // (SCORES_SHARE - 1))
 
 
 def divide_streamed(
@@ -181,14 +186,14 @@ def divide_streamed(
     """Cut segments to pass through cards with `budget` bytes each, so many queries at a time.
 
     Two batches are on a card at a time, of which one is computed. Some batches have more rows, others more tiles, and
-    there must be memory for the most of each.
+    there must be memory for the most of each. Long targets have batches of their own.
     """
     per_tile = needs.stream_bytes + needs.boundary_bytes
     weights = [rows.weights(2 * ROW_BYTES + 8 * n_queries, 2, per_tile, 2 * BEND_BYTES) for rows in segments]
     room = max(1, budget - budget // CANDIDATES_SHARE - FIXED_BYTES)
     limit = float(room)
     for _ in range(MAX_TRIES):
-        division = _cut(segments, weights, max(1, int(limit)), STREAMED_BATCHES * n_cards, n_pieces=PIECES)
+        division = _cut(segments, weights, max(1, int(limit)), STREAMED_BATCHES * n_cards, is_resident=False)
         used = sum(division.largest.scratch(needs, n_queries).values())
         if used <= room:
             break
@@ -197,21 +202,15 @@ def divide_streamed(
 
 
 def _cut(
-    segments: Sequence[RowSums], weights: Sequence[NDArray[np.int64]], limit: int, n_least: int, n_pieces: int
+    segments: Sequence[RowSums], weights: Sequence[NDArray[np.int64]], limit: int, n_least: int, *, is_resident: bool
 ) -> Division:
-    """Batches of even weight, none far above the limit; n_least or more of them, if they do not get too small.
-
-    n_pieces: ranges of rows of a batch, spread over all lengths of a segment.
-    """
+    """Batches of even weight, none far above the limit; n_least or more of them, if they do not get too small."""
     n_residues = sum(int(rows.residues[-1]) for rows in segments)
     most = min(MAX_BATCH_RESIDUES, max(MIN_BATCH_RESIDUES, -(-n_residues // n_least)))
     batches: list[BatchRows] = []
     largest = (0, 0, 0, 0)
     for number, (rows, own) in enumerate(zip(segments, weights, strict=True)):
-        n_batches = max(1, -(-int(own[-1]) // limit), -(-int(rows.residues[-1]) // most))
-        edges = even_edges(own, n_batches * (n_pieces if n_batches > 1 else 1))
-        ranges = list(pairwise(edges.tolist()))
-        for pieces in _dealt(ranges, n_batches):
+        for pieces in _batches(rows, own, limit, most, is_resident=is_resident):
             begins, ends = np.array(pieces).T
             sums = [int((column[ends] - column[begins]).sum()) for column in (rows.residues, rows.tiles, rows.bends)]
             sizes = (int((ends - begins).sum()), *sums)
@@ -219,10 +218,28 @@ def _cut(
             largest = n_rows, n_own, n_tiles, n_bends
             batches.append(BatchRows(number, pieces, sums[0]))
     longest = max((rows.longest for rows in segments), default=0)
-    return Division(False, batches, Largest(*largest, -(-longest // COLUMNS)))
+    return Division(is_resident, batches, Largest(*largest, -(-longest // COLUMNS)))
 
 
-def _dealt(ranges: Sequence[tuple[int, int]], n_batches: int) -> list[tuple[tuple[int, int], ...]]:
+Pieces = tuple[tuple[int, int], ...]
+
+
+def _batches(
+    rows: RowSums, weights: NDArray[np.int64], limit: int, most: int, *, is_resident: bool
+) -> Iterator[Pieces]:
+    """Those of a segment. Streamed ones have pieces spread over all lengths; long targets go by themselves."""
+    n_mixed = rows.n_rows if is_resident else rows.n_short
+    n_batches = max(1, -(-int(weights[n_mixed]) // limit), -(-int(rows.residues[n_mixed]) // most))
+    edges = even_edges(weights[: n_mixed + 1], n_batches if is_resident or n_batches == 1 else n_batches * PIECES)
+    yield from _dealt(list(pairwise(edges.tolist())), n_batches)
+    if n_mixed < rows.n_rows:
+        residues = rows.residues[n_mixed:] - rows.residues[n_mixed]
+        share = max(1, min(limit // 2, int(rows.residues[n_mixed]) // n_batches))
+        edges = n_mixed + even_edges(residues, -(-int(residues[-1]) // share))
+        yield from (((first, end),) for first, end in pairwise(edges.tolist()))
+
+
+def _dealt(ranges: Sequence[tuple[int, int]], n_batches: int) -> list[Pieces]:
     """Ranges dealt to batches, forwards and backwards in turns, so that none gets the longer ones each time.
 
     >>> _dealt([(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)], 2)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -30,8 +31,8 @@ from exaln.cuda.division import (
 )
 from exaln.cuda.layout import fold_letters
 from exaln.cuda.pending import Found, Pending, QueryGroup, ScanTimes, ScoreRows, Stopped
-from exaln.cuda.plan import Strip, TargetFacts, long_length, plan_scan
-from exaln.cuda.scan import Scanner, fits_packed, needs_of, plan_key, target_facts, tile_bytes_of
+from exaln.cuda.plan import PIECES, Strip, TargetFacts, long_length, plan_scan, streamed_long_length
+from exaln.cuda.scan import Scanner, fits_packed, keeps_of, needs_of, plan_key, target_facts
 from exaln.cuda.streaming import Loaded, ResidentBatches, StreamedBatches, Task, Tasks
 from exaln.errors import OutOfMemoryError
 from exaln.lengths import N_BINS
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 MAX_GROUP_QUERIES = 512
 TYPICAL_GROUP_QUERIES = 256
 MAX_WAITING_RESULTS = 4
-MAX_RECUTS = 6
+MAX_RECUTS = 5
 MAX_PLANS = 256
 POST_SECONDS = 0.1
 
@@ -120,7 +121,8 @@ class Job:
         self.times = ScanTimes()
         self.budget = min(workspace.card.budget for workspace in workspaces)
         self.can_pack = all(fits_packed(scoring, workspace.card.facts) for workspace in workspaces)
-        self.needs = Needs(tile_bytes=max(tile_bytes_of(scoring, one.card.facts) for one in workspaces))
+        self.needs = Needs(tile_bytes=max(keeps_of(scoring, one.card.facts).tile_bytes for one in workspaces))
+        self._typical: TargetFacts | None = None
         self.long_length = self.facts[0].once(
             ("long", long_length, *self.facts, self.can_pack, workspaces[0].card.facts), self._database_long_length
         )
@@ -181,14 +183,13 @@ class Job:
     def read(self, workspace: Workspace, task: Task) -> HostBatch:
         """The rows of a task, ready to be sent: what stays on a card with all columns, else those that are needed."""
         rows, facts, card = task.rows, self.facts[task.rows.segment], workspace.card.facts
-        query_lengths = self.groups[task.group].lengths
-        long = self._long_length(card, rows, None if self.division.is_resident else query_lengths)
+        long = self._long_length(card, rows)
         whole = facts.once(("batch", rows, long), lambda: HostBatch(self.segments[rows.segment], facts, rows, long))
         if self.division.is_resident:
             return whole
         plan: list[Strip] = []
         if self.can_pack and whole.n_stream:
-            plan = self.plan_for(query_lengths, card, target_facts(whole, self.folded.n_letters))
+            plan = self.plan_for(self.groups[task.group].lengths, card, target_facts(whole, self.folded.n_letters))
         layouts = frozenset(strip.shape.is_paired for strip in plan)
         return facts.once(("batch", rows, long, layouts), lambda: whole.sending(layouts))
 
@@ -207,34 +208,22 @@ class Job:
         for facts in self.facts:
             facts.cuts.clear()
 
-    def _long_length(self, card: CardFacts, rows: BatchRows, query_lengths: list[int] | None) -> int:
-        """That of the batch: in a small one, a target is soon so long that all others wait for it.
-
-        query_lengths: None in batches that stay on the card, where it is the same for all queries.
-        """
-        if rows.n_residues == self.n_residues or not self.can_pack:
+    def _long_length(self, card: CardFacts, rows: BatchRows) -> int:
+        """That of the batch: in a small one, a target is soon so long that all others wait for it."""
+        if not self.division.is_resident or rows.n_residues == self.n_residues or not self.can_pack:
             return self.long_length
         facts = self.facts[rows.segment]
-        lengths = rows.of(facts.lengths)
-        typical = facts.once(("long", long_length, card, rows), lambda: long_length(lengths, card))
-        if query_lengths is None:
-            return typical
-        plan = self.plan_for(query_lengths, card, self._facts_of(rows, min(int(lengths[-1]), typical)))
-        key = ("long", long_length, card, rows, tuple(plan))
-        return facts.once(key, lambda: long_length(lengths, card, plan) if plan else typical)
+        return facts.once(("long", long_length, card, rows), lambda: long_length(rows.of(facts.lengths), card))
 
-    def _facts_of(self, rows: BatchRows, longest: int) -> TargetFacts:
-        """About what a plan for a batch depends on."""
-        n_tiles = rows.n_residues // 4 + len(rows) // 2 + 1
-        return TargetFacts(len(rows), n_tiles, n_tiles // 2, longest, self.folded.n_letters)
-
-    def _database_long_length(self) -> int:
-        if not self.can_pack:
-            return 0
+    @cached_property
+    def _all_lengths(self) -> NDArray[np.int64]:
+        """Of all targets, ascending."""
         lengths = [facts.lengths for facts in self.facts if len(facts.lengths)]
         # A stable sort merges what is sorted already.
-        joined = lengths[0] if len(lengths) == 1 else np.sort(np.concatenate(lengths), kind="stable")
-        return long_length(joined, self.workspaces[0].card.facts)
+        return lengths[0] if len(lengths) == 1 else np.sort(np.concatenate(lengths), kind="stable")
+
+    def _database_long_length(self) -> int:
+        return long_length(self._all_lengths, self.workspaces[0].card.facts) if self.can_pack else 0
 
     def _divide(self, query_lengths: list[int]) -> Division:
         """As the last time, if the database is resident; a database that is cut differently would be sent again."""
@@ -242,18 +231,23 @@ class Job:
         known = self.facts[0].cuts.get((*self.facts, n_cards, self.long_length))
         if known is not None and self.budget >= known.least_budget:
             return known
-        self._sums = [facts.once(("sums", self.long_length), self._sums_of(facts)) for facts in self.facts]
         division = divide_resident(self._sums, self.budget, n_cards)
         if division is None:
             return self._divide_streamed(query_lengths[:TYPICAL_GROUP_QUERIES])
         self.facts[0].cuts[(*self.facts, n_cards, self.long_length)] = division
         return division
 
+    @property
+    def _sums(self) -> list[RowSums]:
+        return [facts.once(("sums", self.long_length), self._sums_of(facts)) for facts in self.facts]
+
     def _sums_of(self, facts: SegmentFacts) -> Callable[[], RowSums]:
-        return lambda: RowSums(facts.lengths, self.long_length)
+        long = self.long_length
+        return lambda: RowSums(facts.lengths, long)
 
     def plan_for(self, query_lengths: list[int], card: CardFacts, targets: TargetFacts) -> list[Strip]:
-        """A plan, made once for targets that can share it."""
+        """A plan, made once for targets that can share it; one for all batches that are streamed."""
+        targets = self._typical or targets
         key = (plan_scan, tuple(query_lengths), card, targets.n_letters, plan_key(targets))
         if key not in _plans:
             if len(_plans) > MAX_PLANS:
@@ -262,32 +256,49 @@ class Job:
         return _plans[key]
 
     def _divide_streamed(self, query_lengths: list[int]) -> Division:
-        """Plan for batches as large as they would be if all were needed; cut again for what the plans do need."""
-        n_queries = len(query_lengths)
+        """Plan for batches as large as they would be if all were needed; cut again for what the plan does need."""
         if not self.can_pack:
             self.needs = self.needs.nothing()
-            return self._cut_for(self.needs, n_queries)
-        for number in range(MAX_RECUTS):
-            division = self._cut_for(self.needs, n_queries)
-            needs = self._needs(division, query_lengths)
-            if needs == self.needs:
-                break
-            self.needs = needs if number < MAX_RECUTS // 2 else self.needs | needs
-        return division
+            return self._cut_for(len(query_lengths))
+        key = ("streaming", long_length, *self.facts, self.budget, len(self.workspaces), self.needs, *query_lengths)
+        self.needs, self.long_length, self._typical = self.facts[0].once(key, lambda: self._fit_streamed(query_lengths))
+        return self._cut_for(len(query_lengths))
 
-    def _cut_for(self, needs: Needs, n_queries: int) -> Division:
-        n_cards = len(self.workspaces)
+    def _fit_streamed(self, query_lengths: list[int]) -> tuple[Needs, int, TargetFacts]:
+        """What plan, division and length of long targets agree on, or nearly: the fastest of some tries."""
+        card = self.workspaces[0].card.facts
+        tries: dict[tuple[Needs, int, TargetFacts], float] = {}
+        n_batches = self._n_mixed(query_lengths)
+        for _ in range(MAX_RECUTS):
+            typical = self._typical = self._typical_facts(n_batches)
+            plan = self.plan_for(query_lengths, card, typical)
+            self.needs = needs_of(plan, self.needs.tile_bytes)
+            n_batches = self._n_mixed(query_lengths)
+            self.long_length, seconds = streamed_long_length(self._all_lengths, card, plan, n_batches)
+            found = self.needs, self.long_length, typical
+            if found in tries:
+                break
+            tries[found] = seconds
+        return min(tries, key=lambda found: tries[found])
+
+    def _n_mixed(self, query_lengths: list[int]) -> int:
+        """Batches that have targets of all lengths."""
+        return max(1, sum(len(rows.pieces) > 1 for rows in self._cut_for(len(query_lengths)).batches))
+
+    def _typical_facts(self, n_batches: int) -> TargetFacts:
+        """What a plan depends on, for one of so many batches: half of them have longer targets."""
+        lengths = self._all_lengths[: int(np.searchsorted(self._all_lengths, self.long_length, side="right"))]
+        n_tiles = sum(rows.n_tiles for rows in self._sums) // n_batches + 1
+        longest = 0
+        if len(lengths):
+            ends = np.cumsum(lengths)
+            longest = int(lengths[np.searchsorted(ends, ends[-1] * (1 - 0.5 / PIECES))])
+        return TargetFacts(len(lengths) // n_batches, n_tiles, n_tiles // 2, longest, self.folded.n_letters)
+
+    def _cut_for(self, n_queries: int) -> Division:
+        needs, n_cards = self.needs, len(self.workspaces)
         key = ("streamed", *self.facts, self.long_length, self.budget, needs, n_queries, n_cards)
         return self.facts[0].once(key, lambda: divide_streamed(self._sums, self.budget, needs, n_queries, n_cards))
-
-    def _needs(self, division: Division, query_lengths: list[int]) -> Needs:
-        """What the plans of all batches read and keep on the card."""
-        needs, card = self.needs.nothing(), self.workspaces[0].card.facts
-        for rows in division.batches:
-            longest = int(self.facts[rows.segment].lengths[rows.pieces[-1][1] - 1])
-            longest = min(longest, self._long_length(card, rows, query_lengths))
-            needs |= needs_of(self.plan_for(query_lengths, card, self._facts_of(rows, longest)), needs.tile_bytes)
-        return needs
 
     def _groups(self, queries: Records, wanted: Wanted) -> list[QueryGroup]:
         """As many queries together as there is memory for scores."""

@@ -39,6 +39,9 @@ BLOCK_TILE_SECONDS = 0.4e-6
 MAX_ALONE = 3
 """So many queries of a group at most have no partner."""
 
+PIECES = 16
+"""A streamed batch has rows of so many lengths, so that short targets keep all groups of lanes busy to its end."""
+
 EVEN_ENOUGH = 100
 """Two stacks that differ by less than one row of so many are even."""
 
@@ -93,8 +96,16 @@ class Strip:
         """Each once."""
         return self.low if self.shape.is_paired else self.low + self.high
 
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether the row above or below goes through the memory of the card."""
+        return self.has_top or self.has_bottom
+
     def lane_rows(self, offsets: NDArray[np.int64]) -> NDArray[np.uint32]:
-        """uint32[lanes, 2, 4]: LaneRows of kernels/profile.cuh. offsets: where the letters of each query begin."""
+        """uint32[lanes, 2, 4]: LaneRows of kernels/profile.cuh. offsets: where the letters of each query begin.
+
+        The best score of one query alone is handed down to the last lane.
+        """
         rows = np.zeros((self.shape.lanes, 2, 4), np.uint32)
         rows[:, :, 2] = NO_QUERY
         for half, parts in enumerate((self.low, self.high)):
@@ -105,6 +116,9 @@ class Strip:
                 own[:, 1] = np.minimum(self.shape.rows, part.end_row - firsts)
                 own[-1, 2] = part.query
                 own[:, 3] = firsts > 0
+        if self.shape.is_paired:
+            rows[:, :, 2] = NO_QUERY
+            rows[-1, :, 2] = self.low[0].query
         return rows
 
 
@@ -353,6 +367,30 @@ def long_length(lengths: NDArray[np.int64], card: CardFacts, strips: Sequence[St
         stream_seconds += n_strips * shape.step_seconds * np.maximum(n_steps, tiles[places - 1])
     block_seconds = (before[-1] - before[places]) * (_block_passes(strips) * BLOCK_TILE_SECONDS / card.n_sms)
     return int(lengths[places[np.argmin(stream_seconds + block_seconds)] - 1])
+
+
+def streamed_long_length(
+    lengths: NDArray[np.int64], card: CardFacts, strips: Sequence[Strip], n_batches: int
+) -> tuple[int, float]:
+    """The same for a database that is streamed, where long targets are scored together; and the seconds of it all.
+
+    n_batches: of the others; each has targets of all lengths, some a few that are longer than those of the next.
+    """
+    if not len(lengths):
+        return 0, 0.0
+    tiles = np.maximum(1, -(-lengths // COLUMNS))
+    before = np.concatenate([[0], np.cumsum(tiles)])
+    n_most = min(len(tiles), max(64, len(tiles) // 20))
+    places = np.unique(len(tiles) - np.geomspace(1, n_most, 128).astype(np.int64) + 1)
+    tops = 1 - np.arange(n_batches) / (PIECES * n_batches)
+    longest = tiles[np.searchsorted(before, before[places][:, None] * tops, side="left") - 1]
+    seconds = (before[-1] - before[places]) * (_block_passes(strips) * BLOCK_TILE_SECONDS / card.n_sms)
+    for shape, n_strips in Counter(strip.shape for strip in strips).items():
+        n_steps = before[places] / (n_batches * (1 + shape.is_paired) * shape.n_groups(card.n_sms))
+        n_steps = np.maximum(n_steps[:, None], longest).sum(axis=1) + n_batches * (shape.lanes + TAIL_STEPS)
+        seconds += n_strips * (n_steps * shape.step_seconds + n_batches * LAUNCH_SECONDS)
+    best = int(np.argmin(seconds))
+    return int(lengths[places[best] - 1]), float(seconds[best])
 
 
 def _block_passes(strips: Sequence[Strip]) -> int:

@@ -43,9 +43,10 @@ from exaln.cuda.variants import (
     MAX_COST,
     PACK_THREADS,
     STACK_BYTES,
+    Keeps,
     Packing,
     blocks_of_warps,
-    boundary_tile_bytes,
+    least_kept,
     packed_limit,
 )
 from exaln.errors import EngineError
@@ -109,8 +110,8 @@ class Scanner:
         self._stacks: dict[tuple[int, tuple[Strip, ...]], Memory] = {}
         self._sets = deque(ResultSet(number, workspace.pinned(f"result {number}", RESULT_BYTES)) for number in range(2))
         self._plan_for = plan_for
-        self._plans: set[tuple[int, ...]] = set()
-        self._stream_kernels: dict[Shape, Kernel] = {}
+        self._plans: set[tuple[bool, tuple[Strip, ...]]] = set()
+        self._stream_kernels: dict[tuple[Shape, Keeps], Kernel] = {}
         self.can_pack = fits_packed(scoring, self.card.facts)
 
     def start(self, batch: CardBatch, group: QueryGroup) -> Pending:
@@ -169,28 +170,31 @@ class Scanner:
     def _plan(self, batch: CardBatch, group: QueryGroup) -> list[Strip]:
         """The launches, with their kernels loaded."""
         if not (batch.host.n_stream and self.can_pack):
-            return self._loaded((), [])
+            return self._loaded(batch, [])
         facts = target_facts(batch.host, self.folded.n_letters)
-        return self._loaded((group.first, *plan_key(facts)), self._plan_for(group.lengths, self.card.facts, facts))
+        return self._loaded(batch, self._plan_for(group.lengths, self.card.facts, facts))
 
-    def _loaded(self, key: tuple[int, ...], strips: list[Strip]) -> list[Strip]:
+    def _loaded(self, batch: CardBatch, strips: list[Strip]) -> list[Strip]:
         """Compile and load all kernels of a plan at once, the first time that it is used."""
+        key = batch.is_resident, tuple(strips)
         if key in self._plans:
             return strips
         self._plans.add(key)
         started = time.perf_counter()
-        shapes = {strip.shape for strip in strips}
-        self.times.kernels = tuple(sorted({*self.times.kernels, *map(str, shapes)}))
-        sources = {shape: self._stream_source(shape) for shape in shapes}
+        kinds = {(strip.shape, self._keeps(batch, strip)) for strip in strips}
+        self.times.kernels = tuple(sorted({*self.times.kernels, *(str(shape) for shape, _ in kinds)}))
+        gaps = self.scoring.gap_first, self.scoring.gap_extend
+        sources = {
+            (shape, keeps): shape.source(self.folded.n_letters, *gaps, keeps)
+            for shape, keeps in kinds
+            if (shape, keeps) not in self._stream_kernels
+        }
         self.card.load([*sources.values(), self._pack_source, self._blocks.source, COLLECT, EXPAND])
-        for shape, source in sources.items():
+        for (shape, keeps), source in sources.items():
             n_bytes = shape.profile_bytes(self.folded.n_letters)
-            self._stream_kernels[shape] = self.card.kernel(source, "stream_scores", n_bytes)
+            self._stream_kernels[shape, keeps] = self.card.kernel(source, "stream_scores", n_bytes)
         self.times.compile += time.perf_counter() - started
         return strips
-
-    def _stream_source(self, shape: Shape) -> Source:
-        return shape.source(self.folded.n_letters, self.scoring.gap_first, self.scoring.gap_extend)
 
     @property
     def _pack_source(self) -> Source:
@@ -302,7 +306,7 @@ class Scanner:
         """A strip of rows over all targets of the streams."""
         batch, shape = pending.batch, strip.shape
         layout = batch.host.layouts[shape.is_paired]
-        keeps_rows = strip.has_top or strip.has_bottom
+        keeps = self._keeps(batch, strip)
         arguments = (
             self._stream_address(batch, shape.packing),
             batch.place(f"chunks {shape.is_paired:d}"),
@@ -311,21 +315,27 @@ class Scanner:
             stack,
             pending.on_card["codes"],
             pending.on_card["table"],
-            self._boundary(layout) if keeps_rows else stack,
+            self._boundary(layout, keeps) if strip.keeps_rows else 0,
             strip.has_top,
             strip.has_bottom,
             pending.scores,
             batch.host.row_stride,
         )
-        main, kernel = self.workspace.stream, self._stream_kernels[shape]
+        main, kernel = self.workspace.stream, self._stream_kernels[shape, keeps]
         self.card.launch(kernel, min(self.card.facts.n_sms, layout.n_chunks), shape.threads, main, arguments)
         self.times.raw_cells += 2 * shape.strip_rows * COLUMNS * layout.n_tiles
         cells = sum(part.n_rows for part in strip.parts) * batch.host.n_stream_residues
         pending.cells_told += cells
         self._pace.went_on(main, cells, cells / CELLS_PER_SECOND)
 
-    def _boundary(self, layout: StreamLayout) -> int:
-        n_bytes = layout.n_tiles * tile_bytes_of(self.scoring, self.card.facts)
+    def _keeps(self, batch: CardBatch, strip: Strip) -> Keeps:
+        """What is kept between strips: in small batches, where memory is short, as little as can be."""
+        if not strip.keeps_rows:
+            return Keeps.NOTHING
+        return Keeps.WORDS if batch.is_resident else keeps_of(self.scoring, self.card.facts)
+
+    def _boundary(self, layout: StreamLayout, keeps: Keeps) -> int:
+        n_bytes = layout.n_tiles * keeps.tile_bytes
         return self.workspace.scratch(f"boundary {layout.is_paired:d}", n_bytes)
 
     def _score_long(self, pending: Pending, n_stream: int) -> None:
@@ -415,14 +425,14 @@ def plan_key(facts: TargetFacts) -> tuple[int, int]:
     return facts.n_tiles_single.bit_length(), n_steps.bit_length()
 
 
-def tile_bytes_of(scoring: Scoring, facts: CardFacts) -> int:
-    """Of the row between two strips, for each tile."""
-    return boundary_tile_bytes(facts.dpx, scoring.gap_first, scoring.gap_extend)
+def keeps_of(scoring: Scoring, facts: CardFacts) -> Keeps:
+    """How rows between strips take least memory."""
+    return least_kept(facts.dpx, scoring.gap_first)
 
 
 def needs_of(strips: list[Strip], tile_bytes: int) -> Needs:
     """What the launches of a plan read and keep."""
     packings = {strip.shape.packing for strip in strips}
-    kept = {strip.shape.is_paired for strip in strips if strip.has_top or strip.has_bottom}
+    kept = {strip.shape.is_paired for strip in strips if strip.keeps_rows}
     singles, pairs, merged = (packing in packings for packing in Packing)
     return Needs((singles, pairs, merged), (False in kept, True in kept), tile_bytes)

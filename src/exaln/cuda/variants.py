@@ -37,17 +37,37 @@ def blocks_of_warps(n: int) -> int:
     return max(1, -(-n * WARP // PACK_THREADS))
 
 
+class Keeps(IntEnum):
+    """What is kept of the row between two strips; kernels/boundary.cuh."""
+
+    NOTHING = 0
+    WORDS = 1
+    BITS = 2
+
+    @property
+    def tile_bytes(self) -> int:
+        """For the four columns of a tile."""
+        return {Keeps.NOTHING: 0, Keeps.WORDS: 32, Keeps.BITS: 20}[self]
+
+
+MAX_BITS_COST = 15
+"""Up to this cost of a gap of one, F between strips fits four bits."""
+
+
+def least_kept(dpx: bool, gap_first: int) -> Keeps:
+    """How rows between strips take least memory."""
+    return Keeps.BITS if dpx and gap_first <= MAX_BITS_COST else Keeps.WORDS
+
+
 ROWS = {
-    4: (768, 4.2),
-    8: (768, 6.1),
-    12: (640, 6.65),
+    4: (768, 4.0),
+    8: (768, 5.6),
+    12: (640, 6.6),
     16: (512, 7.0),
     20: (512, 7.13),
     24: (384, 7.38),
     28: (512, 7.22),
-    32: (384, 7.35),
     36: (384, 7.39),
-    40: (384, 7.4),
     48: (256, 7.5),
     56: (256, 7.5),
 }
@@ -56,8 +76,8 @@ ROWS = {
 LANES_SPEED = {8: 1.0, 16: 1.0, 32: 0.99}
 """Lanes of a group -> relative speed."""
 
-MERGED_SPEED = 0.86
-"""Of profiles that are merged when they are read, relative to others."""
+PACKING_SPEED = {Packing.TWO_QUERIES: 1.0, Packing.LETTER_PAIRS: 0.985, Packing.MERGED: 0.86}
+"""What a word packs -> relative speed."""
 
 REFERENCE_SMS = 132
 """Multiprocessors of the card that the speeds were measured on."""
@@ -110,16 +130,17 @@ class Shape:
     def step_seconds(self) -> float:
         """How long all groups of a busy card take for a tile each."""
         cells = 2 * COLUMNS * self.rows * self.threads * REFERENCE_SMS
-        speed = LANES_SPEED[self.lanes] * (MERGED_SPEED if self.packing == Packing.MERGED else 1.0)
+        speed = LANES_SPEED[self.lanes] * PACKING_SPEED[self.packing]
         return cells / (ROWS[self.rows][1] * speed * 1e12)
 
-    def source(self, n_letters: int, gap_first: int, gap_extend: int) -> Source:
+    def source(self, n_letters: int, gap_first: int, gap_extend: int, keeps: Keeps) -> Source:
         """What to compile."""
         constants = {
             "LANES": self.lanes,
             "ROWS": self.rows,
             "THREADS": self.threads,
             "PACKING": int(self.packing),
+            "KEEPS": int(keeps),
             "LETTERS": n_letters,
             "GAP_FIRST": gap_first,
             "GAP_EXTEND": gap_extend,
@@ -132,15 +153,6 @@ SHAPES = tuple(
     for packing, lanes, (rows, (threads, _)) in product(Packing, LANES_SPEED, ROWS.items())
 )
 """All of them."""
-
-MAX_NARROW_GAP = 15
-"""Up to this difference of gap costs, F between strips is kept in four bits: kernels/boundary.cuh."""
-
-
-def boundary_tile_bytes(dpx: bool, gap_first: int, gap_extend: int) -> int:
-    """Of H and F between two strips, for the four columns of a tile."""
-    return 16 + (4 if dpx and gap_first - gap_extend <= MAX_NARROW_GAP else 16)
-
 
 BLOCK_SHAPES = ((512, 4), (256, 4), (128, 4), (64, 4), (32, 4))
 """Threads, and rows of a thread, of block.cu; the first whose profile fits is used."""

@@ -22,9 +22,8 @@
 //   stacks      [LANES][2]: the rows of each lane in both halves
 //   queries     codes of all queries
 //   table       int16[letters of the query][LETTERS]
-//   kept        H, then F, of four columns of [n_tiles]: boundary.cuh. Without has_top and has_bottom
-//   anything
-//               that can be read: lanes read it always, and use it only where a query goes on
+//   kept        the row between strips, of [n_tiles]: boundary.cuh; not touched where KEEPS is NOTHING. All
+//               lanes load of it, but only first lanes with rows above use it
 //   scores      int[n_queries][row_stride]: best scores are max-combined into it
 //
 // The busy pipe is that of the maxima (3.5 per packed pair of cells). What can be is kept off it: the first
@@ -41,8 +40,8 @@
 
 constexpr bool TWO_TARGETS = PACKING != TWO_QUERIES;
 constexpr unsigned IDLE_TILE = 0;
-constexpr unsigned NO_CHUNK = 0xFFFFFFFFu, NOT_TAKEN = 0xFFFFFFFEu;
-constexpr unsigned TAKEN_AHEAD = 4;  // steps before the end of a chunk in which the next one is taken
+constexpr unsigned NO_END = 0xFFFFFFFFu;
+constexpr unsigned TAKEN_AHEAD = 3;  // tiles before the end of a chunk at which the next one is taken
 constexpr unsigned ALL = 0xFFFFFFFFu;
 
 // A number that the compiler knows nothing of: it would turn a product with 0 or 1 into a selection.
@@ -89,49 +88,62 @@ struct TileOf<MERGED> {
 
 using Tile = TileOf<PACKING>;
 
-// Which bytes of a word from the lane above and of one from `boundary` make the row above a lane: a query's
-// own rows, or nothing where it begins. Nothing is the sign of what comes from above, repeated: 0 for H, and
-// 0 or less for F, which is as good (packed.cuh).
-__device__ unsigned joining_bytes(const LaneRows* halves, bool is_first) {
-    const unsigned low = halves[0].is_joined ? is_first ? 0x54 : 0x10 : 0x99;
-    const unsigned high = halves[1].is_joined ? is_first ? 0x76 : 0x32 : 0xBB;
-    return low | high << 8;
-}
+// How the row above a lane is put together: from the lane above, or in the first one from the boundary.
+//
+// Two stacks: of each half the bytes of one of them are chosen, or none where a query begins; none is the
+// sign of what comes from above, repeated: 0 for H, and 0 or less for F, which is as good (packed.cuh). One
+// query: a product with 0 or 1 and a sum, which keep the maxima waiting less than a choice.
+struct Joint {
+    unsigned how;  // the bytes, or whether there is a lane above
 
-__device__ __forceinline__ Word joined(Word value, Word own, unsigned bytes) {
-    return chosen_bytes(__shfl_up_sync(ALL, value, 1, LANES), own, bytes);
-}
+    __device__ Joint(const LaneRows* halves, bool is_first) {
+        const unsigned low = halves[0].is_joined ? is_first ? 0x54 : 0x10 : 0x99;
+        const unsigned high = halves[1].is_joined ? is_first ? 0x76 : 0x32 : 0xBB;
+        how = TWO_TARGETS ? opaque(is_first ? 0 : 1) : low | high << 8;
+    }
+    __device__ Word row(Word value, Word own) const {
+        if constexpr (TWO_TARGETS) return from_above(value, how, own);
+        return chosen_bytes(__shfl_up_sync(ALL, value, 1, LANES), own, how);
+    }
+    __device__ void row(Word (&edge)[COLUMNS], uint4 own) const {
+        edge[0] = row(edge[0], own.x);
+        edge[1] = row(edge[1], own.y);
+        edge[2] = row(edge[2], own.z);
+        edge[3] = row(edge[3], own.w);
+    }
+};
 
 // Where the first lane of a group is in the stream. The other lanes stay idle: they get everything from the
 // lane above. The next chunk is taken as late as its loads allow: a group that has a long target must not
-// take others away from groups that will be free earlier.
+// take others away from groups that will be free earlier. What was loaded is used a step later or more.
 struct Feed {
     const uint2* chunks;
     unsigned n_chunks;
     unsigned* ticket;
     unsigned tile, end, id;  // the next tile, the end of its chunk, and the id of its target; 0 in idle lanes
     unsigned is_live;        // 0 or 1
-    unsigned next;           // the number of the next chunk, or NOT_TAKEN
+    unsigned taken;          // the ticket of the next chunk; chunks are handed out from the last one on
     uint2 next_begin;
-    unsigned next_end;  // or NOT_TAKEN, before it was looked up
+    unsigned next_end;
 
-    __device__ void take() {
-        const unsigned number = atomicAdd(ticket, 1u);
-        next = number < n_chunks ? n_chunks - 1 - number : NO_CHUNK;
-    }
+    __device__ void take() { taken = atomicAdd(ticket, 1u); }
     __device__ void look_up() {
-        next_begin = next == NO_CHUNK ? make_uint2(IDLE_TILE, 0) : chunks[next];
-        next_end = next == NO_CHUNK ? NO_CHUNK : chunks[next + 1].x;
+        const bool is_there = taken < n_chunks;
+        next_begin = is_there ? chunks[n_chunks - 1 - taken] : make_uint2(IDLE_TILE, 0);
+        next_end = is_there ? chunks[n_chunks - taken].x : NO_END;
     }
     __device__ void go_to_next() {
         tile = next_begin.x;
         id = next_begin.y;
         end = next_end;
         is_live = tile != IDLE_TILE;
-        next = next_end = NOT_TAKEN;
+        if (end - tile < TAKEN_AHEAD) {
+            take();
+            look_up();
+        }
     }
     __device__ void start(bool is_first) {
-        next = NO_CHUNK;
+        taken = n_chunks;
         if (is_first) take();
         look_up();
         go_to_next();
@@ -140,29 +152,14 @@ struct Feed {
     __device__ void advance(bool ends_target) {
         id += ends_target;
         tile += is_live;
-        if (end - tile <= TAKEN_AHEAD) prepare_next();
-    }
-    // One thing in each of the last steps of a chunk, so that none waits for the one before.
-    __device__ void prepare_next() {
-        const bool is_over = tile == end;
-        if (next == NOT_TAKEN) {
-            take();
-            if (!is_over) return;
+        const unsigned left = end - tile;
+        if (left <= TAKEN_AHEAD) {
+            if (left == TAKEN_AHEAD) take();
+            if (left == 1) look_up();
+            if (left == 0) go_to_next();
         }
-        if (next_end == NOT_TAKEN) {
-            look_up();
-            if (!is_over) return;
-        }
-        if (is_over) go_to_next();
     }
 };
-
-__device__ __forceinline__ void take_row(Word (&edge)[COLUMNS], unsigned bytes, uint4 own) {
-    edge[0] = joined(edge[0], own.x, bytes);
-    edge[1] = joined(edge[1], own.y, bytes);
-    edge[2] = joined(edge[2], own.z, bytes);
-    edge[3] = joined(edge[3], own.w, bytes);
-}
 
 // The best scores of the queries that end in a lane.
 __device__ void write_scores(const LaneRows* halves, Word best, unsigned id, int* scores, size_t row_stride) {
@@ -190,34 +187,31 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     const unsigned lane = threadIdx.x % LANES;
     const bool is_first = lane == 0, is_last = lane == LANES - 1;
     const unsigned is_below = opaque(is_first ? 0 : 1);
-    const unsigned joining = joining_bytes(rows + 2 * lane, is_first);
+    const Joint joint(rows + 2 * lane, is_first);
     const unsigned own_profile = unsigned(__cvta_generic_to_shared(profile + lane));
-    const Boundary boundary(kept, has_top || has_bottom ? chunks[n_chunks].x : 0);
-    const unsigned reads_above = opaque(is_first && has_top ? 1 : 0);
+    const unsigned n_tiles = chunks[n_chunks].x;
+    const unsigned reads_row = opaque(is_first && has_top ? 1 : 0);
     Feed feed{chunks, n_chunks, ticket};
     feed.start(is_first);
 
     Word H[ROWS] = {}, E[ROWS] = {}, edge_H[COLUMNS] = {}, edge_F[COLUMNS] = {};
     Word diagonal = 0, best = 0, best_above = 0;
     Tile tile = stream[IDLE_TILE], next_tile = stream[feed.tile];
-    uint4 next_H = boundary.H[feed.tile * reads_above];
-    KeptF next_kept = boundary.F[feed.tile * reads_above];
+    KeptRow next_row = KeptRow::load(kept, n_tiles, feed.tile * reads_row);
     unsigned id = 0, place = IDLE_TILE;
 
     for (int drain = LANES; drain > 0;) {
-        take_row(edge_H, joining, next_H);
-        uint4 next_F = make_uint4(0, 0, 0, 0);
-        if (has_top) next_F = next_kept.values(next_H);
-        take_row(edge_F, joining, next_F);
-        best_above = joined(best_above, 0, joining);
+        if constexpr (TWO_TARGETS) next_row = next_row.times(reads_row);
+        joint.row(edge_H, next_row.H());
+        joint.row(edge_F, next_row.F());
+        best_above = joint.row(best_above, 0);
         tile.word = from_above(tile.word, is_below, next_tile.word);
         id = from_above(id, is_below, feed.id);
-        place = from_above(place, is_below, feed.tile);
+        if constexpr (KEEPS != NOTHING) place = from_above(place, is_below, feed.tile);
         if (!__any_sync(ALL, feed.is_live)) drain--;
         feed.advance(next_tile.is_marked());
         next_tile = stream[feed.tile];
-        next_H = boundary.H[feed.tile * reads_above];
-        next_kept = boundary.F[feed.tile * reads_above];
+        next_row = KeptRow::load(kept, n_tiles, feed.tile * reads_row);
 
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) {
@@ -228,10 +222,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         }
 
         best_above = Packed::max2(best_above, best);
-        if (is_last && has_bottom) {
-            boundary.H[place] = make_uint4(edge_H[0], edge_H[1], edge_H[2], edge_H[3]);
-            boundary.F[place] = KeptF::of(edge_H, edge_F);
-        }
+        if (KEEPS != NOTHING && is_last && has_bottom)
+            KeptRow::of(edge_H, edge_F).store(kept, n_tiles, place);
         if (tile.is_marked()) {
             write_scores(rows + 2 * lane, best_above, id, scores, row_stride);
             best = diagonal = 0;
