@@ -112,6 +112,17 @@ def test_streamed_batches_are_pictures_of_the_database():
     assert max(sizes) < 1.05 * min(sizes)
 
 
+def test_long_targets_have_batches_of_their_own():
+    lengths = swissprot_like(100_000)
+    division = divide_streamed(sums_of([lengths], 2000), 16 << 20, Needs(tile_bytes=20), 20)
+    covers_everything(division.batches, [lengths])
+    kinds = {
+        (bool((rows.of(lengths) > 2000).any()), bool((rows.of(lengths) <= 2000).any())) for rows in division.batches
+    }
+    assert kinds == {(True, False), (False, True)}
+    assert {len(rows.pieces) for rows in division.batches if rows.of(lengths)[-1] > 2000} == {1}
+
+
 def test_batches_have_a_largest_size():
     division = divide_resident(sums_of([np.full(3000, 100_000)], 1_000_000), 1 << 40)
     assert max(one.n_residues for one in division.batches) <= division_module.MAX_BATCH_RESIDUES + 100_000

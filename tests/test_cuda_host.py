@@ -96,6 +96,7 @@ def streamed(monkeypatch, n_batches=5):
 def all_in_streams(monkeypatch):
     """No target is long."""
     monkeypatch.setattr(job, "long_length", lambda lengths, *_: int(lengths[-1]))
+    monkeypatch.setattr(job, "streamed_long_length", lambda lengths, *_: (int(lengths[-1]), 0.0))
 
 
 SCORINGS = {
@@ -130,6 +131,19 @@ def test_streamed(new_driver, monkeypatch, seed, name):
     case, engine = Case(scoring, n_segments=2, seed=seed), CudaEngine()
     case.check(engine)
     assert "streamed" in engine.scan_report()[0]
+
+
+@pytest.mark.parametrize("long_length", [0, 9, 64])
+def test_long_targets_of_a_streamed_database_go_by_themselves(new_driver, monkeypatch, long_length):
+    driver = new_driver()
+    streamed(monkeypatch)
+    monkeypatch.setattr(job, "streamed_long_length", lambda lengths, *_: (long_length, 0.0))
+    engine = CudaEngine()
+    Case(targets=TARGET_LENGTHS * 4, n_segments=2).check(engine)
+    assert engine.times.n_long == 4 * sum(length > long_length for length in TARGET_LENGTHS)
+    names = [name for name, _, _ in driver.launches]
+    assert "stream_scores" in names
+    assert "block_scores" in names
 
 
 def test_several_groups_send_the_database_once_each(new_driver, monkeypatch):
