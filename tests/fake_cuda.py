@@ -18,7 +18,7 @@ import numpy as np
 from exaln.cuda.batches import RUN
 from exaln.cuda.compiler import Source
 from exaln.cuda.plan import NO_QUERY
-from exaln.cuda.variants import Keeps, Packing
+from exaln.cuda.variants import Packing
 from exaln.lengths import length_bin
 
 MAX_PACKED = 32767
@@ -332,38 +332,6 @@ def pack(driver, a, constants, packing):
         stream[starts[number + 1] - 1, -1, 3] |= 0x80
 
 
-class KeptRow:
-    """The row between strips: H and F of each column, in both halves; F perhaps as four bits of each half, H - F."""
-
-    def __init__(self, driver, a, constants, n_tiles):
-        self.has_bits = constants.KEEPS == Keeps.BITS
-        words = driver.view(a.kept, np.uint32, n_tiles * Keeps(constants.KEEPS).tile_bytes // 4)
-        if self.has_bits:
-            self.h, self.f = words[: 4 * n_tiles].reshape(-1, 4), words[4 * n_tiles :]
-        else:
-            self.h, self.f = words.reshape(-1, 2, 4).swapaxes(0, 1)
-
-    def read(self, begin, end, half):
-        h = halves_of(self.h[begin:end].reshape(-1))[half]
-        if not self.has_bits:
-            return h, halves_of(self.f[begin:end].reshape(-1))[half]
-        bits = np.repeat(halves_of(self.f[begin:end])[half], 4) >> np.tile([0, 4, 8, 12], end - begin) & 15
-        return h, h - bits
-
-    def write(self, begin, end, rows):
-        (low_h, low_f), (high_h, high_f) = rows
-        self.h[begin:end] = packed(low_h, high_h).reshape(-1, 4)
-        if not self.has_bits:
-            self.f[begin:end] = packed(low_f, high_f).reshape(-1, 4)
-            return
-        self.f[begin:end] = 0
-        for shift, h, f in ((0, low_h, low_f), (16, high_h, high_f)):
-            bits = h - f
-            assert ((bits >= 0) & (bits <= 15)).all()
-            for column in range(4):
-                self.f[begin:end] |= (bits[column::4] << (shift + 4 * column)).astype(np.uint32)
-
-
 def stream_letters(driver, a, constants, n_tiles):
     """Whether tiles are marked, and the letters of both halves."""
     n_letters = constants.LETTERS + 1
@@ -391,8 +359,8 @@ def stream_scores(driver, a, constants):
     assert len(ends) == n_ids
     assert not any(half[:4].any() for half in letters)
     assert [1, *ends[chunks[1:, 1] - 1]] == chunks[:, 0].tolist()
-    assert (constants.KEEPS != Keeps.NOTHING) == bool(a.has_top or a.has_bottom)
-    kept = KeptRow(driver, a, constants, n_tiles) if constants.KEEPS else None
+    assert bool(constants.KEEPS_ROWS) == bool(a.has_top or a.has_bottom)
+    kept = driver.view(a.kept, np.uint32, 8 * n_tiles).reshape(-1, 2, 4) if constants.KEEPS_ROWS else None
     table = driver.view(a.table, np.int16, constants.LETTERS * driver.n_rows_of_table).reshape(-1, constants.LETTERS)
     stacks = driver.view(a.stacks, np.uint32, 8 * constants.LANES).reshape(-1, 2, 4)
     assert (stacks[:, :, 1] <= constants.ROWS).all()
@@ -404,7 +372,7 @@ def stream_scores(driver, a, constants):
             target = letters[half][4 * begin : 4 * end]
             above = best = None
             if a.has_top:
-                above = kept.read(begin, end, half)
+                above = tuple(halves_of(kept[begin:end, which].reshape(-1))[half] for which in (0, 1))
             for lane, (first, n_rows, query, is_joined) in enumerate(stacks[:, half].tolist()):
                 if is_paired:
                     is_joined = lane > 0 or a.has_top
@@ -419,7 +387,8 @@ def stream_scores(driver, a, constants):
                     place[0] = max(place[0], min(best, MAX_PACKED))
             below.append(above)
         if a.has_bottom:
-            kept.write(begin, end, below)
+            for which in (0, 1):
+                kept[begin:end, which] = packed(below[0][which], below[1][which]).reshape(-1, 4)
 
 
 def block_scores(driver, a, constants):

@@ -94,16 +94,15 @@ def test_what_the_plan_does_not_need_makes_batches_larger():
     sums = sums_of([swissprot_like(570_000)])
     few, many = (divide_streamed(sums, 50 << 20, needs, 1).batches for needs in (PAIRS_ONLY, Needs()))
     assert len(many) > 1.7 * len(few)
-    one, other = Needs((False, True, False), (False, False), 20), Needs((True, False, False), (False, True), 20)
-    assert one | other == Needs((True, True, False), (False, True), 20)
-    assert (one.stream_bytes, one.boundary_bytes, other.boundary_bytes) == (4, 0, 10)
-    assert one.nothing() == Needs((False, False, False), (False, False), 20)
+    one, other = Needs((False, True, False), (False, False)), Needs((True, False, False), (False, True))
+    assert one | other == Needs((True, True, False), (False, True))
+    assert (one.stream_bytes, one.boundary_bytes, other.boundary_bytes) == (4, 0, 16)
 
 
 def test_streamed_batches_are_pictures_of_the_database():
     """Each has long targets and short ones, so that none is a batch of long ones alone."""
     lengths = swissprot_like(570_000)
-    division = divide_streamed(sums_of([lengths]), 50 << 20, Needs(tile_bytes=20), 20)
+    division = divide_streamed(sums_of([lengths]), 50 << 20, Needs(), 20)
     medians = [np.median(rows.of(lengths)) for rows in division.batches]
     assert len(division.batches) > 20
     assert max(medians) < 2 * min(medians)
@@ -114,7 +113,7 @@ def test_streamed_batches_are_pictures_of_the_database():
 
 def test_long_targets_have_batches_of_their_own():
     lengths = swissprot_like(100_000)
-    division = divide_streamed(sums_of([lengths], 2000), 16 << 20, Needs(tile_bytes=20), 20)
+    division = divide_streamed(sums_of([lengths], 2000), 16 << 20, Needs(), 20)
     covers_everything(division.batches, [lengths])
     kinds = {
         (bool((rows.of(lengths) > 2000).any()), bool((rows.of(lengths) <= 2000).any())) for rows in division.batches
@@ -188,7 +187,7 @@ def test_what_is_sent_of_rows_of_several_lengths():
 def test_headers_are_small():
     """A batch costs little more to send than its codes."""
     lengths = swissprot_like(60_000)
-    division = divide_streamed(sums_of([lengths]), 16 << 20, Needs((True, False, False), (True, False), 20), 20)
+    division = divide_streamed(sums_of([lengths]), 16 << 20, Needs((True, False, False), (True, False)), 20)
     facts = SegmentFacts(lengths)
     segment = segment_of(lengths)
     hosts = [HostBatch(segment, facts, rows, 5000).sending({False}) for rows in division.batches]

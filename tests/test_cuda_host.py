@@ -126,7 +126,6 @@ def test_streamed(new_driver, monkeypatch, seed, name):
     scoring = SCORINGS[name]
     new_driver(scoring.alphabet, seed=seed)
     streamed(monkeypatch)
-    monkeypatch.setattr(sending, "SMALL_BYTES", 8)
     monkeypatch.setattr(sending, "PIECE_BYTES", 16)
     case, engine = Case(scoring, n_segments=2, seed=seed), CudaEngine()
     case.check(engine)

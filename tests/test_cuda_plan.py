@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from cuda_plans import assert_complete
 from exaln.cuda.plan import NO_QUERY, Part, Strip, TargetFacts, long_length, plan_scan, streamed_long_length
-from exaln.cuda.variants import SHAPES, Keeps, Packing, Shape, block_bytes, block_shape, least_kept, packed_limit
+from exaln.cuda.variants import SHAPES, Packing, Shape, block_bytes, block_shape, packed_limit
 
 CARDS = {
     "sm_75": SimpleNamespace(n_sms=40, shared_bytes=65536),
@@ -144,9 +144,3 @@ def test_long_targets_of_streamed_batches_depend_on_the_strips():
     )
     assert 500 < one < many <= lengths[-1]
     assert streamed_long_length(lengths[:0], card, [], 1) == (0, 0.0)
-
-
-def test_what_is_kept_between_strips():
-    assert [least_kept(True, cost) for cost in (1, 12, 15, 16)] == [Keeps.BITS] * 3 + [Keeps.WORDS]
-    assert least_kept(False, 12) == Keeps.WORDS
-    assert [keeps.tile_bytes for keeps in Keeps] == [0, 32, 20]

@@ -11,7 +11,7 @@ import pytest
 import cuda_cases
 from cuda_cases import assert_as_cpu, mixed_targets, random_letters, random_scoring, replace_plan, shared_engine
 from cuda_plans import plan_of_shapes, shapes
-from exaln.cuda.variants import SHAPES, Keeps, Packing
+from exaln.cuda.variants import SHAPES, Packing
 from kernel_cases import mutated
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("streams")]
@@ -28,10 +28,8 @@ def compiled():
         from exaln.cuda.compiler import cubins
 
         gaps = FOUR_LETTERS.gap_first, FOUR_LETTERS.gap_extend
-        cubins(
-            [shape.source(4, *gaps, keeps) for shape in SHAPES for keeps in (Keeps.NOTHING, Keeps.WORDS)],
-            Card(0).facts.arch,
-        )
+        kinds = [shape.source(4, *gaps, keeps_rows=keeps) for shape in SHAPES for keeps in (False, True)]
+        cubins(kinds, Card(0).facts.arch)
 
 
 def case(lengths, seed, n_targets=61):

@@ -20,7 +20,7 @@ import numpy as np
 from exaln.cuda.card import Card, CardMemoryError, Event, Memory, PinnedMemory
 from exaln.cuda.layout import Runs, Sizes, stream_layout, used_letters
 from exaln.cuda.rows import BatchRows
-from exaln.cuda.sending import Sender
+from exaln.cuda.sending import Prepared, Sender
 from exaln.resources import available_threads
 
 if TYPE_CHECKING:
@@ -301,6 +301,15 @@ class Workspace:
             known = self._scratch[name] = self.allocate(max(n_bytes, self._sizes.get(name, 0)))
             return known.address
 
+    def idle_scratch(self, *kinds: str) -> tuple[int, int]:
+        """Address and bytes of the largest scratch memory whose name begins with one of these; the caller must know
+        that nobody uses it.
+        """
+        with self._lock:
+            found = [memory for name, memory in self._scratch.items() if name.startswith(kinds)]
+            largest = max(found, key=lambda memory: memory.n_bytes, default=None)
+            return (largest.address, largest.n_bytes) if largest is not None else (0, 0)
+
     def pinned(self, name: str, n_bytes: int) -> NDArray[np.uint8]:
         """The same in the memory of the host: uint8[n_bytes or more]. Copies must be done before it is asked for."""
         known = self._pinned.get(name)
@@ -318,16 +327,20 @@ class Workspace:
         """The batch of these rows, if it is on the card."""
         return self._residents.get((id(segment), rows))
 
-    def fill(self, address: int, host: HostBatch) -> Event:
+    def prepare(self, host: HostBatch) -> Prepared:
+        """Read the codes of a batch, as far as there is pinned memory for them."""
+        return self._sender.prepare(host.codes)
+
+    def fill(self, address: int, host: HostBatch, prepared: Prepared) -> Event:
         """Send a batch to an address; it is there when the event is done."""
         self.card.upload(address, host.header(address), self.copy_stream)
-        self._sender.send(address + host.places["codes"], host.codes)
+        self._sender.send(address + host.places["codes"], prepared)
         return self.card.record(self.card.event(), self.copy_stream)
 
     def keep(self, segment: Any, host: HostBatch) -> CardBatch:
         """Bring a batch to the card, to stay there as long as the segment lives and memory is not short."""
         memory = self.allocate(host.card_bytes)
-        batch = CardBatch(host, memory.address, self.fill(memory.address, host), memory)
+        batch = CardBatch(host, memory.address, self.fill(memory.address, host, self.prepare(host)), memory)
         number = id(segment)
         self._residents[number, host.rows] = batch
         self._alive[number] = weakref.ref(segment, lambda _: self._forget(number))

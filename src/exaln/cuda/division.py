@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exaln.cuda.layout import PAIRED_TILE_BYTES, SINGLE_TILE_BYTES, tiles_of
+from exaln.cuda.layout import BOUNDARY_TILE_BYTES, PAIRED_TILE_BYTES, SINGLE_TILE_BYTES, tiles_of
 from exaln.cuda.plan import PIECES
 from exaln.cuda.rows import BatchRows
 from exaln.cuda.variants import COLUMNS, Packing
@@ -33,7 +33,7 @@ SCORES_SHARE = 8
 CANDIDATES_SHARE = 32
 """One part in so many is for candidates."""
 
-FIXED_BYTES = 3 << 20
+FIXED_BYTES = 2 << 20
 """What a scan needs besides: queries, lists of pairs, counters; rounded up."""
 
 ROW_BYTES = 28
@@ -53,18 +53,16 @@ RETRY = 0.98
 class Needs:
     """What of a batch a scan has on the card, besides its codes: all of it by default.
 
-    streams: by Packing. boundaries: whether rows between strips of single targets, and of pairs of them, are kept;
-    tile_bytes: of such a row, for each tile.
+    streams: by Packing. boundaries: whether rows between strips of single targets, and of pairs of them, are kept.
     """
 
     streams: tuple[bool, bool, bool] = (True, True, True)
     boundaries: tuple[bool, bool] = (True, True)
-    tile_bytes: int = 32
 
     def __or__(self, other: Needs) -> Needs:
         a, b, c = (one or two for one, two in zip(self.streams, other.streams, strict=True))
         d, e = (one or two for one, two in zip(self.boundaries, other.boundaries, strict=True))
-        return replace(self, streams=(a, b, c), boundaries=(d, e))
+        return Needs((a, b, c), (d, e))
 
     @property
     def stream_bytes(self) -> int:
@@ -76,11 +74,10 @@ class Needs:
     def boundary_bytes(self) -> int:
         """Of rows between strips, for the same."""
         singles, pairs = self.boundaries
-        return self.tile_bytes * singles + self.tile_bytes // 2 * pairs
+        return BOUNDARY_TILE_BYTES * singles + BOUNDARY_TILE_BYTES // 2 * pairs
 
-    def nothing(self) -> Needs:
-        """None of it."""
-        return replace(self, streams=(False, False, False), boundaries=(False, False))
+
+NO_NEEDS = Needs((False, False, False), (False, False))
 
 
 class RowSums:
@@ -147,7 +144,7 @@ class Largest:
                 sizes[f"stream {packing:d}"] = tile_bytes * n_tiles[is_paired]
         for is_paired in (False, True):
             if needs.boundaries[is_paired]:
-                sizes[f"boundary {is_paired:d}"] = needs.tile_bytes * n_tiles[is_paired]
+                sizes[f"boundary {is_paired:d}"] = BOUNDARY_TILE_BYTES * n_tiles[is_paired]
         return sizes
 
 

@@ -22,6 +22,7 @@ import numpy as np
 from exaln.cuda.batches import HostBatch, SegmentFacts, SegmentNotes, Workspace, letters_of
 from exaln.cuda.card import Card, CardMemoryError
 from exaln.cuda.division import (
+    NO_NEEDS,
     SCORES_SHARE,
     Division,
     Needs,
@@ -32,7 +33,7 @@ from exaln.cuda.division import (
 from exaln.cuda.layout import fold_letters
 from exaln.cuda.pending import Found, Pending, QueryGroup, ScanTimes, ScoreRows, Stopped
 from exaln.cuda.plan import PIECES, Strip, TargetFacts, long_length, plan_scan, streamed_long_length
-from exaln.cuda.scan import Scanner, fits_packed, keeps_of, needs_of, plan_key, target_facts
+from exaln.cuda.scan import Scanner, fits_packed, needs_of, plan_key, target_facts
 from exaln.cuda.streaming import Loaded, ResidentBatches, StreamedBatches, Task, Tasks
 from exaln.errors import OutOfMemoryError
 from exaln.lengths import N_BINS
@@ -121,7 +122,7 @@ class Job:
         self.times = ScanTimes()
         self.budget = min(workspace.card.budget for workspace in workspaces)
         self.can_pack = all(fits_packed(scoring, workspace.card.facts) for workspace in workspaces)
-        self.needs = Needs(tile_bytes=max(keeps_of(scoring, one.card.facts).tile_bytes for one in workspaces))
+        self.needs = Needs()
         self._typical: TargetFacts | None = None
         self.long_length = self.facts[0].once(
             ("long", long_length, *self.facts, self.can_pack, workspaces[0].card.facts), self._database_long_length
@@ -258,7 +259,7 @@ class Job:
     def _divide_streamed(self, query_lengths: list[int]) -> Division:
         """Plan for batches as large as they would be if all were needed; cut again for what the plan does need."""
         if not self.can_pack:
-            self.needs = self.needs.nothing()
+            self.needs = NO_NEEDS
             return self._cut_for(len(query_lengths))
         key = ("streaming", long_length, *self.facts, self.budget, len(self.workspaces), self.needs, *query_lengths)
         self.needs, self.long_length, self._typical = self.facts[0].once(key, lambda: self._fit_streamed(query_lengths))
@@ -272,7 +273,7 @@ class Job:
         for _ in range(MAX_RECUTS):
             typical = self._typical = self._typical_facts(n_batches)
             plan = self.plan_for(query_lengths, card, typical)
-            self.needs = needs_of(plan, self.needs.tile_bytes)
+            self.needs = needs_of(plan)
             n_batches = self._n_mixed(query_lengths)
             self.long_length, seconds = streamed_long_length(self._all_lengths, card, plan, n_batches)
             found = self.needs, self.long_length, typical

@@ -28,8 +28,8 @@ CHUNK_TILES = 8
 MAX_TILES = (1 << 32) - 8
 """Tiles are counted in 32 bits."""
 
-SINGLE_TILE_BYTES, PAIRED_TILE_BYTES = 4, 8
-"""Four columns of one target, and of a pair of targets."""
+SINGLE_TILE_BYTES, PAIRED_TILE_BYTES, BOUNDARY_TILE_BYTES = 4, 8, 32
+"""Four columns of one target, of a pair of targets, and of H and F between two strips."""
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ from exaln.cuda.collect import (
 )
 from exaln.cuda.compiler import Source
 from exaln.cuda.division import CANDIDATES_SHARE, Needs
+from exaln.cuda.layout import BOUNDARY_TILE_BYTES
 from exaln.cuda.pace import Pace
 from exaln.cuda.pairs import pair_items
 from exaln.cuda.pending import Found, Pending, QueryGroup, ResultSet, ScanTimes, ScoreRows, Slab
@@ -43,10 +44,8 @@ from exaln.cuda.variants import (
     MAX_COST,
     PACK_THREADS,
     STACK_BYTES,
-    Keeps,
     Packing,
     blocks_of_warps,
-    least_kept,
     packed_limit,
 )
 from exaln.errors import EngineError
@@ -110,8 +109,8 @@ class Scanner:
         self._stacks: dict[tuple[int, tuple[Strip, ...]], Memory] = {}
         self._sets = deque(ResultSet(number, workspace.pinned(f"result {number}", RESULT_BYTES)) for number in range(2))
         self._plan_for = plan_for
-        self._plans: set[tuple[bool, tuple[Strip, ...]]] = set()
-        self._stream_kernels: dict[tuple[Shape, Keeps], Kernel] = {}
+        self._plans: set[tuple[Strip, ...]] = set()
+        self._stream_kernels: dict[tuple[Shape, bool], Kernel] = {}
         self.can_pack = fits_packed(scoring, self.card.facts)
 
     def start(self, batch: CardBatch, group: QueryGroup) -> Pending:
@@ -170,29 +169,29 @@ class Scanner:
     def _plan(self, batch: CardBatch, group: QueryGroup) -> list[Strip]:
         """The launches, with their kernels loaded."""
         if not (batch.host.n_stream and self.can_pack):
-            return self._loaded(batch, [])
+            return self._loaded([])
         facts = target_facts(batch.host, self.folded.n_letters)
-        return self._loaded(batch, self._plan_for(group.lengths, self.card.facts, facts))
+        return self._loaded(self._plan_for(group.lengths, self.card.facts, facts))
 
-    def _loaded(self, batch: CardBatch, strips: list[Strip]) -> list[Strip]:
+    def _loaded(self, strips: list[Strip]) -> list[Strip]:
         """Compile and load all kernels of a plan at once, the first time that it is used."""
-        key = batch.is_resident, tuple(strips)
+        key = tuple(strips)
         if key in self._plans:
             return strips
         self._plans.add(key)
         started = time.perf_counter()
-        kinds = {(strip.shape, self._keeps(batch, strip)) for strip in strips}
+        kinds = {(strip.shape, strip.keeps_rows) for strip in strips}
         self.times.kernels = tuple(sorted({*self.times.kernels, *(str(shape) for shape, _ in kinds)}))
         gaps = self.scoring.gap_first, self.scoring.gap_extend
         sources = {
-            (shape, keeps): shape.source(self.folded.n_letters, *gaps, keeps)
-            for shape, keeps in kinds
-            if (shape, keeps) not in self._stream_kernels
+            (shape, keeps_rows): shape.source(self.folded.n_letters, *gaps, keeps_rows=keeps_rows)
+            for shape, keeps_rows in kinds
+            if (shape, keeps_rows) not in self._stream_kernels
         }
         self.card.load([*sources.values(), self._pack_source, self._blocks.source, COLLECT, EXPAND])
-        for (shape, keeps), source in sources.items():
+        for (shape, keeps_rows), source in sources.items():
             n_bytes = shape.profile_bytes(self.folded.n_letters)
-            self._stream_kernels[shape, keeps] = self.card.kernel(source, "stream_scores", n_bytes)
+            self._stream_kernels[shape, keeps_rows] = self.card.kernel(source, "stream_scores", n_bytes)
         self.times.compile += time.perf_counter() - started
         return strips
 
@@ -306,7 +305,6 @@ class Scanner:
         """A strip of rows over all targets of the streams."""
         batch, shape = pending.batch, strip.shape
         layout = batch.host.layouts[shape.is_paired]
-        keeps = self._keeps(batch, strip)
         arguments = (
             self._stream_address(batch, shape.packing),
             batch.place(f"chunks {shape.is_paired:d}"),
@@ -315,28 +313,21 @@ class Scanner:
             stack,
             pending.on_card["codes"],
             pending.on_card["table"],
-            self._boundary(layout, keeps) if strip.keeps_rows else 0,
+            self._boundary(layout) if strip.keeps_rows else 0,
             strip.has_top,
             strip.has_bottom,
             pending.scores,
             batch.host.row_stride,
         )
-        main, kernel = self.workspace.stream, self._stream_kernels[shape, keeps]
+        main, kernel = self.workspace.stream, self._stream_kernels[shape, strip.keeps_rows]
         self.card.launch(kernel, min(self.card.facts.n_sms, layout.n_chunks), shape.threads, main, arguments)
         self.times.raw_cells += 2 * shape.strip_rows * COLUMNS * layout.n_tiles
         cells = sum(part.n_rows for part in strip.parts) * batch.host.n_stream_residues
         pending.cells_told += cells
         self._pace.went_on(main, cells, cells / CELLS_PER_SECOND)
 
-    def _keeps(self, batch: CardBatch, strip: Strip) -> Keeps:
-        """What is kept between strips: in small batches, where memory is short, as little as can be."""
-        if not strip.keeps_rows:
-            return Keeps.NOTHING
-        return Keeps.WORDS if batch.is_resident else keeps_of(self.scoring, self.card.facts)
-
-    def _boundary(self, layout: StreamLayout, keeps: Keeps) -> int:
-        n_bytes = layout.n_tiles * keeps.tile_bytes
-        return self.workspace.scratch(f"boundary {layout.is_paired:d}", n_bytes)
+    def _boundary(self, layout: StreamLayout) -> int:
+        return self.workspace.scratch(f"boundary {layout.is_paired:d}", layout.n_tiles * BOUNDARY_TILE_BYTES)
 
     def _score_long(self, pending: Pending, n_stream: int) -> None:
         """Long targets, in parts; the longest first."""
@@ -425,14 +416,9 @@ def plan_key(facts: TargetFacts) -> tuple[int, int]:
     return facts.n_tiles_single.bit_length(), n_steps.bit_length()
 
 
-def keeps_of(scoring: Scoring, facts: CardFacts) -> Keeps:
-    """How rows between strips take least memory."""
-    return least_kept(facts.dpx, scoring.gap_first)
-
-
-def needs_of(strips: list[Strip], tile_bytes: int) -> Needs:
+def needs_of(strips: list[Strip]) -> Needs:
     """What the launches of a plan read and keep."""
     packings = {strip.shape.packing for strip in strips}
     kept = {strip.shape.is_paired for strip in strips if strip.keeps_rows}
     singles, pairs, merged = (packing in packings for packing in Packing)
-    return Needs((singles, pairs, merged), (False in kept, True in kept), tile_bytes)
+    return Needs((singles, pairs, merged), (False in kept, True in kept))

@@ -6,22 +6,21 @@ from collections.abc import Iterator
 
 from exaln.cuda import bound
 from exaln.cuda.compiler import Source
-from exaln.cuda.variants import BLOCK_SHAPES, PAIR_SHAPES, SHAPES, Keeps
+from exaln.cuda.variants import BLOCK_SHAPES, PAIR_SHAPES, SHAPES
 from exaln.lengths import N_BINS
 
 N_LETTERS = 20
 GAP_FIRST, GAP_EXTEND = 12, 1
 
 
-def all_sources(*, dpx: bool = True) -> Iterator[Source]:
+def all_sources() -> Iterator[Source]:
     """Every kernel in every shape, with the gap costs and the number of letters of an ordinary protein search.
 
-    What is kept between strips changes from shape to shape. dpx: whether the architecture has such instructions.
+    Rows between strips are kept in every other shape.
     """
-    kinds = [keeps for keeps in Keeps if dpx or keeps != Keeps.BITS]
     gaps = (("GAP_FIRST", GAP_FIRST), ("GAP_EXTEND", GAP_EXTEND))
     for number, shape in enumerate(SHAPES):
-        yield shape.source(N_LETTERS, GAP_FIRST, GAP_EXTEND, kinds[number % len(kinds)])
+        yield shape.source(N_LETTERS, GAP_FIRST, GAP_EXTEND, keeps_rows=number % 2 == 1)
     for threads, rows in BLOCK_SHAPES:
         yield Source("block.cu", (("THREADS", threads), ("ROWS", rows), ("LETTERS", N_LETTERS), *gaps))
     yield Source("bare.cu", (("ROWS", bound.ROWS), ("THREADS", bound.THREADS), *gaps))

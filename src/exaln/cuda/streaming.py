@@ -19,6 +19,7 @@ from exaln.cuda.rows import BatchRows
 
 if TYPE_CHECKING:
     from exaln.cuda.pending import ScanTimes
+    from exaln.cuda.sending import Prepared
 
 N_SLOTS = 2
 WAIT_SECONDS = 0.1
@@ -154,9 +155,16 @@ class StreamedBatches:
     def _run(self) -> None:
         try:
             self._workspace.card.activate()
-            while (slot := self._next_free()) is not None and (task := self._take()) is not None:
+            while not self._is_closed.is_set() and (task := self._take()) is not None:
                 self.taken.append(task)
-                self._ready.put(self._load(task, slot))
+                started = time.perf_counter()
+                host = self._read(task)
+                prepared = self._workspace.prepare(host)
+                self._times.upload += time.perf_counter() - started
+                slot = self._next_free()
+                if slot is None:
+                    break
+                self._ready.put(self._load(task, host, prepared, slot))
             self._ready.put(None)
         except BaseException as error:
             self._ready.put(error)
@@ -169,11 +177,10 @@ class StreamedBatches:
                 continue
         return None
 
-    def _load(self, task: Task, slot: int) -> Loaded:
+    def _load(self, task: Task, host: HostBatch, prepared: Prepared, slot: int) -> Loaded:
         started = time.perf_counter()
-        host = self._read(task)
         address = self._workspace.scratch(f"slot {slot}", host.card_bytes)
-        ready = self._workspace.fill(address, host)
+        ready = self._workspace.fill(address, host, prepared)
         self._times.upload += time.perf_counter() - started
         self._times.bytes_sent += host.sent_bytes
         return Loaded(task, CardBatch(host, address, ready), slot)

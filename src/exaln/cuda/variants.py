@@ -37,46 +37,24 @@ def blocks_of_warps(n: int) -> int:
     return max(1, -(-n * WARP // PACK_THREADS))
 
 
-class Keeps(IntEnum):
-    """What is kept of the row between two strips; kernels/boundary.cuh."""
-
-    NOTHING = 0
-    WORDS = 1
-    BITS = 2
-
-    @property
-    def tile_bytes(self) -> int:
-        """For the four columns of a tile."""
-        return {Keeps.NOTHING: 0, Keeps.WORDS: 32, Keeps.BITS: 20}[self]
-
-
-MAX_BITS_COST = 15
-"""Up to this cost of a gap of one, F between strips fits four bits."""
-
-
-def least_kept(dpx: bool, gap_first: int) -> Keeps:
-    """How rows between strips take least memory."""
-    return Keeps.BITS if dpx and gap_first <= MAX_BITS_COST else Keeps.WORDS
-
-
 ROWS = {
     4: (768, 4.0),
     8: (768, 5.6),
-    12: (640, 6.6),
+    12: (640, 6.65),
     16: (512, 7.0),
-    20: (512, 7.13),
-    24: (384, 7.38),
-    28: (512, 7.22),
-    36: (384, 7.39),
-    48: (256, 7.5),
-    56: (256, 7.5),
+    20: (512, 7.2),
+    24: (384, 7.4),
+    28: (512, 7.25),
+    36: (384, 7.6),
+    48: (256, 7.54),
+    56: (256, 7.66),
 }
 """Rows of a lane -> threads of a block, and TCUPS of an H200 with that. Registers limit rows x threads."""
 
 LANES_SPEED = {8: 1.0, 16: 1.0, 32: 0.99}
 """Lanes of a group -> relative speed."""
 
-PACKING_SPEED = {Packing.TWO_QUERIES: 1.0, Packing.LETTER_PAIRS: 0.985, Packing.MERGED: 0.86}
+PACKING_SPEED = {Packing.TWO_QUERIES: 1.0, Packing.LETTER_PAIRS: 0.98, Packing.MERGED: 0.87}
 """What a word packs -> relative speed."""
 
 REFERENCE_SMS = 132
@@ -133,14 +111,14 @@ class Shape:
         speed = LANES_SPEED[self.lanes] * PACKING_SPEED[self.packing]
         return cells / (ROWS[self.rows][1] * speed * 1e12)
 
-    def source(self, n_letters: int, gap_first: int, gap_extend: int, keeps: Keeps) -> Source:
-        """What to compile."""
+    def source(self, n_letters: int, gap_first: int, gap_extend: int, *, keeps_rows: bool) -> Source:
+        """What to compile. keeps_rows: whether a query goes on in another strip."""
         constants = {
             "LANES": self.lanes,
             "ROWS": self.rows,
             "THREADS": self.threads,
             "PACKING": int(self.packing),
-            "KEEPS": int(keeps),
+            "KEEPS_ROWS": int(keeps_rows),
             "LETTERS": n_letters,
             "GAP_FIRST": gap_first,
             "GAP_EXTEND": gap_extend,

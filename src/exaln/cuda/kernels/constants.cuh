@@ -37,9 +37,8 @@ static_assert(LANES >= 2 && LANES <= 32 && (LANES & (LANES - 1)) == 0);
 constexpr int TWO_QUERIES = 0, LETTER_PAIRS = 1, MERGED = 2;
 constexpr int PACKING = EXALN_PACKING;  // what the two halves of a word are: profile.cuh
 #endif
-#ifdef EXALN_KEEPS
-constexpr int NOTHING = 0, WORDS = 1, BITS = 2;
-constexpr int KEEPS = EXALN_KEEPS;  // what is kept of the row between two strips: boundary.cuh
+#ifdef EXALN_KEEPS_ROWS
+constexpr bool KEEPS_ROWS = EXALN_KEEPS_ROWS != 0;  // a query goes on in another strip
 #endif
 #ifdef EXALN_BINS
 constexpr int BINS = EXALN_BINS;  // length bins of the score cut

@@ -36,7 +36,6 @@ struct PackedNumber<true> {
     static constexpr int MAX = 32767;
     static constexpr int MAX_COST = 8192;
     static constexpr Word IMPOSSIBLE = 0x8000u;  // -32768, one half
-    static constexpr Word ONES = 0x00010001u;
 
     static __device__ constexpr Word half_of(int score) { return Word(score) & 0xFFFFu; }
     static __device__ constexpr Word both(int score) { return half_of(score) * 0x10001u; }
@@ -64,7 +63,6 @@ struct PackedNumber<false> {
     static constexpr int MAX = 2048;
     static constexpr int MAX_COST = 1024;
     static constexpr Word IMPOSSIBLE = 0xFC00u;  // -infinity, one half
-    static constexpr Word ONES = 0x3C003C00u;
 
     static __device__ constexpr Word half_of(int score) {  // a whole number up to 2048 as fp16
         if (score == 0) return 0;

@@ -22,8 +22,8 @@
 //   stacks      [LANES][2]: the rows of each lane in both halves
 //   queries     codes of all queries
 //   table       int16[letters of the query][LETTERS]
-//   kept        the row between strips, of [n_tiles]: boundary.cuh; not touched where KEEPS is NOTHING. All
-//               lanes load of it, but only first lanes with rows above use it
+//   kept        [n_tiles][2]: H and F of the row between strips, where KEEPS_ROWS. All lanes load of it, but
+//               only first lanes with rows above use it
 //   scores      int[n_queries][row_stride]: best scores are max-combined into it
 //
 // The busy pipe is that of the maxima (3.5 per packed pair of cells). What can be is kept off it: the first
@@ -189,7 +189,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     const unsigned is_below = opaque(is_first ? 0 : 1);
     const Joint joint(rows + 2 * lane, is_first);
     const unsigned own_profile = unsigned(__cvta_generic_to_shared(profile + lane));
-    const unsigned n_tiles = chunks[n_chunks].x;
     const unsigned reads_row = opaque(is_first && has_top ? 1 : 0);
     Feed feed{chunks, n_chunks, ticket};
     feed.start(is_first);
@@ -197,7 +196,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     Word H[ROWS] = {}, E[ROWS] = {}, edge_H[COLUMNS] = {}, edge_F[COLUMNS] = {};
     Word diagonal = 0, best = 0, best_above = 0;
     Tile tile = stream[IDLE_TILE], next_tile = stream[feed.tile];
-    KeptRow next_row = KeptRow::load(kept, n_tiles, feed.tile * reads_row);
+    KeptRow next_row = KeptRow::load(kept, feed.tile * reads_row);
     unsigned id = 0, place = IDLE_TILE;
 
     for (int drain = LANES; drain > 0;) {
@@ -207,11 +206,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         best_above = joint.row(best_above, 0);
         tile.word = from_above(tile.word, is_below, next_tile.word);
         id = from_above(id, is_below, feed.id);
-        if constexpr (KEEPS != NOTHING) place = from_above(place, is_below, feed.tile);
+        if constexpr (KEEPS_ROWS) place = from_above(place, is_below, feed.tile);
         if (!__any_sync(ALL, feed.is_live)) drain--;
         feed.advance(next_tile.is_marked());
         next_tile = stream[feed.tile];
-        next_row = KeptRow::load(kept, n_tiles, feed.tile * reads_row);
+        next_row = KeptRow::load(kept, feed.tile * reads_row);
 
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) {
@@ -222,8 +221,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         }
 
         best_above = Packed::max2(best_above, best);
-        if (KEEPS != NOTHING && is_last && has_bottom)
-            KeptRow::of(edge_H, edge_F).store(kept, n_tiles, place);
+        if (KEEPS_ROWS && is_last && has_bottom) keep_row(kept, place, edge_H, edge_F);
         if (tile.is_marked()) {
             write_scores(rows + 2 * lane, best_above, id, scores, row_stride);
             best = diagonal = 0;
