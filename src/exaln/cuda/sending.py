@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from exaln import _core
 from exaln.resources import available_threads
 
 if TYPE_CHECKING:
@@ -67,13 +66,15 @@ class Sender:
 
     def _fill(self, piece: list[NDArray[np.uint8]]) -> int:
         """Copy a piece into the next buffer, once the card has fetched what was in it."""
+        from exaln._core import join_pieces
+
         number, self._turn = self._turn, (self._turn + 1) % N_BUFFERS
         fetched, memory, n_bytes = self._fetched[number], self._buffers[number], sum(map(len, piece))
         if fetched is not None:
             self._card.wait(fetched)
         if memory is None or memory.n_bytes < n_bytes:
             memory = self._buffers[number] = self._card.pinned(n_bytes)
-        _core.join_pieces(piece, memory.array, min(self._n_threads, -(-n_bytes // THREAD_BYTES)))
+        join_pieces(piece, memory.array, min(self._n_threads, -(-n_bytes // THREAD_BYTES)))
         return number
 
 
