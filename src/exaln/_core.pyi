@@ -59,6 +59,7 @@ def argsort_bytes(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> tuple[
 def scatter_rows(
     data: NDArray[np.uint8], offsets: NDArray[np.int64], starts: NDArray[np.int64], out: NDArray[np.uint8]
 ) -> None: ...
+def join_pieces(pieces: list[NDArray[np.uint8]], out: NDArray[np.uint8], threads: int = 1) -> None: ...
 def find_bytes(
     data: NDArray[np.uint8],
     offsets: NDArray[np.int64],

@@ -287,7 +287,7 @@ def _candidates(result: BatchResult, found: Found) -> Iterator[Candidates]:
 def _report(job: Job, database: Targets) -> list[str]:
     times = job.times
     how = "resident" if job.division.is_resident else "streamed"
-    n_batches, n_groups = len(job.division.ranges), len(job.groups)
+    n_batches, n_groups = len(job.division.batches), len(job.groups)
     sent, ratio = f"{times.bytes_sent / 1e6:,.0f} MB", f"{times.bytes_sent / max(1, database.n_residues):.2f}"
     lines = [
         f"database {how} in {n_batches:,} batch{'es' if n_batches > 1 else ''}, "
