@@ -14,7 +14,7 @@ from exaln.alignment import Alignment, Alignments
 from exaln.alphabet import Alphabet
 from exaln.engines import choose_engine
 from exaln.engines.base import NEVER_LONG, Engine, PairList, Progress, Traces, require_same_alphabet
-from exaln.engines.long_pairs import IN_MEMORY, align_alone, joined
+from exaln.engines.long_pairs import IN_MEMORY, align_alone
 from exaln.errors import InputError
 from exaln.longpair.driver import SCORES, LongOptions, score_long
 from exaln.modes import LOCAL, Mode
@@ -160,8 +160,8 @@ def align_records(
             found.append(engine.align_pairs(queries, targets, some, scoring, mode))
         if progress is not None:
             progress(int(cells[:end].sum()))
-    scores, traces = found[0] if len(found) == 1 else joined(found)
-    return Alignments(queries, targets, pairs, scores, traces, scoring, mode)
+    scores, traces = zip(*found, strict=True)
+    return Alignments(queries, targets, pairs, np.concatenate(scores), Traces.joined(traces), scoring, mode)
 
 
 def _watched(options: LongOptions, progress: Progress | None, done: int) -> LongOptions:

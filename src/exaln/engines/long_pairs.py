@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -62,9 +62,9 @@ def align_apart(
     parts = [align_alone(engine, queries, targets, pairs, row, scoring, mode) for row in alone.tolist()]
     if len(rest):
         parts.insert(0, align_rest(rest))
-    scores, traces = joined(parts)
+    scores, traces = zip(*parts, strict=True)
     order = np.argsort(np.concatenate([rest, alone]))
-    return scores[order], traces.taken(order)
+    return np.concatenate(scores)[order], Traces.joined(traces).taken(order)
 
 
 def score_apart(
@@ -87,8 +87,3 @@ def score_apart(
     if len(rest):
         scores[rest] = score_rest(rest)
     return scores
-
-
-def joined(parts: Sequence[Aligned]) -> Aligned:
-    """One after the other."""
-    return np.concatenate([scores for scores, _ in parts]), Traces.joined([traces for _, traces in parts])
