@@ -126,9 +126,9 @@ class Checker {
                 pairs.push_back(job.pairs[i]), job.known_scores.push_back(known.scores[i]);
         job.pairs = pairs;
         Progress progress;
-        const PairResults found = run_pairs(job, true, progress);
+        const PairResults found = run_pairs(job, Wants::PATHS, progress);
         job.known_scores.clear();
-        compare_paths(isa, found, run_pairs(job, true, progress), LOCAL_MODE, number);
+        compare_paths(isa, found, run_pairs(job, Wants::PATHS, progress), LOCAL_MODE, number);
     }
 
   private:
@@ -162,7 +162,8 @@ class Checker {
     static PairResults results_of(const Isa& isa, const Case& known, int free_ends, bool is_mixed,
                                   size_t max_bytes, bool wants_paths) {
         Progress progress;
-        return run_pairs(job_of(isa, known, free_ends, is_mixed, max_bytes), wants_paths, progress);
+        return run_pairs(job_of(isa, known, free_ends, is_mixed, max_bytes),
+                         wants_paths ? Wants::PATHS : Wants::SCORES, progress);
     }
 
     void compare(const Isa& isa, const std::string& what, size_t number, int64_t found, int64_t expected) {
