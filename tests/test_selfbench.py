@@ -9,7 +9,7 @@ import pytest
 
 from exaln import engines
 from exaln.__main__ import run
-from exaln.alphabet import PROTEIN
+from exaln.alphabet import DNA, PROTEIN
 from exaln.cli import bench_command
 from exaln.cuda import bound
 from exaln.cuda.bound import bare_tcups
@@ -18,10 +18,12 @@ from exaln.database import Database
 from exaln.engines.base import Candidates, Keep
 from exaln.engines.cpu import CpuEngine
 from exaln.errors import EngineError, OutputError
+from exaln.records import Records
 from exaln.scoring import Scoring
 from exaln.selfbench import cuda, runs, scans, swissprot
 from exaln.selfbench.scans import Bench, Measurement, Scan
 from exaln.selfbench.swissprot import standard_queries, synthetic_swissprot
+from exaln.strands import reverse_complement
 
 LAB_LENGTHS = [35213, 34350, 22152, 166, 219, 155, 305, 693, 214, 197, 402, 369]
 """The first lengths that the program gives which made the database of the published figures."""
@@ -73,6 +75,16 @@ def test_the_queries_are_the_standard_ones():
     assert (queries.sequence(0) != target[:144]).any()
 
 
+def test_dna_has_the_same_lengths_and_four_letters():
+    records = synthetic_swissprot(2000, alphabet=DNA)
+    assert records.lengths.tolist() == synthetic_swissprot(2000).lengths.tolist()
+    counts = np.bincount(records.codes, minlength=len(DNA.letters))
+    bases = DNA.encode("ACGT")
+    assert counts[bases].sum() == records.n_residues
+    np.testing.assert_allclose(counts[bases] / records.n_residues, 0.25, atol=0.005)
+    assert standard_queries(alphabet=DNA).lengths.sum() == 41_752
+
+
 # What is measured
 
 
@@ -80,7 +92,7 @@ class FakeGpu:
     """The seam: scores are those of the cpu engine, times are made up. `spoil` changes what a scan returns."""
 
     def __init__(self, targets, spoil=None, wrong_scores=0):
-        self.engine, self.scoring = CpuEngine(2), Scoring()
+        self.engine, self.scoring = CpuEngine(2), Scoring.default(targets.alphabet)
         self.placement = self.engine.place(Database.in_memory([targets]))
         self.spoil, self.wrong_scores = spoil, wrong_scores
         self.n_scans = 0
@@ -119,7 +131,7 @@ class FakeGpu:
 def targets():
     """Without the giants: the checks, not the speed, are tested."""
     random = np.random.default_rng(5)
-    return swissprot.random_proteins(random, random.integers(2, 60, 300), [f"t{number}" for number in range(300)])
+    return swissprot.random_sequences(random, random.integers(2, 60, 300), [f"t{number}" for number in range(300)])
 
 
 @pytest.fixture(scope="module")
@@ -154,6 +166,22 @@ def test_scores_are_those_of_the_cpu_engine(content, targets):
     assert content["checks"]["sampled_scores"] == content["checks"]["sampled_targets"] * 20
     assert content["checks"]["sampled_targets"] >= 255
     assert content["checks"]["unchecked"] is None
+
+
+def test_of_dna_both_strands_are_measured_together():
+    random = np.random.default_rng(6)
+    targets = swissprot.random_sequences(random, random.integers(2, 60, 300), [f"t{n}" for n in range(300)], DNA)
+    content = cuda.report_of(FakeGpu(targets), targets, made_seconds=1.0, seconds=5.0, threads=2, gpu_memory=None)
+    rows = content["measurements"]
+    assert [row["query"] for row in rows] == [*standard_queries().ids.to_list(), "one by one", "batch"]
+    assert (rows[0]["n_queries"], rows[0]["query_residues"], rows[-1]["n_queries"]) == (2, 288, 40)
+    queries = standard_queries(alphabet=DNA)
+    strands = Records.of(DNA, [queries.sequence(0), reverse_complement(queries.sequence(0), DNA)])
+    expected = CpuEngine(2).scores(strands, FakeGpu(targets).placement, Scoring.default(DNA))
+    assert rows[0]["score_sum"] == expected.sum()
+    assert content["checks"]["sampled_scores"] == content["checks"]["sampled_targets"] * 40
+    assert content["database"]["alphabet"] == "dna"
+    assert cuda.run_name(content) == "bench-cuda-dna-300-targets"
 
 
 def test_scans_are_repeated_for_the_time_given(targets):

@@ -44,6 +44,11 @@ WIDEST = 1000
     help="Of the synthetic database, for cuda. [default: 570,000, as Swiss-Prot]",
 )
 @click.option(
+    "--alphabet",
+    type=click.Choice(["protein", "dna"]),
+    help="Of the synthetic database, for cuda; of dna both strands are scanned. [default: protein]",
+)
+@click.option(
     "--out",
     type=click.Path(path_type=Path),
     metavar="DIR",
@@ -59,10 +64,11 @@ def bench(
     threads: int | None,
     seconds: float,
     targets: int | None,
+    alphabet: str | None,
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Measure the speed of an engine on synthetic proteins, and compare it with the bound of the machine.
+    """Measure the speed of an engine on synthetic sequences, and compare it with the bound of the machine.
 
     GCUPS are 1e9 cells per second, TCUPS 1e12; the bound is the cell update alone, in registers, on every thread.
     """
@@ -70,14 +76,14 @@ def bench(
 
     working = choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory)
     if working.name == "cuda":
-        content = measured_on_gpus(cast("CudaEngine", working), targets, seconds, threads, gpu_memory)
+        content = measured_on_gpus(cast("CudaEngine", working), alphabet, targets, seconds, threads, gpu_memory)
         path = write_gpu_run(content, out)
         click.echo(json.dumps(content, indent=1) if as_json else gpu_text(content), nl=as_json)
         messages.details(content["scan_report"])
         if path is not None:
             messages.note(f"written to {path}")
         return
-    for name, value in (("--targets", targets), ("--out", out)):
+    for name, value in (("--targets", targets), ("--alphabet", alphabet), ("--out", out)):
         if value is not None:
             raise InputError(f"{name} is for the cuda engine only, and the engine is {working.name!r}")
     if working.name != "cpu":
@@ -103,14 +109,25 @@ def bench_cpu(engine: CpuEngine, seconds: float, as_json: bool) -> None:
 
 
 def measured_on_gpus(
-    engine: CudaEngine, n_targets: int | None, seconds: float, threads: int | None, gpu_memory: int | None
+    engine: CudaEngine,
+    alphabet: str | None,
+    n_targets: int | None,
+    seconds: float,
+    threads: int | None,
+    gpu_memory: int | None,
 ) -> dict[str, Any]:
     """All figures of the cuda engine."""
+    from exaln.alphabet import DNA, PROTEIN
     from exaln.selfbench.cuda import measure_engine
     from exaln.selfbench.swissprot import N_TARGETS
 
     return measure_engine(
-        engine, n_targets=n_targets or N_TARGETS, seconds=seconds, threads=threads, gpu_memory=gpu_memory
+        engine,
+        alphabet=DNA if alphabet == DNA.name else PROTEIN,
+        n_targets=n_targets or N_TARGETS,
+        seconds=seconds,
+        threads=threads,
+        gpu_memory=gpu_memory,
     )
 
 
@@ -143,7 +160,8 @@ GPU_COLUMNS: dict[str, Callable[[dict[str, Any]], str]] = {
 def gpu_text(content: dict[str, Any]) -> str:
     """The figures of the cuda engine, for people."""
     database, checks = content["database"], content["checks"]
-    size = f"{database['targets']:,} synthetic proteins, {database['residues']:,} residues"
+    kind = "proteins" if database["alphabet"] == "protein" else "DNA sequences, both strands of the queries"
+    size = f"{database['targets']:,} synthetic {kind}, {database['residues']:,} residues"
     table = new_table(f"{content['engine']}; {content['scoring']}\n{size}; TCUPS, bound {content['bound_tcups']:.2f}")
     for heading in GPU_COLUMNS:
         table.add_column(heading, justify="right", no_wrap=True)

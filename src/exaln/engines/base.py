@@ -17,7 +17,7 @@ from exaln.cigar import Paths, taken
 from exaln.errors import EngineError, InputError, OutOfMemoryError
 from exaln.lengths import N_BINS, length_bin
 from exaln.longpair.region import Borders, EndCell, Lines, PathState, Region
-from exaln.records import Records, offsets_of
+from exaln.records import Records
 from exaln.resources import available_memory
 
 if TYPE_CHECKING:
@@ -168,19 +168,17 @@ class Traces:
 
     @staticmethod
     def joined(parts: Sequence[Traces]) -> Traces:
-        """All of them, one after the other."""
-        lengths = [np.diff(part.paths.offsets) for part in parts]
+        """The alignments of all parts, one part after the other."""
+        if len(parts) == 1:
+            return parts[0]
         return Traces(
-            positions=np.concatenate([np.empty((0, 4), np.int64), *(part.positions for part in parts)]),
-            counts=np.concatenate([np.empty((0, 6), np.int32), *(part.counts for part in parts)]),
-            paths=Paths(
-                np.concatenate([np.empty(0, np.uint32), *(part.paths.operations for part in parts)]),
-                offsets_of(np.concatenate([np.empty(0, np.int64), *lengths])),
-            ),
+            np.concatenate([np.empty((0, 4), np.int64), *(part.positions for part in parts)]),
+            np.concatenate([np.empty((0, 6), np.int32), *(part.counts for part in parts)]),
+            Paths.joined([part.paths for part in parts]),
         )
 
     def taken(self, rows: NDArray[np.int64]) -> Traces:
-        """Those of these rows, in their order."""
+        """The alignments of these rows, in their order."""
         return Traces(self.positions[rows], self.counts[rows], taken(self.paths, rows))
 
 

@@ -31,15 +31,13 @@ from exaln.schedule import query_blocks, row_ranges
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from exaln._core import Costs, PairRows, Sequences
     from exaln.engines.base import TargetRows
     from exaln.longpair.region import Borders, Line, Lines
     from exaln.modes import Mode
     from exaln.records import Records
     from exaln.schedule import RowRange
     from exaln.scoring import Scoring
-
-    Codes = NDArray[np.uint8]
-    Places = NDArray[np.int64]
 
 BLOCK_SCORES = 16 << 20
 """Scores in a block: 64 MiB, so that memory stays bounded and a block is still seconds of work."""
@@ -106,9 +104,8 @@ class CpuEngine(Engine):
         def together(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], Traces]:
             with _translated_errors(self.threads):
                 columns = _core.trace_all(
-                    *_arrays(queries, targets, Pairs(pairs.query[rows], pairs.target[rows], pairs.score[rows])),
+                    *_arrays(queries, targets, PairList(pairs.query[rows], pairs.target[rows]), scoring),
                     np.require(pairs.score[rows], np.int32, ["C_CONTIGUOUS", "ALIGNED"]),
-                    *_costs(scoring),
                     *self._how(),
                 )
             return pairs.score[rows].astype(np.int64), _traces(*columns)
@@ -130,7 +127,7 @@ class CpuEngine(Engine):
             some = PairList(pairs.query[rows], pairs.target[rows])
             with _translated_errors(self.threads):
                 scores, positions, counts, operations, offsets = _core.align_pairs(
-                    *_arrays(queries, targets, some), *_costs(scoring), _flags(mode), *self._how()
+                    *_arrays(queries, targets, some, scoring), _flags(mode), *self._how()
                 )
             return scores, _traces(positions, counts, operations, offsets)
 
@@ -145,9 +142,9 @@ class CpuEngine(Engine):
         require_same_alphabet(queries, targets, scoring)
 
         def together(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-            arrays = _arrays(queries, targets, PairList(pairs.query[rows], pairs.target[rows]))
+            arrays = _arrays(queries, targets, PairList(pairs.query[rows], pairs.target[rows]), scoring)
             with _translated_errors(self.threads):
-                return _core.score_pairs(*arrays, *_costs(scoring), _flags(mode), *self._how())
+                return _core.score_pairs(*arrays, _flags(mode), *self._how())
 
         return score_apart(self, queries, targets, pairs, scoring, mode, together)
 
@@ -291,21 +288,15 @@ def _translated_errors(threads: int) -> Iterator[None]:
 
 
 def _arrays(
-    queries: Records, targets: Records, pairs: Pairs | PairList
-) -> tuple[Codes, Places, Codes, Places, Places, Places]:
-    """Sequences and pairs as the core takes them."""
+    queries: Records, targets: Records, pairs: Pairs | PairList, scoring: Scoring
+) -> tuple[Sequences, Sequences, PairRows, Costs]:
+    """Sequences, pairs and costs as the core takes them."""
     return (
-        _aligned(queries.codes),
-        _aligned(queries.offsets),
-        _aligned(targets.codes),
-        _aligned(targets.offsets),
-        _aligned(pairs.query),
-        _aligned(pairs.target),
+        (_aligned(queries.codes), _aligned(queries.offsets)),
+        (_aligned(targets.codes), _aligned(targets.offsets)),
+        (_aligned(pairs.query), _aligned(pairs.target)),
+        (scoring.matrix, scoring.gap_first, scoring.gap_extend),
     )
-
-
-def _costs(scoring: Scoring) -> tuple[NDArray[np.int32], int, int]:
-    return scoring.matrix, scoring.gap_first, scoring.gap_extend
 
 
 def _flags(mode: Mode) -> tuple[bool, bool, bool, bool, bool]:
@@ -317,13 +308,15 @@ def _whole_line(line: Line) -> Line:
 
 
 def _region_arrays(
-    query: Codes, target: Codes, scoring: Scoring, mode: Mode, region: Region, borders: Borders
-) -> tuple[Codes, Codes, NDArray[np.int32], int, int, bool, Line, Line, Line, Line, int]:
+    query: NDArray[np.uint8], target: NDArray[np.uint8], scoring: Scoring, mode: Mode, region: Region, borders: Borders
+) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.int32], int, int, bool, Line, Line, Line, Line, int]:
     """A region and what surrounds it, as the core takes them."""
     return (
         _aligned(query[region.first_row : region.end_row]),
         _aligned(target[region.first_column : region.end_column]),
-        *_costs(scoring),
+        scoring.matrix,
+        scoring.gap_first,
+        scoring.gap_extend,
         mode.is_local,
         _whole_line(borders.top_H),
         _whole_line(borders.top_F),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from exaln.alphabet import PROTEIN, Alphabet
 from exaln.database import Database
 from exaln.engines.base import Candidates, Keep
 from exaln.records import Records
@@ -52,7 +53,7 @@ class EngineOnDatabase:
     """The cuda engine, with a database that it has placed."""
 
     def __init__(self, engine: CudaEngine, database: Database) -> None:
-        self._engine, self._scoring = engine, Scoring()
+        self._engine, self._scoring = engine, Scoring.default(database.alphabet)
         self._placement = engine.place(database)
 
     def scan(self, queries: Records, keep: Keep) -> Scan:
@@ -126,11 +127,17 @@ def joined(parts: list[Candidates]) -> Candidates:
 
 
 def measure_engine(
-    engine: CudaEngine, *, n_targets: int, seconds: float, threads: int | None, gpu_memory: int | None
+    engine: CudaEngine,
+    *,
+    alphabet: Alphabet,
+    n_targets: int,
+    seconds: float,
+    threads: int | None,
+    gpu_memory: int | None,
 ) -> dict[str, Any]:
     """Measure the cuda engine; what `report_of` returns."""
     started = time.perf_counter()
-    targets = synthetic_swissprot(n_targets)
+    targets = synthetic_swissprot(n_targets, alphabet=alphabet)
     database = Database.in_memory([targets])
     made = time.perf_counter() - started
     measured = EngineOnDatabase(engine, database)
@@ -150,7 +157,7 @@ def report_of(
     import exaln
 
     bound = measured.bound_tcups()
-    bench = Bench(measured, standard_queries(), targets, bound)
+    bench = Bench(measured, standard_queries(alphabet=targets.alphabet), targets, bound)
     measurements, checks = bench.run(seconds, threads)
     return {
         "exaln": exaln.__version__,
@@ -163,6 +170,7 @@ def report_of(
         "gpu_memory": gpu_memory,
         "scoring": bench.scoring.describe(),
         "database": {
+            "alphabet": targets.alphabet.name,
             "targets": len(targets),
             "residues": targets.n_residues,
             "longest": int(targets.lengths.max()),
@@ -177,9 +185,11 @@ def report_of(
 
 
 def run_name(content: dict[str, Any]) -> str:
-    """The name of the file of a run: one for each limit of memory and size of the database."""
+    """The name of the file of a run: one for each alphabet, limit of memory and size of the database."""
+    database = content["database"]
+    alphabet = [] if database["alphabet"] == PROTEIN.name else [database["alphabet"]]
     memory = [] if content["gpu_memory"] is None else [f"{content['gpu_memory']}-bytes"]
-    return "-".join(["bench-cuda", f"{content['database']['targets']}-targets", *memory])
+    return "-".join(["bench-cuda", *alphabet, f"{database['targets']}-targets", *memory])
 
 
 def machine_name(content: dict[str, Any]) -> str:

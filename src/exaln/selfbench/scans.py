@@ -1,7 +1,8 @@
 """Scans of a synthetic Swiss-Prot, timed and checked: every standard query alone, then all of them together.
 
-What is timed is what a search asks of an engine: the scan with the cut of E-value 10. Its candidates must be those of
-all scores, which the engine gives as well, and the scores of some targets must be those of the cpu engine.
+What is timed is what a search asks of an engine: the scan with the cut of E-value 10, of nucleotides with both
+strands. Its candidates must be those of all scores, which the engine gives as well, and the scores of some targets must
+be those of the cpu engine.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from exaln.lengths import length_bin
 from exaln.records import Records
 from exaln.scoring import Scoring
 from exaln.statistics import Statistics
+from exaln.strands import reverse_complement
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -105,12 +107,14 @@ class Bench:
     """The standard queries over a database, on one scanner."""
 
     def __init__(self, scanner: Scanner, queries: Records, targets: Records, bound_tcups: float) -> None:
-        self.scanner, self.queries, self.targets, self.bound_tcups = scanner, queries, targets, bound_tcups
-        self.scoring = Scoring()
-        self.minimum = _minimum_scores(self.scoring, queries, targets)
+        self.scanner, self.targets, self.bound_tcups = scanner, targets, bound_tcups
+        self.names = queries.ids.to_list()
+        self.queries = both_strands(queries) if queries.alphabet.is_nucleotide else queries
+        self.scoring = Scoring.default(queries.alphabet)
+        self.minimum = _minimum_scores(self.scoring, self.queries, targets)
         self.scores = np.empty((0, 0), np.int32)
         self._n_candidates = 0
-        self._n_passing = np.zeros(len(queries), np.int64)
+        self._n_passing = np.zeros(len(self.queries), np.int64)
 
     def run(self, seconds: float, threads: int | None = None) -> tuple[list[Measurement], Checks]:
         """Measure each query and the batch for about `seconds` each; scores that are wrong are an EngineError."""
@@ -119,18 +123,17 @@ class Bench:
 
     def rows(self, seconds: float) -> Iterator[Measurement]:
         """Each query, their sum, the batch; timed first, so that nothing else uploads the database before."""
-        n = len(self.queries)
-        timed = [self._timed(row, row + 1, seconds) for row in range(n)]
-        timed.append(self._timed(0, n, seconds))
+        n, strands = len(self.queries), len(self.queries) // len(self.names)
+        ranges = [(row, row + strands) for row in range(0, n, strands)]
+        timed = [self._timed(first, end, seconds) for first, end in [*ranges, (0, n)]]
         self.scores = self.scanner.scores(self.queries)
-        for row, scans in enumerate(timed):
-            first, end = (row, row + 1) if row < n else (0, n)
+        for (first, end), scans in zip([*ranges, (0, n)], timed, strict=True):
             for scan in scans:
                 self._require_candidates(scan.candidates, first, end)
-        for row in range(n):
-            yield self._measurement(self.queries.ids[row], row, row + 1, [timed[row]])
-        yield self._measurement("one by one", 0, n, timed[:n])
-        yield self._measurement("batch", 0, n, [timed[n]])
+        for name, (first, end), scans in zip(self.names, ranges, timed, strict=False):
+            yield self._measurement(name, first, end, [scans])
+        yield self._measurement("one by one", 0, n, timed[:-1])
+        yield self._measurement("batch", 0, n, timed[-1:])
 
     def check(self, threads: int | None) -> Checks:
         """Compare the scores of some targets with the cpu engine."""
@@ -214,6 +217,13 @@ class Bench:
         n_wrong = int((expected != self.scores[:, sample]).sum())
         if n_wrong:
             raise EngineError(f"{n_wrong:,} of {expected.size:,} scores are not those of the cpu engine")
+
+
+def both_strands(queries: Records) -> Records:
+    """Each query, and its other strand after it."""
+    rows = range(len(queries))
+    pairs = [(queries.sequence(row), reverse_complement(queries.sequence(row), queries.alphabet)) for row in rows]
+    return Records.of(queries.alphabet, [strand for pair in pairs for strand in pair])
 
 
 def _sum(scans: Sequence[Scan]) -> Scan:

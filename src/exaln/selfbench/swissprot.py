@@ -1,4 +1,7 @@
-"""A database like Swiss-Prot, made on the fly from a seed: its lengths and its composition, no similarity."""
+"""A database like Swiss-Prot, made on the fly from a seed: its lengths and its composition, no similarity.
+
+Of nucleotides too: the same lengths, each base as often as the others.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exaln.alphabet import PROTEIN
+from exaln.alphabet import PROTEIN, Alphabet
 from exaln.records import Records, Text, offsets_of
 
 if TYPE_CHECKING:
@@ -36,38 +39,46 @@ STEPS = 1 << 16
 LETTERS_AT_A_TIME = 1 << 24
 
 
-def synthetic_swissprot(n_targets: int = N_TARGETS, seed: int = SEED) -> Records:
-    """So many proteins."""
+def synthetic_swissprot(n_targets: int = N_TARGETS, seed: int = SEED, alphabet: Alphabet = PROTEIN) -> Records:
+    """So many sequences."""
     random = np.random.default_rng(seed)
     lengths = np.exp(random.normal(np.log(MEDIAN_LENGTH), LOG_LENGTH_SPREAD, n_targets)).astype(np.int64)
     lengths = np.clip(lengths, SHORTEST, LONGEST)
     lengths[: len(GIANTS)] = GIANTS[:n_targets]
-    return random_proteins(random, lengths, [f"s{number}" for number in range(n_targets)])
+    return random_sequences(random, lengths, [f"s{number}" for number in range(n_targets)], alphabet)
 
 
-def standard_queries(seed: int = SEED) -> Records:
-    """Random proteins of the standard lengths, the shortest first; not the letters of any target."""
+def standard_queries(seed: int = SEED, alphabet: Alphabet = PROTEIN) -> Records:
+    """Random sequences of the standard lengths, the shortest first; not the letters of any target."""
     ids = [f"q{length}" for length in STANDARD_LENGTHS]
-    return random_proteins(np.random.default_rng([seed, 1]), np.array(STANDARD_LENGTHS), ids)
+    return random_sequences(np.random.default_rng([seed, 1]), np.array(STANDARD_LENGTHS), ids, alphabet)
 
 
-def random_proteins(random: np.random.Generator, lengths: NDArray[np.int64], ids: Sequence[str]) -> Records:
-    """Proteins of these lengths with the composition of Swiss-Prot."""
+def random_sequences(
+    random: np.random.Generator, lengths: NDArray[np.int64], ids: Sequence[str], alphabet: Alphabet = PROTEIN
+) -> Records:
+    """Proteins of these lengths with the composition of Swiss-Prot, or nucleotides."""
     return Records(
-        alphabet=PROTEIN,
+        alphabet=alphabet,
         ids=Text.of(ids),
         descriptions=Text(np.empty(0, np.uint8), np.zeros(len(ids) + 1, np.int64)),
-        codes=_random_codes(random, int(lengths.sum())),
+        codes=_random_codes(random, int(lengths.sum()), _table(alphabet)),
         offsets=offsets_of(lengths),
         mask=np.empty((0, 2), np.int64),
         mask_offsets=np.zeros(len(ids) + 1, np.int64),
     )
 
 
-def _random_codes(random: np.random.Generator, n: int) -> NDArray[np.uint8]:
+def _table(alphabet: Alphabet) -> NDArray[np.uint8]:
+    """uint8[STEPS]: codes, each as often as its share says."""
+    if alphabet.is_nucleotide:
+        return np.resize(alphabet.encode("ACGT"), STEPS)
     share = np.array([float(percent) for percent in PERCENT.split()])
     drawn = np.searchsorted(np.cumsum(share / share.sum()), (np.arange(STEPS) + 0.5) / STEPS)
-    table = PROTEIN.encode(LETTERS)[drawn]
+    return alphabet.encode(LETTERS)[drawn]
+
+
+def _random_codes(random: np.random.Generator, n: int, table: NDArray[np.uint8]) -> NDArray[np.uint8]:
     codes = np.empty(n, np.uint8)
     for first in range(0, n, LETTERS_AT_A_TIME):
         part = codes[first : first + LETTERS_AT_A_TIME]
