@@ -165,7 +165,8 @@ struct AnyScores {
         uint8_t* out = next_rows + (row & 1) * Lanes::bytes;
         EXALN_UNROLL_LANES
         for (int lane = 0; lane < V::lanes; ++lane) {
-            const uint8_t* tile = profile + row_letters[lane] * Lanes::bytes;
+            // In size_t, or the compiler extends the sign of every product: a fifth of the time, measured.
+            const uint8_t* tile = profile + size_t(row_letters[lane]) * size_t(Lanes::bytes);
             EXALN_UNROLL
             for (int piece = 0; piece < Lanes::n_pieces; ++piece)
                 memcpy(out + Lanes::place(lane, piece), tile + Lanes::place(lane, piece), Lanes::piece_bytes);

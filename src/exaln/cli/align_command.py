@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from exaln.alphabet import Alphabet
     from exaln.fasta import SequenceFile
     from exaln.pair_files import PairBatch
-    from exaln.query_hits import QueryHits
+    from exaln.query_hits import AnyHits
+    from exaln.report import Format
 
 
 @click.command(cls=Command, example="exaln align reads.fasta genes.fasta --mode semiglobal --out pairs.sam")
@@ -101,7 +102,7 @@ def align(
             batches = read_pairs(first, second, work, is_all=is_all)
             if plot is not None:
                 batches = only_pair(batches)
-            hits = aligned_pairs(batches, aligned, joined=is_all)
+            hits = aligned_pairs(batches, aligned, form, joined=is_all)
             summary = SearchSummary(target, 0, 0, rules, is_pairs=True, mode=wanted.name)
             write_report(form, hits, summary, out, colour=on_screen and colours.are_wanted(sys.stdout))
     messages.detail(f"{work.n_pairs:,} pair{'' if work.n_pairs == 1 else 's'} in {work.spent(working.describe())}")
@@ -132,8 +133,14 @@ def only_pair(batches: Iterator[PairBatch]) -> Iterator[PairBatch]:
 
 
 def aligned_pairs(
-    batches: Iterator[PairBatch], aligned: Callable[[PairBatch], Alignments], *, joined: bool
-) -> Iterator[QueryHits]:
-    """What the report is made of, batch by batch."""
+    batches: Iterator[PairBatch], aligned: Callable[[PairBatch], Alignments], form: Format, *, joined: bool
+) -> Iterator[AnyHits]:
+    """What the report is made of, batch by batch; with `joined` the pairs of a query are together."""
     for batch in batches:
-        yield from aligned(batch).query_hits(batch.first_query, batch.first_target, joined=joined)
+        found = aligned(batch)
+        if form.is_by_row:
+            yield found.pair_hits(batch.first_query, batch.first_target)
+        elif form.is_by_pair and not joined:
+            yield found.pair_hits(batch.first_query, batch.first_target, also_empty=True)
+        else:
+            yield from found.query_hits(batch.first_query, batch.first_target, joined=joined)
