@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from exaln.plots import PlottedPair
 
 POSITIONS = ("query_start", "query_end", "target_start", "target_end")
+MOST_DRAWN = 100_000
+"""Longer alignments are not drawn with letters beside a plot."""
+
 COUNTS = ("identities", "positives", "mismatches", "gap_opens", "gaps", "columns")
 FEW_ROWS = 8
 
@@ -71,7 +74,7 @@ class Alignments(Sequence["Alignment"]):
         if not isinstance(place, slice):
             return Alignment(self, range(len(self))[place])
         rows = np.arange(len(self))[place]
-        traces = Traces(self.positions[rows], self.counts[rows], taken(self.paths, rows))
+        traces = Traces(self.positions, self.counts, self.paths).taken(rows)
         pairs = PairList(self.pairs.query[rows], self.pairs.target[rows])
         return Alignments(self.queries, self.targets, pairs, self._scores[rows], traces, self.scoring, self.mode)
 
@@ -322,7 +325,9 @@ class Alignment:
             score=self.score,
             scoring=self.scoring,
             mode=self.mode,
-            text=self.text(),
+            text=self.text()
+            if self.columns <= MOST_DRAWN
+            else f"{self.columns:,} columns are too many to be drawn here.",
         )
 
     def to_biopython(self) -> Any:
