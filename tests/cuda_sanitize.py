@@ -9,6 +9,7 @@ import re
 import sys
 import time
 from collections import Counter
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -17,12 +18,14 @@ import pytest
 import cuda_cases
 import cuda_plans
 from cuda_cases import IS_CUDA, all_letters, mixed_targets, random_letters, scored, scorings
-from exaln.cuda.variants import Packing
+from exaln.cuda import long_pair
+from exaln.cuda.variants import Packing, long_shapes
 from exaln.engines.base import Keep, PairList, ScoreBlock
 from exaln.lengths import N_BINS
-from exaln.modes import Mode
+from exaln.modes import GLOBAL, LOCAL, Mode
 from exaln.records import Records
 from kernel_cases import mutated, random_codes
+from long_regions import INT32, INT64, SCORINGS, OnCards, assert_as, n_letters, some
 from memory_targets import memory_targets
 
 KERNELS = Path(cuda_cases.__file__).parents[1] / "src" / "exaln" / "cuda" / "kernels"
@@ -30,6 +33,8 @@ FOR_BENCHMARKS = {"bare_loop"}
 """Kernels that no scan launches."""
 
 SMALL = 32 << 20
+SMALL_SHARED = 164 << 10
+"""Bytes of shared memory of a block, on any card from compute capability 8.0 on."""
 
 
 def kernel_functions(text):
@@ -187,9 +192,28 @@ def check_pairs(engine):
         print(f"pairs, {name}: {len(pairs):,}", flush=True)
 
 
+def check_long_pairs():
+    """Regions in every mode and shape, in slabs and in several parts; lines and ends as the cpu engine has them."""
+    rng = np.random.default_rng(8)
+    for name, mode, score in product(("DNA", "protein"), (LOCAL, GLOBAL), (INT32, INT64)):
+        scoring = SCORINGS[name]
+        query = random_codes(rng, 700, n_letters(scoring))
+        target = mutated(rng, query, n_letters(scoring))
+        lines = some(rng, len(query), 9), some(rng, len(target), 9)
+        for devices in ((0,), (0, 0)):
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(long_pair, "MIN_CARD_COLUMNS", 100)
+                for shape in long_shapes(20, score.itemsize, SMALL_SHARED):
+                    patch.setattr(long_pair, "long_shapes", lambda *_, shape=shape: [shape])
+                    assert_as(OnCards(devices), cuda_cases.cpu(), query, target, scoring, mode, *lines, score)
+        print(f"long pairs, {name}, {mode}, {score}", flush=True)
+
+
 def run():
     engine = cuda_cases.new_engine()
     check_pairs(engine)
+    if IS_CUDA:
+        check_long_pairs()
     for part in (check_odd, check_shapes, check_long_targets):
         part(engine)
     with pytest.MonkeyPatch.context() as patch:

@@ -48,6 +48,9 @@ SIGNATURES = {
     "find_overflows": "scores* row_stride+ n_queries n_targets limit capacity count* offsets* items*",
     "cut": "scores* row_stride+ first_query n_queries n_targets offsets* minimum* capacity count* candidates* "
     "histogram* score_bins",
+    "fill_region": "columns* n_pieces n_columns query* strips* n_strips table* top_H* top_F* left_H* left_E* queues* "
+    "queue_pieces consumed* n_channels kept_columns* row_H* row_F* column_H* column_E* n_rows+ ends* gain+ control* "
+    "patience+ left_rows*",
 }
 """Parameters of the kernels: * is an address, + has 64 bits, the others 32."""
 
@@ -248,6 +251,9 @@ class FakeDriver:
     def cuOccupancyMaxActiveBlocksPerMultiprocessor(self, function, n_threads, shared):
         return OK, 1
 
+    def cuLaunchCooperativeKernel(self, function, *arguments):
+        return self.cuLaunchKernel(function, *arguments, 0)
+
     def cuLaunchKernel(self, function, gx, gy, gz, bx, by, bz, shared, stream, parameters, extra):
         if shared > function.max_shared or not 0 < bx <= 1024 or gx < 1 or gy < 1:
             return (CUresult.CUDA_ERROR_INVALID_VALUE,)
@@ -269,6 +275,55 @@ class FakeDriver:
 
         self._put(stream, work)
         return (self.status,)
+
+
+def fill_region(driver, a, constants):
+    score, is_local = np.int64 if constants.LARGE else np.int32, bool(constants.LOCAL)
+    n, padded = a.n_columns, a.n_pieces * constants.PIECE * 4
+    control = driver.view(a.control, np.int64, 4)
+    assert not control.any(), "the control was not set to 0"
+    for name, n_words in (("consumed", a.n_channels), ("queues", 8 * a.n_channels * a.queue_pieces * constants.PIECE)):
+        assert not driver.view(getattr(a, name), np.uint32, n_words).any(), f"{name} was not set to 0"
+    assert not a.left_rows, "only cards can wait for each other"
+    offsets = driver.view(a.columns, np.uint32, ((a.n_pieces + 1) * constants.PIECE + 64) * 4)
+    letters = offsets[:n] // (constants.ROWS * 128)
+    query = driver.view(a.query, np.uint8, a.n_rows)
+    table = driver.view(a.table, np.int32, (int(query.max()) + 1) * constants.LETTERS).reshape(-1, constants.LETTERS)
+    strips = driver.view(a.strips, np.int32, 4 * a.n_strips).reshape(-1, 4)
+    ends = np.cumsum(strips[:, 1])
+    assert (strips[:, 0] == ends - strips[:, 1]).all()
+    assert ends[-1] == a.n_rows
+    assert (strips[:, 1] <= np.where(strips[:, 3], 32, 32 * constants.ROWS)).all()
+    assert (strips[strips[:, 3] == 0, 1] % constants.ROWS == 0).all()
+    kept_columns = driver.view(a.kept_columns, np.uint32, 1)
+    while kept_columns[-1] != 0xFFFFFFFF:
+        kept_columns = driver.view(a.kept_columns, np.uint32, len(kept_columns) + 1)
+    first, extend = constants.GAP_FIRST, constants.GAP_EXTEND
+    h, f = (driver.view(address, score, padded)[:n].astype(np.int64) for address in (a.top_H, a.top_F))
+    left_h, left_e = driver.view(a.left_H, score, a.n_rows + 1), driver.view(a.left_E, score, a.n_rows)
+    columns, best = np.arange(n), (0, 0, 0)
+    lines = {int(end): int(line) for end, line in zip(ends, strips[:, 2], strict=True) if line >= 0}
+    for row in range(a.n_rows):
+        base = np.maximum(np.concatenate([left_h[row : row + 1], h[:-1]]) + table[query[row], letters], f)
+        base = np.maximum(base, 0) if is_local else base
+        opened = np.maximum.accumulate(base + columns * extend)[:-1] - first - (columns[1:] - 1) * extend
+        e = np.maximum(np.int64(left_e[row]) - columns * extend, np.concatenate([[left_e[row]], opened]))
+        h = np.maximum(base, e)
+        e, f = np.maximum(e - extend, h - first), np.maximum(f - extend, h - first)
+        place = int(h.argmax())
+        best = min(best, (-int(h[place]), place, row))
+        for number, column in enumerate(kept_columns[:-1]):
+            for address, values in ((a.column_H, h), (a.column_E, e)):
+                at = address + np.dtype(score).itemsize * (number * a.n_rows + row)
+                driver.view(at, score, 1)[0] = values[column]
+        if row + 1 in lines:
+            for address, values in ((a.row_H, h), (a.row_F, f)):
+                at = address + np.dtype(score).itemsize * lines[row + 1] * padded
+                driver.view(at, score, padded)[:n] = values
+    found = driver.view(a.ends, np.int64, 3 * a.n_strips).reshape(-1, 3)
+    found[:] = 0, -1, -1
+    if a.gain < 1 << 63:
+        found[0] = -best[0], best[2], best[1]
 
 
 def dp_rows(query, target, table, gap_first, gap_extend, top=None):
@@ -452,6 +507,7 @@ KERNELS = {
     "block_scores": block_scores,
     "find_overflows": find_overflows,
     "cut": cut,
+    "fill_region": fill_region,
 }
 
 

@@ -254,9 +254,19 @@ class Card:
         return int(self._call(occupancy, kernel.handle, n_threads, kernel.shared_bytes))
 
     def launch(
-        self, kernel: Kernel, grid: int | tuple[int, int], n_threads: int, stream: Any, arguments: Sequence[int]
+        self,
+        kernel: Kernel,
+        grid: int | tuple[int, int],
+        n_threads: int,
+        stream: Any,
+        arguments: Sequence[int],
+        *,
+        together: bool = False,
     ) -> None:
-        """Put a kernel into a stream. Arguments are addresses and whole numbers, as the kernel declares them."""
+        """Put a kernel into a stream. Arguments are addresses and whole numbers, as the kernel declares them.
+
+        together: all its blocks are on the card at the same time, and so may wait for one another.
+        """
         n = len(arguments)
         # The driver copies each argument from where its pointer says, as many bytes as the kernel declares: the lower
         # ones of eight, on all machines that CUDA runs on.
@@ -266,7 +276,11 @@ class Card:
         columns, rows = grid if isinstance(grid, tuple) else (grid, 1)
         self._launched[kernel.name] = None
         shape = (columns, rows, 1, n_threads, 1, 1, kernel.shared_bytes)
-        self._call("cuLaunchKernel", kernel.handle, *shape, stream, ctypes.addressof(pointers), 0)
+        where = (kernel.handle, *shape, stream, ctypes.addressof(pointers))
+        if together:
+            self._call("cuLaunchCooperativeKernel", *where)
+        else:
+            self._call("cuLaunchKernel", *where, 0)
 
     def _facts(self, device: Any) -> CardFacts:
         names = self._driver.CUdevice_attribute

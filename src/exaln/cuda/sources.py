@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from exaln.cuda import bound
 from exaln.cuda.compiler import Source
-from exaln.cuda.variants import BLOCK_SHAPES, PAIR_SHAPES, SHAPES
+from exaln.cuda.variants import BLOCK_SHAPES, LONG_SHAPES, MAX_LARGE_ROWS, PAIR_SHAPES, SHAPES
 from exaln.lengths import N_BINS
+from exaln.scoring import Scoring
 
 N_LETTERS = 20
 GAP_FIRST, GAP_EXTEND = 12, 1
@@ -30,6 +31,13 @@ def all_sources() -> Iterator[Source]:
             mode = zip(("LOCAL", "QUERY_START", "QUERY_END", "TARGET_START", "TARGET_END"), ends, strict=True)
             tile = (("LANES", pair_shape.lanes), ("ROWS", pair_shape.rows), ("THREADS", pair_shape.threads))
             yield Source("pairs.cu", (*tile, ("LETTERS", 4), *gaps, *mode, ("PATHS", 1)))
+    costs = Scoring(match=1, mismatch=-3, gap_open=3, gap_extend=2)
+    for long_shape in LONG_SHAPES:
+        for is_local in (False, True):
+            yield long_shape.source(4, costs, is_local=is_local, is_large=False, large_ends=False)
+            if long_shape.rows <= MAX_LARGE_ROWS:
+                yield long_shape.source(4, costs, is_local=is_local, is_large=True, large_ends=False)
+        yield long_shape.source(4, costs, is_local=True, is_large=False, large_ends=True)
     yield Source("letters.cu", ())
     yield Source("pack.cu", (("LETTERS", N_LETTERS),))
     yield Source("collect.cu", (("BINS", N_BINS),))

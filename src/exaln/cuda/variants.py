@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from exaln.scoring import Scoring
+
 COLUMNS = 4
 """Columns of a tile."""
 
@@ -167,6 +169,99 @@ PAIR_SHAPES = (
     PairShape(16, 32, 384),
 )
 """All of them."""
+
+
+@dataclass(frozen=True)
+class LongShape:
+    """How long.cu is compiled: rows of a lane, threads of a block, blocks of a multiprocessor, tiles of a piece."""
+
+    rows: int
+    threads: int
+    blocks: int
+    piece: int
+
+    @property
+    def strip_rows(self) -> int:
+        """Query rows of a strip."""
+        return WARP * self.rows
+
+    def shared_bytes(self, n_letters: int, score_bytes: int) -> int:
+        """For each warp of a block the profile, a piece of the row above, and tiles."""
+        profile = n_letters * self.rows * WARP * 4
+        feed = (self.piece + 1) * 2 * COLUMNS * score_bytes
+        return self.threads // WARP * (profile + feed + (WARP + 2 * self.piece) * 16)
+
+    def source(self, n_letters: int, scoring: Scoring, *, is_local: bool, is_large: bool, large_ends: bool) -> Source:
+        """What to compile. large_ends: local scores can be above MAX_SMALL_END."""
+        constants = {
+            "ROWS": self.rows,
+            "THREADS": self.threads,
+            "BLOCKS": self.blocks,
+            "PIECE": self.piece,
+            "LETTERS": n_letters,
+            "GAP_FIRST": scoring.gap_first,
+            "GAP_EXTEND": scoring.gap_extend,
+            "LOCAL": int(is_local),
+            "LARGE": int(is_large),
+            "LARGE_ENDS": int(large_ends),
+        }
+        return Source("long.cu", tuple(constants.items()))
+
+
+WARP = 32
+
+LONG_SHAPES = (
+    LongShape(4, 32, 14, 8),
+    LongShape(8, 32, 14, 8),
+    LongShape(12, 512, 1, 8),
+    LongShape(20, 512, 1, 16),
+)
+"""All of them. The first is for scores of 64 bits and for many letters."""
+
+
+@dataclass(frozen=True)
+class LongCost:
+    """Cycles of a step of long.cu on a quarter of a multiprocessor, as measured on an H200: `step`, and `row` for each
+    row; with one warp alone besides `piece` for each piece.
+    """
+
+    step: int
+    row: int
+    piece: int = 0
+
+
+ALONE, BUSY, LONG_LAG_TILES = LongCost(400, 53, 2000), LongCost(150, 30), 33
+
+
+def long_shapes(n_letters: int, score_bytes: int, shared_bytes: int) -> list[LongShape]:
+    """Those whose blocks fit; where none does, small blocks of the least rows."""
+    fit = [shape for shape in LONG_SHAPES if shape.shared_bytes(n_letters, score_bytes) <= shared_bytes]
+    if score_bytes > 4:  # registers hold half as many
+        fit = [shape for shape in fit if shape.rows <= MAX_LARGE_ROWS]
+    return fit or [LongShape(LONG_SHAPES[0].rows, WARP, 1, LONG_SHAPES[0].piece)]
+
+
+MAX_LARGE_ROWS = 4
+
+MAX_SMALL_END = 60_000_000
+"""Thirty-two times this, and what a piece can add to it, fits 31 bits."""
+
+
+def long_cycles(shape: LongShape, n_rows: int, n_columns: int, n_warps: int, n_sms: int) -> float:
+    """How long a region takes on a card that has so many warps of this shape at a time.
+
+    A strip is LONG_LAG_TILES and two pieces behind the one above. While not all of them run, multiprocessors are half
+    full, but the warps of a block are on the same one.
+    """
+    n_strips = -(-n_rows // shape.strip_rows)
+    at_a_time = min(n_strips, n_warps)
+    per_quarter = max(at_a_time / n_sms, min(at_a_time, shape.threads // WARP)) / 4
+    busy = per_quarter * (BUSY.step + BUSY.row * shape.rows)
+    alone = ALONE.step + ALONE.row * shape.rows + ALONE.piece / shape.piece
+    n_tiles = -(-n_columns // COLUMNS)
+    n_fill = at_a_time * (LONG_LAG_TILES + 2 * shape.piece)
+    return n_tiles * max(1.0, n_strips / n_warps) * max(alone, busy) + n_fill * max(alone, busy / 2)
+
 
 MAX_PACKED = {True: 32767, False: 2048}
 MAX_COST = {True: 8192, False: 1024}

@@ -16,7 +16,8 @@ import numpy as np
 from exaln.cigar import Paths, taken
 from exaln.errors import EngineError, InputError, OutOfMemoryError
 from exaln.lengths import N_BINS, length_bin
-from exaln.longpair.region import Borders, EndCell, Lines, PathState, Region
+from exaln.longpair.plan import MOST_BLOCK_BYTES
+from exaln.longpair.region import Borders, EndCell, Lines, PathState, ReadableLines, Region
 from exaln.records import Records
 from exaln.resources import available_memory
 
@@ -188,6 +189,8 @@ class Engine(ABC):
     name: str
     block_pairs: int = 32 << 20
     """Queries of a search are scanned so many pairs at a time."""
+    block_bytes: int = MOST_BLOCK_BYTES
+    """Lines of a block of a long pair may take so much: more where they are held, and only some of them travel."""
     is_for_pairs: bool = True
     """Whether "auto" may choose the engine for a single pair of sequences."""
 
@@ -262,6 +265,23 @@ class Engine(ABC):
         KeyboardInterrupt too, leaves nothing running. progress: cells of this region done so far.
         """
         raise EngineError(f"the {self.name} engine cannot divide one pair into regions")
+
+    def hold_lines(
+        self,
+        query: NDArray[np.uint8],
+        target: NDArray[np.uint8],
+        scoring: Scoring,
+        mode: Mode,
+        region: Region,
+        borders: Borders,
+        rows: NDArray[np.int64],
+        columns: NDArray[np.int64],
+    ) -> ReadableLines | None:
+        """Compute a region, and keep lines of it in the engine's own memory, to be read in pieces; None: it cannot.
+
+        A walk back through a large region reads few of its lines, and what it does not read need not travel.
+        """
+        return None
 
     def walk_block(
         self,

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from exaln.cigar import Paths
-from exaln.cuda import facts
+from exaln.cuda import facts, long_pair
 from exaln.cuda.job import BatchResult, Job, Wanted, lent_workspaces
 from exaln.cuda.pair_batches import COUNTS, POSITIONS, PairBatches, PairResults
 from exaln.cuda.pending import Found, ScanTimes
 from exaln.engines.base import (
+    NEVER_LONG,
     PIECE_SCORES,
     Candidates,
     Engine,
@@ -39,11 +40,25 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from exaln.cuda.batches import Workspace
+    from exaln.longpair.region import Borders, EndCell, Lines, PathState, ReadableLines, Region
     from exaln.modes import Mode
     from exaln.records import Records
     from exaln.scoring import Scoring
 
 MIN_MEMORY = 16 << 20
+
+LONG_PAIRS = ((1, 1 << 20), (4, 1 << 22), (16, 1 << 25), (64, 1 << 28), (NEVER_LONG, 1 << 30))
+"""Up to so many pairs, those with more cells are sooner done one by one."""
+
+SLAB_CELLS = 35 * 10**12
+"""Of a slab of one pair's table, on each card: about ten seconds of work."""
+
+TWICE_CELLS = (10**11, 10**13)
+"""Of so many cells each half of the columns gets an opening of the card of its own, which is sooner full of strips, and
+done. Larger regions fill it anyway."""
+
+SMALL_REGION = 1 << 22
+"""A region with fewer cells is sooner computed here than sent."""
 
 LEAST_SHARE = 1 << 30
 """Cells of pairs that are worth another card: about a millisecond of its time."""
@@ -68,6 +83,7 @@ class CudaEngine(Engine):
     name = "cuda"
     block_pairs = sys.maxsize
     is_for_pairs = False
+    block_bytes = 1 << 30
 
     def __init__(
         self, devices: Sequence[int] | None = None, memory: int | None = None, threads: int | None = None
@@ -83,6 +99,7 @@ class CudaEngine(Engine):
         self.memory, self._threads = memory, threads
         self.times = ScanTimes()
         self._reports: list[str] = []
+        self._cpu_engine: CpuEngine | None = None
         if not self.devices:
             raise InputError("no GPU was given; leave the devices out, or name at least one")
         for number in self.devices:
@@ -171,6 +188,70 @@ class CudaEngine(Engine):
             scores[~on_card] = self._cpu().score_pairs(queries, targets, rest, scoring, mode)
         return scores
 
+    def long_pair_cells(self, n_pairs: int) -> int:
+        """The fewer pairs there are, the less of a card they would keep busy side by side."""
+        return next(cells for most_pairs, cells in LONG_PAIRS if n_pairs <= most_pairs)
+
+    def fill_region(
+        self,
+        query: NDArray[np.uint8],
+        target: NDArray[np.uint8],
+        scoring: Scoring,
+        mode: Mode,
+        region: Region,
+        borders: Borders,
+        lines: Lines,
+        *,
+        progress: Progress | None = None,
+        wants_end: bool = False,
+    ) -> EndCell:
+        """On one card, or where there are many columns on all; small ones on the CPU."""
+        if region.cells < SMALL_REGION:
+            of_pair = (query, target, scoring, mode)
+            return self._cpu().fill_region(*of_pair, region, borders, lines, progress=progress, wants_end=wants_end)
+        openings = 2 if len(self.devices) == 1 and TWICE_CELLS[0] <= region.cells < TWICE_CELLS[1] else 1
+        memory = None if self.memory is None else self.memory // openings
+        with lent_workspaces(self.devices * openings, memory) as workspaces:
+            pair = long_pair.Pair(query, target, scoring, mode)
+            return long_pair.fill_region(
+                workspaces, pair, region, borders, lines, progress=progress, wants_end=wants_end
+            )
+
+    def hold_lines(
+        self,
+        query: NDArray[np.uint8],
+        target: NDArray[np.uint8],
+        scoring: Scoring,
+        mode: Mode,
+        region: Region,
+        borders: Borders,
+        rows: NDArray[np.int64],
+        columns: NDArray[np.int64],
+    ) -> ReadableLines | None:
+        """On the first card, if it has room."""
+        if region.cells < SMALL_REGION:
+            return None
+        with lent_workspaces(self.devices[:1], self.memory) as (workspace,):
+            pair = long_pair.Pair(query, target, scoring, mode)
+            return long_pair.hold_lines(workspace, pair, region, borders, rows, columns)
+
+    def walk_block(
+        self,
+        query: NDArray[np.uint8],
+        target: NDArray[np.uint8],
+        scoring: Scoring,
+        mode: Mode,
+        region: Region,
+        borders: Borders,
+        state: PathState,
+    ) -> tuple[NDArray[np.uint8], PathState]:
+        """On the CPU."""
+        return self._cpu().walk_block(query, target, scoring, mode, region, borders, state)
+
+    def slab_rows(self, n_rows: int, n_columns: int) -> int:
+        """Ten seconds of work."""
+        return max(1, len(self.devices) * SLAB_CELLS // max(1, n_columns))
+
     def _pairs_on_cards(
         self, queries: Records, targets: Records, pairs: PairList, scoring: Scoring, mode: Mode, *, paths: bool
     ) -> tuple[NDArray[np.bool_], PairResults]:
@@ -199,10 +280,12 @@ class CudaEngine(Engine):
         return np.concatenate([fits for fits, _ in found]), joined
 
     def _cpu(self) -> CpuEngine:
-        reason = CpuEngine.unavailable_reason()
-        if reason is not None:
-            raise EngineError(f"alignments are made by the cpu engine: {reason}")
-        return CpuEngine(self._threads)
+        if self._cpu_engine is None:
+            reason = CpuEngine.unavailable_reason()
+            if reason is not None:
+                raise EngineError(f"alignments are made by the cpu engine: {reason}")
+            self._cpu_engine = CpuEngine(self._threads)
+        return self._cpu_engine
 
     def _results(
         self,

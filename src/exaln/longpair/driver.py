@@ -76,7 +76,7 @@ def align_long(
     memory = available_memory() if options.memory is None else options.memory
     slab_rows = engine.slab_rows(len(query), len(target))
     if options.work_dir is None:
-        plan = plan_path(len(query), len(target), scoring, slab_rows, Room.of(memory))
+        plan = plan_path(len(query), len(target), scoring, slab_rows, Room.of(memory), engine.block_bytes)
         return align_with(pair, MemoryStore(plan), options.watch)
     with _work_directory(options.work_dir, pair, memory, slab_rows) as store:
         if options.tell is not None:
@@ -92,7 +92,7 @@ def _work_directory(work_dir: Path, pair: LongPair, memory: int, slab_rows: int)
         stored = sum(path.stat().st_size for path in directory.glob("*.lines"))
         disk = shutil.disk_usage(work_dir).free + stored
     rows, columns = len(pair.query), len(pair.target)
-    plan = plan_path(rows, columns, pair.scoring, slab_rows, Room.of(memory, disk))
+    plan = plan_path(rows, columns, pair.scoring, slab_rows, Room.of(memory, disk), pair.engine.block_bytes)
     store = DirectoryStore(directory, plan, columns)
     try:
         yield store

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from exaln.longpair.region import Borders, Lines, PathState, Region, table_left, table_top
+from exaln.longpair.region import Borders, PathState, ReadableLines, Region, table_left, table_top
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -96,10 +96,10 @@ class KeptLines:
     def __init__(self, region: Region, around: Surroundings, spacing: int) -> None:
         self.region, self.around, self.spacing = region, around, spacing
         self._end_rows: list[int] = []
-        self._slabs: list[Callable[[], Lines]] = []
+        self._slabs: list[Callable[[], ReadableLines]] = []
         self._first_rows: list[int] = []
 
-    def add(self, first_row: int, end_row: int, lines: Callable[[], Lines]) -> None:
+    def add(self, first_row: int, end_row: int, lines: Callable[[], ReadableLines]) -> None:
         """The next slab; its lines are asked for when they are used."""
         self._first_rows.append(first_row)
         self._end_rows.append(end_row)
@@ -126,7 +126,7 @@ class KeptLines:
         lines = self._slabs[bisect_right(self._end_rows, row - 1)]()
         place = int(np.searchsorted(lines.rows, row))
         own = slice(first_column - self.region.first_column, end_column - self.region.first_column)
-        return lines.row_H[place, own], lines.row_F[place, own]
+        return lines.row(place, own)
 
     def column(self, column: int, first_row: int, end_row: int) -> TwoLines:
         """H and E of a kept column, or of the column left of the region, for these query letters."""
@@ -140,7 +140,7 @@ class KeptLines:
             lines = self._slabs[slab]()
             place = int(np.searchsorted(lines.columns, column))
             own = slice(max(first_row - begin, 0), min(end_row, self._end_rows[slab]) - begin)
-            parts.append((lines.column_H[place, own], lines.column_E[place, own]))
+            parts.append(lines.column(place, own))
         if len(parts) == 1:
             return parts[0]
         return np.concatenate([h for h, _ in parts]), np.concatenate([e for _, e in parts])

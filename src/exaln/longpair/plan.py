@@ -69,7 +69,14 @@ class Plan:
         return replace(self, score=np.dtype(f"i{itemsize}"), spacings=(spacing, *finer))
 
 
-def plan_path(n_rows: int, n_columns: int, scoring: Scoring, slab_rows: int, room: Room) -> Plan:
+def plan_path(
+    n_rows: int,
+    n_columns: int,
+    scoring: Scoring,
+    slab_rows: int,
+    room: Room,
+    most_block_bytes: int = MOST_BLOCK_BYTES,
+) -> Plan:
     """The plan for an alignment; refused if the lines that it needs at least do not fit."""
     score = score_type(n_rows, n_columns, scoring)
     per_letter = score.itemsize * (n_rows + n_columns)
@@ -87,7 +94,7 @@ def plan_path(n_rows: int, n_columns: int, scoring: Scoring, slab_rows: int, roo
     else:  # lines of a slab are in memory until they are written
         most = room.block * spacing // (4 * score.itemsize * n_columns)
         slab_rows = max(LAST_SPACING, min(slab_rows, most))
-    block_bytes = min(room.block, MOST_BLOCK_BYTES)
+    block_bytes = min(room.block, most_block_bytes)
     return Plan(score, slab_rows, (spacing, *finer_spacings(spacing, score.itemsize, block_bytes)), block_bytes)
 
 

@@ -8,7 +8,7 @@ j + 1 takes it, for rows i = 1..m. All of one pair is int32, or int64 where its 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -79,6 +79,14 @@ class Lines:
     column_H: Line
     column_E: Line
 
+    def row(self, place: int, columns: slice) -> tuple[Line, Line]:
+        """H and F of the kept row at this place, for these columns of the region."""
+        return self.row_H[place, columns], self.row_F[place, columns]
+
+    def column(self, place: int, rows: slice) -> tuple[Line, Line]:
+        """H and E of the kept column at this place, for these rows of the region."""
+        return self.column_H[place, rows], self.column_E[place, rows]
+
     @staticmethod
     def empty(
         region: Region, rows: NDArray[np.int64], columns: NDArray[np.int64], score: np.dtype[np.generic]
@@ -93,6 +101,28 @@ class Lines:
             column_H=np.empty(down, score),
             column_E=np.empty(down, score),
         )
+
+
+class ReadableLines(Protocol):
+    """Lines as a walk back needs them, wherever they are kept; as in Lines."""
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """Which rows."""
+        ...
+
+    @property
+    def columns(self) -> NDArray[np.int64]:
+        """Which columns."""
+        ...
+
+    def row(self, place: int, columns: slice) -> tuple[Line, Line]:
+        """H and F."""
+        ...
+
+    def column(self, place: int, rows: slice) -> tuple[Line, Line]:
+        """H and E."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from exaln.longpair.lines import KeptLines, RegionSurroundings, grid
-from exaln.longpair.region import STEP_QUERY, STEP_TARGET, Borders, EndCell, Lines, PathState, Region
+from exaln.longpair.region import STEP_QUERY, STEP_TARGET, Borders, EndCell, Lines, PathState, ReadableLines, Region
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 
 class RegionEngine(Protocol):
     """What an engine does for one long pair: see `exaln.engines.base.Engine`."""
+
+    @property
+    def block_bytes(self) -> int:
+        """What lines of a block may take."""
+        ...
 
     def fill_region(
         self,
@@ -41,6 +46,20 @@ class RegionEngine(Protocol):
         wants_end: bool = False,
     ) -> EndCell:
         """All cells of a region; its lines are written."""
+        ...
+
+    def hold_lines(
+        self,
+        query: NDArray[np.uint8],
+        target: NDArray[np.uint8],
+        scoring: Scoring,
+        mode: Mode,
+        region: Region,
+        borders: Borders,
+        rows: NDArray[np.int64],
+        columns: NDArray[np.int64],
+    ) -> ReadableLines | None:
+        """Lines of a region in the engine's own memory."""
         ...
 
     def walk_block(
@@ -147,12 +166,24 @@ def _walk_block(
     if not spacings:
         yield pair.engine.walk_block(pair.query, pair.target, pair.scoring, pair.mode, block, borders, state)
         return
-    lines = scratch.lines(len(spacings), block, spacings[0], borders.top_H.dtype)
-    if len(lines.rows) or len(lines.columns):
-        pair.fill(block, borders, lines)
+    lines = _lines_of(pair, block, borders, spacings, scratch)
     kept = KeptLines(block, RegionSurroundings(block, borders), spacings[0])
     kept.add(block.first_row, block.end_row, lambda: lines)
     yield from _walk_region(pair, kept, spacings[1:], state, scratch)
+
+
+def _lines_of(
+    pair: LongPair, block: Region, borders: Borders, spacings: tuple[int, ...], scratch: Scratch
+) -> ReadableLines:
+    """The lines of a block: held by the engine, of which a walk fetches those it needs, or here."""
+    lines = scratch.lines(len(spacings), block, spacings[0], borders.top_H.dtype)
+    if not len(lines.rows) and not len(lines.columns):
+        return lines
+    of_pair = pair.query, pair.target, pair.scoring, pair.mode
+    held = pair.engine.hold_lines(*of_pair, block, borders, lines.rows, lines.columns)
+    if held is None:
+        pair.fill(block, borders, lines)
+    return held or lines
 
 
 def _is_within(region: Region, state: PathState) -> bool:

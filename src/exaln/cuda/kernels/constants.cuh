@@ -44,8 +44,17 @@ constexpr bool KEEPS_ROWS = EXALN_KEEPS_ROWS != 0;  // a query goes on in anothe
 constexpr int BINS = EXALN_BINS;  // length bins of the score cut
 #endif
 #ifdef EXALN_LOCAL
-constexpr bool LOCAL = EXALN_LOCAL != 0;  // the mode of pairs.cu: local, or which ends are free
-constexpr bool QUERY_START = EXALN_QUERY_START != 0;
+constexpr bool LOCAL = EXALN_LOCAL != 0;  // no score is below 0
+#endif
+#ifdef EXALN_PIECE
+constexpr int PIECE = EXALN_PIECE;                  // tiles that strips of long.cu hand on at a time
+constexpr int BLOCKS = EXALN_BLOCKS;                // blocks of a multiprocessor
+constexpr bool LARGE = EXALN_LARGE != 0;            // scores have 64 bits
+constexpr bool LARGE_ENDS = EXALN_LARGE_ENDS != 0;  // scores times 32 would not fit 31 bits
+static_assert(PIECE == 4 || PIECE == 8 || PIECE == 16 || PIECE == 32);
+#endif
+#ifdef EXALN_PATHS
+constexpr bool QUERY_START = EXALN_QUERY_START != 0;  // the mode of pairs.cu: which ends are free
 constexpr bool QUERY_END = EXALN_QUERY_END != 0;
 constexpr bool TARGET_START = EXALN_TARGET_START != 0;
 constexpr bool TARGET_END = EXALN_TARGET_END != 0;

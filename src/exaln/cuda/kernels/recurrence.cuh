@@ -23,8 +23,8 @@ __device__ __forceinline__ void update_cell(Value t, Value& H, Value& E, Value& 
 
 // One column of a lane. `scores(chunk)` gives the scores of four rows; `diagonal` is H above the first row,
 // one column to the left; F comes in from above and goes out below. The best score always ends with a
-// diagonal step, so the maximum is taken over these alone, two rows at a time.
-template <class Number, int N_ROWS, class Value, class Scores>
+// diagonal step, so the maximum is taken over these alone, two rows at a time, if it is wanted.
+template <class Number, bool WITH_BEST = true, int N_ROWS, class Value, class Scores>
 __device__ __forceinline__ void update_column(Value (&H)[N_ROWS], Value (&E)[N_ROWS], Value& F,
                                               Value diagonal, Value& best, Scores scores) {
     auto four = scores(0);
@@ -39,10 +39,14 @@ __device__ __forceinline__ void update_column(Value (&H)[N_ROWS], Value (&E)[N_R
             next = Number::diagonal(H[k], r == 0 ? four.x : r == 1 ? four.y : r == 2 ? four.z : four.w);
         }
         update_cell<Number, Value>(t, H[k], E[k], F);
-        if (k % 2) {
-            best = Number::max3(best, even, t);
-        } else {
-            even = t;
+        if (WITH_BEST) {
+            if (k % 2) {
+                best = Number::max3(best, even, t);
+            } else if (k + 1 == N_ROWS) {
+                best = Number::max2(best, t);
+            } else {
+                even = t;
+            }
         }
         t = next;
     }

@@ -1,0 +1,91 @@
+// Scores of long.cu, one in a register: 32 bits, or 64 where a table could pass them; and how they travel
+// from one strip to the next, in words of 64 bits that say by a tag of their own whether they are there yet.
+//
+// F of a row, as the next row takes it, is max(F - gap_extend, H - gap_first), and F <= H: so it lies between
+// H - gap_first and H - gap_extend, and 20 bits are enough for the difference.
+
+#pragma once
+
+#include "constants.cuh"
+#include "wide.cuh"
+
+constexpr unsigned TAG_BITS = 12;
+constexpr unsigned N_TAGS = (1u << TAG_BITS) - 1;  // 1 .. N_TAGS; 0 is in memory that was only cleared
+static_assert(GAP_FIRST < 1 << 18);
+
+using Word = unsigned long long;
+
+// Not known to the compiler: it would turn a product with 1 into a sum, and a sum before a maximum into an
+// instruction of the pipe that is the busiest.
+__constant__ int ONE = 1;
+
+struct Score32 : Wide {
+    using Value = int;
+    static constexpr int WORDS = 1;  // of a column
+    static __device__ int cell(int t, int E, int F) {
+        return LOCAL ? __vimax3_s32_relu(t, E, F) : __vimax3_s32(t, E, F);
+    }
+    static __device__ int diagonal(int d, int w) { return d * ONE + w; }
+    static __device__ int join(int above, int is_below, int own) { return above * is_below + own; }
+    static __device__ void pack(int H, int F, unsigned tag, Word* words) {
+        words[0] = Word(unsigned(F - H) * (1u << TAG_BITS) + tag) << 32 | unsigned(H);
+    }
+    static __device__ bool unpack(const Word (&words)[WORDS], unsigned tag, int& H, int& F) {
+        const unsigned upper = unsigned(words[0] >> 32);
+        H = int(unsigned(words[0])), F = H + (int(upper) >> TAG_BITS);
+        return (upper & N_TAGS) == tag;
+    }
+};
+
+struct Score64 {
+    using Value = long long;
+    static constexpr int WORDS = 2;
+    static __device__ Value minus_first() { return -GAP_FIRST; }
+    static __device__ Value minus_extend() { return -GAP_EXTEND; }
+    static __device__ Value add(Value a, Value b) { return a + b; }
+    static __device__ Value diagonal(Value d, int w) { return d + w; }
+    static __device__ Value max2(Value a, Value b) { return max(a, b); }
+    static __device__ Value max3(Value a, Value b, Value c) { return max(max(a, b), c); }
+    static __device__ Value cell(Value t, Value E, Value F) {
+        return LOCAL ? max(max3(t, E, F), Value(0)) : max3(t, E, F);
+    }
+    static __device__ Value add_max(Value a, Value b, Value c) { return max(a + b, c); }
+    static __device__ Value join(Value above, int is_below, Value own) { return is_below ? above : own; }
+    static __device__ void pack(Value H, Value F, unsigned tag, Word* words) {
+        words[0] = Word(H) << TAG_BITS | tag, words[1] = Word(F) << TAG_BITS | tag;
+    }
+    static __device__ bool unpack(const Word (&words)[WORDS], unsigned tag, Value& H, Value& F) {
+        H = Value(words[0]) >> TAG_BITS, F = Value(words[1]) >> TAG_BITS;
+        return (words[0] & words[1] & N_TAGS) == tag && ((words[0] | words[1]) & N_TAGS) == tag;
+    }
+};
+
+template <bool large>
+struct NumberOf {
+    using Type = Score32;
+};
+template <>
+struct NumberOf<true> {
+    using Type = Score64;
+};
+
+using Number = NumberOf<LARGE>::Type;
+using Score = Number::Value;
+
+// A score and the row of a lane that has it: of equal scores the one of the first row is the largest.
+constexpr int KEY_ROWS = 32;
+
+template <bool large>
+struct KeyOf {
+    using Type = int;
+    static __device__ int max3(int a, int b, int c) { return __vimax3_s32(a, b, c); }
+};
+template <>
+struct KeyOf<true> {
+    using Type = long long;
+    static __device__ long long max3(long long a, long long b, long long c) { return max(max(a, b), c); }
+};
+
+using Keys = KeyOf<LARGE || LARGE_ENDS>;
+using Key = Keys::Type;
+constexpr Key NO_KEY = -KEY_ROWS;  // of no score; local scores are not below 0

@@ -1,0 +1,580 @@
+"""Regions of one pair's table on cards; kernels/long.cu has the kernel.
+
+A card gets some of the columns: letters, what surrounds them, and room for the lines that are kept. Its kernel runs
+through all rows, while this thread looks how far it is. Of several cards each begins as soon as the one to the left has
+the first rows of its last column, which are handed on as they come. Where a card has no room for all lines, the rows go
+in slabs.
+"""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from exaln.cuda.fetching import Fetcher
+from exaln.cuda.layout import FoldedScores, fold_letters, used_letters
+from exaln.cuda.variants import COLUMNS, MAX_SMALL_END, WARP, LongShape, long_cycles, long_shapes
+from exaln.errors import EngineError
+from exaln.longpair.region import NOTHING, Borders, EndCell, Lines, Region
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from exaln.cuda.batches import Workspace
+    from exaln.cuda.card import Event, Memory
+    from exaln.longpair.region import Line
+    from exaln.modes import Mode
+    from exaln.scoring import Scoring
+
+STRIP = np.dtype([("first_row", "u4"), ("n_rows", "u4"), ("line", "i4"), ("is_narrow", "u4")])
+CONTROL = np.dtype(
+    [("ticket", "u4"), ("stop", "u4"), ("rows", "u4"), ("unused", "u4"), ("best", "i8"), ("tiles", "u8")]
+)
+END = np.dtype([("score", "i8"), ("row", "i8"), ("column", "i8")])
+GO_ON, CANCELLED, LOST = range(3)
+NEVER = 0xFFFFFFFF
+"""As in the kernel."""
+
+QUEUE_PIECES = 32
+"""Pieces that a strip can be ahead of the one below, unless that one waits for a warp."""
+
+PATIENCE_SECONDS = 20
+"""A strip that waits longer for the one above or below gives up; working ones wait for milliseconds at most."""
+
+LOOK_SECONDS = 5e-4
+PROGRESS_SECONDS = 0.1
+ROOM_SHARE = 0.9
+QUEUES_SHARE = 4
+"""Lines and all else of a slab take this part of what may be used, queues at most one part in so many of that."""
+
+HELD_SHARE = 2
+"""Lines are held on a card if they take no more than one part in so many of what is free there."""
+
+MIN_CARD_COLUMNS = 1 << 18
+"""Fewer columns than this are not worth another card."""
+
+MAX_SEQUENCE = 1 << 31
+"""Pieces are counted in 32 bits."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two sequences as codes, and how they are compared."""
+
+    query: NDArray[np.uint8]
+    target: NDArray[np.uint8]
+    scoring: Scoring
+    mode: Mode
+
+
+def fill_region(
+    workspaces: Sequence[Workspace],
+    pair: Pair,
+    region: Region,
+    borders: Borders,
+    lines: Lines,
+    *,
+    progress: Callable[[int], None] | None = None,
+    wants_end: bool = False,
+) -> EndCell:
+    """As `Engine.fill_region`, on these cards."""
+    end = NOTHING
+    if not region.cells:
+        return end
+    used = workspaces[: max(1, min(len(workspaces), region.n_columns // MIN_CARD_COLUMNS))]
+    for workspace in used:
+        workspace.card.activate()
+        workspace.begin((), {})
+    folded = _folded(pair, region)
+    room = min(int(workspace.card.budget * ROOM_SHARE) for workspace in used)
+    for slab in slabs(region, WantedLines.of(lines), room):
+        own = _rows_of(lines, region, slab)
+        done = (slab.first_row - region.first_row) * region.n_columns
+        carry = None if slab.end_row == region.end_row else _room_for_row(region, lines)
+        job = Slab(used, pair, folded, slab, _rows_around(borders, region, slab), own, carry)
+        told = None if progress is None else _after(progress, done)
+        found = job.run(told, wants_end=wants_end and pair.mode.is_local)
+        end = found.better(end)
+        if carry is not None:
+            last = slab.end_row - region.first_row
+            borders = Borders(*carry, borders.left_H, borders.left_E, int(borders.left_H[last - 1]))
+    return end
+
+
+def hold_lines(
+    workspace: Workspace,
+    pair: Pair,
+    region: Region,
+    borders: Borders,
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int64],
+) -> CardLines | None:
+    """Compute a region, and leave its lines on the card; None if it has no room for them."""
+    wanted = WantedLines(rows, columns, borders.top_H.dtype)
+    if wanted.n_bytes(region) > (workspace.card.budget - workspace.card.used) // HELD_SHARE:
+        return None
+    workspace.card.activate()
+    workspace.begin((), {})
+    part = CardPart(workspace, pair, _folded(pair, region), region, region, wanted, share=1, holds=True)
+    try:
+        part.start(borders, has_left=True, hands_on=False, keeps_last=False, wants_end=False)
+        while not part.is_done():
+            time.sleep(0.0)
+    except BaseException:
+        part.cancel()
+        part.wait()
+        raise
+    return part.held_lines()
+
+
+@dataclass(frozen=True)
+class WantedLines:
+    """Which rows and columns are kept, and of what type."""
+
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    score: np.dtype[np.generic]
+
+    @staticmethod
+    def of(lines: Lines) -> WantedLines:
+        """Those that an engine was given room for."""
+        return WantedLines(lines.rows, lines.columns, lines.row_H.dtype)
+
+    def n_bytes(self, region: Region) -> int:
+        """Of all of them together."""
+        n_scores = len(self.rows) * region.n_columns + len(self.columns) * region.n_rows
+        return 2 * self.score.itemsize * n_scores
+
+
+class CardLines:
+    """Lines that stay on a card until this object dies, and are fetched piece by piece: ReadableLines."""
+
+    def __init__(
+        self, workspace: Workspace, wanted: WantedLines, memory: dict[str, Memory], row_bytes: int, column_bytes: int
+    ) -> None:
+        self.rows, self.columns = wanted.rows, wanted.columns
+        self._workspace, self._score, self._memory = workspace, wanted.score, memory
+        self._row_bytes, self._column_bytes = row_bytes, column_bytes
+
+    def row(self, place: int, columns: slice) -> tuple[Line, Line]:
+        """As in Lines."""
+        first = self._row_bytes * place
+        return self._fetched("row H", first, columns), self._fetched("row F", first, columns)
+
+    def column(self, place: int, rows: slice) -> tuple[Line, Line]:
+        """As in Lines."""
+        first = self._column_bytes * place
+        return self._fetched("column H", first, rows), self._fetched("column E", first, rows)
+
+    def _fetched(self, name: str, first: int, own: slice) -> Line:
+        card = self._workspace.card
+        line: Line = np.empty(own.stop - own.start, self._score)
+        card.activate()
+        address = self._memory[name].address + first + self._score.itemsize * own.start
+        card.download(line, address, self._workspace.side_stream)
+        return line
+
+
+def slabs(region: Region, lines: WantedLines, room: int) -> Iterator[Region]:
+    """The rows of a region, as many at a time as a card has room for, with the lines that are kept of them."""
+    score = lines.score.itemsize
+    per_row = 2 * score * (len(lines.columns) + 2) + 2
+    first = region.first_row
+
+    def n_bytes(end: int) -> int:
+        """Tiles, the row above, the longest queue, the last row, and lines; all other queues."""
+        n_lines = np.searchsorted(lines.rows, end, "right") - np.searchsorted(lines.rows, first, "right")
+        per_column = 4 + 2 * score * (3 + int(n_lines))
+        return per_column * region.n_columns + per_row * (end - first) + room // QUEUES_SHARE
+
+    while first < region.end_row:
+        n_rows = bisect_right(range(1, region.end_row - first + 1), room, key=lambda n: n_bytes(first + n))
+        end = first + max(min(n_rows, region.end_row - first), min(WARP, region.end_row - first))
+        yield Region(first, end, region.first_column, region.end_column)
+        first = end
+
+
+def strips_of(n_rows: int, rows: int, kept: NDArray[np.int64]) -> NDArray[Any]:
+    """STRIP[n]: rows cut so that each kept row is the last of a strip. kept: ascending, how many rows are above it.
+
+    >>> strips_of(300, 4, np.array([130])).tolist()
+    [(0, 128, -1, 0), (128, 2, 0, 1), (130, 128, -1, 0), (258, 40, -1, 0), (298, 2, -1, 1)]
+    """
+    ends = np.unique(np.append(kept, n_rows))
+    begins = np.concatenate([[0], ends[:-1]])
+    whole, left = np.divmod(ends - begins, WARP * rows)
+    lanes, narrow = np.divmod(left, rows)
+    n_parts = np.stack([whole, lanes > 0, narrow > 0], axis=1)
+    heights = np.stack([np.full_like(whole, WARP * rows), lanes * rows, narrow], axis=1)
+    strips = np.zeros(int(n_parts.sum()), STRIP)
+    strips["n_rows"] = np.repeat(heights.reshape(-1), n_parts.reshape(-1))
+    strips["is_narrow"] = np.repeat(np.tile([0, 0, 1], len(ends)), n_parts.reshape(-1))
+    below = np.cumsum(strips["n_rows"])
+    strips["first_row"] = below - strips["n_rows"]
+    line = np.searchsorted(kept, below)
+    is_line = line < len(kept)
+    is_line[is_line] = kept[line[is_line]] == below[is_line]
+    strips["line"] = np.where(is_line, line, -1)
+    return strips
+
+
+class Slab:
+    """Some rows of a region, with all columns, on one card or several. carry: where its last row goes, if needed."""
+
+    def __init__(
+        self,
+        workspaces: Sequence[Workspace],
+        pair: Pair,
+        folded: FoldedScores,
+        region: Region,
+        borders: Borders,
+        lines: Lines,
+        carry: tuple[Line, Line] | None,
+    ) -> None:
+        self._region = region
+        share = max(1, *(sum(one.card.number == other.card.number for one in workspaces) for other in workspaces))
+        cuts = [region.first_column + region.n_columns * i // len(workspaces) for i in range(len(workspaces) + 1)]
+        wanted = WantedLines.of(lines)
+        self._parts = [
+            CardPart(workspace, pair, folded, Region(region.first_row, region.end_row, *columns), region, wanted, share)
+            for workspace, columns in zip(workspaces, pairwise(cuts), strict=True)
+        ]
+        self._borders, self._lines, self._carry = borders, lines, carry
+
+    def run(self, progress: Callable[[int], None] | None, *, wants_end: bool) -> EndCell:
+        """Compute it, and write its lines."""
+        try:
+            for number, part in enumerate(self._parts):
+                part.start(
+                    self._borders,
+                    has_left=number == 0,
+                    hands_on=number + 1 < len(self._parts),
+                    keeps_last=self._carry is not None,
+                    wants_end=wants_end,
+                )
+            self._watch(progress)
+            end = NOTHING
+            for part in self._parts:
+                part.fetch(self._lines, self._carry)
+                end = part.end().better(end)
+            return end
+        except BaseException:
+            for part in self._parts:
+                part.cancel()
+            for part in self._parts:
+                part.wait()
+            raise
+
+    def _watch(self, progress: Callable[[int], None] | None) -> None:
+        """Until all cards are done; hands columns on, and tells how far they are."""
+        told = time.monotonic()
+        while not all(part.is_done() for part in self._parts):
+            for left, right in pairwise(self._parts):
+                right.receive(*left.columns_since(right.n_received))
+            if progress is not None and time.monotonic() > told + PROGRESS_SECONDS:
+                told = time.monotonic()
+                progress(sum(part.cells_done() for part in self._parts))
+            time.sleep(LOOK_SECONDS if len(self._parts) > 1 or self._region.cells > 1 << 34 else 0.0)
+        if progress is not None:
+            progress(self._region.cells)
+
+
+class CardPart:
+    """Columns of a slab on one card. share: so many such kernels are on that GPU; holds: lines stay there."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        pair: Pair,
+        folded: FoldedScores,
+        part: Region,
+        slab: Region,
+        lines: WantedLines,
+        share: int,
+        *,
+        holds: bool = False,
+    ) -> None:
+        self._workspace, self._card = workspace, workspace.card
+        self._pair, self._folded, self._part, self._slab = pair, folded, part, slab
+        self._wanted, self._score = lines, lines.score
+        self._held: dict[str, Memory] | None = {} if holds else None
+        self._kept_rows = lines.rows - slab.first_row
+        self._own = slice(*np.searchsorted(lines.columns, [part.first_column, part.end_column], "right"))
+        self._kept_columns = lines.columns[self._own] - part.first_column
+        self._share = share
+        self._done: Event | None = None
+        self._control = 0
+        self.n_received = 0
+        self._shape = self._fastest_shape()
+
+    def start(self, borders: Borders, *, has_left: bool, hands_on: bool, keeps_last: bool, wants_end: bool) -> None:
+        """Send everything and launch the kernel. Without the left column, that comes bit by bit."""
+        self._card.activate()
+        part, score = self._part, self._score
+        self._load(borders)
+        if keeps_last:
+            self._kept_rows = np.append(self._kept_rows, part.n_rows)
+        if hands_on and not (len(self._kept_columns) and self._kept_columns[-1] == part.n_columns):
+            self._kept_columns = np.append(self._kept_columns, part.n_columns)
+        strips = strips_of(part.n_rows, self._shape.rows, np.unique(self._kept_rows))
+        self._strips = strips
+        is_local = self._pair.mode.is_local
+        gain = COLUMNS * self._shape.piece * max(0, self._pair.scoring.max_score) if is_local and wants_end else -1
+        control = np.zeros(1, CONTROL)
+        self._control = self._upload("control", control)
+        self._left_rows = 0 if has_left else self._upload("left rows", np.zeros(1, np.uint32))
+        n_channels = min(self._n_warps, -(-len(strips) // self._block_warps) * self._block_warps)
+        arguments = (
+            self._upload("tiles", self._tiles()),
+            self._n_pieces,
+            part.n_columns,
+            self._upload("query", self._pair.query[part.first_row : part.end_row]),
+            self._upload("strips", strips),
+            len(strips),
+            self._upload("table", self._folded.table.astype(np.int32)),
+            *self._top(borders),
+            *self._left(borders, has_left=has_left),
+            self._cleared("queues", self._queue_words(n_channels) * 8),
+            QUEUE_PIECES,
+            self._cleared("consumed", 4 * n_channels),
+            n_channels,
+            self._upload("columns", np.append(self._kept_columns - 1, NEVER).astype(np.uint32)),
+            *(self._for_lines(name, self._line_bytes * len(self._kept_rows)) for name in ("row H", "row F")),
+            *(self._for_lines(name, self._column_bytes * len(self._kept_columns)) for name in ("column H", "column E")),
+            part.n_rows,
+            self._scratch("ends", END.itemsize * len(strips)),
+            gain,
+            self._control,
+            int(PATIENCE_SECONDS * 1e9),
+            self._left_rows,
+        )
+        assert len(strips) // n_channels * self._n_pieces < MAX_SEQUENCE
+        assert score == borders.top_H.dtype
+        stream = self._workspace.stream
+        ready = self._card.record(self._card.event(), stream)
+        for other in (self._workspace.side_stream, self._workspace.copy_stream):
+            self._card.let_wait(other, ready)
+        self._card.launch(
+            self._kernel, n_channels // self._block_warps, self._shape.threads, stream, arguments, together=True
+        )
+        self._done = self._card.record(self._card.event(), stream)
+
+    def is_done(self) -> bool:
+        """Whether the kernel has ended; raises if it gave up."""
+        self._card.activate()
+        assert self._done is not None
+        if not self._card.is_done(self._done):
+            return False
+        if self._look()["stop"] == LOST:
+            raise EngineError(f"{self._card}: a strip waited in vain for {PATIENCE_SECONDS} s; please report this")
+        return True
+
+    def cancel(self) -> None:
+        """Let the kernel end, if it runs."""
+        if self._done is not None and not self._card.is_broken:
+            self._card.activate()
+            self._card.upload(self._control + 4, np.array([CANCELLED], np.uint32), self._workspace.side_stream)
+
+    def wait(self) -> None:
+        """Until the kernel has ended."""
+        if self._done is not None and not self._card.is_broken:
+            self._card.activate()
+            self._card.wait(self._done)
+
+    def cells_done(self) -> int:
+        """About how many."""
+        n_tiles = len(self._strips) * self._n_pieces * self._shape.piece
+        return int(self._part.cells * min(1.0, int(self._look()["tiles"]) / n_tiles))
+
+    def columns_since(self, first: int) -> tuple[int, Line, Line]:
+        """H and E of the last column, from this row of the slab on, as far as they are there."""
+        self._card.activate()
+        n = int(self._look()["rows"]) - first
+        lines = np.empty((2, n), self._score)
+        place = self._column_bytes * (len(self._kept_columns) - 1) + self._score.itemsize * first
+        for name, line in zip(("column H", "column E"), lines, strict=True):
+            self._card.download(line, self._scratch(name, 0) + place, self._workspace.side_stream)
+        return first, lines[0], lines[1]
+
+    def receive(self, first: int, left_h: Line, left_e: Line) -> None:
+        """The column to the left, from this row on."""
+        if not len(left_h):
+            return
+        self._card.activate()
+        itemsize, stream = self._score.itemsize, self._workspace.copy_stream
+        self._card.upload(self._scratch("left H", 0) + itemsize * (first + 1), left_h, stream)
+        self._card.upload(self._scratch("left E", 0) + itemsize * first, left_e, stream)
+        self.n_received = first + len(left_h)
+        self._card.upload(self._left_rows, np.array([self.n_received], np.uint32), stream)
+
+    def fetch(self, lines: Lines, carry: tuple[Line, Line] | None) -> None:
+        """Copy what is kept to where it belongs; the kernel is done."""
+        self._card.activate()
+        columns = slice(
+            self._part.first_column - self._slab.first_column, self._part.end_column - self._slab.first_column
+        )
+        with Fetcher(self._workspace) as fetcher:
+            for name, kept, last in (("row H", lines.row_H, 0), ("row F", lines.row_F, 1)):
+                address = self._scratch(name, 0)
+                for number, line in enumerate(kept):
+                    fetcher.fetch(line[columns], address + self._line_bytes * number)
+                if carry is not None:
+                    n_lines = len(np.unique(self._kept_rows))
+                    fetcher.fetch(carry[last][columns], address + self._line_bytes * (n_lines - 1))
+            for name, kept in (("column H", lines.column_H), ("column E", lines.column_E)):
+                address = self._scratch(name, 0)
+                for number, line in enumerate(kept[self._own]):
+                    fetcher.fetch(line, address + self._column_bytes * number)
+
+    def end(self) -> EndCell:
+        """The best cell of this part, in letters of the whole sequences."""
+        if not self._pair.mode.is_local:
+            return NOTHING
+        self._card.activate()
+        ends = np.empty(len(self._strips), END)
+        self._card.download(ends, self._scratch("ends", 0), self._workspace.stream)
+        best = ends[np.lexsort((ends["row"], ends["column"], -ends["score"]))[0]]
+        if best["score"] == 0:
+            return NOTHING
+        row, column = self._part.first_row + int(best["row"]) + 1, self._part.first_column + int(best["column"]) + 1
+        return EndCell(int(best["score"]), row, column)
+
+    def _fastest_shape(self) -> LongShape:
+        facts, part = self._card.facts, self._part
+
+        def cycles(shape: LongShape) -> float:
+            n_warps = facts.n_sms * shape.blocks * (shape.threads // WARP) // self._share
+            return long_cycles(shape, part.n_rows, part.n_columns, n_warps, facts.n_sms)
+
+        return min(long_shapes(self._folded.n_letters, self._score.itemsize, facts.shared_bytes), key=cycles)
+
+    def _load(self, borders: Borders) -> None:
+        """The kernel, and how many of its warps there are at a time."""
+        shape, n_letters, scoring = self._shape, self._folded.n_letters, self._pair.scoring
+        highest = max(borders.corner, int(borders.top_H.max()), int(borders.left_H.max()))
+        highest += min(self._slab.n_rows, self._slab.n_columns) * max(0, scoring.max_score)
+        source = shape.source(
+            n_letters,
+            scoring,
+            is_local=self._pair.mode.is_local,
+            is_large=self._score.itemsize > 4,
+            large_ends=self._pair.mode.is_local and highest > MAX_SMALL_END,
+        )
+        self._kernel = self._card.kernel(source, "fill_region", shape.shared_bytes(n_letters, self._score.itemsize))
+        self._block_warps = shape.threads // WARP
+        n_blocks = self._card.facts.n_sms * self._card.blocks_per_sm(self._kernel, shape.threads) // self._share
+        queue_bytes = QUEUE_PIECES * COLUMNS * shape.piece * 2 * self._score.itemsize
+        most_warps = int(self._card.budget * ROOM_SHARE) // QUEUES_SHARE // queue_bytes
+        self._n_warps = max(1, min(n_blocks, most_warps // self._block_warps)) * self._block_warps
+
+    @property
+    def _n_pieces(self) -> int:
+        return -(-self._part.n_columns // (COLUMNS * self._shape.piece))
+
+    @property
+    def _padded_columns(self) -> int:
+        return self._n_pieces * COLUMNS * self._shape.piece
+
+    @property
+    def _line_bytes(self) -> int:
+        return self._padded_columns * self._score.itemsize
+
+    @property
+    def _column_bytes(self) -> int:
+        return self._part.n_rows * self._score.itemsize
+
+    def _queue_words(self, n_channels: int) -> int:
+        n_pieces = n_channels * QUEUE_PIECES + self._n_pieces
+        return n_pieces * COLUMNS * self._shape.piece * (self._score.itemsize // 4)
+
+    def _tiles(self) -> NDArray[np.uint32]:
+        """Where in the profile the letter of each column is."""
+        offsets = (self._folded.fold.astype(np.uint32) - 1) * np.uint32(self._shape.rows * WARP * 4)
+        tiles = np.zeros(((self._n_pieces + 1) * self._shape.piece + 2 * WARP) * COLUMNS, np.uint32)
+        np.take(offsets, _piece(self._pair.target, self._part), out=tiles[: self._part.n_columns], mode="clip")
+        return tiles
+
+    def _top(self, borders: Borders) -> Iterator[int]:
+        begin = self._part.first_column - self._slab.first_column
+        for name, line in (("top H", borders.top_H), ("top F", borders.top_F)):
+            padded = np.zeros(self._padded_columns, self._score)
+            padded[: self._part.n_columns] = line[begin : begin + self._part.n_columns]
+            yield self._upload(name, padded)
+
+    def _left(self, borders: Borders, *, has_left: bool) -> Iterator[int]:
+        begin = self._part.first_column - self._slab.first_column
+        corner = borders.corner if has_left else borders.top_H[begin - 1]
+        column = np.empty(self._part.n_rows + 1, self._score)
+        column[0] = corner
+        if has_left:
+            column[1:] = borders.left_H
+        yield self._upload("left H", column)
+        yield self._upload("left E", borders.left_E) if has_left else self._scratch("left E", self._column_bytes)
+
+    def _look(self) -> Any:
+        """The state of the kernel, as a copy beside it finds it."""
+        control = np.empty(1, CONTROL)
+        self._card.download(control, self._control, self._workspace.side_stream)
+        return control[0]
+
+    def held_lines(self) -> CardLines:
+        """What stays on the card."""
+        assert self._held is not None
+        return CardLines(self._workspace, self._wanted, self._held, self._line_bytes, self._column_bytes)
+
+    def _for_lines(self, name: str, n_bytes: int) -> int:
+        if self._held is None:
+            return self._scratch(name, n_bytes)
+        self._held[name] = self._workspace.allocate(n_bytes)
+        return self._held[name].address
+
+    def _scratch(self, name: str, n_bytes: int) -> int:
+        return self._workspace.scratch(f"{name} of a long pair", n_bytes)
+
+    def _upload(self, name: str, array: NDArray[Any]) -> int:
+        address = self._scratch(name, array.nbytes)
+        self._card.upload(address, np.ascontiguousarray(array), self._workspace.stream)
+        return address
+
+    def _cleared(self, name: str, n_bytes: int) -> int:
+        address = self._scratch(name, n_bytes)
+        self._card.fill(address, 0, n_bytes // 4, self._workspace.stream)
+        return address
+
+
+def _folded(pair: Pair, region: Region) -> FoldedScores:
+    """What letters score, of the target those of the region."""
+    return fold_letters(pair.scoring, used_letters(_piece(pair.target, region), len(pair.scoring.matrix)))
+
+
+def _piece(target: NDArray[np.uint8], region: Region) -> NDArray[np.uint8]:
+    return target[region.first_column : region.end_column]
+
+
+def _rows_of(lines: Lines, region: Region, slab: Region) -> Lines:
+    """The lines of a slab, views."""
+    own = slice(*np.searchsorted(lines.rows, [slab.first_row, slab.end_row], "right"))
+    rows = slice(slab.first_row - region.first_row, slab.end_row - region.first_row)
+    columns = lines.column_H[:, rows], lines.column_E[:, rows]
+    return Lines(lines.rows[own], lines.row_H[own], lines.row_F[own], lines.columns, *columns)
+
+
+def _rows_around(borders: Borders, region: Region, slab: Region) -> Borders:
+    """What surrounds a slab, if the row above it is that of the borders."""
+    rows = slice(slab.first_row - region.first_row, slab.end_row - region.first_row)
+    return Borders(borders.top_H, borders.top_F, borders.left_H[rows], borders.left_E[rows], borders.corner)
+
+
+def _room_for_row(region: Region, lines: Lines) -> tuple[Line, Line]:
+    score = lines.row_H.dtype
+    return np.empty(region.n_columns, score), np.empty(region.n_columns, score)
+
+
+def _after(progress: Callable[[int], None], done: int) -> Callable[[int], None]:
+    return lambda cells: progress(done + cells)

@@ -1,0 +1,186 @@
+"""Regions of one pair on the GPU: every shape, mode and width, lines and ends, on one card and on one opened twice."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from exaln.cuda import long_pair
+from exaln.cuda.variants import LONG_SHAPES, MAX_LARGE_ROWS
+from exaln.engines import cuda as cuda_engine
+from exaln.engines.cpu import CpuEngine
+from exaln.engines.cuda import CudaEngine
+from exaln.engines.reference import ReferenceEngine
+from exaln.errors import EngineError
+from exaln.longpair.driver import LongOptions, align_long, score_long
+from exaln.longpair.region import Borders, Region
+from exaln.modes import GLOBAL, LOCAL, Mode
+from kernel_cases import mutated, random_codes
+from long_regions import INT32, INT64, SCORINGS, OnCards, assert_as, assert_same, filled, n_letters, outside, some
+
+pytestmark = pytest.mark.gpu
+
+DNA = SCORINGS["DNA"]
+REFERENCE = ReferenceEngine()
+ROOMY = 2 << 30
+NOTHING_KEPT = np.zeros(0, np.int64)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _gpu():
+    reason = CudaEngine.unavailable_reason()
+    if reason is not None:
+        pytest.skip(reason)
+
+
+def on_card(devices=(0,)):
+    return OnCards(devices, ROOMY)
+
+
+def similar(seed, length, scoring=DNA, rate=0.1):
+    rng = np.random.default_rng(seed)
+    query = random_codes(rng, length, n_letters(scoring))
+    return query, mutated(rng, query, n_letters(scoring), rate)
+
+
+@pytest.fixture(params=LONG_SHAPES, ids=lambda shape: f"{shape.rows} rows")
+def shape(request, monkeypatch):
+    """Every region in this shape."""
+    monkeypatch.setattr(long_pair, "long_shapes", lambda *_: [request.param])
+    return request.param
+
+
+@pytest.mark.parametrize("mode", [LOCAL, GLOBAL], ids=str)
+def test_sizes_around_strips_and_pieces(shape, mode):
+    rng = np.random.default_rng(1)
+    for n_rows in (1, 33, shape.strip_rows, shape.strip_rows + 1):
+        for n_columns in (1, 4 * shape.piece, 4 * shape.piece + 1):
+            query, target = random_codes(rng, n_rows, 4), random_codes(rng, n_columns, 4)
+            lines = some(rng, n_rows, 9), some(rng, n_columns, 9)
+            assert_as(on_card(), CpuEngine(), query, target, DNA, mode, *lines)
+
+
+@pytest.mark.parametrize("name", SCORINGS)
+@pytest.mark.parametrize("mode", [LOCAL, GLOBAL], ids=str)
+@pytest.mark.parametrize("score", [INT32, INT64], ids=str)
+def test_costs_and_widths(name, mode, score):
+    rng = np.random.default_rng(2)
+    query, target = similar(3, 1500, SCORINGS[name])
+    lines = some(rng, len(query), 20), some(rng, len(target), 20)
+    assert_as(on_card(), CpuEngine(), query, target, SCORINGS[name], mode, *lines, score)
+
+
+@pytest.mark.parametrize("mode", [LOCAL, GLOBAL], ids=str)
+def test_every_row_and_column_is_kept(shape, mode):
+    query, target = similar(4, 150)
+    rows, columns = np.arange(1, len(query) + 1), np.arange(1, len(target) + 1)
+    assert_as(on_card(), CpuEngine(), query, target, DNA, mode, rows, columns)
+
+
+def test_ends_among_many_equal_ones(shape):
+    """Of equal scores the smallest column, then the smallest row, wherever strips and lanes end."""
+    ones, period = np.zeros(1300, np.uint8), np.tile(np.array([0, 1, 2, 3, 3, 2], np.uint8), 200)
+    for query, target in ((ones, ones[:900]), (ones[:900], ones), (period, period[6:])):
+        assert_as(on_card(), CpuEngine(), query, target, SCORINGS["free gaps"], LOCAL, NOTHING_KEPT, NOTHING_KEPT)
+    nothing = np.zeros(700, np.uint8), np.ones(700, np.uint8)
+    assert_as(on_card(), CpuEngine(), *nothing, DNA, LOCAL, NOTHING_KEPT, NOTHING_KEPT)
+
+
+def test_more_strips_than_warps(shape, monkeypatch):
+    """One block takes strip after strip: queues go round, and rows wait for a warp."""
+    monkeypatch.setattr(long_pair, "QUEUES_SHARE", 1 << 40)
+    for mode in (LOCAL, GLOBAL):
+        query, target = similar(5, 5000)
+        rows, columns = np.arange(512, 5000, 512), np.arange(512, len(target), 512)
+        assert_as(on_card(), CpuEngine(), query, target, DNA, mode, rows, columns)
+
+
+@pytest.mark.parametrize("base", [50_000_000, 100_000_000, 2_000_000_000])
+def test_high_scores(base):
+    """In the midst of a table: where scores times 32 fit 31 bits, where they do not, and near the end of 32 bits."""
+    query, target = similar(6, 1000)
+    region = Region(0, len(query), 0, len(target))
+    near = outside(region, DNA, GLOBAL)
+    high = Borders(near.top_H + base, near.top_F + base, near.left_H + base, near.left_E + base, base)
+    rows, columns = np.arange(100, 1000, 100), np.arange(100, 900, 100)
+    case = ((query, target, DNA, LOCAL), region, high, rows, columns)
+    assert_same(filled(on_card(), *case), filled(CpuEngine(), *case))
+
+
+@pytest.mark.parametrize("mode", [LOCAL, GLOBAL], ids=str)
+@pytest.mark.parametrize("n_cards", [3])
+def test_a_card_opened_several_times(monkeypatch, mode, n_cards):
+    monkeypatch.setattr(long_pair, "MIN_CARD_COLUMNS", 100)
+    query, target = similar(7, 6000)
+    rng = np.random.default_rng(7)
+    lines = some(rng, len(query), 20), some(rng, len(target), 20)
+    assert_as(on_card((0,) * n_cards), CpuEngine(), query, target, DNA, mode, *lines)
+
+
+def test_slabs_of_rows(monkeypatch):
+    slabs = long_pair.slabs
+    monkeypatch.setattr(long_pair, "slabs", lambda region, lines, room: slabs(region, lines, 2_000_000))
+    query, target = similar(8, 3000)
+    for devices in ((0,), (0, 0)):
+        monkeypatch.setattr(long_pair, "MIN_CARD_COLUMNS", 1000)
+        rows, columns = np.arange(100, 3000, 100), np.arange(100, 2900, 100)
+        assert_as(on_card(devices), CpuEngine(), query, target, DNA, LOCAL, rows, columns)
+
+
+@pytest.mark.parametrize("mode", ["local", "overlap"])
+def test_a_whole_alignment(monkeypatch, mode):
+    monkeypatch.setattr(cuda_engine, "SMALL_REGION", 0)
+    query, target = similar(9, 9000, rate=0.05)
+    arguments = (query, target, DNA, Mode.parse(mode), LongOptions())
+    found, expected = (align_long(engine, *arguments) for engine in (CudaEngine(memory=ROOMY), CpuEngine()))
+    assert found.operations.tolist() == expected.operations.tolist()
+    assert (found.score, found.positions) == (expected.score, expected.positions)
+    assert score_long(CudaEngine(memory=ROOMY), *arguments[:4]) == expected.score
+
+
+def test_a_strip_that_waits_in_vain(monkeypatch):
+    """Strip 0 is never taken: the others give up, and nothing is left running."""
+    control = long_pair.CONTROL
+    monkeypatch.setattr(long_pair, "PATIENCE_SECONDS", 0.3)
+    monkeypatch.setattr(long_pair.CardPart, "_upload", with_ticket(long_pair.CardPart._upload, control))
+    query, target = similar(10, 5000)
+    began = time.monotonic()
+    with pytest.raises(EngineError, match=r"a strip waited in vain for 0\.3 s"):
+        assert_as(on_card(), CpuEngine(), query, target, DNA, LOCAL, NOTHING_KEPT, NOTHING_KEPT)
+    assert time.monotonic() - began < 20
+
+
+def with_ticket(upload, control):
+    """As if the first strip had been taken before."""
+
+    def uploaded(part, name, array):
+        if name == "control":
+            array = array.copy()
+            array["ticket"] = 1
+        return upload(part, name, array)
+
+    return uploaded
+
+
+def test_interrupted(monkeypatch):
+    """A kernel of seconds ends at once, and the card works as before."""
+    monkeypatch.setattr(long_pair, "PROGRESS_SECONDS", 0.0)
+    query, target = similar(11, 1_500_000, rate=0.01)
+
+    def interrupt(cells):
+        raise KeyboardInterrupt
+
+    region = Region(0, len(query), 0, len(target))
+    case = ((query, target, DNA, LOCAL), region, outside(region, DNA, LOCAL), NOTHING_KEPT, NOTHING_KEPT)
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        filled(on_card(), *case, progress=interrupt)
+    assert time.monotonic() - began < 5
+    assert threading.active_count() < 50
+    small = similar(12, 500)
+    assert_as(on_card(), REFERENCE, *small, DNA, LOCAL, np.array([100]), np.array([100]))
+
+
+def test_wide_scores_have_few_rows():
+    assert min(shape.rows for shape in LONG_SHAPES) >= MAX_LARGE_ROWS

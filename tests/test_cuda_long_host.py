@@ -1,0 +1,215 @@
+"""Regions of one pair on cards, on a driver without a GPU: what is sent and fetched, slabs, strips, what goes wrong."""
+
+import numpy as np
+import pytest
+
+from exaln.cuda import fetching, long_pair
+from exaln.cuda.long_pair import WantedLines, slabs, strips_of
+from exaln.cuda.variants import LONG_SHAPES, long_cycles, long_shapes
+from exaln.engines import cuda as cuda_engine
+from exaln.engines.cpu import CpuEngine
+from exaln.engines.cuda import CudaEngine
+from exaln.engines.reference import ReferenceEngine
+from exaln.errors import EngineError
+from exaln.longpair.driver import LongOptions, align_long
+from exaln.longpair.region import NOTHING, Region
+from exaln.modes import GLOBAL, LOCAL, SEMIGLOBAL, Mode
+from fake_cuda import FakeDriver, install
+from kernel_cases import mutated, random_codes
+from long_regions import INT32, INT64, SCORINGS, OnCards, assert_as, filled, n_letters, outside, some
+
+DNA = SCORINGS["DNA"]
+REFERENCE = ReferenceEngine()
+
+
+@pytest.fixture
+def driver(monkeypatch):
+    return install(monkeypatch, FakeDriver(memory=1 << 30), 20)
+
+
+def similar(seed, length, scoring=DNA):
+    rng = np.random.default_rng(seed)
+    query = random_codes(rng, length, n_letters(scoring))
+    return query, mutated(rng, query, n_letters(scoring), 0.1)
+
+
+@pytest.mark.parametrize("name", SCORINGS)
+@pytest.mark.parametrize("mode", [LOCAL, GLOBAL, SEMIGLOBAL], ids=str)
+@pytest.mark.parametrize("score", [INT32, INT64], ids=str)
+def test_lines_and_ends(driver, name, mode, score):
+    rng = np.random.default_rng(1)
+    for length in (1, 2, 40, 150):
+        query, target = similar(length, length, SCORINGS[name])
+        lines = some(rng, len(query), 9), some(rng, len(target), 9)
+        assert_as(OnCards(), REFERENCE, query, target, SCORINGS[name], mode, *lines, score)
+
+
+def test_a_region_within_a_table(driver):
+    query, target = similar(3, 200)
+    region = Region(50, 180, 31, 100)
+    rng = np.random.default_rng(2)
+    borders = outside(Region(0, region.n_rows, 0, region.n_columns), DNA, GLOBAL)
+    rows, columns = 50 + some(rng, region.n_rows, 9), 31 + some(rng, region.n_columns, 9)
+    for mode in (LOCAL, GLOBAL):
+        case = ((query, target, DNA, mode), region, borders, rows, columns)
+        found, expected = filled(OnCards(), *case), filled(REFERENCE, *case)
+        assert found[0] == expected[0]
+        assert all((getattr(found[1], name) == getattr(expected[1], name)).all() for name in ("row_H", "column_E"))
+
+
+@pytest.mark.parametrize("mode", [LOCAL, GLOBAL], ids=str)
+def test_slabs_of_rows_where_memory_is_short(driver, monkeypatch, mode):
+    """The card has room for few lines at a time."""
+    monkeypatch.setattr(long_pair, "slabs", lambda region, lines, room: slabs(region, lines, 60_000))
+    query, target = similar(4, 300)
+    rows, columns = np.arange(7, 300, 7), np.arange(50, len(target) + 1, 50)
+    assert_as(OnCards(), REFERENCE, query, target, DNA, mode, rows, columns)
+    launched = [arguments for name, _, arguments in driver.launches if name == "fill_region"]
+    assert len(launched) > 3
+    assert sum(arguments["n_rows"] for arguments in launched) == 300
+
+
+def test_slabs_cover_all_rows_and_fit():
+    region = Region(10, 5000, 0, 1000)
+    lines = WantedLines(np.arange(100, 5000, 100), np.arange(100, 1000, 100), INT32)
+    for room in (1, 100_000, 1_000_000, 1 << 40):
+        cut = list(slabs(region, lines, room))
+        assert [slab.first_row for slab in cut] == [10, *(slab.end_row for slab in cut[:-1])]
+        assert cut[-1].end_row == 5000
+    assert len(cut) == 1
+
+
+@pytest.mark.parametrize("rows", [4, 8, 16, 28])
+def test_strips_end_where_rows_are_kept(rows):
+    rng = np.random.default_rng(rows)
+    for n_rows in (1, rows, 32 * rows, 32 * rows + 1, 5000):
+        kept = some(rng, n_rows, 20)
+        strips = strips_of(n_rows, rows, kept)
+        ends = strips["first_row"] + strips["n_rows"]
+        assert strips["first_row"].tolist() == [0, *ends[:-1]]
+        assert ends[-1] == n_rows
+        assert dict(zip(ends[strips["line"] >= 0], strips["line"][strips["line"] >= 0], strict=True)) == {
+            int(row): line for line, row in enumerate(kept)
+        }
+        assert (strips["n_rows"] > 0).all()
+
+
+def test_lines_are_fetched_in_pieces(driver, monkeypatch):
+    """Through fewer bytes of pinned memory than they have, each piece to its place."""
+    monkeypatch.setattr(fetching, "SLOT_BYTES", 96)
+    monkeypatch.setattr(fetching, "SMALL_BYTES", 90)
+    query, target = similar(12, 150)
+    assert_as(OnCards(), REFERENCE, query, target, DNA, LOCAL, np.arange(1, 150, 9), np.arange(1, 140, 9))
+
+
+def test_nothing_to_compute(driver):
+    query, target = similar(5, 30)
+    region = Region(3, 3, 0, len(target))
+    case = ((query, target, DNA, LOCAL), region, outside(region, DNA, LOCAL), np.zeros(0, np.int64), np.array([5]))
+    assert filled(OnCards(), *case)[0] == NOTHING
+    assert not driver.launches
+
+
+def test_progress_ends_with_all_cells(driver):
+    told = []
+    query, target = similar(6, 90)
+    region = Region(0, len(query), 0, len(target))
+    nothing = np.zeros(0, np.int64)
+    filled(
+        OnCards(),
+        (query, target, DNA, LOCAL),
+        region,
+        outside(region, DNA, LOCAL),
+        nothing,
+        nothing,
+        progress=told.append,
+    )
+    assert told == sorted(told)
+    assert told[-1] == region.cells
+
+
+@pytest.mark.parametrize("mode", ["local", "global", "semiglobal", "overlap", "free:qs,te"])
+def test_a_whole_alignment(driver, monkeypatch, mode):
+    """Lines of two levels from the card, walked on the CPU: as the cpu engine has it."""
+    monkeypatch.setattr(cuda_engine, "SMALL_REGION", 0)
+    query, target = similar(7, 1300)
+    arguments = (query, target, DNA, Mode.parse(mode), LongOptions())
+    found, expected = (align_long(engine, *arguments) for engine in (CudaEngine(), CpuEngine(1)))
+    assert found.operations.tolist() == expected.operations.tolist()
+    assert (found.score, found.positions) == (expected.score, expected.positions)
+    assert "fill_region" in {name for name, *_ in driver.launches}
+
+
+def test_lines_that_stay_on_the_card(driver, monkeypatch):
+    """Pieces of them, read in any order; given back in the end; none where there is no room."""
+    monkeypatch.setattr(cuda_engine, "SMALL_REGION", 0)
+    query, target = similar(11, 400)
+    region = Region(0, len(query), 0, len(target))
+    rows, columns = np.arange(50, 400, 50), np.arange(30, len(target), 30)
+    borders = outside(region, DNA, LOCAL)
+    _, expected = filled(REFERENCE, (query, target, DNA, LOCAL), region, borders, rows, columns)
+    arguments = (query, target, DNA, LOCAL, region, borders, rows, columns)
+    held = CudaEngine().hold_lines(*arguments)
+    for place, own in ((0, slice(0, 30)), (6, slice(100, 101)), (3, slice(7, 350))):
+        np.testing.assert_array_equal(held.row(place, own), expected.row(place, own))
+        np.testing.assert_array_equal(held.column(place, own), expected.column(place, own))
+    before = driver.used
+    del held
+    assert driver.used < before
+    monkeypatch.setattr(long_pair, "HELD_SHARE", 1 << 60)
+    assert CudaEngine().hold_lines(*arguments) is None
+
+
+def test_small_regions_are_left_to_the_cpu(driver):
+    query, target = similar(8, 100)
+    assert_as(CudaEngine(), REFERENCE, query, target, DNA, LOCAL, np.array([50]), np.array([50]))
+    assert not driver.launches
+
+
+def test_a_kernel_that_waits_in_vain(driver, monkeypatch):
+    monkeypatch.setitem(driver_kernels(), "fill_region", lost)
+    query, target = similar(9, 100)
+    region = Region(0, len(query), 0, len(target))
+    nothing = np.zeros(0, np.int64)
+    with pytest.raises(EngineError, match=r"^GPU 0 \(Fake GPU\): a strip waited in vain for 20 s; please report this$"):
+        filled(OnCards(), (query, target, DNA, LOCAL), region, outside(region, DNA, LOCAL), nothing, nothing)
+
+
+def test_what_is_raised_meanwhile_stops_the_kernel(driver):
+    def interrupt(cells):
+        raise KeyboardInterrupt
+
+    query, target = similar(10, 100)
+    region = Region(0, len(query), 0, len(target))
+    case = ((query, target, DNA, LOCAL), region, outside(region, DNA, LOCAL), *(np.zeros(0, np.int64),) * 2)
+    with pytest.raises(KeyboardInterrupt):
+        filled(OnCards(), *case, progress=interrupt)
+    driver.cuCtxSynchronize()
+    control = driver.launches[-1][2]["control"]
+    assert driver.view(control, np.uint32, 2)[1] == long_pair.CANCELLED
+
+
+def driver_kernels():
+    import fake_cuda
+
+    return fake_cuda.KERNELS
+
+
+def lost(driver, arguments, constants):
+    driver.view(arguments.control, np.uint32, 2)[1] = long_pair.LOST
+
+
+def test_shapes_for_sizes():
+    """Few rows for small pairs, many for large ones; something for every alphabet."""
+    chosen = [
+        min(LONG_SHAPES, key=lambda shape: long_cycles(shape, n, n, 132 * shape.blocks * shape.threads // 32, 132)).rows
+        for n in (3_000, 100_000, 1_000_000, 4_000_000)
+    ]
+    assert chosen == sorted(chosen)
+    assert chosen[0] < chosen[-1]
+    for letters in (1, 4, 25, 200):
+        for score_bytes in (4, 8):
+            assert all(
+                shape.shared_bytes(letters, score_bytes) <= 232448
+                for shape in long_shapes(letters, score_bytes, 232448)
+            )
