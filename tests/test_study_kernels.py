@@ -4,14 +4,25 @@ import numpy as np
 import pytest
 
 import emulated_cuda
+from exaln.alphabet import DNA
 from exaln.cuda.compiler import compiler_version, cubins
-from exaln.studies import chaibou_sie
+from exaln.studies import chaibou_sie, taluzzi_gpu101
+from exaln.studies.batches import GpuBatch, batch_of, random_batch
 from exaln.studies.gpu import KERNELS, Lab, source
-from exaln.studies.pairs import answer_of
+from exaln.studies.pairs import answer_of, changed
 from exaln.studies.rotation import BY_DIAGONALS, ROTATED, rotated_back
 from exaln.studies.study import Bench
 
-SOURCES = [source("rotated.cu")]
+SOURCES = [
+    source("rotated.cu"),
+    *(source("one_thread.cu", length=length) for length in taluzzi_gpu101.LENGTHS),
+    *(
+        source("one_block.cu", length=length, where=kept.number)
+        for length in taluzzi_gpu101.LENGTHS
+        for kept in taluzzi_gpu101.KEPT
+    ),
+    *(source("walk_pairs.cu", length=512, where=where) for where in (2, 3)),
+]
 ARCHITECTURES = ["sm_75", "sm_80", "sm_90", "sm_100", "sm_120"]
 
 needs_nvrtc = pytest.mark.skipif(compiler_version() is None, reason="NVRTC is not installed")
@@ -38,7 +49,8 @@ def lab(request, monkeypatch):
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_every_kernel_compiles(arch, tmp_path, monkeypatch):
     monkeypatch.setenv("EXALN_CACHE", str(tmp_path))
-    found = cubins(SOURCES, arch)
+    one_each = list({one.file: one for one in SOURCES}.values())
+    found = cubins(SOURCES if arch == "sm_90" else one_each, arch)
     assert all(code.startswith(b"\x7fELF") for code in found.values())
 
 
@@ -71,3 +83,57 @@ def test_a_launch_per_diagonal(lab, layout, graph, m, n):
     bench = Bench(quick=True, threads=1)
     pair.check(bench, "the pair", table, layout, path=True)
     assert bench.n_checks == 2
+
+
+# Taluzzi
+
+
+def similar_batch(n_pairs, length):
+    """Similar, equal, and wholly different pairs."""
+    random = np.random.default_rng(length)
+    letters = DNA.encode("ACGT")
+    queries = letters[random.integers(0, 4, (n_pairs, length))]
+    targets = np.stack([changed(random, query, letters) for query in queries])
+    queries[0], targets[0] = letters[0], letters[1]
+    targets[1] = queries[1]
+    return batch_of(queries, targets)
+
+
+@pytest.mark.parametrize(("make", "length"), [(random_batch, 33), (similar_batch, 50), (similar_batch, 128)])
+def test_a_batch_with_one_thread_per_block(lab, make, length):
+    bench = Bench(quick=True, threads=1)
+    row = taluzzi_gpu101.one_thread_row(bench, GpuBatch(lab, make(4, length)))
+    assert row["fill"] > 0
+    assert bench.n_checks == 3
+
+
+@pytest.mark.parametrize("kept", taluzzi_gpu101.KEPT, ids=lambda kept: kept.name)
+@pytest.mark.parametrize(("make", "length"), [(random_batch, 33), (similar_batch, 50), (similar_batch, 128)])
+def test_a_batch_with_a_thread_per_row(lab, make, length, kept):
+    bench = Bench(quick=True, threads=1)
+    rows = list(taluzzi_gpu101.one_block_rows(bench, GpuBatch(lab, make(4, length)), kept))
+    assert [row["what"] for row in rows] == ["one block", *["walked together"] * (kept.number >= 2)]
+    assert bench.n_checks == 3 * len(rows)
+
+
+def test_bytes_do_not_fit_shared_memory_at_512_and_two_bits_do(lab):
+    needs = {kept.name: taluzzi_gpu101.shared_bytes(kept, 512) for kept in taluzzi_gpu101.KEPT}
+    assert needs["shared memory, a byte each"] == 512 * 512 + 3 * 513 * 4
+    assert needs["shared memory, two bits each"] == 512 * 512 // 4 + 3 * 513 * 4
+    bench = Bench(quick=True, threads=1)
+    (row,) = taluzzi_gpu101.one_block_rows(bench, GpuBatch(lab, random_batch(1, 512)), taluzzi_gpu101.KEPT[0])
+    assert (row["refused"], row["needs"]) == (True, needs["shared memory, a byte each"])
+
+
+def test_the_example_of_the_report():
+    batch = batch_of(*(DNA.encode(letters)[None] for letters in ("AGCACACA", "ACACACTA")))
+    assert batch.answers[0].score == 12
+    bench = Bench(quick=True, threads=1)
+    assert taluzzi_gpu101.core_row(bench, batch)["pairs"] == 1
+    assert bench.n_checks == 3
+
+
+def test_a_plain_core_on_similar_pairs():
+    bench = Bench(quick=True, threads=1)
+    taluzzi_gpu101.core_row(bench, similar_batch(20, 100))
+    assert bench.n_checks == 3

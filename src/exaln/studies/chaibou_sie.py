@@ -44,6 +44,7 @@ CHUNKS = (1, 50, 250)
 THREADS = (1, 2, 4, 8, 16)
 GAP = 2
 BLOCK_SIZES, QUICK_BLOCK_SIZES = (32, 64, 128, 256, 512, 1024), (64, 256)
+N_EMPTY_LAUNCHES = 20_000
 LARGEST_COMPARED = 5000
 """Tables of sequences up to this length leave the GPU, to be compared cell by cell."""
 
@@ -216,9 +217,9 @@ def gpu_rows(bench: Bench, lab: Lab, pair: Pair, base: Table, kind: str) -> Iter
             pair.check(bench, f"{kind} {length} {layout}", table, layout, path=True)
 
 
-def empty_launches(lab: Lab, n: int = 20_000) -> Iterator[Row]:
+def empty_launches(lab: Lab) -> Iterator[Row]:
     """The paper's alpha: seconds of a launch that does nothing, by the host and in a graph."""
-    kernel = lab.kernel("rotated.cu", "empty_step")
+    n, kernel = N_EMPTY_LAUNCHES, lab.kernel("rotated.cu", "empty_step")
     prepared = lab.card.prepare(kernel, 32, [(1, [])] * n, lab.stream)
     yield {
         "what": "empty launch",

@@ -1,0 +1,58 @@
+"""The GPU parts of every study, small and on an emulated card: they run to the end, and their pages can be made."""
+
+import pytest
+
+import emulated_cuda
+from exaln.engines.cpu import CpuEngine
+from exaln.studies import chaibou_sie, study_named, taluzzi_gpu101
+from exaln.studies.figures import rendered
+from exaln.studies.measurements import Measurements, PartRun
+from exaln.studies.page import page_text
+from exaln.studies.study import Bench
+
+pytestmark = pytest.mark.skipif(emulated_cuda.COMPILER is None, reason="g++ is missing")
+
+
+def measured(name, card):
+    """All parts of a study, quickly."""
+    found = Measurements(name)
+    machine = {"processor": "A CPU", "cores": 2}
+    for part in study_named(name).parts:
+        bench = Bench(quick=True, threads=2, card=card if part.device == "gpu" else None)
+        rows = list(part.measure(bench))
+        assert bench.n_checks > 0
+        run = PartRun(part.name, part.device, machine, "A GPU", "exaln study", "2026-01-01", "0", True, 1.0, 1, rows)
+        found.add(run)
+    return found
+
+
+def check_page(name, card):
+    found = measured(name, card)
+    text, drawn = page_text(study_named(name), found)
+    assert "Not measured yet" not in text
+    assert "nan" not in text
+    for figure in drawn:
+        assert rendered(figure).startswith(b"<?xml")
+    assert found.text()
+    return text
+
+
+@pytest.fixture
+def card(monkeypatch):
+    return emulated_cuda.emulated_card(monkeypatch)
+
+
+def test_chaibou_sie(card, monkeypatch):
+    monkeypatch.setattr(chaibou_sie, "QUICK_LENGTHS", (40, 60))
+    monkeypatch.setattr(chaibou_sie, "QUICK_BLOCK_SIZES", (32, 256))
+    monkeypatch.setattr(chaibou_sie, "N_EMPTY_LAUNCHES", 10)
+    monkeypatch.setattr(chaibou_sie, "_cuda_engine", lambda: CpuEngine(1))
+    text = check_page("chaibou-sie", card)
+    assert "alpha + Teg" in text
+
+
+def test_taluzzi(card, monkeypatch):
+    monkeypatch.setattr(taluzzi_gpu101, "QUICK_PAIRS", 1)
+    monkeypatch.setattr(taluzzi_gpu101, "_cuda_engine", lambda: CpuEngine(1))
+    text = check_page("taluzzi-gpu101", card)
+    assert "refused: needs 268,300 bytes of shared memory, 232,448 are there" in text
