@@ -27,6 +27,7 @@ def _translated(text):
     text = re.sub(
         r"extern __shared__ ([\w ]+?) arena\[\];", r"\1* arena = reinterpret_cast<\1*>(emulated_arena);", text
     )
+    text = text.replace("void look_again() {}", "void look_again() { __nanosleep(0); }")
     return text.replace("__shared__", "__SHARED_VARIABLE__")
 
 
@@ -89,6 +90,12 @@ class EmulatedDriver(FakeDriver):
     def cuModuleLoadData(self, code):
         source = eval(code, {"Source": Source, "PosixPath": Path})
         return OK, SimpleNamespace(library=library_of(source), constants=source.constants)
+
+    def cuModuleGetGlobal(self, module, name):
+        variable = ctypes.c_int.in_dll(module.library, name.decode())
+        address = ctypes.addressof(variable)
+        self.allocations[address] = (4096, variable)
+        return OK, address, 4096
 
     def cuModuleGetFunction(self, module, name):
         launch = getattr(module.library, f"launch_{name.decode()}")

@@ -6,12 +6,14 @@ import pytest
 import emulated_cuda
 from exaln.alphabet import DNA
 from exaln.cuda.compiler import compiler_version, cubins
+from exaln.errors import EngineError
 from exaln.studies import chaibou_sie, taluzzi_gpu101
 from exaln.studies.batches import GpuBatch, batch_of, random_batch
 from exaln.studies.gpu import KERNELS, Lab, source
 from exaln.studies.pairs import answer_of, changed
 from exaln.studies.rotation import BY_DIAGONALS, ROTATED, rotated_back
 from exaln.studies.study import Bench
+from exaln.studies.whole_tables import LOADS, RELAUNCHES, TECHNIQUES, AffinePair, GpuTables, diagonal_starts
 
 SOURCES = [
     source("rotated.cu"),
@@ -22,6 +24,10 @@ SOURCES = [
         for kept in taluzzi_gpu101.KEPT
     ),
     *(source("walk_pairs.cu", length=512, where=where) for where in (2, 3)),
+    *(source("diagonals.cu", barrier=barrier, loads=0, local=1) for barrier in (1, 2, 3)),
+    *(source("diagonals.cu", barrier=0, loads=loads, local=local) for loads in (0, 1, 2) for local in (0, 1)),
+    *(source("tiles.cu", barrier=barrier) for barrier in (0, 1, 2, 3)),
+    *(source("walk_tables.cu", tiled=tiled) for tiled in (0, 1)),
 ]
 ARCHITECTURES = ["sm_75", "sm_80", "sm_90", "sm_100", "sm_120"]
 
@@ -37,12 +43,15 @@ needs_nvrtc = pytest.mark.skipif(compiler_version() is None, reason="NVRTC is no
 def lab(request, monkeypatch):
     """A card on which the kernels run: an emulated one everywhere, a real one under make test-gpu."""
     if request.param == "emulated":
-        return Lab(emulated_cuda.emulated_card(monkeypatch))
-    from exaln.cuda.card import Card
+        made = Lab(emulated_cuda.emulated_card(monkeypatch))
+    else:
+        from exaln.cuda.card import Card
 
-    card = Card(0)
-    card.set_budget(8 << 30)
-    return Lab(card)
+        card = Card(0)
+        card.set_budget(8 << 30)
+        made = Lab(card)
+    made.is_emulated = request.param == "emulated"
+    return made
 
 
 @needs_nvrtc
@@ -137,3 +146,67 @@ def test_a_plain_core_on_similar_pairs():
     bench = Bench(quick=True, threads=1)
     taluzzi_gpu101.core_row(bench, similar_batch(20, 100))
     assert bench.n_checks == 3
+
+
+# Xiao, Aji and Feng
+
+
+def affine_pair(m, n):
+    pair = AffinePair(max(m, n))
+    pair.query, pair.target = pair.query[:m], pair.target[:n]
+    return pair
+
+
+SHAPES = [(1, 1), (40, 70), (70, 33), (100, 100)]
+
+
+@pytest.mark.parametrize("technique", TECHNIQUES, ids=lambda technique: technique.name)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_a_pair_with_a_launch_per_step(lab, technique, shape):
+    bench, held = Bench(quick=True, threads=1), GpuTables(lab, affine_pair(*shape), technique)
+    for by in RELAUNCHES:
+        assert min(held.relaunch_seconds(3, by)) > 0
+        held.check(bench, f"{technique.name}, {by}")
+    assert bench.n_checks == 2
+
+
+@pytest.mark.parametrize("technique", TECHNIQUES, ids=lambda technique: technique.name)
+@pytest.mark.parametrize("barrier", ["counter", "flags", "cooperative"])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_a_pair_with_a_barrier_per_step(lab, technique, barrier, shape):
+    if barrier == "cooperative" and lab.is_emulated:
+        pytest.skip("needs CUDA's own headers")
+    bench, held = Bench(quick=True, threads=1), GpuTables(lab, affine_pair(*shape), technique)
+    for n_blocks in (1, 3):
+        held.barrier_seconds(n_blocks, barrier)
+        held.check(bench, f"{technique.name}, {barrier}, {n_blocks}")
+    assert bench.n_checks == 2
+
+
+@pytest.mark.parametrize("loads", LOADS)
+@pytest.mark.parametrize("technique", TECHNIQUES[:3], ids=lambda technique: technique.name)
+def test_other_loads_and_another_dynamic_programme(lab, technique, loads):
+    bench, held = Bench(quick=True, threads=1), GpuTables(lab, affine_pair(60, 50), technique)
+    held.barrier_seconds(2, "counter", loads)
+    held.check(bench, loads)
+    held.barrier_seconds(2, "flags", loads, is_local=False)
+    assert held.corner() == held.pair.global_score
+
+
+def test_a_check_notices_a_table_that_was_not_filled(lab):
+    held = GpuTables(lab, affine_pair(60, 50), TECHNIQUES[0])
+    held.forget()
+    with pytest.raises(EngineError, match="nothing was filled"):
+        held.check(Bench(quick=True, threads=1), "nothing was filled")
+
+
+@pytest.mark.parametrize("words", [1, 16, 32])
+def test_diagonals_begin_where_they_are_aligned(words):
+    for m, n in SHAPES:
+        starts = diagonal_starts(m, n, words)
+        counts = [sum(0 <= d - i <= n for i in range(m + 1)) for d in range(m + n + 1)]
+        assert (starts % words == 0).all()
+        assert all(
+            begin + count <= end < begin + count + words
+            for begin, end, count in zip(starts[:-1], starts[1:], counts, strict=True)
+        )

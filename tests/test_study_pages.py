@@ -4,7 +4,7 @@ import pytest
 
 import emulated_cuda
 from exaln.engines.cpu import CpuEngine
-from exaln.studies import chaibou_sie, study_named, taluzzi_gpu101
+from exaln.studies import chaibou_sie, study_named, taluzzi_gpu101, whole_tables, xiao_aji_feng
 from exaln.studies.figures import rendered
 from exaln.studies.measurements import Measurements, PartRun
 from exaln.studies.page import page_text
@@ -56,3 +56,12 @@ def test_taluzzi(card, monkeypatch):
     monkeypatch.setattr(taluzzi_gpu101, "_cuda_engine", lambda: CpuEngine(1))
     text = check_page("taluzzi-gpu101", card)
     assert "refused: needs 268,300 bytes of shared memory, 232,448 are there" in text
+
+
+def test_xiao(card, monkeypatch):
+    monkeypatch.setattr(xiao_aji_feng, "QUICK_LENGTH", 40)
+    monkeypatch.setattr(xiao_aji_feng, "QUICK_LARGER", (50,))
+    monkeypatch.setattr(xiao_aji_feng, "_cuda_engine", lambda: CpuEngine(1))
+    monkeypatch.setitem(whole_tables.BARRIERS, "cooperative", 2)  # CUDA's own needs its headers
+    text = check_page("xiao-aji-feng", card)
+    assert "barrier, cooperative groups" in text

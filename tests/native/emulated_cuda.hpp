@@ -21,9 +21,9 @@
 #define __global__
 #define __device__
 #define __host__
-#define __forceinline__ inline
+#define __forceinline__ static inline
 #define __restrict__
-#define __constant__ static
+#define __constant__
 #define __launch_bounds__(...)
 #define __SHARED_VARIABLE__ static __attribute__((section("cuda_shared")))
 

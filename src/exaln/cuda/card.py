@@ -271,6 +271,12 @@ class Card:
         made = self._kernels[source, name] = Kernel(name, handle, shared_bytes)
         return made
 
+    def variable(self, source: Source, name: str) -> int:
+        """The address of a variable of a kernel file, such as constant memory."""
+        self.load([source])
+        address, _ = self._call("cuModuleGetGlobal", self._modules[source], name.encode())
+        return int(address)
+
     def blocks_per_sm(self, kernel: Kernel, n_threads: int) -> int:
         """How many blocks of a kernel a multiprocessor holds at a time."""
         occupancy = "cuOccupancyMaxActiveBlocksPerMultiprocessor"

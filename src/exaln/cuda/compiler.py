@@ -45,11 +45,13 @@ class Source:
     """A kernel file and the constants it is compiled with: ("ROWS", 32) becomes -DEXALN_ROWS=32.
 
     folder: where the file is, if not among the kernels of the engine, whose headers it may include in any case.
+    cuda_headers: whether it includes headers of CUDA, such as cooperative_groups.h, which take long to compile.
     """
 
     file: str
     constants: tuple[tuple[str, int], ...] = ()
     folder: Path | None = None
+    cuda_headers: bool = False
 
     @property
     def folders(self) -> tuple[Path, ...]:
@@ -133,7 +135,7 @@ def _file(source: Source, arch: str) -> Path:
         "texts": texts,
         "macros": sorted(_macros(source, arch)),
         "arch": arch,
-        "options": [STANDARD],
+        "options": [STANDARD, source.cuda_headers],
         "compiler": _compiler(),
     }
     key = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
@@ -188,6 +190,7 @@ def _compile(source: Source, arch: str) -> bytes:
             std=STANDARD,
             include_path=[str(folder) for folder in source.folders],
             define_macro=_macros(source, arch),
+            use_bundled_headers=source.cuda_headers,
         )
         return bytes(Program(text, "c++", options).compile("cubin").code)
     except Exception as error:

@@ -19,8 +19,9 @@ KERNELS = Path(__file__).parent / "kernels"
 
 
 def source(file: str, **constants: int) -> Source:
-    """A kernel file of the studies, with constants by name: rows=32 is ROWS."""
-    return Source(file, tuple((name.upper(), value) for name, value in constants.items()), KERNELS)
+    """A kernel file of the studies, with constants by name: rows=32 is ROWS. barrier=3 is CUDA's own (barrier.cuh)."""
+    macros = tuple((name.upper(), value) for name, value in constants.items())
+    return Source(file, macros, KERNELS, cuda_headers=constants.get("barrier") == 3)
 
 
 class Lab:

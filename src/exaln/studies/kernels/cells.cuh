@@ -30,11 +30,13 @@ __device__ __forceinline__ Direction direction_of(int H, int diagonal, int left,
     return H == left - gap ? TARGET_ALONE : QUERY_ALONE;
 }
 
+template <bool IS_LOCAL = true>
 __device__ __forceinline__ Affine affine_cell(int diagonal, int left_H, int left_E, int above_H, int above_F,
                                               int score, int gap_first, int gap_extend) {
     Affine cell;
     cell.E = max(left_E - gap_extend, left_H - gap_first);
     cell.F = max(above_F - gap_extend, above_H - gap_first);
-    cell.H = max(max(0, diagonal + score), max(cell.E, cell.F));
+    cell.H = max(diagonal + score, max(cell.E, cell.F));
+    if (IS_LOCAL) cell.H = max(cell.H, 0);
     return cell;
 }

@@ -17,9 +17,7 @@
 
 #include "directions.cuh"
 #include "steps.cuh"
-
-constexpr int LENGTH = EXALN_LENGTH;
-constexpr int WHERE = EXALN_WHERE;
+#include "study_constants.cuh"
 
 extern __shared__ unsigned arena[];
 

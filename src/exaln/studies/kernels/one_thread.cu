@@ -10,8 +10,7 @@
 // Scores and directions are in global memory, row by row. tests/test_study_kernels.py.
 
 #include "steps.cuh"
-
-constexpr int LENGTH = EXALN_LENGTH;
+#include "study_constants.cuh"
 
 extern "C" __global__ void one_thread(const unsigned char* queries, const unsigned char* targets, int match,
                                       int mismatch, int gap, int* tables, unsigned char* directions,

@@ -7,9 +7,8 @@
 
 #include "directions.cuh"
 #include "steps.cuh"
+#include "study_constants.cuh"
 
-constexpr int LENGTH = EXALN_LENGTH;
-constexpr int WHERE = EXALN_WHERE;
 static_assert(WHERE == 2 || WHERE == 3);
 
 template <class Directions>
