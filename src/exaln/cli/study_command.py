@@ -69,7 +69,14 @@ def study(
         n_threads = threads or available_threads()
         with telling(messages) as tell:
             found = run.measure(
-                chosen, quick=quick, threads=n_threads, parts=parts, known=known, note=messages.note, tell=tell
+                chosen,
+                quick=quick,
+                threads=n_threads,
+                parts=parts,
+                known=known,
+                note=messages.note,
+                tell=tell,
+                keep=lambda so_far: run.keep_measurements(chosen, so_far, folder),
             )
     messages.note(f"written to {run.write(chosen, found, folder)}")
 

@@ -26,16 +26,19 @@ def measure(
     known: Iterable[Path] = (),
     note: Tell = lambda text: None,
     tell: Tell = lambda text: None,
+    keep: Callable[[Measurements], object] = lambda found: None,
     device: int = 0,
 ) -> Measurements:
     """Measure parts: those that are named, or all that this machine can; `known` files have what is kept of others.
 
-    note is called with what everybody wants to know, tell with what is measured just now.
+    note is called with what everybody wants to know, tell with what is measured just now, keep after each part with all
+    that there is so far.
     """
     found = merged(study.name, known)
     for part in _chosen(study, parts, note):
         note(f"measuring part {part.name}: {part.title}")
         found.add(measure_part(part, quick=quick, threads=threads, tell=tell, device=device))
+        keep(found)
     return found
 
 
@@ -69,16 +72,8 @@ def measure_part(part: Part, *, quick: bool, threads: int, tell: Tell, device: i
 
 
 def write(study: Study, measurements: Measurements, folder: Path) -> Path:
-    """Measurements, plots and page into a folder, which is made; the path of the page.
-
-    Measurements come first: without matplotlib there is no page, but nothing that was measured is lost.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"{folder}: {error.strerror or error}; choose another folder with --out") from None
-    kept = measurements_file(study, folder)
-    _write(kept, measurements.text().encode())
+    """Measurements, plots and page into a folder; the path of the page. Without matplotlib there is no page."""
+    kept = keep_measurements(study, measurements, folder)
     text, drawn = page_text(study, measurements)
     try:
         pictures = {folder / figure_file(study, block): figures.rendered(block) for block in drawn}
@@ -89,6 +84,16 @@ def write(study: Study, measurements: Measurements, folder: Path) -> Path:
     page = folder / f"{study.name}.md"
     _write(page, text.encode())
     return page
+
+
+def keep_measurements(study: Study, measurements: Measurements, folder: Path) -> Path:
+    """Measurements alone into a folder, which is made; their path."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{folder}: {error.strerror or error}; choose another folder with --out") from None
+    _write(measurements_file(study, folder), measurements.text().encode())
+    return measurements_file(study, folder)
 
 
 def measurements_file(study: Study, folder: Path) -> Path:
