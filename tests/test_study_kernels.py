@@ -1,13 +1,18 @@
 """The kernels of the studies: they compile for every architecture, and run on an emulated card and on a real one."""
 
+from dataclasses import asdict
+
 import numpy as np
 import pytest
 
 import emulated_cuda
-from exaln.alphabet import DNA
+from exaln.alphabet import DNA, PROTEIN
 from exaln.cuda.compiler import compiler_version, cubins
+from exaln.engines.cpu import CpuEngine
+from exaln.engines.reference import local_score
 from exaln.errors import EngineError
-from exaln.studies import chaibou_sie, taluzzi_gpu101
+from exaln.selfbench.cpu import synthetic_proteins
+from exaln.studies import chaibou_sie, searches, taluzzi_gpu101
 from exaln.studies.batches import GpuBatch, batch_of, random_batch
 from exaln.studies.gpu import KERNELS, Lab, source
 from exaln.studies.pairs import answer_of, changed
@@ -28,6 +33,15 @@ SOURCES = [
     *(source("diagonals.cu", barrier=0, loads=loads, local=local) for loads in (0, 1, 2) for local in (0, 1)),
     *(source("tiles.cu", barrier=barrier) for barrier in (0, 1, 2, 3)),
     *(source("walk_tables.cu", tiled=tiled) for tiled in (0, 1)),
+    source("inter_task.cu"),
+    *(source("intra_original.cu", threads=256, bypass=bypass) for bypass in (0, 1)),
+    *(source("intra_improved.cu", **asdict(searches.Shape(256, 4, 1, version))) for version in range(4)),
+    source("intra_improved.cu", **asdict(searches.Shape(320, 8, 4))),
+    *(
+        source("intra_improved.cu", **asdict(searches.Shape(256, 4, 1, 3, boundary, one_fill)))
+        for boundary in range(3)
+        for one_fill in (0, 1)
+    ),
 ]
 ARCHITECTURES = ["sm_75", "sm_80", "sm_90", "sm_100", "sm_120"]
 
@@ -210,3 +224,72 @@ def test_diagonals_begin_where_they_are_aligned(words):
             begin + count <= end < begin + count + words
             for begin, end, count in zip(starts[:-1], starts[1:], counts, strict=True)
         )
+
+
+# Hains et al.
+
+
+def small_search(lab, n_targets, longest, query_length, seed=3):
+    random = np.random.default_rng(seed)
+    lengths = np.minimum(random.lognormal(3.2, 0.8, n_targets).astype(np.int64) + 1, longest)
+    lengths[0] = longest
+    records = synthetic_proteins(random, lengths)
+    targets = searches.sorted_targets(records)
+    query = np.concatenate(
+        [targets.records.sequence(n_targets - 1)[5:], synthetic_proteins(random, np.array([30])).codes]
+    )
+    query = np.resize(query, query_length)
+    expected = searches.expected_scores(CpuEngine(1), query, targets)
+    for row in (0, n_targets // 2, n_targets - 1):
+        assert expected[row] == local_score(query, targets.records.sequence(row), searches.scoring())
+    return searches.GpuSearch(lab, targets, query), expected
+
+
+def from_place(expected, first):
+    return np.where(np.arange(len(expected)) >= first, expected, -1)
+
+
+@pytest.mark.parametrize("query_length", [1, 8, 29, 64])
+def test_a_thread_per_target(lab, monkeypatch, query_length):
+    search, expected = small_search(lab, 70, 90, query_length)
+    search.group_size = 32
+    bench = Bench(quick=True, threads=1)
+    search.check(bench, "all in groups", [search.inter(70)], expected)
+    for end in (1, 64, 69):
+        search.check(bench, f"up to {end}", [search.inter(end)], np.where(np.arange(70) < end, expected, -1))
+
+
+@pytest.mark.parametrize("bypass", [False, True])
+def test_a_block_per_target_as_it_was(lab, bypass):
+    search, expected = small_search(lab, 12, 60, 40)
+    bench = Bench(quick=True, threads=1)
+    search.check(bench, "all", [search.original(0, bypass=bypass)], expected)
+    search.check(bench, "some", [search.original(7, bypass=bypass)], from_place(expected, 7))
+
+
+SHAPES_IMPROVED = [
+    *(searches.Shape(32, 4, 1, version) for version in range(4)),
+    *(searches.Shape(32, 8, width) for width in (1, 2, 4)),
+    *(searches.Shape(32, 4, 1, 3, boundary, one_fill) for boundary in range(3) for one_fill in (0, 1)),
+    searches.Shape(64, 4, 2, 3, 2, 1),
+    searches.Shape(32, 4, 1, 3, 0, 0, bypass=1),
+]
+
+
+@pytest.mark.parametrize("shape", SHAPES_IMPROVED, ids=str)
+@pytest.mark.parametrize(("query_length", "longest"), [(40, 60), (300, 33), (420, 200)])
+def test_a_block_per_target_improved(lab, shape, query_length, longest):
+    search, expected = small_search(lab, 6, longest, query_length)
+    search.check(Bench(quick=True, threads=1), str(shape), [search.improved(2, shape)], from_place(expected, 2))
+
+
+def test_targets_are_sorted_and_padded():
+    records = synthetic_proteins(np.random.default_rng(1), np.array([7, 3, 0, 12]))
+    targets = searches.sorted_targets(records)
+    assert targets.lengths.tolist() == [0, 3, 7, 12]
+    assert targets.starts.tolist() == [0, 4, 8, 16]
+    for place, row in enumerate([2, 1, 0, 3]):
+        begin, length = targets.starts[place], targets.lengths[place]
+        assert targets.codes[begin : begin + length].tolist() == records.sequence(row).tolist()
+        assert (targets.codes[begin + length : begin + max(4, -(-length // 4) * 4)] == len(PROTEIN.letters)).all()
+    assert targets.first_over(3) == 2

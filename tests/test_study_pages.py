@@ -1,14 +1,17 @@
 """The GPU parts of every study, small and on an emulated card: they run to the end, and their pages can be made."""
 
+import numpy as np
 import pytest
 
 import emulated_cuda
 from exaln.engines.cpu import CpuEngine
-from exaln.studies import chaibou_sie, study_named, taluzzi_gpu101, whole_tables, xiao_aji_feng
+from exaln.studies import chaibou_sie, hains_et_al, searches, study_named, taluzzi_gpu101, whole_tables, xiao_aji_feng
 from exaln.studies.figures import rendered
 from exaln.studies.measurements import Measurements, PartRun
 from exaln.studies.page import page_text
 from exaln.studies.study import Bench
+
+RANDOM, LENGTH = np.random.default_rng(4), np.array([20])
 
 pytestmark = pytest.mark.skipif(emulated_cuda.COMPILER is None, reason="g++ is missing")
 
@@ -65,3 +68,31 @@ def test_xiao(card, monkeypatch):
     monkeypatch.setitem(whole_tables.BARRIERS, "cooperative", 2)  # CUDA's own needs its headers
     text = check_page("xiao-aji-feng", card)
     assert "barrier, cooperative groups" in text
+
+
+def test_hains(card, monkeypatch):
+    small = {"QUICK_TARGETS": 40, "QUICK_QUERIES": (20,), "QUICK_LONG": 2, "SAMPLED": 4, "THRESHOLD": 60}
+    small |= {"LOW_THRESHOLD": 40, "random_query": lambda length: hains_et_al.synthetic_proteins(RANDOM, LENGTH).codes}
+    small |= {
+        "BEST": searches.Shape(32, 4),
+        "_engine": lambda: CpuEngine(1),
+        "shapes": lambda quick: [searches.Shape(32)],
+    }
+    small |= {"synthetic_swissprot": lambda n: hains_et_al.synthetic_proteins(RANDOM, RANDOM.integers(5, 90, n))}
+    small |= {
+        "QUICK_SPREADS": (100,),
+        "every": lambda targets, step: hains_et_al.sorted_targets(targets.records.rows(0, 2)),
+    }
+    for name, value in small.items():
+        monkeypatch.setattr(hains_et_al, name, value)
+    monkeypatch.setattr(searches.GpuSearch, "group_size", 32)
+    monkeypatch.setattr(searches, "ORIGINAL_THREADS", 32)
+    monkeypatch.setattr(hains_et_al, "rates", lambda bench, search: (1e6, 1e5))
+    text = check_page("hains-et-al", card)
+    assert "improved, threshold of the model" in text
+
+
+def test_the_model_of_the_threshold():
+    targets = hains_et_al.sorted_targets(hains_et_al.synthetic_proteins(RANDOM, np.array([10] * 64 + [1000])))
+    assert hains_et_al.best_threshold(targets, 32, 1e6, 5e5) == 10
+    assert hains_et_al.best_threshold(targets, 1, 1e6, 1e3) == 1000

@@ -58,10 +58,14 @@ class Lab:
         """Put a kernel into the stream."""
         self.card.launch(kernel, grid, n_threads, self.stream, arguments)
 
-    def seconds(self, work: Callable[[], object], repeats: int = 3) -> list[float]:
-        """Times on the card of each run of `work`, which puts things into the stream; one run before them warms up."""
+    def seconds(self, work: Callable[[], object], repeats: int = 3, *, warm: bool = False) -> list[float]:
+        """Times on the card of each run of `work`, which puts things into the stream.
+
+        One run before them warms up, unless something has been run that does.
+        """
         begin, end = self.card.event(has_time=True), self.card.event(has_time=True)
-        work()
+        if not warm:
+            work()
         self.card.synchronize()
         times = []
         for _ in range(repeats):

@@ -40,3 +40,12 @@ __device__ __forceinline__ Affine affine_cell(int diagonal, int left_H, int left
     if (IS_LOCAL) cell.H = max(cell.H, 0);
     return cell;
 }
+
+// The same cell for kernels that keep no tables: E and F come in as of this cell, H comes out of it, and E
+// and F go out for the cells to the right and below.
+__device__ __forceinline__ void advance_cell(int diagonal, int score, int& H, int& E, int& F, int gap_first,
+                                             int gap_extend) {
+    H = max(max(0, diagonal + score), max(E, F));
+    E = max(E - gap_extend, H - gap_first);
+    F = max(F - gap_extend, H - gap_first);
+}

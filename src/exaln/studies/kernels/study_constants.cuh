@@ -35,3 +35,17 @@ constexpr bool IS_LOCAL = EXALN_LOCAL != 0;
 #ifdef EXALN_TILED
 constexpr bool TILED = EXALN_TILED != 0;
 #endif
+#ifdef EXALN_THREADS
+constexpr int THREADS = EXALN_THREADS;
+static_assert(THREADS >= 32 && THREADS % 32 == 0 && THREADS <= 1024);
+#endif
+#ifdef EXALN_HEIGHT
+constexpr int HEIGHT = EXALN_HEIGHT, WIDTH = EXALN_WIDTH;  // of the tile of a thread
+static_assert(HEIGHT % 4 == 0 && WIDTH >= 1);
+constexpr int VERSION = EXALN_VERSION, BOUNDARY = EXALN_BOUNDARY;
+static_assert(VERSION >= 0 && VERSION <= 3 && BOUNDARY >= 0 && BOUNDARY <= 2);
+constexpr bool ONE_FILL = EXALN_ONE_FILL != 0;
+#endif
+#ifdef EXALN_BYPASS
+constexpr bool BYPASS = EXALN_BYPASS != 0;
+#endif
