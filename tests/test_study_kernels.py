@@ -11,8 +11,9 @@ from exaln.cuda.compiler import compiler_version, cubins
 from exaln.engines.cpu import CpuEngine
 from exaln.engines.reference import local_score
 from exaln.errors import EngineError
+from exaln.scoring import Scoring
 from exaln.selfbench.cpu import synthetic_proteins
-from exaln.studies import chaibou_sie, searches, taluzzi_gpu101
+from exaln.studies import chaibou_sie, munekawa_ino_hagihara, searches, taluzzi_gpu101
 from exaln.studies.batches import GpuBatch, batch_of, random_batch
 from exaln.studies.gpu import KERNELS, Lab, source
 from exaln.studies.pairs import answer_of, changed
@@ -33,6 +34,10 @@ SOURCES = [
     *(source("diagonals.cu", barrier=0, loads=loads, local=local) for loads in (0, 1, 2) for local in (0, 1)),
     *(source("tiles.cu", barrier=barrier) for barrier in (0, 1, 2, 3)),
     *(source("walk_tables.cu", tiled=tiled) for tiled in (0, 1)),
+    *(
+        source("query_rows.cu", rows_each=packing.rows, columns_each=packing.columns)
+        for packing in munekawa_ino_hagihara.PACKINGS
+    ),
     source("inter_task.cu"),
     *(source("intra_original.cu", threads=256, bypass=bypass) for bypass in (0, 1)),
     *(source("intra_improved.cu", **asdict(searches.Shape(256, 4, 1, version))) for version in range(4)),
@@ -293,3 +298,32 @@ def test_targets_are_sorted_and_padded():
         assert targets.codes[begin : begin + length].tolist() == records.sequence(row).tolist()
         assert (targets.codes[begin + length : begin + max(4, -(-length // 4) * 4)] == len(PROTEIN.letters)).all()
     assert targets.first_over(3) == 2
+
+
+# Munekawa, Ino and Hagihara
+
+
+@pytest.mark.parametrize("packing", munekawa_ino_hagihara.PACKINGS, ids=lambda packing: packing.name)
+@pytest.mark.parametrize("query_length", [1, 4, 33, 63])
+def test_a_thread_per_row_on_chip(lab, packing, query_length):
+    search, _ = small_search(lab, 9, 70, query_length)
+    costs = munekawa_ino_hagihara.scoring()
+    expected = searches.expected_scores(CpuEngine(1), search.query, search.targets, costs)
+    assert expected[4] == local_score(search.query, search.targets.records.sequence(4), costs)
+    rows = munekawa_ino_hagihara.RowSearch(lab, search.query, packing)
+    for first, n in ((0, 9), (5, 4)):
+        rows.launch(*search.arguments, first, n)
+        np.testing.assert_array_equal(rows.scores(n), expected[first : first + n])
+
+
+def test_the_example_of_munekawas_figure(lab):
+    linear = Scoring(match=2, mismatch=-1, gap_open=0, gap_extend=1, alphabet=DNA)
+    query, target = DNA.encode("GTCTAC"), DNA.encode("TCTCGAT")
+    assert local_score(query, target, linear) == 7
+    padded = lab.put(np.append(target, np.uint8(27)))
+    starts, lengths = lab.put(np.zeros(1, np.int64)), lab.put(np.array([7], np.int32))
+    for packing in munekawa_ino_hagihara.PACKINGS:
+        rows = munekawa_ino_hagihara.RowSearch(lab, query, packing)
+        rows.costs = linear
+        rows.launch(padded.address, starts.address, lengths.address, 0, 1)
+        assert rows.scores(1).tolist() == [7]

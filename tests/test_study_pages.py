@@ -5,7 +5,16 @@ import pytest
 
 import emulated_cuda
 from exaln.engines.cpu import CpuEngine
-from exaln.studies import chaibou_sie, hains_et_al, searches, study_named, taluzzi_gpu101, whole_tables, xiao_aji_feng
+from exaln.studies import (
+    chaibou_sie,
+    hains_et_al,
+    munekawa_ino_hagihara,
+    searches,
+    study_named,
+    taluzzi_gpu101,
+    whole_tables,
+    xiao_aji_feng,
+)
 from exaln.studies.figures import rendered
 from exaln.studies.measurements import Measurements, PartRun
 from exaln.studies.page import page_text
@@ -96,3 +105,13 @@ def test_the_model_of_the_threshold():
     targets = hains_et_al.sorted_targets(hains_et_al.synthetic_proteins(RANDOM, np.array([10] * 64 + [1000])))
     assert hains_et_al.best_threshold(targets, 32, 1e6, 5e5) == 10
     assert hains_et_al.best_threshold(targets, 1, 1e6, 1e3) == 1000
+
+
+def test_munekawa(card, monkeypatch):
+    small = {"QUICK_TARGETS": 20, "QUICK_QUERIES": (9, 255), "AT_A_TIME": 8, "_engine": lambda: CpuEngine(1)}
+    small |= {"synthetic_swissprot": lambda n: hains_et_al.synthetic_proteins(RANDOM, RANDOM.integers(1, 50, n))}
+    for name, value in small.items():
+        monkeypatch.setattr(munekawa_ino_hagihara, name, value)
+    monkeypatch.setattr(searches, "ORIGINAL_THREADS", 32)
+    text = check_page("munekawa-ino-hagihara", card)
+    assert "1/34, 1/4 and together 1/136" in text

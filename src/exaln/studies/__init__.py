@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from exaln.studies.study import Study
 
-NAMES = ("xiao-aji-feng", "taluzzi-gpu101", "chaibou-sie", "hains-et-al")
+NAMES = ("xiao-aji-feng", "taluzzi-gpu101", "chaibou-sie", "hains-et-al", "munekawa-ino-hagihara")
 """The studies, by the authors of the papers."""
 
 

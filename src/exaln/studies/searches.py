@@ -91,29 +91,28 @@ def sorted_targets(records: Records) -> TargetList:
 class GpuQuery:
     """A query on a card, padded to whole strips of so many rows."""
 
-    def __init__(self, lab: Lab, query: NDArray[np.uint8], strip: int) -> None:
+    def __init__(self, lab: Lab, query: NDArray[np.uint8], strip: int, costs: Scoring) -> None:
         n = len(PROTEIN.letters)
         self.rows = max(-(-len(query) // strip) * strip, strip)
         matrix = np.full((n + 1, n + 1), PAD, np.int32)
-        matrix[:n, :n] = scoring().matrix
+        matrix[:n, :n] = costs.matrix
         padded = np.full(self.rows, n, np.uint8)
         padded[: len(query)] = query
         profile = np.ascontiguousarray(matrix[:, padded].astype(np.int8))
         self._held = [lab.put(array) for array in (padded, matrix, profile)]
-        self._n_letters = n + 1
+        self._rest = [n + 1, self.rows, costs.gap_first, costs.gap_extend]
 
     @property
     def arguments(self) -> list[int]:
         """As the kernels have them."""
-        costs = scoring()
-        return [*(held.address for held in self._held), self._n_letters, self.rows, costs.gap_first, costs.gap_extend]
+        return [*(held.address for held in self._held), *self._rest]
 
 
 class GpuSearch:
     """Targets on a card, and scores of a query with them."""
 
-    def __init__(self, lab: Lab, targets: TargetList, query: NDArray[np.uint8]) -> None:
-        self.lab, self.targets, self.query = lab, targets, query
+    def __init__(self, lab: Lab, targets: TargetList, query: NDArray[np.uint8], costs: Scoring | None = None) -> None:
+        self.lab, self.targets, self.query, self.costs = lab, targets, query, costs or scoring()
         self._held = [lab.put(array) for array in (targets.codes, targets.starts, targets.lengths)]
         self._scores = lab.room(4 * max(len(targets), 1))
         self._room: Memory | None = None
@@ -202,7 +201,7 @@ class GpuSearch:
         return launch
 
     def _query(self, strip: int) -> GpuQuery:
-        return GpuQuery(self.lab, self.query, strip)
+        return GpuQuery(self.lab, self.query, strip, self.costs)
 
     def _room_for(self, n_bytes: int) -> Memory:
         """Boundaries and wavefronts of one kernel at a time; the memory grows, and is used again."""
@@ -213,10 +212,12 @@ class GpuSearch:
         return self._room
 
 
-def expected_scores(engine: Engine, query: NDArray[np.uint8], targets: TargetList) -> NDArray[np.int32]:
+def expected_scores(
+    engine: Engine, query: NDArray[np.uint8], targets: TargetList, costs: Scoring | None = None
+) -> NDArray[np.int32]:
     """All scores, by an engine of exaln."""
     from exaln.database import Database
 
     placement = engine.place(Database.in_memory([targets.records]))
-    scores: NDArray[np.int32] = engine.scores(Records.of(PROTEIN, [query]), placement, scoring())[0]
+    scores: NDArray[np.int32] = engine.scores(Records.of(PROTEIN, [query]), placement, costs or scoring())[0]
     return scores

@@ -49,3 +49,7 @@ constexpr bool ONE_FILL = EXALN_ONE_FILL != 0;
 #ifdef EXALN_BYPASS
 constexpr bool BYPASS = EXALN_BYPASS != 0;
 #endif
+#ifdef EXALN_ROWS_EACH
+constexpr int ROWS_EACH = EXALN_ROWS_EACH, COLUMNS_EACH = EXALN_COLUMNS_EACH;  // cells of a thread and step
+static_assert((ROWS_EACH == 1 || ROWS_EACH == 4) && (COLUMNS_EACH == 1 || COLUMNS_EACH == 4));
+#endif
