@@ -108,60 +108,53 @@ def bare_loop(isa: str, bits: int, seconds: float) -> float:
     """GCUPS of the cell update alone, in registers: the bound of one core."""
 
 # bind_pairs.cpp
+Sequences = tuple[NDArray[np.uint8], NDArray[np.int64]]  # codes, offsets
+PairRows = tuple[NDArray[np.int64], NDArray[np.int64]]  # of the queries, of the targets
+Costs = tuple[NDArray[np.int32], int, int]  # matrix, cost of a gap's first and of each further letter
+ModeFlags = tuple[
+    bool, bool, bool, bool, bool
+]  # is local; start and end of the query, start and end of the target free
+Columns = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.uint32], NDArray[np.int64]]
+
 def trace_all(
-    query_codes: NDArray[np.uint8],
-    query_offsets: NDArray[np.int64],
-    target_codes: NDArray[np.uint8],
-    target_offsets: NDArray[np.int64],
-    pair_queries: NDArray[np.int64],
-    pair_targets: NDArray[np.int64],
+    queries: Sequences,
+    targets: Sequences,
+    pairs: PairRows,
+    costs: Costs,
     scores: NDArray[np.int32],
-    matrix: NDArray[np.int32],
-    gap_first: int,
-    gap_extend: int,
     threads: int = 1,
     isa: str = "",
     only_this_isa: bool = False,
     max_bytes: int = ...,
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.uint32], NDArray[np.int64]]:
+) -> Columns:
     """Local alignments of pairs whose scores are known.
 
     Positions int64[4 n], counts int32[6 n], operations uint32[...], offsets int64[n + 1].
     """
 
 def score_pairs(
-    query_codes: NDArray[np.uint8],
-    query_offsets: NDArray[np.int64],
-    target_codes: NDArray[np.uint8],
-    target_offsets: NDArray[np.int64],
-    pair_queries: NDArray[np.int64],
-    pair_targets: NDArray[np.int64],
-    matrix: NDArray[np.int32],
-    gap_first: int,
-    gap_extend: int,
-    mode: tuple[bool, bool, bool, bool, bool],
+    queries: Sequences,
+    targets: Sequences,
+    pairs: PairRows,
+    costs: Costs,
+    mode: ModeFlags,
     threads: int = 1,
     isa: str = "",
     only_this_isa: bool = False,
 ) -> NDArray[np.int64]:
-    """int64[n]: exact scores of pairs. mode: is local; start and end of the query, start and end of the target free."""
+    """int64[n]: exact scores of pairs."""
 
 def align_pairs(
-    query_codes: NDArray[np.uint8],
-    query_offsets: NDArray[np.int64],
-    target_codes: NDArray[np.uint8],
-    target_offsets: NDArray[np.int64],
-    pair_queries: NDArray[np.int64],
-    pair_targets: NDArray[np.int64],
-    matrix: NDArray[np.int32],
-    gap_first: int,
-    gap_extend: int,
-    mode: tuple[bool, bool, bool, bool, bool],
+    queries: Sequences,
+    targets: Sequences,
+    pairs: PairRows,
+    costs: Costs,
+    mode: ModeFlags,
     threads: int = 1,
     isa: str = "",
     only_this_isa: bool = False,
     max_bytes: int = ...,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.uint32], NDArray[np.int64]]:
+) -> tuple[NDArray[np.int64], *Columns]:
     """Scores int64[n] and what trace_all returns."""
 
 # bind_studies.cpp

@@ -9,7 +9,6 @@ import numpy as np
 
 from exaln.alignment import Alignment, Alignments
 from exaln.alphabet import Alphabet
-from exaln.cigar import Paths
 from exaln.engines import choose_engine
 from exaln.engines.base import Engine, PairList, Progress, Traces
 from exaln.errors import InputError
@@ -127,8 +126,8 @@ def align_records(
         found.append(engine.align_pairs(queries, targets, some, scoring, mode))
         if progress is not None:
             progress(int(cells[:end].sum()))
-    scores, traces = found[0] if len(found) == 1 else _joined(found)
-    return Alignments(queries, targets, pairs, scores, traces, scoring, mode)
+    scores, traces = zip(*found, strict=True)
+    return Alignments(queries, targets, pairs, np.concatenate(scores), Traces.joined(traces), scoring, mode)
 
 
 def batches(cells: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
@@ -167,20 +166,6 @@ def _zipped(n_queries: int, n_targets: int) -> PairList:
         )
     number = np.arange(n_targets if n_queries == 1 else n_queries)
     return PairList(np.minimum(number, n_queries - 1), np.minimum(number, n_targets - 1))
-
-
-def _joined(found: list[tuple[NDArray[np.int64], Traces]]) -> tuple[NDArray[np.int64], Traces]:
-    traces = [some for _, some in found]
-    starts = np.cumsum([0, *(len(some.paths.operations) for some in traces)])
-    offsets = [some.paths.offsets[1:] + start for some, start in zip(traces, starts[:-1], strict=True)]
-    return np.concatenate([scores for scores, _ in found]), Traces(
-        positions=np.concatenate([some.positions for some in traces]),
-        counts=np.concatenate([some.counts for some in traces]),
-        paths=Paths(
-            np.concatenate([some.paths.operations for some in traces]),
-            np.concatenate([np.zeros(1, np.int64), *offsets]),
-        ),
-    )
 
 
 def _prepared(queries: Sequences, targets: Sequences, scoring: Scoring | None) -> tuple[Records, Records, Scoring]:

@@ -36,7 +36,10 @@ if TYPE_CHECKING:
     help="Draw a single pair, as .svg, .png or .html: a dot plot with the alignment, or, up to 30 letters, all scores.",
 )
 @options.out
-@options.pairs_outfmt
+@options.outfmt(
+    "0 pairwise text, sam, paf, 6 tabular, 7 with comments, 10 csv, json, parquet, arrow, fasta, table; columns "
+    "may follow: 6 qseqid sseqid score cigar; extended after sam and paf: = and X. [default: 0, or by --out]"
+)
 @options.scoring
 @options.alphabet
 @options.strip_gaps

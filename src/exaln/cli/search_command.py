@@ -33,7 +33,10 @@ PERCENT = click.FloatRange(0, 100)
 @options.queries
 @options.searched
 @options.out
-@options.outfmt
+@options.outfmt(
+    "table for reading, 0 pairwise text, 6 tabular, 7 with comments, 10 csv, json, parquet, arrow, fasta; "
+    "columns may follow: 6 std qcovs cigar. [default: by the extension of --out]"
+)
 @click.option(
     "--evalue",
     cls=Option,

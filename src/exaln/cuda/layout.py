@@ -14,6 +14,7 @@ import numpy as np
 
 from exaln.cuda.variants import COLUMNS
 from exaln.errors import EngineError
+from exaln.scoring import equal_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -196,17 +197,8 @@ class FoldedScores:
 
 def fold_letters(scoring: Scoring, is_used: NDArray[np.bool_]) -> FoldedScores:
     """The scores of letters that targets have, equal ones once; is_used: bool[256], by code."""
-    used = np.flatnonzero(is_used[: len(scoring.matrix)])
-    if not len(used):
-        used = np.zeros(1, np.int64)
-    _, first, places = np.unique(scoring.matrix[:, used], axis=1, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    rank = np.empty(len(order), np.uint8)
-    rank[order] = np.arange(1, len(order) + 1, dtype=np.uint8)
-    fold = np.ones(256, np.uint8)
-    fold[used] = rank[places.reshape(-1)]
-    table = scoring.matrix[:, used[first[order]]].astype(np.int16)
-    return FoldedScores(fold, np.ascontiguousarray(table))
+    kept, fold = equal_columns(scoring.matrix, is_used[: len(scoring.matrix)])
+    return FoldedScores(fold + np.uint8(1), np.ascontiguousarray(scoring.matrix[:, kept], np.int16))
 
 
 LETTER_PIECE = 1 << 20

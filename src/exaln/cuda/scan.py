@@ -38,7 +38,7 @@ from exaln.cuda.pace import Pace
 from exaln.cuda.pairs import pair_items
 from exaln.cuda.pending import Found, Pending, QueryGroup, ResultSet, ScanTimes, ScoreRows, Slab
 from exaln.cuda.plan import Half, Strip, TargetFacts
-from exaln.cuda.variants import COLUMNS, MAX_COST, packed_limit
+from exaln.cuda.variants import COLUMNS, MAX_COST, PACK_THREADS, blocks_of_warps, packed_limit
 from exaln.errors import EngineError
 from exaln.lengths import N_BINS
 
@@ -61,7 +61,7 @@ MANY_GROUPS = 8192
 """About so many groups of lanes are there at most."""
 
 EXPAND = Source("expand.cu")
-EXPAND_THREADS, PACK_THREADS, WARP = 256, 256, 32
+EXPAND_THREADS = 256
 
 PlanFor = Callable[[list[int], "CardFacts", TargetFacts], list[Strip]]
 """Plans for queries of these lengths; plan_scan, or something that remembers."""
@@ -252,7 +252,7 @@ class Scanner:
             self._fold,
             self._stream_address(batch, paired=paired, n_bytes=layout.n_bytes),
         )
-        self.card.launch(kernel, _warps(layout.starts.n - 1), PACK_THREADS, self.workspace.stream, arguments)
+        self.card.launch(kernel, blocks_of_warps(layout.starts.n - 1), PACK_THREADS, self.workspace.stream, arguments)
         batch.packed_with[paired] = self.folded.fold.tobytes()
 
     def _stream_address(self, batch: CardBatch, *, paired: bool, n_bytes: int = 0) -> int:
@@ -318,7 +318,7 @@ class Scanner:
         )
         kernel = self.card.kernel(self._pack_source, "split_boundary")
         n_pairs = batch.layout(paired=True).starts.n - 1
-        self.card.launch(kernel, _warps(n_pairs), PACK_THREADS, self.workspace.stream, arguments)
+        self.card.launch(kernel, blocks_of_warps(n_pairs), PACK_THREADS, self.workspace.stream, arguments)
 
     def _score_long(self, pending: Pending, n_stream: int) -> None:
         """Long targets, in parts; the longest first."""
@@ -412,8 +412,3 @@ def needs_of(strips: list[Strip]) -> Needs:
     kinds = {strip.shape.paired for strip in strips}
     kept = {strip.shape.paired for strip in strips if strip.has_top or strip.has_bottom}
     return Needs((False in kinds, True in kinds), (False in kept, True in kept))
-
-
-def _warps(n: int) -> int:
-    """Blocks that give each of n a warp."""
-    return max(1, -(-n * WARP // PACK_THREADS))

@@ -15,6 +15,15 @@ if TYPE_CHECKING:
 COLUMNS = 4
 """Columns of a tile."""
 
+WARP, PACK_THREADS = 32, 256
+"""Threads of a warp; of a block of kernels that give each thing a warp."""
+
+
+def blocks_of_warps(n: int) -> int:
+    """Blocks of PACK_THREADS that give each of n a warp."""
+    return max(1, -(-n * WARP // PACK_THREADS))
+
+
 ROWS = {
     4: (768, 4.3),
     8: (768, 6.2),

@@ -7,13 +7,13 @@ is the optimum, and neither batches nor threads nor devices change a result.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from exaln.cigar import Paths
+from exaln.cigar import Paths, taken
 from exaln.errors import InputError, OutOfMemoryError
 from exaln.lengths import N_BINS, length_bin
 from exaln.records import Records
@@ -160,6 +160,21 @@ class Traces:
     positions: NDArray[np.int64]
     counts: NDArray[np.int32]
     paths: Paths
+
+    @staticmethod
+    def joined(parts: Sequence[Traces]) -> Traces:
+        """The alignments of all parts, one part after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        return Traces(
+            np.concatenate([np.empty((0, 4), np.int64), *(part.positions for part in parts)]),
+            np.concatenate([np.empty((0, 6), np.int32), *(part.counts for part in parts)]),
+            Paths.joined([part.paths for part in parts]),
+        )
+
+    def taken(self, rows: NDArray[np.int64]) -> Traces:
+        """The alignments of these rows, in their order."""
+        return Traces(self.positions[rows], self.counts[rows], taken(self.paths, rows))
 
 
 class Engine(ABC):

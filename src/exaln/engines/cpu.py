@@ -18,14 +18,12 @@ from exaln.schedule import query_blocks, row_ranges
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from exaln._core import Costs, PairRows, Sequences
     from exaln.engines.base import TargetRows
     from exaln.modes import Mode
     from exaln.records import Records
     from exaln.schedule import RowRange
     from exaln.scoring import Scoring
-
-    Codes = NDArray[np.uint8]
-    Places = NDArray[np.int64]
 
 BLOCK_SCORES = 16 << 20
 """Scores in a block: 64 MiB, so that memory stays bounded and a block is still seconds of work."""
@@ -82,9 +80,8 @@ class CpuEngine(Engine):
 
         with _translated_errors(self.threads):
             columns = _core.trace_all(
-                *_arrays(queries, targets, pairs),
+                *_arrays(queries, targets, pairs, scoring),
                 np.require(pairs.score, np.int32, ["C_CONTIGUOUS", "ALIGNED"]),
-                *_costs(scoring),
                 *self._how(),
             )
         return _traces(*columns)
@@ -98,7 +95,7 @@ class CpuEngine(Engine):
         require_same_alphabet(queries, targets, scoring)
         with _translated_errors(self.threads):
             scores, positions, counts, operations, offsets = _core.align_pairs(
-                *_arrays(queries, targets, pairs), *_costs(scoring), _flags(mode), *self._how()
+                *_arrays(queries, targets, pairs, scoring), _flags(mode), *self._how()
             )
         return scores, _traces(positions, counts, operations, offsets)
 
@@ -110,7 +107,7 @@ class CpuEngine(Engine):
 
         require_same_alphabet(queries, targets, scoring)
         with _translated_errors(self.threads):
-            return _core.score_pairs(*_arrays(queries, targets, pairs), *_costs(scoring), _flags(mode), *self._how())
+            return _core.score_pairs(*_arrays(queries, targets, pairs, scoring), _flags(mode), *self._how())
 
     def _how(self) -> tuple[int, str, bool]:
         """Threads, instruction set, and whether it is the only one that may be used."""
@@ -185,21 +182,15 @@ def _translated_errors(threads: int) -> Iterator[None]:
 
 
 def _arrays(
-    queries: Records, targets: Records, pairs: Pairs | PairList
-) -> tuple[Codes, Places, Codes, Places, Places, Places]:
-    """Sequences and pairs as the core takes them."""
+    queries: Records, targets: Records, pairs: Pairs | PairList, scoring: Scoring
+) -> tuple[Sequences, Sequences, PairRows, Costs]:
+    """Sequences, pairs and costs as the core takes them."""
     return (
-        _aligned(queries.codes),
-        _aligned(queries.offsets),
-        _aligned(targets.codes),
-        _aligned(targets.offsets),
-        _aligned(pairs.query),
-        _aligned(pairs.target),
+        (_aligned(queries.codes), _aligned(queries.offsets)),
+        (_aligned(targets.codes), _aligned(targets.offsets)),
+        (_aligned(pairs.query), _aligned(pairs.target)),
+        (scoring.matrix, scoring.gap_first, scoring.gap_extend),
     )
-
-
-def _costs(scoring: Scoring) -> tuple[NDArray[np.int32], int, int]:
-    return scoring.matrix, scoring.gap_first, scoring.gap_extend
 
 
 def _flags(mode: Mode) -> tuple[bool, bool, bool, bool, bool]:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exaln.cigar import Paths
 from exaln.cuda import facts
 from exaln.cuda.job import BatchResult, Job, Wanted, lent_workspaces
 from exaln.cuda.pair_batches import COUNTS, POSITIONS, PairBatches, PairResults
@@ -149,7 +148,9 @@ class CudaEngine(Engine):
         if on_card.all():
             return scores, traces
         rest = PairList(pairs.query[~on_card], pairs.target[~on_card])
-        return _merged(on_card, (scores, traces), self._cpu().align_pairs(queries, targets, rest, scoring, mode))
+        others, other_traces = self._cpu().align_pairs(queries, targets, rest, scoring, mode)
+        order = np.argsort(np.argsort(~on_card, kind="stable"))  # those of the card, then the others, are at hand
+        return np.concatenate([scores, others])[order], Traces.joined([traces, other_traces]).taken(order)
 
     def score_pairs(
         self, queries: Records, targets: Records, pairs: PairList, scoring: Scoring, mode: Mode
@@ -211,25 +212,7 @@ def _as_traces(found: PairResults) -> tuple[NDArray[np.int64], Traces]:
     result = found.result
     positions = np.stack([result[name] for name in POSITIONS], axis=1).astype(np.int64)
     counts = np.stack([result[name] for name in COUNTS], axis=1)
-    return result["score"].astype(np.int64), Traces(positions, counts, Paths(found.operations, found.offsets))
-
-
-def _merged(
-    is_first: NDArray[np.bool_],
-    first: tuple[NDArray[np.int64], Traces],
-    second: tuple[NDArray[np.int64], Traces],
-) -> tuple[NDArray[np.int64], Traces]:
-    """Scores and alignments of two sets of pairs in the order of all: the first has those where is_first is True."""
-    order = np.argsort(np.concatenate([np.flatnonzero(is_first), np.flatnonzero(~is_first)]))
-    scores = np.concatenate([first[0], second[0]])[order]
-    positions = np.concatenate([first[1].positions, second[1].positions])[order]
-    counts = np.concatenate([first[1].counts, second[1].counts])[order]
-    operations = np.concatenate([first[1].paths.operations, second[1].paths.operations])
-    offsets = np.concatenate([first[1].paths.offsets[:-1], second[1].paths.offsets + len(first[1].paths.operations)])
-    begins, lengths = offsets[:-1][order], np.diff(offsets)[order]
-    ends = np.cumsum(lengths)
-    places = np.repeat(begins - (ends - lengths), lengths) + np.arange(len(operations))
-    return scores, Traces(positions, counts, Paths(operations[places], np.concatenate([[0], ends])))
+    return result["score"].astype(np.int64), Traces(positions, counts, found.paths)
 
 
 def _block(result: BatchResult) -> ScoreBlock:
