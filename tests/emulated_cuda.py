@@ -25,7 +25,7 @@ KERNEL = re.compile(r'extern "C" __global__ void\s+(?:__launch_bounds__\([^)]*\)
 
 def _translated(text):
     text = re.sub(
-        r"extern __shared__ ([\w ]+?) arena\[\];", r"\1* arena = reinterpret_cast<\1*>(emulated_arena);", text
+        r"extern __shared__ ([\w ]+?) arena\[\];", r"static \1*& arena = reinterpret_cast<\1*&>(emulated_arena);", text
     )
     text = text.replace("void look_again() {}", "void look_again() { __nanosleep(0); }")
     return text.replace("__shared__", "__SHARED_VARIABLE__")
@@ -39,8 +39,8 @@ def library_of(source):
     defines = [f"-D{name}={value}" for name, value in _macros(source, "sm_90")]
     names = KERNEL.findall((source.folders[0] / source.file).read_text())
     calls = "".join(
-        f'extern "C" void launch_{n}(void** a, unsigned x, unsigned y, unsigned t, int c) {{\n'
-        f"    emulated::launch([](void** p) {{ emulated::call({n}, p); }}, a, x, y, t, c != 0);\n}}\n"
+        f'extern "C" void launch_{n}(void** a, unsigned x, unsigned y, unsigned t, unsigned s, int c) {{\n'
+        f"    emulated::launch([](void** p) {{ emulated::call({n}, p); }}, a, x, y, t, s, c != 0);\n}}\n"
         f'extern "C" int count_{n}() {{ return emulated::count({n}); }}\n'
         for n in names
     )
@@ -120,7 +120,7 @@ class EmulatedDriver(FakeDriver):
         own = (ctypes.c_uint64 * n)(*range(first, first + 8 * n, 8))
 
         def work(values=values):
-            function.launch(own, gx, gy, bx, int(is_cooperative))
+            function.launch(own, gx, gy, bx, shared, int(is_cooperative))
 
         if self._captured is not None:
             self._captured.append(work)

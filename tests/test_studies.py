@@ -135,6 +135,15 @@ def test_files_that_are_no_measurements(tmp_path, content):
         merged("small", [tmp_path / "x.json"])
 
 
+@pytest.mark.parametrize(("load", "is_busy"), [(0.3, False), (11.0, True)])
+def test_a_page_says_that_the_machine_was_busy(load, is_busy):
+    run = part_run("first", 1)
+    run.machine["load"] = load
+    text, _ = page_text(small_study(), Measurements("small", {"first": run}))
+    assert ("Measured on a busy machine" in text) == is_busy
+    assert ("busy: load 11.0 when it began" in text) == is_busy
+
+
 def test_plots_do_not_depend_on_the_clock():
     assert rendered(PICTURE) == rendered(PICTURE)
     assert rendered(BARS, "png").startswith(b"\x89PNG")

@@ -6,6 +6,7 @@
 // Shared memory of a block that is not running is put aside.
 #pragma once
 
+#include <setjmp.h>
 #include <ucontext.h>
 
 #include <algorithm>
@@ -62,19 +63,21 @@ using std::max;
 using std::min;
 
 inline uint3 threadIdx, blockIdx, blockDim, gridDim;
-// Dynamic shared memory: kernels name it `arena`.
-static __attribute__((section("cuda_shared"), used, aligned(16))) unsigned char emulated_arena[232448];
+// Dynamic shared memory of the block that runs: kernels name it `arena`.
+static unsigned char* emulated_arena = nullptr;
+static __attribute__((section("cuda_shared"),
+                      used)) int emulated_variable;  // so that the section is never empty
 extern "C" __attribute__((visibility("hidden"))) unsigned char __start_cuda_shared[], __stop_cuda_shared[];
 
 namespace emulated {
 
-constexpr size_t STACK = 128 << 10;
+constexpr size_t STACK = 64 << 10;
 
 struct Block {
     uint3 number{};
     int n_live = 0, n_arrived = 0;
     unsigned round = 0;
-    std::vector<unsigned char> shared;
+    std::vector<unsigned char> shared, arena;
     struct Warp {
         int n_live = 0, n_arrived = 0;
         unsigned round = 0;
@@ -83,22 +86,22 @@ struct Block {
     std::vector<Warp> warps;
 };
 
+// A fibre begins with its context, and then jumps, which needs no call of the system.
 struct Fibre {
-    ucontext_t context{};
-    std::unique_ptr<char[]> stack;
+    jmp_buf place;
     Block* block = nullptr;
     unsigned thread = 0;
-    bool is_done = false;
+    bool is_begun = false, is_done = false;
 };
 
-inline ucontext_t scheduler;
+inline jmp_buf scheduler;
 inline Fibre* running = nullptr;
+inline std::vector<std::unique_ptr<char[]>> stacks;  // kept from launch to launch
 inline void (*kernel_call)(void**) = nullptr;
 inline void** kernel_arguments = nullptr;
 
 inline void yield() {
-    Fibre* self = running;
-    swapcontext(&self->context, &scheduler);
+    if (_setjmp(running->place) == 0) _longjmp(scheduler, 1);
 }
 
 template <class Group>
@@ -128,7 +131,19 @@ inline void begin() {
     yield();
 }
 
-inline void run_blocks(const std::vector<uint3>& numbers, unsigned n_threads) {
+inline void resume(Fibre& fibre, char* stack) {
+    running = &fibre;
+    if (_setjmp(scheduler) != 0) return;
+    if (fibre.is_begun) _longjmp(fibre.place, 1);
+    fibre.is_begun = true;
+    ucontext_t context;
+    getcontext(&context);
+    context.uc_stack.ss_sp = stack, context.uc_stack.ss_size = STACK, context.uc_link = nullptr;
+    makecontext(&context, begin, 0);
+    setcontext(&context);
+}
+
+inline void run_blocks(const std::vector<uint3>& numbers, unsigned n_threads, size_t arena_bytes) {
     const size_t shared_bytes = size_t(__stop_cuda_shared - __start_cuda_shared);
     std::vector<Block> blocks(numbers.size());
     std::vector<Fibre> fibres(numbers.size() * n_threads);
@@ -136,29 +151,30 @@ inline void run_blocks(const std::vector<uint3>& numbers, unsigned n_threads) {
         blocks[b].number = numbers[b], blocks[b].n_live = int(n_threads);
         blocks[b].warps.resize((n_threads + 31) / 32);
         blocks[b].shared.assign(numbers.size() > 1 ? shared_bytes : 0, 0xA5);
+        blocks[b].arena.assign(arena_bytes + 16, 0xA5);
         for (unsigned t = 0; t < n_threads; ++t) {
             Fibre& fibre = fibres[b * n_threads + t];
             ++blocks[b].warps[t / 32].n_live;
-            fibre.block = &blocks[b], fibre.thread = t, fibre.stack.reset(new char[STACK]);
-            getcontext(&fibre.context);
-            fibre.context.uc_stack.ss_sp = fibre.stack.get(), fibre.context.uc_stack.ss_size = STACK;
-            makecontext(&fibre.context, begin, 0);
+            fibre.block = &blocks[b], fibre.thread = t;
         }
     }
+    while (stacks.size() < fibres.size()) stacks.emplace_back(new char[STACK]);
     if (numbers.size() == 1) std::memset(__start_cuda_shared, 0xA5, shared_bytes);
     size_t n_left = fibres.size();
     for (unsigned round = 0; n_left > 0; ++round) {
         for (size_t b = 0; b < blocks.size(); ++b) {
             Block& block = blocks[round % 3 == 1 ? blocks.size() - 1 - b : b];
             if (block.n_live == 0) continue;
-            blockIdx = block.number;
+            blockIdx = block.number,
+            emulated_arena = block.arena.data() + 15 - (uintptr_t(block.arena.data()) + 15) % 16;
             if (!block.shared.empty()) std::memcpy(__start_cuda_shared, block.shared.data(), shared_bytes);
             for (unsigned t = 0; t < n_threads; ++t) {
                 const unsigned chosen = round % 2 ? n_threads - 1 - t : t;
-                Fibre& fibre = fibres[size_t(&block - blocks.data()) * n_threads + chosen];
+                const size_t number = size_t(&block - blocks.data()) * n_threads + chosen;
+                Fibre& fibre = fibres[number];
                 if (fibre.is_done) continue;
-                running = &fibre, threadIdx = {chosen, 0, 0};
-                swapcontext(&scheduler, &fibre.context);
+                threadIdx = {chosen, 0, 0};
+                resume(fibre, stacks[number].get());
                 n_left -= fibre.is_done;
             }
             if (!block.shared.empty()) std::memcpy(block.shared.data(), __start_cuda_shared, shared_bytes);
@@ -181,14 +197,14 @@ constexpr int count(void (*)(Arguments...)) {
 }
 
 inline void launch(void (*function)(void**), void** arguments, unsigned columns, unsigned rows,
-                   unsigned n_threads, bool is_cooperative) {
+                   unsigned n_threads, unsigned arena_bytes, bool is_cooperative) {
     kernel_call = function, kernel_arguments = arguments;
     blockDim = {n_threads, 1, 1}, gridDim = {columns, rows, 1};
     std::vector<uint3> all;
     for (unsigned y = 0; y < rows; ++y)
         for (unsigned x = 0; x < columns; ++x) all.push_back({x, y, 0});
-    if (is_cooperative) return run_blocks(all, n_threads);
-    for (const uint3& one : all) run_blocks({one}, n_threads);
+    if (is_cooperative) return run_blocks(all, n_threads, arena_bytes);
+    for (const uint3& one : all) run_blocks({one}, n_threads, arena_bytes);
 }
 
 // What every lane of a warp gets from another one.

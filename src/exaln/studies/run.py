@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -52,6 +53,7 @@ def measure_part(part: Part, *, quick: bool, threads: int, tell: Tell, device: i
 
         bench.card = Card(device)
         bench.card.set_budget(None)
+    load = os.getloadavg()[0]
     begun = time.perf_counter()
     rows = list(part.measure(bench))
     if bench.n_checks == 0:
@@ -59,7 +61,7 @@ def measure_part(part: Part, *, quick: bool, threads: int, tell: Tell, device: i
     return PartRun(
         part=part.name,
         device=part.device,
-        machine=machine(),
+        machine={**machine(), "load": round(load, 1)},
         gpu=bench.card.name if bench.card is not None else None,
         command=command(),
         date=now(),
