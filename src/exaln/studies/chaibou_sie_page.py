@@ -232,14 +232,11 @@ def _sequential_finding(found: Measurements) -> Sequence[Block]:
     strided, dense = seconds[ROTATED] / seconds[ORIGINAL], seconds[BY_DIAGONALS] / seconds[ORIGINAL]
     return [
         "*The paper: on one core, rotated and original take the same time.* Here, at"
-        f" {longest:,}, the layout of the paper takes {strided:.1f} times as long as the original: each cell of a step"
-        " lies"
-        " in another row, and so in another cache line, and caches have become more important than arithmetic. Turned"
-        " so"
-        f" that a step lies together it takes {dense:.2f} times as long; its cells do not wait for each other, as"
-        " those of a"
-        " row do, but half of what it reads was written two steps ago. exaln's engine, which keeps no table, is"
-        f" {seconds[ORIGINAL] / seconds['exaln, one core']:.0f} times faster than the original on the same core."
+        f" {longest:,}, the layout of the paper, where each cell of a step lies in another row and so in another cache"
+        f" line, takes {strided:.1f} times as long as the original; turned so that a step lies together it takes"
+        f" {dense:.2f} times as long. exaln's engine, which keeps no table, is"
+        f" {seconds[ORIGINAL] / seconds['exaln, one core']:.0f} times faster than the original on the same core. The"
+        " misses of the cache, the likely reason, were not counted."
     ]
 
 

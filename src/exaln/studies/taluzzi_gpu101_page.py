@@ -139,7 +139,7 @@ def findings(found: Measurements) -> Sequence[Block]:
         f" each, takes {_milliseconds(together)} ms instead of {_milliseconds(row['walk'])} ms.",
         "*The report: directions in shared memory are twice as fast as in global memory, at 128.* Here global memory"
         " takes"
-        f" {ratio:.2f} times as long: its caches now hold what is written. Two bits per direction fit shared memory at"
+        f" {ratio:.2f} times as long. Two bits per direction fit shared memory at"
         " 512.",
         f"*The report: one thread per block is naive.* It takes {(one['fill'] + one['walk']) / both:.0f} times as long"
         " as a"
