@@ -96,10 +96,10 @@ struct BoundJob {
         job.pairs = make_pairs(job.queries, job.targets, pairs);
     }
 
-    PairResults run(bool wants_paths) {
-        PairResults results;
+    PairResults run(Wants wants) {
+        PairResults results(0, wants);
         Progress progress;
-        run_interruptibly([&] { results = run_pairs(job, wants_paths, progress); }, [] {},
+        run_interruptibly([&] { results = run_pairs(job, wants, progress); }, [] {},
                           [&] { progress.cancelled = true; });
         return results;
     }
@@ -114,14 +114,14 @@ Numbers bound_trace_all(const BoundSequences& queries, const BoundSequences& tar
     bound.job.known_scores.assign(scores.data(), scores.data() + scores.shape(0));
     for (const int32_t score : bound.job.known_scores)
         if (score <= 0) throw std::invalid_argument("a pair with a score of 0 or less has no alignment");
-    return to_columns(bound.run(true).alignments);
+    return to_columns(bound.run(Wants::PATHS).alignments);
 }
 
 NumpyArray<int64_t> bound_score_pairs(const BoundSequences& queries, const BoundSequences& targets,
                                       const BoundPairs& pairs, const BoundCosts& costs, const ModeFlags& mode,
                                       int threads, const std::string& isa, bool only_this_isa) {
     BoundJob bound(queries, targets, pairs, costs, make_mode(mode), threads, isa, only_this_isa, 0);
-    return to_numpy(bound.run(false).scores);
+    return to_numpy(bound.run(Wants::SCORES).scores);
 }
 
 using Alignments = std::tuple<NumpyArray<int64_t>, NumpyArray<int64_t>, NumpyArray<int32_t>,
@@ -131,7 +131,7 @@ Alignments bound_align_pairs(const BoundSequences& queries, const BoundSequences
                              const BoundPairs& pairs, const BoundCosts& costs, const ModeFlags& mode,
                              int threads, const std::string& isa, bool only_this_isa, size_t max_bytes) {
     BoundJob bound(queries, targets, pairs, costs, make_mode(mode), threads, isa, only_this_isa, max_bytes);
-    PairResults results = bound.run(true);
+    PairResults results = bound.run(Wants::PATHS);
     return std::tuple_cat(std::make_tuple(to_numpy(std::move(results.scores))),
                           to_columns(results.alignments));
 }

@@ -58,7 +58,7 @@ def streams(monkeypatch: pytest.MonkeyPatch) -> None:
     """All targets go through the kernel for many targets, even if they are so few that it does not pay."""
     import cuda_cases
 
-    cuda_cases.replace_plan(monkeypatch, "long_length", lambda lengths, card: int(max(lengths, default=0)))
+    cuda_cases.all_in_streams(monkeypatch)
 
 
 @pytest.fixture(params=["streams", "planned"])

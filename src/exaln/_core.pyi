@@ -59,6 +59,7 @@ def argsort_bytes(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> tuple[
 def scatter_rows(
     data: NDArray[np.uint8], offsets: NDArray[np.int64], starts: NDArray[np.int64], out: NDArray[np.uint8]
 ) -> None: ...
+def join_pieces(pieces: list[NDArray[np.uint8]], out: NDArray[np.uint8], threads: int = 1) -> None: ...
 def find_bytes(
     data: NDArray[np.uint8],
     offsets: NDArray[np.int64],
@@ -156,6 +157,56 @@ def align_pairs(
     max_bytes: int = ...,
 ) -> tuple[NDArray[np.int64], *Columns]:
     """Scores int64[n] and what trace_all returns."""
+
+# bind_region.cpp
+def fill_region(
+    query: NDArray[np.uint8],
+    target: NDArray[np.uint8],
+    matrix: NDArray[np.int32],
+    gap_first: int,
+    gap_extend: int,
+    is_local: bool,
+    top_h: NDArray[np.int32] | NDArray[np.int64],
+    top_f: NDArray[np.int32] | NDArray[np.int64],
+    left_h: NDArray[np.int32] | NDArray[np.int64],
+    left_e: NDArray[np.int32] | NDArray[np.int64],
+    corner: int,
+    rows: NDArray[np.int64],
+    row_h: NDArray[np.int32] | NDArray[np.int64],
+    row_f: NDArray[np.int32] | NDArray[np.int64],
+    columns: NDArray[np.int64],
+    column_h: NDArray[np.int32] | NDArray[np.int64],
+    column_e: NDArray[np.int32] | NDArray[np.int64],
+    wants_end: bool = False,
+    threads: int = 1,
+    isa: str = "",
+    on_progress: Callable[[int], None] | None = None,
+) -> tuple[int, int, int]:
+    """Score, row and column of the best cell, in letters of the region, if it is wanted; lines are written.
+
+    query, target: of the region. rows, columns: after so many of its letters, ascending. All scores are int32, or all
+    int64.
+    """
+
+def walk_block(
+    query: NDArray[np.uint8],
+    target: NDArray[np.uint8],
+    matrix: NDArray[np.int32],
+    gap_first: int,
+    gap_extend: int,
+    is_local: bool,
+    top_h: NDArray[np.int32] | NDArray[np.int64],
+    top_f: NDArray[np.int32] | NDArray[np.int64],
+    left_h: NDArray[np.int32] | NDArray[np.int64],
+    left_e: NDArray[np.int32] | NDArray[np.int64],
+    corner: int,
+    row: int,
+    column: int,
+    left: int = 0,
+    gap: int = 0,
+    isa: str = "",
+) -> tuple[NDArray[np.uint8], int, int, int, int]:
+    """Steps uint8[...] of a path walked back through a region, then its row, column, score left and gap."""
 
 # bind_studies.cpp
 def study_table_size(layout: str, m: int, n: int) -> int:

@@ -137,6 +137,12 @@ engine = click.option(
 devices = click.option(
     "--devices", callback=_parsed_by(parse_devices), metavar="N,...", help="GPUs to use. [default: all]"
 )
+memory = click.option(
+    "--memory",
+    callback=_parsed_by(parse_size),
+    metavar="SIZE",
+    help="What a long pair may use, such as 8G. [default: what is free]",
+)
 gpu_memory = click.option(
     "--gpu-memory",
     callback=_parsed_by(parse_size),
