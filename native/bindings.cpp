@@ -15,4 +15,5 @@ NB_MODULE(_core, m) {
     exaln::bind_scores(m);
     exaln::bind_pairs(m);
     exaln::bind_region(m);
+    exaln::bind_studies(m);
 }

@@ -57,19 +57,19 @@ class Launches:
     def watch(self):
         from exaln.cuda.card import Card
 
-        kernel_of, launch = Card.kernel, Card.launch
+        kernel_of, prepare = Card.kernel, Card.prepare
 
         def kernel(card, source, name, *rest, **more):
             made = kernel_of(card, source, name, *rest, **more)
             self._sources[id(made)] = made, source
             return made
 
-        def launched(card, kernel, *rest, **more):
+        def prepared(card, kernel, *rest, **more):
             _, source = self._sources[id(kernel)]
             self.counts[kernel.name, source.constants] += 1
-            return launch(card, kernel, *rest, **more)
+            return prepare(card, kernel, *rest, **more)
 
-        Card.kernel, Card.launch = kernel, launched
+        Card.kernel, Card.prepare = kernel, prepared
 
     def names(self):
         return {name for name, _ in self.counts}

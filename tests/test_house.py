@@ -22,7 +22,7 @@ LAYERS = [
     "cigar strands queries schedule longpair cuda engines",
     "topk karlin_altschul statistics pruning query_hits report",
     "biopython plots alignment hits pipeline pairwise pair_files",
-    "progress score_table selfbench",
+    "progress score_table selfbench studies",
     "cli cluster web __main__",
 ]
 ORDER = [module for layer in LAYERS for module in layer.split()]

@@ -207,3 +207,41 @@ def walk_block(
     isa: str = "",
 ) -> tuple[NDArray[np.uint8], int, int, int, int]:
     """Steps uint8[...] of a path walked back through a region, then its row, column, score left and gap."""
+
+# bind_studies.cpp
+def study_table_size(layout: str, m: int, n: int) -> int:
+    """Cells of a table, borders included."""
+
+def study_fill(
+    query: NDArray[np.uint8],
+    target: NDArray[np.uint8],
+    matrix: NDArray[np.int32],
+    gap: int,
+    layout: str,
+    threads: int,
+    chunk: int,
+    table: NDArray[np.int32],
+) -> None:
+    """Fill a table of local scores with linear gaps: 'by rows', 'rotated' or 'by diagonals'."""
+
+def study_empty_steps(threads: int, n_steps: int) -> float:
+    """Seconds of so many steps without work, all threads waiting for each other after each."""
+
+def study_fill_tiles(
+    query: NDArray[np.uint8],
+    target: NDArray[np.uint8],
+    matrix: NDArray[np.int32],
+    gap_first: int,
+    gap_extend: int,
+    threads: int,
+    side: int,
+    H: NDArray[np.int32],  # noqa: N803
+    E: NDArray[np.int32],  # noqa: N803
+    F: NDArray[np.int32],  # noqa: N803
+) -> list[float]:
+    """Fill H, E and F by rows, with affine gaps, by tiles; the seconds that each thread waited."""
+
+def study_align_plainly(
+    queries: NDArray[np.uint8], targets: NDArray[np.uint8], matrix: NDArray[np.int32], gap: int
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.uint8], NDArray[np.int64], float, float]:
+    """Scores, ends, steps from the end back, their offsets, seconds of filling and of walking back."""

@@ -12,6 +12,7 @@ from exaln.cli import (
     database_commands,
     score_command,
     search_command,
+    study_command,
 )
 from exaln.cli.command import Group
 from exaln.cli.messages import Messages
@@ -50,5 +51,6 @@ for command in (
     database_commands.export,
     about_commands.info,
     bench_command.bench,
+    study_command.study,
 ):
     cli.add_command(command)

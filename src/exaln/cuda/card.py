@@ -96,6 +96,29 @@ class Event:
 
 
 @dataclass(frozen=True)
+class Launches:
+    """Launches of one kernel, prepared: what is left to do is one call of the driver for each.
+
+    memory: keeps the arguments alive that `calls`, arguments of cuLaunchKernel, point to.
+    """
+
+    name: str
+    calls: list[tuple[Any, ...]]
+    memory: Any
+
+
+class Graph:
+    """Launches that the card repeats by itself; given back when the object dies."""
+
+    def __init__(self, name: str, handle: Any, destroy: Any) -> None:
+        self.name, self.handle, self._destroy = name, handle, destroy
+
+    def __del__(self) -> None:
+        with suppress(Exception):
+            self._destroy(self.handle)
+
+
+@dataclass(frozen=True)
 class Kernel:
     """A function on the card, ready to be launched with so much shared memory."""
 
@@ -248,39 +271,77 @@ class Card:
         made = self._kernels[source, name] = Kernel(name, handle, shared_bytes)
         return made
 
+    def variable(self, source: Source, name: str) -> int:
+        """The address of a variable of a kernel file, such as constant memory."""
+        self.load([source])
+        address, _ = self._call("cuModuleGetGlobal", self._modules[source], name.encode())
+        return int(address)
+
     def blocks_per_sm(self, kernel: Kernel, n_threads: int) -> int:
         """How many blocks of a kernel a multiprocessor holds at a time."""
         occupancy = "cuOccupancyMaxActiveBlocksPerMultiprocessor"
         return int(self._call(occupancy, kernel.handle, n_threads, kernel.shared_bytes))
 
     def launch(
+        self, kernel: Kernel, grid: int | tuple[int, int], n_threads: int, stream: Any, arguments: Sequence[int]
+    ) -> None:
+        """Put a kernel into a stream. Arguments are addresses and whole numbers, as the kernel declares them."""
+        self.launch_all(self.prepare(kernel, n_threads, [(grid, arguments)], stream))
+
+    def prepare(
         self,
         kernel: Kernel,
-        grid: int | tuple[int, int],
         n_threads: int,
+        launches: Sequence[tuple[int | tuple[int, int], Sequence[int]]],
         stream: Any,
-        arguments: Sequence[int],
-        *,
-        together: bool = False,
-    ) -> None:
-        """Put a kernel into a stream. Arguments are addresses and whole numbers, as the kernel declares them.
-
-        together: all its blocks are on the card at the same time, and so may wait for one another.
-        """
-        n = len(arguments)
+    ) -> Launches:
+        """Launches with these grids and arguments, one after another; all have as many arguments."""
+        n = len(launches[0][1])
         # The driver copies each argument from where its pointer says, as many bytes as the kernel declares: the lower
         # ones of eight, on all machines that CUDA runs on.
-        values = (ctypes.c_uint64 * n)(*[value & 0xFFFFFFFFFFFFFFFF for value in arguments])
+        values = (ctypes.c_uint64 * (n * len(launches)))(
+            *[value & 0xFFFFFFFFFFFFFFFF for _, arguments in launches for value in arguments]
+        )
         first = ctypes.addressof(values)
-        pointers = (ctypes.c_uint64 * n)(*range(first, first + 8 * n, 8))
-        columns, rows = grid if isinstance(grid, tuple) else (grid, 1)
+        pointers = (ctypes.c_uint64 * len(values))(*range(first, first + 8 * len(values), 8))
+        start = ctypes.addressof(pointers)
+        calls = []
+        for number, (grid, _) in enumerate(launches):
+            columns, rows = grid if isinstance(grid, tuple) else (grid, 1)
+            shape = (columns, rows, 1, n_threads, 1, 1, kernel.shared_bytes)
+            calls.append((kernel.handle, *shape, stream, start + 8 * n * number, 0))
+        return Launches(kernel.name, calls, (values, pointers))
+
+    def launch_all(self, launches: Launches) -> None:
+        """Put prepared launches into the stream that they were prepared for."""
+        self._launched[launches.name] = None
+        launch, success = self._driver.cuLaunchKernel, self._driver.CUresult.CUDA_SUCCESS
+        for call in launches.calls:
+            status = launch(*call)[0]
+            if status != success:
+                self._fail("cuLaunchKernel", status)
+
+    def launch_together(
+        self, kernel: Kernel, n_blocks: int, n_threads: int, stream: Any, arguments: Sequence[int]
+    ) -> None:
+        """Put a kernel into a stream whose blocks wait for each other: the driver refuses more than fit the card."""
+        prepared = self.prepare(kernel, n_threads, [(n_blocks, arguments)], stream)
         self._launched[kernel.name] = None
-        shape = (columns, rows, 1, n_threads, 1, 1, kernel.shared_bytes)
-        where = (kernel.handle, *shape, stream, ctypes.addressof(pointers))
-        if together:
-            self._call("cuLaunchCooperativeKernel", *where)
-        else:
-            self._call("cuLaunchKernel", *where, 0)
+        self._call("cuLaunchCooperativeKernel", *prepared.calls[0][:-1])
+
+    def graph(self, launches: Launches, stream: Any) -> Graph:
+        """The launches as one piece of work, which the driver need not be called for one by one."""
+        self._call("cuStreamBeginCapture", stream, self._driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
+        self.launch_all(launches)
+        captured = self._call("cuStreamEndCapture", stream)
+        ready = self._call("cuGraphInstantiate", captured, 0)
+        self._call("cuGraphDestroy", captured)
+        return Graph(launches.name, ready, self._driver.cuGraphExecDestroy)
+
+    def launch_graph(self, graph: Graph, stream: Any) -> None:
+        """Put all launches of a graph into a stream."""
+        self._launched[graph.name] = None
+        self._call("cuGraphLaunch", graph.handle, stream)
 
     def _facts(self, device: Any) -> CardFacts:
         names = self._driver.CUdevice_attribute

@@ -24,7 +24,7 @@ from exaln.resources import available_threads
 
 KERNELS = Path(__file__).parent / "kernels"
 
-FORMAT = 1
+FORMAT = 2
 """Part of each key; another number if cached files are laid out or keyed in another way."""
 
 STANDARD = "c++17"
@@ -42,10 +42,21 @@ _told_unwritable: set[Path] = set()
 
 @dataclass(frozen=True)
 class Source:
-    """A kernel file and the constants it is compiled with: ("ROWS", 32) becomes -DEXALN_ROWS=32."""
+    """A kernel file and the constants it is compiled with: ("ROWS", 32) becomes -DEXALN_ROWS=32.
+
+    folder: where the file is, if not among the kernels of the engine, whose headers it may include in any case.
+    cuda_headers: whether it includes headers of CUDA, such as cooperative_groups.h, which take long to compile.
+    """
 
     file: str
     constants: tuple[tuple[str, int], ...] = ()
+    folder: Path | None = None
+    cuda_headers: bool = False
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """Where the file and its headers are looked for, in this order."""
+        return (KERNELS,) if self.folder is None else (self.folder, KERNELS)
 
 
 def cubin(source: Source, arch: str) -> bytes:
@@ -117,18 +128,24 @@ def _macros(source: Source, arch: str) -> list[tuple[str, str]]:
 
 def _file(source: Source, arch: str) -> Path:
     """The cached file; its name has a digest of everything that can change the cubin."""
-    texts = [path for path in sorted(KERNELS.iterdir()) if path.suffix == ".cuh" or path.name == source.file]
+    texts = [[path.name, path.read_text(encoding="utf-8")] for path in _files_read(source)]
     parts = {
         "format": FORMAT,
         "file": source.file,
-        "texts": {path.name: path.read_text(encoding="utf-8") for path in texts},
+        "texts": texts,
         "macros": sorted(_macros(source, arch)),
         "arch": arch,
-        "options": [STANDARD],
+        "options": [STANDARD, source.cuda_headers],
         "compiler": _compiler(),
     }
     key = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
     return cache_folder() / f"{Path(source.file).stem}-{arch}-{key}.cubin"
+
+
+def _files_read(source: Source) -> list[Path]:
+    """The kernel file and every header that it may include."""
+    headers = [path for folder in source.folders for path in sorted(folder.glob("*.cuh"))]
+    return [*([kernel] if (kernel := source.folders[0] / source.file).exists() else []), *headers]
 
 
 @cache
@@ -166,25 +183,28 @@ def _compile(source: Source, arch: str) -> bytes:
     from cuda.core import Program, ProgramOptions
 
     try:
-        text = (KERNELS / source.file).read_text(encoding="utf-8")
+        text = (source.folders[0] / source.file).read_text(encoding="utf-8")
         options = ProgramOptions(
             name=source.file,
             arch=arch,
             std=STANDARD,
-            include_path=[str(KERNELS)],
+            include_path=[str(folder) for folder in source.folders],
             define_macro=_macros(source, arch),
+            use_bundled_headers=source.cuda_headers,
         )
         return bytes(Program(text, "c++", options).compile("cubin").code)
     except Exception as error:
         told = f"kernel {source.file} does not compile for {arch} with NVRTC {compiler_version()}"
-        raise EngineError(f"{told}: {_first_error(str(error))}") from error
+        raise EngineError(f"{told}: {_first_error(str(error), source)}") from error
 
 
-def _first_error(log: str) -> str:
+def _first_error(log: str, source: Source) -> str:
     """The line of NVRTC's log that says what is wrong, with names of headers instead of paths."""
     lines = [line.strip() for line in log.splitlines() if line.strip()]
     first = next((line for line in lines if "error:" in line), lines[0] if lines else "no message")
-    return first.replace(f"{KERNELS}{os.sep}", "")
+    for folder in source.folders:
+        first = first.replace(f"{folder}{os.sep}", "")
+    return first
 
 
 def _without(files: dict[Source, Path], found: dict[Source, bytes]) -> dict[Source, Path]:

@@ -360,8 +360,8 @@ class CardPart:
         ready = self._card.record(self._card.event(), stream)
         for other in (self._workspace.side_stream, self._workspace.copy_stream):
             self._card.let_wait(other, ready)
-        self._card.launch(
-            self._kernel, n_channels // self._block_warps, self._shape.threads, stream, arguments, together=True
+        self._card.launch_together(
+            self._kernel, n_channels // self._block_warps, self._shape.threads, stream, arguments
         )
         self._done = self._card.record(self._card.event(), stream)
 

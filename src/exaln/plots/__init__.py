@@ -16,7 +16,7 @@ from exaln.plots.pair import PlottedPair
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["PlottedPair", "check_path", "draw", "rendered", "save"]
+__all__ = ["PlottedPair", "check_path", "draw", "load_matplotlib", "rendered", "save"]
 
 KINDS = (".svg", ".png", ".html")
 LARGEST_TABLE = 30
@@ -35,7 +35,7 @@ SETTINGS: dict[str, Any] = {
 
 def draw(pair: PlottedPair) -> Figure:
     """The picture that fits the size of the pair."""
-    matplotlib = _matplotlib()
+    matplotlib = load_matplotlib()
     with matplotlib.rc_context(SETTINGS):
         if max(len(pair.query), len(pair.target)) <= LARGEST_TABLE:
             from exaln.plots.table import draw_table
@@ -50,7 +50,7 @@ def check_path(path: str | os.PathLike[str]) -> None:
     """Refuse a name whose extension says nothing, and a machine without matplotlib, before any work is done."""
     if PurePath(path).suffix.lower() not in KINDS:
         raise InputError(f"{os.fspath(path)}: plots are written to .svg, .png or .html")
-    _matplotlib()
+    load_matplotlib()
 
 
 def save(pair: PlottedPair, figure: Figure, path: str | os.PathLike[str]) -> None:
@@ -64,7 +64,7 @@ def save(pair: PlottedPair, figure: Figure, path: str | os.PathLike[str]) -> Non
 def rendered(pair: PlottedPair, figure: Figure, kind: str) -> bytes:
     """The bytes of a file of this kind."""
     buffer = io.BytesIO()
-    with _matplotlib().rc_context(SETTINGS):
+    with load_matplotlib().rc_context(SETTINGS):
         if kind == ".png":
             figure.savefig(buffer, format="png", dpi=PNG_DPI, metadata={"Software": None})
             return buffer.getvalue()
@@ -107,7 +107,8 @@ def _page(pair: PlottedPair, svg: bytes) -> bytes:
     ).encode("utf-8")
 
 
-def _matplotlib() -> Any:
+def load_matplotlib() -> Any:
+    """The library, or an error that says how to install it."""
     try:
         return import_module("matplotlib")
     except ImportError:

@@ -1,0 +1,290 @@
+"""Chaibou and Sie: tables and plots, beside what the paper says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from exaln.studies.fits import Fit, fitted
+from exaln.studies.measurements import Measurements
+from exaln.studies.page import listed, number
+from exaln.studies.rotation import BY_DIAGONALS, LAYOUTS, ORIGINAL, ROTATED
+from exaln.studies.study import Block, Figure, Line, Section, Table
+
+PAPER_THREADS = {2500: "1.5 with 2", 5000: "1.5 with 2", 10_000: "1.5 with 8", 14_000: "1.13 with 2"}
+"""The best speed-up of Fig. 7 and the number of threads it was reached with, on two cores."""
+
+NAMES = {ORIGINAL: "original, row by row", ROTATED: "rotated, as in the paper", BY_DIAGONALS: "rotated, by diagonals"}
+
+
+def _sequential(found: Measurements) -> Sequence[Block]:
+    rows, lines = [], []
+    for kind in found.values("sequential", "kind"):
+        for length in found.values("sequential", "length"):
+            seconds = {row["order"]: row["seconds"] for row in found.rows("sequential", kind=kind, length=length)}
+            engine = seconds["exaln, one core"]
+            ratios = [f"{seconds[layout] / seconds[ORIGINAL]:.2f}" for layout in (ROTATED, BY_DIAGONALS)]
+            cells = [f"{1e3 * seconds[layout]:,.1f}" for layout in LAYOUTS]
+            rows.append((kind, f"{length:,}", *cells, *ratios, "1", f"{1e3 * engine:,.2f}"))
+    for order, name in NAMES.items():
+        points = found.rows("sequential", kind="nucleotides", order=order)
+        lines.append(Line(name, [row["length"] for row in points], [row["seconds"] for row in points]))
+    head = ("letters", "length", *(f"{name}, ms" for name in NAMES.values()))
+    head += ("rotated / original", "by diagonals / original", "paper: rotated / original", "exaln, one core, ms")
+    return [
+        "The paper finds both orders equally fast up to 14,000. Here three are compared: the original; the rotated"
+        " table"
+        " laid out as the paper writes it, where the cells of a step are a row apart in memory; and the same table"
+        " turned,"
+        " so that they are side by side. exaln's column is the score alone, without a table.",
+        Table(head, rows),
+        Figure("sequential", "Filling on one core, nucleotides (Fig. 6)", "length of the sequences", "seconds", lines),
+    ]
+
+
+def _threads(found: Measurements) -> Sequence[Block]:
+    lengths, counts = found.values("threads", "length"), found.values("threads", "threads", what="fill")
+    blocks: list[Block] = [
+        "Speed-up over one thread with the same layout and chunk, in the layout by diagonals. The paper's computer had"
+        " two"
+        " cores; its best values are in the last column.",
+    ]
+    for chunk, name in ((1, "one cell per thread (Fig. 7)"), (50, "chunks of 50"), (250, "chunks of 250")):
+        head = ("length", *(f"{count} thread{'s' * (count > 1)}" for count in counts), "paper, one cell, best")
+        rows, lines = [], []
+        for length in lengths:
+            speedups = [_speedup(found, length, BY_DIAGONALS, count, chunk) for count in counts]
+            rows.append((f"{length:,}", *(f"{s:.2f}" for s in speedups), PAPER_THREADS.get(length, "-")))
+            lines.append(Line(f"length {length:,}", counts, speedups))
+        caption = f"Speed-up by threads, {name}"
+        blocks += [f"**{name[0].upper()}{name[1:]}**", Table(head, rows)]
+        blocks.append(Figure(f"threads-{chunk}", caption, "threads", "speed-up", lines, log_x=True))
+    blocks += [*_chunks(found), *_thread_model(found)]
+    return blocks
+
+
+def _seconds(found: Measurements, length: int, layout: str, threads: int, chunk: int) -> float:
+    row = found.one("threads", what="fill", length=length, layout=layout, threads=threads, chunk=chunk)
+    return float(row["seconds"]) if row is not None else float("nan")
+
+
+def _speedup(found: Measurements, length: int, layout: str, threads: int, chunk: int) -> float:
+    return _seconds(found, length, layout, 1, chunk) / _seconds(found, length, layout, threads, chunk)
+
+
+def _chunks(found: Measurements) -> Sequence[Block]:
+    """Fig. 8: two threads, by chunk, in both layouts."""
+    chunks, rows, lines = found.values("threads", "chunk"), [], []
+    lengths = found.values("threads", "length")
+    for layout in (BY_DIAGONALS, ROTATED):
+        for chunk in chunks:
+            seconds = [_seconds(found, length, layout, 2, chunk) for length in lengths]
+            rows.append((NAMES[layout], str(chunk), *(f"{1e3 * s:,.1f}" for s in seconds)))
+            lines.append(Line(f"{layout}, chunks of {chunk}", lengths, seconds))
+    return [
+        "Two threads, milliseconds by chunk (Fig. 8; the paper finds 50 best, and differences of some hundredths of a"
+        " second). Cells that are dealt out one by one share cache lines with those of other threads.",
+        Table(("layout", "chunk", *(f"length {length:,}" for length in lengths)), rows),
+        Figure("chunks", "Two threads, by chunk (Fig. 8)", "length of the sequences", "seconds", lines),
+    ]
+
+
+def thread_fit(
+    found: Measurements, layout: str = BY_DIAGONALS, chunk: int = 50
+) -> tuple[Fit, list[tuple[int, int, float]]]:
+    """T = N^2 Te / p + 2 N beta over all lengths, and all numbers of threads that have a core each."""
+    run = found.runs["threads"]
+    points = [
+        (row["length"], row["threads"], row["seconds"])
+        for row in found.rows("threads", what="fill", layout=layout, chunk=chunk)
+        if row["threads"] <= run.machine["cores"]
+    ]
+    columns = [[n * n / p for n, p, _ in points], [2 * n * (p > 1) for n, p, _ in points]]
+    return fitted(columns, [seconds for *_, seconds in points]), points
+
+
+def _thread_model(found: Measurements) -> Sequence[Block]:
+    fit, points = thread_fit(found)
+    (te, beta), run = fit.coefficients, found.runs["threads"]
+    rows = [
+        (
+            f"{n:,}",
+            str(p),
+            f"{1e3 * seconds:,.2f}",
+            f"{1e3 * seconds * (1 - residual):,.2f}",
+            f"{residual:+.0%}",
+            str(p),
+        )
+        for (n, p, seconds), residual in zip(points, fit.residuals, strict=True)
+    ]
+    empty = {row["threads"]: row["seconds"] for row in found.rows("threads", what="empty step")}
+    lengths = found.values("threads", "length")
+    lines = []
+    for p in sorted({p for _, p, _ in points}):
+        measured = [seconds for n, q, seconds in points if q == p]
+        lines.append(Line(f"{p} thread{'s' * (p > 1)}", lengths, measured))
+        lines.append(
+            Line(f"model, {p}", lengths, [n * n * te / p + 2 * n * beta * (p > 1) for n in lengths], dashed=True)
+        )
+    waiting = listed(f"{number(1e6 * seconds)} us with {p}" for p, seconds in empty.items() if p > 1)
+    return [
+        "**The model** T = N² Te / p + 2 N beta, fitted to chunks of 50 by diagonals, for numbers of threads p that"
+        " have a"
+        f" core each ({run.machine['cores']} cores): Te = {number(1e9 * te)} ns per cell, beta = {number(1e6 * beta)}"
+        " us per"
+        f" step; largest residual {fit.worst:.0%}. Measured directly, a step without cells takes {waiting}. One thread"
+        " waits"
+        " for nobody, so beta is left out there. The limit of the speed-up for N to infinity is p.",
+        Table(("length", "p", "measured, ms", "model, ms", "residual", "limit of the speed-up"), rows),
+        Figure("thread-model", "The model of the paper on threads", "length of the sequences", "seconds", lines),
+    ]
+
+
+def _gpu(found: Measurements) -> Sequence[Block]:
+    blocks: list[Block] = [
+        "A launch per diagonal, a thread per cell. Launches come from the host one by one, as in the paper, or as a"
+        " CUDA"
+        " graph, which the card goes through by itself. Speed-up over one core of the same machine, original order.",
+    ]
+    sizes = found.values("gpu", "block_size")
+    kinds = found.values("gpu", "kind", what="fill")
+    for kind in kinds:
+        rows = []
+        for length in found.values("gpu", "length", what="fill", kind=kind):
+            core = found.rows("gpu", what="one core", kind=kind, length=length)[0]["seconds"]
+            engine = found.rows("gpu", what="engine", kind=kind, length=length)[0]["seconds"]
+            best = {
+                (layout, graph): min(
+                    found.rows("gpu", what="fill", kind=kind, length=length, layout=layout, graph=graph),
+                    key=lambda row: float(row["seconds"]),
+                )
+                for layout in (BY_DIAGONALS, ROTATED)
+                for graph in (False, True)
+            }
+            cells = [f"{1e3 * row['seconds']:,.2f} ({row['block_size']})" for row in best.values()]
+            fastest = min(row["seconds"] for row in best.values())
+            paper = "over 25" if length >= 2500 else "-"
+            rows.append(
+                (f"{length:,}", f"{1e3 * core:,.1f}", *cells, f"{core / fastest:,.1f}", paper, f"{1e3 * engine:,.2f}")
+            )
+        orders = ("by diagonals, host, ms (block)", "by diagonals, graph", "rotated, host", "rotated, graph")
+        head = ("length", "one core, ms", *orders, "best speed-up", "paper", "exaln, ms, with copies")
+        blocks += [f"**{kind[0].upper()}{kind[1:]}**", Table(head, rows)]
+    lines = []
+    for size in sizes:
+        points = found.rows("gpu", what="fill", kind=kinds[0], layout=BY_DIAGONALS, block_size=size, graph=True)
+        core = {row["length"]: row["seconds"] for row in found.rows("gpu", what="one core", kind=kinds[0])}
+        speedups = [core[row["length"]] / row["seconds"] for row in points]
+        lines.append(Line(f"blocks of {size}", [row["length"] for row in points], speedups))
+    caption = "Speed-up over one core by length and block size, launches in a graph (Fig. 9)"
+    blocks.append(Figure("gpu", caption, "length of the sequences", "speed-up", lines))
+    return [*blocks, *_gpu_model(found, kinds[0])]
+
+
+def _gpu_model(found: Measurements, kind: str) -> Sequence[Block]:
+    rows = []
+    for graph, name in ((False, "by the host"), (True, "in a graph")):
+        alpha = found.rows("gpu", what="empty launch", graph=graph)[0]["seconds"]
+        fills = found.rows("gpu", what="fill", kind=kind, layout=BY_DIAGONALS, block_size=256, graph=graph)
+        steps = [2 * row["length"] - 1 for row in fills]
+        fit = fitted([steps], [row["seconds"] for row in fills])
+        total = fit.coefficients[0]
+        residuals = listed(f"{residual:+.0%}" for residual in fit.residuals)
+        rows.append((name, number(1e6 * alpha), number(1e6 * total), number(1e6 * (total - alpha)), residuals))
+    head = ("launches", "alpha, empty launch, us", "alpha + Teg, fitted, us", "Teg, us", "residuals by length")
+    return [
+        "**The model** T = (alpha + Teg) 2N has only the sum of its two times, so alpha is measured with empty"
+        " launches."
+        " Blocks of 256, by diagonals. A residual that grows with the length says that a step is not constant: longer"
+        " diagonals take longer.",
+        Table(head, rows),
+    ]
+
+
+def _together(found: Measurements) -> Sequence[Block]:
+    lengths = found.values("threads", "length")
+    original = found.rows("sequential", kind="nucleotides", order=ORIGINAL)
+    lines = [Line("one core, original", [row["length"] for row in original], [row["seconds"] for row in original])]
+    for chunk in found.values("threads", "chunk"):
+        seconds = [_seconds(found, length, BY_DIAGONALS, 2, chunk) for length in lengths]
+        lines.append(Line(f"two threads, chunks of {chunk}", lengths, seconds))
+    engine = found.rows("sequential", kind="nucleotides", order="exaln, one core")
+    lines.append(Line("exaln, one core", [row["length"] for row in engine], [row["seconds"] for row in engine]))
+    fills = found.rows("gpu", what="fill", kind="nucleotides", layout=BY_DIAGONALS, block_size=256, graph=False)
+    if fills:
+        lines.append(Line("GPU, blocks of 256", [row["length"] for row in fills], [row["seconds"] for row in fills]))
+        engine = found.rows("gpu", what="engine", kind="nucleotides")
+        lines.append(Line("exaln, GPU", [row["length"] for row in engine], [row["seconds"] for row in engine]))
+    caption = "All together (Fig. 10); the machines are named below"
+    return [Figure("together", caption, "length of the sequences", "seconds", lines, log_y=True)]
+
+
+def findings(found: Measurements) -> Sequence[Block]:
+    """What the paper found beside what was found here."""
+    return [*_sequential_finding(found), *_threads_finding(found), *_gpu_finding(found)]
+
+
+def _sequential_finding(found: Measurements) -> Sequence[Block]:
+    rows = found.rows("sequential", kind="nucleotides")
+    if not rows:
+        return []
+    longest = max(row["length"] for row in rows)
+    seconds = {row["order"]: row["seconds"] for row in rows if row["length"] == longest}
+    strided, dense = seconds[ROTATED] / seconds[ORIGINAL], seconds[BY_DIAGONALS] / seconds[ORIGINAL]
+    return [
+        "*The paper: on one core, rotated and original take the same time.* Here, at"
+        f" {longest:,}, the layout of the paper, where each cell of a step lies in another row and so in another cache"
+        f" line, takes {strided:.1f} times as long as the original; turned so that a step lies together it takes"
+        f" {dense:.2f} times as long. exaln's engine, which keeps no table, is"
+        f" {seconds[ORIGINAL] / seconds['exaln, one core']:.0f} times faster than the original on the same core. The"
+        " misses of the cache, the likely reason, were not counted."
+    ]
+
+
+def _threads_finding(found: Measurements) -> Sequence[Block]:
+    if not found.rows("threads"):
+        return []
+    fit, points = thread_fit(found)
+    length, threads, _ = max(
+        (point for point in points if point[1] > 1),
+        key=lambda point: _speedup(found, point[0], BY_DIAGONALS, point[1], 50),
+    )
+    chunked, single = (_speedup(found, length, BY_DIAGONALS, threads, chunk) for chunk in (50, 1))
+    return [
+        "*The paper: threads give 1.5 at best, and chunks of 50 are better than single cells by hundredths of a"
+        " second.*"
+        f" Here the best speed-up of chunks of 50 is {chunked:.2f}, with {threads} threads at {length:,}; dealing out"
+        " single"
+        f" cells gives {single:.2f} there. Neighbouring cells of a step are in one cache line, which travels between"
+        " cores"
+        " if they belong to different threads. The paper's model, one time per cell and one wait per step, is within"
+        f" {fit.worst:.0%} of all measurements."
+    ]
+
+
+def _gpu_finding(found: Measurements) -> Sequence[Block]:
+    fills = found.rows("gpu", what="fill", kind="nucleotides")
+    if not fills:
+        return []
+    longest = max(row["length"] for row in fills)
+    core = found.rows("gpu", what="one core", kind="nucleotides", length=longest)[0]["seconds"]
+    best = min((row for row in fills if row["length"] == longest), key=lambda row: float(row["seconds"]))
+    engine = found.rows("gpu", what="engine", kind="nucleotides", length=longest)[0]["seconds"]
+    alpha = found.rows("gpu", what="empty launch", graph=best["graph"])[0]["seconds"]
+    share = alpha * (2 * longest - 1) / best["seconds"]
+    return [
+        f"*The paper: a GPU is over 25 times faster, and the more so the longer the sequences.* Here, at {longest:,},"
+        " it is"
+        f" {core / best['seconds']:.0f} times faster than one core of its host. Empty launches alone would take"
+        f" {share:.0%} of"
+        f" that time. exaln's engine needs {1e3 * engine:.1f} ms for the score of the pair, copies included, where the"
+        " best"
+        f" of these needs {1e3 * best['seconds']:.1f} ms for its table."
+    ]
+
+
+SECTIONS = (
+    Section("One core: original order and rotated (Fig. 6)", "sequential", _sequential),
+    Section("Threads (Fig. 7 and 8)", "threads", _threads),
+    Section("A launch per diagonal on a GPU (Fig. 9)", "gpu", _gpu),
+    Section("All together (Fig. 10)", "threads", _together),
+)

@@ -1,0 +1,135 @@
+"""Run the parts of a study that this machine can run, and write its page."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from exaln.errors import EngineError, InputError, OutputError
+from exaln.output_file import open_output
+from exaln.selfbench.runs import command, machine
+from exaln.studies import figures
+from exaln.studies.measurements import Measurements, PartRun, merged, now
+from exaln.studies.page import page_text
+from exaln.studies.study import Bars, Bench, Figure, Part, Study
+
+Tell = Callable[[str], None]
+
+
+def measure(
+    study: Study,
+    *,
+    quick: bool,
+    threads: int,
+    parts: Sequence[str] = (),
+    known: Iterable[Path] = (),
+    note: Tell = lambda text: None,
+    tell: Tell = lambda text: None,
+    keep: Callable[[Measurements], object] = lambda found: None,
+    device: int = 0,
+) -> Measurements:
+    """Measure parts: those that are named, or all that this machine can; `known` files have what is kept of others.
+
+    note is called with what everybody wants to know, tell with what is measured just now, keep after each part with all
+    that there is so far.
+    """
+    found = merged(study.name, known)
+    for part in _chosen(study, parts, note):
+        note(f"measuring part {part.name}: {part.title}")
+        found.add(measure_part(part, quick=quick, threads=threads, tell=tell, device=device))
+        keep(found)
+    return found
+
+
+def measure_part(part: Part, *, quick: bool, threads: int, tell: Tell, device: int = 0) -> PartRun:
+    """One part, with what it was measured on."""
+    import exaln
+
+    bench = Bench(quick, threads, tell=lambda text: tell(f"{part.name}: {text}"))
+    if part.device == "gpu":
+        from exaln.cuda.card import Card
+
+        bench.card = Card(device)
+        bench.card.set_budget(None)
+    load = os.getloadavg()[0]
+    begun = time.perf_counter()
+    rows = list(part.measure(bench))
+    if bench.n_checks == 0:
+        raise EngineError(f"part {part.name} of the study compared no result")
+    return PartRun(
+        part=part.name,
+        device=part.device,
+        machine={**machine(), "load": round(load, 1)},
+        gpu=bench.card.name if bench.card is not None else None,
+        command=command(),
+        date=now(),
+        exaln=exaln.__version__,
+        quick=quick,
+        seconds=round(time.perf_counter() - begun, 1),
+        checks=bench.n_checks,
+        rows=rows,
+    )
+
+
+def write(study: Study, measurements: Measurements, folder: Path) -> Path:
+    """Measurements, plots and page into a folder; the path of the page. Without matplotlib there is no page."""
+    kept = keep_measurements(study, measurements, folder)
+    text, drawn = page_text(study, measurements)
+    try:
+        pictures = {folder / figure_file(study, block): figures.rendered(block) for block in drawn}
+    except InputError as error:
+        raise InputError(f"measurements are in {kept}, but the page is missing: {error}") from None
+    for path, picture in pictures.items():
+        _write(path, picture)
+    page = folder / f"{study.name}.md"
+    _write(page, text.encode())
+    return page
+
+
+def keep_measurements(study: Study, measurements: Measurements, folder: Path) -> Path:
+    """Measurements alone into a folder, which is made; their path."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{folder}: {error.strerror or error}; choose another folder with --out") from None
+    _write(measurements_file(study, folder), measurements.text().encode())
+    return measurements_file(study, folder)
+
+
+def measurements_file(study: Study, folder: Path) -> Path:
+    """Where the measurements of a study are kept beside its page."""
+    return folder / f"{study.name}.json"
+
+
+def figure_file(study: Study, figure: Figure | Bars) -> str:
+    """The file of a plot, beside the page."""
+    return f"{study.name}-{figure.name}.svg"
+
+
+def _write(path: Path, content: bytes) -> None:
+    with open_output(path) as file:
+        file.write(content)
+
+
+def _chosen(study: Study, names: Sequence[str], note: Tell) -> list[Part]:
+    known = [part.name for part in study.parts]
+    for name in names:
+        if name not in known:
+            raise InputError(f"the study {study.name} has no part {name!r}; there are {', '.join(known)}")
+    wanted = [part for part in study.parts if not names or part.name in names]
+    reason = _no_gpu() if any(part.device == "gpu" for part in wanted) else None
+    if reason is None:
+        return wanted
+    left = [part.name for part in wanted if part.device == "gpu"]
+    if names:
+        raise EngineError(f"the part {left[0]} needs a GPU: {reason}")
+    note(f"not measured here: {', '.join(left)} ({reason})")
+    return [part for part in wanted if part.device == "cpu"]
+
+
+def _no_gpu() -> str | None:
+    from exaln.engines.cuda import CudaEngine
+
+    return CudaEngine.unavailable_reason()

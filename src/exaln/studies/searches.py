@@ -1,0 +1,223 @@
+"""A query against sorted targets on a card, by the kernels that Hains et al. compare."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from exaln.alphabet import PROTEIN
+from exaln.records import Records
+from exaln.scoring import Scoring
+from exaln.studies.gpu import Lab
+from exaln.studies.study import Bench
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from exaln.cuda.card import Kernel, Memory
+    from exaln.engines.base import Engine
+
+PAD = -64
+"""What a letter scores that is not there."""
+
+GROUP_THREADS = 256
+ORIGINAL_THREADS = 256
+MOST_BLOCKS = 4096
+"""Targets of one launch of a block each: bounds the memory of boundaries and wavefronts."""
+
+VERSIONS = ("pointer swap", "register swap", "unrolled", "profile")
+BOUNDARIES = ("by one thread", "coalesced", "shared memory")
+
+
+def scoring() -> Scoring:
+    """The paper does not state its scoring: BLOSUM62, and 10/2 in its meaning, exaln 8/2."""
+    return Scoring("BLOSUM62", gap_open=8, gap_extend=2)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The improved kernel: constants of kernels/intra_improved.cu."""
+
+    threads: int = 256
+    height: int = 4
+    width: int = 1
+    version: int = 3
+    boundary: int = 0
+    one_fill: int = 0
+    bypass: int = 0
+
+    @property
+    def strip(self) -> int:
+        """Rows that are computed in one pass."""
+        return self.threads * self.height
+
+
+@dataclass(frozen=True)
+class TargetList:
+    """Targets sorted by length, as the kernels see them. codes: joined, each from a multiple of 4 on, padded."""
+
+    codes: NDArray[np.uint8]
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.int32]
+    records: Records
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def first_over(self, threshold: int) -> int:
+        """The first target that is longer."""
+        return int(np.searchsorted(self.lengths, threshold, side="right"))
+
+
+def sorted_targets(records: Records) -> TargetList:
+    """Shortest first."""
+    order = np.argsort(records.lengths, kind="stable")
+    lengths = records.lengths[order]
+    padded = np.maximum(-(-lengths // 4) * 4, 4)
+    starts = np.concatenate([[0], np.cumsum(padded)])
+    codes = np.full(starts[-1], len(PROTEIN.letters), np.uint8)
+    places = np.repeat(starts[:-1] - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths) + np.arange(lengths.sum())
+    chosen = np.repeat(records.offsets[order] - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths)
+    letters = records.codes[chosen + np.arange(lengths.sum())]
+    codes[places] = letters
+    ordered = Records.of(PROTEIN, np.split(letters, np.cumsum(lengths)[:-1]))
+    return TargetList(codes, starts[:-1].astype(np.int64), lengths.astype(np.int32), ordered)
+
+
+class GpuQuery:
+    """A query on a card, padded to whole strips of so many rows."""
+
+    def __init__(self, lab: Lab, query: NDArray[np.uint8], strip: int, costs: Scoring) -> None:
+        n = len(PROTEIN.letters)
+        self.rows = max(-(-len(query) // strip) * strip, strip)
+        matrix = np.full((n + 1, n + 1), PAD, np.int32)
+        matrix[:n, :n] = costs.matrix
+        padded = np.full(self.rows, n, np.uint8)
+        padded[: len(query)] = query
+        profile = np.ascontiguousarray(matrix[:, padded].astype(np.int8))
+        self._held = [lab.put(array) for array in (padded, matrix, profile)]
+        self._rest = [n + 1, self.rows, costs.gap_first, costs.gap_extend]
+
+    @property
+    def arguments(self) -> list[int]:
+        """As the kernels have them."""
+        return [*(held.address for held in self._held), *self._rest]
+
+
+class GpuSearch:
+    """Targets on a card, and scores of a query with them."""
+
+    def __init__(self, lab: Lab, targets: TargetList, query: NDArray[np.uint8], costs: Scoring | None = None) -> None:
+        self.lab, self.targets, self.query, self.costs = lab, targets, query, costs or scoring()
+        self._held = [lab.put(array) for array in (targets.codes, targets.starts, targets.lengths)]
+        self._scores = lab.room(4 * max(len(targets), 1))
+        self._room: Memory | None = None
+
+    @property
+    def arguments(self) -> list[int]:
+        """Of the targets, as the kernels have them."""
+        return [held.address for held in self._held]
+
+    @cached_property
+    def group_size(self) -> int:
+        """The paper's s: as many threads as the card holds of the inter-task kernel."""
+        kernel = self.lab.kernel("inter_task.cu", "inter_task")
+        return self.lab.card.facts.n_sms * self.lab.card.blocks_per_sm(kernel, GROUP_THREADS) * GROUP_THREADS
+
+    def groups(self, end: int) -> list[tuple[int, int]]:
+        """Targets 0 .. end - 1 in groups of s, the longest in full groups."""
+        size = self.group_size
+        firsts = list(range(end % size, end, size))
+        return (
+            [(first, size) for first in firsts] if end % size == 0 else [(0, end % size), *((f, size) for f in firsts)]
+        )
+
+    def inter(self, end: int) -> Callable[[], None]:
+        """Launches for the targets before `end`, one per group; they can be repeated."""
+        kernel = self.lab.kernel("inter_task.cu", "inter_task")
+        query = self._query(8)
+        groups = self.groups(end)
+        longest = max((int(self.targets.lengths[first + n - 1]) for first, n in groups), default=0)
+        room = self._room_for(8 * min(self.group_size, max(end, 1)) * (longest + 4))
+
+        def launch() -> None:
+            for first, n in groups:
+                tail = [first, n, room.address, min(self.group_size, end), self._scores.address]
+                grid = -(-n // GROUP_THREADS)
+                self.lab.launch(kernel, grid, GROUP_THREADS, *self.arguments, *query.arguments, *tail)
+
+        return launch
+
+    def original(self, first: int, *, bypass: bool = False) -> Callable[[], None]:
+        """Launches of the original intra-task kernel for the targets from `first` on."""
+        constants = {"threads": ORIGINAL_THREADS, "bypass": int(bypass)}
+        kernel = self.lab.kernel("intra_original.cu", "intra_original", **constants)
+        query = self._query(1)
+        n_blocks = min(MOST_BLOCKS, max(len(self.targets) - first, 1))
+        room = self._room_for(4 * 7 * (query.rows + 1) * n_blocks)
+        return self._block_each(kernel, ORIGINAL_THREADS, first, query, [room.address])
+
+    def improved(self, first: int, shape: Shape) -> Callable[[], None]:
+        """Launches of the improved intra-task kernel for the targets from `first` on."""
+        longest = int(self.targets.lengths[-1]) + 4
+        shared = 8 * longest if shape.boundary == 2 else 0
+        kernel = self.lab.kernel("intra_improved.cu", "intra_improved", shared, **asdict(shape))
+        query = self._query(shape.strip)
+        n_blocks = min(MOST_BLOCKS, max(len(self.targets) - first, 1))
+        room = self._room_for(8 * longest * n_blocks)
+        return self._block_each(kernel, shape.threads, first, query, [room.address, longest])
+
+    def scores(self) -> NDArray[np.int32]:
+        """What the launches gave, by target."""
+        return self.lab.get(self._scores, np.int32, len(self.targets))
+
+    def forget(self) -> None:
+        """So that no launch can pass for another one's scores."""
+        self.lab.card.fill(self._scores.address, 0xFFFFFFFF, len(self.targets), self.lab.stream)
+
+    def check(
+        self, bench: Bench, what: str, launches: Sequence[Callable[[], None]], expected: NDArray[np.int32]
+    ) -> None:
+        """Run launches that score all targets, or those from a place on, and compare; -1 is expected for the others."""
+        self.forget()
+        for launch in launches:
+            launch()
+        bench.check(what, self.scores(), expected)
+
+    def _block_each(
+        self, kernel: Kernel, threads: int, first: int, query: GpuQuery, tail: list[int]
+    ) -> Callable[[], None]:
+        end = len(self.targets)
+
+        def launch() -> None:
+            for begin in range(first, end, MOST_BLOCKS):
+                arguments = [*self.arguments, *query.arguments, begin, *tail, self._scores.address]
+                self.lab.launch(kernel, min(MOST_BLOCKS, end - begin), threads, *arguments)
+
+        return launch
+
+    def _query(self, strip: int) -> GpuQuery:
+        return GpuQuery(self.lab, self.query, strip, self.costs)
+
+    def _room_for(self, n_bytes: int) -> Memory:
+        """Boundaries and wavefronts of one kernel at a time; the memory grows, and is used again."""
+        if self._room is None or self._room.n_bytes < n_bytes:
+            self.lab.card.synchronize()
+            self._room = None
+            self._room = self.lab.card.allocate(n_bytes)
+        return self._room
+
+
+def expected_scores(
+    engine: Engine, query: NDArray[np.uint8], targets: TargetList, costs: Scoring | None = None
+) -> NDArray[np.int32]:
+    """All scores, by an engine of exaln."""
+    from exaln.database import Database
+
+    placement = engine.place(Database.in_memory([targets.records]))
+    scores: NDArray[np.int32] = engine.scores(Records.of(PROTEIN, [query]), placement, costs or scoring())[0]
+    return scores

@@ -1,0 +1,153 @@
+"""Taluzzi, GPU101: tables and plots, beside what the report says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from exaln.studies.measurements import Measurements
+from exaln.studies.page import number
+from exaln.studies.study import Bars, Block, Row, Section, Table
+
+PAPER = {
+    (128, "shared memory, a byte each"): (0.1523, 0.002749),
+    (128, "global memory, by rows"): (0.1612, 0.005934),
+    (512, "global memory, by rows"): (2.4861, 0.3084),
+}
+"""Seconds on a CPU and on the T4. At 512 a second run took 3.1019 and 0.3012."""
+
+
+def _milliseconds(seconds: float) -> str:
+    return number(1e3 * seconds)
+
+
+def _core(found: Measurements) -> Sequence[Block]:
+    rows = []
+    for length in found.values("core", "length"):
+        plain = found.rows("core", what="plain", length=length)[0]
+        engine = found.rows("core", what="exaln, one core", length=length)[0]
+        total = plain["fill"] + plain["walk"]
+        paper = {128: "0.152 to 0.161", 512: "2.49 to 3.10"}[length] if plain["pairs"] == 1000 else "-"
+        times = (_milliseconds(plain["fill"]), _milliseconds(plain["walk"]), f"{plain['walk'] / total:.2%}")
+        faster = f"{total / engine['seconds']:.0f}"
+        rows.append((str(length), str(plain["pairs"]), *times, paper, _milliseconds(engine["seconds"]), faster))
+    head = ("length", "pairs", "filling, ms", "walking back, ms", "share of walking", "paper, CPU, s")
+    return [
+        "A whole table of scores and one of directions per pair, as in the program that the report starts from. On one"
+        " core"
+        " walking back is next to nothing. exaln's engine gives the same scores and paths on the same core.",
+        Table((*head, "exaln, one core, ms", "times faster"), rows),
+    ]
+
+
+def _name(row: Row) -> str:
+    if row["what"] == "one thread":
+        return "one thread per block, tables in global memory"
+    name = f"a thread per row, directions in {row['where']}"
+    return f"{name}; walked together" if row["what"] == "walked together" else name
+
+
+def _gpu(found: Measurements) -> Sequence[Block]:
+    blocks: list[Block] = []
+    for length in found.values("gpu", "length"):
+        rows = found.rows("gpu", length=length)
+        plain = next(row for row in rows if row["what"] == "plain")
+        core = plain["fill"] + plain["walk"]
+        programs = [row for row in rows if row["what"] in ("one thread", "one block", "walked together")]
+        cells = [_program(row, core) for row in programs]
+        engine = next(row for row in rows if row["what"] == "exaln, GPU")["seconds"]
+        copies = next(row for row in rows if row["what"] == "copies")["seconds"]
+        cells.append(("exaln, with all copies", "", "", "", _milliseconds(engine), f"{core / engine:,.0f}", "-"))
+        cells.append(("copies of the others, from ordinary memory", "", "", "", _milliseconds(copies), "", "-"))
+        head = (
+            "program",
+            "filling, ms",
+            "walking, ms",
+            "share of walking",
+            "both, ms",
+            "over one core",
+            "paper, over a CPU",
+        )
+        blocks += [
+            f"**{plain['pairs']:,} pairs of {length}**; one core of the same machine: {_milliseconds(core)} ms",
+            Table(head, cells),
+            _bars(length, [row for row in programs if "fill" in row], engine),
+        ]
+    return blocks
+
+
+def _program(row: Row, core: float) -> tuple[str, ...]:
+    if row.get("refused"):
+        return (
+            _name(row),
+            f"refused: needs {row['needs']:,} bytes of shared memory, {row['has']:,} are there",
+            *["-"] * 5,
+        )
+    both = row["fill"] + row["walk"]
+    share = f"{row['walk'] / both:.0%}"
+    times = _milliseconds(row["fill"]), _milliseconds(max(row["walk"], 0.0)), share, _milliseconds(both)
+    paper = PAPER.get((row["length"], row.get("where", ""))) if row["what"] == "one block" else None
+    return (_name(row), *times, f"{core / both:,.0f}", f"{paper[0] / paper[1]:.0f}" if paper else "-")
+
+
+SHORT = {
+    "shared memory, a byte each": "bytes, shared",
+    "shared memory, two bits each": "bits, shared",
+    "global memory, by rows": "rows, global",
+    "global memory, by diagonals": "diagonals, global",
+}
+
+
+def _bars(length: int, programs: list[Row], engine: float) -> Bars:
+    labels = [
+        "one thread"
+        if row["what"] == "one thread"
+        else SHORT[row["where"]] + (", together" if row["what"] == "walked together" else "")
+        for row in programs
+    ]
+    shown = [(label, row) for label, row in zip(labels, programs, strict=True) if row["what"] != "one thread"]
+    filling = [1e3 * row["fill"] for _, row in shown] + [0.0]
+    walking = [1e3 * max(row["walk"], 0.0) for _, row in shown] + [0.0]
+    whole = [0.0] * len(shown) + [1e3 * engine]
+    caption = (
+        f"Filling and walking back, pairs of {length}; one thread per block is left out, it would dwarf the others"
+    )
+    parts = [("filling", filling), ("walking back", walking), ("exaln, with copies", whole)]
+    return Bars(f"length-{length}", caption, "ms", [*(label for label, _ in shown), "exaln"], parts)
+
+
+def findings(found: Measurements) -> Sequence[Block]:
+    """What the report infers beside what was measured."""
+    rows = found.rows("gpu", what="one block", length=512, where="global memory, by rows")
+    if not rows:
+        return []
+    (row,) = rows
+    plain = found.rows("gpu", what="plain", length=512)[0]
+    core, both = plain["fill"] + plain["walk"], row["fill"] + row["walk"]
+    engine = found.rows("gpu", what="exaln, GPU", length=512)[0]["seconds"]
+    small = found.rows("gpu", what="one block", length=128)
+    seconds = {each["where"]: each["fill"] + each["walk"] for each in small if "fill" in each}
+    ratio = seconds["global memory, by rows"] / seconds["shared memory, a byte each"]
+    together = found.rows("gpu", what="walked together", length=512, where="global memory, by rows")[0]["walk"]
+    one = found.rows("gpu", what="one thread", length=512)[0]
+    return [
+        "*The report: its program is 8 to 10 times faster than a CPU at 512.* Here the same program is"
+        f" {core / both:.0f} times"
+        f" faster than one core, and exaln's batch, with all copies, {core / engine:.0f} times.",
+        f"*The report: backtracing is the bottleneck.* It was inferred there. Measured, walking back takes"
+        f" {row['walk'] / both:.0%} of the time at 512, with one thread of each block; walking all pairs together, a"
+        " thread"
+        f" each, takes {_milliseconds(together)} ms instead of {_milliseconds(row['walk'])} ms.",
+        "*The report: directions in shared memory are twice as fast as in global memory, at 128.* Here global memory"
+        " takes"
+        f" {ratio:.2f} times as long. Two bits per direction fit shared memory at"
+        " 512.",
+        f"*The report: one thread per block is naive.* It takes {(one['fill'] + one['walk']) / both:.0f} times as long"
+        " as a"
+        " thread per row.",
+    ]
+
+
+SECTIONS = (
+    Section("One core", "core", _core),
+    Section("On a GPU", "gpu", _gpu),
+)

@@ -1,0 +1,181 @@
+"""Xiao, Aji and Feng, 2009: one pair over the whole GPU, six implementations and more barriers: measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from exaln import _core
+from exaln.alphabet import PROTEIN
+from exaln.engines.base import PairList
+from exaln.modes import LOCAL
+from exaln.records import Records
+from exaln.studies.gpu import Lab
+from exaln.studies.study import Bench, Part, Row, Study
+from exaln.studies.whole_tables import (
+    BARRIERS,
+    COALESCED_128,
+    LOADS,
+    RELAUNCHES,
+    SIDE,
+    SIMPLE,
+    TECHNIQUES,
+    THREADS,
+    TILED,
+    AffinePair,
+    GpuTables,
+)
+from exaln.studies.xiao_aji_feng_page import SECTIONS, findings
+
+if TYPE_CHECKING:
+    from exaln.engines.base import Engine
+
+LENGTH, QUICK_LENGTH = 3000, 1000
+BLOCKS, QUICK_BLOCKS = (8, 16, 22, 30, 44, 66, 88, 110, 132), (8, 30, 132)
+LARGER, QUICK_LARGER = (8461, 30_000, 60_000), (3000,)
+LARGEST_PLACE = 1 << 20
+CPU_THREADS = (1, 2, 4, 6, 8, 12, 16)
+BYTES_PER_CELL = 12.5
+"""Three tables of 32 bits, and some room for the rest."""
+
+
+def length_of(bench: Bench) -> int:
+    """Of the sequences of the comparison."""
+    return QUICK_LENGTH if bench.quick else LENGTH
+
+
+def blocks_of(bench: Bench) -> list[int]:
+    """From 8 to one per multiprocessor."""
+    n_sms = bench.gpu.facts.n_sms
+    wanted = QUICK_BLOCKS if bench.quick else BLOCKS
+    return sorted({min(n, n_sms) for n in (*wanted, n_sms)})
+
+
+def mean(seconds: list[float]) -> float:
+    """Of three runs, as in the paper."""
+    return sum(seconds) / len(seconds)
+
+
+def measure_blocks(bench: Bench) -> Iterator[Row]:
+    """Figures 8 and 10: every technique with every synchronisation, by number of blocks."""
+    lab, pair = Lab(bench.gpu), AffinePair(length_of(bench))
+    for technique in TECHNIQUES:
+        held = GpuTables(lab, pair, technique)
+        for n_blocks in blocks_of(bench):
+            for sync in (*RELAUNCHES, *BARRIERS):
+                bench.tell(f"{technique.name}, {sync}, {n_blocks} blocks")
+                is_relaunch = sync in RELAUNCHES
+                seconds = held.relaunch_seconds(n_blocks, sync) if is_relaunch else held.barrier_seconds(n_blocks, sync)
+                row = {"length": held.m, "technique": technique.name, "sync": sync, "blocks": n_blocks}
+                row |= {"steps": held.n_steps, "seconds": mean(seconds)}
+                if sync != "none":
+                    row["looking"], row["walking"] = held.check(bench, f"{technique.name}, {sync}, {n_blocks} blocks")
+                yield row
+    yield engine_row(bench, pair)
+
+
+def measure_future(bench: Bench) -> Iterator[Row]:
+    """The paper's future work: cached loads, and the barrier in another dynamic programme (global alignment)."""
+    lab, pair = Lab(bench.gpu), AffinePair(length_of(bench))
+    n_blocks = min(30, bench.gpu.facts.n_sms)
+    for technique in (SIMPLE, COALESCED_128):
+        held = GpuTables(lab, pair, technique)
+        for loads in LOADS:
+            seconds = held.barrier_seconds(n_blocks, "counter", loads)
+            held.check(bench, f"{technique.name}, {loads} loads")
+            yield {"what": "loads", "technique": technique.name, "loads": loads, "seconds": mean(seconds)}
+        for barrier in ("counter", "flags", "cooperative"):
+            seconds = held.barrier_seconds(n_blocks, barrier, is_local=False)
+            bench.check(f"{technique.name}, global, {barrier}", held.corner(), pair.global_score)
+            held.forget()
+            yield {"what": "global", "technique": technique.name, "barrier": barrier, "seconds": mean(seconds)}
+
+
+def measure_larger(bench: Bench) -> Iterator[Row]:
+    """The paper's largest pair, 8,461, and then as large as the memory of the card allows."""
+    lab = Lab(bench.gpu)
+    largest = min(LARGEST_PLACE, int(math.sqrt(bench.gpu.budget / BYTES_PER_CELL)))
+    wanted = QUICK_LARGER if bench.quick else (*LARGER, largest // 1000 * 1000)
+    for length in sorted({min(one, largest) for one in wanted}):
+        pair = AffinePair(length)
+        for technique in (SIMPLE, COALESCED_128, TILED):
+            bench.tell(f"length {length:,}, {technique.name}")
+            held = GpuTables(lab, pair, technique)
+            n_blocks = held.most_blocks()
+            row = {"what": "fill", "length": length, "technique": technique.name, "blocks": n_blocks}
+            row["seconds"] = mean(held.barrier_seconds(n_blocks, "counter"))
+            row["looking"], row["walking"] = held.check(bench, f"length {length:,}, {technique.name}")
+            yield row
+            del held
+        yield engine_row(bench, pair)
+
+
+def engine_row(bench: Bench, pair: AffinePair) -> Row:
+    """exaln's engine on the same pair: the score, and score with path, all copies included."""
+    engine = _cuda_engine()
+    query, target = (Records.of(PROTEIN, [codes]) for codes in (pair.query, pair.target))
+    one = PairList(np.zeros(1, np.int64), np.zeros(1, np.int64))
+    arguments = (query, target, one, pair.scoring, LOCAL)
+    bench.check("exaln: score", engine.score_pairs(*arguments), [pair.answer.score])
+    score = bench.seconds(lambda: engine.score_pairs(*arguments))
+    both = bench.seconds(lambda: engine.align_pairs(*arguments), repeats=1)
+    return {"what": "engine", "length": len(pair.query), "technique": "exaln", "score": score, "align": both}
+
+
+def measure_tiles(bench: Bench) -> Iterator[Row]:
+    """In the place of the Cell (Fig. 11): the tiled wavefront on CPU threads, split into computing and waiting."""
+    pair = AffinePair(length_of(bench))
+    m, n = len(pair.query), len(pair.target)
+    tables = [np.full((m + 1) * (n + 1), -1, np.int32) for _ in range(3)]
+    costs = pair.scoring.matrix, pair.scoring.gap_first, pair.scoring.gap_extend
+    for threads in [count for count in CPU_THREADS if count <= max(2, bench.threads)]:
+        bench.tell(f"{threads} threads")
+        waited: list[float] = []
+
+        def fill(threads: int = threads, waited: list[float] = waited) -> None:
+            waited[:] = _core.study_fill_tiles(pair.query, pair.target, *costs, threads, SIDE, *tables)
+
+        seconds = bench.seconds(fill)
+        fill()
+        bench.check(f"{threads} threads: score", int(tables[0].max()), pair.answer.score)
+        yield {"length": m, "threads": threads, "seconds": seconds, "waiting": min(seconds, mean(waited))}
+
+
+def _cuda_engine() -> Engine:
+    from exaln.engines.cuda import CudaEngine
+
+    return CudaEngine(memory=4 << 30)
+
+
+STUDY = Study(
+    name="xiao-aji-feng",
+    title="Xiao, Aji, Feng: one pair over the whole GPU",
+    paper=(
+        "S. Xiao, A. M. Aji, W. Feng, *On the Robust Mapping of Dynamic Programming onto a Graphics Processing Unit*,"
+        " ICPADS 2009."
+    ),
+    summary=f"""
+One pair, affine gaps, all tables kept for the walk back, on a GTX 280 (30 multiprocessors). Diagonals of the table
+are stored one after another (simple), or each from a multiple of 64 bytes on (coalesced); or tiles of {SIDE} x {SIDE}
+cells go through shared memory (tiled). Each is synchronised by launching a kernel per step, or by a barrier on the
+GPU. The paper does not state its scoring; here it is BLOSUM62, gaps 11/1, on similar proteins. {THREADS} threads per
+block throughout. The kernels are `diagonals.cu`, `tiles.cu`, `barrier.cuh` and `walk_tables.cu` in
+`src/exaln/studies/kernels`.
+
+Times are of filling the tables alone, mean of three runs after one that warms up, everything on the card. The barrier
+of the paper's Fig. 7 can hang as printed: it compares with `!=`, has no fence, and its goal serves one barrier only;
+here it has fences, a goal that grows, and `>=`. Its times of filling are once called synchronisation times in the
+text. Its Table 1 has 10,359 launches, which means m + n near 10,360 and not the 6,000 of two sequences of 3K.
+""",
+    parts=(
+        Part("blocks", "gpu", "six implementations by number of blocks", measure_blocks),
+        Part("future", "gpu", "cached loads, and a global alignment", measure_future),
+        Part("larger", "gpu", "as large as memory allows", measure_larger),
+        Part("tiles", "cpu", "the tiled wavefront on CPU threads", measure_tiles),
+    ),
+    sections=SECTIONS,
+    findings=findings,
+)

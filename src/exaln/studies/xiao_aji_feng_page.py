@@ -1,0 +1,215 @@
+"""Xiao, Aji and Feng: tables and plots, beside what the paper says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from exaln.studies.measurements import Measurements
+from exaln.studies.page import number
+from exaln.studies.study import Bars, Block, Figure, Line, Row, Section, Table
+
+PAPER_MS = {
+    ("simple", "host"): (183.019, 30),
+    ("simple", "counter"): (175.989, 22),
+    ("coalesced, 64 bytes", "host"): (129.504, 30),
+    ("coalesced, 64 bytes", "counter"): (124.144, 18),
+    ("tiled", "host"): (372.728, 30),
+    ("tiled", "counter"): (372.176, 30),
+}
+"""Milliseconds of filling, and the number of blocks that was best."""
+
+PAPER_SHARES = {
+    ("simple", "host"): "32.91 %",
+    ("simple", "counter"): "21.96 %",
+    ("coalesced, 64 bytes", "host"): "45.67 %",
+    ("coalesced, 64 bytes", "counter"): "30.74 %",
+    ("tiled", "host"): "2.25 ms",
+    ("tiled", "counter"): "1.70 ms",
+}
+SYNCS = {
+    "host": "launches by the host",
+    "graph": "launches in a graph",
+    "counter": "barrier, counter",
+    "flags": "barrier, flags",
+    "cooperative": "barrier, cooperative groups",
+    "none": "no barrier",
+}
+
+
+def _best(found: Measurements, technique: str, sync: str) -> Row:
+    rows = found.rows("blocks", technique=technique, sync=sync)
+    return min(rows, key=lambda row: float(row["seconds"]))
+
+
+def _techniques(found: Measurements) -> list[str]:
+    return [name for name in found.values("blocks", "technique") if name != "exaln"]
+
+
+def _blocks(found: Measurements) -> Sequence[Block]:
+    rows, figures = [], list[Block]()
+    for technique in _techniques(found):
+        lines = []
+        for sync, name in SYNCS.items():
+            best = _best(found, technique, sync)
+            paper = PAPER_MS.get((technique, sync))
+            cells = (
+                f"{1e3 * best['seconds']:.2f}",
+                str(best["blocks"]),
+                f"{1e6 * best['seconds'] / best['steps']:.2f}",
+            )
+            rows.append((technique, name, *cells, *((f"{paper[0]}", str(paper[1])) if paper else ("-", "-"))))
+            points = found.rows("blocks", technique=technique, sync=sync)
+            lines.append(Line(name, [row["blocks"] for row in points], [1e3 * row["seconds"] for row in points]))
+        caption = f"Filling time by number of blocks, {technique} (Fig. 8)"
+        figures.append(Figure(f"blocks-{technique.split(',')[0]}-{len(figures)}", caption, "blocks", "ms", lines))
+    head = ("technique", "synchronisation", "best, ms", "blocks", "us per step", "paper, ms", "paper, blocks")
+    (engine,) = found.rows("blocks", what="engine")
+    length = engine["length"]
+    return [
+        f"Two sequences of {length:,}. Launches by the host are put into one stream one by one, as the paper does it;"
+        " a graph"
+        " holds the same launches, which the card then goes through by itself. Without a barrier results are"
+        " meaningless:"
+        " that line shows what computing alone takes.",
+        Table(head, rows),
+        f"exaln's engine on the same pair, with all copies: {1e3 * engine['score']:.2f} ms for the score,"
+        f" {1e3 * engine['align']:.2f} ms for the alignment.",
+        *figures,
+    ]
+
+
+def _shares(found: Measurements) -> Sequence[Block]:
+    rows, labels, computing, waiting = [], [], [], []
+    for technique in _techniques(found):
+        for sync, name in SYNCS.items():
+            if sync == "none":
+                continue
+            best = _best(found, technique, sync)
+            alone = found.rows("blocks", technique=technique, sync="none", blocks=best["blocks"])[0]["seconds"]
+            lost = max(0.0, best["seconds"] - alone)
+            paper = PAPER_SHARES.get((technique, sync), "-")
+            times = f"{1e3 * best['seconds']:.2f}", f"{1e3 * alone:.2f}", f"{1e3 * lost:.2f}"
+            walk = f"{best['walking'] / (best['seconds'] + best['looking'] + best['walking']):.1%}"
+            rows.append((technique, name, *times, f"{lost / best['seconds']:.0%}", paper, walk))
+            labels.append(f"{technique.split(',')[0]}{technique[-9:-6] if ',' in technique else ''} {sync}")
+            computing.append(1e3 * alone)
+            waiting.append(1e3 * lost)
+    head = ("technique", "synchronisation", "filling, ms", "without barrier, ms", "synchronisation, ms", "share")
+    return [
+        "The paper's method: the time of the same number of blocks without a barrier is computing, the rest is"
+        " synchronisation. Walking back is one thread on the card; the paper says that filling is over 99 % of the"
+        " time.",
+        Table((*head, "paper", "share of walking back"), rows),
+        Bars(
+            "shares",
+            "Computing and synchronising, at the best number of blocks (Fig. 10)",
+            "ms",
+            labels,
+            [("computing", computing), ("synchronising", waiting)],
+        ),
+    ]
+
+
+def _future(found: Measurements) -> Sequence[Block]:
+    loads = [
+        (row["technique"], row["loads"], f"{1e3 * row['seconds']:.2f}") for row in found.rows("future", what="loads")
+    ]
+    others = [
+        (row["technique"], SYNCS[row["barrier"]], f"{1e3 * row['seconds']:.2f}")
+        for row in found.rows("future", what="global")
+    ]
+    return [
+        "What the paper leaves to the future. The barrier without atomics is in the tables above (flags). Scores from"
+        " constant memory, and sequences and scores through the read-only cache, with the counter barrier:",
+        Table(("technique", "loads", "ms"), loads),
+        "The same barriers driving another dynamic programme, a global alignment, whose score is compared with the"
+        " reference engine's:",
+        Table(("technique", "synchronisation", "ms"), others),
+    ]
+
+
+def _larger(found: Measurements) -> Sequence[Block]:
+    rows, lines = [], []
+    for row in found.rows("larger", what="fill"):
+        whole = row["seconds"] + row["looking"] + row["walking"]
+        gcups = row["length"] ** 2 / row["seconds"] / 1e9
+        shares = [f"{row[name] / whole:.1%}" for name in ("seconds", "looking", "walking")]
+        size = (f"{row['length']:,}", row["technique"], str(row["blocks"]))
+        rows.append((*size, number(1e3 * row["seconds"]), number(gcups), *shares))
+    for technique in found.values("larger", "technique", what="fill"):
+        points = found.rows("larger", what="fill", technique=technique)
+        rates = [row["length"] ** 2 / row["seconds"] / 1e9 for row in points]
+        lines.append(Line(technique, [row["length"] for row in points], rates))
+    engines = found.rows("larger", what="engine")
+    rates = [row["length"] ** 2 / row["score"] / 1e9 for row in engines]
+    lines.append(Line("exaln, score alone, with copies", [row["length"] for row in engines], rates))
+    for row, rate in zip(engines, rates, strict=True):
+        rows.append(
+            (f"{row['length']:,}", "exaln, score alone", "-", number(1e3 * row["score"]), number(rate), *["-"] * 3)
+        )
+    head = ("length", "technique", "blocks", "filling, ms", "GCUPS", "filling", "looking for the best", "walking back")
+    return [
+        "The paper's largest pair was 8,461, three tables of 32 bits in 1 GB. As many blocks as fit the card, counter"
+        " barrier.",
+        Table(head, rows),
+        Figure("larger", "Cells per second by length", "length of the sequences", "GCUPS", lines, log_y=True),
+    ]
+
+
+def _tiles(found: Measurements) -> Sequence[Block]:
+    points = found.rows("tiles")
+    rows = [
+        (
+            str(row["threads"]),
+            f"{1e3 * row['seconds']:.1f}",
+            f"{1e3 * (row['seconds'] - row['waiting']):.1f}",
+            f"{1e3 * row['waiting']:.1f}",
+            f"{row['waiting'] / row['seconds']:.0%}",
+        )
+        for row in points
+    ]
+    parts = [
+        ("computing", [1e3 * (row["seconds"] - row["waiting"]) for row in points]),
+        ("waiting", [1e3 * row["waiting"] for row in points]),
+    ]
+    labels = [f"{row['threads']} thread{'s' * (row['threads'] > 1)}" for row in points]
+    return [
+        "The paper compares with the Cell processor of a PlayStation 3: 239.13 ms, of which 238.44 computing and 0.69"
+        " communication. In its place the same tiles on the threads of a CPU, a diagonal of tiles per step; waiting is"
+        " the"
+        " mean over all threads.",
+        Table(("threads", "filling, ms", "computing, ms", "waiting, ms", "share of waiting"), rows),
+        Bars("tiles", "The tiled wavefront on CPU threads (in the place of Fig. 11)", "ms", labels, parts),
+    ]
+
+
+def findings(found: Measurements) -> Sequence[Block]:
+    """What the paper found beside what was found here."""
+    if not found.rows("blocks"):
+        return []
+    simple, coalesced, tiled = (
+        _best(found, name, "counter")["seconds"] for name in ("simple", "coalesced, 64 bytes", "tiled")
+    )
+    host, counter = (_best(found, "coalesced, 64 bytes", sync) for sync in ("host", "counter"))
+    flags = _best(found, "coalesced, 64 bytes", "flags")["seconds"]
+    (engine,) = found.rows("blocks", what="engine")
+    verdict = "still loses" if tiled > simple else "wins now"
+    return [
+        f"*The paper: coalesced storage is 1.4 times faster than simple.* Here {simple / coalesced:.2f} times.",
+        f"*The paper: tiles lose, by a factor of two to simple.* Tiling {verdict}: {1e3 * tiled:.2f} ms against"
+        f" {1e3 * simple:.2f} ms, with a thirty-second of the steps.",
+        f"*The paper: a barrier on the GPU is faster than launching again, by 4 %.* Here it takes"
+        f" {1e3 * counter['seconds']:.2f} ms in place of {1e3 * host['seconds']:.2f} ms; without atomics"
+        f" {1e3 * flags:.2f} ms."
+        f" The best number of blocks with the counter is {counter['blocks']} (18 in the paper).",
+        f"exaln's engine gives the score of the pair in {1e3 * engine['score']:.2f} ms, with all copies.",
+    ]
+
+
+SECTIONS = (
+    Section("Filling time by number of blocks (Fig. 8)", "blocks", _blocks),
+    Section("Computing and synchronising (Fig. 10)", "blocks", _shares),
+    Section("Their future work", "future", _future),
+    Section("Larger pairs", "larger", _larger),
+    Section("CPU threads in the place of the Cell (Fig. 11)", "tiles", _tiles),
+)

@@ -1,0 +1,117 @@
+"""The GPU parts of every study, small and on an emulated card: they run to the end, and their pages can be made."""
+
+import numpy as np
+import pytest
+
+import emulated_cuda
+from exaln.engines.cpu import CpuEngine
+from exaln.studies import (
+    chaibou_sie,
+    hains_et_al,
+    munekawa_ino_hagihara,
+    searches,
+    study_named,
+    taluzzi_gpu101,
+    whole_tables,
+    xiao_aji_feng,
+)
+from exaln.studies.figures import rendered
+from exaln.studies.measurements import Measurements, PartRun
+from exaln.studies.page import page_text
+from exaln.studies.study import Bench
+
+RANDOM, LENGTH = np.random.default_rng(4), np.array([20])
+
+pytestmark = pytest.mark.skipif(emulated_cuda.COMPILER is None, reason="g++ is missing")
+
+
+def measured(name, card):
+    """All parts of a study, quickly."""
+    found = Measurements(name)
+    machine = {"processor": "A CPU", "cores": 2}
+    for part in study_named(name).parts:
+        bench = Bench(quick=True, threads=2, card=card if part.device == "gpu" else None)
+        rows = list(part.measure(bench))
+        assert bench.n_checks > 0
+        run = PartRun(part.name, part.device, machine, "A GPU", "exaln study", "2026-01-01", "0", True, 1.0, 1, rows)
+        found.add(run)
+    return found
+
+
+def check_page(name, card):
+    found = measured(name, card)
+    text, drawn = page_text(study_named(name), found)
+    assert "Not measured yet" not in text
+    assert "nan" not in text
+    for figure in drawn:
+        assert rendered(figure).startswith(b"<?xml")
+    assert found.text()
+    return text
+
+
+@pytest.fixture
+def card(monkeypatch):
+    return emulated_cuda.emulated_card(monkeypatch)
+
+
+def test_chaibou_sie(card, monkeypatch):
+    monkeypatch.setattr(chaibou_sie, "QUICK_LENGTHS", (40, 60))
+    monkeypatch.setattr(chaibou_sie, "QUICK_BLOCK_SIZES", (32, 256))
+    monkeypatch.setattr(chaibou_sie, "N_EMPTY_LAUNCHES", 10)
+    monkeypatch.setattr(chaibou_sie, "_cuda_engine", lambda: CpuEngine(1))
+    text = check_page("chaibou-sie", card)
+    assert "alpha + Teg" in text
+
+
+def test_taluzzi(card, monkeypatch):
+    monkeypatch.setattr(taluzzi_gpu101, "QUICK_PAIRS", 1)
+    monkeypatch.setattr(taluzzi_gpu101, "_cuda_engine", lambda: CpuEngine(1))
+    text = check_page("taluzzi-gpu101", card)
+    assert "refused: needs 268,300 bytes of shared memory, 232,448 are there" in text
+
+
+def test_xiao(card, monkeypatch):
+    monkeypatch.setattr(xiao_aji_feng, "QUICK_LENGTH", 40)
+    monkeypatch.setattr(xiao_aji_feng, "QUICK_LARGER", (50,))
+    monkeypatch.setattr(xiao_aji_feng, "_cuda_engine", lambda: CpuEngine(1))
+    monkeypatch.setitem(whole_tables.BARRIERS, "cooperative", 2)  # CUDA's own needs its headers
+    text = check_page("xiao-aji-feng", card)
+    assert "barrier, cooperative groups" in text
+
+
+def test_hains(card, monkeypatch):
+    small = {"QUICK_TARGETS": 40, "QUICK_QUERIES": (20,), "QUICK_LONG": 2, "SAMPLED": 4, "THRESHOLD": 60}
+    small |= {"LOW_THRESHOLD": 40, "random_query": lambda length: hains_et_al.synthetic_proteins(RANDOM, LENGTH).codes}
+    small |= {
+        "BEST": searches.Shape(32, 4),
+        "_engine": lambda: CpuEngine(1),
+        "shapes": lambda quick: [searches.Shape(32)],
+    }
+    small |= {"synthetic_swissprot": lambda n: hains_et_al.synthetic_proteins(RANDOM, RANDOM.integers(5, 90, n))}
+    small |= {
+        "QUICK_SPREADS": (100,),
+        "every": lambda targets, step: hains_et_al.sorted_targets(targets.records.rows(0, 2)),
+    }
+    for name, value in small.items():
+        monkeypatch.setattr(hains_et_al, name, value)
+    monkeypatch.setattr(searches.GpuSearch, "group_size", 32)
+    monkeypatch.setattr(searches, "ORIGINAL_THREADS", 32)
+    monkeypatch.setattr(hains_et_al, "rates", lambda bench, search: (1e6, 1e5))
+    text = check_page("hains-et-al", card)
+    assert "improved, threshold of the model" in text
+
+
+def test_the_model_of_the_threshold():
+    targets = hains_et_al.sorted_targets(hains_et_al.synthetic_proteins(RANDOM, np.array([10] * 64 + [1000])))
+    assert hains_et_al.best_threshold(targets, 32, 1e6, 5e5) == 10
+    assert hains_et_al.best_threshold(targets, 1, 1e6, 1e3) == 1000
+
+
+def test_munekawa(card, monkeypatch):
+    small = {"QUICK_TARGETS": 20, "QUICK_QUERIES": (9, 255), "AT_A_TIME": 8, "_engine": lambda: CpuEngine(1)}
+    small |= {"synthetic_swissprot": lambda n: hains_et_al.synthetic_proteins(RANDOM, RANDOM.integers(1, 50, n))}
+    for name, value in small.items():
+        monkeypatch.setattr(munekawa_ino_hagihara, name, value)
+    monkeypatch.setattr(searches, "ORIGINAL_THREADS", 32)
+    text = check_page("munekawa-ino-hagihara", card)
+    assert "1/34, 1/4 and together 1/136" in text
