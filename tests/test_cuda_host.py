@@ -145,6 +145,17 @@ def test_long_targets_of_a_streamed_database_go_by_themselves(new_driver, monkey
     assert "block_scores" in names
 
 
+def test_long_queries_with_long_targets_that_are_streamed(new_driver, monkeypatch):
+    """Rows between strips of block.cu lie in memory of streams, which are idle meanwhile."""
+    driver = new_driver()
+    streamed(monkeypatch)
+    monkeypatch.setattr(job, "streamed_long_length", lambda lengths, *_: (64, 0.0))
+    monkeypatch.setattr(block, "block_shape", lambda shared, n_letters: (32, 1))
+    Case(targets=TARGET_LENGTHS * 3).check(CudaEngine())
+    kept = {arguments["boundary"] for name, _, arguments in driver.launches if name == "block_scores"}
+    assert 0 not in kept
+
+
 def test_several_groups_send_the_database_once_each(new_driver, monkeypatch):
     driver = new_driver()
     streamed(monkeypatch)
