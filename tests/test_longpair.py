@@ -13,6 +13,7 @@ import exaln
 from exaln.alphabet import BUILT_IN, DNA
 from exaln.engines.base import Engine, PairList, Pairs
 from exaln.engines.cpu import CpuEngine
+from exaln.engines.long_pairs import are_long
 from exaln.engines.reference import ReferenceEngine
 from exaln.errors import EngineError, InputError, OutOfMemoryError
 from exaln.longpair import plan as plans
@@ -219,6 +220,15 @@ def test_long_pairs_are_chosen_by_themselves(monkeypatch: pytest.MonkeyPatch, tm
     other = Records.of(exaln.Alphabet.parse("protein"), [rng.integers(0, 20, 2000).astype(np.uint8)])
     with pytest.raises(InputError, match="scores dna"):
         exaln.align_many(other, Records.of(DNA, [queries[3]]), scoring=COSTS)
+
+
+def test_a_short_sequence_with_a_long_one_is_no_long_pair() -> None:
+    lengths = [(500, 20_000), (600, 15_000), (5000, 200_000), (400, 400), (3000, 3000)]
+    queries, targets = (Records.of(DNA, [np.zeros(pair[side], np.uint8) for pair in lengths]) for side in (0, 1))
+    few = are_long(CpuEngine(1), queries.rows(0, 4), targets.rows(0, 4), PairList(np.arange(4), np.arange(4)))
+    assert few.tolist() == [False, True, True, False]
+    many = are_long(CpuEngine(1), queries, targets, PairList(np.arange(5).repeat(5), np.arange(5).repeat(5)))
+    assert many[::5].tolist() == [False, False, True, False, False]
 
 
 def test_stages_are_told(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ import numpy as np
 from exaln.alignment import Alignment, Alignments
 from exaln.alphabet import Alphabet
 from exaln.engines import choose_engine
-from exaln.engines.base import NEVER_LONG, Engine, PairList, Progress, Traces, require_same_alphabet
-from exaln.engines.long_pairs import IN_MEMORY, align_alone
+from exaln.engines.base import Engine, PairList, Progress, Traces, require_same_alphabet
+from exaln.engines.long_pairs import IN_MEMORY, align_alone, are_long
 from exaln.errors import InputError
 from exaln.longpair.driver import SCORES, LongOptions, score_long
 from exaln.modes import LOCAL, Mode
@@ -55,7 +55,7 @@ def score(
     queries, targets, scoring = _prepared([query], [target], scoring)
     cells = queries.n_residues * targets.n_residues
     working = choose_engine(engine, threads, for_pairs=cells < MANY_CELLS)
-    if cells > working.long_pair_cells(1):
+    if are_long(working, queries, targets, _zipped(1, 1))[0]:
         found = score_long(working, queries.sequence(0), targets.sequence(0), scoring, chosen)
     else:
         found = int(working.score_pairs(queries, targets, _zipped(1, 1), scoring, chosen)[0])
@@ -149,9 +149,9 @@ def align_records(
     """The alignments of these pairs by this engine, batch by batch; long pairs one by one, region by region."""
     cells = queries.lengths[pairs.query] * targets.lengths[pairs.target]
     found: list[tuple[NDArray[np.int64], Traces]] = []
-    long_pair_cells = engine.long_pair_cells(len(pairs))
-    for first, end in batches(cells, long_pair_cells):
-        if int(cells[first:end].max(initial=0)) > long_pair_cells:
+    is_long = are_long(engine, queries, targets, pairs)
+    for first, end in batches(cells, is_long):
+        if is_long[first:end].any():
             require_same_alphabet(queries, targets, scoring)
             watched = _watched(options, progress, int(cells[:first].sum()))
             found.append(align_alone(engine, queries, targets, pairs, first, scoring, mode, watched))
@@ -176,21 +176,21 @@ def _watched(options: LongOptions, progress: Progress | None, done: int) -> Long
     return replace(options, watch=watch)
 
 
-def batches(cells: NDArray[np.int64], long_pair_cells: int = NEVER_LONG) -> Iterator[tuple[int, int]]:
+def batches(cells: NDArray[np.int64], is_long: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
     """Ranges of pairs with at most BATCH_PAIRS pairs and BATCH_CELLS cells, or one pair with more; long ones alone.
 
-    >>> list(batches(np.array([1 << 35, 1 << 35, 5, 1 << 37, 1])))
+    >>> list(batches(np.array([1 << 35, 1 << 35, 5, 1 << 37, 1]), np.zeros(5, bool)))
     [(0, 2), (2, 3), (3, 4), (4, 5)]
-    >>> list(batches(np.array([1, 1, 9, 9, 1, 1]), long_pair_cells=8))
+    >>> list(batches(np.array([1, 1, 9, 9, 1, 1]), np.array([0, 0, 1, 1, 0, 0], bool)))
     [(0, 2), (2, 3), (3, 4), (4, 6)]
-    >>> list(batches(np.array([], np.int64)))
+    >>> list(batches(np.array([], np.int64), np.array([], bool)))
     [(0, 0)]
     """
-    total, first, is_alone = np.cumsum(cells), 0, np.flatnonzero(cells > long_pair_cells)
+    total, first, alone = np.cumsum(cells), 0, np.flatnonzero(is_long)
     while True:
         done = int(total[first - 1]) if first else 0
         end = int(np.searchsorted(total, done + BATCH_CELLS, side="right"))
-        next_alone = is_alone[np.searchsorted(is_alone, first) :][:1].tolist()
+        next_alone = alone[np.searchsorted(alone, first) :][:1].tolist()
         end = max(end, first + 1)
         end = min([end, first + BATCH_PAIRS, len(cells), *(max(place, first + 1) for place in next_alone)])
         yield first, end

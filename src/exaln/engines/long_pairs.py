@@ -23,6 +23,19 @@ if TYPE_CHECKING:
 
 IN_MEMORY = LongOptions()
 
+SHORT, UNEVEN = 4096, 32
+"""A sequence shorter than this, with one so many times as long, is no long pair: parts of the longer one side by side
+are sooner done.
+"""
+
+
+def are_long(engine: Engine, queries: Records, targets: Records, pairs: PairList | Pairs) -> NDArray[np.bool_]:
+    """bool[n]: which of these pairs the engine should align one by one."""
+    rows, columns = queries.lengths[pairs.query], targets.lengths[pairs.target]
+    shorter, longer = np.minimum(rows, columns), np.maximum(rows, columns)
+    is_uneven = (shorter < SHORT) & (longer >= UNEVEN * shorter)
+    return np.asarray((rows * columns > engine.long_pair_cells(len(pairs))) & ~is_uneven, np.bool_)
+
 
 def align_alone(
     engine: Engine,
@@ -54,8 +67,7 @@ def align_apart(
     align_rest: Callable[[NDArray[np.int64]], Aligned],
 ) -> Aligned:
     """All pairs, of which those that are long are aligned one by one, and the rows of the rest by `align_rest`."""
-    cells = queries.lengths[pairs.query] * targets.lengths[pairs.target]
-    is_long = cells > engine.long_pair_cells(len(pairs))
+    is_long = are_long(engine, queries, targets, pairs)
     rest, alone = np.flatnonzero(~is_long), np.flatnonzero(is_long)
     if not len(alone):
         return align_rest(rest)
@@ -77,8 +89,7 @@ def score_apart(
     score_rest: Callable[[NDArray[np.int64]], NDArray[np.int64]],
 ) -> NDArray[np.int64]:
     """The scores alone, likewise."""
-    cells = queries.lengths[pairs.query] * targets.lengths[pairs.target]
-    is_long = cells > engine.long_pair_cells(len(pairs))
+    is_long = are_long(engine, queries, targets, pairs)
     scores = np.empty(len(pairs), np.int64)
     for row in np.flatnonzero(is_long).tolist():
         sequences = queries.sequence(int(pairs.query[row])), targets.sequence(int(pairs.target[row]))
