@@ -10,6 +10,7 @@ from exaln.cli import (
     align_command,
     bench_command,
     database_commands,
+    merge_command,
     score_command,
     search_command,
 )
@@ -40,6 +41,7 @@ def cli(ctx: click.Context) -> None:
 for command in (
     database_commands.makedb,
     search_command.search,
+    merge_command.merge,
     align_command.align,
     score_command.score,
     database_commands.append,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +11,8 @@ import click
 from exaln.cli import options
 from exaln.cli.command import Command, Option
 from exaln.cli.database_commands import counted, require_stdin_once
-from exaln.cli.messages import Messages, is_terminal, pass_messages
+from exaln.cli.messages import Messages, pass_messages
+from exaln.cli.report_output import PartOutput, ReportOutput
 from exaln.errors import InputError
 from exaln.progress import SearchProgress
 
@@ -23,7 +22,8 @@ if TYPE_CHECKING:
 
     from exaln.alphabet import Alphabet
     from exaln.database import Database
-    from exaln.pipeline import Search, SearchOptions
+    from exaln.judge import SearchOptions
+    from exaln.pipeline import Search
     from exaln.query_hits import QueryHits
 
 PERCENT = click.FloatRange(0, 100)
@@ -109,6 +109,11 @@ PERCENT = click.FloatRange(0, 100)
 @options.devices
 @options.gpu_memory
 @options.threads
+@click.option(
+    "--shard",
+    metavar="I/N",
+    help="Search part I of N of the database; --out is a part file, and exaln merge makes the report of all.",
+)
 @pass_messages
 def search(
     messages: Messages,
@@ -125,38 +130,33 @@ def search(
     devices: tuple[int, ...] | None,
     gpu_memory: int | None,
     threads: int | None,
+    shard: str | None,
     **chosen: Any,
 ) -> None:
     """Find the targets that are most similar to each query, exactly, with alignments and E-values.
 
     Every target is scored in full. Ranked by E-value, then score, then place in the database; one alignment per target.
     """
+    from exaln.cluster.spec import SearchSpec
     from exaln.engines import choose_engine
     from exaln.pipeline import Search
-    from exaln.report import parse_outfmt, write_report
 
     require_stdin_once([query, database])
-    on_screen = out == "-" and is_terminal(sys.stdout)
-    form = parse_outfmt(outfmt or ("table" if on_screen else None), out)
-    if form.is_binary and on_screen:
-        raise InputError(f"{form.kind} is not text; give --out FILE")
+    report = ReportOutput.of(out, outfmt) if shard is None else PartOutput.of(out, outfmt, shard)
     working = choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory)
     opened = options.open_searched(database, alphabet, strip_gaps=strip_gaps)
     wanted = make_options(chosen, opened, include, exclude)
-    found = Search(opened, options.make_scoring(opened.alphabet, chosen), working, wanted)
+    scoring = options.make_scoring(opened.alphabet, chosen)
+    found = Search(report.part_of(opened), scoring, working, wanted)
     messages.detail(f"{database}: {counted(opened)}")
-    messages.detail(f"{found.scoring.describe()}; {working.describe()}")
+    messages.detail(f"{scoring.describe()}; {working.describe()}")
     if found.statistics is not None:
         messages.detail(found.statistics.describe())
-    shown = messages.shows_progress and not on_screen
-    width = shutil.get_terminal_size().columns if on_screen else None
-    with SearchProgress(shown=shown) as work:
+    with SearchProgress(shown=messages.shows_progress and not report.on_screen) as work:
         hits = search_file(found, query, work, strip_gaps=strip_gaps)
-        write_report(form, hits, summary_of(found, database), out, width=width)
+        report.write(hits, SearchSpec.of(database, opened.manifest, scoring, wanted))
     messages.details(working.scan_report())
-    hits_found = f"{work.n_hits:,} hit{'' if work.n_hits == 1 else 's'}"
-    searched = f"{work.n_queries:,} quer{'y' if work.n_queries == 1 else 'ies'}"
-    messages.note(f"{hits_found} of {searched} in {work.spent(working.describe())}")
+    messages.note(f"{work.counted_hits()} in {work.spent(working.describe())}")
 
 
 def search_file(search: Search, source: str, work: SearchProgress, *, strip_gaps: bool) -> Iterator[QueryHits]:
@@ -181,7 +181,7 @@ def search_file(search: Search, source: str, work: SearchProgress, *, strip_gaps
 
 def make_options(chosen: dict[str, Any], database: Database, include: str | None, exclude: str | None) -> SearchOptions:
     """The options of the search that those of the command line ask for."""
-    from exaln.pipeline import SearchOptions
+    from exaln.judge import SearchOptions
 
     return SearchOptions(
         evalue=chosen["evalue"],
@@ -219,16 +219,3 @@ def ordinals_in(path: str, database: Database) -> NDArray[np.int64]:
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     return np.array(sorted({target.ordinal for target in found}), np.int64)
-
-
-def summary_of(search: Search, database: str) -> Any:
-    """What a report says about the search."""
-    from exaln.report import SearchSummary
-
-    return SearchSummary(
-        database=database,
-        n_targets=search.database.n_targets,
-        n_residues=search.database.n_residues,
-        scoring=search.scoring,
-        statistics=search.statistics,
-    )

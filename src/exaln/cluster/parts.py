@@ -1,0 +1,166 @@
+"""Hits of a part of a database as Arrow columns, one row per query: what workers send, and what part files hold.
+
+A row has the query itself and its hits with their targets, so that any report can be made of parts alone, without
+queries and database. Bits and E-values are left out: they are computed where parts are merged, in one place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from exaln.cigar import Paths
+from exaln.query_hits import QueryHits
+from exaln.records import offsets_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from exaln.scoring import Scoring
+
+NUMBERS = {
+    "ordinal": pa.int64(),
+    "score": pa.int64(),
+    "strand": pa.int8(),
+    "query_start": pa.int64(),
+    "query_end": pa.int64(),
+    "target_start": pa.int64(),
+    "target_end": pa.int64(),
+    "identities": pa.int32(),
+    "positives": pa.int32(),
+    "mismatches": pa.int32(),
+    "gap_opens": pa.int32(),
+    "gaps": pa.int32(),
+    "columns": pa.int32(),
+}
+"""The attributes of QueryHits that are columns of numbers."""
+
+
+@cache
+def part_schema() -> Any:
+    """query_index, query_id, query_description, query (codes), hits: a list of structs, best first."""
+    hit = pa.struct(
+        [
+            ("target_id", pa.large_string()),
+            ("target_description", pa.large_string()),
+            ("target", pa.large_binary()),
+            ("path", pa.large_binary()),
+            *NUMBERS.items(),
+        ]
+    )
+    return pa.schema(
+        [
+            ("query_index", pa.int64()),
+            ("query_id", pa.large_string()),
+            ("query_description", pa.large_string()),
+            ("query", pa.large_binary()),
+            ("hits", pa.large_list(pa.field("hit", hit, nullable=False))),
+        ]
+    )
+
+
+def part_batch(found: Sequence[QueryHits]) -> Any:
+    """The hits of several queries as a pyarrow.RecordBatch."""
+    schema = part_schema()
+    hit = schema.field("hits").type.value_type
+    columns = {
+        "target_id": pa.array([id_ for hits in found for id_ in hits.target_ids], pa.large_string()),
+        "target_description": pa.array([text for hits in found for text in hits.target_descriptions], hit[1].type),
+        "target": _binary([target for hits in found for target in hits.targets]),
+        "path": _binary([hits.paths[place].view(np.uint8) for hits in found for place in range(len(hits))]),
+    }
+    for name, kind in NUMBERS.items():
+        values = np.concatenate([np.empty(0, kind.to_pandas_dtype()), *(getattr(hits, name) for hits in found)])
+        columns[name] = pa.array(values, kind)
+    structs = pa.StructArray.from_arrays([columns[field.name] for field in hit], fields=list(hit))
+    arrays = [
+        pa.array([hits.index for hits in found], pa.int64()),
+        pa.array([hits.query_id for hits in found], pa.large_string()),
+        pa.array([hits.query_description for hits in found], pa.large_string()),
+        _binary([hits.query for hits in found]),
+        pa.LargeListArray.from_arrays(pa.array(offsets_of(map(len, found))), structs, type=schema.field("hits").type),
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def hits_of_batch(batch: Any, scoring: Scoring) -> Iterator[QueryHits]:
+    """The rows of a batch as the hits they were made of, without bits and E-values."""
+    hits = batch.column("hits")
+    offsets = hits.offsets.to_numpy()
+    fields = {name: hits.values.field(name) for name in hits.type.value_type.names}
+    numbers = {name: fields[name].to_numpy() for name in NUMBERS}
+    queries, targets, paths = _pieces(batch.column("query")), _pieces(fields["target"]), _pieces(fields["path"])
+    indices, ids, descriptions = (
+        batch.column(name).to_pylist() for name in ("query_index", "query_id", "query_description")
+    )
+    target_ids, titles = fields["target_id"].to_pylist(), fields["target_description"].to_pylist()
+    for row, (begin, end) in enumerate(pairwise(offsets.tolist())):
+        own = slice(begin, end)
+        unknown = np.full(end - begin, np.nan)
+        yield QueryHits(
+            index=indices[row],
+            query_id=ids[row],
+            query_description=descriptions[row],
+            query=queries[row],
+            alphabet=scoring.alphabet,
+            scoring=scoring,
+            target_ids=target_ids[own],
+            target_descriptions=titles[own],
+            targets=targets[own],
+            bits=unknown,
+            evalue=unknown,
+            paths=joined_paths([path.view(np.uint32) for path in paths[own]]),
+            **{name: values[own] for name, values in numbers.items()},
+        )
+
+
+def joined_paths(paths: Iterable[NDArray[np.uint32]]) -> Paths:
+    """One path per hit, as columns."""
+    listed = list(paths)
+    return Paths(np.concatenate([np.empty(0, np.uint32), *listed]), offsets_of(map(len, listed)))
+
+
+def to_bytes(found: Sequence[QueryHits]) -> bytes:
+    """The hits of several queries as a compressed Arrow IPC stream."""
+    batch, sink = part_batch(found), pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+        writer.write_batch(batch)
+    return bytes(sink.getvalue())
+
+
+def from_bytes(data: bytes, scoring: Scoring) -> list[QueryHits]:
+    """What `to_bytes` was given; ValueError if it is something else."""
+    with pa.ipc.open_stream(data) as reader:
+        return [hits for batch in checked(reader) for hits in hits_of_batch(batch, scoring)]
+
+
+def checked(batches: Iterable[Any]) -> Iterator[Any]:
+    """Batches that have the columns of parts, and lie in memory as Arrow says."""
+    for batch in batches:
+        if not batch.schema.equals(part_schema()):
+            raise ValueError("the columns are not those of a part")
+        batch.validate(full=True)
+        yield batch
+
+
+def _binary(pieces: Sequence[NDArray[np.uint8]]) -> Any:
+    data = np.concatenate([np.empty(0, np.uint8), *pieces])
+    offsets = offsets_of(map(len, pieces))
+    return pa.LargeBinaryArray.from_buffers(
+        pa.large_binary(), len(pieces), [None, pa.py_buffer(offsets), pa.py_buffer(data)]
+    )
+
+
+def _pieces(column: Any) -> list[NDArray[np.uint8]]:
+    """The values of a binary column, as views."""
+    _, offsets, data = column.buffers()
+    if not len(column):
+        return []
+    edges = np.frombuffer(offsets, np.int64)[column.offset : column.offset + len(column) + 1].tolist()
+    values = np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)
+    return [values[begin:end] for begin, end in pairwise(edges)]
