@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exaln.errors import InputError
+from exaln.errors import ExalnWarning, InputError
 from exaln.lengths import N_BINS
 from exaln.statistics import Statistics
 
@@ -101,3 +102,13 @@ class Judge:
         if self._options.min_bits is not None:
             passes &= bits >= self._options.min_bits
         return Verdict(bits, evalue, passes)
+
+
+def warn_without_statistics(scoring: Scoring) -> None:
+    """A warning that there are no E-values for this scoring."""
+    warnings.warn(
+        f"no statistics for {scoring.describe()}: bits and E-values are empty, "
+        "hits are ranked by score and no E-value limits them",
+        ExalnWarning,
+        stacklevel=4,
+    )

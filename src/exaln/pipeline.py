@@ -7,7 +7,6 @@ queries -> blocks -> engine.scan (exact scores, cut to candidates)
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -18,9 +17,9 @@ from exaln.database import Database
 from exaln.database.part import DatabasePart
 from exaln.engines import choose_engine
 from exaln.engines.base import Candidates, Engine, Keep, Pairs, Traces, comparable
-from exaln.errors import ExalnWarning, InputError
+from exaln.errors import InputError
 from exaln.hits import Hits
-from exaln.judge import Judge, SearchOptions
+from exaln.judge import Judge, SearchOptions, warn_without_statistics
 from exaln.pruning import Pruner
 from exaln.queries import as_records
 from exaln.query_hits import QueryHits
@@ -64,17 +63,17 @@ class Search:
         if options.strands == "minus" and not database.alphabet.is_nucleotide:
             raise InputError(f"strand is minus, but {database.alphabet.name} sequences have one strand; leave it out")
         if self.statistics is None:
-            warnings.warn(
-                f"no statistics for {scoring.describe()}: bits and E-values are empty, "
-                "hits are ranked by score and no E-value limits them",
-                ExalnWarning,
-                stacklevel=3,
-            )
+            warn_without_statistics(scoring)
         self._placement = engine.place(database)
 
-    def run(self, queries: Iterable[Records], progress: Progress | None = None) -> Iterator[QueryHits]:
-        """The hits of each query, in the order of the queries. `progress` gets the cells done so far."""
-        cells = first_index = 0
+    def run(
+        self, queries: Iterable[Records], progress: Progress | None = None, *, first_index: int = 0
+    ) -> Iterator[QueryHits]:
+        """The hits of each query, in the order of the queries. `progress` gets the cells done so far.
+
+        first_index: the place of the first of them among all queries.
+        """
+        cells = 0
         for records in queries:
             if not comparable(records.alphabet, self.database.alphabet):
                 raise InputError(f"the queries are {records.alphabet.name}, the database {self.database.alphabet.name}")

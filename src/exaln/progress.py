@@ -128,6 +128,22 @@ class SearchProgress(ScoringProgress, FoundHits):
             self._total = int(cells * max(1.0, bytes_total / bytes_read))
 
 
+class ClusterProgress(ScoringProgress, FoundHits):
+    """A search on a cluster: cells of the units that came back."""
+
+    description = "Searching"
+    n_workers = 0
+
+    def changed(self, cells: int, n_workers: int) -> None:
+        """So far."""
+        self.n_workers = n_workers
+        self(cells)
+
+    def rate(self) -> str:
+        """With the number of workers."""
+        return f"{super().rate()}, {self.n_workers} worker{'' if self.n_workers == 1 else 's'}"
+
+
 class MergeProgress(Work, FoundHits):
     """Queries whose parts are merged."""
 

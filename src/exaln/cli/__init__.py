@@ -13,6 +13,7 @@ from exaln.cli import (
     merge_command,
     score_command,
     search_command,
+    worker_command,
 )
 from exaln.cli.command import Group
 from exaln.cli.messages import Messages
@@ -42,6 +43,7 @@ for command in (
     database_commands.makedb,
     search_command.search,
     merge_command.merge,
+    worker_command.worker,
     align_command.align,
     score_command.score,
     database_commands.append,

@@ -205,6 +205,38 @@ def scoring(command: Any) -> Any:
     return command
 
 
+def certificates(command: Any) -> Any:
+    """--tls-ca, --tls-cert, --tls-key and --insecure."""
+    options = [
+        click.option("--tls-ca", metavar="FILE", help="Certificate of the authority of the cluster, PEM."),
+        click.option("--tls-cert", metavar="FILE", help="Own certificate."),
+        click.option("--tls-key", metavar="FILE", help="Key of the own certificate."),
+        click.option("--insecure", is_flag=True, help="Allow other machines without encryption."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def cluster(command: Any) -> Any:
+    """--cluster and what goes with it."""
+    options = [
+        click.option(
+            "--cluster",
+            metavar="WHERE",
+            help="Search on a Dask cluster: tls://HOST:PORT or the file of a scheduler, local:N for N workers "
+            "on this machine, or slurm.",
+        ),
+        click.option("--cluster-config", metavar="FILE", help="Jobs of --cluster slurm, TOML."),
+        click.option("--plan", is_flag=True, help="Print how the cluster would search, and for how long."),
+        click.option("--resume", metavar="DIR", help="Keep finished work of the cluster there, and go on with it."),
+        certificates,
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
 def make_scoring(alphabet: Alphabet, chosen: dict[str, Any]) -> Scoring:
     """The scoring that the options of `scoring` ask for."""
     from exaln.scoring import Scoring

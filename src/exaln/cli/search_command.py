@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exaln.cli import options
+from exaln.cli.cluster_search import ClusterOptions, open_job, search_on_cluster
 from exaln.cli.command import Command, Option
 from exaln.cli.database_commands import counted, require_stdin_once
 from exaln.cli.messages import Messages, pass_messages
@@ -114,6 +115,7 @@ PERCENT = click.FloatRange(0, 100)
     metavar="I/N",
     help="Search part I of N of the database; --out is a part file, and exaln merge makes the report of all.",
 )
+@options.cluster
 @pass_messages
 def search(
     messages: Messages,
@@ -138,10 +140,26 @@ def search(
     Every target is scored in full. Ranked by E-value, then score, then place in the database; one alignment per target.
     """
     from exaln.cluster.spec import SearchSpec
+    from exaln.cluster.work import Settings
     from exaln.engines import choose_engine
     from exaln.pipeline import Search
 
     require_stdin_once([query, database])
+    cluster = ClusterOptions.taken_from(chosen)
+    if cluster.cluster is not None:
+        if shard is not None:
+            raise InputError("--shard is for searches without a cluster; choose one of the two")
+        job = open_job(
+            query,
+            database,
+            alphabet,
+            chosen,
+            lambda opened: make_options(chosen, opened, include, exclude),
+            strip_gaps=strip_gaps,
+        )
+        settings = Settings(engine, threads, devices, gpu_memory)
+        search_on_cluster(messages, job, cluster, settings, ReportOutput.of(out, outfmt))
+        return
     report = ReportOutput.of(out, outfmt) if shard is None else PartOutput.of(out, outfmt, shard)
     working = choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory)
     opened = options.open_searched(database, alphabet, strip_gaps=strip_gaps)
@@ -179,10 +197,14 @@ def search_file(search: Search, source: str, work: SearchProgress, *, strip_gaps
             raise InputError(f"{file.name}: no sequences found; FASTA or FASTQ with at least one record is needed")
 
 
-def make_options(chosen: dict[str, Any], database: Database, include: str | None, exclude: str | None) -> SearchOptions:
-    """The options of the search that those of the command line ask for."""
+def make_options(
+    chosen: dict[str, Any], database: Database | None, include: str | None, exclude: str | None
+) -> SearchOptions:
+    """The options of the search that those of the command line ask for; database: None if it is elsewhere."""
     from exaln.judge import SearchOptions
 
+    if database is None and (include is not None or exclude is not None):
+        raise InputError("--ids and --exclude-ids need the database on a path, not at a URL")
     return SearchOptions(
         evalue=chosen["evalue"],
         max_hits=chosen["max_hits"],
@@ -192,8 +214,8 @@ def make_options(chosen: dict[str, Any], database: Database, include: str | None
         min_query_coverage=chosen["query_coverage"],
         min_target_coverage=chosen["target_coverage"],
         strands=chosen["strands"],
-        include=None if include is None else some_ordinals_in(include, database),
-        exclude=None if exclude is None else ordinals_in(exclude, database),
+        include=None if include is None or database is None else some_ordinals_in(include, database),
+        exclude=None if exclude is None or database is None else ordinals_in(exclude, database),
         db_residues=chosen["dbsize"],
     )
 

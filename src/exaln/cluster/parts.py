@@ -71,8 +71,8 @@ def part_batch(found: Sequence[QueryHits]) -> Any:
     columns = {
         "target_id": pa.array([id_ for hits in found for id_ in hits.target_ids], pa.large_string()),
         "target_description": pa.array([text for hits in found for text in hits.target_descriptions], hit[1].type),
-        "target": _binary([target for hits in found for target in hits.targets]),
-        "path": _binary([hits.paths[place].view(np.uint8) for hits in found for place in range(len(hits))]),
+        "target": binary_array([target for hits in found for target in hits.targets]),
+        "path": binary_array([hits.paths[place].view(np.uint8) for hits in found for place in range(len(hits))]),
     }
     for name, kind in NUMBERS.items():
         values = np.concatenate([np.empty(0, kind.to_pandas_dtype()), *(getattr(hits, name) for hits in found)])
@@ -82,7 +82,7 @@ def part_batch(found: Sequence[QueryHits]) -> Any:
         pa.array([hits.index for hits in found], pa.int64()),
         pa.array([hits.query_id for hits in found], pa.large_string()),
         pa.array([hits.query_description for hits in found], pa.large_string()),
-        _binary([hits.query for hits in found]),
+        binary_array([hits.query for hits in found]),
         pa.LargeListArray.from_arrays(pa.array(offsets_of(map(len, found))), structs, type=schema.field("hits").type),
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
@@ -94,7 +94,7 @@ def hits_of_batch(batch: Any, scoring: Scoring) -> Iterator[QueryHits]:
     offsets = hits.offsets.to_numpy()
     fields = {name: hits.values.field(name) for name in hits.type.value_type.names}
     numbers = {name: fields[name].to_numpy() for name in NUMBERS}
-    queries, targets, paths = _pieces(batch.column("query")), _pieces(fields["target"]), _pieces(fields["path"])
+    queries, targets, paths = pieces_of(batch.column("query")), pieces_of(fields["target"]), pieces_of(fields["path"])
     indices, ids, descriptions = (
         batch.column(name).to_pylist() for name in ("query_index", "query_id", "query_description")
     )
@@ -148,7 +148,8 @@ def checked(batches: Iterable[Any]) -> Iterator[Any]:
         yield batch
 
 
-def _binary(pieces: Sequence[NDArray[np.uint8]]) -> Any:
+def binary_array(pieces: Sequence[NDArray[np.uint8]]) -> Any:
+    """Byte strings as an Arrow column."""
     data = np.concatenate([np.empty(0, np.uint8), *pieces])
     offsets = offsets_of(map(len, pieces))
     return pa.LargeBinaryArray.from_buffers(
@@ -156,7 +157,7 @@ def _binary(pieces: Sequence[NDArray[np.uint8]]) -> Any:
     )
 
 
-def _pieces(column: Any) -> list[NDArray[np.uint8]]:
+def pieces_of(column: Any) -> list[NDArray[np.uint8]]:
     """The values of a binary column, as views."""
     _, offsets, data = column.buffers()
     if not len(column):
