@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import threading
 import time
 import uuid
 from collections.abc import Sequence
@@ -22,6 +23,14 @@ LOOK_S = 1.0
 
 RESULT_S = 60
 """A result that is there arrives in this time, or counts as lost."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A task that has ended, and what it returned; None if it got lost. An error looks as `run_unit` tells them."""
+
+    key: str
+    result: dict[str, Any] | None
 
 
 @dataclass(eq=False)
@@ -78,7 +87,7 @@ class Crew:
         self.gone: list[WorkerState] = []
         self._run_name = uuid.uuid4().hex[:12]
         self._n_tasks = 0
-        self._events: queue.Queue[Any] = queue.Queue()
+        self._events: queue.Queue[Ended] = queue.Queue()
         self._introductions: dict[str, Any] = {}
         self._looked_at, self._alone_since = 0.0, time.monotonic()
 
@@ -106,7 +115,7 @@ class Crew:
             allow_other_workers=False,
             pure=False,
         )
-        future.add_done_callback(self._events.put)
+        future.add_done_callback(lambda ended: threading.Thread(target=self._fetch, args=(ended,), daemon=True).start())
         return future
 
     def look(self) -> list[WorkerState]:
@@ -129,26 +138,28 @@ class Crew:
             raise EngineError(f"{self.cluster.name}: no worker for {self.cluster.patience_s:.0f} s{self.advice}")
         return lost
 
-    def listen(self) -> list[Any]:
+    def listen(self) -> list[Ended]:
         """The tasks that have ended, of those that are not the crew's own; waits for one, but not for long."""
-        events, wait_s = list[Any](), TICK_S
+        events, wait_s = list[Ended](), TICK_S
         with suppress(queue.Empty):
             while True:
                 events.append(self._events.get(wait_s > 0, wait_s))
                 wait_s = 0.0
-        return [future for future in events if not self._is_introduction(future)]
+        return [ended for ended in events if not self._is_introduction(ended)]
 
-    def result(self, future: Any) -> Any:
-        """What a task returned; None if it got lost. An unexpected error looks as `run_unit` tells them."""
+    def _fetch(self, future: Any) -> None:
+        """Gets the result of a task, on a thread of its own: a worker that hangs may never send it."""
         try:
             if future.status == "finished":
-                return future.result(timeout=RESULT_S)
-            if future.status != "error":
-                return None
-            error = future.exception(timeout=RESULT_S)
-        except (OSError, TimeoutError, KeyError):
-            return None
-        return {"error": "EngineError", "message": f"unexpected {type(error).__name__}: {error}"}
+                result = future.result(timeout=RESULT_S)
+            elif future.status == "error":
+                error = future.exception(timeout=RESULT_S)
+                result = {"error": "EngineError", "message": f"unexpected {type(error).__name__}: {error}"}
+            else:
+                result = None
+        except Exception:  # whatever a connection that breaks can raise: the result is lost
+            result = None
+        self._events.put(Ended(future.key, result))
 
     def _addresses(self) -> set[str]:
         client = self.cluster.client
@@ -159,12 +170,12 @@ class Crew:
             pass
         raise EngineError(f"{self.cluster.name}: the scheduler is gone{self.advice}")
 
-    def _is_introduction(self, future: Any) -> bool:
-        address = next((known for known, waiting in self._introductions.items() if waiting.key == future.key), None)
+    def _is_introduction(self, ended: Ended) -> bool:
+        address = next((known for known, waiting in self._introductions.items() if waiting.key == ended.key), None)
         if address is None:
             return False
         del self._introductions[address]
-        about = self.result(future)
+        about = ended.result
         if about is None:
             return True  # it is gone again
         problem = about.get("message")

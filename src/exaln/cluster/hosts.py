@@ -72,7 +72,7 @@ class LocalWorker:
         """End it."""
         self.process.terminate()
         try:
-            self.process.wait(5)
+            self.process.wait(3)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()

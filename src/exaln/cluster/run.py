@@ -68,9 +68,9 @@ class ClusterSearch:
                 for worker in self._crew.look():
                     self._lose(worker)
                 self._hand_out()
-                for future in self._crew.listen():
-                    if future.key in self._owners:
-                        self._came_back(self._owners.pop(future.key))
+                for ended in self._crew.listen():
+                    if ended.key in self._owners:
+                        self._came_back(self._owners.pop(ended.key), ended.result)
                 self._changed(self._cells_done, len(self._crew.workers))
                 yield from self._results.ready()
         finally:
@@ -121,11 +121,10 @@ class ClusterSearch:
                     return assigned.unit
         return None
 
-    def _came_back(self, assigned: Assigned) -> None:
+    def _came_back(self, assigned: Assigned, result: dict[str, Any] | None) -> None:
         worker, unit = assigned.worker, assigned.unit
         if assigned not in worker.assigned:
             return  # a copy of it was faster
-        result = self._crew.result(assigned.future)
         worker.assigned.remove(assigned)
         self._copies[unit].remove(assigned)
         worker.heard_at = time.monotonic()
