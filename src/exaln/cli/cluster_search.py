@@ -57,6 +57,7 @@ class ClusterOptions:
         """The cluster that is meant."""
         from exaln.cluster import hosts
         from exaln.cluster.security import Certificates
+        from exaln.cluster.slurm import slurm_cluster
 
         assert self.cluster is not None
         certificates = Certificates.of(self.tls_ca, self.tls_cert, self.tls_key)
@@ -65,6 +66,8 @@ class ClusterOptions:
             raise InputError("--cluster-config goes with --cluster slurm")
         if kind == "local":
             return hosts.local_cluster(n_workers, settings)
+        if kind == "slurm":
+            return slurm_cluster(self.config, settings, certificates)
         return hosts.running_cluster(self.cluster, certificates, insecure=self.insecure)
 
 

@@ -21,6 +21,9 @@ TICK_S = 0.5
 LOOK_S = 1.0
 """How often the scheduler is asked for its workers."""
 
+GATHER_S = 10.0
+"""So long after the first worker the work begins; others may come later."""
+
 RESULT_S = 60
 """A result that is there arrives in this time, or counts as lost."""
 
@@ -97,11 +100,13 @@ class Crew:
         return sum(worker.speed for worker in self.workers.values())
 
     def wait(self, n: int) -> list[WorkerState]:
-        """The workers, when n of them are there, or when no more come."""
-        deadline = time.monotonic() + self.cluster.patience_s
-        while len(self.workers) < n and (not self.workers or time.monotonic() < deadline):
+        """The workers, when n of them are there, or some and the others are late."""
+        deadline = float("inf")
+        while len(self.workers) < n and time.monotonic() < deadline:
             self.look()
             self.listen()
+            if self.workers:
+                deadline = min(deadline, time.monotonic() + GATHER_S)
         return list(self.workers.values())
 
     def submit(self, function: Any, address: str, *arguments: Any) -> Any:
@@ -127,7 +132,7 @@ class Crew:
         self.cluster.check()
         found = self._addresses()
         for address in found - self.workers.keys() - self._introductions.keys():
-            self._introductions[address] = self.submit(introduce, address)
+            self._introductions[address] = self.submit(introduce, address, self.cluster.settings)
         for address in self._introductions.keys() - found:
             del self._introductions[address]
         lost = [self.workers.pop(address) for address in self.workers.keys() - found]

@@ -24,7 +24,10 @@ MOST_RESTARTS = 3
 
 @dataclass
 class Cluster:
-    """Where a search runs. patience_s: how long to wait for any worker. has_dashboard: whether one was started."""
+    """Where a search runs. patience_s: how long to wait for any worker. has_dashboard: whether one was started.
+
+    settings: of workers that were not started with any.
+    """
 
     client: Any
     name: str
@@ -32,6 +35,7 @@ class Cluster:
     patience_s: float = 60.0
     has_dashboard: bool = True
     processes: list[LocalWorker] = field(default_factory=list)
+    settings: Settings | None = None
 
     @property
     def dashboard(self) -> str | None:
@@ -84,7 +88,7 @@ def running_cluster(address: str, certificates: Certificates | None, *, insecure
     require_dask()
     address = scheduler_address(address)
     require_safe(address, certificates, insecure=insecure)
-    with _client(address, certificates) as client:
+    with connected(address, certificates) as client:
         yield Cluster(client, address)
 
 
@@ -112,7 +116,7 @@ def local_cluster(n_workers: int, settings: Settings) -> Iterator[Cluster]:
             arguments = [dask.scheduler_address, *_tls_options(certificates), *_share(settings, number, n_workers)]
             processes.append(LocalWorker(arguments, folder / f"worker-{number}.log"))
             stack.callback(processes[-1].stop)
-        client = stack.enter_context(_client(dask.scheduler_address, certificates))
+        client = stack.enter_context(connected(dask.scheduler_address, certificates))
         yield Cluster(
             client,
             f"local:{n_workers}",
@@ -159,7 +163,8 @@ def _tls_options(certificates: Certificates) -> list[str]:
 
 
 @contextmanager
-def _client(address: str, certificates: Certificates | None) -> Iterator[Any]:
+def connected(address: str, certificates: Certificates | None) -> Iterator[Any]:
+    """A client of Dask."""
     from distributed import Client
 
     security = None if certificates is None else certificates.for_dask()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import astuple
 from typing import Any
@@ -20,7 +21,7 @@ from exaln.cluster.spec import SearchSpec
 from exaln.cluster.store import Store
 from exaln.cluster.units import Unit
 from exaln.cluster.work import queries_to_bytes, run_unit
-from exaln.errors import DatabaseError, EngineError, ExalnError, InputError, OutOfMemoryError
+from exaln.errors import DatabaseError, EngineError, ExalnError, ExalnWarning, InputError, OutOfMemoryError
 from exaln.query_hits import QueryHits
 from exaln.records import Records
 
@@ -118,6 +119,7 @@ class ClusterSearch:
                 continue
             for assigned in worker.assigned:
                 if len(self._copies[assigned.unit]) == 1:
+                    _warn(f"worker {worker.name} is late; another one does its work too")
                     return assigned.unit
         return None
 
@@ -151,10 +153,13 @@ class ClusterSearch:
         n_failures = self._pool.fail(unit, assigned.worker.address)
         if n_failures >= MOST_ATTEMPTS:
             raise KINDS.get(kind, EngineError)(f"{unit}: failed {n_failures} times: {reason}{self._crew.advice}")
+        _warn(f"{reason}; {unit} are searched again")
 
     def _lose(self, worker: WorkerState) -> None:
         """A worker is gone. What it computed has failed; what waited behind that has not."""
         self._pool.forget(worker.address)
+        if not worker.assigned:
+            _warn(f"worker {worker.name} is gone")
         assigned, worker.assigned = worker.assigned, []
         for place, lost in enumerate(assigned):
             self._owners.pop(lost.future.key, None)
@@ -165,3 +170,7 @@ class ClusterSearch:
             elif not self._copies[lost.unit]:
                 del self._copies[lost.unit]
                 self._pool.give_back(lost.unit)
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, ExalnWarning, stacklevel=2)

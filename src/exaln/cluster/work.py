@@ -187,8 +187,13 @@ def _run_unit(spec: SearchSpec, location: str, unit: Unit, queries: bytes) -> di
     return {"hits": data, "times": times}
 
 
-def introduce() -> dict[str, Any]:
-    """Who this worker is, and how fast: measured on a few random sequences. Or what keeps it from working."""
+def introduce(settings: Settings | None) -> dict[str, Any]:
+    """Who this worker is, and how fast: measured on a few random sequences. Or what keeps it from working.
+
+    settings: for a worker that was started without any.
+    """
+    if settings is not None:
+        configure(settings)
     about = {"version": __version__, "host": socket.gethostname(), "pid": os.getpid()}
     try:
         here = held()
