@@ -156,8 +156,8 @@ def test_small_segments_are_one_chunk() -> None:
 
 def test_an_estimate_is_the_sum_of_cells_and_losses() -> None:
     manifest = database(1000, 1000).manifest
-    plan = Plan.of(manifest, np.full(500, 400), 1, [1e9] * 4)
-    free = simulate(plan.pool(), plan.speeds, Costs(0, 0, 1e30, 1e30))
+    plan = Plan.of(chunks_of(manifest), np.full(500, 400), 1, [1e9] * 4)
+    free = simulate(plan.pool(), plan.speeds, Costs(0, 0, 0, 1e30, 1e30))
     assert free.ideal == pytest.approx(500 * 400 * (manifest.n_residues + 1) / 4e9)
     assert free.efficiency > 0.95
     assert free.seconds == pytest.approx(free.ideal + free.idle, rel=1e-6)
@@ -169,5 +169,5 @@ def test_an_estimate_is_the_sum_of_cells_and_losses() -> None:
 
 
 def test_mixed_workers_end_together() -> None:
-    plan = Plan.of(database(1000, 1000).manifest, np.full(2, 400_000), 1, [5e9, 1e8, 1e8])
-    assert plan.estimate(Costs(0, 0, 1e30, 1e30)).efficiency > 0.9
+    plan = Plan.of(chunks_of(database(1000, 1000).manifest), np.full(2, 400_000), 1, [5e9, 1e8, 1e8])
+    assert plan.estimate(Costs(0, 0, 0, 1e30, 1e30)).efficiency > 0.9

@@ -1,8 +1,8 @@
 """Several hosts on one machine: network namespaces with addresses of their own, TLS between them, and accidents.
 
-As root, with iproute2: python tests/cluster/hosts.py QUERIES DATABASE [SCENARIO...]. The scheduler is Dask's own command
-on 10.77.0.1, workers are `exaln worker` on 10.77.0.11 and on, the client is on 10.77.0.2. Each scenario must give the
-bytes of a search on one machine, or the error that it says.
+As root, with iproute2: python tests/cluster/hosts.py QUERIES DATABASE [SCENARIO...]. The scheduler is Dask's own
+command on 10.77.0.1, workers are `exaln worker` on 10.77.0.11 and on, the client is on 10.77.0.2. Each scenario must
+give the bytes of a search on one machine, or the error that it says.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from exaln.cluster.security import Certificates
@@ -102,7 +103,7 @@ class Network:
 
     def stop(self) -> None:
         for process in self.processes:
-            kill_tree(process.pid, signal.SIGKILL)
+            send(process.pid, signal.SIGKILL)
         for process in self.processes:
             process.wait()
         self.processes = []
@@ -116,12 +117,10 @@ class Network:
         ip("link", "del", BRIDGE, check=False)
 
 
-def kill_tree(pid: int, number: signal.Signals) -> None:
-    """`ip netns exec` becomes the process itself, so there is no tree below it but that of the process."""
-    try:
+def send(pid: int, number: signal.Signals) -> None:
+    """To a process that may have ended; `ip netns exec` becomes the process that it starts."""
+    with suppress(ProcessLookupError):
         os.kill(pid, number)
-    except ProcessLookupError:
-        pass
 
 
 class Check:
@@ -191,7 +190,7 @@ class Check:
 def pause(processes: list[subprocess.Popen[bytes]]) -> None:
     os.kill(processes[1].pid, signal.SIGSTOP)
     time.sleep(30)
-    kill_tree(processes[1].pid, signal.SIGCONT)
+    send(processes[1].pid, signal.SIGCONT)
 
 
 def flipped(database: Path, folder: Path) -> Path:
@@ -216,7 +215,7 @@ def main() -> None:
                 for which in ("two", "all"):
                     check.run(f"{n_workers} workers, {which} queries, TLS", n_workers, which=which)
         if "killed" in scenarios:
-            check.run("worker killed", 2, after=lambda ps: kill_tree(ps[1].pid, signal.SIGKILL), says="was lost")
+            check.run("worker killed", 2, after=lambda ps: send(ps[1].pid, signal.SIGKILL), says="was lost")
         if "paused" in scenarios:
             check.run("worker paused for 30 s", 2, after=pause)
         if "cut" in scenarios:
@@ -226,7 +225,7 @@ def main() -> None:
             check.run("a flipped byte in a segment", 2, code=2, says="damaged between byte", database=bad)
         if "scheduler" in scenarios:
             kept = ["--resume", folder / "kept"]
-            kill = lambda ps: kill_tree(ps[0].pid, signal.SIGKILL)  # noqa: E731
+            kill = lambda ps: send(ps[0].pid, signal.SIGKILL)  # noqa: E731
             check.run("scheduler killed", 2, *kept, after=kill, code=3, says="the scheduler is gone")
             n_kept = len(list((folder / "kept").glob("unit-*")))
             check.run(f"goes on after {n_kept} units", 2, *kept, says="done before")

@@ -99,7 +99,7 @@ def search_on_cluster(
         if cluster.dashboard and not wish.plan:
             messages.note(f"dashboard: {cluster.dashboard}")
         crew = Crew(cluster)
-        workers = crew.wait(cluster.n_expected or 1)
+        workers = crew.wait(cluster.n_expected)
         plan = _plan(job, [worker.speed for worker in workers], store)
         for line in plan.lines([worker.engine for worker in workers]):
             (click.echo if wish.plan else messages.note)(f"plan: {line}")
@@ -115,9 +115,10 @@ def search_on_cluster(
 
 def _plan(job: ClusterJob, speeds: Sequence[float], store: Store | None) -> Plan:
     from exaln.cluster.plan import Plan
+    from exaln.cluster.units import chunks_of
 
     edges, done = (None, []) if store is None else (store.edges, store.units)
-    plan = Plan.of(job.manifest, job.queries.lengths, job.n_strands, speeds, edges=edges, done=done)
+    plan = Plan.of(chunks_of(job.manifest), job.queries.lengths, job.n_strands, speeds, edges=edges, done=done)
     if store is not None:
         store.edges = plan.edges
     return plan

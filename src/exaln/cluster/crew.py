@@ -166,14 +166,17 @@ class Crew:
             result = None
         self._events.put(Ended(future.key, result))
 
+    def require_scheduler(self) -> None:
+        """EngineError if there is no connection to it any more."""
+        if self.cluster.client.status != "running":
+            raise EngineError(f"{self.cluster.name}: the scheduler is gone{self.advice}")
+
     def _addresses(self) -> set[str]:
-        client = self.cluster.client
+        self.require_scheduler()
         try:
-            if client.status == "running":
-                return set(client.scheduler_info()["workers"])
+            return set(self.cluster.client.scheduler_info()["workers"])
         except (OSError, TimeoutError):
-            pass
-        raise EngineError(f"{self.cluster.name}: the scheduler is gone{self.advice}")
+            raise EngineError(f"{self.cluster.name}: the scheduler is gone{self.advice}") from None
 
     def _is_introduction(self, ended: Ended) -> bool:
         address = next((known for known, waiting in self._introductions.items() if waiting.key == ended.key), None)

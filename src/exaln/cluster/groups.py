@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from exaln.cluster.merge import merge_queries
+from exaln.cluster.merge import MergeTree
 from exaln.cluster.parts import from_bytes
 from exaln.cluster.pool import Pool
 from exaln.cluster.spec import SearchSpec
@@ -13,18 +13,15 @@ from exaln.cluster.store import Store
 from exaln.cluster.units import Unit
 from exaln.query_hits import QueryHits
 
-FOLD = 8
-"""So many parts of a group are merged as soon as they are there."""
-
 
 class GroupResults:
     """What is known of each group of queries; with a store, every unit is kept there as well."""
 
     def __init__(self, pool: Pool, spec: SearchSpec, store: Store | None) -> None:
-        self._pool, self._spec, self._store = pool, spec, store
+        self._pool, self._store = pool, store
         self._n_places = pool.chunks[-1].end
         self._places = [0] * len(pool.groups)
-        self._parts = defaultdict[int, list[list[QueryHits]]](list)
+        self._parts = defaultdict[int, MergeTree](lambda: MergeTree(spec))
         self._stored = defaultdict[int, list[Unit]](list)
         self._next = 0
         for unit in store.units if store is not None else []:
@@ -42,14 +39,13 @@ class GroupResults:
             self._store.add(unit, data)
         number = self._pool.group_of(unit)
         self._places[number] += unit.end - unit.first
-        self._parts[number].append(from_bytes(data, self._spec.scoring))
-        if len(self._parts[number]) >= FOLD:
-            self._parts[number] = [list(merge_queries(self._parts[number], self._spec))]
+        self._parts[number].add(from_bytes(data))
 
     def ready(self) -> Iterator[QueryHits]:
         """The hits of the queries whose turn it is, as far as they are known."""
         while self._next < len(self._places) and self._places[self._next] == self._n_places:
-            parts = self._parts.pop(self._next, [])
-            parts += [self._store.hits(unit) for unit in self._stored.pop(self._next, []) if self._store is not None]
+            for unit in self._stored.pop(self._next, []):
+                assert self._store is not None
+                self._parts[self._next].add(self._store.batch(unit))
             self._next += 1
-            yield from merge_queries(parts, self._spec)
+            yield from self._parts.pop(self._next - 1).result()

@@ -31,7 +31,7 @@ class Cluster:
 
     client: Any
     name: str
-    n_expected: int | None = None
+    n_expected: int = 1
     patience_s: float = 60.0
     has_dashboard: bool = True
     processes: list[LocalWorker] = field(default_factory=list)
@@ -89,7 +89,7 @@ def running_cluster(address: str, certificates: Certificates | None, *, insecure
     address = scheduler_address(address)
     require_safe(address, certificates, insecure=insecure)
     with connected(address, certificates) as client:
-        yield Cluster(client, address)
+        yield Cluster(client, address, max(1, len(client.scheduler_info()["workers"])))
 
 
 @contextmanager

@@ -26,5 +26,5 @@ def require_dask() -> None:
     import dask
 
     dask.config.set(TIMEOUTS)
-    for name in ("distributed", "tornado", "dask_jobqueue"):
+    for name in ("distributed", "tornado", "asyncio", "dask_jobqueue"):
         logging.getLogger(name).setLevel(logging.CRITICAL)

@@ -6,7 +6,7 @@ queries and database. Bits and E-values are left out: they are computed where pa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from exaln.records import offsets_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from exaln.judge import Verdict
     from exaln.scoring import Scoring
 
 NUMBERS = {
@@ -88,11 +89,11 @@ def part_batch(found: Sequence[QueryHits]) -> Any:
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def hits_of_batch(batch: Any, scoring: Scoring) -> Iterator[QueryHits]:
-    """The rows of a batch as the hits they were made of, without bits and E-values."""
-    hits = batch.column("hits")
-    offsets = hits.offsets.to_numpy()
-    fields = {name: hits.values.field(name) for name in hits.type.value_type.names}
+def hits_of_batch(batch: Any, scoring: Scoring, verdict: Verdict) -> Iterator[QueryHits]:
+    """The rows of a batch as the hits they were made of; verdict: of all their hits."""
+    column = batch.column("hits")
+    hits, offsets = column.flatten(), offsets_of(np.diff(column.offsets.to_numpy()))
+    fields = {name: hits.field(name) for name in column.type.value_type.names}
     numbers = {name: fields[name].to_numpy() for name in NUMBERS}
     queries, targets, paths = pieces_of(batch.column("query")), pieces_of(fields["target"]), pieces_of(fields["path"])
     indices, ids, descriptions = (
@@ -101,7 +102,6 @@ def hits_of_batch(batch: Any, scoring: Scoring) -> Iterator[QueryHits]:
     target_ids, titles = fields["target_id"].to_pylist(), fields["target_description"].to_pylist()
     for row, (begin, end) in enumerate(pairwise(offsets.tolist())):
         own = slice(begin, end)
-        unknown = np.full(end - begin, np.nan)
         yield QueryHits(
             index=indices[row],
             query_id=ids[row],
@@ -112,17 +112,15 @@ def hits_of_batch(batch: Any, scoring: Scoring) -> Iterator[QueryHits]:
             target_ids=target_ids[own],
             target_descriptions=titles[own],
             targets=targets[own],
-            bits=unknown,
-            evalue=unknown,
-            paths=joined_paths([path.view(np.uint32) for path in paths[own]]),
+            bits=verdict.bits[own],
+            evalue=verdict.evalue[own],
+            paths=_joined_paths([path.view(np.uint32) for path in paths[own]]),
             **{name: values[own] for name, values in numbers.items()},
         )
 
 
-def joined_paths(paths: Iterable[NDArray[np.uint32]]) -> Paths:
-    """One path per hit, as columns."""
-    listed = list(paths)
-    return Paths(np.concatenate([np.empty(0, np.uint32), *listed]), offsets_of(map(len, listed)))
+def _joined_paths(paths: Sequence[NDArray[np.uint32]]) -> Paths:
+    return Paths(np.concatenate([np.empty(0, np.uint32), *paths]), offsets_of(map(len, paths)))
 
 
 def to_bytes(found: Sequence[QueryHits]) -> bytes:
@@ -133,19 +131,19 @@ def to_bytes(found: Sequence[QueryHits]) -> bytes:
     return bytes(sink.getvalue())
 
 
-def from_bytes(data: bytes, scoring: Scoring) -> list[QueryHits]:
-    """What `to_bytes` was given; ValueError if it is something else."""
+def from_bytes(data: bytes) -> Any:
+    """The batch that `to_bytes` made; ValueError if it is something else."""
     with pa.ipc.open_stream(data) as reader:
-        return [hits for batch in checked(reader) for hits in hits_of_batch(batch, scoring)]
+        return as_batch(reader.read_all())
 
 
-def checked(batches: Iterable[Any]) -> Iterator[Any]:
-    """Batches that have the columns of parts, and lie in memory as Arrow says."""
-    for batch in batches:
-        if not batch.schema.equals(part_schema()):
-            raise ValueError("the columns are not those of a part")
-        batch.validate(full=True)
-        yield batch
+def as_batch(table: Any) -> Any:
+    """A table as one batch; ValueError if it has not the columns of parts, or does not lie in memory as Arrow says."""
+    if not table.schema.equals(part_schema()):
+        raise ValueError("the columns are not those of a part")
+    batches = table.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], part_schema())]
+    batches[0].validate(full=True)
+    return batches[0]
 
 
 def binary_array(pieces: Sequence[NDArray[np.uint8]]) -> Any:
@@ -155,6 +153,13 @@ def binary_array(pieces: Sequence[NDArray[np.uint8]]) -> Any:
     return pa.LargeBinaryArray.from_buffers(
         pa.large_binary(), len(pieces), [None, pa.py_buffer(offsets), pa.py_buffer(data)]
     )
+
+
+def binary_lengths(column: Any) -> NDArray[np.int64]:
+    """int64[n]: of the byte strings of an Arrow column."""
+    offsets = np.frombuffer(column.buffers()[1], np.int64) if len(column) else np.zeros(1, np.int64)
+    lengths: NDArray[np.int64] = np.diff(offsets[column.offset : column.offset + len(column) + 1])
+    return lengths
 
 
 def pieces_of(column: Any) -> list[NDArray[np.uint8]]:

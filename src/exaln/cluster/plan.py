@@ -13,16 +13,18 @@ from typing import TYPE_CHECKING
 
 from exaln.cluster.pool import Pace, Pool
 from exaln.cluster.simulate import Costs, Estimate, simulate
-from exaln.cluster.units import Chunk, Group, Unit, chunks_of, groups_between, query_groups
-from exaln.database.manifest import Manifest
+from exaln.cluster.units import Chunk, Group, Unit, groups_between, query_groups
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-LONGEST_UNIT_S, SHORTEST_UNIT_S = 20.0, 1.0
+LONGEST_UNIT_S, LEAST_UNIT_S = 20.0, 0.25
 UNITS_PER_WORKER = 10
 """Units are so long that a worker gets about so many, within these limits."""
+
+CLIENT_S = 0.002
+"""What a unit costs the client, which has those of all workers: with many, units must be longer."""
 
 GROUP_S = 2.0
 """Groups have at least so many seconds of work for the fastest worker."""
@@ -40,7 +42,7 @@ class Plan:
 
     @staticmethod
     def of(
-        manifest: Manifest,
+        chunks: Sequence[Chunk],
         lengths: NDArray[np.int64],
         n_strands: int,
         speeds: Sequence[float],
@@ -48,18 +50,18 @@ class Plan:
         edges: Sequence[int] | None = None,
         done: Sequence[Unit] = (),
     ) -> Plan:
-        """For queries of these lengths and workers of these speeds, in cells per second.
+        """For a database in these chunks, queries of these lengths and workers of these speeds, in cells per second.
 
         edges, done: the groups of an earlier run, and its finished units.
         """
+        n_places = chunks[-1].end
         if edges is None:
-            groups = query_groups(lengths, n_strands, manifest.n_residues, GROUP_S * max(speeds))
+            groups = query_groups(lengths, n_strands, n_places, GROUP_S * max(speeds))
         else:
             groups = groups_between(edges, lengths, n_strands)
-        cells = sum(group.weight for group in groups) * manifest.n_residues
-        seconds = cells / sum(speeds) / UNITS_PER_WORKER
-        pace = Pace(min(LONGEST_UNIT_S, max(SHORTEST_UNIT_S, seconds)))
-        return Plan(groups, chunks_of(manifest), pace, done, speeds)
+        seconds = sum(group.weight for group in groups) * n_places / sum(speeds) / UNITS_PER_WORKER
+        least = max(LEAST_UNIT_S, CLIENT_S * len(speeds))
+        return Plan(groups, chunks, Pace(max(4 * least, min(LONGEST_UNIT_S, seconds)), least), done, speeds)
 
     @property
     def edges(self) -> list[int]:

@@ -131,6 +131,7 @@ class ClusterSearch:
         self._copies[unit].remove(assigned)
         worker.heard_at = time.monotonic()
         if result is None:
+            self._crew.require_scheduler()
             self._failed(assigned, f"lost by worker {worker.name}", "EngineError")
         elif "error" in result:
             self._failed(assigned, f"{result['message']} (worker {worker.name})", result["error"])

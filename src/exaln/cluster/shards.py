@@ -11,15 +11,14 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from exaln.cluster.merge import merge_hits
-from exaln.cluster.parts import checked, hits_of_batch, part_batch, part_schema
+from exaln.cluster.merge import merge_batches, ranked_hits
+from exaln.cluster.parts import as_batch, part_batch, part_schema
 from exaln.cluster.spec import SearchSpec
 from exaln.database import Database
 from exaln.database.part import DatabasePart, n_places
@@ -28,9 +27,8 @@ from exaln.output_file import open_output
 from exaln.query_hits import QueryHits
 
 METADATA = b"exaln.part"
-GROUP_QUERIES = 64
-GROUP_HITS = 1 << 15
-"""A row group is written when it has so many queries or hits; merging holds one of each part."""
+GROUP_QUERIES = 16
+"""Queries in a row group: merging holds one of each part."""
 
 
 @dataclass(frozen=True)
@@ -72,19 +70,9 @@ def write_part(hits: Iterable[QueryHits], spec: SearchSpec, shard: Shard, out: s
             file, part_schema().with_metadata(metadata), compression="zstd", write_page_checksum=True
         ) as writer,
     ):
-        for group in _groups(hits):
+        rows = iter(hits)
+        while group := list(islice(rows, GROUP_QUERIES)):
             writer.write_table(pa.Table.from_batches([part_batch(group)]).replace_schema_metadata(metadata))
-
-
-def _groups(hits: Iterable[QueryHits]) -> Iterator[list[QueryHits]]:
-    waiting: list[QueryHits] = []
-    for query_hits in hits:
-        waiting.append(query_hits)
-        if len(waiting) >= GROUP_QUERIES or sum(map(len, waiting)) >= GROUP_HITS:
-            yield waiting
-            waiting = []
-    if waiting:
-        yield waiting
 
 
 class PartFile:
@@ -103,13 +91,12 @@ class PartFile:
         """No more is read."""
         self._file.close()
 
-    def __iter__(self) -> Iterator[QueryHits]:
+    def groups(self) -> Iterator[Any]:
+        """The row groups, as batches."""
         for group in range(self._file.num_row_groups):
             with _reading(self.path):
-                table = self._file.read_row_group(group).replace_schema_metadata(None)
-                batches = list(checked(table.to_batches()))
-            for batch in batches:
-                yield from hits_of_batch(batch, self.spec.scoring)
+                batch = as_batch(self._file.read_row_group(group).replace_schema_metadata(None))
+            yield batch
 
 
 class _reading:  # noqa: N801
@@ -147,9 +134,9 @@ class Parts:
         self._stack.close()
 
     def __iter__(self) -> Iterator[QueryHits]:
-        for rows in zip_longest(*self._files):
-            _require_same_query(self._files, rows)
-            yield merge_hits(rows, self.spec)
+        for batches in zip_longest(*(file.groups() for file in self._files)):
+            _require_same_queries(self._files, batches)
+            yield from ranked_hits(merge_batches(batches, self.spec), self.spec)
 
 
 def _require_whole(files: Sequence[PartFile]) -> None:
@@ -171,9 +158,8 @@ def _require_whole(files: Sequence[PartFile]) -> None:
         raise InputError(f"of {first.shard.n_shards} shards {len(missing)} are missing: {listed}")
 
 
-def _require_same_query(files: Sequence[PartFile], rows: Sequence[QueryHits]) -> None:
-    for file, row in zip(files, rows, strict=True):
-        if row.query_id != rows[0].query_id or not np.array_equal(row.query, rows[0].query):
-            raise InputError(
-                f"{file.path} and {files[0].path} have different queries ({row.query_id!r} and {rows[0].query_id!r})"
-            )
+def _require_same_queries(files: Sequence[PartFile], batches: Sequence[Any]) -> None:
+    names = ["query_id", "query_description", "query"]
+    for file, batch in zip(files, batches, strict=True):
+        if batch is None or not batch.select(names).equals(batches[0].select(names)):
+            raise InputError(f"{file.path} and {files[0].path} have different queries; search again with the same")

@@ -17,30 +17,34 @@ AHEAD = 2
 
 @dataclass(frozen=True)
 class Costs:
-    """What a unit costs besides its cells: seconds per unit that nothing hides, and of the client to merge it.
+    """What a search costs besides its cells.
 
+    unit_s: seconds per unit that nothing hides. merge_s, query_s: of the client, per unit and for all hits of a query.
     bytes_per_second: at which one worker fetches a chunk; bytes_per_second_of_all: of the storage they share.
     """
 
     unit_s: float = 0.03
-    merge_s: float = 0.005
+    merge_s: float = 0.002
+    query_s: float = 0.0006
     bytes_per_second: float = 1e9
     bytes_per_second_of_all: float = 1e11
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """seconds: from the first unit to the last merge. ideal: the cells alone. fetch, idle, unit: seconds lost by a
-    worker on average: for the first data, at the end, and per unit. merge: how long the client was busy.
+    """seconds: from the first unit to the last merge. ideal: the cells alone.
+
+    fetch, unit, idle: what a worker lost on average, waiting for data, per unit, and at the end for others.
+    client: how long all waited at the end for the client to merge.
     """
 
     seconds: float
     ideal: float
     n_units: int
     fetch: float
-    idle: float
     unit: float
-    merge: float
+    idle: float
+    client: float
 
     @property
     def efficiency(self) -> float:
@@ -54,8 +58,7 @@ def simulate(pool: Pool, speeds: Sequence[float], costs: Costs) -> Estimate:
     fetched = [set[int]() for _ in speeds]
     fetch_free, ends, client_free = [0.0] * len(speeds), [0.0] * len(speeds), 0.0
     fetch_rate = min(costs.bytes_per_second, costs.bytes_per_second_of_all / len(speeds))
-    waited = merging = 0.0
-    n_units = 0
+    waited, n_units = 0.0, 0
     events = [(0.0, number) for number in range(len(speeds)) for _ in range(AHEAD)]
     heapq.heapify(events)
     while events:
@@ -72,8 +75,9 @@ def simulate(pool: Pool, speeds: Sequence[float], costs: Costs) -> Estimate:
         start = max(ready, ends[number])
         waited += max(0.0, ready - max(now, ends[number]))
         ends[number] = start + pool.cells(unit) / speeds[number] + costs.unit_s
-        client_free = max(client_free, ends[number]) + costs.merge_s
-        merging += costs.merge_s
+        share = (unit.end - unit.first) / pool.chunks[-1].end
+        merge_s = costs.merge_s + costs.query_s * (unit.query_end - unit.query_first) * share
+        client_free = max(client_free, ends[number]) + merge_s
         n_units += 1
         heapq.heappush(events, (ends[number], number))
     last = max(ends)
@@ -82,7 +86,7 @@ def simulate(pool: Pool, speeds: Sequence[float], costs: Costs) -> Estimate:
         ideal=cells / total_speed,
         n_units=n_units,
         fetch=waited / len(speeds),
-        idle=sum(last - end for end in ends) / len(speeds),
         unit=n_units * costs.unit_s / len(speeds),
-        merge=merging,
+        idle=sum(last - end for end in ends) / len(speeds),
+        client=max(0.0, client_free - last),
     )

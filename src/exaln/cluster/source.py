@@ -126,6 +126,9 @@ def _open_cached(location: str, entry: SegmentEntry, alphabet: Alphabet, cache: 
         segment.check()
         return segment
     path = cache.fetch(location, entry, again=True)
-    segment = entry.open(path.parent, alphabet)
-    segment.check()
-    return segment
+    try:
+        segment = entry.open(path.parent, alphabet)
+        segment.check()
+        return segment
+    except DatabaseError as error:
+        raise DatabaseError(str(error).replace(str(path), f"{location.rstrip('/')}/{entry.file}")) from None

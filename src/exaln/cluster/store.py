@@ -20,13 +20,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import xxhash
 
-from exaln.cluster.parts import checked, hits_of_batch
+from exaln.cluster.parts import as_batch
 from exaln.cluster.spec import SearchSpec
 from exaln.cluster.units import Unit
 from exaln.database.manifest import fsync_directory
 from exaln.errors import ExalnWarning, InputError
 from exaln.output_file import output_errors
-from exaln.query_hits import QueryHits
 from exaln.records import Records
 
 FORMAT_VERSION = 1
@@ -56,7 +55,7 @@ class Store:
     """The finished units of one search. edges: the groups of its queries, None before the first run chose them."""
 
     def __init__(self, folder: str | os.PathLike[str], spec: SearchSpec, queries: Records) -> None:
-        self.folder, self._spec = Path(folder), spec
+        self.folder = Path(folder)
         self._digest = search_digest(spec, queries)
         self.edges: list[int] | None = None
         self._kept: dict[Unit, Kept] = {}
@@ -81,10 +80,9 @@ class Store:
             if time.monotonic() - self._saved_at >= SAVE_INTERVAL_S:
                 self.save()
 
-    def hits(self, unit: Unit) -> list[QueryHits]:
-        """The hits of a finished unit."""
-        table = pq.read_table(self.folder / self._kept[unit].file)
-        return [hits for batch in checked(table.to_batches()) for hits in hits_of_batch(batch, self._spec.scoring)]
+    def batch(self, unit: Unit) -> Any:
+        """The hits of a finished unit, as `exaln.cluster.parts` has them."""
+        return as_batch(pq.read_table(self.folder / self._kept[unit].file))
 
     def save(self) -> None:
         """Make sure that all finished units are found again."""
