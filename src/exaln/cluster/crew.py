@@ -17,7 +17,7 @@ from exaln.cluster.units import Unit
 from exaln.cluster.work import introduce
 from exaln.errors import EngineError
 
-TICK_S = 0.5
+TICK_S, SHORT_TICK_S = 0.5, 0.05
 LOOK_S = 1.0
 """How often the scheduler is asked for its workers."""
 
@@ -104,7 +104,7 @@ class Crew:
         deadline = float("inf")
         while len(self.workers) < n and time.monotonic() < deadline:
             self.look()
-            self.listen()
+            self.listen(SHORT_TICK_S)
             if self.workers:
                 deadline = min(deadline, time.monotonic() + GATHER_S)
         return list(self.workers.values())
@@ -143,9 +143,9 @@ class Crew:
             raise EngineError(f"{self.cluster.name}: no worker for {self.cluster.patience_s:.0f} s{self.advice}")
         return lost
 
-    def listen(self) -> list[Ended]:
+    def listen(self, wait_s: float = TICK_S) -> list[Ended]:
         """The tasks that have ended, of those that are not the crew's own; waits for one, but not for long."""
-        events, wait_s = list[Ended](), TICK_S
+        events = list[Ended]()
         with suppress(queue.Empty):
             while True:
                 events.append(self._events.get(wait_s > 0, wait_s))
