@@ -87,15 +87,20 @@ class ClusterJob:
 
 
 def search_on_cluster(
-    messages: Messages, job: ClusterJob, wish: ClusterOptions, settings: Settings, report: ReportOutput
+    messages: Messages,
+    job: ClusterJob,
+    wish: ClusterOptions,
+    settings: tuple[str, int | None, tuple[int, ...] | None, int | None],
+    report: ReportOutput,
 ) -> None:
-    """Run it, or print the plan."""
+    """Run it, or print the plan. settings: engine, threads, devices and GPU memory of workers that are started."""
     from exaln.cluster.crew import Crew
     from exaln.cluster.run import ClusterSearch
     from exaln.cluster.store import Store
+    from exaln.cluster.work import Settings
 
     store = None if wish.resume is None else Store(wish.resume, job.spec, job.queries)
-    with wish.start(settings) as cluster:
+    with wish.start(Settings(*settings)) as cluster:
         if cluster.dashboard and not wish.plan:
             messages.note(f"dashboard: {cluster.dashboard}")
         crew = Crew(cluster)

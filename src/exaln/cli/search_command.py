@@ -140,7 +140,6 @@ def search(
     Every target is scored in full. Ranked by E-value, then score, then place in the database; one alignment per target.
     """
     from exaln.cluster.spec import SearchSpec
-    from exaln.cluster.work import Settings
     from exaln.engines import choose_engine
     from exaln.pipeline import Search
 
@@ -157,8 +156,7 @@ def search(
             lambda opened: make_options(chosen, opened, include, exclude),
             strip_gaps=strip_gaps,
         )
-        settings = Settings(engine, threads, devices, gpu_memory)
-        search_on_cluster(messages, job, cluster, settings, ReportOutput.of(out, outfmt))
+        search_on_cluster(messages, job, cluster, (engine, threads, devices, gpu_memory), ReportOutput.of(out, outfmt))
         return
     report = ReportOutput.of(out, outfmt) if shard is None else PartOutput.of(out, outfmt, shard)
     working = choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory)

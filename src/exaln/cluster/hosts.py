@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import subprocess
 import sys
 import tempfile
@@ -11,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from exaln.cluster.needs import require_dask
+from exaln.cluster.needs import DASHBOARD, require_dask
 from exaln.cluster.security import Certificates, require_safe
 from exaln.cluster.work import Settings
 from exaln.cluster.worker import scheduler_address
@@ -107,7 +108,7 @@ def local_cluster(n_workers: int, settings: Settings) -> Iterator[Cluster]:
                 host="127.0.0.1",
                 protocol="tls://",
                 security=certificates.for_dask(),
-                dashboard_address=dashboard_address(),
+                dashboard_address=DASHBOARD,
                 silence_logs=False,
             )
         )
@@ -121,16 +122,14 @@ def local_cluster(n_workers: int, settings: Settings) -> Iterator[Cluster]:
             client,
             f"local:{n_workers}",
             n_workers,
-            has_dashboard=dashboard_address() is not None,
+            has_dashboard=can_draw_dashboards(),
             processes=processes,
         )
 
 
-def dashboard_address() -> str | None:
-    """On the loopback; None without bokeh, which draws it."""
-    import importlib.util
-
-    return "127.0.0.1:0" if importlib.util.find_spec("bokeh") else None
+def can_draw_dashboards() -> bool:
+    """Whether there is bokeh, which draws them."""
+    return importlib.util.find_spec("bokeh") is not None
 
 
 def _share(settings: Settings, number: int, n_workers: int) -> list[str]:

@@ -7,6 +7,9 @@ import logging
 
 from exaln.errors import EngineError
 
+DASHBOARD = "127.0.0.1:0"
+"""Where dashboards are: for this machine alone, at any port."""
+
 TIMEOUTS = {
     "distributed.comm.timeouts.connect": "20s",
     "distributed.comm.timeouts.tcp": "30s",

@@ -56,13 +56,11 @@ def simulate(pool: Pool, speeds: Sequence[float], costs: Costs) -> Estimate:
     """Empties the pool. A worker fetches while it computes; only what is not there in time is waited for."""
     total_speed, cells = sum(speeds), pool.cells_left
     fetched = [set[int]() for _ in speeds]
-    fetch_free, ends, client_free = [0.0] * len(speeds), [0.0] * len(speeds), 0.0
-    fetch_rate = min(costs.bytes_per_second, costs.bytes_per_second_of_all / len(speeds))
+    fetch_free, ends, client_free, storage_free = [0.0] * len(speeds), [0.0] * len(speeds), 0.0, 0.0
     waited, n_units = 0.0, 0
-    events = [(0.0, number) for number in range(len(speeds)) for _ in range(AHEAD)]
-    heapq.heapify(events)
+    events = [(0.0, depth, number) for depth in range(AHEAD) for number in range(len(speeds))]
     while events:
-        now, number = heapq.heappop(events)
+        now, _, number = heapq.heappop(events)
         unit = pool.take(str(number), speeds[number], total_speed)
         if unit is None:
             continue
@@ -70,16 +68,16 @@ def simulate(pool: Pool, speeds: Sequence[float], costs: Costs) -> Estimate:
         for place, chunk in enumerate(pool.chunks):
             if chunk.first < unit.end and unit.first < chunk.end and place not in fetched[number]:
                 fetched[number].add(place)
-                fetch_free[number] = max(now, fetch_free[number]) + chunk.n_bytes / fetch_rate
-                ready = fetch_free[number]
-        start = max(ready, ends[number])
+                storage_free = max(now, storage_free) + chunk.n_bytes / costs.bytes_per_second_of_all
+                fetch_free[number] = max(now, fetch_free[number]) + chunk.n_bytes / costs.bytes_per_second
+                ready = max(fetch_free[number], storage_free)
         waited += max(0.0, ready - max(now, ends[number]))
-        ends[number] = start + pool.cells(unit) / speeds[number] + costs.unit_s
+        ends[number] = max(ready, ends[number]) + pool.cells(unit) / speeds[number] + costs.unit_s
         share = (unit.end - unit.first) / pool.chunks[-1].end
         merge_s = costs.merge_s + costs.query_s * (unit.query_end - unit.query_first) * share
         client_free = max(client_free, ends[number]) + merge_s
         n_units += 1
-        heapq.heappush(events, (ends[number], number))
+        heapq.heappush(events, (ends[number], 0, number))
     last = max(ends)
     return Estimate(
         seconds=max(last, client_free),

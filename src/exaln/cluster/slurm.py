@@ -12,8 +12,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from exaln.cluster.hosts import Cluster, connected, dashboard_address
-from exaln.cluster.needs import require_dask
+from exaln.cluster.hosts import Cluster, can_draw_dashboards, connected
+from exaln.cluster.needs import DASHBOARD, require_dask
 from exaln.cluster.security import Certificates
 from exaln.cluster.work import Settings
 from exaln.errors import EngineError, InputError
@@ -93,7 +93,7 @@ def slurm_cluster(config: str | None, settings: Settings, given: Certificates | 
             "slurm",
             wanted.jobs,
             patience_s=PATIENCE_S,
-            has_dashboard=dashboard_address() is not None,
+            has_dashboard=can_draw_dashboards(),
             settings=settings,
         )
 
@@ -119,7 +119,8 @@ def _started(wanted: SlurmJobs, certificates: Certificates, folder: Path) -> Any
             security=certificates.for_dask(),
             log_directory=str(folder),
             local_directory=tempfile.gettempdir(),
-            scheduler_options={"dashboard_address": dashboard_address()},
+            scheduler_options={"dashboard_address": DASHBOARD},
+            worker_extra_args=["--dashboard-address", DASHBOARD],
         )
     except (OSError, RuntimeError, ValueError) as error:
         raise EngineError(f"slurm: no scheduler could be started: {error}") from None

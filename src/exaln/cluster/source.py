@@ -11,7 +11,8 @@ import shutil
 import tempfile
 import threading
 import uuid
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -39,19 +40,22 @@ def manifest_at(location: str) -> Manifest:
 
 
 def _read(name: str) -> bytes:
-    with _file_system(name)[0].open(name) as file:
+    with _remote(name) as file:
         content: bytes = file.read()
         return content
 
 
-def _file_system(name: str) -> tuple[Any, str]:
-    """The file system of a URL, whose errors all become one that says what could not be read."""
+@contextmanager
+def _remote(name: str) -> Iterator[Any]:
+    """A file at a URL; every file system has errors of its own, and all become one that says what cannot be read."""
     try:
         import fsspec
 
-        return fsspec.core.url_to_fs(name)  # type: ignore[no-any-return]
-    except (ImportError, ValueError) as error:
-        raise DatabaseError(f"{name}: cannot be read: {error}") from None
+        system, path = fsspec.core.url_to_fs(name)
+        with system.open(path) as file:
+            yield file
+    except Exception as error:
+        raise DatabaseError(f"{name}: cannot be read: {error}") from error
 
 
 @dataclass
@@ -99,7 +103,7 @@ def _copy(name: str, to: Path) -> None:
     if not is_url(name):
         shutil.copyfile(name, to)
         return
-    with _file_system(name)[0].open(name) as source, to.open("xb") as file:
+    with _remote(name) as source, to.open("xb") as file:
         shutil.copyfileobj(source, file, 1 << 22)
 
 

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from exaln.cluster import work
-from exaln.cluster.needs import require_dask
+from exaln.cluster.needs import DASHBOARD, require_dask
 from exaln.cluster.security import Certificates, is_loopback, require_safe
 from exaln.errors import EngineError
 
@@ -59,6 +59,7 @@ async def _serve(address: str, certificates: Certificates | None, name: str | No
                 memory_limit=0,
                 death_timeout=PATIENCE_S,
                 local_directory=folder,
+                dashboard_address=DASHBOARD,
                 security=None if certificates is None else certificates.for_dask(),
             )
         except (OSError, TimeoutError, ValueError) as error:
