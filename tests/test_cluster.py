@@ -213,6 +213,14 @@ def test_what_is_refused(
     assert error.count("\n") == 1
 
 
+def test_workers_that_cannot_be_used_are_named(
+    arguments: list[object], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster = ["--cluster", "local:1", "--engine", "cuda", "--devices", "99"]
+    assert exaln(*arguments, *cluster, "--out", tmp_path / "out") == 3
+    assert "cannot be used" in capsys.readouterr().err.splitlines()[-1]
+
+
 def test_a_plan_runs_nothing(arguments: list[object], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert exaln(*arguments, "--cluster", "local:1", "--plan", "--out", tmp_path / "out") == 0
     lines = capsys.readouterr().out.splitlines()

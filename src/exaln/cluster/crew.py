@@ -6,6 +6,7 @@ import queue
 import threading
 import time
 import uuid
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from exaln import __version__
 from exaln.cluster.hosts import Cluster
 from exaln.cluster.units import Unit
 from exaln.cluster.work import introduce
-from exaln.errors import EngineError
+from exaln.errors import EngineError, ExalnWarning
 
 TICK_S, SHORT_TICK_S = 0.5, 0.05
 LOOK_S = 1.0
@@ -92,6 +93,7 @@ class Crew:
         self._n_tasks = 0
         self._events: queue.Queue[Ended] = queue.Queue()
         self._introductions: dict[str, Any] = {}
+        self._refused: dict[str, str] = {}
         self._looked_at, self._alone_since = 0.0, time.monotonic()
 
     @property
@@ -131,12 +133,14 @@ class Crew:
         self._looked_at = now
         self.cluster.check()
         found = self._addresses()
-        for address in found - self.workers.keys() - self._introductions.keys():
+        for address in found - self.workers.keys() - self._introductions.keys() - self._refused.keys():
             self._introductions[address] = self.submit(introduce, address, self.cluster.settings)
         for address in self._introductions.keys() - found:
             del self._introductions[address]
         lost = [self.workers.pop(address) for address in self.workers.keys() - found]
         self.gone += lost
+        if len(found) >= self.cluster.n_expected and found <= self._refused.keys():
+            raise EngineError(self._refused[min(found)])
         if self.workers:
             self._alone_since = now
         elif now - self._alone_since > self.cluster.patience_s:
@@ -190,7 +194,9 @@ class Crew:
         if problem is None and about["version"] != __version__:
             problem = f"it runs exaln {about['version']}, but this is {__version__}"
         if problem is not None:
-            raise EngineError(f"worker {address} on {about.get('host', '?')}: {problem}")
+            self._refused[address] = f"worker {address} on {about.get('host', '?')} cannot be used: {problem}"
+            warnings.warn(self._refused[address], ExalnWarning, stacklevel=2)
+            return True
         name = f"{about['host']}:{about['pid']}"
         self.workers[address] = WorkerState(address, name, about["engine"], about["speed"])
         return True

@@ -80,12 +80,12 @@ class ClusterSearch:
 
     def _hand_out(self) -> None:
         """Every worker gets so many units that it never waits; towards the end, copies of those that are overdue."""
-        workers = self._crew.workers
+        workers, total_speed = self._crew.workers, self._crew.speed
         for depth in range(AHEAD):
             for worker in workers.values():
                 if len(worker.assigned) > depth:
                     continue
-                unit = self._pool.take(worker.address, worker.speed, self._crew.speed, workers)
+                unit = self._pool.take(worker.address, worker.speed, total_speed, workers)
                 if unit is None and not worker.assigned:
                     unit = self._overdue(worker)
                 if unit is not None:
