@@ -49,5 +49,5 @@ def worker(
     certificates = Certificates.of(tls_ca, tls_cert, tls_key)
     devices = None if device is None else (device,)
     settings = Settings(engine, threads, devices, gpu_memory, cache)
-    messages.detail(f"waiting for work of {scheduler}")
+    messages.note(f"working for {scheduler}, until it ends")
     serve(scheduler, settings, certificates, name=name, host=host, insecure=insecure)

@@ -27,7 +27,9 @@ def require_dask() -> None:
     if importlib.util.find_spec("distributed") is None:
         raise EngineError('a cluster needs Dask: pip install "exaln[cluster]"')
     import dask
+    import distributed  # noqa: F401  its loggers get their levels when it is imported
 
     dask.config.set(TIMEOUTS)
-    for name in ("distributed", "tornado", "asyncio", "dask_jobqueue"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)
+    for name in list(logging.root.manager.loggerDict):
+        if name.partition(".")[0] in ("distributed", "tornado", "asyncio", "dask_jobqueue"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
