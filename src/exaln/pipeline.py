@@ -49,16 +49,21 @@ ROUND_ALIGNMENTS = 32 << 10
 
 
 class Search:
-    """A database, a scoring and an engine, ready for queries."""
+    """A database, a scoring and an engine, ready for queries. judge: of an earlier search of the same kind."""
 
     def __init__(
-        self, database: Database | DatabasePart, scoring: Scoring, engine: Engine, options: SearchOptions
+        self,
+        database: Database | DatabasePart,
+        scoring: Scoring,
+        engine: Engine,
+        options: SearchOptions,
+        judge: Judge | None = None,
     ) -> None:
         if not comparable(scoring.alphabet, database.alphabet):
             raise InputError(f"{scoring.name} scores {scoring.alphabet.name}, the database is {database.alphabet.name}")
         self.database, self.scoring, self.engine, self.options = database, scoring, engine, options
         space = database.search_space
-        self._judge = Judge(scoring, options, n_targets=space.n_targets, n_residues=space.n_residues)
+        self._judge = judge or Judge(scoring, options, n_targets=space.n_targets, n_residues=space.n_residues)
         self.statistics = self._judge.statistics
         if options.strands == "minus" and not database.alphabet.is_nucleotide:
             raise InputError(f"strand is minus, but {database.alphabet.name} sequences have one strand; leave it out")

@@ -179,7 +179,7 @@ def _run_unit(spec: SearchSpec, location: str, unit: Unit, queries: bytes) -> di
     with here.computing, warnings.catch_warnings():
         warnings.simplefilter("ignore", ExalnWarning)
         times.append(time.monotonic())
-        search = Search(part, spec.scoring, here.engine, spec.options)
+        search = Search(part, spec.scoring, here.engine, spec.options, spec.judge)
         found = list(search.run([records], first_index=unit.query_first))
         times.append(time.monotonic())
     data = to_bytes(found)
