@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 NATIVE := CMakeLists.txt pyproject.toml $(wildcard native/*)
-CXX_SOURCES := $(wildcard native/*.cpp native/*.hpp tests/native/*.cpp src/exaln/cuda/kernels/*.cu src/exaln/cuda/kernels/*.cuh)
+CXX_SOURCES := $(wildcard native/*.cpp native/*.hpp tests/native/*.cpp tests/native/*.hpp src/exaln/cuda/kernels/*.cu src/exaln/cuda/kernels/*.cuh)
 # The editable install knows the modules by name: a new one, or one that is gone, installs again.
 MODULES := $(VENV)/.modules-$(shell find src -name '*.py' | sort | cksum | cut -d ' ' -f 1)
 DEMO := src/exaln/data/demo

@@ -1,4 +1,5 @@
 // exaln._core: scores and alignments of pairs.
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
@@ -35,9 +36,14 @@ Numbers to_columns(const std::vector<Alignment>& alignments) {
             to_numpy(std::move(offsets))};
 }
 
-std::vector<Pair> make_pairs(const Sequences& queries, const Sequences& targets,
-                             const InputArray<int64_t>& pair_queries,
-                             const InputArray<int64_t>& pair_targets) {
+// Codes and offsets; the queries and the targets of pairs; matrix, cost of a gap's first and of a further
+// letter.
+using BoundSequences = std::pair<InputArray<uint8_t>, InputArray<int64_t>>;
+using BoundPairs = std::pair<InputArray<int64_t>, InputArray<int64_t>>;
+using BoundCosts = std::tuple<InputArray<int32_t, 2>, int32_t, int32_t>;
+
+std::vector<Pair> make_pairs(const Sequences& queries, const Sequences& targets, const BoundPairs& bound) {
+    const auto& [pair_queries, pair_targets] = bound;
     std::vector<Pair> pairs(pair_queries.shape(0));
     if (pair_targets.shape(0) != pairs.size())
         throw std::invalid_argument("queries and targets of pairs differ in number");
@@ -72,15 +78,13 @@ struct BoundJob {
     Costs costs;
     PairJob job;
 
-    BoundJob(const InputArray<uint8_t>& query_codes, const InputArray<int64_t>& query_offsets,
-             const InputArray<uint8_t>& target_codes, const InputArray<int64_t>& target_offsets,
-             const InputArray<int64_t>& pair_queries, const InputArray<int64_t>& pair_targets,
-             const InputArray<int32_t, 2>& matrix, int32_t gap_first, int32_t gap_extend, const Mode& mode,
-             int threads, const std::string& isa, bool only_this_isa, size_t max_bytes)
-        : costs(make_costs(matrix, gap_first, gap_extend)),
+    BoundJob(const BoundSequences& queries, const BoundSequences& targets, const BoundPairs& pairs,
+             const BoundCosts& bound_costs, const Mode& mode, int threads, const std::string& isa,
+             bool only_this_isa, size_t max_bytes)
+        : costs(std::apply([](auto&... parts) { return make_costs(parts...); }, bound_costs)),
           job{isas_from(isa, only_this_isa),
-              make_sequences(query_codes, query_offsets),
-              make_sequences(target_codes, target_offsets),
+              make_sequences(queries.first, queries.second),
+              make_sequences(targets.first, targets.second),
               {},
               costs,
               mode,
@@ -89,57 +93,45 @@ struct BoundJob {
               {}} {
         require_codes(job.queries), require_codes(job.targets);
         if (threads < 1) throw std::invalid_argument("threads must be at least 1");
-        job.pairs = make_pairs(job.queries, job.targets, pair_queries, pair_targets);
+        job.pairs = make_pairs(job.queries, job.targets, pairs);
     }
 
-    PairResults run(bool wants_paths) {
-        PairResults results;
+    PairResults run(Wants wants) {
+        PairResults results(0, wants);
         Progress progress;
-        run_interruptibly([&] { results = run_pairs(job, wants_paths, progress); }, [] {},
+        run_interruptibly([&] { results = run_pairs(job, wants, progress); }, [] {},
                           [&] { progress.cancelled = true; });
         return results;
     }
 };
 
-Numbers bound_trace_all(InputArray<uint8_t> query_codes, InputArray<int64_t> query_offsets,
-                        InputArray<uint8_t> target_codes, InputArray<int64_t> target_offsets,
-                        InputArray<int64_t> pair_queries, InputArray<int64_t> pair_targets,
-                        InputArray<int32_t> scores, InputArray<int32_t, 2> matrix, int32_t gap_first,
-                        int32_t gap_extend, int threads, const std::string& isa, bool only_this_isa,
-                        size_t max_bytes) {
-    BoundJob bound(query_codes, query_offsets, target_codes, target_offsets, pair_queries, pair_targets,
-                   matrix, gap_first, gap_extend, LOCAL, threads, isa, only_this_isa, max_bytes);
+Numbers bound_trace_all(const BoundSequences& queries, const BoundSequences& targets, const BoundPairs& pairs,
+                        const BoundCosts& costs, InputArray<int32_t> scores, int threads,
+                        const std::string& isa, bool only_this_isa, size_t max_bytes) {
+    BoundJob bound(queries, targets, pairs, costs, LOCAL, threads, isa, only_this_isa, max_bytes);
     if (scores.shape(0) != bound.job.pairs.size())
         throw std::invalid_argument("pairs and scores differ in number");
     bound.job.known_scores.assign(scores.data(), scores.data() + scores.shape(0));
     for (const int32_t score : bound.job.known_scores)
         if (score <= 0) throw std::invalid_argument("a pair with a score of 0 or less has no alignment");
-    return to_columns(bound.run(true).alignments);
+    return to_columns(bound.run(Wants::PATHS).alignments);
 }
 
-NumpyArray<int64_t> bound_score_pairs(InputArray<uint8_t> query_codes, InputArray<int64_t> query_offsets,
-                                      InputArray<uint8_t> target_codes, InputArray<int64_t> target_offsets,
-                                      InputArray<int64_t> pair_queries, InputArray<int64_t> pair_targets,
-                                      InputArray<int32_t, 2> matrix, int32_t gap_first, int32_t gap_extend,
-                                      const ModeFlags& mode, int threads, const std::string& isa,
-                                      bool only_this_isa) {
-    BoundJob bound(query_codes, query_offsets, target_codes, target_offsets, pair_queries, pair_targets,
-                   matrix, gap_first, gap_extend, make_mode(mode), threads, isa, only_this_isa, 0);
-    return to_numpy(bound.run(false).scores);
+NumpyArray<int64_t> bound_score_pairs(const BoundSequences& queries, const BoundSequences& targets,
+                                      const BoundPairs& pairs, const BoundCosts& costs, const ModeFlags& mode,
+                                      int threads, const std::string& isa, bool only_this_isa) {
+    BoundJob bound(queries, targets, pairs, costs, make_mode(mode), threads, isa, only_this_isa, 0);
+    return to_numpy(bound.run(Wants::SCORES).scores);
 }
 
 using Alignments = std::tuple<NumpyArray<int64_t>, NumpyArray<int64_t>, NumpyArray<int32_t>,
                               NumpyArray<uint32_t>, NumpyArray<int64_t>>;
 
-Alignments bound_align_pairs(InputArray<uint8_t> query_codes, InputArray<int64_t> query_offsets,
-                             InputArray<uint8_t> target_codes, InputArray<int64_t> target_offsets,
-                             InputArray<int64_t> pair_queries, InputArray<int64_t> pair_targets,
-                             InputArray<int32_t, 2> matrix, int32_t gap_first, int32_t gap_extend,
-                             const ModeFlags& mode, int threads, const std::string& isa, bool only_this_isa,
-                             size_t max_bytes) {
-    BoundJob bound(query_codes, query_offsets, target_codes, target_offsets, pair_queries, pair_targets,
-                   matrix, gap_first, gap_extend, make_mode(mode), threads, isa, only_this_isa, max_bytes);
-    PairResults results = bound.run(true);
+Alignments bound_align_pairs(const BoundSequences& queries, const BoundSequences& targets,
+                             const BoundPairs& pairs, const BoundCosts& costs, const ModeFlags& mode,
+                             int threads, const std::string& isa, bool only_this_isa, size_t max_bytes) {
+    BoundJob bound(queries, targets, pairs, costs, make_mode(mode), threads, isa, only_this_isa, max_bytes);
+    PairResults results = bound.run(Wants::PATHS);
     return std::tuple_cat(std::make_tuple(to_numpy(std::move(results.scores))),
                           to_columns(results.alignments));
 }
@@ -147,25 +139,20 @@ Alignments bound_align_pairs(InputArray<uint8_t> query_codes, InputArray<int64_t
 }  // namespace
 
 void bind_pairs(nb::module_& m) {
+    using nb::arg;
     m.def(
-        "trace_all", bound_trace_all, nb::arg("query_codes"), nb::arg("query_offsets"),
-        nb::arg("target_codes"), nb::arg("target_offsets"), nb::arg("pair_queries"), nb::arg("pair_targets"),
-        nb::arg("scores"), nb::arg("matrix"), nb::arg("gap_first"), nb::arg("gap_extend"),
-        nb::arg("threads") = 1, nb::arg("isa") = "", nb::arg("only_this_isa") = false,
-        nb::arg("max_bytes") = MAX_BYTES,
+        "trace_all", bound_trace_all, arg("queries"), arg("targets"), arg("pairs"), arg("costs"),
+        arg("scores"), arg("threads") = 1, arg("isa") = "", arg("only_this_isa") = false,
+        arg("max_bytes") = MAX_BYTES,
         "Positions int64[4 n], counts int32[6 n], operations uint32[...], offsets int64[n + 1] of the local "
         "alignments of pairs whose scores are known.");
-    m.def("score_pairs", bound_score_pairs, nb::arg("query_codes"), nb::arg("query_offsets"),
-          nb::arg("target_codes"), nb::arg("target_offsets"), nb::arg("pair_queries"),
-          nb::arg("pair_targets"), nb::arg("matrix"), nb::arg("gap_first"), nb::arg("gap_extend"),
-          nb::arg("mode"), nb::arg("threads") = 1, nb::arg("isa") = "", nb::arg("only_this_isa") = false,
+    m.def("score_pairs", bound_score_pairs, arg("queries"), arg("targets"), arg("pairs"), arg("costs"),
+          arg("mode"), arg("threads") = 1, arg("isa") = "", arg("only_this_isa") = false,
           "int64[n]: exact scores of pairs. mode: is local; start, end of the query, start, end of the "
           "target free.");
-    m.def("align_pairs", bound_align_pairs, nb::arg("query_codes"), nb::arg("query_offsets"),
-          nb::arg("target_codes"), nb::arg("target_offsets"), nb::arg("pair_queries"),
-          nb::arg("pair_targets"), nb::arg("matrix"), nb::arg("gap_first"), nb::arg("gap_extend"),
-          nb::arg("mode"), nb::arg("threads") = 1, nb::arg("isa") = "", nb::arg("only_this_isa") = false,
-          nb::arg("max_bytes") = MAX_BYTES, "Scores int64[n] and what trace_all returns.");
+    m.def("align_pairs", bound_align_pairs, arg("queries"), arg("targets"), arg("pairs"), arg("costs"),
+          arg("mode"), arg("threads") = 1, arg("isa") = "", arg("only_this_isa") = false,
+          arg("max_bytes") = MAX_BYTES, "Scores int64[n] and what trace_all returns.");
 }
 
 }  // namespace exaln

@@ -14,4 +14,5 @@ NB_MODULE(_core, m) {
     exaln::bind_rows(m);
     exaln::bind_scores(m);
     exaln::bind_pairs(m);
+    exaln::bind_region(m);
 }

@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "modes.hpp"
+#include "score_array.hpp"
 
 namespace exaln {
 
@@ -168,6 +169,86 @@ struct PathState {
     }
 };
 
+// Rows of each lane of a strip up to `end`. Plain: the letters of all lanes are, see StripArgs.
+struct RowRun {
+    int64_t end;
+    bool are_plain;
+    int32_t stop;  // H and F after the last of them are stored as the stop-th; -1: they are not
+};
+
+// A row of a strip whose H and F are kept: the one that a lane has done at a stop.
+struct KeptRow {
+    int32_t stop, lane;
+    ScoreArray H, F;  // [n_columns]
+};
+
+// A column of a strip whose H and E are kept.
+struct KeptColumn {
+    int64_t column;   // counted from 1
+    ScoreArray H, E;  // [n_rows] of the strip
+};
+
+// Columns that a strip has done, which the strip below it waits for.
+struct StripDone {
+    alignas(64) std::atomic<int64_t> columns{0};
+};
+
+// Some rows of one pair's table, a strip, spread over the lanes: see strip_kernel.hpp. Letters are given as
+// codes, and, if they are plain, as classes below 16 / bytes of a lane, which score `match` if they are the
+// same and `mismatch` if not.
+struct StripArgs {
+    const uint8_t *query_codes, *query_classes;    // [lane_rows][lanes]; any beyond the strip's rows
+    int64_t n_rows, lane_rows;                     // fewer than lanes * lane_rows only in the lowest strip
+    const uint8_t *target_codes, *target_classes;  // [columns][plane_bytes]: TargetPlanes in region.cpp
+    const uint8_t* odd_tiles;  // [plane_bytes], like a plane: whether a tile has letters that are not plain
+    int64_t plane_bytes, n_columns;
+    const void* score_rows;
+    int32_t match, mismatch;
+    const Costs* costs;
+    bool is_local;
+    ScoreArray left_H, left_E;      // [n_rows] of the column left of the strip
+    int64_t corner;                 // H above and left of it
+    ScoreArray border_H, border_F;  // [n_columns, padded]: the row above, in; the row below, out
+    const RowRun* runs;             // [n_runs]; the last ends at lane_rows, and at the last stop
+    int64_t n_runs, n_stops;
+    const KeptRow* kept_rows;
+    int64_t n_kept_rows;
+    const KeptColumn* kept_columns;  // ascending
+    int64_t n_kept_columns;
+    void* workspace;      // strip_workspace(lane_rows, n_stops) bytes, 64-byte aligned
+    uint8_t* directions;  // strip_directions(lane_rows, n_columns) bytes, out; null if not wanted
+    EndCell*
+        end;  // local: the best cell so far, in and out, rows and columns of the strip; null if not wanted
+    std::atomic<int64_t>* best_score;  // of all strips, with `end`
+    std::atomic<int64_t>* cells;       // done, counted on
+    const StripDone* above;            // null if the row above is complete
+    StripDone* done;
+    bool (*wait)(const StripArgs&, int64_t n_columns);  // until so many columns are done above; false: stop
+    const std::atomic<bool>* cancelled;
+};
+
+// Bounds of a strip whose lanes have bases of their own, so that stored = score - base.
+//
+// Neighbours differ by at most D = max_score + gap_first: to take a letter away from an alignment, or to add
+// one, changes its score by no more (see Range::of_differences). E and F lie between H - gap_first of the
+// cell they come from and that H. So all H of a step of a lane, lane_rows x columns cells with the row above
+// and the column left of them, are within (lane_rows + columns) D of the H above the last column, its anchor,
+// and every number that is formed within `reach`, which adds what one update adds or takes away, and columns
+// * max_score for a bound on the scores of a step. While all anchors are within `anchor_limit` of 0 nothing
+// leaves the lane.
+struct StripRange {
+    int64_t anchor_limit;
+    bool usable;
+
+    static StripRange of(const Costs& costs, int bits, int64_t lane_rows, int64_t columns) {
+        const int64_t highest = (int64_t(1) << (bits - 1)) - 1;
+        const int64_t step = int64_t(costs.max_score) + costs.gap_first;
+        const int64_t update = step + costs.gap_extend - int64_t(costs.min_score);
+        const int64_t reach = (lane_rows + 2 * columns) * step + update;
+        return {highest - reach, reach <= highest / 2};
+    }
+};
+
 struct WidthKernels {
     int bits;
     int lanes;
@@ -184,6 +265,12 @@ struct WidthKernels {
     void (*run_pairs)(const PairArgs&);
     EndCell (*pair_end)(const PairArgs&, int lane);
     uint8_t* (*walk_back)(const PairArgs&, int lane, PathState&, uint8_t* steps);
+    size_t (*strip_workspace)(int64_t lane_rows, int64_t n_stops);
+    size_t (*strip_directions)(int64_t lane_rows, int64_t n_columns);
+    void (*run_strip)(const StripArgs&);
+    // query and target: codes of the strip's rows and columns
+    uint8_t* (*walk_strip)(const StripArgs&, const uint8_t* query, const uint8_t* target, PathState&,
+                           uint8_t* steps);
     double (*bare_loop)(int64_t n_rows);  // cells updated, without touching memory: the bound to compare with
 
     // The columns of a group whose longest target has this length.

@@ -17,7 +17,13 @@ struct LocalEnds {
     using Reg = typename V::Reg;
     static constexpr int row_digits = 4;  // rows as numbers of 7 bits each, which every lane can hold
 
+    // A row need not be looked at cell by cell if the gap that leaves it on the right is no better than
+    // `gate`: a cell above `seen` would have opened a better one. Narrow lanes have no scores to tell rows
+    // apart by.
+    static constexpr bool has_gate = sizeof(Lane) > 1;
+
     typename V::Reg best, seen;  // cells above `seen` are looked at
+    Reg gate, reach, lowest;     // reach: what a gap from the first to behind the last column of a tile costs
     Reg floor, best_before;      // best_before: when the tile was entered
     bool has_strips_above;
     bool is_new = false;  // there is a new end in this tile
@@ -27,6 +33,12 @@ struct LocalEnds {
     // Without `best` nothing is above it, whatever lanes hold that have overflowed.
     explicit LocalEnds(const exaln::PairArgs& args) : has_strips_above(args.best && args.first_row > 0) {
         constexpr auto largest = Lane((uint64_t(1) << (8 * sizeof(Lane) - 1)) - 1);
+        // Where `seen` less the reach is no number of the lane, the gate is the least one: all gaps are
+        // better.
+        constexpr int64_t least = -int64_t(largest) - 1;
+        const int64_t cost = args.costs->gap_first + int64_t(V::columns - 1) * args.costs->gap_extend;
+        reach = V::fill(cost < largest ? Lane(cost) : Lane(-1));
+        lowest = V::fill(cost < largest ? Lane(least + cost) : largest);
         floor = V::fill(Lane(args.range.floor));
         best = args.best ? V::load(static_cast<const Lane*>(args.best)) : V::fill(largest);
         enter_tile();
@@ -37,7 +49,12 @@ struct LocalEnds {
     void enter_tile() {
         best_before = best;
         seen = has_strips_above ? V::max(V::sub(best, V::fill(1)), floor) : best;
+        set_gate();
         is_new = false;
+    }
+
+    EXALN_INLINE void set_gate() {
+        if (has_gate) gate = V::sub(V::max(seen, lowest), reach);
     }
 
     // A row of a tile where `row_best`, the best cell of each lane, is above `seen` in some.
@@ -60,6 +77,7 @@ struct LocalEnds {
             keep(rows[digit], V::fill(Lane(row >> (7 * digit) & 127)));
         seen = V::choose_equal(better, best_before, seen, V::sub(better, V::fill(1)));
         best = better;
+        set_gate();
         is_new = true;
     }
 

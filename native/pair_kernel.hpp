@@ -95,7 +95,7 @@ enum class Keeps { SCORE, END, DIRECTIONS };
 // What goes through the rows of a tile, but for the tile itself.
 template <class V>
 struct TileRun {
-    typename V::Reg corner, best, row_best;
+    typename V::Reg corner, best, row_best, gap;  // gap: E behind the last column
     uint8_t* directions;
 };
 
@@ -106,6 +106,7 @@ EXALN_INLINE void update_row(Tile<V>& tile, typename V::Lane* state, const Score
                              const CellCosts<V>& costs, TileRun<V>& run, typename V::Lane* columns) {
     using Reg = typename V::Reg;
     constexpr bool is_local = cells == Cells::LOCAL, notes_ends = is_local && keeps != Keeps::SCORE;
+    constexpr bool finds_best = notes_ends && !LocalEnds<V>::has_gate;
     Reg left = V::load(state), E = V::load(state + V::lanes);
     if (cells != Cells::DIFFERENCES) {
         EXALN_UNROLL
@@ -113,7 +114,7 @@ EXALN_INLINE void update_row(Tile<V>& tile, typename V::Lane* state, const Score
         tile.H[0] = V::add(run.corner, scores.at(0));
         run.corner = left;
     }
-    if (notes_ends) run.row_best = costs.floor;
+    if (finds_best) run.row_best = costs.floor;
     EXALN_UNROLL
     for (int c = 0; c < V::columns; ++c) {
         if (cells == Cells::DIFFERENCES) {
@@ -127,10 +128,23 @@ EXALN_INLINE void update_row(Tile<V>& tile, typename V::Lane* state, const Score
             update_cell<V, is_local, is_local && !notes_ends>(tile.H[c], E, tile.F[c], run.best, costs);
         }
         if (keeps == Keeps::DIRECTIONS) run.directions += Directions<V>::bytes;
-        if (notes_ends) run.row_best = V::max(run.row_best, tile.H[c]);
+        if (finds_best) run.row_best = V::max(run.row_best, tile.H[c]);
     }
     V::store(state, cells == Cells::DIFFERENCES ? left : tile.H[V::columns - 1]);
     V::store(state + V::lanes, E);
+    if (notes_ends) run.gap = E;
+}
+
+// Whether a row of a tile may have a new end; its best cells are known then.
+template <class V>
+EXALN_INLINE bool has_end(const Tile<V>& tile, TileRun<V>& run, const LocalEnds<V>& ends) {
+    if (LocalEnds<V>::has_gate) {
+        if (!V::any_greater(run.gap, ends.gate)) return false;
+        run.row_best = tile.H[0];
+        EXALN_UNROLL
+        for (int c = 1; c < V::columns; ++c) run.row_best = V::max(run.row_best, tile.H[c]);
+    }
+    return V::any_greater(run.row_best, ends.seen);
 }
 
 template <class V, Cells cells, Keeps keeps, bool wants_columns, class Scores>
@@ -142,8 +156,7 @@ EXALN_INLINE void run_tile_rows(const exaln::PairArgs& args, const PairWorkspace
     for (int64_t row = 0; row < args.n_rows; ++row, state += 2 * V::lanes) {
         scores.enter_row(row);
         update_row<V, cells, keeps, wants_columns>(tile, state, scores, costs, run, work.column_cells);
-        if (notes_ends && V::any_greater(run.row_best, ends.seen))
-            ends.note(args, work, tile, run.row_best, row, column);
+        if (notes_ends && has_end(tile, run, ends)) ends.note(args, work, tile, run.row_best, row, column);
         if (is_local || !(wants_columns || last.ends_here[row])) continue;
         EXALN_UNROLL
         for (int c = 0; c < V::columns; ++c) V::store(work.cells + c * V::lanes, tile.H[c]);
@@ -170,7 +183,7 @@ void run_pair_rows(const exaln::PairArgs& args) {
     LocalEnds<V> ends(args);
     LastCells<V> last(args, work);
     typename V::Reg left_corner = borders.stored(are_differences ? 0 : borders.left(args.first_row));
-    TileRun<V> run{left_corner, ends.best, costs.floor, args.directions};
+    TileRun<V> run{left_corner, ends.best, costs.floor, costs.floor, args.directions};
     for (int64_t column = 0; column < args.n_columns; column += V::columns) {
         if (args.cancelled->load(std::memory_order_relaxed)) return;
         Tile<V> tile;

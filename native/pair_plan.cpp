@@ -15,11 +15,15 @@ constexpr int FULL_SPEED_BYTES = 32;   // registers up to this width cost the sa
 constexpr double WIDE_REGISTER = 1.5;  // and wider ones so much more
 constexpr double ONE_CELL = 64.0;      // what trace_long needs for a cell, in updates of a register
 
-// Bit a for each letter a of a sequence; four at a time, for they need not wait for each other.
+// Bit a for each letter a of a sequence. One that has only the first four codes, as DNA, counts as having all
+// of them: this is seen at once. Else four at a time, for they need not wait for each other.
 uint32_t letters_of(const Sequences& sequences, int64_t i) {
-    uint32_t letters[4] = {};
     const uint8_t* codes = sequences.at(i);
     const int64_t length = sequences.length(i);
+    uint8_t last = 0;
+    for (int64_t k = 0; k < length; ++k) last = std::max(last, codes[k]);
+    if (last < 4) return 15;
+    uint32_t letters[4] = {};
     int64_t k = 0;
     for (; k + 4 <= length; k += 4)
         for (int part = 0; part < 4; ++part) letters[part] |= uint32_t(1) << codes[k + part];
@@ -71,7 +75,8 @@ LetterClasses LetterClasses::of(const Costs& costs, uint32_t letters, bool is_lo
     return classes;
 }
 
-PairPlanner::PairPlanner(const PairJob& job, bool wants_paths) : job_(job), wants_paths_(wants_paths) {
+PairPlanner::PairPlanner(const PairJob& job, Wants wants)
+    : job_(job), wants_(wants), wants_paths_(wants == Wants::PATHS) {
     Costs shifted = job.costs;
     if (Range::of_differences(job.costs, 8).usable)
         for (auto& row : shifted.scores)
@@ -204,7 +209,7 @@ void PairPlanner::add_alone(size_t pair, std::vector<PairTask>& tasks) const {
 // Local scores of pairs that would leave most of a group empty.
 bool PairPlanner::add_striped(int numbers, const std::vector<size_t>& members, double group_cost,
                               std::vector<PairTask>& tasks) const {
-    if (wants_paths_ || !job_.mode.is_local) return false;
+    if (wants_ != Wants::SCORES || !job_.mode.is_local) return false;
     const WidthKernels& kernels = *widths_[numbers].kernels[0];
     double total = 0;
     for (const size_t pair : members)

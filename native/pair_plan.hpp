@@ -48,7 +48,7 @@ struct PairTask {
 
 class PairPlanner {
   public:
-    PairPlanner(const PairJob& job, bool wants_paths);
+    PairPlanner(const PairJob& job, Wants wants);
 
     // The narrowest numbers that may hold the pair: known from lengths or score, otherwise the first to be
     // tried.
@@ -88,6 +88,7 @@ class PairPlanner {
                      std::vector<PairTask>& tasks) const;
 
     const PairJob& job_;
+    Wants wants_;
     bool wants_paths_;
     LetterClasses classes_;
     std::vector<uint8_t> plain_queries_,

@@ -53,10 +53,11 @@ class Group {
         prepare_ends();
     }
 
-    void score() {
+    // Scores, and where alignments end if that is wanted.
+    void score(bool wants_ends) {
         const size_t border_bytes = strips_.count() > 1 ? kernels_.pair_border(args_.n_columns) : 0;
         void* const border = memory_.borders.reserve(border_bytes);
-        args_.end_rows = args_.end_columns = nullptr;
+        if (!wants_ends) args_.end_rows = args_.end_columns = nullptr;
         for (int64_t strip = 0; strip < strips_.count() && !is_cancelled(); ++strip) {
             set_rows(strip);
             args_.border_above = strip > 0 ? border : nullptr;
@@ -260,14 +261,9 @@ class Hope {
 
 class Worker {
   public:
-    Worker(const PairJob& job, const PairPlanner& planner, bool wants_paths, Progress& progress, Hope& hope,
+    Worker(const PairJob& job, const PairPlanner& planner, Wants wants, Progress& progress, Hope& hope,
            PairResults& results)
-        : job_(job),
-          planner_(planner),
-          wants_paths_(wants_paths),
-          progress_(progress),
-          hope_(hope),
-          results_(results) {}
+        : job_(job), planner_(planner), wants_(wants), progress_(progress), hope_(hope), results_(results) {}
 
     void run(const PairTask& task) {
         if (progress_.cancelled.load(std::memory_order_relaxed)) return;
@@ -293,15 +289,16 @@ class Worker {
         }
     }
 
-    void keep_score(size_t pair, int64_t score) {
-        if (score > INT32_MAX || score < -INT32_MAX)
+    void keep_end(size_t pair, const EndCell& end) {
+        if (end.score > INT32_MAX || end.score < -INT32_MAX)
             throw std::overflow_error("a score does not fit 31 bits");
-        results_.scores[pair] = score;
+        results_.scores[pair] = end.score;
+        if (wants_ != Wants::SCORES) results_.ends[pair] = end;
     }
 
     void run_group(const PairTask& task) {
         Group group(job_, planner_, task, memory_, progress_);
-        wants_paths_ ? group.trace() : group.score();
+        wants_ == Wants::PATHS ? group.trace() : group.score(wants_ == Wants::ENDS);
         if (group.is_cancelled()) return;
         for (size_t lane = 0; lane < task.members.size(); ++lane) {
             const size_t member = task.members[lane];
@@ -310,8 +307,8 @@ class Worker {
                 overflows.push_back(member);
                 continue;
             }
-            keep_score(member, end.score);
-            if (wants_paths_)
+            keep_end(member, end);
+            if (wants_ == Wants::PATHS)
                 results_.alignments[member] = make_alignment(
                     job_.queries.at(job_.pairs[member].query), job_.targets.at(job_.pairs[member].target),
                     job_.costs, end.score, end.row, end.column, group.steps(lane));
@@ -320,14 +317,16 @@ class Worker {
 
     void run_alone(size_t member) {
         const Pair& pair = job_.pairs[member];
+        Alignment alignment;
         const int64_t score =
             trace_long(job_.queries.at(pair.query), job_.queries.length(pair.query),
                        job_.targets.at(pair.target), job_.targets.length(pair.target), job_.costs, job_.mode,
-                       progress_, wants_paths_ ? &results_.alignments[member] : nullptr);
+                       progress_, wants_ == Wants::SCORES ? nullptr : &alignment);
         if (progress_.cancelled) return;
         if (!job_.known_scores.empty() && score != job_.known_scores[member])
             throw std::logic_error("no path has the score of its pair");
-        keep_score(member, score);
+        keep_end(member, {score, alignment.query_end, alignment.target_end});
+        if (wants_ == Wants::PATHS) results_.alignments[member] = std::move(alignment);
     }
 
     void run_striped(size_t member, const WidthKernels& kernels) {
@@ -343,13 +342,13 @@ class Worker {
         if (score == OVERFLOWED) {
             overflows.push_back(member);
         } else {
-            keep_score(member, score);
+            keep_end(member, {score, 0, 0});
         }
     }
 
     const PairJob& job_;
     const PairPlanner& planner_;
-    const bool wants_paths_;
+    const Wants wants_;
     Progress& progress_;
     Hope& hope_;
     PairResults& results_;
@@ -358,11 +357,9 @@ class Worker {
 
 }  // namespace
 
-PairResults run_pairs(const PairJob& job, bool wants_paths, Progress& progress) {
-    const PairPlanner planner(job, wants_paths);
-    PairResults results;
-    results.scores.resize(job.pairs.size());
-    if (wants_paths) results.alignments.resize(job.pairs.size());
+PairResults run_whole_pairs(const PairJob& job, Wants wants, Progress& progress) {
+    const PairPlanner planner(job, wants);
+    PairResults results(job.pairs.size(), wants);
     std::vector<size_t> open[ONE_BY_ONE + 1];
     for (size_t pair = 0; pair < job.pairs.size(); ++pair) open[planner.first_numbers(pair)].push_back(pair);
     for (int numbers = BITS_8; numbers <= ONE_BY_ONE; ++numbers) {
@@ -371,7 +368,7 @@ PairResults run_pairs(const PairJob& job, bool wants_paths, Progress& progress) 
         Hope hope;
         run_tasks(
             tasks.size(), job.threads,
-            [&] { return std::make_unique<Worker>(job, planner, wants_paths, progress, hope, results); },
+            [&] { return std::make_unique<Worker>(job, planner, wants, progress, hope, results); },
             [&](Worker& worker, size_t i) { worker.run(tasks[i]); },
             [&](Worker& worker) {
                 next.insert(next.end(), worker.overflows.begin(), worker.overflows.end());

@@ -24,13 +24,22 @@ struct PairJob {
     std::vector<int32_t> known_scores;  // empty, or the exact score of each pair, above 0: local mode only
 };
 
+enum class Wants { SCORES, ENDS, PATHS };
+
 struct PairResults {
     std::vector<int64_t> scores;        // of each pair
+    std::vector<EndCell> ends;          // empty if only scores were asked for
     std::vector<Alignment> alignments;  // empty if paths were not asked for
+
+    PairResults(size_t n, Wants wants)
+        : scores(n), ends(wants == Wants::SCORES ? 0 : n), alignments(wants == Wants::PATHS ? n : 0) {}
 };
 
 // Throws std::overflow_error if a score does not fit 31 bits, std::logic_error if a known score is not the
 // optimum of its pair, std::bad_alloc. Results are undefined once progress.cancelled is set.
-PairResults run_pairs(const PairJob& job, bool wants_paths, Progress& progress);
+PairResults run_pairs(const PairJob& job, Wants wants, Progress& progress);
+
+// The same without looking for short queries in long targets: every table as a whole.
+PairResults run_whole_pairs(const PairJob& job, Wants wants, Progress& progress);
 
 }  // namespace exaln

@@ -1,10 +1,15 @@
 #include "rows.hpp"
 
+#include <nanobind/stl/vector.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <stdexcept>
+
+#include "tasks.hpp"
 
 namespace exaln {
 
@@ -198,7 +203,44 @@ std::vector<int32_t> argsort_bytes(const Rows& rows) {
     return ByteSorter(rows).sorted();
 }
 
+struct Piece {
+    const unsigned char* data;
+    size_t size;
+};
+
+// Pieces of bytes one behind the other, copied by several threads.
+void join_pieces(const std::vector<Piece>& pieces, unsigned char* out, int threads) {
+    constexpr size_t BLOCK = size_t(1) << 18;  // bytes that a thread copies at a time
+    std::vector<Piece> blocks;
+    std::vector<unsigned char*> places;
+    for (const Piece& piece : pieces) {
+        for (size_t begin = 0; begin < piece.size; begin += BLOCK) {
+            const size_t size = std::min(BLOCK, piece.size - begin);
+            blocks.push_back({piece.data + begin, size});
+            places.push_back(out);
+            out += size;
+        }
+    }
+    run_tasks(
+        blocks.size(), threads, [] { return std::make_unique<int>(0); },
+        [&](int&, size_t i) { std::memcpy(places[i], blocks[i].data, blocks[i].size); }, [](int&) {});
+}
+
 void bind_rows(nb::module_& m) {
+    m.def(
+        "join_pieces",
+        [](const std::vector<InputArray<uint8_t>>& pieces, const OutputArray<uint8_t>& out, int threads) {
+            std::vector<Piece> views;
+            size_t size = 0;
+            for (const auto& piece : pieces) {
+                views.push_back({piece.data(), piece.size()});
+                size += piece.size();
+            }
+            if (size > out.size()) throw std::out_of_range("the pieces do not fit the output");
+            const nb::gil_scoped_release released;
+            join_pieces(views, out.data(), threads);
+        },
+        nb::arg("pieces"), nb::arg("out"), nb::arg("threads") = 1);
     m.def(
         "argsort_stable",
         [](const InputArray<int64_t>& keys) {

@@ -5,9 +5,20 @@
 
 #include "group_kernel.hpp"
 #include "pair_kernel.hpp"
+#include "strip_kernel.hpp"
 #include "striped_kernel.hpp"
 
 namespace {
+
+// Lanes of 8 bits are too narrow for strips.
+template <class V>
+constexpr auto strip_runner() -> void (*)(const exaln::StripArgs&) {
+    if constexpr (sizeof(typename V::Lane) > 1) {
+        return run_strip<V>;
+    } else {
+        return nullptr;
+    }
+}
 
 template <class V>
 constexpr exaln::WidthKernels width_kernels() {
@@ -26,6 +37,10 @@ constexpr exaln::WidthKernels width_kernels() {
             run_pairs<V>,
             pair_end<V>,
             walk_back<V>,
+            strip_workspace<V>,
+            strip_directions<V>,
+            strip_runner<V>(),
+            walk_strip<V>,
             bare_loop<V>};
 }
 

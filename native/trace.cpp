@@ -5,29 +5,47 @@
 
 namespace exaln {
 
-// What the next column is cannot be foretold, so nothing here branches on it.
+namespace {
+
+// Gaps in the query and in the target among steps; in bytes, of which the compiler adds many at a time.
+struct Gaps {
+    int64_t in_target = 0, in_query = 0;
+
+    explicit Gaps(const std::vector<uint8_t>& steps) {
+        static_assert(STEP_BOTH == 0 && STEP_QUERY == 1 && STEP_TARGET == 2);
+        constexpr size_t piece = 128;  // no sum of a piece is beyond a byte
+        for (size_t first = 0; first < steps.size(); first += piece) {
+            const size_t end = std::min(steps.size(), first + piece);
+            uint8_t ones = 0, twos = 0;
+            for (size_t i = first; i < end; ++i)
+                ones = uint8_t(ones + (steps[i] & 1)), twos = uint8_t(twos + (steps[i] >> 1));
+            in_target += ones, in_query += twos;
+        }
+    }
+};
+
+}  // namespace
+
+// What the next column is cannot be foretold, so nothing in the loop over columns branches on it; and it has
+// few enough variables to stay in registers.
 Alignment make_alignment(const uint8_t* query, const uint8_t* target, const Costs& costs, int64_t score,
                          int64_t query_end, int64_t target_end, const std::vector<uint8_t>& steps) {
     Alignment alignment;
     alignment.query_end = query_end, alignment.target_end = target_end;
     alignment.columns = int32_t(steps.size());
-    const auto n_of = [&](uint8_t step) { return std::count(steps.begin(), steps.end(), step); };
-    const int64_t n_query = n_of(STEP_QUERY), n_target = n_of(STEP_TARGET);
-    alignment.query_start = query_end - alignment.columns + n_target;
-    alignment.target_start = target_end - alignment.columns + n_query;
+    const Gaps gaps(steps);
+    alignment.query_start = query_end - alignment.columns + gaps.in_query;
+    alignment.target_start = target_end - alignment.columns + gaps.in_target;
 
-    // In a gap at the very end there is no letter any more: the one before it, or any, is looked at in vain.
+    // Where a column has no letter of a sequence, its first one is looked at in vain; or any, if it is empty.
     const uint8_t any_letter = 0;
     const uint8_t *queries = query_end > 0 ? query : &any_letter,
                   *targets = target_end > 0 ? target : &any_letter;
-    const int64_t last_row = std::max<int64_t>(query_end - 1, 0),
-                  last_column = std::max<int64_t>(target_end - 1, 0);
-    int64_t row = alignment.query_start, column = alignment.target_start, rescored = 0;
-    int32_t positives = 0;
-    static constexpr uint8_t operation_of[3][2] = {// by step, then whether the letters are the same
-                                                   {DIFFERENT, EQUAL},
-                                                   {INSERTION, INSERTION},
-                                                   {DELETION, DELETION}};
+    int64_t row = alignment.query_start, column = alignment.target_start;
+    int64_t tally = 0;  // scores of letters, and above them how many are positive
+    constexpr int tally_bits = 40;
+    static_assert(INSERTION == uint32_t(STEP_QUERY) && DELETION == uint32_t(STEP_TARGET) &&
+                  DIFFERENT == EQUAL + 1);
     thread_local std::vector<uint64_t> memory;
     memory.resize(steps.size() + 1);
     uint64_t* const runs = memory.data();  // operation, and the column where the run of it ends << 4
@@ -37,15 +55,19 @@ Alignment make_alignment(const uint8_t* query, const uint8_t* target, const Cost
     uint32_t previous = 0;
     for (const uint8_t *at = steps.data() + steps.size(), *first = steps.data(); at != first;) {
         const uint8_t step = *--at;
-        const uint8_t q = queries[std::min(row, last_row)], t = targets[std::min(column, last_column)];
-        const int32_t letters = costs.scores[q][t] & -int32_t(step == STEP_BOTH);
-        const uint32_t operation = operation_of[step][q == t];
-        rescored += letters, positives += letters > 0;
-        row += step != STEP_TARGET, column += step != STEP_QUERY;
+        const int64_t has_query = step != STEP_TARGET, has_target = step != STEP_QUERY;
+        const uint8_t q = queries[row & -has_query], t = targets[column & -has_target];
+        const int64_t letters = step == STEP_BOTH ? costs.scores[q][t] : 0;
+        const uint32_t operation = step == STEP_BOTH ? DIFFERENT - uint32_t(q == t) : step;
+        tally += letters + (int64_t(letters > 0) << tally_bits);
+        row += has_query, column += has_target;
         run += operation != previous;
         *run = (end_column += 16) | operation;
         previous = operation;
     }
+    const int64_t half = int64_t(1) << (tally_bits - 1), low = (int64_t(1) << tally_bits) - 1;
+    int64_t rescored = ((tally + half) & low) - half;
+    const auto positives = int32_t((tally - rescored) >> tally_bits);
     const size_t n_runs = size_t(run - runs);
     alignment.operations.resize(n_runs);
     for (size_t i = 0; i < n_runs; ++i) {
@@ -57,7 +79,7 @@ Alignment make_alignment(const uint8_t* query, const uint8_t* target, const Cost
         alignment.gap_opens += is_gap;
         rescored -= is_gap ? costs.gap_first + int64_t(length - 1) * costs.gap_extend : 0;
     }
-    alignment.positives = positives, alignment.gaps = int32_t(n_query + n_target);
+    alignment.positives = positives, alignment.gaps = int32_t(gaps.in_query + gaps.in_target);
     alignment.mismatches = alignment.columns - alignment.gaps - alignment.identities;
     if (rescored != score) throw std::logic_error("a path does not re-score to the score of its pair");
     return alignment;

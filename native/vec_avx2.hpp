@@ -17,6 +17,11 @@ struct Avx2 {
     static EXALN_INLINE bool any(Mask mask) { return mask != 0; }
     static EXALN_INLINE void store(void* p, Reg a) { _mm256_storeu_si256(static_cast<Reg*>(p), a); }
     static EXALN_INLINE Reg select(Reg mask, Reg a, Reg b) { return _mm256_blendv_epi8(b, a, mask); }
+    static constexpr bool has_pick_bytes = true;
+    // For each byte of a ^ b, below 16: the byte of the table, 16 bytes over and over, at that place.
+    static EXALN_INLINE Reg pick_bytes(Reg table, Reg a, Reg b) {
+        return _mm256_shuffle_epi8(table, _mm256_xor_si256(a, b));
+    }
     // The 128-bit lane below each lane of a; zero below the first.
     static EXALN_INLINE Reg lane_below(Reg a) { return _mm256_permute2x128_si256(a, a, 0x08); }
     static EXALN_INLINE __m128i half(const void* p) { return _mm_load_si128(static_cast<const __m128i*>(p)); }

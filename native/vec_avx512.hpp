@@ -14,6 +14,11 @@ struct Avx512 {
     static EXALN_INLINE Reg select(Reg mask, Reg a, Reg b) {
         return _mm512_ternarylogic_epi32(mask, a, b, 0xca);
     }
+    static constexpr bool has_pick_bytes = true;
+    // For each byte of a ^ b, below 16: the byte of the table, 16 bytes over and over, at that place.
+    static EXALN_INLINE Reg pick_bytes(Reg table, Reg a, Reg b) {
+        return _mm512_shuffle_epi8(table, _mm512_xor_si512(a, b));
+    }
 };
 
 struct Avx512Bytes : Avx512 {

@@ -11,6 +11,7 @@ namespace {
 struct NeonMasks {
     using Mask = uint64_t;
     static constexpr int mask_bytes = 8;
+    static constexpr bool has_pick_bytes = true;  // see vec_avx2.hpp
     static EXALN_INLINE Mask mask_of(uint8x16_t bytes) {
         return vget_lane_u64(vreinterpret_u64_u8(vshrn_n_u16(vreinterpretq_u16_u8(bytes), 4)), 0);
     }
@@ -70,6 +71,10 @@ struct NeonI16 : NeonMasks {
     static EXALN_INLINE Reg add(Reg a, Reg b) { return vaddq_s16(a, b); }
     static EXALN_INLINE Reg sub(Reg a, Reg b) { return vsubq_s16(a, b); }
     static EXALN_INLINE Reg max(Reg a, Reg b) { return vmaxq_s16(a, b); }
+    static EXALN_INLINE Reg pick_bytes(Reg table, Reg a, Reg b) {
+        return vreinterpretq_s16_u8(
+            vqtbl1q_u8(vreinterpretq_u8_s16(table), vreinterpretq_u8_s16(veorq_s16(a, b))));
+    }
     static EXALN_INLINE bool any_greater(Reg a, Reg b) { return vmaxvq_u16(vcgtq_s16(a, b)) != 0; }
     static EXALN_INLINE Mask equal(Reg a, Reg b) { return mask_of(vreinterpretq_u8_u16(vceqq_s16(a, b))); }
     static EXALN_INLINE Mask greater(Reg a, Reg b) { return mask_of(vreinterpretq_u8_u16(vcgtq_s16(a, b))); }
@@ -117,6 +122,10 @@ struct NeonI32 : NeonMasks {
     static EXALN_INLINE Reg add(Reg a, Reg b) { return vaddq_s32(a, b); }
     static EXALN_INLINE Reg sub(Reg a, Reg b) { return vsubq_s32(a, b); }
     static EXALN_INLINE Reg max(Reg a, Reg b) { return vmaxq_s32(a, b); }
+    static EXALN_INLINE Reg pick_bytes(Reg table, Reg a, Reg b) {
+        return vreinterpretq_s32_u8(
+            vqtbl1q_u8(vreinterpretq_u8_s32(table), vreinterpretq_u8_s32(veorq_s32(a, b))));
+    }
     static EXALN_INLINE bool any_greater(Reg a, Reg b) { return vmaxvq_u32(vcgtq_s32(a, b)) != 0; }
     static EXALN_INLINE Mask equal(Reg a, Reg b) { return mask_of(vreinterpretq_u8_u32(vceqq_s32(a, b))); }
     static EXALN_INLINE Mask greater(Reg a, Reg b) { return mask_of(vreinterpretq_u8_u32(vcgtq_s32(a, b))); }

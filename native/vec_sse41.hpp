@@ -17,6 +17,11 @@ struct Sse41 {
     static EXALN_INLINE bool any(Mask mask) { return mask != 0; }
     static EXALN_INLINE void store(void* p, Reg a) { _mm_storeu_si128(static_cast<Reg*>(p), a); }
     static EXALN_INLINE Reg select(Reg mask, Reg a, Reg b) { return _mm_blendv_epi8(b, a, mask); }
+    static constexpr bool has_pick_bytes = true;
+    // For each byte of a ^ b, below 16: the byte of the table, 16 bytes over and over, at that place.
+    static EXALN_INLINE Reg pick_bytes(Reg table, Reg a, Reg b) {
+        return _mm_shuffle_epi8(table, _mm_xor_si128(a, b));
+    }
     // bytes[code] of each code, from tables of the codes below and above 16
     static EXALN_INLINE Reg lookup_bytes(Reg lower, Reg upper, Reg codes) {
         return _mm_blendv_epi8(_mm_shuffle_epi8(lower, codes), _mm_shuffle_epi8(upper, codes),

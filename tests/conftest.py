@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
+from exaln.engines.base import Engine
+
 # No time limit per example: a busy machine is no failure. The blob lets anyone repeat a failure seen elsewhere.
 settings.register_profile("exaln", deadline=None, print_blob=True)
 settings.load_profile("exaln")
@@ -56,4 +58,24 @@ def streams(monkeypatch: pytest.MonkeyPatch) -> None:
     """All targets go through the kernel for many targets, even if they are so few that it does not pay."""
     import cuda_cases
 
-    cuda_cases.replace_plan(monkeypatch, "long_length", lambda lengths, card: int(max(lengths, default=0)))
+    cuda_cases.all_in_streams(monkeypatch)
+
+
+@pytest.fixture(params=["streams", "planned"])
+def engine(request: pytest.FixtureRequest) -> Engine:
+    """The engine that tests of the cuda engine use: with the kernel for many targets alone, and as planned for few."""
+    import cuda_cases
+
+    if request.param == "streams":
+        if not cuda_cases.IS_CUDA:
+            pytest.skip("one way to compute")
+        request.getfixturevalue("streams")
+    return cuda_cases.shared_engine()
+
+
+@pytest.fixture
+def fast_engine(streams: None) -> Engine:
+    """With the kernel for many targets alone."""
+    import cuda_cases
+
+    return cuda_cases.shared_engine()

@@ -66,6 +66,12 @@ def replace_plan(monkeypatch, name, function):
     assert users, f"nothing of {exaln.engines.cuda.__name__} uses {name}"
 
 
+def all_in_streams(monkeypatch):
+    """No target is long, whether databases are resident or streamed."""
+    replace_plan(monkeypatch, "long_length", lambda lengths, *_: int(max(lengths, default=0)))
+    replace_plan(monkeypatch, "streamed_long_length", lambda lengths, *_: (int(max(lengths, default=0)), 0.0))
+
+
 @functools.cache
 def cpu():
     return CpuEngine()

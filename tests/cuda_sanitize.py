@@ -1,8 +1,8 @@
 """A small run of every kernel, to be watched: compute-sanitizer --tool memcheck python tests/cuda_sanitize.py
 
-Both packings, every height of strip, boundary rows at top and bottom, the rows of a query beyond those of its partner,
-long targets, scores beyond the limits, the cut with its histogram, streaming, a card opened twice. EXALN_CUDA_DPX=0 is
-the path of older cards. Scores are compared with the cpu engine's, and at the end every kernel must have run.
+Every packing, every height of strip, boundary rows at top and bottom, stacks of queries that are cut, long targets,
+scores beyond the limits, the cut with its histogram, streaming, a card opened twice. EXALN_CUDA_DPX=0 is the path of
+older cards. Scores are compared with the cpu engine's, and at the end every kernel must have run.
 """
 
 import re
@@ -17,6 +17,7 @@ import pytest
 import cuda_cases
 import cuda_plans
 from cuda_cases import IS_CUDA, all_letters, mixed_targets, random_letters, scored, scorings
+from exaln.cuda.variants import Packing
 from exaln.engines.base import Keep, PairList, ScoreBlock
 from exaln.lengths import N_BINS
 from exaln.modes import Mode
@@ -152,13 +153,15 @@ def check_odd(engine):
 
 
 def check_plans(engine, patch):
-    """Shapes of every number of lanes, and boundary rows that are split, in turns for the low and the high half."""
+    """Shapes of every number of lanes and every packing, and strips of different heights in turns."""
     scoring, rng = cuda_cases.random_scoring(4, 9, 5, 2), np.random.default_rng(6)
-    singles, pairs = (cuda_plans.shapes(paired=paired) for paired in (False, True))
-    chosen = [*singles[::4], singles[-1], *pairs[::4], pairs[-1]]
-    plans = {str(shape): (shape.strip_rows, cuda_plans.plan_of_one_shape(shape)) for shape in chosen}
-    for both, rest in zip((singles[0], singles[-1], singles[3]), (pairs[-1], pairs[0], pairs[5]), strict=True):
-        plans[f"from {both} to {rest}"] = both.strip_rows, cuda_plans.plan_with_split(both, rest)
+    plans = {}
+    for packing in Packing:
+        shapes = cuda_plans.shapes(packing)
+        for shape in (*shapes[::7], shapes[-1]):
+            plans[str(shape)] = shape.strip_rows, cuda_plans.plan_of_shapes(shape)
+        one, other = shapes[0], shapes[-3]
+        plans[f"{one} and {other}"] = one.strip_rows, cuda_plans.plan_of_shapes(one, other)
     for name, (height, plan) in plans.items():
         with patch.context() as forced:
             cuda_cases.replace_plan(forced, "plan_scan", plan)
@@ -190,7 +193,7 @@ def run():
     for part in (check_odd, check_shapes, check_long_targets):
         part(engine)
     with pytest.MonkeyPatch.context() as patch:
-        cuda_cases.replace_plan(patch, "long_length", lambda lengths, card: int(max(lengths, default=0)))
+        cuda_cases.all_in_streams(patch)
         for part in (check_odd, check_shapes, check_strips, check_limits):
             part(engine)
         if IS_CUDA:

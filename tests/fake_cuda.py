@@ -15,7 +15,10 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from exaln.cuda.batches import RUN
 from exaln.cuda.compiler import Source
+from exaln.cuda.plan import NO_QUERY
+from exaln.cuda.variants import Packing
 from exaln.lengths import length_bin
 
 MAX_PACKED = 32767
@@ -37,9 +40,9 @@ SIGNATURES = {
     "expand": "runs* columns*",
     "pack_singles": "codes* offsets* starts* n_targets fold* stream*",
     "pack_pairs": "codes* offsets* starts* n_targets fold* stream*",
-    "split_boundary": "singles* single_starts* pairs* pair_starts* n_targets half",
-    "stream_scores": "stream* chunks* n_chunks ticket* query_low* rows_low query_high* rows_high table* boundary* "
-    "has_top has_bottom scores_low* scores_high* score_stride",
+    "pack_merged": "codes* offsets* starts* n_targets fold* stream*",
+    "stream_scores": "stream* chunks* n_chunks ticket* stacks* queries* table* kept* has_top has_bottom scores* "
+    "row_stride+",
     "block_scores": "codes* offsets* fold* items* n_items ticket* queries* query_offsets* table* boundary* "
     "boundary_stride+ scores* row_stride+ limit overflows*",
     "find_overflows": "scores* row_stride+ n_queries n_targets limit capacity count* offsets* items*",
@@ -300,86 +303,92 @@ def halves_of(words):
 def expand(driver, a, constants):
     for column in range(driver.grid[1]):
         address, n, first_run, n_runs, stride, is_wide = driver.view(a.columns + 48 * column, np.int64, 6).tolist()
-        runs = driver.view(a.runs + 24 * first_run, np.int64, 3 * n_runs).reshape(-1, 3)
+        runs = driver.view(a.runs + RUN.itemsize * first_run, RUN, n_runs)
         dtype, size = (np.int64, 8) if is_wide else (np.uint32, 4)
         for i in range(n):
-            first, value, step = runs[runs[:, 0] <= i][-1].tolist()
+            first, step, value = runs[runs["first"] <= i][-1].tolist()
             driver.view(address + size * stride * i, dtype, 1)[0] = value + (i - first) * step
 
 
-def pack(driver, a, constants, is_paired):
-    n_ids = -(-a.n_targets // 2) if is_paired else a.n_targets
+def pack(driver, a, constants, packing):
+    step = 1 if packing == Packing.TWO_QUERIES else 2
+    n_ids = -(-a.n_targets // step)
     offsets = driver.view(a.offsets, np.int64, a.n_targets + 1)
     starts = driver.view(a.starts, np.uint32, n_ids + 1).astype(int)
     codes, fold = driver.view(a.codes, np.uint8, offsets[-1]), driver.view(a.fold, np.uint8, 256)
-    stream = driver.view(a.stream, np.uint16 if is_paired else np.uint8, 4 * starts[-1])
-    stream[:4] = 0
+    stream = driver.view(a.stream, np.uint8, 4 * step * starts[-1]).reshape(-1, step, 4)
+    stream[0] = 0
     for number in range(n_ids):
-        n = 4 * (starts[number + 1] - starts[number])
-        symbols = np.zeros(n, int)
-        for target in (2 * number, 2 * number + 1) if is_paired else (number,):
-            letters = np.zeros(n, int)
-            if target < a.n_targets:
-                own = fold[codes[offsets[target] : offsets[target + 1]]]
-                letters[: len(own)] = own
-            symbols = symbols * (constants.LETTERS + 1) + letters
-        symbols[-1] |= 0x8000 if is_paired else 0x80
-        stream[4 * starts[number] : 4 * starts[number + 1]] = symbols
+        letters = np.zeros((step, 4 * (starts[number + 1] - starts[number])), int)
+        for half, target in enumerate(range(step * number, min(step * (number + 1), a.n_targets))):
+            own = fold[codes[offsets[target] : offsets[target + 1]]]
+            letters[half, : len(own)] = own
+        if packing == Packing.LETTER_PAIRS:
+            pairs = (letters[0] * (constants.LETTERS + 1) + letters[1]).astype(np.uint16)
+            letters = pairs.view(np.uint8).reshape(-1, 2, 4)
+        else:
+            letters = letters.reshape(step, -1, 4).swapaxes(0, 1)
+        stream[starts[number] : starts[number + 1]] = letters
+        stream[starts[number + 1] - 1, -1, 3] |= 0x80
 
 
-def split_boundary(driver, a, constants):
-    n_pairs = -(-a.n_targets // 2)
-    single = driver.view(a.single_starts, np.uint32, a.n_targets + 1).astype(int)
-    paired = driver.view(a.pair_starts, np.uint32, n_pairs + 1).astype(int)
-    singles = driver.view(a.singles, np.uint32, 8 * single[-1]).reshape(-1, 2, 4)
-    pairs = driver.view(a.pairs, np.uint32, 8 * paired[-1]).reshape(-1, 2, 4)
-    for pair in range(n_pairs):
-        halves = np.zeros((2, paired[pair + 1] - paired[pair], 2, 4), np.int64)
-        for side, target in enumerate((2 * pair, 2 * pair + 1)):
-            if target < a.n_targets:
-                own = singles[single[target] : single[target + 1]]
-                halves[side, : len(own)] = halves_of(own)[a.half]
-        pairs[paired[pair] : paired[pair + 1]] = packed(*halves)
+def stream_letters(driver, a, constants, n_tiles):
+    """Whether tiles are marked, and the letters of both halves."""
+    n_letters = constants.LETTERS + 1
+    if constants.PACKING == Packing.LETTER_PAIRS:
+        symbols = driver.view(a.stream, np.uint16, 4 * n_tiles).astype(int)
+        letters, mark = symbols & 0x7FFF, symbols & 0x8000
+        return mark[3::4] > 0, (letters // n_letters, letters % n_letters)
+    n_words = 1 if constants.PACKING == Packing.TWO_QUERIES else 2
+    symbols = driver.view(a.stream, np.uint8, 4 * n_words * n_tiles).astype(int).reshape(n_tiles, n_words, 4)
+    letters = symbols.copy()
+    letters[:, -1, 3] &= 0x7F
+    return symbols[:, -1, 3] >= 0x80, (letters[:, 0].reshape(-1), letters[:, -1].reshape(-1))
 
 
 def stream_scores(driver, a, constants):
-    is_paired, n_letters = bool(constants.PAIRED), constants.LETTERS
-    assert max(a.rows_low, a.rows_high) <= constants.LANES * constants.ROWS
+    is_paired = constants.PACKING != Packing.TWO_QUERIES
+    gaps = constants.GAP_FIRST, constants.GAP_EXTEND
     ticket = driver.view(a.ticket, np.uint32, 1)
     assert ticket[0] == 0, "the ticket was not set to 0"
     ticket[0] = a.n_chunks
     chunks = driver.view(a.chunks, np.uint32, 2 * (a.n_chunks + 1)).reshape(-1, 2).astype(int)
     n_tiles, n_ids = chunks[-1]
-    stream = driver.view(a.stream, np.uint16 if is_paired else np.uint8, 4 * n_tiles).reshape(-1, 4).astype(int)
-    mark = 0x8000 if is_paired else 0x80
-    ends = np.flatnonzero(stream[:, 3] & mark) + 1
+    is_marked, letters = stream_letters(driver, a, constants, n_tiles)
+    ends = np.flatnonzero(is_marked) + 1
     assert len(ends) == n_ids
-    assert (stream[0] == 0).all()
+    assert not any(half[:4].any() for half in letters)
     assert [1, *ends[chunks[1:, 1] - 1]] == chunks[:, 0].tolist()
-    letters = stream.reshape(-1) & ~mark
-    halves = (letters // (n_letters + 1), letters % (n_letters + 1)) if is_paired else (letters, letters)
-    boundary = None
-    if a.has_top or a.has_bottom:
-        boundary = driver.view(a.boundary, np.uint32, 8 * n_tiles).reshape(-1, 2, 4)
-    table = driver.view(a.table, np.int16, n_letters * driver.n_rows_of_table).reshape(-1, n_letters)
-    sides = [(a.query_low, a.rows_low, a.scores_low), (a.query_high, a.rows_high, a.scores_high)]
+    assert bool(constants.KEEPS_ROWS) == bool(a.has_top or a.has_bottom)
+    kept = driver.view(a.kept, np.uint32, 8 * n_tiles).reshape(-1, 2, 4) if constants.KEEPS_ROWS else None
+    table = driver.view(a.table, np.int16, constants.LETTERS * driver.n_rows_of_table).reshape(-1, constants.LETTERS)
+    stacks = driver.view(a.stacks, np.uint32, 8 * constants.LANES).reshape(-1, 2, 4)
+    assert (stacks[:, :, 1] <= constants.ROWS).all()
     if is_paired:
-        assert sides[0][:2] == sides[1][:2]
+        assert (stacks[:, 0] == stacks[:, 1]).all()
     for number, (begin, end) in enumerate(zip([1, *ends[:-1]], ends, strict=True)):
         below = []
-        for side, (query, n_rows, scores) in enumerate(sides):
-            top = None
+        for half in (0, 1):
+            target = letters[half][4 * begin : 4 * end]
+            above = best = None
             if a.has_top:
-                top = tuple(halves_of(boundary[begin:end, which].reshape(-1))[side] for which in (0, 1))
-            target = halves[side][4 * begin : 4 * end]
-            codes = driver.view(query, np.uint8, n_rows)
-            best, *rows = dp_rows(codes, target, table, constants.GAP_FIRST, constants.GAP_EXTEND, top)
-            place = driver.view(scores + 4 * number * a.score_stride, np.int32, 1)
-            place[0] = max(place[0], min(best, MAX_PACKED))
-            below.append(rows)
+                above = tuple(halves_of(kept[begin:end, which].reshape(-1))[half] for which in (0, 1))
+            for lane, (first, n_rows, query, is_joined) in enumerate(stacks[:, half].tolist()):
+                if is_paired:
+                    is_joined = lane > 0 or a.has_top
+                codes = driver.view(a.queries + first, np.uint8, n_rows)
+                own, *above = dp_rows(codes, target, table, *gaps, above if is_joined else None)
+                if not n_rows and not is_joined:
+                    above = np.zeros(len(target), np.int64), np.full(len(target), -constants.GAP_FIRST)
+                best = max(own, best) if is_joined and best is not None else own
+                if query != NO_QUERY:
+                    column = 2 * number + half if is_paired else number
+                    place = driver.view(a.scores + 4 * (query * a.row_stride + column), np.int32, 1)
+                    place[0] = max(place[0], min(best, MAX_PACKED))
+            below.append(above)
         if a.has_bottom:
             for which in (0, 1):
-                boundary[begin:end, which] = packed(below[0][which], below[1][which]).reshape(-1, 4)
+                kept[begin:end, which] = packed(below[0][which], below[1][which]).reshape(-1, 4)
 
 
 def block_scores(driver, a, constants):
@@ -436,9 +445,9 @@ def cut(driver, a, constants):
 
 KERNELS = {
     "expand": expand,
-    "pack_singles": lambda *a: pack(*a, is_paired=False),
-    "pack_pairs": lambda *a: pack(*a, is_paired=True),
-    "split_boundary": split_boundary,
+    "pack_singles": lambda *a: pack(*a, Packing.TWO_QUERIES),
+    "pack_pairs": lambda *a: pack(*a, Packing.LETTER_PAIRS),
+    "pack_merged": lambda *a: pack(*a, Packing.MERGED),
     "stream_scores": stream_scores,
     "block_scores": block_scores,
     "find_overflows": find_overflows,

@@ -18,12 +18,13 @@ test-gpu: $(GPU_SETUP)
 	$(GPU_PYTHON) -m pytest -q -m gpu $(GPU_ALONE) $(PYTEST)
 	@for failed in $(GPU_LOGS)/*.failed; do if [ -e $$failed ]; then cat $${failed%.failed}; status=1; fi; done; exit $${status:-0}
 
-# A small run of every kernel, with DPX and without: once to fill the cache of kernels, then under each tool.
+# A small run of every kernel, with DPX and without: once to fill the cache of kernels, then under each tool. Errors of calls to
+# the driver are not reported: the bindings look for functions that not every driver has, and other errors raise anyway.
 test-gpu-sanitize: $(GPU_SETUP)
 	@command -v compute-sanitizer > /dev/null || { echo "$@: compute-sanitizer is missing; it comes with the CUDA toolkit" >&2; exit 1; }
 	for dpx in "" 0; do \
 	  EXALN_CUDA_DPX=$$dpx $(GPU_PYTHON) tests/cuda_sanitize.py || exit 1; \
 	  for tool in $(SANITIZER_TOOLS); do \
-	    EXALN_CUDA_DPX=$$dpx compute-sanitizer --tool $$tool --error-exitcode 1 $(GPU_PYTHON) tests/cuda_sanitize.py || exit 1; \
+	    EXALN_CUDA_DPX=$$dpx compute-sanitizer --tool $$tool --report-api-errors no --error-exitcode 1 $(GPU_PYTHON) tests/cuda_sanitize.py || exit 1; \
 	  done; \
 	done

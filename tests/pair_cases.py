@@ -54,8 +54,8 @@ def align_pairs(queries, targets, pairs, costs, mode, isa="", threads=1, max_byt
 
 def _arguments(queries, targets, pairs, costs, mode, isa, threads):
     pair_queries, pair_targets = np.array(pairs, np.int64).reshape(-1, 2).T.copy()
-    sequences = (*join(queries), *join(targets), pair_queries, pair_targets)
-    return (*sequences, costs.matrix, costs.gap_first, costs.gap_extend, flags(mode), threads, isa, bool(isa))
+    chosen = (costs.matrix, costs.gap_first, costs.gap_extend)
+    return join(queries), join(targets), (pair_queries, pair_targets), chosen, flags(mode), threads, isa, bool(isa)
 
 
 def table_fits(costs, bits, rows, columns):

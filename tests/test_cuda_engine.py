@@ -38,22 +38,6 @@ pytestmark = pytest.mark.gpu
 BLOSUM62 = scorings()["BLOSUM62"]
 
 
-@pytest.fixture(params=["streams", "planned"])
-def engine(request):
-    """The engine under test: with the kernel for many targets alone, and with what is planned for so few."""
-    if request.param == "streams":
-        if not cuda_cases.IS_CUDA:
-            pytest.skip("one way to compute")
-        request.getfixturevalue("streams")
-    return shared_engine()
-
-
-@pytest.fixture
-def fast_engine(streams):
-    """With the kernel for many targets alone."""
-    return shared_engine()
-
-
 def encoded(sequences):
     return [PROTEIN.encode(sequence) for sequence in sequences]
 

@@ -9,10 +9,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from cuda_plans import plan_of_shapes
 from exaln.alphabet import DNA, PROTEIN
 from exaln.cuda import batches, block, collect, division, job, pairs, pending, scan, sending
-from exaln.cuda.plan import Half, Strip
-from exaln.cuda.variants import Shape
+from exaln.cuda.plan import Part, Strip
+from exaln.cuda.variants import Packing, Shape
 from exaln.engines import cuda as cuda_engine
 from exaln.engines.base import Keep
 from exaln.engines.cpu import CpuEngine
@@ -94,7 +95,8 @@ def streamed(monkeypatch, n_batches=5):
 
 def all_in_streams(monkeypatch):
     """No target is long."""
-    monkeypatch.setattr(job, "long_length", lambda lengths, card: int(lengths[-1]))
+    monkeypatch.setattr(job, "long_length", lambda lengths, *_: int(lengths[-1]))
+    monkeypatch.setattr(job, "streamed_long_length", lambda lengths, *_: (int(lengths[-1]), 0.0))
 
 
 SCORINGS = {
@@ -111,7 +113,7 @@ SCORINGS = {
 def test_resident(new_driver, monkeypatch, name, long_length):
     scoring = SCORINGS[name]
     driver = new_driver(scoring.alphabet)
-    monkeypatch.setattr(job, "long_length", lambda lengths, card: long_length)
+    monkeypatch.setattr(job, "long_length", lambda lengths, *_: long_length)
     case, engine = Case(scoring), CudaEngine()
     case.check(engine)
     assert driver.sent < 100_000
@@ -124,11 +126,23 @@ def test_streamed(new_driver, monkeypatch, seed, name):
     scoring = SCORINGS[name]
     new_driver(scoring.alphabet, seed=seed)
     streamed(monkeypatch)
-    monkeypatch.setattr(sending, "SMALL_BYTES", 8)
     monkeypatch.setattr(sending, "PIECE_BYTES", 16)
     case, engine = Case(scoring, n_segments=2, seed=seed), CudaEngine()
     case.check(engine)
     assert "streamed" in engine.scan_report()[0]
+
+
+@pytest.mark.parametrize("long_length", [0, 9, 64])
+def test_long_targets_of_a_streamed_database_go_by_themselves(new_driver, monkeypatch, long_length):
+    driver = new_driver()
+    streamed(monkeypatch)
+    monkeypatch.setattr(job, "streamed_long_length", lambda lengths, *_: (long_length, 0.0))
+    engine = CudaEngine()
+    Case(targets=TARGET_LENGTHS * 4, n_segments=2).check(engine)
+    assert engine.times.n_long == 4 * sum(length > long_length for length in TARGET_LENGTHS)
+    names = [name for name, _, _ in driver.launches]
+    assert "stream_scores" in names
+    assert "block_scores" in names
 
 
 def test_several_groups_send_the_database_once_each(new_driver, monkeypatch):
@@ -144,25 +158,30 @@ def test_several_groups_send_the_database_once_each(new_driver, monkeypatch):
     assert engine.times.bytes_sent == 3 * once
 
 
-def test_strips_and_splits(new_driver, monkeypatch):
-    """Strips of two queries, then of the longer one alone, by a plan made here."""
+@pytest.mark.parametrize("gap_open", [11, 40])
+def test_stacks_that_are_cut(new_driver, monkeypatch, gap_open):
+    """Queries one below the other in both halves, cut where strips end, and one alone, by a plan made here."""
     driver = new_driver()
     all_in_streams(monkeypatch)
-    single, paired = Shape(4, 4, 768, paired=False), Shape(4, 4, 768, paired=True)
+    two, merged, pairs = (
+        Shape(4, 4, 768, packing) for packing in (Packing.TWO_QUERIES, Packing.MERGED, Packing.LETTER_PAIRS)
+    )
 
     def plan(lengths, card, targets):
-        assert lengths == [40, 61]
+        assert lengths == [9, 20, 3, 22, 0, 19, 6]
         return [
-            Strip(single, Half(0, 0, 16), Half(1, 0, 16), False, True),
-            Strip(single, Half(0, 16, 16), Half(1, 16, 16), True, True),
-            Strip(single, Half(0, 32, 8), Half(1, 32, 16), True, True),
-            Strip(paired, Half(1, 48, 13), None, True, False, split=1),
+            Strip(two, (Part(0, 0, 9, 0), Part(2, 0, 3, 3)), (Part(1, 0, 16, 0),), True),
+            Strip(two, (), (Part(1, 16, 4, 0), Part(3, 0, 12, 1)), True),
+            Strip(two, (Part(6, 0, 6, 0),), (Part(3, 12, 10, 0),), False),
+            Strip(merged, (Part(5, 0, 16, 0),), (Part(5, 0, 16, 0),), True),
+            Strip(pairs, (Part(5, 16, 3, 0),), (Part(5, 16, 3, 0),), False),
         ]
 
     monkeypatch.setattr(job, "plan_scan", plan)
+    scoring = Scoring(gap_open=gap_open, gap_extend=1)
     for n_targets in (len(TARGET_LENGTHS), len(TARGET_LENGTHS) - 1):
-        Case(queries=[40, 61], targets=TARGET_LENGTHS[:n_targets]).check(CudaEngine())
-    assert {"pack_singles", "pack_pairs", "split_boundary"} <= {name for name, _, _ in driver.launches}
+        Case(scoring, queries=[9, 20, 3, 22, 0, 19, 6], targets=TARGET_LENGTHS[:n_targets]).check(CudaEngine())
+    assert {"pack_singles", "pack_pairs", "pack_merged"} <= {name for name, _, _ in driver.launches}
 
 
 @pytest.mark.parametrize("devices", [None, [0], [1, 0], [0, 0], [1, 1, 1]])
@@ -184,7 +203,7 @@ def test_cards_take_first_what_they_hold(new_driver, monkeypatch):
     monkeypatch.setattr(division, "MIN_BATCH_RESIDUES", 1)
     case, engine = Case(targets=TARGET_LENGTHS * 4), CudaEngine()
     case.check(engine)
-    rows = next(iter(job._notes.of(case.database.segments[0]).cuts.values())).ranges
+    rows = next(iter(job._notes.of(case.database.segments[0]).cuts.values())).batches
     workspaces = [idle[0] for idle in job._idle.values()]
     segment = case.database.segments[0]
     assert len(rows) >= 8
@@ -280,7 +299,7 @@ def test_pairs_one_by_one_in_several_launches(new_driver, monkeypatch):
 
 def test_long_queries_against_long_targets_need_rows_between_strips(new_driver, monkeypatch):
     new_driver()
-    monkeypatch.setattr(job, "long_length", lambda lengths, card: 20)
+    monkeypatch.setattr(job, "long_length", lambda lengths, *_: 20)
     monkeypatch.setattr(block, "block_shape", lambda shared, n_letters: (32, 1))
     Case().check(CudaEngine())
 
@@ -350,11 +369,15 @@ def test_the_placement_can_ask_for_less(new_driver):
 # --- what goes wrong
 
 
-@pytest.mark.parametrize("kernel", ["expand", "pack_singles", "pack_pairs", "stream_scores", "block_scores", "cut"])
+@pytest.mark.parametrize(
+    "kernel", ["expand", "pack_singles", "pack_pairs", "pack_merged", "stream_scores", "block_scores", "cut"]
+)
 def test_a_kernel_that_fails_is_an_engine_error(new_driver, monkeypatch, kernel):
     new_driver(broken=kernel)
-    monkeypatch.setattr(job, "long_length", lambda lengths, card: 64)
-    case, engine = Case(queries=[30] if kernel == "pack_pairs" else [30, 30]), CudaEngine()
+    monkeypatch.setattr(job, "long_length", lambda lengths, *_: 64)
+    packing = {"pack_pairs": Packing.LETTER_PAIRS, "pack_merged": Packing.MERGED}.get(kernel, Packing.TWO_QUERIES)
+    monkeypatch.setattr(job, "plan_scan", plan_of_shapes(Shape(8, 4, 768, packing)))
+    case, engine = Case(queries=[30, 30]), CudaEngine()
     message = rf"GPU 0 \(Fake GPU\): kernel .*{kernel}.* failed: CUDA_ERROR_ILLEGAL_ADDRESS"
     with pytest.raises(EngineError, match=message):
         list(engine.scan(case.queries, engine.place(case.database), BLOSUM62, Keep.everything(len(case.queries))))

@@ -23,8 +23,8 @@ def check(sources, arch):
 
 
 def one_per_family(sources):
-    """The first of each kernel file; of stream.cu, of each of the two packings."""
-    families = {(source.file, dict(source.constants).get("PAIRED")): source for source in reversed(sources)}
+    """The first of each kernel file; of stream.cu, of each packing."""
+    families = {(source.file, dict(source.constants).get("PACKING")): source for source in reversed(sources)}
     return list(families.values())
 
 

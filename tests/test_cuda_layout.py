@@ -28,7 +28,7 @@ def plain_layout(lengths, is_paired):
         starts.append(starts[-1] + max(1, -(-length // 4)))
     chunks = [0]
     for end in range(1, len(longest) + 1):
-        if starts[end] - starts[chunks[-1]] >= CHUNK_TILES[is_paired] or end == len(longest):
+        if starts[end] - starts[chunks[-1]] >= CHUNK_TILES or end == len(longest):
             chunks.append(end)
     return starts, chunks
 

@@ -149,3 +149,23 @@ def test_no_pairs_at_all(engine):
         nothing, nothing, PairList(*[np.empty(0, np.int64)] * 2), SCORINGS["protein"], Mode.parse("local")
     )
     assert len(scores) == len(traces.paths) == 0
+
+
+@pytest.mark.parametrize("devices", [[0], [0, 0], [0, 0, 0]])
+def test_several_cards_change_nothing(monkeypatch, devices):
+    """One card, opened several times; a share may have a pair that is left to the CPU."""
+    monkeypatch.setattr("exaln.engines.cuda.LEAST_SHARE", 1)
+    rng, scoring = np.random.default_rng(11), SCORINGS["DNA"]
+    queries = random_records(rng, scoring, [*rng.integers(1, 300, 60), 20_000])
+    targets = [changed(rng, query, 4, 0.1) for query in queries]
+    rows = rng.permutation(len(queries))
+    pairs = PairList(rows, rows)
+    records = Records.of(DNA, queries), Records.of(DNA, targets)
+    for mode in map(Mode.parse, ("local", "global")):
+        expected = CpuEngine().align_pairs(*records, pairs, scoring, mode)
+        scores, traces = CudaEngine(devices).align_pairs(*records, pairs, scoring, mode)
+        assert scores.tolist() == expected[0].tolist()
+        for name in ("positions", "counts"):
+            assert np.array_equal(getattr(traces, name), getattr(expected[1], name)), name
+        assert traces.paths.operations.tolist() == expected[1].paths.operations.tolist()
+        assert CudaEngine(devices).score_pairs(*records, pairs, scoring, mode).tolist() == scores.tolist()

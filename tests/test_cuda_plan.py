@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exaln.cuda.plan import TargetFacts, long_length, plan_scan
-from exaln.cuda.variants import SHAPES, Shape, block_bytes, block_shape, packed_limit
+from cuda_plans import assert_complete
+from exaln.cuda.plan import NO_QUERY, Part, Strip, TargetFacts, long_length, plan_scan, streamed_long_length
+from exaln.cuda.variants import SHAPES, Packing, Shape, block_bytes, block_shape, packed_limit
 
 CARDS = {
     "sm_75": SimpleNamespace(n_sms=40, shared_bytes=65536),
@@ -24,28 +25,10 @@ def swissprot(n_letters=20):
     return TargetFacts(570_000, 51_600_000, 25_800_000, 7000, n_letters)
 
 
-def rows_of(strips, n_queries):
-    """For each query the ranges of rows that are scored, in order."""
-    ranges = [[] for _ in range(n_queries)]
-    for strip in strips:
-        for half in (strip.low, strip.high):
-            if half is not None and half.n_rows:
-                assert half.n_rows <= strip.shape.strip_rows
-                ranges[half.query].append((half.first_row, half.first_row + half.n_rows))
-    return ranges
-
-
 def check(lengths, card, targets):
     strips = plan_scan(lengths, card, targets)
-    for length, ranges in zip(lengths, rows_of(strips, len(lengths)), strict=True):
-        edges = [edge for own in ranges for edge in own]
-        assert edges[1:-1:2] == edges[2::2], "strips follow each other without a gap"
-        assert (edges[0], edges[-1]) == (0, length) if length else edges == []
-    for strip in strips:
-        assert strip.shape.shared_bytes(targets.n_letters) <= card.shared_bytes
-        assert (strip.high is None) == strip.shape.paired
-        assert strip.has_top == (strip.low.first_row > 0)
-        assert strip.split is None or (strip.has_top and strip.shape.paired)
+    assert_complete(strips, lengths)
+    assert all(strip.shape.shared_bytes(targets.n_letters) <= card.shared_bytes for strip in strips)
     return strips
 
 
@@ -62,48 +45,56 @@ def test_every_row_of_every_query_is_scored_once(name, lengths, n_letters, n_tar
     check(lengths, CARDS[name], TargetFacts(n_targets, tiles, tiles // 2 + 1, longest, n_letters))
 
 
-def test_a_boundary_is_written_where_it_is_read():
-    """A strip with rows above follows one of the same layout that kept its last row, or a split."""
-    kept = None
-    for strip in check(STANDARD, CARDS["sm_90"], swissprot()):
-        if strip.split is not None:
-            assert kept == (False, (strip.low.query, strip.low.first_row))
-        elif strip.has_top:
-            assert kept == (strip.shape.paired, (strip.low.query, strip.low.first_row))
-        half = strip.low if strip.shape.paired or strip.high.n_rows == 0 else strip.high
-        kept = None
-        if strip.has_bottom:
-            kept = (strip.shape.paired, (half.query, strip.low.first_row + strip.shape.strip_rows))
-        if kept and not strip.shape.paired and strip.high.n_rows:
-            kept = (False, (strip.low.query, kept[1][1])) if goes_on_packed(strip, STANDARD) else kept
+def test_a_query_without_a_partner_goes_alone():
+    strips = check([100, 5000, 100], CARDS["sm_90"], swissprot())
+    together = {part.query for strip in strips if not strip.shape.is_paired for part in strip.parts}
+    assert together == {0, 2}
+    assert {part.query for strip in strips if strip.shape.is_paired for part in strip.parts} == {1}
 
 
-def goes_on_packed(strip, lengths):
-    return lengths[strip.low.query] > strip.low.first_row + strip.shape.strip_rows
+def test_queries_that_fit_a_strip_are_not_cut():
+    """Where that takes no more strips: then no rows between strips are kept."""
+    strips = check([384] * 16, CARDS["sm_90"], swissprot())
+    assert not any(strip.has_top or strip.has_bottom for strip in strips)
+    assert {len(strip.low) for strip in strips} != {1}
 
 
-def test_neighbours_by_length_are_packed_and_what_is_longer_goes_on_alone():
-    strips = check([100, 5000, 5400, 100], CARDS["sm_90"], swissprot())
-    together = {(s.low.query, s.high.query) for s in strips if s.high is not None}
-    assert together == {(0, 3), (1, 2)}
-    alone = [s for s in strips if s.high is None]
-    assert {s.low.query for s in alone} == {2}
-    assert [s.split for s in alone] == [1] + [None] * (len(alone) - 1)
+def test_the_rows_of_lanes():
+    shape = Shape(8, 12, 640, Packing.TWO_QUERIES)
+    strip = Strip(shape, (Part(2, 24, 30, 0), Part(0, 0, 12, 3)), (Part(1, 0, 90, 0),), has_bottom=True)
+    rows = strip.lane_rows(np.array([0, 12, 200, 300]))
+    assert rows[:, 0].tolist() == [
+        [224, 12, NO_QUERY, 1],
+        [236, 12, NO_QUERY, 1],
+        [248, 6, 2, 1],
+        [0, 12, 0, 0],
+        *[[0, 0, NO_QUERY, 0]] * 4,
+    ]
+    alone = Strip(Shape(8, 12, 640, Packing.MERGED), strip.high[:1], strip.high[:1], has_bottom=False)
+    assert alone.lane_rows(np.array([0, 12, 200, 300]))[:, :, 2].tolist() == [[NO_QUERY] * 2] * 7 + [[1, 1]]
+    assert rows[:, 1].tolist() == [[12 + 12 * lane, 12, NO_QUERY, int(lane > 0)] for lane in range(7)] + [[96, 6, 1, 1]]
 
 
 def test_a_single_query_meets_pairs_of_targets():
-    assert all(strip.shape.paired for strip in check([375], CARDS["sm_90"], swissprot()))
+    assert all(strip.shape.is_paired for strip in check([375], CARDS["sm_90"], swissprot()))
 
 
-def test_an_alphabet_too_large_for_pairs_leaves_half_of_the_words_empty():
+def test_an_alphabet_too_large_for_pairs_is_merged():
     strips = check([375], CARDS["sm_75"], swissprot(n_letters=100))
-    assert [strip.high.n_rows for strip in strips] == [0] * len(strips)
+    assert {strip.shape.packing for strip in strips} == {Packing.MERGED}
 
 
 def test_little_is_padded():
-    strips = plan_scan(STANDARD, CARDS["sm_90"], swissprot())
-    padded = sum(strip.shape.strip_rows * (1 if strip.shape.paired else 2) for strip in strips)
-    assert sum(STANDARD) / padded > 0.96
+    strips = check(STANDARD, CARDS["sm_90"], swissprot())
+    padded = sum(strip.shape.strip_rows * (1 if strip.shape.is_paired else 2) for strip in strips)
+    assert sum(STANDARD) / padded > 0.98
+
+
+def test_few_targets_meet_many_rows_at_a_time():
+    """A small batch keeps few groups of lanes busy for long rather than many for a moment."""
+    small = TargetFacts(16_000, 1_500_000, 750_000, 1500, 20)
+    widest = max(check(STANDARD, CARDS["sm_90"], small), key=lambda strip: strip.shape.strip_rows)
+    assert widest.shape.lanes == 32
 
 
 def test_shapes_are_distinct_and_fit_the_registers():
@@ -138,5 +129,18 @@ def test_limits_of_packed_scores():
 
 
 def test_a_profile_has_a_word_for_each_symbol_and_row():
-    assert Shape(8, 16, 512, paired=True).shared_bytes(20) == 21 * 21 * 128 * 4
-    assert Shape(16, 24, 512, paired=False).shared_bytes(20) == 21 * 384 * 4
+    assert Shape(8, 16, 512, Packing.LETTER_PAIRS).profile_bytes(20) == 21 * 21 * 128 * 4
+    assert Shape(16, 24, 512, Packing.TWO_QUERIES).profile_bytes(20) == 21 * 384 * 4
+    assert Shape(16, 20, 512, Packing.MERGED).profile_bytes(20) == 21 * (320 * 4 + 384 * 2)
+
+
+def test_long_targets_of_streamed_batches_depend_on_the_strips():
+    random = np.random.default_rng(1)
+    lengths = np.sort(random.lognormal(5.65, 0.7, 570_000).astype(int) + 1)
+    targets, card = TargetFacts(16_000, 1_500_000, 750_000, 1500, 20), CARDS["sm_90"]
+    many, one = (
+        streamed_long_length(lengths, card, plan_scan(queries, card, targets), n_batches=35)[0]
+        for queries in (STANDARD, [144])
+    )
+    assert 500 < one < many <= lengths[-1]
+    assert streamed_long_length(lengths[:0], card, [], 1) == (0, 0.0)

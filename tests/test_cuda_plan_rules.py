@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cuda_plans import assert_complete, plan_of_one_shape, plan_with_split, shapes
+from cuda_plans import assert_complete, plan_of_shapes, shapes
 from exaln.cuda.plan import TargetFacts, plan_scan
-from exaln.cuda.variants import SHAPES
+from exaln.cuda.variants import SHAPES, Packing
 
 SHARED = {"sm_75": 65_536, "sm_80": 166_912, "sm_86": 101_376, "sm_90": 232_448, "sm_120": 101_376}
 
@@ -39,14 +39,10 @@ def test_plans_are_complete(lengths, card, facts):
 FACTS = SimpleNamespace(n_sms=132, shared_bytes=SHARED["sm_90"]), TargetFacts(100, 999, 555, 99, 4)
 
 
-@given(query_lengths, st.sampled_from(SHAPES))
-def test_plans_of_one_shape_are_complete(lengths, shape):
-    assert_complete(plan_of_one_shape(shape)(lengths, *FACTS), lengths)
-
-
-@given(query_lengths, st.sampled_from(shapes(paired=False)), st.sampled_from(shapes(paired=True)))
-def test_plans_with_a_split_are_complete(lengths, both, rest):
-    assert_complete(plan_with_split(both, rest)(lengths, *FACTS), lengths)
+@given(query_lengths, st.sampled_from(Packing), st.data())
+def test_plans_of_chosen_shapes_are_complete(lengths, packing, data):
+    in_turn = data.draw(st.lists(st.sampled_from(shapes(packing)), min_size=1, max_size=3))
+    assert_complete(plan_of_shapes(*in_turn)(lengths, *FACTS), lengths)
 
 
 def test_every_shape_fits_the_cards_that_need_it():

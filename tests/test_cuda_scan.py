@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import cuda_cases
-from cuda_cases import IS_CUDA, all_letters, mixed_targets, new_engine, random_letters, scored, scorings, shared_engine
+from cuda_cases import IS_CUDA, all_letters, mixed_targets, new_engine, random_letters, scored, scorings
 from exaln.engines.base import Keep, ScoreBlock
 from exaln.errors import EngineError, OutOfMemoryError
 from exaln.lengths import N_BINS, length_bin
@@ -80,22 +80,6 @@ def assert_same(found, expected, n_queries, keep):
 @pytest.fixture(scope="module")
 def mixed():
     return Case([0, 1, 30, 100, 144, 300, 300, 520, 1100], 3000, seed=1)
-
-
-@pytest.fixture(params=["streams", "planned"])
-def engine(request):
-    """The engine under test: with the kernel for many targets alone, and with what is planned for so few."""
-    if request.param == "streams":
-        if not cuda_cases.IS_CUDA:
-            pytest.skip("one way to compute")
-        request.getfixturevalue("streams")
-    return shared_engine()
-
-
-@pytest.fixture
-def fast_engine(streams):
-    """With the kernel for many targets alone."""
-    return shared_engine()
 
 
 # The cut

@@ -28,7 +28,7 @@ def test_files_that_open_a_gpu_are_marked_as_a_whole_and_make_test_gpu_finds_the
     assert "grep -l 'mark\\.gpu' tests/test_*.py" in (TESTS / "gpu.mk").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", ["plan_scan", "long_length"])
+@pytest.mark.parametrize("name", ["plan_scan", "long_length", "streamed_long_length"])
 def test_plans_can_be_replaced_where_they_are_used(monkeypatch, name):
     """It fails if nothing uses them under that name: tests of the GPU would test less than they say."""
     import cuda_cases

@@ -19,7 +19,7 @@ LAYERS = [
     "errors colours alphabet records lengths resources",
     "matrices letter_rules scoring modes",
     "bytestream output_file fasta database",
-    "cigar strands queries schedule cuda engines",
+    "cigar strands queries schedule longpair cuda engines",
     "topk karlin_altschul statistics judge pruning query_hits report",
     "biopython plots alignment hits pipeline pairwise pair_files",
     "progress score_table selfbench cluster",
@@ -28,7 +28,7 @@ LAYERS = [
 ORDER = [module for layer in LAYERS for module in layer.split()]
 """A module imports only from what stands before it; those that do not exist yet have their place kept."""
 
-ENGINES_ORDER = ["base", "reference_path", "reference", "cpu", "cuda", "__init__"]
+ENGINES_ORDER = ["base", "reference_path", "reference_region", "reference", "long_pairs", "cpu", "cuda", "__init__"]
 LEAVES = {"cli", "web"}
 
 

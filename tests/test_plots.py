@@ -41,6 +41,52 @@ def test_a_dot_plot_says_what_it_shows(globins: exaln.Alignment) -> None:
     assert {"alike in a window of 9 letters", "the alignment", "window of 11 columns; gaps marked below"} <= set(shown)
 
 
+def long_plot(length: int, n_gaps: int) -> plots.PlottedPair:
+    """Two sequences of DNA that differ by short gaps, and the path through them; every second gap is in the query."""
+    random = np.random.default_rng(6)
+    query = random.integers(0, 4, length).astype(np.uint8)
+    cuts = np.linspace(0, length, 2 * n_gaps + 2).astype(int)[1:-1]
+    pieces = np.split(query, cuts)
+    target = np.concatenate([piece[1:] if i % 2 else piece for i, piece in enumerate(pieces)])
+    runs = [
+        run
+        for i, piece in enumerate(pieces)
+        for run in ([1 << 4 | 1, (len(piece) - 1) << 4 | 7] if i % 2 else [len(piece) << 4 | 7])
+    ]
+    whole = np.array(runs, np.uint32)
+    costs = Scoring(match=1, mismatch=-1)
+    return plots.PlottedPair(query, target, "a", "b", whole, 0, 0, 1, costs, exaln.modes.GLOBAL, "")
+
+
+def test_a_plot_does_not_grow_with_the_pair(monkeypatch: pytest.MonkeyPatch) -> None:
+    pair = long_plot(3_000_000, n_gaps=30_000)
+    monkeypatch.setattr(dots, "MOST_WORDS", 1 << 20)
+    target, query = dots.thinned_path(pair)
+    assert (target[0], query[0], target[-1], query[-1]) == (0, 0, len(pair.target), len(pair.query))
+    assert len(target) <= 4 * dots.FINEST + 2
+    assert np.abs(query - target * (len(pair.query) / len(pair.target))).max() < 200
+    spans = dots.gap_spans(pair)
+    assert len(spans) <= dots.FINEST
+    image, note = dots.shared_words(pair)
+    assert image.shape == (450, 446)
+    assert note == "words of 17 letters in common"
+    square = len(pair.query) / 450
+    assert image[(query[:-1] / square).astype(int), (target[:-1] / square).astype(int)].mean() > 0.95
+    assert image.mean() < 0.01
+    shown = texts_of(plots.draw(pair))
+    assert "b, position (Mb)" in shown
+    place, identity, window = dots.windowed_identity(pair)
+    assert (len(place), window) == (dots.FINEST, 30_000)
+    assert np.abs(identity - 99).max() < 0.1
+
+
+def test_few_gaps_are_drawn_as_they_are() -> None:
+    pair = long_plot(1000, n_gaps=3)
+    assert [begin for begin, _ in dots.gap_spans(pair)] == [end for _, end in dots.gap_spans(pair)]
+    assert len(dots.gap_spans(pair)) == 3
+    assert len(dots.thinned_path(pair)[0]) == len(pair.operations) + 1
+
+
 def test_a_small_pair_is_a_table() -> None:
     found = exaln.align("HEAGAWGHEE", "PAWHEAE", scoring=BLOSUM50)
     shown = texts_of(found.plot())

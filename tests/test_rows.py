@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exaln._core import argsort_bytes, argsort_stable, find_bytes, scatter_rows
+from exaln._core import argsort_bytes, argsort_stable, find_bytes, join_pieces, scatter_rows
 from exaln.records import offsets_of
 
 SHARED = [b"", b"sp|", b"synthetic_target_00000", b"\xc3\xbc" * 9]
@@ -73,6 +73,18 @@ def test_scatter_moves_each_row() -> None:
 def test_scatter_never_leaves_its_arrays(offsets: list[int], starts: list[int]) -> None:
     with pytest.raises(IndexError):
         scatter_rows(np.zeros(6, np.uint8), np.array(offsets), np.array(starts), np.zeros(6, np.uint8))
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("sizes", [[], [0], [5, 0, 1 << 18, (1 << 19) + 3, 1]])
+def test_pieces_are_joined(sizes: list[int], threads: int) -> None:
+    rng = np.random.default_rng(1)
+    pieces = [rng.integers(0, 256, size).astype(np.uint8) for size in sizes]
+    out = np.full(sum(sizes) + 2, 7, np.uint8)
+    join_pieces(pieces, out, threads)
+    assert bytes(out) == b"".join(map(bytes, pieces)) + bytes([7, 7])
+    with pytest.raises(IndexError):
+        join_pieces([*pieces, np.zeros(3, np.uint8)], out, threads)
 
 
 @given(st.lists(st.text(alphabet="ab", max_size=4)), st.lists(st.text(alphabet="ab", max_size=4)))

@@ -127,9 +127,9 @@ def trace_with(query: Records, targets: Records, scoring: Scoring, **options: in
         [local_score(query.sequence(0), targets.sequence(r), scoring) for r in range(len(targets))], np.int32
     )
     rows = np.flatnonzero(scores).astype(np.int64)
-    sequences = (query.codes, query.offsets, targets.codes, targets.offsets)
+    sequences = (query.codes, query.offsets), (targets.codes, targets.offsets)
     costs = (scoring.matrix, scoring.gap_first, scoring.gap_extend)
-    found = _core.trace_all(*sequences, np.zeros(len(rows), np.int64), rows, scores[rows], *costs, **options)
+    found = _core.trace_all(*sequences, (np.zeros(len(rows), np.int64), rows), costs, scores[rows], **options)
     positions, counts, operations, offsets = found
     return [
         (positions[4 * i : 4 * i + 4].tolist(), counts[6 * i : 6 * i + 6].tolist(), expanded(operations[begin:end]))

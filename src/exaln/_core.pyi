@@ -59,6 +59,7 @@ def argsort_bytes(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> tuple[
 def scatter_rows(
     data: NDArray[np.uint8], offsets: NDArray[np.int64], starts: NDArray[np.int64], out: NDArray[np.uint8]
 ) -> None: ...
+def join_pieces(pieces: list[NDArray[np.uint8]], out: NDArray[np.uint8], threads: int = 1) -> None: ...
 def find_bytes(
     data: NDArray[np.uint8],
     offsets: NDArray[np.int64],
@@ -108,58 +109,101 @@ def bare_loop(isa: str, bits: int, seconds: float) -> float:
     """GCUPS of the cell update alone, in registers: the bound of one core."""
 
 # bind_pairs.cpp
+Sequences = tuple[NDArray[np.uint8], NDArray[np.int64]]  # codes, offsets
+PairRows = tuple[NDArray[np.int64], NDArray[np.int64]]  # of the queries, of the targets
+Costs = tuple[NDArray[np.int32], int, int]  # matrix, cost of a gap's first and of each further letter
+ModeFlags = tuple[
+    bool, bool, bool, bool, bool
+]  # is local; start and end of the query, start and end of the target free
+Columns = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.uint32], NDArray[np.int64]]
+
 def trace_all(
-    query_codes: NDArray[np.uint8],
-    query_offsets: NDArray[np.int64],
-    target_codes: NDArray[np.uint8],
-    target_offsets: NDArray[np.int64],
-    pair_queries: NDArray[np.int64],
-    pair_targets: NDArray[np.int64],
+    queries: Sequences,
+    targets: Sequences,
+    pairs: PairRows,
+    costs: Costs,
     scores: NDArray[np.int32],
-    matrix: NDArray[np.int32],
-    gap_first: int,
-    gap_extend: int,
     threads: int = 1,
     isa: str = "",
     only_this_isa: bool = False,
     max_bytes: int = ...,
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.uint32], NDArray[np.int64]]:
+) -> Columns:
     """Local alignments of pairs whose scores are known.
 
     Positions int64[4 n], counts int32[6 n], operations uint32[...], offsets int64[n + 1].
     """
 
 def score_pairs(
-    query_codes: NDArray[np.uint8],
-    query_offsets: NDArray[np.int64],
-    target_codes: NDArray[np.uint8],
-    target_offsets: NDArray[np.int64],
-    pair_queries: NDArray[np.int64],
-    pair_targets: NDArray[np.int64],
-    matrix: NDArray[np.int32],
-    gap_first: int,
-    gap_extend: int,
-    mode: tuple[bool, bool, bool, bool, bool],
+    queries: Sequences,
+    targets: Sequences,
+    pairs: PairRows,
+    costs: Costs,
+    mode: ModeFlags,
     threads: int = 1,
     isa: str = "",
     only_this_isa: bool = False,
 ) -> NDArray[np.int64]:
-    """int64[n]: exact scores of pairs. mode: is local; start and end of the query, start and end of the target free."""
+    """int64[n]: exact scores of pairs."""
 
 def align_pairs(
-    query_codes: NDArray[np.uint8],
-    query_offsets: NDArray[np.int64],
-    target_codes: NDArray[np.uint8],
-    target_offsets: NDArray[np.int64],
-    pair_queries: NDArray[np.int64],
-    pair_targets: NDArray[np.int64],
-    matrix: NDArray[np.int32],
-    gap_first: int,
-    gap_extend: int,
-    mode: tuple[bool, bool, bool, bool, bool],
+    queries: Sequences,
+    targets: Sequences,
+    pairs: PairRows,
+    costs: Costs,
+    mode: ModeFlags,
     threads: int = 1,
     isa: str = "",
     only_this_isa: bool = False,
     max_bytes: int = ...,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.uint32], NDArray[np.int64]]:
+) -> tuple[NDArray[np.int64], *Columns]:
     """Scores int64[n] and what trace_all returns."""
+
+# bind_region.cpp
+def fill_region(
+    query: NDArray[np.uint8],
+    target: NDArray[np.uint8],
+    matrix: NDArray[np.int32],
+    gap_first: int,
+    gap_extend: int,
+    is_local: bool,
+    top_h: NDArray[np.int32] | NDArray[np.int64],
+    top_f: NDArray[np.int32] | NDArray[np.int64],
+    left_h: NDArray[np.int32] | NDArray[np.int64],
+    left_e: NDArray[np.int32] | NDArray[np.int64],
+    corner: int,
+    rows: NDArray[np.int64],
+    row_h: NDArray[np.int32] | NDArray[np.int64],
+    row_f: NDArray[np.int32] | NDArray[np.int64],
+    columns: NDArray[np.int64],
+    column_h: NDArray[np.int32] | NDArray[np.int64],
+    column_e: NDArray[np.int32] | NDArray[np.int64],
+    wants_end: bool = False,
+    threads: int = 1,
+    isa: str = "",
+    on_progress: Callable[[int], None] | None = None,
+) -> tuple[int, int, int]:
+    """Score, row and column of the best cell, in letters of the region, if it is wanted; lines are written.
+
+    query, target: of the region. rows, columns: after so many of its letters, ascending. All scores are int32, or all
+    int64.
+    """
+
+def walk_block(
+    query: NDArray[np.uint8],
+    target: NDArray[np.uint8],
+    matrix: NDArray[np.int32],
+    gap_first: int,
+    gap_extend: int,
+    is_local: bool,
+    top_h: NDArray[np.int32] | NDArray[np.int64],
+    top_f: NDArray[np.int32] | NDArray[np.int64],
+    left_h: NDArray[np.int32] | NDArray[np.int64],
+    left_e: NDArray[np.int32] | NDArray[np.int64],
+    corner: int,
+    row: int,
+    column: int,
+    left: int = 0,
+    gap: int = 0,
+    isa: str = "",
+) -> tuple[NDArray[np.uint8], int, int, int, int]:
+    """Steps uint8[...] of a path walked back through a region, then its row, column, score left and gap."""

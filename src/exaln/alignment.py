@@ -15,8 +15,8 @@ from exaln.cigar import DELETION, DIFFERENT, EQUAL, INSERTION, Paths, cigar, cig
 from exaln.engines.base import PairList, Traces
 from exaln.modes import GLOBAL, LOCAL, Mode
 from exaln.queries import detect_alphabet
-from exaln.query_hits import QueryHits
-from exaln.records import Records
+from exaln.query_hits import PairHits, QueryHits
+from exaln.records import Records, Text
 from exaln.scoring import Scoring
 
 if TYPE_CHECKING:
@@ -28,7 +28,11 @@ if TYPE_CHECKING:
     from exaln.plots import PlottedPair
 
 POSITIONS = ("query_start", "query_end", "target_start", "target_end")
+MOST_DRAWN = 100_000
+"""Longer alignments are not drawn with letters beside a plot."""
+
 COUNTS = ("identities", "positives", "mismatches", "gap_opens", "gaps", "columns")
+FEW_ROWS = 8
 
 
 class Alignments(Sequence["Alignment"]):
@@ -70,7 +74,7 @@ class Alignments(Sequence["Alignment"]):
         if not isinstance(place, slice):
             return Alignment(self, range(len(self))[place])
         rows = np.arange(len(self))[place]
-        traces = Traces(self.positions[rows], self.counts[rows], taken(self.paths, rows))
+        traces = Traces(self.positions, self.counts, self.paths).taken(rows)
         pairs = PairList(self.pairs.query[rows], self.pairs.target[rows])
         return Alignments(self.queries, self.targets, pairs, self._scores[rows], traces, self.scoring, self.mode)
 
@@ -123,6 +127,19 @@ class Alignments(Sequence["Alignment"]):
         for rows in pairs:
             yield self._query_hits(rows, first_query, first_target)
 
+    def pair_hits(self, first_query: int = 0, first_target: int = 0, *, also_empty: bool = False) -> PairHits:
+        """The same for reports line by line: all pairs at once, those where nothing aligns only with `also_empty`."""
+        rows = np.arange(len(self)) if also_empty else np.flatnonzero(self.counts[:, 5])
+        query = self.pairs.query[rows]
+        of_queries = _texts_and_codes(self.queries, query)
+        return PairHits(
+            indices=(first_query + query).tolist(),
+            query_ids=of_queries[0],
+            query_descriptions=of_queries[1],
+            queries=of_queries[2],
+            **self._hit_columns(rows, taken(self.paths, rows), first_target),
+        )
+
     def _query_hits(self, rows: list[int], first_query: int, first_target: int) -> QueryHits:
         query = int(self.pairs.query[rows[0]])
         if len(rows) == 1:
@@ -131,32 +148,47 @@ class Alignments(Sequence["Alignment"]):
         else:
             found = np.array([row for row in rows if self.counts[row, 5]], np.int64)
             paths = taken(self.paths, found)
-        targets = self.pairs.target[found]
-        some, n = targets.tolist(), len(targets)
-        positions, counts = self.positions[found].T, self.counts[found].T
-        nothing = np.full(n, np.nan)
         return QueryHits(
             index=first_query + query,
             query_id=self.queries.ids[query],
             query_description=self.queries.descriptions[query],
             query=self.queries.sequence(query),
-            alphabet=self.queries.alphabet,
-            scoring=self.scoring,
-            target_ids=[self.targets.ids[target] for target in some],
-            target_descriptions=[self.targets.descriptions[target] for target in some],
-            targets=[self.targets.sequence(target) for target in some],
-            ordinal=first_target + targets,
-            score=self._scores[found],
-            bits=nothing,
-            evalue=nothing,
-            strand=np.ones(n, np.int8),
-            paths=paths,
-            **dict(zip(POSITIONS, positions, strict=True)),
-            **dict(zip(COUNTS, counts, strict=True)),
+            **self._hit_columns(found, paths, first_target),
         )
+
+    def _hit_columns(self, rows: Any, paths: Paths, first_target: int) -> dict[str, Any]:
+        """What all kinds of hits have."""
+        target = self.pairs.target[rows]
+        ids, descriptions, codes = _texts_and_codes(self.targets, target)
+        nothing = np.full(len(target), np.nan)
+        return {
+            "alphabet": self.queries.alphabet,
+            "scoring": self.scoring,
+            "target_ids": ids,
+            "target_descriptions": descriptions,
+            "targets": codes,
+            "ordinal": first_target + target,
+            "score": self._scores[rows],
+            "bits": nothing,
+            "evalue": nothing,
+            "strand": np.ones(len(target), np.int8),
+            "paths": paths,
+            **dict(zip(POSITIONS, self.positions[rows].T, strict=True)),
+            **dict(zip(COUNTS, self.counts[rows].T, strict=True)),
+        }
 
     def __repr__(self) -> str:
         return f"<Alignments: {len(self):,} pairs, {self.mode}, {self.scoring.describe()}>"
+
+
+def _texts_and_codes(records: Records, rows: NDArray[np.int64]) -> tuple[list[str], list[str], list[NDArray[np.uint8]]]:
+    """Ids, descriptions and codes of these rows; of many, whole columns are read."""
+    some = rows.tolist()
+    ids: Sequence[str] | Text = records.ids if len(some) < FEW_ROWS else records.ids.to_list()
+    titles: Sequence[str] | Text = records.descriptions if len(some) < FEW_ROWS else records.descriptions.to_list()
+    codes, offsets = records.codes, records.offsets if len(some) < FEW_ROWS else records.offsets.tolist()
+    sequences = [codes[offsets[row] : offsets[row + 1]] for row in some]
+    return [ids[row] for row in some], [titles[row] for row in some], sequences
 
 
 def _position(place: int, text: str) -> Any:
@@ -293,7 +325,9 @@ class Alignment:
             score=self.score,
             scoring=self.scoring,
             mode=self.mode,
-            text=self.text(),
+            text=self.text()
+            if self.columns <= MOST_DRAWN
+            else f"{self.columns:,} columns are too many to be drawn here.",
         )
 
     def to_biopython(self) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from operator import itemgetter
@@ -33,6 +34,22 @@ class Paths:
 
     def __getitem__(self, hit: int) -> NDArray[np.uint32]:
         return self.operations[self.offsets[hit] : self.offsets[hit + 1]]
+
+    @staticmethod
+    def joined(parts: Sequence[Paths]) -> Paths:
+        """The paths of all parts, one part after the other.
+
+        >>> one, two = Paths(np.array([16, 32]), np.array([0, 2])), Paths(np.array([48]), np.array([0, 0, 1]))
+        >>> both = Paths.joined([one, two])
+        >>> both.operations.tolist(), both.offsets.tolist()
+        ([16, 32, 48], [0, 2, 2, 3])
+        """
+        if len(parts) == 1:
+            return parts[0]
+        whole = [aligned(part) for part in parts]
+        lengths = np.concatenate([np.empty(0, np.int64), *(np.diff(part.offsets) for part in whole)])
+        operations = np.concatenate([np.empty(0, np.uint32), *(part.operations for part in whole)])
+        return Paths(operations, offsets_of(lengths))
 
 
 MATCH, INSERTION, DELETION, EQUAL, DIFFERENT = (OPERATIONS.index(letter) for letter in "MID=X")
@@ -105,6 +122,8 @@ def taken(paths: Paths, rows: NDArray[np.int64]) -> Paths:
     >>> some.operations.tolist(), some.offsets.tolist()
     ([48, 16, 32], [0, 1, 3])
     """
+    if len(rows) and (np.diff(rows) == 1).all():
+        return aligned(Paths(paths.operations, paths.offsets[rows[0] : rows[-1] + 2]))
     starts, lengths = paths.offsets[rows], np.diff(paths.offsets)[rows]
     offsets = offsets_of(lengths)
     places = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from exaln.alignment import Alignment, Alignments
 from exaln.alphabet import Alphabet
-from exaln.cigar import Paths
 from exaln.engines import choose_engine
-from exaln.engines.base import Engine, PairList, Progress, Traces
+from exaln.engines.base import NEVER_LONG, Engine, PairList, Progress, Traces, require_same_alphabet
+from exaln.engines.long_pairs import IN_MEMORY, align_alone
 from exaln.errors import InputError
+from exaln.longpair.driver import SCORES, LongOptions, score_long
 from exaln.modes import LOCAL, Mode
 from exaln.queries import OneSequence, Sequences, as_records, detect_alphabet, texts_of
 from exaln.records import Records
@@ -49,8 +53,13 @@ def score(
     """
     chosen = Mode.parse(mode)
     queries, targets, scoring = _prepared([query], [target], scoring)
-    working = choose_engine(engine, threads, for_pairs=True)
-    return scoring.unscale(int(working.score_pairs(queries, targets, _zipped(1, 1), scoring, chosen)[0]))
+    cells = queries.n_residues * targets.n_residues
+    working = choose_engine(engine, threads, for_pairs=cells < MANY_CELLS)
+    if cells > working.long_pair_cells(1):
+        found = score_long(working, queries.sequence(0), targets.sequence(0), scoring, chosen)
+    else:
+        found = int(working.score_pairs(queries, targets, _zipped(1, 1), scoring, chosen)[0])
+    return scoring.unscale(found)
 
 
 def align(
@@ -61,11 +70,14 @@ def align(
     mode: str | Mode = LOCAL,
     engine: str = "auto",
     threads: int | None = None,
+    work_dir: str | os.PathLike[str] | None = None,
+    memory: int | None = None,
 ) -> Alignment:
     """The optimal alignment of two sequences; among co-optimal ones always the same.
 
     mode: "local", "global", "semiglobal" (the whole query within the target), "overlap" (all ends free), or "free:"
     with the ends that are: "free:qs,te" for start and end of the query (qs, qe) and of the target (ts, te).
+    work_dir, memory: for long sequences, see `align_many`.
 
     >>> alignment = align("HEAGAWGHEE", "PAWHEAE", scoring=Scoring("BLOSUM50", gap_open=0, gap_extend=8))
     >>> alignment.score, alignment.cigar, alignment.query_start, alignment.target_start
@@ -77,7 +89,16 @@ def align(
               AW HE
     Sbjct  2  AW-HE  5
     """
-    return align_many([query], [target], scoring=scoring, mode=mode, engine=engine, threads=threads)[0]
+    return align_many(
+        [query],
+        [target],
+        scoring=scoring,
+        mode=mode,
+        engine=engine,
+        threads=threads,
+        work_dir=work_dir,
+        memory=memory,
+    )[0]
 
 
 def align_many(
@@ -90,6 +111,8 @@ def align_many(
     engine: str = "auto",
     threads: int | None = None,
     progress: Progress | None = None,
+    work_dir: str | os.PathLike[str] | None = None,
+    memory: int | None = None,
 ) -> Alignments:
     """The optimal alignments of many pairs.
 
@@ -97,6 +120,8 @@ def align_many(
     `pathlib.Path`, or `Records`. pairs: "zip" aligns record by record, or one with all of the other side; "all" every
     query with every target, all targets of the first query first. progress: called with the number of cells done.
     With engine "auto" a GPU is used from 20 billion cells on: before, the CPU is done sooner than the GPU is ready.
+    work_dir: a directory in which long pairs keep what is done, so that the same call goes on after an interruption;
+    memory: bytes that a long pair may use (what is free). docs/long-pairs.md has more.
 
     >>> found = align_many(["ACGTT", "TTAC"], ["ACGT", "TAC"], mode="global")
     >>> found.scores.tolist(), found.cigars
@@ -107,7 +132,8 @@ def align_many(
     wanted = paired(len(first), len(second), pairs)
     cells = int((first.lengths[wanted.query] * second.lengths[wanted.target]).sum())
     working = choose_engine(engine, threads, for_pairs=cells < MANY_CELLS)
-    return align_records(first, second, wanted, scoring, chosen, working, progress)
+    options = LongOptions(None if work_dir is None else Path(work_dir), memory)
+    return align_records(first, second, wanted, scoring, chosen, working, progress, options)
 
 
 def align_records(
@@ -118,32 +144,55 @@ def align_records(
     mode: Mode,
     engine: Engine,
     progress: Progress | None = None,
+    options: LongOptions = IN_MEMORY,
 ) -> Alignments:
-    """The alignments of these pairs by this engine, batch by batch."""
+    """The alignments of these pairs by this engine, batch by batch; long pairs one by one, region by region."""
     cells = queries.lengths[pairs.query] * targets.lengths[pairs.target]
     found: list[tuple[NDArray[np.int64], Traces]] = []
-    for first, end in batches(cells):
-        some = PairList(pairs.query[first:end], pairs.target[first:end])
-        found.append(engine.align_pairs(queries, targets, some, scoring, mode))
+    long_pair_cells = engine.long_pair_cells(len(pairs))
+    for first, end in batches(cells, long_pair_cells):
+        if int(cells[first:end].max(initial=0)) > long_pair_cells:
+            require_same_alphabet(queries, targets, scoring)
+            watched = _watched(options, progress, int(cells[:first].sum()))
+            found.append(align_alone(engine, queries, targets, pairs, first, scoring, mode, watched))
+        else:
+            some = PairList(pairs.query[first:end], pairs.target[first:end])
+            found.append(engine.align_pairs(queries, targets, some, scoring, mode))
         if progress is not None:
             progress(int(cells[:end].sum()))
-    scores, traces = found[0] if len(found) == 1 else _joined(found)
-    return Alignments(queries, targets, pairs, scores, traces, scoring, mode)
+    scores, traces = zip(*found, strict=True)
+    return Alignments(queries, targets, pairs, np.concatenate(scores), Traces.joined(traces), scoring, mode)
 
 
-def batches(cells: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Ranges of pairs with at most BATCH_PAIRS pairs and BATCH_CELLS cells, or one pair with more.
+def _watched(options: LongOptions, progress: Progress | None, done: int) -> LongOptions:
+    """Who is told of nothing but cells hears of those of a long pair's scores."""
+    if progress is None or options.watch is not None:
+        return options
+
+    def watch(stage: str, part: int, total: int) -> None:
+        if stage == SCORES:
+            progress(done + part)
+
+    return replace(options, watch=watch)
+
+
+def batches(cells: NDArray[np.int64], long_pair_cells: int = NEVER_LONG) -> Iterator[tuple[int, int]]:
+    """Ranges of pairs with at most BATCH_PAIRS pairs and BATCH_CELLS cells, or one pair with more; long ones alone.
 
     >>> list(batches(np.array([1 << 35, 1 << 35, 5, 1 << 37, 1])))
     [(0, 2), (2, 3), (3, 4), (4, 5)]
+    >>> list(batches(np.array([1, 1, 9, 9, 1, 1]), long_pair_cells=8))
+    [(0, 2), (2, 3), (3, 4), (4, 6)]
     >>> list(batches(np.array([], np.int64)))
     [(0, 0)]
     """
-    total, first = np.cumsum(cells), 0
+    total, first, is_alone = np.cumsum(cells), 0, np.flatnonzero(cells > long_pair_cells)
     while True:
         done = int(total[first - 1]) if first else 0
         end = int(np.searchsorted(total, done + BATCH_CELLS, side="right"))
-        end = min(max(end, first + 1), first + BATCH_PAIRS, len(cells))
+        next_alone = is_alone[np.searchsorted(is_alone, first) :][:1].tolist()
+        end = max(end, first + 1)
+        end = min([end, first + BATCH_PAIRS, len(cells), *(max(place, first + 1) for place in next_alone)])
         yield first, end
         first = end
         if first >= len(cells):
@@ -167,20 +216,6 @@ def _zipped(n_queries: int, n_targets: int) -> PairList:
         )
     number = np.arange(n_targets if n_queries == 1 else n_queries)
     return PairList(np.minimum(number, n_queries - 1), np.minimum(number, n_targets - 1))
-
-
-def _joined(found: list[tuple[NDArray[np.int64], Traces]]) -> tuple[NDArray[np.int64], Traces]:
-    traces = [some for _, some in found]
-    starts = np.cumsum([0, *(len(some.paths.operations) for some in traces)])
-    offsets = [some.paths.offsets[1:] + start for some, start in zip(traces, starts[:-1], strict=True)]
-    return np.concatenate([scores for scores, _ in found]), Traces(
-        positions=np.concatenate([some.positions for some in traces]),
-        counts=np.concatenate([some.counts for some in traces]),
-        paths=Paths(
-            np.concatenate([some.paths.operations for some in traces]),
-            np.concatenate([np.zeros(1, np.int64), *offsets]),
-        ),
-    )
 
 
 def _prepared(queries: Sequences, targets: Sequences, scoring: Scoring | None) -> tuple[Records, Records, Scoring]:

@@ -23,7 +23,7 @@ from exaln.judge import Judge, SearchOptions, warn_without_statistics
 from exaln.pruning import Pruner
 from exaln.queries import as_records
 from exaln.query_hits import QueryHits
-from exaln.records import Records, offsets_of
+from exaln.records import Records
 from exaln.schedule import query_blocks
 from exaln.scoring import Scoring
 from exaln.strands import other_strand, reverse_paths
@@ -141,13 +141,13 @@ class Search:
             aligned = self._align(both, queries, now)
             passing = self._passing(now, aligned, queries)
             kept.append(now.take(passing))
-            traces.append(_take_traces(aligned, passing))
+            traces.append(aligned.taken(passing))
             n_kept += np.bincount(kept[-1].query, minlength=len(queries))
             ranked = ranked.take(~is_next & (n_kept[ranked.query] < self.options.max_hits))
-        found, paths = Ranked.joined(kept), _joined_traces(traces)
+        found, paths = Ranked.joined(kept), Traces.joined(traces)
         order = np.argsort(found.query, kind="stable")  # rounds go on where the one before ended
         order = order[is_among_first(found.query[order], self.options.max_hits)]
-        return found.take(order), _take_traces(paths, order)
+        return found.take(order), paths.taken(order)
 
     def _with_strands(self, queries: Records) -> tuple[Records, NDArray[np.int8]]:
         """The sequences to scan with, and the strand of each: the queries, then their reverse complements."""
@@ -296,25 +296,6 @@ def _doubled(queries: Records, other: Records) -> Records:
     """The sequences of both, one after the other."""
     both = [records.sequence(row) for records in (queries, other) for row in range(len(records))]
     return Records.of(queries.alphabet, both)
-
-
-def _take_traces(traces: Traces, places: NDArray[np.int64]) -> Traces:
-    paths = [traces.paths[place] for place in places.tolist()]
-    operations = np.concatenate([*paths, np.empty(0, np.uint32)])
-    return Traces(traces.positions[places], traces.counts[places], Paths(operations, offsets_of(map(len, paths))))
-
-
-def _joined_traces(parts: list[Traces]) -> Traces:
-    operations = [part.paths.operations for part in parts]
-    lengths = [np.diff(part.paths.offsets) for part in parts]
-    return Traces(
-        np.concatenate([np.empty((0, 4), np.int64), *(part.positions for part in parts)]),
-        np.concatenate([np.empty((0, 6), np.int32), *(part.counts for part in parts)]),
-        Paths(
-            np.concatenate([np.empty(0, np.uint32), *operations]),
-            offsets_of(np.concatenate([np.empty(0, np.int64), *lengths])),
-        ),
-    )
 
 
 def search(

@@ -17,6 +17,7 @@ class Work:
     """A piece of work, as a context manager; on stderr while it runs, with its rate and the time left."""
 
     description = "Working"
+    _shown_at_once = True
 
     def __init__(self, *, shown: bool, total: int | None = None) -> None:
         self.done = 0
@@ -30,7 +31,8 @@ class Work:
         self._started = time.perf_counter()
         if self._bar is not None:
             self._task = self._bar.add_task(self.description, total=self._total, rate="")
-            self._bar.start()
+            if self._shown_at_once:
+                self._bar.start()
         return self
 
     def __exit__(
@@ -46,8 +48,8 @@ class Work:
 
     def spent(self, *more: str) -> str:
         """The time, and in brackets how fast it was and what else is to be said. A blink says nothing about speed."""
-        rate = [self.rate()] if self.seconds >= LEAST_SECONDS_FOR_A_RATE else []
-        brackets = "; ".join([*rate, *more])
+        rate = self.rate() if self.seconds >= LEAST_SECONDS_FOR_A_RATE else ""
+        brackets = "; ".join(part for part in (rate, *more) if part)
         return f"{self.seconds:.2f} s" + (f" ({brackets})" if brackets else "")
 
     def _advance(self, done: int, total: int | None) -> None:
@@ -156,10 +158,51 @@ class MergeProgress(Work, FoundHits):
 
 
 class PairProgress(ScoringProgress):
-    """Pairs that are aligned: cells, and how much of the first file was read, from which the whole is estimated."""
+    """Pairs that are aligned: cells, and how much of the first file was read, from which the whole is estimated.
+
+    If results go to the same screen (`shares_screen`), a bar is there for the stages of long pairs only.
+    """
 
     description = "Aligning"
     n_pairs = n_cells = 0
+    _n_given = 0  # cells that were computed before, by a process that was interrupted
+    _stage = ""
+    _stage_began = (0, 0.0)
+
+    def __init__(self, *, shown: bool, shares_screen: bool = False) -> None:
+        super().__init__(shown=shown)
+        self._shown_at_once = not shares_screen
+
+    def __call__(self, cells: int) -> None:
+        """So far."""
+        if self._stage and self._bar is not None and self._task is not None:
+            self._bar.reset(self._task, total=self._total, completed=cells, description=self.description)
+            if not self._shown_at_once:
+                self._bar.stop()
+        self._stage = ""
+        super().__call__(cells)
+
+    def stage(self, stage: str, done: int, total: int) -> None:
+        """How far a stage of a long pair is: "scores" counts cells, "path" letters."""
+        if stage != self._stage:
+            self._n_given += done if stage == "scores" else 0
+            self._stage, self._stage_began = stage, (done, time.perf_counter())
+            if self._bar is not None and self._task is not None:
+                self._bar.reset(self._task, total=total, completed=done, description=f"{self.description}: {stage}")
+                self._bar.start()
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, completed=done, total=total, rate=self._stage_rate(done))
+
+    def rate(self) -> str:
+        """Cell updates per second, of those that were computed here."""
+        here = self.done - self._n_given
+        return f"{_rounded(here / self.seconds / 1e9)} GCUPS" if here else ""
+
+    def _stage_rate(self, done: int) -> str:
+        first, began = self._stage_began
+        per_second = (done - first) / max(time.perf_counter() - began, 1e-9)
+        in_cells, in_letters = f"{_rounded(per_second / 1e9)} GCUPS", f"{_rounded(per_second / 1e6)} M letters/s"
+        return in_cells if self._stage == "scores" else in_letters
 
     def reading(self, n_pairs: int, cells: int, bytes_read: int, bytes_total: int | None) -> None:
         """So many pairs more, which bring what was read of the file to so many bytes: the rest is estimated."""

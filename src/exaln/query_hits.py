@@ -1,10 +1,10 @@
-"""Hits of one query, as columns: what the search hands to reports."""
+"""Hits as columns, of one query or of many pairs: what reports are made of."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -21,11 +21,11 @@ PART_COLUMNS = 1 << 22
 """A part of a query's hits ends at so many hits, or with the hit that reaches so many alignment columns."""
 
 
-@dataclass(frozen=True)
-class QueryHits:
-    """All hits of one query, best first; n hits, 0 allowed. Positions are 0-based half-open.
+@dataclass(frozen=True, kw_only=True)
+class HitRows:
+    """Columns of n hits, 0 allowed. Positions are 0-based half-open.
 
-    query: uint8 codes of the whole query; targets: uint8 codes of each whole target (views into the database).
+    targets: uint8 codes of each whole target (views into the database).
     ordinal: int64[n], place of the target in the database. score: int64[n], multiplied by `scoring.scale`.
     bits, evalue: float64[n], NaN where there are no statistics for the scoring.
     strand: int8[n], 1, or -1 if the query aligns with the reverse complement of the target. query_start and query_end
@@ -35,10 +35,6 @@ class QueryHits:
     length, gaps the gap columns, gap_opens the runs of gaps, positives the pairs of letters that score above 0.
     """
 
-    index: int
-    query_id: str
-    query_description: str
-    query: NDArray[np.uint8]
     alphabet: Alphabet
     scoring: Scoring
     target_ids: Sequence[str]
@@ -64,7 +60,7 @@ class QueryHits:
     def __len__(self) -> int:
         return len(self.ordinal)
 
-    def parts(self) -> Iterator[QueryHits]:
+    def parts(self) -> Iterator[Self]:
         """The hits in pieces of bounded size, in order, so that texts of them fit memory; none if there are no hits."""
         if 0 < len(self) <= PART_HITS and int(self.columns.sum(dtype=np.int64)) <= PART_COLUMNS:
             yield self
@@ -76,21 +72,67 @@ class QueryHits:
             yield self.part(start, end)
             start = end
 
-    def part(self, start: int, end: int) -> QueryHits:
+    def part(self, start: int, end: int) -> Self:
         """The hits from `start` to before `end`."""
         cut = {name: getattr(self, name)[start:end] for name in _COLUMNS}
-        return replace(
-            self,
-            target_ids=[self.target_ids[hit] for hit in range(start, end)],
-            target_descriptions=[self.target_descriptions[hit] for hit in range(start, end)],
-            targets=[self.targets[hit] for hit in range(start, end)],
-            paths=Paths(self.paths.operations, self.paths.offsets[start : end + 1]),
-            **cut,
-        )
+        return replace(self, paths=Paths(self.paths.operations, self.paths.offsets[start : end + 1]), **cut)
 
+
+@dataclass(frozen=True, kw_only=True)
+class QueryHits(HitRows):
+    """All hits of one query, best first. index: its place; query: uint8 codes of all of it."""
+
+    index: int
+    query_id: str
+    query_description: str
+    query: NDArray[np.uint8]
+
+    @property
+    def indices(self) -> Sequence[int]:
+        """The query's place, for each hit."""
+        return [self.index] * len(self)
+
+    @property
+    def query_ids(self) -> Sequence[str]:
+        """Its name, for each hit."""
+        return [self.query_id] * len(self)
+
+    @property
+    def query_descriptions(self) -> Sequence[str]:
+        """Its description, for each hit."""
+        return [self.query_description] * len(self)
+
+    @property
+    def queries(self) -> Sequence[NDArray[np.uint8]]:
+        """Its codes, for each hit."""
+        return [self.query] * len(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairHits(HitRows):
+    """Hits of many queries, one after the other: what is written row by row costs little then.
+
+    indices, query_ids, query_descriptions, queries: of the query of each hit, as in `QueryHits`.
+    """
+
+    indices: Sequence[int]
+    query_ids: Sequence[str]
+    query_descriptions: Sequence[str]
+    queries: Sequence[NDArray[np.uint8]]
+
+    def part(self, start: int, end: int) -> PairHits:
+        """The hits from `start` to before `end`."""
+        own = {name: getattr(self, name)[start:end] for name in _OF_QUERIES}
+        return replace(super().part(start, end), **own)
+
+
+AnyHits = QueryHits | PairHits
+"""What formats with a line per hit are made of."""
 
 # fmt: off
+_OF_QUERIES = ("indices", "query_ids", "query_descriptions", "queries")
 _COLUMNS = (
+    "target_ids", "target_descriptions", "targets",
     "ordinal", "score", "bits", "evalue", "strand", "query_start", "query_end", "target_start", "target_end",
     "identities", "positives", "mismatches", "gap_opens", "gaps", "columns",
 )

@@ -133,19 +133,14 @@ class Scoring:
         """A score in the units in which matrix and gaps were given."""
         return score if self.scale == 1 else score / self.scale
 
-    def folded(self) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
-        """The matrix without repetition, as (small int32[k, k], fold uint8[n_letters]).
+    def folded(self, is_used: NDArray[np.bool_] | None = None) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+        """The matrix without repetition, as (small int32[k, k], fold uint8[256]), or of the letters in use.
 
         small[fold[a], fold[b]] == matrix[a, b]. Letters with equal rows and equal columns, as U and C, share one of the
-        k codes, which are in order of first use.
+        k codes, which are in order of first use. What is no letter, or not in use, has the code 0.
         """
-        both = np.concatenate([self.matrix, self.matrix.T], axis=1)
-        _, first, fold = np.unique(both, axis=0, return_index=True, return_inverse=True)
-        order = np.argsort(first)
-        rank = np.empty(len(order), np.uint8)
-        rank[order] = np.arange(len(order), dtype=np.uint8)
-        kept = first[order]
-        return np.ascontiguousarray(self.matrix[np.ix_(kept, kept)]), rank[fold.reshape(-1)]
+        kept, fold = equal_columns(np.concatenate([self.matrix, self.matrix.T]), is_used)
+        return np.ascontiguousarray(self.matrix[np.ix_(kept, kept)]), fold
 
     def describe(self) -> str:
         """One line for logs and reports."""
@@ -312,6 +307,26 @@ def _scale(letters: _LetterScores, opening: Fraction, extending: Fraction) -> in
                 + (f" after multiplication by {scale}, which makes all values whole" if scale > 1 else "")
             )
     return scale
+
+
+def equal_columns(
+    matrix: NDArray[np.int32], is_used: NDArray[np.bool_] | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """Columns of a matrix that differ: the first of each kind, int64[k], and the kind of each column, uint8[256].
+
+    is_used: bool, by column, which are looked at; the others are of kind 0. There is at least one kind.
+
+    >>> kept, fold = equal_columns(np.array([[1, 2, 1, 3], [0, 0, 0, 3]]))
+    >>> kept, fold[:4]
+    (array([0, 1, 3]), array([0, 1, 0, 2], dtype=uint8))
+    """
+    used = np.arange(matrix.shape[1]) if is_used is None else np.flatnonzero(is_used)
+    if not len(used):
+        used = np.zeros(1, np.int64)
+    _, first, place = np.unique(matrix[:, used], axis=1, return_index=True, return_inverse=True)
+    fold = np.zeros(256, np.uint8)
+    fold[used] = np.argsort(np.argsort(first))[place.reshape(-1)]
+    return used[np.sort(first)], fold
 
 
 def _text(value: Fraction) -> str:

@@ -1,5 +1,5 @@
 // Checks the core without Python: scores by every kernel of every usable instruction set alone and by the
-// whole, and paths.
+// whole, paths, and regions of tables.
 //
 //   kernel_check CASES [ISA ...]           exits with 1 if a score differs from those in the file
 //   kernel_check --whole CASES [ISA ...]   the same without the kernels alone: for large files
@@ -20,6 +20,7 @@
 #include "dispatch.hpp"
 #include "one_kernel.hpp"
 #include "pairs.hpp"
+#include "region_check.hpp"
 
 namespace {
 
@@ -126,9 +127,36 @@ class Checker {
                 pairs.push_back(job.pairs[i]), job.known_scores.push_back(known.scores[i]);
         job.pairs = pairs;
         Progress progress;
-        const PairResults found = run_pairs(job, true, progress);
+        const PairResults found = run_pairs(job, Wants::PATHS, progress);
         job.known_scores.clear();
-        compare_paths(isa, found, run_pairs(job, true, progress), LOCAL_MODE, number);
+        compare_paths(isa, found, run_pairs(job, Wants::PATHS, progress), LOCAL_MODE, number);
+    }
+
+    // Pairs as regions: kept rows and columns, ends, walks. Not for costs that no scoring can have.
+    void check_regions(const Isa& isa, const Case& known, size_t number) {
+        if (std::max({known.costs.max_score, -known.costs.min_score, known.costs.gap_first}) > INT16_MAX)
+            return;
+        const PairResults expected =
+            results_of(*built_isas().back(), known, LOCAL_MODE, false, size_t(1) << 30, true);
+        const Sequences queries = known.queries.view(), targets = known.targets.view();
+        for (int64_t q = 0; q < queries.n; ++q)
+            for (int64_t t = 0; t < targets.n; ++t) {
+                const size_t pair = size_t(q * targets.n + t);
+                for (const Mode& mode :
+                     {LOCAL, Mode{false, number % 2 == 0, false, number % 3 == 0, false}}) {
+                    const PlainTable table(queries.at(q), queries.length(q), targets.at(t), targets.length(t),
+                                           known.costs, mode);
+                    const bool is_right = fills_as(table, isa, queries.at(q), targets.at(t), known.costs,
+                                                   mode.is_local, 1 + int64_t(pair % 9), 1 + int(pair % 3));
+                    compare(isa, "region of pair " + std::to_string(pair), number, is_right, true);
+                    if (!mode.is_local || table.end.score == 0) continue;
+                    compare(isa, "end of pair " + std::to_string(pair), number, table.end.score,
+                            known.scores[pair]);
+                    const Alignment path = walked(table, isa, queries.at(q), targets.at(t), known.costs);
+                    compare(isa, "walk of pair " + std::to_string(pair), number,
+                            path.operations == expected.alignments[pair].operations, true);
+                }
+            }
     }
 
   private:
@@ -162,7 +190,8 @@ class Checker {
     static PairResults results_of(const Isa& isa, const Case& known, int free_ends, bool is_mixed,
                                   size_t max_bytes, bool wants_paths) {
         Progress progress;
-        return run_pairs(job_of(isa, known, free_ends, is_mixed, max_bytes), wants_paths, progress);
+        return run_pairs(job_of(isa, known, free_ends, is_mixed, max_bytes),
+                         wants_paths ? Wants::PATHS : Wants::SCORES, progress);
     }
 
     void compare(const Isa& isa, const std::string& what, size_t number, int64_t found, int64_t expected) {
@@ -214,6 +243,7 @@ int check_cases(const std::string& path, const std::vector<std::string>& names, 
             checker.check_kernels(*isa, cases[i], i);
             checker.check_pairs(*isa, cases[i], i);
             checker.check_known(*isa, cases[i], i);
+            checker.check_regions(*isa, cases[i], i);
         }
         printf("%-10s %zu cases, %lld scores and paths, %lld wrong\n", isa->name, cases.size(),
                (long long)checker.n_checked, (long long)checker.n_wrong);

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
     from exaln.alphabet import Alphabet
     from exaln.fasta import SequenceFile
     from exaln.pair_files import PairBatch
-    from exaln.query_hits import QueryHits
+    from exaln.query_hits import AnyHits
+    from exaln.report import Format
 
 
 @click.command(cls=Command, example="exaln align reads.fasta genes.fasta --mode semiglobal --out pairs.sam")
@@ -36,11 +38,22 @@ if TYPE_CHECKING:
     help="Draw a single pair, as .svg, .png or .html: a dot plot with the alignment, or, up to 30 letters, all scores.",
 )
 @options.out
-@options.pairs_outfmt
+@options.outfmt(
+    "0 pairwise text, sam, paf, 6 tabular, 7 with comments, 10 csv, json, parquet, arrow, fasta, table; columns "
+    "may follow: 6 qseqid sseqid score cigar; extended after sam and paf: = and X. [default: 0, or by --out]"
+)
+@click.option(
+    "--work-dir",
+    metavar="DIR",
+    help="For long pairs: keep there what is done; the same command goes on from it after an interruption.",
+)
+@options.memory
 @options.scoring
 @options.alphabet
 @options.strip_gaps
 @options.engine
+@options.devices
+@options.gpu_memory
 @options.threads
 @pass_messages
 def align(
@@ -53,21 +66,26 @@ def align(
     plot: str | None,
     out: str,
     outfmt: tuple[str, ...],
+    work_dir: str | None,
+    memory: int | None,
     alphabet: Alphabet | None,
     strip_gaps: bool,
     engine: str,
+    devices: tuple[int, ...] | None,
+    gpu_memory: int | None,
     threads: int | None,
     **chosen: Any,
 ) -> None:
     """Align the records of two files pair by pair: the first with the first, the second with the second.
 
     A file with a single record is aligned with every record of the other. The optimum of each pair, drawn as text
-    unless --outfmt or the extension of --out says otherwise.
+    unless --outfmt or the extension of --out says otherwise. Sequences may be as long as chromosomes.
     """
     from exaln.engines import choose_engine
     from exaln.fasta import SequenceFile
+    from exaln.longpair.driver import LongOptions
     from exaln.modes import Mode
-    from exaln.pairwise import align_records
+    from exaln.pairwise import MANY_CELLS, align_records
     from exaln.plots import check_path
     from exaln.report import SearchSummary, parse_outfmt, write_report
 
@@ -79,16 +97,23 @@ def align(
         raise InputError(f"{form.kind} is not text; give --out FILE")
     if plot is not None:
         check_path(plot)
-    working = choose_engine(engine, threads, for_pairs=True)
-    work = PairProgress(shown=messages.shows_progress and not on_screen)
+    working = choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory, for_pairs=True)
+    work = PairProgress(shown=messages.shows_progress, shares_screen=on_screen)
+    long_pairs = LongOptions(None if work_dir is None else Path(work_dir), memory, work.stage, messages.note)
     with SequenceFile(query, alphabet=alphabet, strip_gaps=strip_gaps) as first:
         rules = options.make_scoring(first.alphabet, chosen)
-        messages.detail(f"{rules.describe()}; {wanted}; {working.describe()}")
 
         def aligned(batch: PairBatch) -> Alignments:
             done = work.done
             found = align_records(
-                batch.queries, batch.targets, batch.pairs, rules, wanted, working, lambda cells: work(done + cells)
+                batch.queries,
+                batch.targets,
+                batch.pairs,
+                rules,
+                wanted,
+                working,
+                lambda cells: work(done + cells),
+                long_pairs,
             )
             if plot is not None:
                 found[0].plot(plot)
@@ -96,9 +121,12 @@ def align(
 
         with SequenceFile(target, alphabet=first.alphabet, strip_gaps=strip_gaps) as second, work:
             batches = read_pairs(first, second, work, is_all=is_all)
+            if engine == "auto" and work.n_cells >= MANY_CELLS:
+                working = choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory)
+            messages.detail(f"{rules.describe()}; {wanted}; {working.describe()}")
             if plot is not None:
                 batches = only_pair(batches)
-            hits = aligned_pairs(batches, aligned, joined=is_all)
+            hits = aligned_pairs(batches, aligned, form, joined=is_all)
             summary = SearchSummary(target, 0, 0, rules, is_pairs=True, mode=wanted.name)
             write_report(form, hits, summary, out, colour=on_screen and colours.are_wanted(sys.stdout))
     messages.detail(f"{work.n_pairs:,} pair{'' if work.n_pairs == 1 else 's'} in {work.spent(working.describe())}")
@@ -129,8 +157,14 @@ def only_pair(batches: Iterator[PairBatch]) -> Iterator[PairBatch]:
 
 
 def aligned_pairs(
-    batches: Iterator[PairBatch], aligned: Callable[[PairBatch], Alignments], *, joined: bool
-) -> Iterator[QueryHits]:
-    """What the report is made of, batch by batch."""
+    batches: Iterator[PairBatch], aligned: Callable[[PairBatch], Alignments], form: Format, *, joined: bool
+) -> Iterator[AnyHits]:
+    """What the report is made of, batch by batch; with `joined` the pairs of a query are together."""
     for batch in batches:
-        yield from aligned(batch).query_hits(batch.first_query, batch.first_target, joined=joined)
+        found = aligned(batch)
+        if form.is_by_row:
+            yield found.pair_hits(batch.first_query, batch.first_target)
+        elif form.is_by_pair and not joined:
+            yield found.pair_hits(batch.first_query, batch.first_target, also_empty=True)
+        else:
+            yield from found.query_hits(batch.first_query, batch.first_target, joined=joined)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.command(cls=Command, example="exaln merge part-*.parquet --out hits.tsv")
 @click.argument("parts", nargs=-1, required=True, metavar="PART...")
 @options.out
-@options.outfmt
+@options.outfmt(options.SEARCH_FORMATS)
 @pass_messages
 def merge(messages: Messages, /, parts: tuple[str, ...], out: str, outfmt: tuple[str, ...]) -> None:
     """Make one report of all part files of a search in shards: the same as that of a search without shards.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from exaln.alphabet import Alphabet
     from exaln.database import Database
     from exaln.scoring import Scoring
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 BLAST_KINDS = {"prot": "protein", "nucl": "dna"}
 SIZE = re.compile(r"(\d+\.?\d*|\.\d+) ?([KMGT]?)(?:i?B)?", re.IGNORECASE)
@@ -101,24 +104,6 @@ strip_gaps = click.option("--strip-gaps", is_flag=True, help="Remove - and . fro
 out = click.option(
     "--out", cls=Option, blast=["-out"], default="-", metavar="FILE", help="Where to write. [default: stdout]"
 )
-outfmt = click.option(
-    "--outfmt",
-    cls=Option,
-    blast=["-outfmt"],
-    many=True,
-    metavar="FORMAT",
-    help="table for reading, 0 pairwise text, 6 tabular, 7 with comments, 10 csv, json, parquet, arrow, fasta; "
-    "columns may follow: 6 std qcovs cigar. [default: by the extension of --out]",
-)
-pairs_outfmt = click.option(
-    "--outfmt",
-    cls=Option,
-    blast=["-outfmt"],
-    many=True,
-    metavar="FORMAT",
-    help="0 pairwise text, sam, paf, 6 tabular, 7 with comments, 10 csv, json, parquet, arrow, fasta, table; columns "
-    "may follow: 6 qseqid sseqid score cigar; extended after sam and paf: = and X. [default: 0, or by --out]",
-)
 mode = click.option(
     "--mode",
     default="local",
@@ -152,12 +137,29 @@ engine = click.option(
 devices = click.option(
     "--devices", callback=_parsed_by(parse_devices), metavar="N,...", help="GPUs to use. [default: all]"
 )
+memory = click.option(
+    "--memory",
+    callback=_parsed_by(parse_size),
+    metavar="SIZE",
+    help="What a long pair may use, such as 8G. [default: what is free]",
+)
 gpu_memory = click.option(
     "--gpu-memory",
     callback=_parsed_by(parse_size),
     metavar="SIZE",
     help="Per GPU, such as 8G. [default: all free]",
 )
+
+
+SEARCH_FORMATS = (
+    "table for reading, 0 pairwise text, 6 tabular, 7 with comments, 10 csv, json, parquet, arrow, fasta; "
+    "columns may follow: 6 std qcovs cigar. [default: by the extension of --out]"
+)
+
+
+def outfmt(formats: str) -> Callable[[Function], Function]:
+    """--outfmt of a command with these formats."""
+    return click.option("--outfmt", cls=Option, blast=["-outfmt"], many=True, metavar="FORMAT", help=formats)
 
 
 def scoring(command: Any) -> Any:

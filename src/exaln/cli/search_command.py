@@ -34,7 +34,7 @@ PERCENT = click.FloatRange(0, 100)
 @options.queries
 @options.searched
 @options.out
-@options.outfmt
+@options.outfmt(options.SEARCH_FORMATS)
 @click.option(
     "--evalue",
     cls=Option,

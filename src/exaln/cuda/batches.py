@@ -1,14 +1,15 @@
 """A database as batches: how it is cut for a card, what of a batch lies on the card, and what is kept there.
 
-A batch is a range of rows of one segment. Its codes are sent, and runs from which the card makes the columns that go
+A batch has rows of one segment. Its codes are sent, and runs from which the card makes the columns that go
 with them (offsets, first tiles, chunks); then it packs the codes into streams of tiles.
 """
 
 from __future__ import annotations
 
+import copy
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,18 +18,22 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from exaln.cuda.card import Card, CardMemoryError, Event, Memory, PinnedMemory
-from exaln.cuda.layout import Runs, Sizes, StreamLayout, stream_layout, used_letters
-from exaln.cuda.sending import Sender
+from exaln.cuda.layout import Runs, Sizes, stream_layout, used_letters
+from exaln.cuda.rows import BatchRows
+from exaln.cuda.sending import Prepared, Sender
 from exaln.resources import available_threads
-from exaln.schedule import RowRange
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from exaln.cuda.division import Division
     from exaln.cuda.layout import FoldedScores
+    from exaln.cuda.variants import Packing
 
 MAX_KNOWN = 4096
+MAX_HEADERS = 4
+"""Of a batch that is sent again and again, to one of few places."""
+
 ALIGNMENT = 256
 MAX_COUNTED_RESIDUES = 4 << 30
 """In larger databases letters are not looked for before the first scan: it would have to wait for the disk."""
@@ -91,30 +96,43 @@ class HostBatch:
     """Rows of a segment in the memory of the host, and what has to be sent of them.
 
     lengths, ordinals: int64[n_rows]. The first n_stream rows go through the streams, the longer ones one by one.
+    layouts: of single targets and of pairs of them; columns of those in `sent_layouts` are sent.
     On the card: a table of the columns, their runs, the codes; that is sent; then the columns, expanded there.
     """
 
-    def __init__(self, segment: Any, facts: SegmentFacts, rows: RowRange, long_length: int) -> None:
-        own = slice(rows.first, rows.end)
-        begin, end = segment.offsets[rows.first], segment.offsets[rows.end]
+    def __init__(self, segment: Any, facts: SegmentFacts, rows: BatchRows, long_length: int) -> None:
+        offsets = segment.offsets
         self.rows = rows
-        self.codes: NDArray[np.uint8] = segment.codes[int(begin) : int(end)]
-        self.ordinals: NDArray[np.int64] = segment.ordinals[own]
-        self.lengths = facts.lengths[own]
-        sizes = facts.sizes.rows(rows.first, rows.end)
+        self.codes: list[NDArray[np.uint8]] = [
+            segment.codes[int(offsets[first]) : int(offsets[end])] for first, end in rows.pieces
+        ]
+        self.ordinals: NDArray[np.int64] = rows.of(segment.ordinals)
+        self.lengths = rows.of(facts.lengths)
         self.long_length = long_length
         self.n_stream = int(np.searchsorted(self.lengths, long_length, side="right"))
-        in_streams = sizes.rows(0, self.n_stream)
+        self._sizes = Sizes.joined([facts.sizes.rows(first, end) for first, end in rows.pieces])
+        in_streams = self._sizes.rows(0, self.n_stream)
         self.n_stream_residues = in_streams.total
-        self.layouts = {paired: stream_layout(in_streams, is_paired=paired) for paired in (False, True)}
-        self._header: tuple[int, NDArray[np.int64]] | None = None
-        self._columns = [_Column("offsets", sizes.sums(), 8)]
-        for paired, layout in self.layouts.items():
+        self.layouts = {is_paired: stream_layout(in_streams, is_paired=is_paired) for is_paired in (False, True)}
+        self._sends({False, True})
+
+    def sending(self, layouts: Collection[bool]) -> HostBatch:
+        """The same, of which columns of these layouts alone are sent."""
+        other = copy.copy(self)
+        other._sends(layouts)
+        return other
+
+    def _sends(self, layouts: Collection[bool]) -> None:
+        self._headers: dict[int, NDArray[np.uint8]] = {}
+        self._columns = [_Column("offsets", self._sizes.sums(), 8)]
+        for is_paired in sorted(layouts):
+            layout = self.layouts[is_paired]
             self._columns += [
-                _Column(f"starts {paired:d}", layout.starts, 4),
-                _Column(f"chunks {paired:d}", layout.chunk_tiles, 4, stride=2),
-                _Column(f"chunks {paired:d}", layout.chunk_ids, 4, stride=2, place=1),
+                _Column(f"starts {is_paired:d}", layout.starts, 4),
+                _Column(f"chunks {is_paired:d}", layout.chunk_tiles, 4, stride=2),
+                _Column(f"chunks {is_paired:d}", layout.chunk_ids, 4, stride=2, place=1),
             ]
+        self.places = self._places()
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -129,16 +147,19 @@ class HostBatch:
         """Columns that are expanded on the card."""
         return len(self._columns)
 
-    @cached_property
+    @property
     def n_longest_column(self) -> int:
         """Numbers of the longest one."""
         return max(column.runs.n for column in self._columns)
 
-    @cached_property
-    def places(self) -> dict[str, int]:
+    def _places(self) -> dict[str, int]:
         """Where each part begins on the card."""
         n_runs = sum(len(column.runs.runs) for column in self._columns)
-        sizes = {"columns": 8 * COLUMN_FIELDS * self.n_columns, "runs": 24 * n_runs, "codes": len(self.codes)}
+        sizes = {
+            "columns": 8 * COLUMN_FIELDS * self.n_columns,
+            "runs": RUN.itemsize * n_runs,
+            "codes": self.rows.n_residues,
+        }
         sizes |= {column.name: column.size * column.stride * column.runs.n for column in self._columns}
         places, end = {}, 0
         for name, size in {**sizes, "": 0}.items():
@@ -149,32 +170,38 @@ class HostBatch:
     @property
     def sent_bytes(self) -> int:
         """What goes to the card."""
-        return self.places["codes"] + len(self.codes)
+        return self.places["codes"] + self.rows.n_residues
 
     @property
     def card_bytes(self) -> int:
         """What it takes there."""
         return self.places[""]
 
-    def header(self, address: int) -> NDArray[np.int64]:
-        """int64[...]: what stands before the codes, for a batch that will lie at this address."""
-        if self._header is not None and self._header[0] == address:
-            return self._header[1]
-        header = np.zeros(self.places["codes"] // 8, np.int64)
-        table = header[: COLUMN_FIELDS * self.n_columns].reshape(self.n_columns, COLUMN_FIELDS)
+    def header(self, address: int) -> NDArray[np.uint8]:
+        """uint8[...]: what stands before the codes, for a batch that will lie at this address."""
+        if address in self._headers:
+            return self._headers[address]
+        if len(self._headers) >= MAX_HEADERS:
+            self._headers.clear()
+        header = np.zeros(self.places["codes"], np.uint8)
+        table = header[: 8 * COLUMN_FIELDS * self.n_columns].view(np.int64).reshape(self.n_columns, COLUMN_FIELDS)
         runs = np.concatenate([column.runs.runs for column in self._columns])
-        header[self.places["runs"] // 8 :][: runs.size] = runs.reshape(-1)
+        sent = header[self.places["runs"] :][: RUN.itemsize * len(runs)].view(RUN)
+        sent["first"], sent["value"], sent["step"] = runs.T
         first_run = 0
         for row, column in zip(table, self._columns, strict=True):
             to, n_runs = address + self.places[column.name] + column.size * column.place, len(column.runs.runs)
             row[:] = to, column.runs.n, first_run, n_runs, column.stride, column.size == 8
             first_run += n_runs
-        self._header = address, header
+        self._headers[address] = header
         return header
 
 
+RUN = np.dtype([("first", "<u4"), ("step", "<u4"), ("value", "<i8")])
+"""struct Run of kernels/expand.cu."""
+
 COLUMN_FIELDS = 6
-"""Of struct Column in kernels/expand.cu."""
+"""Numbers of struct Column there."""
 
 
 @dataclass(frozen=True)
@@ -195,8 +222,8 @@ class CardBatch:
         self.host, self.address, self.ready = host, address, ready
         self._memory = memory
         self.is_expanded = False
-        self.streams: dict[bool, Memory] = {}
-        self.packed_with: dict[bool, bytes] = {}
+        self.streams: dict[Packing, Memory] = {}
+        self.packed_with: dict[Packing, bytes] = {}
 
     @property
     def is_resident(self) -> bool:
@@ -207,13 +234,9 @@ class CardBatch:
         """The address of a part."""
         return self.address + self.host.places[part]
 
-    def layout(self, *, paired: bool) -> StreamLayout:
-        """Of one of its streams."""
-        return self.host.layouts[paired]
-
-    def needs_packing(self, folded: FoldedScores, *, paired: bool) -> bool:
+    def needs_packing(self, folded: FoldedScores, packing: Packing) -> bool:
         """Whether the stream is missing, or has letters folded in another way."""
-        return self.packed_with.get(paired) != folded.fold.tobytes()
+        return self.packed_with.get(packing) != folded.fold.tobytes()
 
 
 class Workspace:
@@ -227,7 +250,7 @@ class Workspace:
         self._sender = Sender(card, self.copy_stream)
         self._scratch: dict[str, Memory] = {}
         self._pinned: dict[str, PinnedMemory] = {}
-        self._residents: dict[tuple[int, int, int], CardBatch] = {}
+        self._residents: dict[tuple[int, BatchRows], CardBatch] = {}
         self._alive: dict[int, weakref.ref[Any]] = {}
         self._in_use: frozenset[int] = frozenset()
         self._sizes: dict[str, int] = {}
@@ -242,10 +265,17 @@ class Workspace:
         self._in_use = frozenset(map(id, segments))
         self._sizes = sizes
         self._touched.clear()
-        if self.card.used > self.card.budget:
+        if self.spare < 0:
             self._drop_scratch()
             while self.card.used > self.card.budget and self._evict():
                 pass
+
+    @property
+    def spare(self) -> int:
+        """Bytes that can still be had, besides scratch memory that this scan has told of."""
+        known = {name: memory.n_bytes for name, memory in self._scratch.items()}
+        missing = sum(max(0, size - known.get(name, 0)) for name, size in self._sizes.items())
+        return self.card.budget - self.card.used - missing
 
     def allocate(self, n_bytes: int) -> Memory:
         """Memory, if need be in place of batches of other databases."""
@@ -271,6 +301,15 @@ class Workspace:
             known = self._scratch[name] = self.allocate(max(n_bytes, self._sizes.get(name, 0)))
             return known.address
 
+    def idle_scratch(self, *kinds: str) -> tuple[int, int]:
+        """Address and bytes of the largest scratch memory whose name begins with one of these; the caller must know
+        that nobody uses it.
+        """
+        with self._lock:
+            found = [memory for name, memory in self._scratch.items() if name.startswith(kinds)]
+            largest = max(found, key=lambda memory: memory.n_bytes, default=None)
+            return (largest.address, largest.n_bytes) if largest is not None else (0, 0)
+
     def pinned(self, name: str, n_bytes: int) -> NDArray[np.uint8]:
         """The same in the memory of the host: uint8[n_bytes or more]. Copies must be done before it is asked for."""
         known = self._pinned.get(name)
@@ -280,26 +319,30 @@ class Workspace:
             known = self._pinned[name] = self.card.pinned(n_bytes)
         return known.array
 
-    def holds(self, segment: Any, rows: RowRange) -> bool:
+    def holds(self, segment: Any, rows: BatchRows) -> bool:
         """Whether these rows are on the card."""
-        return (id(segment), rows.first, rows.end) in self._residents
+        return (id(segment), rows) in self._residents
 
-    def resident(self, segment: Any, rows: RowRange) -> CardBatch | None:
+    def resident(self, segment: Any, rows: BatchRows) -> CardBatch | None:
         """The batch of these rows, if it is on the card."""
-        return self._residents.get((id(segment), rows.first, rows.end))
+        return self._residents.get((id(segment), rows))
 
-    def fill(self, address: int, host: HostBatch) -> Event:
+    def prepare(self, host: HostBatch) -> Prepared:
+        """Read the codes of a batch, as far as there is pinned memory for them."""
+        return self._sender.prepare(host.codes)
+
+    def fill(self, address: int, host: HostBatch, prepared: Prepared) -> Event:
         """Send a batch to an address; it is there when the event is done."""
         self.card.upload(address, host.header(address), self.copy_stream)
-        self._sender.send(address + host.places["codes"], host.codes)
+        self._sender.send(address + host.places["codes"], prepared)
         return self.card.record(self.card.event(), self.copy_stream)
 
     def keep(self, segment: Any, host: HostBatch) -> CardBatch:
         """Bring a batch to the card, to stay there as long as the segment lives and memory is not short."""
         memory = self.allocate(host.card_bytes)
-        batch = CardBatch(host, memory.address, self.fill(memory.address, host), memory)
+        batch = CardBatch(host, memory.address, self.fill(memory.address, host, self.prepare(host)), memory)
         number = id(segment)
-        self._residents[number, host.rows.first, host.rows.end] = batch
+        self._residents[number, host.rows] = batch
         self._alive[number] = weakref.ref(segment, lambda _: self._forget(number))
         return batch
 
@@ -321,7 +364,7 @@ class Workspace:
 
     def _evict(self) -> bool:
         """Drop one segment that this scan does not use, the one that came first; False if there is none."""
-        for number, _, _ in list(self._residents):
+        for number, _ in list(self._residents):
             if number not in self._in_use:
                 self.card.synchronize()
                 self._forget(number)

@@ -56,7 +56,8 @@ class BlockScorer:
         n_blocks = min(n_items, self.n_blocks)
         boundary = 0
         if max(pending.group.lengths) > n_threads * rows:
-            n_blocks, boundary = self._boundary(n_blocks, longest)
+            is_alone = not pending.batch.is_resident and not pending.batch.host.n_stream
+            n_blocks, boundary = self._boundary(n_blocks, longest, is_alone=is_alone)
         ticket = self._workspace.scratch("ticket of pairs", 4)
         card.fill(ticket, 0, 1, side)
         arguments = (
@@ -78,8 +79,14 @@ class BlockScorer:
         )
         card.launch(self._kernel, n_blocks, n_threads, side, arguments)
 
-    def _boundary(self, n_blocks: int, longest: int) -> tuple[int, int]:
-        """Rows between strips, one per block: fewer blocks where memory is short."""
-        spare = (self._card.budget - self._card.used) // 2
-        n_blocks = max(1, min(n_blocks, spare // max(1, 8 * longest)))
+    def _boundary(self, n_blocks: int, longest: int, *, is_alone: bool) -> tuple[int, int]:
+        """Rows between strips, one per block: fewer blocks where memory is short.
+
+        is_alone: this batch has no streams, so that memory of others is free while it is scored.
+        """
+        if is_alone:
+            address, n_bytes = self._workspace.idle_scratch("stream", "boundary 0", "boundary 1")
+            if n_bytes >= 8 * longest:
+                return min(n_blocks, n_bytes // (8 * longest)), address
+        n_blocks = max(1, min(n_blocks, self._workspace.spare // (2 * max(1, 8 * longest))))
         return n_blocks, self._workspace.scratch("boundary of pairs", 8 * longest * n_blocks)

@@ -28,7 +28,7 @@ RESERVE = 512 << 20
 RESERVE_FRACTION = 0.05
 """Device memory that is left to the driver and to others when no budget is given: the larger of the two."""
 
-SPIN_SECONDS, SLEEP_SECONDS = 2e-4, 1e-4
+SPIN_SECONDS, SLEEP_SECONDS = 3e-3, 1e-4
 """A wait looks again at once for so long, and then sleeps so long between looks: other threads can run meanwhile."""
 
 _NON_BLOCKING = 1

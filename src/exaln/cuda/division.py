@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from exaln.cuda.layout import BOUNDARY_TILE_BYTES, PAIRED_TILE_BYTES, SINGLE_TILE_BYTES, tiles_of
-from exaln.cuda.variants import COLUMNS
-from exaln.schedule import RowRange
+from exaln.cuda.plan import PIECES
+from exaln.cuda.rows import BatchRows
+from exaln.cuda.variants import COLUMNS, Packing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,14 +33,17 @@ SCORES_SHARE = 8
 CANDIDATES_SHARE = 32
 """One part in so many is for candidates."""
 
-FIXED_BYTES = 3 << 20
+FIXED_BYTES = 2 << 20
 """What a scan needs besides: queries, lists of pairs, counters; rounded up."""
 
-ROW_BYTES = 26
+ROW_BYTES = 28
 """Of a target in a batch, besides its codes: offset, first tiles, chunks; rounded up."""
 
-HEADER_BYTES = 64 << 10
-"""Of a batch, besides its rows: runs; rounded up."""
+BEND_BYTES = 7 * 16
+"""Of a target that is longer than the one before, at most: a run of each column."""
+
+HEADER_BYTES = 4 << 10
+"""Of a batch, besides its rows, rounded up."""
 
 MAX_TRIES = 8
 RETRY = 0.98
@@ -47,53 +51,69 @@ RETRY = 0.98
 
 @dataclass(frozen=True)
 class Needs:
-    """Which streams, single and paired, a scan reads, and between which it keeps rows; all of them by default."""
+    """What of a batch a scan has on the card, besides its codes: all of it by default.
 
-    streams: tuple[bool, bool] = (True, True)
+    streams: by Packing. boundaries: whether rows between strips of single targets, and of pairs of them, are kept.
+    """
+
+    streams: tuple[bool, bool, bool] = (True, True, True)
     boundaries: tuple[bool, bool] = (True, True)
 
     def __or__(self, other: Needs) -> Needs:
-        (a, b), (c, d) = self.streams, self.boundaries
-        (e, f), (g, h) = other.streams, other.boundaries
-        return Needs((a or e, b or f), (c or g, d or h))
+        a, b, c = (one or two for one, two in zip(self.streams, other.streams, strict=True))
+        d, e = (one or two for one, two in zip(self.boundaries, other.boundaries, strict=True))
+        return Needs((a, b, c), (d, e))
 
     @property
     def stream_bytes(self) -> int:
         """Of streams, for each tile of a target alone; a pair has half as many tiles."""
-        return SINGLE_TILE_BYTES * self.streams[0] + PAIRED_TILE_BYTES // 2 * self.streams[1]
+        singles, *pairs = self.streams
+        return SINGLE_TILE_BYTES * singles + PAIRED_TILE_BYTES // 2 * sum(pairs)
 
     @property
     def boundary_bytes(self) -> int:
         """Of rows between strips, for the same."""
-        return BOUNDARY_TILE_BYTES * self.boundaries[0] + BOUNDARY_TILE_BYTES // 2 * self.boundaries[1]
+        singles, pairs = self.boundaries
+        return BOUNDARY_TILE_BYTES * singles + BOUNDARY_TILE_BYTES // 2 * pairs
 
 
-NO_NEEDS = Needs((False, False), (False, False))
+NO_NEEDS = Needs((False, False, False), (False, False))
 
 
 class RowSums:
-    """Rows of a segment in numbers: residues, tiles int64[n + 1], those of all rows before each.
+    """Rows of a segment in numbers: residues, tiles, bends int64[n + 1], those of all rows before each.
 
-    Rows above long_length have no tiles.
+    The first n_short rows are not above long_length; the others have no tiles. A bend is a row that is longer than the
+    one before.
     """
 
     def __init__(self, lengths: NDArray[np.int64], long_length: int) -> None:
         self.n_rows = len(lengths)
-        self.longest = int(lengths[np.searchsorted(lengths, long_length, side="right") - 1]) if len(lengths) else 0
+        self.n_short = int(np.searchsorted(lengths, long_length, side="right"))
+        self.longest = int(lengths[self.n_short - 1]) if self.n_short else 0
         self.residues = _sums(lengths)
         self.tiles = _sums(np.where(lengths <= long_length, tiles_of(lengths), 0))
+        self.bends = _sums(np.diff(lengths, prepend=-1) > 0)
+
+    @property
+    def n_tiles(self) -> int:
+        """Of all rows."""
+        return int(self.tiles[-1])
 
     def total(self, per_row: int, per_residue: int, per_tile: int) -> int:
         """The weight of all rows."""
         return per_row * self.n_rows + per_residue * int(self.residues[-1]) + per_tile * int(self.tiles[-1])
 
-    def weights(self, per_row: int, per_residue: int, per_tile: int) -> NDArray[np.int64]:
+    def weights(self, per_row: int, per_residue: int, per_tile: int, per_bend: int = 0) -> NDArray[np.int64]:
         """int64[n + 1]: the weight of all rows before each."""
         weights: NDArray[np.int64] = per_row * np.arange(self.n_rows + 1) + per_residue * self.residues
-        return weights + per_tile * self.tiles if per_tile else weights
+        for factor, sums in ((per_tile, self.tiles), (per_bend, self.bends)):
+            if factor:
+                weights += factor * sums
+        return weights
 
 
-def _sums(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+def _sums(numbers: NDArray[np.int64] | NDArray[np.bool_]) -> NDArray[np.int64]:
     sums = np.zeros(len(numbers) + 1, np.int64)
     np.cumsum(numbers, out=sums[1:])
     return sums
@@ -101,26 +121,30 @@ def _sums(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class Largest:
-    """The most rows, residues and tiles of any batch, and tiles of any target."""
+    """The most rows, residues, tiles and bends of any batch, and tiles of any target."""
 
     n_rows: int
     n_residues: int
     n_tiles: int
+    n_bends: int
     longest_tiles: int
 
     def scratch(self, needs: Needs, n_queries: int) -> dict[str, int]:
         """Bytes of the memory that streamed batches share, by the names that it has; so that it never has to grow."""
-        n_tiles = {False: self.n_tiles + 1, True: (self.n_tiles + self.longest_tiles) // 2 + 2}
-        tile_bytes = {False: SINGLE_TILE_BYTES, True: PAIRED_TILE_BYTES}
+        n_tiles = (self.n_tiles + 1, (self.n_tiles + self.longest_tiles) // 2 + 2)
         sizes = {}
         for number in range(2):
-            sizes[f"slot {number}"] = self.n_residues + ROW_BYTES * self.n_rows + HEADER_BYTES
+            rows = ROW_BYTES * self.n_rows + BEND_BYTES * (self.n_bends + PIECES)
+            sizes[f"slot {number}"] = self.n_residues + rows + HEADER_BYTES
             sizes[f"scores {number}"] = 4 * n_queries * (self.n_rows + 1)
-        for paired in (False, True):
-            if needs.streams[paired]:
-                sizes[f"stream {paired:d}"] = tile_bytes[paired] * n_tiles[paired]
-            if needs.boundaries[paired]:
-                sizes[f"boundary {paired:d}"] = BOUNDARY_TILE_BYTES * n_tiles[paired]
+        for packing in Packing:
+            if needs.streams[packing]:
+                is_paired = packing != Packing.TWO_QUERIES
+                tile_bytes = PAIRED_TILE_BYTES if is_paired else SINGLE_TILE_BYTES
+                sizes[f"stream {packing:d}"] = tile_bytes * n_tiles[is_paired]
+        for is_paired in (False, True):
+            if needs.boundaries[is_paired]:
+                sizes[f"boundary {is_paired:d}"] = BOUNDARY_TILE_BYTES * n_tiles[is_paired]
         return sizes
 
 
@@ -129,7 +153,7 @@ class Division:
     """How a database is scanned: whether its batches stay on the cards, and the batches."""
 
     is_resident: bool
-    ranges: list[RowRange]
+    batches: list[BatchRows]
     largest: Largest
     least_budget: int = 0
     """Bytes on each card for which it was made, if it is resident."""
@@ -154,19 +178,19 @@ def divide_resident(segments: Sequence[RowSums], budget: int, n_cards: int = 1) 
 
 
 def divide_streamed(
-    segments: Sequence[RowSums], budget: int, needs: Needs, n_queries: int, n_cards: int = 1, wave: int = 0
+    segments: Sequence[RowSums], budget: int, needs: Needs, n_queries: int, n_cards: int = 1
 ) -> Division:
     """Cut segments to pass through cards with `budget` bytes each, so many queries at a time.
 
     Two batches are on a card at a time, of which one is computed. Some batches have more rows, others more tiles, and
-    there must be memory for the most of each. wave: the rows that a card scores side by side, see `wave_edges`.
+    there must be memory for the most of each. Long targets have batches of their own.
     """
     per_tile = needs.stream_bytes + needs.boundary_bytes
-    weights = [rows.weights(2 * ROW_BYTES + 8 * n_queries, 2, per_tile) for rows in segments]
+    weights = [rows.weights(2 * ROW_BYTES + 8 * n_queries, 2, per_tile, 2 * BEND_BYTES) for rows in segments]
     room = max(1, budget - budget // CANDIDATES_SHARE - FIXED_BYTES)
     limit = float(room)
     for _ in range(MAX_TRIES):
-        division = _cut(segments, weights, max(1, int(limit)), STREAMED_BATCHES * n_cards, is_resident=False, wave=wave)
+        division = _cut(segments, weights, max(1, int(limit)), STREAMED_BATCHES * n_cards, is_resident=False)
         used = sum(division.largest.scratch(needs, n_queries).values())
         if used <= room:
             break
@@ -175,32 +199,54 @@ def divide_streamed(
 
 
 def _cut(
-    segments: Sequence[RowSums],
-    weights: Sequence[NDArray[np.int64]],
-    limit: int,
-    n_least: int,
-    *,
-    is_resident: bool,
-    wave: int = 0,
+    segments: Sequence[RowSums], weights: Sequence[NDArray[np.int64]], limit: int, n_least: int, *, is_resident: bool
 ) -> Division:
-    """Ranges of even weight, none above the limit; n_least or more of them, if they do not get too small."""
+    """Batches of even weight, none far above the limit; n_least or more of them, if they do not get too small."""
     n_residues = sum(int(rows.residues[-1]) for rows in segments)
     most = min(MAX_BATCH_RESIDUES, max(MIN_BATCH_RESIDUES, -(-n_residues // n_least)))
-    ranges: list[RowRange] = []
-    n_rows = n_in_batch = n_tiles = 0
+    batches: list[BatchRows] = []
+    largest = (0, 0, 0, 0)
     for number, (rows, own) in enumerate(zip(segments, weights, strict=True)):
-        n_pieces = max(-(-int(own[-1]) // limit), -(-int(rows.residues[-1]) // most))
-        edges = even_edges(own, n_pieces)
-        if wave and n_pieces > 1:
-            edges = wave_edges(own, min(limit, -(-int(own[-1]) // n_pieces)), wave)
-        residues = np.diff(rows.residues[edges])
-        n_rows = max(n_rows, int(np.diff(edges).max(initial=0)))
-        n_in_batch = max(n_in_batch, int(residues.max(initial=0)))
-        n_tiles = max(n_tiles, int(np.diff(rows.tiles[edges]).max(initial=0)))
-        for (first, end), n in zip(pairwise(edges.tolist()), residues.tolist(), strict=True):
-            ranges.append(RowRange(number, first, end, n))
+        for pieces in _batches(rows, own, limit, most, is_resident=is_resident):
+            begins, ends = np.array(pieces).T
+            sums = [int((column[ends] - column[begins]).sum()) for column in (rows.residues, rows.tiles, rows.bends)]
+            sizes = (int((ends - begins).sum()), *sums)
+            n_rows, n_own, n_tiles, n_bends = (max(one, other) for one, other in zip(largest, sizes, strict=True))
+            largest = n_rows, n_own, n_tiles, n_bends
+            batches.append(BatchRows(number, pieces, sums[0]))
     longest = max((rows.longest for rows in segments), default=0)
-    return Division(is_resident, ranges, Largest(n_rows, n_in_batch, n_tiles, -(-longest // COLUMNS)))
+    return Division(is_resident, batches, Largest(*largest, -(-longest // COLUMNS)))
+
+
+Pieces = tuple[tuple[int, int], ...]
+
+
+def _batches(
+    rows: RowSums, weights: NDArray[np.int64], limit: int, most: int, *, is_resident: bool
+) -> Iterator[Pieces]:
+    """Those of a segment. Streamed ones have pieces spread over all lengths; long targets go by themselves."""
+    n_mixed = rows.n_rows if is_resident else rows.n_short
+    n_batches = max(1, -(-int(weights[n_mixed]) // limit), -(-int(rows.residues[n_mixed]) // most))
+    edges = even_edges(weights[: n_mixed + 1], n_batches if is_resident or n_batches == 1 else n_batches * PIECES)
+    yield from _dealt(list(pairwise(edges.tolist())), n_batches)
+    if n_mixed < rows.n_rows:
+        residues = rows.residues[n_mixed:] - rows.residues[n_mixed]
+        share = max(1, min(limit // 2, int(rows.residues[n_mixed]) // n_batches))
+        edges = n_mixed + even_edges(residues, -(-int(residues[-1]) // share))
+        yield from (((first, end),) for first, end in pairwise(edges.tolist()))
+
+
+def _dealt(ranges: Sequence[tuple[int, int]], n_batches: int) -> list[Pieces]:
+    """Ranges dealt to batches, forwards and backwards in turns, so that none gets the longer ones each time.
+
+    >>> _dealt([(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)], 2)
+    [((0, 1), (3, 4), (4, 5)), ((1, 2), (2, 3))]
+    """
+    batches: list[list[tuple[int, int]]] = [[] for _ in range(min(n_batches, len(ranges)))]
+    for number, own in enumerate(ranges):
+        turn, place = divmod(number, n_batches)
+        batches[n_batches - 1 - place if turn % 2 else place].append(own)
+    return [tuple(own) for own in batches]
 
 
 def even_edges(weights: NDArray[np.int64], n_pieces: int) -> NDArray[np.int64]:
@@ -214,36 +260,3 @@ def even_edges(weights: NDArray[np.int64], n_pieces: int) -> NDArray[np.int64]:
         return np.zeros(1, np.int64)
     goals = weights[-1] * np.arange(1, n_pieces) // max(1, n_pieces)
     return np.unique(np.concatenate([[0], np.searchsorted(weights, goals), [n_rows]]))
-
-
-FULL_WAVES = 0.9
-"""A batch whose last wave makes less of it useless than this leaves is as large as it can be."""
-
-
-def wave_edges(weights: NDArray[np.int64], limit: int, wave: int) -> NDArray[np.int64]:
-    """Where to cut rows into pieces of at most this weight, so that each keeps all groups of lanes busy to its end.
-
-    Rows of a piece are about equally long, and a card scores `wave` of them side by side: with a little more than a
-    whole number of waves, most groups would wait for the last few rows. Longer targets are scored by larger groups,
-    which are half or a quarter as many. weights: of all rows before each.
-
-    >>> wave_edges(np.arange(0, 101), limit=25, wave=10)
-    array([  0,  20,  40,  60,  80, 100])
-    >>> wave_edges(np.arange(0, 101), limit=39, wave=10)
-    array([  0,  39,  78, 100])
-    """
-    n_rows, edges = len(weights) - 1, [0]
-    while edges[-1] < n_rows:
-        first = edges[-1]
-        end = min(n_rows, int(np.searchsorted(weights, weights[first] + limit, side="right")) - 1)
-        n_own = max(1, end - first)
-        edges.append(first + (n_own if end == n_rows else _whole_waves(n_own, wave)))
-    return np.array(edges)
-
-
-def _whole_waves(n_rows: int, wave: int) -> int:
-    for size in (wave, wave // 2, wave // 4):
-        if 0 < size <= n_rows:
-            n_waves = n_rows / size
-            return n_rows if n_waves / -(-n_rows // size) >= FULL_WAVES else n_rows // size * size
-    return n_rows

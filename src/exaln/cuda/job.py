@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -31,9 +32,9 @@ from exaln.cuda.division import (
 )
 from exaln.cuda.layout import fold_letters
 from exaln.cuda.pending import Found, Pending, QueryGroup, ScanTimes, ScoreRows, Stopped
-from exaln.cuda.plan import Strip, TargetFacts, long_length, plan_scan
-from exaln.cuda.scan import Scanner, fits_packed, needs_of, plan_key
-from exaln.cuda.streaming import Loaded, ResidentBatches, StreamedBatches, Task, Tasks, halves, size_of
+from exaln.cuda.plan import PIECES, Strip, TargetFacts, long_length, plan_scan, streamed_long_length
+from exaln.cuda.scan import Scanner, fits_packed, needs_of, plan_key, target_facts
+from exaln.cuda.streaming import Loaded, ResidentBatches, StreamedBatches, Task, Tasks
 from exaln.errors import OutOfMemoryError
 from exaln.lengths import N_BINS
 
@@ -41,14 +42,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from exaln.cuda.card import CardFacts
+    from exaln.cuda.rows import BatchRows
     from exaln.records import Records
-    from exaln.schedule import RowRange
     from exaln.scoring import Scoring
 
 MAX_GROUP_QUERIES = 512
 TYPICAL_GROUP_QUERIES = 256
 MAX_WAITING_RESULTS = 4
-MAX_RECUTS = 3
+MAX_RECUTS = 5
 MAX_PLANS = 256
 POST_SECONDS = 0.1
 
@@ -121,7 +122,8 @@ class Job:
         self.times = ScanTimes()
         self.budget = min(workspace.card.budget for workspace in workspaces)
         self.can_pack = all(fits_packed(scoring, workspace.card.facts) for workspace in workspaces)
-        self.needs, self._wave = Needs(), 0
+        self.needs = Needs()
+        self._typical: TargetFacts | None = None
         self.long_length = self.facts[0].once(
             ("long", long_length, *self.facts, self.can_pack, workspaces[0].card.facts), self._database_long_length
         )
@@ -133,8 +135,8 @@ class Job:
         self.stop = threading.Event()
         self._wants_progress = wanted.progress
         self.tasks = Tasks(
-            (Task(group, rows) for group in range(len(self.groups)) for rows in self.division.ranges),
-            lambda rows: halves(rows, self.facts[rows.segment].lengths),
+            (Task(group, rows) for group in range(len(self.groups)) for rows in self.division.batches),
+            lambda rows: rows.halves(self.facts[rows.segment].lengths),
         )
         self._posted: queue.Queue[BatchResult | BaseException | int | None] = queue.Queue(MAX_WAITING_RESULTS)
         self._lock = threading.Lock()
@@ -180,15 +182,19 @@ class Job:
             self.times.long_length = self.long_length
 
     def read(self, workspace: Workspace, task: Task) -> HostBatch:
-        """The rows of a task, ready to be sent."""
-        rows, facts = task.rows, self.facts[task.rows.segment]
-        long = self._long_length(workspace, rows)
-        return facts.once(
-            ("batch", rows.first, rows.end, long),
-            lambda: HostBatch(self.segments[rows.segment], facts, rows, long),
-        )
+        """The rows of a task, ready to be sent: what stays on a card with all columns, else those that are needed."""
+        rows, facts, card = task.rows, self.facts[task.rows.segment], workspace.card.facts
+        long = self._long_length(card, rows)
+        whole = facts.once(("batch", rows, long), lambda: HostBatch(self.segments[rows.segment], facts, rows, long))
+        if self.division.is_resident:
+            return whole
+        plan: list[Strip] = []
+        if self.can_pack and whole.n_stream:
+            plan = self.plan_for(self.groups[task.group].lengths, card, target_facts(whole, self.folded.n_letters))
+        layouts = frozenset(strip.shape.is_paired for strip in plan)
+        return facts.once(("batch", rows, long, layouts), lambda: whole.sending(layouts))
 
-    def preference(self, workspace: Workspace, rows: RowRange) -> int | None:
+    def preference(self, workspace: Workspace, rows: BatchRows) -> int | None:
         """Which batches a card takes first: those it holds, those nobody holds, those that another one holds."""
         segment = self.segments[rows.segment]
         if workspace.holds(segment, rows):
@@ -203,21 +209,22 @@ class Job:
         for facts in self.facts:
             facts.cuts.clear()
 
-    def _long_length(self, workspace: Workspace, rows: RowRange) -> int:
+    def _long_length(self, card: CardFacts, rows: BatchRows) -> int:
         """That of the batch: in a small one, a target is soon so long that all others wait for it."""
-        if rows.n_residues == self.n_residues or not self.can_pack:
+        if not self.division.is_resident or rows.n_residues == self.n_residues or not self.can_pack:
             return self.long_length
-        facts, card = self.facts[rows.segment], workspace.card.facts
-        key = ("long", long_length, card, rows.first, rows.end)
-        return facts.once(key, lambda: long_length(facts.lengths[rows.first : rows.end], card))
+        facts = self.facts[rows.segment]
+        return facts.once(("long", long_length, card, rows), lambda: long_length(rows.of(facts.lengths), card))
 
-    def _database_long_length(self) -> int:
-        if not self.can_pack:
-            return 0
+    @cached_property
+    def _all_lengths(self) -> NDArray[np.int64]:
+        """Of all targets, ascending."""
         lengths = [facts.lengths for facts in self.facts if len(facts.lengths)]
         # A stable sort merges what is sorted already.
-        joined = lengths[0] if len(lengths) == 1 else np.sort(np.concatenate(lengths), kind="stable")
-        return long_length(joined, self.workspaces[0].card.facts)
+        return lengths[0] if len(lengths) == 1 else np.sort(np.concatenate(lengths), kind="stable")
+
+    def _database_long_length(self) -> int:
+        return long_length(self._all_lengths, self.workspaces[0].card.facts) if self.can_pack else 0
 
     def _divide(self, query_lengths: list[int]) -> Division:
         """As the last time, if the database is resident; a database that is cut differently would be sent again."""
@@ -225,18 +232,23 @@ class Job:
         known = self.facts[0].cuts.get((*self.facts, n_cards, self.long_length))
         if known is not None and self.budget >= known.least_budget:
             return known
-        self._sums = [facts.once(("sums", self.long_length), self._sums_of(facts)) for facts in self.facts]
         division = divide_resident(self._sums, self.budget, n_cards)
         if division is None:
             return self._divide_streamed(query_lengths[:TYPICAL_GROUP_QUERIES])
         self.facts[0].cuts[(*self.facts, n_cards, self.long_length)] = division
         return division
 
+    @property
+    def _sums(self) -> list[RowSums]:
+        return [facts.once(("sums", self.long_length), self._sums_of(facts)) for facts in self.facts]
+
     def _sums_of(self, facts: SegmentFacts) -> Callable[[], RowSums]:
-        return lambda: RowSums(facts.lengths, self.long_length)
+        long = self.long_length
+        return lambda: RowSums(facts.lengths, long)
 
     def plan_for(self, query_lengths: list[int], card: CardFacts, targets: TargetFacts) -> list[Strip]:
-        """A plan, made once for targets that can share it."""
+        """A plan, made once for targets that can share it; one for all batches that are streamed."""
+        targets = self._typical or targets
         key = (plan_scan, tuple(query_lengths), card, targets.n_letters, plan_key(targets))
         if key not in _plans:
             if len(_plans) > MAX_PLANS:
@@ -245,44 +257,49 @@ class Job:
         return _plans[key]
 
     def _divide_streamed(self, query_lengths: list[int]) -> Division:
-        """Plan for batches as large as they would be if all were needed; cut again for what the plans do need."""
-        division, n_queries = self._cut_for(self.needs, len(query_lengths)), len(query_lengths)
+        """Plan for batches as large as they would be if all were needed; cut again for what the plan does need."""
         if not self.can_pack:
             self.needs = NO_NEEDS
-            return self._cut_for(self.needs, n_queries)
-        self.needs = self._needs(division, query_lengths, lambda rows: self.long_length)
+            return self._cut_for(len(query_lengths))
+        key = ("streaming", long_length, *self.facts, self.budget, len(self.workspaces), self.needs, *query_lengths)
+        self.needs, self.long_length, self._typical = self.facts[0].once(key, lambda: self._fit_streamed(query_lengths))
+        return self._cut_for(len(query_lengths))
+
+    def _fit_streamed(self, query_lengths: list[int]) -> tuple[Needs, int, TargetFacts]:
+        """What plan, division and length of long targets agree on, or nearly: the fastest of some tries."""
+        card = self.workspaces[0].card.facts
+        tries: dict[tuple[Needs, int, TargetFacts], float] = {}
+        n_batches = self._n_mixed(query_lengths)
         for _ in range(MAX_RECUTS):
-            division = self._cut_for(self.needs, n_queries)
-            needs = self.needs | self._needs(
-                division, query_lengths, lambda rows: self._long_length(self.workspaces[0], rows)
-            )
-            if needs == self.needs:
+            typical = self._typical = self._typical_facts(n_batches)
+            plan = self.plan_for(query_lengths, card, typical)
+            self.needs = needs_of(plan)
+            n_batches = self._n_mixed(query_lengths)
+            self.long_length, seconds = streamed_long_length(self._all_lengths, card, plan, n_batches)
+            found = self.needs, self.long_length, typical
+            if found in tries:
                 break
-            self.needs = needs
-        return division
+            tries[found] = seconds
+        return min(tries, key=lambda found: tries[found])
 
-    def _cut_for(self, needs: Needs, n_queries: int) -> Division:
-        n_cards = len(self.workspaces)
-        wave = self._wave
-        key = ("streamed", *self.facts, self.long_length, self.budget, needs, n_queries, n_cards, wave)
-        return self.facts[0].once(
-            key, lambda: divide_streamed(self._sums, self.budget, needs, n_queries, n_cards, wave)
-        )
+    def _n_mixed(self, query_lengths: list[int]) -> int:
+        """Batches that have targets of all lengths."""
+        return max(1, sum(len(rows.pieces) > 1 for rows in self._cut_for(len(query_lengths)).batches))
 
-    def _needs(self, division: Division, query_lengths: list[int], long_length_of: Callable[[RowRange], int]) -> Needs:
-        """What the plans of all batches read and keep on the card; notes the rows that most launches score at once."""
-        needs, card = NO_NEEDS, self.workspaces[0].card.facts
-        waves: Counter[int] = Counter()
-        for rows in division.ranges:
-            lengths = self.facts[rows.segment].lengths
-            n_tiles = rows.n_residues // 4 + len(rows) // 2 + 1
-            longest = min(int(lengths[rows.end - 1]), long_length_of(rows))
-            targets = TargetFacts(len(rows), n_tiles, n_tiles // 2, longest, self.folded.n_letters)
-            plan = self.plan_for(query_lengths, card, targets)
-            needs |= needs_of(plan)
-            waves.update(strip.shape.wave_rows(card.n_sms) for strip in plan)
-        self._wave = waves.most_common(1)[0][0] if waves else 0
-        return needs
+    def _typical_facts(self, n_batches: int) -> TargetFacts:
+        """What a plan depends on, for one of so many batches: half of them have longer targets."""
+        lengths = self._all_lengths[: int(np.searchsorted(self._all_lengths, self.long_length, side="right"))]
+        n_tiles = sum(rows.n_tiles for rows in self._sums) // n_batches + 1
+        longest = 0
+        if len(lengths):
+            ends = np.cumsum(lengths)
+            longest = int(lengths[np.searchsorted(ends, ends[-1] * (1 - 0.5 / PIECES))])
+        return TargetFacts(len(lengths) // n_batches, n_tiles, n_tiles // 2, longest, self.folded.n_letters)
+
+    def _cut_for(self, n_queries: int) -> Division:
+        needs, n_cards = self.needs, len(self.workspaces)
+        key = ("streamed", *self.facts, self.long_length, self.budget, needs, n_queries, n_cards)
+        return self.facts[0].once(key, lambda: divide_streamed(self._sums, self.budget, needs, n_queries, n_cards))
 
     def _groups(self, queries: Records, wanted: Wanted) -> list[QueryGroup]:
         """As many queries together as there is memory for scores."""
@@ -381,5 +398,5 @@ class _Worker(threading.Thread):
         self._workspace.begin(self._job.segments, {})
         self._job.forget_division()
         self._job.tasks.put_back(unfinished)
-        self._job.tasks.shrink(max(size_of(task.rows) for task in unfinished) // 2)
+        self._job.tasks.shrink(max(task.rows.size for task in unfinished) // 2)
         self._is_resident = False

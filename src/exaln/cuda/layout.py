@@ -7,6 +7,7 @@ that go with them are straight lines with few bends: runs, which is how they are
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,16 +15,17 @@ import numpy as np
 
 from exaln.cuda.variants import COLUMNS
 from exaln.errors import EngineError
+from exaln.scoring import equal_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from exaln.scoring import Scoring
 
-CHUNK_TILES = {False: 32, True: 8}
-"""A group of lanes is handed so many tiles at once, or more, in the single and in the paired stream."""
+CHUNK_TILES = 8
+"""A group of lanes is handed so many tiles at once, or more."""
 
-MAX_TILES = (1 << 32) - 2
+MAX_TILES = (1 << 32) - 8
 """Tiles are counted in 32 bits."""
 
 SINGLE_TILE_BYTES, PAIRED_TILE_BYTES, BOUNDARY_TILE_BYTES = 4, 8, 32
@@ -78,6 +80,19 @@ class Sizes:
         own = slice(int(begin), int(last) + 1)
         return Sizes(self.values[own], np.maximum(self.firsts[own] - first, 0), end - first)
 
+    @staticmethod
+    def joined(parts: Sequence[Sizes]) -> Sizes:
+        """Some after the others; they must ascend.
+
+        >>> Sizes.joined([Sizes.of(np.array([2, 5])), Sizes.of(np.array([5, 7]))]).firsts
+        array([0, 1, 3])
+        """
+        ends = np.cumsum([0, *(part.n for part in parts)])
+        values = np.concatenate([part.values for part in parts])
+        firsts = np.concatenate([part.firsts + begin for part, begin in zip(parts, ends[:-1].tolist(), strict=True)])
+        is_new = np.diff(values, prepend=-1) > 0
+        return Sizes(values[is_new], firsts[is_new], int(ends[-1]))
+
     def tiles(self) -> Sizes:
         """Of targets with these lengths."""
         tiles = tiles_of(self.values)
@@ -127,11 +142,6 @@ class StreamLayout:
         """Of the stream on the card."""
         return self.n_tiles * (PAIRED_TILE_BYTES if self.is_paired else SINGLE_TILE_BYTES)
 
-    @property
-    def boundary_bytes(self) -> int:
-        """Of the rows between strips."""
-        return self.n_tiles * BOUNDARY_TILE_BYTES
-
 
 def stream_layout(lengths: Sizes, *, is_paired: bool) -> StreamLayout:
     """The stream of targets with these lengths."""
@@ -140,7 +150,7 @@ def stream_layout(lengths: Sizes, *, is_paired: bool) -> StreamLayout:
     n_tiles = 1 + tiles.total
     if n_tiles > MAX_TILES:
         raise EngineError(f"a batch of {n_tiles:,} tiles is too large; set --gpu-memory")
-    chunk_ids, chunk_tiles = _chunks(starts, CHUNK_TILES[is_paired])
+    chunk_ids, chunk_tiles = _chunks(starts, CHUNK_TILES)
     return StreamLayout(is_paired, starts, chunk_tiles, chunk_ids, n_tiles)
 
 
@@ -174,7 +184,16 @@ def _chunks(starts: Runs, least: int) -> tuple[Runs, Runs]:
         ids.append((n_chunks, n, 0))
         tiles.append((n_chunks, value + (n - begin) * size, 0))
         n_chunks += 1
-    return Runs(np.array(ids, np.int64), n_chunks), Runs(np.array(tiles, np.int64), n_chunks)
+    return Runs(_straightened(ids), n_chunks), Runs(_straightened(tiles), n_chunks)
+
+
+def _straightened(runs: list[tuple[int, int, int]]) -> NDArray[np.int64]:
+    """Runs without those that only go on as the one before."""
+    array = np.array(runs, np.int64)
+    first, value, step = array.T
+    goes_on = (value[1:] == value[:-1] + np.diff(first) * step[:-1]) & (step[1:] == step[:-1])
+    straight: NDArray[np.int64] = array[np.append(True, ~goes_on)]
+    return straight
 
 
 @dataclass(frozen=True)
@@ -196,17 +215,8 @@ class FoldedScores:
 
 def fold_letters(scoring: Scoring, is_used: NDArray[np.bool_]) -> FoldedScores:
     """The scores of letters that targets have, equal ones once; is_used: bool[256], by code."""
-    used = np.flatnonzero(is_used[: len(scoring.matrix)])
-    if not len(used):
-        used = np.zeros(1, np.int64)
-    _, first, places = np.unique(scoring.matrix[:, used], axis=1, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    rank = np.empty(len(order), np.uint8)
-    rank[order] = np.arange(1, len(order) + 1, dtype=np.uint8)
-    fold = np.ones(256, np.uint8)
-    fold[used] = rank[places.reshape(-1)]
-    table = scoring.matrix[:, used[first[order]]].astype(np.int16)
-    return FoldedScores(fold, np.ascontiguousarray(table))
+    kept, fold = equal_columns(scoring.matrix, is_used[: len(scoring.matrix)])
+    return FoldedScores(fold + np.uint8(1), np.ascontiguousarray(scoring.matrix[:, kept], np.int16))
 
 
 LETTER_PIECE = 1 << 20

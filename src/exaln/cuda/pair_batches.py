@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from exaln.cigar import Paths, taken
 from exaln.cuda.compiler import Source
-from exaln.cuda.variants import COLUMNS, PAIR_SHAPES, PairShape
+from exaln.cuda.variants import COLUMNS, PACK_THREADS, PAIR_SHAPES, WARP, PairShape, blocks_of_warps
 from exaln.errors import EngineError
+from exaln.records import offsets_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,7 +36,7 @@ MAX_ARENA = 8 << 30
 ARENA_SHARE = 2
 """The arena of a batch has at most so many bytes, and one part in so many of what may be used."""
 
-WARP, PACK_THREADS, WALK_THREADS, LETTERS_PER_BLOCK = 32, 256, 128, 1 << 14
+WALK_THREADS, LETTERS_PER_BLOCK = 128, 1 << 14
 
 PAIR = np.dtype([("query", "u8"), ("target", "u8"), ("m", "u4"), ("n", "u4")])
 PARTS = ("rows", "tiles", "directions", "columns", "last_row", "bests", "boundary")
@@ -48,43 +50,18 @@ RESULT = np.dtype([(name, "i4") for name in ("score", *POSITIONS, *COUNTS, "n_ru
 LETTERS = Source("letters.cu", ())
 
 
-@dataclass(frozen=True)
-class FoldedTable:
-    """Scores of letters, equal ones once. fold: uint8[256], from codes to 1 .. n_letters; 0 is for padding.
-
-    words: uint32[2, n_letters + 1, n_letters + 1], the scores as low and as high half of a word.
-    """
-
-    fold: NDArray[np.uint8]
-    words: NDArray[np.uint32]
-
-    @property
-    def n_letters(self) -> int:
-        """Letters that score differently."""
-        return int(self.words.shape[1]) - 1
-
-
-def fold_table(scoring: Scoring, is_used: NDArray[np.bool_]) -> FoldedTable:
-    """The table of the letters in use: bool[256], by code."""
-    used = np.flatnonzero(is_used[: len(scoring.matrix)])
-    matrix = scoring.matrix[np.ix_(used, used)]
-    both = np.concatenate([matrix, matrix.T], axis=1)
-    _, first, place = np.unique(both, axis=0, return_index=True, return_inverse=True)
-    fold = np.ones(256, np.uint8)
-    fold[used] = place.reshape(-1) + 1
-    scores = np.full((len(first) + 1, len(first) + 1), PAD_SCORE, np.int32)
-    scores[1:, 1:] = matrix[np.ix_(first, first)]
-    low = scores.astype(np.uint32) & 0xFFFF
-    return FoldedTable(fold, np.stack([low, low << 16]))
+def half_words(matrix: NDArray[np.int32]) -> NDArray[np.uint32]:
+    """uint32[2, k + 1, k + 1]: the scores of letters 1 .. k as low and as high half of a word; 0 is for padding."""
+    low = np.pad(matrix, ((1, 0), (1, 0)), constant_values=PAD_SCORE).astype(np.uint32) & 0xFFFF
+    return np.stack([low, low << 16])
 
 
 @dataclass(frozen=True)
 class PairResults:
-    """What was found for pairs, in their order. result: RESULT[n]; operations, offsets: the paths, as in Paths."""
+    """What was found for pairs, in their order. result: RESULT[n]."""
 
     result: NDArray[Any]
-    operations: NDArray[np.uint32]
-    offsets: NDArray[np.int64]
+    paths: Paths
 
 
 class PairBatches:
@@ -117,15 +94,16 @@ class PairBatches:
         """All of these pairs, which must fit."""
         m, n = self._m[query], self._n[target]
         result = np.zeros(len(query), RESULT)
-        found: list[tuple[NDArray[np.int64], NDArray[np.uint32]]] = []
+        found = [np.empty(0, np.uint32)]
         batches = list(self._batches(m, n))
         if batches:
             self._send()
             self._card.load(self._source(shape) for shape in dict.fromkeys(shape for shape, _ in batches))
         for shape, own in batches:
-            operations = self._align_batch(shape, query[own], target[own], result, own)
-            found.append((own, operations))
-        return PairResults(result, *_joined(found, result["n_runs"].astype(np.int64)))
+            found.append(self._align_batch(shape, query[own], target[own], result, own))
+        order = np.concatenate([np.empty(0, np.int64), *(own for _, own in batches)])
+        by_batch = Paths(np.concatenate(found), offsets_of(result["n_runs"][order]))
+        return PairResults(result, taken(by_batch, np.argsort(order)))
 
     def _batches(self, m: NDArray[np.int64], n: NDArray[np.int64]) -> Iterator[tuple[PairShape, NDArray[np.int64]]]:
         """Pairs that go together, and the shape of the kernel for them."""
@@ -178,9 +156,11 @@ class PairBatches:
         found = np.empty(32, np.uint8)
         card.download(found, marks, stream)
         card.wait(card.record(card.event(), stream))
-        self._folded = fold_table(self._scoring, np.unpackbits(found, bitorder="little").astype(np.bool_))
-        self._fold = self._upload("fold of pairs", self._folded.fold)
-        self._table = self._upload("table of pairs", self._folded.words)
+        is_used = np.unpackbits(found, bitorder="little").astype(np.bool_)
+        matrix, fold = self._scoring.folded(is_used[: len(self._scoring.matrix)])
+        self._n_letters = len(matrix)
+        self._fold = self._upload("fold of pairs", fold + np.uint8(1))
+        self._table = self._upload("table of pairs", half_words(matrix))
 
     def _upload(self, name: str, array: NDArray[Any]) -> int:
         address = self._workspace.scratch(name, array.nbytes)
@@ -248,7 +228,7 @@ class PairBatches:
             "LANES": shape.lanes,
             "ROWS": shape.rows,
             "THREADS": shape.threads,
-            "LETTERS": self._folded.n_letters,
+            "LETTERS": self._n_letters,
             "GAP_FIRST": scoring.gap_first,
             "GAP_EXTEND": scoring.gap_extend,
             "LOCAL": int(mode.is_local),
@@ -264,8 +244,8 @@ class PairBatches:
         card, stream, source = self._card, self._workspace.stream, self._source(shape)
         sequences = (on["queries"], on["targets"], on["pairs"], n_pairs, on["layouts"], self._fold)
         n_couples = -(-n_pairs // 2)
-        packing = -(-n_couples * WARP // PACK_THREADS)
-        card.launch(card.kernel(source, "pack_couples"), packing, PACK_THREADS, stream, (*sequences, on["arena"]))
+        packing = card.kernel(source, "pack_couples")
+        card.launch(packing, blocks_of_warps(n_couples), PACK_THREADS, stream, (*sequences, on["arena"]))
         n_warps = -(-n_couples * shape.lanes // WARP)
         card.launch(
             card.kernel(source, "fill_couples"),
@@ -294,23 +274,7 @@ class PairBatches:
         place = self._workspace.scratch("operations of pairs", operations.nbytes)
         arguments = (on["runs"], on["run_starts"], self._upload("offsets of paths", offsets), n_pairs, place)
         kernel = card.kernel(self._kernels, "gather_runs")
-        card.launch(kernel, -(-n_pairs * WARP // PACK_THREADS), PACK_THREADS, stream, arguments)
+        card.launch(kernel, blocks_of_warps(n_pairs), PACK_THREADS, stream, arguments)
         card.download(operations, place, stream)
         card.wait(card.record(card.event(), stream))
         return operations
-
-
-def _joined(
-    found: list[tuple[NDArray[np.int64], NDArray[np.uint32]]], n_runs: NDArray[np.int64]
-) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    """Paths of batches of pairs as paths of all pairs in their order."""
-    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(n_runs)])
-    operations = np.empty(int(offsets[-1]), np.uint32)
-    for own, part in found:
-        if len(own) and own[-1] - own[0] == len(own) - 1 and (np.diff(own) == 1).all():
-            operations[offsets[own[0]] : offsets[own[-1] + 1]] = part
-            continue
-        lengths = n_runs[own]
-        begins = np.cumsum(lengths) - lengths
-        operations[np.repeat(offsets[own] - begins, lengths) + np.arange(len(part))] = part
-    return operations, offsets

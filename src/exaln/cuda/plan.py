@@ -1,20 +1,23 @@
 """Which queries share a launch, and in which strips: plain data, chosen by estimated time.
 
-A launch of stream.cu compares a strip of query rows with all targets of a batch. Two queries are packed where they are
-of similar length; what the longer one has more goes on alone, with pairs of targets. A query longer than a strip goes
-in several, each in the shape that pads least for its speed.
+A launch of stream.cu compares a strip of rows with all targets of a batch. In each half of its words queries lie one
+below the other. Where no query is longer than a strip, none is cut; else each half is one long stack, which is cut
+where a strip ends, and rows between strips are kept. A query that has no partner of its length goes alone, with two
+targets in a word.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import heapq
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exaln.cuda.variants import COLUMNS, SHAPES, Shape
+from exaln.cuda.variants import BLOCK_SHAPES, COLUMNS, SHAPES, Packing, Shape
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,14 +27,26 @@ if TYPE_CHECKING:
 LAUNCH_SECONDS = 15e-6
 """What a launch costs besides its steps: the profile, the first chunks, the last ones."""
 
-SPLIT_TILE_SECONDS = 1.3e-11
-"""split_boundary, per tile of single targets, on the reference card."""
+TAIL_STEPS = 16
+"""For so many steps groups of lanes wait for the last one."""
+
+BOUNDARY_TILE_SECONDS = 3e-12
+"""To read or to write the row between two strips, per tile, on the reference card."""
 
 BLOCK_TILE_SECONDS = 0.4e-6
 """A step of block.cu: it waits for the one before."""
 
-TYPICAL_ROWS = 400
-"""Query rows for which the length of long targets is chosen."""
+MAX_ALONE = 3
+"""So many queries of a group at most have no partner."""
+
+PIECES = 16
+"""A streamed batch has rows of so many lengths, so that short targets keep all groups of lanes busy to its end."""
+
+EVEN_ENOUGH = 100
+"""Two stacks that differ by less than one row of so many are even."""
+
+NO_QUERY = 0xFFFFFFFF
+"""In kernels/profile.cuh."""
 
 
 @dataclass(frozen=True)
@@ -46,165 +61,294 @@ class TargetFacts:
 
 
 @dataclass(frozen=True)
-class Half:
-    """Rows [first_row, first_row + n_rows) of a query, in one half of the packed words."""
+class Part:
+    """Rows [first_row, first_row + n_rows) of a query, in one half of the words of a strip, from a lane on."""
 
     query: int
     first_row: int
     n_rows: int
+    lane: int
+
+    @property
+    def end_row(self) -> int:
+        return self.first_row + self.n_rows
 
 
 @dataclass(frozen=True)
 class Strip:
-    """A launch of stream.cu. high is None where the words pack two targets: then `low` is the only query.
+    """A launch of stream.cu: parts of queries in both halves of the words, from the top.
 
-    has_top, has_bottom: whether rows are above and below. split: before this strip the boundary of two queries becomes
-    that of one with pairs of targets, of the query in this half (0 low, 1 high).
+    They are the same where the words pack two targets. has_bottom: whether a query goes on in the next strip.
     """
 
     shape: Shape
-    low: Half
-    high: Half | None
-    has_top: bool
+    low: tuple[Part, ...]
+    high: tuple[Part, ...]
     has_bottom: bool
-    split: int | None = None
+
+    @property
+    def has_top(self) -> bool:
+        """Whether a query goes on from the strip before."""
+        return any(part.first_row for part in (*self.low[:1], *self.high[:1]))
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """Each once."""
+        return self.low if self.shape.is_paired else self.low + self.high
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether the row above or below goes through the memory of the card."""
+        return self.has_top or self.has_bottom
+
+    def lane_rows(self, offsets: NDArray[np.int64]) -> NDArray[np.uint32]:
+        """uint32[lanes, 2, 4]: LaneRows of kernels/profile.cuh. offsets: where the letters of each query begin.
+
+        The best score of one query alone is handed down to the last lane.
+        """
+        rows = np.zeros((self.shape.lanes, 2, 4), np.uint32)
+        rows[:, :, 2] = NO_QUERY
+        for half, parts in enumerate((self.low, self.high)):
+            for part in parts:
+                firsts = np.arange(part.first_row, part.end_row, self.shape.rows)
+                own = rows[part.lane : part.lane + len(firsts), half]
+                own[:, 0] = offsets[part.query] + firsts
+                own[:, 1] = np.minimum(self.shape.rows, part.end_row - firsts)
+                own[-1, 2] = part.query
+                own[:, 3] = firsts > 0
+        if self.shape.is_paired:
+            rows[:, :, 2] = NO_QUERY
+            rows[-1, :, 2] = self.low[0].query
+        return rows
 
 
 @dataclass(frozen=True)
-class _Cover:
-    """Shapes of consecutive strips that cover some rows, and the time they take."""
+class _Choice:
+    """A way to score some queries: the time it takes, and what makes its strips."""
 
     seconds: float
-    shapes: tuple[Shape, ...]
-
-    @property
-    def n_rows(self) -> int:
-        return sum(shape.strip_rows for shape in self.shapes)
-
-
-_NO_COVER = _Cover(0.0, ())
+    strips: Callable[[], Iterator[Strip]]
 
 
 class _Planner:
-    def __init__(self, card: CardFacts, targets: TargetFacts) -> None:
-        self._card, self._targets = card, targets
-        self._single = self._usable(paired=False)
-        self._paired = self._usable(paired=True)
+    def __init__(self, lengths: Sequence[int], card: CardFacts, targets: TargetFacts) -> None:
+        self._lengths, self._card, self._targets = lengths, card, targets
+        self._usable = {packing: self._fastest(packing) for packing in Packing}
         self.alone = cache(self._alone)
         self.together = cache(self._together)
 
-    def _usable(self, *, paired: bool) -> list[tuple[float, Shape]]:
+    def _fastest(self, packing: Packing) -> list[tuple[float, Shape]]:
         """Seconds of a launch and shape, of all that fit the card; none that is slower than a larger one."""
         fitting = [
             (self._seconds(shape), shape)
             for shape in SHAPES
-            if shape.paired == paired and shape.shared_bytes(self._targets.n_letters) <= self._card.shared_bytes
+            if shape.packing == packing and shape.shared_bytes(self._targets.n_letters) <= self._card.shared_bytes
         ]
         return [
             (seconds, shape)
             for seconds, shape in fitting
-            if not any(other < seconds and larger.strip_rows >= shape.strip_rows for other, larger in fitting)
+            if not any(
+                other < seconds and larger.rows >= shape.rows and larger.lanes >= shape.lanes
+                for other, larger in fitting
+            )
         ]
 
     def _seconds(self, shape: Shape) -> float:
-        targets = self._targets
-        n_tiles = targets.n_tiles_paired if shape.paired else targets.n_tiles_single
-        n_steps = max(n_tiles / shape.n_groups(self._card.n_sms), targets.longest / COLUMNS) + shape.lanes
-        return n_steps * shape.step_seconds + LAUNCH_SECONDS
+        n_steps = max(self._n_tiles(shape) / shape.n_groups(self._card.n_sms), self._targets.longest / COLUMNS)
+        return (n_steps + shape.lanes + TAIL_STEPS) * shape.step_seconds + LAUNCH_SECONDS
 
-    def _covers(self, n_rows: int, usable: list[tuple[float, Shape]]) -> Iterator[_Cover]:
-        """Ways to cover rows: strips of one shape, and the last perhaps of another; each at least n_rows."""
+    def _n_tiles(self, shape: Shape) -> int:
+        return self._targets.n_tiles_paired if shape.is_paired else self._targets.n_tiles_single
+
+    def _alone(self, query: int) -> _Choice:
+        """One query without a partner: two targets in a word, or an empty second half."""
+        return min(
+            (
+                self._cut(((query,), (query,) if shape.is_paired else ()), seconds, shape)
+                for packing in Packing
+                for seconds, shape in self._usable[packing]
+            ),
+            key=lambda choice: choice.seconds,
+        )
+
+    def _together(self, queries: frozenset[int]) -> _Choice:
+        """Queries in both halves, each against one target."""
+        if len(queries) == 1:
+            return self.alone(*queries)
+        order = sorted(queries, key=lambda query: (-self._lengths[query], query))
+        usable = self._usable[Packing.TWO_QUERIES]
+        best = min(
+            (self._cut(_two_stacks(order, self._lengths, shape), seconds, shape) for seconds, shape in usable),
+            key=lambda choice: choice.seconds,
+        )
         for seconds, shape in usable:
-            n_full, rest = divmod(n_rows, shape.strip_rows)
-            full = (shape,) * n_full
-            if rest == 0:
-                yield _Cover(n_full * seconds, full)
-                continue
-            last_seconds, last = min(
-                ((cost, other) for cost, other in usable if other.strip_rows >= rest),
-                key=lambda choice: choice[0],
-                default=(seconds, shape),
-            )
-            yield _Cover(n_full * seconds + last_seconds, (*full, last))
-
-    def _alone(self, n_rows: int) -> _Cover:
-        """One query without a partner: pairs of targets, or an empty second half."""
-        if n_rows <= 0:
-            return _NO_COVER
-        covers = [*self._covers(n_rows, self._paired), *self._covers(n_rows, self._single)]
-        return min(covers, key=lambda cover: cover.seconds)
-
-    def _rest(self, n_rows: int) -> _Cover:
-        """What one of two queries has more than its partner: pairs of targets."""
-        return min(self._covers(n_rows, self._paired), key=lambda cover: cover.seconds)
-
-    def _together(self, shorter: int, longer: int) -> tuple[float, _Cover, _Cover]:
-        """Two queries packed: seconds, the strips of both, and those of the rest of the longer one."""
-        whole = min(self._covers(longer, self._single), key=lambda cover: cover.seconds)
-        best = (whole.seconds, whole, _NO_COVER)
-        if not self._paired:
-            return best
-        split = self._targets.n_tiles_single * SPLIT_TILE_SECONDS
-        for both in self._covers(shorter, self._single):
-            if both.n_rows < longer:
-                rest = self._rest(longer - both.n_rows)
-                best = min(best, (both.seconds + split + rest.seconds, both, rest), key=lambda choice: choice[0])
+            if shape.lanes_for(self._lengths[order[0]]) <= shape.lanes:
+                best = self._whole(order, seconds, shape, best)
         return best
+
+    def _cut(self, stacks: tuple[Sequence[int], Sequence[int]], seconds: float, shape: Shape) -> _Choice:
+        """Stacks of queries that are cut where a strip is full; the last strip perhaps in a better shape."""
+        n_lanes = max(sum(shape.lanes_for(self._lengths[query]) for query in stack) for stack in stacks)
+        n_full = -(-n_lanes // shape.lanes) - 1
+        ends = [list(_parts_below(stack, n_full * shape.lanes, self._lengths, shape)) for stack in stacks]
+        last_seconds, last = min(
+            (
+                (cost, other)
+                for cost, other in self._usable[shape.packing]
+                if max(sum(map(other.lanes_for, end)) for end in ends) <= other.lanes
+            ),
+            key=lambda choice: choice[0],
+        )
+        kept = 2 * n_full * self._n_tiles(shape) * BOUNDARY_TILE_SECONDS
+        shapes = [*[shape] * n_full, last]
+        return _Choice(n_full * seconds + last_seconds + kept, lambda: _cut_strips(stacks, self._lengths, shapes))
+
+    def _whole(self, order: Sequence[int], seconds: float, shape: Shape, known: _Choice) -> _Choice:
+        """Strips in which no query is cut, if that takes no longer than what is known. order: the longest first."""
+        n_lanes = [shape.lanes_for(self._lengths[query]) for query in order]
+        n_strips = -(-sum(n_lanes) // (2 * shape.lanes))
+        while n_strips * seconds <= known.seconds:
+            bins = _even_bins(n_lanes, 2 * n_strips, shape.lanes)
+            if bins is not None:
+                break
+            n_strips += 1
+        else:
+            return known
+        halves = [[Part(order[place], 0, self._lengths[order[place]], 0) for place in own] for own in bins]
+        strips = (
+            Strip(shape, _laid_out(low, shape), _laid_out(high, shape), has_bottom=False)
+            for low, high in zip(halves[::2], halves[1::2], strict=True)
+        )
+        return _Choice(n_strips * seconds, lambda: strips)
+
+
+def _two_stacks(order: Sequence[int], lengths: Sequence[int], shape: Shape) -> tuple[list[int], list[int]]:
+    """Queries, the longest first, as two stacks of about the same number of lanes."""
+    stacks: tuple[list[int], list[int]] = [], []
+    ahead = 0
+    for query in order:
+        n_lanes = shape.lanes_for(lengths[query])
+        stacks[ahead > 0].append(query)
+        ahead += -n_lanes if ahead > 0 else n_lanes
+    return stacks
+
+
+def _parts_below(stack: Sequence[int], n_above: int, lengths: Sequence[int], shape: Shape) -> Iterator[int]:
+    """Rows of the parts of queries that are below so many lanes of a stack."""
+    n_lanes = 0
+    for query in stack:
+        own = shape.lanes_for(lengths[query])
+        cut = max(0, n_above - n_lanes) * shape.rows
+        if cut < lengths[query]:
+            yield lengths[query] - cut
+        n_lanes += own
+
+
+def _cut_strips(
+    stacks: tuple[Sequence[int], Sequence[int]], lengths: Sequence[int], shapes: Sequence[Shape]
+) -> Iterator[Strip]:
+    """Strips of these shapes, one below the other."""
+    low, high = (_cut_stack(stack, lengths, shapes) for stack in stacks)
+    for shape, one, other in zip(shapes, low, high, strict=True):
+        goes_on = any(part.end_row < lengths[part.query] for part in (*one[-1:], *other[-1:]))
+        yield Strip(shape, one, other, goes_on)
+
+
+def _cut_stack(stack: Sequence[int], lengths: Sequence[int], shapes: Sequence[Shape]) -> Iterator[tuple[Part, ...]]:
+    """Queries one below the other, cut where a strip is full."""
+    waiting = [Part(query, 0, lengths[query], 0) for query in reversed(stack)]
+    for shape in shapes:
+        strip: list[Part] = []
+        free = shape.lanes
+        while free and waiting:
+            part = waiting.pop()
+            n_rows = min(part.n_rows, free * shape.rows)
+            strip.append(Part(part.query, part.first_row, n_rows, shape.lanes - free))
+            free -= shape.lanes_for(n_rows)
+            if n_rows < part.n_rows:
+                waiting.append(Part(part.query, part.first_row + n_rows, part.n_rows - n_rows, 0))
+        yield tuple(strip)
+
+
+def _laid_out(parts: Sequence[Part], shape: Shape) -> tuple[Part, ...]:
+    """Parts with their lanes."""
+    lane, placed = 0, []
+    for part in parts:
+        placed.append(Part(part.query, part.first_row, part.n_rows, lane))
+        lane += shape.lanes_for(part.n_rows)
+    return tuple(placed)
+
+
+def _even_bins(sizes: Sequence[int], n_bins: int, room: int) -> list[list[int]] | None:
+    """Places of things of these sizes, the largest first, in bins: each goes where most is left.
+
+    None if one does not fit.
+
+    >>> _even_bins([5, 4, 3, 2], 2, 7)
+    [[0, 3], [1, 2]]
+    """
+    bins: list[list[int]] = [[] for _ in range(n_bins)]
+    used = [(0, number) for number in range(n_bins)]
+    for place, size in enumerate(sizes):
+        full, number = used[0]
+        if full + size > room:
+            return None
+        heapq.heapreplace(used, (full + size, number))
+        bins[number].append(place)
+    return bins
 
 
 def plan_scan(lengths: Sequence[int], card: CardFacts, targets: TargetFacts) -> list[Strip]:
     """All launches for queries of these lengths against the targets, in order. Empty queries need none."""
-    planner = _Planner(card, targets)
-    strips: list[Strip] = []
-    for pair in _partners(lengths, planner):
-        if len(pair) == 1:
-            strips += _alone_strips(pair[0], lengths[pair[0]], planner.alone(lengths[pair[0]]))
-        else:
-            strips += _packed_strips(pair, lengths, planner)
-    return strips
+    planner = _Planner(lengths, card, targets)
+    together = frozenset(query for query, length in enumerate(lengths) if length > 0)
+    if not together:
+        return []
+    alone: list[int] = []
+    seconds = planner.together(together).seconds
+    while len(together) > 1 and len(alone) < MAX_ALONE:
+        best = min(
+            (
+                (planner.alone(query).seconds + planner.together(together - {query}).seconds, query)
+                for query in _without_partner(together, lengths)
+            ),
+            default=(seconds, 0),
+        )
+        if best[0] >= seconds:
+            break
+        seconds = best[0] - planner.alone(best[1]).seconds
+        alone.append(best[1])
+        together -= {best[1]}
+    choices = [planner.together(together), *map(planner.alone, alone)]
+    return [strip for choice in choices for strip in choice.strips()]
 
 
-def _partners(lengths: Sequence[int], planner: _Planner) -> list[tuple[int, ...]]:
-    """Queries that are packed together, neighbours by length, or stay alone; the least time in all."""
-    order = sorted((query for query, length in enumerate(lengths) if length > 0), key=lambda query: lengths[query])
-    best: list[tuple[float, int]] = [(0.0, 0)]
-    for n, query in enumerate(order, start=1):
-        choices = [(best[n - 1][0] + planner.alone(lengths[query]).seconds, 1)]
-        if n > 1:
-            choices.append((best[n - 2][0] + planner.together(lengths[order[n - 2]], lengths[query])[0], 2))
-        best.append(min(choices))
-    partners: list[tuple[int, ...]] = []
-    n = len(order)
-    while n > 0:
-        size = best[n][1]
-        partners.append(tuple(order[n - size : n]))
-        n -= size
-    return partners
+def _without_partner(queries: frozenset[int], lengths: Sequence[int]) -> set[int]:
+    """Queries that might better go alone: the longest one, and the one that leaves the others most even.
+
+    None if all are even enough.
+    """
+    order = sorted(queries, key=lambda query: (-lengths[query], query))
+    ahead = 0
+    for query in order:
+        ahead = abs(ahead - lengths[query])
+    if ahead * EVEN_ENOUGH < sum(lengths[query] for query in order):
+        return set()
+    return {order[0], min(order, key=lambda query: (abs(lengths[query] - ahead), query))}
 
 
-def _alone_strips(query: int, length: int, cover: _Cover, first: int = 0, split: int | None = None) -> Iterator[Strip]:
-    for place, shape in enumerate(cover.shapes):
-        low = Half(query, first, max(0, min(shape.strip_rows, length - first)))
-        is_last = place == len(cover.shapes) - 1
-        high = None if shape.paired else Half(query, first, 0)
-        yield Strip(shape, low, high, first > 0, not is_last, split if place == 0 else None)
-        first += shape.strip_rows
+TYPICAL_ROWS = 400
+TYPICAL_SHAPE = Shape(8, 16, 512, Packing.LETTER_PAIRS)
+TYPICAL_STRIPS = tuple(
+    Strip(TYPICAL_SHAPE, (part,), (part,), has_bottom=part.end_row < TYPICAL_ROWS)
+    for first in range(0, TYPICAL_ROWS, TYPICAL_SHAPE.strip_rows)
+    for part in (Part(0, first, min(TYPICAL_SHAPE.strip_rows, TYPICAL_ROWS - first), 0),)
+)
+"""For which the length of long targets is chosen, whatever the queries, in batches that stay on a card."""
 
 
-def _packed_strips(pair: tuple[int, ...], lengths: Sequence[int], planner: _Planner) -> Iterator[Strip]:
-    """`pair` is the shorter query and the longer one."""
-    _, both, rest = planner.together(lengths[pair[0]], lengths[pair[1]])
-    first = 0
-    for place, shape in enumerate(both.shapes):
-        low, high = (Half(query, first, max(0, min(shape.strip_rows, lengths[query] - first))) for query in pair)
-        goes_on = place < len(both.shapes) - 1 or bool(rest.shapes)
-        yield Strip(shape, low, high, first > 0, goes_on)
-        first += shape.strip_rows
-    yield from _alone_strips(pair[1], lengths[pair[1]], rest, first, split=1)
-
-
-def long_length(lengths: NDArray[np.int64], card: CardFacts) -> int:
-    """Targets longer than this get a block of their own. lengths: ascending.
+def long_length(lengths: NDArray[np.int64], card: CardFacts, strips: Sequence[Strip] = TYPICAL_STRIPS) -> int:
+    """Targets longer than this get a block of their own. lengths: ascending; strips: that score the others.
 
     In a stream a target of n residues keeps a group of lanes busy for n / 4 steps, however little the others still have
     to do; in a block of its own it takes fewer cells per second, but no other waits. The least sum of both is taken,
@@ -217,9 +361,42 @@ def long_length(lengths: NDArray[np.int64], card: CardFacts) -> int:
     places = np.unique(np.linspace(0, len(tiles), 257).astype(np.int64))
     places = np.unique(np.concatenate([places, len(tiles) - np.arange(min(64, len(tiles)))]))
     places = places[(places > 0) & (places <= len(tiles))]
-    shape = Shape(8, 16, 512, paired=True)
-    n_strips = -(-TYPICAL_ROWS // shape.strip_rows)
-    n_steps = np.maximum(before[places] / 2 / shape.n_groups(card.n_sms), tiles[places - 1])
-    stream_seconds = n_strips * shape.step_seconds * n_steps
-    block_seconds = (before[-1] - before[places]) * BLOCK_TILE_SECONDS / card.n_sms
+    stream_seconds = np.zeros(len(places))
+    for shape, n_strips in Counter(strip.shape for strip in strips).items():
+        n_steps = before[places] / (1 + shape.is_paired) / shape.n_groups(card.n_sms)
+        stream_seconds += n_strips * shape.step_seconds * np.maximum(n_steps, tiles[places - 1])
+    block_seconds = (before[-1] - before[places]) * (_block_passes(strips) * BLOCK_TILE_SECONDS / card.n_sms)
     return int(lengths[places[np.argmin(stream_seconds + block_seconds)] - 1])
+
+
+def streamed_long_length(
+    lengths: NDArray[np.int64], card: CardFacts, strips: Sequence[Strip], n_batches: int
+) -> tuple[int, float]:
+    """The same for a database that is streamed, where long targets are scored together; and the seconds of it all.
+
+    n_batches: of the others; each has targets of all lengths, some a few that are longer than those of the next.
+    """
+    if not len(lengths):
+        return 0, 0.0
+    tiles = np.maximum(1, -(-lengths // COLUMNS))
+    before = np.concatenate([[0], np.cumsum(tiles)])
+    n_most = min(len(tiles), max(64, len(tiles) // 20))
+    places = np.unique(len(tiles) - np.geomspace(1, n_most, 128).astype(np.int64) + 1)
+    tops = 1 - np.arange(n_batches) / (PIECES * n_batches)
+    longest = tiles[np.searchsorted(before, before[places][:, None] * tops, side="left") - 1]
+    seconds = (before[-1] - before[places]) * (_block_passes(strips) * BLOCK_TILE_SECONDS / card.n_sms)
+    for shape, n_strips in Counter(strip.shape for strip in strips).items():
+        n_steps = before[places] / (n_batches * (1 + shape.is_paired) * shape.n_groups(card.n_sms))
+        n_steps = np.maximum(n_steps[:, None], longest).sum(axis=1) + n_batches * (shape.lanes + TAIL_STEPS)
+        seconds += n_strips * (n_steps * shape.step_seconds + n_batches * LAUNCH_SECONDS)
+    best = int(np.argmin(seconds))
+    return int(lengths[places[best] - 1]), float(seconds[best])
+
+
+def _block_passes(strips: Sequence[Strip]) -> int:
+    """How often a block goes over a target, for all queries of the strips."""
+    threads, rows = BLOCK_SHAPES[0]
+    ends: dict[int, int] = {}
+    for part in (part for strip in strips for part in strip.parts):
+        ends[part.query] = max(part.end_row, ends.get(part.query, 0))
+    return sum(-(-end // (threads * rows)) for end in ends.values())

@@ -34,11 +34,20 @@ from exaln.cuda.collect import (
 )
 from exaln.cuda.compiler import Source
 from exaln.cuda.division import CANDIDATES_SHARE, Needs
+from exaln.cuda.layout import BOUNDARY_TILE_BYTES
 from exaln.cuda.pace import Pace
 from exaln.cuda.pairs import pair_items
 from exaln.cuda.pending import Found, Pending, QueryGroup, ResultSet, ScanTimes, ScoreRows, Slab
-from exaln.cuda.plan import Half, Strip, TargetFacts
-from exaln.cuda.variants import COLUMNS, MAX_COST, packed_limit
+from exaln.cuda.plan import Strip, TargetFacts
+from exaln.cuda.variants import (
+    COLUMNS,
+    MAX_COST,
+    PACK_THREADS,
+    STACK_BYTES,
+    Packing,
+    blocks_of_warps,
+    packed_limit,
+)
 from exaln.errors import EngineError
 from exaln.lengths import N_BINS
 
@@ -46,7 +55,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from exaln.cuda.card import CardFacts, Kernel, Memory
-    from exaln.cuda.layout import FoldedScores
+    from exaln.cuda.layout import FoldedScores, StreamLayout
     from exaln.cuda.variants import Shape
     from exaln.scoring import Scoring
 
@@ -61,7 +70,14 @@ MANY_GROUPS = 8192
 """About so many groups of lanes are there at most."""
 
 EXPAND = Source("expand.cu")
-EXPAND_THREADS, PACK_THREADS, WARP = 256, 256, 32
+EXPAND_THREADS = 256
+
+PACK_KERNELS = {
+    Packing.TWO_QUERIES: "pack_singles",
+    Packing.LETTER_PAIRS: "pack_pairs",
+    Packing.MERGED: "pack_merged",
+}
+"""Of kernels/pack.cu, for what stream.cu reads."""
 
 PlanFor = Callable[[list[int], "CardFacts", TargetFacts], list[Strip]]
 """Plans for queries of these lengths; plan_scan, or something that remembers."""
@@ -90,10 +106,11 @@ class Scanner:
         self._collector = Collector(workspace, packed_limit(self.card.facts.dpx, scoring.max_score))
         self._blocks = BlockScorer(workspace, scoring, folded.n_letters)
         self._groups: dict[int, tuple[dict[str, int], Memory]] = {}
+        self._stacks: dict[tuple[int, tuple[Strip, ...]], Memory] = {}
         self._sets = deque(ResultSet(number, workspace.pinned(f"result {number}", RESULT_BYTES)) for number in range(2))
         self._plan_for = plan_for
-        self._plans: set[tuple[int, ...]] = set()
-        self._stream_kernels: dict[Shape, Kernel] = {}
+        self._plans: set[tuple[Strip, ...]] = set()
+        self._stream_kernels: dict[tuple[Shape, bool], Kernel] = {}
         self.can_pack = fits_packed(scoring, self.card.facts)
 
     def start(self, batch: CardBatch, group: QueryGroup) -> Pending:
@@ -113,8 +130,8 @@ class Scanner:
         card.let_wait(main, batch.ready)
         card.record(pending.begin, main)
         self._expand(batch)
-        for paired in {strip.shape.paired for strip in strips}:
-            self._pack(batch, paired=paired)
+        for packing in {strip.shape.packing for strip in strips}:
+            self._pack(batch, packing)
         card.record(pending.packed, main)
         tickets = self.workspace.scratch(f"tickets {pending.own.number}", 4 * len(strips))
         card.fill(tickets, 0, len(strips), main)
@@ -123,8 +140,10 @@ class Scanner:
         if n_stream < len(host):
             card.let_wait(side, card.record(card.event(), main))
             self._score_long(pending, n_stream)
+        stacks = self._stacks_on_card(pending.group, strips)
         for number, strip in enumerate(strips):
-            self._launch_strip(pending, strip, tickets + 4 * number)
+            self._launch_strip(pending, strip, tickets + 4 * number, stacks)
+            stacks += STACK_BYTES * strip.shape.lanes
         if n_stream < len(host):
             card.let_wait(main, card.record(card.event(), side))
         card.record(pending.scanned, main)
@@ -150,28 +169,31 @@ class Scanner:
     def _plan(self, batch: CardBatch, group: QueryGroup) -> list[Strip]:
         """The launches, with their kernels loaded."""
         if not (batch.host.n_stream and self.can_pack):
-            return self._loaded((), [])
+            return self._loaded([])
         facts = target_facts(batch.host, self.folded.n_letters)
-        return self._loaded((group.first, *plan_key(facts)), self._plan_for(group.lengths, self.card.facts, facts))
+        return self._loaded(self._plan_for(group.lengths, self.card.facts, facts))
 
-    def _loaded(self, key: tuple[int, ...], strips: list[Strip]) -> list[Strip]:
+    def _loaded(self, strips: list[Strip]) -> list[Strip]:
         """Compile and load all kernels of a plan at once, the first time that it is used."""
+        key = tuple(strips)
         if key in self._plans:
             return strips
         self._plans.add(key)
         started = time.perf_counter()
-        shapes = {strip.shape for strip in strips}
-        self.times.kernels = tuple(sorted({*self.times.kernels, *map(str, shapes)}))
-        sources = {shape: self._stream_source(shape) for shape in shapes}
+        kinds = {(strip.shape, strip.keeps_rows) for strip in strips}
+        self.times.kernels = tuple(sorted({*self.times.kernels, *(str(shape) for shape, _ in kinds)}))
+        gaps = self.scoring.gap_first, self.scoring.gap_extend
+        sources = {
+            (shape, keeps_rows): shape.source(self.folded.n_letters, *gaps, keeps_rows=keeps_rows)
+            for shape, keeps_rows in kinds
+            if (shape, keeps_rows) not in self._stream_kernels
+        }
         self.card.load([*sources.values(), self._pack_source, self._blocks.source, COLLECT, EXPAND])
-        for shape, source in sources.items():
-            n_bytes = shape.shared_bytes(self.folded.n_letters)
-            self._stream_kernels[shape] = self.card.kernel(source, "stream_scores", n_bytes)
+        for (shape, keeps_rows), source in sources.items():
+            n_bytes = shape.profile_bytes(self.folded.n_letters)
+            self._stream_kernels[shape, keeps_rows] = self.card.kernel(source, "stream_scores", n_bytes)
         self.times.compile += time.perf_counter() - started
         return strips
-
-    def _stream_source(self, shape: Shape) -> Source:
-        return shape.source(self.folded.n_letters, self.scoring.gap_first, self.scoring.gap_extend)
 
     @property
     def _pack_source(self) -> Source:
@@ -213,6 +235,7 @@ class Scanner:
         if group.first not in self._groups:
             while len(self._groups) > 1:
                 self._groups.pop(next(iter(self._groups)))
+                self._stacks.clear()
             parts: dict[str, NDArray[Any]] = {
                 "codes": group.codes,
                 "offsets": group.offsets,
@@ -238,87 +261,73 @@ class Scanner:
         self.card.launch(kernel, (n_blocks, host.n_columns), EXPAND_THREADS, self.workspace.stream, arguments)
         batch.is_expanded = True
 
-    def _pack(self, batch: CardBatch, *, paired: bool) -> None:
+    def _pack(self, batch: CardBatch, packing: Packing) -> None:
         """Make a stream of tiles from the codes, unless it is there."""
-        if not batch.needs_packing(self.folded, paired=paired):
+        if not batch.needs_packing(self.folded, packing):
             return
-        layout = batch.layout(paired=paired)
-        kernel = self.card.kernel(self._pack_source, "pack_pairs" if paired else "pack_singles")
+        is_paired = packing != Packing.TWO_QUERIES
+        layout = batch.host.layouts[is_paired]
+        kernel = self.card.kernel(self._pack_source, PACK_KERNELS[packing])
         arguments = (
             batch.place("codes"),
             batch.place("offsets"),
-            batch.place(f"starts {paired:d}"),
+            batch.place(f"starts {is_paired:d}"),
             batch.host.n_stream,
             self._fold,
-            self._stream_address(batch, paired=paired, n_bytes=layout.n_bytes),
+            self._stream_address(batch, packing, layout.n_bytes),
         )
-        self.card.launch(kernel, _warps(layout.starts.n - 1), PACK_THREADS, self.workspace.stream, arguments)
-        batch.packed_with[paired] = self.folded.fold.tobytes()
+        self.card.launch(kernel, blocks_of_warps(layout.starts.n - 1), PACK_THREADS, self.workspace.stream, arguments)
+        batch.packed_with[packing] = self.folded.fold.tobytes()
 
-    def _stream_address(self, batch: CardBatch, *, paired: bool, n_bytes: int = 0) -> int:
+    def _stream_address(self, batch: CardBatch, packing: Packing, n_bytes: int = 0) -> int:
         """Where a stream is: with the batch if that stays on the card, else in memory that all batches share."""
         if not batch.is_resident:
-            return self.workspace.scratch(f"stream {paired:d}", n_bytes)
-        if paired not in batch.streams:
-            batch.streams[paired] = self.workspace.allocate(n_bytes)
-        return batch.streams[paired].address
+            return self.workspace.scratch(f"stream {packing:d}", n_bytes)
+        if packing not in batch.streams:
+            batch.streams[packing] = self.workspace.allocate(n_bytes)
+        return batch.streams[packing].address
 
     @property
     def _fold(self) -> int:
         """The address of the table of folded letters, the same in all groups."""
         return next(reversed(self._groups.values()))[0]["fold"]
 
-    def _launch_strip(self, pending: Pending, strip: Strip, ticket: int) -> None:
+    def _stacks_on_card(self, group: QueryGroup, strips: list[Strip]) -> int:
+        """The address of the rows of all lanes of all strips."""
+        key = group.first, tuple(strips)
+        if strips and key not in self._stacks:
+            rows = np.concatenate([strip.lane_rows(group.offsets) for strip in strips])
+            self._stacks[key] = self.workspace.allocate(rows.nbytes)
+            self.card.upload(self._stacks[key].address, rows, self.workspace.stream)
+        return self._stacks[key].address if strips else 0
+
+    def _launch_strip(self, pending: Pending, strip: Strip, ticket: int, stack: int) -> None:
         """A strip of rows over all targets of the streams."""
-        batch, shape, paired = pending.batch, strip.shape, strip.shape.paired
-        if strip.split is not None:
-            self._split(batch, strip.split)
-        layout, stride = batch.layout(paired=paired), batch.host.row_stride
-        low, high = strip.low, strip.low if strip.high is None else strip.high
-        row = pending.scores + 4 * stride * low.query
+        batch, shape = pending.batch, strip.shape
+        layout = batch.host.layouts[shape.is_paired]
         arguments = (
-            self._stream_address(batch, paired=paired),
-            batch.place(f"chunks {paired:d}"),
+            self._stream_address(batch, shape.packing),
+            batch.place(f"chunks {shape.is_paired:d}"),
             layout.n_chunks,
             ticket,
-            *self._rows(pending, low),
-            *self._rows(pending, high),
+            stack,
+            pending.on_card["codes"],
             pending.on_card["table"],
-            self._boundary(batch, paired=paired) if strip.has_top or strip.has_bottom else 0,
+            self._boundary(layout) if strip.keeps_rows else 0,
             strip.has_top,
             strip.has_bottom,
-            row,
-            row + 4 if paired else pending.scores + 4 * stride * high.query,
-            2 if paired else 1,
+            pending.scores,
+            batch.host.row_stride,
         )
-        main, kernel = self.workspace.stream, self._stream_kernels[shape]
+        main, kernel = self.workspace.stream, self._stream_kernels[shape, strip.keeps_rows]
         self.card.launch(kernel, min(self.card.facts.n_sms, layout.n_chunks), shape.threads, main, arguments)
         self.times.raw_cells += 2 * shape.strip_rows * COLUMNS * layout.n_tiles
-        n_rows = low.n_rows + (0 if strip.high is None else strip.high.n_rows)
-        cells = n_rows * batch.host.n_stream_residues
+        cells = sum(part.n_rows for part in strip.parts) * batch.host.n_stream_residues
         pending.cells_told += cells
         self._pace.went_on(main, cells, cells / CELLS_PER_SECOND)
 
-    def _rows(self, pending: Pending, half: Half) -> tuple[int, int]:
-        """Address and number of the query's letters."""
-        return pending.on_card["codes"] + int(pending.group.offsets[half.query]) + half.first_row, half.n_rows
-
-    def _boundary(self, batch: CardBatch, *, paired: bool) -> int:
-        return self.workspace.scratch(f"boundary {paired:d}", batch.layout(paired=paired).boundary_bytes)
-
-    def _split(self, batch: CardBatch, half: int) -> None:
-        """The boundary of one query of two becomes that of pairs of targets."""
-        arguments = (
-            self._boundary(batch, paired=False),
-            batch.place("starts 0"),
-            self._boundary(batch, paired=True),
-            batch.place("starts 1"),
-            batch.host.n_stream,
-            half,
-        )
-        kernel = self.card.kernel(self._pack_source, "split_boundary")
-        n_pairs = batch.layout(paired=True).starts.n - 1
-        self.card.launch(kernel, _warps(n_pairs), PACK_THREADS, self.workspace.stream, arguments)
+    def _boundary(self, layout: StreamLayout) -> int:
+        return self.workspace.scratch(f"boundary {layout.is_paired:d}", layout.n_tiles * BOUNDARY_TILE_BYTES)
 
     def _score_long(self, pending: Pending, n_stream: int) -> None:
         """Long targets, in parts; the longest first."""
@@ -409,11 +418,7 @@ def plan_key(facts: TargetFacts) -> tuple[int, int]:
 
 def needs_of(strips: list[Strip]) -> Needs:
     """What the launches of a plan read and keep."""
-    kinds = {strip.shape.paired for strip in strips}
-    kept = {strip.shape.paired for strip in strips if strip.has_top or strip.has_bottom}
-    return Needs((False in kinds, True in kinds), (False in kept, True in kept))
-
-
-def _warps(n: int) -> int:
-    """Blocks that give each of n a warp."""
-    return max(1, -(-n * WARP // PACK_THREADS))
+    packings = {strip.shape.packing for strip in strips}
+    kept = {strip.shape.is_paired for strip in strips if strip.keeps_rows}
+    singles, pairs, merged = (packing in packings for packing in Packing)
+    return Needs((singles, pairs, merged), (False in kept, True in kept))

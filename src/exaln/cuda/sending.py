@@ -1,12 +1,14 @@
-"""Codes on their way to a card: several threads copy pieces of them into pinned memory, where the card fetches them.
+"""Codes on their way to a card: threads copy them into pinned memory, from where the card fetches them.
 
 A single thread reads mapped memory more slowly than the card can compute with it, and a copy from memory that is not
-pinned holds up the thread that asks for it.
+pinned holds up the thread that asks for it. Two pieces of pinned memory take turns: while the card fetches from one,
+the other is filled, perhaps for a batch that there is no room for on the card yet.
 """
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,45 +20,77 @@ if TYPE_CHECKING:
 
     from exaln.cuda.card import Card, Event, PinnedMemory
 
-MAX_LANES = 8
-PIECE_BYTES = 4 << 20
-PIECES_PER_LANE = 2
-"""While the card fetches one, the other is filled."""
+MAX_THREADS = 8
+PIECE_BYTES = 32 << 20
+N_BUFFERS = 2
+THREAD_BYTES = 1 << 20
+"""A thread for less than this is not worth it."""
 
-SMALL_BYTES = 256 << 10
-"""Less than this is sent at once, without threads."""
+
+@dataclass(frozen=True)
+class Prepared:
+    """Arrays in pieces that are sent one by one; the first is in a buffer already."""
+
+    pieces: list[list[NDArray[np.uint8]]]
+    buffer: int | None
 
 
 class Sender:
-    """Sends arrays to a card through one stream. Each lane is a thread with a piece of pinned memory."""
+    """Sends arrays to a card through one stream."""
 
     def __init__(self, card: Card, stream: Any) -> None:
         self._card, self._stream = card, stream
-        self._n_lanes = max(1, min(MAX_LANES, available_threads()))
-        self._pool: ThreadPoolExecutor | None = None
-        self._pieces: list[PinnedMemory] = []
-        self._fetched: list[Event | None] = [None for _ in range(PIECES_PER_LANE * self._n_lanes)]
+        self._n_threads = max(1, min(MAX_THREADS, available_threads()))
+        self._buffers: list[PinnedMemory | None] = [None] * N_BUFFERS
+        self._fetched: list[Event | None] = [None] * N_BUFFERS
+        self._turn = 0
 
-    def send(self, address: int, codes: NDArray[np.uint8]) -> None:
-        """Copy codes to the card; when this returns they have been read, and the stream has the rest of the way."""
-        if len(codes) <= SMALL_BYTES:
-            self._card.upload(address, codes, self._stream)
-            return
-        if self._pool is None:
-            self._pieces = [self._card.pinned(PIECE_BYTES) for _ in self._fetched]
-            self._pool = ThreadPoolExecutor(self._n_lanes, "exaln sender", self._card.activate)
-        n_lanes = min(self._n_lanes, -(-len(codes) // PIECE_BYTES))
-        list(self._pool.map(lambda lane: self._send_lane(lane, n_lanes, address, codes), range(n_lanes)))
+    def prepare(self, arrays: Sequence[NDArray[np.uint8]]) -> Prepared:
+        """Read as much as can be before it is known where arrays will go."""
+        pieces = list(_pieces(arrays, PIECE_BYTES))
+        return Prepared(pieces, self._fill(pieces[0]) if pieces else None)
 
-    def _send_lane(self, lane: int, n_lanes: int, address: int, codes: NDArray[np.uint8]) -> None:
-        """Every n-th piece."""
-        card = self._card
-        for turn, begin in enumerate(range(lane * PIECE_BYTES, len(codes), n_lanes * PIECE_BYTES)):
-            place = lane + self._n_lanes * (turn % PIECES_PER_LANE)
-            fetched, pinned = self._fetched[place], self._pieces[place].array
-            if fetched is not None:
-                card.wait(fetched)
-            piece = codes[begin : begin + PIECE_BYTES]
-            np.copyto(pinned[: len(piece)], piece)
-            card.upload(address + begin, pinned[: len(piece)], self._stream)
-            self._fetched[place] = card.record(card.event(), self._stream)
+    def send(self, address: int, prepared: Prepared) -> None:
+        """Copy arrays to the card, one behind the other; when this returns they have been read, and the stream has the
+        rest of the way.
+        """
+        buffer = prepared.buffer
+        for piece in prepared.pieces:
+            number = self._fill(piece) if buffer is None else buffer
+            n_bytes, memory = sum(map(len, piece)), self._buffers[number]
+            assert memory is not None
+            self._card.upload(address, memory.array[:n_bytes], self._stream)
+            self._fetched[number] = self._card.record(self._card.event(), self._stream)
+            address += n_bytes
+            buffer = None
+
+    def _fill(self, piece: list[NDArray[np.uint8]]) -> int:
+        """Copy a piece into the next buffer, once the card has fetched what was in it."""
+        from exaln._core import join_pieces
+
+        number, self._turn = self._turn, (self._turn + 1) % N_BUFFERS
+        fetched, memory, n_bytes = self._fetched[number], self._buffers[number], sum(map(len, piece))
+        if fetched is not None:
+            self._card.wait(fetched)
+        if memory is None or memory.n_bytes < n_bytes:
+            memory = self._buffers[number] = self._card.pinned(n_bytes)
+        join_pieces(piece, memory.array, min(self._n_threads, -(-n_bytes // THREAD_BYTES)))
+        return number
+
+
+def _pieces(arrays: Sequence[NDArray[np.uint8]], most: int) -> Iterator[list[NDArray[np.uint8]]]:
+    """Arrays, cut where need be, in lists of at most so many bytes."""
+    piece: list[NDArray[np.uint8]] = []
+    room = most
+    for array in arrays:
+        begin = 0
+        while begin < len(array):
+            own = array[begin : begin + room]
+            piece.append(own)
+            begin += len(own)
+            room -= len(own)
+            if not room:
+                yield piece
+                piece, room = [], most
+    if piece:
+        yield piece

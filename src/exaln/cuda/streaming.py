@@ -14,22 +14,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from exaln.cuda.batches import CardBatch, HostBatch, Workspace
-from exaln.schedule import RowRange
+from exaln.cuda.rows import BatchRows
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from exaln.cuda.pending import ScanTimes
+    from exaln.cuda.sending import Prepared
 
 N_SLOTS = 2
 WAIT_SECONDS = 0.1
 """How long a thread waits before it looks whether it is still wanted."""
-
-ROW_SIZE = 64
-"""What a row counts as, in residues, when work is divided: rows without residues take memory, too."""
 
 
 @dataclass(frozen=True)
@@ -37,19 +31,19 @@ class Task:
     """One batch against one group of queries."""
 
     group: int
-    rows: RowRange
+    rows: BatchRows
 
 
 class Tasks:
     """What is still to be done, handed to cards as they become free."""
 
-    def __init__(self, tasks: Iterable[Task], split: Callable[[RowRange], tuple[RowRange, RowRange]]) -> None:
+    def __init__(self, tasks: Iterable[Task], split: Callable[[BatchRows], tuple[BatchRows, BatchRows]]) -> None:
         self._waiting = deque(tasks)
         self._split = split
         self._max_size: int | None = None
         self._lock = threading.Lock()
 
-    def take(self, preference: Callable[[RowRange], int | None] = lambda rows: 0) -> Task | None:
+    def take(self, preference: Callable[[BatchRows], int | None] = lambda rows: 0) -> Task | None:
         """The next task, or None. `preference`: the lowest goes first, and None is left for others."""
         with self._lock:
             ranked = [(preference(task.rows), place) for place, task in enumerate(self._waiting)]
@@ -59,7 +53,7 @@ class Tasks:
             place = min(wanted)[1]
             task = self._waiting[place]
             del self._waiting[place]
-            while self._max_size is not None and len(task.rows) > 1 and size_of(task.rows) > self._max_size:
+            while self._max_size is not None and len(task.rows) > 1 and task.rows.size > self._max_size:
                 one, other = self._split(task.rows)
                 self._waiting.appendleft(Task(task.group, other))
                 task = Task(task.group, one)
@@ -74,23 +68,6 @@ class Tasks:
         """From now on, tasks are cut until they are no larger than this, down to single rows."""
         with self._lock:
             self._max_size = size if self._max_size is None else min(size, self._max_size)
-
-
-def size_of(rows: RowRange) -> int:
-    """What is compared when tasks are cut."""
-    return rows.n_residues + ROW_SIZE * len(rows)
-
-
-def halves(rows: RowRange, lengths: NDArray[np.int64]) -> tuple[RowRange, RowRange]:
-    """A range of two rows or more as two of about the same size."""
-    ends = np.cumsum(lengths[rows.first : rows.end] + ROW_SIZE)
-    middle = int(np.clip(np.searchsorted(ends, ends[-1] // 2) + 1, 1, len(rows) - 1))
-    n_first = int(ends[middle - 1]) - ROW_SIZE * middle
-    cut = rows.first + middle
-    return (
-        RowRange(rows.segment, rows.first, cut, n_first),
-        RowRange(rows.segment, cut, rows.end, rows.n_residues - n_first),
-    )
 
 
 @dataclass(frozen=True)
@@ -178,9 +155,16 @@ class StreamedBatches:
     def _run(self) -> None:
         try:
             self._workspace.card.activate()
-            while (slot := self._next_free()) is not None and (task := self._take()) is not None:
+            while not self._is_closed.is_set() and (task := self._take()) is not None:
                 self.taken.append(task)
-                self._ready.put(self._load(task, slot))
+                started = time.perf_counter()
+                host = self._read(task)
+                prepared = self._workspace.prepare(host)
+                self._times.upload += time.perf_counter() - started
+                slot = self._next_free()
+                if slot is None:
+                    break
+                self._ready.put(self._load(task, host, prepared, slot))
             self._ready.put(None)
         except BaseException as error:
             self._ready.put(error)
@@ -193,11 +177,10 @@ class StreamedBatches:
                 continue
         return None
 
-    def _load(self, task: Task, slot: int) -> Loaded:
+    def _load(self, task: Task, host: HostBatch, prepared: Prepared, slot: int) -> Loaded:
         started = time.perf_counter()
-        host = self._read(task)
         address = self._workspace.scratch(f"slot {slot}", host.card_bytes)
-        ready = self._workspace.fill(address, host)
+        ready = self._workspace.fill(address, host, prepared)
         self._times.upload += time.perf_counter() - started
         self._times.bytes_sent += host.sent_bytes
         return Loaded(task, CardBatch(host, address, ready), slot)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -15,70 +16,109 @@ if TYPE_CHECKING:
 COLUMNS = 4
 """Columns of a tile."""
 
+
+class Packing(IntEnum):
+    """What the two halves of a word are, and how scores get there; kernels/profile.cuh."""
+
+    TWO_QUERIES = 0
+    LETTER_PAIRS = 1
+    MERGED = 2
+
+    def __str__(self) -> str:
+        return self.name.lower().replace("_", " ")
+
+
+WARP, PACK_THREADS = 32, 256
+"""Threads of a warp; of a block of kernels that give each thing a warp."""
+
+
+def blocks_of_warps(n: int) -> int:
+    """Blocks of PACK_THREADS that give each of n a warp."""
+    return max(1, -(-n * WARP // PACK_THREADS))
+
+
 ROWS = {
-    4: (768, 4.3),
-    8: (768, 6.2),
+    4: (768, 4.0),
+    8: (768, 5.6),
     12: (640, 6.65),
-    16: (512, 6.85),
+    16: (512, 7.0),
     20: (512, 7.2),
-    24: (384, 7.45),
-    28: (512, 7.4),
-    36: (384, 7.45),
-    48: (256, 7.5),
-    56: (256, 7.6),
+    24: (384, 7.4),
+    28: (512, 7.25),
+    36: (384, 7.6),
+    48: (256, 7.54),
+    56: (256, 7.66),
 }
 """Rows of a lane -> threads of a block, and TCUPS of an H200 with that. Registers limit rows x threads."""
 
-LANES_SPEED = {4: 0.82, 8: 1.0, 16: 1.0, 32: 0.99}
-"""Lanes of a group -> relative speed. Groups of four read different symbols from the same banks, and wait for that."""
+LANES_SPEED = {8: 1.0, 16: 1.0, 32: 0.99}
+"""Lanes of a group -> relative speed."""
+
+PACKING_SPEED = {Packing.TWO_QUERIES: 1.0, Packing.LETTER_PAIRS: 0.98, Packing.MERGED: 0.87}
+"""What a word packs -> relative speed."""
 
 REFERENCE_SMS = 132
 """Multiprocessors of the card that the speeds were measured on."""
 
+STACK_BYTES = 32
+"""Of shared memory, for each lane of a group, besides the profile: which rows it has."""
+
 
 @dataclass(frozen=True)
 class Shape:
-    """How stream.cu is compiled: lanes of a group, rows of a lane, threads of a block; paired: two targets a word."""
+    """How stream.cu is compiled: lanes of a group, rows of a lane, threads of a block, and what a word packs."""
 
     lanes: int
     rows: int
     threads: int
-    paired: bool
+    packing: Packing
 
     def __str__(self) -> str:
-        return f"{self.lanes} x {self.rows} {'paired' if self.paired else 'single'}"
+        return f"{self.lanes} x {self.rows} {self.packing}"
+
+    @property
+    def is_paired(self) -> bool:
+        """Whether a group scores two targets at a time, and one query; else one and two."""
+        return self.packing != Packing.TWO_QUERIES
 
     @property
     def strip_rows(self) -> int:
-        """Query rows of a launch."""
+        """Query rows of a launch, in one half of the words."""
         return self.lanes * self.rows
 
+    def lanes_for(self, n_rows: int) -> int:
+        """Lanes that so many rows of a query take."""
+        return -(-n_rows // self.rows)
+
+    def profile_bytes(self, n_letters: int) -> int:
+        """Of shared memory: a word for each symbol and row; if they are merged, halves of words besides, by eight."""
+        n_symbols = (n_letters + 1) ** 2 if self.packing == Packing.LETTER_PAIRS else n_letters + 1
+        halves = 16 * self.lanes * -(-self.rows // 8) if self.packing == Packing.MERGED else 0
+        return n_symbols * (4 * self.strip_rows + halves)
+
     def shared_bytes(self, n_letters: int) -> int:
-        """The profile: a word for each symbol and row."""
-        n_symbols = (n_letters + 1) ** 2 if self.paired else n_letters + 1
-        return n_symbols * self.strip_rows * 4
+        """Shared memory of a block in all."""
+        return self.profile_bytes(n_letters) + STACK_BYTES * self.lanes
 
     def n_groups(self, n_sms: int) -> int:
         """Groups of lanes on a card, one block on each multiprocessor."""
         return n_sms * (self.threads // self.lanes)
 
-    def wave_rows(self, n_sms: int) -> int:
-        """Targets that all groups of a card score at a time, one each or two."""
-        return self.n_groups(n_sms) * (2 if self.paired else 1)
-
     @property
     def step_seconds(self) -> float:
         """How long all groups of a busy card take for a tile each."""
         cells = 2 * COLUMNS * self.rows * self.threads * REFERENCE_SMS
-        return cells / (ROWS[self.rows][1] * LANES_SPEED[self.lanes] * 1e12)
+        speed = LANES_SPEED[self.lanes] * PACKING_SPEED[self.packing]
+        return cells / (ROWS[self.rows][1] * speed * 1e12)
 
-    def source(self, n_letters: int, gap_first: int, gap_extend: int) -> Source:
-        """What to compile."""
+    def source(self, n_letters: int, gap_first: int, gap_extend: int, *, keeps_rows: bool) -> Source:
+        """What to compile. keeps_rows: whether a query goes on in another strip."""
         constants = {
             "LANES": self.lanes,
             "ROWS": self.rows,
             "THREADS": self.threads,
-            "PAIRED": int(self.paired),
+            "PACKING": int(self.packing),
+            "KEEPS_ROWS": int(keeps_rows),
             "LETTERS": n_letters,
             "GAP_FIRST": gap_first,
             "GAP_EXTEND": gap_extend,
@@ -87,11 +127,10 @@ class Shape:
 
 
 SHAPES = tuple(
-    Shape(lanes, rows, threads, paired)
-    for paired, lanes, (rows, (threads, _)) in product((False, True), LANES_SPEED, ROWS.items())
-    if lanes > 4 or (paired and rows <= 16)
+    Shape(lanes, rows, threads, packing)
+    for packing, lanes, (rows, (threads, _)) in product(Packing, LANES_SPEED, ROWS.items())
 )
-"""All of them. Groups of four lanes are for cards whose shared memory is too small for pairs of letters with more."""
+"""All of them."""
 
 BLOCK_SHAPES = ((512, 4), (256, 4), (128, 4), (64, 4), (32, 4))
 """Threads, and rows of a thread, of block.cu; the first whose profile fits is used."""

@@ -7,15 +7,16 @@ is the optimum, and neither batches nor threads nor devices change a result.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from exaln.cigar import Paths
-from exaln.errors import InputError, OutOfMemoryError
+from exaln.cigar import Paths, taken
+from exaln.errors import EngineError, InputError, OutOfMemoryError
 from exaln.lengths import N_BINS, length_bin
+from exaln.longpair.region import Borders, EndCell, Lines, PathState, Region
 from exaln.records import Records
 from exaln.resources import available_memory
 
@@ -32,6 +33,10 @@ Progress = Callable[[int], None]
 
 PIECE_SCORES = 1 << 18
 """Scores that are cut at a time: where everything passes, the candidates of so many are in memory."""
+
+
+NEVER_LONG = 1 << 62
+"""No pair has so many cells."""
 
 
 class TargetRows(Protocol):
@@ -161,6 +166,21 @@ class Traces:
     counts: NDArray[np.int32]
     paths: Paths
 
+    @staticmethod
+    def joined(parts: Sequence[Traces]) -> Traces:
+        """The alignments of all parts, one part after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        return Traces(
+            np.concatenate([np.empty((0, 4), np.int64), *(part.positions for part in parts)]),
+            np.concatenate([np.empty((0, 6), np.int32), *(part.counts for part in parts)]),
+            Paths.joined([part.paths for part in parts]),
+        )
+
+    def taken(self, rows: NDArray[np.int64]) -> Traces:
+        """The alignments of these rows, in their order."""
+        return Traces(self.positions[rows], self.counts[rows], taken(self.paths, rows))
+
 
 class Engine(ABC):
     """Exact scores on one kind of hardware."""
@@ -217,6 +237,51 @@ class Engine(ABC):
         self, queries: Records, targets: Records, pairs: PairList, scoring: Scoring, mode: Mode
     ) -> NDArray[np.int64]:
         """int64[n]: the exact score of each pair in any mode; below 0 where letters that cost must be left over."""
+
+    def long_pair_cells(self, n_pairs: int) -> int:
+        """Of so many pairs, those with more cells than this are computed one by one, see `exaln.longpair`."""
+        return NEVER_LONG
+
+    def fill_region(
+        self,
+        query: NDArray[np.uint8],
+        target: NDArray[np.uint8],
+        scoring: Scoring,
+        mode: Mode,
+        region: Region,
+        borders: Borders,
+        lines: Lines,
+        *,
+        progress: Progress | None = None,
+        wants_end: bool = False,
+    ) -> EndCell:
+        """Compute all cells of a region of the table of two whole sequences, given as codes, and write its lines.
+
+        With `wants_end`, in local mode, the best cell of the region by the path rule, in letters of the whole
+        sequences; otherwise (0, 0, 0). Of the mode only `is_local` counts: whether H has the floor 0. What is raised,
+        KeyboardInterrupt too, leaves nothing running. progress: cells of this region done so far.
+        """
+        raise EngineError(f"the {self.name} engine cannot divide one pair into regions")
+
+    def walk_block(
+        self,
+        query: NDArray[np.uint8],
+        target: NDArray[np.uint8],
+        scoring: Scoring,
+        mode: Mode,
+        region: Region,
+        borders: Borders,
+        state: PathState,
+    ) -> tuple[NDArray[np.uint8], PathState]:
+        """Walk a path back through a small region, in the last cell of which it is, until it leaves it or is complete.
+
+        The steps, uint8, from that cell on backwards, and where the path is then.
+        """
+        raise EngineError(f"the {self.name} engine cannot walk through a region")
+
+    def slab_rows(self, n_rows: int, n_columns: int) -> int:
+        """Rows of a table that `fill_region` should get at a time: about ten seconds of work."""
+        return max(1, 10**11 // max(1, n_columns))
 
     def scan(
         self,

@@ -10,27 +10,48 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from exaln.cigar import Paths
-from exaln.engines.base import Engine, PairList, Pairs, Placement, Progress, ScoreBlock, Traces, require_same_alphabet
+from exaln.engines.base import (
+    NEVER_LONG,
+    Engine,
+    PairList,
+    Pairs,
+    Placement,
+    Progress,
+    ScoreBlock,
+    Traces,
+    require_same_alphabet,
+)
+from exaln.engines.long_pairs import align_apart, score_apart
 from exaln.errors import EngineError, InputError, OutOfMemoryError
+from exaln.longpair.region import NOTHING, EndCell, PathState, Region
+from exaln.modes import LOCAL
 from exaln.resources import available_threads
 from exaln.schedule import query_blocks, row_ranges
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from exaln._core import Costs, PairRows, Sequences
     from exaln.engines.base import TargetRows
+    from exaln.longpair.region import Borders, Line, Lines
     from exaln.modes import Mode
     from exaln.records import Records
     from exaln.schedule import RowRange
     from exaln.scoring import Scoring
 
-    Codes = NDArray[np.uint8]
-    Places = NDArray[np.int64]
-
 BLOCK_SCORES = 16 << 20
 """Scores in a block: 64 MiB, so that memory stays bounded and a block is still seconds of work."""
 
 MAX_BLOCK_QUERIES = 1024
+
+LONG_PAIRS = ((4, 1 << 18), (16, 1 << 22), (NEVER_LONG, 1 << 27))
+"""Up to so many pairs, those with more cells are sooner done one by one; measured."""
+
+SLAB_CELLS = 10**11
+"""Of one thread's share of a slab of one pair's table: about ten seconds of work."""
+
+REGION_STRIP_ROWS = 8192
+"""Rows that a thread takes at a time, or a multiple of them."""
 
 Column = TypeVar("Column", np.uint8, np.int64)
 
@@ -77,40 +98,122 @@ class CpuEngine(Engine):
                     progress(cells)
 
     def align(self, queries: Records, targets: Records, pairs: Pairs, scoring: Scoring) -> Traces:
-        """Groups of pairs side by side, on all threads."""
+        """Groups of pairs side by side, on all threads; long ones one by one."""
         from exaln import _core
 
-        with _translated_errors(self.threads):
-            columns = _core.trace_all(
-                *_arrays(queries, targets, pairs),
-                np.require(pairs.score, np.int32, ["C_CONTIGUOUS", "ALIGNED"]),
-                *_costs(scoring),
-                *self._how(),
-            )
-        return _traces(*columns)
+        def together(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], Traces]:
+            with _translated_errors(self.threads):
+                columns = _core.trace_all(
+                    *_arrays(queries, targets, PairList(pairs.query[rows], pairs.target[rows]), scoring),
+                    np.require(pairs.score[rows], np.int32, ["C_CONTIGUOUS", "ALIGNED"]),
+                    *self._how(),
+                )
+            return pairs.score[rows].astype(np.int64), _traces(*columns)
+
+        scores, traces = align_apart(self, queries, targets, pairs, scoring, LOCAL, together)
+        if not np.array_equal(scores, pairs.score):
+            raise EngineError("traceback failed: a pair has not the score that it should have")
+        return traces
 
     def align_pairs(
         self, queries: Records, targets: Records, pairs: PairList, scoring: Scoring, mode: Mode
     ) -> tuple[NDArray[np.int64], Traces]:
-        """Score and path in one pass where that can be, groups of pairs side by side."""
+        """Score and path in one pass where that can be, groups of pairs side by side; long ones one by one."""
         from exaln import _core
 
         require_same_alphabet(queries, targets, scoring)
-        with _translated_errors(self.threads):
-            scores, positions, counts, operations, offsets = _core.align_pairs(
-                *_arrays(queries, targets, pairs), *_costs(scoring), _flags(mode), *self._how()
-            )
-        return scores, _traces(positions, counts, operations, offsets)
+
+        def together(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], Traces]:
+            some = PairList(pairs.query[rows], pairs.target[rows])
+            with _translated_errors(self.threads):
+                scores, positions, counts, operations, offsets = _core.align_pairs(
+                    *_arrays(queries, targets, some, scoring), _flags(mode), *self._how()
+                )
+            return scores, _traces(positions, counts, operations, offsets)
+
+        return align_apart(self, queries, targets, pairs, scoring, mode, together)
 
     def score_pairs(
         self, queries: Records, targets: Records, pairs: PairList, scoring: Scoring, mode: Mode
     ) -> NDArray[np.int64]:
-        """Groups of pairs side by side."""
+        """Groups of pairs side by side; long ones one by one."""
         from exaln import _core
 
         require_same_alphabet(queries, targets, scoring)
+
+        def together(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+            some = PairList(pairs.query[rows], pairs.target[rows])
+            with _translated_errors(self.threads):
+                return _core.score_pairs(*_arrays(queries, targets, some, scoring), _flags(mode), *self._how())
+
+        return score_apart(self, queries, targets, pairs, scoring, mode, together)
+
+    def long_pair_cells(self, n_pairs: int) -> int:
+        """The fewer pairs there are, the more lanes they would leave empty side by side."""
+        return next(cells for most_pairs, cells in LONG_PAIRS if n_pairs <= most_pairs)
+
+    def fill_region(
+        self,
+        query: NDArray[np.uint8],
+        target: NDArray[np.uint8],
+        scoring: Scoring,
+        mode: Mode,
+        region: Region,
+        borders: Borders,
+        lines: Lines,
+        *,
+        progress: Progress | None = None,
+        wants_end: bool = False,
+    ) -> EndCell:
+        """Strips of rows that follow one another, on all threads."""
+        from exaln import _core
+
         with _translated_errors(self.threads):
-            return _core.score_pairs(*_arrays(queries, targets, pairs), *_costs(scoring), _flags(mode), *self._how())
+            score, row, column = _core.fill_region(
+                *_region_arrays(query, target, scoring, mode, region, borders),
+                _aligned(lines.rows - region.first_row),
+                lines.row_H,
+                lines.row_F,
+                _aligned(lines.columns - region.first_column),
+                lines.column_H,
+                lines.column_E,
+                wants_end,
+                self.threads,
+                self.isa,
+                progress,
+            )
+        if score == 0:
+            return NOTHING
+        return EndCell(score, region.first_row + row, region.first_column + column)
+
+    def walk_block(
+        self,
+        query: NDArray[np.uint8],
+        target: NDArray[np.uint8],
+        scoring: Scoring,
+        mode: Mode,
+        region: Region,
+        borders: Borders,
+        state: PathState,
+    ) -> tuple[NDArray[np.uint8], PathState]:
+        """One strip, on this thread."""
+        from exaln import _core
+
+        with _translated_errors(1):
+            steps, row, column, left, gap = _core.walk_block(
+                *_region_arrays(query, target, scoring, mode, region, borders),
+                state.row - region.first_row,
+                state.column - region.first_column,
+                state.left,
+                state.gap,
+                self.isa,
+            )
+        return steps, PathState(region.first_row + row, region.first_column + column, left, gap)
+
+    def slab_rows(self, n_rows: int, n_columns: int) -> int:
+        """Whole strips, several for each thread."""
+        strips = max(4 * self.threads, SLAB_CELLS * self.threads // (REGION_STRIP_ROWS * max(1, n_columns)))
+        return strips * REGION_STRIP_ROWS
 
     def _how(self) -> tuple[int, str, bool]:
         """Threads, instruction set, and whether it is the only one that may be used."""
@@ -185,25 +288,47 @@ def _translated_errors(threads: int) -> Iterator[None]:
 
 
 def _arrays(
-    queries: Records, targets: Records, pairs: Pairs | PairList
-) -> tuple[Codes, Places, Codes, Places, Places, Places]:
-    """Sequences and pairs as the core takes them."""
+    queries: Records, targets: Records, pairs: Pairs | PairList, scoring: Scoring
+) -> tuple[Sequences, Sequences, PairRows, Costs]:
+    """Sequences, pairs and costs as the core takes them."""
     return (
-        _aligned(queries.codes),
-        _aligned(queries.offsets),
-        _aligned(targets.codes),
-        _aligned(targets.offsets),
-        _aligned(pairs.query),
-        _aligned(pairs.target),
+        (_aligned(queries.codes), _aligned(queries.offsets)),
+        (_aligned(targets.codes), _aligned(targets.offsets)),
+        (_aligned(pairs.query), _aligned(pairs.target)),
+        (scoring.matrix, scoring.gap_first, scoring.gap_extend),
     )
-
-
-def _costs(scoring: Scoring) -> tuple[NDArray[np.int32], int, int]:
-    return scoring.matrix, scoring.gap_first, scoring.gap_extend
 
 
 def _flags(mode: Mode) -> tuple[bool, bool, bool, bool, bool]:
     return mode.is_local, mode.query_start, mode.query_end, mode.target_start, mode.target_end
+
+
+def _whole_line(line: Line) -> Line:
+    return line if line.flags.c_contiguous and line.flags.aligned else line.copy()
+
+
+def _region_arrays(
+    query: NDArray[np.uint8],
+    target: NDArray[np.uint8],
+    scoring: Scoring,
+    mode: Mode,
+    region: Region,
+    borders: Borders,
+) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.int32], int, int, bool, Line, Line, Line, Line, int]:
+    """A region and what surrounds it, as the core takes them."""
+    return (
+        _aligned(query[region.first_row : region.end_row]),
+        _aligned(target[region.first_column : region.end_column]),
+        scoring.matrix,
+        scoring.gap_first,
+        scoring.gap_extend,
+        mode.is_local,
+        _whole_line(borders.top_H),
+        _whole_line(borders.top_F),
+        _whole_line(borders.left_H),
+        _whole_line(borders.left_E),
+        borders.corner,
+    )
 
 
 def _traces(

@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,11 +38,15 @@ from exaln.errors import EngineError, InputError, OutOfMemoryError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from exaln.cuda.batches import Workspace
     from exaln.modes import Mode
     from exaln.records import Records
     from exaln.scoring import Scoring
 
 MIN_MEMORY = 16 << 20
+
+LEAST_SHARE = 1 << 30
+"""Cells of pairs that are worth another card: about a millisecond of its time."""
 
 
 @dataclass(frozen=True)
@@ -143,19 +149,21 @@ class CudaEngine(Engine):
     def align_pairs(
         self, queries: Records, targets: Records, pairs: PairList, scoring: Scoring, mode: Mode
     ) -> tuple[NDArray[np.int64], Traces]:
-        """On the first card; what is too large for 16 bits, or for the directions of all cells, on the CPU."""
-        on_card, found = self._pairs_on_card(queries, targets, pairs, scoring, mode, paths=True)
+        """On the cards; what is too large for 16 bits, or for the directions of all cells, on the CPU."""
+        on_card, found = self._pairs_on_cards(queries, targets, pairs, scoring, mode, paths=True)
         scores, traces = _as_traces(found)
         if on_card.all():
             return scores, traces
         rest = PairList(pairs.query[~on_card], pairs.target[~on_card])
-        return _merged(on_card, (scores, traces), self._cpu().align_pairs(queries, targets, rest, scoring, mode))
+        others, other_traces = self._cpu().align_pairs(queries, targets, rest, scoring, mode)
+        order = np.argsort(np.argsort(~on_card, kind="stable"))  # those of the card, then the others, are at hand
+        return np.concatenate([scores, others])[order], Traces.joined([traces, other_traces]).taken(order)
 
     def score_pairs(
         self, queries: Records, targets: Records, pairs: PairList, scoring: Scoring, mode: Mode
     ) -> NDArray[np.int64]:
         """The same without paths."""
-        on_card, found = self._pairs_on_card(queries, targets, pairs, scoring, mode, paths=False)
+        on_card, found = self._pairs_on_cards(queries, targets, pairs, scoring, mode, paths=False)
         scores = np.empty(len(pairs), np.int64)
         scores[on_card] = found.result["score"]
         if not on_card.all():
@@ -163,14 +171,32 @@ class CudaEngine(Engine):
             scores[~on_card] = self._cpu().score_pairs(queries, targets, rest, scoring, mode)
         return scores
 
-    def _pairs_on_card(
+    def _pairs_on_cards(
         self, queries: Records, targets: Records, pairs: PairList, scoring: Scoring, mode: Mode, *, paths: bool
     ) -> tuple[NDArray[np.bool_], PairResults]:
-        """Which pairs the card can do, and what it found for them."""
-        with lent_workspaces(self.devices[:1], self.memory) as (workspace,):
-            batches = PairBatches(workspace, queries, targets, scoring, mode, paths=paths)
-            fits = batches.fits(pairs.query, pairs.target)
-            return fits, batches.align(pairs.query[fits], pairs.target[fits])
+        """Which pairs the cards can do, and what they found for them; each card has a share of equal size."""
+        cells = queries.lengths[pairs.query] * targets.lengths[pairs.target]
+        shares = _shares(cells, len(self.devices))
+
+        def run(workspace: Workspace, share: slice) -> tuple[NDArray[np.bool_], PairResults]:
+            workspace.card.activate()
+            (own_queries, query), (own_targets, target) = (
+                _used(records, rows[share]) for records, rows in ((queries, pairs.query), (targets, pairs.target))
+            )
+            batches = PairBatches(workspace, own_queries, own_targets, scoring, mode, paths=paths)
+            fits = batches.fits(query, target)
+            return fits, batches.align(query[fits], target[fits])
+
+        with lent_workspaces(self.devices[: len(shares)], self.memory) as workspaces:
+            if len(shares) == 1:
+                return run(workspaces[0], shares[0])
+            with ThreadPoolExecutor(len(shares)) as pool:
+                found = list(pool.map(run, workspaces, shares))
+        results = [result for _, result in found]
+        joined = PairResults(
+            np.concatenate([result.result for result in results]), Paths.joined([result.paths for result in results])
+        )
+        return np.concatenate([fits for fits, _ in found]), joined
 
     def _cpu(self) -> CpuEngine:
         reason = CpuEngine.unavailable_reason()
@@ -207,29 +233,34 @@ class CudaEngine(Engine):
                 self._reports = _report(job, database)
 
 
+def _shares(cells: NDArray[np.int64], n: int) -> list[slice]:
+    """Pairs with these cells as up to n ranges of about equal work, none of them too small to be worth a card.
+
+    >>> _shares(np.array([4, 4, 4, 4, 8]) * LEAST_SHARE, 3)
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    >>> _shares(np.array([5, 5]), 3), _shares(np.array([], np.int64), 2)
+    ([slice(0, 2, None)], [slice(0, 0, None)])
+    """
+    ends = np.cumsum(cells)
+    total = int(ends[-1]) if len(ends) else 0
+    n = max(1, min(n, total // LEAST_SHARE))
+    edges = [0, *np.searchsorted(ends, [total * k // n for k in range(1, n)], side="right").tolist(), len(cells)]
+    return [slice(first, end) for first, end in pairwise(edges)]
+
+
+def _used(records: Records, rows: NDArray[np.int64]) -> tuple[Records, NDArray[np.int64]]:
+    """The part of the records from the first to the last of these rows, and the rows in it: no more is sent."""
+    if not len(rows):
+        return records.rows(0, 0), rows
+    first = int(rows.min())
+    return records.rows(first, int(rows.max()) + 1), rows - first
+
+
 def _as_traces(found: PairResults) -> tuple[NDArray[np.int64], Traces]:
     result = found.result
     positions = np.stack([result[name] for name in POSITIONS], axis=1).astype(np.int64)
     counts = np.stack([result[name] for name in COUNTS], axis=1)
-    return result["score"].astype(np.int64), Traces(positions, counts, Paths(found.operations, found.offsets))
-
-
-def _merged(
-    is_first: NDArray[np.bool_],
-    first: tuple[NDArray[np.int64], Traces],
-    second: tuple[NDArray[np.int64], Traces],
-) -> tuple[NDArray[np.int64], Traces]:
-    """Scores and alignments of two sets of pairs in the order of all: the first has those where is_first is True."""
-    order = np.argsort(np.concatenate([np.flatnonzero(is_first), np.flatnonzero(~is_first)]))
-    scores = np.concatenate([first[0], second[0]])[order]
-    positions = np.concatenate([first[1].positions, second[1].positions])[order]
-    counts = np.concatenate([first[1].counts, second[1].counts])[order]
-    operations = np.concatenate([first[1].paths.operations, second[1].paths.operations])
-    offsets = np.concatenate([first[1].paths.offsets[:-1], second[1].paths.offsets + len(first[1].paths.operations)])
-    begins, lengths = offsets[:-1][order], np.diff(offsets)[order]
-    ends = np.cumsum(lengths)
-    places = np.repeat(begins - (ends - lengths), lengths) + np.arange(len(operations))
-    return scores, Traces(positions, counts, Paths(operations[places], np.concatenate([[0], ends])))
+    return result["score"].astype(np.int64), Traces(positions, counts, found.paths)
 
 
 def _block(result: BatchResult) -> ScoreBlock:
@@ -256,7 +287,7 @@ def _candidates(result: BatchResult, found: Found) -> Iterator[Candidates]:
 def _report(job: Job, database: Targets) -> list[str]:
     times = job.times
     how = "resident" if job.division.is_resident else "streamed"
-    n_batches, n_groups = len(job.division.ranges), len(job.groups)
+    n_batches, n_groups = len(job.division.batches), len(job.groups)
     sent, ratio = f"{times.bytes_sent / 1e6:,.0f} MB", f"{times.bytes_sent / max(1, database.n_residues):.2f}"
     lines = [
         f"database {how} in {n_batches:,} batch{'es' if n_batches > 1 else ''}, "

@@ -1,20 +1,19 @@
 """A dot plot: where the two sequences are alike, the path of the alignment through it, and the identity along it.
 
 Small pairs show the mean score of a window along each diagonal; large ones the words that both sequences have, long
-enough that few of them are there by chance.
+enough that few of them are there by chance. What is drawn is bounded, whatever the length of the pair.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from exaln.cigar import DELETION, EQUAL, INSERTION
-from exaln.plots.pair import IN_THOUSANDS, PlottedPair
+from exaln.plots.pair import IN_MILLIONS, IN_THOUSANDS, PlottedPair
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,6 +27,16 @@ LARGEST_WINDOWED = 1 << 22
 WINDOW = 9
 SQUARES = 450
 """Words are counted in squares, so many along the longer sequence: the picture does not grow with the pair."""
+
+CHANCE_SQUARES = 0.005
+"""Words are so long that at most this share of the squares has one in common by chance."""
+
+MOST_WORDS = 1 << 23
+"""Of longer sequences a sample of the words is compared: those whose hash is small, so the same ones of both."""
+
+WORDS_AT_ONCE = 1 << 20
+FINEST = 2000
+"""Steps along the longer side in which a path, and along an axis in which gaps are drawn."""
 
 PAIRS_AT_ONCE = 4 << 20
 HASH_BASE = np.uint64(0x9E3779B97F4A7C15)
@@ -58,11 +67,14 @@ def draw_dots(pair: PlottedPair) -> Figure:
 
 def _unit(pair: PlottedPair) -> tuple[str, int]:
     """What a position counts, and how many letters that is."""
-    is_long = max(len(pair.query), len(pair.target)) > IN_THOUSANDS
-    if pair.scoring.alphabet.is_nucleotide:
-        return ("kb", 1000) if is_long else ("bp", 1)
-    letters = "residues" if pair.scoring.alphabet.name == "protein" else "letters"
-    return (f"thousand {letters}", 1000) if is_long else (letters, 1)
+    longest = max(len(pair.query), len(pair.target))
+    is_dna = pair.scoring.alphabet.is_nucleotide
+    letters = "bp" if is_dna else "residues" if pair.scoring.alphabet.name == "protein" else "letters"
+    if longest > IN_MILLIONS:
+        return "Mb" if is_dna else f"million {letters}", 10**6
+    if longest > IN_THOUSANDS:
+        return "kb" if is_dna else f"thousand {letters}", 1000
+    return letters, 1
 
 
 def _draw_similarity(axes: Axes, pair: PlottedPair, scale: int) -> None:
@@ -100,18 +112,28 @@ def shared_words(pair: PlottedPair) -> tuple[NDArray[np.float64], str]:
     """float64[rows, columns], 0 or 1: squares of the plot in which both sequences have a word in common."""
     m, n = len(pair.query), len(pair.target)
     n_letters = 4 if pair.scoring.alphabet.is_nucleotide else 16
-    k = min(m, n, max(2, math.ceil(math.log(100 * min(m, n)) / math.log(n_letters))))
     square = max(m, n) / SQUARES
     image = np.zeros((math.ceil(m / square), math.ceil(n / square)))
-    for rows, columns in _common(_squares(pair.query, k, square), _squares(pair.target, k, square)):
+    k = min(
+        m, n, max(_length_of(100 * min(m, n), n_letters), _length_of(m * n / image.size / CHANCE_SQUARES, n_letters))
+    )
+    part = -(-max(m, n) // MOST_WORDS)
+    for rows, columns in _common(_squares(pair.query, k, square, part), _squares(pair.target, k, square, part)):
         image[rows, columns] = 1
     return image, f"words of {k} letters in common"
 
 
-def _squares(codes: NDArray[np.uint8], k: int, square: float) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """Each word, and each square in which its middle lies, once; sorted by word."""
-    words = _words(codes, k)
-    places = ((np.arange(len(words)) + k // 2) / square).astype(np.int64)
+def _length_of(n_words: float, n_letters: int) -> int:
+    """Letters of a word of which there are so many."""
+    return max(2, math.ceil(math.log(n_words) / math.log(n_letters)))
+
+
+def _squares(
+    codes: NDArray[np.uint8], k: int, square: float, part: int
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Each word, and each square in which its middle lies, once; sorted by word. Of `part` words about one is taken."""
+    words, positions = _sampled_words(codes, k, part)
+    places = ((positions + k // 2) / square).astype(np.int64)
     order = np.argsort(words, kind="stable")
     words, places = words[order], places[order]
     is_new = np.ones(len(words), np.bool_)
@@ -137,6 +159,17 @@ def _common(
         start = stop
 
 
+def _sampled_words(codes: NDArray[np.uint8], k: int, part: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Words and where they begin, of all words those that are as small as a part of them is."""
+    words, positions = [], []
+    for first in range(0, max(1, len(codes) - k + 1), WORDS_AT_ONCE):
+        some = _words(codes[first : first + WORDS_AT_ONCE + k - 1], k)
+        taken = np.flatnonzero(some * HASH_BASE <= np.uint64((2**64 - 1) // part))
+        words.append(some[taken])
+        positions.append(first + taken)
+    return np.concatenate(words), np.concatenate(positions)
+
+
 def _words(codes: NDArray[np.uint8], k: int) -> NDArray[np.uint64]:
     """A number for the word at each position: a polynomial modulo 2^64."""
     words = np.zeros(max(0, len(codes) - k + 1), np.uint64)
@@ -147,8 +180,19 @@ def _words(codes: NDArray[np.uint8], k: int) -> NDArray[np.uint64]:
 
 def _draw_path(axes: Axes, pair: PlottedPair, scale: int) -> None:
     if len(pair.operations):
-        target, query = pair.corners()
+        target, query = thinned_path(pair)
         axes.plot(target / scale, query / scale, color=PATH_COLOUR, linewidth=1.3, solid_capstyle="round")
+
+
+def thinned_path(pair: PlottedPair) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Target and query positions of the path, of those that are drawn at one place the first and the last."""
+    target, query = pair.corners()
+    step = max(1.0, max(len(pair.query), len(pair.target)) / FINEST)
+    places = (target / step).astype(np.int64), (query / step).astype(np.int64)
+    moves = np.ones(len(target) + 1, np.bool_)
+    moves[1:-1] = (places[0][1:] != places[0][:-1]) | (places[1][1:] != places[1][:-1])
+    kept = moves[:-1] | moves[1:]
+    return target[kept], query[kept]
 
 
 def _draw_identity(axes: Axes, pair: PlottedPair, scale: int) -> None:
@@ -161,25 +205,37 @@ def _draw_identity(axes: Axes, pair: PlottedPair, scale: int) -> None:
     place, identity, window = windowed_identity(pair)
     axes.fill_between(place / scale, identity, color=PATH_COLOUR, alpha=0.25, linewidth=0)
     axes.plot(place / scale, identity, color=PATH_COLOUR, linewidth=1.2)
+    gaps = [(begin / scale, (end - begin) / scale) for begin, end in gap_spans(pair)]
+    axes.broken_barh(gaps, (0, 7), facecolor=GAP_COLOUR, edgecolor=GAP_COLOUR, linewidth=0.8)
+    note = f"window of {window:,} columns" + ("; gaps marked below" if gaps else "")
+    axes.set_title(note, fontsize=8, loc="right", color="#555555", pad=3)
+
+
+def gap_spans(pair: PlottedPair) -> list[tuple[float, float]]:
+    """Where the path has gaps, as target positions; very many become the places of the axis that have any."""
     target, _ = pair.corners()
     is_gap = np.isin(pair.operations & 15, (INSERTION, DELETION))
-    spans = [(begin / scale, (end - begin) / scale) for begin, end in pairwise(target.tolist())]
-    gaps = [span for span, wanted in zip(spans, is_gap.tolist(), strict=True) if wanted]
-    axes.broken_barh(gaps, (0, 7), facecolor=GAP_COLOUR, edgecolor=GAP_COLOUR, linewidth=0.8)
-    note = f"window of {window} columns" + ("; gaps marked below" if gaps else "")
-    axes.set_title(note, fontsize=8, loc="right", color="#555555", pad=3)
+    begin, end = target[:-1][is_gap], target[1:][is_gap]
+    if len(begin) <= FINEST:
+        return list(zip(begin.tolist(), end.tolist(), strict=True))
+    step = len(pair.target) / FINEST
+    changes = np.zeros(FINEST + 2, np.int64)
+    np.add.at(changes, np.minimum(begin / step, FINEST - 1).astype(np.int64), 1)
+    np.add.at(changes, np.minimum(end / step, FINEST - 1).astype(np.int64) + 1, -1)
+    edges = np.flatnonzero(np.diff(np.cumsum(changes) > 0, prepend=False))
+    return [(first * step, last * step) for first, last in edges.reshape(-1, 2).tolist()]
 
 
 def windowed_identity(pair: PlottedPair) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
     """Target position and percent of equal letters of windows along the path, and the columns of a window."""
     lengths, codes = (pair.operations >> 4).astype(np.int64), pair.operations & 15
-    column = np.repeat(codes, lengths)
-    target = pair.target_start + np.cumsum(column != INSERTION)
-    window = int(min(len(column), max(11, round(len(column) / 100))))
-    total = np.concatenate([[0], np.cumsum(column == EQUAL)])
-    identity = 100 * (total[window:] - total[:-window]) / window
-    middle = np.arange(len(identity)) + window // 2
-    if len(identity) == 1:
-        return np.array([pair.target_start, target[-1]], np.float64), np.repeat(identity, 2), window
-    shown = np.unique(np.linspace(0, len(identity) - 1, 2000).astype(np.int64))
-    return target[middle][shown].astype(np.float64), identity[shown], window
+    column = np.concatenate([[0], np.cumsum(lengths)])  # at the ends of runs; between them everything is a line
+    target, _ = pair.corners()
+    equal = np.concatenate([[0], np.cumsum(np.where(codes == EQUAL, lengths, 0))])
+    n_columns = int(column[-1])
+    window = int(min(n_columns, max(11, round(n_columns / 100))))
+    first = np.unique(np.linspace(0, n_columns - window, FINEST).astype(np.int64))
+    identity = 100 * (np.interp(first + window, column, equal) - np.interp(first, column, equal)) / window
+    if len(first) == 1:
+        return target[[0, -1]].astype(np.float64), np.repeat(identity, 2), window
+    return np.interp(first + window // 2 + 1, column, target), identity, window

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from exaln.scoring import Scoring
 
 LONGEST_NAME = 40
-IN_THOUSANDS = 10_000
-"""Axes of longer sequences count in thousands."""
+IN_THOUSANDS, IN_MILLIONS = 10_000, 2_000_000
+"""Axes of longer sequences count in thousands, or in millions."""
 
 
 @dataclass(frozen=True)

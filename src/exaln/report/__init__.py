@@ -13,14 +13,14 @@ from exaln.report.formats import CIGAR_KINDS, Format, compression_of, parse_outf
 from exaln.report.summary import SearchSummary
 
 if TYPE_CHECKING:
-    from exaln.query_hits import QueryHits
+    from exaln.query_hits import AnyHits, QueryHits
 
 __all__ = ["Format", "SearchSummary", "parse_outfmt", "write_report"]
 
 
 def write_report(
     form: Format,
-    hits: Iterable[QueryHits],
+    hits: Iterable[AnyHits],
     summary: SearchSummary,
     out: str | os.PathLike[str] | BinaryIO,
     *,
@@ -28,6 +28,8 @@ def write_report(
     colour: bool = False,
 ) -> None:
     """Writes the hits of all queries, one QueryHits each in the order of the input, to a path, "-" or an open file.
+
+    Formats by row or by pair (see `Format`) also take PairHits, which is faster where each query has one hit.
 
     A path is written to a temporary file and renamed at the end, so there is a whole report or none; the names .gz and
     .zst compress text. `width`: characters per line of a table for people. `colour`: of alignments that are drawn.
@@ -39,18 +41,19 @@ def write_report(
 
 def _write(
     form: Format,
-    hits: Iterable[QueryHits],
+    hits: Iterable[AnyHits],
     summary: SearchSummary,
     file: BinaryIO,
     width: int | None,
     colour: bool,
 ) -> None:
     """Each format is imported when it is wanted: pyarrow alone takes longer than a small search."""
+    by_query = cast("Iterable[QueryHits]", hits)
     if form.kind in ("6", "7", "10"):
         from exaln.report.tabular import write_commented, write_csv, write_tabs
 
         if form.kind == "7":
-            write_commented(file, hits, summary, form.columns)
+            write_commented(file, by_query, summary, form.columns)
         else:
             (write_tabs if form.kind == "6" else write_csv)(file, hits, form.columns)
     elif form.kind == "0":
@@ -60,7 +63,7 @@ def _write(
     elif form.kind == "table":
         from exaln.report.table import WIDTH, write_table
 
-        write_table(file, hits, width or WIDTH)
+        write_table(file, by_query, width or WIDTH)
     elif form.kind == "json":
         from exaln.report.json_report import write_json
 
@@ -68,7 +71,7 @@ def _write(
     elif form.kind == "fasta":
         from exaln.report.fasta_report import write_fasta
 
-        write_fasta(file, hits, aligned=form.aligned)
+        write_fasta(file, by_query, aligned=form.aligned)
     elif form.kind in CIGAR_KINDS:
         from exaln.report.sam import write_paf, write_sam
 

@@ -38,12 +38,13 @@ from exaln.cigar import cigars
 from exaln.errors import InputError
 from exaln.output_file import open_output
 from exaln.report.clean import encodable
+from exaln.report.columns import query_lengths
 from exaln.report.json_report import search_values
 from exaln.report.values import Values, alignment_values, target_values
 
 if TYPE_CHECKING:
     from exaln.cigar import Paths
-    from exaln.query_hits import QueryHits
+    from exaln.query_hits import AnyHits
     from exaln.records import Records, Text
     from exaln.report.summary import SearchSummary
 
@@ -91,13 +92,13 @@ def hits_schema(*, fractional: bool = False) -> Any:
 HITS_SCHEMA = hits_schema()
 
 
-def record_batch(hits: QueryHits) -> Any:
-    """The hits of one query as a pyarrow.RecordBatch."""
+def record_batch(hits: AnyHits) -> Any:
+    """Hits as a pyarrow.RecordBatch."""
     schema = hits_schema(fractional=hits.scoring.scale > 1)
     columns: dict[str, Values] = {
-        "query_index": np.full(len(hits), hits.index, np.int64),
-        "query_id": [encodable(hits.query_id)] * len(hits),
-        "query_length": np.full(len(hits), len(hits.query), np.int64),
+        "query_index": hits.indices,
+        "query_id": [encodable(text) for text in hits.query_ids],
+        "query_length": query_lengths(hits),
         **target_values(hits),
         **alignment_values(hits),
     }
@@ -105,7 +106,7 @@ def record_batch(hits: QueryHits) -> Any:
     return pa.RecordBatch.from_arrays([*arrays, _text_array(cigars(hits.paths))], schema=schema)
 
 
-def hits_table(hits: Iterable[QueryHits]) -> Any:
+def hits_table(hits: Iterable[AnyHits]) -> Any:
     """All hits as one pyarrow.Table."""
     schema, batches = _batches(hits)
     return pa.concat_tables([schema.empty_table(), *_joined(batches)]).combine_chunks()
@@ -133,7 +134,7 @@ def _sequences(what: str, records: Records, rows: np.ndarray) -> dict[str, Any]:
     return {f"{what}_id": ids, f"{what}_length": records.lengths[rows]}
 
 
-def write_parquet(file: BinaryIO, hits: Iterable[QueryHits], summary: SearchSummary) -> None:
+def write_parquet(file: BinaryIO, hits: Iterable[AnyHits], summary: SearchSummary) -> None:
     """A Parquet file, written in row groups."""
     schema, batches = _batches(hits)
     schema = schema.with_metadata(_metadata(summary))
@@ -142,7 +143,7 @@ def write_parquet(file: BinaryIO, hits: Iterable[QueryHits], summary: SearchSumm
             writer.write_table(table.replace_schema_metadata(schema.metadata))
 
 
-def write_ipc(file: BinaryIO, hits: Iterable[QueryHits], summary: SearchSummary) -> None:
+def write_ipc(file: BinaryIO, hits: Iterable[AnyHits], summary: SearchSummary) -> None:
     """An Arrow IPC file (also known as Feather), written in batches."""
     schema, batches = _batches(hits)
     schema = schema.with_metadata(_metadata(summary))
@@ -167,7 +168,7 @@ def write_table(table: Any, path: str | os.PathLike[str]) -> None:
             csv.write_csv(table, sink, options)
 
 
-def _batches(hits: Iterable[QueryHits]) -> tuple[Any, Iterator[Any]]:
+def _batches(hits: Iterable[AnyHits]) -> tuple[Any, Iterator[Any]]:
     """The schema, known from the first query, and the batches of all."""
     queries = iter(hits)
     first = next(queries, None)

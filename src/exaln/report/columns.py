@@ -1,6 +1,6 @@
 """The columns of tabular reports, by BLAST's names. Positions are 1-based inclusive; percentages as BLAST rounds them.
 
-Every column is a function of one query's hits and gives one text per hit, whole columns at a time.
+Every column is a function of hits, of one query or of many, and gives one text per hit, whole columns at a time.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from exaln.statistics import format_bits, format_evalue
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from exaln.query_hits import QueryHits
+    from exaln.query_hits import AnyHits
 
 Texts = list[str]
 
@@ -33,7 +33,7 @@ class Column:
 
     name: str
     heading: str
-    texts: Callable[[QueryHits], Texts]
+    texts: Callable[[AnyHits], Texts]
 
 
 # fmt: off
@@ -89,11 +89,11 @@ def _integers(values: NDArray[np.integer]) -> Texts:
     return list(map(str, values.tolist()))
 
 
-def _repeated(text: str, hits: QueryHits) -> Texts:
+def _repeated(text: str, hits: AnyHits) -> Texts:
     return [text] * len(hits)
 
 
-def _scores(hits: QueryHits) -> Texts:
+def _scores(hits: AnyHits) -> Texts:
     if hits.scoring.scale == 1:
         return _integers(hits.score)
     return [number_text(hits.scoring.unscale(score)) for score in hits.score.tolist()]
@@ -108,48 +108,53 @@ def _percent(part: NDArray[np.int32], whole: NDArray[np.int32], decimals: int) -
     return [form % value for value in (100.0 * part / whole).tolist()]
 
 
-def _coverage(covered: NDArray[np.int64], length: NDArray[np.int64] | int) -> Texts:
+def _coverage(covered: NDArray[np.int64], length: NDArray[np.int64]) -> Texts:
     """Whole percents; like BLAST nothing but full cover is rounded up to 100."""
     percent = 100.0 * covered / np.maximum(length, 1)
     return _integers(np.where(percent < 99, percent + 0.5, percent).astype(np.int64))
 
 
-def _query_coverage(hits: QueryHits) -> Texts:
-    return _coverage(hits.query_end - hits.query_start, len(hits.query))
+def query_lengths(hits: AnyHits) -> NDArray[np.int64]:
+    """int64[n]: the length of each whole query."""
+    return np.fromiter(map(len, hits.queries), np.int64, len(hits))
 
 
-def target_lengths(hits: QueryHits) -> NDArray[np.int64]:
+def _query_coverage(hits: AnyHits) -> Texts:
+    return _coverage(hits.query_end - hits.query_start, query_lengths(hits))
+
+
+def target_lengths(hits: AnyHits) -> NDArray[np.int64]:
     """int64[n]: the length of each whole target."""
     return np.fromiter(map(len, hits.targets), np.int64, len(hits))
 
 
-def _target_coverage(hits: QueryHits) -> Texts:
+def _target_coverage(hits: AnyHits) -> Texts:
     return _coverage(hits.target_end - hits.target_start, target_lengths(hits))
 
 
-def _target_from(hits: QueryHits) -> Texts:
+def _target_from(hits: AnyHits) -> Texts:
     return _integers(np.where(hits.strand > 0, hits.target_start + 1, hits.target_end))
 
 
-def _target_to(hits: QueryHits) -> Texts:
+def _target_to(hits: AnyHits) -> Texts:
     return _integers(np.where(hits.strand > 0, hits.target_end, hits.target_start + 1))
 
 
-def _strand_names(hits: QueryHits) -> Texts:
+def _strand_names(hits: AnyHits) -> Texts:
     if not hits.alphabet.is_nucleotide:
         return _repeated("N/A", hits)
     return ["plus" if strand > 0 else "minus" for strand in hits.strand.tolist()]
 
 
-def _query_frame(hits: QueryHits) -> Texts:
+def _query_frame(hits: AnyHits) -> Texts:
     return _repeated("1" if hits.alphabet.is_nucleotide else "0", hits)
 
 
-def _target_frame(hits: QueryHits) -> Texts:
+def _target_frame(hits: AnyHits) -> Texts:
     return _integers(hits.strand) if hits.alphabet.is_nucleotide else _repeated("0", hits)
 
 
-def _frames(hits: QueryHits) -> Texts:
+def _frames(hits: AnyHits) -> Texts:
     return [f"{query}/{target}" for query, target in zip(_query_frame(hits), _target_frame(hits), strict=True)]
 
 
@@ -157,19 +162,19 @@ def _lines(texts: Sequence[str]) -> Texts:
     return [one_line(text) for text in texts]
 
 
-def _first_titles(hits: QueryHits) -> Texts:
+def _first_titles(hits: AnyHits) -> Texts:
     return [one_line(text.split(TITLE_SEPARATOR, 1)[0]) for text in hits.target_descriptions]
 
 
-def _all_titles(hits: QueryHits) -> Texts:
+def _all_titles(hits: AnyHits) -> Texts:
     return [one_line(text.replace(TITLE_SEPARATOR, "<>")) for text in hits.target_descriptions]
 
 
-def _all_ids(hits: QueryHits) -> Texts:
+def _all_ids(hits: AnyHits) -> Texts:
     return [";".join(_ids(*both)) for both in zip(hits.target_ids, hits.target_descriptions, strict=True)]
 
 
-def _all_accessions(hits: QueryHits) -> Texts:
+def _all_accessions(hits: AnyHits) -> Texts:
     both = zip(hits.target_ids, hits.target_descriptions, strict=True)
     return [";".join(map(accession, _ids(*texts))) for texts in both]
 
@@ -179,8 +184,8 @@ def _ids(first: str, description: str) -> Texts:
     return [one_line(first), *(one_line(words[0]) for words in others if words)]
 
 
-def _row_texts(row: Callable[[Rows], NDArray[np.uint8]]) -> Callable[[QueryHits], Texts]:
-    def texts(hits: QueryHits) -> Texts:
+def _row_texts(row: Callable[[Rows], NDArray[np.uint8]]) -> Callable[[AnyHits], Texts]:
+    def texts(hits: AnyHits) -> Texts:
         rows = rows_of(hits)
         return strings(Text(row(rows), rows.offsets))
 
@@ -188,12 +193,12 @@ def _row_texts(row: Callable[[Rows], NDArray[np.uint8]]) -> Callable[[QueryHits]
 
 
 _ALL = [
-    Column("qseqid", "query id", lambda hits: _repeated(one_line(hits.query_id), hits)),
-    Column("qacc", "query acc.", lambda hits: _repeated(accession(one_line(hits.query_id)), hits)),
-    Column("qaccver", "query acc.ver", lambda hits: _repeated(accession_with_version(one_line(hits.query_id)), hits)),
-    Column("qtitle", "query title", lambda hits: _repeated(one_line(hits.query_description), hits)),
-    Column("qlen", "query length", lambda hits: _repeated(str(len(hits.query)), hits)),
-    Column("qordinal", "query ordinal", lambda hits: _repeated(str(hits.index + 1), hits)),
+    Column("qseqid", "query id", lambda hits: _lines(hits.query_ids)),
+    Column("qacc", "query acc.", lambda hits: list(map(accession, _lines(hits.query_ids)))),
+    Column("qaccver", "query acc.ver", lambda hits: list(map(accession_with_version, _lines(hits.query_ids)))),
+    Column("qtitle", "query title", lambda hits: _lines(hits.query_descriptions)),
+    Column("qlen", "query length", lambda hits: _integers(query_lengths(hits))),
+    Column("qordinal", "query ordinal", lambda hits: [str(index + 1) for index in hits.indices]),
     Column("sseqid", "subject id", lambda hits: _lines(hits.target_ids)),
     Column("sallseqid", "subject ids", _all_ids),
     Column("sacc", "subject acc.", lambda hits: [accession(one_line(text)) for text in hits.target_ids]),

@@ -17,7 +17,7 @@ from exaln.strands import reverse_complement
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from exaln.query_hits import QueryHits
+    from exaln.query_hits import AnyHits
     from exaln.scoring import Scoring
 
 WIDTH = 60
@@ -87,8 +87,8 @@ def draw(
     return "\n\n".join(_blocks(picture, width, colour, names))
 
 
-def draw_all(hits: QueryHits, *, colour: bool = False) -> Iterator[str]:
-    """The alignments of all hits of a query, each as `draw` gives it; much faster than one by one."""
+def draw_all(hits: AnyHits, *, colour: bool = False) -> Iterator[str]:
+    """The alignments of all hits, each as `draw` gives it; much faster than one by one."""
     target_first = np.where(hits.strand > 0, hits.target_start + 1, hits.target_end).tolist()
     query_first, steps = (hits.query_start + 1).tolist(), hits.strand.tolist()
     for picture in _pictures(rows_of(hits), query_first, target_first, steps, hits.scoring):

@@ -15,6 +15,8 @@ KINDS = ("table", "0", *TABLES, "json", "parquet", "arrow", "fasta", "sam", "paf
 DEFAULT = "6"
 BINARY = ("parquet", "arrow")
 CIGAR_KINDS = ("sam", "paf")
+BY_ROW = ("6", "10", "paf", *BINARY)
+BY_PAIR = ("0", "json", "sam")
 
 NAMES = {"pairwise": "0", "tsv": "6", "csv": "10", "feather": "arrow", "15": "json", "17": "sam"}
 """Other words for a kind of report; 15 and 17 are BLAST's numbers for JSON in one file and for SAM."""
@@ -58,6 +60,16 @@ class Format:
     columns: tuple[Column, ...] = ()
     aligned: bool = False
     extended: bool = False
+
+    @property
+    def is_by_row(self) -> bool:
+        """Whether hits are written row by row, with nothing between those of different queries."""
+        return self.kind in BY_ROW
+
+    @property
+    def is_by_pair(self) -> bool:
+        """Whether pairs are written one by one, those where nothing aligns as well."""
+        return self.kind in BY_PAIR
 
     @property
     def is_binary(self) -> bool:

@@ -15,25 +15,32 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from exaln.cigar import cigar_list, strings
+from exaln.query_hits import PairHits
 from exaln.records import Text
 from exaln.report.rows import rows_of
 from exaln.report.values import Values, alignment_values, target_values
 
 if TYPE_CHECKING:
-    from exaln.query_hits import QueryHits
+    from exaln.query_hits import AnyHits, QueryHits
     from exaln.report.summary import SearchSummary
     from exaln.statistics import Statistics
 
 
-def write_json(file: BinaryIO, hits: Iterable[QueryHits], summary: SearchSummary) -> None:
-    """The document of all queries."""
+def write_json(file: BinaryIO, hits: Iterable[AnyHits], summary: SearchSummary) -> None:
+    """The document of all queries, of `PairHits` one for each hit."""
     file.write(b'{"search":' + _dump(search_values(summary)) + b',\n"queries":[')
     n_queries = n_hits = 0
-    for query_hits in hits:
-        file.write(b"\n" if n_queries == 0 else b",\n")
-        _write_query(file, query_hits)
-        n_queries += 1
-        n_hits += len(query_hits)
+    for some in hits:
+        if isinstance(some, PairHits):
+            for part in some.parts():
+                file.write((b",\n" if n_queries else b"\n") + b",\n".join(_pairs(part)))
+                n_queries += len(part)
+            n_hits += int((some.columns > 0).sum())
+        else:
+            file.write(b"\n" if n_queries == 0 else b",\n")
+            _write_query(file, some)
+            n_queries += 1
+            n_hits += len(some)
     file.write(b'],\n"n_queries":%d,"n_hits":%d}\n' % (n_queries, n_hits))
 
 
@@ -68,13 +75,7 @@ def _statistics_values(statistics: Statistics) -> dict[str, Any]:
 
 
 def _write_query(file: BinaryIO, hits: QueryHits) -> None:
-    query = {
-        "query_index": hits.index,
-        "query_id": hits.query_id,
-        "query_description": hits.query_description,
-        "query_length": len(hits.query),
-    }
-    file.write(_dump(query)[:-1] + b',"hits":[')
+    file.write(_query(hits.index, hits.query_id, hits.query_description, len(hits.query)))
     separator = b"\n"
     for part in hits.parts():
         file.write(separator + b",\n".join(_hits(part)))
@@ -82,7 +83,20 @@ def _write_query(file: BinaryIO, hits: QueryHits) -> None:
     file.write(b"]}")
 
 
-def _hits(hits: QueryHits) -> Iterator[bytes]:
+def _query(index: int, name: str, description: str, length: int) -> bytes:
+    """What is said of a query, up to its hits."""
+    query = {"query_index": index, "query_id": name, "query_description": description, "query_length": length}
+    return _dump(query)[:-1] + b',"hits":['
+
+
+def _pairs(hits: PairHits) -> Iterator[bytes]:
+    """A query for each hit, without it where nothing is aligned."""
+    queries = zip(hits.indices, hits.query_ids, hits.query_descriptions, map(len, hits.queries), strict=True)
+    for query, n_columns, hit in zip(queries, hits.columns.tolist(), _hits(hits), strict=True):
+        yield _query(*query) + (b"\n" + hit if n_columns else b"") + b"]}"
+
+
+def _hits(hits: AnyHits) -> Iterator[bytes]:
     rows = rows_of(hits)
     columns: dict[str, Values] = {
         **target_values(hits),

@@ -5,48 +5,55 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from exaln.modes import LOCAL
+from exaln.query_hits import PairHits, QueryHits
 from exaln.report.clean import one_line, title
 from exaln.report.columns import number_text
 from exaln.report.drawing import draw_all
 from exaln.statistics import NucleotideStatistics, format_bits, format_evalue
 
 if TYPE_CHECKING:
-    from exaln.query_hits import QueryHits
+    from exaln.query_hits import AnyHits
     from exaln.report.summary import SearchSummary
 
 LINE = 80
 TITLE = 68
 """Columns of a line of text, and of a title in the table of hits."""
 
+NOTHING = b"***** No similarity *****\n\n\n"
+
 LONGEST_TITLE = 100_000
 """Titles longer than this are cut, with a note: a title is for reading."""
 
 
-def write_pairwise(file: BinaryIO, hits: Iterable[QueryHits], summary: SearchSummary, *, colour: bool = False) -> None:
+def write_pairwise(file: BinaryIO, hits: Iterable[AnyHits], summary: SearchSummary, *, colour: bool = False) -> None:
     """The report of all queries, one after the other; `colour` paints the letters for a terminal."""
     if summary.is_pairs:
         _write_pairs(file, hits, summary, colour)
         return
     file.write(_header(summary).encode())
-    for query_hits in hits:
+    for query_hits in cast("Iterable[QueryHits]", hits):
         for text in _query(query_hits, summary, colour):
             file.write(text.encode())
     file.write(_footer(summary).encode())
 
 
-def _write_pairs(file: BinaryIO, hits: Iterable[QueryHits], summary: SearchSummary, colour: bool) -> None:
+def _write_pairs(file: BinaryIO, hits: Iterable[AnyHits], summary: SearchSummary, colour: bool) -> None:
     """Pairs that the user has chosen: nothing was searched, so there is no database and no table of hits."""
     mode = None if summary.mode == LOCAL.name else summary.mode
-    for query_hits in hits:
-        file.write(f"{_query_title(query_hits)}\n".encode())
-        for part in query_hits.parts():
+    for some in hits:
+        if isinstance(some, QueryHits):
+            file.write(f"{_query_title(some.query_id, some.query_description, len(some.query))}\n".encode())
+        for part in some.parts():
             for hit, picture in enumerate(draw_all(part, colour=colour)):
-                file.write(_hit(part, hit, picture, mode).encode())
-        if not len(query_hits):
-            file.write(b"***** No similarity *****\n\n\n")
+                if isinstance(part, PairHits):
+                    query = (part.query_ids[hit], part.query_descriptions[hit], len(part.queries[hit]))
+                    file.write(f"{_query_title(*query)}\n".encode())
+                file.write(_hit(part, hit, picture, mode).encode() if part.columns[hit] else NOTHING)
+        if isinstance(some, QueryHits) and not len(some):
+            file.write(NOTHING)
         file.flush()
 
 
@@ -72,7 +79,7 @@ def _footer(summary: SearchSummary) -> str:
 
 
 def _query(hits: QueryHits, summary: SearchSummary, colour: bool) -> Iterator[str]:
-    yield "\n" + _query_title(hits)
+    yield "\n" + _query_title(hits.query_id, hits.query_description, len(hits.query))
     if len(hits):
         yield from _table(hits)
         yield "\n\n"
@@ -84,8 +91,8 @@ def _query(hits: QueryHits, summary: SearchSummary, colour: bool) -> Iterator[st
     yield _query_footer(hits, summary)
 
 
-def _query_title(hits: QueryHits) -> str:
-    return f"Query= {_wrapped(title(hits.query_id, hits.query_description))}\n\nLength={len(hits.query)}\n"
+def _query_title(name: str, description: str, length: int) -> str:
+    return f"Query= {_wrapped(title(name, description))}\n\nLength={length}\n"
 
 
 def _table(hits: QueryHits) -> Iterator[str]:
@@ -103,13 +110,13 @@ def _table(hits: QueryHits) -> Iterator[str]:
             yield f"{shown:<{TITLE}}  {_raw(hits, hit)}\n"
 
 
-def _hit(hits: QueryHits, hit: int, drawn: str, mode: str | None = None) -> str:
+def _hit(hits: AnyHits, hit: int, drawn: str, mode: str | None = None) -> str:
     name = title(hits.target_ids[hit], hits.target_descriptions[hit])
     lines = [f">{_wrapped(name)}", f"Length={len(hits.targets[hit])}", "", *_numbers(hits, hit, mode), "", drawn]
     return "\n".join(lines) + "\n\n\n"
 
 
-def _numbers(hits: QueryHits, hit: int, mode: str | None) -> Iterator[str]:
+def _numbers(hits: AnyHits, hit: int, mode: str | None) -> Iterator[str]:
     columns, gaps = int(hits.columns[hit]), int(hits.gaps[hit])
     if _has_statistics(hits, hit):
         bits, expect = format_bits(hits.bits[hit]), _expect(hits, hit)
@@ -141,16 +148,16 @@ def _share(part: int, whole: int) -> str:
     return f"{part}/{whole} ({percent}%)"
 
 
-def _has_statistics(hits: QueryHits, hit: int) -> bool:
+def _has_statistics(hits: AnyHits, hit: int) -> bool:
     return bool(hits.evalue[hit] == hits.evalue[hit])
 
 
-def _expect(hits: QueryHits, hit: int) -> str:
+def _expect(hits: AnyHits, hit: int) -> str:
     """The E-value with one digit, where tables have three."""
     return format_evalue(float(hits.evalue[hit]), digits=0)
 
 
-def _raw(hits: QueryHits, hit: int) -> str:
+def _raw(hits: AnyHits, hit: int) -> str:
     return number_text(hits.scoring.unscale(int(hits.score[hit])))
 
 

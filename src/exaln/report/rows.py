@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from exaln.alphabet import Alphabet
     from exaln.cigar import Paths
-    from exaln.query_hits import QueryHits
+    from exaln.query_hits import AnyHits
 
 GAP_LETTER = ord("-")
 
@@ -34,13 +34,14 @@ class Rows:
     offsets: NDArray[np.int64]
 
 
-def rows_of(hits: QueryHits) -> Rows:
-    """The aligned letters of all hits of a query."""
-    query = [hits.query[start:end] for start, end in zip(hits.query_start, hits.query_end, strict=True)]
+def rows_of(hits: AnyHits) -> Rows:
+    """The aligned letters of all hits."""
+    places = zip(hits.queries, hits.query_start.tolist(), hits.query_end.tolist(), strict=True)
+    query = [codes[start:end] for codes, start, end in places]
     return rows_of_paths(query, aligned_targets(hits), hits.paths, hits.alphabet)
 
 
-def aligned_targets(hits: QueryHits) -> list[NDArray[np.uint8]]:
+def aligned_targets(hits: AnyHits) -> list[NDArray[np.uint8]]:
     """Codes of the aligned part of each target, read along the query."""
     parts = zip(hits.targets, hits.target_start, hits.target_end, hits.strand, strict=True)
     if not (hits.strand < 0).any():

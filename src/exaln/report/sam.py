@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from exaln.cigar import aligned, cigar_list
 from exaln.errors import InputError
+from exaln.query_hits import QueryHits
 from exaln.report.clean import one_line
-from exaln.report.columns import number_text
+from exaln.report.columns import number_text, query_lengths
 from exaln.strands import reverse_complement, reverse_paths
 
 if TYPE_CHECKING:
-    from exaln.query_hits import QueryHits
+    from exaln.query_hits import AnyHits, PairHits
     from exaln.report.summary import SearchSummary
 
 IN_MEMORY = 64 << 20
@@ -34,13 +35,16 @@ _NOT_IN_TARGET_NAME = re.compile(r"[^0-9A-Za-z!#$%&*+./:;=?@^_|~-]")
 _SEQUENCE = re.compile(r"[A-Za-z=.]+")
 
 
-def write_sam(file: BinaryIO, hits: Iterable[QueryHits], summary: SearchSummary, *, extended: bool) -> None:
-    """Header and lines. The header names the targets that have an alignment, so the lines wait for it."""
+def write_sam(file: BinaryIO, hits: Iterable[AnyHits], summary: SearchSummary, *, extended: bool) -> None:
+    """Header and lines, one for each hit of `PairHits`. The header names the targets, so the lines wait for it."""
     lengths: dict[str, int] = {}
     with tempfile.SpooledTemporaryFile(max_size=IN_MEMORY) as body:
-        for query_hits in hits:
-            _note_targets(query_hits, lengths)
-            body.write("".join(_sam_lines(query_hits, summary, extended)).encode("ascii"))
+        for some in hits:
+            _note_targets(some, lengths)
+            lines = (
+                _query_lines(some, summary, extended) if isinstance(some, QueryHits) else _pair_lines(some, extended)
+            )
+            body.write("".join(lines).encode("ascii"))
         targets = "".join(f"@SQ\tSN:{name}\tLN:{length}\n" for name, length in lengths.items())
         program = f"@PG\tID:{summary.program}\tPN:{summary.program}\tVN:{summary.version}\n"
         file.write(f"@HD\tVN:1.6\tSO:unknown\n{targets}{program}".encode("ascii"))
@@ -48,17 +52,33 @@ def write_sam(file: BinaryIO, hits: Iterable[QueryHits], summary: SearchSummary,
         shutil.copyfileobj(body, file)
 
 
-def _note_targets(hits: QueryHits, lengths: dict[str, int]) -> None:
+def _note_targets(hits: AnyHits, lengths: dict[str, int]) -> None:
     """Add the targets to the header; different ones must have different names there."""
-    for identifier, target in zip(hits.target_ids, hits.targets, strict=True):
+    for identifier, target, n_columns in zip(hits.target_ids, hits.targets, hits.columns.tolist(), strict=True):
         name, length = _target_name(identifier), len(target)
-        if length and lengths.setdefault(name, length) != length:
+        if n_columns and length and lengths.setdefault(name, length) != length:
             raise InputError(f"two targets of different length are called {name!r}; SAM needs one name for each")
 
 
-def _sam_lines(hits: QueryHits, summary: SearchSummary, extended: bool) -> Iterator[str]:
-    name = _NOT_IN_QUERY_NAME.sub("_", hits.query_id)[:LONGEST_NAME] or "*"
-    whole = _letters(hits, 1)
+def _pair_lines(hits: PairHits, extended: bool) -> Iterator[str]:
+    """A line for each pair; all of them are on the plus strand."""
+    for part in hits.parts():
+        texts = zip(
+            part.query_ids, part.queries, part.target_ids, cigar_list(part.paths, extended=extended), strict=True
+        )
+        clips = (part.query_start.tolist(), (query_lengths(part) - part.query_end).tolist())
+        places = zip(part.target_start.tolist(), part.target_end.tolist(), *clips, _tags(part), strict=True)
+        for (name, query, target, path), (start, end, before, after, tags) in zip(texts, places, strict=True):
+            name, letters = _query_name(name), _writable(part.alphabet.decode(query))
+            yield (
+                _line(name, 0, target, start, (before, path, after), letters, tags)
+                if end > start
+                else _unmapped(name, letters)
+            )
+
+
+def _query_lines(hits: QueryHits, summary: SearchSummary, extended: bool) -> Iterator[str]:
+    name, whole = _query_name(hits.query_id), _letters(hits, 1)
     n_lines = 0
     for part in hits.parts():
         minus = part.strand < 0
@@ -78,26 +98,37 @@ def _sam_lines(hits: QueryHits, summary: SearchSummary, extended: bool) -> Itera
             if start == end:  # gaps alone: there is no position in the target
                 continue
             flag = MINUS * is_minus + SECONDARY * (n_lines > 0 and not summary.is_pairs)
-            clips = [f"{n}S" if n else "" for n in ((after, before) if is_minus else (before, after))]
-            cigar = f"{clips[0]}{path}{clips[1]}"
-            place = f"{flag}\t{_target_name(target)}\t{start + 1}\t{UNKNOWN_QUALITY}\t{cigar}"
-            yield f"{name}\t{place}\t*\t0\t0\t{reverse if is_minus else whole}\t*\t{tags}\n"
+            cigar = (after, path, before) if is_minus else (before, path, after)
+            yield _line(name, flag, target, start, cigar, reverse if is_minus else whole, tags)
             n_lines += 1
     if not n_lines:
-        yield f"{name}\t{UNMAPPED}\t*\t0\t{UNKNOWN_QUALITY}\t*\t*\t0\t0\t{whole}\t*\n"
+        yield _unmapped(name, whole)
 
 
-def write_paf(file: BinaryIO, hits: Iterable[QueryHits], *, extended: bool) -> None:
+def _line(name: str, flag: int, target: str, start: int, cigar: tuple[int, str, int], letters: str, tags: str) -> str:
+    """One alignment. cigar: letters of the query before it, its path, and letters after it."""
+    before, path, after = cigar
+    clipped = f"{f'{before}S' if before else ''}{path}{f'{after}S' if after else ''}"
+    place = f"{flag}\t{_target_name(target)}\t{start + 1}\t{UNKNOWN_QUALITY}\t{clipped}"
+    return f"{name}\t{place}\t*\t0\t0\t{letters}\t*\t{tags}\n"
+
+
+def _unmapped(name: str, letters: str) -> str:
+    return f"{name}\t{UNMAPPED}\t*\t0\t{UNKNOWN_QUALITY}\t*\t*\t0\t0\t{letters}\t*\n"
+
+
+def write_paf(file: BinaryIO, hits: Iterable[AnyHits], *, extended: bool) -> None:
     """One line per alignment, with the CIGAR as cg:Z; nothing for queries without one."""
-    for query_hits in hits:
-        for part in query_hits.parts():
+    for some in hits:
+        for part in some.parts():
             file.write("".join(_paf_lines(part, extended)).encode())
 
 
-def _paf_lines(hits: QueryHits, extended: bool) -> Iterator[str]:
-    name, size = one_line(hits.query_id) or "*", len(hits.query)
+def _paf_lines(hits: AnyHits, extended: bool) -> Iterator[str]:
     minus = hits.strand < 0
     columns = zip(
+        hits.query_ids,
+        map(len, hits.queries),
         hits.query_start.tolist(),
         hits.query_end.tolist(),
         minus.tolist(),
@@ -111,20 +142,20 @@ def _paf_lines(hits: QueryHits, extended: bool) -> Iterator[str]:
         _target_cigars(hits, extended),
         strict=True,
     )
-    for start, end, is_minus, target, length, first, last, identities, n_columns, tags, path in columns:
-        query = f"{name}\t{size}\t{start}\t{end}\t{'-' if is_minus else '+'}"
+    for name, size, start, end, is_minus, target, length, first, last, identities, n_columns, tags, path in columns:
+        query = f"{one_line(name) or '*'}\t{size}\t{start}\t{end}\t{'-' if is_minus else '+'}"
         place = f"{one_line(target) or '*'}\t{length}\t{first}\t{last}"
         yield f"{query}\t{place}\t{identities}\t{n_columns}\t{UNKNOWN_QUALITY}\t{tags}\tcg:Z:{path}\n"
 
 
-def _target_cigars(hits: QueryHits, extended: bool) -> list[str]:
+def _target_cigars(hits: AnyHits, extended: bool) -> list[str]:
     """The path of each hit along the target."""
     minus = hits.strand < 0
     paths = reverse_paths(aligned(hits.paths), minus) if minus.any() else hits.paths
     return cigar_list(paths, extended=extended)
 
 
-def _tags(hits: QueryHits) -> list[str]:
+def _tags(hits: AnyHits) -> list[str]:
     """NM and AS of each hit; a score is a float only where the scoring has fractions."""
     kind = "i" if hits.scoring.scale == 1 else "f"
     edits = (hits.mismatches + hits.gaps).tolist()
@@ -135,8 +166,15 @@ def _tags(hits: QueryHits) -> list[str]:
 def _letters(hits: QueryHits, strand: int) -> str:
     """The query; nothing where SAM has no place for its letters, as for the stop codon of proteins."""
     codes = hits.query if strand > 0 else reverse_complement(hits.query, hits.alphabet)
-    text = hits.alphabet.decode(codes)
-    return text if _SEQUENCE.fullmatch(text) else "*"
+    return _writable(hits.alphabet.decode(codes))
+
+
+def _writable(letters: str) -> str:
+    return letters if _SEQUENCE.fullmatch(letters) else "*"
+
+
+def _query_name(identifier: str) -> str:
+    return _NOT_IN_QUERY_NAME.sub("_", identifier)[:LONGEST_NAME] or "*"
 
 
 def _target_name(identifier: str) -> str:

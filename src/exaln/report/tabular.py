@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, BinaryIO
 from exaln.report.clean import csv_field, one_line, title
 
 if TYPE_CHECKING:
-    from exaln.query_hits import QueryHits
+    from exaln.query_hits import AnyHits, QueryHits
     from exaln.report.columns import Column
     from exaln.report.summary import SearchSummary
 
 
-def write_tabs(file: BinaryIO, hits: Iterable[QueryHits], columns: tuple[Column, ...]) -> None:
+def write_tabs(file: BinaryIO, hits: Iterable[AnyHits], columns: tuple[Column, ...]) -> None:
     """Format 6: one line per hit."""
-    for query_hits in hits:
-        _write_rows(file, query_hits, columns)
+    for some in hits:
+        _write_rows(file, some, columns)
 
 
 def write_commented(
@@ -35,17 +35,17 @@ def write_commented(
     file.write(f"# {summary.program} processed {n_queries} queries\n".encode())
 
 
-def write_csv(file: BinaryIO, hits: Iterable[QueryHits], columns: tuple[Column, ...]) -> None:
+def write_csv(file: BinaryIO, hits: Iterable[AnyHits], columns: tuple[Column, ...]) -> None:
     """Format 10: one line per hit, without a line of headings, as BLAST writes it."""
-    for query_hits in hits:
-        for part in query_hits.parts():
+    for some in hits:
+        for part in some.parts():
             fields = [[csv_field(text) for text in column.texts(part)] for column in columns]
             if len(columns) == 1:  # an empty line would be no record
                 fields = [[text or '""' for text in fields[0]]]
             file.write("".join(",".join(row) + "\n" for row in zip(*fields, strict=True)).encode())
 
 
-def _write_rows(file: BinaryIO, hits: QueryHits, columns: tuple[Column, ...]) -> None:
+def _write_rows(file: BinaryIO, hits: AnyHits, columns: tuple[Column, ...]) -> None:
     for part in hits.parts():
         texts = [column.texts(part) for column in columns]
         file.write("".join([line + "\n" for line in map("\t".join, zip(*texts, strict=True))]).encode())

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exaln.report.clean import encodable
-from exaln.report.columns import target_lengths
+from exaln.report.columns import query_lengths, target_lengths
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from exaln.query_hits import QueryHits
+    from exaln.query_hits import AnyHits
 
 Values = Sequence[Any] | np.ndarray
 
 
-def target_values(hits: QueryHits) -> dict[str, Values]:
+def target_values(hits: AnyHits) -> dict[str, Values]:
     """What each hit says of its target."""
     return {
         "target_ordinal": hits.ordinal,
@@ -28,7 +28,7 @@ def target_values(hits: QueryHits) -> dict[str, Values]:
     }
 
 
-def alignment_values(hits: QueryHits) -> dict[str, Values]:
+def alignment_values(hits: AnyHits) -> dict[str, Values]:
     """The numbers of each alignment; bits and evalue are NaN where there are no statistics."""
     return {
         "strand": hits.strand,
@@ -40,7 +40,7 @@ def alignment_values(hits: QueryHits) -> dict[str, Values]:
         "bits": hits.bits,
         "evalue": hits.evalue,
         "percent_identity": _percent(hits.identities, hits.columns),
-        "percent_query_coverage": _percent(hits.query_end - hits.query_start, len(hits.query)),
+        "percent_query_coverage": _percent(hits.query_end - hits.query_start, query_lengths(hits)),
         "percent_target_coverage": _percent(hits.target_end - hits.target_start, target_lengths(hits)),
         "identities": hits.identities,
         "positives": hits.positives,
@@ -51,6 +51,6 @@ def alignment_values(hits: QueryHits) -> dict[str, Values]:
     }
 
 
-def _percent(part: NDArray[np.integer], whole: NDArray[np.integer] | int) -> NDArray[np.float64]:
+def _percent(part: NDArray[np.integer], whole: NDArray[np.integer]) -> NDArray[np.float64]:
     """Of nothing, 0: sequences without residues can be aligned with gaps."""
     return np.asarray(100.0 * part / np.maximum(whole, 1), np.float64)

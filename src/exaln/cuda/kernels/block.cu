@@ -21,6 +21,7 @@
 // Shared memory: the profile, [letter][rows / 4][thread]. Tests: tests/test_cuda_engine.py.
 
 #include "constants.cuh"
+#include "item.cuh"
 #include "recurrence.cuh"
 #include "wide.cuh"
 
@@ -28,10 +29,6 @@ constexpr int CHUNKS_OF_ROWS = ROWS / 4;
 constexpr int WARPS = THREADS / 32;
 constexpr unsigned STRIP_ROWS = THREADS * ROWS;
 constexpr unsigned ALL = 0xFFFFFFFFu;
-
-struct Item {
-    unsigned query, row, begin, length;
-};
 
 struct Edge {
     int H[COLUMNS], F[COLUMNS];

@@ -5,16 +5,13 @@
 // counter that goes on counting when the list is full: the host then knows that it has to ask differently.
 
 #include "constants.cuh"
+#include "item.cuh"
 
 // The bin of a length, as exaln/lengths.py has it: eight bins per octave.
 __device__ unsigned length_bin(long long length) {
     const int octave = max(63 - __clzll(length) - 3, 0);
     return octave * 8 + unsigned(length >> octave);
 }
-
-struct Item {
-    unsigned query, row, begin, length;
-};
 
 // Pairs whose packed score may be wrong, as items of block.cu: their score becomes 0.
 extern "C" __global__ void find_overflows(int* __restrict__ scores, unsigned long long row_stride,

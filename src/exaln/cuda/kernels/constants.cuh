@@ -33,8 +33,12 @@ static_assert(THREADS % 32 == 0 && THREADS <= 1024);
 constexpr int LANES = EXALN_LANES;  // lanes that share a stream of targets
 static_assert(LANES >= 2 && LANES <= 32 && (LANES & (LANES - 1)) == 0);
 #endif
-#ifdef EXALN_PAIRED
-constexpr bool PAIRED = EXALN_PAIRED != 0;  // a symbol stands for the letters of two targets
+#ifdef EXALN_PACKING
+constexpr int TWO_QUERIES = 0, LETTER_PAIRS = 1, MERGED = 2;
+constexpr int PACKING = EXALN_PACKING;  // what the two halves of a word are: profile.cuh
+#endif
+#ifdef EXALN_KEEPS_ROWS
+constexpr bool KEEPS_ROWS = EXALN_KEEPS_ROWS != 0;  // a query goes on in another strip
 #endif
 #ifdef EXALN_BINS
 constexpr int BINS = EXALN_BINS;  // length bins of the score cut

@@ -8,7 +8,8 @@
 //   8 bytes or 4
 
 struct Run {
-    long long first, value, step;
+    unsigned first, step;
+    long long value;
 };
 
 struct Column {
@@ -29,7 +30,7 @@ extern "C" __global__ void expand(const Run* __restrict__ runs, const Column* __
                 high = middle;
             }
         }
-        const long long value = own[low].value + (i - own[low].first) * own[low].step;
+        const long long value = own[low].value + (i - own[low].first) * (long long)own[low].step;
         if (column.is_wide) {
             reinterpret_cast<long long*>(column.address)[i * column.stride] = value;
         } else {

@@ -1,13 +1,16 @@
-// Targets as streams of tiles, from the bytes of the database; and boundaries from one layout to the other.
+// Targets as streams of tiles, from the bytes of the database.
 //
-// A stream is what stream.cu reads: for each target (singles) or pair of neighbouring targets (pairs) its
-// columns in tiles of four, at least one, filled up with PAD; the last one is marked. `starts` says where
+// A stream is what stream.cu reads: for each target (singles) or pair of neighbouring targets (pairs, merged)
+// its columns in tiles of four, at least one, filled up with PAD; the last one is marked. `starts` says where
 // each begins; tile 0 is idle, all PAD.
 //
-//   singles     a byte per column: the folded letter; mark: the highest bit of the tile
+//   singles     a byte per column: the folded letter
 //   pairs       two bytes per column: letter of the first * (LETTERS + 1) + letter of the second, PAD where
-//               one has ended; mark: the highest bit. Targets 2i and 2i + 1 are a pair; a last one without
-//               a partner is paired with nothing
+//               one has ended. Targets 2i and 2i + 1 are a pair; a last one without a partner is paired with
+//               nothing
+//   merged      the same pairs, four bytes of the first, then four of the second
+//
+// The mark is the highest bit of a tile.
 //
 // One warp per target or pair; the lanes take tiles in turn, so that loads and stores are coalesced.
 
@@ -17,6 +20,7 @@ constexpr unsigned WARP = 32;
 constexpr unsigned PAIR_LETTERS = LETTERS + 1;
 constexpr unsigned MARK = 0x80000000u;
 static_assert(LETTERS < 128, "the mark of a tile is the highest bit of a symbol");
+static_assert(PAD == 0, "a word of PAD is 0");
 
 struct Target {
     const unsigned char* codes;
@@ -41,6 +45,14 @@ __device__ unsigned lane_of_warp() {
     return threadIdx.x % WARP;
 }
 
+// The four letters of a tile of a target, from this column on.
+__device__ unsigned four_letters(const Target& target, long long column, const unsigned char* fold) {
+    unsigned word = 0;
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++) word |= target.letter(column + c, fold) << 8 * c;
+    return word;
+}
+
 extern "C" __global__ void pack_singles(const unsigned char* __restrict__ codes,
                                         const long long* __restrict__ offsets,
                                         const unsigned* __restrict__ starts, unsigned n_targets,
@@ -52,61 +64,53 @@ extern "C" __global__ void pack_singles(const unsigned char* __restrict__ codes,
     const unsigned begin = starts[number], end = starts[number + 1];
     for (unsigned tile = begin + lane_of_warp(); tile < end; tile += WARP) {
         const long long column = (long long)(tile - begin) * COLUMNS;
-        unsigned word = 0;
-#pragma unroll
-        for (int c = 0; c < COLUMNS; c++) word |= target.letter(column + c, fold) << 8 * c;
+        const unsigned word = four_letters(target, column, fold);
         stream[tile] = tile == end - 1 ? word | MARK : word;
     }
-    if (number == 0 && lane_of_warp() == 0) stream[0] = PAD * 0x01010101u;
+    if (number == 0 && lane_of_warp() == 0) stream[0] = PAD;
+}
+
+// The letters of two targets from this column on, as symbols of pairs or one target after the other.
+__device__ uint2 letter_pairs(const Target& first, const Target& second, long long column,
+                              const unsigned char* fold) {
+    unsigned symbols[COLUMNS];
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++) {
+        symbols[c] = first.letter(column + c, fold) * PAIR_LETTERS + second.letter(column + c, fold);
+    }
+    return make_uint2(symbols[0] | symbols[1] << 16, symbols[2] | symbols[3] << 16);
+}
+
+__device__ uint2 two_words(const Target& first, const Target& second, long long column,
+                           const unsigned char* fold) {
+    return make_uint2(four_letters(first, column, fold), four_letters(second, column, fold));
+}
+
+template <uint2 (*tile_of)(const Target&, const Target&, long long, const unsigned char*)>
+__device__ void pack_two(const unsigned char* codes, const long long* offsets, const unsigned* starts,
+                         unsigned n_targets, const unsigned char* fold, uint2* stream) {
+    const unsigned pair = number_of_warp(), n_pairs = (n_targets + 1) / 2;
+    if (pair >= n_pairs) return;
+    const Target first(codes, offsets, 2 * pair, n_targets), second(codes, offsets, 2 * pair + 1, n_targets);
+    const unsigned begin = starts[pair], end = starts[pair + 1];
+    for (unsigned tile = begin + lane_of_warp(); tile < end; tile += WARP) {
+        uint2 word = tile_of(first, second, (long long)(tile - begin) * COLUMNS, fold);
+        if (tile == end - 1) word.y |= MARK;
+        stream[tile] = word;
+    }
+    if (pair == 0 && lane_of_warp() == 0) stream[0] = make_uint2(PAD, PAD);
 }
 
 extern "C" __global__ void pack_pairs(const unsigned char* __restrict__ codes,
                                       const long long* __restrict__ offsets,
                                       const unsigned* __restrict__ starts, unsigned n_targets,
                                       const unsigned char* __restrict__ fold, uint2* __restrict__ stream) {
-    const unsigned pair = number_of_warp(), n_pairs = (n_targets + 1) / 2;
-    if (pair >= n_pairs) return;
-    const Target first(codes, offsets, 2 * pair, n_targets), second(codes, offsets, 2 * pair + 1, n_targets);
-    const unsigned begin = starts[pair], end = starts[pair + 1];
-    for (unsigned tile = begin + lane_of_warp(); tile < end; tile += WARP) {
-        const long long column = (long long)(tile - begin) * COLUMNS;
-        unsigned symbols[COLUMNS];
-#pragma unroll
-        for (int c = 0; c < COLUMNS; c++) {
-            symbols[c] = first.letter(column + c, fold) * PAIR_LETTERS + second.letter(column + c, fold);
-        }
-        const unsigned mark = tile == end - 1 ? MARK : 0;
-        stream[tile] = make_uint2(symbols[0] | symbols[1] << 16, symbols[2] | symbols[3] << 16 | mark);
-    }
-    if (pair == 0 && lane_of_warp() == 0) stream[0] = make_uint2(PAD, PAD);
+    pack_two<letter_pairs>(codes, offsets, starts, n_targets, fold, stream);
 }
 
-// One half of the words of two targets, as the words of their pair.
-__device__ uint4 joined(uint4 first, uint4 second, unsigned half) {
-    const unsigned halves = half ? 0x7632 : 0x5410;
-    return make_uint4(__byte_perm(first.x, second.x, halves), __byte_perm(first.y, second.y, halves),
-                      __byte_perm(first.z, second.z, halves), __byte_perm(first.w, second.w, halves));
-}
-
-// The row below a strip of two queries, of the query in `half` alone, as the row above a strip of pairs of
-// targets.
-extern "C" __global__ void split_boundary(const uint4* __restrict__ singles,
-                                          const unsigned* __restrict__ single_starts,
-                                          uint4* __restrict__ pairs, const unsigned* __restrict__ pair_starts,
-                                          unsigned n_targets, unsigned half) {
-    const unsigned pair = number_of_warp(), n_pairs = (n_targets + 1) / 2;
-    if (pair >= n_pairs) return;
-    const bool has_second = 2 * pair + 1 < n_targets;
-    const unsigned first = single_starts[2 * pair], second = single_starts[2 * pair + 1];
-    const unsigned n_first = second - first, n_second = has_second ? single_starts[2 * pair + 2] - second : 0;
-    const unsigned begin = pair_starts[pair], n_tiles = pair_starts[pair + 1] - begin;
-    const uint4 none = make_uint4(0, 0, 0, 0);
-    for (unsigned i = lane_of_warp(); i < n_tiles; i += WARP) {
-        const size_t at_first = 2 * size_t(first + i), at_second = 2 * size_t(second + i),
-                     to = 2 * size_t(begin + i);
-        const bool in_first = i < n_first, in_second = i < n_second;
-        pairs[to] = joined(in_first ? singles[at_first] : none, in_second ? singles[at_second] : none, half);
-        pairs[to + 1] =
-            joined(in_first ? singles[at_first + 1] : none, in_second ? singles[at_second + 1] : none, half);
-    }
+extern "C" __global__ void pack_merged(const unsigned char* __restrict__ codes,
+                                       const long long* __restrict__ offsets,
+                                       const unsigned* __restrict__ starts, unsigned n_targets,
+                                       const unsigned char* __restrict__ fold, uint2* __restrict__ stream) {
+    pack_two<two_words>(codes, offsets, starts, n_targets, fold, stream);
 }

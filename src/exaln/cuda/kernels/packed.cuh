@@ -20,6 +20,13 @@
 
 using Word = unsigned;
 
+// Four bytes of two words. A digit of `places` with the highest bit set repeats the sign of its byte.
+__device__ __forceinline__ Word chosen_bytes(Word first, Word second, unsigned places) {
+    Word chosen;
+    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(chosen) : "r"(first), "r"(second), "r"(places));
+    return chosen;
+}
+
 template <bool has_dpx>
 struct PackedNumber;
 
@@ -87,7 +94,9 @@ struct PackedNumber<false> {
         return max2(add(d, w), 0);
 #endif
     }
-    static __device__ Word cell(Word t, Word E, Word F) { return max3(t, E, F); }  // t is at least 0
+    // t is at least 0; F may be no number, which is less than any: it comes first, as a comparison prefers
+    // the second.
+    static __device__ Word cell(Word t, Word E, Word F) { return max3(F, E, t); }
     static __device__ Word add_max(Word a, Word b, Word c) { return max2(add(a, b), c); }
     static __device__ Word max2(Word a, Word b) {
         Word larger;

@@ -1,8 +1,7 @@
-// Scores of two queries against many targets, or of one query against pairs of targets: the many-targets
-// kernel.
+// Scores of queries against many targets, two pairs in each word: the many-targets kernel.
 //
-// A group of LANES lanes holds a strip of LANES * ROWS query rows, each lane ROWS of them, and lets a stream
-// of targets pass through: per step each lane computes a tile of ROWS rows x 4 columns, one step behind the
+// A group of LANES lanes holds a strip of LANES * ROWS rows, each lane ROWS of them, and lets a stream of
+// targets pass through: per step each lane computes a tile of ROWS rows x 4 columns, one step behind the
 // lane above it, which hands down the last row of its tile. The wavefront never drains: the last tile of a
 // target is marked, a lane clears its rows after it, and the next target follows at once.
 //
@@ -10,35 +9,39 @@
 //                 lane 1   tile s - 1    | the place of a tile and the id of its
 //                 lane 2   tile s - 2    v target go from lane to lane by shuffles
 //
-// Each word holds two scores. Either two queries meet one target (PAIRED = 0), or one query meets two targets
-// (PAIRED = 1); the kernel is the same, because a symbol of the stream stands for the pair of letters, and
-// the profile has the packed scores of each symbol. The profile lies in shared memory as [symbol][rows /
-// 4][lane], so that the bank depends on the lane and not on the letter.
+// Each word holds two scores: two queries meet one target, or one query meets two targets; profile.cuh has
+// the ways. In each half of the words queries lie one below the other: two stacks. A query begins at a lane
+// of its own, where nothing comes from above, and its best score leaves at the lane where it ends. One that
+// is longer than what is left of a strip goes on in the next launch: the last row of a strip is kept, in
+// place, and comes back as the row above the next one.
 //
-// Work is handed out in chunks of consecutive targets, the longest first, by a ticket; a group fetches the
-// chunk after next while it computes. Strips of a query longer than LANES * ROWS: the last row of a strip
-// goes to `boundary`, in place, and comes back as the row above the next strip in the next launch.
+// Work is handed out in chunks of consecutive targets, the longest first, by a ticket.
 //
-//   stream      [n_tiles]: four symbols each, uint8 or (PAIRED) uint16; see pack.cu
+//   stream      [n_tiles]: four symbols each; see pack.cu
 //   chunks      [n_chunks + 1]: first tile, first id
-//   query_*     codes of this strip's rows for the two halves of a word, rows_* of them
+//   stacks      [LANES][2]: the rows of each lane in both halves
+//   queries     codes of all queries
 //   table       int16[letters of the query][LETTERS]
-//   boundary    [n_tiles][2]: H and F of four columns; needed if has_top or has_bottom
-//   scores_*    the best score of id i is max-combined into scores_*[i * score_stride]
+//   kept        [n_tiles][2]: H and F of the row between strips, where KEEPS_ROWS. All lanes load of it, but
+//               only first lanes with rows above use it
+//   scores      int[n_queries][row_stride]: best scores are max-combined into it
 //
 // The busy pipe is that of the maxima (3.5 per packed pair of cells). What can be is kept off it: the first
-// lane adds what it reads to what it gets from the lane above times 0, the others add 0, so that there is
-// nothing to select; additions and products run on another pipe.
+// lane adds the symbols that it reads to what it gets from the lane above times 0, the others add 0, so that
+// there is nothing to select; additions and products run on another pipe.
 //
 // Exactness: packed.cuh. Tests: tests/test_cuda_engine.py, tests/test_cuda_kernels.py.
 
+#include "boundary.cuh"
 #include "constants.cuh"
 #include "packed.cuh"
+#include "profile.cuh"
 #include "recurrence.cuh"
 
-constexpr unsigned N_SYMBOLS = PAIRED ? (LETTERS + 1) * (LETTERS + 1) : LETTERS + 1;
+constexpr bool TWO_TARGETS = PACKING != TWO_QUERIES;
 constexpr unsigned IDLE_TILE = 0;
-constexpr unsigned NO_CHUNK = 0xFFFFFFFFu;
+constexpr unsigned NO_END = 0xFFFFFFFFu;
+constexpr unsigned TAKEN_AHEAD = 3;  // tiles before the end of a chunk at which the next one is taken
 constexpr unsigned ALL = 0xFFFFFFFFu;
 
 // A number that the compiler knows nothing of: it would turn a product with 0 or 1 into a selection.
@@ -52,196 +55,175 @@ __device__ __forceinline__ unsigned from_above(unsigned value, unsigned is_below
     return __shfl_up_sync(ALL, value, 1, LANES) * is_below + own;
 }
 
+__device__ __forceinline__ uint2 from_above(uint2 value, unsigned is_below, uint2 own) {
+    return make_uint2(from_above(value.x, is_below, own.x), from_above(value.y, is_below, own.y));
+}
+
 // Four symbols, as they lie in the stream; the highest bit marks the last tile of a target.
-template <bool paired>
+template <int packing>
 struct TileOf;
 
 template <>
-struct TileOf<false> {
+struct TileOf<TWO_QUERIES> {
     unsigned word;
     __device__ bool is_marked() const { return int(word) < 0; }
-    __device__ unsigned symbol(int column) const {
-        return column < 3 ? __byte_perm(word, 0, 0x4440 | column) : word >> 24 & 0x7Fu;
-    }
-    __device__ TileOf or_from_above(TileOf above, unsigned is_below) const {
-        return {from_above(above.word, is_below, word)};
-    }
+    __device__ WordColumn column(unsigned profile, int c) const { return {profile, letter_of(word, c)}; }
 };
 
 template <>
-struct TileOf<true> {
+struct TileOf<LETTER_PAIRS> {
     uint2 word;
     __device__ bool is_marked() const { return int(word.y) < 0; }
-    __device__ unsigned symbol(int column) const {
-        if (column == 3) return word.y >> 16 & 0x7FFFu;
-        return __byte_perm(column < 2 ? word.x : word.y, 0, column % 2 ? 0x4432 : 0x4410);
-    }
-    __device__ TileOf or_from_above(TileOf above, unsigned is_below) const {
-        return {make_uint2(from_above(above.word.x, is_below, word.x),
-                           from_above(above.word.y, is_below, word.y))};
+    __device__ WordColumn column(unsigned profile, int c) const { return {profile, letter_pair_of(word, c)}; }
+};
+
+template <>
+struct TileOf<MERGED> {
+    uint2 word;
+    __device__ bool is_marked() const { return int(word.y) < 0; }
+    __device__ MergedColumn column(unsigned profile, int c) const {
+        return {profile, letter_of(word.x, c), letter_of(word.y, c)};
     }
 };
 
-using Tile = TileOf<PAIRED>;
+using Tile = TileOf<PACKING>;
 
-struct Strip {
-    const unsigned char *query_low, *query_high;
-    unsigned rows_low, rows_high;
-    const short* table;
+// How the row above a lane is put together: from the lane above, or in the first one from the boundary.
+//
+// Two stacks: of each half the bytes of one of them are chosen, or none where a query begins; none is the
+// sign of what comes from above, repeated: 0 for H, and 0 or less for F, which is as good (packed.cuh). One
+// query: a product with 0 or 1 and a sum, which keep the maxima waiting less than a choice.
+struct Joint {
+    unsigned how;  // the bytes, or whether there is a lane above
 
-    static __device__ Word half(const unsigned char* query, unsigned n_rows, unsigned row, unsigned letter,
-                                const short* table) {
-        if (row >= n_rows || letter == PAD) return Packed::IMPOSSIBLE;
-        return Packed::half_of(table[query[row] * LETTERS + letter - 1]);
+    __device__ Joint(const LaneRows* halves, bool is_first) {
+        const unsigned low = halves[0].is_joined ? is_first ? 0x54 : 0x10 : 0x99;
+        const unsigned high = halves[1].is_joined ? is_first ? 0x76 : 0x32 : 0xBB;
+        how = TWO_TARGETS ? opaque(is_first ? 0 : 1) : low | high << 8;
     }
-
-    // The packed scores of all symbols with all rows.
-    __device__ void fill(Word* profile) const {
-        for (unsigned i = threadIdx.x; i < N_SYMBOLS * LANES * ROWS; i += THREADS) {
-            const unsigned symbol = i / (LANES * ROWS), place = i % (LANES * ROWS);
-            const unsigned row = row_at(place);
-            const unsigned low = PAIRED ? symbol / (LETTERS + 1) : symbol;
-            const unsigned high = PAIRED ? symbol % (LETTERS + 1) : symbol;
-            profile[i] = half(query_low, rows_low, row, low, table) |
-                         half(query_high, rows_high, row, high, table) << 16;
-        }
+    __device__ Word row(Word value, Word own) const {
+        if constexpr (TWO_TARGETS) return from_above(value, how, own);
+        return chosen_bytes(__shfl_up_sync(ALL, value, 1, LANES), own, how);
     }
-
-    // Which row of the strip lies at a place in the profile of a symbol.
-    static __device__ unsigned row_at(unsigned place) {
-        return place / 4 % LANES * ROWS + place / (4 * LANES) * 4 + place % 4;
+    __device__ void row(Word (&edge)[COLUMNS], uint4 own) const {
+        edge[0] = row(edge[0], own.x);
+        edge[1] = row(edge[1], own.y);
+        edge[2] = row(edge[2], own.z);
+        edge[3] = row(edge[3], own.w);
     }
 };
 
 // Where the first lane of a group is in the stream. The other lanes stay idle: they get everything from the
-// lane above.
+// lane above. The next chunk is taken as late as its loads allow: a group that has a long target must not
+// take others away from groups that will be free earlier. What was loaded is used a step later or more.
 struct Feed {
     const uint2* chunks;
     unsigned n_chunks;
     unsigned* ticket;
     unsigned tile, end, id;  // the next tile, the end of its chunk, and the id of its target; 0 in idle lanes
     unsigned is_live;        // 0 or 1
-    uint2 next_begin;        // the chunk after this one
+    unsigned taken;          // the ticket of the next chunk; chunks are handed out from the last one on
+    uint2 next_begin;
     unsigned next_end;
-    unsigned after_next;  // the number of the chunk after that
 
-    __device__ unsigned take() {
-        const unsigned number = atomicAdd(ticket, 1u);
-        return number < n_chunks ? n_chunks - 1 - number : NO_CHUNK;
-    }
-    __device__ void look_up(unsigned chunk) {
-        next_begin = chunk == NO_CHUNK ? make_uint2(IDLE_TILE, 0) : chunks[chunk];
-        next_end = chunk == NO_CHUNK ? NO_CHUNK : chunks[chunk + 1].x;
+    __device__ void take() { taken = atomicAdd(ticket, 1u); }
+    __device__ void look_up() {
+        const bool is_there = taken < n_chunks;
+        next_begin = is_there ? chunks[n_chunks - 1 - taken] : make_uint2(IDLE_TILE, 0);
+        next_end = is_there ? chunks[n_chunks - taken].x : NO_END;
     }
     __device__ void go_to_next() {
         tile = next_begin.x;
         id = next_begin.y;
         end = next_end;
         is_live = tile != IDLE_TILE;
-        look_up(after_next);
-        if (is_live) after_next = take();
+        if (end - tile < TAKEN_AHEAD) {
+            take();
+            look_up();
+        }
     }
     __device__ void start(bool is_first) {
-        after_next = NO_CHUNK;
-        look_up(is_first ? take() : NO_CHUNK);
-        if (is_first) after_next = take();
+        taken = n_chunks;
+        if (is_first) take();
+        look_up();
         go_to_next();
     }
     // The tile was handed out; `ends_target` if it was the last one of its target.
     __device__ void advance(bool ends_target) {
         id += ends_target;
         tile += is_live;
-        if (tile == end) go_to_next();
+        const unsigned left = end - tile;
+        if (left <= TAKEN_AHEAD) {
+            if (left == TAKEN_AHEAD) take();
+            if (left == 1) look_up();
+            if (left == 0) go_to_next();
+        }
     }
 };
 
-// H and F above the strip, as the first lane of a group reads them; everywhere else zeros. No load depends on
-// a branch, so a load has the time of a step.
-__device__ const uint4 ZEROS[2] = {{0, 0, 0, 0}, {0, 0, 0, 0}};
-
-struct RowAbove {
-    const uint4* row;
-    unsigned step;
-
-    __device__ RowAbove(const uint4* boundary, bool is_read)
-        : row(is_read ? boundary : ZEROS), step(is_read ? 2 : 0) {}
-    __device__ uint4 H(unsigned tile) const { return row[size_t(tile) * step]; }
-    __device__ uint4 F(unsigned tile) const { return row[size_t(tile) * step + 1]; }
-};
-
-__device__ __forceinline__ void take_row(Word (&edge)[COLUMNS], unsigned is_below, uint4 own) {
-    edge[0] = from_above(edge[0], is_below, own.x);
-    edge[1] = from_above(edge[1], is_below, own.y);
-    edge[2] = from_above(edge[2], is_below, own.z);
-    edge[3] = from_above(edge[3], is_below, own.w);
-}
-
-// The scores of four rows of a lane, from an address in the profile.
-__device__ __forceinline__ uint4 load_scores(unsigned address) {
-    uint4 four;
-    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(four.x), "=r"(four.y), "=r"(four.z), "=r"(four.w)
-                 : "r"(address));
-    return four;
+// The best scores of the queries that end in a lane.
+__device__ void write_scores(const LaneRows* halves, Word best, unsigned id, int* scores, size_t row_stride) {
+    const size_t place = TWO_TARGETS ? 2 * size_t(id) : id;
+    if (halves[0].query != NO_QUERY) {
+        atomicMax(scores + halves[0].query * row_stride + place, Packed::low(best));
+    }
+    if (halves[1].query != NO_QUERY) {
+        atomicMax(scores + halves[1].query * row_stride + place + TWO_TARGETS, Packed::high(best));
+    }
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     stream_scores(const Tile* __restrict__ stream, const uint2* __restrict__ chunks, unsigned n_chunks,
-                  unsigned* ticket, const unsigned char* query_low, unsigned rows_low,
-                  const unsigned char* query_high, unsigned rows_high, const short* table, uint4* boundary,
-                  unsigned has_top, unsigned has_bottom, int* scores_low, int* scores_high,
-                  unsigned score_stride) {
+                  unsigned* ticket, const LaneRows* __restrict__ stacks,
+                  const unsigned char* __restrict__ queries, const short* __restrict__ table, uint4* kept,
+                  unsigned has_top, unsigned has_bottom, int* scores, unsigned long long row_stride) {
     extern __shared__ uint4 profile[];
-    Strip{query_low, query_high, rows_low, rows_high, table}.fill(reinterpret_cast<Word*>(profile));
+    __shared__ LaneRows rows[2 * LANES];
+    if (threadIdx.x < 2 * LANES) rows[threadIdx.x] = stacks[threadIdx.x];
+    __syncthreads();
+    Profile{rows, queries, table}.fill(profile);
     __syncthreads();
 
     const unsigned lane = threadIdx.x % LANES;
     const bool is_first = lane == 0, is_last = lane == LANES - 1;
     const unsigned is_below = opaque(is_first ? 0 : 1);
-    const unsigned scores = unsigned(__cvta_generic_to_shared(profile + lane));
-    const RowAbove above(boundary, is_first && has_top);
+    const Joint joint(rows + 2 * lane, is_first);
+    const unsigned own_profile = unsigned(__cvta_generic_to_shared(profile + lane));
+    const unsigned reads_row = opaque(is_first && has_top ? 1 : 0);
     Feed feed{chunks, n_chunks, ticket};
     feed.start(is_first);
 
     Word H[ROWS] = {}, E[ROWS] = {}, edge_H[COLUMNS] = {}, edge_F[COLUMNS] = {};
     Word diagonal = 0, best = 0, best_above = 0;
     Tile tile = stream[IDLE_TILE], next_tile = stream[feed.tile];
-    uint4 next_H = above.H(feed.tile), next_F = above.F(feed.tile);
+    KeptRow next_row = KeptRow::load(kept, feed.tile * reads_row);
     unsigned id = 0, place = IDLE_TILE;
 
     for (int drain = LANES; drain > 0;) {
-        take_row(edge_H, is_below, next_H);
-        take_row(edge_F, is_below, next_F);
-        best_above = from_above(best_above, is_below, 0);
-        tile = next_tile.or_from_above(tile, is_below);
+        if constexpr (TWO_TARGETS) next_row = next_row.times(reads_row);
+        joint.row(edge_H, next_row.H());
+        joint.row(edge_F, next_row.F());
+        best_above = joint.row(best_above, 0);
+        tile.word = from_above(tile.word, is_below, next_tile.word);
         id = from_above(id, is_below, feed.id);
-        place = from_above(place, is_below, feed.tile);
+        if constexpr (KEEPS_ROWS) place = from_above(place, is_below, feed.tile);
         if (!__any_sync(ALL, feed.is_live)) drain--;
         feed.advance(next_tile.is_marked());
         next_tile = stream[feed.tile];
-        next_H = above.H(feed.tile);
-        next_F = above.F(feed.tile);
+        next_row = KeptRow::load(kept, feed.tile * reads_row);
 
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) {
-            const unsigned symbol = scores + tile.symbol(c) * (LANES * ROWS * 4);
             const Word H_above = edge_H[c];
-            update_column<Packed>(H, E, edge_F[c], diagonal, best,
-                                  [symbol](int chunk) { return load_scores(symbol + chunk * (LANES * 16)); });
+            update_column<Packed>(H, E, edge_F[c], diagonal, best, tile.column(own_profile, c));
             diagonal = H_above;
             edge_H[c] = H[ROWS - 1];
         }
 
         best_above = Packed::max2(best_above, best);
-        if (is_last && has_bottom) {
-            boundary[2 * size_t(place)] = make_uint4(edge_H[0], edge_H[1], edge_H[2], edge_H[3]);
-            boundary[2 * size_t(place) + 1] = make_uint4(edge_F[0], edge_F[1], edge_F[2], edge_F[3]);
-        }
+        if (KEEPS_ROWS && is_last && has_bottom) keep_row(kept, place, edge_H, edge_F);
         if (tile.is_marked()) {
-            if (is_last) {
-                atomicMax(scores_low + size_t(id) * score_stride, Packed::low(best_above));
-                atomicMax(scores_high + size_t(id) * score_stride, Packed::high(best_above));
-            }
+            write_scores(rows + 2 * lane, best_above, id, scores, row_stride);
             best = diagonal = 0;
 #pragma unroll
             for (int k = 0; k < ROWS; k++) H[k] = E[k] = 0;

@@ -1,0 +1,146 @@
+"""One long pair: time of each stage, peak memory, score and ends, and what others have found.
+
+    python benchmarks/long_pairs.py genome_a.fasta.gz genome_b.fasta.gz --engine cpu
+    python benchmarks/long_pairs.py --made 30_000_000 --engine cuda     # a random sequence and a mutated copy of it
+    python benchmarks/long_pairs.py --made 1_000_000 --score            # the score alone
+
+Match 1, mismatch -3, gaps 3/2; every code that is not the same letter is a mismatch, as in CUDAlign. The path is scored
+again as it is made. With --work-dir the lines are in files, and the same command goes on after an interruption. --out
+keeps the figures as JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import exaln
+from exaln.alphabet import DNA
+from exaln.engines import choose_engine
+from exaln.fasta import read_records
+from exaln.longpair.driver import LongOptions, align_long, score_long
+from exaln.modes import Mode
+from exaln.selfbench.runs import driver_version, machine
+
+KNOWN = {
+    ("MT-human", "MT-orang"): (6_680, 16_569, 16_025),
+    ("AF133821.1", "AY352275.1"): (5_091, 9_418, 9_114),
+    ("phageP1", "phageP1_mutated_80"): (6_572, 94_419, 94_639),
+    ("phageP1", "phageP1_mutated_90"): (53_163, 94_471, 94_658),
+    ("phageP1", "phageP1_mutated_99"): (90_103, 94_481, 94_424),
+    ("shew_os185", "shew_os223"): (112_510, 188_953, 188_188),
+    ("CP000051.1", "AE002160.2"): (88_353, 722_725, 1_072_950),
+}
+"""Score and ends of local alignments, by CUDAlign, SW# and SSW."""
+
+
+@dataclass
+class Stages:
+    """When each stage was heard of first, and what it had then."""
+
+    began: dict[str, float] = field(default_factory=dict)
+    shown: float = 0.0
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """So far."""
+        now = time.perf_counter()
+        self.began.setdefault(stage, now)
+        if now - self.shown > 10:
+            self.shown = now
+            print(f"  {stage}: {100 * done / max(1, total):.1f} %", file=sys.stderr, flush=True)
+
+
+def strict_scoring() -> exaln.Scoring:
+    """+1 for the same letter, -3 for any other."""
+    same = np.eye(len(DNA.letters), dtype=np.bool_)
+    return exaln.Scoring(np.where(same, 1, -3).astype(np.int32), alphabet=DNA, gap_open=3, gap_extend=2)
+
+
+def made_pair(length: int) -> tuple[Any, Any]:
+    """A random sequence, and a copy with 5 % substitutions and 2 % insertions and deletions."""
+    random = np.random.default_rng(1)
+    query = random.integers(0, 4, length).astype(np.uint8)
+    other = (query + random.integers(1, 4, length)).astype(np.uint8) % 4
+    copy = np.where(random.random(length) < 0.05, other, query).astype(np.uint8)
+    copies = 1 - (random.random(length) < 0.01).astype(np.int64) + (random.random(length) < 0.01)
+    return query, np.repeat(copy, copies)
+
+
+def measure(query: Any, target: Any, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Everything about one pair."""
+    engine, scoring, mode = (
+        choose_engine(arguments.engine, arguments.threads),
+        strict_scoring(),
+        Mode.parse(arguments.mode),
+    )
+    stages, began = Stages(), time.perf_counter()
+    facts: dict[str, Any] = {"engine": engine.describe(), "mode": mode.name, "query": len(query), "target": len(target)}
+    if arguments.score:
+        facts["score"] = score_long(engine, query, target, scoring, mode, stages)
+    else:
+        found = align_long(
+            engine, query, target, scoring, mode, LongOptions(arguments.work_dir, arguments.memory, stages)
+        )
+        facts |= {"score": found.score, "positions": found.positions, "counts": found.counts}
+    ended = time.perf_counter()
+    scored = stages.began.get("path", ended)
+    facts["score_seconds"] = scored - began
+    facts["path_seconds"] = ended - scored
+    facts["score_gcups"] = len(query) * len(target) / (scored - began) / 1e9
+    facts["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return facts
+
+
+def check(names: tuple[str, str], facts: dict[str, Any]) -> None:
+    """Compare with what others have found."""
+    if names not in KNOWN or facts["mode"] != "local":
+        return
+    found = facts["score"], *facts.get("positions", (0, *KNOWN[names][1:2], 0, *KNOWN[names][2:]))[1::2]
+    if found != KNOWN[names]:
+        sys.exit(f"{' x '.join(names)}: score and ends are {found}, and should be {KNOWN[names]}")
+    facts["is_known"] = True
+
+
+def main() -> None:
+    """Measure, print, keep."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "files", nargs="*", type=Path, metavar="FASTA", help="two files, of which the first records are taken"
+    )
+    parser.add_argument(
+        "--made", type=int, metavar="N", help="a sequence of N letters and a mutated copy in place of files"
+    )
+    parser.add_argument("--engine", default="cpu")
+    parser.add_argument("--threads", type=int)
+    parser.add_argument("--mode", default="local")
+    parser.add_argument("--score", action="store_true", help="the score alone")
+    parser.add_argument("--memory", type=int, help="bytes")
+    parser.add_argument("--work-dir", type=Path)
+    parser.add_argument("--out", type=Path)
+    arguments = parser.parse_args()
+    if arguments.made:
+        names, pair = ("made", str(arguments.made)), made_pair(arguments.made)
+    elif len(arguments.files) == 2:
+        first, second = (path.name.split(".f")[0] for path in arguments.files)
+        names, pair = (first, second), tuple(read_records(path, alphabet=DNA).sequence(0) for path in arguments.files)
+    else:
+        parser.error("two files, or --made N")
+    facts = {"pair": names, **measure(*pair, arguments)}
+    check(names, facts)
+    for name, value in facts.items():
+        print(f"{name:14} {value:.2f}" if isinstance(value, float) else f"{name:14} {value}")
+    if arguments.out:
+        versions = {"exaln": exaln.__version__, "command": sys.argv, "machine": machine(), "driver": driver_version()}
+        arguments.out.write_text(json.dumps({**versions, **facts}, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

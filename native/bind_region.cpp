@@ -1,0 +1,157 @@
+// exaln._core: regions of one pair's table.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+
+#include <optional>
+#include <stdexcept>
+#include <tuple>
+
+#include "bind_sequences.hpp"
+#include "dispatch.hpp"
+#include "region.hpp"
+
+namespace exaln {
+namespace {
+
+constexpr double QUICK_CELLS = 2e7;  // milliseconds: not worth a thread to listen for Ctrl-C
+
+// int32 or int64, all of one call alike.
+using InputScores = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using OutputScores = nb::ndarray<nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+class ScoreType {
+  public:
+    template <class Array>
+    explicit ScoreType(const Array& first) : is_wide_(first.dtype() == nb::dtype<int64_t>()) {}
+
+    ScoreArray input(const InputScores& scores, int64_t size) const {
+        require(scores.dtype());
+        if (int64_t(scores.shape(0)) != size)
+            throw std::invalid_argument("a border is not as long as its region");
+        return {const_cast<void*>(scores.data()), is_wide_};
+    }
+    ScoreArray output(const OutputScores& scores, size_t n_lines, int64_t size) const {
+        require(scores.dtype());
+        if (scores.shape(0) != n_lines || int64_t(scores.shape(1)) != size)
+            throw std::invalid_argument("lines do not have the shape of their region");
+        return {scores.data(), is_wide_};
+    }
+
+  private:
+    void require(nb::dlpack::dtype type) const {
+        if (type != (is_wide_ ? nb::dtype<int64_t>() : nb::dtype<int32_t>()))
+            throw std::invalid_argument("scores must all be int32, or all int64");
+    }
+    bool is_wide_;
+};
+
+std::vector<KeptLine> make_lines(const ScoreType& type, const InputArray<int64_t>& places, int64_t n_places,
+                                 const OutputScores& H, const OutputScores& gap, int64_t size) {
+    const size_t n = places.shape(0);
+    const ScoreArray all_H = type.output(H, n, size), all_gap = type.output(gap, n, size);
+    std::vector<KeptLine> lines;
+    for (size_t i = 0; i < n; ++i) {
+        const int64_t place = places.data()[i];
+        if (place <= (i == 0 ? 0 : places.data()[i - 1]) || place > n_places)
+            throw std::invalid_argument("lines must ascend and lie within their region");
+        lines.push_back(
+            {place, scores_from(all_H, int64_t(i) * size), scores_from(all_gap, int64_t(i) * size)});
+    }
+    return lines;
+}
+
+Region make_region(const ScoreType& type, const InputArray<uint8_t>& query, const InputArray<uint8_t>& target,
+                   const InputScores& top_H, const InputScores& top_F, const InputScores& left_H,
+                   const InputScores& left_E, int64_t corner) {
+    const auto n_rows = int64_t(query.shape(0)), n_columns = int64_t(target.shape(0));
+    require_codes(query.data(), n_rows), require_codes(target.data(), n_columns);
+    return {query.data(),
+            target.data(),
+            n_rows,
+            n_columns,
+            type.input(top_H, n_columns),
+            type.input(top_F, n_columns),
+            type.input(left_H, n_rows),
+            type.input(left_E, n_rows),
+            corner};
+}
+
+using End = std::tuple<int64_t, int64_t, int64_t>;
+
+End bound_fill_region(InputArray<uint8_t> query, InputArray<uint8_t> target, InputArray<int32_t, 2> matrix,
+                      int32_t gap_first, int32_t gap_extend, bool is_local, InputScores top_H,
+                      InputScores top_F, InputScores left_H, InputScores left_E, int64_t corner,
+                      InputArray<int64_t> rows, OutputScores row_H, OutputScores row_F,
+                      InputArray<int64_t> columns, OutputScores column_H, OutputScores column_E,
+                      bool wants_end, int threads, const std::string& isa,
+                      std::optional<nb::callable> on_progress) {
+    const Costs costs = make_costs(matrix, gap_first, gap_extend);
+    const ScoreType type(top_H);
+    const Region region = make_region(type, query, target, top_H, top_F, left_H, left_E, corner);
+    if (threads < 1) throw std::invalid_argument("threads must be at least 1");
+    const RegionJob job{choose_isa(isa),
+                        region,
+                        costs,
+                        is_local,
+                        make_lines(type, rows, region.n_rows, row_H, row_F, region.n_columns),
+                        make_lines(type, columns, region.n_columns, column_H, column_E, region.n_rows),
+                        wants_end && is_local,
+                        threads};
+    Progress progress;
+    EndCell end;
+    auto work = [&] { end = fill_region(job, progress); };
+    const double cells = double(region.n_rows) * double(region.n_columns);
+    if (cells <= QUICK_CELLS) {
+        const nb::gil_scoped_release released;
+        work();
+    } else {
+        const auto tick = [&] {
+            if (on_progress)
+                (*on_progress)(std::min(progress.cells.load(), region.n_rows * region.n_columns));
+        };
+        run_interruptibly(work, tick, [&] { progress.cancelled = true; });
+    }
+    return {end.score, end.row, end.column};
+}
+
+using Walked = std::tuple<NumpyArray<uint8_t>, int64_t, int64_t, int64_t, int>;
+
+Walked bound_walk_block(InputArray<uint8_t> query, InputArray<uint8_t> target, InputArray<int32_t, 2> matrix,
+                        int32_t gap_first, int32_t gap_extend, bool is_local, InputScores top_H,
+                        InputScores top_F, InputScores left_H, InputScores left_E, int64_t corner,
+                        int64_t row, int64_t column, int64_t left, int gap, const std::string& isa) {
+    const Costs costs = make_costs(matrix, gap_first, gap_extend);
+    const Region region = make_region(ScoreType(top_H), query, target, top_H, top_F, left_H, left_E, corner);
+    if (gap < PathState::NO_GAP || gap > PathState::IN_F)
+        throw std::invalid_argument("gap must be 0, 1 or 2");
+    PathState path{row, column, left, PathState::Gap(gap)};
+    std::vector<uint8_t> steps;
+    {
+        const nb::gil_scoped_release released;
+        steps = walk_block(choose_isa(isa), region, costs, is_local, path);
+    }
+    return {to_numpy(std::move(steps)), path.row, path.column, path.left, int(path.gap)};
+}
+
+}  // namespace
+
+void bind_region(nb::module_& m) {
+    m.def(
+        "fill_region", bound_fill_region, nb::arg("query"), nb::arg("target"), nb::arg("matrix"),
+        nb::arg("gap_first"), nb::arg("gap_extend"), nb::arg("is_local"), nb::arg("top_h"), nb::arg("top_f"),
+        nb::arg("left_h"), nb::arg("left_e"), nb::arg("corner"), nb::arg("rows"),
+        nb::arg("row_h").noconvert(), nb::arg("row_f").noconvert(), nb::arg("columns"),
+        nb::arg("column_h").noconvert(), nb::arg("column_e").noconvert(), nb::arg("wants_end") = false,
+        nb::arg("threads") = 1, nb::arg("isa") = "", nb::arg("on_progress") = nb::none(),
+        "All cells of a region of a table; rows and columns after so many of its letters are written. Score, "
+        "row and column of the best cell of a local table, if it is wanted.");
+    m.def(
+        "walk_block", bound_walk_block, nb::arg("query"), nb::arg("target"), nb::arg("matrix"),
+        nb::arg("gap_first"), nb::arg("gap_extend"), nb::arg("is_local"), nb::arg("top_h"), nb::arg("top_f"),
+        nb::arg("left_h"), nb::arg("left_e"), nb::arg("corner"), nb::arg("row"), nb::arg("column"),
+        nb::arg("left") = 0, nb::arg("gap") = 0, nb::arg("isa") = "",
+        "Steps uint8[...] of a path walked back through a region, then its row, column, score left and gap.");
+}
+
+}  // namespace exaln

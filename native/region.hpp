@@ -1,0 +1,47 @@
+// A region of one pair's table: all its cells on several threads, with some rows and columns kept; and a
+// block of it with directions, for walking a path back.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "scores.hpp"
+
+namespace exaln {
+
+// A row or a column that is kept, counted in letters of the region from 1: H, and F or E as the next one
+// takes it.
+struct KeptLine {
+    int64_t place;
+    ScoreArray H, gap;
+};
+
+// Letters of a region with what surrounds it: the row above it, the column left of it, the cell between them.
+struct Region {
+    const uint8_t *query, *target;  // codes of its rows and columns
+    int64_t n_rows, n_columns;
+    ScoreArray top_H, top_F, left_H, left_E;
+    int64_t corner;
+};
+
+struct RegionJob {
+    const Isa& isa;
+    Region region;
+    const Costs& costs;
+    bool is_local;
+    std::vector<KeptLine> rows, columns;  // ascending
+    bool wants_end;                       // local only
+    int threads;
+};
+
+// Writes the kept lines; the best cell, in letters of the region, if it is wanted: score 0 in row and column
+// 0 where nothing is above 0. Results are undefined once progress.cancelled is set. Throws std::bad_alloc.
+EndCell fill_region(const RegionJob& job, Progress& progress);
+
+// The steps of a path from its cell on, backwards, until it leaves the region or is complete; `path` is then
+// there. Rows and columns of the path count in the region. Throws std::invalid_argument if the path is not
+// inside it, or if the region is too large for walking.
+std::vector<uint8_t> walk_block(const Isa& isa, const Region& region, const Costs& costs, bool is_local,
+                                PathState& path);
+
+}  // namespace exaln

@@ -1,0 +1,38 @@
+// Scores of 32 or 64 bits, as the caller keeps them: the kernels work in narrower lanes, so it makes no
+// difference to them.
+#pragma once
+
+#include <cstdint>
+
+namespace exaln {
+
+struct ScoreArray {
+    void* data;
+    bool is_wide;  // int64_t instead of int32_t
+};
+
+}  // namespace exaln
+
+namespace {
+
+inline __attribute__((always_inline)) int64_t score_at(const exaln::ScoreArray& scores, int64_t i) {
+    return scores.is_wide ? static_cast<const int64_t*>(scores.data)[i]
+                          : static_cast<const int32_t*>(scores.data)[i];
+}
+
+inline __attribute__((always_inline)) void set_score(const exaln::ScoreArray& scores, int64_t i,
+                                                     int64_t score) {
+    if (scores.is_wide) {
+        static_cast<int64_t*>(scores.data)[i] = score;
+    } else {
+        static_cast<int32_t*>(scores.data)[i] = int32_t(score);
+    }
+}
+
+inline __attribute__((always_inline)) exaln::ScoreArray scores_from(const exaln::ScoreArray& scores,
+                                                                    int64_t first) {
+    const int64_t bytes = first * (scores.is_wide ? int64_t(sizeof(int64_t)) : int64_t(sizeof(int32_t)));
+    return {static_cast<char*>(scores.data) + bytes, scores.is_wide};
+}
+
+}  // namespace

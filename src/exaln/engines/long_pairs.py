@@ -1,0 +1,89 @@
+"""Long pairs among others: they are aligned one by one, over the whole machine, and take their places again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from exaln.cigar import Paths
+from exaln.engines.base import Engine, PairList, Pairs, Traces
+from exaln.longpair.driver import LongOptions, align_long, score_long
+from exaln.records import offsets_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from exaln.modes import Mode
+    from exaln.records import Records
+    from exaln.scoring import Scoring
+
+    Aligned = tuple[NDArray[np.int64], Traces]  # scores and alignments of some pairs
+
+IN_MEMORY = LongOptions()
+
+
+def align_alone(
+    engine: Engine,
+    queries: Records,
+    targets: Records,
+    pairs: PairList | Pairs,
+    row: int,
+    scoring: Scoring,
+    mode: Mode,
+    options: LongOptions = IN_MEMORY,
+) -> Aligned:
+    """One pair of many, as a long one."""
+    sequences = queries.sequence(int(pairs.query[row])), targets.sequence(int(pairs.target[row]))
+    found = align_long(engine, *sequences, scoring, mode, options)
+    return np.array([found.score], np.int64), Traces(
+        positions=np.array([found.positions], np.int64),
+        counts=np.array([found.counts], np.int32),
+        paths=Paths(found.operations, offsets_of([len(found.operations)])),
+    )
+
+
+def align_apart(
+    engine: Engine,
+    queries: Records,
+    targets: Records,
+    pairs: PairList | Pairs,
+    scoring: Scoring,
+    mode: Mode,
+    align_rest: Callable[[NDArray[np.int64]], Aligned],
+) -> Aligned:
+    """All pairs, of which those that are long are aligned one by one, and the rows of the rest by `align_rest`."""
+    cells = queries.lengths[pairs.query] * targets.lengths[pairs.target]
+    is_long = cells > engine.long_pair_cells(len(pairs))
+    rest, alone = np.flatnonzero(~is_long), np.flatnonzero(is_long)
+    if not len(alone):
+        return align_rest(rest)
+    parts = [align_alone(engine, queries, targets, pairs, row, scoring, mode) for row in alone.tolist()]
+    if len(rest):
+        parts.insert(0, align_rest(rest))
+    scores, traces = zip(*parts, strict=True)
+    order = np.argsort(np.concatenate([rest, alone]))
+    return np.concatenate(scores)[order], Traces.joined(traces).taken(order)
+
+
+def score_apart(
+    engine: Engine,
+    queries: Records,
+    targets: Records,
+    pairs: PairList,
+    scoring: Scoring,
+    mode: Mode,
+    score_rest: Callable[[NDArray[np.int64]], NDArray[np.int64]],
+) -> NDArray[np.int64]:
+    """The scores alone, likewise."""
+    cells = queries.lengths[pairs.query] * targets.lengths[pairs.target]
+    is_long = cells > engine.long_pair_cells(len(pairs))
+    scores = np.empty(len(pairs), np.int64)
+    for row in np.flatnonzero(is_long).tolist():
+        sequences = queries.sequence(int(pairs.query[row])), targets.sequence(int(pairs.target[row]))
+        scores[row] = score_long(engine, *sequences, scoring, mode)
+    rest = np.flatnonzero(~is_long)
+    if len(rest):
+        scores[rest] = score_rest(rest)
+    return scores

@@ -1,0 +1,202 @@
+"""One long pair from sequences to alignment, in stages that can be interrupted and, with a work directory, taken up.
+
+scores   the whole table, slab by slab of rows; the score, where the alignment ends, and kept lines
+path     walking back from there, block by block of the kept lines
+result   operations, counts, and what the path scores, which must be the score
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from exaln.longpair.lines import KeptLines, TableSurroundings, grid
+from exaln.longpair.plan import Plan, Room, plan_path, plan_score
+from exaln.longpair.region import Borders, EndCell, Lines, PathState, Region, border_score
+from exaln.longpair.result import LongAlignment, judged
+from exaln.longpair.store import DirectoryStore, MemoryStore, Store, pair_name
+from exaln.longpair.walk import LongPair, RegionEngine, along_border, walk
+from exaln.output_file import output_errors
+from exaln.resources import available_memory
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from exaln.modes import Mode
+    from exaln.scoring import Scoring
+
+SCORES, PATH = "scores", "path"
+
+Watch = Callable[[str, int, int], None]
+"""Called with the stage, how much of it is done, and how much it is in all: cells, or letters of the path."""
+
+
+@dataclass(frozen=True)
+class LongOptions:
+    """work_dir: where lines and path are stored, for taking up what was interrupted; None: in memory.
+    memory: bytes that may be used, None: what is free. watch: told how far it is. tell: called with lines for the user.
+    """
+
+    work_dir: Path | None = None
+    memory: int | None = None
+    watch: Watch | None = None
+    tell: Callable[[str], None] | None = None
+
+
+def score_long(
+    engine: RegionEngine,
+    query: NDArray[np.uint8],
+    target: NDArray[np.uint8],
+    scoring: Scoring,
+    mode: Mode,
+    watch: Watch | None = None,
+) -> int:
+    """The exact score of one pair."""
+    pair = LongPair(query, target, scoring, mode, engine)
+    store = MemoryStore(plan_score(len(query), len(target), scoring, engine.slab_rows(len(query), len(target))))
+    return fill(pair, store, watch).score
+
+
+def align_long(
+    engine: RegionEngine,
+    query: NDArray[np.uint8],
+    target: NDArray[np.uint8],
+    scoring: Scoring,
+    mode: Mode,
+    options: LongOptions,
+) -> LongAlignment:
+    """The alignment of one pair by the path rule; neither sequence may be empty."""
+    pair = LongPair(query, target, scoring, mode, engine)
+    memory = available_memory() if options.memory is None else options.memory
+    slab_rows = engine.slab_rows(len(query), len(target))
+    if options.work_dir is None:
+        plan = plan_path(len(query), len(target), scoring, slab_rows, Room.of(memory))
+        return align_with(pair, MemoryStore(plan), options.watch)
+    with _work_directory(options.work_dir, pair, memory, slab_rows) as store:
+        if options.tell is not None:
+            options.tell(f"{store.directory}: {store.progress(len(query))}")
+        return align_with(pair, store, options.watch)
+
+
+@contextmanager
+def _work_directory(work_dir: Path, pair: LongPair, memory: int, slab_rows: int) -> Iterator[DirectoryStore]:
+    with output_errors(work_dir):
+        work_dir.mkdir(parents=True, exist_ok=True)
+        directory = work_dir / pair_name(pair)
+        stored = sum(path.stat().st_size for path in directory.glob("*.lines"))
+        disk = shutil.disk_usage(work_dir).free + stored
+    rows, columns = len(pair.query), len(pair.target)
+    plan = plan_path(rows, columns, pair.scoring, slab_rows, Room.of(memory, disk))
+    store = DirectoryStore(directory, plan, columns)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def align_with(pair: LongPair, store: Store, watch: Watch | None = None) -> LongAlignment:
+    """The alignment, from wherever the store is, which `watch` hears first."""
+    if watch is not None:
+        rows_done = store.rows_done if store.state is None else len(pair.query)
+        watch(SCORES, rows_done * len(pair.target), pair.table.cells)
+    if store.state is None:
+        end = fill(pair, store, watch)
+        store.begin_path(end, PathState(end.row - 1, end.column - 1, end.score if pair.mode.is_local else 0))
+    if not store.is_complete:
+        walk_back(pair, store, watch)
+    return judged(pair, store.end, store.path())
+
+
+def fill(pair: LongPair, store: Store, watch: Watch | None) -> EndCell:
+    """The stage of scores, or what remains of it: where the alignment ends."""
+    table, n_columns = pair.table, len(pair.target)
+    while store.rows_done < table.end_row:
+        first_row = store.rows_done
+        region = Region(first_row, min(table.end_row, first_row + store.plan.slab_rows), 0, n_columns)
+        lines = _slab_lines(pair, store.plan, region)
+        progress = None if watch is None else _after(watch, first_row * n_columns, table.cells)
+        borders = _slab_borders(pair, store, region)
+        end = pair.fill(region, borders, lines, progress=progress, wants_end=pair.mode.is_local).better(store.end)
+        carry = lines.row_H[-1], lines.row_F[-1]
+        store.keep_slab(region, _on_grid(lines, store.plan), carry, end)
+        if watch is not None:
+            watch(SCORES, region.end_row * n_columns, table.cells)
+    return store.end if pair.mode.is_local else _end_on_borders(pair, store)
+
+
+def walk_back(pair: LongPair, store: Store, watch: Watch | None) -> None:
+    """The stage of the path, or what remains of it."""
+    assert store.state is not None
+    total = store.end.row + store.end.column
+    for piece in walk(pair, _kept_lines(pair, store), store.plan.spacings[1:], store.state):
+        store.keep_steps(*piece, is_last=False)
+        if watch is not None:
+            watch(PATH, total - (store.state.row + store.state.column + 2), total)
+    store.keep_steps(*along_border(pair.mode, store.state), is_last=True)
+    if watch is not None:
+        watch(PATH, total, total)
+
+
+def _after(watch: Watch, done: int, total: int) -> Callable[[int], None]:
+    return lambda cells: watch(SCORES, done + cells, total)
+
+
+def _around(pair: LongPair, plan: Plan) -> TableSurroundings:
+    return TableSurroundings(pair.scoring, pair.mode, plan.score)
+
+
+def _slab_borders(pair: LongPair, store: Store, region: Region) -> Borders:
+    around = _around(pair, store.plan)
+    left = around.left(region.first_row, region.end_row)
+    if store.carry is None:
+        return Borders(*around.top(0, region.end_column), *left, corner=0)
+    corner = border_score(np.array([region.first_row]), pair.scoring, is_free=pair.mode.query_start)
+    return Borders(*store.carry, *left, corner=int(corner[0]))
+
+
+def _slab_lines(pair: LongPair, plan: Plan, region: Region) -> Lines:
+    """Room for the lines of a slab: those of the grid, the last row, and the last column if an end may lie in it."""
+    rows = columns = np.zeros(0, np.int64)
+    if plan.spacings:
+        rows = grid(region.first_row, region.end_row, plan.spacings[0])
+        columns = grid(0, region.end_column, plan.spacings[0])
+    if pair.mode.query_end and not pair.mode.is_local:
+        columns = np.append(columns, region.end_column)
+    return Lines.empty(region, np.append(rows, region.end_row), columns, plan.score)
+
+
+def _on_grid(lines: Lines, plan: Plan) -> Lines:
+    """The lines of a slab without its last row, unless that is one of the grid."""
+    if plan.spacings and lines.rows[-1] % plan.spacings[0] == 0:
+        return lines
+    return replace(lines, rows=lines.rows[:-1], row_H=lines.row_H[:-1], row_F=lines.row_F[:-1])
+
+
+def _kept_lines(pair: LongPair, store: Store) -> KeptLines:
+    spacing = store.plan.spacings[0] if store.plan.spacings else len(pair.query) + len(pair.target)
+    kept = KeptLines(pair.table, _around(pair, store.plan), spacing)
+    store.give_lines(kept)
+    return kept
+
+
+def _end_on_borders(pair: LongPair, store: Store) -> EndCell:
+    """Where an alignment that is not local ends: the best cell of the last row and column that may be its end."""
+    mode, rows, columns = pair.mode, len(pair.query), len(pair.target)
+    assert store.carry is not None
+    first = 0 if mode.target_end else columns
+    left = border_score(np.array([rows]), pair.scoring, is_free=mode.query_start)
+    in_row = np.concatenate([left, store.carry[0]])[first:]
+    best = int(in_row.argmax())
+    end = EndCell(int(in_row[best]), rows, first + best)
+    if mode.query_end:
+        top = border_score(np.array([columns]), pair.scoring, is_free=mode.target_start)
+        in_column = np.concatenate([top, _kept_lines(pair, store).column(columns, 0, rows)[0]])
+        best = int(in_column.argmax())
+        end = end.better(EndCell(int(in_column[best]), best, columns))
+    return end

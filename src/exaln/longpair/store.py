@@ -1,0 +1,293 @@
+"""Where a long pair's kept lines and its path so far are: in memory, or in a directory from which work goes on.
+
+A work directory has a folder for each pair, named after all that its alignment depends on; the engine is not part of
+it, since all give the same. `manifest.json` is replaced as a whole, and that is the only commit point: files that it
+does not name are of work that was interrupted. Every file has its xxh3 hash there, and is compared with it before use.
+
+    slab-000003.lines     kept lines of a slab of rows: row_H, row_F, column_H, column_E, one after the other
+    carry-000003.lines    H and F of the last row of the last slab, where the next one begins
+    path-000002.steps     steps of the path, backwards; with them all the lines are not needed any more
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from exaln.database.manifest import fsync_directory
+from exaln.errors import InputError
+from exaln.longpair.lines import KeptLines
+from exaln.longpair.manifest import (
+    FORMAT_VERSION,
+    Manifest,
+    StoredFile,
+    StoredSlab,
+    bytes_of,
+    damaged,
+    hash_of,
+    hash_of_file,
+)
+from exaln.longpair.region import NOTHING, EndCell, Lines, PathState, Region
+from exaln.output_file import open_output, output_errors
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from exaln.longpair.lines import TwoLines
+    from exaln.longpair.plan import Plan
+    from exaln.longpair.region import Line
+    from exaln.longpair.walk import LongPair
+
+MANIFEST_NAME, LOCK_NAME = "manifest.json", ".lock"
+SECONDS_BETWEEN_SAVES = 5.0
+
+
+class Store(Protocol):
+    """How far a pair is, and what is kept of it."""
+
+    plan: Plan
+    rows_done: int
+    end: EndCell
+    carry: TwoLines | None
+    state: PathState | None
+    is_complete: bool
+
+    def keep_slab(self, region: Region, lines: Lines, carry: TwoLines, end: EndCell) -> None:
+        """The next slab is computed: its lines, its last row, the best end so far."""
+        ...
+
+    def give_lines(self, kept: KeptLines) -> None:
+        """Add the lines of all slabs."""
+        ...
+
+    def begin_path(self, end: EndCell, state: PathState) -> None:
+        """All scores are there, and so the path begins."""
+        ...
+
+    def keep_steps(self, steps: NDArray[np.uint8], state: PathState, *, is_last: bool) -> None:
+        """The path has gone so much further back."""
+        ...
+
+    def path(self) -> Sequence[NDArray[np.uint8]]:
+        """All steps, in pieces, backwards."""
+        ...
+
+
+class MemoryStore:
+    """Everything in memory."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.rows_done, self.end = 0, NOTHING
+        self.carry: TwoLines | None = None
+        self.state: PathState | None = None
+        self.is_complete = False
+        self._slabs: list[tuple[Region, Lines]] = []
+        self._steps: list[NDArray[np.uint8]] = []
+
+    def keep_slab(self, region: Region, lines: Lines, carry: TwoLines, end: EndCell) -> None:
+        """As it is."""
+        self.rows_done, self.carry, self.end = region.end_row, carry, end
+        self._slabs.append((region, lines))
+
+    def give_lines(self, kept: KeptLines) -> None:
+        """All of them."""
+        for region, lines in self._slabs:
+            kept.add(region.first_row, region.end_row, partial(_same, lines))
+
+    def begin_path(self, end: EndCell, state: PathState) -> None:
+        """From there."""
+        self.end, self.state = end, state
+
+    def keep_steps(self, steps: NDArray[np.uint8], state: PathState, *, is_last: bool) -> None:
+        """As they are."""
+        self._steps.append(steps)
+        self.state, self.is_complete = state, is_last
+
+    def path(self) -> Sequence[NDArray[np.uint8]]:
+        """In one piece."""
+        return [np.concatenate(self._steps)]
+
+
+def _same(lines: Lines) -> Lines:
+    return lines
+
+
+def pair_name(pair: LongPair) -> str:
+    """The folder of a pair: a hash of all that its alignment depends on."""
+    import xxhash
+
+    scoring, mode = pair.scoring, pair.mode
+    facts = [FORMAT_VERSION, scoring.gap_open, scoring.gap_extend, len(pair.query), len(pair.target), mode.is_local]
+    facts += [mode.query_start, mode.query_end, mode.target_start, mode.target_end]
+    total = xxhash.xxh3_128()
+    for part in (json.dumps(facts).encode(), scoring.matrix.tobytes(), pair.query, pair.target):
+        total.update(part if isinstance(part, bytes) else np.ascontiguousarray(part).data)
+    return total.hexdigest()
+
+
+class DirectoryStore:
+    """A folder of a work directory, of which this process has the lock; `plan` is that of the first start."""
+
+    def __init__(self, directory: Path, plan: Plan, n_columns: int) -> None:
+        self.directory, self._n_columns = directory, n_columns
+        with output_errors(directory):
+            directory.mkdir(parents=True, exist_ok=True)
+            self._lock = _locked(directory)
+        try:
+            self._manifest = self._opened(plan)
+            self.plan = plan.beginning_with(**self._manifest.plan)
+            self.rows_done = self._manifest.slabs[-1].end_row if self._manifest.slabs else 0
+            self.end, self.state = self._manifest.end, self._manifest.state
+            self.is_complete = self._manifest.is_complete
+            self.carry = self._read_carry()
+            self._sweep()
+        except BaseException:
+            self.close()
+            raise
+        self._waiting: list[NDArray[np.uint8]] = []
+        self._saved = time.monotonic()
+        self._read_slab = cache(self._read_slab_file)
+
+    def close(self) -> None:
+        """Let another process have it."""
+        os.close(self._lock)
+
+    def keep_slab(self, region: Region, lines: Lines, carry: TwoLines, end: EndCell) -> None:
+        """Written, and named by the manifest from then on."""
+        number = len(self._manifest.slabs)
+        arrays = (lines.row_H, lines.row_F, lines.column_H, lines.column_E)
+        stored = self._write(f"slab-{number:06d}.lines", arrays)
+        rows, columns = tuple(lines.rows.tolist()), tuple(lines.columns.tolist())
+        slab = StoredSlab(region.first_row, region.end_row, rows, columns, stored)
+        self.rows_done, self.carry, self.end = region.end_row, carry, end
+        self._commit(
+            slabs=(*self._manifest.slabs, slab),
+            carry=self._write(f"carry-{number:06d}.lines", carry),
+            end=end,
+        )
+
+    def give_lines(self, kept: KeptLines) -> None:
+        """All of them, read when they are asked for."""
+        for slab in self._manifest.slabs:
+            kept.add(slab.first_row, slab.end_row, partial(self._read_slab, slab))
+
+    def begin_path(self, end: EndCell, state: PathState) -> None:
+        """From there."""
+        self.end, self.state = end, state
+        self._commit(end=end, state=state)
+
+    def keep_steps(self, steps: NDArray[np.uint8], state: PathState, *, is_last: bool) -> None:
+        """Saved every few seconds; with the last ones the lines go."""
+        self._waiting.append(steps)
+        self.state = state
+        if not is_last and time.monotonic() - self._saved < SECONDS_BETWEEN_SAVES:
+            return
+        number = len(self._manifest.steps)
+        piece = self._write(f"path-{number:06d}.steps", self._waiting)
+        done = {"slabs": (), "carry": None, "is_complete": True} if is_last else {}
+        self._commit(steps=(*self._manifest.steps, piece), state=state, **done)
+        self.is_complete = is_last
+        self._waiting, self._saved = [], time.monotonic()
+
+    def path(self) -> Sequence[NDArray[np.uint8]]:
+        """All pieces, as they were written."""
+        return [self._read(piece) for piece in self._manifest.steps]
+
+    def progress(self, n_rows: int) -> str:
+        """How far it is, for people."""
+        if self.is_complete:
+            return "this pair was aligned before"
+        if self.state is not None:
+            return f"going on with the path, at row {self.state.row + 1:,} and column {self.state.column + 1:,}"
+        return f"going on after {self.rows_done:,} of {n_rows:,} rows" if self.rows_done else "beginning"
+
+    def _opened(self, plan: Plan) -> Manifest:
+        path = self.directory / MANIFEST_NAME
+        try:
+            return Manifest.from_json(path.read_bytes(), path)
+        except FileNotFoundError:
+            return Manifest({"itemsize": plan.score.itemsize, "spacing": plan.spacings[0]})
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+
+    def _read_carry(self) -> TwoLines | None:
+        if self._manifest.carry is None:
+            return None
+        both = self._read(self._manifest.carry).view(self.plan.score).reshape(2, self._n_columns)
+        return both[0], both[1]
+
+    def _read_slab_file(self, slab: StoredSlab) -> Lines:
+        values = self._read(slab.lines).view(self.plan.score)
+        across, down = (len(slab.rows), self._n_columns), (len(slab.columns), slab.end_row - slab.first_row)
+        sizes = [across[0] * across[1]] * 2 + [down[0] * down[1]] * 2
+        row_h, row_f, column_h, column_e = np.split(values, np.cumsum(sizes)[:-1])
+        return Lines(
+            rows=np.array(slab.rows, np.int64),
+            row_H=row_h.reshape(across),
+            row_F=row_f.reshape(across),
+            columns=np.array(slab.columns, np.int64),
+            column_H=column_h.reshape(down),
+            column_E=column_e.reshape(down),
+        )
+
+    def _read(self, stored: StoredFile) -> NDArray[np.uint8]:
+        """uint8, mapped, after a look at all of it."""
+        path = self.directory / stored.file
+        try:
+            is_whole = path.stat().st_size == stored.bytes
+            data = np.memmap(path, np.uint8, "r") if is_whole and stored.bytes else np.zeros(0, np.uint8)
+        except FileNotFoundError:
+            raise InputError(f"{path}: missing; delete {self.directory} to begin anew") from None
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+        if not is_whole or hash_of_file(path) != stored.xxh3_64:
+            raise damaged(path)
+        return np.asarray(data)
+
+    def _write(self, name: str, arrays: Sequence[Line | NDArray[np.uint8]]) -> StoredFile:
+        with open_output(self.directory / name) as file:
+            for array in arrays:
+                file.write(bytes_of(array).data)
+        return StoredFile(name, sum(array.nbytes for array in arrays), hash_of(arrays))
+
+    def _commit(self, **changes: Any) -> None:
+        self._manifest = replace(self._manifest, **changes)
+        with output_errors(self.directory):
+            fsync_directory(self.directory)
+        with open_output(self.directory / MANIFEST_NAME) as file:
+            file.write(self._manifest.to_json().encode("ascii"))
+        with output_errors(self.directory):
+            fsync_directory(self.directory)
+        self._sweep()
+
+    def _sweep(self) -> None:
+        """Delete what the manifest does not name."""
+        named = {MANIFEST_NAME, LOCK_NAME, *(slab.lines.file for slab in self._manifest.slabs)}
+        named |= {piece.file for piece in self._manifest.steps}
+        if self._manifest.carry is not None:
+            named.add(self._manifest.carry.file)
+        for path in self.directory.iterdir():
+            if path.name not in named and path.is_file():
+                path.unlink(missing_ok=True)
+
+
+def _locked(directory: Path) -> int:
+    lock = os.open(directory / LOCK_NAME, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(lock)
+        raise InputError(
+            f"{directory}: another exaln is working here; wait for it, or use another --work-dir"
+        ) from None
+    return lock

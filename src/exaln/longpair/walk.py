@@ -1,0 +1,168 @@
+"""Walking a path back over kept lines: blocks that it runs through are computed again, with finer lines each time.
+
+The cells of a block, computed from what surrounds it, are those of the whole table, so the path is that of the direct
+method: it depends on nothing but the two sequences, the costs and the mode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from exaln.longpair.lines import KeptLines, RegionSurroundings, grid
+from exaln.longpair.region import STEP_QUERY, STEP_TARGET, Borders, EndCell, Lines, PathState, Region
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from exaln.modes import Mode
+    from exaln.scoring import Scoring
+
+
+class RegionEngine(Protocol):
+    """What an engine does for one long pair: see `exaln.engines.base.Engine`."""
+
+    def fill_region(
+        self,
+        query: NDArray[np.uint8],
+        target: NDArray[np.uint8],
+        scoring: Scoring,
+        mode: Mode,
+        region: Region,
+        borders: Borders,
+        lines: Lines,
+        *,
+        progress: Callable[[int], None] | None = None,
+        wants_end: bool = False,
+    ) -> EndCell:
+        """All cells of a region; its lines are written."""
+        ...
+
+    def walk_block(
+        self,
+        query: NDArray[np.uint8],
+        target: NDArray[np.uint8],
+        scoring: Scoring,
+        mode: Mode,
+        region: Region,
+        borders: Borders,
+        state: PathState,
+    ) -> tuple[NDArray[np.uint8], PathState]:
+        """A path through a small region."""
+        ...
+
+    def slab_rows(self, n_rows: int, n_columns: int) -> int:
+        """Rows to be computed at a time."""
+        ...
+
+
+@dataclass(frozen=True)
+class LongPair:
+    """One pair, and who computes it."""
+
+    query: NDArray[np.uint8]
+    target: NDArray[np.uint8]
+    scoring: Scoring
+    mode: Mode
+    engine: RegionEngine
+
+    @property
+    def table(self) -> Region:
+        """All cells."""
+        return Region(0, len(self.query), 0, len(self.target))
+
+    def fill(
+        self,
+        region: Region,
+        borders: Borders,
+        lines: Lines,
+        *,
+        progress: Callable[[int], None] | None = None,
+        wants_end: bool = False,
+    ) -> EndCell:
+        """All cells of a region."""
+        return self.engine.fill_region(
+            self.query,
+            self.target,
+            self.scoring,
+            self.mode,
+            region,
+            borders,
+            lines,
+            progress=progress,
+            wants_end=wants_end,
+        )
+
+
+Piece = tuple["NDArray[np.uint8]", PathState]
+"""Some steps of a path, backwards, and where it is after them."""
+
+
+class Scratch:
+    """Room for the lines of one block on each level, used again for the next block: fresh memory takes time."""
+
+    def __init__(self) -> None:
+        self._memory: dict[int, NDArray[np.uint8]] = {}
+
+    def lines(self, level: int, block: Region, spacing: int, score: np.dtype[np.generic]) -> Lines:
+        """For the lines of a block that are so far apart."""
+        rows = grid(block.first_row, block.end_row, spacing, block.first_row)
+        columns = grid(block.first_column, block.end_column, spacing, block.first_column)
+        shapes = [(len(rows), block.n_columns)] * 2 + [(len(columns), block.n_rows)] * 2
+        sizes = [n_lines * length * score.itemsize for n_lines, length in shapes]
+        memory = self._memory.get(level)
+        if memory is None or len(memory) < sum(sizes):
+            memory = self._memory[level] = np.empty(sum(sizes), np.uint8)
+        parts = np.split(memory[: sum(sizes)], np.cumsum(sizes)[:-1])
+        row_h, row_f, column_h, column_e = (
+            part.view(score).reshape(shape) for part, shape in zip(parts, shapes, strict=True)
+        )
+        return Lines(rows, row_h, row_f, columns, column_h, column_e)
+
+
+def walk(pair: LongPair, kept: KeptLines, spacings: tuple[int, ...], state: PathState) -> Iterator[Piece]:
+    """The path from a cell of a region on, until it leaves the region; spacings are those of further levels."""
+    return _walk_region(pair, kept, spacings, state, Scratch())
+
+
+def _walk_region(
+    pair: LongPair, kept: KeptLines, spacings: tuple[int, ...], state: PathState, scratch: Scratch
+) -> Iterator[Piece]:
+    while not state.is_complete(pair.mode) and _is_within(kept.region, state):
+        block, borders = kept.block_of(state)
+        for piece in _walk_block(pair, block, borders, spacings, state, scratch):
+            yield piece
+            state = piece[1]
+
+
+def _walk_block(
+    pair: LongPair, block: Region, borders: Borders, spacings: tuple[int, ...], state: PathState, scratch: Scratch
+) -> Iterator[Piece]:
+    """The path through a block between lines."""
+    if not spacings:
+        yield pair.engine.walk_block(pair.query, pair.target, pair.scoring, pair.mode, block, borders, state)
+        return
+    lines = scratch.lines(len(spacings), block, spacings[0], borders.top_H.dtype)
+    if len(lines.rows) or len(lines.columns):
+        pair.fill(block, borders, lines)
+    kept = KeptLines(block, RegionSurroundings(block, borders), spacings[0])
+    kept.add(block.first_row, block.end_row, lambda: lines)
+    yield from _walk_region(pair, kept, spacings[1:], state, scratch)
+
+
+def _is_within(region: Region, state: PathState) -> bool:
+    return state.row >= region.first_row and state.column >= region.first_column
+
+
+def along_border(mode: Mode, state: PathState) -> Piece:
+    """From where a path met a border on to its start: at once if that border is free, else in the corner."""
+    row, column = state.row, state.column
+    if mode.is_local or (row >= 0 and mode.query_start) or (column >= 0 and mode.target_start):
+        return np.zeros(0, np.uint8), state
+    step = STEP_TARGET if column >= 0 else STEP_QUERY
+    return np.full(max(row, column) + 1, step, np.uint8), PathState(-1, -1)

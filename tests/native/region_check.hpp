@@ -1,0 +1,100 @@
+// Regions of one pair's table against a table that takes one cell after the other.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "region.hpp"
+#include "trace.hpp"
+
+namespace exaln {
+
+// Rows and columns from 0, the border, on. E and F of a cell are those that the next one takes.
+class PlainTable {
+  public:
+    int64_t n_rows, n_columns;
+    std::vector<int32_t> H, E, F;
+    EndCell end{0, 0, 0};
+
+    PlainTable(const uint8_t* query, int64_t rows, const uint8_t* target, int64_t columns, const Costs& costs,
+               const Mode& mode)
+        : n_rows(rows), n_columns(columns), H(size_t((rows + 1) * (columns + 1))), E(H.size()), F(H.size()) {
+        for (int64_t i = 0; i <= rows; ++i)
+            for (int64_t j = 0; j <= columns; ++j) {
+                const int64_t border = border_score(i + j, i == 0 ? mode.target_start : mode.query_start,
+                                                    costs.gap_first, costs.gap_extend);
+                int64_t h = border, e = border - costs.gap_first, f = e;
+                if (i > 0 && j > 0) {
+                    const int64_t matched = H[at(i - 1, j - 1)] + costs.scores[query[i - 1]][target[j - 1]];
+                    const int64_t left = E[at(i, j - 1)], above = F[at(i - 1, j)];
+                    h = std::max({matched, left, above, mode.is_local ? 0 : INT64_MIN});
+                    e = std::max(left - costs.gap_extend, h - costs.gap_first);
+                    f = std::max(above - costs.gap_extend, h - costs.gap_first);
+                    if (mode.is_local && h > 0) end.see(h, i, j);
+                }
+                H[at(i, j)] = int32_t(h), E[at(i, j)] = int32_t(e), F[at(i, j)] = int32_t(f);
+            }
+    }
+
+    size_t at(int64_t i, int64_t j) const { return size_t(i * (n_columns + 1) + j); }
+
+    // Some numbers of a row or a column, as a line has them.
+    std::vector<int32_t> row(const std::vector<int32_t>& from, int64_t i) const {
+        return {from.begin() + std::ptrdiff_t(at(i, 1)), from.begin() + std::ptrdiff_t(at(i, n_columns) + 1)};
+    }
+    std::vector<int32_t> column(const std::vector<int32_t>& from, int64_t j) const {
+        std::vector<int32_t> found;
+        for (int64_t i = 1; i <= n_rows; ++i) found.push_back(from[at(i, j)]);
+        return found;
+    }
+};
+
+// Every `every`-th row and column of a whole table, and its end, by fill_region: is all of it right?
+inline bool fills_as(const PlainTable& table, const Isa& isa, const uint8_t* query, const uint8_t* target,
+                     const Costs& costs, bool is_local, int64_t every, int threads) {
+    std::vector<int32_t> border[] = {table.row(table.H, 0), table.row(table.F, 0), table.column(table.H, 0),
+                                     table.column(table.E, 0)};
+    const auto scores = [](std::vector<int32_t>& line) { return ScoreArray{line.data(), false}; };
+    RegionJob job{isa,
+                  {query, target, table.n_rows, table.n_columns, scores(border[0]), scores(border[1]),
+                   scores(border[2]), scores(border[3]), table.H[0]},
+                  costs,
+                  is_local,
+                  {},
+                  {},
+                  is_local,
+                  threads};
+    std::vector<std::vector<int32_t>> found;
+    std::vector<std::vector<int32_t>> expected;
+    found.reserve(size_t(2 * (table.n_rows + table.n_columns)));  // lines must not move
+    const auto keep = [&](std::vector<KeptLine>& lines, int64_t place, const std::vector<int32_t>& H,
+                          const std::vector<int32_t>& gap) {
+        const auto room = [&](const std::vector<int32_t>& like) {
+            expected.push_back(like), found.emplace_back(like.size(), -12345);
+            return scores(found.back());
+        };
+        const ScoreArray H_room = room(H), gap_room = room(gap);
+        lines.push_back({place, H_room, gap_room});
+    };
+    for (int64_t i = every; i <= table.n_rows; i += every)
+        keep(job.rows, i, table.row(table.H, i), table.row(table.F, i));
+    for (int64_t j = every; j <= table.n_columns; j += every)
+        keep(job.columns, j, table.column(table.H, j), table.column(table.E, j));
+    Progress progress;
+    const EndCell end = fill_region(job, progress);
+    return found == expected && end.score == table.end.score && end.row == table.end.row &&
+           end.column == table.end.column;
+}
+
+// The local path of a pair by walk_block, through the whole table at once.
+inline Alignment walked(const PlainTable& table, const Isa& isa, const uint8_t* query, const uint8_t* target,
+                        const Costs& costs) {
+    std::vector<int32_t> H(size_t(std::max(table.n_rows, table.n_columns))), gap(H.size(), -costs.gap_first);
+    const ScoreArray no_H{H.data(), false}, no_gap{gap.data(), false};
+    PathState path{table.end.row - 1, table.end.column - 1, table.end.score};
+    const Region region{query, target, table.n_rows, table.n_columns, no_H, no_gap, no_H, no_gap, 0};
+    return make_alignment(query, target, costs, table.end.score, table.end.row, table.end.column,
+                          walk_block(isa, region, costs, true, path));
+}
+
+}  // namespace exaln
