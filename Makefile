@@ -41,7 +41,7 @@ demo: setup
 test: setup
 	$(BIN)/python -m pytest -q
 
-include tests/native/native.mk tests/gpu.mk
+include tests/native/native.mk tests/gpu.mk tests/cluster/cluster.mk
 
 # Everything that can be checked on one machine: other CPUs under emulation, sanitizers, clang-format and types.
 test-all: test check test-arm test-old-x86 test-sanitize

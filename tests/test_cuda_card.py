@@ -1,5 +1,7 @@
 """One card on a driver without a GPU: memory within a budget, work in order, errors in our words."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -119,19 +121,22 @@ def test_a_card_that_is_not_there(driver):
 
 
 def test_without_the_bindings_it_is_said_what_to_install(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "cuda.bindings", None)
+    monkeypatch.setitem(sys.modules, "cuda.bindings", None)
     with pytest.raises(EngineError, match=r'pip install "exaln\[cuda\]"'):
         card_module.load_driver()
 
 
-@pytest.mark.parametrize("n", [0, 1000, PIECE_BYTES + 1, 11 * PIECE_BYTES + 17])
-def test_codes_are_sent_whole(card, driver, n):
+@pytest.mark.parametrize("n", [0, 1000, PIECE_BYTES + 1, 3 * PIECE_BYTES + 17])
+@pytest.mark.parametrize("has_core", [True, False])
+def test_codes_are_sent_whole(card, driver, n, has_core, monkeypatch):
+    if not has_core:
+        monkeypatch.setitem(sys.modules, "exaln._core", None)
     card.set_budget(1 << 29)
     codes = np.random.default_rng(n).integers(0, 256, n).astype(np.uint8)
     memory, stream, back = card.allocate(n), card.stream(), np.zeros(n, np.uint8)
     sender = Sender(card, stream)
     for _ in range(2):
-        sender.send(memory.address, codes)
+        sender.send(memory.address, sender.prepare([codes[: n // 3], codes[n // 3 :]]))
         card.download(back, memory.address, stream)
         np.testing.assert_array_equal(back, codes)
     assert driver.sent == 2 * n

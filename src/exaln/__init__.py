@@ -19,7 +19,7 @@ _HOME = {
     "Alignment": "alignment",
     "Alignments": "alignment",
     "Hits": "hits",
-    "SearchOptions": "pipeline",
+    "SearchOptions": "judge",
     "Mode": "modes",
     "align": "pairwise",
     "align_many": "pairwise",
@@ -76,9 +76,10 @@ if TYPE_CHECKING:
     )
     from exaln.fasta import SequenceFile
     from exaln.hits import Hits
+    from exaln.judge import SearchOptions
     from exaln.modes import Mode
     from exaln.pairwise import align, align_many, score
-    from exaln.pipeline import SearchOptions, scores, search
+    from exaln.pipeline import scores, search
     from exaln.records import Records
     from exaln.scoring import Scoring
 

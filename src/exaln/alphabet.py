@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -90,6 +90,17 @@ class Alphabet:
         if text.lower() in BUILT_IN or text != text.upper():
             return Alphabet.named(text)
         return Alphabet("custom", text)
+
+    def to_values(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        return {"name": self.name, "letters": self.letters, "synonyms": dict(self.synonyms)}
+
+    @staticmethod
+    def from_values(values: dict[str, Any]) -> Alphabet:
+        """The alphabet that these values are of; a built-in one is that one itself."""
+        alphabet = Alphabet(values["name"], values["letters"], values["synonyms"])
+        built_in = BUILT_IN.get(alphabet.name)
+        return built_in if built_in == alphabet else alphabet
 
     @property
     def is_nucleotide(self) -> bool:

@@ -6,29 +6,26 @@ queries -> blocks -> engine.scan (exact scores, cut to candidates)
 
 from __future__ import annotations
 
-import math
 import os
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from exaln.cigar import Paths
 from exaln.database import Database
+from exaln.database.part import DatabasePart
 from exaln.engines import choose_engine
 from exaln.engines.base import Candidates, Engine, Keep, Pairs, Traces, comparable
-from exaln.errors import ExalnWarning, InputError
+from exaln.errors import InputError
 from exaln.hits import Hits
-from exaln.lengths import N_BINS
+from exaln.judge import Judge, SearchOptions, warn_without_statistics
 from exaln.pruning import Pruner
 from exaln.queries import as_records
 from exaln.query_hits import QueryHits
 from exaln.records import Records
 from exaln.schedule import query_blocks
 from exaln.scoring import Scoring
-from exaln.statistics import Statistics
 from exaln.strands import other_strand, reverse_paths
 from exaln.topk import Ranked, is_among_first, rank
 
@@ -51,71 +48,37 @@ ROUND_ALIGNMENTS = 32 << 10
 """About so many alignments are made at a time, and are in memory."""
 
 
-@dataclass(frozen=True)
-class SearchOptions:
-    """Which hits are wanted. Identity and coverage are percentages; None does not filter.
-
-    evalue, min_bits: of scorings with statistics. min_score: in the units of the scoring, before scaling. max_hits: per
-    query, after all filters. strands: both, plus or minus, for nucleotides. include, exclude: ordinals of targets.
-    db_residues: the size of the database for E-values, instead of its own.
-    """
-
-    evalue: float = 10.0
-    max_hits: int = 500
-    min_bits: float | None = None
-    min_score: int = 1
-    min_identity: float | None = None
-    min_query_coverage: float | None = None
-    min_target_coverage: float | None = None
-    strands: str = "both"
-    include: NDArray[np.int64] | None = None
-    exclude: NDArray[np.int64] | None = None
-    db_residues: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.strands not in ("both", "plus", "minus"):
-            raise InputError(f"strands is {self.strands!r}; choose both, plus or minus")
-        if self.max_hits < 1:
-            raise InputError(f"max_hits is {self.max_hits}; at least 1 is needed")
-        if not self.evalue > 0:
-            raise InputError(f"evalue is {self.evalue}; it must be above 0")
-        for name in ("min_bits", "min_identity", "min_query_coverage", "min_target_coverage"):
-            if math.isnan(getattr(self, name) or 0.0):
-                raise InputError(f"{name} is not a number")
-
-    @property
-    def needs_alignments(self) -> bool:
-        """Whether a filter looks at the alignment, so that it acts before the best k are taken."""
-        return any(x is not None for x in (self.min_identity, self.min_query_coverage, self.min_target_coverage))
-
-
 class Search:
-    """A database, a scoring and an engine, ready for queries."""
+    """A database, a scoring and an engine, ready for queries. judge: of an earlier search of the same kind."""
 
-    def __init__(self, database: Database, scoring: Scoring, engine: Engine, options: SearchOptions) -> None:
+    def __init__(
+        self,
+        database: Database | DatabasePart,
+        scoring: Scoring,
+        engine: Engine,
+        options: SearchOptions,
+        judge: Judge | None = None,
+    ) -> None:
         if not comparable(scoring.alphabet, database.alphabet):
             raise InputError(f"{scoring.name} scores {scoring.alphabet.name}, the database is {database.alphabet.name}")
         self.database, self.scoring, self.engine, self.options = database, scoring, engine, options
-        self.statistics = Statistics.of(
-            scoring, db_residues=options.db_residues or database.n_residues, db_targets=database.n_targets
-        )
-        self._min_score = max(1, options.min_score * scoring.scale)
+        space = database.search_space
+        self._judge = judge or Judge(scoring, options, n_targets=space.n_targets, n_residues=space.n_residues)
+        self.statistics = self._judge.statistics
         if options.strands == "minus" and not database.alphabet.is_nucleotide:
             raise InputError(f"strand is minus, but {database.alphabet.name} sequences have one strand; leave it out")
         if self.statistics is None:
-            if options.min_bits is not None:
-                raise InputError(f"there are no bit scores for {scoring.describe()}; use the least score instead")
-            warnings.warn(
-                f"no statistics for {scoring.describe()}: bits and E-values are empty, "
-                "hits are ranked by score and no E-value limits them",
-                ExalnWarning,
-                stacklevel=3,
-            )
+            warn_without_statistics(scoring)
         self._placement = engine.place(database)
 
-    def run(self, queries: Iterable[Records], progress: Progress | None = None) -> Iterator[QueryHits]:
-        """The hits of each query, in the order of the queries. `progress` gets the cells done so far."""
-        cells = first_index = 0
+    def run(
+        self, queries: Iterable[Records], progress: Progress | None = None, *, first_index: int = 0
+    ) -> Iterator[QueryHits]:
+        """The hits of each query, in the order of the queries. `progress` gets the cells done so far.
+
+        first_index: the place of the first of them among all queries.
+        """
+        cells = 0
         for records in queries:
             if not comparable(records.alphabet, self.database.alphabet):
                 raise InputError(f"the queries are {records.alphabet.name}, the database {self.database.alphabet.name}")
@@ -202,14 +165,14 @@ class Search:
 
     def _scan(self, both: Records, strands: NDArray[np.int8], queries: Records, progress: Progress | None) -> Ranked:
         """All candidates that pass the filters which need no alignment, ranked."""
-        keep = Keep(self._minimum_scores(both.lengths), k=self.options.max_hits)
+        keep = Keep(self._judge.minimum_scores(both.lengths), k=self.options.max_hits)
         pruner = Pruner(self.statistics, queries.lengths, self.options.max_hits * self.n_strands)
         parts = [self._empty()]
         waiting = 0
         for candidates in self.engine.scan(both, self._placement, self.scoring, keep, progress):
             listed = self._listed(candidates)
             promising = listed if self.options.needs_alignments else pruner.prune(listed)
-            parts.append(self._judge(promising, strands, queries))
+            parts.append(self._passed(promising, strands, queries))
             waiting += len(parts[-1])
             if waiting > PRUNE_CANDIDATES and not self.options.needs_alignments:
                 parts, waiting = [self._best(rank(Ranked.joined(parts)))], 0
@@ -217,15 +180,6 @@ class Search:
 
     def _best(self, ranked: Ranked) -> Ranked:
         return ranked.take(is_among_first(ranked.query, self.options.max_hits))
-
-    def _minimum_scores(self, lengths: NDArray[np.int64]) -> NDArray[np.int32]:
-        """int32[n, N_BINS]: scores below these cannot be hits."""
-        minimum = np.full((len(lengths), N_BINS), self._min_score, np.int32)
-        if self.statistics is not None:
-            for row, length in enumerate(lengths.tolist()):
-                cut = self.statistics.minimum_scores(length, self.options.evalue)
-                np.maximum(minimum[row], cut, out=minimum[row])
-        return minimum
 
     def _listed(self, found: Candidates) -> Candidates:
         """The candidates that the lists of targets allow."""
@@ -239,20 +193,13 @@ class Search:
             passes &= ~np.isin(found.ordinal, exclude)
         return Candidates(found.query[passes], found.ordinal[passes], found.length[passes], found.score[passes])
 
-    def _judge(self, found: Candidates, strands: NDArray[np.int8], queries: Records) -> Ranked:
-        """Bits and E-values of candidates; only those that pass."""
+    def _passed(self, found: Candidates, strands: NDArray[np.int8], queries: Records) -> Ranked:
+        """Candidates with bits and E-values; only those that pass."""
         query = found.query.astype(np.int64) % len(queries)
-        if self.statistics is None:
-            bits = evalue = np.full(len(query), np.nan)
-            passes = found.score >= self._min_score
-        else:
-            bits = self.statistics.bits(found.score)
-            evalue = self.statistics.evalues(found.score, queries.lengths[query], found.length)
-            passes = (evalue <= self.options.evalue) & (found.score >= self._min_score)
-            if self.options.min_bits is not None:
-                passes &= bits >= self.options.min_bits
-        judged = Ranked(query, strands[found.query], found.ordinal, found.length, found.score, bits, evalue)
-        return judged.take(passes)
+        verdict = self._judge.verdict(found.score, queries.lengths[query], found.length)
+        strand = strands[found.query]
+        judged = Ranked(query, strand, found.ordinal, found.length, found.score, verdict.bits, verdict.evalue)
+        return judged.take(verdict.passes)
 
     def _empty(self) -> Ranked:
         whole, real = np.empty(0, np.int64), np.empty(0, np.float64)

@@ -103,21 +103,58 @@ class ScoringProgress(Work):
         return f"{_rounded(self.done / self.seconds / 1e9)} GCUPS"
 
 
-class SearchProgress(ScoringProgress):
+class FoundHits:
+    """Counts what is reported."""
+
+    n_queries = n_hits = 0
+
+    def found(self, n_hits: int) -> None:
+        """One more query was searched."""
+        self.n_queries += 1
+        self.n_hits += n_hits
+
+    def counted_hits(self) -> str:
+        """For the last line: 219 hits of 2 queries."""
+        hits = f"{self.n_hits:,} hit{'' if self.n_hits == 1 else 's'}"
+        return f"{hits} of {self.n_queries:,} quer{'y' if self.n_queries == 1 else 'ies'}"
+
+
+class SearchProgress(ScoringProgress, FoundHits):
     """A search: cells, and how much of the query file was read, from which the whole is estimated."""
 
     description = "Searching"
-    n_queries = n_hits = 0
 
     def reading(self, cells: int, bytes_read: int, bytes_total: int | None) -> None:
         """Queries worth so many cells were read, which are so many bytes of their file: the rest is estimated."""
         if bytes_total and bytes_read:
             self._total = int(cells * max(1.0, bytes_total / bytes_read))
 
+
+class ClusterProgress(ScoringProgress, FoundHits):
+    """A search on a cluster: cells of the units that came back."""
+
+    description = "Searching"
+    n_workers = 0
+
+    def changed(self, cells: int, n_workers: int) -> None:
+        """So far."""
+        self.n_workers = n_workers
+        self(cells)
+
+    def rate(self) -> str:
+        """With the number of workers."""
+        return f"{super().rate()}, {self.n_workers} worker{'' if self.n_workers == 1 else 's'}"
+
+
+class MergeProgress(Work, FoundHits):
+    """Queries whose parts are merged."""
+
+    description = "Merging"
+
     def found(self, n_hits: int) -> None:
-        """One more query was searched."""
-        self.n_queries += 1
-        self.n_hits += n_hits
+        """One more query was merged."""
+        super().found(n_hits)
+        self._advance(self.n_queries, self._total)
 
 
 class PairProgress(ScoringProgress):

@@ -149,6 +149,32 @@ class Scoring:
         what = self.name if self.match is None else f"match {_text(self.match[0])}, mismatch {_text(self.match[1])}"
         return f"{what}, gaps {gap_open}/{gap_extend}: a gap of 1 costs {gap_first}"
 
+    def to_values(self) -> dict[str, Any]:
+        """All of it as plain values, for JSON; `from_values` makes an equal one of them."""
+        return {
+            "name": self.name,
+            "alphabet": self.alphabet.to_values(),
+            "matrix": self.matrix.tolist(),
+            "gap_open": self.gap_open,
+            "gap_extend": self.gap_extend,
+            "scale": self.scale,
+            "derived_letters": self.derived_letters,
+            "match": None if self.match is None else [str(value) for value in self.match],
+        }
+
+    @staticmethod
+    def from_values(values: dict[str, Any]) -> Scoring:
+        """The scoring that these values are of."""
+        scoring = Scoring.__new__(Scoring)
+        match = values["match"]
+        scoring.__dict__.update(
+            values,
+            alphabet=Alphabet.from_values(values["alphabet"]),
+            matrix=_read_only(np.array(values["matrix"], np.int32)),
+            match=None if match is None else (Fraction(match[0]), Fraction(match[1])),
+        )
+        return scoring
+
     def __repr__(self) -> str:
         arguments = [repr(self.name)]
         if self.match is not None:

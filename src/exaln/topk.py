@@ -94,8 +94,18 @@ def rank(found: Ranked) -> Ranked:
     is_first = np.ones(len(found), np.bool_)
     is_first[1:] = (np.diff(found.query) != 0) | (np.diff(found.ordinal) != 0)
     found = found.take(is_first)
-    evalue = np.nan_to_num(found.evalue, nan=0.0)
-    return found.take(np.lexsort((found.ordinal, -found.score.astype(np.int64), evalue, found.query)))
+    return found.take(hit_order(found.query, found.evalue, found.score, found.ordinal))
+
+
+def hit_order(
+    query: NDArray[np.int64],
+    evalue: NDArray[np.float64],
+    score: NDArray[np.integer],
+    ordinal: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """int64[n]: the places of hits in the order in which they are reported; the one rule, which `rank` states."""
+    order: NDArray[np.int64] = np.lexsort((ordinal, -score.astype(np.int64), np.nan_to_num(evalue, nan=0.0), query))
+    return order
 
 
 def is_among_first(query: NDArray[np.int64], k: int) -> NDArray[np.bool_]:

@@ -10,9 +10,11 @@ from exaln.cli import (
     align_command,
     bench_command,
     database_commands,
+    merge_command,
     score_command,
     search_command,
     study_command,
+    worker_command,
 )
 from exaln.cli.command import Group
 from exaln.cli.messages import Messages
@@ -41,6 +43,8 @@ def cli(ctx: click.Context) -> None:
 for command in (
     database_commands.makedb,
     search_command.search,
+    merge_command.merge,
+    worker_command.worker,
     align_command.align,
     score_command.score,
     database_commands.append,

@@ -151,6 +151,12 @@ gpu_memory = click.option(
 )
 
 
+SEARCH_FORMATS = (
+    "table for reading, 0 pairwise text, 6 tabular, 7 with comments, 10 csv, json, parquet, arrow, fasta; "
+    "columns may follow: 6 std qcovs cigar. [default: by the extension of --out]"
+)
+
+
 def outfmt(formats: str) -> Callable[[Function], Function]:
     """--outfmt of a command with these formats."""
     return click.option("--outfmt", cls=Option, blast=["-outfmt"], many=True, metavar="FORMAT", help=formats)
@@ -195,6 +201,38 @@ def scoring(command: Any) -> Any:
             help="[default: as the matrix needs, 1 for BLOSUM62]",
             **number,
         ),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def certificates(command: Any) -> Any:
+    """--tls-ca, --tls-cert, --tls-key and --insecure."""
+    options = [
+        click.option("--tls-ca", metavar="FILE", help="Certificate of the authority of the cluster, PEM."),
+        click.option("--tls-cert", metavar="FILE", help="Own certificate."),
+        click.option("--tls-key", metavar="FILE", help="Key of the own certificate."),
+        click.option("--insecure", is_flag=True, help="Allow other machines without encryption."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def cluster(command: Any) -> Any:
+    """--cluster and what goes with it."""
+    options = [
+        click.option(
+            "--cluster",
+            metavar="WHERE",
+            help="Search on a Dask cluster: tls://HOST:PORT or the file of a scheduler, local:N for N workers "
+            "on this machine, or slurm.",
+        ),
+        click.option("--cluster-config", metavar="FILE", help="Jobs of --cluster slurm, TOML."),
+        click.option("--plan", is_flag=True, help="Print how the cluster would search, and for how long."),
+        click.option("--resume", metavar="DIR", help="Keep finished work of the cluster there, and go on with it."),
+        certificates,
     ]
     for option in reversed(options):
         command = option(command)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exaln.cli import options
+from exaln.cli.cluster_search import ClusterOptions, open_job, search_on_cluster
 from exaln.cli.command import Command, Option
 from exaln.cli.database_commands import counted, require_stdin_once
-from exaln.cli.messages import Messages, is_terminal, pass_messages
+from exaln.cli.messages import Messages, pass_messages
+from exaln.cli.report_output import PartOutput, ReportOutput
 from exaln.errors import InputError
 from exaln.progress import SearchProgress
 
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from exaln.alphabet import Alphabet
     from exaln.database import Database
-    from exaln.pipeline import Search, SearchOptions
+    from exaln.judge import SearchOptions
+    from exaln.pipeline import Search
     from exaln.query_hits import QueryHits
 
 PERCENT = click.FloatRange(0, 100)
@@ -33,10 +34,7 @@ PERCENT = click.FloatRange(0, 100)
 @options.queries
 @options.searched
 @options.out
-@options.outfmt(
-    "table for reading, 0 pairwise text, 6 tabular, 7 with comments, 10 csv, json, parquet, arrow, fasta; "
-    "columns may follow: 6 std qcovs cigar. [default: by the extension of --out]"
-)
+@options.outfmt(options.SEARCH_FORMATS)
 @click.option(
     "--evalue",
     cls=Option,
@@ -112,6 +110,12 @@ PERCENT = click.FloatRange(0, 100)
 @options.devices
 @options.gpu_memory
 @options.threads
+@click.option(
+    "--shard",
+    metavar="I/N",
+    help="Search part I of N of the database; --out is a part file, and exaln merge makes the report of all.",
+)
+@options.cluster
 @pass_messages
 def search(
     messages: Messages,
@@ -128,38 +132,47 @@ def search(
     devices: tuple[int, ...] | None,
     gpu_memory: int | None,
     threads: int | None,
+    shard: str | None,
     **chosen: Any,
 ) -> None:
     """Find the targets that are most similar to each query, exactly, with alignments and E-values.
 
     Every target is scored in full. Ranked by E-value, then score, then place in the database; one alignment per target.
     """
+    from exaln.cluster.spec import SearchSpec
     from exaln.engines import choose_engine
     from exaln.pipeline import Search
-    from exaln.report import parse_outfmt, write_report
 
     require_stdin_once([query, database])
-    on_screen = out == "-" and is_terminal(sys.stdout)
-    form = parse_outfmt(outfmt or ("table" if on_screen else None), out)
-    if form.is_binary and on_screen:
-        raise InputError(f"{form.kind} is not text; give --out FILE")
+    cluster = ClusterOptions.taken_from(chosen)
+    if cluster.cluster is not None:
+        if shard is not None:
+            raise InputError("--shard is for searches without a cluster; choose one of the two")
+        job = open_job(
+            query,
+            database,
+            alphabet,
+            chosen,
+            lambda opened: make_options(chosen, opened, include, exclude),
+            strip_gaps=strip_gaps,
+        )
+        search_on_cluster(messages, job, cluster, (engine, threads, devices, gpu_memory), ReportOutput.of(out, outfmt))
+        return
+    report = ReportOutput.of(out, outfmt) if shard is None else PartOutput.of(out, outfmt, shard)
     working = choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory)
     opened = options.open_searched(database, alphabet, strip_gaps=strip_gaps)
     wanted = make_options(chosen, opened, include, exclude)
-    found = Search(opened, options.make_scoring(opened.alphabet, chosen), working, wanted)
+    scoring = options.make_scoring(opened.alphabet, chosen)
+    found = Search(report.part_of(opened), scoring, working, wanted)
     messages.detail(f"{database}: {counted(opened)}")
-    messages.detail(f"{found.scoring.describe()}; {working.describe()}")
+    messages.detail(f"{scoring.describe()}; {working.describe()}")
     if found.statistics is not None:
         messages.detail(found.statistics.describe())
-    shown = messages.shows_progress and not on_screen
-    width = shutil.get_terminal_size().columns if on_screen else None
-    with SearchProgress(shown=shown) as work:
+    with SearchProgress(shown=messages.shows_progress and not report.on_screen) as work:
         hits = search_file(found, query, work, strip_gaps=strip_gaps)
-        write_report(form, hits, summary_of(found, database), out, width=width)
+        report.write(hits, SearchSpec.of(database, opened.manifest, scoring, wanted))
     messages.details(working.scan_report())
-    hits_found = f"{work.n_hits:,} hit{'' if work.n_hits == 1 else 's'}"
-    searched = f"{work.n_queries:,} quer{'y' if work.n_queries == 1 else 'ies'}"
-    messages.note(f"{hits_found} of {searched} in {work.spent(working.describe())}")
+    messages.note(f"{work.counted_hits()} in {work.spent(working.describe())}")
 
 
 def search_file(search: Search, source: str, work: SearchProgress, *, strip_gaps: bool) -> Iterator[QueryHits]:
@@ -182,10 +195,14 @@ def search_file(search: Search, source: str, work: SearchProgress, *, strip_gaps
             raise InputError(f"{file.name}: no sequences found; FASTA or FASTQ with at least one record is needed")
 
 
-def make_options(chosen: dict[str, Any], database: Database, include: str | None, exclude: str | None) -> SearchOptions:
-    """The options of the search that those of the command line ask for."""
-    from exaln.pipeline import SearchOptions
+def make_options(
+    chosen: dict[str, Any], database: Database | None, include: str | None, exclude: str | None
+) -> SearchOptions:
+    """The options of the search that those of the command line ask for; database: None if it is elsewhere."""
+    from exaln.judge import SearchOptions
 
+    if database is None and (include is not None or exclude is not None):
+        raise InputError("--ids and --exclude-ids need the database on a path, not at a URL")
     return SearchOptions(
         evalue=chosen["evalue"],
         max_hits=chosen["max_hits"],
@@ -195,8 +212,8 @@ def make_options(chosen: dict[str, Any], database: Database, include: str | None
         min_query_coverage=chosen["query_coverage"],
         min_target_coverage=chosen["target_coverage"],
         strands=chosen["strands"],
-        include=None if include is None else some_ordinals_in(include, database),
-        exclude=None if exclude is None else ordinals_in(exclude, database),
+        include=None if include is None or database is None else some_ordinals_in(include, database),
+        exclude=None if exclude is None or database is None else ordinals_in(exclude, database),
         db_residues=chosen["dbsize"],
     )
 
@@ -222,16 +239,3 @@ def ordinals_in(path: str, database: Database) -> NDArray[np.int64]:
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     return np.array(sorted({target.ordinal for target in found}), np.int64)
-
-
-def summary_of(search: Search, database: str) -> Any:
-    """What a report says about the search."""
-    from exaln.report import SearchSummary
-
-    return SearchSummary(
-        database=database,
-        n_targets=search.database.n_targets,
-        n_residues=search.database.n_residues,
-        scoring=search.scoring,
-        statistics=search.statistics,
-    )

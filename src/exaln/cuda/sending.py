@@ -66,16 +66,24 @@ class Sender:
 
     def _fill(self, piece: list[NDArray[np.uint8]]) -> int:
         """Copy a piece into the next buffer, once the card has fetched what was in it."""
-        from exaln._core import join_pieces
-
         number, self._turn = self._turn, (self._turn + 1) % N_BUFFERS
         fetched, memory, n_bytes = self._fetched[number], self._buffers[number], sum(map(len, piece))
         if fetched is not None:
             self._card.wait(fetched)
         if memory is None or memory.n_bytes < n_bytes:
             memory = self._buffers[number] = self._card.pinned(n_bytes)
-        join_pieces(piece, memory.array, min(self._n_threads, -(-n_bytes // THREAD_BYTES)))
+        _join(piece, memory.array, min(self._n_threads, -(-n_bytes // THREAD_BYTES)))
         return number
+
+
+def _join(arrays: list[NDArray[np.uint8]], joined: NDArray[np.uint8], n_threads: int) -> None:
+    """Copy arrays one behind the other; where the core is not built, by one thread."""
+    try:
+        from exaln._core import join_pieces
+    except ImportError:
+        np.concatenate(arrays, out=joined[: sum(map(len, arrays))])
+    else:
+        join_pieces(arrays, joined, n_threads)
 
 
 def _pieces(arrays: Sequence[NDArray[np.uint8]], most: int) -> Iterator[list[NDArray[np.uint8]]]:

@@ -20,6 +20,7 @@ from exaln.database.check import problems_of_database
 from exaln.database.inputs import Progress, Source, read_inputs
 from exaln.database.layout import FORMAT_VERSION
 from exaln.database.manifest import MANIFEST_NAME, Manifest, missing_segment, read_manifest
+from exaln.database.part import DatabasePart, SearchSpace
 from exaln.database.segment import Segment, Target
 from exaln.database.segment_writer import DEFAULT_LIMITS, SegmentLimits, text_bytes_before
 from exaln.database.writer import SUFFIX
@@ -95,6 +96,11 @@ class Database:
     def n_residues(self) -> int:
         """Residues of all sequences together."""
         return self._manifest.n_residues
+
+    @property
+    def search_space(self) -> SearchSpace:
+        """What E-values count with."""
+        return SearchSpace(self.n_targets, self.n_residues)
 
     @property
     def length_histogram(self) -> NDArray[np.int64]:
@@ -225,6 +231,15 @@ class Database:
             segment, here = self.segments[number], numbers == number
             rows[here] = segment.input_order[ordinals[here] - (ends[number] - segment.n_rows)]
         return numbers, rows
+
+    def part(self, first: int, end: int) -> DatabasePart:
+        """The targets that begin at the residues [first, end), counted over all segments."""
+        return DatabasePart(self._manifest, dict(enumerate(self.segments)), first, end)
+
+    @property
+    def manifest(self) -> Manifest:
+        """What the database consists of."""
+        return self._manifest
 
     def export(
         self, out: str | os.PathLike[str] | BinaryIO, *, width: int = 60, ids: Iterable[str] | None = None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exaln import __version__
-from exaln.alphabet import BUILT_IN, Alphabet
+from exaln.alphabet import Alphabet
 from exaln.database.layout import FORMAT_VERSION
 from exaln.database.segment import Segment
 from exaln.errors import DatabaseError
@@ -87,6 +87,12 @@ class Manifest:
         """Residues of all sequences together."""
         return sum(entry.residues for entry in self.segments)
 
+    @property
+    def digest(self) -> str:
+        """A hash of all that the database holds: equal for equal segments."""
+        content = {"letters": self.alphabet.letters, "segments": [asdict(entry) for entry in self.segments]}
+        return _content_hash(content)
+
     def to_json(self) -> str:
         """The text of manifest.json, with a hash of itself."""
         counts = np.trim_zeros(self.length_histogram, "b").tolist()
@@ -94,11 +100,7 @@ class Manifest:
             "format": "exaln database",
             "format_version": FORMAT_VERSION,
             "written_by": self.written_by,
-            "alphabet": {
-                "name": self.alphabet.name,
-                "letters": self.alphabet.letters,
-                "synonyms": dict(self.alphabet.synonyms),
-            },
+            "alphabet": self.alphabet.to_values(),
             "targets": self.n_targets,
             "residues": self.n_residues,
             "next_ordinal": self.next_ordinal,
@@ -133,7 +135,7 @@ class Manifest:
             histogram = np.zeros(N_BINS, np.int64)
             histogram[: len(content["length_histogram"])] = content["length_histogram"]
             manifest = Manifest(
-                alphabet=_alphabet(content["alphabet"]),
+                alphabet=Alphabet.from_values(content["alphabet"]),
                 segments=tuple(SegmentEntry(**entry) for entry in content["segments"]),
                 length_histogram=histogram,
                 next_ordinal=content["next_ordinal"],
@@ -190,9 +192,3 @@ def _content_hash(content: dict[str, Any]) -> str:
     import xxhash
 
     return xxhash.xxh3_64_hexdigest(json.dumps(content, sort_keys=True, separators=(",", ":")).encode("ascii"))
-
-
-def _alphabet(content: dict[str, Any]) -> Alphabet:
-    alphabet = Alphabet(content["name"], content["letters"], content["synonyms"])
-    built_in = BUILT_IN.get(alphabet.name)
-    return built_in if built_in == alphabet else alphabet

@@ -1,0 +1,43 @@
+"""merge: part files of a search in shards become one report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from exaln.cli import options
+from exaln.cli.command import Command
+from exaln.cli.messages import Messages, pass_messages
+from exaln.cli.report_output import ReportOutput
+from exaln.progress import MergeProgress
+
+if TYPE_CHECKING:
+    from exaln.query_hits import QueryHits
+
+
+@click.command(cls=Command, example="exaln merge part-*.parquet --out hits.tsv")
+@click.argument("parts", nargs=-1, required=True, metavar="PART...")
+@options.out
+@options.outfmt(options.SEARCH_FORMATS)
+@pass_messages
+def merge(messages: Messages, /, parts: tuple[str, ...], out: str, outfmt: tuple[str, ...]) -> None:
+    """Make one report of all part files of a search in shards: the same as that of a search without shards.
+
+    Neither the queries nor the database are needed.
+    """
+    from exaln.cluster.shards import Parts
+
+    report = ReportOutput.of(out, outfmt)
+    shown = messages.shows_progress and not report.on_screen
+    with Parts(parts) as merged, MergeProgress(shown=shown, total=merged.n_queries) as work:
+        report.write(_counted(merged, work), merged.spec)
+    counted = f"{len(parts):,} part{'' if len(parts) == 1 else 's'}"
+    messages.note(f"{work.counted_hits()}, of {counted}, in {work.spent()}")
+
+
+def _counted(hits: Any, work: MergeProgress) -> Iterator[QueryHits]:
+    for query_hits in hits:
+        work.found(len(query_hits))
+        yield query_hits

@@ -1,0 +1,83 @@
+"""Where a report goes, and what it looks like there."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from exaln.cli.messages import is_terminal
+from exaln.errors import InputError
+
+if TYPE_CHECKING:
+    from exaln.cluster.shards import Shard
+    from exaln.cluster.spec import SearchSpec
+    from exaln.database import Database
+    from exaln.database.part import DatabasePart
+    from exaln.query_hits import QueryHits
+    from exaln.report import Format
+
+
+@dataclass(frozen=True)
+class ReportOutput:
+    """--out and --outfmt; a terminal gets a table, as wide as it is."""
+
+    out: str
+    form: Format
+    on_screen: bool
+
+    @staticmethod
+    def of(out: str, outfmt: tuple[str, ...]) -> ReportOutput:
+        """What the options ask for."""
+        from exaln.report import parse_outfmt
+
+        on_screen = out == "-" and is_terminal(sys.stdout)
+        form = parse_outfmt(outfmt or ("table" if on_screen else None), out)
+        if form.is_binary and on_screen:
+            raise InputError(f"{form.kind} is not text; give --out FILE")
+        return ReportOutput(out, form, on_screen)
+
+    def part_of(self, database: Database) -> Database | DatabasePart:
+        """What of the database is searched for it: all."""
+        return database
+
+    def write(self, hits: Iterable[QueryHits], spec: SearchSpec) -> None:
+        """The whole report."""
+        from exaln.report import write_report
+
+        width = shutil.get_terminal_size().columns if self.on_screen else None
+        write_report(self.form, hits, spec.summary, self.out, width=width)
+
+
+@dataclass(frozen=True)
+class PartOutput:
+    """--out of a search with --shard: a part file."""
+
+    out: str
+    shard: Shard
+    on_screen: bool = False
+
+    @staticmethod
+    def of(out: str, outfmt: tuple[str, ...], shard: str) -> PartOutput:
+        """What the options ask for."""
+        from exaln.cluster.shards import Shard
+
+        if outfmt:
+            raise InputError("a shard writes a part file; give --outfmt to exaln merge instead")
+        if out == "-":
+            raise InputError("a shard writes a part file; name it, such as --out part-1.parquet")
+        return PartOutput(out, Shard.parse(shard))
+
+    def part_of(self, database: Database) -> Database | DatabasePart:
+        """The shard."""
+        if database.path is None:
+            raise InputError("--shard needs a database, not a sequence file; build one with exaln makedb")
+        return self.shard.of(database)
+
+    def write(self, hits: Iterable[QueryHits], spec: SearchSpec) -> None:
+        """The whole file."""
+        from exaln.cluster.shards import write_part
+
+        write_part(hits, spec, self.shard, self.out)

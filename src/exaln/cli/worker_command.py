@@ -1,0 +1,53 @@
+"""worker: one process of a cluster."""
+
+from __future__ import annotations
+
+import click
+
+from exaln.cli import options
+from exaln.cli.command import Command
+from exaln.cli.messages import Messages, pass_messages
+
+
+@click.command(
+    cls=Command, example="exaln worker tls://node1:8786 --device 0 --tls-ca ca.pem --tls-cert w.pem --tls-key w.key"
+)
+@click.argument("scheduler", metavar="SCHEDULER")
+@options.engine
+@click.option("--device", type=click.IntRange(min=0), metavar="N", help="The one GPU to use. [default: all]")
+@options.gpu_memory
+@options.threads
+@click.option("--cache", metavar="DIR", help="Copy segments of databases there. [default: only those from URLs]")
+@click.option("--host", metavar="ADDRESS", help="Address of this machine for others. [default: found out]")
+@click.option("--name", metavar="NAME", help="What the dashboard calls it.")
+@options.certificates
+@pass_messages
+def worker(
+    messages: Messages,
+    /,
+    scheduler: str,
+    engine: str,
+    device: int | None,
+    gpu_memory: int | None,
+    threads: int | None,
+    cache: str | None,
+    host: str | None,
+    name: str | None,
+    tls_ca: str | None,
+    tls_cert: str | None,
+    tls_key: str | None,
+    insecure: bool,
+) -> None:
+    """Search for a Dask scheduler until that ends: SCHEDULER is its address, or the file that it wrote.
+
+    Start one per GPU, or one per machine without GPUs.
+    """
+    from exaln.cluster.security import Certificates
+    from exaln.cluster.work import Settings
+    from exaln.cluster.worker import serve
+
+    certificates = Certificates.of(tls_ca, tls_cert, tls_key)
+    devices = None if device is None else (device,)
+    settings = Settings(engine, threads, devices, gpu_memory, cache)
+    messages.note(f"working for {scheduler}, until it ends")
+    serve(scheduler, settings, certificates, name=name, host=host, insecure=insecure)

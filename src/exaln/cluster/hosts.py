@@ -1,0 +1,192 @@
+"""Clusters: one that runs already, workers on this machine, or jobs of SLURM. Each is a context manager."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from exaln.cluster.needs import DASHBOARD, require_dask
+from exaln.cluster.security import Certificates, require_safe
+from exaln.cluster.work import Settings
+from exaln.cluster.worker import scheduler_address
+from exaln.errors import EngineError, InputError
+from exaln.resources import available_threads
+
+MOST_RESTARTS = 3
+"""A local worker that dies is started again so often."""
+
+
+@dataclass
+class Cluster:
+    """Where a search runs. patience_s: how long to wait for any worker. has_dashboard: whether one was started.
+
+    settings: of workers that were not started with any.
+    """
+
+    client: Any
+    name: str
+    n_expected: int = 1
+    patience_s: float = 60.0
+    has_dashboard: bool = True
+    processes: list[LocalWorker] = field(default_factory=list)
+    settings: Settings | None = None
+
+    @property
+    def dashboard(self) -> str | None:
+        """Where Dask shows what goes on."""
+        return (self.client.dashboard_link or None) if self.has_dashboard else None
+
+    def check(self) -> None:
+        """Start local workers again that have died."""
+        for process in self.processes:
+            process.check()
+
+
+class LocalWorker:
+    """A worker process on this machine."""
+
+    def __init__(self, arguments: list[str], log: Path) -> None:
+        self._arguments, self._log = arguments, log
+        self._n_restarts = 0
+        self.process = self._start()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        with self._log.open("ab") as log:
+            command = [sys.executable, "-m", "exaln", "worker", *self._arguments]
+            return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def check(self) -> None:
+        """Start it again if it died; EngineError if that happens too often."""
+        code = self.process.poll()
+        if code is None:
+            return
+        if self._n_restarts >= MOST_RESTARTS:
+            last = self._log.read_text(errors="replace").strip().splitlines()[-1:] or ["it said nothing"]
+            raise EngineError(f"a worker ended {MOST_RESTARTS + 1} times, the last time with {code}: {last[0]}")
+        self._n_restarts += 1
+        self.process = self._start()
+
+    def stop(self) -> None:
+        """End it."""
+        self.process.terminate()
+        try:
+            self.process.wait(3)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+@contextmanager
+def running_cluster(address: str, certificates: Certificates | None, *, insecure: bool) -> Iterator[Cluster]:
+    """One that somebody has started, by the address of its scheduler or the file that it wrote."""
+    require_dask()
+    address = scheduler_address(address)
+    require_safe(address, certificates, insecure=insecure)
+    with connected(address, certificates) as client:
+        yield Cluster(client, address, max(1, len(client.scheduler_info()["workers"])))
+
+
+@contextmanager
+def local_cluster(n_workers: int, settings: Settings) -> Iterator[Cluster]:
+    """A scheduler in this process and workers on this machine that share its cores and GPUs."""
+    require_dask()
+    from distributed import LocalCluster
+
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="exaln-cluster-")))
+        certificates = Certificates.temporary(folder)
+        dask = stack.enter_context(
+            LocalCluster(
+                n_workers=0,
+                host="127.0.0.1",
+                protocol="tls://",
+                security=certificates.for_dask(),
+                dashboard_address=DASHBOARD,
+                silence_logs=False,
+            )
+        )
+        processes = []
+        for number in range(n_workers):
+            arguments = [dask.scheduler_address, *_tls_options(certificates), *_share(settings, number, n_workers)]
+            processes.append(LocalWorker(arguments, folder / f"worker-{number}.log"))
+            stack.callback(processes[-1].stop)
+        client = stack.enter_context(connected(dask.scheduler_address, certificates))
+        yield Cluster(
+            client,
+            f"local:{n_workers}",
+            n_workers,
+            has_dashboard=can_draw_dashboards(),
+            processes=processes,
+        )
+
+
+def can_draw_dashboards() -> bool:
+    """Whether there is bokeh, which draws them."""
+    return importlib.util.find_spec("bokeh") is not None
+
+
+def _share(settings: Settings, number: int, n_workers: int) -> list[str]:
+    """The options of one of several workers on a machine: its part of the cores, and one of the GPUs."""
+    threads = settings.threads or max(1, available_threads() // n_workers)
+    options = ["--engine", settings.engine, "--threads", str(threads), "--name", f"local-{number}"]
+    devices = _devices(settings)
+    if devices:
+        options += ["--device", str(devices[number % len(devices)])]
+    if settings.gpu_memory:
+        options += ["--gpu-memory", str(settings.gpu_memory)]
+    if settings.cache:
+        options += ["--cache", settings.cache]
+    return options
+
+
+def _devices(settings: Settings) -> list[int]:
+    """The GPUs that workers share; none where another engine is wanted or none can be used."""
+    from exaln.engines.cuda import CudaEngine
+
+    if settings.devices is not None:
+        return list(settings.devices)
+    if settings.engine not in ("auto", "cuda") or CudaEngine.unavailable_reason() is not None:
+        return []
+    return list(CudaEngine().devices)
+
+
+def _tls_options(certificates: Certificates) -> list[str]:
+    return ["--tls-ca", certificates.ca, "--tls-cert", certificates.cert, "--tls-key", certificates.key]
+
+
+@contextmanager
+def connected(address: str, certificates: Certificates | None) -> Iterator[Any]:
+    """A client of Dask."""
+    from distributed import Client
+
+    security = None if certificates is None else certificates.for_dask()
+    try:
+        client = Client(address, security=security, timeout="20s", set_as_default=False)
+    except (OSError, TimeoutError, ValueError) as error:
+        said = " ".join(str(error).split()) or type(error).__name__
+        raise EngineError(f"{address}: no scheduler answers: {said}") from None
+    try:
+        yield client
+    finally:
+        client.close(timeout=2)
+
+
+def parse_cluster(text: str) -> tuple[str, int]:
+    """("local", n), ("slurm", 0) or (address or file, 0).
+
+    >>> parse_cluster("local:4"), parse_cluster("slurm"), parse_cluster("tls://node1:8786")
+    (('local', 4), ('slurm', 0), ('tls://node1:8786', 0))
+    """
+    if text.partition(":")[0] != "local":
+        return text, 0
+    number = text.partition(":")[2]
+    if not number.isdigit() or not 1 <= int(number) <= 4096:
+        raise InputError(f"{text!r}: write local:N with the number of workers, such as local:4")
+    return "local", int(number)

@@ -1,0 +1,82 @@
+"""Hits of parts of a database become the hits of the whole. Pure functions; any tree of merges gives the same.
+
+Each part has the true best k of its targets, so the best k of all are among them. They are judged again, with the
+E-values of the whole database, and ranked by the rule of `exaln.topk`: as if one machine had seen every target. Parts
+are record batches of `exaln.cluster.parts`, and all queries are merged at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from exaln.cluster.parts import binary_lengths, hits_of_batch
+from exaln.cluster.spec import SearchSpec
+from exaln.judge import Verdict
+from exaln.query_hits import QueryHits
+from exaln.records import offsets_of
+from exaln.topk import hit_order, is_among_first
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+FAN_IN = 8
+
+
+def merge_batches(batches: Sequence[Any], spec: SearchSpec) -> Any:
+    """The best hits of each query in all parts, which have the same queries in the same order, and no target twice."""
+    lists = [batch.column("hits") for batch in batches]
+    row = np.concatenate([_rows(column) for column in lists])
+    hits = pa.concat_arrays([column.flatten() for column in lists])
+    verdict = _verdict(batches[0], row, hits, spec)
+    order = hit_order(row, verdict.evalue, hits.field("score").to_numpy(), hits.field("ordinal").to_numpy())
+    order = order[verdict.passes[order]]
+    order = order[is_among_first(row[order], spec.options.max_hits)]
+    offsets = offsets_of(np.bincount(row[order], minlength=batches[0].num_rows))
+    best = pa.LargeListArray.from_arrays(pa.array(offsets), hits.take(pa.array(order)), type=lists[0].type)
+    place = batches[0].schema.get_field_index("hits")
+    return batches[0].set_column(place, batches[0].schema.field("hits"), best)
+
+
+def ranked_hits(batch: Any, spec: SearchSpec) -> Iterator[QueryHits]:
+    """The rows of a merged batch, with bits and E-values."""
+    column = batch.column("hits")
+    verdict = _verdict(batch, _rows(column), column.flatten(), spec)
+    return hits_of_batch(batch, spec.scoring, verdict)
+
+
+class MergeTree:
+    """Parts that come one by one: FAN_IN of them are merged, FAN_IN of the results again, and so on."""
+
+    def __init__(self, spec: SearchSpec) -> None:
+        self._spec = spec
+        self._levels: list[list[Any]] = []
+
+    def add(self, batch: Any) -> None:
+        """One more part."""
+        for level in self._levels:
+            level.append(batch)
+            if len(level) < FAN_IN:
+                return
+            batch = merge_batches(level, self._spec)
+            level.clear()
+        self._levels.append([batch])
+
+    def result(self) -> Iterator[QueryHits]:
+        """The hits of the whole."""
+        merged = merge_batches([batch for level in self._levels for batch in level], self._spec)
+        return ranked_hits(merged, self._spec)
+
+
+def _rows(column: Any) -> NDArray[np.int64]:
+    """The row that each hit of a column of lists belongs to."""
+    counts = np.diff(column.offsets.to_numpy())
+    return np.repeat(np.arange(len(counts)), counts)
+
+
+def _verdict(batch: Any, row: NDArray[np.int64], hits: Any, spec: SearchSpec) -> Verdict:
+    query_lengths, target_lengths = binary_lengths(batch.column("query")), binary_lengths(hits.field("target"))
+    return spec.judge.verdict(hits.field("score").to_numpy(), query_lengths[row], target_lengths)

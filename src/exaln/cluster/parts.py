@@ -1,0 +1,172 @@
+"""Hits of a part of a database as Arrow columns, one row per query: what workers send, and what part files hold.
+
+A row has the query itself and its hits with their targets, so that any report can be made of parts alone, without
+queries and database. Bits and E-values are left out: they are computed where parts are merged, in one place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from exaln.cigar import Paths
+from exaln.query_hits import QueryHits
+from exaln.records import offsets_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from exaln.judge import Verdict
+    from exaln.scoring import Scoring
+
+NUMBERS = {
+    "ordinal": pa.int64(),
+    "score": pa.int64(),
+    "strand": pa.int8(),
+    "query_start": pa.int64(),
+    "query_end": pa.int64(),
+    "target_start": pa.int64(),
+    "target_end": pa.int64(),
+    "identities": pa.int32(),
+    "positives": pa.int32(),
+    "mismatches": pa.int32(),
+    "gap_opens": pa.int32(),
+    "gaps": pa.int32(),
+    "columns": pa.int32(),
+}
+"""The attributes of QueryHits that are columns of numbers."""
+
+
+@cache
+def part_schema() -> Any:
+    """query_index, query_id, query_description, query (codes), hits: a list of structs, best first."""
+    hit = pa.struct(
+        [
+            ("target_id", pa.large_string()),
+            ("target_description", pa.large_string()),
+            ("target", pa.large_binary()),
+            ("path", pa.large_binary()),
+            *NUMBERS.items(),
+        ]
+    )
+    return pa.schema(
+        [
+            ("query_index", pa.int64()),
+            ("query_id", pa.large_string()),
+            ("query_description", pa.large_string()),
+            ("query", pa.large_binary()),
+            ("hits", pa.large_list(pa.field("hit", hit, nullable=False))),
+        ]
+    )
+
+
+def part_batch(found: Sequence[QueryHits]) -> Any:
+    """The hits of several queries as a pyarrow.RecordBatch."""
+    schema = part_schema()
+    hit = schema.field("hits").type.value_type
+    columns = {
+        "target_id": pa.array([id_ for hits in found for id_ in hits.target_ids], pa.large_string()),
+        "target_description": pa.array([text for hits in found for text in hits.target_descriptions], hit[1].type),
+        "target": binary_array([target for hits in found for target in hits.targets]),
+        "path": binary_array([hits.paths[place].view(np.uint8) for hits in found for place in range(len(hits))]),
+    }
+    for name, kind in NUMBERS.items():
+        values = np.concatenate([np.empty(0, kind.to_pandas_dtype()), *(getattr(hits, name) for hits in found)])
+        columns[name] = pa.array(values, kind)
+    structs = pa.StructArray.from_arrays([columns[field.name] for field in hit], fields=list(hit))
+    arrays = [
+        pa.array([hits.index for hits in found], pa.int64()),
+        pa.array([hits.query_id for hits in found], pa.large_string()),
+        pa.array([hits.query_description for hits in found], pa.large_string()),
+        binary_array([hits.query for hits in found]),
+        pa.LargeListArray.from_arrays(pa.array(offsets_of(map(len, found))), structs, type=schema.field("hits").type),
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def hits_of_batch(batch: Any, scoring: Scoring, verdict: Verdict) -> Iterator[QueryHits]:
+    """The rows of a batch as the hits they were made of; verdict: of all their hits."""
+    column = batch.column("hits")
+    hits, offsets = column.flatten(), offsets_of(np.diff(column.offsets.to_numpy()))
+    fields = {name: hits.field(name) for name in column.type.value_type.names}
+    numbers = {name: fields[name].to_numpy() for name in NUMBERS}
+    queries, targets, paths = pieces_of(batch.column("query")), pieces_of(fields["target"]), pieces_of(fields["path"])
+    indices, ids, descriptions = (
+        batch.column(name).to_pylist() for name in ("query_index", "query_id", "query_description")
+    )
+    target_ids, titles = fields["target_id"].to_pylist(), fields["target_description"].to_pylist()
+    for row, (begin, end) in enumerate(pairwise(offsets.tolist())):
+        own = slice(begin, end)
+        yield QueryHits(
+            index=indices[row],
+            query_id=ids[row],
+            query_description=descriptions[row],
+            query=queries[row],
+            alphabet=scoring.alphabet,
+            scoring=scoring,
+            target_ids=target_ids[own],
+            target_descriptions=titles[own],
+            targets=targets[own],
+            bits=verdict.bits[own],
+            evalue=verdict.evalue[own],
+            paths=_joined_paths([path.view(np.uint32) for path in paths[own]]),
+            **{name: values[own] for name, values in numbers.items()},
+        )
+
+
+def _joined_paths(paths: Sequence[NDArray[np.uint32]]) -> Paths:
+    return Paths(np.concatenate([np.empty(0, np.uint32), *paths]), offsets_of(map(len, paths)))
+
+
+def to_bytes(found: Sequence[QueryHits]) -> bytes:
+    """The hits of several queries as a compressed Arrow IPC stream."""
+    batch, sink = part_batch(found), pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+        writer.write_batch(batch)
+    return bytes(sink.getvalue())
+
+
+def from_bytes(data: bytes) -> Any:
+    """The batch that `to_bytes` made; ValueError if it is something else."""
+    with pa.ipc.open_stream(data) as reader:
+        return as_batch(reader.read_all())
+
+
+def as_batch(table: Any) -> Any:
+    """A table as one batch; ValueError if it has not the columns of parts, or does not lie in memory as Arrow says."""
+    if not table.schema.equals(part_schema()):
+        raise ValueError("the columns are not those of a part")
+    batches = table.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], part_schema())]
+    batches[0].validate(full=True)
+    return batches[0]
+
+
+def binary_array(pieces: Sequence[NDArray[np.uint8]]) -> Any:
+    """Byte strings as an Arrow column."""
+    data = np.concatenate([np.empty(0, np.uint8), *pieces])
+    offsets = offsets_of(map(len, pieces))
+    return pa.LargeBinaryArray.from_buffers(
+        pa.large_binary(), len(pieces), [None, pa.py_buffer(offsets), pa.py_buffer(data)]
+    )
+
+
+def binary_lengths(column: Any) -> NDArray[np.int64]:
+    """int64[n]: of the byte strings of an Arrow column."""
+    offsets = np.frombuffer(column.buffers()[1], np.int64) if len(column) else np.zeros(1, np.int64)
+    lengths: NDArray[np.int64] = np.diff(offsets[column.offset : column.offset + len(column) + 1])
+    return lengths
+
+
+def pieces_of(column: Any) -> list[NDArray[np.uint8]]:
+    """The values of a binary column, as views."""
+    _, offsets, data = column.buffers()
+    if not len(column):
+        return []
+    edges = np.frombuffer(offsets, np.int64)[column.offset : column.offset + len(column) + 1].tolist()
+    values = np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)
+    return [values[begin:end] for begin, end in pairwise(edges)]

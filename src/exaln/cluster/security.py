@@ -1,0 +1,88 @@
+"""Who may talk to whom: certificates, and addresses that need them."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from exaln.errors import InputError
+
+
+@dataclass(frozen=True)
+class Certificates:
+    """PEM files: the authority that everybody must be certified by, one's own certificate, and its key."""
+
+    ca: str
+    cert: str
+    key: str
+
+    @staticmethod
+    def of(ca: str | None, cert: str | None, key: str | None) -> Certificates | None:
+        """What was given: all three, or none."""
+        if ca is None and cert is None and key is None:
+            return None
+        if ca is None or cert is None or key is None:
+            raise InputError("--tls-ca, --tls-cert and --tls-key go together; give all three")
+        for path in (ca, cert, key):
+            if not Path(path).is_file():
+                raise InputError(f"{path}: no such file")
+        return Certificates(ca, cert, key)
+
+    @staticmethod
+    def temporary(folder: Path) -> Certificates:
+        """Made for one cluster, which is its own authority; files that nobody else can read."""
+        made = _security().Security.temporary()
+        files = {"ca.pem": made.tls_ca_file, "cert.pem": made.tls_worker_cert, "key.pem": made.tls_worker_key}
+        for name, text in files.items():
+            with os.fdopen(os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+                file.write(text)
+        return Certificates(*(str(folder / name) for name in files))
+
+    def for_dask(self) -> Any:
+        """As Dask wants them, for every role."""
+        roles = {
+            f"tls_{role}_{part}": getattr(self, part)
+            for role in ("client", "scheduler", "worker")
+            for part in ("cert", "key")
+        }
+        return _security().Security(tls_ca_file=self.ca, require_encryption=True, **roles)
+
+
+def require_safe(address: str, certificates: Certificates | None, *, insecure: bool) -> None:
+    """Refuse to talk to another machine without encryption, unless that is wanted."""
+    scheme = urlsplit(address).scheme
+    if scheme not in ("tcp", "tls"):
+        raise InputError(f"{address}: no address of a Dask scheduler; it begins with tls:// or tcp://")
+    if scheme == "tls" and certificates is None:
+        raise InputError(f"{address} needs certificates: --tls-ca, --tls-cert and --tls-key")
+    if scheme == "tcp" and not insecure and not is_loopback(address):
+        raise InputError(
+            f"{address} is not encrypted, and whoever reaches it can run programs on all workers; "
+            "use tls:// with certificates, or --insecure in a network that you trust"
+        )
+
+
+def is_loopback(address: str) -> bool:
+    """Whether an address is of this machine alone.
+
+    >>> is_loopback("tcp://127.0.0.1:8786"), is_loopback("tcp://10.0.0.1:8786"), is_loopback("tcp://localhost:1")
+    (True, False, True)
+    """
+    host = urlsplit(address).hostname or ""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _security() -> Any:
+    from exaln.cluster.needs import require_dask
+
+    require_dask()
+    import distributed.security
+
+    return distributed.security

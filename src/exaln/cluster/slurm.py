@@ -1,0 +1,126 @@
+"""Workers as jobs of SLURM, with dask-jobqueue: a scheduler in this process, one worker per job."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from exaln.cluster.hosts import Cluster, can_draw_dashboards, connected
+from exaln.cluster.needs import DASHBOARD, require_dask
+from exaln.cluster.security import Certificates
+from exaln.cluster.work import Settings
+from exaln.errors import EngineError, InputError
+
+PATIENCE_S = 86_400.0
+"""Jobs may wait for long before they start."""
+
+
+@dataclass(frozen=True)
+class SlurmJobs:
+    """What --cluster-config says, one key each.
+
+    jobs: how many, each with one worker. cpus, memory, gres (such as gpu:1), partition, account, walltime: of each.
+    directives: more options of sbatch; prologue: lines of the job script before the worker starts. interface: of the
+    network, such as ib0. shared: a folder that all nodes see, for certificates and logs.
+    """
+
+    jobs: int = 1
+    cpus: int = 1
+    memory: str = "4GB"
+    gres: str | None = None
+    partition: str | None = None
+    account: str | None = None
+    walltime: str = "01:00:00"
+    directives: tuple[str, ...] = ()
+    prologue: tuple[str, ...] = ()
+    interface: str | None = None
+    shared: str = "."
+
+    @staticmethod
+    def read(path: str | None) -> SlurmJobs:
+        """From a TOML file; the defaults without one."""
+        if path is None:
+            return SlurmJobs()
+        try:
+            content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise InputError(f"{path}: cannot be read: {error}") from None
+        known = {one.name: one.default for one in fields(SlurmJobs)}
+        for name, value in content.items():
+            if name not in known:
+                raise InputError(f"{path}: {name} is unknown; there are {', '.join(known)}")
+            if isinstance(known[name], tuple):
+                if not isinstance(value, list) or not all(isinstance(line, str) for line in value):
+                    raise InputError(f"{path}: {name} must be a list of strings")
+                content[name] = tuple(value)
+            elif isinstance(value, bool) or not isinstance(value, int if isinstance(known[name], int) else str):
+                raise InputError(f"{path}: {name} is {value!r}; it must be like {known[name] or 'a text'!r}")
+            elif isinstance(value, int) and value < 1:
+                raise InputError(f"{path}: {name} is {value}; at least 1 is needed")
+        return SlurmJobs(**content)
+
+    def directive_lines(self) -> list[str]:
+        """Options of sbatch that dask-jobqueue has no name for."""
+        return [*([f"--gres={self.gres}"] if self.gres else []), *self.directives]
+
+
+@contextmanager
+def slurm_cluster(config: str | None, settings: Settings, given: Certificates | None) -> Iterator[Cluster]:
+    """Jobs that are submitted at the beginning and cancelled at the end; encrypted, with new certificates or given."""
+    wanted = SlurmJobs.read(config)
+    require_dask()
+    if shutil.which("sbatch") is None:
+        raise EngineError("slurm: there is no sbatch here; search from a login node, or choose another --cluster")
+    with ExitStack() as stack:
+        shared = Path(wanted.shared).resolve()
+        try:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=".exaln-slurm-", dir=shared)))
+        except OSError as error:
+            raise InputError(f"{shared}: no folder that certificates can be kept in: {error.strerror}") from None
+        certificates = given or Certificates.temporary(folder)
+        dask = stack.enter_context(_started(wanted, certificates, folder))
+        dask.scale(jobs=wanted.jobs)
+        client = stack.enter_context(connected(dask.scheduler_address, certificates))
+        yield Cluster(
+            client,
+            "slurm",
+            wanted.jobs,
+            patience_s=PATIENCE_S,
+            has_dashboard=can_draw_dashboards(),
+            settings=settings,
+        )
+
+
+def _started(wanted: SlurmJobs, certificates: Certificates, folder: Path) -> Any:
+    from dask_jobqueue import SLURMCluster
+
+    try:
+        return SLURMCluster(
+            n_workers=0,
+            processes=1,
+            cores=wanted.cpus,
+            memory=wanted.memory,
+            queue=wanted.partition,
+            account=wanted.account,
+            walltime=wanted.walltime,
+            job_extra_directives=wanted.directive_lines(),
+            job_script_prologue=list(wanted.prologue),
+            job_name="exaln-worker",
+            python=sys.executable,
+            interface=wanted.interface,
+            protocol="tls://",
+            security=certificates.for_dask(),
+            log_directory=str(folder),
+            local_directory=tempfile.gettempdir(),
+            scheduler_options={"dashboard_address": DASHBOARD},
+            worker_extra_args=["--dashboard-address", DASHBOARD],
+        )
+    except (OSError, RuntimeError, ValueError) as error:
+        raise EngineError(f"slurm: no scheduler could be started: {error}") from None

@@ -1,0 +1,225 @@
+"""What a worker does with a unit: the single-machine search, on a part of the database.
+
+Two units are in a worker at a time. One computes; the other fetches and checks its segments meanwhile, or turns its
+hits into bytes and sends them. `Held` is what a process keeps between units: its engine and its segments.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import threading
+import time
+import warnings
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from exaln import __version__
+from exaln.alphabet import PROTEIN
+from exaln.cluster.parts import binary_array, pieces_of, to_bytes
+from exaln.cluster.source import Cache, is_url, manifest_at, open_segment
+from exaln.cluster.spec import SearchSpec
+from exaln.cluster.units import Unit
+from exaln.database import Database
+from exaln.database.manifest import Manifest
+from exaln.database.part import DatabasePart, segments_between
+from exaln.database.segment import Segment
+from exaln.engines import choose_engine
+from exaln.engines.base import Engine, Keep
+from exaln.errors import DatabaseError, ExalnError, ExalnWarning
+from exaln.lengths import N_BINS
+from exaln.pipeline import Search
+from exaln.records import Records
+from exaln.scoring import Scoring
+
+MOST_PARTS = 64
+"""Parts of databases that a process keeps; each is a few views, but on a GPU they may be resident."""
+
+MEASURED_SECONDS = 0.1
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a worker may use, and where it keeps segments; None leaves it to exaln."""
+
+    engine: str = "auto"
+    threads: int | None = None
+    devices: tuple[int, ...] | None = None
+    gpu_memory: int | None = None
+    cache: str | None = None
+
+
+class Held:
+    """What a worker has: made when it is first needed, used by all units."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.computing = threading.Lock()
+        self._settings = settings
+        self._making, self._fetching = threading.Lock(), threading.Lock()
+        self._engine: Engine | None = None
+        self._cache = Cache(Path(settings.cache)) if settings.cache else None
+        self._manifests: dict[tuple[str, str], Manifest] = {}
+        self._segments: dict[tuple[str, int], Segment] = {}
+        self._parts: OrderedDict[tuple[str, int, int], DatabasePart] = OrderedDict()
+
+    @property
+    def engine(self) -> Engine:
+        """The one engine of the process."""
+        with self._making:
+            if self._engine is None:
+                wish = self._settings
+                self._engine = choose_engine(
+                    wish.engine, wish.threads, devices=wish.devices, gpu_memory=wish.gpu_memory
+                )
+            return self._engine
+
+    def part(self, location: str, digest: str, first: int, end: int) -> DatabasePart:
+        """A part of the database at a path or URL, whose content must have this digest; fetched if it is not here."""
+        with self._fetching:
+            key = (digest, first, end)
+            if key not in self._parts:
+                manifest = self._manifest(location, digest)
+                segments = {
+                    number: self._segment(location, digest, manifest, number)
+                    for number in segments_between(manifest, first, end)
+                }
+                self._parts[key] = DatabasePart(manifest, segments, first, end)
+                while len(self._parts) > MOST_PARTS:
+                    self._parts.popitem(last=False)
+            self._parts.move_to_end(key)
+            return self._parts[key]
+
+    def _manifest(self, location: str, digest: str) -> Manifest:
+        if (location, digest) not in self._manifests:
+            manifest = manifest_at(location)
+            if manifest.digest != digest:
+                raise DatabaseError(f"{location}: not the database that the search was started with; start it again")
+            self._manifests[location, digest] = manifest
+        return self._manifests[location, digest]
+
+    def _segment(self, location: str, digest: str, manifest: Manifest, number: int) -> Segment:
+        if (digest, number) not in self._segments:
+            if self._cache is None and is_url(location):
+                self._cache = Cache.temporary()
+            entry = manifest.segments[number]
+            self._segments[digest, number] = open_segment(location, entry, manifest.alphabet, self._cache)
+        return self._segments[digest, number]
+
+
+_settings = Settings()
+_held: Held | None = None
+_holding = threading.Lock()
+
+
+def configure(settings: Settings) -> None:
+    """What this process may use; before its first unit."""
+    global _settings, _held
+    with _holding:
+        _settings, _held = settings, None
+
+
+def held() -> Held:
+    """What this process has."""
+    global _held
+    with _holding:
+        if _held is None:
+            _held = Held(_settings)
+        return _held
+
+
+def queries_to_bytes(queries: Records) -> bytes:
+    """Ids, descriptions and codes as a compressed Arrow IPC stream."""
+    columns = {
+        "id": pa.array(queries.ids.to_list(), pa.large_string()),
+        "description": pa.array(queries.descriptions.to_list(), pa.large_string()),
+        "codes": binary_array([queries.sequence(row) for row in range(len(queries))]),
+    }
+    table, sink = pa.table(columns), pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue())
+
+
+def queries_from_bytes(data: bytes, spec: SearchSpec) -> Records:
+    """What `queries_to_bytes` was given, without masks."""
+    with pa.ipc.open_stream(data) as reader:
+        table = reader.read_all().combine_chunks()
+    ids, descriptions, codes = (table.column(name).combine_chunks() for name in ("id", "description", "codes"))
+    return Records.of(spec.scoring.alphabet, pieces_of(codes), ids.to_pylist(), descriptions.to_pylist())
+
+
+@lru_cache(4)
+def _spec(text: str) -> SearchSpec:
+    return SearchSpec.from_values(json.loads(text))
+
+
+def run_unit(spec_text: str, location: str, unit: tuple[int, int, int, int], queries: bytes) -> dict[str, Any]:
+    """The hits of a unit and how long it took; or, under "error", what went wrong and whose fault it is."""
+    try:
+        return _run_unit(_spec(spec_text), location, Unit(*unit), queries)
+    except ExalnError as error:
+        return {"error": type(error).__name__, "message": str(error), "host": socket.gethostname()}
+    except MemoryError:
+        return {"error": "OutOfMemoryError", "message": "out of memory", "host": socket.gethostname()}
+
+
+def _run_unit(spec: SearchSpec, location: str, unit: Unit, queries: bytes) -> dict[str, Any]:
+    here, times = held(), [time.monotonic()]
+    part = here.part(location, spec.database_digest, unit.first, unit.end)
+    records = queries_from_bytes(queries, spec)
+    times.append(time.monotonic())
+    with here.computing, warnings.catch_warnings():
+        warnings.simplefilter("ignore", ExalnWarning)
+        times.append(time.monotonic())
+        search = Search(part, spec.scoring, here.engine, spec.options, spec.judge)
+        found = list(search.run([records], first_index=unit.query_first))
+        times.append(time.monotonic())
+    data = to_bytes(found)
+    times.append(time.monotonic())
+    return {"hits": data, "times": times}
+
+
+def introduce(settings: Settings | None) -> dict[str, Any]:
+    """Who this worker is, and how fast: measured on a few random sequences. Or what keeps it from working.
+
+    settings: for a worker that was started without any.
+    """
+    if settings is not None:
+        configure(settings)
+    about = {"version": __version__, "host": socket.gethostname(), "pid": os.getpid()}
+    try:
+        here = held()
+        with here.computing:
+            return about | {"engine": here.engine.describe(), "speed": _measured_speed(here.engine)}
+    except ExalnError as error:
+        return about | {"error": type(error).__name__, "message": str(error)}
+
+
+def _measured_speed(engine: Engine) -> float:
+    """Cells per second; runs that are twice as long until one is long enough."""
+    scoring, queries = Scoring("BLOSUM62"), _random_proteins(4, 400)
+    n_targets = 1 << 10
+    while True:
+        database = Database.in_memory([_random_proteins(n_targets, 350)])
+        placement, keep = engine.place(database), Keep(np.full((4, N_BINS), 10_000, np.int32))
+        started = time.monotonic()
+        for _ in engine.scan(queries, placement, scoring, keep):
+            pass
+        seconds = time.monotonic() - started
+        if seconds >= MEASURED_SECONDS or n_targets >= 1 << 20:
+            return float(queries.n_residues * database.n_residues / seconds)
+        n_targets *= 4
+
+
+def _random_proteins(n: int, length: int) -> Records:
+    codes = np.random.default_rng(n).integers(0, 20, (n, length), dtype=np.uint8)
+    rows: Sequence[Any] = list(codes)
+    return Records.of(PROTEIN, rows)

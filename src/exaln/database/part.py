@@ -1,0 +1,149 @@
+"""A part of a database that is searched on its own, with the E-values of the whole.
+
+Rows of all segments lie on one line of residues, in the order of the segments. A part is a range of it, and has the
+rows that begin there: ranges that cover the line without overlap have every row once, wherever they are cut. A row
+without residues begins where the next one does, so the line has one place more than the database has residues.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from exaln.alphabet import Alphabet
+from exaln.database.manifest import Manifest
+from exaln.database.segment import Segment
+from exaln.records import Text
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class SearchSpace:
+    """The size of a whole database, from which E-values follow."""
+
+    n_targets: int
+    n_residues: int
+
+
+class SegmentRows:
+    """Rows [first, end) of a segment: the columns that a search reads, as views."""
+
+    def __init__(self, segment: Segment, first: int, end: int) -> None:
+        self._segment, self._first, self._end = segment, first, end
+        self.n_rows = end - first
+        self.n_residues = int(segment.offsets[end] - segment.offsets[first])
+
+    @property
+    def codes(self) -> NDArray[np.uint8]:
+        """uint8[n_residues]"""
+        begin = int(self._segment.offsets[self._first])
+        return self._segment.codes[begin : begin + self.n_residues]
+
+    @cached_property
+    def offsets(self) -> NDArray[np.int64]:
+        """int64[n_rows + 1], from 0 on."""
+        offsets = self._segment.offsets[self._first : self._end + 1]
+        shifted: NDArray[np.int64] = offsets - offsets[0]
+        return shifted
+
+    @property
+    def ordinals(self) -> NDArray[np.int64]:
+        """int64[n_rows]: places in the input of the whole database."""
+        return self._segment.ordinals[self._first : self._end]
+
+    @property
+    def ids(self) -> Text:
+        """n_rows strings."""
+        return self._rows(self._segment.ids)
+
+    @property
+    def descriptions(self) -> Text:
+        """n_rows strings."""
+        return self._rows(self._segment.descriptions)
+
+    def rows_of(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The rows, counted from `first`, of places in the input of the segment."""
+        return self._segment.input_order[places].astype(np.int64) - self._first
+
+    def _rows(self, text: Text) -> Text:
+        return Text(text.data, text.offsets[self._first : self._end + 1])
+
+
+class DatabasePart:
+    """The targets of a database that begin at the residues [first, end); of its segments only theirs are needed.
+
+    segments: the opened ones, by number.
+    """
+
+    def __init__(self, manifest: Manifest, segments: Mapping[int, Segment], first: int, end: int) -> None:
+        self._manifest = manifest
+        starts = _starts(manifest)
+        pieces = [
+            (number, _rows_between(segments[number], first - starts[number], end - starts[number]))
+            for number in segments_between(manifest, first, end)
+        ]
+        self._numbers = np.array([number for number, rows in pieces if rows.n_rows], np.int64)
+        self.segments = tuple(rows for _, rows in pieces if rows.n_rows)
+
+    @property
+    def alphabet(self) -> Alphabet:
+        """The letters of all sequences."""
+        return self._manifest.alphabet
+
+    @property
+    def n_targets(self) -> int:
+        """Of the part."""
+        return sum(rows.n_rows for rows in self.segments)
+
+    @property
+    def n_residues(self) -> int:
+        """Of the part."""
+        return sum(rows.n_residues for rows in self.segments)
+
+    @property
+    def search_space(self) -> SearchSpace:
+        """Of the whole database."""
+        return SearchSpace(self._manifest.n_targets, self._manifest.n_residues)
+
+    def locate(self, ordinals: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where targets of the part are: the place in `segments` and the row there, int64[n] each."""
+        ends = np.cumsum([entry.rows for entry in self._manifest.segments])
+        numbers = np.searchsorted(ends, ordinals, side="right")
+        places = np.searchsorted(self._numbers, numbers)
+        rows = np.empty(len(ordinals), np.int64)
+        for place in np.unique(places).tolist():
+            here, number = places == place, int(self._numbers[place])
+            rows[here] = self.segments[place].rows_of(ordinals[here] - self._manifest.segments[number].first_ordinal)
+        return places.astype(np.int64), rows
+
+
+def n_places(manifest: Manifest) -> int:
+    """The end of the line of residues: [0, n_places) has every row."""
+    return manifest.n_residues + 1
+
+
+def segments_between(manifest: Manifest, first: int, end: int) -> list[int]:
+    """The numbers of the segments that have rows which begin at the residues [first, end)."""
+    spans = zip(_starts(manifest), manifest.segments, strict=True)
+    return [
+        number
+        for number, (start, entry) in enumerate(spans)
+        if start < end and first < start + max(1, entry.residues) and first < end
+    ]
+
+
+def _starts(manifest: Manifest) -> list[int]:
+    """Where each segment begins on the line of residues."""
+    return list(accumulate((entry.residues for entry in manifest.segments[:-1]), initial=0))
+
+
+def _rows_between(segment: Segment, first: int, end: int) -> SegmentRows:
+    begins = segment.offsets[:-1]
+    return SegmentRows(segment, int(np.searchsorted(begins, first)), int(np.searchsorted(begins, end)))

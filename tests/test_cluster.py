@@ -1,0 +1,229 @@
+"""Searches on real schedulers and workers, each a process: the bytes of one machine, whatever happens to them."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from exaln import Database
+from exaln.__main__ import run
+from exaln.cluster import groups, hosts, pool, units
+from golden_data import GOLDEN
+
+QUERIES, TARGETS = GOLDEN / "cudasw4q_part.fasta", GOLDEN / "scop20_part.fasta"
+
+pytest.importorskip("distributed")
+
+
+@pytest.fixture(autouse=True)
+def _small_units(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some forty units of what would be one."""
+    monkeypatch.setattr(pool, "LEAST_PLACES", 2000)
+    monkeypatch.setattr(pool.Pace, "cells", lambda self, speed, total_speed, cells_left: 0.0)
+    monkeypatch.setattr(units, "GROUP_QUERIES", 2)
+    monkeypatch.setattr(units, "MOST_GROUP_QUERIES", 2)
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    Database.build(TARGETS, tmp_path / "targets.exaln")
+    return tmp_path / "targets.exaln"
+
+
+@pytest.fixture
+def arguments(database: Path, tmp_path: Path) -> list[object]:
+    return ["search", "--query", QUERIES, "--db", database, "--evalue", 1e4, "--outfmt", 7, "--engine", "cpu"]
+
+
+@pytest.fixture
+def expected(arguments: list[object], tmp_path: Path) -> bytes:
+    assert exaln(*arguments, "--out", tmp_path / "expected", "--quiet") == 0
+    return (tmp_path / "expected").read_bytes()
+
+
+def exaln(*arguments: object) -> int:
+    return run([str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def after_units(monkeypatch: pytest.MonkeyPatch) -> Callable[[int, Callable[[], object]], list[units.Unit]]:
+    """Does something when so many units have come back; the units that did are listed."""
+
+    def after(n: int, action: Callable[[], object]) -> list[units.Unit]:
+        came: list[units.Unit] = []
+        add = groups.GroupResults.add
+
+        def add_and_act(self: groups.GroupResults, unit: units.Unit, data: bytes) -> None:
+            add(self, unit, data)
+            came.append(unit)
+            if len(came) == n:
+                action()
+
+        monkeypatch.setattr(groups.GroupResults, "add", add_and_act)
+        return came
+
+    return after
+
+
+@pytest.fixture
+def processes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The processes of local workers, in the order in which they start."""
+    started: list[int] = []
+    start = hosts.LocalWorker._start
+
+    def start_and_tell(self: hosts.LocalWorker) -> subprocess.Popen[bytes]:
+        process = start(self)
+        started.append(process.pid)
+        return process
+
+    monkeypatch.setattr(hosts.LocalWorker, "_start", start_and_tell)
+    return started
+
+
+def test_a_worker_that_is_killed_loses_nothing_and_a_search_goes_on_where_it_was(
+    arguments: list[object],
+    expected: bytes,
+    tmp_path: Path,
+    processes: list[int],
+    after_units: Callable[[int, Callable[[], object]], list[units.Unit]],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    came = after_units(3, lambda: os.kill(processes[0], signal.SIGKILL))
+    cluster = ["--cluster", "local:2", "--out", tmp_path / "out", "--resume", tmp_path / "kept", "--verbose"]
+    assert exaln(*arguments, *cluster) == 0
+    assert (tmp_path / "out").read_bytes() == expected
+    assert len(processes) == 3
+    n_units = len(came)
+    assert n_units == len(set(came)) > 10
+    assert "plan: 2 workers (2 x cpu" in capsys.readouterr().err
+    # all is there: nothing is searched again
+    assert exaln(*arguments, *cluster) == 0
+    assert (tmp_path / "out").read_bytes() == expected
+    assert len(came) == n_units
+    # one unit is missing: it alone is searched
+    os.unlink(sorted((tmp_path / "kept").glob("unit-*"))[0])  # noqa: PTH108
+    assert exaln(*arguments, *cluster) == 0
+    assert (tmp_path / "out").read_bytes() == expected
+    assert n_units < len(came) <= n_units + 2
+    assert exaln(*arguments, "--evalue", 5, *cluster) == 1
+    assert "of another search" in capsys.readouterr().err
+
+
+def test_a_worker_that_hangs_is_not_waited_for(
+    arguments: list[object],
+    expected: bytes,
+    tmp_path: Path,
+    processes: list[int],
+    after_units: Callable[[int, Callable[[], object]], list[units.Unit]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("exaln.cluster.run.OVERDUE_S", 1.0)
+    came = after_units(3, lambda: os.kill(processes[0], signal.SIGSTOP))
+    started = time.monotonic()
+    assert exaln(*arguments, "--cluster", "local:2", "--out", tmp_path / "out", "--quiet") == 0
+    assert time.monotonic() - started < 40
+    assert (tmp_path / "out").read_bytes() == expected
+    assert len(came) == len(set(came))
+
+
+def test_a_damaged_segment_is_named(
+    arguments: list[object], database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    segment = next(database.glob("segment-*"))
+    content = bytearray(segment.read_bytes())
+    content[len(content) // 2] ^= 1
+    segment.write_bytes(content)
+    assert exaln(*arguments, "--cluster", "local:1", "--out", tmp_path / "out") == 2
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert "failed 3 times" in error
+    assert f"{segment.name}: damaged between byte 0 and" in error
+    assert "queries 1 to 2, residues 0 to" in error
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.fixture
+def scheduler(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A scheduler of Dask's own command, and a worker of ours from a URL, with a cache."""
+    file = tmp_path / "scheduler.json"
+    options = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file)]
+    log = (tmp_path / "log").open("wb")
+    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", *options]
+    running = subprocess.Popen(command, stdout=log, stderr=log)
+    while not file.exists():
+        assert running.poll() is None
+        time.sleep(0.05)
+    ours = [sys.executable, "-m", "exaln", "worker", str(file), "--engine", "cpu", "--threads", "1"]
+    worker = subprocess.Popen([*ours, "--cache", str(tmp_path / "cache")], stdout=log, stderr=log)
+    yield running
+    running.kill()
+    running.wait()
+    assert worker.wait(90) == 0  # it ends with its scheduler
+    log.close()
+
+
+def test_a_scheduler_that_is_killed_and_a_database_at_a_url(
+    arguments: list[object],
+    expected: bytes,
+    database: Path,
+    tmp_path: Path,
+    scheduler: subprocess.Popen[bytes],
+    after_units: Callable[[int, Callable[[], object]], list[units.Unit]],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    came = after_units(4, scheduler.kill)
+    kept = ["--resume", tmp_path / "kept", "--out", tmp_path / "out"]
+    at_url = [f"file://{database}" if argument is database else argument for argument in arguments]
+    assert exaln(*at_url, "--cluster", tmp_path / "scheduler.json", *kept) == 3
+    said = capsys.readouterr().err.splitlines()
+    assert "the scheduler is gone; the same command goes on with what is missing in" in said[-1]
+    assert [line for line in said if not line.startswith("exaln: ")] == []
+    assert not (tmp_path / "out").exists()
+    assert [path.suffix for path in (tmp_path / "cache").iterdir()] == [".arrow"]
+    before = len(came)
+    assert exaln(*arguments, "--cluster", "local:1", *kept) == 0
+    assert (tmp_path / "out").read_bytes() == expected
+    assert len(came) == len(set(came)) > before >= 4
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--cluster", "local:0"], "write local:N"),
+        (["--cluster", "tcp://10.255.0.1:8786"], "not encrypted"),
+        (["--cluster", "tls://10.255.0.1:8786"], "needs certificates"),
+        (["--cluster", "http://10.255.0.1:8786"], "no address of a Dask scheduler"),
+        (["--cluster", "local:1", "--tls-ca", "x.pem"], "go together"),
+        (["--cluster", "local:1", "--shard", "1/2"], "choose one of the two"),
+        (["--cluster", "local:1", "--cluster-config", "x.toml"], "goes with --cluster slurm"),
+        (["--resume", "folder"], "go with --cluster"),
+        (["--plan"], "go with --cluster"),
+    ],
+)
+def test_what_is_refused(
+    arguments: list[object], options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert exaln(*arguments, *options) == 1
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_workers_that_cannot_be_used_are_named(
+    arguments: list[object], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster = ["--cluster", "local:1", "--engine", "cuda", "--devices", "99"]
+    assert exaln(*arguments, *cluster, "--out", tmp_path / "out") == 3
+    assert "cannot be used" in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_a_plan_runs_nothing(arguments: list[object], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert exaln(*arguments, "--cluster", "local:1", "--plan", "--out", tmp_path / "out") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in lines] == ["plan"] * 3
+    assert "about" in lines[2]
+    assert not (tmp_path / "out").exists()

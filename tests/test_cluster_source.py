@@ -1,0 +1,143 @@
+"""What workers find, keep and refuse: databases at paths and URLs, copies of segments, certificates, jobs of SLURM."""
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from exaln import Database, DatabaseError, InputError, Scoring, SearchOptions
+from exaln.cluster import source, work
+from exaln.cluster.parts import from_bytes
+from exaln.cluster.security import Certificates, require_safe
+from exaln.cluster.slurm import SlurmJobs
+from exaln.cluster.spec import SearchSpec
+from exaln.cluster.units import Unit
+from exaln.fasta import read_records
+from golden_data import GOLDEN
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Database:
+    return Database.build(GOLDEN / "scop20_part.fasta", tmp_path / "targets.exaln")
+
+
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def test_a_damaged_copy_is_fetched_again_and_a_damaged_original_is_named(tmp_path: Path, database: Database) -> None:
+    assert database.path is not None
+    location, cache = f"file://{database.path}", source.Cache(tmp_path / "cache")
+    manifest = source.manifest_at(location)
+    assert manifest.digest == database.manifest.digest
+    entry, original = manifest.segments[0], database.path / manifest.segments[0].file
+    first = source.open_segment(location, entry, manifest.alphabet, cache)
+    copy = tmp_path / "cache" / entry.file
+    assert copy.read_bytes() == original.read_bytes()
+    flip(copy)
+    again = source.open_segment(location, entry, manifest.alphabet, cache)
+    assert copy.read_bytes() == original.read_bytes()
+    assert again.ids.to_list() == first.ids.to_list()
+    flip(copy)
+    flip(original)
+    with pytest.raises(DatabaseError, match=f"{location}/{entry.file}: damaged between byte"):
+        source.open_segment(location, entry, manifest.alphabet, cache)
+    original.unlink()
+    copy.unlink()
+    for place, keeping, said in ((location, cache, "cannot be read"), (str(database.path), None, "is missing")):
+        with pytest.raises(DatabaseError, match=said):
+            source.open_segment(place, entry, manifest.alphabet, keeping)
+
+
+def test_old_copies_go_when_the_disk_is_full(
+    tmp_path: Path, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache, entry = source.Cache(tmp_path), database.manifest.segments[0]
+    for age, name in enumerate(["new.arrow", "old.arrow"]):
+        (tmp_path / name).write_bytes(b"1234")
+        source.os.utime(tmp_path / name, (1000 - age, 1000 - age))
+    frees = iter([0, 2 * source.SPARE_BYTES])
+    usage = type("Usage", (), {"free": property(lambda self: next(frees))})
+    monkeypatch.setattr(source.shutil, "disk_usage", lambda folder: usage())
+    cache.fetch(str(database.path), entry)
+    assert sorted(path.name for path in tmp_path.glob("*.arrow")) == sorted(["new.arrow", entry.file])
+
+
+@pytest.mark.parametrize("location", ["file:///nowhere/db.exaln", "nosuch://x/db.exaln", "/nowhere/db.exaln"])
+def test_what_is_no_database(location: str) -> None:
+    with pytest.raises(DatabaseError, match=r"db\.exaln"):
+        source.manifest_at(location)
+
+
+def test_a_worker_does_a_unit_and_tells_what_went_wrong(database: Database, tmp_path: Path) -> None:
+    import json
+
+    queries = read_records(GOLDEN / "cudasw4q_part.fasta").rows(0, 2)
+    spec = SearchSpec.of("db", database.manifest, Scoring("BLOSUM62"), SearchOptions(evalue=1e4))
+    work.configure(work.Settings("cpu", 1))
+    about = work.introduce(None)
+    assert about["engine"].startswith("cpu")
+    assert about["speed"] > 1e6
+    data = work.queries_to_bytes(queries)
+    assert work.queries_from_bytes(data, spec).ids.to_list() == queries.ids.to_list()
+    unit = Unit(7, 9, 100, 9000)
+    result = work.run_unit(json.dumps(spec.to_values()), str(database.path), (7, 9, 100, 9000), data)
+    batch = from_bytes(result["hits"])
+    assert batch.column("query_index").to_pylist() == [7, 8]
+    targets = {hit["ordinal"] for row in batch.column("hits").to_pylist() for hit in row}
+    expected = {int(o) for rows in database.part(unit.first, unit.end).segments for o in rows.ordinals}
+    assert targets
+    assert targets <= expected
+    assert result["times"] == sorted(result["times"])
+    work.configure(work.Settings("cpu", 1))  # what it holds is known by its content, wherever it came from
+    other = Database.build(GOLDEN / "cudasw4q_part.fasta", tmp_path / "other.exaln")
+    result = work.run_unit(json.dumps(spec.to_values()), str(other.path), (7, 9, 100, 9000), data)
+    assert result["error"] == "DatabaseError"
+    assert "not the database that the search was started with" in result["message"]
+    assert work.introduce(work.Settings("cuda", devices=(99,))).get("error") == "EngineError"
+    work.configure(work.Settings())
+
+
+def test_certificates_are_private_and_all_or_none(tmp_path: Path) -> None:
+    made = Certificates.temporary(tmp_path)
+    for path in (made.ca, made.cert, made.key):
+        assert stat.S_IMODE(Path(path).stat().st_mode) == 0o600
+    assert Certificates.of(made.ca, made.cert, made.key) == made
+    assert Certificates.of(None, None, None) is None
+    assert made.for_dask().get_connection_args("worker")["require_encryption"]
+    with pytest.raises(InputError, match="go together"):
+        Certificates.of(made.ca, None, None)
+    with pytest.raises(InputError, match="no such file"):
+        Certificates.of(made.ca, made.cert, "nowhere.pem")
+    require_safe("tls://10.0.0.1:1", made, insecure=False)
+    require_safe("tcp://10.0.0.1:1", None, insecure=True)
+    require_safe("tcp://127.0.0.1:1", None, insecure=False)
+
+
+def test_jobs_of_slurm_are_read(tmp_path: Path) -> None:
+    assert SlurmJobs.read(None) == SlurmJobs()
+    path = tmp_path / "jobs.toml"
+    path.write_text('jobs = 3\ngres = "gpu:1"\npartition = "gpu"\ndirectives = ["--exclusive"]\n')
+    jobs = SlurmJobs.read(str(path))
+    assert (jobs.jobs, jobs.partition, jobs.directive_lines()) == (3, "gpu", ["--gres=gpu:1", "--exclusive"])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("jobs = 0", "jobs is 0"),
+        ('jobs = "3"', "jobs is '3'"),
+        ("jobs = true", "jobs is True"),
+        ("gpus = 1", "gpus is unknown; there are jobs"),
+        ('prologue = "module load"', "prologue must be a list"),
+        ("partition = 3", "partition is 3"),
+        ("jobs =", "cannot be read"),
+    ],
+)
+def test_what_is_no_configuration_of_jobs(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "jobs.toml"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message):
+        SlurmJobs.read(str(path))
