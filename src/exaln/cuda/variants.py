@@ -56,7 +56,7 @@ ROWS = {
 LANES_SPEED = {8: 1.0, 16: 1.0, 32: 0.99}
 """Lanes of a group -> relative speed."""
 
-PACKING_SPEED = {Packing.TWO_QUERIES: 1.0, Packing.LETTER_PAIRS: 0.98, Packing.MERGED: 0.87}
+PACKING_SPEED = {Packing.TWO_QUERIES: 1.0, Packing.LETTER_PAIRS: 0.98, Packing.MERGED: 0.85}
 """What a word packs -> relative speed."""
 
 REFERENCE_SMS = 132
