@@ -5,7 +5,7 @@ import numpy as np
 from exaln.alphabet import DNA
 from exaln.cuda import long_pair
 from exaln.cuda.job import lent_workspaces
-from exaln.longpair.region import Borders, Lines, Region, table_left, table_top
+from exaln.longpair.region import Borders, Lines, PairTable, Region, table_left, table_top
 from exaln.scoring import Scoring
 
 INT32, INT64 = np.dtype(np.int32), np.dtype(np.int64)
@@ -29,9 +29,8 @@ class OnCards:
     def __init__(self, devices=(0,), memory=None):
         self.devices, self.memory = devices, memory
 
-    def fill_region(self, query, target, scoring, mode, region, borders, lines, *, progress=None, wants_end=False):
+    def fill_region(self, pair, region, borders, lines, *, progress=None, wants_end=False):
         with lent_workspaces(self.devices, self.memory) as workspaces:
-            pair = long_pair.Pair(query, target, scoring, mode)
             return long_pair.fill_region(
                 workspaces, pair, region, borders, lines, progress=progress, wants_end=wants_end
             )
@@ -53,7 +52,7 @@ def filled(by, pair, region, borders, rows, columns, score=INT32, **options):
     lines = Lines.empty(region, rows, columns, score)
     for array in (lines.row_H, lines.row_F, lines.column_H, lines.column_E):
         array.fill(-99_999)
-    return by.fill_region(*pair, region, borders, lines, wants_end=True, **options), lines
+    return by.fill_region(PairTable(*pair), region, borders, lines, wants_end=True, **options), lines
 
 
 def assert_same(found, expected):

@@ -12,7 +12,7 @@ from exaln.engines.cuda import CudaEngine
 from exaln.engines.reference import ReferenceEngine
 from exaln.errors import EngineError
 from exaln.longpair.driver import LongOptions, align_long
-from exaln.longpair.region import NOTHING, Region
+from exaln.longpair.region import NOTHING, PairTable, Region
 from exaln.modes import GLOBAL, LOCAL, SEMIGLOBAL, Mode
 from fake_cuda import FakeDriver, install
 from kernel_cases import mutated, random_codes
@@ -148,7 +148,7 @@ def test_lines_that_stay_on_the_card(driver, monkeypatch):
     rows, columns = np.arange(50, 400, 50), np.arange(30, len(target), 30)
     borders = outside(region, DNA, LOCAL)
     _, expected = filled(REFERENCE, (query, target, DNA, LOCAL), region, borders, rows, columns)
-    arguments = (query, target, DNA, LOCAL, region, borders, rows, columns)
+    arguments = (PairTable(query, target, DNA, LOCAL), region, borders, rows, columns)
     held = CudaEngine().hold_lines(*arguments)
     for place, own in ((0, slice(0, 30)), (6, slice(100, 101)), (3, slice(7, 350))):
         np.testing.assert_array_equal(held.row(place, own), expected.row(place, own))

@@ -10,7 +10,7 @@ from exaln import _core
 from exaln.engines.cpu import CpuEngine
 from exaln.engines.reference import ReferenceEngine
 from exaln.engines.reference_path import reference_alignment
-from exaln.longpair.region import NOTHING, Borders, Lines, PathState, Region, table_left, table_top
+from exaln.longpair.region import NOTHING, Borders, Lines, PairTable, PathState, Region, table_left, table_top
 from exaln.modes import GLOBAL, LOCAL, OVERLAP, SEMIGLOBAL
 from kernel_cases import ISAS, Costs, mutated, random_codes
 from test_pairs import MATRICES
@@ -45,7 +45,7 @@ def filled(by, query, target, costs, mode, region, borders, rows, columns, score
     lines = Lines.empty(region, rows, columns, score)
     for array in (lines.row_H, lines.row_F, lines.column_H, lines.column_E):
         array.fill(-99_999)
-    end = by.fill_region(query, target, costs, mode, region, borders, lines, wants_end=True, **options)
+    end = by.fill_region(PairTable(query, target, costs, mode), region, borders, lines, wants_end=True, **options)
     return end, lines
 
 
@@ -223,7 +223,7 @@ def test_ends_that_tie():
 
 
 def walked(by, query, target, costs, mode, region, borders, state):
-    steps, after = by.walk_block(query, target, costs, mode, region, borders, state)
+    steps, after = by.walk_block(PairTable(query, target, costs, mode), region, borders, state)
     return steps.tolist(), after
 
 
@@ -284,7 +284,7 @@ def test_a_walk_through_the_whole_table_is_the_path(data):
     region = whole(query, target)
     state = PathState(query_end - 1, target_end - 1, expected.score)
     steps, after = engine(data.draw(st.sampled_from(ISAS))).walk_block(
-        query, target, scoring, LOCAL, region, outside(region, scoring, LOCAL), state
+        PairTable(query, target, scoring, LOCAL), region, outside(region, scoring, LOCAL), state
     )
     assert (after.row, after.column, after.left, after.gap) == (query_start - 1, target_start - 1, 0, 0)
     assert len(steps) == expected.counts[5]

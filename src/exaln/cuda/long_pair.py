@@ -21,7 +21,7 @@ from exaln.cuda.fetching import Fetcher
 from exaln.cuda.layout import FoldedScores, fold_letters, used_letters
 from exaln.cuda.variants import COLUMNS, MAX_SMALL_END, WARP, LongShape, long_cycles, long_shapes
 from exaln.errors import EngineError
-from exaln.longpair.region import NOTHING, Borders, EndCell, Lines, Region
+from exaln.longpair.region import NOTHING, Borders, EndCell, Lines, PairTable, Region
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from exaln.cuda.batches import Workspace
     from exaln.cuda.card import Event, Memory
     from exaln.longpair.region import Line
-    from exaln.modes import Mode
-    from exaln.scoring import Scoring
 
 STRIP = np.dtype([("first_row", "u4"), ("n_rows", "u4"), ("line", "i4"), ("is_narrow", "u4")])
 CONTROL = np.dtype(
@@ -63,19 +61,9 @@ MAX_SEQUENCE = 1 << 31
 """Pieces are counted in 32 bits."""
 
 
-@dataclass(frozen=True)
-class Pair:
-    """Two sequences as codes, and how they are compared."""
-
-    query: NDArray[np.uint8]
-    target: NDArray[np.uint8]
-    scoring: Scoring
-    mode: Mode
-
-
 def fill_region(
     workspaces: Sequence[Workspace],
-    pair: Pair,
+    pair: PairTable,
     region: Region,
     borders: Borders,
     lines: Lines,
@@ -109,7 +97,7 @@ def fill_region(
 
 def hold_lines(
     workspace: Workspace,
-    pair: Pair,
+    pair: PairTable,
     region: Region,
     borders: Borders,
     rows: NDArray[np.int64],
@@ -230,7 +218,7 @@ class Slab:
     def __init__(
         self,
         workspaces: Sequence[Workspace],
-        pair: Pair,
+        pair: PairTable,
         folded: FoldedScores,
         region: Region,
         borders: Borders,
@@ -291,7 +279,7 @@ class CardPart:
     def __init__(
         self,
         workspace: Workspace,
-        pair: Pair,
+        pair: PairTable,
         folded: FoldedScores,
         part: Region,
         slab: Region,
@@ -548,7 +536,7 @@ class CardPart:
         return address
 
 
-def _folded(pair: Pair, region: Region) -> FoldedScores:
+def _folded(pair: PairTable, region: Region) -> FoldedScores:
     """What letters score, of the target those of the region."""
     return fold_letters(pair.scoring, used_letters(_piece(pair.target, region), len(pair.scoring.matrix)))
 

@@ -17,7 +17,7 @@ from exaln.cigar import Paths, taken
 from exaln.errors import EngineError, InputError, OutOfMemoryError
 from exaln.lengths import N_BINS, length_bin
 from exaln.longpair.plan import MOST_BLOCK_BYTES
-from exaln.longpair.region import Borders, EndCell, Lines, PathState, ReadableLines, Region
+from exaln.longpair.region import Borders, EndCell, Lines, PairTable, PathState, ReadableLines, Region
 from exaln.records import Records
 from exaln.resources import available_memory
 
@@ -247,10 +247,7 @@ class Engine(ABC):
 
     def fill_region(
         self,
-        query: NDArray[np.uint8],
-        target: NDArray[np.uint8],
-        scoring: Scoring,
-        mode: Mode,
+        pair: PairTable,
         region: Region,
         borders: Borders,
         lines: Lines,
@@ -258,7 +255,7 @@ class Engine(ABC):
         progress: Progress | None = None,
         wants_end: bool = False,
     ) -> EndCell:
-        """Compute all cells of a region of the table of two whole sequences, given as codes, and write its lines.
+        """Compute all cells of a region of a pair's table, and write its lines.
 
         With `wants_end`, in local mode, the best cell of the region by the path rule, in letters of the whole
         sequences; otherwise (0, 0, 0). Of the mode only `is_local` counts: whether H has the floor 0. What is raised,
@@ -267,15 +264,7 @@ class Engine(ABC):
         raise EngineError(f"the {self.name} engine cannot divide one pair into regions")
 
     def hold_lines(
-        self,
-        query: NDArray[np.uint8],
-        target: NDArray[np.uint8],
-        scoring: Scoring,
-        mode: Mode,
-        region: Region,
-        borders: Borders,
-        rows: NDArray[np.int64],
-        columns: NDArray[np.int64],
+        self, pair: PairTable, region: Region, borders: Borders, rows: NDArray[np.int64], columns: NDArray[np.int64]
     ) -> ReadableLines | None:
         """Compute a region, and keep lines of it in the engine's own memory, to be read in pieces; None: it cannot.
 
@@ -284,14 +273,7 @@ class Engine(ABC):
         return None
 
     def walk_block(
-        self,
-        query: NDArray[np.uint8],
-        target: NDArray[np.uint8],
-        scoring: Scoring,
-        mode: Mode,
-        region: Region,
-        borders: Borders,
-        state: PathState,
+        self, pair: PairTable, region: Region, borders: Borders, state: PathState
     ) -> tuple[NDArray[np.uint8], PathState]:
         """Walk a path back through a small region, in the last cell of which it is, until it leaves it or is complete.
 

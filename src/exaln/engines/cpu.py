@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from exaln._core import Costs, PairRows, Sequences
     from exaln.engines.base import TargetRows
-    from exaln.longpair.region import Borders, Line, Lines
+    from exaln.longpair.region import Borders, Line, Lines, PairTable
     from exaln.modes import Mode
     from exaln.records import Records
     from exaln.schedule import RowRange
@@ -154,10 +154,7 @@ class CpuEngine(Engine):
 
     def fill_region(
         self,
-        query: NDArray[np.uint8],
-        target: NDArray[np.uint8],
-        scoring: Scoring,
-        mode: Mode,
+        pair: PairTable,
         region: Region,
         borders: Borders,
         lines: Lines,
@@ -170,7 +167,7 @@ class CpuEngine(Engine):
 
         with _translated_errors(self.threads):
             score, row, column = _core.fill_region(
-                *_region_arrays(query, target, scoring, mode, region, borders),
+                *_region_arrays(pair, region, borders),
                 _aligned(lines.rows - region.first_row),
                 lines.row_H,
                 lines.row_F,
@@ -187,21 +184,14 @@ class CpuEngine(Engine):
         return EndCell(score, region.first_row + row, region.first_column + column)
 
     def walk_block(
-        self,
-        query: NDArray[np.uint8],
-        target: NDArray[np.uint8],
-        scoring: Scoring,
-        mode: Mode,
-        region: Region,
-        borders: Borders,
-        state: PathState,
+        self, pair: PairTable, region: Region, borders: Borders, state: PathState
     ) -> tuple[NDArray[np.uint8], PathState]:
         """One strip, on this thread."""
         from exaln import _core
 
         with _translated_errors(1):
             steps, row, column, left, gap = _core.walk_block(
-                *_region_arrays(query, target, scoring, mode, region, borders),
+                *_region_arrays(pair, region, borders),
                 state.row - region.first_row,
                 state.column - region.first_column,
                 state.left,
@@ -308,21 +298,16 @@ def _whole_line(line: Line) -> Line:
 
 
 def _region_arrays(
-    query: NDArray[np.uint8],
-    target: NDArray[np.uint8],
-    scoring: Scoring,
-    mode: Mode,
-    region: Region,
-    borders: Borders,
+    pair: PairTable, region: Region, borders: Borders
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.int32], int, int, bool, Line, Line, Line, Line, int]:
     """A region and what surrounds it, as the core takes them."""
     return (
-        _aligned(query[region.first_row : region.end_row]),
-        _aligned(target[region.first_column : region.end_column]),
-        scoring.matrix,
-        scoring.gap_first,
-        scoring.gap_extend,
-        mode.is_local,
+        _aligned(pair.query[region.first_row : region.end_row]),
+        _aligned(pair.target[region.first_column : region.end_column]),
+        pair.scoring.matrix,
+        pair.scoring.gap_first,
+        pair.scoring.gap_extend,
+        pair.mode.is_local,
         _whole_line(borders.top_H),
         _whole_line(borders.top_F),
         _whole_line(borders.left_H),

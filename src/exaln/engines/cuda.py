@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from exaln.cuda.batches import Workspace
-    from exaln.longpair.region import Borders, EndCell, Lines, PathState, ReadableLines, Region
+    from exaln.longpair.region import Borders, EndCell, Lines, PairTable, PathState, ReadableLines, Region
     from exaln.modes import Mode
     from exaln.records import Records
     from exaln.scoring import Scoring
@@ -194,10 +194,7 @@ class CudaEngine(Engine):
 
     def fill_region(
         self,
-        query: NDArray[np.uint8],
-        target: NDArray[np.uint8],
-        scoring: Scoring,
-        mode: Mode,
+        pair: PairTable,
         region: Region,
         borders: Borders,
         lines: Lines,
@@ -207,46 +204,28 @@ class CudaEngine(Engine):
     ) -> EndCell:
         """On one card, or where there are many columns on all; small ones on the CPU."""
         if region.cells < SMALL_REGION:
-            of_pair = (query, target, scoring, mode)
-            return self._cpu().fill_region(*of_pair, region, borders, lines, progress=progress, wants_end=wants_end)
+            return self._cpu().fill_region(pair, region, borders, lines, progress=progress, wants_end=wants_end)
         openings = 2 if len(self.devices) == 1 and TWICE_CELLS[0] <= region.cells < TWICE_CELLS[1] else 1
         memory = None if self.memory is None else self.memory // openings
         with lent_workspaces(self.devices * openings, memory) as workspaces:
-            pair = long_pair.Pair(query, target, scoring, mode)
             return long_pair.fill_region(
                 workspaces, pair, region, borders, lines, progress=progress, wants_end=wants_end
             )
 
     def hold_lines(
-        self,
-        query: NDArray[np.uint8],
-        target: NDArray[np.uint8],
-        scoring: Scoring,
-        mode: Mode,
-        region: Region,
-        borders: Borders,
-        rows: NDArray[np.int64],
-        columns: NDArray[np.int64],
+        self, pair: PairTable, region: Region, borders: Borders, rows: NDArray[np.int64], columns: NDArray[np.int64]
     ) -> ReadableLines | None:
         """On the first card, if it has room."""
         if region.cells < SMALL_REGION:
             return None
         with lent_workspaces(self.devices[:1], self.memory) as (workspace,):
-            pair = long_pair.Pair(query, target, scoring, mode)
             return long_pair.hold_lines(workspace, pair, region, borders, rows, columns)
 
     def walk_block(
-        self,
-        query: NDArray[np.uint8],
-        target: NDArray[np.uint8],
-        scoring: Scoring,
-        mode: Mode,
-        region: Region,
-        borders: Borders,
-        state: PathState,
+        self, pair: PairTable, region: Region, borders: Borders, state: PathState
     ) -> tuple[NDArray[np.uint8], PathState]:
         """On the CPU."""
-        return self._cpu().walk_block(query, target, scoring, mode, region, borders, state)
+        return self._cpu().walk_block(pair, region, borders, state)
 
     def slab_rows(self, n_rows: int, n_columns: int) -> int:
         """Ten seconds of work."""

@@ -12,7 +12,7 @@ from exaln.engines import reference_region
 from exaln.engines.base import Engine, PairList, Pairs, Placement, Progress, ScoreBlock, Traces, require_same_alphabet
 from exaln.engines.reference_path import NEVER, ReferenceAlignment, border, reference_alignment
 from exaln.errors import EngineError
-from exaln.longpair.region import NOTHING, Borders, EndCell, Lines, PathState, Region
+from exaln.longpair.region import NOTHING, Borders, EndCell, Lines, PairTable, PathState, Region
 from exaln.modes import LOCAL, Mode
 from exaln.records import offsets_of
 
@@ -90,10 +90,7 @@ class ReferenceEngine(Engine):
 
     def fill_region(
         self,
-        query: NDArray[np.uint8],
-        target: NDArray[np.uint8],
-        scoring: Scoring,
-        mode: Mode,
+        pair: PairTable,
         region: Region,
         borders: Borders,
         lines: Lines,
@@ -102,21 +99,14 @@ class ReferenceEngine(Engine):
         wants_end: bool = False,
     ) -> EndCell:
         """Column by column."""
-        end = reference_region.fill_region(query, target, scoring, mode, region, borders, lines, progress)
-        return end if mode.is_local and wants_end else NOTHING
+        end = reference_region.fill_region(pair, region, borders, lines, progress)
+        return end if pair.mode.is_local and wants_end else NOTHING
 
     def walk_block(
-        self,
-        query: NDArray[np.uint8],
-        target: NDArray[np.uint8],
-        scoring: Scoring,
-        mode: Mode,
-        region: Region,
-        borders: Borders,
-        state: PathState,
+        self, pair: PairTable, region: Region, borders: Borders, state: PathState
     ) -> tuple[NDArray[np.uint8], PathState]:
         """Over the whole table of the block."""
-        return reference_region.walk_block(query, target, scoring, mode, region, borders, state)
+        return reference_region.walk_block(pair, region, borders, state)
 
     def slab_rows(self, n_rows: int, n_columns: int) -> int:
         """So few that somebody sees progress."""

@@ -17,6 +17,7 @@ from exaln.longpair.region import (
     Borders,
     EndCell,
     Lines,
+    PairTable,
     PathState,
     Region,
 )
@@ -25,27 +26,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from exaln.engines.base import Progress
-    from exaln.modes import Mode
-    from exaln.scoring import Scoring
 
 
 def fill_region(
-    query: NDArray[np.uint8],
-    target: NDArray[np.uint8],
-    scoring: Scoring,
-    mode: Mode,
-    region: Region,
-    borders: Borders,
-    lines: Lines,
-    progress: Progress | None = None,
+    pair: PairTable, region: Region, borders: Borders, lines: Lines, progress: Progress | None = None
 ) -> EndCell:
     """Column by column; the best cell is looked for in every mode.
 
     Within a column F(i) is the maximum of F above the region, extended, and of H'(k) - gap_first - (i - 1 - k) *
     gap_extend over k < i, where H' is H without F: a running maximum of H'(k) + k * gap_extend, as in `mode_score`.
     """
-    first, extend = scoring.gap_first, scoring.gap_extend
-    letters = query[region.first_row : region.end_row]
+    first, extend = pair.scoring.gap_first, pair.scoring.gap_extend
+    letters = pair.query[region.first_row : region.end_row]
     extended = np.arange(len(letters), dtype=np.int64) * extend
     h, e = borders.left_H.astype(np.int64), borders.left_E.astype(np.int64)
     kept_rows = lines.rows - region.first_row - 1
@@ -53,8 +45,8 @@ def fill_region(
     diagonal, best = borders.corner, NOTHING
     for j in range(region.n_columns):
         above = np.concatenate([[diagonal], h[:-1]])
-        h = np.maximum(above + scoring.matrix[letters, target[region.first_column + j]], e)
-        if mode.is_local:
+        h = np.maximum(above + pair.scoring.matrix[letters, pair.target[region.first_column + j]], e)
+        if pair.mode.is_local:
             h = np.maximum(h, 0)
         f = int(borders.top_F[j]) - extended
         f[1:] = np.maximum(f[1:], np.maximum.accumulate(h + extended)[:-1] - first - extended[:-1])
@@ -76,21 +68,15 @@ def fill_region(
 
 
 def walk_block(
-    query: NDArray[np.uint8],
-    target: NDArray[np.uint8],
-    scoring: Scoring,
-    mode: Mode,
-    region: Region,
-    borders: Borders,
-    state: PathState,
+    pair: PairTable, region: Region, borders: Borders, state: PathState
 ) -> tuple[NDArray[np.uint8], PathState]:
     """All cells of the region are kept, and the path rule is applied to them."""
-    h, e, f = _table(query, target, scoring, mode, region, borders)
-    first, extend = scoring.gap_first, scoring.gap_extend
+    h, e, f = _table(pair, region, borders)
+    first, extend = pair.scoring.gap_first, pair.scoring.gap_extend
     i, j = state.row - region.first_row + 1, state.column - region.first_column + 1
     left, gap, steps = state.left, state.gap, []
-    while i > 0 and j > 0 and not (mode.is_local and gap == NO_GAP and left == 0):
-        score = int(scoring.matrix[query[region.first_row + i - 1], target[region.first_column + j - 1]])
+    while i > 0 and j > 0 and not (pair.mode.is_local and gap == NO_GAP and left == 0):
+        score = int(pair.scoring.matrix[pair.query[region.first_row + i - 1], pair.target[region.first_column + j - 1]])
         if gap != NO_GAP:
             extends = (e if gap == IN_E else f)[i, j] - extend > h[i, j] - first
             left += extend if extends else first
@@ -106,23 +92,18 @@ def walk_block(
             gap = IN_E if h[i, j] == e[i, j] else IN_F
         steps.append(STEP_TARGET if gap == IN_E else STEP_QUERY)
         i, j = i - (gap == IN_F), j - (gap == IN_E)
-    left = left if mode.is_local else 0
+    left = left if pair.mode.is_local else 0
     return np.array(steps, np.uint8), PathState(region.first_row + i - 1, region.first_column + j - 1, left, gap)
 
 
 def _table(
-    query: NDArray[np.uint8],
-    target: NDArray[np.uint8],
-    scoring: Scoring,
-    mode: Mode,
-    region: Region,
-    borders: Borders,
+    pair: PairTable, region: Region, borders: Borders
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """int64[n_rows + 1, n_columns + 1]: H with what surrounds the region, E and F as each cell of it takes them."""
     all_rows = np.arange(region.first_row + 1, region.end_row + 1)
     all_columns = np.arange(region.first_column + 1, region.end_column + 1)
     lines = Lines.empty(region, all_rows, all_columns, np.dtype(np.int64))
-    fill_region(query, target, scoring, mode, region, borders, lines)
+    fill_region(pair, region, borders, lines)
     shape = region.n_rows + 1, region.n_columns + 1
     h, e, f = np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
     h[0, 0], h[0, 1:], h[1:, 0], h[1:, 1:] = borders.corner, borders.top_H, borders.left_H, lines.row_H

@@ -25,6 +25,16 @@ HEAD_ROOM = 1 << 20
 
 
 @dataclass(frozen=True)
+class PairTable:
+    """What the table of one pair is made from: two whole sequences as codes, and how they are compared."""
+
+    query: NDArray[np.uint8]
+    target: NDArray[np.uint8]
+    scoring: Scoring
+    mode: Mode
+
+
+@dataclass(frozen=True)
 class Region:
     """Cells of a table: query letters [first_row, end_row) with target letters [first_column, end_column)."""
 

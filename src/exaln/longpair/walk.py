@@ -13,7 +13,17 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from exaln.longpair.lines import KeptLines, RegionSurroundings, grid
-from exaln.longpair.region import STEP_QUERY, STEP_TARGET, Borders, EndCell, Lines, PathState, ReadableLines, Region
+from exaln.longpair.region import (
+    STEP_QUERY,
+    STEP_TARGET,
+    Borders,
+    EndCell,
+    Lines,
+    PairTable,
+    PathState,
+    ReadableLines,
+    Region,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +31,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from exaln.modes import Mode
-    from exaln.scoring import Scoring
 
 
 class RegionEngine(Protocol):
@@ -34,10 +43,7 @@ class RegionEngine(Protocol):
 
     def fill_region(
         self,
-        query: NDArray[np.uint8],
-        target: NDArray[np.uint8],
-        scoring: Scoring,
-        mode: Mode,
+        pair: PairTable,
         region: Region,
         borders: Borders,
         lines: Lines,
@@ -49,28 +55,13 @@ class RegionEngine(Protocol):
         ...
 
     def hold_lines(
-        self,
-        query: NDArray[np.uint8],
-        target: NDArray[np.uint8],
-        scoring: Scoring,
-        mode: Mode,
-        region: Region,
-        borders: Borders,
-        rows: NDArray[np.int64],
-        columns: NDArray[np.int64],
+        self, pair: PairTable, region: Region, borders: Borders, rows: NDArray[np.int64], columns: NDArray[np.int64]
     ) -> ReadableLines | None:
         """Lines of a region in the engine's own memory."""
         ...
 
     def walk_block(
-        self,
-        query: NDArray[np.uint8],
-        target: NDArray[np.uint8],
-        scoring: Scoring,
-        mode: Mode,
-        region: Region,
-        borders: Borders,
-        state: PathState,
+        self, pair: PairTable, region: Region, borders: Borders, state: PathState
     ) -> tuple[NDArray[np.uint8], PathState]:
         """A path through a small region."""
         ...
@@ -81,13 +72,9 @@ class RegionEngine(Protocol):
 
 
 @dataclass(frozen=True)
-class LongPair:
+class LongPair(PairTable):
     """One pair, and who computes it."""
 
-    query: NDArray[np.uint8]
-    target: NDArray[np.uint8]
-    scoring: Scoring
-    mode: Mode
     engine: RegionEngine
 
     @property
@@ -105,17 +92,7 @@ class LongPair:
         wants_end: bool = False,
     ) -> EndCell:
         """All cells of a region."""
-        return self.engine.fill_region(
-            self.query,
-            self.target,
-            self.scoring,
-            self.mode,
-            region,
-            borders,
-            lines,
-            progress=progress,
-            wants_end=wants_end,
-        )
+        return self.engine.fill_region(self, region, borders, lines, progress=progress, wants_end=wants_end)
 
 
 Piece = tuple["NDArray[np.uint8]", PathState]
@@ -164,7 +141,7 @@ def _walk_block(
 ) -> Iterator[Piece]:
     """The path through a block between lines."""
     if not spacings:
-        yield pair.engine.walk_block(pair.query, pair.target, pair.scoring, pair.mode, block, borders, state)
+        yield pair.engine.walk_block(pair, block, borders, state)
         return
     lines = _lines_of(pair, block, borders, spacings, scratch)
     kept = KeptLines(block, RegionSurroundings(block, borders), spacings[0])
@@ -179,8 +156,7 @@ def _lines_of(
     lines = scratch.lines(len(spacings), block, spacings[0], borders.top_H.dtype)
     if not len(lines.rows) and not len(lines.columns):
         return lines
-    of_pair = pair.query, pair.target, pair.scoring, pair.mode
-    held = pair.engine.hold_lines(*of_pair, block, borders, lines.rows, lines.columns)
+    held = pair.engine.hold_lines(pair, block, borders, lines.rows, lines.columns)
     if held is None:
         pair.fill(block, borders, lines)
     return held or lines
