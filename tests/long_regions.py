@@ -1,4 +1,4 @@
-"""What the tests of regions on cards share: tables of pairs cut in many ways, and the answer of another engine."""
+"""What the tests of regions share: tables of pairs cut in many ways, and the answer of another engine."""
 
 import numpy as np
 

@@ -5,17 +5,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import long_regions
 import strategies
 from exaln import _core
 from exaln.engines.cpu import CpuEngine
 from exaln.engines.reference import ReferenceEngine
 from exaln.engines.reference_path import reference_alignment
-from exaln.longpair.region import NOTHING, Borders, Lines, PairTable, PathState, Region, table_left, table_top
+from exaln.longpair.region import NOTHING, Borders, PairTable, PathState, Region
 from exaln.modes import GLOBAL, LOCAL, OVERLAP, SEMIGLOBAL
 from kernel_cases import ISAS, Costs, mutated, random_codes
+from long_regions import INT32, INT64, assert_same, outside
 from test_pairs import MATRICES
 
-INT32, INT64 = np.dtype(np.int32), np.dtype(np.int64)
 REFERENCE = ReferenceEngine()
 
 
@@ -30,29 +31,13 @@ def whole(query, target):
     return Region(0, len(query), 0, len(target))
 
 
-def outside(region, costs, mode, score=INT32):
-    """What surrounds a region that begins in the corner of the table."""
-    lines = (*table_top(0, region.end_column, costs, mode), *table_left(0, region.end_row, costs, mode))
-    return Borders(*(line.astype(score) for line in lines), corner=0)
-
-
 def every(n, step=1, also=()):
     return np.array(sorted({*range(step, n + 1, step), *also}), np.int64)
 
 
-def filled(by, query, target, costs, mode, region, borders, rows, columns, score=INT32, **options):
+def filled(by, query, target, costs, mode, region, *rest, **options):
     """(end, lines) of a region."""
-    lines = Lines.empty(region, rows, columns, score)
-    for array in (lines.row_H, lines.row_F, lines.column_H, lines.column_E):
-        array.fill(-99_999)
-    end = by.fill_region(PairTable(query, target, costs, mode), region, borders, lines, wants_end=True, **options)
-    return end, lines
-
-
-def assert_same(found, expected):
-    assert found[0] == expected[0]
-    for name in ("row_H", "row_F", "column_H", "column_E"):
-        np.testing.assert_array_equal(getattr(found[1], name), getattr(expected[1], name), err_msg=name)
+    return long_regions.filled(by, (query, target, costs, mode), region, *rest, **options)
 
 
 def assert_fills(query, target, costs, mode, rows=None, columns=None, score=INT32, isas=ISAS, threads=(1,)):
