@@ -191,6 +191,8 @@ class Engine(ABC):
     """Queries of a search are scanned so many pairs at a time."""
     block_bytes: int = MOST_BLOCK_BYTES
     """Lines of a block of a long pair may take so much: more where they are held, and only some of them travel."""
+    long_pairs: tuple[tuple[int, int], ...] = ((NEVER_LONG, NEVER_LONG),)
+    """Up to so many pairs, those with more cells than this are sooner done one by one; never, if not said."""
     is_for_pairs: bool = True
     """Whether "auto" may choose the engine for a single pair of sequences."""
 
@@ -243,7 +245,7 @@ class Engine(ABC):
 
     def long_pair_cells(self, n_pairs: int) -> int:
         """Of so many pairs, those with more cells than this are computed one by one, see `exaln.longpair`."""
-        return NEVER_LONG
+        return next(cells for most_pairs, cells in self.long_pairs if n_pairs <= most_pairs)
 
     def fill_region(
         self,

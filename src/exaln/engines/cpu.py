@@ -44,9 +44,6 @@ BLOCK_SCORES = 16 << 20
 
 MAX_BLOCK_QUERIES = 1024
 
-LONG_PAIRS = ((4, 1 << 18), (16, 1 << 22), (NEVER_LONG, 1 << 27))
-"""Up to so many pairs, those with more cells are sooner done one by one; measured."""
-
 SLAB_CELLS = 10**11
 """Of one thread's share of a slab of one pair's table: about ten seconds of work."""
 
@@ -60,6 +57,8 @@ class CpuEngine(Engine):
     """Scores on `threads` threads with the fastest instruction set of this CPU, or the one that EXALN_ISA names."""
 
     name = "cpu"
+    long_pairs = ((4, 1 << 18), (16, 1 << 22), (NEVER_LONG, 1 << 27))
+    """Measured: the fewer pairs there are, the more lanes they would leave empty side by side."""
 
     def __init__(self, threads: int | None = None) -> None:
         if threads is not None and threads < 1:
@@ -147,10 +146,6 @@ class CpuEngine(Engine):
                 return _core.score_pairs(*_arrays(queries, targets, some, scoring), _flags(mode), *self._how())
 
         return score_apart(self, queries, targets, pairs, scoring, mode, together)
-
-    def long_pair_cells(self, n_pairs: int) -> int:
-        """The fewer pairs there are, the more lanes they would leave empty side by side."""
-        return next(cells for most_pairs, cells in LONG_PAIRS if n_pairs <= most_pairs)
 
     def fill_region(
         self,

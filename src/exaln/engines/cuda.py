@@ -47,9 +47,6 @@ if TYPE_CHECKING:
 
 MIN_MEMORY = 16 << 20
 
-LONG_PAIRS = ((1, 1 << 20), (4, 1 << 22), (16, 1 << 25), (64, 1 << 28), (NEVER_LONG, 1 << 30))
-"""Up to so many pairs, those with more cells are sooner done one by one."""
-
 SLAB_CELLS = 35 * 10**12
 """Of a slab of one pair's table, on each card: about ten seconds of work."""
 
@@ -81,6 +78,8 @@ class CudaEngine(Engine):
     """
 
     name = "cuda"
+    long_pairs = ((1, 1 << 20), (4, 1 << 22), (16, 1 << 25), (64, 1 << 28), (NEVER_LONG, 1 << 30))
+    """The fewer pairs there are, the less of a card they would keep busy side by side."""
     block_pairs = sys.maxsize
     is_for_pairs = False
     block_bytes = 1 << 30
@@ -187,10 +186,6 @@ class CudaEngine(Engine):
             rest = PairList(pairs.query[~on_card], pairs.target[~on_card])
             scores[~on_card] = self._cpu().score_pairs(queries, targets, rest, scoring, mode)
         return scores
-
-    def long_pair_cells(self, n_pairs: int) -> int:
-        """The fewer pairs there are, the less of a card they would keep busy side by side."""
-        return next(cells for most_pairs, cells in LONG_PAIRS if n_pairs <= most_pairs)
 
     def fill_region(
         self,
