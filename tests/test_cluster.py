@@ -142,7 +142,7 @@ def test_a_damaged_segment_is_named(
     error = capsys.readouterr().err.splitlines()[-1]
     assert "failed 3 times" in error
     assert f"{segment.name}: damaged between byte 0 and" in error
-    assert "queries 1 to 2, residues 0 to" in error
+    assert "queries 1 to 2, residues 14,625 to 16,625" in error
     assert not (tmp_path / "out").exists()
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from exaln.cluster.needs import DASHBOARD, require_dask
+from exaln.cluster.needs import DASHBOARD, configure_dask, require_dask
 from exaln.cluster.security import Certificates, require_safe
 from exaln.cluster.work import Settings
 from exaln.cluster.worker import scheduler_address
@@ -86,7 +87,7 @@ class LocalWorker:
 @contextmanager
 def running_cluster(address: str, certificates: Certificates | None, *, insecure: bool) -> Iterator[Cluster]:
     """One that somebody has started, by the address of its scheduler or the file that it wrote."""
-    require_dask()
+    configure_dask()
     address = scheduler_address(address)
     require_safe(address, certificates, insecure=insecure)
     with connected(address, certificates) as client:
@@ -97,27 +98,18 @@ def running_cluster(address: str, certificates: Certificates | None, *, insecure
 def local_cluster(n_workers: int, settings: Settings) -> Iterator[Cluster]:
     """A scheduler in this process and workers on this machine that share its cores and GPUs."""
     require_dask()
-    from distributed import LocalCluster
-
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="exaln-cluster-")))
-        certificates = Certificates.temporary(folder)
-        dask = stack.enter_context(
-            LocalCluster(
-                n_workers=0,
-                host="127.0.0.1",
-                protocol="tls://",
-                security=certificates.for_dask(),
-                dashboard_address=DASHBOARD,
-                silence_logs=False,
-            )
-        )
+        file, certificates = folder / "scheduler.json", Certificates.in_folder(folder)
         processes = []
-        for number in range(n_workers):
-            arguments = [dask.scheduler_address, *_tls_options(certificates), *_share(settings, number, n_workers)]
+        for number in range(n_workers):  # they start while this process starts the scheduler, and wait for its file
+            arguments = [str(file), *_tls_options(certificates), *_share(settings, number, n_workers)]
             processes.append(LocalWorker(arguments, folder / f"worker-{number}.log"))
             stack.callback(processes[-1].stop)
-        client = stack.enter_context(connected(dask.scheduler_address, certificates))
+        address = stack.enter_context(_scheduler(certificates))
+        stack.callback(_stop, processes)  # before their scheduler
+        _write_at_once(file, json.dumps({"address": address}))
+        client = stack.enter_context(connected(address, certificates))
         yield Cluster(
             client,
             f"local:{n_workers}",
@@ -125,6 +117,38 @@ def local_cluster(n_workers: int, settings: Settings) -> Iterator[Cluster]:
             has_dashboard=can_draw_dashboards(),
             processes=processes,
         )
+
+
+def _stop(processes: Sequence[LocalWorker]) -> None:
+    for process in processes:
+        process.process.terminate()
+    for process in processes:
+        process.stop()
+
+
+@contextmanager
+def _scheduler(certificates: Certificates) -> Iterator[str]:
+    """A scheduler in this process, by its address. The certificates are made."""
+    configure_dask()
+    from distributed import LocalCluster
+
+    certificates.make()
+    with LocalCluster(
+        n_workers=0,
+        host="127.0.0.1",
+        protocol="tls://",
+        security=certificates.for_dask(),
+        dashboard_address=DASHBOARD,
+        silence_logs=False,
+    ) as dask:
+        yield dask.scheduler_address
+
+
+def _write_at_once(file: Path, text: str) -> None:
+    """Nobody sees half of it."""
+    temporary = file.with_suffix(".new")
+    temporary.write_text(text, encoding="ascii")
+    temporary.replace(file)
 
 
 def can_draw_dashboards() -> bool:

@@ -13,7 +13,6 @@ import threading
 import time
 import warnings
 from collections import OrderedDict
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -24,7 +23,7 @@ import pyarrow as pa
 
 from exaln import __version__
 from exaln.alphabet import PROTEIN
-from exaln.cluster.parts import binary_array, pieces_of, to_bytes
+from exaln.cluster.parts import binary_array, pieces_of, text_array, to_bytes
 from exaln.cluster.source import Cache, is_url, manifest_at, open_segment
 from exaln.cluster.spec import SearchSpec
 from exaln.cluster.units import Unit
@@ -43,7 +42,9 @@ from exaln.scoring import Scoring
 MOST_PARTS = 64
 """Parts of databases that a process keeps; each is a few views, but on a GPU they may be resident."""
 
-MEASURED_SECONDS = 0.1
+MEASURED_SECONDS = 0.05
+MEASURED_SIZES = ((1, 1 << 10), (2, 1 << 13), (8, 1 << 13), (64, 1 << 14), (256, 1 << 14))
+"""How fast a worker is, is measured for so long at least, with so many queries and targets, or at last with the most."""
 
 
 @dataclass(frozen=True)
@@ -138,8 +139,8 @@ def held() -> Held:
 def queries_to_bytes(queries: Records) -> bytes:
     """Ids, descriptions and codes as a compressed Arrow IPC stream."""
     columns = {
-        "id": pa.array(queries.ids.to_list(), pa.large_string()),
-        "description": pa.array(queries.descriptions.to_list(), pa.large_string()),
+        "id": text_array(queries.ids.to_list()),
+        "description": text_array(queries.descriptions.to_list()),
         "codes": binary_array([queries.sequence(row) for row in range(len(queries))]),
     }
     table, sink = pa.table(columns), pa.BufferOutputStream()
@@ -204,22 +205,28 @@ def introduce(settings: Settings | None) -> dict[str, Any]:
 
 
 def _measured_speed(engine: Engine) -> float:
-    """Cells per second; runs that are twice as long until one is long enough."""
-    scoring, queries = Scoring("BLOSUM62"), _random_proteins(4, 400)
-    n_targets = 1 << 10
-    while True:
-        database = Database.in_memory([_random_proteins(n_targets, 350)])
-        placement, keep = engine.place(database), Keep(np.full((4, N_BINS), 10_000, np.int32))
-        started = time.monotonic()
-        for _ in engine.scan(queries, placement, scoring, keep):
-            pass
-        seconds = time.monotonic() - started
-        if seconds >= MEASURED_SECONDS or n_targets >= 1 << 20:
-            return float(queries.n_residues * database.n_residues / seconds)
-        n_targets *= 4
+    """Cells per second, on more and more work until it takes long enough.
+
+    What takes long is done twice, and the second time counts: the first may have compiled kernels or opened a GPU.
+    """
+    for n_queries, n_targets in MEASURED_SIZES:
+        queries, database = _random_proteins(n_queries, 400), Database.in_memory([_random_proteins(n_targets, 350)])
+        seconds = _scan_seconds(engine, queries, database)
+        if seconds >= MEASURED_SECONDS:
+            seconds = _scan_seconds(engine, queries, database)
+        if seconds >= MEASURED_SECONDS:
+            break
+    return float(queries.n_residues * database.n_residues / seconds)
+
+
+def _scan_seconds(engine: Engine, queries: Records, database: Database) -> float:
+    keep = Keep(np.full((len(queries), N_BINS), 10_000, np.int32))
+    started = time.monotonic()
+    for _ in engine.scan(queries, engine.place(database), Scoring("BLOSUM62"), keep):
+        pass
+    return max(time.monotonic() - started, 1e-6)
 
 
 def _random_proteins(n: int, length: int) -> Records:
     codes = np.random.default_rng(n).integers(0, 20, (n, length), dtype=np.uint8)
-    rows: Sequence[Any] = list(codes)
-    return Records.of(PROTEIN, rows)
+    return Records.of(PROTEIN, list(codes))
