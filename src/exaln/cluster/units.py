@@ -59,9 +59,7 @@ class Chunk:
     n_bytes: int
 
 
-def query_groups(
-    lengths: NDArray[np.int64], n_strands: int, chunks: Sequence[Chunk], cells: float
-) -> list[Group]:
+def query_groups(lengths: NDArray[np.int64], n_strands: int, chunks: Sequence[Chunk], cells: float) -> list[Group]:
     """Groups of consecutive queries, of about `cells` with the largest chunk: then a unit is a group and a whole chunk.
 
     That has no more GROUP_QUERIES than it must: more only where even the whole database has less than `cells`.

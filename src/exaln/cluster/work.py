@@ -44,7 +44,7 @@ MOST_PARTS = 64
 
 MEASURED_SECONDS = 0.05
 MEASURED_SIZES = ((1, 1 << 10), (2, 1 << 13), (8, 1 << 13), (64, 1 << 14), (256, 1 << 14))
-"""How fast a worker is, is measured for so long at least, with so many queries and targets, or at last with the most."""
+"""A worker is measured for so long at least, with so many queries and targets, or at last with the most."""
 
 
 @dataclass(frozen=True)
