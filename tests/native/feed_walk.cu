@@ -1,4 +1,5 @@
-// Groups of one lane go through all chunks in turns; which tiles and ids they saw. For tests/test_cuda_feed.py.
+// Groups of one lane go through all chunks in turns; which tiles and ids they saw. For
+// tests/test_cuda_feed.py.
 #include "feed.cuh"
 
 constexpr int MAX_GROUPS = 8;

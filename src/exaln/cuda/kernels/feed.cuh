@@ -1,4 +1,5 @@
-// The way of a group of lanes through the stream of targets, chunk after chunk. Tests: tests/test_cuda_feed.py.
+// The way of a group of lanes through the stream of targets, chunk after chunk. Tests:
+// tests/test_cuda_feed.py.
 #pragma once
 
 constexpr unsigned IDLE_TILE = 0;
