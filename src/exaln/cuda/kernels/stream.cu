@@ -34,14 +34,12 @@
 
 #include "boundary.cuh"
 #include "constants.cuh"
+#include "feed.cuh"
 #include "packed.cuh"
 #include "profile.cuh"
 #include "recurrence.cuh"
 
 constexpr bool TWO_TARGETS = PACKING != TWO_QUERIES;
-constexpr unsigned IDLE_TILE = 0;
-constexpr unsigned NO_END = 0xFFFFFFFFu;
-constexpr unsigned TAKEN_AHEAD = 3;  // tiles before the end of a chunk at which the next one is taken
 constexpr unsigned ALL = 0xFFFFFFFFu;
 
 // A number that the compiler knows nothing of: it would turn a product with 0 or 1 into a selection.
@@ -110,54 +108,6 @@ struct Joint {
         edge[1] = row(edge[1], own.y);
         edge[2] = row(edge[2], own.z);
         edge[3] = row(edge[3], own.w);
-    }
-};
-
-// Where the first lane of a group is in the stream. The other lanes stay idle: they get everything from the
-// lane above. The next chunk is taken as late as its loads allow: a group that has a long target must not
-// take others away from groups that will be free earlier. What was loaded is used a step later or more.
-struct Feed {
-    const uint2* chunks;
-    unsigned n_chunks;
-    unsigned* ticket;
-    unsigned tile, end, id;  // the next tile, the end of its chunk, and the id of its target; 0 in idle lanes
-    unsigned is_live;        // 0 or 1
-    unsigned taken;          // the ticket of the next chunk; chunks are handed out from the last one on
-    uint2 next_begin;
-    unsigned next_end;
-
-    __device__ void take() { taken = atomicAdd(ticket, 1u); }
-    __device__ void look_up() {
-        const bool is_there = taken < n_chunks;
-        next_begin = is_there ? chunks[n_chunks - 1 - taken] : make_uint2(IDLE_TILE, 0);
-        next_end = is_there ? chunks[n_chunks - taken].x : NO_END;
-    }
-    __device__ void go_to_next() {
-        tile = next_begin.x;
-        id = next_begin.y;
-        end = next_end;
-        is_live = tile != IDLE_TILE;
-        if (end - tile < TAKEN_AHEAD) {
-            take();
-            look_up();
-        }
-    }
-    __device__ void start(bool is_first) {
-        taken = n_chunks;
-        if (is_first) take();
-        look_up();
-        go_to_next();
-    }
-    // The tile was handed out; `ends_target` if it was the last one of its target.
-    __device__ void advance(bool ends_target) {
-        id += ends_target;
-        tile += is_live;
-        const unsigned left = end - tile;
-        if (left <= TAKEN_AHEAD) {
-            if (left == TAKEN_AHEAD) take();
-            if (left == 1) look_up();
-            if (left == 0) go_to_next();
-        }
     }
 };
 
