@@ -25,8 +25,9 @@ LOOK_S = 1.0
 GATHER_S = 10.0
 """So long after the first worker the work begins; others may come later."""
 
-RESULT_S = 60
-"""A result that is there arrives in this time, or counts as lost."""
+RESULT_S = 30
+"""A result that is there arrives in this time, or counts as lost. Dask may fetch several at once, and then one of a
+worker that hangs keeps others waiting."""
 
 
 @dataclass(frozen=True)
