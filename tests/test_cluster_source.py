@@ -3,11 +3,12 @@
 import stat
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from exaln import Database, DatabaseError, InputError, Scoring, SearchOptions
 from exaln.cluster import source, work
-from exaln.cluster.parts import from_bytes
+from exaln.cluster.parts import as_batch, from_bytes
 from exaln.cluster.security import Certificates, require_safe
 from exaln.cluster.slurm import SlurmJobs
 from exaln.cluster.spec import SearchSpec
@@ -91,6 +92,11 @@ def test_a_worker_does_a_unit_and_tells_what_went_wrong(database: Database, tmp_
     assert targets
     assert targets <= expected
     assert result["times"] == sorted(result["times"])
+    for column in ("query_id", "hits"):
+        place = batch.schema.get_field_index(column)
+        nothing = pa.nulls(2, batch.schema.field(column).type)
+        with pytest.raises(ValueError, match="a value is missing"):
+            as_batch(pa.Table.from_batches([batch.set_column(place, batch.schema.field(column), nothing)]))
     work.configure(work.Settings("cpu", 1))  # what it holds is known by its content, wherever it came from
     other = Database.build(GOLDEN / "cudasw4q_part.fasta", tmp_path / "other.exaln")
     result = work.run_unit(json.dumps(spec.to_values()), str(other.path), (7, 9, 100, 9000), data)
