@@ -179,7 +179,7 @@ class Crew:
     def _addresses(self) -> set[str]:
         self.require_scheduler()
         try:
-            return set(self.cluster.client.scheduler_info()["workers"])
+            return self.cluster.addresses
         except (OSError, TimeoutError):
             raise EngineError(f"{self.cluster.name}: the scheduler is gone{self.advice}") from None
 

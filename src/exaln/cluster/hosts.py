@@ -44,6 +44,11 @@ class Cluster:
         """Where Dask shows what goes on."""
         return (self.client.dashboard_link or None) if self.has_dashboard else None
 
+    @property
+    def addresses(self) -> set[str]:
+        """Of all workers, asked of the scheduler: what the client keeps of its `scheduler_info` may have none of them."""
+        return set(self.client.nthreads())
+
     def check(self) -> None:
         """Start local workers again that have died."""
         for process in self.processes:
@@ -91,7 +96,9 @@ def running_cluster(address: str, certificates: Certificates | None, *, insecure
     address = scheduler_address(address)
     require_safe(address, certificates, insecure=insecure)
     with connected(address, certificates) as client:
-        yield Cluster(client, address, max(1, len(client.scheduler_info()["workers"])))
+        cluster = Cluster(client, address)
+        cluster.n_expected = max(1, len(cluster.addresses))
+        yield cluster
 
 
 @contextmanager
