@@ -46,7 +46,7 @@ class Cluster:
 
     @property
     def addresses(self) -> set[str]:
-        """Of all workers, asked of the scheduler: what the client keeps of its `scheduler_info` may have none of them."""
+        """Of all workers, asked of the scheduler: the list that the client keeps has none of them now and then."""
         return set(self.client.nthreads())
 
     def check(self) -> None:
