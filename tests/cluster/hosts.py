@@ -221,6 +221,8 @@ def main() -> None:
         if "cut" in scenarios:
             check.run("network of a worker cut", 2, after=lambda ps: network.worker_hosts[0].cut(), says="warning")
         if "flipped" in scenarios:
+            for cache in folder.glob("cache-*"):
+                shutil.rmtree(cache)  # a worker that has a good copy needs no other
             bad = flipped(database, folder / "bad")
             check.run("a flipped byte in a segment", 2, code=2, says="damaged between byte", database=bad)
         if "scheduler" in scenarios:

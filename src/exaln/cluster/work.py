@@ -1,7 +1,8 @@
 """What a worker does with a unit: the single-machine search, on a part of the database.
 
 Two units are in a worker at a time. One computes; the other fetches and checks its segments meanwhile, or turns its
-hits into bytes and sends them. `Held` is what a process keeps between units: its engine and its segments.
+hits into bytes and sends them. On a GPU one scans while the hits of the other are aligned, by the CPU. `Held` is what a
+process keeps between units: its engine and its segments.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import threading
 import time
 import warnings
 from collections import OrderedDict
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -115,6 +117,22 @@ class Held:
         return self._segments[digest, number]
 
 
+class Turn:
+    """A context manager, for a unit: it is its turn to compute, once or several times. began, ended: in all."""
+
+    def __init__(self, computing: threading.Lock) -> None:
+        self._computing = computing
+        self.began = self.ended = float("inf")
+
+    def __enter__(self) -> None:
+        self._computing.acquire()
+        self.began = min(self.began, time.monotonic())
+
+    def __exit__(self, *error: object) -> None:
+        self.ended = time.monotonic()
+        self._computing.release()
+
+
 _settings = Settings()
 _held: Held | None = None
 _holding = threading.Lock()
@@ -177,15 +195,14 @@ def _run_unit(spec: SearchSpec, location: str, unit: Unit, queries: bytes) -> di
     part = here.part(location, spec.database_digest, unit.first, unit.end)
     records = queries_from_bytes(queries, spec)
     times.append(time.monotonic())
-    with here.computing, warnings.catch_warnings():
+    turn, engine = Turn(here.computing), here.engine
+    whole, scanning = (nullcontext(), turn) if engine.leaves_cpu_idle else (turn, nullcontext())
+    with whole, warnings.catch_warnings():
         warnings.simplefilter("ignore", ExalnWarning)
-        times.append(time.monotonic())
-        search = Search(part, spec.scoring, here.engine, spec.options, spec.judge)
+        search = Search(part, spec.scoring, engine, spec.options, spec.judge, scanning)
         found = list(search.run([records], first_index=unit.query_first))
-        times.append(time.monotonic())
     data = to_bytes(found)
-    times.append(time.monotonic())
-    return {"hits": data, "times": times}
+    return {"hits": data, "times": [*times, turn.began, turn.ended, time.monotonic()]}
 
 
 def introduce(settings: Settings | None) -> dict[str, Any]:

@@ -195,6 +195,8 @@ class Engine(ABC):
     """Up to so many pairs, those with more cells than this are sooner done one by one; never, if not said."""
     is_for_pairs: bool = True
     """Whether "auto" may choose the engine for a single pair of sequences."""
+    leaves_cpu_idle: bool = False
+    """Whether the CPU has time to align while the engine scans, on another thread."""
 
     @staticmethod
     @abstractmethod

@@ -82,6 +82,7 @@ class CudaEngine(Engine):
     """The fewer pairs there are, the less of a card they would keep busy side by side."""
     block_pairs = sys.maxsize
     is_for_pairs = False
+    leaves_cpu_idle = True
     block_bytes = 1 << 30
 
     def __init__(
