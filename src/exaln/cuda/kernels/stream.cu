@@ -15,13 +15,15 @@
 // is longer than what is left of a strip goes on in the next launch: the last row of a strip is kept, in
 // place, and comes back as the row above the next one.
 //
-// Work is handed out in chunks of consecutive targets, the longest first, by a ticket.
+// Work is handed out in chunks of consecutive targets, the longest first, by a ticket: feed.cuh.
 //
 //   stream      [n_tiles]: four symbols each; see pack.cu
 //   chunks      [n_chunks + 1]: first tile, first id
 //   stacks      [LANES][2]: the rows of each lane in both halves
 //   queries     codes of all queries
-//   table       int16[letters of the query][LETTERS]
+//   table       [1 + letters of the query][LETTERS + 1, rounded up to eight]: halves of words; the first row
+//   is
+//               where there is no letter of a query, the first column PAD
 //   kept        [n_tiles][2]: H and F of the row between strips, where KEEPS_ROWS. All lanes load of it, but
 //               only first lanes with rows above use it
 //   scores      int[n_queries][row_stride]: best scores are max-combined into it
@@ -125,7 +127,7 @@ __device__ void write_scores(const LaneRows* halves, Word best, unsigned id, int
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     stream_scores(const Tile* __restrict__ stream, const uint2* __restrict__ chunks, unsigned n_chunks,
                   unsigned* ticket, const LaneRows* __restrict__ stacks,
-                  const unsigned char* __restrict__ queries, const short* __restrict__ table, uint4* kept,
+                  const unsigned char* __restrict__ queries, const uint4* __restrict__ table, uint4* kept,
                   unsigned has_top, unsigned has_bottom, int* scores, unsigned long long row_stride) {
     extern __shared__ uint4 profile[];
     __shared__ LaneRows rows[2 * LANES];
