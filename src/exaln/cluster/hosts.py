@@ -49,6 +49,11 @@ class Cluster:
         """Of all workers, asked of the scheduler: the list that the client keeps has none of them now and then."""
         return set(self.client.nthreads())
 
+    def result_of(self, key: str, timeout_s: float) -> Any:
+        """Of a task that is done, by way of the scheduler; None if it cannot be had."""
+        gathered = self.client.sync(self.client.scheduler.gather, keys=[key], callback_timeout=timeout_s)
+        return gathered.get("data", {}).get(key)
+
     def check(self) -> None:
         """Start local workers again that have died."""
         for process in self.processes:
