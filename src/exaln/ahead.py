@@ -1,24 +1,27 @@
-"""What an iterator yields next is made on another thread while the caller uses what came before: one step ahead."""
+"""Something is computed for each item on another thread while the caller uses what came before: one item ahead."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-Step = TypeVar("Step")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 class NotWanted(Exception):
-    """Raised on the other thread when nobody waits for its steps any more."""
+    """Raised on the other thread when nobody waits for its results any more."""
 
 
-def one_ahead(make: Callable[[Callable[[], None]], Iterator[Step]]) -> Generator[Step, None, None]:
-    """The steps of `make(check)`, made one ahead. Errors come in their turn, after the steps before them.
+def one_ahead(
+    items: Iterable[Item], compute: Callable[[Item, Callable[[], None]], Result]
+) -> Generator[tuple[Item, Result], None, None]:
+    """Items with `compute(item, check)`. They are taken on the caller's thread, and errors come in their turn.
 
-    check: to be called often while a step is made; raises NotWanted once the caller has closed this iterator, which
-    waits for that. So whatever ends the caller, an interrupt too, leaves nothing running.
+    check: to be called often meanwhile; raises NotWanted once the caller has closed this iterator, which waits for
+    that. So whatever ends the caller, an interrupt too, leaves nothing running.
     """
     is_closed = threading.Event()
 
@@ -27,18 +30,28 @@ def one_ahead(make: Callable[[Callable[[], None]], Iterator[Step]]) -> Generator
             raise NotWanted
 
     with ThreadPoolExecutor(1, thread_name_prefix="exaln ahead") as other:
-        steps = make(check)
+        source = iter(items)
+        waiting: tuple[Item, Future[Result]] | None = None
         try:
-            coming = other.submit(_next, steps)
-            while step := coming.result():
-                coming = other.submit(_next, steps)
-                yield step[0]
+            while True:
+                taken, problem = _take(source)
+                started = [(item, other.submit(compute, item, check)) for item in taken]
+                if waiting is not None:
+                    yield waiting[0], waiting[1].result()
+                if problem is not None:
+                    raise problem
+                if not started:
+                    return
+                waiting = started[0]
         finally:
             is_closed.set()
 
 
-def _next(steps: Iterator[Step]) -> tuple[Step] | None:
-    """In a tuple; None at the end."""
-    for step in steps:
-        return (step,)
-    return None
+def _take(source: Iterator[Item]) -> tuple[list[Item], Exception | None]:
+    """The next item, if there is one, or the error that comes in its place."""
+    try:
+        for item in source:
+            return [item], None
+    except Exception as error:  # whatever it is, it is raised when it is its turn
+        return [], error
+    return [], None

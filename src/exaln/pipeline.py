@@ -9,7 +9,7 @@ Where the engine leaves the CPU idle, a block is scanned while the one before it
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -57,12 +57,13 @@ ROUND_ALIGNMENTS = 32 << 10
 class Block:
     """Queries that are scanned together. first_index: the place of the first of them among all queries.
 
-    scanned: the sequences that are compared with the targets, `strands` says which strand each is: the queries, their
-    reverse complements, or both, one after the other.
+    cells_before: of the blocks before. scanned: the sequences that are compared with the targets, `strands` says which
+    strand each is: the queries, their reverse complements, or both, one after the other.
     """
 
     queries: Records
     first_index: int
+    cells_before: int
     scanned: Records
     strands: NDArray[np.int8]
 
@@ -100,33 +101,26 @@ class Search:
     ) -> Iterator[QueryHits]:
         """The hits of each query, in the order of the queries. `progress` gets the cells done so far.
 
-        first_index: the place of the first of them among all queries. Where the engine leaves the CPU idle, queries are
-        read and `progress` is called on another thread.
+        first_index: the place of the first of them among all queries. Where the engine leaves the CPU idle, `progress`
+        is called on another thread.
         """
+        blocks = self._blocks(queries, first_index)
         if self.engine.leaves_cpu_idle:
-            scanned = one_ahead(lambda check: self._scanned(queries, _with_check(progress, check), first_index))
+            scanned = one_ahead(blocks, lambda block, check: self._scan(block, _with_check(progress, check)))
         else:
-            scanned = self._scanned(queries, progress, first_index)
+            scanned = ((block, self._scan(block, progress)) for block in blocks)
         with closing(scanned):
             for block, ranked in scanned:
                 yield from self._traced(block, ranked)
 
-    def _scanned(
-        self, queries: Iterable[Records], progress: Progress | None, first_index: int
-    ) -> Generator[tuple[Block, Ranked], None, None]:
-        """Blocks of queries with all candidates that pass the filters which need no alignment, ranked."""
+    def _blocks(self, queries: Iterable[Records], first_index: int) -> Iterator[Block]:
         cells = 0
         for records in queries:
             if not comparable(records.alphabet, self.database.alphabet):
                 raise InputError(f"the queries are {records.alphabet.name}, the database {self.database.alphabet.name}")
             for first, end in query_blocks(len(records), self._block_queries()):
                 own = records.rows(first, end)
-                block = Block(own, first_index + first, *self._with_strands(own))
-                done = cells
-                report = None if progress is None else lambda new, done=done: progress(done + new)
-                with self._scanning:
-                    ranked = self._scan(block, report)
-                yield block, ranked
+                yield Block(own, first_index + first, cells, *self._with_strands(own))
                 cells += self.n_cells(own.n_residues)
             first_index += len(records)
 
@@ -210,13 +204,15 @@ class Search:
         pruner = Pruner(self.statistics, block.queries.lengths, self.options.max_hits * self.n_strands)
         parts = [self._empty()]
         waiting = 0
-        for candidates in self.engine.scan(block.scanned, self._placement, self.scoring, keep, progress):
-            listed = self._listed(candidates)
-            promising = listed if self.options.needs_alignments else pruner.prune(listed)
-            parts.append(self._passed(promising, block))
-            waiting += len(parts[-1])
-            if waiting > PRUNE_CANDIDATES and not self.options.needs_alignments:
-                parts, waiting = [self._best(rank(Ranked.joined(parts)))], 0
+        report = None if progress is None else lambda cells: progress(block.cells_before + cells)
+        with self._scanning:
+            for candidates in self.engine.scan(block.scanned, self._placement, self.scoring, keep, report):
+                listed = self._listed(candidates)
+                promising = listed if self.options.needs_alignments else pruner.prune(listed)
+                parts.append(self._passed(promising, block))
+                waiting += len(parts[-1])
+                if waiting > PRUNE_CANDIDATES and not self.options.needs_alignments:
+                    parts, waiting = [self._best(rank(Ranked.joined(parts)))], 0
         return rank(Ranked.joined(parts))
 
     def _best(self, ranked: Ranked) -> Ranked:
