@@ -63,6 +63,8 @@ constexpr unsigned CHUNK_BYTES = 32 * sizeof(int4);
 constexpr unsigned LETTER_BYTES = ROWS / 4 * CHUNK_BYTES;
 constexpr unsigned ACK = 16;  // pieces between two words to the writer of a queue; a queue has twice as many
 constexpr unsigned REPORT = 256;  // pieces between two reports to the host
+constexpr unsigned RING = 64;     // tiles in shared memory
+static_assert(31 + 2 * PIECE <= RING);
 
 constexpr Key HIGHEST_KEY = sizeof(Key) == 8 ? Key(0x7FFFFFFFFFFFFFFFll) : Key(0x7FFFFFFF);
 
@@ -125,13 +127,22 @@ __device__ __forceinline__ Word load_word(const Word* address) {
     asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(address));
     return value;
 }
-__device__ __forceinline__ void store_words(Word* address, Word a, Word b) {
-    asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(address), "l"(a), "l"(b));
+__device__ __forceinline__ void store_words_if(bool is_wanted, Word* address, Word a, Word b) {
+    asm volatile(
+        "{ .reg .pred p; setp.ne.u32 p, %0, 0; @p st.relaxed.gpu.global.v2.u64 [%1], {%2, %3}; }" ::"r"(
+            unsigned(is_wanted)),
+        "l"(address), "l"(a), "l"(b));
 }
 __device__ __forceinline__ unsigned long long nanoseconds() {
     unsigned long long now;
     asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
     return now;
+}
+
+// The same for all lanes, and the compiler knows that: they stay together, and nothing has to bring them together.
+template <class Value>
+__device__ __forceinline__ Value from_first(Value value) {
+    return __shfl_sync(ALL, value, 0);
 }
 
 // Waiting that ends: for all lanes of a warp together.
@@ -211,7 +222,6 @@ struct Feed {
             load();
         }
         highest = H[0];
-        __syncwarp();
 #pragma unroll
         for (unsigned i = 0; i < LANE_COLUMNS; i++) {
             const unsigned column = i * 32 + threadIdx.x % 32 % PIECE_COLUMNS;
@@ -247,10 +257,22 @@ struct Edge {
     Score H[COLUMNS], F[COLUMNS];
 };
 
-__device__ __forceinline__ void store_four(int* to, const int (&four)[COLUMNS]) {
-    *reinterpret_cast<int4*>(to) = make_int4(four[0], four[1], four[2], four[3]);
+__device__ __forceinline__ Edge edge_at(const Score* from) {
+    Edge edge;
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++) edge.H[c] = from[c], edge.F[c] = from[COLUMNS + c];
+    return edge;
 }
-__device__ __forceinline__ void store_four(long long* to, const long long (&four)[COLUMNS]) {
+
+__device__ __forceinline__ void store_four_if(bool is_wanted, int* to, const int (&four)[COLUMNS]) {
+    asm volatile(
+        "{ .reg .pred p; setp.ne.u32 p, %0, 0; @p st.global.v4.s32 [%1], {%2, %3, %4, %5}; }" ::"r"(
+            unsigned(is_wanted)),
+        "l"(to), "r"(four[0]), "r"(four[1]), "r"(four[2]), "r"(four[3])
+        : "memory");
+}
+__device__ __forceinline__ void store_four_if(bool is_wanted, long long* to, const long long (&four)[COLUMNS]) {
+    if (!is_wanted) return;
     reinterpret_cast<longlong2*>(to)[0] = make_longlong2(four[0], four[1]);
     reinterpret_cast<longlong2*>(to)[1] = make_longlong2(four[2], four[3]);
 }
@@ -287,20 +309,22 @@ struct Writer {
         }
     }
 
-    __device__ __forceinline__ void hand_on(const Edge& edge) {
+    // Without branches: steps follow one another without a gap.
+    __device__ __forceinline__ void hand_on(bool is_due, const Edge& edge) {
         Word words[COLUMNS * Number::WORDS];
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++)
             Number::pack(edge.H[c], edge.F[c], place.tag, words + c * Number::WORDS);
         Word* to = place.queue + place.next;
 #pragma unroll
-        for (unsigned i = 0; i < COLUMNS * Number::WORDS; i += 2) store_words(to + i, words[i], words[i + 1]);
-        place.advance(COLUMNS * Number::WORDS);
+        for (unsigned i = 0; i < COLUMNS * Number::WORDS; i += 2)
+            store_words_if(is_due, to + i, words[i], words[i + 1]);
+        place.advance(is_due ? COLUMNS * Number::WORDS : 0);
     }
 
-    __device__ __forceinline__ void keep(unsigned tile, const Edge& edge) const {
-        store_four(line_H + size_t(tile) * COLUMNS, edge.H);
-        store_four(line_F + size_t(tile) * COLUMNS, edge.F);
+    __device__ __forceinline__ void keep(bool is_due, unsigned tile, const Edge& edge) const {
+        store_four_if(is_due, line_H + size_t(tile) * COLUMNS, edge.H);
+        store_four_if(is_due, line_F + size_t(tile) * COLUMNS, edge.F);
     }
 };
 
@@ -308,76 +332,88 @@ struct Writer {
 struct Shared {
     char* profile;  // this lane's part, [letter][rows / 4], 512 bytes apart
     Score* feed;    // [PIECE + 1][2][COLUMNS]: the row above a piece; the last tile is zeros
-    uint4* tiles;   // [32 + PIECE + PIECE]: profile offsets: of earlier pieces, this piece, the next one
+    char* tiles;    // uint4[RING]: profile offsets of a tile, in its place modulo RING
 };
 
 // Tiles of the next piece travel into shared memory while this one is computed.
 struct Tiles {
+    static constexpr unsigned BYTES = RING * sizeof(uint4);
     const uint4* next;
-    uint4* shared;
+    char* ring;
 
-    __device__ Tiles(const Arguments& arguments, uint4* given)
-        : next(arguments.columns + threadIdx.x % 32 % PIECE), shared(given) {
-        shared[PIECE + threadIdx.x % 32] = make_uint4(0, 0, 0, 0);  // before the first column
-        load();
+    __device__ Tiles(const Arguments& arguments, char* given)
+        : next(arguments.columns + threadIdx.x % 32 % PIECE), ring(given) {
+        for (unsigned i = threadIdx.x % 32; i < RING; i += 32)
+            *reinterpret_cast<uint4*>(ring + i * sizeof(uint4)) = make_uint4(0, 0, 0, 0);
+        __syncwarp();
+        load(0);
     }
-    __device__ __forceinline__ void load() {
-        uint4* to = shared + 32 + PIECE + threadIdx.x % 32 % PIECE;
+    // Lanes are up to 31 tiles behind, and RING holds these, the piece and the next one.
+    __device__ __forceinline__ void load(unsigned piece) {
+        const unsigned tile = piece * PIECE + threadIdx.x % 32 % PIECE;
+        char* to = ring + tile * sizeof(uint4) % BYTES;
 #if __CUDA_ARCH__ >= 800
         asm volatile(
             "cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(unsigned(__cvta_generic_to_shared(to))),
             "l"(next)
             : "memory");
 #else
-        *to = __ldg(next);
+        *reinterpret_cast<uint4*>(to) = __ldg(next);
 #endif
         next += PIECE;
     }
-    // Everything moves on by a piece.
-    __device__ __forceinline__ void take() {
+    // This piece is there, and the next one on its way.
+    __device__ __forceinline__ void take(unsigned piece) {
 #if __CUDA_ARCH__ >= 800
         asm volatile("cp.async.wait_all;" ::: "memory");
 #endif
         __syncwarp();
-        const unsigned lane = threadIdx.x % 32;
-        const uint4 older = shared[PIECE + lane], newer = shared[32 + PIECE + lane % PIECE];
-        __syncwarp();
-        shared[lane] = older, shared[32 + lane % PIECE] = newer;
-        __syncwarp();
-        load();
+        load(piece + 1);
+    }
+    __device__ __forceinline__ uint4 of(unsigned tile) const {
+        return *reinterpret_cast<const uint4*>(ring + tile * unsigned(sizeof(uint4)) % BYTES);
     }
 };
 
-// The scores of a tile: where they are in the profile; lanes of few rows have the first ones in registers, as
+// The scores of a tile, four rows at a time. Lanes of few rows have those of the first rows in registers, as
 // they have too little to do to hide how long it takes to get them.
 template <int N_ROWS>
 struct TileScores {
     static constexpr bool HAS_FIRST = N_ROWS <= 12;
-    const int4* columns[COLUMNS];
+    unsigned offsets[COLUMNS];  // of the letters, in the profile
     int4 first[HAS_FIRST ? COLUMNS : 1];
 
-    __device__ __forceinline__ TileScores(const char* profile, uint4 letters) {
-        const unsigned offsets[COLUMNS] = {letters.x, letters.y, letters.z, letters.w};
+    __device__ __forceinline__ TileScores(const char* profile, uint4 letters)
+        : offsets{letters.x, letters.y, letters.z, letters.w} {
 #pragma unroll
-        for (int c = 0; c < COLUMNS; c++) {
-            columns[c] = reinterpret_cast<const int4*>(profile + offsets[c]);
-            if (HAS_FIRST) first[c] = *columns[c];
-        }
+        for (int c = 0; c < COLUMNS; c++)
+            if (HAS_FIRST) first[c] = in(profile, c, 0);
     }
-    __device__ __forceinline__ int4 of(int column, int chunk) const {
-        return HAS_FIRST && chunk == 0 ? first[column] : columns[column][chunk * 32];
+    __device__ __forceinline__ int4 in(const char* profile, int column, int chunk) const {
+        return *reinterpret_cast<const int4*>(profile + offsets[column] + chunk * CHUNK_BYTES);
     }
+    __device__ __forceinline__ int4 of(const char* profile, int column, int chunk) const {
+        return HAS_FIRST && chunk == 0 ? first[column] : in(profile, column, chunk);
+    }
+};
+
+// Rows as the last column left them.
+template <int N_ROWS>
+struct Rows {
+    Score H[N_ROWS], E[N_ROWS], diagonal;
 };
 
 // A lane and its N_ROWS rows of a strip.
 template <int N_ROWS>
-struct Lane {
+struct Lane : Rows<N_ROWS> {
+    using Rows<N_ROWS>::H;
+    using Rows<N_ROWS>::E;
+    using Rows<N_ROWS>::diagonal;
     const Arguments& arguments;
     unsigned row;  // its first one, in the region
-    Score H[N_ROWS], E[N_ROWS], diagonal;
-    Edge edge;
+    Edge above;              // the last row of the lane above, one tile ahead
     Key threshold, end_key;  // what a key must have to be better, and the best one
-    unsigned end_column;
+    unsigned end_tile;
     const unsigned* kept;
     unsigned next_kept;
 
@@ -391,10 +427,10 @@ struct Lane {
         }
         diagonal = is_used ? given.left_H[row] : 0;
 #pragma unroll
-        for (int c = 0; c < COLUMNS; c++) edge.H[c] = 0, edge.F[c] = 0;
+        for (int c = 0; c < COLUMNS; c++) above.H[c] = 0, above.F[c] = 0;
         const long long known = *(volatile long long*)&given.control->best;
-        threshold = is_used ? Key(max(known, 1ll)) * KEY_ROWS : HIGHEST_KEY;
-        end_key = 0, end_column = NEVER;
+        threshold = is_used ? Key(max(known, 1ll)) * KEYS : HIGHEST_KEY;
+        end_key = 0, end_tile = NEVER;
         kept = given.kept_columns;
         next_kept = is_used ? *kept : NEVER;
     }
@@ -419,74 +455,119 @@ struct Lane {
 #pragma unroll
         for (int k = 0; k < N_ROWS; k++) (k % 2 ? odd : even) = Number::max2(k % 2 ? odd : even, H[k]);
 #pragma unroll
-        for (int c = 0; c < COLUMNS; c++) even = Number::max2(even, edge.H[c]);
+        for (int c = 0; c < COLUMNS; c++) even = Number::max2(even, above.H[c]);
         return Number::max2(even, odd);
     }
 
-    // The last row of the lane above: its tile of the step before.
-    __device__ __forceinline__ Edge from_above() const {
-        Edge above;
+    // The row above a tile: that of the lane above, or in the first lane, where is_below is 0, that above the
+    // strip; `own` is 0 in the others.
+    __device__ __forceinline__ Edge top(int is_below, const Edge& own) const {
+        Edge joined;
+#pragma unroll
+        for (int c = 0; c < COLUMNS; c++) {
+            joined.H[c] = Number::join(above.H[c], is_below, own.H[c]);
+            joined.F[c] = Number::join(above.F[c], is_below, own.F[c]);
+        }
+        return joined;
+    }
+
+    __device__ __forceinline__ void hand_down(const Edge& edge) {
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) {
             above.H[c] = __shfl_up_sync(ALL, edge.H[c], 1);
             above.F[c] = __shfl_up_sync(ALL, edge.F[c], 1);
         }
-        return above;
     }
 
-    // Takes that, or in the first lane, where is_below is 0, the row above the strip; `own` is 0 in the
-    // others.
-    __device__ __forceinline__ void take_edge(const Edge& above, int is_below, const Score* own) {
+    // A tile, along its anti-diagonals: cells that wait for one another are far apart. `edge` comes in as the
+    // row above and goes out as the last row. seen(k, c) is called when a cell is done.
+    template <class Seen>
+    __device__ __forceinline__ void compute(Edge& edge, const char* profile, const TileScores<N_ROWS>& scores,
+                                            Seen seen) {
+        Score t[COLUMNS];
+        int4 four[COLUMNS];
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) {
-            edge.H[c] = Number::join(above.H[c], is_below, own[c]);
-            edge.F[c] = Number::join(above.F[c], is_below, own[COLUMNS + c]);
+            four[c] = scores.of(profile, c, 0);
+            t[c] = Number::diagonal(c == 0 ? diagonal : edge.H[c - 1], four[c].x);
+        }
+        diagonal = edge.H[COLUMNS - 1];
+#pragma unroll
+        for (int d = 0; d < N_ROWS + COLUMNS - 1; d++) {
+#pragma unroll
+            for (int c = 0; c < COLUMNS; c++) {
+                const int k = d - c;
+                if (k < 0 || k >= N_ROWS) continue;
+                Score next = t[c];
+                if (k + 1 < N_ROWS) {
+                    const int r = (k + 1) % 4;
+                    if (r == 0) four[c] = scores.of(profile, c, (k + 1) / 4);
+                    next = Number::diagonal(
+                        H[k], r == 0 ? four[c].x : r == 1 ? four[c].y : r == 2 ? four[c].z : four[c].w);
+                }
+                update_cell<Number, Score>(t[c], H[k], E[k], edge.F[c]);
+                t[c] = next;
+                if (k == N_ROWS - 1) edge.H[c] = H[k];
+                seen(k, c);
+            }
         }
     }
 
-    // A tile; CAREFUL: looks for the end; KEEPS: for kept columns.
-    template <bool CAREFUL, bool KEEPS>
-    __device__ __forceinline__ void compute(unsigned tile, const TileScores<N_ROWS>& scores) {
-        Key keys[COLUMNS];
+    // The same, and the largest key of a cell of the tile.
+    __device__ __forceinline__ Key search(Edge& edge, const char* profile, const TileScores<N_ROWS>& scores) {
+        Key even[COLUMNS], largest[COLUMNS];
+        compute(edge, profile, scores, [&](int k, int c) {
+            const Key key = key_of(k, c);
+            if (k == 0) largest[c] = key;
+            if (k % 2 == 1) {
+                largest[c] = Keys::max3(largest[c], even[c], key);
+            } else if (k + 1 == N_ROWS) {
+                largest[c] = max(largest[c], key);
+            } else {
+                even[c] = key;
+            }
+        });
+        return Keys::max3(max(largest[0], largest[1]), largest[2], largest[3]);
+    }
+
+    // A tile column by column: some may be kept, or lie behind the last one.
+    __device__ __forceinline__ Key compute_columns(unsigned tile, Edge& edge, const char* profile,
+                                                   const TileScores<N_ROWS>& scores) {
+        Key largest = NO_KEY;
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) {
             const Score H_above = edge.H[c];
             Score unused;
             update_column<Number, false>(H, E, edge.F[c], diagonal, unused,
-                                         [&scores, c](int chunk) { return scores.of(c, chunk); });
+                                         [=, &scores](int chunk) { return scores.of(profile, c, chunk); });
             diagonal = H_above;
             edge.H[c] = H[N_ROWS - 1];
-            if (CAREFUL && LOCAL) keys[c] = best_key();
-            if (KEEPS && tile * COLUMNS + c == next_kept) keep_column();
-        }
-        if (CAREFUL && LOCAL)
-            if (Keys::max3(Keys::max3(keys[0], keys[1], keys[2]), keys[3], keys[3]) >= threshold)
-                note_end(tile, keys);
-    }
-
-    __device__ __forceinline__ Key best_key() const {
-        Key largest = NO_KEY;
+            if (tile * COLUMNS + c == next_kept) keep_column();
+            if (!LOCAL || tile * COLUMNS + c >= arguments.n_columns) continue;
 #pragma unroll
-        for (int k = 0; k < N_ROWS; k += 2) {
-            const Key even = Key(H[k]) * KEY_ROWS + (KEY_ROWS - 1 - k);
-            const Key odd = k + 1 < N_ROWS ? Key(H[k + 1]) * KEY_ROWS + (KEY_ROWS - 2 - k) : even;
-            largest = Keys::max3(largest, even, odd);
+            for (int k = 0; k < N_ROWS; k++) largest = max(largest, key_of(k, c));
         }
         return largest;
     }
 
-    __device__ __forceinline__ void note_end(unsigned tile, const Key (&keys)[COLUMNS]) {
-#pragma unroll
-        for (int c = 0; c < COLUMNS; c++) {
-            if (keys[c] < threshold || tile * COLUMNS + c >= arguments.n_columns) continue;
-            threshold = (keys[c] | (KEY_ROWS - 1)) + 1;
-            end_key = keys[c], end_column = tile * COLUMNS + c;
-        }
+    __device__ __forceinline__ Key key_of(int k, int c) const {
+        return Key(H[k]) * KEYS + ((COLUMNS - 1 - c) * KEY_ROWS + KEY_ROWS - 1 - k);
     }
 
-    __device__ __forceinline__ Score best() const { return Score(end_key / KEY_ROWS); }
+    __device__ __forceinline__ void note(unsigned tile, Key key) {
+        const bool is_better = key >= threshold;
+        threshold = is_better ? (key | (KEYS - 1)) + 1 : threshold;
+        end_key = is_better ? key : end_key;
+        end_tile = is_better ? tile : end_tile;
+    }
+
+    __device__ __forceinline__ Score best() const { return Score(end_key / KEYS); }
     __device__ __forceinline__ unsigned end_row() const {
         return row + KEY_ROWS - 1 - unsigned(end_key % KEY_ROWS);
+    }
+    __device__ __forceinline__ unsigned end_column() const {
+        return end_tile == NEVER ? NEVER
+                                 : end_tile * COLUMNS + COLUMNS - 1 - unsigned(end_key % KEYS / KEY_ROWS);
     }
 
     __device__ __forceinline__ void keep_column() {
@@ -509,51 +590,61 @@ __device__ __forceinline__ Score warp_maximum(Score value) {
     return value;
 }
 
-// PIECE steps of a warp, from `step` on. Without care, nothing is looked for, and all lanes are between the
-// first and the last column. The last lane hands a tile on in the next step, while that waits for the lanes
-// above.
-template <bool CAREFUL, int N_ROWS>
+// What can happen in a piece: nothing but cells; the end may be there; lanes have not begun yet; some lanes
+// are behind the last column, or some column is kept.
+enum class Piece { PLAIN, SEARCHED, FIRST, SPECIAL };
+
+// PIECE steps of a warp, from `step` on. What a step needs of memory is fetched in the step before.
+template <Piece KIND, int N_ROWS>
 __device__ __forceinline__ void run_piece(Lane<N_ROWS>& lane, unsigned step, unsigned last_lane,
-                                          const Shared& shared, Writer& writer) {
+                                          const Shared& shared, const Tiles& tiles, Writer& writer) {
+    constexpr bool SEARCHES = LOCAL && KIND != Piece::PLAIN;
     const unsigned number = threadIdx.x % 32, n_tiles = lane.arguments.n_pieces * PIECE;
     const int is_below = number == 0 ? 0 : ONE;
     const unsigned stride = number == 0 ? 2 * COLUMNS : 0;
-    const Score* own = number == 0 ? shared.feed : shared.feed + PIECE * 2 * COLUMNS;
-    const uint4* tiles = shared.tiles + (32 - number);
+    const Score* feed = number == 0 ? shared.feed : shared.feed + PIECE * 2 * COLUMNS;
     const bool hands_on = number == last_lane && writer.is_wanted,
                keeps = number == last_lane && writer.is_kept;
-    uint4 letters = tiles[0];
-#pragma unroll(CAREFUL || N_ROWS > 12 ? 1 : 2)
-    for (unsigned i = 0; i < PIECE; i++, own += stride) {
-        const unsigned tile = step + i - number;
-        const TileScores<N_ROWS> scores(shared.profile, letters);
-        letters = tiles[i + 1];
-        const Edge above = lane.from_above();
-        const bool has_result = i > 0 && (!CAREFUL || tile - 1 < n_tiles);
-        if (hands_on && has_result) writer.hand_on(lane.edge);
-        if (keeps && has_result) writer.keep(tile - 1, lane.edge);
-        lane.take_edge(above, is_below, own);
-        if (!CAREFUL) {
-            lane.template compute<false, false>(tile, scores);
-        } else if (tile < n_tiles) {
-            if (tile == lane.next_kept / COLUMNS && lane.next_kept % COLUMNS != COLUMNS - 1) {
-                lane.template compute<true, true>(tile, scores);
-            } else {
-                lane.template compute<true, false>(tile, scores);
-            }
-            if (tile * COLUMNS + COLUMNS - 1 == lane.next_kept) lane.keep_column();
+    unsigned tile = step - number;
+    Edge own = edge_at(feed);
+    TileScores<N_ROWS> scores(shared.profile, tiles.of(tile));
+    uint4 letters = tiles.of(tile + 1);
+    Key found = NO_KEY;
+#pragma unroll(KIND == Piece::SPECIAL || N_ROWS > 12 ? 1 : 2)
+    for (unsigned i = 0; i < PIECE; i++, tile++) {
+        Edge edge = lane.top(is_below, own);
+        feed += stride;
+        own = edge_at(feed);
+        const TileScores<N_ROWS> now = scores;
+        scores = TileScores<N_ROWS>(shared.profile, letters);
+        letters = tiles.of(tile + min(2u, PIECE - 1 - i));
+        if (SEARCHES) lane.note(tile - 1, found);
+        bool is_due = true;
+        if (KIND == Piece::SPECIAL) {
+            is_due = tile < n_tiles;
+            found = is_due ? lane.compute_columns(tile, edge, shared.profile, now) : NO_KEY;
+        } else if (KIND == Piece::FIRST) {
+            is_due = int(tile) >= 0;
+            const Rows<N_ROWS> before = lane;
+            found = lane.search(edge, shared.profile, now);
+            if (!is_due) static_cast<Rows<N_ROWS>&>(lane) = before, found = NO_KEY;
+        } else if (SEARCHES) {
+            found = lane.search(edge, shared.profile, now);
+        } else {
+            lane.compute(edge, shared.profile, now, [](int, int) {});
         }
+        lane.hand_down(edge);
+        writer.hand_on(hands_on && is_due, edge);
+        writer.keep(keeps && is_due, tile, edge);
     }
-    const unsigned tile = step + PIECE - 1 - number;
-    if (hands_on && tile < n_tiles) writer.hand_on(lane.edge);
-    if (keeps && tile < n_tiles) writer.keep(tile, lane.edge);
+    if (SEARCHES) lane.note(tile - 1, found);
     __syncwarp();
 }
 
 // The best cell that a strip's lanes have noted.
 template <int N_ROWS>
 __device__ void report_end(const Lane<N_ROWS>& lane, unsigned strip) {
-    End end{lane.best(), lane.end_row(), lane.end_column};
+    End end{lane.best(), lane.end_row(), lane.end_column()};
     for (int distance = 16; distance > 0; distance /= 2) {
         const End other{__shfl_xor_sync(ALL, end.score, distance), __shfl_xor_sync(ALL, end.row, distance),
                         __shfl_xor_sync(ALL, end.column, distance)};
@@ -588,23 +679,28 @@ __device__ bool run_strip(const Arguments& arguments, unsigned number, const Str
                     atomicAdd(&arguments.control->tiles, (unsigned long long)(REPORT * PIECE));
             }
         }
-        tiles.take();
-        bool is_careful =
+        tiles.take(piece);
+        const bool has_kept =
             __any_sync(ALL, int(lane.next_kept / COLUMNS) < int((piece + 1) * PIECE) - int(threadIdx.x % 32));
         bool may_end = false;
         if (LOCAL && arguments.gain >= 0) {
             const Score reach = warp_maximum(Number::max2(lane.highest(), feed.highest));
-            may_end = reach + arguments.gain >= max(known_best, 1ll);
+            may_end = __any_sync(ALL, reach + arguments.gain >= max(known_best, 1ll));
         }
         const long long next_best = LOCAL ? *(volatile long long*)&arguments.control->best : 0;
-        const bool is_whole = piece * PIECE >= 31 && piece < arguments.n_pieces;
-        if (is_careful || may_end || !is_whole) {
-            run_piece<true>(lane, piece * PIECE, last_lane, shared, writer);
-            const Score best = warp_maximum(lane.best());
-            if (may_end && best > known_best && threadIdx.x % 32 == 0)
-                atomicMax(&arguments.control->best, (long long)best);
+        if (has_kept || piece + 1 >= arguments.n_pieces || (N_ROWS > 12 && piece * PIECE < 31)) {
+            run_piece<Piece::SPECIAL>(lane, piece * PIECE, last_lane, shared, tiles, writer);
+        } else if (N_ROWS <= 12 && piece * PIECE < 31) {
+            run_piece<Piece::FIRST>(lane, piece * PIECE, last_lane, shared, tiles, writer);
+        } else if (LOCAL && may_end) {
+            run_piece<Piece::SEARCHED>(lane, piece * PIECE, last_lane, shared, tiles, writer);
         } else {
-            run_piece<false>(lane, piece * PIECE, last_lane, shared, writer);
+            run_piece<Piece::PLAIN>(lane, piece * PIECE, last_lane, shared, tiles, writer);
+        }
+        if (may_end) {
+            const Score best = warp_maximum(lane.best());
+            if (best > known_best && threadIdx.x % 32 == 0)
+                atomicMax(&arguments.control->best, (long long)best);
         }
         known_best = next_best;
     }
@@ -643,7 +739,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     extern __shared__ int4 memory[];
     constexpr unsigned PROFILE_BYTES = LETTERS * LETTER_BYTES;
     constexpr unsigned FEED_BYTES = (PIECE + 1) * 2 * COLUMNS * sizeof(Score);
-    constexpr unsigned WARP_BYTES = PROFILE_BYTES + FEED_BYTES + (32 + 2 * PIECE) * sizeof(uint4);
+    constexpr unsigned WARP_BYTES = PROFILE_BYTES + FEED_BYTES + Tiles::BYTES;
     const Arguments arguments{columns,    n_pieces,     n_columns, query,    strips,   n_strips,     table,
                               top_H,      top_F,        left_H,    left_E,   queues,   queue_pieces, consumed,
                               n_channels, kept_columns, row_H,     row_F,    column_H, column_E,     n_rows,
@@ -651,13 +747,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     char* own = reinterpret_cast<char*>(memory) + threadIdx.x / 32 * WARP_BYTES;
     const unsigned lane = threadIdx.x % 32;
     const Shared shared{own + lane * sizeof(int4), reinterpret_cast<Score*>(own + PROFILE_BYTES),
-                        reinterpret_cast<uint4*>(own + PROFILE_BYTES + FEED_BYTES)};
+                        own + PROFILE_BYTES + FEED_BYTES};
     if (lane < 2 * COLUMNS) shared.feed[PIECE * 2 * COLUMNS + lane] = 0;
     for (;;) {
-        unsigned number = lane == 0 ? atomicAdd(&control->ticket, 1u) : 0;
-        number = __shfl_sync(ALL, number, 0);
+        const unsigned number = from_first(lane == 0 ? atomicAdd(&control->ticket, 1u) : 0);
         if (number >= n_strips) return;
-        const Strip strip = strips[number];
+        const Strip strip{from_first(strips[number].first_row), from_first(strips[number].n_rows),
+                          from_first(strips[number].line), from_first(strips[number].is_narrow)};
         if (!wait_for_left(arguments, strip.first_row + strip.n_rows)) return;
         const bool is_done = strip.is_narrow ? run_strip<1>(arguments, number, strip, shared)
                                              : run_strip<ROWS>(arguments, number, strip, shared);

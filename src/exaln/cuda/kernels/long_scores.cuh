@@ -72,8 +72,11 @@ struct NumberOf<true> {
 using Number = NumberOf<LARGE>::Type;
 using Score = Number::Value;
 
-// A score and the row of a lane that has it: of equal scores the one of the first row is the largest.
-constexpr int KEY_ROWS = 32;
+// A score and the cell of a tile that has it: of equal scores that of the first column, and there of the first
+// row, is the largest.
+constexpr int KEY_ROWS = ROWS <= 8 ? 8 : ROWS <= 16 ? 16 : 32;
+constexpr int KEYS = COLUMNS * KEY_ROWS;
+static_assert(ROWS <= 32);
 
 template <bool large>
 struct KeyOf {
@@ -88,4 +91,4 @@ struct KeyOf<true> {
 
 using Keys = KeyOf<LARGE || LARGE_ENDS>;
 using Key = Keys::Type;
-constexpr Key NO_KEY = -KEY_ROWS;  // of no score; local scores are not below 0
+constexpr Key NO_KEY = -KEYS;  // of no score; local scores are not below 0
