@@ -127,11 +127,16 @@ __device__ __forceinline__ Word load_word(const Word* address) {
     asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(address));
     return value;
 }
-__device__ __forceinline__ void store_words_if(bool is_wanted, Word* address, Word a, Word b) {
+__device__ __forceinline__ void store_words_if(bool is_wanted, Word* address, const Word (&words)[1]) {
+    asm volatile("{ .reg .pred p; setp.ne.u32 p, %0, 0; @p st.relaxed.gpu.global.u64 [%1], %2; }" ::"r"(
+                     unsigned(is_wanted)),
+                 "l"(address), "l"(words[0]));
+}
+__device__ __forceinline__ void store_words_if(bool is_wanted, Word* address, const Word (&words)[2]) {
     asm volatile(
         "{ .reg .pred p; setp.ne.u32 p, %0, 0; @p st.relaxed.gpu.global.v2.u64 [%1], {%2, %3}; }" ::"r"(
             unsigned(is_wanted)),
-        "l"(address), "l"(a), "l"(b));
+        "l"(address), "l"(words[0]), "l"(words[1]));
 }
 __device__ __forceinline__ unsigned long long nanoseconds() {
     unsigned long long now;
@@ -182,7 +187,7 @@ struct Place {
     }
     __device__ __forceinline__ void advance(unsigned n_words) {
         next += n_words;
-        if (next == capacity) next = 0, tag = tag == N_TAGS ? 1 : tag + 1;
+        if (next >= capacity) next -= capacity, tag = tag == N_TAGS ? 1 : tag + 1;
     }
 };
 
@@ -263,21 +268,12 @@ __device__ __forceinline__ Edge edge_at(const Score* from) {
     for (int c = 0; c < COLUMNS; c++) edge.H[c] = from[c], edge.F[c] = from[COLUMNS + c];
     return edge;
 }
-
-__device__ __forceinline__ void store_four_if(bool is_wanted, int* to, const int (&four)[COLUMNS]) {
-    asm volatile(
-        "{ .reg .pred p; setp.ne.u32 p, %0, 0; @p st.global.v4.s32 [%1], {%2, %3, %4, %5}; }" ::"r"(
-            unsigned(is_wanted)),
-        "l"(to), "r"(four[0]), "r"(four[1]), "r"(four[2]), "r"(four[3])
-        : "memory");
-}
-__device__ __forceinline__ void store_four_if(bool is_wanted, long long* to, const long long (&four)[COLUMNS]) {
-    if (!is_wanted) return;
-    reinterpret_cast<longlong2*>(to)[0] = make_longlong2(four[0], four[1]);
-    reinterpret_cast<longlong2*>(to)[1] = make_longlong2(four[2], four[3]);
+__device__ __forceinline__ void put(Score* to, const Edge& edge) {
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++) to[c] = edge.H[c], to[COLUMNS + c] = edge.F[c];
 }
 
-// The last row of a strip, as its last lane hands it on.
+// The last row of a strip, as it is handed on, a piece at a time.
 struct Writer {
     const Arguments& arguments;
     bool is_wanted, is_kept;  // there is a strip below; the row is a line
@@ -309,22 +305,24 @@ struct Writer {
         }
     }
 
-    // Without branches: steps follow one another without a gap.
-    __device__ __forceinline__ void hand_on(bool is_due, const Edge& edge) {
-        Word words[COLUMNS * Number::WORDS];
+    // The tiles of a piece, [tile][H, F][column], from `first` on; those before 0 and behind the last are none.
+    __device__ __forceinline__ void hand_on(const Score* tail, unsigned first) {
+        const unsigned n_columns = arguments.n_pieces * PIECE_COLUMNS, lane = threadIdx.x % 32;
+        const unsigned n_before = int(first) < 0 ? min(0u - first, unsigned(PIECE)) * COLUMNS : 0;
 #pragma unroll
-        for (int c = 0; c < COLUMNS; c++)
-            Number::pack(edge.H[c], edge.F[c], place.tag, words + c * Number::WORDS);
-        Word* to = place.queue + place.next;
-#pragma unroll
-        for (unsigned i = 0; i < COLUMNS * Number::WORDS; i += 2)
-            store_words_if(is_due, to + i, words[i], words[i + 1]);
-        place.advance(is_due ? COLUMNS * Number::WORDS : 0);
-    }
-
-    __device__ __forceinline__ void keep(bool is_due, unsigned tile, const Edge& edge) const {
-        store_four_if(is_due, line_H + size_t(tile) * COLUMNS, edge.H);
-        store_four_if(is_due, line_F + size_t(tile) * COLUMNS, edge.F);
+        for (unsigned i = 0; i < LANE_COLUMNS; i++) {
+            const unsigned number = i * 32 + lane % PIECE_COLUMNS, column = first * COLUMNS + number;
+            const Score* of = tail + number / COLUMNS * 2 * COLUMNS + number % COLUMNS;
+            const Score H = of[0], F = of[COLUMNS];
+            const bool is_there = column < n_columns;
+            Place to = place;
+            to.advance((number - n_before) * Number::WORDS);
+            Word words[Number::WORDS];
+            Number::pack(H, F, to.tag, words);
+            store_words_if(is_there && is_wanted, to.queue + to.next, words);
+            if (is_there && is_kept) line_H[column] = H, line_F[column] = F;
+        }
+        place.advance((PIECE_COLUMNS - n_before) * Number::WORDS);
     }
 };
 
@@ -332,6 +330,7 @@ struct Writer {
 struct Shared {
     char* profile;  // this lane's part, [letter][rows / 4], 512 bytes apart
     Score* feed;    // [PIECE + 1][2][COLUMNS]: the row above a piece; the last tile is zeros
+    Score* tail;    // [PIECE][2][COLUMNS]: the last row of a piece
     char* tiles;    // uint4[RING]: profile offsets of a tile, in its place modulo RING
 };
 
@@ -603,8 +602,7 @@ __device__ __forceinline__ void run_piece(Lane<N_ROWS>& lane, unsigned step, uns
     const int is_below = number == 0 ? 0 : ONE;
     const unsigned stride = number == 0 ? 2 * COLUMNS : 0;
     const Score* feed = number == 0 ? shared.feed : shared.feed + PIECE * 2 * COLUMNS;
-    const bool hands_on = number == last_lane && writer.is_wanted,
-               keeps = number == last_lane && writer.is_kept;
+    Score* tail = shared.tail;
     unsigned tile = step - number;
     Edge own = edge_at(feed);
     TileScores<N_ROWS> scores(shared.profile, tiles.of(tile));
@@ -612,33 +610,32 @@ __device__ __forceinline__ void run_piece(Lane<N_ROWS>& lane, unsigned step, uns
     Key found = NO_KEY;
 #pragma unroll(KIND == Piece::SPECIAL || N_ROWS > 12 ? 1 : 2)
     for (unsigned i = 0; i < PIECE; i++, tile++) {
+        if (N_ROWS > 12) own = edge_at(feed);
         Edge edge = lane.top(is_below, own);
         feed += stride;
-        own = edge_at(feed);
+        if (N_ROWS <= 12) own = edge_at(feed);
         const TileScores<N_ROWS> now = scores;
         scores = TileScores<N_ROWS>(shared.profile, letters);
         letters = tiles.of(tile + min(2u, PIECE - 1 - i));
         if (SEARCHES) lane.note(tile - 1, found);
-        bool is_due = true;
         if (KIND == Piece::SPECIAL) {
-            is_due = tile < n_tiles;
-            found = is_due ? lane.compute_columns(tile, edge, shared.profile, now) : NO_KEY;
+            found = tile < n_tiles ? lane.compute_columns(tile, edge, shared.profile, now) : NO_KEY;
         } else if (KIND == Piece::FIRST) {
-            is_due = int(tile) >= 0;
             const Rows<N_ROWS> before = lane;
             found = lane.search(edge, shared.profile, now);
-            if (!is_due) static_cast<Rows<N_ROWS>&>(lane) = before, found = NO_KEY;
+            if (int(tile) < 0) static_cast<Rows<N_ROWS>&>(lane) = before, found = NO_KEY;
         } else if (SEARCHES) {
             found = lane.search(edge, shared.profile, now);
         } else {
             lane.compute(edge, shared.profile, now, [](int, int) {});
         }
         lane.hand_down(edge);
-        writer.hand_on(hands_on && is_due, edge);
-        writer.keep(keeps && is_due, tile, edge);
+        if (number == last_lane) put(tail, edge);
+        tail += 2 * COLUMNS;
     }
     if (SEARCHES) lane.note(tile - 1, found);
     __syncwarp();
+    writer.hand_on(shared.tail, step - last_lane);
 }
 
 // The best cell that a strip's lanes have noted.
@@ -738,16 +735,17 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
                 const unsigned* left_rows) {
     extern __shared__ int4 memory[];
     constexpr unsigned PROFILE_BYTES = LETTERS * LETTER_BYTES;
-    constexpr unsigned FEED_BYTES = (PIECE + 1) * 2 * COLUMNS * sizeof(Score);
-    constexpr unsigned WARP_BYTES = PROFILE_BYTES + FEED_BYTES + Tiles::BYTES;
+    constexpr unsigned FEED_SCORES = (PIECE + 1) * 2 * COLUMNS, TAIL_SCORES = PIECE * 2 * COLUMNS;
+    constexpr unsigned EDGE_BYTES = (FEED_SCORES + TAIL_SCORES) * sizeof(Score);
+    constexpr unsigned WARP_BYTES = PROFILE_BYTES + EDGE_BYTES + Tiles::BYTES;
     const Arguments arguments{columns,    n_pieces,     n_columns, query,    strips,   n_strips,     table,
                               top_H,      top_F,        left_H,    left_E,   queues,   queue_pieces, consumed,
                               n_channels, kept_columns, row_H,     row_F,    column_H, column_E,     n_rows,
                               ends,       gain,         control,   patience, left_rows};
     char* own = reinterpret_cast<char*>(memory) + threadIdx.x / 32 * WARP_BYTES;
     const unsigned lane = threadIdx.x % 32;
-    const Shared shared{own + lane * sizeof(int4), reinterpret_cast<Score*>(own + PROFILE_BYTES),
-                        own + PROFILE_BYTES + FEED_BYTES};
+    Score* feed = reinterpret_cast<Score*>(own + PROFILE_BYTES);
+    const Shared shared{own + lane * sizeof(int4), feed, feed + FEED_SCORES, own + PROFILE_BYTES + EDGE_BYTES};
     if (lane < 2 * COLUMNS) shared.feed[PIECE * 2 * COLUMNS + lane] = 0;
     for (;;) {
         const unsigned number = from_first(lane == 0 ? atomicAdd(&control->ticket, 1u) : 0);
