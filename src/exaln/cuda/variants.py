@@ -186,10 +186,10 @@ class LongShape:
         return WARP * self.rows
 
     def shared_bytes(self, n_letters: int, score_bytes: int) -> int:
-        """For each warp of a block the profile, a piece of the row above, and tiles."""
+        """For each warp of a block the profile, pieces of the row above and of the last row, and tiles."""
         profile = n_letters * self.rows * WARP * 4
-        feed = (self.piece + 1) * 2 * COLUMNS * score_bytes
-        return self.threads // WARP * (profile + feed + (WARP + 2 * self.piece) * 16)
+        edges = (2 * self.piece + 1) * 2 * COLUMNS * score_bytes
+        return self.threads // WARP * (profile + edges + RING_TILES * 16)
 
     def source(self, n_letters: int, scoring: Scoring, *, is_local: bool, is_large: bool, large_ends: bool) -> Source:
         """What to compile. large_ends: local scores can be above MAX_SMALL_END."""
@@ -209,6 +209,8 @@ class LongShape:
 
 
 WARP = 32
+RING_TILES = 64
+"""Tiles that a warp of long.cu has in shared memory."""
 
 LONG_SHAPES = (
     LongShape(4, 32, 14, 8),
@@ -243,8 +245,8 @@ def long_shapes(n_letters: int, score_bytes: int, shared_bytes: int) -> list[Lon
 
 MAX_LARGE_ROWS = 4
 
-MAX_SMALL_END = 60_000_000
-"""Thirty-two times this, and what a piece can add to it, fits 31 bits."""
+MAX_SMALL_END = 15_000_000
+"""Times the cells of a tile, rounded up to 128, it fits 31 bits, with what a piece can add to it."""
 
 
 def long_cycles(shape: LongShape, n_rows: int, n_columns: int, n_warps: int, n_sms: int) -> float:

@@ -66,6 +66,10 @@ constexpr unsigned REPORT = 256;  // pieces between two reports to the host
 constexpr unsigned RING = 64;     // tiles in shared memory
 static_assert(31 + 2 * PIECE <= RING);
 
+// Lanes of few rows have too little to do to hide how long anything takes: what they need is fetched a step ahead.
+template <int N_ROWS>
+constexpr bool FEW = N_ROWS <= 12;
+
 constexpr Key HIGHEST_KEY = sizeof(Key) == 8 ? Key(0x7FFFFFFFFFFFFFFFll) : Key(0x7FFFFFFF);
 
 enum Stop : unsigned { GO_ON, CANCELLED, LOST };
@@ -207,31 +211,36 @@ struct Feed {
           sequence(is_top ? 0 : (strip - 1) / given.n_channels * given.n_pieces),
           place(given, channel, sequence) {}
 
-    __device__ __forceinline__ void load() {
-        if (is_top) return;
-        const unsigned lane =
-            threadIdx.x % 32 % PIECE_COLUMNS;  // where a piece is short, two lanes load the same
+    // Words of a piece begin to travel; where a piece is short, two lanes load the same.
+    __device__ __forceinline__ void load(unsigned piece) {
+        const unsigned lane = threadIdx.x % 32 % PIECE_COLUMNS;
         const Word* from = place.queue + (place.next + lane * Number::WORDS);
+        const size_t column = size_t(piece) * PIECE_COLUMNS + lane;
 #pragma unroll
-        for (unsigned i = 0; i < LANE_COLUMNS; i++)
+        for (unsigned i = 0; i < LANE_COLUMNS; i++) {
+            if (is_top) {
+                Number::hold(arguments.top_H[column + i * 32], arguments.top_F[column + i * 32], words[i]);
+                continue;
+            }
 #pragma unroll
             for (unsigned w = 0; w < Number::WORDS; w++)
                 words[i][w] = load_word(from + i * 32 * Number::WORDS + w);
+        }
     }
 
     // Puts a piece into shared memory, [tile][H, F][column]; false if the warp has to leave.
     __device__ __forceinline__ bool take(unsigned piece, Score* shared) {
         Score H[LANE_COLUMNS], F[LANE_COLUMNS];
-        for (Patience patience{arguments.control, arguments.patience}; !unpack(piece, H, F);) {
+        for (Patience patience{arguments.control, arguments.patience}; !unpack(H, F);) {
             if (!patience.wait()) return false;
-            load();
+            load(piece);
         }
         highest = H[0];
 #pragma unroll
         for (unsigned i = 0; i < LANE_COLUMNS; i++) {
             const unsigned column = i * 32 + threadIdx.x % 32 % PIECE_COLUMNS;
             Score* to = shared + column / COLUMNS * 2 * COLUMNS + column % COLUMNS;
-            to[0] = H[i], to[COLUMNS] = F[i];
+            if (threadIdx.x % 32 < PIECE_COLUMNS) to[0] = H[i], to[COLUMNS] = F[i];
             highest = Number::max2(highest, H[i]);
         }
         __syncwarp();
@@ -241,15 +250,12 @@ struct Feed {
         return true;
     }
 
-    __device__ __forceinline__ bool unpack(unsigned piece, Score (&H)[LANE_COLUMNS],
-                                           Score (&F)[LANE_COLUMNS]) const {
+    __device__ __forceinline__ bool unpack(Score (&H)[LANE_COLUMNS], Score (&F)[LANE_COLUMNS]) const {
         bool is_there = true;
 #pragma unroll
         for (unsigned i = 0; i < LANE_COLUMNS; i++) {
             if (is_top) {
-                const size_t column =
-                    size_t(piece) * PIECE_COLUMNS + i * 32 + threadIdx.x % 32 % PIECE_COLUMNS;
-                H[i] = arguments.top_H[column], F[i] = arguments.top_F[column];
+                Number::held(words[i], H[i], F[i]);
             } else {
                 is_there &= Number::unpack(words[i], place.tag, H[i], F[i]);
             }
@@ -314,7 +320,7 @@ struct Writer {
             const unsigned number = i * 32 + lane % PIECE_COLUMNS, column = first * COLUMNS + number;
             const Score* of = tail + number / COLUMNS * 2 * COLUMNS + number % COLUMNS;
             const Score H = of[0], F = of[COLUMNS];
-            const bool is_there = column < n_columns;
+            const bool is_there = lane < PIECE_COLUMNS && column < n_columns;
             Place to = place;
             to.advance((number - n_before) * Number::WORDS);
             Word words[Number::WORDS];
@@ -341,7 +347,7 @@ struct Tiles {
     char* ring;
 
     __device__ Tiles(const Arguments& arguments, char* given)
-        : next(arguments.columns + threadIdx.x % 32 % PIECE), ring(given) {
+        : next(arguments.columns + threadIdx.x % 32), ring(given) {
         for (unsigned i = threadIdx.x % 32; i < RING; i += 32)
             *reinterpret_cast<uint4*>(ring + i * sizeof(uint4)) = make_uint4(0, 0, 0, 0);
         __syncwarp();
@@ -349,7 +355,8 @@ struct Tiles {
     }
     // Lanes are up to 31 tiles behind, and RING holds these, the piece and the next one.
     __device__ __forceinline__ void load(unsigned piece) {
-        const unsigned tile = piece * PIECE + threadIdx.x % 32 % PIECE;
+        if (threadIdx.x % 32 >= PIECE) return;
+        const unsigned tile = piece * PIECE + threadIdx.x % 32;
         char* to = ring + tile * sizeof(uint4) % BYTES;
 #if __CUDA_ARCH__ >= 800
         asm volatile(
@@ -374,25 +381,23 @@ struct Tiles {
     }
 };
 
-// The scores of a tile, four rows at a time. Lanes of few rows have those of the first rows in registers, as
-// they have too little to do to hide how long it takes to get them.
+// The scores of a tile, four rows at a time; lanes of few rows have those of the first rows in registers.
 template <int N_ROWS>
 struct TileScores {
-    static constexpr bool HAS_FIRST = N_ROWS <= 12;
     unsigned offsets[COLUMNS];  // of the letters, in the profile
-    int4 first[HAS_FIRST ? COLUMNS : 1];
+    int4 first[FEW<N_ROWS> ? COLUMNS : 1];
 
     __device__ __forceinline__ TileScores(const char* profile, uint4 letters)
         : offsets{letters.x, letters.y, letters.z, letters.w} {
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++)
-            if (HAS_FIRST) first[c] = in(profile, c, 0);
+            if (FEW<N_ROWS>) first[c] = in(profile, c, 0);
     }
     __device__ __forceinline__ int4 in(const char* profile, int column, int chunk) const {
         return *reinterpret_cast<const int4*>(profile + offsets[column] + chunk * CHUNK_BYTES);
     }
     __device__ __forceinline__ int4 of(const char* profile, int column, int chunk) const {
-        return HAS_FIRST && chunk == 0 ? first[column] : in(profile, column, chunk);
+        return FEW<N_ROWS> && chunk == 0 ? first[column] : in(profile, column, chunk);
     }
 };
 
@@ -608,12 +613,12 @@ __device__ __forceinline__ void run_piece(Lane<N_ROWS>& lane, unsigned step, uns
     TileScores<N_ROWS> scores(shared.profile, tiles.of(tile));
     uint4 letters = tiles.of(tile + 1);
     Key found = NO_KEY;
-#pragma unroll(KIND == Piece::SPECIAL || N_ROWS > 12 ? 1 : 2)
+#pragma unroll(KIND == Piece::SPECIAL || !FEW<N_ROWS> ? 1 : 2)
     for (unsigned i = 0; i < PIECE; i++, tile++) {
-        if (N_ROWS > 12) own = edge_at(feed);
+        if (!FEW<N_ROWS>) own = edge_at(feed);
         Edge edge = lane.top(is_below, own);
         feed += stride;
-        if (N_ROWS <= 12) own = edge_at(feed);
+        if (FEW<N_ROWS>) own = edge_at(feed);
         const TileScores<N_ROWS> now = scores;
         scores = TileScores<N_ROWS>(shared.profile, letters);
         letters = tiles.of(tile + min(2u, PIECE - 1 - i));
@@ -662,14 +667,14 @@ __device__ bool run_strip(const Arguments& arguments, unsigned number, const Str
     lane.fill_profile(strip, shared.profile);
     Feed feed(arguments, number);
     Writer writer(arguments, number, strip.line);
-    feed.load();
+    feed.load(0);
     Tiles tiles(arguments, shared.tiles);
     long long known_best = 0;
     const unsigned n_pieces = arguments.n_pieces + (last_lane + PIECE - 1) / PIECE;
     for (unsigned piece = 0; piece < n_pieces; piece++) {
         if (piece < arguments.n_pieces) {
             if (!feed.take(piece, shared.feed) || !writer.make_room(piece)) return false;
-            if (piece + 1 < arguments.n_pieces) feed.load();
+            if (piece + 1 < arguments.n_pieces) feed.load(piece + 1);
             if (piece % REPORT == REPORT - 1) {
                 if (Patience::must_leave(arguments.control)) return false;
                 if (threadIdx.x % 32 == 0)
@@ -685,9 +690,9 @@ __device__ bool run_strip(const Arguments& arguments, unsigned number, const Str
             may_end = __any_sync(ALL, reach + arguments.gain >= max(known_best, 1ll));
         }
         const long long next_best = LOCAL ? *(volatile long long*)&arguments.control->best : 0;
-        if (has_kept || piece + 1 >= arguments.n_pieces || (N_ROWS > 12 && piece * PIECE < 31)) {
+        if (has_kept || piece + 1 >= arguments.n_pieces || (!FEW<N_ROWS> && piece * PIECE < 31)) {
             run_piece<Piece::SPECIAL>(lane, piece * PIECE, last_lane, shared, tiles, writer);
-        } else if (N_ROWS <= 12 && piece * PIECE < 31) {
+        } else if (FEW<N_ROWS> && piece * PIECE < 31) {
             run_piece<Piece::FIRST>(lane, piece * PIECE, last_lane, shared, tiles, writer);
         } else if (LOCAL && may_end) {
             run_piece<Piece::SEARCHED>(lane, piece * PIECE, last_lane, shared, tiles, writer);

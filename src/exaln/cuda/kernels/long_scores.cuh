@@ -1,6 +1,8 @@
 // Scores of long.cu, one in a register: 32 bits, or 64 where a table could pass them; and how they travel
 // from one strip to the next, in words of 64 bits that say by a tag of their own whether they are there yet.
 //
+// The row above a region is in no queue, and is held in such words without a tag.
+//
 // F of a row, as the next row takes it, is max(F - gap_extend, H - gap_first), and F <= H: so it lies between
 // H - gap_first and H - gap_extend, and 20 bits are enough for the difference.
 
@@ -38,6 +40,10 @@ struct Score32 : Wide {
         H = int(unsigned(words[0])), F = H + (int(upper) >> TAG_BITS);
         return (upper & N_TAGS) == tag;
     }
+    static __device__ void hold(int H, int F, Word* words) { words[0] = Word(unsigned(F)) << 32 | unsigned(H); }
+    static __device__ void held(const Word (&words)[WORDS], int& H, int& F) {
+        H = int(unsigned(words[0])), F = int(unsigned(words[0] >> 32));
+    }
 };
 
 struct Score64 {
@@ -60,6 +66,10 @@ struct Score64 {
     static __device__ bool unpack(const Word (&words)[WORDS], unsigned tag, Value& H, Value& F) {
         H = Value(words[0]) >> TAG_BITS, F = Value(words[1]) >> TAG_BITS;
         return (words[0] & words[1] & N_TAGS) == tag && ((words[0] | words[1]) & N_TAGS) == tag;
+    }
+    static __device__ void hold(Value H, Value F, Word* words) { words[0] = Word(H), words[1] = Word(F); }
+    static __device__ void held(const Word (&words)[WORDS], Value& H, Value& F) {
+        H = Value(words[0]), F = Value(words[1]);
     }
 };
 
