@@ -72,6 +72,16 @@ constexpr bool FEW = N_ROWS <= 12;
 
 constexpr Key HIGHEST_KEY = sizeof(Key) == 8 ? Key(0x7FFFFFFFFFFFFFFFll) : Key(0x7FFFFFFF);
 
+#ifdef EXALN_LAB_CLOCK
+extern "C" __device__ long long lab_clocks[4096][12];
+__device__ long long lab_clocks[4096][12];
+#define LAB(i) { const long long lab_now = clock64(); lab[i] += lab_now - lab_then; lab_then = lab_now; }
+#define LAB_START long long lab[8] = {}, lab_then = clock64(); const long long lab_begin = lab_then;
+#else
+#define LAB(i)
+#define LAB_START
+#endif
+
 enum Stop : unsigned { GO_ON, CANCELLED, LOST };
 
 struct Strip {
@@ -154,6 +164,10 @@ __device__ __forceinline__ Value from_first(Value value) {
     return __shfl_sync(ALL, value, 0);
 }
 
+__device__ __forceinline__ Score best_so_far(const Control* control) {
+    return Score(load_word(reinterpret_cast<const Word*>(&control->best)));
+}
+
 // Waiting that ends: for all lanes of a warp together.
 struct Patience {
     Control* control;
@@ -202,6 +216,9 @@ struct Feed {
     unsigned channel, sequence;
     Place place;
     Word words[LANE_COLUMNS][Number::WORDS];
+#ifdef EXALN_LAB_CLOCK
+    long long lab_polls = 0;
+#endif
     Score highest;  // H of this lane's columns of the piece
 
     __device__ Feed(const Arguments& given, unsigned strip)
@@ -233,6 +250,9 @@ struct Feed {
         Score H[LANE_COLUMNS], F[LANE_COLUMNS];
         for (Patience patience{arguments.control, arguments.patience}; !unpack(H, F);) {
             if (!patience.wait()) return false;
+#ifdef EXALN_LAB_CLOCK
+            lab_polls++;
+#endif
             load(piece);
         }
         highest = H[0];
@@ -243,22 +263,21 @@ struct Feed {
             if (threadIdx.x % 32 < PIECE_COLUMNS) to[0] = H[i], to[COLUMNS] = F[i];
             highest = Number::max2(highest, H[i]);
         }
-        __syncwarp();
-        if (!is_top && (piece % ACK == ACK - 1 || piece == arguments.n_pieces - 1) && threadIdx.x % 32 == 0)
-            store_release(arguments.consumed + channel, sequence + piece + 1);
         place.advance(PIECE_WORDS);
         return true;
+    }
+
+    // The writer may use the places of these pieces again.
+    __device__ __forceinline__ void acknowledge(unsigned n_pieces) const {
+        if (!is_top && threadIdx.x % 32 == 0)
+            store_release(arguments.consumed + channel, sequence + n_pieces);
     }
 
     __device__ __forceinline__ bool unpack(Score (&H)[LANE_COLUMNS], Score (&F)[LANE_COLUMNS]) const {
         bool is_there = true;
 #pragma unroll
         for (unsigned i = 0; i < LANE_COLUMNS; i++) {
-            if (is_top) {
-                Number::held(words[i], H[i], F[i]);
-            } else {
-                is_there &= Number::unpack(words[i], place.tag, H[i], F[i]);
-            }
+            is_there &= Number::unpack(words[i], is_top, place.tag, H[i], F[i]);
         }
         return __all_sync(ALL, is_there);
     }
@@ -293,20 +312,21 @@ struct Writer {
           is_kept(line >= 0),
           channel(strip % given.n_channels),
           sequence(strip / given.n_channels * given.n_pieces),
-          free_until(0),
+          free_until(is_wanted ? 0 : NEVER),
           place(given, channel, sequence) {
         const size_t first = is_kept ? size_t(line) * given.n_pieces * PIECE_COLUMNS : 0;
         line_H = given.row_H + first, line_F = given.row_F + first;
     }
 
-    // Room for this piece; false if the warp has to leave.
+    // Room for ACK pieces, or those that are left; false if the warp has to leave.
     __device__ __forceinline__ bool make_room(unsigned piece) {
-        if (!is_wanted || piece < free_until) return true;
+        const unsigned end = min(piece + ACK, arguments.n_pieces);
+        if (end <= free_until) return true;
         const unsigned capacity = Place::pieces_of(arguments, channel);
         for (Patience patience{arguments.control, arguments.patience};;) {
             const unsigned read = __shfl_sync(ALL, load_acquire(arguments.consumed + channel), 0) + capacity;
             free_until = read > sequence ? read - sequence : 0;
-            if (piece < free_until) return true;
+            if (end <= free_until) return true;
             if (!patience.wait()) return false;
         }
     }
@@ -368,13 +388,12 @@ struct Tiles {
 #endif
         next += PIECE;
     }
-    // This piece is there, and the next one on its way.
-    __device__ __forceinline__ void take(unsigned piece) {
+    // What was loaded, and all else that was written to shared memory, is there for all lanes.
+    static __device__ __forceinline__ void wait() {
 #if __CUDA_ARCH__ >= 800
         asm volatile("cp.async.wait_all;" ::: "memory");
 #endif
         __syncwarp();
-        load(piece + 1);
     }
     __device__ __forceinline__ uint4 of(unsigned tile) const {
         return *reinterpret_cast<const uint4*>(ring + tile * unsigned(sizeof(uint4)) % BYTES);
@@ -400,6 +419,23 @@ struct TileScores {
         return FEW<N_ROWS> && chunk == 0 ? first[column] : in(profile, column, chunk);
     }
 };
+
+__device__ __forceinline__ Score warp_maximum(Score value) {
+#if __CUDA_ARCH__ >= 800
+    if (!LARGE) return __reduce_max_sync(ALL, int(value));
+#endif
+    for (int distance = 16; distance > 0; distance /= 2)
+        value = Number::max2(value, __shfl_xor_sync(ALL, value, distance));
+    return value;
+}
+__device__ __forceinline__ unsigned warp_minimum(unsigned value) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_min_sync(ALL, value);
+#endif
+    for (int distance = 16; distance > 0; distance /= 2)
+        value = min(value, __shfl_xor_sync(ALL, value, distance));
+    return value;
+}
 
 // Rows as the last column left them.
 template <int N_ROWS>
@@ -432,8 +468,8 @@ struct Lane : Rows<N_ROWS> {
         diagonal = is_used ? given.left_H[row] : 0;
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) above.H[c] = 0, above.F[c] = 0;
-        const long long known = *(volatile long long*)&given.control->best;
-        threshold = is_used ? Key(max(known, 1ll)) * KEYS : HIGHEST_KEY;
+        const Score known = best_so_far(given.control);
+        threshold = is_used ? Key(Number::max2(known, 1)) * KEYS : HIGHEST_KEY;
         end_key = 0, end_tile = NEVER;
         kept = given.kept_columns;
         next_kept = is_used ? *kept : NEVER;
@@ -453,6 +489,13 @@ struct Lane : Rows<N_ROWS> {
         }
     }
 
+    // Whether the end may be in the next piece; H of the row above it is at most `highest_above`.
+    __device__ __forceinline__ bool may_end(Score highest_above, Score known_best) const {
+        const Score reach = warp_maximum(Number::max2(highest(), highest_above));
+        const Score least = Number::max2(known_best, 1) - Score(arguments.gain);
+        return __any_sync(ALL, arguments.gain >= 0 && reach >= least);
+    }
+
     // The highest H that anything of the next piece can come from.
     __device__ __forceinline__ Score highest() const {
         Score even = diagonal, odd = diagonal;
@@ -461,6 +504,12 @@ struct Lane : Rows<N_ROWS> {
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) even = Number::max2(even, above.H[c]);
         return Number::max2(even, odd);
+    }
+
+    // The first piece that has a kept column in its reach, or the last one.
+    __device__ __forceinline__ unsigned next_special() const {
+        const unsigned piece = (next_kept / COLUMNS + threadIdx.x % 32) / PIECE;
+        return warp_minimum(min(piece, arguments.n_pieces - 1));
     }
 
     // The row above a tile: that of the lane above, or in the first lane, where is_below is 0, that above the
@@ -585,43 +634,55 @@ struct Lane : Rows<N_ROWS> {
     }
 };
 
-__device__ __forceinline__ Score warp_maximum(Score value) {
-#if __CUDA_ARCH__ >= 800
-    if (!LARGE) return __reduce_max_sync(ALL, int(value));
-#endif
-    for (int distance = 16; distance > 0; distance /= 2)
-        value = Number::max2(value, __shfl_xor_sync(ALL, value, distance));
-    return value;
-}
+// What a step needs of memory: it is fetched in the step before.
+template <int N_ROWS>
+struct Ahead {
+    const Score* feed;
+    unsigned stride;
+    Edge own;  // the row above the strip, in the first lane; 0 in the others
+    TileScores<N_ROWS> scores;
+    uint4 letters;  // of the next tile
+
+    __device__ __forceinline__ Ahead(const Shared& shared, const Tiles& tiles, unsigned tile)
+        : feed(threadIdx.x % 32 == 0 ? shared.feed : shared.feed + PIECE * 2 * COLUMNS),
+          stride(threadIdx.x % 32 == 0 ? 2 * COLUMNS : 0),
+          own(edge_at(feed)),
+          scores(shared.profile, tiles.of(tile)),
+          letters(tiles.of(tile + 1)) {}
+
+    __device__ __forceinline__ void advance(const Shared& shared, const Tiles& tiles, unsigned tile_after_next) {
+        feed += stride;
+        own = edge_at(feed);
+        scores = TileScores<N_ROWS>(shared.profile, letters);
+        letters = tiles.of(tile_after_next);
+    }
+};
 
 // What can happen in a piece: nothing but cells; the end may be there; lanes have not begun yet; some lanes
 // are behind the last column, or some column is kept.
 enum class Piece { PLAIN, SEARCHED, FIRST, SPECIAL };
 
-// PIECE steps of a warp, from `step` on. What a step needs of memory is fetched in the step before.
+// PIECE steps of a warp, from `step` on.
 template <Piece KIND, int N_ROWS>
 __device__ __forceinline__ void run_piece(Lane<N_ROWS>& lane, unsigned step, unsigned last_lane,
-                                          const Shared& shared, const Tiles& tiles, Writer& writer) {
+                                          const Shared& shared, const Tiles& tiles, Ahead<N_ROWS> ahead) {
     constexpr bool SEARCHES = LOCAL && KIND != Piece::PLAIN;
     const unsigned number = threadIdx.x % 32, n_tiles = lane.arguments.n_pieces * PIECE;
     const int is_below = number == 0 ? 0 : ONE;
-    const unsigned stride = number == 0 ? 2 * COLUMNS : 0;
-    const Score* feed = number == 0 ? shared.feed : shared.feed + PIECE * 2 * COLUMNS;
     Score* tail = shared.tail;
     unsigned tile = step - number;
-    Edge own = edge_at(feed);
-    TileScores<N_ROWS> scores(shared.profile, tiles.of(tile));
-    uint4 letters = tiles.of(tile + 1);
     Key found = NO_KEY;
-#pragma unroll(KIND == Piece::SPECIAL || !FEW<N_ROWS> ? 1 : 2)
+#ifndef EXALN_LAB_FEW
+#define EXALN_LAB_FEW 2
+#endif
+#ifndef EXALN_LAB_UNROLL
+#define EXALN_LAB_UNROLL 1
+#endif
+#pragma unroll(KIND == Piece::SPECIAL ? 1 : FEW<N_ROWS> ? EXALN_LAB_FEW : EXALN_LAB_UNROLL)
     for (unsigned i = 0; i < PIECE; i++, tile++) {
-        if (!FEW<N_ROWS>) own = edge_at(feed);
-        Edge edge = lane.top(is_below, own);
-        feed += stride;
-        if (FEW<N_ROWS>) own = edge_at(feed);
-        const TileScores<N_ROWS> now = scores;
-        scores = TileScores<N_ROWS>(shared.profile, letters);
-        letters = tiles.of(tile + min(2u, PIECE - 1 - i));
+        Edge edge = lane.top(is_below, FEW<N_ROWS> ? ahead.own : edge_at(ahead.feed));
+        const TileScores<N_ROWS> now = ahead.scores;
+        ahead.advance(shared, tiles, tile + min(2u, PIECE - 1 - i));
         if (SEARCHES) lane.note(tile - 1, found);
         if (KIND == Piece::SPECIAL) {
             found = tile < n_tiles ? lane.compute_columns(tile, edge, shared.profile, now) : NO_KEY;
@@ -640,7 +701,6 @@ __device__ __forceinline__ void run_piece(Lane<N_ROWS>& lane, unsigned step, uns
     }
     if (SEARCHES) lane.note(tile - 1, found);
     __syncwarp();
-    writer.hand_on(shared.tail, step - last_lane);
 }
 
 // The best cell that a strip's lanes have noted.
@@ -657,6 +717,18 @@ __device__ void report_end(const Lane<N_ROWS>& lane, unsigned strip) {
     if (threadIdx.x % 32 == 0) lane.arguments.ends[strip] = end;
 }
 
+// What a warp has to do for others, every ACK pieces; false if it has to leave.
+__device__ bool look_around(const Feed& feed, Writer& writer, unsigned piece) {
+    Control* control = feed.arguments.control;
+    if (piece >= feed.arguments.n_pieces) return true;
+    if (piece > 0) feed.acknowledge(piece);
+    if (piece % REPORT == REPORT - ACK) {
+        if (Patience::must_leave(control)) return false;
+        if (threadIdx.x % 32 == 0) atomicAdd(&control->tiles, (unsigned long long)(REPORT * PIECE));
+    }
+    return writer.make_room(piece);
+}
+
 // One strip over all columns; false if the warp has to leave.
 template <int N_ROWS>
 __device__ bool run_strip(const Arguments& arguments, unsigned number, const Strip& strip,
@@ -669,43 +741,49 @@ __device__ bool run_strip(const Arguments& arguments, unsigned number, const Str
     Writer writer(arguments, number, strip.line);
     feed.load(0);
     Tiles tiles(arguments, shared.tiles);
-    long long known_best = 0;
+    Score known_best = 0;
+    unsigned special = lane.next_special();
     const unsigned n_pieces = arguments.n_pieces + (last_lane + PIECE - 1) / PIECE;
+    LAB_START
     for (unsigned piece = 0; piece < n_pieces; piece++) {
-        if (piece < arguments.n_pieces) {
-            if (!feed.take(piece, shared.feed) || !writer.make_room(piece)) return false;
-            if (piece + 1 < arguments.n_pieces) feed.load(piece + 1);
-            if (piece % REPORT == REPORT - 1) {
-                if (Patience::must_leave(arguments.control)) return false;
-                if (threadIdx.x % 32 == 0)
-                    atomicAdd(&arguments.control->tiles, (unsigned long long)(REPORT * PIECE));
-            }
-        }
-        tiles.take(piece);
-        const bool has_kept =
-            __any_sync(ALL, int(lane.next_kept / COLUMNS) < int((piece + 1) * PIECE) - int(threadIdx.x % 32));
-        bool may_end = false;
-        if (LOCAL && arguments.gain >= 0) {
-            const Score reach = warp_maximum(Number::max2(lane.highest(), feed.highest));
-            may_end = __any_sync(ALL, reach + arguments.gain >= max(known_best, 1ll));
-        }
-        const long long next_best = LOCAL ? *(volatile long long*)&arguments.control->best : 0;
-        if (has_kept || piece + 1 >= arguments.n_pieces || (!FEW<N_ROWS> && piece * PIECE < 31)) {
-            run_piece<Piece::SPECIAL>(lane, piece * PIECE, last_lane, shared, tiles, writer);
-        } else if (FEW<N_ROWS> && piece * PIECE < 31) {
-            run_piece<Piece::FIRST>(lane, piece * PIECE, last_lane, shared, tiles, writer);
-        } else if (LOCAL && may_end) {
-            run_piece<Piece::SEARCHED>(lane, piece * PIECE, last_lane, shared, tiles, writer);
+        const unsigned step = piece * PIECE;
+        if (piece < arguments.n_pieces && !feed.take(piece, shared.feed)) return false;
+        LAB(0)
+        if (piece % ACK == 0 && !look_around(feed, writer, piece)) return false;
+        LAB(1)
+        Tiles::wait();
+        if (piece + 1 < arguments.n_pieces) feed.load(piece + 1);
+        tiles.load(piece + 1);
+        LAB(2)
+        Ahead<N_ROWS> ahead(shared, tiles, step - threadIdx.x % 32);
+        const bool may_end = LOCAL && lane.may_end(feed.highest, known_best);
+        const Score next_best = LOCAL ? best_so_far(arguments.control) : 0;
+        LAB(3)
+        if (piece >= special || (!FEW<N_ROWS> && step < 31)) {
+            run_piece<Piece::SPECIAL>(lane, step, last_lane, shared, tiles, ahead);
+            special = lane.next_special();
+        } else if (FEW<N_ROWS> && step < 31) {
+            run_piece<Piece::FIRST>(lane, step, last_lane, shared, tiles, ahead);
+        } else if (may_end) {
+            run_piece<Piece::SEARCHED>(lane, step, last_lane, shared, tiles, ahead);
         } else {
-            run_piece<Piece::PLAIN>(lane, piece * PIECE, last_lane, shared, tiles, writer);
+            run_piece<Piece::PLAIN>(lane, step, last_lane, shared, tiles, ahead);
         }
-        if (may_end) {
+        LAB(step < 31 ? 5 : 4)
+        writer.hand_on(shared.tail, step - last_lane);
+        LAB(6)
+        if (may_end && __any_sync(ALL, lane.best() > known_best)) {
             const Score best = warp_maximum(lane.best());
-            if (best > known_best && threadIdx.x % 32 == 0)
-                atomicMax(&arguments.control->best, (long long)best);
+            if (threadIdx.x % 32 == 0) atomicMax(&arguments.control->best, (long long)best);
         }
         known_best = next_best;
+        LAB(7)
     }
+    feed.acknowledge(arguments.n_pieces);
+#ifdef EXALN_LAB_CLOCK
+    if (threadIdx.x % 32 == 0) for (int i = 0; i < 8; i++) lab_clocks[number % 4096][i] = lab[i];
+    if (threadIdx.x % 32 == 0) lab_clocks[number % 4096][8] = feed.lab_polls, lab_clocks[number % 4096][9] = n_pieces, lab_clocks[number % 4096][10] = lab_begin, lab_clocks[number % 4096][11] = clock64();
+#endif
     if (LOCAL) report_end(lane, number);
     return true;
 }

@@ -35,14 +35,11 @@ struct Score32 : Wide {
     static __device__ void pack(int H, int F, unsigned tag, Word* words) {
         words[0] = Word(unsigned(F - H) * (1u << TAG_BITS) + tag) << 32 | unsigned(H);
     }
-    static __device__ bool unpack(const Word (&words)[WORDS], unsigned tag, int& H, int& F) {
-        const unsigned upper = unsigned(words[0] >> 32);
-        H = int(unsigned(words[0])), F = H + (int(upper) >> TAG_BITS);
-        return (upper & N_TAGS) == tag;
-    }
     static __device__ void hold(int H, int F, Word* words) { words[0] = Word(unsigned(F)) << 32 | unsigned(H); }
-    static __device__ void held(const Word (&words)[WORDS], int& H, int& F) {
-        H = int(unsigned(words[0])), F = int(unsigned(words[0] >> 32));
+    static __device__ bool unpack(const Word (&words)[WORDS], bool is_held, unsigned tag, int& H, int& F) {
+        const unsigned upper = unsigned(words[0] >> 32);
+        H = int(unsigned(words[0])), F = is_held ? int(upper) : H + (int(upper) >> TAG_BITS);
+        return is_held || (upper & N_TAGS) == tag;
     }
 };
 
@@ -63,13 +60,11 @@ struct Score64 {
     static __device__ void pack(Value H, Value F, unsigned tag, Word* words) {
         words[0] = Word(H) << TAG_BITS | tag, words[1] = Word(F) << TAG_BITS | tag;
     }
-    static __device__ bool unpack(const Word (&words)[WORDS], unsigned tag, Value& H, Value& F) {
-        H = Value(words[0]) >> TAG_BITS, F = Value(words[1]) >> TAG_BITS;
-        return (words[0] & words[1] & N_TAGS) == tag && ((words[0] | words[1]) & N_TAGS) == tag;
-    }
     static __device__ void hold(Value H, Value F, Word* words) { words[0] = Word(H), words[1] = Word(F); }
-    static __device__ void held(const Word (&words)[WORDS], Value& H, Value& F) {
-        H = Value(words[0]), F = Value(words[1]);
+    static __device__ bool unpack(const Word (&words)[WORDS], bool is_held, unsigned tag, Value& H, Value& F) {
+        H = Value(words[0]) >> (is_held ? 0 : TAG_BITS), F = Value(words[1]) >> (is_held ? 0 : TAG_BITS);
+        const bool is_there = (words[0] & words[1] & N_TAGS) == tag && ((words[0] | words[1]) & N_TAGS) == tag;
+        return is_held || is_there;
     }
 };
 
