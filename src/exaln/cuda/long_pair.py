@@ -39,7 +39,7 @@ GO_ON, CANCELLED, LOST = range(3)
 NEVER = 0xFFFFFFFF
 """As in the kernel."""
 
-QUEUE_PIECES = 32
+QUEUE_PIECES = 64
 """Pieces that a strip can be ahead of the one below, unless that one waits for a warp."""
 
 PATIENCE_SECONDS = 20

@@ -141,6 +141,14 @@ __device__ __forceinline__ Word load_word(const Word* address) {
     asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(address));
     return value;
 }
+__device__ __forceinline__ unsigned load_relaxed(const unsigned* address) {
+    unsigned value;
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(address));
+    return value;
+}
+__device__ __forceinline__ void store_relaxed(unsigned* address, unsigned value) {
+    asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(address), "r"(value) : "memory");
+}
 __device__ __forceinline__ void store_words_if(bool is_wanted, Word* address, const Word (&words)[1]) {
     asm volatile("{ .reg .pred p; setp.ne.u32 p, %0, 0; @p st.relaxed.gpu.global.u64 [%1], %2; }" ::"r"(
                      unsigned(is_wanted)),
@@ -156,6 +164,19 @@ __device__ __forceinline__ unsigned long long nanoseconds() {
     unsigned long long now;
     asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
     return now;
+}
+
+// Stays in registers, if there are enough: the compiler would rather load what comes from arguments anew,
+// wherever it is used.
+template <class Value>
+__device__ __forceinline__ Value in_registers(Value value) {
+    if (!FEW<ROWS>) return value;
+    if constexpr (sizeof(Value) == 8) {
+        asm volatile("" : "+l"(value));
+    } else {
+        asm volatile("" : "+r"(value));
+    }
+    return value;
 }
 
 // The same for all lanes, and the compiler knows that: they stay together, and nothing has to bring them together.
@@ -195,7 +216,7 @@ struct Place {
     unsigned capacity, next, tag;  // in words
 
     __device__ Place(const Arguments& arguments, unsigned channel, unsigned sequence) {
-        queue = arguments.queues + size_t(channel) * arguments.queue_pieces * PIECE_WORDS;
+        queue = in_registers(arguments.queues + size_t(channel) * arguments.queue_pieces * PIECE_WORDS);
         const unsigned pieces = pieces_of(arguments, channel);
         capacity = pieces * PIECE_WORDS;
         next = sequence % pieces * PIECE_WORDS, tag = 1 + sequence / pieces % N_TAGS;
@@ -213,6 +234,7 @@ struct Place {
 struct Feed {
     const Arguments& arguments;
     bool is_top;  // the row above the region
+    const Score *top_H, *top_F;
     unsigned channel, sequence;
     Place place;
     Word words[LANE_COLUMNS][Number::WORDS];
@@ -224,6 +246,8 @@ struct Feed {
     __device__ Feed(const Arguments& given, unsigned strip)
         : arguments(given),
           is_top(strip == 0),
+          top_H(in_registers(given.top_H)),
+          top_F(in_registers(given.top_F)),
           channel(is_top ? 0 : (strip - 1) % given.n_channels),
           sequence(is_top ? 0 : (strip - 1) / given.n_channels * given.n_pieces),
           place(given, channel, sequence) {}
@@ -236,7 +260,7 @@ struct Feed {
 #pragma unroll
         for (unsigned i = 0; i < LANE_COLUMNS; i++) {
             if (is_top) {
-                Number::hold(arguments.top_H[column + i * 32], arguments.top_F[column + i * 32], words[i]);
+                Number::hold(top_H[column + i * 32], top_F[column + i * 32], words[i]);
                 continue;
             }
 #pragma unroll
@@ -267,10 +291,10 @@ struct Feed {
         return true;
     }
 
-    // The writer may use the places of these pieces again.
+    // The writer may use the places of these pieces again: all lanes have looked at their words.
     __device__ __forceinline__ void acknowledge(unsigned n_pieces) const {
         if (!is_top && threadIdx.x % 32 == 0)
-            store_release(arguments.consumed + channel, sequence + n_pieces);
+            store_relaxed(arguments.consumed + channel, sequence + n_pieces);
     }
 
     __device__ __forceinline__ bool unpack(Score (&H)[LANE_COLUMNS], Score (&F)[LANE_COLUMNS]) const {
@@ -302,7 +326,7 @@ __device__ __forceinline__ void put(Score* to, const Edge& edge) {
 struct Writer {
     const Arguments& arguments;
     bool is_wanted, is_kept;  // there is a strip below; the row is a line
-    unsigned channel, sequence, free_until;
+    unsigned channel, sequence, consumed;
     Place place;
     Score *line_H, *line_F;
 
@@ -312,21 +336,21 @@ struct Writer {
           is_kept(line >= 0),
           channel(strip % given.n_channels),
           sequence(strip / given.n_channels * given.n_pieces),
-          free_until(is_wanted ? 0 : NEVER),
+          consumed(load_relaxed(given.consumed + channel)),
           place(given, channel, sequence) {
         const size_t first = is_kept ? size_t(line) * given.n_pieces * PIECE_COLUMNS : 0;
         line_H = given.row_H + first, line_F = given.row_F + first;
     }
 
-    // Room for ACK pieces, or those that are left; false if the warp has to leave.
+    // Room for ACK pieces, or those that are left; false if the warp has to leave. What was read when this was
+    // called last is enough, if all goes well, and what is read now is not waited for.
     __device__ __forceinline__ bool make_room(unsigned piece) {
         const unsigned end = min(piece + ACK, arguments.n_pieces);
-        if (end <= free_until) return true;
         const unsigned capacity = Place::pieces_of(arguments, channel);
         for (Patience patience{arguments.control, arguments.patience};;) {
-            const unsigned read = __shfl_sync(ALL, load_acquire(arguments.consumed + channel), 0) + capacity;
-            free_until = read > sequence ? read - sequence : 0;
-            if (end <= free_until) return true;
+            const bool has_room = !is_wanted || from_first(consumed) + capacity >= sequence + end;
+            consumed = load_relaxed(arguments.consumed + channel);
+            if (has_room) return true;
             if (!patience.wait()) return false;
         }
     }
@@ -454,6 +478,7 @@ struct Lane : Rows<N_ROWS> {
     Edge above;              // the last row of the lane above, one tile ahead
     Key threshold, end_key;  // what a key must have to be better, and the best one
     unsigned end_tile;
+    Score gain;
     const unsigned* kept;
     unsigned next_kept;
 
@@ -471,6 +496,7 @@ struct Lane : Rows<N_ROWS> {
         const Score known = best_so_far(given.control);
         threshold = is_used ? Key(Number::max2(known, 1)) * KEYS : HIGHEST_KEY;
         end_key = 0, end_tile = NEVER;
+        gain = in_registers(Score(given.gain));
         kept = given.kept_columns;
         next_kept = is_used ? *kept : NEVER;
     }
@@ -492,8 +518,7 @@ struct Lane : Rows<N_ROWS> {
     // Whether the end may be in the next piece; H of the row above it is at most `highest_above`.
     __device__ __forceinline__ bool may_end(Score highest_above, Score known_best) const {
         const Score reach = warp_maximum(Number::max2(highest(), highest_above));
-        const Score least = Number::max2(known_best, 1) - Score(arguments.gain);
-        return __any_sync(ALL, arguments.gain >= 0 && reach >= least);
+        return __any_sync(ALL, gain >= 0 && reach >= Number::max2(known_best, 1) - gain);
     }
 
     // The highest H that anything of the next piece can come from.
@@ -665,12 +690,13 @@ enum class Piece { PLAIN, SEARCHED, FIRST, SPECIAL };
 // PIECE steps of a warp, from `step` on.
 template <Piece KIND, int N_ROWS>
 __device__ __forceinline__ void run_piece(Lane<N_ROWS>& lane, unsigned step, unsigned last_lane,
-                                          const Shared& shared, const Tiles& tiles, Ahead<N_ROWS> ahead) {
+                                          const Shared& shared, const Tiles& tiles) {
     constexpr bool SEARCHES = LOCAL && KIND != Piece::PLAIN;
     const unsigned number = threadIdx.x % 32, n_tiles = lane.arguments.n_pieces * PIECE;
     const int is_below = number == 0 ? 0 : ONE;
     Score* tail = shared.tail;
     unsigned tile = step - number;
+    Ahead<N_ROWS> ahead(shared, tiles, tile);
     Key found = NO_KEY;
 #ifndef EXALN_LAB_FEW
 #define EXALN_LAB_FEW 2
@@ -755,19 +781,18 @@ __device__ bool run_strip(const Arguments& arguments, unsigned number, const Str
         if (piece + 1 < arguments.n_pieces) feed.load(piece + 1);
         tiles.load(piece + 1);
         LAB(2)
-        Ahead<N_ROWS> ahead(shared, tiles, step - threadIdx.x % 32);
         const bool may_end = LOCAL && lane.may_end(feed.highest, known_best);
         const Score next_best = LOCAL ? best_so_far(arguments.control) : 0;
         LAB(3)
         if (piece >= special || (!FEW<N_ROWS> && step < 31)) {
-            run_piece<Piece::SPECIAL>(lane, step, last_lane, shared, tiles, ahead);
+            run_piece<Piece::SPECIAL>(lane, step, last_lane, shared, tiles);
             special = lane.next_special();
         } else if (FEW<N_ROWS> && step < 31) {
-            run_piece<Piece::FIRST>(lane, step, last_lane, shared, tiles, ahead);
+            run_piece<Piece::FIRST>(lane, step, last_lane, shared, tiles);
         } else if (may_end) {
-            run_piece<Piece::SEARCHED>(lane, step, last_lane, shared, tiles, ahead);
+            run_piece<Piece::SEARCHED>(lane, step, last_lane, shared, tiles);
         } else {
-            run_piece<Piece::PLAIN>(lane, step, last_lane, shared, tiles, ahead);
+            run_piece<Piece::PLAIN>(lane, step, last_lane, shared, tiles);
         }
         LAB(step < 31 ? 5 : 4)
         writer.hand_on(shared.tail, step - last_lane);
@@ -821,10 +846,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     constexpr unsigned FEED_SCORES = (PIECE + 1) * 2 * COLUMNS, TAIL_SCORES = PIECE * 2 * COLUMNS;
     constexpr unsigned EDGE_BYTES = (FEED_SCORES + TAIL_SCORES) * sizeof(Score);
     constexpr unsigned WARP_BYTES = PROFILE_BYTES + EDGE_BYTES + Tiles::BYTES;
-    const Arguments arguments{columns,    n_pieces,     n_columns, query,    strips,   n_strips,     table,
+    const Arguments arguments{columns,    in_registers(n_pieces),     n_columns, query,    strips,   n_strips,     table,
                               top_H,      top_F,        left_H,    left_E,   queues,   queue_pieces, consumed,
                               n_channels, kept_columns, row_H,     row_F,    column_H, column_E,     n_rows,
-                              ends,       gain,         control,   patience, left_rows};
+                              ends,       gain,         in_registers(control),   patience, left_rows};
     char* own = reinterpret_cast<char*>(memory) + threadIdx.x / 32 * WARP_BYTES;
     const unsigned lane = threadIdx.x % 32;
     Score* feed = reinterpret_cast<Score*>(own + PROFILE_BYTES);
