@@ -213,10 +213,10 @@ RING_TILES = 64
 """Tiles that a warp of long.cu has in shared memory."""
 
 LONG_SHAPES = (
-    LongShape(4, 32, 14, 8),
-    LongShape(8, 32, 14, 8),
-    LongShape(12, 512, 1, 8),
-    LongShape(20, 512, 1, 16),
+    LongShape(4, 32, 8, 8),
+    LongShape(8, 32, 8, 8),
+    LongShape(16, 32, 8, 8),
+    LongShape(20, 512, 1, 8),
 )
 """All of them. The first is for scores of 64 bits and for many letters."""
 
@@ -232,7 +232,8 @@ class LongCost:
     piece: int = 0
 
 
-ALONE, BUSY, LONG_LAG_TILES = LongCost(400, 53, 2000), LongCost(150, 30), 33
+ALONE, BUSY = LongCost(200, 38, 1060), LongCost(150, 30)
+LONG_LAG_TILES, LONG_LAG_PIECES = 33, 4
 
 
 def long_shapes(n_letters: int, score_bytes: int, shared_bytes: int) -> list[LongShape]:
@@ -252,7 +253,7 @@ MAX_SMALL_END = 15_000_000
 def long_cycles(shape: LongShape, n_rows: int, n_columns: int, n_warps: int, n_sms: int) -> float:
     """How long a region takes on a card that has so many warps of this shape at a time.
 
-    A strip is LONG_LAG_TILES and two pieces behind the one above. While not all of them run, multiprocessors are half
+    A strip is LONG_LAG_TILES and LONG_LAG_PIECES behind the one above. While not all of them run, multiprocessors are half
     full, but the warps of a block are on the same one.
     """
     n_strips = -(-n_rows // shape.strip_rows)
@@ -261,7 +262,7 @@ def long_cycles(shape: LongShape, n_rows: int, n_columns: int, n_warps: int, n_s
     busy = per_quarter * (BUSY.step + BUSY.row * shape.rows)
     alone = ALONE.step + ALONE.row * shape.rows + ALONE.piece / shape.piece
     n_tiles = -(-n_columns // COLUMNS)
-    n_fill = at_a_time * (LONG_LAG_TILES + 2 * shape.piece)
+    n_fill = at_a_time * (LONG_LAG_TILES + LONG_LAG_PIECES * shape.piece)
     return n_tiles * max(1.0, n_strips / n_warps) * max(alone, busy) + n_fill * max(alone, busy / 2)
 
 

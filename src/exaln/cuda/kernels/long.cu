@@ -10,12 +10,17 @@
 //
 // Between strips H and F of the last row of a strip go through global memory, in a queue per pair of strips.
 // There are no flags, fences or barriers: a word of a queue has a tag that names the round of the queue it
-// was written in, so that it tells by itself whether it is there yet (long_scores.cuh). A warp loads a piece
+// was written in, so that it tells by itself whether it is there yet (long_rows.cuh). A warp loads a piece
 // of PIECE tiles at a time, all lanes together and a piece ahead; where a tag is not the expected one it
-// loads again. So it comes to run just so far behind the strip above that nothing has to wait.
+// loads again. So it comes to run just so far behind the strip above that nothing has to wait. The last lane
+// puts its last row into shared memory, and at the end of a piece all lanes together hand it on.
+//
+// A small pair has fewer strips than the card has schedulers, and a warp that is alone waits for every result
+// of its own. So a tile goes along its anti-diagonals, a step has no branch, and with few rows what a step
+// needs of memory is fetched in the step before: on an H200 that made a step of 8 rows 590 cycles, of 1,070.
 //
 // Queues are short, so that all of them lie in the cache, and rounds begin once the piece that lay there was
-// read: the reader says so in `consumed` (release / acquire) every few pieces. Strips are taken in order by a
+// read: the reader says so every few pieces. Strips are taken in order by a
 // ticket, strip s uses queue s % n_channels, and there are n_channels warps, all on the card at once (a
 // cooperative launch): whoever waits, waits for a running warp. Strip s + n_channels begins when strip s is
 // done; so the last queue holds a whole row, and never makes its writer wait for a strip that has no warp.
@@ -29,10 +34,10 @@
 // at most the highest score of two letters per column, and a piece has 4 * PIECE columns; E and F, as the
 // next cell takes them, are not above the H they come from. So if M + 4 * PIECE * highest < G, the best score
 // of any strip so far, nothing in the piece can be the best, nor equal it, and there is nothing to look for.
-// Else the piece is computed with care: of each column of a tile a lane knows its highest score and the first
-// row that has it, in one number (the score times 32, plus 31 less the row), and notes the first column and
-// row where its best was raised. So a lane knows the first cell, by column and then by row, with its highest
-// score, if that is the highest of all; and the end is the first of these.
+// Else the piece is searched: of each tile a lane knows its highest score and the first cell, by column and
+// then by row, that has it, in one number (long_scores.cuh), and notes the tile where its best was raised. So
+// a lane knows the first cell with its highest score, if that is the highest of all; and the end is the first
+// of these.
 //
 //   columns       [(n_pieces + 1) * PIECE + 64]: tiles, four profile offsets each: letter * LETTER_BYTES
 //   query         letters of the region's rows
@@ -46,335 +51,22 @@
 //   best cell of a strip, or score 0;  gain: 4 * PIECE * highest, or < 0: not wanted left_rows     rows of
 //   left_H and left_E that are there, counted up by the host; null: all of them
 //
-// Shared memory: the profile, [letter][rows / 4][lane] for each warp, and a piece of the row above. Scores
+// Shared memory of each warp: struct Shared. Scores
 // are exact as long as they fit (longpair/region.py); rows and columns that pad may overflow, and nothing
 // reads them. Tests: tests/test_cuda_long.py.
 
 #include "constants.cuh"
+#include "long_rows.cuh"
 #include "long_scores.cuh"
 #include "recurrence.cuh"
 
-constexpr unsigned ALL = 0xFFFFFFFFu;
-constexpr unsigned NEVER = 0xFFFFFFFFu;
-constexpr unsigned PIECE_COLUMNS = PIECE * COLUMNS;
-constexpr unsigned PIECE_WORDS = PIECE_COLUMNS * Number::WORDS;
-constexpr unsigned LANE_COLUMNS = (PIECE_COLUMNS + 31) / 32;  // of a piece, for each lane that loads it
 constexpr unsigned CHUNK_BYTES = 32 * sizeof(int4);
 constexpr unsigned LETTER_BYTES = ROWS / 4 * CHUNK_BYTES;
-constexpr unsigned ACK = 16;  // pieces between two words to the writer of a queue; a queue has twice as many
 constexpr unsigned REPORT = 256;  // pieces between two reports to the host
 constexpr unsigned RING = 64;     // tiles in shared memory
 static_assert(31 + 2 * PIECE <= RING);
 
-// Lanes of few rows have too little to do to hide how long anything takes: what they need is fetched a step ahead.
-template <int N_ROWS>
-constexpr bool FEW = N_ROWS <= 12;
-
 constexpr Key HIGHEST_KEY = sizeof(Key) == 8 ? Key(0x7FFFFFFFFFFFFFFFll) : Key(0x7FFFFFFF);
-
-#ifdef EXALN_LAB_CLOCK
-extern "C" __device__ long long lab_clocks[4096][12];
-__device__ long long lab_clocks[4096][12];
-#define LAB(i) { const long long lab_now = clock64(); lab[i] += lab_now - lab_then; lab_then = lab_now; }
-#define LAB_START long long lab[8] = {}, lab_then = clock64(); const long long lab_begin = lab_then;
-#else
-#define LAB(i)
-#define LAB_START
-#endif
-
-enum Stop : unsigned { GO_ON, CANCELLED, LOST };
-
-struct Strip {
-    unsigned first_row, n_rows;
-    int line;            // the kept row that it ends with, or -1
-    unsigned is_narrow;  // one row per lane
-};
-
-struct End {
-    long long score, row, column;
-};
-
-struct Control {
-    unsigned ticket, stop;
-    unsigned rows, unused;     // rows whose kept columns are all there
-    long long best;            // of all strips
-    unsigned long long tiles;  // done, by all strips
-};
-
-struct Arguments {
-    const uint4* columns;
-    unsigned n_pieces, n_columns;
-    const unsigned char* query;
-    const Strip* strips;
-    unsigned n_strips;
-    const int* table;
-    const Score *top_H, *top_F, *left_H, *left_E;
-    Word* queues;
-    unsigned queue_pieces;
-    unsigned* consumed;
-    unsigned n_channels;
-    const unsigned* kept_columns;
-    Score *row_H, *row_F, *column_H, *column_E;
-    unsigned long long n_rows;
-    End* ends;
-    long long gain;
-    Control* control;
-    unsigned long long patience;
-    const unsigned* left_rows;
-};
-
-__device__ __forceinline__ unsigned load_acquire(const unsigned* address) {
-    unsigned value;
-    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
-    return value;
-}
-__device__ __forceinline__ unsigned load_acquire_from_host(const unsigned* address) {
-    unsigned value;
-    asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
-    return value;
-}
-__device__ __forceinline__ void store_release(unsigned* address, unsigned value) {
-    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(address), "r"(value) : "memory");
-}
-__device__ __forceinline__ Word load_word(const Word* address) {
-    Word value;
-    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(address));
-    return value;
-}
-__device__ __forceinline__ unsigned load_relaxed(const unsigned* address) {
-    unsigned value;
-    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(address));
-    return value;
-}
-__device__ __forceinline__ void store_relaxed(unsigned* address, unsigned value) {
-    asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(address), "r"(value) : "memory");
-}
-__device__ __forceinline__ void store_words_if(bool is_wanted, Word* address, const Word (&words)[1]) {
-    asm volatile("{ .reg .pred p; setp.ne.u32 p, %0, 0; @p st.relaxed.gpu.global.u64 [%1], %2; }" ::"r"(
-                     unsigned(is_wanted)),
-                 "l"(address), "l"(words[0]));
-}
-__device__ __forceinline__ void store_words_if(bool is_wanted, Word* address, const Word (&words)[2]) {
-    asm volatile(
-        "{ .reg .pred p; setp.ne.u32 p, %0, 0; @p st.relaxed.gpu.global.v2.u64 [%1], {%2, %3}; }" ::"r"(
-            unsigned(is_wanted)),
-        "l"(address), "l"(words[0]), "l"(words[1]));
-}
-__device__ __forceinline__ unsigned long long nanoseconds() {
-    unsigned long long now;
-    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
-    return now;
-}
-
-// Stays in registers, if there are enough: the compiler would rather load what comes from arguments anew,
-// wherever it is used.
-template <class Value>
-__device__ __forceinline__ Value in_registers(Value value) {
-    if (!FEW<ROWS>) return value;
-    if constexpr (sizeof(Value) == 8) {
-        asm volatile("" : "+l"(value));
-    } else {
-        asm volatile("" : "+r"(value));
-    }
-    return value;
-}
-
-// The same for all lanes, and the compiler knows that: they stay together, and nothing has to bring them together.
-template <class Value>
-__device__ __forceinline__ Value from_first(Value value) {
-    return __shfl_sync(ALL, value, 0);
-}
-
-__device__ __forceinline__ Score best_so_far(const Control* control) {
-    return Score(load_word(reinterpret_cast<const Word*>(&control->best)));
-}
-
-// Waiting that ends: for all lanes of a warp together.
-struct Patience {
-    Control* control;
-    unsigned long long limit, since = 0;  // nanoseconds; limit 0: whoever started the kernel watches over it
-    unsigned n = 0;
-
-    // False if the warp has to leave.
-    __device__ bool wait() {
-        if (++n < 16) return true;
-        __nanosleep(n < 256 ? 32 : 256);
-        if (n % 256) return true;
-        const unsigned long long now = nanoseconds();
-        if (since == 0) since = now;
-        if (limit > 0 && now - since > limit) atomicCAS(&control->stop, GO_ON, LOST);
-        return !must_leave(control);
-    }
-    static __device__ bool must_leave(Control* control) {
-        return __any_sync(ALL, *(volatile unsigned*)&control->stop != GO_ON);
-    }
-};
-
-// A place in a queue, and the tag of the round: `sequence` counts the pieces of all strips that use it.
-struct Place {
-    Word* queue;
-    unsigned capacity, next, tag;  // in words
-
-    __device__ Place(const Arguments& arguments, unsigned channel, unsigned sequence) {
-        queue = in_registers(arguments.queues + size_t(channel) * arguments.queue_pieces * PIECE_WORDS);
-        const unsigned pieces = pieces_of(arguments, channel);
-        capacity = pieces * PIECE_WORDS;
-        next = sequence % pieces * PIECE_WORDS, tag = 1 + sequence / pieces % N_TAGS;
-    }
-    static __device__ unsigned pieces_of(const Arguments& arguments, unsigned channel) {
-        return arguments.queue_pieces + (channel == arguments.n_channels - 1 ? arguments.n_pieces : 0);
-    }
-    __device__ __forceinline__ void advance(unsigned n_words) {
-        next += n_words;
-        if (next >= capacity) next -= capacity, tag = tag == N_TAGS ? 1 : tag + 1;
-    }
-};
-
-// The row above a strip, piece by piece: the words of the next piece travel while this one is computed.
-struct Feed {
-    const Arguments& arguments;
-    bool is_top;  // the row above the region
-    const Score *top_H, *top_F;
-    unsigned channel, sequence;
-    Place place;
-    Word words[LANE_COLUMNS][Number::WORDS];
-#ifdef EXALN_LAB_CLOCK
-    long long lab_polls = 0;
-#endif
-    Score highest;  // H of this lane's columns of the piece
-
-    __device__ Feed(const Arguments& given, unsigned strip)
-        : arguments(given),
-          is_top(strip == 0),
-          top_H(in_registers(given.top_H)),
-          top_F(in_registers(given.top_F)),
-          channel(is_top ? 0 : (strip - 1) % given.n_channels),
-          sequence(is_top ? 0 : (strip - 1) / given.n_channels * given.n_pieces),
-          place(given, channel, sequence) {}
-
-    // Words of a piece begin to travel; where a piece is short, two lanes load the same.
-    __device__ __forceinline__ void load(unsigned piece) {
-        const unsigned lane = threadIdx.x % 32 % PIECE_COLUMNS;
-        const Word* from = place.queue + (place.next + lane * Number::WORDS);
-        const size_t column = size_t(piece) * PIECE_COLUMNS + lane;
-#pragma unroll
-        for (unsigned i = 0; i < LANE_COLUMNS; i++) {
-            if (is_top) {
-                Number::hold(top_H[column + i * 32], top_F[column + i * 32], words[i]);
-                continue;
-            }
-#pragma unroll
-            for (unsigned w = 0; w < Number::WORDS; w++)
-                words[i][w] = load_word(from + i * 32 * Number::WORDS + w);
-        }
-    }
-
-    // Puts a piece into shared memory, [tile][H, F][column]; false if the warp has to leave.
-    __device__ __forceinline__ bool take(unsigned piece, Score* shared) {
-        Score H[LANE_COLUMNS], F[LANE_COLUMNS];
-        for (Patience patience{arguments.control, arguments.patience}; !unpack(H, F);) {
-            if (!patience.wait()) return false;
-#ifdef EXALN_LAB_CLOCK
-            lab_polls++;
-#endif
-            load(piece);
-        }
-        highest = H[0];
-#pragma unroll
-        for (unsigned i = 0; i < LANE_COLUMNS; i++) {
-            const unsigned column = i * 32 + threadIdx.x % 32 % PIECE_COLUMNS;
-            Score* to = shared + column / COLUMNS * 2 * COLUMNS + column % COLUMNS;
-            if (threadIdx.x % 32 < PIECE_COLUMNS) to[0] = H[i], to[COLUMNS] = F[i];
-            highest = Number::max2(highest, H[i]);
-        }
-        place.advance(PIECE_WORDS);
-        return true;
-    }
-
-    // The writer may use the places of these pieces again: all lanes have looked at their words.
-    __device__ __forceinline__ void acknowledge(unsigned n_pieces) const {
-        if (!is_top && threadIdx.x % 32 == 0)
-            store_relaxed(arguments.consumed + channel, sequence + n_pieces);
-    }
-
-    __device__ __forceinline__ bool unpack(Score (&H)[LANE_COLUMNS], Score (&F)[LANE_COLUMNS]) const {
-        bool is_there = true;
-#pragma unroll
-        for (unsigned i = 0; i < LANE_COLUMNS; i++) {
-            is_there &= Number::unpack(words[i], is_top, place.tag, H[i], F[i]);
-        }
-        return __all_sync(ALL, is_there);
-    }
-};
-
-struct Edge {
-    Score H[COLUMNS], F[COLUMNS];
-};
-
-__device__ __forceinline__ Edge edge_at(const Score* from) {
-    Edge edge;
-#pragma unroll
-    for (int c = 0; c < COLUMNS; c++) edge.H[c] = from[c], edge.F[c] = from[COLUMNS + c];
-    return edge;
-}
-__device__ __forceinline__ void put(Score* to, const Edge& edge) {
-#pragma unroll
-    for (int c = 0; c < COLUMNS; c++) to[c] = edge.H[c], to[COLUMNS + c] = edge.F[c];
-}
-
-// The last row of a strip, as it is handed on, a piece at a time.
-struct Writer {
-    const Arguments& arguments;
-    bool is_wanted, is_kept;  // there is a strip below; the row is a line
-    unsigned channel, sequence, consumed;
-    Place place;
-    Score *line_H, *line_F;
-
-    __device__ Writer(const Arguments& given, unsigned strip, int line)
-        : arguments(given),
-          is_wanted(strip + 1 < given.n_strips),
-          is_kept(line >= 0),
-          channel(strip % given.n_channels),
-          sequence(strip / given.n_channels * given.n_pieces),
-          consumed(load_relaxed(given.consumed + channel)),
-          place(given, channel, sequence) {
-        const size_t first = is_kept ? size_t(line) * given.n_pieces * PIECE_COLUMNS : 0;
-        line_H = given.row_H + first, line_F = given.row_F + first;
-    }
-
-    // Room for ACK pieces, or those that are left; false if the warp has to leave. What was read when this was
-    // called last is enough, if all goes well, and what is read now is not waited for.
-    __device__ __forceinline__ bool make_room(unsigned piece) {
-        const unsigned end = min(piece + ACK, arguments.n_pieces);
-        const unsigned capacity = Place::pieces_of(arguments, channel);
-        for (Patience patience{arguments.control, arguments.patience};;) {
-            const bool has_room = !is_wanted || from_first(consumed) + capacity >= sequence + end;
-            consumed = load_relaxed(arguments.consumed + channel);
-            if (has_room) return true;
-            if (!patience.wait()) return false;
-        }
-    }
-
-    // The tiles of a piece, [tile][H, F][column], from `first` on; those before 0 and behind the last are none.
-    __device__ __forceinline__ void hand_on(const Score* tail, unsigned first) {
-        const unsigned n_columns = arguments.n_pieces * PIECE_COLUMNS, lane = threadIdx.x % 32;
-        const unsigned n_before = int(first) < 0 ? min(0u - first, unsigned(PIECE)) * COLUMNS : 0;
-#pragma unroll
-        for (unsigned i = 0; i < LANE_COLUMNS; i++) {
-            const unsigned number = i * 32 + lane % PIECE_COLUMNS, column = first * COLUMNS + number;
-            const Score* of = tail + number / COLUMNS * 2 * COLUMNS + number % COLUMNS;
-            const Score H = of[0], F = of[COLUMNS];
-            const bool is_there = lane < PIECE_COLUMNS && column < n_columns;
-            Place to = place;
-            to.advance((number - n_before) * Number::WORDS);
-            Word words[Number::WORDS];
-            Number::pack(H, F, to.tag, words);
-            store_words_if(is_there && is_wanted, to.queue + to.next, words);
-            if (is_there && is_kept) line_H[column] = H, line_F[column] = F;
-        }
-        place.advance((PIECE_COLUMNS - n_before) * Number::WORDS);
-    }
-};
 
 // What a warp has in shared memory.
 struct Shared {
@@ -455,10 +147,11 @@ __device__ __forceinline__ Score warp_maximum(Score value) {
 __device__ __forceinline__ unsigned warp_minimum(unsigned value) {
 #if __CUDA_ARCH__ >= 800
     return __reduce_min_sync(ALL, value);
-#endif
+#else
     for (int distance = 16; distance > 0; distance /= 2)
         value = min(value, __shfl_xor_sync(ALL, value, distance));
     return value;
+#endif
 }
 
 // Rows as the last column left them.
@@ -593,7 +286,7 @@ struct Lane : Rows<N_ROWS> {
 
     // The same, and the largest key of a cell of the tile.
     __device__ __forceinline__ Key search(Edge& edge, const char* profile, const TileScores<N_ROWS>& scores) {
-        Key even[COLUMNS], largest[COLUMNS];
+        Key even[COLUMNS] = {}, largest[COLUMNS];
         compute(edge, profile, scores, [&](int k, int c) {
             const Key key = key_of(k, c);
             if (k == 0) largest[c] = key;
@@ -698,13 +391,7 @@ __device__ __forceinline__ void run_piece(Lane<N_ROWS>& lane, unsigned step, uns
     unsigned tile = step - number;
     Ahead<N_ROWS> ahead(shared, tiles, tile);
     Key found = NO_KEY;
-#ifndef EXALN_LAB_FEW
-#define EXALN_LAB_FEW 2
-#endif
-#ifndef EXALN_LAB_UNROLL
-#define EXALN_LAB_UNROLL 1
-#endif
-#pragma unroll(KIND == Piece::SPECIAL ? 1 : FEW<N_ROWS> ? EXALN_LAB_FEW : EXALN_LAB_UNROLL)
+#pragma unroll(KIND == Piece::SPECIAL ? 1 : 2)
     for (unsigned i = 0; i < PIECE; i++, tile++) {
         Edge edge = lane.top(is_below, FEW<N_ROWS> ? ahead.own : edge_at(ahead.feed));
         const TileScores<N_ROWS> now = ahead.scores;
@@ -770,20 +457,15 @@ __device__ bool run_strip(const Arguments& arguments, unsigned number, const Str
     Score known_best = 0;
     unsigned special = lane.next_special();
     const unsigned n_pieces = arguments.n_pieces + (last_lane + PIECE - 1) / PIECE;
-    LAB_START
     for (unsigned piece = 0; piece < n_pieces; piece++) {
         const unsigned step = piece * PIECE;
         if (piece < arguments.n_pieces && !feed.take(piece, shared.feed)) return false;
-        LAB(0)
         if (piece % ACK == 0 && !look_around(feed, writer, piece)) return false;
-        LAB(1)
         Tiles::wait();
         if (piece + 1 < arguments.n_pieces) feed.load(piece + 1);
         tiles.load(piece + 1);
-        LAB(2)
         const bool may_end = LOCAL && lane.may_end(feed.highest, known_best);
         const Score next_best = LOCAL ? best_so_far(arguments.control) : 0;
-        LAB(3)
         if (piece >= special || (!FEW<N_ROWS> && step < 31)) {
             run_piece<Piece::SPECIAL>(lane, step, last_lane, shared, tiles);
             special = lane.next_special();
@@ -794,21 +476,14 @@ __device__ bool run_strip(const Arguments& arguments, unsigned number, const Str
         } else {
             run_piece<Piece::PLAIN>(lane, step, last_lane, shared, tiles);
         }
-        LAB(step < 31 ? 5 : 4)
         writer.hand_on(shared.tail, step - last_lane);
-        LAB(6)
         if (may_end && __any_sync(ALL, lane.best() > known_best)) {
             const Score best = warp_maximum(lane.best());
             if (threadIdx.x % 32 == 0) atomicMax(&arguments.control->best, (long long)best);
         }
         known_best = next_best;
-        LAB(7)
     }
     feed.acknowledge(arguments.n_pieces);
-#ifdef EXALN_LAB_CLOCK
-    if (threadIdx.x % 32 == 0) for (int i = 0; i < 8; i++) lab_clocks[number % 4096][i] = lab[i];
-    if (threadIdx.x % 32 == 0) lab_clocks[number % 4096][8] = feed.lab_polls, lab_clocks[number % 4096][9] = n_pieces, lab_clocks[number % 4096][10] = lab_begin, lab_clocks[number % 4096][11] = clock64();
-#endif
     if (LOCAL) report_end(lane, number);
     return true;
 }

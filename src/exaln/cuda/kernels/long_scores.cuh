@@ -28,9 +28,6 @@ struct Score32 : Wide {
         return LOCAL ? __vimax3_s32_relu(t, E, F) : __vimax3_s32(t, E, F);
     }
     static __device__ int diagonal(int d, int w) { return d * ONE + w; }
-#ifdef EXALN_LAB_OPEN
-    static __device__ int add(int a, int b) { return a * ONE + b; }
-#endif
     static __device__ int join(int above, int is_below, int own) { return above * is_below + own; }
     static __device__ void pack(int H, int F, unsigned tag, Word* words) {
         words[0] = Word(unsigned(F - H) * (1u << TAG_BITS) + tag) << 32 | unsigned(H);
