@@ -253,8 +253,8 @@ MAX_SMALL_END = 15_000_000
 def long_cycles(shape: LongShape, n_rows: int, n_columns: int, n_warps: int, n_sms: int) -> float:
     """How long a region takes on a card that has so many warps of this shape at a time.
 
-    A strip is LONG_LAG_TILES and LONG_LAG_PIECES behind the one above. While not all of them run, multiprocessors are half
-    full, but the warps of a block are on the same one.
+    A strip is LONG_LAG_TILES and LONG_LAG_PIECES behind the one above. While not all of them run, multiprocessors are
+    half full, but the warps of a block are on the same one.
     """
     n_strips = -(-n_rows // shape.strip_rows)
     at_a_time = min(n_strips, n_warps)

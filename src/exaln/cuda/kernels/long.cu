@@ -167,7 +167,7 @@ struct Lane : Rows<N_ROWS> {
     using Rows<N_ROWS>::E;
     using Rows<N_ROWS>::diagonal;
     const Arguments& arguments;
-    unsigned row;  // its first one, in the region
+    unsigned row;            // its first one, in the region
     Edge above;              // the last row of the lane above, one tile ahead
     Key threshold, end_key;  // what a key must have to be better, and the best one
     unsigned end_tile;
@@ -273,8 +273,10 @@ struct Lane : Rows<N_ROWS> {
                 if (k + 1 < N_ROWS) {
                     const int r = (k + 1) % 4;
                     if (r == 0) four[c] = scores.of(profile, c, (k + 1) / 4);
-                    next = Number::diagonal(
-                        H[k], r == 0 ? four[c].x : r == 1 ? four[c].y : r == 2 ? four[c].z : four[c].w);
+                    next = Number::diagonal(H[k], r == 0   ? four[c].x
+                                                  : r == 1 ? four[c].y
+                                                  : r == 2 ? four[c].z
+                                                           : four[c].w);
                 }
                 update_cell<Number, Score>(t[c], H[k], E[k], edge.F[c]);
                 t[c] = next;
@@ -368,7 +370,8 @@ struct Ahead {
           scores(shared.profile, tiles.of(tile)),
           letters(tiles.of(tile + 1)) {}
 
-    __device__ __forceinline__ void advance(const Shared& shared, const Tiles& tiles, unsigned tile_after_next) {
+    __device__ __forceinline__ void advance(const Shared& shared, const Tiles& tiles,
+                                            unsigned tile_after_next) {
         feed += stride;
         own = edge_at(feed);
         scores = TileScores<N_ROWS>(shared.profile, letters);
@@ -521,14 +524,24 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     constexpr unsigned FEED_SCORES = (PIECE + 1) * 2 * COLUMNS, TAIL_SCORES = PIECE * 2 * COLUMNS;
     constexpr unsigned EDGE_BYTES = (FEED_SCORES + TAIL_SCORES) * sizeof(Score);
     constexpr unsigned WARP_BYTES = PROFILE_BYTES + EDGE_BYTES + Tiles::BYTES;
-    const Arguments arguments{columns,    in_registers(n_pieces),     n_columns, query,    strips,   n_strips,     table,
-                              top_H,      top_F,        left_H,    left_E,   queues,   queue_pieces, consumed,
-                              n_channels, kept_columns, row_H,     row_F,    column_H, column_E,     n_rows,
-                              ends,       gain,         in_registers(control),   patience, left_rows};
+    const Arguments arguments{columns,      in_registers(n_pieces),
+                              n_columns,    query,
+                              strips,       n_strips,
+                              table,        top_H,
+                              top_F,        left_H,
+                              left_E,       queues,
+                              queue_pieces, consumed,
+                              n_channels,   kept_columns,
+                              row_H,        row_F,
+                              column_H,     column_E,
+                              n_rows,       ends,
+                              gain,         in_registers(control),
+                              patience,     left_rows};
     char* own = reinterpret_cast<char*>(memory) + threadIdx.x / 32 * WARP_BYTES;
     const unsigned lane = threadIdx.x % 32;
     Score* feed = reinterpret_cast<Score*>(own + PROFILE_BYTES);
-    const Shared shared{own + lane * sizeof(int4), feed, feed + FEED_SCORES, own + PROFILE_BYTES + EDGE_BYTES};
+    const Shared shared{own + lane * sizeof(int4), feed, feed + FEED_SCORES,
+                        own + PROFILE_BYTES + EDGE_BYTES};
     if (lane < 2 * COLUMNS) shared.feed[PIECE * 2 * COLUMNS + lane] = 0;
     for (;;) {
         const unsigned number = from_first(lane == 0 ? atomicAdd(&control->ticket, 1u) : 0);

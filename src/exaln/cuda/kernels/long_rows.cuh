@@ -22,7 +22,6 @@ constexpr unsigned ACK = 16;  // pieces between two words to the writer of a que
 template <int N_ROWS>
 constexpr bool FEW = N_ROWS <= 12;
 
-
 enum Stop : unsigned { GO_ON, CANCELLED, LOST };
 
 struct Strip {
@@ -278,8 +277,8 @@ struct Writer {
         line_H = given.row_H + first, line_F = given.row_F + first;
     }
 
-    // Room for ACK pieces, or those that are left; false if the warp has to leave. What was read when this was
-    // called last is enough, if all goes well, and what is read now is not waited for.
+    // Room for ACK pieces, or those that are left; false if the warp has to leave. What was read when this
+    // was called last is enough, if all goes well, and what is read now is not waited for.
     __device__ __forceinline__ bool make_room(unsigned piece) {
         const unsigned end = min(piece + ACK, arguments.n_pieces);
         const unsigned capacity = Place::pieces_of(arguments, channel);
@@ -291,7 +290,8 @@ struct Writer {
         }
     }
 
-    // The tiles of a piece, [tile][H, F][column], from `first` on; those before 0 and behind the last are none.
+    // The tiles of a piece, [tile][H, F][column], from `first` on; those before 0 and behind the last are
+    // none.
     __device__ __forceinline__ void hand_on(const Score* tail, unsigned first) {
         const unsigned n_columns = arguments.n_pieces * PIECE_COLUMNS, lane = threadIdx.x % 32;
         const unsigned n_before = int(first) < 0 ? min(0u - first, unsigned(PIECE)) * COLUMNS : 0;

@@ -32,7 +32,9 @@ struct Score32 : Wide {
     static __device__ void pack(int H, int F, unsigned tag, Word* words) {
         words[0] = Word(unsigned(F - H) * (1u << TAG_BITS) + tag) << 32 | unsigned(H);
     }
-    static __device__ void hold(int H, int F, Word* words) { words[0] = Word(unsigned(F)) << 32 | unsigned(H); }
+    static __device__ void hold(int H, int F, Word* words) {
+        words[0] = Word(unsigned(F)) << 32 | unsigned(H);
+    }
     static __device__ bool unpack(const Word (&words)[WORDS], bool is_held, unsigned tag, int& H, int& F) {
         const unsigned upper = unsigned(words[0] >> 32);
         H = int(unsigned(words[0])), F = is_held ? int(upper) : H + (int(upper) >> TAG_BITS);
@@ -58,9 +60,11 @@ struct Score64 {
         words[0] = Word(H) << TAG_BITS | tag, words[1] = Word(F) << TAG_BITS | tag;
     }
     static __device__ void hold(Value H, Value F, Word* words) { words[0] = Word(H), words[1] = Word(F); }
-    static __device__ bool unpack(const Word (&words)[WORDS], bool is_held, unsigned tag, Value& H, Value& F) {
+    static __device__ bool unpack(const Word (&words)[WORDS], bool is_held, unsigned tag, Value& H,
+                                  Value& F) {
         H = Value(words[0]) >> (is_held ? 0 : TAG_BITS), F = Value(words[1]) >> (is_held ? 0 : TAG_BITS);
-        const bool is_there = (words[0] & words[1] & N_TAGS) == tag && ((words[0] | words[1]) & N_TAGS) == tag;
+        const bool is_there =
+            (words[0] & words[1] & N_TAGS) == tag && ((words[0] | words[1]) & N_TAGS) == tag;
         return is_held || is_there;
     }
 };
@@ -77,8 +81,8 @@ struct NumberOf<true> {
 using Number = NumberOf<LARGE>::Type;
 using Score = Number::Value;
 
-// A score and the cell of a tile that has it: of equal scores that of the first column, and there of the first
-// row, is the largest.
+// A score and the cell of a tile that has it: of equal scores that of the first column, and there of the
+// first row, is the largest.
 constexpr int KEY_ROWS = ROWS <= 8 ? 8 : ROWS <= 16 ? 16 : 32;
 constexpr int KEYS = COLUMNS * KEY_ROWS;
 static_assert(ROWS <= 32);
