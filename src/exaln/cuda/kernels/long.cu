@@ -20,11 +20,11 @@
 // needs of memory is fetched in the step before: on an H200 that made a step of 8 rows 590 cycles, of 1,070.
 //
 // Queues are short, so that all of them lie in the cache, and rounds begin once the piece that lay there was
-// read: the reader says so every few pieces. Strips are taken in order by a
-// ticket, strip s uses queue s % n_channels, and there are n_channels warps, all on the card at once (a
-// cooperative launch): whoever waits, waits for a running warp. Strip s + n_channels begins when strip s is
-// done; so the last queue holds a whole row, and never makes its writer wait for a strip that has no warp.
-// Whoever waits longer than `patience` sets `stop`, and all warps leave.
+// read: the reader says so every few pieces. Strips are taken in order by a ticket, strip s uses queue
+// s % n_channels, and there are n_channels warps, all on the card at once (a cooperative launch): whoever
+// waits, waits for a running warp. Strip s + n_channels begins when strip s is done; so the last queue holds
+// a whole row, and never makes its writer wait for a strip that has no warp. Whoever waits longer than
+// `patience` sets `stop`, and all warps leave.
 //
 // Kept rows: strips end there. Strips have 32 * ROWS rows, or as many lanes as are left; what is left of a
 // lane goes in a narrow strip, one row per lane. Kept columns: a lane writes its rows when it gets there.
@@ -51,9 +51,8 @@
 //   best cell of a strip, or score 0;  gain: 4 * PIECE * highest, or < 0: not wanted left_rows     rows of
 //   left_H and left_E that are there, counted up by the host; null: all of them
 //
-// Shared memory of each warp: struct Shared. Scores
-// are exact as long as they fit (longpair/region.py); rows and columns that pad may overflow, and nothing
-// reads them. Tests: tests/test_cuda_long.py.
+// Shared memory of each warp: struct Shared. Scores are exact as long as they fit (longpair/region.py); rows
+// and columns that pad may overflow, and nothing reads them. Tests: tests/test_cuda_long.py.
 
 #include "constants.cuh"
 #include "long_rows.cuh"
