@@ -1,6 +1,6 @@
 """What a cluster costs: the same search on one machine, with local:1 and with local:2, the results compared.
 
-    python benchmarks/cluster_overhead.py QUERIES DATABASE [overhead] [efficiency] [ROUNDS]
+    python benchmarks/cluster_overhead.py QUERIES DATABASE [--only overhead|efficiency] [--rounds 3] [--out FILE.json]
 
 Overhead: local:1 with all cores against no cluster with all cores, from the start of the command to its end, and
 without starting and stopping. Efficiency: one worker of one thread against two of them. Rounds alternate; medians. The
@@ -9,6 +9,8 @@ processor time of all processes depends less on what else the machine does than 
 
 from __future__ import annotations
 
+import argparse
+import json
 import re
 import resource
 import statistics
@@ -16,8 +18,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
+
+from exaln import __version__
+from exaln.selfbench.runs import machine
 
 ALONE, ONE = "alone, all threads", "local:1, all threads"
 SINGLE, DOUBLE = "local:1, 1 thread", "local:2, 1 thread each"
@@ -80,23 +86,39 @@ def measure(queries: str, database: str, ways: list[str], n_rounds: int) -> dict
     }
 
 
-def main() -> None:
-    queries, database, *rest = sys.argv[1:]
-    kinds = [kind for kind in WAYS if kind in rest] or list(WAYS)
-    n_rounds = next((int(word) for word in rest if word.isdigit()), 3)
-    median = measure(queries, database, [way for kind in kinds for way in WAYS[kind]], n_rounds)
-    if "overhead" in kinds:
+def summary(median: dict[str, Times]) -> Iterator[str]:
+    """What the ways say about each other."""
+    if ONE in median:
         one, alone = median[ONE], median[ALONE]
-        print(
+        yield (
             f"overhead of local:1: the command {one.command / alone.command - 1:+.1%}, "
             f"the search {one.search / alone.search - 1:+.1%}, processors {one.processors / alone.processors - 1:+.1%}"
         )
-    if "efficiency" in kinds:
+    if DOUBLE in median:
         single, double = median[SINGLE], median[DOUBLE]
-        print(
+        yield (
             f"efficiency on 2 workers: the search {single.search / double.search / 2:.1%}, "
             f"processors {single.processors / double.processors:.1%}"
         )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("queries")
+    parser.add_argument("database")
+    parser.add_argument("--only", choices=list(WAYS))
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--out", type=Path)
+    wish = parser.parse_args()
+    kinds = [wish.only] if wish.only else list(WAYS)
+    median = measure(wish.queries, wish.database, [way for kind in kinds for way in WAYS[kind]], wish.rounds)
+    lines = list(summary(median))
+    print("\n".join(lines))
+    if wish.out is not None:
+        about = {"queries": Path(wish.queries).name, "database": Path(wish.database).name, "rounds": wish.rounds}
+        medians = {way: asdict(times) for way, times in median.items()}
+        content = {**about, "machine": machine(), "exaln": __version__, "medians": medians, "summary": lines}
+        wish.out.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
