@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from exaln.engines.cpu import CpuEngine
 from exaln.engines.reference import local_score
 from exaln.records import Records
 from exaln.selfbench.cpu import synthetic_proteins
 from exaln.selfbench.swissprot import synthetic_swissprot
+from exaln.studies.counters import ProfiledLaunch, counted
 from exaln.studies.gpu import Lab
 from exaln.studies.hains_et_al_page import SECTIONS, findings
 from exaln.studies.pairs import SEED
@@ -184,8 +186,13 @@ def database_like(name: str, n_targets: int) -> TargetList:
     random = np.random.default_rng((SEED, len(name), n_targets))
     n_over = max(1, round(n_targets * DATABASES[name] / 100))
     short = np.minimum(random.lognormal(math.log(294), 0.64, n_targets - n_over), THRESHOLD).astype(np.int64)
-    long = np.minimum(THRESHOLD + 1 + random.exponential(1500, n_over), 35_000).astype(np.int64)
-    return sorted_targets(synthetic_proteins(random, np.concatenate([np.maximum(short, 15), long])))
+    lengths = np.concatenate([np.maximum(short, 15), long_lengths(random, n_over)])
+    return sorted_targets(synthetic_proteins(random, lengths))
+
+
+def long_lengths(random: np.random.Generator, n: int) -> NDArray[np.int64]:
+    """Of targets over the threshold."""
+    return np.minimum(THRESHOLD + 1 + random.exponential(1500, n), 35_000).astype(np.int64)
 
 
 def best_threshold(targets: TargetList, group: int, inter_rate: float, intra_rate: float) -> int:
@@ -245,10 +252,40 @@ def rates(bench: Bench, search: GpuSearch) -> tuple[float, float]:
     return float(equal.lengths.sum()) / inter, float(long.lengths.sum()) / intra
 
 
+COUNTERS = {
+    "load_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
+    "store_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
+    "load_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+    "store_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
+    "l2_sectors": "lts__t_sectors_srcunit_tex.sum",
+    "dram_bytes": "dram__bytes.sum",
+}
+COUNTED_QUERIES = (567, 5478)
+
+
+def measure_counters(bench: Bench) -> Iterator[Row]:
+    """Table I: accesses of global memory, of both kernels for long targets."""
+    return counted(bench, "hains-et-al", COUNTERS)
+
+
+def launches(bench: Bench) -> Iterator[ProfiledLaunch]:
+    """Targets over the threshold, as many and as long as in the synthetic database with the share of Swiss-Prot."""
+    lab, random = Lab(bench.gpu), np.random.default_rng(SEED)
+    n = QUICK_LONG if bench.quick else round(N_TARGETS * DATABASES["Swiss-Prot"] / 100)
+    targets = sorted_targets(synthetic_proteins(random, long_lengths(random, n)))
+    for query in map(random_query, COUNTED_QUERIES[: 1 if bench.quick else 2]):
+        search, expected = GpuSearch(lab, targets, query), expected_scores(CpuEngine(), query, targets)
+        kernels = {"original": search.original(0), "improved": search.improved(0, BEST)}
+        for name, launch in kernels.items():
+            label = {"kernel": name, "query": len(query), "targets": n, "residues": int(targets.lengths.sum())}
+            search.forget()
+            compare = lambda: bench.check(name, search.scores(), expected)  # noqa: E731, B023
+            yield ProfiledLaunch(label, launch, compare)
+
+
 def measure_core(bench: Bench) -> Iterator[Row]:
     """Figure 7, in the place of SWPS3: exaln's engine on the CPU, by length of the query."""
     from exaln.database import Database
-    from exaln.engines.cpu import CpuEngine
 
     n = 2000 if bench.quick else 20_000
     targets = sorted_targets(synthetic_swissprot(n))
@@ -298,8 +335,10 @@ of Fig. 6 only L1 is passed by.
         Part("shapes", "gpu", "strips, tiles, steps, open questions", measure_shapes),
         Part("threshold", "gpu", "the threshold", measure_threshold),
         Part("databases", "gpu", "databases", measure_databases),
+        Part("counters", "gpu", "counters of the profiler", measure_counters),
         Part("core", "cpu", "exaln's engine on the CPU", measure_core),
     ),
     sections=SECTIONS,
     findings=findings,
+    launches=launches,
 )

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from exaln.alphabet import PROTEIN
+from exaln.engines.cpu import CpuEngine
 from exaln.scoring import Scoring
 from exaln.selfbench.swissprot import synthetic_swissprot
+from exaln.studies.counters import ProfiledLaunch, counted
 from exaln.studies.gpu import Lab
 from exaln.studies.hains_et_al import random_query
 from exaln.studies.munekawa_ino_hagihara_page import SECTIONS, findings
@@ -125,6 +127,51 @@ def measure_kernels(bench: Bench) -> Iterator[Row]:
         del off_chip
         seconds = bench.seconds(lambda: expected_scores(_engine(), query, targets, scoring()), repeats=1)  # noqa: B023
         yield {**head, "kernel": "exaln", "seconds": seconds, "fetched": 0.0}
+
+
+COUNTERS = {
+    "instructions": "smsp__inst_executed.sum",
+    **{name: f"sm__inst_executed_pipe_{name}.sum" for name in ("alu", "fma", "fmaheavy", "lsu", "adu", "cbu", "uniform")},
+    **{
+        f"{name}_busy": f"sm__inst_executed_pipe_{name}.avg.pct_of_peak_sustained_active"
+        for name in ("alu", "fma", "fmaheavy", "lsu", "adu", "cbu", "uniform")
+    },
+    "issue_busy": "sm__inst_issued.avg.pct_of_peak_sustained_active",
+    "shared_busy": "l1tex__data_pipe_lsu_wavefronts_mem_shared.avg.pct_of_peak_sustained_elapsed",
+    "occupancy": "sm__warps_active.avg.pct_of_peak_sustained_active",
+    "sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+    "dram_bytes": "dram__bytes.sum",
+    "nanoseconds": "gpu__time_duration.sum",
+}
+"""Warp instructions by pipe, and how busy each pipe is."""
+
+COUNTED_TARGETS, COUNTED_QUERY = 4096, 255
+
+
+def measure_counters(bench: Bench) -> Iterator[Row]:
+    """Table 4: the mix of instructions, and the pipe that bounds each kernel."""
+    return counted(bench, "munekawa-ino-hagihara", COUNTERS)
+
+
+def launches(bench: Bench) -> Iterator[ProfiledLaunch]:
+    """One launch of each kernel, the same targets."""
+    lab, query = Lab(bench.gpu), random_query(COUNTED_QUERY)
+    targets = sorted_targets(synthetic_swissprot(COUNTED_TARGETS))
+    off_chip, n = GpuSearch(lab, targets, query, scoring()), len(targets)
+    expected = expected_scores(CpuEngine(), query, targets, scoring())
+    label = {"query": len(query), "residues": int(targets.lengths.sum())}
+    for packing in PACKINGS:
+        search = RowSearch(lab, query, packing)
+        yield ProfiledLaunch(
+            {"kernel": packing.name, **label},
+            lambda: search.launch(*off_chip.arguments, 0, n),  # noqa: B023
+            lambda: bench.check(packing.name, search.scores(n), expected),  # noqa: B023
+        )
+    yield ProfiledLaunch(
+        {"kernel": OFF_CHIP, **label},
+        off_chip.original(0),
+        lambda: bench.check(OFF_CHIP, off_chip.scores(), expected),
+    )
 
 
 class FileSearch:
@@ -253,7 +300,9 @@ columns. Not measured: the cluster (Fig. 9 to 11), the mix of instructions.
     parts=(
         Part("kernels", "gpu", "kernels alone", measure_kernels),
         Part("pipeline", "gpu", "with reading and copies", measure_pipeline),
+        Part("counters", "gpu", "counters of the profiler", measure_counters),
     ),
     sections=SECTIONS,
     findings=findings,
+    launches=launches,
 )

@@ -13,7 +13,7 @@ from exaln.selfbench.runs import command, machine
 from exaln.studies import figures
 from exaln.studies.measurements import Measurements, PartRun, merged, now
 from exaln.studies.page import page_text
-from exaln.studies.study import Bars, Bench, Figure, Part, Study
+from exaln.studies.study import Bars, Bench, Figure, NotMeasurable, Part, Study
 
 Tell = Callable[[str], None]
 
@@ -38,7 +38,12 @@ def measure(
     found = merged(study.name, known)
     for part in _chosen(study, parts, note):
         note(f"measuring part {part.name}: {part.title}")
-        found.add(measure_part(part, quick=quick, threads=threads, tell=tell, device=device))
+        try:
+            found.add(measure_part(part, quick=quick, threads=threads, tell=tell, device=device))
+        except NotMeasurable as error:
+            if parts:
+                raise
+            note(f"not measured here: {part.name} ({error})")
         keep(found)
     return found
 

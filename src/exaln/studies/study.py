@@ -13,6 +13,7 @@ from exaln.errors import EngineError
 
 if TYPE_CHECKING:
     from exaln.cuda.card import Card
+    from exaln.studies.counters import ProfiledLaunch
     from exaln.studies.measurements import Measurements
 
 Row = dict[str, Any]
@@ -21,6 +22,10 @@ Row = dict[str, Any]
 REPEATS = 3
 ENOUGH_SECONDS = 1.0
 """Work that has taken so long is not repeated."""
+
+
+class NotMeasurable(EngineError):
+    """Something that a part needs is not on this machine; a study goes on without the part."""
 
 
 @dataclass
@@ -124,7 +129,10 @@ class Section:
 
 @dataclass(frozen=True)
 class Study:
-    """One paper. summary: what it proposed, on what, in a paragraph; findings: what held and what no longer holds."""
+    """One paper. summary: what it proposed, on what, in a paragraph; findings: what held and what no longer holds.
+
+    launches: those whose counters the profiler reads.
+    """
 
     name: str
     title: str
@@ -133,6 +141,7 @@ class Study:
     parts: tuple[Part, ...]
     sections: tuple[Section, ...]
     findings: Callable[[Measurements], Sequence[Block]] = field(default=lambda measurements: ())
+    launches: Callable[[Bench], Iterator[ProfiledLaunch]] = field(default=lambda bench: iter(()))
 
     def part(self, name: str) -> Part:
         """By name."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -146,6 +147,12 @@ class GpuTables:
         self, n_blocks: int, barrier: str, loads: str = "plain", *, is_local: bool = True
     ) -> list[float]:
         """One launch, with a barrier after each step."""
+        return self.lab.seconds(self.filling(n_blocks, barrier, loads, is_local=is_local))
+
+    def filling(
+        self, n_blocks: int, barrier: str, loads: str = "plain", *, is_local: bool = True
+    ) -> Callable[[], None]:
+        """What puts such a launch into the stream."""
         card, constants = self.lab.card, self.constants(barrier, loads, is_local=is_local)
         kernel = self.lab.kernel(self.technique.file, f"all_{self.technique.plural}", **constants)
         if loads == "constant":
@@ -158,7 +165,7 @@ class GpuTables:
             card.fill(self._state.address, 0, 1 + n_blocks, self.lab.stream)
             card.launch_together(kernel, n_blocks, THREADS, self.lab.stream, [*self.arguments, self._state.address])
 
-        return self.lab.seconds(fill)
+        return fill
 
     def most_blocks(self) -> int:
         """As many as can wait for each other."""

@@ -13,6 +13,7 @@ from exaln.alphabet import PROTEIN
 from exaln.engines.base import PairList
 from exaln.modes import LOCAL
 from exaln.records import Records
+from exaln.studies.counters import ProfiledLaunch, counted
 from exaln.studies.gpu import Lab
 from exaln.studies.study import Bench, Part, Row, Study
 from exaln.studies.whole_tables import (
@@ -92,6 +93,39 @@ def measure_future(bench: Bench) -> Iterator[Row]:
             bench.check(f"{technique.name}, global, {barrier}", held.corner(), pair.global_score)
             held.forget()
             yield {"what": "global", "technique": technique.name, "barrier": barrier, "seconds": mean(seconds)}
+
+
+COUNTERS = {
+    "theoretical_occupancy": "sm__maximum_warps_per_active_cycle_pct",
+    "occupancy": "sm__warps_active.avg.pct_of_peak_sustained_active",
+    "loads": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
+    "load_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+    "stores": "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
+    "store_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
+    "branches": "smsp__sass_branch_targets.sum",
+    "divergent": "smsp__sass_branch_targets_threads_divergent.sum",
+    "instructions": "smsp__inst_executed.sum",
+    "conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum",
+    "dram_bytes": "dram__bytes.sum",
+}
+"""The nearest to the columns of Table 1 that the profiler has today."""
+
+
+def measure_counters(bench: Bench) -> Iterator[Row]:
+    """Table 1 and Figure 9: what the profiler counts, for all four layouts."""
+    return counted(bench, "xiao-aji-feng", COUNTERS)
+
+
+def launches(bench: Bench) -> Iterator[ProfiledLaunch]:
+    """All steps in one launch, with a block per multiprocessor: without a barrier, which would be counted as well, and
+    with the counter, whose results can be compared."""
+    lab, pair, n_blocks = Lab(bench.gpu), AffinePair(length_of(bench)), bench.gpu.facts.n_sms
+    for technique in TECHNIQUES:
+        held = GpuTables(lab, pair, technique)
+        for barrier in ("none", "counter"):
+            label = {"technique": technique.name, "barrier": barrier, "length": held.m, "steps": held.n_steps}
+            compare = (lambda: held.check(bench, technique.name)) if barrier == "counter" else held.forget  # noqa: B023
+            yield ProfiledLaunch(label, held.filling(n_blocks, barrier), compare)
 
 
 def measure_larger(bench: Bench) -> Iterator[Row]:
@@ -174,8 +208,10 @@ text. Its Table 1 has 10,359 launches, which means m + n near 10,360 and not the
         Part("blocks", "gpu", "six implementations by number of blocks", measure_blocks),
         Part("future", "gpu", "cached loads, and a global alignment", measure_future),
         Part("larger", "gpu", "as large as memory allows", measure_larger),
+        Part("counters", "gpu", "counters of the profiler", measure_counters),
         Part("tiles", "cpu", "the tiled wavefront on CPU threads", measure_tiles),
     ),
     sections=SECTIONS,
     findings=findings,
+    launches=launches,
 )
