@@ -22,7 +22,7 @@ def page_text(study: Study, measurements: Measurements) -> tuple[str, list[Figur
     lines = [f"# {study.title}", "", f"{study.paper}", "", study.summary.strip(), ""]
     findings = study.findings(measurements)
     if findings:
-        busy = [BUSY, ""] if any(map(is_busy, measurements.runs.values())) else []
+        busy = [BUSY, ""] if any(is_busy(run) for run in measurements.runs.values() if run.is_whole) else []
         lines += ["## What held, and what no longer holds", "", *busy, *_blocks(study, findings, drawn)]
     for section in study.sections:
         lines += [f"## {section.title}", "", *_section(study, section, measurements, drawn)]
@@ -66,7 +66,7 @@ def _blocks(study: Study, blocks: Sequence[Block], drawn: list[Figure | Bars]) -
 
 def _machines(study: Study, measurements: Measurements) -> list[str]:
     """Which part was measured where; a quick run is called so, since its figures are rough."""
-    runs = [(part, measurements.runs[part.name]) for part in study.parts if part.name in measurements.runs]
+    runs = [(part, measurements.runs[part.name]) for part in study.parts if measurements.rows(part.name)]
     head = ("part", "measured on", "date", "command", "took", "results compared")
     table = Table(head, [_run_cells(part, run) for part, run in runs])
     all_checked = sum(run.checks for _, run in runs)

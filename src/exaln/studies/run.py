@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from exaln.errors import EngineError, InputError, OutputError
@@ -16,6 +17,9 @@ from exaln.studies.page import page_text
 from exaln.studies.study import Bars, Bench, Figure, NotMeasurable, Part, Study
 
 Tell = Callable[[str], None]
+
+KEPT_EVERY_SECONDS = 5.0
+"""Of a long part: who ends it early has the rows so far."""
 
 
 def measure(
@@ -32,24 +36,30 @@ def measure(
 ) -> Measurements:
     """Measure parts: those that are named, or all that this machine can; `known` files have what is kept of others.
 
-    note is called with what everybody wants to know, tell with what is measured just now, keep after each part with all
-    that there is so far.
+    note is called with what everybody wants to know, tell with what is measured just now, keep every few seconds and
+    after each part with all that there is so far.
     """
     found = merged(study.name, known)
+
+    def so_far(run: PartRun) -> None:
+        found.add(run)
+        keep(found)
+
     for part in _chosen(study, parts, note):
         note(f"measuring part {part.name}: {part.title}")
         try:
-            found.add(measure_part(part, quick=quick, threads=threads, tell=tell, device=device))
+            measure_part(part, quick=quick, threads=threads, tell=tell, keep=so_far, device=device)
         except NotMeasurable as error:
             if parts:
                 raise
             note(f"not measured here: {part.name} ({error})")
-        keep(found)
     return found
 
 
-def measure_part(part: Part, *, quick: bool, threads: int, tell: Tell, device: int = 0) -> PartRun:
-    """One part, with what it was measured on."""
+def measure_part(
+    part: Part, *, quick: bool, threads: int, tell: Tell, keep: Callable[[PartRun], object], device: int = 0
+) -> None:
+    """One part, with what it was measured on: kept every few seconds, and in the end."""
     import exaln
 
     bench = Bench(quick, threads, tell=lambda text: tell(f"{part.name}: {text}"))
@@ -58,24 +68,35 @@ def measure_part(part: Part, *, quick: bool, threads: int, tell: Tell, device: i
 
         bench.card = Card(device)
         bench.card.set_budget(None)
-    load = os.getloadavg()[0]
     begun = time.perf_counter()
-    rows = list(part.measure(bench))
-    if bench.n_checks == 0:
-        raise EngineError(f"part {part.name} of the study compared no result")
-    return PartRun(
+    run = PartRun(
         part=part.name,
         device=part.device,
-        machine={**machine(), "load": round(load, 1)},
+        machine={**machine(), "load": round(os.getloadavg()[0], 1)},
         gpu=bench.card.name if bench.card is not None else None,
         command=command(),
         date=now(),
         exaln=exaln.__version__,
         quick=quick,
-        seconds=round(time.perf_counter() - begun, 1),
-        checks=bench.n_checks,
-        rows=rows,
+        seconds=0.0,
+        checks=0,
+        rows=[],
+        is_whole=False,
     )
+
+    def so_far(*, is_whole: bool) -> PartRun:
+        seconds = round(time.perf_counter() - begun, 1)
+        return replace(run, seconds=seconds, checks=bench.n_checks, is_whole=is_whole)
+
+    kept = begun
+    for row in part.measure(bench):
+        run.rows.append(row)
+        if time.perf_counter() - kept > KEPT_EVERY_SECONDS:
+            keep(so_far(is_whole=False))
+            kept = time.perf_counter()
+    if bench.n_checks == 0:
+        raise EngineError(f"part {part.name} of the study compared no result")
+    keep(so_far(is_whole=True))
 
 
 def write(study: Study, measurements: Measurements, folder: Path) -> Path:

@@ -9,12 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from exaln import _core
-from exaln.alphabet import PROTEIN
-from exaln.engines.base import PairList
-from exaln.modes import LOCAL
-from exaln.records import Records
 from exaln.studies.counters import ProfiledLaunch, counted
 from exaln.studies.gpu import Lab
+from exaln.studies.pairs import align_by, score_by
 from exaln.studies.study import Bench, Part, Row, Study
 from exaln.studies.whole_tables import (
     BARRIERS,
@@ -148,14 +145,13 @@ def measure_larger(bench: Bench) -> Iterator[Row]:
 
 
 def engine_row(bench: Bench, pair: AffinePair) -> Row:
-    """exaln's engine on the same pair: the score, and score with path, all copies included."""
-    engine = _cuda_engine()
-    query, target = (Records.of(PROTEIN, [codes]) for codes in (pair.query, pair.target))
-    one = PairList(np.zeros(1, np.int64), np.zeros(1, np.int64))
-    arguments = (query, target, one, pair.scoring, LOCAL)
-    bench.check("exaln: score", engine.score_pairs(*arguments), [pair.answer.score])
-    score = bench.seconds(lambda: engine.score_pairs(*arguments))
-    both = bench.seconds(lambda: engine.align_pairs(*arguments), repeats=1)
+    """exaln's kernel on the same pair, strips that wait for words of each other (long.cu): score, and with path; both
+    with all copies, and with lines kept in place of tables."""
+    engine, sequences = _cuda_engine(), (pair.query, pair.target, pair.scoring)
+    bench.check("exaln: score", score_by(engine, *sequences), pair.answer.score)
+    bench.check("exaln: path", align_by(engine, *sequences), pair.answer)
+    score = bench.seconds(lambda: score_by(engine, *sequences))
+    both = bench.seconds(lambda: align_by(engine, *sequences))
     return {"what": "engine", "length": len(pair.query), "technique": "exaln", "score": score, "align": both}
 
 
