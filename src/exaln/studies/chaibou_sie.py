@@ -40,6 +40,7 @@ CHUNKS = (1, 50, 250)
 THREADS = (1, 2, 4, 8, 16)
 GAP = 2
 BLOCK_SIZES, QUICK_BLOCK_SIZES = (32, 64, 128, 256, 512, 1024), (64, 256)
+ROTATED_BLOCK_SIZES = (64, 256)
 N_EMPTY_LAUNCHES = 20_000
 LARGEST_COMPARED = 5000
 """Tables of sequences up to this length leave the GPU, to be compared cell by cell."""
@@ -127,7 +128,7 @@ def measure_threads(bench: Bench) -> Iterator[Row]:
         pair = Pair("nucleotides", length)
         for layout in (BY_DIAGONALS, ROTATED):
             table = pair.new_table(layout)
-            for threads in counts:
+            for threads in counts if layout == BY_DIAGONALS else (2,):
                 for chunk in CHUNKS:
                     bench.tell(f"length {length:,}, {layout}, {threads} threads, chunks of {chunk}")
                     work = {"layout": layout, "threads": threads, "chunk": chunk}
@@ -195,10 +196,10 @@ def measure_gpu(bench: Bench) -> Iterator[Row]:
 def gpu_rows(bench: Bench, lab: Lab, pair: Pair, base: Table, kind: str) -> Iterator[Row]:
     """One pair with blocks of every size; the table is cleared between them."""
     length = pair.shape[0]
-    sizes = QUICK_BLOCK_SIZES if bench.quick else BLOCK_SIZES
+    sizes = QUICK_BLOCK_SIZES if bench.quick else BLOCK_SIZES if kind == KINDS[0] else (256,)
     for layout in (BY_DIAGONALS, ROTATED):
         held = GpuPair(lab, pair, layout)
-        for block_size in sizes:
+        for block_size in sizes if layout == BY_DIAGONALS else ROTATED_BLOCK_SIZES:
             for graph in (False, True):
                 bench.tell(f"{kind}, length {length:,}, {layout}, blocks of {block_size}")
                 lab.card.fill(held.table.address, 0, held.n_cells, lab.stream)

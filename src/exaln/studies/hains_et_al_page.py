@@ -171,7 +171,7 @@ def _databases(found: Measurements) -> Sequence[Block]:
             paper = PAPER_SWISSPROT.get(query) if swissprot else PAPER_C2050.get(database)
             keys = [("3072", "original"), ("3072", "improved"), ("1500", "improved"), ("model", "improved")]
             gain = f"{rate[keys[1]] / rate[keys[0]] - 1:+.0%}"
-            cells = [number(rate[key]) for key in keys]
+            cells = [number(rate[key]) if key in rate else "-" for key in keys]
             cells[3] += f" ({model['threshold']:,})"
             paper_cells = (f"{paper[0]} -> {paper[1]}", f"{paper[1] / paper[0] - 1:+.0%}") if paper else ("-", "-")
             rows.append((database, f"{query:,}", *cells, gain, *paper_cells, number(rate["exaln", "exaln"])))

@@ -100,12 +100,12 @@ def database(bench: Bench) -> TargetList:
 
 def measure_kernels(bench: Bench) -> Iterator[Row]:
     """Tables 3 and 4 for the kernels alone: targets on the card, all launches of a query."""
-    lab, targets = Lab(bench.gpu), database(bench)
+    lab, targets, engine = Lab(bench.gpu), database(bench), _engine()
     held = [lab.put(array) for array in (targets.codes, targets.starts, targets.lengths)]
     letters, starts, lengths = (memory.address for memory in held)
     residues = int(targets.lengths.sum())
     for query in map(random_query, QUICK_QUERIES if bench.quick else QUERIES):
-        expected = expected_scores(_engine(), query, targets, scoring())
+        expected = expected_scores(engine, query, targets, scoring())
         head = {"query": len(query), "targets": len(targets), "residues": residues}
         for packing in PACKINGS:
             bench.tell(f"query {len(query)}, {packing.name}")
@@ -118,15 +118,15 @@ def measure_kernels(bench: Bench) -> Iterator[Row]:
                 for first, n in chunks_of(targets):
                     search.launch(letters, starts, lengths, first, n)
 
-            seconds = min(lab.seconds(all_launches, warm=True))
+            seconds = lab.fastest(all_launches)
             yield {**head, "kernel": packing.name, "seconds": seconds, "fetched": packing.fetched}
         off_chip = GpuSearch(lab, targets, query, scoring())
         launch = off_chip.original(0)
         off_chip.check(bench, "off chip", [launch], expected)
-        seconds = min(lab.seconds(launch, 1, warm=True))
+        seconds = lab.fastest(launch)
         yield {**head, "kernel": OFF_CHIP, "seconds": seconds, "fetched": OFF_CHIP_FETCHED}
         del off_chip
-        seconds = bench.seconds(lambda: expected_scores(_engine(), query, targets, scoring()), repeats=1)  # noqa: B023
+        seconds = bench.seconds(lambda: expected_scores(engine, query, targets, scoring()))  # noqa: B023
         yield {**head, "kernel": "exaln", "seconds": seconds, "fetched": 0.0}
 
 

@@ -8,7 +8,7 @@ from exaln.studies.measurements import Measurements, PartRun
 from exaln.studies.study import Bars, Block, Figure, Part, Section, Study, Table
 
 BUSY_SHARE = 0.5
-"""Of the cores: with a higher load average before it begins, a measurement is not alone."""
+"""Of the cores: if others keep more of them busy when it begins, a measurement is not alone."""
 
 BUSY = (
     "**Measured on a busy machine.** Others were at work on it (see below): these times are too long and vary, and only"
@@ -85,7 +85,7 @@ def _run_cells(part: Part, run: PartRun) -> Sequence[str]:
     if run.gpu is not None:
         where = f"{run.gpu}; {where}"
     if is_busy(run):
-        where += f", **busy: load {run.machine['load']} when it began**"
+        where += f", **busy: {run.machine['load']} cores at work when it began**"
     took = f"{run.seconds:.0f} s" + (", quick" if run.quick else "")
     return (f"{part.name}: {part.title}", where, run.date[:10], f"`{run.command}`", took, f"{run.checks:,}")
 

@@ -18,6 +18,9 @@ from exaln.studies.study import Bars, Bench, Figure, NotMeasurable, Part, Study
 
 Tell = Callable[[str], None]
 
+STAT = Path("/proc/stat")
+"""Its first line has the ticks of all cores: of users, low priority, system, idle, waiting for disks, interrupts."""
+
 KEPT_EVERY_SECONDS = 5.0
 """Of a long part: who ends it early has the rows so far."""
 
@@ -72,7 +75,7 @@ def measure_part(
     run = PartRun(
         part=part.name,
         device=part.device,
-        machine={**machine(), "load": round(os.getloadavg()[0], 1)},
+        machine={**machine(), "load": round(cores_at_work(), 1)},
         gpu=bench.card.name if bench.card is not None else None,
         command=command(),
         date=now(),
@@ -97,6 +100,22 @@ def measure_part(
     if bench.n_checks == 0:
         raise EngineError(f"part {part.name} of the study compared no result")
     keep(so_far(is_whole=True))
+
+
+def cores_at_work(seconds: float = 0.2) -> float:
+    """How many cores others keep busy just now; where the system does not count ticks, the mean of a minute."""
+
+    def ticks() -> tuple[int, int]:
+        counts = [int(count) for count in STAT.read_text(encoding="ascii").splitlines()[0].split()[1:9]]
+        return sum(counts), counts[3] + counts[4]
+
+    if not STAT.exists():
+        return os.getloadavg()[0]
+    all_before, idle_before = ticks()
+    time.sleep(seconds)
+    all_after, idle_after = ticks()
+    idle = (idle_after - idle_before) / max(1, all_after - all_before)
+    return (1 - idle) * (os.cpu_count() or 1)
 
 
 def write(study: Study, measurements: Measurements, folder: Path) -> Path:

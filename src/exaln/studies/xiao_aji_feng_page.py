@@ -45,11 +45,16 @@ def _techniques(found: Measurements) -> list[str]:
     return [name for name in found.values("blocks", "technique") if name != "exaln"]
 
 
+def _syncs(found: Measurements) -> dict[str, str]:
+    measured = found.values("blocks", "sync")
+    return {sync: name for sync, name in SYNCS.items() if sync in measured}
+
+
 def _blocks(found: Measurements) -> Sequence[Block]:
     rows, figures = [], list[Block]()
     for technique in _techniques(found):
         lines = []
-        for sync, name in SYNCS.items():
+        for sync, name in _syncs(found).items():
             best = _best(found, technique, sync)
             paper = PAPER_MS.get((technique, sync))
             cells = (
@@ -81,7 +86,7 @@ def _blocks(found: Measurements) -> Sequence[Block]:
 def _shares(found: Measurements) -> Sequence[Block]:
     rows, labels, computing, waiting = [], [], [], []
     for technique in _techniques(found):
-        for sync, name in SYNCS.items():
+        for sync, name in _syncs(found).items():
             if sync == "none":
                 continue
             best = _best(found, technique, sync)
