@@ -7,6 +7,7 @@ import emulated_cuda
 from exaln.engines.cpu import CpuEngine
 from exaln.studies import (
     chaibou_sie,
+    cluster_runs,
     hains_et_al,
     munekawa_ino_hagihara,
     searches,
@@ -119,8 +120,10 @@ def test_the_model_of_the_threshold():
 
 
 def test_munekawa(card, monkeypatch):
+    pytest.importorskip("distributed")
     small = {"QUICK_TARGETS": 20, "QUICK_QUERIES": (9, 255), "AT_A_TIME": 8, "_engine": lambda: CpuEngine(1)}
     small |= {"QUICK_COUNTED": 6}
+    monkeypatch.setattr(cluster_runs, "QUICK_TARGETS", 100)
     small |= {"synthetic_swissprot": lambda n: hains_et_al.synthetic_proteins(RANDOM, RANDOM.integers(1, 50, n))}
     for name, value in small.items():
         monkeypatch.setattr(munekawa_ino_hagihara, name, value)

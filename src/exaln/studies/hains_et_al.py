@@ -75,9 +75,7 @@ def gcups(query: NDArray[np.uint8], residues: int, seconds: float) -> float:
     return len(query) * residues / seconds / 1e9
 
 
-def timed(
-    bench: Bench, search: GpuSearch, what: str, launches: Sequence[Launch], expected: NDArray[np.int32]
-) -> float:
+def timed(bench: Bench, search: GpuSearch, what: str, launches: Sequence[Launch], expected: NDArray[np.int32]) -> float:
     """Seconds of launches, which also must give these scores."""
     search.forget()
     seconds = search.lab.fastest(lambda: [launch() for launch in launches])
@@ -264,7 +262,7 @@ def databases(bench: Bench) -> Iterator[tuple[str, TargetList]]:
     folder = os.environ.get("EXALN_DATA", "")
     for name, file in REAL_FILES.items() if folder and not bench.quick else ():
         if (path := Path(folder) / file).exists():
-            yield name, sorted_targets(read_records(path, PROTEIN))
+            yield name, sorted_targets(read_records(path, alphabet=PROTEIN))
 
 
 def database_rows(

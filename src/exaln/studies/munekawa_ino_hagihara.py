@@ -130,13 +130,11 @@ def measure_kernels(bench: Bench) -> Iterator[Row]:
         yield {**head, "kernel": "exaln", "seconds": seconds, "fetched": 0.0}
 
 
+PIPES = ("alu", "fma", "fmaheavy", "lsu", "adu", "cbu", "uniform")
 COUNTERS = {
     "instructions": "smsp__inst_executed.sum",
-    **{name: f"sm__inst_executed_pipe_{name}.sum" for name in ("alu", "fma", "fmaheavy", "lsu", "adu", "cbu", "uniform")},
-    **{
-        f"{name}_busy": f"sm__inst_executed_pipe_{name}.avg.pct_of_peak_sustained_active"
-        for name in ("alu", "fma", "fmaheavy", "lsu", "adu", "cbu", "uniform")
-    },
+    **{name: f"sm__inst_executed_pipe_{name}.sum" for name in PIPES},
+    **{f"{name}_busy": f"sm__inst_executed_pipe_{name}.avg.pct_of_peak_sustained_active" for name in PIPES},
     "issue_busy": "sm__inst_issued.avg.pct_of_peak_sustained_active",
     "shared_busy": "l1tex__data_pipe_lsu_wavefronts_mem_shared.avg.pct_of_peak_sustained_elapsed",
     "occupancy": "sm__warps_active.avg.pct_of_peak_sustained_active",
@@ -161,11 +159,12 @@ def launches(bench: Bench) -> Iterator[ProfiledLaunch]:
     off_chip, n = GpuSearch(lab, targets, query, scoring()), len(targets)
     expected = expected_scores(CpuEngine(), query, targets, scoring())
     label = {"query": len(query), "residues": int(targets.lengths.sum())}
+    letters, starts, lengths = off_chip.arguments
     for packing in PACKINGS:
         search = RowSearch(lab, query, packing)
         yield ProfiledLaunch(
             {"kernel": packing.name, **label},
-            lambda: search.launch(*off_chip.arguments, 0, n),  # noqa: B023
+            lambda: search.launch(letters, starts, lengths, 0, n),  # noqa: B023
             lambda: bench.check(packing.name, search.scores(n), expected),  # noqa: B023
         )
     yield ProfiledLaunch(

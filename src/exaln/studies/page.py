@@ -111,6 +111,15 @@ def number(value: float, digits: int = 3) -> str:
     return f"{value:,.{max(0, digits - size)}f}"
 
 
+def count(value: float | None) -> str:
+    """A whole number of a counter, or a dash where the profiler had none.
+
+    >>> count(1234567.0), count(None)
+    ('1,234,567', '-')
+    """
+    return "-" if value is None else f"{value:,.0f}"
+
+
 def listed(words: Iterable[object]) -> str:
     """Words with commas.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from exaln.studies.measurements import Measurements
-from exaln.studies.page import number
+from exaln.studies.page import count, number
 from exaln.studies.study import Bars, Block, Figure, Line, Row, Section, Table
 
 PAPER_MS = {
@@ -77,7 +77,8 @@ def _blocks(found: Measurements) -> Sequence[Block]:
         " meaningless:"
         " that line shows what computing alone takes.",
         Table(head, rows),
-        f"exaln's engine on the same pair, with all copies: {1e3 * engine['score']:.2f} ms for the score,"
+        "exaln's own kernel for one pair (`long.cu`: strips of rows that wait for words of each other, no barrier, no"
+        f" tables) on the same pair, with all copies: {1e3 * engine['score']:.2f} ms for the score,"
         f" {1e3 * engine['align']:.2f} ms for the alignment.",
         *figures,
     ]
@@ -130,6 +131,58 @@ def _future(found: Measurements) -> Sequence[Block]:
         "The same barriers driving another dynamic programme, a global alignment, whose score is compared with the"
         " reference engine's:",
         Table(("technique", "synchronisation", "ms"), others),
+    ]
+
+
+PAPER_TABLE_1 = {
+    "simple": ("10,359", "1.0", "5,541,640", "5,950,074", "737,542", "118,791", "3,588,471", "76,389"),
+    "tiled": ("335", "0.125", "5,109,783", "7,510,320", "3,608,729", "346,777", "15,249,137", "261,469"),
+}
+"""Calls, occupancy, loads, stores, branches, divergent ones, instructions, serialised warps."""
+
+COLUMNS = ("loads", "stores", "branches", "divergent", "instructions", "conflicts")
+SECTOR = 32
+
+
+def _counters(found: Measurements) -> Sequence[Block]:
+    rows, labels, loaded, stored = [], [], list[float](), list[float]()
+    for row in found.rows("counters"):
+        name = row["technique"] + ("" if row["barrier"] == "none" else f", {SYNCS[row['barrier']]}")
+        percent = [f"{row[k]:.0f} %" if row[k] is not None else "-" for k in ("theoretical_occupancy", "occupancy")]
+        rows.append((name, count(row["steps"]), " / ".join(percent), *(count(row[column]) for column in COLUMNS)))
+        if row["barrier"] == "none":
+            labels.append(row["technique"])
+            loaded.append((row["load_sectors"] or 0.0) / 1e6)
+            stored.append((row["store_sectors"] or 0.0) / 1e6)
+    for technique, cells in PAPER_TABLE_1.items():
+        rows.append((f"*the paper, GTX 280, {technique}*", *cells))
+    cells_of = [row["length"] ** 2 for row in found.rows("counters", barrier="none")]
+    each = [
+        (label, number(SECTOR * 1e6 * load / cells), number(SECTOR * 1e6 * store / cells))
+        for label, load, store, cells in zip(labels, loaded, stored, cells_of, strict=True)
+    ]
+    head = ("implementation", "calls", "occupancy, possible / reached", "loads", "stores", "branches", "divergent")
+    return [
+        "Counters of Nsight Compute for all steps in one launch, a block per multiprocessor: without a barrier the work"
+        " alone, with the counter also its waiting. Nearest to the paper's columns: calls are steps, a launch each with"
+        " CPU synchronisation; loads and stores are requests of warps to global memory"
+        " (`l1tex__t_requests_pipe_lsu_mem_global_op_ld`, `_st`), where the paper counts coalesced transactions;"
+        " branches and divergent ones `smsp__sass_branch_targets` and `.._threads_divergent`; instructions of warps"
+        " `smsp__inst_executed`; in place of serialised warps, conflicts of banks of shared memory"
+        " (`l1tex__data_bank_conflicts_pipe_lsu_mem_shared`). The paper's profiler watched one group of multiprocessors"
+        " of the card; these counters are of all.",
+        Table((*head, "instructions", "conflicts"), rows),
+        "Figure 9, transactions of global memory: today a transaction is a sector of 32 bytes, and a warp that does not"
+        " begin at a multiple of 32 needs one more than it should, not sixteen as on a card that could not put accesses"
+        " together. Bytes of sectors per cell, of 23 and 12 that a cell needs:",
+        Table(("implementation", "loaded, bytes per cell", "stored, bytes per cell"), each),
+        Bars(
+            "transactions",
+            "Sectors of global memory, millions (Fig. 9)",
+            "millions of sectors",
+            labels,
+            [("loads", loaded), ("stores", stored)],
+        ),
     ]
 
 
@@ -214,6 +267,7 @@ def findings(found: Measurements) -> Sequence[Block]:
 SECTIONS = (
     Section("Filling time by number of blocks (Fig. 8)", "blocks", _blocks),
     Section("Computing and synchronising (Fig. 10)", "blocks", _shares),
+    Section("Counters (Table 1, Fig. 9)", "counters", _counters),
     Section("Their future work", "future", _future),
     Section("Larger pairs", "larger", _larger),
     Section("CPU threads in the place of the Cell (Fig. 11)", "tiles", _tiles),
