@@ -239,15 +239,15 @@ def _copies(found: Measurements) -> Sequence[Block]:
 
 
 def _core(found: Measurements) -> Sequence[Block]:
-    counts, queries = found.values("core", "threads"), found.values("core", "query")
+    all_threads, queries = found.values("core", "threads"), found.values("core", "query")
     rows = [
-        (f"{q:,}", *(number(found.rows("core", query=q, threads=count)[0]["gcups"]) for count in counts))
+        (f"{q:,}", *(number(found.rows("core", query=q, threads=threads)[0]["gcups"]) for threads in all_threads))
         for q in queries
     ]
     lines = []
-    for count in counts:
-        points = found.rows("core", threads=count)
-        name = f"exaln, {count} thread{'s' * (count > 1)}"
+    for threads in all_threads:
+        points = found.rows("core", threads=threads)
+        name = f"exaln, {threads} thread{'s' * (threads > 1)}"
         lines.append(Line(name, [row["query"] for row in points], [row["gcups"] for row in points]))
     swissprot = found.rows("databases", database="Swiss-Prot", kernel="improved", label="3072")
     if swissprot:
@@ -255,7 +255,7 @@ def _core(found: Measurements) -> Sequence[Block]:
         lines.append(Line("inter-task and improved intra-task, GPU", [row["query"] for row in swissprot], rates))
     return [
         "The paper compares with SWPS3 on four cores; here it is exaln's engine on the CPU.",
-        Table(("query", *(f"{count} thread{'s' * (count > 1)}, GCUPS" for count in counts)), rows),
+        Table(("query", *(f"{threads} thread{'s' * (threads > 1)}, GCUPS" for threads in all_threads)), rows),
         Figure("queries", "By length of the query (Fig. 7)", "length of the query", "GCUPS", lines, log_y=True),
     ]
 

@@ -132,8 +132,8 @@ def _counters(found: Measurements) -> Sequence[Block]:
     parts = [(PIPES[pipe], [100 * row[pipe] / row["instructions"] for row in points]) for pipe in PIPES]
     few = points[0]
     return [
-        f"One launch of each kernel, query {few['query']}, counted by Nsight Compute. The paper counts 10 operations per"
-        " cell and concludes that the rate of instructions bounds its kernel and memory the one of OpenGL. Instructions"
+        f"One launch of each kernel, query {few['query']}, counted by Nsight Compute. The paper counts 10 operations"
+        " per cell and concludes that the rate of instructions bounds its kernel and memory the one of OpenGL. Instructions"
         " per cell are of threads; shares are of instructions of warps, by the pipe that they went to.",
         Table(("kernel", "instructions per cell", *PIPES.values()), mix),
         Bars("mix", "Mix of instructions (Table 4)", "% of the instructions", [row["kernel"] for row in points], parts),
@@ -208,8 +208,8 @@ def _cluster(found: Measurements) -> Sequence[Block]:
             log_x=True,
             log_y=True,
         ),
-        f"Simulated with a database of the paper's size and {most} queries. The paper: 28 with 32 nodes, 41 minutes to 88"
-        " seconds, efficiency 88 to 92 %, 2.68 to 75.6 GCUPS.",
+        f"Simulated with a database of the paper's size and {most} queries. The paper: 28 with 32 nodes, 41 minutes to"
+        " 88 seconds, efficiency 88 to 92 %, 2.68 to 75.6 GCUPS.",
         Figure(
             "cluster-simulated",
             f"Speed-up by workers, {most} queries, simulated (Fig. 9)",

@@ -1,4 +1,4 @@
-"""What the profiler watches: `python -m exaln.studies.profiled STUDY LABELS [quick]` runs one launch per implementation.
+"""What the profiler watches: `python -m exaln.studies.profiled STUDY LABELS [quick]` has a launch per implementation.
 
 Everything else, such as copies and comparisons, is outside of what is counted. Labels of the launches are written as
 JSON, in the order in which the profiler sees them.
