@@ -133,8 +133,8 @@ def _counters(found: Measurements) -> Sequence[Block]:
     few = points[0]
     return [
         f"One launch of each kernel, query {few['query']}, counted by Nsight Compute. The paper counts 10 operations"
-        " per cell and concludes that the rate of instructions bounds its kernel and memory the one of OpenGL. Instructions"
-        " per cell are of threads; shares are of instructions of warps, by the pipe that they went to.",
+        " per cell and concludes that the rate of instructions bounds its kernel and memory the one of OpenGL."
+        " Instructions per cell are of threads; shares are of instructions of warps, by the pipe that they went to.",
         Table(("kernel", "instructions per cell", *PIPES.values()), mix),
         Bars("mix", "Mix of instructions (Table 4)", "% of the instructions", [row["kernel"] for row in points], parts),
         "How busy the pipes were, in per cent of the most they can do. Sectors are of 32 bytes, counted between"
