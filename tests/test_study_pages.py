@@ -1,5 +1,8 @@
 """The GPU parts of every study, small and on an emulated card: they run to the end, and their pages can be made."""
 
+import sys
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -90,7 +93,26 @@ def test_xiao(card, monkeypatch):
     assert "barrier, cooperative groups" in text
 
 
+class Parasail:
+    """In the place of the package, which need not be here: exaln's own scores."""
+
+    blosum62 = "BLOSUM62"
+
+    @staticmethod
+    def profile_create_sat(query, matrix):
+        return query
+
+    @staticmethod
+    def sw_striped_profile_sat(query, target, gap_first, gap_extend):
+        codes = [hains_et_al.PROTEIN.encode(text) for text in (query, target)]
+        costs = hains_et_al.scoring()
+        assert (gap_first, gap_extend) == (costs.gap_first, costs.gap_extend)
+        return SimpleNamespace(score=hains_et_al.local_score(*codes, costs))
+
+
 def test_hains(card, monkeypatch):
+    monkeypatch.setitem(sys.modules, "parasail", Parasail)
+    monkeypatch.setattr(hains_et_al, "QUICK_CPU_TARGETS", 40)
     small = {"QUICK_TARGETS": 40, "QUICK_QUERIES": (20,), "QUICK_LONG": 2, "SAMPLED": 4, "THRESHOLD": 60}
     small |= {"LOW_THRESHOLD": 40, "random_query": lambda length: hains_et_al.synthetic_proteins(RANDOM, LENGTH).codes}
     small |= {

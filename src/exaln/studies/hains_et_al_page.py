@@ -260,6 +260,19 @@ def _core(found: Measurements) -> Sequence[Block]:
     ]
 
 
+def _parasail(found: Measurements) -> Sequence[Block]:
+    rows = []
+    for query in found.values("parasail", "query"):
+        rates = {row["name"]: row["gcups"] for row in found.rows("parasail", query=query)}
+        cells = number(rates["parasail"]), number(rates["exaln"]), f"{rates['exaln'] / rates['parasail']:.1f}"
+        rows.append((f"{query:,}", *cells))
+    return [
+        "One core. parasail (`sw_striped_profile_sat`) is called from Python, once per target, which costs it some"
+        " microseconds each.",
+        Table(("query", "parasail, GCUPS", "exaln, GCUPS", "exaln / parasail"), rows),
+    ]
+
+
 def findings(found: Measurements) -> Sequence[Block]:
     """What the paper found beside what was found here."""
     blocks: list[Block] = []
@@ -305,4 +318,5 @@ SECTIONS = (
     Section("Accesses of global memory (Table I)", "counters", _counters),
     Section("Copying while computing", "copies", _copies),
     Section("Length of the query (Fig. 7)", "core", _core),
+    Section("parasail on a CPU (Fig. 7)", "parasail", _parasail),
 )
