@@ -133,7 +133,7 @@ def measure_threads(bench: Bench) -> Iterator[Row]:
                     bench.tell(f"length {length:,}, {layout}, {threads} threads, chunks of {chunk}")
                     work = {"layout": layout, "threads": threads, "chunk": chunk}
                     table.fill(-1)
-                    seconds = bench.seconds(lambda: pair.fill(table, *work.values()))  # type: ignore[arg-type]  # noqa: B023
+                    seconds = bench.seconds(lambda: pair.fill(table, *work.values()), 0.3)  # type: ignore[arg-type]  # noqa: B023
                     pair.check(bench, f"{length} {work}", table, layout, path=threads == 2 and chunk == 50)
                     yield {"what": "fill", "length": length, **work, "seconds": seconds}
 

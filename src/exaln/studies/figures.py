@@ -59,7 +59,7 @@ def _draw_lines(axes: Axes, figure: Figure) -> None:
         axes.set_xticks(ticks, [f"{tick:,.0f}" for tick in ticks])
         axes.minorticks_off()
     if figure.log_y:
-        axes.set_yscale("log")
+        _scale_log(axes)
     else:
         axes.set_ylim(bottom=0)
     axes.set_xlabel(figure.x)
@@ -68,13 +68,22 @@ def _draw_lines(axes: Axes, figure: Figure) -> None:
     axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
 
 
+def _scale_log(axes: Axes) -> None:
+    """With plain numbers, also between powers of ten where there are few of them."""
+    from matplotlib.ticker import LogFormatter
+
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter(lambda value, place: f"{value:,g}")
+    axes.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(1.5, 0.5)))
+
+
 def _draw_bars(axes: Axes, bars: Bars) -> None:
     places, bottom = np.arange(len(bars.labels)), np.zeros(len(bars.labels))
     for number, (name, heights) in enumerate(bars.parts):
         axes.bar(places, heights, bottom=bottom, label=name, color=COLOURS[number % len(COLOURS)], width=0.65)
         bottom = bottom + np.asarray(heights, float)
     if bars.log_y:
-        axes.set_yscale("log")
+        _scale_log(axes)
     axes.set_xticks(places, bars.labels, rotation=20, ha="right", fontsize=8)
     axes.set_ylabel(bars.y)
     axes.grid(axis="y", alpha=0.3)

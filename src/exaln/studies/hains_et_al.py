@@ -387,7 +387,7 @@ def cpu_targets(bench: Bench) -> TargetList:
 
 
 def measure_parasail(bench: Bench) -> Iterator[Row]:
-    """Figure 7: parasail on one core, a call from Python per target, and exaln on the same core; scores are compared."""
+    """Figure 7: parasail on one core, called from Python for each target, and exaln on the same core."""
     try:
         parasail = import_module("parasail")
     except ImportError:

@@ -47,10 +47,10 @@ class Bench:
             raise EngineError(f"{what}: the result is {_short(found)}, and must be {_short(expected)}")
         self.n_checks += 1
 
-    def seconds(self, work: Callable[[], object], repeats: int = REPEATS) -> float:
+    def seconds(self, work: Callable[[], object], enough: float = ENOUGH_SECONDS) -> float:
         """The fastest of some runs, of long work of fewer: what else runs on a machine only slows."""
         times = [_timed(work)]
-        while len(times) < repeats and sum(times) < ENOUGH_SECONDS:
+        while len(times) < REPEATS and sum(times) < enough:
             times.append(_timed(work))
         return min(times)
 
