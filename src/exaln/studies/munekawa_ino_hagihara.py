@@ -19,15 +19,13 @@ from exaln.selfbench.swissprot import synthetic_swissprot
 from exaln.studies.cluster_runs import measure_cluster
 from exaln.studies.counters import ProfiledLaunch, counted
 from exaln.studies.gpu import Lab
-from exaln.studies.hains_et_al import random_query
 from exaln.studies.munekawa_ino_hagihara_page import SECTIONS, findings
+from exaln.studies.search_lab import cuda_engine, random_query
 from exaln.studies.searches import GpuSearch, TargetList, expected_scores, sorted_targets
 from exaln.studies.study import Bench, Part, Row, Study
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from exaln.engines.base import Engine
 
 QUERIES, QUICK_QUERIES = (63, 127, 191, 255, 319, 383, 447, 511), (63, 255)
 N_TARGETS, QUICK_TARGETS = 250_143, 20_000
@@ -100,7 +98,7 @@ def database(bench: Bench) -> TargetList:
 
 def measure_kernels(bench: Bench) -> Iterator[Row]:
     """Tables 3 and 4 for the kernels alone: targets on the card, all launches of a query."""
-    lab, targets, engine = Lab(bench.gpu), database(bench), _engine()
+    lab, targets, engine = Lab(bench.gpu), database(bench), cuda_engine()
     held = [lab.put(array) for array in (targets.codes, targets.starts, targets.lengths)]
     letters, starts, lengths = (memory.address for memory in held)
     residues = int(targets.lengths.sum())
@@ -261,7 +259,7 @@ def measure_pipeline(bench: Bench) -> Iterator[Row]:
         for query in map(random_query, QUICK_QUERIES if bench.quick else QUERIES):
             bench.tell(f"query {len(query)}, from a file")
             whole = FileSearch(lab, targets, query, path)
-            expected = expected_scores(_engine(), query, targets, scoring())
+            expected = expected_scores(cuda_engine(), query, targets, scoring())
             bench.check(f"plain, query {len(query)}", whole.plain(), expected)
             bench.check(f"pipelined, query {len(query)}", whole.pipelined(), expected)
             plain, pipelined = bench.seconds(whole.plain), bench.seconds(whole.pipelined)
@@ -269,12 +267,6 @@ def measure_pipeline(bench: Bench) -> Iterator[Row]:
             model = model_seconds(n, *(whole.times[name] / n for name in ("kernel", "copy", "read")))
             row = {"query": len(query), "targets": len(targets), "residues": residues, "chunks": n, **whole.times}
             yield {**row, "plain": plain, "pipelined": pipelined, "model": model}
-
-
-def _engine() -> Engine:
-    from exaln.engines.cuda import CudaEngine
-
-    return CudaEngine(memory=8 << 30)
 
 
 STUDY = Study(
