@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -77,7 +78,7 @@ def measure_part(
         device=part.device,
         machine={**machine(), "load": round(cores_at_work(), 1)},
         gpu=bench.card.name if bench.card is not None else None,
-        command=command(),
+        command=without_paths(command()),
         date=now(),
         exaln=exaln.__version__,
         quick=quick,
@@ -100,6 +101,15 @@ def measure_part(
     if bench.n_checks == 0:
         raise EngineError(f"part {part.name} of the study compared no result")
     keep(so_far(is_whole=True))
+
+
+def without_paths(text: str) -> str:
+    """A command without what says only where and how it reports.
+
+    >>> without_paths("exaln study chaibou-sie --out /somewhere --part gpu --verbose")
+    'exaln study chaibou-sie --part gpu'
+    """
+    return re.sub(r" --(out \S+|verbose)(?= |$)", "", text)
 
 
 def cores_at_work(seconds: float = 0.2) -> float:

@@ -152,11 +152,11 @@ def measure_larger(bench: Bench) -> Iterator[Row]:
         for technique in (SIMPLE, COALESCED_128, TILED):
             bench.tell(f"length {length:,}, {technique.name}")
             held = GpuTables(lab, pair, technique)
-            n_blocks = held.most_blocks()
-            row = {"what": "fill", "length": length, "technique": technique.name, "blocks": n_blocks}
-            row["seconds"] = mean(held.barrier_seconds(n_blocks, "counter"))
-            row["looking"], row["walking"] = held.check(bench, f"length {length:,}, {technique.name}")
-            yield row
+            for n_blocks in (bench.gpu.facts.n_sms, held.most_blocks()):
+                row = {"what": "fill", "length": length, "technique": technique.name, "blocks": n_blocks}
+                row["seconds"] = mean(held.barrier_seconds(n_blocks, "counter"))
+                row["looking"], row["walking"] = held.check(bench, f"length {length:,}, {technique.name}")
+                yield row
             del held
         yield engine_row(bench, pair)
 
