@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 COLOURS = ("#30638e", "#d1495b", "#3c887e", "#edae49", "#8d6a9f", "#7a7a7a", "#00798c", "#a26769", "#1d1d1d", "#9bc53d")
 MARKERS = "osD^vPX*<>"
 SIZE = (7.2, 4.2)
+CROWDED = 10
+"""Bars with more labels have them steeper and smaller."""
 
 
 def rendered(block: Figure | Bars, kind: str = "svg") -> bytes:
@@ -84,7 +86,8 @@ def _draw_bars(axes: Axes, bars: Bars) -> None:
         bottom = bottom + np.asarray(heights, float)
     if bars.log_y:
         _scale_log(axes)
-    axes.set_xticks(places, bars.labels, rotation=20, ha="right", fontsize=8)
+    is_crowded = len(bars.labels) > CROWDED
+    axes.set_xticks(places, bars.labels, rotation=55 if is_crowded else 20, ha="right", fontsize=7 if is_crowded else 8)
     axes.set_ylabel(bars.y)
     axes.grid(axis="y", alpha=0.3)
     if len(bars.parts) > 1:
