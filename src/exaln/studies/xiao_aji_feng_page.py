@@ -45,6 +45,15 @@ def _techniques(found: Measurements) -> list[str]:
     return [name for name in found.values("blocks", "technique") if name != "exaln"]
 
 
+def _file_name(technique: str) -> str:
+    """As part of a file's name.
+
+    >>> _file_name("coalesced, 64 bytes")
+    'blocks-coalesced-64'
+    """
+    return "blocks-" + technique.removesuffix(" bytes").replace(", ", "-")
+
+
 def _syncs(found: Measurements) -> dict[str, str]:
     measured = found.values("blocks", "sync")
     return {sync: name for sync, name in SYNCS.items() if sync in measured}
@@ -66,7 +75,7 @@ def _blocks(found: Measurements) -> Sequence[Block]:
             points = found.rows("blocks", technique=technique, sync=sync)
             lines.append(Line(name, [row["blocks"] for row in points], [1e3 * row["seconds"] for row in points]))
         caption = f"Filling time by number of blocks, {technique} (Fig. 8)"
-        figures.append(Figure(f"blocks-{technique.split(',')[0]}-{len(figures)}", caption, "blocks", "ms", lines))
+        figures.append(Figure(_file_name(technique), caption, "blocks", "ms", lines))
     head = ("technique", "synchronisation", "best, ms", "blocks", "us per step", "paper, ms", "paper, blocks")
     (engine,) = found.rows("blocks", what="engine")
     length = engine["length"]
