@@ -229,15 +229,21 @@ def _sequential_finding(found: Measurements) -> Sequence[Block]:
     rows = found.rows("sequential", kind="nucleotides")
     if not rows:
         return []
-    longest = max(row["length"] for row in rows)
-    seconds = {row["order"]: row["seconds"] for row in rows if row["length"] == longest}
-    strided, dense = seconds[ROTATED] / seconds[ORIGINAL], seconds[BY_DIAGONALS] / seconds[ORIGINAL]
+    seconds = {(row["length"], row["order"]): row["seconds"] for row in rows}
+    lengths = sorted({row["length"] for row in rows})
+    strided, dense = (
+        [seconds[length, layout] / seconds[length, ORIGINAL] for length in lengths]
+        for layout in (ROTATED, BY_DIAGONALS)
+    )
+    engine = seconds[lengths[-1], ORIGINAL] / seconds[lengths[-1], "exaln, one core"]
     return [
-        "*The paper: on one core, rotated and original take the same time.* Here, at"
-        f" {longest:,}, the layout of the paper, where each cell of a step lies in another row and so in another cache"
-        f" line, takes {strided:.1f} times as long as the original; turned so that a step lies together it takes"
-        f" {dense:.2f} times as long. exaln's engine, which keeps no table, is"
-        f" {seconds[ORIGINAL] / seconds['exaln, one core']:.0f} times faster than the original on the same core."
+        "*The paper: on one core, rotated and original take the same time.* Here the layout of the paper, where each"
+        " cell"
+        f" of a step lies in another row and so in another cache line, takes {min(strided):.1f} to {max(strided):.1f}"
+        f" times as long as the original, by length; turned so that a step lies together {min(dense):.1f} to"
+        f" {max(dense):.1f} times. exaln's engine, which keeps no table, is {engine:.0f} times faster than the"
+        " original on"
+        f" the same core at {lengths[-1]:,}."
     ]
 
 
