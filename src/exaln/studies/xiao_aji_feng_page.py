@@ -264,7 +264,8 @@ def findings(found: Measurements) -> Sequence[Block]:
     return [
         f"*The paper: coalesced storage is 1.4 times faster than simple.* Here {ratio:.2f} times. A warp that does not"
         " begin at a multiple of 32 bytes needs one sector more than it should, and the two diagonals that are read"
-        " again are in the L2 cache; on the GTX 280, which had none for this, 63 % of the accesses of the simple version"
+        " again are in the L2 cache; on the GTX 280, which had none for this, 63 % of the accesses of the simple"
+        " version"
         " were not coalesced.",
         f"*The paper: tiles lose, by a factor of two to simple.* Tiling {_verdict(tiled, simple)}:"
         f" {1e3 * tiled['seconds']:.2f} ms against {1e3 * simple['seconds']:.2f} ms. Computing alone takes"
