@@ -181,9 +181,12 @@ def _counters(found: Measurements) -> Sequence[Block]:
         " (`l1tex__data_bank_conflicts_pipe_lsu_mem_shared`). The paper's profiler watched one group of multiprocessors"
         " of the card; these counters are of all.",
         Table((*head, "instructions", "conflicts"), rows),
-        "Figure 9, transactions of global memory: today a transaction is a sector of 32 bytes, and a warp that does not"
-        " begin at a multiple of 32 needs one more than it should, not sixteen as on a card that could not put accesses"
-        " together. Bytes of sectors per cell, of 23 and 12 that a cell needs:",
+        "Figure 9, transactions of global memory. Today a transaction is a sector of 32 bytes, and a warp that does not"
+        " begin at a multiple of 32 needs one more than it should. A cell needs 20 bytes of the tables, two letters"
+        " and a"
+        " score, and writes 12; the scores, which a warp gathers from all over the matrix, make most of the sectors"
+        " that"
+        " are loaded in diagonals. Bytes of sectors per cell:",
         Table(("implementation", "loaded, bytes per cell", "stored, bytes per cell"), each),
         Bars(
             "transactions",
