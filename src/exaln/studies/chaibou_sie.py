@@ -264,7 +264,7 @@ of steps as 1..2N-1, it is N+1..2N-1; the alignment printed in section 2.2 has r
 """,
     parts=(
         Part("sequential", "cpu", "one core, original order and rotated", measure_sequential),
-        Part("threads", "cpu", "threads, one cell each or chunks", measure_threads),
+        Part("threads", "cpu", "threads, one cell each or chunks", measure_threads, is_gradual=True),
         Part("gpu", "gpu", "a launch per diagonal", measure_gpu),
     ),
     sections=SECTIONS,

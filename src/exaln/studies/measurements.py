@@ -23,7 +23,7 @@ FORMAT = 1
 class PartRun:
     """What one part measured; `checks` results were compared with the oracle on the way.
 
-    is_whole: whether it ran to its end; of one that was cut short the rows are kept, but no page shows them.
+    is_whole: whether it ran to its end; of one that was cut short the rows are kept, but few pages show them.
     """
 
     part: str
@@ -46,6 +46,8 @@ class Measurements:
 
     study: str
     runs: dict[str, PartRun] = field(default_factory=dict)
+    gradual: frozenset[str] = frozenset()
+    """Parts of which a run that was cut short counts, too."""
 
     def add(self, run: PartRun) -> None:
         """In the place of an earlier run of the same part."""
@@ -54,7 +56,7 @@ class Measurements:
     def rows(self, part: str, **equal: Any) -> list[Row]:
         """Measurements of a part whose columns have these values; none if the part was not measured to its end."""
         run = self.runs.get(part)
-        rows = run.rows if run is not None and run.is_whole else []
+        rows = run.rows if run is not None and (run.is_whole or part in self.gradual) else []
         return [row for row in rows if all(row.get(name) == value for name, value in equal.items())]
 
     def values(self, part: str, column: str, **equal: Any) -> list[Any]:

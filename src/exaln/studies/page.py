@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from exaln.studies.measurements import Measurements, PartRun
 from exaln.studies.study import Bars, Block, Figure, Part, Section, Study, Table
@@ -19,6 +20,7 @@ BUSY = (
 def page_text(study: Study, measurements: Measurements) -> tuple[str, list[Figure | Bars]]:
     """The page, and the plots that it shows."""
     drawn: list[Figure | Bars] = []
+    measurements = replace(measurements, gradual=frozenset(part.name for part in study.parts if part.is_gradual))
     lines = [f"# {study.title}", "", f"{study.paper}", "", study.summary.strip(), ""]
     findings = study.findings(measurements)
     if findings:
@@ -86,7 +88,7 @@ def _run_cells(part: Part, run: PartRun) -> Sequence[str]:
         where = f"{run.gpu}; {where}"
     if is_busy(run):
         where += f", **busy: {run.machine['load']} cores at work when it began**"
-    took = f"{run.seconds:.0f} s" + (", quick" if run.quick else "")
+    took = f"{run.seconds:.0f} s" + (", quick" if run.quick else "") + ("" if run.is_whole else ", cut short")
     return (f"{part.name}: {part.title}", where, run.date[:10], f"`{run.command}`", took, f"{run.checks:,}")
 
 

@@ -63,12 +63,16 @@ class Bench:
 
 @dataclass(frozen=True)
 class Part:
-    """A piece of a study that is measured on its own, by a CPU or with a GPU."""
+    """A piece of a study that is measured on its own, by a CPU or with a GPU.
+
+    is_gradual: whether a page can show what there is of a run that was cut short.
+    """
 
     name: str
     device: Literal["cpu", "gpu"]
     title: str
     measure: Callable[[Bench], Iterator[Row]]
+    is_gradual: bool = False
 
 
 @dataclass(frozen=True)
