@@ -60,10 +60,12 @@ def _draw_lines(axes: Axes, figure: Figure) -> None:
         ticks = sorted({x for line in figure.lines for x in line.x})
         axes.set_xticks(ticks, [f"{tick:,.0f}" for tick in ticks])
         axes.minorticks_off()
+    else:
+        axes.xaxis.set_major_formatter(lambda value, place: f"{value:,g}")
     if figure.log_y:
         _scale_log(axes)
     else:
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, 1.03 * axes.get_ylim()[1])
     axes.set_xlabel(figure.x)
     axes.set_ylabel(figure.y)
     axes.grid(alpha=0.3)

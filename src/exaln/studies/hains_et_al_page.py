@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 
 from exaln.studies.measurements import Measurements
 from exaln.studies.page import count, number
@@ -89,9 +90,10 @@ def _shapes(found: Measurements) -> Sequence[Block]:
         for row in found.rows("shapes", what="shape")
     ]
     lines = []
-    for query in queries:
-        points = sorted(found.rows("shapes", what="shape", query=query, width=1), key=lambda row: int(row["strip"]))
-        lines.append(Line(f"query {query:,}", [row["strip"] for row in points], [row["gcups"] for row in points]))
+    for query, height in product(queries, found.values("shapes", "height")):
+        points = found.rows("shapes", what="shape", query=query, width=1, height=height)
+        name = f"query {query:,}, {height} rows per thread"
+        lines.append(Line(name, [row["strip"] for row in points], [row["gcups"] for row in points]))
     return [
         "Targets of 3072 to 9000. The kernel before, and past the L1 cache:",
         table("kernel", "kernel", "name"),
