@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -211,6 +212,16 @@ def test_rows_are_kept_while_a_part_runs(monkeypatch, no_gpu):
     cut_short = Measurements("small", {"first": kept[-1]})
     assert cut_short.rows("first") == []
     assert "Not measured yet: `exaln study small --part first`" in page_text(small_study(), cut_short)[0]
+
+
+def test_a_gradual_part_is_shown_even_if_it_was_cut_short():
+    study = small_study()
+    gradual = replace(study, parts=(replace(study.parts[0], is_gradual=True), study.parts[1]))
+    found = Measurements("small", {"first": replace(part_run("first", 1), is_whole=False)})
+    assert "0.5" not in page_text(study, found)[0]
+    text, _ = page_text(gradual, found)
+    assert "| 0.5 |" in text
+    assert "| 1 s, cut short |" in text
 
 
 def test_a_study_goes_on_without_a_part_that_cannot_be_measured(no_gpu):

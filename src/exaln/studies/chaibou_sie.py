@@ -77,8 +77,7 @@ class Pair:
         _core.study_fill(self.query, self.target, matrix, GAP, layout, threads, chunk, table)
 
     def check(self, bench: Bench, what: str, table: Table, layout: str, *, path: bool = False) -> None:
-        """The score, and the path that is read through the inverse; no cell falls into the corners, which are -1 or
-        0."""
+        """The score, and the path that is read through the inverse; corners that no cell falls into are -1 or 0."""
         bench.check(f"{what}: score", int(table.max()), self.answer.score)
         if path:
             h = rotated_back(table, layout, *self.shape)

@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -116,43 +117,48 @@ def job_in(folder: Path, bench: Bench) -> Job:
 def measure_cluster(bench: Bench) -> Iterator[Row]:
     """Figures 9 to 11: by workers, by queries, split both ways; then simulated with the speed of one core here."""
     try:
-        from exaln.cluster.crew import Crew
-        from exaln.cluster.hosts import local_cluster
         from exaln.cluster.needs import require_dask
-        from exaln.cluster.work import Settings
 
         require_dask()
-    except (ImportError, ExalnError) as error:
+    except ExalnError as error:
         raise NotMeasurable(str(error)) from None
+    sizes = QUICK_QUERIES if bench.quick else N_QUERIES
     with tempfile.TemporaryDirectory() as folder:
         job = job_in(Path(folder), bench)
-        sizes = QUICK_QUERIES if bench.quick else N_QUERIES
         bench.tell("one core, no cluster")
         seconds, expected = job.alone(min(MOST_QUERIES_PER_WORKER, max(sizes)))
-        speed = job.cells(len(expected)) / seconds
-        yield {"what": "alone", "queries": len(expected), "cells": job.cells(len(expected)), "seconds": seconds}
+        cells = job.cells(len(expected))
+        yield {"what": "alone", "queries": len(expected), "cells": cells, "seconds": seconds}
         for n_workers in [n for n in WORKERS if n <= (1 if bench.quick else max(2, bench.threads))]:
-            with local_cluster(n_workers, Settings("cpu", 1)) as cluster:
-                crew = Crew(cluster)
-                crew.wait(n_workers)
-                for n_queries in [n for n in sizes if n <= MOST_QUERIES_PER_WORKER * n_workers]:
-                    for split in SPLITS:
-                        bench.tell(f"{n_workers} workers, {n_queries} queries, split by {split}")
-                        seconds, found = job.on_cluster(crew, n_queries, split)
-                        n = min(len(found), len(expected))
-                        bench.check(f"{n_workers} workers, {n_queries} queries", found[:n], expected[:n])
-                        row = {"what": "cluster", "workers": n_workers, "queries": n_queries, "split": split}
-                        yield {**row, "cells": job.cells(n_queries), "seconds": seconds, "speed": speed}
-        yield from simulated(job, sizes, speed, bench.quick)
+            for row in crew_rows(bench, job, n_workers, sizes, expected):
+                yield {**row, "speed": cells / seconds}
+        yield from simulated(job, sizes, cells / seconds, quick=bench.quick)
 
 
-def simulated(job: Job, sizes: Sequence[int], speed: float, quick: bool) -> Iterator[Row]:
+def crew_rows(bench: Bench, job: Job, n_workers: int, sizes: Sequence[int], expected: list[str]) -> Iterator[Row]:
+    """Jobs of several sizes on one crew of workers, which is there before the first begins."""
+    from exaln.cluster.crew import Crew
+    from exaln.cluster.hosts import local_cluster
+    from exaln.cluster.work import Settings
+
+    with local_cluster(n_workers, Settings("cpu", 1)) as cluster:
+        crew = Crew(cluster)
+        crew.wait(n_workers)
+        for n_queries, split in product([n for n in sizes if n <= MOST_QUERIES_PER_WORKER * n_workers], SPLITS):
+            bench.tell(f"{n_workers} workers, {n_queries} queries, split by {split}")
+            seconds, found = job.on_cluster(crew, n_queries, split)
+            n = min(len(found), len(expected))
+            bench.check(f"{n_workers} workers, {n_queries} queries", found[:n], expected[:n])
+            row = {"what": "cluster", "workers": n_workers, "queries": n_queries, "split": split}
+            yield {**row, "cells": job.cells(n_queries), "seconds": seconds}
+
+
+def simulated(job: Job, sizes: Sequence[int], speed: float, *, quick: bool) -> Iterator[Row]:
     """The same jobs, and those with a database of the paper's size, on any number of workers with this speed."""
     large = replace(job, chunks=[Chunk(0, PAPER_RESIDUES, PAPER_RESIDUES)])
+    counts = SIMULATED[:4] if quick else SIMULATED
     for what, one in (("simulated", job), ("simulated, database of the paper", large)):
-        for n_workers in SIMULATED[:4] if quick else SIMULATED:
-            for n_queries in sizes:
-                for split in SPLITS:
-                    seconds = one.plan(n_queries, split, [speed] * n_workers).estimate(COSTS).seconds
-                    row = {"what": what, "workers": n_workers, "queries": n_queries, "split": split}
-                    yield {**row, "cells": one.cells(n_queries), "seconds": seconds, "speed": speed}
+        for n_workers, n_queries, split in product(counts, sizes, SPLITS):
+            seconds = one.plan(n_queries, split, [speed] * n_workers).estimate(COSTS).seconds
+            row = {"what": what, "workers": n_workers, "queries": n_queries, "split": split}
+            yield {**row, "cells": one.cells(n_queries), "seconds": seconds, "speed": speed}

@@ -71,8 +71,7 @@ def best_threshold(targets: TargetList, group: int, inter_rate: float, intra_rat
 
 
 def measure_databases(bench: Bench) -> Iterator[Row]:
-    """Table II: databases with the paper's shares of long targets, and real ones where they are at hand; a threshold
-    of 1500; one chosen by the model."""
+    """Table II: databases with the paper's shares of long targets, and real ones where they are at hand."""
     lab = Lab(bench.gpu)
     samples = rate_samples(lab, bench)
     for name, targets in databases(bench):

@@ -131,8 +131,10 @@ def measure_counters(bench: Bench) -> Iterator[Row]:
 
 
 def launches(bench: Bench) -> Iterator[ProfiledLaunch]:
-    """All steps in one launch, with a block per multiprocessor: without a barrier, which would be counted as well, and
-    with the counter, whose results can be compared."""
+    """All steps in one launch, a block per multiprocessor.
+
+    Without a barrier, which would be counted as well; and with the counter, whose results can be compared.
+    """
     lab, pair, n_blocks = Lab(bench.gpu), AffinePair(length_of(bench)), bench.gpu.facts.n_sms
     for technique in TECHNIQUES:
         held = GpuTables(lab, pair, technique)
@@ -162,8 +164,10 @@ def measure_larger(bench: Bench) -> Iterator[Row]:
 
 
 def engine_row(bench: Bench, pair: AffinePair) -> Row:
-    """exaln's kernel on the same pair, strips that wait for words of each other (long.cu): score, and with path; both
-    with all copies, and with lines kept in place of tables."""
+    """exaln's kernel on the same pair, strips that wait for words of each other (long.cu): score, and with path.
+
+    Both with all copies, and with lines kept in place of tables.
+    """
     engine, sequences = _cuda_engine(), (pair.query, pair.target, pair.scoring)
     bench.check("exaln: score", score_by(engine, *sequences), pair.answer.score)
     bench.check("exaln: path", align_by(engine, *sequences), pair.answer)
