@@ -49,7 +49,7 @@ COSTS = Costs(unit_s=0.002, merge_s=0.001)
 """Of a unit: what Dask and the client take, as far as nothing hides it."""
 
 WORKERS = (1, 2, 4, 8, 16)
-SIMULATED = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+SIMULATED, SIMULATED_QUERIES = (1, 2, 4, 8, 16, 32, 64, 128, 256), (8, 16, 32, 64, 128, 256)
 SPLITS = ("queries", "database")
 PIECES_PER_WORKER, LEAST_PIECE_SECONDS = 5, 0.02
 WHOLE = Pace(seconds=1e9, least_seconds=1e9)
@@ -132,7 +132,7 @@ def measure_cluster(bench: Bench) -> Iterator[Row]:
         for n_workers in [n for n in WORKERS if n <= (1 if bench.quick else max(2, bench.threads))]:
             for row in crew_rows(bench, job, n_workers, sizes, expected):
                 yield {**row, "speed": cells / seconds}
-        yield from simulated(job, sizes, cells / seconds, quick=bench.quick)
+        yield from simulated(job, sizes if bench.quick else SIMULATED_QUERIES, cells / seconds, quick=bench.quick)
 
 
 def crew_rows(bench: Bench, job: Job, n_workers: int, sizes: Sequence[int], expected: list[str]) -> Iterator[Row]:

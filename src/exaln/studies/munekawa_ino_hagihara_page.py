@@ -204,7 +204,6 @@ def _cluster(found: Measurements) -> Sequence[Block]:
             "speed-up",
             lines,
             log_x=True,
-            log_y=True,
         ),
         f"Simulated with a database of the paper's size and {most} queries. The paper: 28 with 32 nodes, 41 minutes to"
         " 88 seconds, efficiency 88 to 92 %, 2.68 to 75.6 GCUPS.",
