@@ -235,7 +235,8 @@ of 10 for the first residue and 2 for each further one (exaln: 8/2). The kernels
 Times are of kernels, targets and query on the card. Databases are synthetic; those of Table II have the paper's
 shares of targets over 3072, not its sequences. All scores of every run are compared with those of exaln's engine,
 which the tests compare with the reference. The L2 cache cannot be turned off on today's cards, so in the place of
-Fig. 6 only L1 is passed by.
+Fig. 6 only L1 is passed by. The query of Fig. 3 has 572 residues in the text, that of Fig. 5, which repeats it, 576 in
+the caption; here it has 576.
 """,
     parts=(
         Part("variance", "gpu", "spread of lengths", measure_variance),

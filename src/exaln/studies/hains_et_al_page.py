@@ -379,10 +379,12 @@ def _open_finding(found: Measurements) -> Sequence[Block]:
     saved = [1 - row["overlapped"] / row["plain"] for row in found.rows("copies")]
     copies = f" Copying while computing saves {min(saved):.0%} to {max(saved):.0%}: a copy is short." if saved else ""
     return [
-        f"*Their other open questions,* at query {query:,}, where the row between strips is {number(plain)} GCUPS"
-        " written"
-        f" and read by one thread: by all threads in pieces {number(rate['coalesced', False])}, in shared memory"
-        f" {number(rate['shared memory', False])}, with one fill of the pipeline {number(rate['by one thread', True])}."
+        f"*Their other open questions,* at query {query:,}: {number(plain)} GCUPS with the row between strips written"
+        " and"
+        f" read by one thread, {number(rate['coalesced', False])} by all threads in pieces,"
+        f" {number(rate['shared memory', False])} in shared memory, {number(rate['by one thread', True])} with one"
+        " fill of"
+        " the pipeline."
         " None pays: the row is a small part of the work, pieces need barriers of their own, and shared memory for"
         " whole"
         f" rows leaves fewer blocks on a multiprocessor.{copies}"
