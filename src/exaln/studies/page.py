@@ -24,7 +24,8 @@ def page_text(study: Study, measurements: Measurements) -> tuple[str, list[Figur
     lines = [f"# {study.title}", "", f"{study.paper}", "", study.summary.strip(), ""]
     findings = study.findings(measurements)
     if findings:
-        busy = [BUSY, ""] if any(is_busy(run) for run in measurements.runs.values() if run.is_whole) else []
+        disturbed = [name for name, run in measurements.runs.items() if is_busy(run) and measurements.rows(name)]
+        busy = [f"**Measured on a busy machine: {listed(disturbed)}.** See there.", ""] if disturbed else []
         lines += ["## What held, and what no longer holds", "", *busy, *_blocks(study, findings, drawn)]
     for section in study.sections:
         lines += [f"## {section.title}", "", *_section(study, section, measurements, drawn)]
