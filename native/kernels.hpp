@@ -58,6 +58,14 @@ struct Range {
         return {floor, limit, floor + 2 * int64_t(costs.max_score) <= limit && lo + depth <= 0};
     }
 
+    // The same for lanes whose sums saturate: the score 0 is the lowest number, so nothing is below it, and
+    // E, F and diagonals that would be are 0, which changes no H. What would be above the largest number is
+    // that.
+    static Range saturated(int bits) {
+        const int64_t hi = (int64_t(1) << (bits - 1)) - 1;
+        return {-hi - 1, hi - 1, true};
+    }
+
     // The same for all values of a table of so many rows and columns in a mode without a floor. Two gaps
     // reach every cell, so no H is below -(2 * gap_first + (rows + columns) * gap_extend), and what is formed
     // from it is less by at most `depth`, as above; no cell is above min(rows, columns) * max_score. If both
@@ -73,13 +81,15 @@ struct Range {
 
     // The same for the differences of recurrence.hpp. To take a letter away, or to add one, changes a score
     // by at most max_score + gap_first and no less than -gap_first: so u and v lie within [gap_extend -
-    // gap_first, max_score + gap_first + gap_extend], x and y within [gap_extend - gap_first, 0], z is at
-    // most max_score + gap_first + 2 gap_extend, and a - z and b - z are at least -max_score - 2 gap_first.
-    // This holds for any letters, so for what lanes compute beyond their pair, too.
+    // gap_first, max_score + gap_first + gap_extend]. z is at least 2 (gap_extend - gap_first), w less than
+    // it by gap_first - gap_extend, and max(a, w), max(b, w), a and b lie between w and z; z is at most
+    // max_score + gap_first + 2 gap_extend. This holds for any letters, so for what lanes compute beyond
+    // their pair, too.
     static Range of_differences(const Costs& costs, int bits) {
         const int64_t lo = -(int64_t(1) << (bits - 1)), hi = -lo - 1;
         const int64_t twice = 2 * (int64_t(costs.gap_first) + costs.gap_extend);
-        return {0, hi, costs.max_score + twice <= hi && costs.min_score >= lo};
+        const int64_t lowest = 3 * (int64_t(costs.gap_extend) - costs.gap_first);
+        return {0, hi, costs.max_score + twice <= hi && costs.min_score >= lo && lowest >= lo};
     }
 };
 
@@ -112,7 +122,7 @@ struct StripedArgs {
 // Where the scores of a cell of a group of pairs come from.
 enum class Letters {
     ONE_QUERY,  // all pairs have the same query: a small profile, as in the group kernel
-    EQUAL,      // two scores, for letters that are equal and for those that differ
+    EQUAL,      // two scores, for letters of few classes: those of the same and those of different ones
     ANY         // any matrix
 };
 
@@ -125,7 +135,7 @@ struct PairArgs {
     const uint8_t* letters;   // [n_columns][lanes], as in GroupArgs
     int64_t n_columns;        // a multiple of WidthKernels::columns
     const void* score_rows;   // ONE_QUERY, ANY
-    int32_t match, mismatch;  // EQUAL; codes are classes then, and those of padding differ from all others
+    int32_t match, mismatch;  // EQUAL; codes are classes then: LetterClasses
     const Costs* costs;
     Mode mode;
     Range range;               // of(costs, bits) if local, otherwise of the mode and the size of the group
@@ -252,7 +262,8 @@ struct StripRange {
 struct WidthKernels {
     int bits;
     int lanes;
-    int columns;  // of a tile of the group kernel
+    int columns;     // of a tile of the group kernel
+    bool saturates;  // the local scores of pairs: Range::saturated
     size_t score_rows_bytes;
     void (*make_score_rows)(const Costs&, void*);
     size_t (*group_workspace)(int64_t n_columns);

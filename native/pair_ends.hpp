@@ -24,7 +24,7 @@ struct LocalEnds {
 
     typename V::Reg best, seen;  // cells above `seen` are looked at
     Reg gate, reach, lowest;     // reach: what a gap from the first to behind the last column of a tile costs
-    Reg floor, best_before;      // best_before: when the tile was entered
+    Reg above_floor, best_before;  // best_before: when the tile was entered
     bool has_strips_above;
     bool is_new = false;  // there is a new end in this tile
     alignas(64) Lane cells[V::columns][V::lanes];
@@ -39,7 +39,7 @@ struct LocalEnds {
         const int64_t cost = args.costs->gap_first + int64_t(V::columns - 1) * args.costs->gap_extend;
         reach = V::fill(cost < largest ? Lane(cost) : Lane(-1));
         lowest = V::fill(cost < largest ? Lane(least + cost) : largest);
-        floor = V::fill(Lane(args.range.floor));
+        above_floor = V::fill(Lane(args.range.floor + 1));
         best = args.best ? V::load(static_cast<const Lane*>(args.best)) : V::fill(largest);
         enter_tile();
     }
@@ -48,7 +48,7 @@ struct LocalEnds {
     // and below the strip where it was found.
     void enter_tile() {
         best_before = best;
-        seen = has_strips_above ? V::max(V::sub(best, V::fill(1)), floor) : best;
+        seen = has_strips_above ? V::sub(V::max(best, above_floor), V::fill(1)) : best;
         set_gate();
         is_new = false;
     }

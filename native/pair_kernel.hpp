@@ -31,6 +31,8 @@
 // Range of values: the three forms of Range in kernels.hpp. Tests: tests/test_pairs.py, tests/test_trace.py.
 #pragma once
 
+#include <type_traits>
+
 #include "pair_ends.hpp"
 #include "walk.hpp"
 
@@ -58,7 +60,11 @@ struct PairBorders {
           gap_extend(args.costs->gap_extend),
           mode(args.mode) {}
 
-    typename V::Reg stored(int64_t score) const { return V::fill(typename V::Lane(score + floor)); }
+    // Where sums saturate, the gaps that open on a border are 0 as well.
+    typename V::Reg stored(int64_t score) const {
+        constexpr int64_t lowest = -(int64_t(1) << (8 * sizeof(typename V::Lane) - 1));
+        return V::fill(typename V::Lane(score + floor > lowest ? score + floor : lowest));
+    }
     int64_t left(int64_t row) const {
         return exaln::border_score(row, mode.query_start, gap_first, gap_extend);
     }
@@ -69,22 +75,22 @@ struct PairBorders {
     // Rows before their first column.
     template <bool are_differences>
     void reset_rows(typename V::Lane* state, int64_t first_row, int64_t n_rows) const {
+        const int64_t opened = (are_differences ? gap_extend : 0) - gap_first;
         for (int64_t row = first_row + 1; row <= first_row + n_rows; ++row, state += 2 * V::lanes) {
             const int64_t before = are_differences ? left(row - 1) - gap_extend : 0;
-            const int64_t opened = are_differences ? gap_extend - gap_first : left(row) - gap_first;
             V::store(state, stored(left(row) - before));
-            V::store(state + V::lanes, stored(opened));
+            V::store(state + V::lanes, stored(left(row) - before + opened));
         }
     }
 
     template <bool are_differences>
     EXALN_INLINE void enter_first_strip(Tile<V>& tile, int64_t first_column) const {
+        const int64_t opened = (are_differences ? gap_extend : 0) - gap_first;
         EXALN_UNROLL
         for (int c = 0; c < V::columns; ++c) {
             const int64_t column = first_column + c + 1;
             const int64_t before = are_differences ? top(column - 1) - gap_extend : 0;
-            const int64_t opened = are_differences ? gap_extend - gap_first : top(column) - gap_first;
-            tile.H[c] = stored(top(column) - before), tile.F[c] = stored(opened);
+            tile.H[c] = stored(top(column) - before), tile.F[c] = stored(top(column) - before + opened);
         }
     }
 };
@@ -107,11 +113,12 @@ EXALN_INLINE void update_row(Tile<V>& tile, typename V::Lane* state, const Score
     using Reg = typename V::Reg;
     constexpr bool is_local = cells == Cells::LOCAL, notes_ends = is_local && keeps != Keeps::SCORE;
     constexpr bool finds_best = notes_ends && !LocalEnds<V>::has_gate;
+    constexpr Floor floor = !is_local ? Floor::NONE : V::saturates ? Floor::SATURATED : Floor::ZERO;
     Reg left = V::load(state), E = V::load(state + V::lanes);
     if (cells != Cells::DIFFERENCES) {
         EXALN_UNROLL
-        for (int c = V::columns - 1; c > 0; --c) tile.H[c] = V::add(tile.H[c - 1], scores.at(c));
-        tile.H[0] = V::add(run.corner, scores.at(0));
+        for (int c = V::columns - 1; c > 0; --c) tile.H[c] = sum<V, floor>(tile.H[c - 1], scores.at(c));
+        tile.H[0] = sum<V, floor>(run.corner, scores.at(0));
         run.corner = left;
     }
     if (finds_best) run.row_best = costs.floor;
@@ -123,9 +130,9 @@ EXALN_INLINE void update_row(Tile<V>& tile, typename V::Lane* state, const Score
             if (keeps == Keeps::DIRECTIONS) cell.store(run.directions);
             if (wants_columns) V::store(columns + c * V::lanes, left);
         } else if (keeps == Keeps::DIRECTIONS) {
-            update_cell_traced<V, is_local>(tile.H[c], E, tile.F[c], costs).store(run.directions);
+            update_cell_traced<V, floor>(tile.H[c], E, tile.F[c], costs).store(run.directions);
         } else {
-            update_cell<V, is_local, is_local && !notes_ends>(tile.H[c], E, tile.F[c], run.best, costs);
+            update_cell<V, floor, is_local && !notes_ends>(tile.H[c], E, tile.F[c], run.best, costs);
         }
         if (keeps == Keeps::DIRECTIONS) run.directions += Directions<V>::bytes;
         if (finds_best) run.row_best = V::max(run.row_best, tile.H[c]);
@@ -234,12 +241,17 @@ void run_pairs_with(const exaln::PairArgs& args) {
     }
 }
 
+// Of at most LetterClasses::MOST classes and two for padding.
+template <class V>
+using PlainScores = typename std::conditional<V::has_pick_bytes && FewClassScores<V>::most_classes >= 8,
+                                              FewClassScores<V>, EqualScores<V>>::type;
+
 template <class V>
 void run_pairs(const exaln::PairArgs& args) {
     if (args.kind == exaln::Letters::ONE_QUERY) {
         run_pairs_with<V, OneQueryScores<V>>(args);
     } else if (args.kind == exaln::Letters::EQUAL) {
-        run_pairs_with<V, EqualScores<V>>(args);
+        run_pairs_with<V, PlainScores<V>>(args);
     } else {
         run_pairs_with<V, AnyScores<V>>(args);
     }

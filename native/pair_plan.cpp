@@ -44,7 +44,7 @@ LetterClasses LetterClasses::of(const Costs& costs, uint32_t letters, bool is_lo
     LetterClasses classes;
     const int n = costs.n_codes;
     const auto used = [&](int code) { return letters >> code & 1; };
-    if (n > QUERY_PAD) return classes;
+    if (n + 1 >= MAX_CODES) return classes;  // two more are for letters that match none
     classes.match = INT32_MIN, classes.mismatch = INT32_MAX;
     for (int q = 0; q < n; ++q)
         for (int t = 0; t < n; ++t)
@@ -52,8 +52,7 @@ LetterClasses LetterClasses::of(const Costs& costs, uint32_t letters, bool is_lo
                 classes.match = std::max(classes.match, costs.scores[q][t]);
                 classes.mismatch = std::min(classes.mismatch, costs.scores[q][t]);
             }
-    std::fill_n(classes.of_query, MAX_CODES, QUERY_PAD),
-        std::fill_n(classes.of_target, MAX_CODES, TARGET_PAD);
+    std::fill_n(classes.of_query, MAX_CODES, n), std::fill_n(classes.of_target, MAX_CODES, n + 1);
     for (int q = n - 1; q >= 0; --q)
         for (int t = n - 1; t >= 0; --t)
             if (used(q) && used(t) && costs.scores[q][t] == classes.match)
@@ -70,8 +69,10 @@ LetterClasses LetterClasses::of(const Costs& costs, uint32_t letters, bool is_lo
                 classes.exist &= costs.scores[q][t] == (is_same ? classes.match : classes.mismatch);
             }
     for (int code = 0; code < n; ++code)
-        if (used(code))
+        if (used(code)) {
             classes.are_codes &= classes.of_query[code] == code && classes.of_target[code] == code;
+            classes.are_few &= classes.of_query[code] < MOST && classes.of_target[code] < MOST;
+        }
     return classes;
 }
 
@@ -105,9 +106,10 @@ PairPlanner::PairPlanner(const PairJob& job, Wants wants)
     for (const uint32_t some : query_letters) letters |= some;
     for (const uint32_t some : target_letters) letters |= some;
     classes_ = LetterClasses::of(job.costs, letters, job.mode.is_local);
-    if (!classes_.exist) {
+    if (!classes_.exist || !classes_.are_few) {
         letters &= 15;
         classes_ = LetterClasses::of(job.costs, letters, job.mode.is_local);
+        classes_.exist &= classes_.are_few;
     }
     for (const uint32_t some : query_letters)
         plain_queries_.push_back(classes_.exist && (some & ~letters) == 0);

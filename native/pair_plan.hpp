@@ -26,7 +26,11 @@ struct LetterClasses {
     uint8_t of_query[MAX_CODES], of_target[MAX_CODES];
     bool are_codes = true;  // every letter is its own class
 
-    static constexpr uint8_t QUERY_PAD = 30, TARGET_PAD = 31;  // differ from each other and from all classes
+    bool are_few = true;  // all are below MOST
+
+    // What pads differs from the other and from all classes, in the three bits that the kernels have room
+    // for.
+    static constexpr uint8_t MOST = 6, QUERY_PAD = 6, TARGET_PAD = 7;
 
     // letters: bit a for each letter a in use.
     static LetterClasses of(const Costs& costs, uint32_t letters, bool is_local);

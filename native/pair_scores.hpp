@@ -12,6 +12,7 @@ struct PairWorkspace {
     using Lane = typename V::Lane;
     GroupWorkspace<V> tiles;  // state of n_rows instead of STRIP_ROWS, profile; no border
     Lane* scores;             // [2][columns][lanes] of the row at hand and the next
+    Lane* row_words;          // [n_rows][lanes], for FewClassScores
     // For the slow ways: H of a row, or V and U, [columns][lanes] each; the best H of the row, [lanes]
     Lane *cells, *column_cells, *row_best;
     uint8_t* ends_here;  // [n_rows]: whether the last row of a pair is this one
@@ -22,14 +23,15 @@ struct PairWorkspace {
         tiles.profile = tiles.state + n_rows * 2 * V::lanes;
         tiles.border = nullptr;
         scores = tiles.profile + GroupWorkspace<V>::profile_lanes;
-        cells = scores + 2 * tile_lanes;
+        row_words = scores + 2 * tile_lanes;
+        cells = row_words + n_rows * V::lanes;
         column_cells = cells + tile_lanes;
         row_best = column_cells + tile_lanes;
         ends_here = reinterpret_cast<uint8_t*>(row_best + V::lanes);
     }
 
     static size_t bytes(int64_t n_rows) {
-        const size_t rows = size_t(n_rows) * 2 * V::lanes, tiles = 4 * tile_lanes + V::lanes;
+        const size_t rows = size_t(n_rows) * 3 * V::lanes, tiles = 4 * tile_lanes + V::lanes;
         return (rows + GroupWorkspace<V>::profile_lanes + tiles) * sizeof(Lane) + size_t(n_rows);
     }
 };
@@ -80,10 +82,10 @@ struct EqualScores {
     }
 };
 
-// The same for few classes of letters and lanes of 16 bits or more, without a comparison. A class is written
-// into every byte of a lane; byte k of a row's has k * most_classes added, so that the exclusive or of a
-// row's and a column's is, byte by byte, a place in a table of 16 bytes: byte k of `match` if it is k *
-// most_classes, otherwise of `mismatch`.
+// The same for few classes of letters, without a comparison: a shuffle is faster than a mask and a blend. A
+// class is written into every byte of a lane; byte k of a row's has k * most_classes added, so that the
+// exclusive or of a row's and a column's is, byte by byte, a place in a table of 16 bytes: byte k of `match`
+// if it is k * most_classes, otherwise of `mismatch`.
 template <class V>
 struct FewClassScores {
     using Lane = typename V::Lane;
@@ -94,7 +96,8 @@ struct FewClassScores {
     typename V::ScoreRow column_words;
     typename V::Reg table, row_words, words[V::columns];
 
-    FewClassScores(const exaln::PairArgs& args, Lane* row_memory) : letters(args.letters), rows(row_memory) {
+    FewClassScores(const exaln::PairArgs& args, const PairWorkspace<V>& work)
+        : letters(args.letters), rows(work.row_words) {
         int32_t of_rows[exaln::MAX_CODES] = {}, of_columns[exaln::MAX_CODES] = {};
         alignas(64) uint8_t bytes[V::lanes * sizeof(Lane)];
         for (int letter = 0; letter < most_classes; ++letter)
@@ -109,9 +112,10 @@ struct FewClassScores {
         V::make_score_row(of_columns, column_words);
         typename V::ScoreRow row_table;
         V::make_score_row(of_rows, row_table);
+        const uint8_t* query = args.query + args.first_row * V::lanes;
         for (int64_t row = 0; row < args.n_rows; ++row)
-            V::store(row_memory + row * V::lanes,
-                     V::lookup(V::load_table(row_table), V::load_letters(args.query + row * V::lanes)));
+            V::store(work.row_words + row * V::lanes,
+                     V::lookup(V::load_table(row_table), V::load_letters(query + row * V::lanes)));
     }
     EXALN_INLINE void enter(int64_t column) {
         const typename V::Table words_of = V::load_table(column_words);

@@ -45,7 +45,9 @@ class Group {
         const int32_t added = args_.are_differences ? 2 * job.costs.gap_extend : 0;
         args_.match = planner.classes().match + added, args_.mismatch = planner.classes().mismatch + added;
         args_.costs = &job.costs, args_.mode = job.mode,
-        args_.range = planner.range(task.numbers, task.n_rows, task.n_columns);
+        args_.range = job.mode.is_local && kernels_.saturates
+                          ? Range::saturated(kernels_.bits)
+                          : planner.range(task.numbers, task.n_rows, task.n_columns);
         args_.workspace =
             memory.workspace.reserve(kernels_.pair_workspace(std::min(task.strip_rows, task.n_rows)));
         args_.cancelled = &progress.cancelled;
@@ -139,7 +141,8 @@ class Group {
             args_.best = memory_.best.reserve(n_lanes_ * lane_bytes);
             for (size_t lane = 0; lane < n_lanes_; ++lane) {
                 const bool is_known = args_.stops_at_ends && lane < task_.members.size();
-                const int64_t score = is_known ? job_.known_scores[task_.members[lane]] - 1 : 0;
+                const int64_t known = is_known ? job_.known_scores[task_.members[lane]] : 0;
+                const int64_t score = std::max<int64_t>(known, 1) - 1;
                 store_lane(args_.best, lane, score + args_.range.floor);
             }
         } else {

@@ -11,6 +11,7 @@ namespace {
 struct NeonMasks {
     using Mask = uint64_t;
     static constexpr int mask_bytes = 8;
+    static constexpr bool saturates = false;      // lanes of bytes do
     static constexpr bool has_pick_bytes = true;  // see vec_avx2.hpp
     static EXALN_INLINE Mask mask_of(uint8x16_t bytes) {
         return vget_lane_u64(vreinterpret_u64_u8(vshrn_n_u16(vreinterpretq_u16_u8(bytes), 4)), 0);
@@ -32,6 +33,12 @@ struct NeonI8 : NeonMasks {
     static EXALN_INLINE Reg add(Reg a, Reg b) { return vaddq_s8(a, b); }
     static EXALN_INLINE Reg sub(Reg a, Reg b) { return vsubq_s8(a, b); }
     static EXALN_INLINE Reg max(Reg a, Reg b) { return vmaxq_s8(a, b); }
+    static constexpr bool saturates = true;
+    static EXALN_INLINE Reg add_saturated(Reg a, Reg b) { return vqaddq_s8(a, b); }
+    static EXALN_INLINE Reg sub_saturated(Reg a, Reg b) { return vqsubq_s8(a, b); }
+    static EXALN_INLINE Reg pick_bytes(Reg table, Reg a, Reg b) {
+        return vqtbl1q_s8(table, vreinterpretq_u8_s8(veorq_s8(a, b)));
+    }
     static EXALN_INLINE bool any_greater(Reg a, Reg b) { return vmaxvq_u8(vcgtq_s8(a, b)) != 0; }
     static EXALN_INLINE Mask equal(Reg a, Reg b) { return mask_of(vceqq_s8(a, b)); }
     static EXALN_INLINE Mask greater(Reg a, Reg b) { return mask_of(vcgtq_s8(a, b)); }
