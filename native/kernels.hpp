@@ -93,6 +93,39 @@ struct Range {
     }
 };
 
+// Local scores relative to a base per lane, for a block of some rows and columns of a table: how many rows,
+// and as what H of its corner, above and left of it, is stored.
+//
+// To go k letters on in one sequence takes at most fall(k) = gap_first + (k - 1) gap_extend from H, as a gap
+// of that length is one way, and adds at most rise(k) = k max_score + fall(k): of the alignment that ends
+// there, cut off what lies beyond the k letters, at most k pairs, and put a gap where the other sequence had
+// letters in it. An alignment that ends in the block enters it from the row above or the column left of it, k
+// letters from the corner, with at most rise(k) more than the corner has, and gains max_score for each letter
+// that is left on that side: no H is above the corner by more than rise(rows) and rise(columns), whichever is
+// more. None is below it by more than fall(rows) + fall(columns). What is formed from H is more by at most
+// max_score, and less by `depth`, as in Range. If both ends fit the lane nothing overflows.
+struct BlockRange {
+    int64_t rows, corner;
+    bool usable;
+
+    static constexpr int64_t MOST_ROWS = 32, LEAST_ROWS = 4;
+
+    static BlockRange of(const Costs& costs, int bits, int64_t columns) {
+        const int64_t lo = -(int64_t(1) << (bits - 1)), hi = -lo - 1;
+        const auto fall = [&](int64_t k) { return costs.gap_first + (k - 1) * int64_t(costs.gap_extend); };
+        const auto rise = [&](int64_t k) { return k * costs.max_score + fall(k); };
+        const int64_t gap = int64_t(costs.gap_first) + costs.gap_extend;
+        const int64_t depth = gap > -int64_t(costs.min_score) ? gap : -int64_t(costs.min_score);
+        for (int64_t rows = MOST_ROWS; rows >= LEAST_ROWS; --rows) {
+            const int64_t above = rise(rows > columns ? rows : columns) + costs.max_score;
+            const int64_t below =
+                fall(rows) + fall(columns) + depth + 1;  // so that none is the lowest number
+            if (above + below <= hi - lo) return {rows, lo + below, true};
+        }
+        return {0, 0, false};
+    }
+};
+
 // One query against `lanes` targets.
 struct GroupArgs {
     const uint8_t* query;  // [n_rows] codes
@@ -129,13 +162,14 @@ enum class Letters {
 // Some rows, a strip, of `lanes` pairs side by side.
 struct PairArgs {
     Letters kind;
-    const uint8_t* query;     // ONE_QUERY: [rows of all strips] codes; otherwise [rows of all strips][lanes]
-    int64_t first_row;        // of the strip
-    int64_t n_rows;           // in the strip
-    const uint8_t* letters;   // [n_columns][lanes], as in GroupArgs
-    int64_t n_columns;        // a multiple of WidthKernels::columns
-    const void* score_rows;   // ONE_QUERY, ANY
-    int32_t match, mismatch;  // EQUAL; codes are classes then: LetterClasses
+    const uint8_t* query;    // ONE_QUERY: [rows of all strips] codes; otherwise [rows of all strips][lanes]
+    int64_t first_row;       // of the strip
+    int64_t n_rows;          // in the strip
+    const uint8_t* letters;  // [n_columns][lanes], as in GroupArgs
+    int64_t n_columns;       // a multiple of WidthKernels::columns
+    const void* score_rows;  // ONE_QUERY, ANY
+    uint32_t query_letters, target_letters;  // ANY: bit a for each letter a that occurs, padding as well
+    int32_t match, mismatch;                 // EQUAL; codes are classes then: LetterClasses
     const Costs* costs;
     Mode mode;
     Range range;               // of(costs, bits) if local, otherwise of the mode and the size of the group
@@ -158,6 +192,8 @@ struct PairArgs {
     // Other modes: lanes hold differences, not H: score_rows, match and mismatch have 2 gap_extend added,
     // borders are V and Y, and what is kept of the last row and column is V and U.
     bool are_differences;
+    // Local: lanes are relative to bases, `best` has lanes of 16 bits: see pair_bases.hpp. One strip only.
+    bool have_bases;
     const std::atomic<bool>* cancelled;
 };
 
@@ -274,7 +310,7 @@ struct WidthKernels {
     size_t (*pair_border)(int64_t n_columns);
     size_t (*pair_directions)(int64_t n_rows, int64_t n_columns);
     void (*run_pairs)(const PairArgs&);
-    EndCell (*pair_end)(const PairArgs&, int lane);
+    void (*pair_ends)(const PairArgs&, EndCell* ends);  // [lanes]
     uint8_t* (*walk_back)(const PairArgs&, int lane, PathState&, uint8_t* steps);
     size_t (*strip_workspace)(int64_t lane_rows, int64_t n_stops);
     size_t (*strip_directions)(int64_t lane_rows, int64_t n_columns);

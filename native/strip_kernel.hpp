@@ -129,7 +129,10 @@ class Strip {
     static exaln::PairArgs pair_args(const exaln::StripArgs& args, const uint8_t* query,
                                      const uint8_t* letters) {
         exaln::PairArgs pairs{};
-        pairs.query = query, pairs.n_rows = args.lane_rows, pairs.letters = letters;
+        pairs.query = query, pairs.n_rows = args.lane_rows;
+        pairs.letters = letters, pairs.n_columns = V::columns;
+        for (int64_t i = 0; i < args.lane_rows * V::lanes; ++i)
+            pairs.query_letters |= uint32_t(1) << query[i];
         pairs.score_rows = args.score_rows, pairs.match = args.match, pairs.mismatch = args.mismatch;
         return pairs;
     }
@@ -279,7 +282,6 @@ class Strip {
             if (run.are_plain && !is_odd_) {
                 run_some_rows<kind>(plain_scores_, tile, corner, high, row, run.end, step);
             } else {
-                odd_scores_.prepare(row);
                 run_some_rows<kind>(odd_scores_, tile, corner, high, row, run.end, step);
             }
             row = run.end;

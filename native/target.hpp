@@ -36,7 +36,7 @@ constexpr exaln::WidthKernels width_kernels() {
             pair_border<V>,
             pair_directions<V>,
             run_pairs<V>,
-            pair_end<V>,
+            pair_ends<V>,
             walk_back<V>,
             strip_workspace<V>,
             strip_directions<V>,
