@@ -190,7 +190,7 @@ struct PairArgs {
     const uint8_t *const *queries, *const *targets;  // [lanes] codes of each lane's pair, for walking back
     void *last_row, *last_column;                    // null if not wanted
     // Other modes: lanes hold differences, not H: score_rows, match and mismatch have 2 gap_extend added,
-    // borders are V and Y, and what is kept of the last row and column is V and U.
+    // borders are V and B, and what is kept of the last row and column is V and U.
     bool are_differences;
     // Local: lanes are relative to bases, `best` has lanes of 16 bits: see pair_bases.hpp. One strip only.
     bool have_bases;

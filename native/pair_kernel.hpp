@@ -7,13 +7,14 @@
 //            +----+----+----+----+-- ...   the row between two strips go through a border, the caller's.
 //
 // In modes without a floor lanes of 8 bits hold differences wherever the costs are small (update_differences
-// in recurrence.hpp): V and Y stand for H and F then, U and X for H and E of the rows.
+// in recurrence.hpp): V and B stand for H and F then, U and A for H and E of the rows. Local scores that are
+// too high for 8 bits are held above a base: pair_bases.hpp.
 //
 //   directions[tile][row of the strip][column of the tile] is four masks, one bit (or, without mask
 //   registers, a few) per lane: see Directions in recurrence.hpp. About four bits per cell, written in order;
 //   a path is walked back over them, lane by lane.
 //
-// Scores of a cell: from one of three sources, which a template takes (Letters in kernels.hpp).
+// Scores of a cell: from a source that a template takes: pair_scores.hpp, table_scores.hpp.
 //
 // Borders: H and the gaps that open on it, as border_score in modes.hpp says, the same for all lanes.
 //
@@ -28,7 +29,7 @@
 // no directions but the borders and finds the ends; then the strips that paths run through are computed again
 // from the bottom up, with directions. The cells are the same, and so is the path.
 //
-// Range of values: the three forms of Range in kernels.hpp. Tests: tests/test_pairs.py, tests/test_trace.py.
+// Range of values: Range and BlockRange in kernels.hpp. Tests: tests/test_pairs.py, tests/test_trace.py.
 #pragma once
 
 #include <type_traits>
@@ -110,7 +111,7 @@ struct TileRun {
 template <class V, Cells cells>
 constexpr bool has_gate = cells == Cells::BASED || sizeof(typename V::Lane) > 1;
 
-// One row of a tile: H, F of its columns, or V, Y; the state of the row is H, E or U, X. U of each column
+// One row of a tile: H, F of its columns, or V, B; the state of the row is H, E or U, A. U of each column
 // goes to `columns` if it is wanted.
 template <class V, Cells cells, Keeps keeps, bool wants_columns, class Scores>
 EXALN_INLINE void update_row(Tile<V>& tile, typename V::Lane* state, Scores& scores,

@@ -1,6 +1,6 @@
-// What a group of pairs works in, and the three sources of the scores of its cells (Letters in kernels.hpp).
-// A source is told of each tile and of each row of it, and then gives the scores of the row, one register per
-// column.
+// What a group of pairs works in, and the sources of the scores of its cells (Letters in kernels.hpp;
+// table_scores.hpp has one more). A source is told of each tile, of each row of it and of each cell that is
+// done, and gives the scores of the row, one register per column.
 #pragma once
 
 #include "group_kernel.hpp"
@@ -23,8 +23,8 @@ struct PairWorkspace {
     static constexpr int near_rows = 8;
 
     GroupWorkspace<V> tiles;    // state of n_rows instead of STRIP_ROWS, a larger profile; no border
-    Lane *scores, *far_scores;  // for AnyScores
-    Lane* row_words;            // [n_rows][lanes], for FewClassScores
+    Lane *scores, *far_scores;  // for AnyScores: [near_rows][columns][lanes], [n_rows][other columns][lanes]
+    Lane* row_words;            // [n_rows][lanes], for FewClassScores; TableScores uses all three
     // For the slow ways: H of a row, or V and U, [columns][lanes] each; the best H of the row, [lanes]
     Lane *cells, *column_cells, *row_best;
     int16_t* bases;      // [blocks][lanes], see pair_bases.hpp

@@ -5,7 +5,8 @@
 //
 // Each table is looked up for the lanes whose query letter it has, and leaves the others as they are: so the
 // places become scores one table after the other, without a blend. Nothing is put together in memory, as
-// AnyScores must do.
+// AnyScores must do. An addition and four lookups a cell: with the nine or ten operations of its update about
+// half of the speed that a profile in memory allows.
 #pragma once
 
 #include "pair_scores.hpp"
