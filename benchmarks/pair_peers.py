@@ -10,7 +10,8 @@ to arrays of scores, positions and CIGARs. parasail is timed in C++, without the
 table that it is made from) and with it; the ratio is to the fastest without, so it is the least that can be claimed.
 For scores alone the ratio is to its fastest score function, and beside it stand exaln's own kernels for one query
 against many targets, in lanes of 8 and of 16 bits, on one thread.
-Writes benchmarks/runs/<date>-<machine>/pair_peers.json.
+Writes benchmarks/runs/<date>-<machine>/pair_peers.json after every row, so a run that is stopped is not lost, and
+measures in slices: rows that the file has, and that this run does not measure, stay in it.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ COSTS = {
     "DNA": {"matrix": "", "match": 2, "mismatch": -3, "gap_first": 7, "gap_extend": 2},
     "protein": {"matrix": "blosum62", "match": 0, "mismatch": 0, "gap_first": 12, "gap_extend": 1},
 }
+RELATIONS, WHATS = ["related", "random"], ["path", "score"]
 LEAST_SECONDS = 0.1
 N_LETTERS = {"DNA": 4, "protein": 20}
 
@@ -198,6 +200,28 @@ def print_row(row: dict[str, Any], relation: str) -> None:
     )
 
 
+class Run:
+    """The rows of this run, and those of earlier ones that it does not measure again, in one file."""
+
+    KEY = ("letters", "length", "mode", "threads", "path", "pairs", "relation")
+
+    def __init__(self, versions: dict[str, str]) -> None:
+        name = "-".join(machine()["cpu"].lower().replace("(r)", "").split())
+        directory = HERE / "runs" / f"{datetime.date.today()}-{name}-{os.cpu_count()}-cores"
+        directory.mkdir(parents=True, exist_ok=True)
+        self.path = directory / "pair_peers.json"
+        self.head = {"machine": machine(), "versions": versions}
+        self.rows = json.loads(self.path.read_text())["rows"] if self.path.exists() else []
+        self.has_wrong_scores = False
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Instead of the row of the same pairs, if there was one."""
+        row["command"] = sys.argv
+        self.has_wrong_scores |= sum("cigar" not in name for name in row["differing_scores"]) > 1
+        self.rows = [old for old in self.rows if any(old[key] != row[key] for key in self.KEY)] + [row]
+        self.path.write_text(json.dumps(self.head | {"rows": self.rows}, indent=1) + "\n")
+
+
 def main() -> int:
     """Run the benchmark; exit code 1 if more than one function of parasail gives other scores."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -208,6 +232,8 @@ def main() -> int:
     parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--letters", nargs="+", choices=COSTS, default=list(COSTS))
+    parser.add_argument("--relations", nargs="+", choices=RELATIONS, default=RELATIONS)
+    parser.add_argument("--what", nargs="+", choices=WHATS, default=WHATS)
     options = parser.parse_args()
     parasail = Parasail(options.peers_python)
     versions = {"exaln": exaln.__version__, **parasail.versions}
@@ -215,25 +241,20 @@ def main() -> int:
     print(f"GCUPS, best of {options.rounds}")
     columns = "letters pairs length  mode       what  threads exaln  parasail +cigar kernel 8      16  ratio  fastest"
     print(f"{columns:105}scores")
-    rows = []
+    run = Run(versions)
     for kind in options.letters:
         for length in options.length:
-            for relation in ("related", "random"):
+            for relation in options.relations:
                 records = make_pairs(kind, options.pairs, length, are_related=relation == "related")
                 contest = Contest(kind, length, records, parasail)
                 for mode in options.modes:
-                    for wants_paths in (True, False):
+                    for wants_paths in (what == "path" for what in options.what):
                         for threads in options.threads:
                             row = contest.measure(mode, threads, options.rounds, wants_paths=wants_paths)
-                            rows.append(row | {"pairs": options.pairs, "relation": relation})
+                            run.add(row | {"pairs": options.pairs, "relation": relation})
                             print_row(row, relation)
-    name = "-".join(machine()["cpu"].lower().replace("(r)", "").split())
-    directory = HERE / "runs" / f"{datetime.date.today()}-{name}-{os.cpu_count()}-cores"
-    directory.mkdir(parents=True, exist_ok=True)
-    run = {"command": sys.argv, "machine": machine(), "versions": versions, "rows": rows}
-    (directory / "pair_peers.json").write_text(json.dumps(run, indent=1) + "\n")
-    print(f"written to {directory / 'pair_peers.json'}")
-    return int(any(sum("cigar" not in name for name in row["differing_scores"]) > 1 for row in rows))
+    print(f"written to {run.path}")
+    return int(run.has_wrong_scores)
 
 
 if __name__ == "__main__":

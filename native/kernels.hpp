@@ -58,6 +58,14 @@ struct Range {
         return {floor, limit, floor + 2 * int64_t(costs.max_score) <= limit && lo + depth <= 0};
     }
 
+    // The same for lanes whose sums saturate: the score 0 is the lowest number, so nothing is below it, and
+    // E, F and diagonals that would be are 0, which changes no H. What would be above the largest number is
+    // that.
+    static Range saturated(int bits) {
+        const int64_t hi = (int64_t(1) << (bits - 1)) - 1;
+        return {-hi - 1, hi - 1, true};
+    }
+
     // The same for all values of a table of so many rows and columns in a mode without a floor. Two gaps
     // reach every cell, so no H is below -(2 * gap_first + (rows + columns) * gap_extend), and what is formed
     // from it is less by at most `depth`, as above; no cell is above min(rows, columns) * max_score. If both
@@ -73,13 +81,48 @@ struct Range {
 
     // The same for the differences of recurrence.hpp. To take a letter away, or to add one, changes a score
     // by at most max_score + gap_first and no less than -gap_first: so u and v lie within [gap_extend -
-    // gap_first, max_score + gap_first + gap_extend], x and y within [gap_extend - gap_first, 0], z is at
-    // most max_score + gap_first + 2 gap_extend, and a - z and b - z are at least -max_score - 2 gap_first.
-    // This holds for any letters, so for what lanes compute beyond their pair, too.
+    // gap_first, max_score + gap_first + gap_extend]. z is at least 2 (gap_extend - gap_first), w less than
+    // it by gap_first - gap_extend, and max(a, w), max(b, w), a and b lie between w and z; z is at most
+    // max_score + gap_first + 2 gap_extend. This holds for any letters, so for what lanes compute beyond
+    // their pair, too.
     static Range of_differences(const Costs& costs, int bits) {
         const int64_t lo = -(int64_t(1) << (bits - 1)), hi = -lo - 1;
         const int64_t twice = 2 * (int64_t(costs.gap_first) + costs.gap_extend);
-        return {0, hi, costs.max_score + twice <= hi && costs.min_score >= lo};
+        const int64_t lowest = 3 * (int64_t(costs.gap_extend) - costs.gap_first);
+        return {0, hi, costs.max_score + twice <= hi && costs.min_score >= lo && lowest >= lo};
+    }
+};
+
+// Local scores relative to a base per lane, for a block of some rows and columns of a table: how many rows,
+// and as what H of its corner, above and left of it, is stored.
+//
+// To go k letters on in one sequence takes at most fall(k) = gap_first + (k - 1) gap_extend from H, as a gap
+// of that length is one way, and adds at most rise(k) = k max_score + fall(k): of the alignment that ends
+// there, cut off what lies beyond the k letters, at most k pairs, and put a gap where the other sequence had
+// letters in it. An alignment that ends in the block enters it from the row above or the column left of it, k
+// letters from the corner, with at most rise(k) more than the corner has, and gains max_score for each letter
+// that is left on that side: no H is above the corner by more than rise(rows) and rise(columns), whichever is
+// more. None is below it by more than fall(rows) + fall(columns). What is formed from H is more by at most
+// max_score, and less by `depth`, as in Range. If both ends fit the lane nothing overflows.
+struct BlockRange {
+    int64_t rows, corner;
+    bool usable;
+
+    static constexpr int64_t MOST_ROWS = 32, LEAST_ROWS = 4;
+
+    static BlockRange of(const Costs& costs, int bits, int64_t columns) {
+        const int64_t lo = -(int64_t(1) << (bits - 1)), hi = -lo - 1;
+        const auto fall = [&](int64_t k) { return costs.gap_first + (k - 1) * int64_t(costs.gap_extend); };
+        const auto rise = [&](int64_t k) { return k * costs.max_score + fall(k); };
+        const int64_t gap = int64_t(costs.gap_first) + costs.gap_extend;
+        const int64_t depth = gap > -int64_t(costs.min_score) ? gap : -int64_t(costs.min_score);
+        for (int64_t rows = MOST_ROWS; rows >= LEAST_ROWS; --rows) {
+            const int64_t above = rise(rows > columns ? rows : columns) + costs.max_score;
+            const int64_t below =
+                fall(rows) + fall(columns) + depth + 1;  // so that none is the lowest number
+            if (above + below <= hi - lo) return {rows, lo + below, true};
+        }
+        return {0, 0, false};
     }
 };
 
@@ -112,20 +155,21 @@ struct StripedArgs {
 // Where the scores of a cell of a group of pairs come from.
 enum class Letters {
     ONE_QUERY,  // all pairs have the same query: a small profile, as in the group kernel
-    EQUAL,      // two scores, for letters that are equal and for those that differ
+    EQUAL,      // two scores, for letters of few classes: those of the same and those of different ones
     ANY         // any matrix
 };
 
 // Some rows, a strip, of `lanes` pairs side by side.
 struct PairArgs {
     Letters kind;
-    const uint8_t* query;     // ONE_QUERY: [rows of all strips] codes; otherwise [rows of all strips][lanes]
-    int64_t first_row;        // of the strip
-    int64_t n_rows;           // in the strip
-    const uint8_t* letters;   // [n_columns][lanes], as in GroupArgs
-    int64_t n_columns;        // a multiple of WidthKernels::columns
-    const void* score_rows;   // ONE_QUERY, ANY
-    int32_t match, mismatch;  // EQUAL; codes are classes then, and those of padding differ from all others
+    const uint8_t* query;    // ONE_QUERY: [rows of all strips] codes; otherwise [rows of all strips][lanes]
+    int64_t first_row;       // of the strip
+    int64_t n_rows;          // in the strip
+    const uint8_t* letters;  // [n_columns][lanes], as in GroupArgs
+    int64_t n_columns;       // a multiple of WidthKernels::columns
+    const void* score_rows;  // ONE_QUERY, ANY
+    uint32_t query_letters, target_letters;  // ANY: bit a for each letter a that occurs, padding as well
+    int32_t match, mismatch;                 // EQUAL; codes are classes then: LetterClasses
     const Costs* costs;
     Mode mode;
     Range range;               // of(costs, bits) if local, otherwise of the mode and the size of the group
@@ -146,8 +190,10 @@ struct PairArgs {
     const uint8_t *const *queries, *const *targets;  // [lanes] codes of each lane's pair, for walking back
     void *last_row, *last_column;                    // null if not wanted
     // Other modes: lanes hold differences, not H: score_rows, match and mismatch have 2 gap_extend added,
-    // borders are V and Y, and what is kept of the last row and column is V and U.
+    // borders are V and B, and what is kept of the last row and column is V and U.
     bool are_differences;
+    // Local: lanes are relative to bases, `best` has lanes of 16 bits: see pair_bases.hpp. One strip only.
+    bool have_bases;
     const std::atomic<bool>* cancelled;
 };
 
@@ -252,7 +298,8 @@ struct StripRange {
 struct WidthKernels {
     int bits;
     int lanes;
-    int columns;  // of a tile of the group kernel
+    int columns;     // of a tile of the group kernel
+    bool saturates;  // the local scores of pairs: Range::saturated
     size_t score_rows_bytes;
     void (*make_score_rows)(const Costs&, void*);
     size_t (*group_workspace)(int64_t n_columns);
@@ -263,7 +310,7 @@ struct WidthKernels {
     size_t (*pair_border)(int64_t n_columns);
     size_t (*pair_directions)(int64_t n_rows, int64_t n_columns);
     void (*run_pairs)(const PairArgs&);
-    EndCell (*pair_end)(const PairArgs&, int lane);
+    void (*pair_ends)(const PairArgs&, EndCell* ends);  // [lanes]
     uint8_t* (*walk_back)(const PairArgs&, int lane, PathState&, uint8_t* steps);
     size_t (*strip_workspace)(int64_t lane_rows, int64_t n_stops);
     size_t (*strip_directions)(int64_t lane_rows, int64_t n_columns);

@@ -43,12 +43,20 @@ BestPlace best_place(int64_t first, int64_t last, ScoreAt score_at) {
     return best;
 }
 
+// The end of a pair, from the best places of its last row and, if the query's end is free, of its last
+// column.
+inline EndCell end_of(const Mode& mode, int64_t m, int64_t n, BestPlace in_row, BestPlace in_column) {
+    EndCell end;
+    end.see(in_row.score, m, in_row.place);
+    if (mode.query_end) end.see(in_column.score, in_column.place, n);
+    return end;
+}
+
 // The end of a pair whose last row and column are known, H(m, 1..n) and H(1..m, n); a function of the letters
 // gives each, asked in order. Not for local alignments, which may end anywhere.
 template <class LastRow, class LastColumn>
 EndCell choose_end(const Mode& mode, int64_t m, int64_t n, int64_t gap_first, int64_t gap_extend,
                    LastRow last_row, LastColumn last_column) {
-    EndCell end;
     const int64_t left = border_score(m, mode.query_start, gap_first, gap_extend);
     const int64_t top = border_score(n, mode.target_start, gap_first, gap_extend);
     const BestPlace in_row = best_place(mode.target_end ? 0 : n, n, [&](int64_t j) {
@@ -56,16 +64,12 @@ EndCell choose_end(const Mode& mode, int64_t m, int64_t n, int64_t gap_first, in
                : m == 0 ? border_score(j, mode.target_start, gap_first, gap_extend)
                         : last_row(j);
     });
-    end.see(in_row.score, m, in_row.place);
-    if (mode.query_end) {
-        const BestPlace in_column = best_place(0, m, [&](int64_t i) {
-            return i == 0   ? top
-                   : n == 0 ? border_score(i, mode.query_start, gap_first, gap_extend)
-                            : last_column(i);
-        });
-        end.see(in_column.score, in_column.place, n);
-    }
-    return end;
+    if (!mode.query_end) return end_of(mode, m, n, in_row, {});
+    return end_of(mode, m, n, in_row, best_place(0, m, [&](int64_t i) {
+                      return i == 0   ? top
+                             : n == 0 ? border_score(i, mode.query_start, gap_first, gap_extend)
+                                      : last_column(i);
+                  }));
 }
 
 }  // namespace exaln

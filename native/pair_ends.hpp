@@ -2,6 +2,8 @@
 // others for the last row and the last column of each pair.
 #pragma once
 
+#include <type_traits>
+
 #include "pair_scores.hpp"
 
 namespace {
@@ -11,20 +13,19 @@ namespace {
 // Along a good alignment almost every row has a new best cell, so what is done for one must be cheap: its row
 // is kept, all columns of it; in which of them it was is found out when the tile is left. Only if a cell is
 // as good as the best, and may stand in a smaller column, lanes are looked at one by one.
-template <class V>
+//
+// With a gate a row is not looked at cell by cell if the gap that leaves it on the right is no better than
+// `gate`: a cell above `seen` would have opened a better one. Narrow lanes without a base have no scores to
+// tell rows apart by.
+template <class V, bool has_gate>
 struct LocalEnds {
     using Lane = typename V::Lane;
     using Reg = typename V::Reg;
     static constexpr int row_digits = 4;  // rows as numbers of 7 bits each, which every lane can hold
 
-    // A row need not be looked at cell by cell if the gap that leaves it on the right is no better than
-    // `gate`: a cell above `seen` would have opened a better one. Narrow lanes have no scores to tell rows
-    // apart by.
-    static constexpr bool has_gate = sizeof(Lane) > 1;
-
     typename V::Reg best, seen;  // cells above `seen` are looked at
     Reg gate, reach, lowest;     // reach: what a gap from the first to behind the last column of a tile costs
-    Reg floor, best_before;      // best_before: when the tile was entered
+    Reg above_floor, best_before;  // best_before: when the tile was entered
     bool has_strips_above;
     bool is_new = false;  // there is a new end in this tile
     alignas(64) Lane cells[V::columns][V::lanes];
@@ -39,18 +40,21 @@ struct LocalEnds {
         const int64_t cost = args.costs->gap_first + int64_t(V::columns - 1) * args.costs->gap_extend;
         reach = V::fill(cost < largest ? Lane(cost) : Lane(-1));
         lowest = V::fill(cost < largest ? Lane(least + cost) : largest);
-        floor = V::fill(Lane(args.range.floor));
+        above_floor = V::fill(Lane(args.range.floor + 1));
         best = args.best ? V::load(static_cast<const Lane*>(args.best)) : V::fill(largest);
         enter_tile();
+    }
+
+    EXALN_INLINE void enter(Reg best_so_far, Reg seen_so_far) {
+        best = best_before = best_so_far, seen = seen_so_far;
+        set_gate();
+        is_new = false;
     }
 
     // A cell as good as the best comes first if its column is smaller: in the tile where the best was found,
     // and below the strip where it was found.
     void enter_tile() {
-        best_before = best;
-        seen = has_strips_above ? V::max(V::sub(best, V::fill(1)), floor) : best;
-        set_gate();
-        is_new = false;
+        enter(best, has_strips_above ? V::sub(V::max(best, above_floor), V::fill(1)) : best);
     }
 
     EXALN_INLINE void set_gate() {
@@ -190,23 +194,29 @@ bool all_ends_before(const exaln::PairArgs& args, int64_t column) {
     return true;
 }
 
-// H along the last row or column of a lane's pair, from what was kept of it; cells are asked for in order.
+// The first of the best cells of each lane's last row, or column, up to its length: the border cell and those
+// that were kept, or only the last one if the end is not free.
 template <class V>
-struct KeptCells {
-    const exaln::PairArgs& args;
-    const void* cells;
-    int lane;
-    int64_t sum;  // H of the border cell, and of those after it as far as they were asked for
-    int64_t n_summed = 0;
-
-    int64_t stored(int64_t i) const {
-        return static_cast<const typename V::Lane*>(cells)[(i - 1) * V::lanes + lane] - args.range.floor;
+void best_cells(const exaln::PairArgs& args, const void* kept, const int64_t* lengths, bool is_free,
+                const int64_t* borders, exaln::BestPlace* best) {
+    using Lane = typename V::Lane;
+    using Sum = typename std::conditional<sizeof(Lane) <= 2, int32_t, int64_t>::type;
+    Sum sums[V::lanes], scores[V::lanes], places[V::lanes], ends[V::lanes], longest = 0;
+    for (int lane = 0; lane < V::lanes; ++lane) {
+        sums[lane] = scores[lane] = Sum(borders[lane]), places[lane] = 0, ends[lane] = Sum(lengths[lane]);
+        longest = ends[lane] > longest ? ends[lane] : longest;
     }
-    int64_t operator()(int64_t i) {
-        if (!args.are_differences) return stored(i);
-        while (n_summed < i) sum += stored(++n_summed) - args.costs->gap_extend;
-        return sum;
-    }
-};
+    const auto extend = Sum(args.costs->gap_extend), floor = Sum(args.range.floor);
+    const auto* cells = static_cast<const Lane*>(kept);
+    for (Sum place = 1; place <= longest; ++place, cells += V::lanes)
+        for (int lane = 0; lane < V::lanes; ++lane) {
+            sums[lane] = args.are_differences ? sums[lane] + cells[lane] - extend : cells[lane] - floor;
+            const bool is_better =
+                is_free ? (place <= ends[lane]) & (sums[lane] > scores[lane]) : place == ends[lane];
+            scores[lane] = is_better ? sums[lane] : scores[lane];
+            places[lane] = is_better ? place : places[lane];
+        }
+    for (int lane = 0; lane < V::lanes; ++lane) best[lane] = {scores[lane], places[lane]};
+}
 
 }  // namespace

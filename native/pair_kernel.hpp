@@ -7,13 +7,14 @@
 //            +----+----+----+----+-- ...   the row between two strips go through a border, the caller's.
 //
 // In modes without a floor lanes of 8 bits hold differences wherever the costs are small (update_differences
-// in recurrence.hpp): V and Y stand for H and F then, U and X for H and E of the rows.
+// in recurrence.hpp): V and B stand for H and F then, U and A for H and E of the rows. Local scores that are
+// too high for 8 bits are held above a base: pair_bases.hpp.
 //
 //   directions[tile][row of the strip][column of the tile] is four masks, one bit (or, without mask
 //   registers, a few) per lane: see Directions in recurrence.hpp. About four bits per cell, written in order;
 //   a path is walked back over them, lane by lane.
 //
-// Scores of a cell: from one of three sources, which a template takes (Letters in kernels.hpp).
+// Scores of a cell: from a source that a template takes: pair_scores.hpp, table_scores.hpp.
 //
 // Borders: H and the gaps that open on it, as border_score in modes.hpp says, the same for all lanes.
 //
@@ -21,17 +22,20 @@
 // column first, then smallest row: strips go from top to bottom, tiles of a strip by column, all rows of a
 // tile go by before the next. If the score is known, the best so far is one less on entry, and the first end
 // is it. Other modes: H of the last row, and of the last column if that end of the query is free, is kept for
-// each lane at its own lengths; pair_end chooses among them. What lanes compute beyond their pair is never
+// each lane at its own lengths; pair_ends chooses among them. What lanes compute beyond their pair is never
 // looked at.
 //
 // Pairs whose directions would take too much memory go in strips of rows: a first pass over all strips keeps
 // no directions but the borders and finds the ends; then the strips that paths run through are computed again
 // from the bottom up, with directions. The cells are the same, and so is the path.
 //
-// Range of values: the three forms of Range in kernels.hpp. Tests: tests/test_pairs.py, tests/test_trace.py.
+// Range of values: Range and BlockRange in kernels.hpp. Tests: tests/test_pairs.py, tests/test_trace.py.
 #pragma once
 
-#include "pair_ends.hpp"
+#include <type_traits>
+
+#include "pair_bases.hpp"
+#include "table_scores.hpp"
 #include "walk.hpp"
 
 namespace {
@@ -58,7 +62,11 @@ struct PairBorders {
           gap_extend(args.costs->gap_extend),
           mode(args.mode) {}
 
-    typename V::Reg stored(int64_t score) const { return V::fill(typename V::Lane(score + floor)); }
+    // Where sums saturate, the gaps that open on a border are 0 as well.
+    typename V::Reg stored(int64_t score) const {
+        constexpr int64_t lowest = -(int64_t(1) << (8 * sizeof(typename V::Lane) - 1));
+        return V::fill(typename V::Lane(score + floor > lowest ? score + floor : lowest));
+    }
     int64_t left(int64_t row) const {
         return exaln::border_score(row, mode.query_start, gap_first, gap_extend);
     }
@@ -69,49 +77,58 @@ struct PairBorders {
     // Rows before their first column.
     template <bool are_differences>
     void reset_rows(typename V::Lane* state, int64_t first_row, int64_t n_rows) const {
+        const int64_t opened = (are_differences ? gap_extend : 0) - gap_first;
         for (int64_t row = first_row + 1; row <= first_row + n_rows; ++row, state += 2 * V::lanes) {
             const int64_t before = are_differences ? left(row - 1) - gap_extend : 0;
-            const int64_t opened = are_differences ? gap_extend - gap_first : left(row) - gap_first;
             V::store(state, stored(left(row) - before));
-            V::store(state + V::lanes, stored(opened));
+            V::store(state + V::lanes, stored(left(row) - before + opened));
         }
     }
 
     template <bool are_differences>
     EXALN_INLINE void enter_first_strip(Tile<V>& tile, int64_t first_column) const {
+        const int64_t opened = (are_differences ? gap_extend : 0) - gap_first;
         EXALN_UNROLL
         for (int c = 0; c < V::columns; ++c) {
             const int64_t column = first_column + c + 1;
             const int64_t before = are_differences ? top(column - 1) - gap_extend : 0;
-            const int64_t opened = are_differences ? gap_extend - gap_first : top(column) - gap_first;
-            tile.H[c] = stored(top(column) - before), tile.F[c] = stored(opened);
+            tile.H[c] = stored(top(column) - before), tile.F[c] = stored(top(column) - before + opened);
         }
     }
 };
 
-enum class Cells { LOCAL, WHOLE, DIFFERENCES };
+enum class Cells { LOCAL, BASED, WHOLE, DIFFERENCES };
 enum class Keeps { SCORE, END, DIRECTIONS };
 
 // What goes through the rows of a tile, but for the tile itself.
 template <class V>
 struct TileRun {
     typename V::Reg corner, best, row_best, gap;  // gap: E behind the last column
+    typename V::Reg row_shift;                    // of BASED cells
     uint8_t* directions;
 };
 
-// One row of a tile: H, F of its columns, or V, Y; the state of the row is H, E or U, X. U of each column
+template <class V, Cells cells>
+constexpr bool has_gate = cells == Cells::BASED || sizeof(typename V::Lane) > 1;
+
+// One row of a tile: H, F of its columns, or V, B; the state of the row is H, E or U, A. U of each column
 // goes to `columns` if it is wanted.
 template <class V, Cells cells, Keeps keeps, bool wants_columns, class Scores>
-EXALN_INLINE void update_row(Tile<V>& tile, typename V::Lane* state, const Scores& scores,
+EXALN_INLINE void update_row(Tile<V>& tile, typename V::Lane* state, Scores& scores,
                              const CellCosts<V>& costs, TileRun<V>& run, typename V::Lane* columns) {
     using Reg = typename V::Reg;
-    constexpr bool is_local = cells == Cells::LOCAL, notes_ends = is_local && keeps != Keeps::SCORE;
-    constexpr bool finds_best = notes_ends && !LocalEnds<V>::has_gate;
+    constexpr bool is_local = cells == Cells::LOCAL || cells == Cells::BASED;
+    constexpr bool notes_ends = is_local && keeps != Keeps::SCORE;
+    constexpr bool finds_best = notes_ends && !has_gate<V, cells>;
+    constexpr Floor floor = !is_local                               ? Floor::NONE
+                            : V::saturates && cells == Cells::LOCAL ? Floor::SATURATED
+                                                                    : Floor::ZERO;
     Reg left = V::load(state), E = V::load(state + V::lanes);
+    if (cells == Cells::BASED) left = V::add(left, run.row_shift), E = V::add(E, run.row_shift);
     if (cells != Cells::DIFFERENCES) {
         EXALN_UNROLL
-        for (int c = V::columns - 1; c > 0; --c) tile.H[c] = V::add(tile.H[c - 1], scores.at(c));
-        tile.H[0] = V::add(run.corner, scores.at(0));
+        for (int c = V::columns - 1; c > 0; --c) tile.H[c] = sum<V, floor>(tile.H[c - 1], scores.at(c));
+        tile.H[0] = sum<V, floor>(run.corner, scores.at(0));
         run.corner = left;
     }
     if (finds_best) run.row_best = costs.floor;
@@ -123,12 +140,13 @@ EXALN_INLINE void update_row(Tile<V>& tile, typename V::Lane* state, const Score
             if (keeps == Keeps::DIRECTIONS) cell.store(run.directions);
             if (wants_columns) V::store(columns + c * V::lanes, left);
         } else if (keeps == Keeps::DIRECTIONS) {
-            update_cell_traced<V, is_local>(tile.H[c], E, tile.F[c], costs).store(run.directions);
+            update_cell_traced<V, floor>(tile.H[c], E, tile.F[c], costs).store(run.directions);
         } else {
-            update_cell<V, is_local, is_local && !notes_ends>(tile.H[c], E, tile.F[c], run.best, costs);
+            update_cell<V, floor, is_local && !notes_ends>(tile.H[c], E, tile.F[c], run.best, costs);
         }
         if (keeps == Keeps::DIRECTIONS) run.directions += Directions<V>::bytes;
         if (finds_best) run.row_best = V::max(run.row_best, tile.H[c]);
+        scores.cell_done(c);
     }
     V::store(state, cells == Cells::DIFFERENCES ? left : tile.H[V::columns - 1]);
     V::store(state + V::lanes, E);
@@ -136,9 +154,9 @@ EXALN_INLINE void update_row(Tile<V>& tile, typename V::Lane* state, const Score
 }
 
 // Whether a row of a tile may have a new end; its best cells are known then.
-template <class V>
-EXALN_INLINE bool has_end(const Tile<V>& tile, TileRun<V>& run, const LocalEnds<V>& ends) {
-    if (LocalEnds<V>::has_gate) {
+template <class V, bool has_gate>
+EXALN_INLINE bool has_end(const Tile<V>& tile, TileRun<V>& run, const LocalEnds<V, has_gate>& ends) {
+    if (has_gate) {
         if (!V::any_greater(run.gap, ends.gate)) return false;
         run.row_best = tile.H[0];
         EXALN_UNROLL
@@ -150,7 +168,7 @@ EXALN_INLINE bool has_end(const Tile<V>& tile, TileRun<V>& run, const LocalEnds<
 template <class V, Cells cells, Keeps keeps, bool wants_columns, class Scores>
 EXALN_INLINE void run_tile_rows(const exaln::PairArgs& args, const PairWorkspace<V>& work, Tile<V>& tile,
                                 Scores& scores, const CellCosts<V>& costs, TileRun<V>& run, int64_t column,
-                                LocalEnds<V>& ends, const LastCells<V>& last) {
+                                LocalEnds<V, has_gate<V, cells>>& ends, const LastCells<V>& last) {
     constexpr bool is_local = cells == Cells::LOCAL, notes_ends = is_local && keeps != Keeps::SCORE;
     typename V::Lane* state = work.tiles.state;
     for (int64_t row = 0; row < args.n_rows; ++row, state += 2 * V::lanes) {
@@ -180,10 +198,10 @@ void run_pair_rows(const exaln::PairArgs& args) {
     below.border = static_cast<Lane*>(args.border_below);
     borders.template reset_rows<are_differences>(above.state, args.first_row, args.n_rows);
     Scores scores(args, work);
-    LocalEnds<V> ends(args);
+    LocalEnds<V, has_gate<V, cells>> ends(args);
     LastCells<V> last(args, work);
     typename V::Reg left_corner = borders.stored(are_differences ? 0 : borders.left(args.first_row));
-    TileRun<V> run{left_corner, ends.best, costs.floor, costs.floor, args.directions};
+    TileRun<V> run{left_corner, ends.best, costs.floor, costs.floor, costs.floor, args.directions};
     for (int64_t column = 0; column < args.n_columns; column += V::columns) {
         if (args.cancelled->load(std::memory_order_relaxed)) return;
         Tile<V> tile;
@@ -212,52 +230,120 @@ void run_pair_rows(const exaln::PairArgs& args) {
     if (is_local && args.best) V::store(static_cast<Lane*>(args.best), notes_ends ? ends.best : run.best);
 }
 
+// The same for local scores relative to bases, block by block.
+template <class V, class Scores, Keeps keeps>
+void run_based_rows(const exaln::PairArgs& args) {
+    constexpr bool notes_ends = keeps != Keeps::SCORE;
+    const PairWorkspace<V> work(args.workspace, args.n_rows);
+    PairBases<V> bases(args, work);
+    Scores scores(args, work);
+    CellCosts<V> costs(*args.costs, args.range);
+    LocalEnds<V, true> ends(args);
+    TileRun<V> run{costs.floor, costs.floor, costs.floor, costs.floor, costs.floor, args.directions};
+    for (int64_t column = 0; column < args.n_columns; column += V::columns) {
+        if (args.cancelled->load(std::memory_order_relaxed)) return;
+        Tile<V> tile;
+        bases.enter_tile(tile);
+        scores.enter(column);
+        run.corner = bases.corner();
+        typename V::Lane* state = work.tiles.state;
+        bool is_new = false;
+        for (int64_t row = 0, block = 0; row < args.n_rows; ++block) {
+            bases.enter_block(block, tile, run.corner);
+            run.corner = bases.corner(), run.row_shift = bases.row_shift(), costs.floor = bases.floor();
+            run.best = costs.floor;
+            if (notes_ends) bases.set_best(), ends.enter(bases.best(), bases.seen());
+            const int64_t rest = args.n_rows - row, rows = bases.rows_of_a_block();
+            for (const int64_t end = row + (rest < rows ? rest : rows); row < end;
+                 ++row, state += 2 * V::lanes) {
+                scores.enter_row(row);
+                update_row<V, Cells::BASED, keeps, false>(tile, state, scores, costs, run, work.column_cells);
+                if (notes_ends && has_end(tile, run, ends))
+                    ends.note(args, work, tile, run.row_best, row, column);
+            }
+            if (!notes_ends) bases.see(run.best);
+            if (!ends.is_new) continue;
+            bases.see(ends.best);
+            ends.leave_tile(args, column);
+            is_new = true;
+        }
+        if (is_new && args.stops_at_ends && all_ends_before<V>(args, column + V::columns)) break;
+    }
+}
+
+template <class V, class Scores, Cells cells, Keeps keeps>
+void run_rows(const exaln::PairArgs& args) {
+    if constexpr (cells == Cells::BASED) {
+        run_based_rows<V, Scores, keeps>(args);
+    } else {
+        run_pair_rows<V, Scores, cells, keeps>(args);
+    }
+}
+
 template <class V, class Scores, Cells cells>
 void run_cells(const exaln::PairArgs& args) {
-    if (args.directions) {
-        run_pair_rows<V, Scores, cells, Keeps::DIRECTIONS>(args);
-    } else if (cells == Cells::LOCAL && args.end_rows) {
-        run_pair_rows<V, Scores, cells, Keeps::END>(args);
-    } else {
-        run_pair_rows<V, Scores, cells, Keeps::SCORE>(args);
-    }
+    if (args.directions) return run_rows<V, Scores, cells, Keeps::DIRECTIONS>(args);
+    if constexpr (cells == Cells::LOCAL || cells == Cells::BASED)
+        if (args.end_rows) return run_rows<V, Scores, cells, Keeps::END>(args);
+    run_rows<V, Scores, cells, Keeps::SCORE>(args);
 }
 
 template <class V, class Scores>
 void run_pairs_with(const exaln::PairArgs& args) {
-    if (args.mode.is_local) {
+    if (args.have_bases || args.are_differences) {
+        if constexpr (sizeof(typename V::Lane) == 1)
+            args.have_bases ? run_cells<V, Scores, Cells::BASED>(args)
+                            : run_cells<V, Scores, Cells::DIFFERENCES>(args);
+    } else if (args.mode.is_local) {
         run_cells<V, Scores, Cells::LOCAL>(args);
-    } else if (!args.are_differences) {
+    } else {
         run_cells<V, Scores, Cells::WHOLE>(args);
-    } else if constexpr (sizeof(typename V::Lane) == 1) {
-        run_cells<V, Scores, Cells::DIFFERENCES>(args);
     }
 }
+
+// Of at most LetterClasses::MOST classes and two for padding.
+template <class V>
+using PlainScores = typename std::conditional<V::has_pick_bytes && FewClassScores<V>::most_classes >= 8,
+                                              FewClassScores<V>, EqualScores<V>>::type;
 
 template <class V>
 void run_pairs(const exaln::PairArgs& args) {
     if (args.kind == exaln::Letters::ONE_QUERY) {
         run_pairs_with<V, OneQueryScores<V>>(args);
     } else if (args.kind == exaln::Letters::EQUAL) {
-        run_pairs_with<V, EqualScores<V>>(args);
+        run_pairs_with<V, PlainScores<V>>(args);
     } else {
+        if constexpr (V::has_byte_tables)
+            if (TableScores<V>::fits(args)) return run_pairs_with<V, TableScores<V>>(args);
         run_pairs_with<V, AnyScores<V>>(args);
     }
 }
 
-// Score and end of a lane's pair, once all strips have run. A local score above the range's limit is not
+// Score and end of each lane's pair, once all strips have run. A local score above the range's limit is not
 // exact.
 template <class V>
-exaln::EndCell pair_end(const exaln::PairArgs& args, int lane) {
+void pair_ends(const exaln::PairArgs& args, exaln::EndCell* ends) {
     if (args.mode.is_local) {
-        const int64_t score = KeptCells<V>{args, args.best, lane, 0}.stored(1);
-        return {score, args.end_rows ? args.end_rows[lane] : 0, args.end_rows ? args.end_columns[lane] : 0};
+        for (int lane = 0; lane < V::lanes; ++lane) {
+            const int64_t score =
+                args.have_bases ? static_cast<const int16_t*>(args.best)[lane]
+                                : static_cast<const typename V::Lane*>(args.best)[lane] - args.range.floor;
+            ends[lane] = {score, args.end_rows ? args.end_rows[lane] : 0,
+                          args.end_rows ? args.end_columns[lane] : 0};
+        }
+        return;
     }
     const PairBorders<V> borders(args);
-    const int64_t m = args.query_lengths[lane], n = args.target_lengths[lane];
-    return exaln::choose_end(args.mode, m, n, borders.gap_first, borders.gap_extend,
-                             KeptCells<V>{args, args.last_row, lane, borders.left(m)},
-                             KeptCells<V>{args, args.last_column, lane, borders.top(n)});
+    int64_t left[V::lanes], top[V::lanes];
+    for (int lane = 0; lane < V::lanes; ++lane)
+        left[lane] = borders.left(args.query_lengths[lane]),
+        top[lane] = borders.top(args.target_lengths[lane]);
+    exaln::BestPlace in_row[V::lanes], in_column[V::lanes] = {};
+    best_cells<V>(args, args.last_row, args.target_lengths, args.mode.target_end, left, in_row);
+    if (args.mode.query_end) best_cells<V>(args, args.last_column, args.query_lengths, true, top, in_column);
+    for (int lane = 0; lane < V::lanes; ++lane)
+        ends[lane] = exaln::end_of(args.mode, args.query_lengths[lane], args.target_lengths[lane],
+                                   in_row[lane], in_column[lane]);
 }
 
 // The directions of a lane's cell, of which only those are looked at that are asked for.

@@ -10,10 +10,13 @@ namespace exaln {
 namespace {
 
 constexpr int64_t LEAST_STRIP_ROWS = 16;
-constexpr int64_t MOST_PADDING = 8;    // columns that a group may have more than its longest target
-constexpr int FULL_SPEED_BYTES = 32;   // registers up to this width cost the same, measured,
-constexpr double WIDE_REGISTER = 1.5;  // and wider ones so much more
-constexpr double ONE_CELL = 64.0;      // what trace_long needs for a cell, in updates of a register
+constexpr int64_t MOST_PADDING = 8;          // columns that a group may have more than its longest target
+constexpr int FULL_SPEED_BYTES = 32;         // registers up to this width cost the same, measured,
+constexpr double WIDE_REGISTER = 1.5;        // and wider ones so much more
+constexpr int64_t MOST_BASED_SCORE = 32000;  // with a base: what 16 bits hold, less what is above a base,
+constexpr int64_t MOST_BASED_ROWS = 4096;    // and rows whose state stays in the second-level cache
+constexpr int64_t MOST_TILE_COLUMNS = 8;
+constexpr double ONE_CELL = 64.0;  // what trace_long needs for a cell, in updates of a register
 
 // Bit a for each letter a of a sequence. One that has only the first four codes, as DNA, counts as having all
 // of them: this is seen at once. Else four at a time, for they need not wait for each other.
@@ -44,7 +47,7 @@ LetterClasses LetterClasses::of(const Costs& costs, uint32_t letters, bool is_lo
     LetterClasses classes;
     const int n = costs.n_codes;
     const auto used = [&](int code) { return letters >> code & 1; };
-    if (n > QUERY_PAD) return classes;
+    if (n + 1 >= MAX_CODES) return classes;  // two more are for letters that match none
     classes.match = INT32_MIN, classes.mismatch = INT32_MAX;
     for (int q = 0; q < n; ++q)
         for (int t = 0; t < n; ++t)
@@ -52,8 +55,7 @@ LetterClasses LetterClasses::of(const Costs& costs, uint32_t letters, bool is_lo
                 classes.match = std::max(classes.match, costs.scores[q][t]);
                 classes.mismatch = std::min(classes.mismatch, costs.scores[q][t]);
             }
-    std::fill_n(classes.of_query, MAX_CODES, QUERY_PAD),
-        std::fill_n(classes.of_target, MAX_CODES, TARGET_PAD);
+    std::fill_n(classes.of_query, MAX_CODES, n), std::fill_n(classes.of_target, MAX_CODES, n + 1);
     for (int q = n - 1; q >= 0; --q)
         for (int t = n - 1; t >= 0; --t)
             if (used(q) && used(t) && costs.scores[q][t] == classes.match)
@@ -70,8 +72,10 @@ LetterClasses LetterClasses::of(const Costs& costs, uint32_t letters, bool is_lo
                 classes.exist &= costs.scores[q][t] == (is_same ? classes.match : classes.mismatch);
             }
     for (int code = 0; code < n; ++code)
-        if (used(code))
+        if (used(code)) {
             classes.are_codes &= classes.of_query[code] == code && classes.of_target[code] == code;
+            classes.are_few &= classes.of_query[code] < MOST && classes.of_target[code] < MOST;
+        }
     return classes;
 }
 
@@ -86,33 +90,31 @@ PairPlanner::PairPlanner(const PairJob& job, Wants wants)
         for (const Isa* isa : job.isas) {
             const WidthKernels& kernels = isa->widths[bits_of(numbers) / 16];
             width.score_rows.push_back(std::make_unique<Scratch>());
-            kernels.make_score_rows(numbers == DIFFERENCES ? shifted : job.costs,
+            kernels.make_score_rows(numbers == RELATIVE && !have_bases(numbers) ? shifted : job.costs,
                                     width.score_rows.back()->reserve(kernels.score_rows_bytes));
             width.kernels.push_back(&kernels);
             width.widest = std::max(width.widest, kernels.lanes);
         }
     }
-    std::vector<uint32_t> query_letters(size_t(job.queries.n)), target_letters(size_t(job.targets.n));
+    query_letters_.resize(size_t(job.queries.n)), target_letters_.resize(size_t(job.targets.n));
     for (const Pair& pair : job.pairs) {
-        auto& query = query_letters[size_t(pair.query)];
-        auto& target = target_letters[size_t(pair.target)];
+        auto& query = query_letters_[size_t(pair.query)];
+        auto& target = target_letters_[size_t(pair.target)];
         if (query == 0) query = letters_of(job.queries, pair.query);
         if (target == 0) target = letters_of(job.targets, pair.target);
     }
     // Classes of the letters that are common: all in use, or else those of the first four codes, DNA without
     // ambiguities. Pairs with others take the matrix.
     uint32_t letters = 0;
-    for (const uint32_t some : query_letters) letters |= some;
-    for (const uint32_t some : target_letters) letters |= some;
+    for (const uint32_t some : query_letters_) letters |= some;
+    for (const uint32_t some : target_letters_) letters |= some;
     classes_ = LetterClasses::of(job.costs, letters, job.mode.is_local);
-    if (!classes_.exist) {
+    if (!classes_.exist || !classes_.are_few) {
         letters &= 15;
         classes_ = LetterClasses::of(job.costs, letters, job.mode.is_local);
+        classes_.exist &= classes_.are_few;
     }
-    for (const uint32_t some : query_letters)
-        plain_queries_.push_back(classes_.exist && (some & ~letters) == 0);
-    for (const uint32_t some : target_letters)
-        plain_targets_.push_back(classes_.exist && (some & ~letters) == 0);
+    plain_letters_ = classes_.exist ? letters : 0;
 }
 
 PairPlanner::Size PairPlanner::size(size_t pair) const {
@@ -120,7 +122,7 @@ PairPlanner::Size PairPlanner::size(size_t pair) const {
 }
 
 bool PairPlanner::is_plain(size_t pair) const {
-    return plain_queries_[size_t(job_.pairs[pair].query)] && plain_targets_[size_t(job_.pairs[pair].target)];
+    return ((letters_of_query(pair) | letters_of_target(pair)) & ~plain_letters_) == 0;
 }
 
 bool PairPlanner::fits(int numbers, int64_t rows, int64_t columns) const {
@@ -129,21 +131,31 @@ bool PairPlanner::fits(int numbers, int64_t rows, int64_t columns) const {
 
 Range PairPlanner::range(int numbers, int64_t rows, int64_t columns) const {
     const int bits = bits_of(numbers);
-    if (job_.mode.is_local) {
-        Range range = Range::of(job_.costs, bits);
-        range.usable &= numbers != DIFFERENCES;
-        return range;
+    if (have_bases(numbers)) {
+        const bool has_room = std::min(rows, columns) * job_.costs.max_score < MOST_BASED_SCORE;
+        return {0, MOST_BASED_SCORE,
+                has_room && BlockRange::of(job_.costs, bits, MOST_TILE_COLUMNS).usable &&
+                    fit_without_strips(rows, columns)};
     }
-    return numbers == DIFFERENCES ? Range::of_differences(job_.costs, bits)
-                                  : Range::of(job_.costs, bits, rows, columns);
+    if (job_.mode.is_local) return Range::of(job_.costs, bits);
+    return numbers == RELATIVE ? Range::of_differences(job_.costs, bits)
+                               : Range::of(job_.costs, bits, rows, columns);
 }
 
-int PairPlanner::first_numbers(size_t pair) const {
+bool PairPlanner::fit_without_strips(int64_t rows, int64_t columns) const {
+    if (!wants_paths_) return rows <= MOST_BASED_ROWS;
+    const auto& kernels = widths_[RELATIVE].kernels;
+    return std::any_of(kernels.begin(), kernels.end(), [&](const WidthKernels* some) {
+        return some->pair_directions(rows, some->padded(columns)) <= job_.max_bytes / 4;
+    });
+}
+
+int PairPlanner::narrowest(size_t pair, int numbers) const {
     const auto [rows, columns] = size(pair);
     if (rows == 0 || columns == 0) return ONE_BY_ONE;
-    for (int numbers = BITS_8; numbers < ONE_BY_ONE; ++numbers) {
+    for (; numbers < ONE_BY_ONE; ++numbers) {
         if (!fits(numbers, rows, columns)) continue;
-        const Range range = Range::of(job_.costs, bits_of(numbers));
+        const Range range = this->range(numbers, rows, columns);
         const bool is_known = !job_.known_scores.empty();
         if (!is_known || job_.known_scores[pair] + range.floor <= range.limit) return numbers;
     }
@@ -210,7 +222,7 @@ void PairPlanner::add_alone(size_t pair, std::vector<PairTask>& tasks) const {
 bool PairPlanner::add_striped(int numbers, const std::vector<size_t>& members, double group_cost,
                               std::vector<PairTask>& tasks) const {
     if (wants_ != Wants::SCORES || !job_.mode.is_local) return false;
-    const WidthKernels& kernels = *widths_[numbers].kernels[0];
+    const WidthKernels& kernels = *widths_[have_bases(numbers) ? BITS_16 : numbers].kernels[0];
     double total = 0;
     for (const size_t pair : members)
         total += striped_cost(double(size(pair).rows), double(size(pair).columns), kernels.lanes).cost;
@@ -246,8 +258,8 @@ void PairPlanner::add_groups(int numbers, const std::vector<size_t>& members, Le
             sizes.push_back(own), most = both;
         }
         // Directions that stay in the cache are worth a second pass; the bound is for pairs that need more.
-        Choice choice = choose(width, sizes, job_.max_bytes / 4);
-        if (choice.kernels < 0) choice = choose(width, sizes, job_.max_bytes);
+        Choice choice = choose(numbers, sizes, job_.max_bytes / 4);
+        if (choice.kernels < 0) choice = choose(numbers, sizes, job_.max_bytes);
         if (choice.kernels < 0) {
             add_alone(members[begin++], tasks);
             continue;
@@ -280,8 +292,8 @@ void PairPlanner::add_groups(int numbers, const std::vector<size_t>& members, Le
 
 // The cheapest kernels for pairs of these sizes that keep borders and directions within bounds. Narrow groups
 // need more of them but less padding: only the longest of a group counts.
-PairPlanner::Choice PairPlanner::choose(const Width& width, const std::vector<Size>& sizes,
-                                        size_t max_bytes) const {
+PairPlanner::Choice PairPlanner::choose(int numbers, const std::vector<Size>& sizes, size_t max_bytes) const {
+    const Width& width = widths_[numbers];
     Choice best;
     for (size_t i = 0; i < width.kernels.size(); ++i) {
         const WidthKernels& kernels = *width.kernels[i];
@@ -293,7 +305,8 @@ PairPlanner::Choice PairPlanner::choose(const Width& width, const std::vector<Si
             for (size_t k = first; k < std::min(sizes.size(), first + size_t(kernels.lanes)); ++k)
                 most = {std::max(most.rows, sizes[k].rows), std::max(most.columns, sizes[k].columns)};
             if (first == 0)
-                strip_rows = rows_that_fit(kernels, {most.rows, kernels.padded(most.columns)}, max_bytes);
+                strip_rows =
+                    rows_that_fit(kernels, numbers, {most.rows, kernels.padded(most.columns)}, max_bytes);
             const bool is_done_twice = wants_paths_ && strip_rows < most.rows;
             cost += rate * (is_done_twice ? 2 : 1) * double(most.rows) * double(most.columns);
         }
@@ -303,11 +316,13 @@ PairPlanner::Choice PairPlanner::choose(const Width& width, const std::vector<Si
 }
 
 // All rows, or as many as leave room for the borders between strips; 0 if that cannot be.
-int64_t PairPlanner::rows_that_fit(const WidthKernels& kernels, Size size, size_t max_bytes) const {
-    if (!wants_paths_) return STRIP_ROWS;
+int64_t PairPlanner::rows_that_fit(const WidthKernels& kernels, int numbers, Size size,
+                                   size_t max_bytes) const {
+    if (!wants_paths_) return have_bases(numbers) ? size.rows : STRIP_ROWS;
     const size_t row_bytes = kernels.pair_directions(1, size.columns),
                  border_bytes = kernels.pair_border(size.columns);
     if (row_bytes * size_t(size.rows) <= max_bytes) return size.rows;
+    if (have_bases(numbers)) return 0;
     const int64_t strip_rows = int64_t(max_bytes / 2 / row_bytes);
     if (strip_rows < LEAST_STRIP_ROWS) return 0;
     const int64_t n_borders = (size.rows - 1) / strip_rows;

@@ -10,12 +10,13 @@
 
 namespace exaln {
 
-// How the values of a pair are held, in the order in which they are tried. Differences do not overflow, but
-// have no floor: local scores go from 8 bits to 16.
-enum Numbers { BITS_8, DIFFERENCES, BITS_16, BITS_32, ONE_BY_ONE };  // the last: pairs for trace_long
+// How the values of a pair are held, in the order in which they are tried. Relative: lanes of 8 bits hold
+// local scores above a base (pair_bases.hpp), and in other modes the differences of neighbours
+// (recurrence.hpp); neither overflows.
+enum Numbers { BITS_8, RELATIVE, BITS_16, BITS_32, ONE_BY_ONE };  // the last: pairs for trace_long
 
 constexpr int bits_of(int numbers) {
-    return numbers <= DIFFERENCES ? 8 : numbers == BITS_16 ? 16 : 32;
+    return numbers <= RELATIVE ? 8 : numbers == BITS_16 ? 16 : 32;
 }
 
 // Letters as classes that score `match` if they are the same and `mismatch` if not, where the matrix has no
@@ -26,7 +27,11 @@ struct LetterClasses {
     uint8_t of_query[MAX_CODES], of_target[MAX_CODES];
     bool are_codes = true;  // every letter is its own class
 
-    static constexpr uint8_t QUERY_PAD = 30, TARGET_PAD = 31;  // differ from each other and from all classes
+    bool are_few = true;  // all are below MOST
+
+    // What pads differs from the other and from all classes, in the three bits that the kernels have room
+    // for.
+    static constexpr uint8_t MOST = 6, QUERY_PAD = 6, TARGET_PAD = 7;
 
     // letters: bit a for each letter a in use.
     static LetterClasses of(const Costs& costs, uint32_t letters, bool is_local);
@@ -50,13 +55,16 @@ class PairPlanner {
   public:
     PairPlanner(const PairJob& job, Wants wants);
 
-    // The narrowest numbers that may hold the pair: known from lengths or score, otherwise the first to be
-    // tried.
-    int first_numbers(size_t pair) const;
+    // The narrowest numbers from these on that may hold the pair: known from lengths or score, otherwise the
+    // first to be tried.
+    int narrowest(size_t pair, int numbers) const;
     // Tasks for these pairs, longest first.
     std::vector<PairTask> plan(int numbers, std::vector<size_t> members) const;
 
     const LetterClasses& classes() const { return classes_; }
+    // Bit a for each letter a of the pair's sequences.
+    uint32_t letters_of_query(size_t pair) const { return query_letters_[size_t(job_.pairs[pair].query)]; }
+    uint32_t letters_of_target(size_t pair) const { return target_letters_[size_t(job_.pairs[pair].target)]; }
     // How numbers are stored in a group of so many rows and columns.
     Range range(int numbers, int64_t rows, int64_t columns) const;
 
@@ -81,8 +89,10 @@ class PairPlanner {
     bool fits(int numbers, int64_t rows, int64_t columns) const;
     void add_groups(int numbers, const std::vector<size_t>& members, Letters letters,
                     std::vector<PairTask>& tasks) const;
-    Choice choose(const Width& width, const std::vector<Size>& sizes, size_t max_bytes) const;
-    int64_t rows_that_fit(const WidthKernels& kernels, Size size, size_t max_bytes) const;
+    bool have_bases(int numbers) const { return numbers == RELATIVE && job_.mode.is_local; }
+    bool fit_without_strips(int64_t rows, int64_t columns) const;
+    Choice choose(int numbers, const std::vector<Size>& sizes, size_t max_bytes) const;
+    int64_t rows_that_fit(const WidthKernels& kernels, int numbers, Size size, size_t max_bytes) const;
     void add_alone(size_t pair, std::vector<PairTask>& tasks) const;
     bool add_striped(int numbers, const std::vector<size_t>& members, double group_cost,
                      std::vector<PairTask>& tasks) const;
@@ -91,8 +101,8 @@ class PairPlanner {
     Wants wants_;
     bool wants_paths_;
     LetterClasses classes_;
-    std::vector<uint8_t> plain_queries_,
-        plain_targets_;  // whether a sequence has no letters beyond the classes
+    uint32_t plain_letters_ = 0;  // those of the classes
+    std::vector<uint32_t> query_letters_, target_letters_;
     Width widths_[ONE_BY_ONE];
 };
 

@@ -1,36 +1,61 @@
-// What a group of pairs works in, and the three sources of the scores of its cells (Letters in kernels.hpp).
-// A source is told of each tile and of each row of it, and then gives the scores of the row, one register per
-// column.
+// What a group of pairs works in, and the sources of the scores of its cells (Letters in kernels.hpp;
+// table_scores.hpp has one more). A source is told of each tile, of each row of it and of each cell that is
+// done, and gives the scores of the row, one register per column.
 #pragma once
 
 #include "group_kernel.hpp"
 
 namespace {
 
+// Lanes within blocks of 16 bytes; see AnyScores.
+template <class V>
+struct BlocksOfLanes {
+    static constexpr int size = 16 / int(sizeof(typename V::Lane));        // lanes of a block
+    static constexpr int columns = V::columns > size ? V::columns : size;  // prepared together, in squares
+    static constexpr int other_columns = columns - V::columns;
+    static constexpr int register_bytes = V::lanes * int(sizeof(typename V::Lane));
+    static constexpr int letter_bytes = columns * register_bytes;
+};
+
 template <class V>
 struct PairWorkspace {
     using Lane = typename V::Lane;
-    GroupWorkspace<V> tiles;  // state of n_rows instead of STRIP_ROWS, profile; no border
-    Lane* scores;             // [2][columns][lanes] of the row at hand and the next
+    static constexpr int near_rows = 8;
+
+    GroupWorkspace<V> tiles;    // state of n_rows instead of STRIP_ROWS, a larger profile; no border
+    Lane *scores, *far_scores;  // for AnyScores: [near_rows][columns][lanes], [n_rows][other columns][lanes]
+    Lane* row_words;            // [n_rows][lanes], for FewClassScores; TableScores uses all three
     // For the slow ways: H of a row, or V and U, [columns][lanes] each; the best H of the row, [lanes]
     Lane *cells, *column_cells, *row_best;
+    int16_t* bases;      // [blocks][lanes], see pair_bases.hpp
     uint8_t* ends_here;  // [n_rows]: whether the last row of a pair is this one
 
     static constexpr size_t tile_lanes = size_t(V::columns) * V::lanes;
+    static constexpr size_t far_lanes = size_t(BlocksOfLanes<V>::other_columns) * V::lanes;
+    static constexpr size_t profile_lanes = size_t(exaln::MAX_CODES) * BlocksOfLanes<V>::columns * V::lanes;
 
     PairWorkspace(void* memory, int64_t n_rows) : tiles(memory) {
         tiles.profile = tiles.state + n_rows * 2 * V::lanes;
         tiles.border = nullptr;
-        scores = tiles.profile + GroupWorkspace<V>::profile_lanes;
-        cells = scores + 2 * tile_lanes;
+        scores = tiles.profile + profile_lanes;
+        far_scores = scores + near_rows * tile_lanes;
+        row_words = far_scores + n_rows * far_lanes;
+        cells = row_words + n_rows * V::lanes;
         column_cells = cells + tile_lanes;
         row_best = column_cells + tile_lanes;
-        ends_here = reinterpret_cast<uint8_t*>(row_best + V::lanes);
+        bases = reinterpret_cast<int16_t*>(row_best + V::lanes);
+        ends_here = reinterpret_cast<uint8_t*>(bases + n_bases(n_rows));
     }
 
     static size_t bytes(int64_t n_rows) {
-        const size_t rows = size_t(n_rows) * 2 * V::lanes, tiles = 4 * tile_lanes + V::lanes;
-        return (rows + GroupWorkspace<V>::profile_lanes + tiles) * sizeof(Lane) + size_t(n_rows);
+        const size_t rows = size_t(n_rows) * (3 * V::lanes + far_lanes);
+        const size_t tiles = (near_rows + 2) * tile_lanes + V::lanes;
+        return (rows + profile_lanes + tiles) * sizeof(Lane) + n_bases(n_rows) * sizeof(int16_t) +
+               size_t(n_rows);
+    }
+
+    static size_t n_bases(int64_t n_rows) {
+        return sizeof(Lane) > 1 ? 0 : size_t(n_rows / exaln::BlockRange::LEAST_ROWS + 1) * V::lanes;
     }
 };
 
@@ -56,6 +81,7 @@ struct OneQueryScores {
     EXALN_INLINE void enter_row(int64_t row) {
         scores = work.tiles.profile + size_t(query[row]) * V::columns * V::lanes;
     }
+    EXALN_INLINE void cell_done(int) {}
     EXALN_INLINE typename V::Reg at(int c) const { return V::load(scores + c * V::lanes); }
 };
 
@@ -75,15 +101,16 @@ struct EqualScores {
         for (int c = 0; c < V::columns; ++c) column_letters[c] = V::widen(letters + (column + c) * V::lanes);
     }
     EXALN_INLINE void enter_row(int64_t row) { row_letters = V::widen(query + row * V::lanes); }
+    EXALN_INLINE void cell_done(int) {}
     EXALN_INLINE typename V::Reg at(int c) const {
         return V::choose_equal(row_letters, column_letters[c], match, mismatch);
     }
 };
 
-// The same for few classes of letters and lanes of 16 bits or more, without a comparison. A class is written
-// into every byte of a lane; byte k of a row's has k * most_classes added, so that the exclusive or of a
-// row's and a column's is, byte by byte, a place in a table of 16 bytes: byte k of `match` if it is k *
-// most_classes, otherwise of `mismatch`.
+// The same for few classes of letters, without a comparison: a shuffle is faster than a mask and a blend. A
+// class is written into every byte of a lane; byte k of a row's has k * most_classes added, so that the
+// exclusive or of a row's and a column's is, byte by byte, a place in a table of 16 bytes: byte k of `match`
+// if it is k * most_classes, otherwise of `mismatch`.
 template <class V>
 struct FewClassScores {
     using Lane = typename V::Lane;
@@ -94,7 +121,8 @@ struct FewClassScores {
     typename V::ScoreRow column_words;
     typename V::Reg table, row_words, words[V::columns];
 
-    FewClassScores(const exaln::PairArgs& args, Lane* row_memory) : letters(args.letters), rows(row_memory) {
+    FewClassScores(const exaln::PairArgs& args, const PairWorkspace<V>& work)
+        : letters(args.letters), rows(work.row_words) {
         int32_t of_rows[exaln::MAX_CODES] = {}, of_columns[exaln::MAX_CODES] = {};
         alignas(64) uint8_t bytes[V::lanes * sizeof(Lane)];
         for (int letter = 0; letter < most_classes; ++letter)
@@ -109,9 +137,10 @@ struct FewClassScores {
         V::make_score_row(of_columns, column_words);
         typename V::ScoreRow row_table;
         V::make_score_row(of_rows, row_table);
+        const uint8_t* query = args.query + args.first_row * V::lanes;
         for (int64_t row = 0; row < args.n_rows; ++row)
-            V::store(row_memory + row * V::lanes,
-                     V::lookup(V::load_table(row_table), V::load_letters(args.query + row * V::lanes)));
+            V::store(work.row_words + row * V::lanes,
+                     V::lookup(V::load_table(row_table), V::load_letters(query + row * V::lanes)));
     }
     EXALN_INLINE void enter(int64_t column) {
         const typename V::Table words_of = V::load_table(column_words);
@@ -120,110 +149,123 @@ struct FewClassScores {
             words[c] = V::lookup(words_of, V::load_letters(letters + (column + c) * V::lanes));
     }
     EXALN_INLINE void enter_row(int64_t row) { row_words = V::load(rows + row * V::lanes); }
+    EXALN_INLINE void cell_done(int) {}
     EXALN_INLINE typename V::Reg at(int c) const { return V::pick_bytes(table, row_words, words[c]); }
 };
 
-// A tile of scores, [column][lane] in registers, against the same lane by lane, each with its columns side by
-// side in one or two pieces of 16 bytes or less. Within blocks of 16 bytes, as all instruction sets have
-// them, one is the other with the bits of the index rotated: each zip of the first half of the registers with
-// the second rotates by one.
+// A square of scores within blocks of 16 bytes, as all instruction sets have them: registers of columns, with
+// the lanes side by side, become registers of lanes, with the columns side by side, and back. That is the
+// bits of an index rotated: each zip of the first half of the registers with the second rotates by one.
 template <class V>
-struct TileOfLanes {
-    using Lane = typename V::Lane;
-    static constexpr int block_lanes = 16 / int(sizeof(Lane)), n_blocks = V::lanes / block_lanes;
-    static constexpr int lane_bytes = V::columns * int(sizeof(Lane));
-    static constexpr int piece_bytes = lane_bytes < 16 ? lane_bytes : 16, n_pieces = lane_bytes / piece_bytes;
-    static constexpr int bytes = V::lanes * lane_bytes;
-
-    // Where a piece of a lane lies in the memory of the registers.
-    static constexpr int place(int lane, int piece) {
-        const int in_block = lane % block_lanes * lane_bytes + piece * piece_bytes;
-        return (in_block / 16 * n_blocks + lane / block_lanes) * 16 + in_block % 16;
-    }
-
-    static constexpr int log2(int n) { return n == 1 ? 0 : 1 + log2(n / 2); }
-
-    template <int times>
-    static EXALN_INLINE void rotate(typename V::Reg (&tile)[V::columns]) {
-        EXALN_UNROLL
-        for (int time = 0; time < times; ++time) {
-            typename V::Reg zipped[V::columns];
-            EXALN_UNROLL
-            for (int i = 0; i < V::columns / 2; ++i) {
-                zipped[2 * i] = V::zip_low(tile[i], tile[i + V::columns / 2]);
-                zipped[2 * i + 1] = V::zip_high(tile[i], tile[i + V::columns / 2]);
-            }
-            EXALN_UNROLL
-            for (int c = 0; c < V::columns; ++c) tile[c] = zipped[c];
+EXALN_INLINE void turn(typename V::Reg (&square)[BlocksOfLanes<V>::size]) {
+    constexpr int n = BlocksOfLanes<V>::size;
+    EXALN_UNROLL
+    for (int times = n; times > 1; times /= 2) {
+        typename V::Reg zipped[n];
+        EXALN_UNROLL_LANES
+        for (int i = 0; i < n / 2; ++i) {
+            zipped[2 * i] = V::zip_low(square[i], square[i + n / 2]);
+            zipped[2 * i + 1] = V::zip_high(square[i], square[i + n / 2]);
         }
+        EXALN_UNROLL_LANES
+        for (int i = 0; i < n; ++i) square[i] = zipped[i];
     }
-    static EXALN_INLINE void to_lanes(typename V::Reg (&tile)[V::columns]) { rotate<log2(V::columns)>(tile); }
-    static EXALN_INLINE void to_columns(typename V::Reg (&tile)[V::columns]) {
-        rotate<log2(block_lanes)>(tile);
-    }
-};
+}
 
-// Scores of any matrix: for each tile a profile [letter of a query] of tiles by lane; for each row the lanes
-// of their letters are put together, one row ahead so that no load waits for the stores before it.
+// Scores of any matrix: a profile [letter of a query] of squares, turned so that the columns of a lane lie
+// side by side; for each row the lanes of their letters are put together and turned back. A piece of a lane
+// is 16 bytes, which may be the columns of several tiles: what the later ones need is kept until they come.
 template <class V>
 struct AnyScores {
     using Lane = typename V::Lane;
-    using Lanes = TileOfLanes<V>;
+    using Reg = typename V::Reg;
+    using Blocks = BlocksOfLanes<V>;
+    using Work = PairWorkspace<V>;
     const typename V::ScoreRow* rows;
     const uint8_t *query, *letters;
-    uint8_t *profile, *next_rows;  // [letters] and [2] tiles by lane
-    int64_t n_rows;
-    uint32_t letters_present = 0;
-    typename V::Reg scores[V::columns];
+    Lane *profile, *near, *far;  // near: [near_rows][columns][lanes], far: [n_rows][other columns][lanes]
+    int64_t n_rows, n_columns;
+    uint32_t letters_present;
+    int64_t near_begin = 0, near_end = 0;  // rows that are prepared
+    int64_t part = 0;                      // of the tiles that were prepared together
+    const Lane* scores = nullptr;
 
-    AnyScores(const exaln::PairArgs& args, const PairWorkspace<V>& work)
+    AnyScores(const exaln::PairArgs& args, const Work& work)
         : rows(static_cast<const typename V::ScoreRow*>(args.score_rows)),
           query(args.query + args.first_row * V::lanes),
           letters(args.letters),
-          profile(reinterpret_cast<uint8_t*>(work.tiles.profile)),
-          next_rows(reinterpret_cast<uint8_t*>(work.scores)),
-          n_rows(args.n_rows) {
-        for (int64_t i = 0; i < args.n_rows * V::lanes; ++i) letters_present |= uint32_t(1) << query[i];
+          profile(work.tiles.profile),
+          near(work.scores),
+          far(work.far_scores),
+          n_rows(args.n_rows),
+          n_columns(args.n_columns),
+          letters_present(args.query_letters) {}
+
+    void enter(int64_t column) {
+        near_begin = near_end = 0;
+        part = column % Blocks::columns / V::columns;
+        if (part > 0) return;
+        for (int first = 0; first < Blocks::columns; first += Blocks::size) fill_profile(column, first);
     }
 
-    EXALN_INLINE void enter(int64_t column) {
-        typename V::Letters columns[V::columns];
-        EXALN_UNROLL
-        for (int c = 0; c < V::columns; ++c) columns[c] = V::load_letters(letters + (column + c) * V::lanes);
+    void fill_profile(int64_t column, int first) {
+        typename V::Letters columns[Blocks::size];
+        EXALN_UNROLL_LANES
+        for (int c = 0; c < Blocks::size; ++c) {
+            const int64_t wanted = column + first + c, last = n_columns - 1;
+            columns[c] = V::load_letters(letters + (wanted < last ? wanted : last) * V::lanes);
+        }
         for (uint32_t rest = letters_present; rest != 0; rest &= rest - 1) {
             const int letter = __builtin_ctz(rest);
             const typename V::Table table = V::load_table(rows[letter]);
-            EXALN_UNROLL
-            for (int c = 0; c < V::columns; ++c) scores[c] = V::lookup(table, columns[c]);
-            Lanes::to_lanes(scores);
-            auto* out = reinterpret_cast<Lane*>(profile + letter * Lanes::bytes);
-            EXALN_UNROLL
-            for (int c = 0; c < V::columns; ++c) V::store(out + c * V::lanes, scores[c]);
-        }
-        prepare(0);
-    }
-
-    EXALN_INLINE void prepare(int64_t row) {
-        const uint8_t* row_letters = query + row * V::lanes;
-        uint8_t* out = next_rows + (row & 1) * Lanes::bytes;
-        EXALN_UNROLL_LANES
-        for (int lane = 0; lane < V::lanes; ++lane) {
-            // In size_t, or the compiler extends the sign of every product: a fifth of the time, measured.
-            const uint8_t* tile = profile + size_t(row_letters[lane]) * size_t(Lanes::bytes);
-            EXALN_UNROLL
-            for (int piece = 0; piece < Lanes::n_pieces; ++piece)
-                memcpy(out + Lanes::place(lane, piece), tile + Lanes::place(lane, piece), Lanes::piece_bytes);
+            Reg square[Blocks::size];
+            EXALN_UNROLL_LANES
+            for (int c = 0; c < Blocks::size; ++c) square[c] = V::lookup(table, columns[c]);
+            turn<V>(square);
+            Lane* out = profile + (size_t(letter) * Blocks::columns + size_t(first)) * V::lanes;
+            EXALN_UNROLL_LANES
+            for (int i = 0; i < Blocks::size; ++i) V::store(out + i * V::lanes, square[i]);
         }
     }
 
     EXALN_INLINE void enter_row(int64_t row) {
-        const auto* in = reinterpret_cast<const Lane*>(next_rows + (row & 1) * Lanes::bytes);
-        EXALN_UNROLL
-        for (int c = 0; c < V::columns; ++c) scores[c] = V::load(in + c * V::lanes);
-        Lanes::to_columns(scores);
-        if (row + 1 < n_rows) prepare(row + 1);
+        if (part > 0) {
+            scores = far + (row * Blocks::other_columns + (part - 1) * V::columns) * V::lanes;
+            return;
+        }
+        if (row >= near_end) prepare(row);
+        scores = near + (row - near_begin) * V::columns * V::lanes;
     }
-    EXALN_INLINE typename V::Reg at(int c) const { return scores[c]; }
+
+    __attribute__((noinline)) void prepare(int64_t first_row) {
+        near_begin = first_row;
+        near_end = first_row + Work::near_rows < n_rows ? first_row + Work::near_rows : n_rows;
+        for (int64_t row = near_begin; row < near_end; ++row)
+            for (int first = 0; first < Blocks::columns; first += Blocks::size) prepare_square(row, first);
+    }
+
+    EXALN_INLINE void prepare_square(int64_t row, int first) {
+        const uint8_t* row_letters = query + row * V::lanes;
+        const auto* squares = reinterpret_cast<const uint8_t*>(profile + size_t(first) * V::lanes);
+        Reg square[Blocks::size];
+        EXALN_UNROLL_LANES
+        for (int i = 0; i < Blocks::size; ++i)
+            square[i] = V::load_blocks([&](int block) {
+                // In size_t, or the compiler extends the sign of every product: a fifth of the time,
+                // measured.
+                const auto letter = size_t(row_letters[block * Blocks::size + i]);
+                return squares + letter * Blocks::letter_bytes + i * Blocks::register_bytes + block * 16;
+            });
+        turn<V>(square);
+        Lane* const near_row = near + (row - near_begin) * V::columns * V::lanes;
+        Lane* const far_row = far + (row * Blocks::other_columns - V::columns) * V::lanes;
+        EXALN_UNROLL_LANES
+        for (int i = 0; i < Blocks::size; ++i)
+            V::store((first + i < V::columns ? near_row : far_row) + (first + i) * V::lanes, square[i]);
+    }
+
+    EXALN_INLINE void cell_done(int) {}
+    EXALN_INLINE Reg at(int c) const { return V::load(scores + c * V::lanes); }
 };
 
 }  // namespace

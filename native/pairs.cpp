@@ -41,15 +41,22 @@ class Group {
           end_rows_(n_lanes_),
           end_columns_(n_lanes_) {
         args_.kind = task.letters, args_.n_columns = task.n_columns, args_.score_rows = task.score_rows;
-        args_.are_differences = task.numbers == DIFFERENCES;
+        args_.are_differences = task.numbers == RELATIVE && !job.mode.is_local;
+        args_.have_bases = task.numbers == RELATIVE && job.mode.is_local;
         const int32_t added = args_.are_differences ? 2 * job.costs.gap_extend : 0;
         args_.match = planner.classes().match + added, args_.mismatch = planner.classes().mismatch + added;
         args_.costs = &job.costs, args_.mode = job.mode,
-        args_.range = planner.range(task.numbers, task.n_rows, task.n_columns);
+        args_.range = job.mode.is_local && task.numbers == BITS_8 && kernels_.saturates
+                          ? Range::saturated(kernels_.bits)
+                          : planner.range(task.numbers, task.n_rows, task.n_columns);
         args_.workspace =
             memory.workspace.reserve(kernels_.pair_workspace(std::min(task.strip_rows, task.n_rows)));
         args_.cancelled = &progress.cancelled;
         interleave_letters(planner.classes());
+        args_.query_letters = args_.target_letters = uint32_t(1) << job.costs.pad;
+        for (const size_t member : task.members)
+            args_.query_letters |= planner.letters_of_query(member),
+                args_.target_letters |= planner.letters_of_target(member);
         prepare_ends();
     }
 
@@ -64,6 +71,7 @@ class Group {
             args_.border_below = strip + 1 < strips_.count() ? border : nullptr;
             kernels_.run_pairs(args_);
         }
+        find_ends();
     }
 
     // Ends, and the steps of all paths from end to start.
@@ -92,9 +100,7 @@ class Group {
         for (size_t lane = 0; lane < paths_.size(); ++lane) finish(int(lane));
     }
 
-    EndCell end(size_t lane) const {
-        return ends_.empty() ? kernels_.pair_end(args_, int(lane)) : ends_[lane];
-    }
+    const EndCell& end(size_t lane) const { return ends_[lane]; }
     bool overflowed(const EndCell& end) const {
         return job_.mode.is_local && end.score + args_.range.floor > args_.range.limit;
     }
@@ -136,11 +142,13 @@ class Group {
         args_.end_rows = end_rows_.data(), args_.end_columns = end_columns_.data();
         args_.stops_at_ends = !job_.known_scores.empty();
         if (job_.mode.is_local) {
-            args_.best = memory_.best.reserve(n_lanes_ * lane_bytes);
+            const size_t best_bytes = args_.have_bases ? sizeof(int16_t) : lane_bytes;
+            args_.best = memory_.best.reserve(n_lanes_ * best_bytes);
             for (size_t lane = 0; lane < n_lanes_; ++lane) {
                 const bool is_known = args_.stops_at_ends && lane < task_.members.size();
-                const int64_t score = is_known ? job_.known_scores[task_.members[lane]] - 1 : 0;
-                store_lane(args_.best, lane, score + args_.range.floor);
+                const int64_t known = is_known ? job_.known_scores[task_.members[lane]] : 0;
+                const int64_t score = std::max<int64_t>(known, 1) - 1;
+                store_lane(args_.best, best_bytes, lane, score + args_.range.floor);
             }
         } else {
             args_.last_row = memory_.last_row.reserve(size_t(task_.n_columns) * n_lanes_ * lane_bytes);
@@ -149,10 +157,10 @@ class Group {
         }
     }
 
-    void store_lane(void* lanes, size_t lane, int64_t value) const {
-        if (kernels_.bits == 8) {
+    static void store_lane(void* lanes, size_t lane_bytes, size_t lane, int64_t value) {
+        if (lane_bytes == 1) {
             static_cast<int8_t*>(lanes)[lane] = int8_t(value);
-        } else if (kernels_.bits == 16) {
+        } else if (lane_bytes == 2) {
             static_cast<int16_t*>(lanes)[lane] = int16_t(value);
         } else {
             static_cast<int32_t*>(lanes)[lane] = int32_t(value);
@@ -181,10 +189,15 @@ class Group {
         }
     }
 
+    void find_ends() {
+        ends_.resize(n_lanes_);
+        kernels_.pair_ends(args_, ends_.data());
+    }
+
     void start_at_ends() {
+        find_ends();
         for (size_t lane = 0; lane < task_.members.size(); ++lane) {
-            const EndCell end = kernels_.pair_end(args_, int(lane));
-            ends_.push_back(end);
+            const EndCell& end = ends_[lane];
             paths_.push_back({end.row - 1, end.column - 1, end.score});
             if (overflowed(end)) paths_.back() = {-1, -1, 0};
             if (args_.stops_at_ends && end.score != job_.known_scores[task_.members[lane]])
@@ -361,17 +374,18 @@ PairResults run_whole_pairs(const PairJob& job, Wants wants, Progress& progress)
     const PairPlanner planner(job, wants);
     PairResults results(job.pairs.size(), wants);
     std::vector<size_t> open[ONE_BY_ONE + 1];
-    for (size_t pair = 0; pair < job.pairs.size(); ++pair) open[planner.first_numbers(pair)].push_back(pair);
+    for (size_t pair = 0; pair < job.pairs.size(); ++pair)
+        open[planner.narrowest(pair, BITS_8)].push_back(pair);
     for (int numbers = BITS_8; numbers <= ONE_BY_ONE; ++numbers) {
         const std::vector<PairTask> tasks = planner.plan(numbers, open[numbers]);
-        auto& next = open[numbers == BITS_8 ? BITS_16 : std::min(numbers + 1, int(ONE_BY_ONE))];
         Hope hope;
         run_tasks(
             tasks.size(), job.threads,
             [&] { return std::make_unique<Worker>(job, planner, wants, progress, hope, results); },
             [&](Worker& worker, size_t i) { worker.run(tasks[i]); },
             [&](Worker& worker) {
-                next.insert(next.end(), worker.overflows.begin(), worker.overflows.end());
+                for (const size_t pair : worker.overflows)
+                    open[planner.narrowest(pair, numbers + 1)].push_back(pair);
             });
         if (progress.cancelled) break;
     }

@@ -24,21 +24,43 @@ struct CellCosts {
           no_gap(V::fill(typename V::Lane(range.floor - costs.gap_first))) {}
 };
 
-// H from its diagonal, F and E.
-template <class V, bool is_local>
-EXALN_INLINE typename V::Reg best_of(typename V::Reg diagonal, typename V::Reg E, typename V::Reg F,
-                                     const CellCosts<V>& costs) {
-    return V::max(V::max(diagonal, is_local ? V::max(F, costs.floor) : F), E);
+// What stops scores from falling: nothing, the 0 of local mode, or that same 0 where it is the lowest number
+// of the lane and sums saturate, so that it takes no operation (Range::saturated in kernels.hpp).
+enum class Floor { NONE, ZERO, SATURATED };
+
+template <class V, Floor floor>
+EXALN_INLINE typename V::Reg sum(typename V::Reg a, typename V::Reg b) {
+    if constexpr (floor == Floor::SATURATED) {
+        return V::add_saturated(a, b);
+    } else {
+        return V::add(a, b);
+    }
 }
 
-template <class V, bool is_local = true, bool keeps_best = is_local>
+template <class V, Floor floor>
+EXALN_INLINE typename V::Reg difference(typename V::Reg a, typename V::Reg b) {
+    if constexpr (floor == Floor::SATURATED) {
+        return V::sub_saturated(a, b);
+    } else {
+        return V::sub(a, b);
+    }
+}
+
+// H from its diagonal, F and E.
+template <class V, Floor floor>
+EXALN_INLINE typename V::Reg best_of(typename V::Reg diagonal, typename V::Reg E, typename V::Reg F,
+                                     const CellCosts<V>& costs) {
+    return V::max(V::max(diagonal, floor == Floor::ZERO ? V::max(F, costs.floor) : F), E);
+}
+
+template <class V, Floor floor = Floor::ZERO, bool keeps_best = true>
 EXALN_INLINE void update_cell(typename V::Reg& H, typename V::Reg& E, typename V::Reg& F,
                               typename V::Reg& best, const CellCosts<V>& costs) {
-    H = best_of<V, is_local>(H, E, F, costs);
+    H = best_of<V, floor>(H, E, F, costs);
     if (keeps_best) best = V::max(best, H);
-    const typename V::Reg opened = V::sub(H, costs.gap_first);
-    E = V::max(V::sub(E, costs.gap_extend), opened);
-    F = V::max(V::sub(F, costs.gap_extend), opened);
+    const typename V::Reg opened = difference<V, floor>(H, costs.gap_first);
+    E = V::max(difference<V, floor>(E, costs.gap_extend), opened);
+    F = V::max(difference<V, floor>(F, costs.gap_extend), opened);
 }
 
 // Where the values of a cell came from, as one mask each: is H the diagonal, is it E, and do E and F of the
@@ -58,14 +80,16 @@ struct Directions {
 };
 
 // The same update, and the directions it took. Ties: the diagonal, then E, then F; opening before extending.
-template <class V, bool is_local>
+// (Saturated sums may call a gap opened that is extended, where both are 0: no path that is walked back
+// comes there.)
+template <class V, Floor floor>
 EXALN_INLINE Directions<V> update_cell_traced(typename V::Reg& H, typename V::Reg& E, typename V::Reg& F,
                                               const CellCosts<V>& costs) {
     Directions<V> directions;
-    const typename V::Reg diagonal = H, extended_E = V::sub(E, costs.gap_extend),
-                          extended_F = V::sub(F, costs.gap_extend);
-    H = best_of<V, is_local>(H, E, F, costs);
-    const typename V::Reg opened = V::sub(H, costs.gap_first);
+    const typename V::Reg diagonal = H, extended_E = difference<V, floor>(E, costs.gap_extend),
+                          extended_F = difference<V, floor>(F, costs.gap_extend);
+    H = best_of<V, floor>(H, E, F, costs);
+    const typename V::Reg opened = difference<V, floor>(H, costs.gap_first);
     directions.from_diagonal = V::equal(H, diagonal);
     directions.from_E = V::equal(H, E);
     directions.extends_E = V::greater(extended_E, opened);
@@ -78,30 +102,29 @@ EXALN_INLINE Directions<V> update_cell_traced(typename V::Reg& H, typename V::Re
 // The same cell by what changes from cell to cell, for modes without a floor. Differences of neighbours are
 // small whatever the lengths, so lanes of 8 bits hold them where H itself needs 16 or more.
 //
-//   u(i,j) = H(i,j) - H(i-1,j) + gap_extend        x(i,j) = E(i,j+1) - H(i,j) + gap_extend
-//   v(i,j) = H(i,j) - H(i,j-1) + gap_extend        y(i,j) = F(i+1,j) - H(i,j) + gap_extend
-//   z(i,j) = H(i,j) - H(i-1,j-1) + 2 gap_extend = max(s(q_i,t_j) + 2 gap_extend, a, b)
-//   with a = x(i,j-1) + u(i,j-1), b = y(i-1,j) + v(i-1,j), which are E and F of this cell, less H(i-1,j-1)
-//   u(i,j) = z - v(i-1,j)      x(i,j) = max(a - z, gap_extend - gap_first)
-//   v(i,j) = z - u(i,j-1)      y(i,j) = max(b - z, gap_extend - gap_first)
+//   u(i,j) = H(i,j) - H(i-1,j) + gap_extend        a(i,j) = E(i,j) - H(i-1,j-1) + 2 gap_extend
+//   v(i,j) = H(i,j) - H(i,j-1) + gap_extend        b(i,j) = F(i,j) - H(i-1,j-1) + 2 gap_extend
+//   z(i,j) = H(i,j) - H(i-1,j-1) + 2 gap_extend = max(s(q_i,t_j) + 2 gap_extend, a(i,j), b(i,j))
+//   w(i,j) = z(i,j) + gap_extend - gap_first, a gap that opens here
+//   u(i,j) = z - v(i-1,j)      a(i,j+1) = max(a, w) - v(i-1,j)
+//   v(i,j) = z - u(i,j-1)      b(i+1,j) = max(b, w) - u(i,j-1)
 //
-// Put the definitions in, and the recurrence above comes out. On entry `score` is s + 2 gap_extend; U and X
-// belong to the cell on the left, V and Y to the cell above; on exit all belong to this cell. The range is
-// that of Range::of_differences. (Suzuki and Kasahara, "Introducing difference recurrence relations for
-// faster semi-global alignment of long sequences", BMC Bioinformatics 19(S1):45, 2018; the offsets are ours.)
+// Put the definitions in, and the recurrence above comes out. On entry `score` is s + 2 gap_extend; U belongs
+// to the cell on the left, V to the cell above, A and B to this one; on exit U and V belong to this cell, A
+// to the next one on the right, B to the one below. The range is that of Range::of_differences. (After Suzuki
+// and Kasahara, "Introducing difference recurrence relations for faster semi-global alignment of long
+// sequences", BMC Bioinformatics 19(S1):45, 2018; a, b and the offsets are ours.)
 template <class Vec>
 EXALN_INLINE Directions<Vec> update_differences(typename Vec::Reg score, typename Vec::Reg& U,
-                                                typename Vec::Reg& X, typename Vec::Reg& V,
-                                                typename Vec::Reg& Y, typename Vec::Reg no_gap) {
-    const typename Vec::Reg a = Vec::add(X, U), b = Vec::add(Y, V);
-    const typename Vec::Reg z = Vec::max(Vec::max(score, b), a);
-    const typename Vec::Reg extended_E = Vec::sub(a, z), extended_F = Vec::sub(b, z), above = V;
-    V = Vec::sub(z, U);
+                                                typename Vec::Reg& A, typename Vec::Reg& V,
+                                                typename Vec::Reg& B, typename Vec::Reg no_gap) {
+    const typename Vec::Reg a = A, b = B, left = U, above = V;
+    const typename Vec::Reg z = Vec::max(Vec::max(score, b), a), w = Vec::add(z, no_gap);
+    A = Vec::sub(Vec::max(a, w), above);
+    B = Vec::sub(Vec::max(b, w), left);
     U = Vec::sub(z, above);
-    X = Vec::max(extended_E, no_gap);
-    Y = Vec::max(extended_F, no_gap);
-    return {Vec::equal(z, score), Vec::equal(z, a), Vec::greater(extended_E, no_gap),
-            Vec::greater(extended_F, no_gap)};
+    V = Vec::sub(z, left);
+    return {Vec::equal(z, score), Vec::equal(z, a), Vec::greater(a, w), Vec::greater(b, w)};
 }
 
 // Scores of the lanes of `best`, OVERFLOWED where they may not be exact.

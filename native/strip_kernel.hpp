@@ -48,22 +48,19 @@ struct StripWorkspace {
 
     Lane* stops;               // [n_stops][2][columns][lanes]: H and F of the columns
     Lane* cells;               // [lane_rows][columns][2][lanes]: H and E of the cells of a step
-    Lane* row_words;           // [lane_rows][lanes] for FewClassScores
     uint8_t *codes, *classes;  // [columns][lanes] of the target
     PairWorkspace<V> pairs;
 
     StripWorkspace(void* memory, int64_t lane_rows, int64_t n_stops)
         : stops(static_cast<Lane*>(memory)),
           cells(stops + size_t(n_stops) * 2 * tile_lanes),
-          row_words(cells + size_t(lane_rows) * 2 * tile_lanes),
-          codes(reinterpret_cast<uint8_t*>(row_words + lane_rows * V::lanes)),
+          codes(reinterpret_cast<uint8_t*>(cells + size_t(lane_rows) * 2 * tile_lanes)),
           classes(codes + tile_lanes),
           pairs(classes + tile_lanes, lane_rows) {}
 
     static size_t bytes(int64_t lane_rows, int64_t n_stops) {
-        const size_t of_stops = size_t(n_stops) * 2 * tile_lanes, of_rows = 2 * tile_lanes + V::lanes;
-        return (of_stops + size_t(lane_rows) * of_rows) * sizeof(Lane) + 2 * tile_lanes +
-               PairWorkspace<V>::bytes(lane_rows);
+        const size_t n_cells = size_t(n_stops + lane_rows) * 2 * tile_lanes;
+        return n_cells * sizeof(Lane) + 2 * tile_lanes + PairWorkspace<V>::bytes(lane_rows);
     }
 };
 
@@ -85,6 +82,7 @@ class Strip {
     using Lane = typename V::Lane;
     using Reg = typename V::Reg;
     static constexpr int last = V::columns - 1;
+    static constexpr Floor floor = is_local ? Floor::ZERO : Floor::NONE;
     static constexpr int64_t lowest = -(int64_t(1) << (8 * sizeof(Lane) - 1)), highest = -lowest - 1;
     static constexpr int64_t never_seen = INT64_MIN / 2;
 
@@ -96,7 +94,7 @@ class Strip {
           anchor_limit_(exaln::StripRange::of(*args.costs, 8 * int(sizeof(Lane)), args.lane_rows, V::columns)
                             .anchor_limit),
           costs_(*args.costs, exaln::Range{0, 0, true}),
-          plain_scores_(make_plain_scores(args, work_)),
+          plain_scores_(pair_args(args, args.query_classes, work_.classes), work_.pairs),
           odd_scores_(pair_args(args, args.query_codes, work_.codes), work_.pairs),
           directions_(args.directions) {
         for (int64_t i = 0; i < args.n_runs; ++i) has_odd_rows_ |= !args.runs[i].are_plain;
@@ -128,19 +126,13 @@ class Strip {
   private:
     using PlainScores = typename std::conditional<V::has_pick_bytes, FewClassScores<V>, EqualScores<V>>::type;
 
-    static PlainScores make_plain_scores(const exaln::StripArgs& args, const StripWorkspace<V>& work) {
-        const exaln::PairArgs pairs = pair_args(args, args.query_classes, work.classes);
-        if constexpr (V::has_pick_bytes) {
-            return PlainScores(pairs, work.row_words);
-        } else {
-            return PlainScores(pairs, work.pairs);
-        }
-    }
-
     static exaln::PairArgs pair_args(const exaln::StripArgs& args, const uint8_t* query,
                                      const uint8_t* letters) {
         exaln::PairArgs pairs{};
-        pairs.query = query, pairs.n_rows = args.lane_rows, pairs.letters = letters;
+        pairs.query = query, pairs.n_rows = args.lane_rows;
+        pairs.letters = letters, pairs.n_columns = V::columns;
+        for (int64_t i = 0; i < args.lane_rows * V::lanes; ++i)
+            pairs.query_letters |= uint32_t(1) << query[i];
         pairs.score_rows = args.score_rows, pairs.match = args.match, pairs.mismatch = args.mismatch;
         return pairs;
     }
@@ -290,7 +282,6 @@ class Strip {
             if (run.are_plain && !is_odd_) {
                 run_some_rows<kind>(plain_scores_, tile, corner, high, row, run.end, step);
             } else {
-                odd_scores_.prepare(row);
                 run_some_rows<kind>(odd_scores_, tile, corner, high, row, run.end, step);
             }
             row = run.end;
@@ -322,10 +313,10 @@ class Strip {
             EXALN_UNROLL
             for (int c = 0; c < V::columns; ++c) {
                 if (kind == StepKind::TRACED) {
-                    update_cell_traced<V, is_local>(tile.H[c], E, tile.F[c], costs).store(directions_);
+                    update_cell_traced<V, floor>(tile.H[c], E, tile.F[c], costs).store(directions_);
                     directions_ += Directions<V>::bytes;
                 } else {
-                    update_cell<V, is_local, false>(tile.H[c], E, tile.F[c], high, costs);
+                    update_cell<V, floor, false>(tile.H[c], E, tile.F[c], high, costs);
                 }
                 if (kind == StepKind::CAREFUL && keeps_cells_)
                     V::store(cells + c * 2 * V::lanes, tile.H[c]),

@@ -14,6 +14,15 @@ struct Avx512 {
     static EXALN_INLINE Reg select(Reg mask, Reg a, Reg b) {
         return _mm512_ternarylogic_epi32(mask, a, b, 0xca);
     }
+    // A register of four blocks of 16 bytes; at(block) is where each lies.
+    template <class At>
+    static EXALN_INLINE Reg load_blocks(const At& at) {
+        const auto block = [&](int i) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at(i))); };
+        return _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_set_m128i(block(1), block(0))),
+                                  _mm256_set_m128i(block(3), block(2)), 1);
+    }
+    static constexpr bool saturates = false;        // lanes of bytes do
+    static constexpr bool has_byte_tables = false;  // with VBMI they do
     static constexpr bool has_pick_bytes = true;
     // For each byte of a ^ b, below 16: the byte of the table, 16 bytes over and over, at that place.
     static EXALN_INLINE Reg pick_bytes(Reg table, Reg a, Reg b) {
@@ -29,6 +38,9 @@ struct Avx512Bytes : Avx512 {
     static EXALN_INLINE Reg add(Reg a, Reg b) { return _mm512_add_epi8(a, b); }
     static EXALN_INLINE Reg sub(Reg a, Reg b) { return _mm512_sub_epi8(a, b); }
     static EXALN_INLINE Reg max(Reg a, Reg b) { return _mm512_max_epi8(a, b); }
+    static constexpr bool saturates = true;
+    static EXALN_INLINE Reg add_saturated(Reg a, Reg b) { return _mm512_adds_epi8(a, b); }
+    static EXALN_INLINE Reg sub_saturated(Reg a, Reg b) { return _mm512_subs_epi8(a, b); }
     static EXALN_INLINE bool any_greater(Reg a, Reg b) { return _mm512_cmpgt_epi8_mask(a, b) != 0; }
     using Mask = __mmask64;
     static constexpr int mask_bytes = 8;
@@ -58,6 +70,11 @@ struct Avx512I8 : Avx512Bytes {
     static EXALN_INLINE Table load_table(const ScoreRow& row) { return load(row.scores); }
     static EXALN_INLINE Reg lookup(Table table, Letters letters) {
         return _mm512_permutexvar_epi8(letters, table);
+    }
+    static constexpr bool has_byte_tables = true;
+    // The byte at each place, below 128, of a table; where the mask has no bit the place itself.
+    static EXALN_INLINE Reg lookup_bytes(Reg lower, Reg upper, Reg places, Mask mask) {
+        return _mm512_mask2_permutex2var_epi8(lower, places, mask, upper);
     }
 };
 #else

@@ -11,6 +11,8 @@ namespace {
 struct NeonMasks {
     using Mask = uint64_t;
     static constexpr int mask_bytes = 8;
+    static constexpr bool saturates = false;  // lanes of bytes do
+    static constexpr bool has_byte_tables = false;
     static constexpr bool has_pick_bytes = true;  // see vec_avx2.hpp
     static EXALN_INLINE Mask mask_of(uint8x16_t bytes) {
         return vget_lane_u64(vreinterpret_u64_u8(vshrn_n_u16(vreinterpretq_u16_u8(bytes), 4)), 0);
@@ -28,10 +30,20 @@ struct NeonI8 : NeonMasks {
     static constexpr int columns = 8, lanes = 16;
     static EXALN_INLINE Reg load(const Lane* p) { return vld1q_s8(p); }
     static EXALN_INLINE void store(Lane* p, Reg a) { vst1q_s8(p, a); }
+    template <class At>
+    static EXALN_INLINE Reg load_blocks(const At& at) {
+        return load(reinterpret_cast<const Lane*>(at(0)));
+    }
     static EXALN_INLINE Reg fill(Lane x) { return vdupq_n_s8(x); }
     static EXALN_INLINE Reg add(Reg a, Reg b) { return vaddq_s8(a, b); }
     static EXALN_INLINE Reg sub(Reg a, Reg b) { return vsubq_s8(a, b); }
     static EXALN_INLINE Reg max(Reg a, Reg b) { return vmaxq_s8(a, b); }
+    static constexpr bool saturates = true;
+    static EXALN_INLINE Reg add_saturated(Reg a, Reg b) { return vqaddq_s8(a, b); }
+    static EXALN_INLINE Reg sub_saturated(Reg a, Reg b) { return vqsubq_s8(a, b); }
+    static EXALN_INLINE Reg pick_bytes(Reg table, Reg a, Reg b) {
+        return vqtbl1q_s8(table, vreinterpretq_u8_s8(veorq_s8(a, b)));
+    }
     static EXALN_INLINE bool any_greater(Reg a, Reg b) { return vmaxvq_u8(vcgtq_s8(a, b)) != 0; }
     static EXALN_INLINE Mask equal(Reg a, Reg b) { return mask_of(vceqq_s8(a, b)); }
     static EXALN_INLINE Mask greater(Reg a, Reg b) { return mask_of(vcgtq_s8(a, b)); }
@@ -67,6 +79,10 @@ struct NeonI16 : NeonMasks {
     static constexpr int columns = 8, lanes = 8;
     static EXALN_INLINE Reg load(const Lane* p) { return vld1q_s16(p); }
     static EXALN_INLINE void store(Lane* p, Reg a) { vst1q_s16(p, a); }
+    template <class At>
+    static EXALN_INLINE Reg load_blocks(const At& at) {
+        return load(reinterpret_cast<const Lane*>(at(0)));
+    }
     static EXALN_INLINE Reg fill(Lane x) { return vdupq_n_s16(x); }
     static EXALN_INLINE Reg add(Reg a, Reg b) { return vaddq_s16(a, b); }
     static EXALN_INLINE Reg sub(Reg a, Reg b) { return vsubq_s16(a, b); }
@@ -118,6 +134,10 @@ struct NeonI32 : NeonMasks {
     static constexpr int columns = 8, lanes = 4;
     static EXALN_INLINE Reg load(const Lane* p) { return vld1q_s32(p); }
     static EXALN_INLINE void store(Lane* p, Reg a) { vst1q_s32(p, a); }
+    template <class At>
+    static EXALN_INLINE Reg load_blocks(const At& at) {
+        return load(reinterpret_cast<const Lane*>(at(0)));
+    }
     static EXALN_INLINE Reg fill(Lane x) { return vdupq_n_s32(x); }
     static EXALN_INLINE Reg add(Reg a, Reg b) { return vaddq_s32(a, b); }
     static EXALN_INLINE Reg sub(Reg a, Reg b) { return vsubq_s32(a, b); }

@@ -10,7 +10,7 @@ struct Portable {
     using Lane = LaneType;
     using ScoreRow = LaneRow<Lane>;
     static constexpr int columns = 4, lanes = 16 / int(sizeof(Lane));
-    static constexpr bool has_pick_bytes = false;
+    static constexpr bool saturates = false, has_pick_bytes = false, has_byte_tables = false;
     typedef Lane Reg __attribute__((vector_size(16)));
     typedef Unsigned UnsignedReg __attribute__((vector_size(16)));
     struct Letters {
@@ -25,6 +25,10 @@ struct Portable {
         return a;
     }
     static EXALN_INLINE void store(Lane* p, Reg a) { memcpy(p, &a, sizeof a); }
+    template <class At>
+    static EXALN_INLINE Reg load_blocks(const At& at) {
+        return load(reinterpret_cast<const Lane*>(at(0)));
+    }
     static EXALN_INLINE Reg fill(Lane x) { return Reg{} + x; }
     static EXALN_INLINE Reg add(Reg a, Reg b) { return Reg(UnsignedReg(a) + UnsignedReg(b)); }
     static EXALN_INLINE Reg sub(Reg a, Reg b) { return Reg(UnsignedReg(a) - UnsignedReg(b)); }

@@ -174,7 +174,7 @@ def test_tables_at_the_limit_of_every_width(bits, costs, mode):
 def test_local_scores_at_the_limit_of_every_width(isa, costs):
     """A pair that overflows beside pairs that do not: it alone is computed again, in wider lanes."""
     letter_scores = np.diagonal(costs.matrix).tolist()
-    limits = [costs.limit(bits) for bits in (8, 16, 32)]
+    limits = [costs.limit(8), 254, costs.limit(16), costs.limit(32)]  # 254: bytes that saturate
     for score in (limit + near for limit in limits if limit is not None for near in (-1, 0, 1)):
         if score > 2**31 - 1 or score / max(letter_scores) > 2000:
             continue
@@ -187,6 +187,64 @@ def test_local_scores_at_the_limit_of_every_width(isa, costs):
         assert [s for s, *_ in found] == expected
         assert found[1][1:] == ([0, len(codes)] * 2, found[1][2], [len(codes) << 4 | 7])
         assert found[3][1:] == ([0] * 4, [0] * 6, [])
+
+
+def block_rows(costs, columns):
+    """Rows of a block whose scores are above a base per lane, as BlockRange in kernels.hpp has it; or None."""
+    most, first, extend = max(0, costs.matrix.max()), costs.gap_open + costs.gap_extend, costs.gap_extend
+    depth = max(first + extend, -min(-1, costs.matrix.min()))
+    for rows in range(32, 3, -1):
+        above = max(rows, columns) * most + first + (max(rows, columns) - 1) * extend + most
+        below = 2 * first + (rows + columns - 2) * extend + depth + 1
+        if above + below <= 255:
+            return rows
+    return None
+
+
+BASED = {
+    "DNA": (DNA_COSTS, 32),
+    "protein": (Costs(np.random.default_rng(5).integers(-4, 9, (20, 20)) + 2 * np.eye(20, dtype=int), 11, 1), 15),
+    "nearly free gaps": (Costs(np.where(np.eye(4, dtype=bool), 6, -7), 0, 1), 29),
+    "few rows": (Costs(np.where(np.eye(4, dtype=bool), 17, -30), 10, 2), 4),
+    "none": (Costs(np.where(np.eye(4, dtype=bool), 18, -30), 10, 2), None),
+}
+
+
+@pytest.mark.parametrize("name", BASED)
+def test_high_local_scores(name):
+    """Beyond 8 bits: up and down by as much as a few letters can change a score, far from any base and back to 0."""
+    costs, rows = BASED[name]
+    assert block_rows(costs, 8) == rows
+    n_letters = len(costs.matrix)
+    rng = np.random.default_rng(len(name))
+    same = np.full(150, n_letters - 1, np.uint8)
+    long = random_codes(rng, 400, n_letters)
+    parts = [mutated(rng, long[begin : begin + 90], n_letters, 0.02) for begin in (0, 100, 200, 300)]
+    far = random_codes(rng, 60, n_letters)
+    queries = [same, same[:149], long, long, long[::-1].copy(), long, np.concatenate([long, long]), *parts]
+    targets = [same, long, long, np.concatenate([parts[0], far, parts[1], parts[3]]), long[::-1].copy()]
+    targets += [np.concatenate([far, long[150:], far, long[:200]]), np.concatenate([long[30:], long[:-30]])]
+    targets += [np.concatenate([part, far, part, part[:80]]) for part in parts]
+    pairs = [(i, i) for i in range(len(queries))] + [(2, i) for i in range(len(targets))] + [(i, 5) for i in range(11)]
+    alone = align_pairs(queries, targets, pairs, costs, LOCAL, "portable", max_bytes=0)
+    assert max(score for score, *_ in alone) > 600
+    for isa in ISAS:
+        assert align_pairs(queries, targets, pairs, costs, LOCAL, isa) == alone, isa
+        assert score_pairs(queries, targets, pairs, costs, LOCAL, isa).tolist() == [score for score, *_ in alone], isa
+
+
+def test_local_scores_at_the_limit_of_bases():
+    """The largest score that 16 bits are trusted with is a matter of lengths and of the best score of a letter."""
+    costs = Costs(np.where(np.eye(4, dtype=bool), 16, -5), 3, 1)
+    assert block_rows(costs, 8)
+    rng = np.random.default_rng(1)
+    for length in (1998, 1999, 2000, 2001, 2047, 2048, 2049):
+        codes = random_codes(rng, length, 4)
+        for isa in ISAS:
+            scores = score_pairs(
+                [codes] * 3, [codes, codes[1:], codes[:-1]], [(0, 0), (1, 1), (2, 2)], costs, LOCAL, isa
+            )
+            assert scores.tolist() == [16 * length, 16 * (length - 1), 16 * (length - 1)], (isa, length)
 
 
 def test_a_score_beyond_31_bits_is_refused():

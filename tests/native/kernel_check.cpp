@@ -2,7 +2,8 @@
 // whole, paths, and regions of tables.
 //
 //   kernel_check CASES [ISA ...]           exits with 1 if a score differs from those in the file
-//   kernel_check --whole CASES [ISA ...]   the same without the kernels alone: for large files
+//   kernel_check --whole CASES [ISA ...]   the scores by the whole only: for large files
+//   kernel_check --threads CASES [ISA ...] what runs on threads: scores by the whole, pairs, regions
 //   kernel_check --speed [ISA ...]         GCUPS of the bare loop and the kernels, to compare compilers
 //
 // CASES is written by write_cases.py: words apart by white space, for each case the number of letters,
@@ -232,7 +233,9 @@ std::vector<const Isa*> named_or_usable(const std::vector<std::string>& names) {
     return isas;
 }
 
-int check_cases(const std::string& path, const std::vector<std::string>& names, bool kernels_too) {
+enum class Part { ALL, WHOLE, THREADS };
+
+int check_cases(const std::string& path, const std::vector<std::string>& names, Part part) {
     const std::vector<Case> cases = read_cases(path);
     if (cases.empty()) throw std::runtime_error("no cases in " + path);
     int64_t n_wrong = 0;
@@ -240,12 +243,13 @@ int check_cases(const std::string& path, const std::vector<std::string>& names, 
         Checker checker;
         for (size_t i = 0; i < cases.size(); ++i) {
             checker.check_whole(*isa, cases[i], i, 2);
-            if (!kernels_too) continue;
-            checker.check_whole(*isa, cases[i], i, 1);
-            checker.check_kernels(*isa, cases[i], i);
+            if (part == Part::WHOLE) continue;
             checker.check_pairs(*isa, cases[i], i);
             checker.check_known(*isa, cases[i], i);
             checker.check_regions(*isa, cases[i], i);
+            if (part == Part::THREADS) continue;
+            checker.check_whole(*isa, cases[i], i, 1);
+            checker.check_kernels(*isa, cases[i], i);
         }
         printf("%-10s %zu cases, %lld scores and paths, %lld wrong\n", isa->name, cases.size(),
                (long long)checker.n_checked, (long long)checker.n_wrong);
@@ -307,9 +311,14 @@ int main(int argc, char** argv) {
             print_speed(arguments);
             return 0;
         }
-        if (!arguments.empty() && (mode.empty() || mode == "--whole"))
-            return check_cases(arguments[0], {arguments.begin() + 1, arguments.end()}, mode.empty());
-        fprintf(stderr, "usage: kernel_check [--whole] CASES [ISA ...], or kernel_check --speed [ISA ...]\n");
+        if (!arguments.empty() && (mode.empty() || mode == "--whole" || mode == "--threads"))
+            return check_cases(arguments[0], {arguments.begin() + 1, arguments.end()},
+                               mode.empty()        ? Part::ALL
+                               : mode == "--whole" ? Part::WHOLE
+                                                   : Part::THREADS);
+        fprintf(
+            stderr,
+            "usage: kernel_check [--whole | --threads] CASES [ISA ...], or kernel_check --speed [ISA ...]\n");
     } catch (const std::exception& error) {
         fprintf(stderr, "kernel_check: %s\n", error.what());
     }
