@@ -81,16 +81,18 @@ def measure(query: Any, target: Any, arguments: argparse.Namespace) -> dict[str,
         strict_scoring(),
         Mode.parse(arguments.mode),
     )
-    stages, began = Stages(), time.perf_counter()
+    stages, began, details = Stages(), time.perf_counter(), list[str]()
+    options = LongOptions(
+        arguments.work_dir, arguments.memory, stages, detail=details.append, prunes=not arguments.whole
+    )
     facts: dict[str, Any] = {"engine": engine.describe(), "mode": mode.name, "query": len(query), "target": len(target)}
     if arguments.score:
-        facts["score"] = score_long(engine, query, target, scoring, mode, stages)
+        facts["score"] = score_long(engine, query, target, scoring, mode, options)
     else:
-        found = align_long(
-            engine, query, target, scoring, mode, LongOptions(arguments.work_dir, arguments.memory, stages)
-        )
+        found = align_long(engine, query, target, scoring, mode, options)
         facts |= {"score": found.score, "positions": found.positions, "counts": found.counts}
     ended = time.perf_counter()
+    facts["work"] = "; ".join(details)
     scored = stages.began.get("path", ended)
     facts["score_seconds"] = scored - began
     facts["path_seconds"] = ended - scored
@@ -122,6 +124,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int)
     parser.add_argument("--mode", default="local")
     parser.add_argument("--score", action="store_true", help="the score alone")
+    parser.add_argument("--whole", action="store_true", help="all cells, nothing is pruned")
     parser.add_argument("--memory", type=int, help="bytes")
     parser.add_argument("--work-dir", type=Path)
     parser.add_argument("--out", type=Path)

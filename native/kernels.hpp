@@ -209,6 +209,7 @@ struct StripArgs {
     ScoreArray left_H, left_E;      // [n_rows] of the column left of the strip
     int64_t corner;                 // H above and left of it
     ScoreArray border_H, border_F;  // [n_columns, padded]: the row above, in; the row below, out
+    int64_t* above_last;            // H above the last column, out; null if not wanted
     const RowRun* runs;             // [n_runs]; the last ends at lane_rows, and at the last stop
     int64_t n_runs, n_stops;
     const KeptRow* kept_rows;

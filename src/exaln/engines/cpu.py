@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from exaln._core import Costs, PairRows, Sequences
     from exaln.engines.base import TargetRows
-    from exaln.longpair.region import Borders, Line, Lines, PairTable
+    from exaln.longpair.region import Borders, Line, Lines, PairTable, Pruning
     from exaln.modes import Mode
     from exaln.records import Records
     from exaln.schedule import RowRange
@@ -156,12 +156,13 @@ class CpuEngine(Engine):
         *,
         progress: Progress | None = None,
         wants_end: bool = False,
+        pruning: Pruning | None = None,
     ) -> EndCell:
         """Strips of rows that follow one another, on all threads."""
         from exaln import _core
 
         with _translated_errors(self.threads):
-            score, row, column = _core.fill_region(
+            score, row, column, pruned = _core.fill_region(
                 *_region_arrays(pair, region, borders),
                 _aligned(lines.rows - region.first_row),
                 lines.row_H,
@@ -173,7 +174,10 @@ class CpuEngine(Engine):
                 self.threads,
                 self.isa,
                 progress,
+                None if pruning is None else (pruning.best, *pruning.left(region)),
             )
+        if pruning is not None:
+            pruning.cells += pruned
         if score == 0:
             return NOTHING
         return EndCell(score, region.first_row + row, region.first_column + column)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from exaln.cuda.batches import Workspace
-    from exaln.longpair.region import Borders, EndCell, Lines, PairTable, PathState, ReadableLines, Region
+    from exaln.longpair.region import Borders, EndCell, Lines, PairTable, PathState, Pruning, ReadableLines, Region
     from exaln.modes import Mode
     from exaln.records import Records
     from exaln.scoring import Scoring
@@ -196,25 +196,34 @@ class CudaEngine(Engine):
         *,
         progress: Progress | None = None,
         wants_end: bool = False,
+        pruning: Pruning | None = None,
     ) -> EndCell:
         """On one card, or where there are many columns on all; small ones on the CPU."""
         if region.cells < SMALL_REGION:
-            return self._cpu().fill_region(pair, region, borders, lines, progress=progress, wants_end=wants_end)
+            return self._cpu().fill_region(
+                pair, region, borders, lines, progress=progress, wants_end=wants_end, pruning=pruning
+            )
         openings = 2 if len(self.devices) == 1 and TWICE_CELLS[0] <= region.cells < TWICE_CELLS[1] else 1
         memory = None if self.memory is None else self.memory // openings
         with lent_workspaces(self.devices * openings, memory) as workspaces:
             return long_pair.fill_region(
-                workspaces, pair, region, borders, lines, progress=progress, wants_end=wants_end
+                workspaces, pair, region, borders, lines, progress=progress, wants_end=wants_end, pruning=pruning
             )
 
     def hold_lines(
-        self, pair: PairTable, region: Region, borders: Borders, rows: NDArray[np.int64], columns: NDArray[np.int64]
+        self,
+        pair: PairTable,
+        region: Region,
+        borders: Borders,
+        rows: NDArray[np.int64],
+        columns: NDArray[np.int64],
+        pruning: Pruning | None = None,
     ) -> ReadableLines | None:
         """On the first card, if it has room."""
         if region.cells < SMALL_REGION:
             return None
         with lent_workspaces(self.devices[:1], self.memory) as (workspace,):
-            return long_pair.hold_lines(workspace, pair, region, borders, rows, columns)
+            return long_pair.hold_lines(workspace, pair, region, borders, rows, columns, pruning)
 
     def walk_block(
         self, pair: PairTable, region: Region, borders: Borders, state: PathState

@@ -7,7 +7,7 @@ method: it depends on nothing but the two sequences, the costs and the mode.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -21,6 +21,7 @@ from exaln.longpair.region import (
     Lines,
     PairTable,
     PathState,
+    Pruning,
     ReadableLines,
     Region,
 )
@@ -50,12 +51,19 @@ class RegionEngine(Protocol):
         *,
         progress: Callable[[int], None] | None = None,
         wants_end: bool = False,
+        pruning: Pruning | None = None,
     ) -> EndCell:
         """All cells of a region; its lines are written."""
         ...
 
     def hold_lines(
-        self, pair: PairTable, region: Region, borders: Borders, rows: NDArray[np.int64], columns: NDArray[np.int64]
+        self,
+        pair: PairTable,
+        region: Region,
+        borders: Borders,
+        rows: NDArray[np.int64],
+        columns: NDArray[np.int64],
+        pruning: Pruning | None = None,
     ) -> ReadableLines | None:
         """Lines of a region in the engine's own memory."""
         ...
@@ -71,28 +79,41 @@ class RegionEngine(Protocol):
         ...
 
 
+@dataclass
+class Work:
+    """Cells of the table, and cells that were computed again for the path; how many of them were pruned."""
+
+    scored: int = 0
+    scored_pruned: int = 0
+    again: int = 0
+    again_pruned: int = 0
+
+    def __str__(self) -> str:
+        parts = []
+        if self.scored:
+            parts.append(f"{100 * self.scored_pruned / self.scored:.1f} % of {self.scored:.3g} cells were pruned")
+        if self.again:
+            pruned = 100 * self.again_pruned / self.again
+            parts.append(f"{self.again:.3g} computed again for the path, {pruned:.1f} % of them pruned")
+        return ", ".join(parts)
+
+
 @dataclass(frozen=True)
 class LongPair(PairTable):
-    """One pair, and who computes it."""
+    """One pair, and who computes it; whether cells that cannot matter are pruned."""
 
     engine: RegionEngine
+    prunes: bool = True
+    work: Work = field(default_factory=Work, compare=False)
 
     @property
     def table(self) -> Region:
         """All cells."""
         return Region(0, len(self.query), 0, len(self.target))
 
-    def fill(
-        self,
-        region: Region,
-        borders: Borders,
-        lines: Lines,
-        *,
-        progress: Callable[[int], None] | None = None,
-        wants_end: bool = False,
-    ) -> EndCell:
-        """All cells of a region."""
-        return self.engine.fill_region(self, region, borders, lines, progress=progress, wants_end=wants_end)
+    def pruning(self, best: int, end_row: int, end_column: int) -> Pruning | None:
+        """What may be pruned where an alignment that ends in these rows and columns has this score."""
+        return Pruning(best, end_row, end_column) if self.prunes and self.mode.is_local else None
 
 
 Piece = tuple["NDArray[np.uint8]", PathState]
@@ -143,22 +164,28 @@ def _walk_block(
     if not spacings:
         yield pair.engine.walk_block(pair, block, borders, state)
         return
-    lines = _lines_of(pair, block, borders, spacings, scratch)
+    lines = _lines_of(pair, block, borders, spacings, state, scratch)
     kept = KeptLines(block, RegionSurroundings(block, borders), spacings[0])
     kept.add(block.first_row, block.end_row, lambda: lines)
     yield from _walk_region(pair, kept, spacings[1:], state, scratch)
 
 
 def _lines_of(
-    pair: LongPair, block: Region, borders: Borders, spacings: tuple[int, ...], scratch: Scratch
+    pair: LongPair, block: Region, borders: Borders, spacings: tuple[int, ...], state: PathState, scratch: Scratch
 ) -> ReadableLines:
-    """The lines of a block: held by the engine, of which a walk fetches those it needs, or here."""
+    """The lines of a block: held by the engine, of which a walk fetches those it needs, or here.
+
+    The path comes from the block's last cell, with a score that it has from there on back.
+    """
     lines = scratch.lines(len(spacings), block, spacings[0], borders.top_H.dtype)
     if not len(lines.rows) and not len(lines.columns):
         return lines
-    held = pair.engine.hold_lines(pair, block, borders, lines.rows, lines.columns)
+    pruning = pair.pruning(state.left, block.end_row, block.end_column)
+    held = pair.engine.hold_lines(pair, block, borders, lines.rows, lines.columns, pruning)
     if held is None:
-        pair.fill(block, borders, lines)
+        pair.engine.fill_region(pair, block, borders, lines, pruning=pruning)
+    pair.work.again += block.cells
+    pair.work.again_pruned += 0 if pruning is None else pruning.cells
     return held or lines
 
 

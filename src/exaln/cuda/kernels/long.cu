@@ -34,6 +34,23 @@
 // row where its best was raised. So a lane knows the first cell, by column and then by row, with its highest
 // score, if that is the highest of all; and the end is the first of these.
 //
+// Pruning. With the same M: an alignment that runs through a piece has at most max(0, M) when it comes in or
+// begins there, and gains at most `highest`, the highest score of two letters, for each row and for each
+// column that is left from the first ones of the piece on. If that is below `best`, which some alignment has,
+// none that is optimal, or equals it, has a cell in the piece, and it is skipped: what it hands on and what
+// is kept of it is H = 0 and E = F = -gap_first, an alignment that begins there. Nothing that is asked for
+// changes:
+//   - No number is above the true one: each is what some alignment has, at the least the empty one.
+//   - Every cell of an optimal alignment has its true H, and E or F if it is used. For the cell before it on
+//     that alignment has its true number, by induction, and so no piece on the way passed the test above:
+//     M was at least what the alignment had, and `best` is not above what it ends with.
+//   - So the best score, and all cells that have it, are found; and walking back from one of them, a
+//     neighbour that gives the number at hand lies on an optimal alignment and has its true number, while one
+//     that does not, does not, having less than its true number if anything. The path rule decides the same.
+//     Blocks that are computed again from kept lines, which may run through skipped pieces, are no different.
+// An older, lower `best` skips less. When a block is computed again for a path that comes from its last cell
+// with a known score, that is `best`, and rows and columns are left only up to that cell.
+//
 //   columns       [(n_pieces + 1) * PIECE + 64]: tiles, four profile offsets each: letter * LETTER_BYTES
 //   query         letters of the region's rows
 //   strips        [n_strips]
@@ -45,6 +62,8 @@
 //   rows][n_pieces * PIECE * 4];  column_H, column_E  [kept columns][n_rows] ends          [n_strips]: the
 //   best cell of a strip, or score 0;  gain: 4 * PIECE * highest, or < 0: not wanted left_rows     rows of
 //   left_H and left_E that are there, counted up by the host; null: all of them
+//   highest       score of two letters; 0: nothing is pruned.  rows_left, columns_left: from the region's
+//   first ones on, in which an alignment can gain
 //
 // Shared memory: the profile, [letter][rows / 4][lane] for each warp, and a piece of the row above. Scores
 // are exact as long as they fit (longpair/region.py); rows and columns that pad may overflow, and nothing
@@ -80,9 +99,10 @@ struct End {
 
 struct Control {
     unsigned ticket, stop;
-    unsigned rows, unused;     // rows whose kept columns are all there
-    long long best;            // of all strips
-    unsigned long long tiles;  // done, by all strips
+    unsigned rows, unused;      // rows whose kept columns are all there
+    long long best;             // of all strips
+    unsigned long long tiles;   // done, by all strips
+    unsigned long long pruned;  // cells
 };
 
 struct Arguments {
@@ -105,6 +125,7 @@ struct Arguments {
     Control* control;
     unsigned long long patience;
     const unsigned* left_rows;
+    long long highest, rows_left, columns_left;
 };
 
 __device__ __forceinline__ unsigned load_acquire(const unsigned* address) {
@@ -171,7 +192,7 @@ struct Place {
     }
     __device__ __forceinline__ void advance(unsigned n_words) {
         next += n_words;
-        if (next == capacity) next = 0, tag = tag == N_TAGS ? 1 : tag + 1;
+        if (next >= capacity) next -= capacity, tag = tag == N_TAGS ? 1 : tag + 1;
     }
 };
 
@@ -243,8 +264,15 @@ struct Feed {
     }
 };
 
+constexpr Score NO_GAP = -GAP_FIRST;  // E or F where H is 0
+
 struct Edge {
     Score H[COLUMNS], F[COLUMNS];
+
+    __device__ __forceinline__ void forget() {
+#pragma unroll
+        for (int c = 0; c < COLUMNS; c++) H[c] = 0, F[c] = NO_GAP;
+    }
 };
 
 __device__ __forceinline__ void store_four(int* to, const int (&four)[COLUMNS]) {
@@ -301,6 +329,25 @@ struct Writer {
     __device__ __forceinline__ void keep(unsigned tile, const Edge& edge) const {
         store_four(line_H + size_t(tile) * COLUMNS, edge.H);
         store_four(line_F + size_t(tile) * COLUMNS, edge.F);
+    }
+
+    // PIECE tiles of a skipped piece, as far as they lie in the region, by all lanes; `place` is the last
+    // lane's.
+    __device__ __forceinline__ void skip(int first, unsigned last_lane) {
+        const int begin = max(first, 0), end = min(first + int(PIECE), int(arguments.n_pieces * PIECE));
+        if (begin >= end) return;
+        const int tile = begin + int(threadIdx.x % 32);
+        Edge nothing;
+        nothing.forget();
+        if (is_kept && tile < end) keep(tile, nothing);
+        if (!is_wanted) return;
+        place.next = __shfl_sync(ALL, place.next, last_lane),
+        place.tag = __shfl_sync(ALL, place.tag, last_lane);
+        const Place from = place;
+        place.advance((tile - begin) * COLUMNS * Number::WORDS);
+        if (tile < end) hand_on(nothing);
+        place = from;
+        place.advance((end - begin) * COLUMNS * Number::WORDS);
     }
 };
 
@@ -411,6 +458,14 @@ struct Lane {
                 *reinterpret_cast<int4*>(profile + letter * LETTER_BYTES + chunk * CHUNK_BYTES) =
                     make_int4(of_rows[0][letter], of_rows[1][letter], of_rows[2][letter], of_rows[3][letter]);
         }
+    }
+
+    // As if nothing had been before the next tile.
+    __device__ __forceinline__ void forget() {
+#pragma unroll
+        for (int k = 0; k < N_ROWS; k++) H[k] = 0, E[k] = NO_GAP;
+        diagonal = 0;
+        edge.forget();
     }
 
     // The highest H that anything of the next piece can come from.
@@ -550,6 +605,24 @@ __device__ __forceinline__ void run_piece(Lane<N_ROWS>& lane, unsigned step, uns
     __syncwarp();
 }
 
+// What PIECE steps would leave behind if they met nothing.
+template <int N_ROWS>
+__device__ __forceinline__ void skip_piece(Lane<N_ROWS>& lane, unsigned step, unsigned last_lane,
+                                           Writer& writer) {
+    lane.forget();
+    while (int(lane.next_kept / COLUMNS) < int(step + PIECE) - int(threadIdx.x % 32)) lane.keep_column();
+    __syncwarp();
+    writer.skip(int(step) - int(last_lane), last_lane);
+}
+
+// What an alignment can gain at most from the first row and column of a piece on.
+__device__ __forceinline__ long long most_gain(const Arguments& arguments, const Strip& strip,
+                                               unsigned piece) {
+    const long long first_column = (int(piece * PIECE) - 31) * int(COLUMNS);
+    return arguments.highest *
+           min(arguments.rows_left - strip.first_row, arguments.columns_left - max(first_column, 0ll));
+}
+
 // The best cell that a strip's lanes have noted.
 template <int N_ROWS>
 __device__ void report_end(const Lane<N_ROWS>& lane, unsigned strip) {
@@ -576,7 +649,8 @@ __device__ bool run_strip(const Arguments& arguments, unsigned number, const Str
     Writer writer(arguments, number, strip.line);
     feed.load();
     Tiles tiles(arguments, shared.tiles);
-    long long known_best = 0;
+    long long known_best = *(volatile long long*)&arguments.control->best;
+    unsigned n_skipped = 0;
     const unsigned n_pieces = arguments.n_pieces + (last_lane + PIECE - 1) / PIECE;
     for (unsigned piece = 0; piece < n_pieces; piece++) {
         if (piece < arguments.n_pieces) {
@@ -591,14 +665,18 @@ __device__ bool run_strip(const Arguments& arguments, unsigned number, const Str
         tiles.take();
         bool is_careful =
             __any_sync(ALL, int(lane.next_kept / COLUMNS) < int((piece + 1) * PIECE) - int(threadIdx.x % 32));
-        bool may_end = false;
-        if (LOCAL && arguments.gain >= 0) {
+        bool may_end = false, is_hopeless = false;
+        if (LOCAL && (arguments.gain >= 0 || arguments.highest > 0)) {
             const Score reach = warp_maximum(Number::max2(lane.highest(), feed.highest));
-            may_end = reach + arguments.gain >= max(known_best, 1ll);
+            may_end = arguments.gain >= 0 && reach + arguments.gain >= max(known_best, 1ll);
+            is_hopeless = arguments.highest > 0 && reach + most_gain(arguments, strip, piece) < known_best;
         }
         const long long next_best = LOCAL ? *(volatile long long*)&arguments.control->best : 0;
         const bool is_whole = piece * PIECE >= 31 && piece < arguments.n_pieces;
-        if (is_careful || may_end || !is_whole) {
+        if (is_hopeless) {
+            skip_piece(lane, piece * PIECE, last_lane, writer);
+            n_skipped++;
+        } else if (is_careful || may_end || !is_whole) {
             run_piece<true>(lane, piece * PIECE, last_lane, shared, writer);
             const Score best = warp_maximum(lane.best());
             if (may_end && best > known_best && threadIdx.x % 32 == 0)
@@ -609,6 +687,9 @@ __device__ bool run_strip(const Arguments& arguments, unsigned number, const Str
         known_best = next_best;
     }
     if (LOCAL) report_end(lane, number);
+    if (n_skipped > 0 && threadIdx.x % 32 == 0)
+        atomicAdd(&arguments.control->pruned,
+                  (unsigned long long)min(n_skipped * PIECE_COLUMNS, arguments.n_columns) * strip.n_rows);
     return true;
 }
 
@@ -639,15 +720,16 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
                 unsigned queue_pieces, unsigned* consumed, unsigned n_channels, const unsigned* kept_columns,
                 Score* row_H, Score* row_F, Score* column_H, Score* column_E, unsigned long long n_rows,
                 End* ends, long long gain, Control* control, unsigned long long patience,
-                const unsigned* left_rows) {
+                const unsigned* left_rows, long long highest, long long rows_left, long long columns_left) {
     extern __shared__ int4 memory[];
     constexpr unsigned PROFILE_BYTES = LETTERS * LETTER_BYTES;
     constexpr unsigned FEED_BYTES = (PIECE + 1) * 2 * COLUMNS * sizeof(Score);
     constexpr unsigned WARP_BYTES = PROFILE_BYTES + FEED_BYTES + (32 + 2 * PIECE) * sizeof(uint4);
-    const Arguments arguments{columns,    n_pieces,     n_columns, query,    strips,   n_strips,     table,
-                              top_H,      top_F,        left_H,    left_E,   queues,   queue_pieces, consumed,
-                              n_channels, kept_columns, row_H,     row_F,    column_H, column_E,     n_rows,
-                              ends,       gain,         control,   patience, left_rows};
+    const Arguments arguments{columns,      n_pieces,  n_columns,  query,        strips,      n_strips,
+                              table,        top_H,     top_F,      left_H,       left_E,      queues,
+                              queue_pieces, consumed,  n_channels, kept_columns, row_H,       row_F,
+                              column_H,     column_E,  n_rows,     ends,         gain,        control,
+                              patience,     left_rows, highest,    rows_left,    columns_left};
     char* own = reinterpret_cast<char*>(memory) + threadIdx.x / 32 * WARP_BYTES;
     const unsigned lane = threadIdx.x % 32;
     const Shared shared{own + lane * sizeof(int4), reinterpret_cast<Score*>(own + PROFILE_BYTES),
