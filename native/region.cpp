@@ -190,6 +190,15 @@ struct Side {
         set_score(gap, i, std::max(score_at(gap, i), least - gap_first));
     }
 
+    // From the cell before the first one on, by no more than a gap costs.
+    void let_fall(int64_t before, int64_t n, const Costs& costs) const {
+        int64_t least = before - costs.gap_first;
+        for (int64_t i = 0; i < n; ++i) {
+            raise(i, least, costs.gap_first);
+            least = std::max(least - costs.gap_extend, score_at(H, i) - costs.gap_first);
+        }
+    }
+
     // As if an alignment began in each cell.
     void forget(int64_t first, int64_t end, int64_t gap_first) const {
         for (int64_t i = first; i < end; ++i) set_score(H, i, 0), set_score(gap, i, -gap_first);
@@ -206,9 +215,10 @@ struct Side {
 // region; the column left of what is computed next, first the one left of the region; H between them.
 //
 // Numbers beside pruned cells are lower than the true ones, and may be so by more than two neighbours of a
-// table can differ, which StripRange relies on. `smooth` raises them: H falls by at most gap_first from a
-// cell to the one right of it or below it, a gap of one letter, and rises by at most max_score more. So what
-// is raised is still not above the true number. Nothing changes where no cell was pruned.
+// table can differ, which StripRange relies on. `smooth` raises them: from a cell to those right of it or
+// below it H falls by at most what a gap costs, and from a cell to the next it rises by at most max_score +
+// gap_first. So what is raised is still not above the true number, and inside of such borders H keeps to the
+// same limits. Nothing changes where no cell was pruned.
 struct Surroundings {
     Side top, left;
     int64_t corner;
@@ -220,15 +230,15 @@ struct Surroundings {
 
     static void smooth(const Costs& costs, const Side& top, int64_t n_columns, const Side& left,
                        int64_t n_rows, int64_t& corner) {
-        const int64_t falls = costs.gap_first, rises = costs.gap_first + std::max(costs.max_score, 0);
-        for (int64_t i = n_rows - 1; i > 0; --i) left.raise(i - 1, score_at(left.H, i) - rises, falls);
+        const int64_t rises = costs.gap_first + std::max(costs.max_score, 0);
+        for (int64_t i = n_rows - 1; i > 0; --i)
+            left.raise(i - 1, score_at(left.H, i) - rises, costs.gap_first);
         if (n_rows > 0) corner = std::max(corner, score_at(left.H, 0) - rises);
-        for (int64_t j = 0; j < n_columns; ++j)
-            top.raise(j, (j == 0 ? corner : score_at(top.H, j - 1)) - falls, falls);
-        for (int64_t j = n_columns - 1; j > 0; --j) top.raise(j - 1, score_at(top.H, j) - rises, falls);
+        top.let_fall(corner, n_columns, costs);
+        for (int64_t j = n_columns - 1; j > 0; --j)
+            top.raise(j - 1, score_at(top.H, j) - rises, costs.gap_first);
         if (n_columns > 0) corner = std::max(corner, score_at(top.H, 0) - rises);
-        for (int64_t i = 0; i < n_rows; ++i)
-            left.raise(i, (i == 0 ? corner : score_at(left.H, i - 1)) - falls, falls);
+        left.let_fall(corner, n_rows, costs);
     }
 
   private:

@@ -282,6 +282,10 @@ class Engine(ABC):
         """
         return None
 
+    def least_score(self, pair: PairTable) -> int:
+        """What some local alignment of a pair scores, if that is quickly found out; else 0."""
+        return 0
+
     def walk_block(
         self, pair: PairTable, region: Region, borders: Borders, state: PathState
     ) -> tuple[NDArray[np.uint8], PathState]:

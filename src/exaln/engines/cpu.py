@@ -182,6 +182,12 @@ class CpuEngine(Engine):
             return NOTHING
         return EndCell(score, region.first_row + row, region.first_column + column)
 
+    def least_score(self, pair: PairTable) -> int:
+        """By words that both sequences have."""
+        from exaln.engines.seed_chain import chain_score
+
+        return chain_score(self, pair)
+
     def walk_block(
         self, pair: PairTable, region: Region, borders: Borders, state: PathState
     ) -> tuple[NDArray[np.uint8], PathState]:

@@ -225,6 +225,12 @@ class CudaEngine(Engine):
         with lent_workspaces(self.devices[:1], self.memory) as (workspace,):
             return long_pair.hold_lines(workspace, pair, region, borders, rows, columns, pruning)
 
+    def least_score(self, pair: PairTable) -> int:
+        """By words that both sequences have."""
+        from exaln.engines.seed_chain import chain_score
+
+        return chain_score(self, pair)
+
     def walk_block(
         self, pair: PairTable, region: Region, borders: Borders, state: PathState
     ) -> tuple[NDArray[np.uint8], PathState]:

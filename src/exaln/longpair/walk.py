@@ -68,6 +68,10 @@ class RegionEngine(Protocol):
         """Lines of a region in the engine's own memory."""
         ...
 
+    def least_score(self, pair: PairTable) -> int:
+        """What some local alignment scores."""
+        ...
+
     def walk_block(
         self, pair: PairTable, region: Region, borders: Borders, state: PathState
     ) -> tuple[NDArray[np.uint8], PathState]:
