@@ -283,6 +283,9 @@ def fill_region(driver, a, constants):
     control = driver.view(a.control, np.int64, 5)
     assert not control[[0, 1, 3, 4]].any(), "the control was not set to 0"
     assert control[2] == 0 or a.highest > 0, "a best score that nobody asked for"
+    assert a.highest == 0 or (a.rows_left >= a.n_rows and a.columns_left >= n), (
+        "fewer rows or columns are left than there are"
+    )
     for name, n_words in (("consumed", a.n_channels), ("queues", 8 * a.n_channels * a.queue_pieces * constants.PIECE)):
         assert not driver.view(getattr(a, name), np.uint32, n_words).any(), f"{name} was not set to 0"
     assert not a.left_rows, "only cards can wait for each other"
