@@ -296,7 +296,7 @@ class Engine(ABC):
         raise EngineError(f"the {self.name} engine cannot walk through a region")
 
     def slab_rows(self, n_rows: int, n_columns: int) -> int:
-        """Rows of a table that `fill_region` should get at a time: about ten seconds of work."""
+        """Rows of a table that `fill_region` should get at a time where they are stored: about ten seconds of work."""
         return max(1, 10**11 // max(1, n_columns))
 
     def scan(

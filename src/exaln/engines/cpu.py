@@ -22,6 +22,7 @@ from exaln.engines.base import (
     require_same_alphabet,
 )
 from exaln.engines.long_pairs import align_apart, score_apart
+from exaln.engines.seed_chain import chain_score
 from exaln.errors import EngineError, InputError, OutOfMemoryError
 from exaln.longpair.region import NOTHING, EndCell, PathState, Region
 from exaln.modes import LOCAL
@@ -184,8 +185,6 @@ class CpuEngine(Engine):
 
     def least_score(self, pair: PairTable) -> int:
         """By words that both sequences have."""
-        from exaln.engines.seed_chain import chain_score
-
         return chain_score(self, pair)
 
     def walk_block(

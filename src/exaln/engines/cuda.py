@@ -34,6 +34,7 @@ from exaln.engines.base import (
     require_same_alphabet,
 )
 from exaln.engines.cpu import CpuEngine
+from exaln.engines.seed_chain import chain_score
 from exaln.errors import EngineError, InputError, OutOfMemoryError
 
 if TYPE_CHECKING:
@@ -227,8 +228,6 @@ class CudaEngine(Engine):
 
     def least_score(self, pair: PairTable) -> int:
         """By words that both sequences have."""
-        from exaln.engines.seed_chain import chain_score
-
         return chain_score(self, pair)
 
     def walk_block(

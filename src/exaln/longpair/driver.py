@@ -69,7 +69,7 @@ def score_long(
 ) -> int:
     """The exact score of one pair."""
     pair = LongPair(query, target, scoring, mode, engine, options.prunes)
-    store = MemoryStore(plan_score(len(query), len(target), scoring, engine.slab_rows(len(query), len(target))))
+    store = MemoryStore(plan_score(len(query), len(target), scoring))
     score = fill(pair, store, options.watch).score
     _give_details(pair, options)
     return score
