@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from exaln.engines.base import PairList
+from exaln.longpair.driver import score_long
 from exaln.modes import GLOBAL
 from exaln.records import Records, Text
 
@@ -30,8 +31,12 @@ WORD = 24
 MOST_WORDS = 1 << 18
 """Of each sequence so many are looked at, about: those whose hash is smallest."""
 
-LARGEST_PART = 1 << 22
-"""Parts with more cells are taken for gaps."""
+ALONE = 1 << 26
+"""Parts with more cells are scored one by one, as long pairs."""
+
+SHARE = 256
+"""All parts together have at most one in so many of the table's cells; the largest ones beyond that are taken for gaps.
+"""
 
 HASHED_AT_ONCE = 1 << 22
 MULTIPLIER = 0x9E3779B97F4A7C15
@@ -52,9 +57,15 @@ def _part_scores(
     """int64[n - 1]: from each point of the chain to the next."""
     n_rows, n_columns = np.diff(rows), np.diff(columns)
     scores = -2 * pair.scoring.gap_open - (n_rows + n_columns) * pair.scoring.gap_extend
-    small = np.flatnonzero(n_rows * n_columns <= LARGEST_PART)
+    cells = n_rows * n_columns
+    order = np.argsort(cells)
+    taken = order[np.cumsum(cells[order]) <= max(ALONE, len(pair.query) * len(pair.target) // SHARE)]
+    small, large = taken[cells[taken] <= ALONE], taken[cells[taken] > ALONE]
     parts = _between(pair.query, rows, pair.scoring.alphabet), _between(pair.target, columns, pair.scoring.alphabet)
     scores[small] = engine.score_pairs(*parts, PairList(small, small), pair.scoring, GLOBAL)
+    for part in large.tolist():
+        of_query, of_target = parts[0].sequence(part), parts[1].sequence(part)
+        scores[part] = score_long(engine, of_query, of_target, pair.scoring, GLOBAL)
     return scores
 
 
