@@ -226,7 +226,7 @@ def test_a_chain_of_words_is_never_above_the_score(seed: int, kind: str, name: s
 
 def test_a_chain_over_a_part_that_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """It counts as two gaps, over which a long enough chain goes on."""
-    monkeypatch.setattr("exaln.engines.seed_chain.ALONE", 1000)
+    monkeypatch.setattr("exaln.engines.seed_chain.ALONE", 10_000)
     monkeypatch.setattr("exaln.engines.seed_chain.SHARE", 1 << 40)
     rng = np.random.default_rng(3)
     query, new = random_codes(rng, 4000, 4), random_codes(rng, 90, 4)
