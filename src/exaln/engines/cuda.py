@@ -34,7 +34,6 @@ from exaln.engines.base import (
     require_same_alphabet,
 )
 from exaln.engines.cpu import CpuEngine
-from exaln.engines.seed_chain import chain_score
 from exaln.errors import EngineError, InputError, OutOfMemoryError
 
 if TYPE_CHECKING:
@@ -227,8 +226,8 @@ class CudaEngine(Engine):
             return long_pair.hold_lines(workspace, pair, region, borders, rows, columns, pruning)
 
     def least_score(self, pair: PairTable) -> int:
-        """By words that both sequences have."""
-        return chain_score(self, pair)
+        """By words that both sequences have, on the CPU: it is done before kernels for it would be loaded."""
+        return self._cpu().least_score(pair)
 
     def walk_block(
         self, pair: PairTable, region: Region, borders: Borders, state: PathState

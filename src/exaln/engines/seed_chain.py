@@ -34,7 +34,7 @@ MOST_WORDS = 1 << 18
 ALONE = 1 << 26
 """Parts with more cells are scored one by one, as long pairs."""
 
-SHARE = 256
+SHARE = 512
 """All parts together have at most one in so many of the table's cells; the largest ones beyond that are taken for gaps.
 """
 
