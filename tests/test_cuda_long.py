@@ -8,12 +8,12 @@ import pytest
 
 from exaln.cuda import long_pair
 from exaln.cuda.variants import LONG_SHAPES, MAX_LARGE_ROWS
+from exaln.engines import cpu
 from exaln.engines import cuda as cuda_engine
 from exaln.engines.cpu import CpuEngine
 from exaln.engines.cuda import CudaEngine
 from exaln.engines.reference import ReferenceEngine
 from exaln.errors import EngineError
-from exaln.longpair import driver
 from exaln.longpair.driver import LongOptions, align_long, score_long
 from exaln.longpair.region import Borders, Pruning, Region
 from exaln.modes import GLOBAL, LOCAL, Mode
@@ -165,7 +165,8 @@ def test_pruned_alignments_are_the_same(monkeypatch, name, rate):
     monkeypatch.setattr(cuda_engine, "SMALL_REGION", 0)
     query, target = similar(14, 9000, rate=rate)
     for many in (1 << 62, 0):
-        monkeypatch.setattr(driver, "MANY_CELLS", many)
+        monkeypatch.setattr(cpu, "CHAIN_CELLS", many)
+        monkeypatch.setattr(cuda_engine, "CHAIN_CELLS", many)
         arguments = (query, target, SCORINGS[name], LOCAL)
         found = align_long(CudaEngine(memory=ROOMY), *arguments, LongOptions())
         expected = align_long(CpuEngine(), *arguments, LongOptions(prunes=False))

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exaln.cuda import long_pair
+from exaln.engines import cpu
 from exaln.engines import cuda as cuda_engine
 from exaln.engines.base import Engine
 from exaln.engines.cpu import CpuEngine
@@ -73,7 +74,7 @@ def test_all_is_as_without(kind: str, costs: Scoring, monkeypatch: pytest.Monkey
     query, target = pair_of(kind, 6000)
     expected = aligned(CpuEngine(2), query, target, costs, prunes=False)
     assert same(aligned(CpuEngine(3), query, target, costs), expected)
-    monkeypatch.setattr(driver, "MANY_CELLS", 0)
+    monkeypatch.setattr(cpu, "CHAIN_CELLS", 0)
     for isa in (ISAS[0], ISAS[-1]):
         engine = CpuEngine(2)
         engine.isa = isa
@@ -86,7 +87,7 @@ def test_cells_are_pruned_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
     options = LongOptions(detail=said.append)
     score_long(CpuEngine(1), query, target, COSTS["DNA"], LOCAL, options)
-    monkeypatch.setattr(driver, "MANY_CELLS", 0)
+    monkeypatch.setattr(cpu, "CHAIN_CELLS", 0)
     score_long(CpuEngine(1), query, target, COSTS["DNA"], LOCAL, options)
     score_long(CpuEngine(1), query, target, COSTS["DNA"], GLOBAL, options)
     score_long(CpuEngine(1), query, target, COSTS["DNA"], LOCAL, LongOptions(detail=said.append, prunes=False))
@@ -161,9 +162,7 @@ def test_cell_by_cell_nothing_changes(
         MemoryStore(Plan(INT32, slab_rows, spacings)),
     )
     pair.engine.least = expected.score if seeded else 0  # type: ignore[attr-defined]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(driver, "MANY_CELLS", 0)
-        assert same(driver.align_with(pair, MemoryStore(Plan(INT32, slab_rows, spacings))), expected)
+    assert same(driver.align_with(pair, MemoryStore(Plan(INT32, slab_rows, spacings))), expected)
 
 
 class PruningReference(ReferenceEngine):

@@ -283,7 +283,7 @@ class Engine(ABC):
         return None
 
     def least_score(self, pair: PairTable) -> int:
-        """What some local alignment of a pair scores, if that is quickly found out; else 0."""
+        """What some local alignment of a pair scores, if finding out takes little time beside all its cells; else 0."""
         return 0
 
     def walk_block(

@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 BLOCK_SCORES = 16 << 20
 """Scores in a block: 64 MiB, so that memory stays bounded and a block is still seconds of work."""
 
+CHAIN_CELLS = 1 << 33
+"""Of a long pair's table, for each thread: with fewer, a score to prune with is not looked for beforehand."""
+
 MAX_BLOCK_QUERIES = 1024
 
 SLAB_CELLS = 10**11
@@ -185,7 +188,8 @@ class CpuEngine(Engine):
 
     def least_score(self, pair: PairTable) -> int:
         """By words that both sequences have."""
-        return chain_score(self, pair)
+        is_large = len(pair.query) * len(pair.target) >= CHAIN_CELLS * self.threads
+        return chain_score(self, pair) if is_large else 0
 
     def walk_block(
         self, pair: PairTable, region: Region, borders: Borders, state: PathState

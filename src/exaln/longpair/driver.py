@@ -33,9 +33,6 @@ if TYPE_CHECKING:
 
 SCORES, PATH = "scores", "path"
 
-MANY_CELLS = 1 << 33
-"""Of a table with more, it is worth while to look for a score to prune with before it is computed."""
-
 Watch = Callable[[str, int, int], None]
 """Called with the stage, how much of it is done, and how much it is in all: cells, or letters of the path."""
 
@@ -140,7 +137,7 @@ def align_with(pair: LongPair, store: Store, watch: Watch | None = None) -> Long
 def fill(pair: LongPair, store: Store, watch: Watch | None) -> EndCell:
     """The stage of scores, or what remains of it: where the alignment ends."""
     table, n_columns = pair.table, len(pair.target)
-    least = pair.engine.least_score(pair) if pair.prunes and pair.mode.is_local and table.cells > MANY_CELLS else 0
+    least = pair.engine.least_score(pair) if pair.prunes and pair.mode.is_local else 0
     while store.rows_done < table.end_row:
         first_row = store.rows_done
         region = Region(first_row, min(table.end_row, first_row + store.plan.slab_rows), 0, n_columns)

@@ -130,10 +130,15 @@ class Scratch:
     def __init__(self) -> None:
         self._memory: dict[int, NDArray[np.uint8]] = {}
 
-    def lines(self, level: int, block: Region, spacing: int, score: np.dtype[np.generic]) -> Lines:
-        """For the lines of a block that are so far apart."""
-        rows = grid(block.first_row, block.end_row, spacing, block.first_row)
-        columns = grid(block.first_column, block.end_column, spacing, block.first_column)
+    def lines(
+        self,
+        level: int,
+        block: Region,
+        rows: NDArray[np.int64],
+        columns: NDArray[np.int64],
+        score: np.dtype[np.generic],
+    ) -> Lines:
+        """For these lines of a block."""
         shapes = [(len(rows), block.n_columns)] * 2 + [(len(columns), block.n_rows)] * 2
         sizes = [n_lines * length * score.itemsize for n_lines, length in shapes]
         memory = self._memory.get(level)
@@ -181,16 +186,18 @@ def _lines_of(
 
     The path comes from the block's last cell, with a score that it has from there on back.
     """
-    lines = scratch.lines(len(spacings), block, spacings[0], borders.top_H.dtype)
-    if not len(lines.rows) and not len(lines.columns):
-        return lines
+    rows = grid(block.first_row, block.end_row, spacings[0], block.first_row)
+    columns = grid(block.first_column, block.end_column, spacings[0], block.first_column)
+    if not len(rows) and not len(columns):
+        return Lines.empty(block, rows, columns, borders.top_H.dtype)
     pruning = pair.pruning(state.left, block.end_row, block.end_column)
-    held = pair.engine.hold_lines(pair, block, borders, lines.rows, lines.columns, pruning)
-    if held is None:
+    lines = pair.engine.hold_lines(pair, block, borders, rows, columns, pruning)
+    if lines is None:
+        lines = scratch.lines(len(spacings), block, rows, columns, borders.top_H.dtype)
         pair.engine.fill_region(pair, block, borders, lines, pruning=pruning)
     pair.work.again += block.cells
     pair.work.again_pruned += 0 if pruning is None else pruning.cells
-    return held or lines
+    return lines
 
 
 def _is_within(region: Region, state: PathState) -> bool:
