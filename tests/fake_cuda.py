@@ -520,7 +520,7 @@ def install(monkeypatch, driver, n_letters):
     from exaln.cuda import card, compiler, facts, job
 
     driver.n_rows_of_table = n_letters
-    gpus = [SimpleNamespace(name="Fake GPU") for _ in range(driver.n_gpus)]
+    gpus = [SimpleNamespace(name="Fake GPU", memory_bytes=driver.memory) for _ in range(driver.n_gpus)]
     monkeypatch.setattr(card, "load_driver", lambda: driver)
     monkeypatch.setattr(compiler, "cubins", lambda sources, arch: {source: repr(source).encode() for source in sources})
     monkeypatch.setattr(facts, "Driver", lambda: SimpleNamespace(gpus=lambda: gpus))
