@@ -6,6 +6,7 @@ method: it depends on nothing but the two sequences, the costs and the mode.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
@@ -85,12 +86,15 @@ class RegionEngine(Protocol):
 
 @dataclass
 class Work:
-    """Cells of the table, and cells that were computed again for the path; how many of them were pruned."""
+    """Cells of the table, and cells that were computed again for the path; how many of them were pruned; seconds that
+    the latter took.
+    """
 
     scored: int = 0
     scored_pruned: int = 0
     again: int = 0
     again_pruned: int = 0
+    again_seconds: float = 0.0
 
     def __str__(self) -> str:
         parts = []
@@ -98,7 +102,8 @@ class Work:
             parts.append(f"{100 * self.scored_pruned / self.scored:.1f} % of {self.scored:.3g} cells were pruned")
         if self.again:
             pruned = 100 * self.again_pruned / self.again
-            parts.append(f"{self.again:.3g} computed again for the path, {pruned:.1f} % of them pruned")
+            seconds = f"{self.again_seconds:.2f} s"
+            parts.append(f"{self.again:.3g} computed again for the path in {seconds}, {pruned:.1f} % of them pruned")
         return ", ".join(parts)
 
 
@@ -190,11 +195,12 @@ def _lines_of(
     columns = grid(block.first_column, block.end_column, spacings[0], block.first_column)
     if not len(rows) and not len(columns):
         return Lines.empty(block, rows, columns, borders.top_H.dtype)
-    pruning = pair.pruning(state.left, block.end_row, block.end_column)
+    pruning, began = pair.pruning(state.left, block.end_row, block.end_column), time.perf_counter()
     lines = pair.engine.hold_lines(pair, block, borders, rows, columns, pruning)
     if lines is None:
         lines = scratch.lines(len(spacings), block, rows, columns, borders.top_H.dtype)
         pair.engine.fill_region(pair, block, borders, lines, pruning=pruning)
+    pair.work.again_seconds += time.perf_counter() - began
     pair.work.again += block.cells
     pair.work.again_pruned += 0 if pruning is None else pruning.cells
     return lines
