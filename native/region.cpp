@@ -283,13 +283,12 @@ struct StripWorker {
 // the column left of them when it comes in, or 0 if it begins there, and gains at most max_score for each row
 // and each column that is left from the first ones on. If that is below what some alignment has, none that is
 // optimal has a cell there. They are skipped: H = 0 and E = F = -gap_first, an alignment that begins there,
-// are what is handed on and kept. kernels/long.cu, which does the same, has the proof that neither score nor
-// end nor path changes.
+// are what is handed on and kept. kernels/long_pruning.cuh of the cuda engine, which does the same, has the
+// proof that neither score nor end nor path changes.
 //
 // A strip runs without a stop as far as nothing can be pruned whatever comes from above: of unrelated
 // sequences all the way. From there on it is looked at block by block of columns, once what is above a block
 // is known.
-
 class RegionFill {
   public:
     RegionFill(const RegionJob& job, const WidthKernels& kernels, Progress& progress)

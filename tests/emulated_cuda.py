@@ -77,6 +77,15 @@ def library_of(source):
     return ctypes.CDLL(str(library))
 
 
+def launch(kernel, *arguments):
+    """Run a kernel of a library with one thread. Arrays are handed over as their addresses, numbers as they are."""
+    values = (ctypes.c_uint64 * len(arguments))(
+        *(argument if isinstance(argument, int) else argument.ctypes.data for argument in arguments)
+    )
+    first = ctypes.addressof(values)
+    kernel((ctypes.c_uint64 * len(arguments))(*range(first, first + 8 * len(arguments), 8)), 1, 1, 1, 0, 0)
+
+
 class EmulatedDriver(FakeDriver):
     """Launches run the compiled kernels; a graph is the list of its launches."""
 
@@ -163,4 +172,4 @@ def emulated_card(monkeypatch, **more):
     return made
 
 
-__all__ = ["COMPILER", "KERNELS", "EmulatedDriver", "emulated_card"]
+__all__ = ["COMPILER", "KERNELS", "NATIVE", "EmulatedDriver", "emulated_card", "launch", "library_of"]

@@ -420,7 +420,7 @@ def stream_scores(driver, a, constants):
     assert [1, *ends[chunks[1:, 1] - 1]] == chunks[:, 0].tolist()
     assert bool(constants.KEEPS_ROWS) == bool(a.has_top or a.has_bottom)
     kept = driver.view(a.kept, np.uint32, 8 * n_tiles).reshape(-1, 2, 4) if constants.KEEPS_ROWS else None
-    table = driver.view(a.table, np.int16, constants.LETTERS * driver.n_rows_of_table).reshape(-1, constants.LETTERS)
+    table = packed_table(driver, a.table, constants)
     stacks = driver.view(a.stacks, np.uint32, 8 * constants.LANES).reshape(-1, 2, 4)
     assert (stacks[:, :, 1] <= constants.ROWS).all()
     if is_paired:
@@ -448,6 +448,15 @@ def stream_scores(driver, a, constants):
         if a.has_bottom:
             for which in (0, 1):
                 kept[begin:end, which] = packed(below[0][which], below[1][which]).reshape(-1, 4)
+
+
+def packed_table(driver, address, constants):
+    """int16[letters of the query, LETTERS]: what a table of halves of words holds."""
+    n_columns = -(-(1 + constants.LETTERS) // 8) * 8
+    halves = driver.view(address, np.int16, (1 + driver.n_rows_of_table) * n_columns).reshape(-1, n_columns)
+    assert (halves[0] == -32768).all()
+    assert (halves[:, 0] == -32768).all()
+    return halves[1:, 1 : 1 + constants.LETTERS]
 
 
 def block_scores(driver, a, constants):

@@ -2,29 +2,26 @@
 GPU_PYTHON ?= $(BIN)/python
 GPU_SETUP := $(if $(filter $(BIN)/python,$(GPU_PYTHON)),setup)
 GPU_TESTS := $(shell grep -l 'mark\.gpu' tests/test_*.py)
-# Files that are tested at a time. One fills the memory of the card, and is tested alone.
-GPU_JOBS ?= 4
+# Files that are tested alone: one of them fills the memory of the card.
 GPU_ALONE := tests/test_cuda_search.py
-GPU_LOGS := build/test-gpu
+# Files that are tested once more as older cards run the kernels.
+GPU_SCORES := $(foreach name,engine limits plans scan,tests/test_cuda_$(name).py)
+GPU_JOBS ?= $(shell n=$$(nproc); echo $$((n < 14 ? n : 14)))
+GPU_PYTEST = $(GPU_PYTHON) -m pytest -q -m gpu $(PYTEST)
 SANITIZER_TOOLS ?= memcheck racecheck synccheck initcheck
 
 .PHONY: test-gpu test-gpu-sanitize
 
 test-gpu: $(GPU_SETUP)
-	@rm -rf $(GPU_LOGS); mkdir -p $(GPU_LOGS)
-	@printf '%s\n' $(filter-out $(GPU_ALONE),$(GPU_TESTS)) | xargs -P $(GPU_JOBS) -I FILE sh -c \
-	  'log=$(GPU_LOGS)/$$(basename FILE).log; $(GPU_PYTHON) -m pytest -q -m gpu FILE $(PYTEST) > $$log 2>&1 || touch $$log.failed; \
-	  echo "FILE: $$(tail -1 $$log)"'
-	$(GPU_PYTHON) -m pytest -q -m gpu $(GPU_ALONE) $(PYTEST)
-	@for failed in $(GPU_LOGS)/*.failed; do if [ -e $$failed ]; then cat $${failed%.failed}; status=1; fi; done; exit $${status:-0}
+	$(GPU_PYTEST) -n $(GPU_JOBS) --dist worksteal $(filter-out $(GPU_ALONE),$(GPU_TESTS))
+	EXALN_CUDA_DPX=0 $(GPU_PYTEST) -n $(GPU_JOBS) --dist worksteal $(GPU_SCORES)
+	$(GPU_PYTEST) $(GPU_ALONE)
 
-# A small run of every kernel, with DPX and without: once to fill the cache of kernels, then under each tool. Errors of calls to
-# the driver are not reported: the bindings look for functions that not every driver has, and other errors raise anyway.
+# A small run of every kernel, with DPX and without: once to fill the cache of kernels, then under each tool.
 test-gpu-sanitize: $(GPU_SETUP)
 	@command -v compute-sanitizer > /dev/null || { echo "$@: compute-sanitizer is missing; it comes with the CUDA toolkit" >&2; exit 1; }
 	for dpx in "" 0; do \
-	  EXALN_CUDA_DPX=$$dpx $(GPU_PYTHON) tests/cuda_sanitize.py || exit 1; \
-	  for tool in $(SANITIZER_TOOLS); do \
-	    EXALN_CUDA_DPX=$$dpx compute-sanitizer --tool $$tool --report-api-errors no --error-exitcode 1 $(GPU_PYTHON) tests/cuda_sanitize.py || exit 1; \
-	  done; \
+	  export EXALN_CUDA_DPX=$$dpx; \
+	  $(GPU_PYTHON) tests/cuda_sanitize.py || exit 1; \
+	  for tool in $(SANITIZER_TOOLS); do $(GPU_PYTHON) tests/cuda_sanitize.py --under $$tool || exit 1; done; \
 	done

@@ -75,6 +75,19 @@ def test_folded_letters_score_the_same(used):
     assert len({tuple(column) for column in folded.table.T.tolist()}) == folded.n_letters
 
 
+@pytest.mark.parametrize("dpx", [True, False])
+def test_packed_scores_are_the_scores_and_impossible_where_there_is_no_letter(dpx):
+    folded = fold_letters(BLOSUM62, np.ones(256, bool))
+    packed = folded.packed(dpx)
+    assert packed.shape[1] % 8 == 0
+    numbers = packed.view(np.int16 if dpx else np.float16)
+    n_letters = folded.n_letters
+    np.testing.assert_array_equal(numbers[1:, 1 : 1 + n_letters], folded.table)
+    least = -32768 if dpx else -np.inf
+    assert (numbers[0] == least).all()
+    assert (numbers[:, 0] == least).all()
+
+
 def test_letters_that_score_alike_are_one():
     everything = np.ones(256, np.bool_)
     assert fold_letters(Scoring.default(DNA), everything).n_letters < len(DNA.letters)

@@ -23,7 +23,7 @@ def files_with(pattern):
 
 def test_files_that_open_a_gpu_are_marked_as_a_whole_and_make_test_gpu_finds_them():
     marked = files_with(MARK)
-    assert {f"test_cuda_{name}.py" for name in ("engine", "limits", "no_dpx", "plans", "scan", "search")} <= marked
+    assert {f"test_cuda_{name}.py" for name in ("engine", "limits", "plans", "scan", "search")} <= marked
     assert files_with("^(import|from) cuda_cases") <= marked
     assert "grep -l 'mark\\.gpu' tests/test_*.py" in (TESTS / "gpu.mk").read_text(encoding="utf-8")
 

@@ -50,6 +50,9 @@ using uchar4 = Vector<unsigned char, 4>;
 inline int2 make_int2(int x, int y) {
     return {x, y};
 }
+inline uint2 make_uint2(unsigned x, unsigned y) {
+    return {x, y};
+}
 inline int4 make_int4(int x, int y, int z, int w) {
     return {x, y, z, w};
 }

@@ -196,6 +196,10 @@ def _straightened(runs: list[tuple[int, int, int]]) -> NDArray[np.int64]:
     return straight
 
 
+IMPOSSIBLE = {True: 0x8000, False: 0xFC00}
+"""With and without DPX: half a word that is less than any score; see kernels/packed.cuh."""
+
+
 @dataclass(frozen=True)
 class FoldedScores:
     """What letters of the query score with folded letters of the targets.
@@ -211,6 +215,16 @@ class FoldedScores:
     def n_letters(self) -> int:
         """Letters of the targets that score differently."""
         return int(self.table.shape[1])
+
+    def packed(self, dpx: bool) -> NDArray[np.uint16]:
+        """uint16[1 + letters of the alphabet, 1 + n_letters rounded up to 8]: halves of words, as the card adds them.
+
+        The first row is for no letter of a query, the first column for no letter of a target: nothing is aligned there.
+        """
+        scores = np.pad(self.table, ((1, 0), (1, -(1 + self.n_letters) % 8)))
+        halves: NDArray[np.uint16] = (scores if dpx else scores.astype(np.float16)).view(np.uint16)
+        halves[0], halves[:, 0] = IMPOSSIBLE[dpx], IMPOSSIBLE[dpx]
+        return halves
 
 
 def fold_letters(scoring: Scoring, is_used: NDArray[np.bool_]) -> FoldedScores:

@@ -40,7 +40,7 @@ GO_ON, CANCELLED, LOST = range(3)
 NEVER = 0xFFFFFFFF
 """As in the kernel."""
 
-QUEUE_PIECES = 32
+QUEUE_PIECES = 64
 """Pieces that a strip can be ahead of the one below, unless that one waits for a warp."""
 
 PATIENCE_SECONDS = 20
@@ -484,7 +484,8 @@ class CardPart:
         )
         self._kernel = self._card.kernel(source, "fill_region", shape.shared_bytes(n_letters, self._score.itemsize))
         self._block_warps = shape.threads // WARP
-        n_blocks = self._card.facts.n_sms * self._card.blocks_per_sm(self._kernel, shape.threads) // self._share
+        per_sm = min(shape.blocks, self._card.blocks_per_sm(self._kernel, shape.threads))
+        n_blocks = self._card.facts.n_sms * per_sm // self._share
         queue_bytes = QUEUE_PIECES * COLUMNS * shape.piece * 2 * self._score.itemsize
         most_warps = int(self._card.budget * ROOM_SHARE) // QUEUES_SHARE // queue_bytes
         self._n_warps = max(1, min(n_blocks, most_warps // self._block_warps)) * self._block_warps

@@ -240,6 +240,7 @@ class Scanner:
                 "codes": group.codes,
                 "offsets": group.offsets,
                 "table": self.folded.table,
+                "packed table": self.folded.packed(self.card.facts.dpx),
                 "fold": self.folded.fold,
                 "minimum": np.empty(0, np.int32) if group.minimum is None else group.minimum,
             }
@@ -312,7 +313,7 @@ class Scanner:
             ticket,
             stack,
             pending.on_card["codes"],
-            pending.on_card["table"],
+            pending.on_card["packed table"],
             self._boundary(layout) if strip.keeps_rows else 0,
             strip.has_top,
             strip.has_bottom,

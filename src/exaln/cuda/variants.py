@@ -186,10 +186,10 @@ class LongShape:
         return WARP * self.rows
 
     def shared_bytes(self, n_letters: int, score_bytes: int) -> int:
-        """For each warp of a block the profile, a piece of the row above, and tiles."""
+        """For each warp of a block the profile, pieces of the row above and of the last row, and tiles."""
         profile = n_letters * self.rows * WARP * 4
-        feed = (self.piece + 1) * 2 * COLUMNS * score_bytes
-        return self.threads // WARP * (profile + feed + (WARP + 2 * self.piece) * 16)
+        edges = (2 * self.piece + 1) * 2 * COLUMNS * score_bytes
+        return self.threads // WARP * (profile + edges + RING_TILES * 16)
 
     def source(self, n_letters: int, scoring: Scoring, *, is_local: bool, is_large: bool, large_ends: bool) -> Source:
         """What to compile. large_ends: local scores can be above MAX_SMALL_END."""
@@ -209,12 +209,14 @@ class LongShape:
 
 
 WARP = 32
+RING_TILES = 64
+"""Tiles that a warp of long.cu has in shared memory."""
 
 LONG_SHAPES = (
-    LongShape(4, 32, 14, 8),
-    LongShape(8, 32, 14, 8),
-    LongShape(12, 512, 1, 8),
-    LongShape(20, 512, 1, 16),
+    LongShape(4, 32, 8, 8),
+    LongShape(8, 32, 8, 8),
+    LongShape(16, 32, 8, 8),
+    LongShape(20, 512, 1, 8),
 )
 """All of them. The first is for scores of 64 bits and for many letters."""
 
@@ -230,7 +232,8 @@ class LongCost:
     piece: int = 0
 
 
-ALONE, BUSY, LONG_LAG_TILES = LongCost(400, 53, 2000), LongCost(150, 30), 33
+ALONE, BUSY = LongCost(200, 38, 1060), LongCost(150, 30)
+LONG_LAG_TILES, LONG_LAG_PIECES = 33, 4
 
 
 def long_shapes(n_letters: int, score_bytes: int, shared_bytes: int) -> list[LongShape]:
@@ -243,15 +246,15 @@ def long_shapes(n_letters: int, score_bytes: int, shared_bytes: int) -> list[Lon
 
 MAX_LARGE_ROWS = 4
 
-MAX_SMALL_END = 60_000_000
-"""Thirty-two times this, and what a piece can add to it, fits 31 bits."""
+MAX_SMALL_END = 15_000_000
+"""Times the cells of a tile, rounded up to 128, it fits 31 bits, with what a piece can add to it."""
 
 
 def long_cycles(shape: LongShape, n_rows: int, n_columns: int, n_warps: int, n_sms: int) -> float:
     """How long a region takes on a card that has so many warps of this shape at a time.
 
-    A strip is LONG_LAG_TILES and two pieces behind the one above. While not all of them run, multiprocessors are half
-    full, but the warps of a block are on the same one.
+    A strip is LONG_LAG_TILES and LONG_LAG_PIECES behind the one above. While not all of them run, multiprocessors are
+    half full, but the warps of a block are on the same one.
     """
     n_strips = -(-n_rows // shape.strip_rows)
     at_a_time = min(n_strips, n_warps)
@@ -259,7 +262,7 @@ def long_cycles(shape: LongShape, n_rows: int, n_columns: int, n_warps: int, n_s
     busy = per_quarter * (BUSY.step + BUSY.row * shape.rows)
     alone = ALONE.step + ALONE.row * shape.rows + ALONE.piece / shape.piece
     n_tiles = -(-n_columns // COLUMNS)
-    n_fill = at_a_time * (LONG_LAG_TILES + 2 * shape.piece)
+    n_fill = at_a_time * (LONG_LAG_TILES + LONG_LAG_PIECES * shape.piece)
     return n_tiles * max(1.0, n_strips / n_warps) * max(alone, busy) + n_fill * max(alone, busy / 2)
 
 

@@ -50,8 +50,8 @@ constexpr bool LOCAL = EXALN_LOCAL != 0;  // no score is below 0
 constexpr int PIECE = EXALN_PIECE;                  // tiles that strips of long.cu hand on at a time
 constexpr int BLOCKS = EXALN_BLOCKS;                // blocks of a multiprocessor
 constexpr bool LARGE = EXALN_LARGE != 0;            // scores have 64 bits
-constexpr bool LARGE_ENDS = EXALN_LARGE_ENDS != 0;  // scores times 32 would not fit 31 bits
-static_assert(PIECE == 4 || PIECE == 8 || PIECE == 16 || PIECE == 32);
+constexpr bool LARGE_ENDS = EXALN_LARGE_ENDS != 0;  // scores times the cells of a tile would not fit 31 bits
+static_assert(PIECE == 4 || PIECE == 8 || PIECE == 16);
 #endif
 #ifdef EXALN_PATHS
 constexpr bool QUERY_START = EXALN_QUERY_START != 0;  // the mode of pairs.cu: which ends are free

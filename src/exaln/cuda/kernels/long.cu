@@ -10,16 +10,21 @@
 //
 // Between strips H and F of the last row of a strip go through global memory, in a queue per pair of strips.
 // There are no flags, fences or barriers: a word of a queue has a tag that names the round of the queue it
-// was written in, so that it tells by itself whether it is there yet (long_scores.cuh). A warp loads a piece
+// was written in, so that it tells by itself whether it is there yet (long_rows.cuh). A warp loads a piece
 // of PIECE tiles at a time, all lanes together and a piece ahead; where a tag is not the expected one it
-// loads again. So it comes to run just so far behind the strip above that nothing has to wait.
+// loads again. So it comes to run just so far behind the strip above that nothing has to wait. The last lane
+// puts its last row into shared memory, and at the end of a piece all lanes together hand it on.
+//
+// A small pair has fewer strips than the card has schedulers, and a warp that is alone waits for every result
+// of its own. So a tile goes along its anti-diagonals, a step has no branch, and with few rows what a step
+// needs of memory is fetched in the step before: on an H200 that made a step of 8 rows 590 cycles, of 1,070.
 //
 // Queues are short, so that all of them lie in the cache, and rounds begin once the piece that lay there was
-// read: the reader says so in `consumed` (release / acquire) every few pieces. Strips are taken in order by a
-// ticket, strip s uses queue s % n_channels, and there are n_channels warps, all on the card at once (a
-// cooperative launch): whoever waits, waits for a running warp. Strip s + n_channels begins when strip s is
-// done; so the last queue holds a whole row, and never makes its writer wait for a strip that has no warp.
-// Whoever waits longer than `patience` sets `stop`, and all warps leave.
+// read: the reader says so every few pieces. Strips are taken in order by a ticket, strip s uses queue
+// s % n_channels, and there are n_channels warps, all on the card at once (a cooperative launch): whoever
+// waits, waits for a running warp. Strip s + n_channels begins when strip s is done; so the last queue holds
+// a whole row, and never makes its writer wait for a strip that has no warp. Whoever waits longer than
+// `patience` sets `stop`, and all warps leave.
 //
 // Kept rows: strips end there. Strips have 32 * ROWS rows, or as many lanes as are left; what is left of a
 // lane goes in a narrow strip, one row per lane. Kept columns: a lane writes its rows when it gets there.
@@ -29,27 +34,12 @@
 // at most the highest score of two letters per column, and a piece has 4 * PIECE columns; E and F, as the
 // next cell takes them, are not above the H they come from. So if M + 4 * PIECE * highest < G, the best score
 // of any strip so far, nothing in the piece can be the best, nor equal it, and there is nothing to look for.
-// Else the piece is computed with care: of each column of a tile a lane knows its highest score and the first
-// row that has it, in one number (the score times 32, plus 31 less the row), and notes the first column and
-// row where its best was raised. So a lane knows the first cell, by column and then by row, with its highest
-// score, if that is the highest of all; and the end is the first of these.
+// Else the piece is searched: of each tile a lane knows its highest score and the first cell, by column and
+// then by row, that has it, in one number (long_scores.cuh), and notes the tile where its best was raised. So
+// a lane knows the first cell with its highest score, if that is the highest of all; and the end is the first
+// of these.
 //
-// Pruning. With the same M: an alignment that runs through a piece has at most max(0, M) when it comes in or
-// begins there, and gains at most `highest`, the highest score of two letters, for each row and for each
-// column that is left from the first ones of the piece on. If that is below `best`, which some alignment has,
-// none that is optimal, or equals it, has a cell in the piece, and it is skipped: what it hands on and what
-// is kept of it is H = 0 and E = F = -gap_first, an alignment that begins there. Nothing that is asked for
-// changes:
-//   - No number is above the true one: each is what some alignment has, at the least the empty one.
-//   - Every cell of an optimal alignment has its true H, and E or F if it is used. For the cell before it on
-//     that alignment has its true number, by induction, and so no piece on the way passed the test above:
-//     M was at least what the alignment had, and `best` is not above what it ends with.
-//   - So the best score, and all cells that have it, are found; and walking back from one of them, a
-//     neighbour that gives the number at hand lies on an optimal alignment and has its true number, while one
-//     that does not, does not, having less than its true number if anything. The path rule decides the same.
-//     Blocks that are computed again from kept lines, which may run through skipped pieces, are no different.
-// An older, lower `best` skips less. When a block is computed again for a path that comes from its last cell
-// with a known score, that is `best`, and rows and columns are left only up to that cell.
+// Pieces in which nothing can matter are skipped: long_pruning.cuh says which, and why that changes nothing.
 //
 //   columns       [(n_pieces + 1) * PIECE + 64]: tiles, four profile offsets each: letter * LETTER_BYTES
 //   query         letters of the region's rows
@@ -62,369 +52,128 @@
 //   rows][n_pieces * PIECE * 4];  column_H, column_E  [kept columns][n_rows] ends          [n_strips]: the
 //   best cell of a strip, or score 0;  gain: 4 * PIECE * highest, or < 0: not wanted left_rows     rows of
 //   left_H and left_E that are there, counted up by the host; null: all of them
-//   highest       score of two letters; 0: nothing is pruned.  rows_left, columns_left: from the region's
-//   first ones on, in which an alignment can gain
+//   highest, rows_left, columns_left  struct Pruning
 //
-// Shared memory: the profile, [letter][rows / 4][lane] for each warp, and a piece of the row above. Scores
-// are exact as long as they fit (longpair/region.py); rows and columns that pad may overflow, and nothing
-// reads them. Tests: tests/test_cuda_long.py.
+// Shared memory of each warp: struct Shared. Scores are exact as long as they fit (longpair/region.py); rows
+// and columns that pad may overflow, and nothing reads them. Tests: tests/test_cuda_long.py.
 
 #include "constants.cuh"
+#include "long_rows.cuh"
 #include "long_scores.cuh"
 #include "recurrence.cuh"
 
-constexpr unsigned ALL = 0xFFFFFFFFu;
-constexpr unsigned NEVER = 0xFFFFFFFFu;
-constexpr unsigned PIECE_COLUMNS = PIECE * COLUMNS;
-constexpr unsigned PIECE_WORDS = PIECE_COLUMNS * Number::WORDS;
-constexpr unsigned LANE_COLUMNS = (PIECE_COLUMNS + 31) / 32;  // of a piece, for each lane that loads it
 constexpr unsigned CHUNK_BYTES = 32 * sizeof(int4);
 constexpr unsigned LETTER_BYTES = ROWS / 4 * CHUNK_BYTES;
-constexpr unsigned ACK = 16;  // pieces between two words to the writer of a queue; a queue has twice as many
 constexpr unsigned REPORT = 256;  // pieces between two reports to the host
+constexpr unsigned RING = 64;     // tiles in shared memory
+static_assert(31 + 2 * PIECE <= RING);
 
 constexpr Key HIGHEST_KEY = sizeof(Key) == 8 ? Key(0x7FFFFFFFFFFFFFFFll) : Key(0x7FFFFFFF);
-
-enum Stop : unsigned { GO_ON, CANCELLED, LOST };
-
-struct Strip {
-    unsigned first_row, n_rows;
-    int line;            // the kept row that it ends with, or -1
-    unsigned is_narrow;  // one row per lane
-};
-
-struct End {
-    long long score, row, column;
-};
-
-struct Control {
-    unsigned ticket, stop;
-    unsigned rows, unused;      // rows whose kept columns are all there
-    long long best;             // of all strips
-    unsigned long long tiles;   // done, by all strips
-    unsigned long long pruned;  // cells
-};
-
-struct Arguments {
-    const uint4* columns;
-    unsigned n_pieces, n_columns;
-    const unsigned char* query;
-    const Strip* strips;
-    unsigned n_strips;
-    const int* table;
-    const Score *top_H, *top_F, *left_H, *left_E;
-    Word* queues;
-    unsigned queue_pieces;
-    unsigned* consumed;
-    unsigned n_channels;
-    const unsigned* kept_columns;
-    Score *row_H, *row_F, *column_H, *column_E;
-    unsigned long long n_rows;
-    End* ends;
-    long long gain;
-    Control* control;
-    unsigned long long patience;
-    const unsigned* left_rows;
-    long long highest, rows_left, columns_left;
-};
-
-__device__ __forceinline__ unsigned load_acquire(const unsigned* address) {
-    unsigned value;
-    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
-    return value;
-}
-__device__ __forceinline__ unsigned load_acquire_from_host(const unsigned* address) {
-    unsigned value;
-    asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
-    return value;
-}
-__device__ __forceinline__ void store_release(unsigned* address, unsigned value) {
-    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(address), "r"(value) : "memory");
-}
-__device__ __forceinline__ Word load_word(const Word* address) {
-    Word value;
-    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(address));
-    return value;
-}
-__device__ __forceinline__ void store_words(Word* address, Word a, Word b) {
-    asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(address), "l"(a), "l"(b));
-}
-__device__ __forceinline__ unsigned long long nanoseconds() {
-    unsigned long long now;
-    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
-    return now;
-}
-
-// Waiting that ends: for all lanes of a warp together.
-struct Patience {
-    Control* control;
-    unsigned long long limit, since = 0;  // nanoseconds; limit 0: whoever started the kernel watches over it
-    unsigned n = 0;
-
-    // False if the warp has to leave.
-    __device__ bool wait() {
-        if (++n < 16) return true;
-        __nanosleep(n < 256 ? 32 : 256);
-        if (n % 256) return true;
-        const unsigned long long now = nanoseconds();
-        if (since == 0) since = now;
-        if (limit > 0 && now - since > limit) atomicCAS(&control->stop, GO_ON, LOST);
-        return !must_leave(control);
-    }
-    static __device__ bool must_leave(Control* control) {
-        return __any_sync(ALL, *(volatile unsigned*)&control->stop != GO_ON);
-    }
-};
-
-// A place in a queue, and the tag of the round: `sequence` counts the pieces of all strips that use it.
-struct Place {
-    Word* queue;
-    unsigned capacity, next, tag;  // in words
-
-    __device__ Place(const Arguments& arguments, unsigned channel, unsigned sequence) {
-        queue = arguments.queues + size_t(channel) * arguments.queue_pieces * PIECE_WORDS;
-        const unsigned pieces = pieces_of(arguments, channel);
-        capacity = pieces * PIECE_WORDS;
-        next = sequence % pieces * PIECE_WORDS, tag = 1 + sequence / pieces % N_TAGS;
-    }
-    static __device__ unsigned pieces_of(const Arguments& arguments, unsigned channel) {
-        return arguments.queue_pieces + (channel == arguments.n_channels - 1 ? arguments.n_pieces : 0);
-    }
-    __device__ __forceinline__ void advance(unsigned n_words) {
-        next += n_words;
-        if (next >= capacity) next -= capacity, tag = tag == N_TAGS ? 1 : tag + 1;
-    }
-};
-
-// The row above a strip, piece by piece: the words of the next piece travel while this one is computed.
-struct Feed {
-    const Arguments& arguments;
-    bool is_top;  // the row above the region
-    unsigned channel, sequence;
-    Place place;
-    Word words[LANE_COLUMNS][Number::WORDS];
-    Score highest;  // H of this lane's columns of the piece
-
-    __device__ Feed(const Arguments& given, unsigned strip)
-        : arguments(given),
-          is_top(strip == 0),
-          channel(is_top ? 0 : (strip - 1) % given.n_channels),
-          sequence(is_top ? 0 : (strip - 1) / given.n_channels * given.n_pieces),
-          place(given, channel, sequence) {}
-
-    __device__ __forceinline__ void load() {
-        if (is_top) return;
-        const unsigned lane =
-            threadIdx.x % 32 % PIECE_COLUMNS;  // where a piece is short, two lanes load the same
-        const Word* from = place.queue + (place.next + lane * Number::WORDS);
-#pragma unroll
-        for (unsigned i = 0; i < LANE_COLUMNS; i++)
-#pragma unroll
-            for (unsigned w = 0; w < Number::WORDS; w++)
-                words[i][w] = load_word(from + i * 32 * Number::WORDS + w);
-    }
-
-    // Puts a piece into shared memory, [tile][H, F][column]; false if the warp has to leave.
-    __device__ __forceinline__ bool take(unsigned piece, Score* shared) {
-        Score H[LANE_COLUMNS], F[LANE_COLUMNS];
-        for (Patience patience{arguments.control, arguments.patience}; !unpack(piece, H, F);) {
-            if (!patience.wait()) return false;
-            load();
-        }
-        highest = H[0];
-        __syncwarp();
-#pragma unroll
-        for (unsigned i = 0; i < LANE_COLUMNS; i++) {
-            const unsigned column = i * 32 + threadIdx.x % 32 % PIECE_COLUMNS;
-            Score* to = shared + column / COLUMNS * 2 * COLUMNS + column % COLUMNS;
-            to[0] = H[i], to[COLUMNS] = F[i];
-            highest = Number::max2(highest, H[i]);
-        }
-        __syncwarp();
-        if (!is_top && (piece % ACK == ACK - 1 || piece == arguments.n_pieces - 1) && threadIdx.x % 32 == 0)
-            store_release(arguments.consumed + channel, sequence + piece + 1);
-        place.advance(PIECE_WORDS);
-        return true;
-    }
-
-    __device__ __forceinline__ bool unpack(unsigned piece, Score (&H)[LANE_COLUMNS],
-                                           Score (&F)[LANE_COLUMNS]) const {
-        bool is_there = true;
-#pragma unroll
-        for (unsigned i = 0; i < LANE_COLUMNS; i++) {
-            if (is_top) {
-                const size_t column =
-                    size_t(piece) * PIECE_COLUMNS + i * 32 + threadIdx.x % 32 % PIECE_COLUMNS;
-                H[i] = arguments.top_H[column], F[i] = arguments.top_F[column];
-            } else {
-                is_there &= Number::unpack(words[i], place.tag, H[i], F[i]);
-            }
-        }
-        return __all_sync(ALL, is_there);
-    }
-};
-
-constexpr Score NO_GAP = -GAP_FIRST;  // E or F where H is 0
-
-struct Edge {
-    Score H[COLUMNS], F[COLUMNS];
-
-    __device__ __forceinline__ void forget() {
-#pragma unroll
-        for (int c = 0; c < COLUMNS; c++) H[c] = 0, F[c] = NO_GAP;
-    }
-};
-
-__device__ __forceinline__ void store_four(int* to, const int (&four)[COLUMNS]) {
-    *reinterpret_cast<int4*>(to) = make_int4(four[0], four[1], four[2], four[3]);
-}
-__device__ __forceinline__ void store_four(long long* to, const long long (&four)[COLUMNS]) {
-    reinterpret_cast<longlong2*>(to)[0] = make_longlong2(four[0], four[1]);
-    reinterpret_cast<longlong2*>(to)[1] = make_longlong2(four[2], four[3]);
-}
-
-// The last row of a strip, as its last lane hands it on.
-struct Writer {
-    const Arguments& arguments;
-    bool is_wanted, is_kept;  // there is a strip below; the row is a line
-    unsigned channel, sequence, free_until;
-    Place place;
-    Score *line_H, *line_F;
-
-    __device__ Writer(const Arguments& given, unsigned strip, int line)
-        : arguments(given),
-          is_wanted(strip + 1 < given.n_strips),
-          is_kept(line >= 0),
-          channel(strip % given.n_channels),
-          sequence(strip / given.n_channels * given.n_pieces),
-          free_until(0),
-          place(given, channel, sequence) {
-        const size_t first = is_kept ? size_t(line) * given.n_pieces * PIECE_COLUMNS : 0;
-        line_H = given.row_H + first, line_F = given.row_F + first;
-    }
-
-    // Room for this piece; false if the warp has to leave.
-    __device__ __forceinline__ bool make_room(unsigned piece) {
-        if (!is_wanted || piece < free_until) return true;
-        const unsigned capacity = Place::pieces_of(arguments, channel);
-        for (Patience patience{arguments.control, arguments.patience};;) {
-            const unsigned read = __shfl_sync(ALL, load_acquire(arguments.consumed + channel), 0) + capacity;
-            free_until = read > sequence ? read - sequence : 0;
-            if (piece < free_until) return true;
-            if (!patience.wait()) return false;
-        }
-    }
-
-    __device__ __forceinline__ void hand_on(const Edge& edge) {
-        Word words[COLUMNS * Number::WORDS];
-#pragma unroll
-        for (int c = 0; c < COLUMNS; c++)
-            Number::pack(edge.H[c], edge.F[c], place.tag, words + c * Number::WORDS);
-        Word* to = place.queue + place.next;
-#pragma unroll
-        for (unsigned i = 0; i < COLUMNS * Number::WORDS; i += 2) store_words(to + i, words[i], words[i + 1]);
-        place.advance(COLUMNS * Number::WORDS);
-    }
-
-    __device__ __forceinline__ void keep(unsigned tile, const Edge& edge) const {
-        store_four(line_H + size_t(tile) * COLUMNS, edge.H);
-        store_four(line_F + size_t(tile) * COLUMNS, edge.F);
-    }
-
-    // PIECE tiles of a skipped piece, as far as they lie in the region, by all lanes; `place` is the last
-    // lane's.
-    __device__ __forceinline__ void skip(int first, unsigned last_lane) {
-        const int begin = max(first, 0), end = min(first + int(PIECE), int(arguments.n_pieces * PIECE));
-        if (begin >= end) return;
-        const int tile = begin + int(threadIdx.x % 32);
-        Edge nothing;
-        nothing.forget();
-        if (is_kept && tile < end) keep(tile, nothing);
-        if (!is_wanted) return;
-        place.next = __shfl_sync(ALL, place.next, last_lane),
-        place.tag = __shfl_sync(ALL, place.tag, last_lane);
-        const Place from = place;
-        place.advance((tile - begin) * COLUMNS * Number::WORDS);
-        if (tile < end) hand_on(nothing);
-        place = from;
-        place.advance((end - begin) * COLUMNS * Number::WORDS);
-    }
-};
 
 // What a warp has in shared memory.
 struct Shared {
     char* profile;  // this lane's part, [letter][rows / 4], 512 bytes apart
     Score* feed;    // [PIECE + 1][2][COLUMNS]: the row above a piece; the last tile is zeros
-    uint4* tiles;   // [32 + PIECE + PIECE]: profile offsets: of earlier pieces, this piece, the next one
+    Score* tail;    // [PIECE][2][COLUMNS]: the last row of a piece
+    char* tiles;    // uint4[RING]: profile offsets of a tile, in its place modulo RING
 };
 
 // Tiles of the next piece travel into shared memory while this one is computed.
 struct Tiles {
+    static constexpr unsigned BYTES = RING * sizeof(uint4);
     const uint4* next;
-    uint4* shared;
+    char* ring;
 
-    __device__ Tiles(const Arguments& arguments, uint4* given)
-        : next(arguments.columns + threadIdx.x % 32 % PIECE), shared(given) {
-        shared[PIECE + threadIdx.x % 32] = make_uint4(0, 0, 0, 0);  // before the first column
-        load();
+    __device__ Tiles(const Arguments& arguments, char* given)
+        : next(arguments.columns + threadIdx.x % 32), ring(given) {
+        for (unsigned i = threadIdx.x % 32; i < RING; i += 32)
+            *reinterpret_cast<uint4*>(ring + i * sizeof(uint4)) = make_uint4(0, 0, 0, 0);
+        __syncwarp();
+        load(0);
     }
-    __device__ __forceinline__ void load() {
-        uint4* to = shared + 32 + PIECE + threadIdx.x % 32 % PIECE;
+    // Lanes are up to 31 tiles behind, and RING holds these, the piece and the next one.
+    __device__ __forceinline__ void load(unsigned piece) {
+        if (threadIdx.x % 32 >= PIECE) return;
+        const unsigned tile = piece * PIECE + threadIdx.x % 32;
+        char* to = ring + tile * sizeof(uint4) % BYTES;
 #if __CUDA_ARCH__ >= 800
         asm volatile(
             "cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(unsigned(__cvta_generic_to_shared(to))),
             "l"(next)
             : "memory");
 #else
-        *to = __ldg(next);
+        *reinterpret_cast<uint4*>(to) = __ldg(next);
 #endif
         next += PIECE;
     }
-    // Everything moves on by a piece.
-    __device__ __forceinline__ void take() {
+    // What was loaded, and all else that was written to shared memory, is there for all lanes.
+    static __device__ __forceinline__ void wait() {
 #if __CUDA_ARCH__ >= 800
         asm volatile("cp.async.wait_all;" ::: "memory");
 #endif
         __syncwarp();
-        const unsigned lane = threadIdx.x % 32;
-        const uint4 older = shared[PIECE + lane], newer = shared[32 + PIECE + lane % PIECE];
-        __syncwarp();
-        shared[lane] = older, shared[32 + lane % PIECE] = newer;
-        __syncwarp();
-        load();
+    }
+    __device__ __forceinline__ uint4 of(unsigned tile) const {
+        return *reinterpret_cast<const uint4*>(ring + tile * unsigned(sizeof(uint4)) % BYTES);
     }
 };
 
-// The scores of a tile: where they are in the profile; lanes of few rows have the first ones in registers, as
-// they have too little to do to hide how long it takes to get them.
+// The scores of a tile, four rows at a time; lanes of few rows have those of the first rows in registers.
 template <int N_ROWS>
 struct TileScores {
-    static constexpr bool HAS_FIRST = N_ROWS <= 12;
-    const int4* columns[COLUMNS];
-    int4 first[HAS_FIRST ? COLUMNS : 1];
+    unsigned offsets[COLUMNS];  // of the letters, in the profile
+    int4 first[FEW<N_ROWS> ? COLUMNS : 1];
 
-    __device__ __forceinline__ TileScores(const char* profile, uint4 letters) {
-        const unsigned offsets[COLUMNS] = {letters.x, letters.y, letters.z, letters.w};
+    __device__ __forceinline__ TileScores(const char* profile, uint4 letters)
+        : offsets{letters.x, letters.y, letters.z, letters.w} {
 #pragma unroll
-        for (int c = 0; c < COLUMNS; c++) {
-            columns[c] = reinterpret_cast<const int4*>(profile + offsets[c]);
-            if (HAS_FIRST) first[c] = *columns[c];
-        }
+        for (int c = 0; c < COLUMNS; c++)
+            if (FEW<N_ROWS>) first[c] = in(profile, c, 0);
     }
-    __device__ __forceinline__ int4 of(int column, int chunk) const {
-        return HAS_FIRST && chunk == 0 ? first[column] : columns[column][chunk * 32];
+    __device__ __forceinline__ int4 in(const char* profile, int column, int chunk) const {
+        return *reinterpret_cast<const int4*>(profile + offsets[column] + chunk * CHUNK_BYTES);
     }
+    __device__ __forceinline__ int4 of(const char* profile, int column, int chunk) const {
+        return FEW<N_ROWS> && chunk == 0 ? first[column] : in(profile, column, chunk);
+    }
+};
+
+__device__ __forceinline__ Score warp_maximum(Score value) {
+#if __CUDA_ARCH__ >= 800
+    if (!LARGE) return __reduce_max_sync(ALL, int(value));
+#endif
+    for (int distance = 16; distance > 0; distance /= 2)
+        value = Number::max2(value, __shfl_xor_sync(ALL, value, distance));
+    return value;
+}
+__device__ __forceinline__ unsigned warp_minimum(unsigned value) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_min_sync(ALL, value);
+#else
+    for (int distance = 16; distance > 0; distance /= 2)
+        value = min(value, __shfl_xor_sync(ALL, value, distance));
+    return value;
+#endif
+}
+
+// Rows as the last column left them.
+template <int N_ROWS>
+struct Rows {
+    Score H[N_ROWS], E[N_ROWS], diagonal;
 };
 
 // A lane and its N_ROWS rows of a strip.
 template <int N_ROWS>
-struct Lane {
+struct Lane : Rows<N_ROWS> {
+    using Rows<N_ROWS>::H;
+    using Rows<N_ROWS>::E;
+    using Rows<N_ROWS>::diagonal;
     const Arguments& arguments;
-    unsigned row;  // its first one, in the region
-    Score H[N_ROWS], E[N_ROWS], diagonal;
-    Edge edge;
+    unsigned row;            // its first one, in the region
+    Edge above;              // the last row of the lane above, one tile ahead
     Key threshold, end_key;  // what a key must have to be better, and the best one
-    unsigned end_column;
+    unsigned end_tile;
+    Score gain;
     const unsigned* kept;
     unsigned next_kept;
 
@@ -438,10 +187,11 @@ struct Lane {
         }
         diagonal = is_used ? given.left_H[row] : 0;
 #pragma unroll
-        for (int c = 0; c < COLUMNS; c++) edge.H[c] = 0, edge.F[c] = 0;
-        const long long known = *(volatile long long*)&given.control->best;
-        threshold = is_used ? Key(max(known, 1ll)) * KEY_ROWS : HIGHEST_KEY;
-        end_key = 0, end_column = NEVER;
+        for (int c = 0; c < COLUMNS; c++) above.H[c] = 0, above.F[c] = 0;
+        const Score known = best_so_far(given.control);
+        threshold = is_used ? Key(Number::max2(known, 1)) * KEYS : HIGHEST_KEY;
+        end_key = 0, end_tile = NEVER;
+        gain = in_registers(Score(given.gain));
         kept = given.kept_columns;
         next_kept = is_used ? *kept : NEVER;
     }
@@ -460,12 +210,19 @@ struct Lane {
         }
     }
 
-    // As if nothing had been before the next tile.
-    __device__ __forceinline__ void forget() {
+    // As if nothing had been before the next tile; kept columns of the next PIECE tiles are written. A lane
+    // that has not begun loses the column left of it: its H was looked at, and is hopeless too.
+    __device__ __forceinline__ void skip(unsigned step) {
 #pragma unroll
         for (int k = 0; k < N_ROWS; k++) H[k] = 0, E[k] = NO_GAP;
-        diagonal = 0;
-        edge.forget();
+        diagonal = 0, above = Edge::nothing();
+        while (int(next_kept / COLUMNS) < int(step + PIECE) - int(threadIdx.x % 32)) keep_column();
+        __syncwarp();
+    }
+
+    // Whether the end may be in the next piece; H of what it can come from is at most `reach`.
+    __device__ __forceinline__ bool may_end(Score reach, Score known_best) const {
+        return __any_sync(ALL, gain >= 0 && reach >= Number::max2(known_best, 1) - gain);
     }
 
     // The highest H that anything of the next piece can come from.
@@ -474,74 +231,127 @@ struct Lane {
 #pragma unroll
         for (int k = 0; k < N_ROWS; k++) (k % 2 ? odd : even) = Number::max2(k % 2 ? odd : even, H[k]);
 #pragma unroll
-        for (int c = 0; c < COLUMNS; c++) even = Number::max2(even, edge.H[c]);
+        for (int c = 0; c < COLUMNS; c++) even = Number::max2(even, above.H[c]);
         return Number::max2(even, odd);
     }
 
-    // The last row of the lane above: its tile of the step before.
-    __device__ __forceinline__ Edge from_above() const {
-        Edge above;
+    // The first piece that has a kept column in its reach, or the last one.
+    __device__ __forceinline__ unsigned next_special() const {
+        const unsigned piece = (next_kept / COLUMNS + threadIdx.x % 32) / PIECE;
+        return warp_minimum(min(piece, arguments.n_pieces - 1));
+    }
+
+    // The row above a tile: that of the lane above, or in the first lane, where is_below is 0, that above the
+    // strip; `own` is 0 in the others.
+    __device__ __forceinline__ Edge top(int is_below, const Edge& own) const {
+        Edge joined;
+#pragma unroll
+        for (int c = 0; c < COLUMNS; c++) {
+            joined.H[c] = Number::join(above.H[c], is_below, own.H[c]);
+            joined.F[c] = Number::join(above.F[c], is_below, own.F[c]);
+        }
+        return joined;
+    }
+
+    __device__ __forceinline__ void hand_down(const Edge& edge) {
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) {
             above.H[c] = __shfl_up_sync(ALL, edge.H[c], 1);
             above.F[c] = __shfl_up_sync(ALL, edge.F[c], 1);
         }
-        return above;
     }
 
-    // Takes that, or in the first lane, where is_below is 0, the row above the strip; `own` is 0 in the
-    // others.
-    __device__ __forceinline__ void take_edge(const Edge& above, int is_below, const Score* own) {
+    // A tile, along its anti-diagonals: cells that wait for one another are far apart. `edge` comes in as the
+    // row above and goes out as the last row. seen(k, c) is called when a cell is done.
+    template <class Seen>
+    __device__ __forceinline__ void compute(Edge& edge, const char* profile, const TileScores<N_ROWS>& scores,
+                                            Seen seen) {
+        Score t[COLUMNS];
+        int4 four[COLUMNS];
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) {
-            edge.H[c] = Number::join(above.H[c], is_below, own[c]);
-            edge.F[c] = Number::join(above.F[c], is_below, own[COLUMNS + c]);
+            four[c] = scores.of(profile, c, 0);
+            t[c] = Number::diagonal(c == 0 ? diagonal : edge.H[c - 1], four[c].x);
+        }
+        diagonal = edge.H[COLUMNS - 1];
+#pragma unroll
+        for (int d = 0; d < N_ROWS + COLUMNS - 1; d++) {
+#pragma unroll
+            for (int c = 0; c < COLUMNS; c++) {
+                const int k = d - c;
+                if (k < 0 || k >= N_ROWS) continue;
+                Score next = t[c];
+                if (k + 1 < N_ROWS) {
+                    const int r = (k + 1) % 4;
+                    if (r == 0) four[c] = scores.of(profile, c, (k + 1) / 4);
+                    next = Number::diagonal(H[k], r == 0   ? four[c].x
+                                                  : r == 1 ? four[c].y
+                                                  : r == 2 ? four[c].z
+                                                           : four[c].w);
+                }
+                update_cell<Number, Score>(t[c], H[k], E[k], edge.F[c]);
+                t[c] = next;
+                if (k == N_ROWS - 1) edge.H[c] = H[k];
+                seen(k, c);
+            }
         }
     }
 
-    // A tile; CAREFUL: looks for the end; KEEPS: for kept columns.
-    template <bool CAREFUL, bool KEEPS>
-    __device__ __forceinline__ void compute(unsigned tile, const TileScores<N_ROWS>& scores) {
-        Key keys[COLUMNS];
+    // The same, and the largest key of a cell of the tile.
+    __device__ __forceinline__ Key search(Edge& edge, const char* profile, const TileScores<N_ROWS>& scores) {
+        Key even[COLUMNS] = {}, largest[COLUMNS];
+        compute(edge, profile, scores, [&](int k, int c) {
+            const Key key = key_of(k, c);
+            if (k == 0) largest[c] = key;
+            if (k % 2 == 1) {
+                largest[c] = Keys::max3(largest[c], even[c], key);
+            } else if (k + 1 == N_ROWS) {
+                largest[c] = max(largest[c], key);
+            } else {
+                even[c] = key;
+            }
+        });
+        return Keys::max3(max(largest[0], largest[1]), largest[2], largest[3]);
+    }
+
+    // A tile column by column: some may be kept, or lie behind the last one.
+    __device__ __forceinline__ Key compute_columns(unsigned tile, Edge& edge, const char* profile,
+                                                   const TileScores<N_ROWS>& scores) {
+        Key largest = NO_KEY;
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) {
             const Score H_above = edge.H[c];
             Score unused;
             update_column<Number, false>(H, E, edge.F[c], diagonal, unused,
-                                         [&scores, c](int chunk) { return scores.of(c, chunk); });
+                                         [=, &scores](int chunk) { return scores.of(profile, c, chunk); });
             diagonal = H_above;
             edge.H[c] = H[N_ROWS - 1];
-            if (CAREFUL && LOCAL) keys[c] = best_key();
-            if (KEEPS && tile * COLUMNS + c == next_kept) keep_column();
-        }
-        if (CAREFUL && LOCAL)
-            if (Keys::max3(Keys::max3(keys[0], keys[1], keys[2]), keys[3], keys[3]) >= threshold)
-                note_end(tile, keys);
-    }
-
-    __device__ __forceinline__ Key best_key() const {
-        Key largest = NO_KEY;
+            if (tile * COLUMNS + c == next_kept) keep_column();
+            if (!LOCAL || tile * COLUMNS + c >= arguments.n_columns) continue;
 #pragma unroll
-        for (int k = 0; k < N_ROWS; k += 2) {
-            const Key even = Key(H[k]) * KEY_ROWS + (KEY_ROWS - 1 - k);
-            const Key odd = k + 1 < N_ROWS ? Key(H[k + 1]) * KEY_ROWS + (KEY_ROWS - 2 - k) : even;
-            largest = Keys::max3(largest, even, odd);
+            for (int k = 0; k < N_ROWS; k++) largest = max(largest, key_of(k, c));
         }
         return largest;
     }
 
-    __device__ __forceinline__ void note_end(unsigned tile, const Key (&keys)[COLUMNS]) {
-#pragma unroll
-        for (int c = 0; c < COLUMNS; c++) {
-            if (keys[c] < threshold || tile * COLUMNS + c >= arguments.n_columns) continue;
-            threshold = (keys[c] | (KEY_ROWS - 1)) + 1;
-            end_key = keys[c], end_column = tile * COLUMNS + c;
-        }
+    __device__ __forceinline__ Key key_of(int k, int c) const {
+        return Key(H[k]) * KEYS + ((COLUMNS - 1 - c) * KEY_ROWS + KEY_ROWS - 1 - k);
     }
 
-    __device__ __forceinline__ Score best() const { return Score(end_key / KEY_ROWS); }
+    __device__ __forceinline__ void note(unsigned tile, Key key) {
+        const bool is_better = key >= threshold;
+        threshold = is_better ? (key | (KEYS - 1)) + 1 : threshold;
+        end_key = is_better ? key : end_key;
+        end_tile = is_better ? tile : end_tile;
+    }
+
+    __device__ __forceinline__ Score best() const { return Score(end_key / KEYS); }
     __device__ __forceinline__ unsigned end_row() const {
         return row + KEY_ROWS - 1 - unsigned(end_key % KEY_ROWS);
+    }
+    __device__ __forceinline__ unsigned end_column() const {
+        return end_tile == NEVER ? NEVER
+                                 : end_tile * COLUMNS + COLUMNS - 1 - unsigned(end_key % KEYS / KEY_ROWS);
     }
 
     __device__ __forceinline__ void keep_column() {
@@ -555,78 +365,75 @@ struct Lane {
     }
 };
 
-__device__ __forceinline__ Score warp_maximum(Score value) {
-#if __CUDA_ARCH__ >= 800
-    if (!LARGE) return __reduce_max_sync(ALL, int(value));
-#endif
-    for (int distance = 16; distance > 0; distance /= 2)
-        value = Number::max2(value, __shfl_xor_sync(ALL, value, distance));
-    return value;
-}
+// What a step needs of memory: it is fetched in the step before.
+template <int N_ROWS>
+struct Ahead {
+    const Score* feed;
+    unsigned stride;
+    Edge own;  // the row above the strip, in the first lane; 0 in the others
+    TileScores<N_ROWS> scores;
+    uint4 letters;  // of the next tile
 
-// PIECE steps of a warp, from `step` on. Without care, nothing is looked for, and all lanes are between the
-// first and the last column. The last lane hands a tile on in the next step, while that waits for the lanes
-// above.
-template <bool CAREFUL, int N_ROWS>
+    __device__ __forceinline__ Ahead(const Shared& shared, const Tiles& tiles, unsigned tile)
+        : feed(threadIdx.x % 32 == 0 ? shared.feed : shared.feed + PIECE * 2 * COLUMNS),
+          stride(threadIdx.x % 32 == 0 ? 2 * COLUMNS : 0),
+          own(edge_at(feed)),
+          scores(shared.profile, tiles.of(tile)),
+          letters(tiles.of(tile + 1)) {}
+
+    __device__ __forceinline__ void advance(const Shared& shared, const Tiles& tiles,
+                                            unsigned tile_after_next) {
+        feed += stride;
+        own = edge_at(feed);
+        scores = TileScores<N_ROWS>(shared.profile, letters);
+        letters = tiles.of(tile_after_next);
+    }
+};
+
+// What can happen in a piece: nothing but cells; the end may be there; lanes have not begun yet; some lanes
+// are behind the last column, or some column is kept.
+enum class Piece { PLAIN, SEARCHED, FIRST, SPECIAL };
+
+// PIECE steps of a warp, from `step` on.
+template <Piece KIND, int N_ROWS>
 __device__ __forceinline__ void run_piece(Lane<N_ROWS>& lane, unsigned step, unsigned last_lane,
-                                          const Shared& shared, Writer& writer) {
+                                          const Shared& shared, const Tiles& tiles) {
+    constexpr bool SEARCHES = LOCAL && KIND != Piece::PLAIN;
     const unsigned number = threadIdx.x % 32, n_tiles = lane.arguments.n_pieces * PIECE;
     const int is_below = number == 0 ? 0 : ONE;
-    const unsigned stride = number == 0 ? 2 * COLUMNS : 0;
-    const Score* own = number == 0 ? shared.feed : shared.feed + PIECE * 2 * COLUMNS;
-    const uint4* tiles = shared.tiles + (32 - number);
-    const bool hands_on = number == last_lane && writer.is_wanted,
-               keeps = number == last_lane && writer.is_kept;
-    uint4 letters = tiles[0];
-#pragma unroll(CAREFUL || N_ROWS > 12 ? 1 : 2)
-    for (unsigned i = 0; i < PIECE; i++, own += stride) {
-        const unsigned tile = step + i - number;
-        const TileScores<N_ROWS> scores(shared.profile, letters);
-        letters = tiles[i + 1];
-        const Edge above = lane.from_above();
-        const bool has_result = i > 0 && (!CAREFUL || tile - 1 < n_tiles);
-        if (hands_on && has_result) writer.hand_on(lane.edge);
-        if (keeps && has_result) writer.keep(tile - 1, lane.edge);
-        lane.take_edge(above, is_below, own);
-        if (!CAREFUL) {
-            lane.template compute<false, false>(tile, scores);
-        } else if (tile < n_tiles) {
-            if (tile == lane.next_kept / COLUMNS && lane.next_kept % COLUMNS != COLUMNS - 1) {
-                lane.template compute<true, true>(tile, scores);
-            } else {
-                lane.template compute<true, false>(tile, scores);
-            }
-            if (tile * COLUMNS + COLUMNS - 1 == lane.next_kept) lane.keep_column();
+    Score* tail = shared.tail;
+    unsigned tile = step - number;
+    Ahead<N_ROWS> ahead(shared, tiles, tile);
+    Key found = NO_KEY;
+#pragma unroll(KIND == Piece::SPECIAL ? 1 : 2)
+    for (unsigned i = 0; i < PIECE; i++, tile++) {
+        Edge edge = lane.top(is_below, FEW<N_ROWS> ? ahead.own : edge_at(ahead.feed));
+        const TileScores<N_ROWS> now = ahead.scores;
+        ahead.advance(shared, tiles, tile + min(2u, PIECE - 1 - i));
+        if (SEARCHES) lane.note(tile - 1, found);
+        if (KIND == Piece::SPECIAL) {
+            found = tile < n_tiles ? lane.compute_columns(tile, edge, shared.profile, now) : NO_KEY;
+        } else if (KIND == Piece::FIRST) {
+            const Rows<N_ROWS> before = lane;
+            found = lane.search(edge, shared.profile, now);
+            if (int(tile) < 0) static_cast<Rows<N_ROWS>&>(lane) = before, found = NO_KEY;
+        } else if (SEARCHES) {
+            found = lane.search(edge, shared.profile, now);
+        } else {
+            lane.compute(edge, shared.profile, now, [](int, int) {});
         }
+        lane.hand_down(edge);
+        if (number == last_lane) put(tail, edge);
+        tail += 2 * COLUMNS;
     }
-    const unsigned tile = step + PIECE - 1 - number;
-    if (hands_on && tile < n_tiles) writer.hand_on(lane.edge);
-    if (keeps && tile < n_tiles) writer.keep(tile, lane.edge);
+    if (SEARCHES) lane.note(tile - 1, found);
     __syncwarp();
-}
-
-// What PIECE steps would leave behind if they met nothing.
-template <int N_ROWS>
-__device__ __forceinline__ void skip_piece(Lane<N_ROWS>& lane, unsigned step, unsigned last_lane,
-                                           Writer& writer) {
-    lane.forget();
-    while (int(lane.next_kept / COLUMNS) < int(step + PIECE) - int(threadIdx.x % 32)) lane.keep_column();
-    __syncwarp();
-    writer.skip(int(step) - int(last_lane), last_lane);
-}
-
-// What an alignment can gain at most from the first row and column of a piece on.
-__device__ __forceinline__ long long most_gain(const Arguments& arguments, const Strip& strip,
-                                               unsigned piece) {
-    const long long first_column = (int(piece * PIECE) - 31) * int(COLUMNS);
-    return arguments.highest *
-           min(arguments.rows_left - strip.first_row, arguments.columns_left - max(first_column, 0ll));
 }
 
 // The best cell that a strip's lanes have noted.
 template <int N_ROWS>
 __device__ void report_end(const Lane<N_ROWS>& lane, unsigned strip) {
-    End end{lane.best(), lane.end_row(), lane.end_column};
+    End end{lane.best(), lane.end_row(), lane.end_column()};
     for (int distance = 16; distance > 0; distance /= 2) {
         const End other{__shfl_xor_sync(ALL, end.score, distance), __shfl_xor_sync(ALL, end.row, distance),
                         __shfl_xor_sync(ALL, end.column, distance)};
@@ -635,6 +442,18 @@ __device__ void report_end(const Lane<N_ROWS>& lane, unsigned strip) {
         if (other.score > end.score || (other.score == end.score && is_earlier)) end = other;
     }
     if (threadIdx.x % 32 == 0) lane.arguments.ends[strip] = end;
+}
+
+// What a warp has to do for others, every ACK pieces; false if it has to leave.
+__device__ bool look_around(const Feed& feed, Writer& writer, unsigned piece) {
+    Control* control = feed.arguments.control;
+    if (piece >= feed.arguments.n_pieces) return true;
+    if (piece > 0) feed.acknowledge(piece);
+    if (piece % REPORT == REPORT - ACK) {
+        if (Patience::must_leave(control)) return false;
+        if (threadIdx.x % 32 == 0) atomicAdd(&control->tiles, (unsigned long long)(REPORT * PIECE));
+    }
+    return writer.make_room(piece);
 }
 
 // One strip over all columns; false if the warp has to leave.
@@ -647,45 +466,49 @@ __device__ bool run_strip(const Arguments& arguments, unsigned number, const Str
     lane.fill_profile(strip, shared.profile);
     Feed feed(arguments, number);
     Writer writer(arguments, number, strip.line);
-    feed.load();
+    feed.load(0);
     Tiles tiles(arguments, shared.tiles);
-    long long known_best = *(volatile long long*)&arguments.control->best;
+    Score known_best = LOCAL ? best_so_far(arguments.control) : 0;
     unsigned n_skipped = 0;
+    unsigned special = lane.next_special();
     const unsigned n_pieces = arguments.n_pieces + (last_lane + PIECE - 1) / PIECE;
     for (unsigned piece = 0; piece < n_pieces; piece++) {
-        if (piece < arguments.n_pieces) {
-            if (!feed.take(piece, shared.feed) || !writer.make_room(piece)) return false;
-            if (piece + 1 < arguments.n_pieces) feed.load();
-            if (piece % REPORT == REPORT - 1) {
-                if (Patience::must_leave(arguments.control)) return false;
-                if (threadIdx.x % 32 == 0)
-                    atomicAdd(&arguments.control->tiles, (unsigned long long)(REPORT * PIECE));
-            }
-        }
-        tiles.take();
-        bool is_careful =
-            __any_sync(ALL, int(lane.next_kept / COLUMNS) < int((piece + 1) * PIECE) - int(threadIdx.x % 32));
-        bool may_end = false, is_hopeless = false;
-        if (LOCAL && (arguments.gain >= 0 || arguments.highest > 0)) {
-            const Score reach = warp_maximum(Number::max2(lane.highest(), feed.highest));
-            may_end = arguments.gain >= 0 && reach + arguments.gain >= max(known_best, 1ll);
-            is_hopeless = arguments.highest > 0 && reach + most_gain(arguments, strip, piece) < known_best;
-        }
-        const long long next_best = LOCAL ? *(volatile long long*)&arguments.control->best : 0;
-        const bool is_whole = piece * PIECE >= 31 && piece < arguments.n_pieces;
+        const unsigned step = piece * PIECE;
+        if (piece < arguments.n_pieces && !feed.take(piece, shared.feed)) return false;
+        if (piece % ACK == 0 && !look_around(feed, writer, piece)) return false;
+        Tiles::wait();
+        if (piece + 1 < arguments.n_pieces) feed.load(piece + 1);
+        tiles.load(piece + 1);
+        const Score reach = LOCAL ? warp_maximum(Number::max2(lane.highest(), feed.highest)) : 0;
+        const bool may_end = LOCAL && lane.may_end(reach, known_best);
+        const bool is_hopeless =
+            LOCAL && __any_sync(ALL, arguments.pruning.is_hopeless(reach, strip.first_row, int(step) - 31,
+                                                                   known_best));
+        const Score next_best = LOCAL ? best_so_far(arguments.control) : 0;
         if (is_hopeless) {
-            skip_piece(lane, piece * PIECE, last_lane, writer);
+            lane.skip(step);
+            if (threadIdx.x % 32 < PIECE) put(shared.tail + threadIdx.x % 32 * 2 * COLUMNS, Edge::nothing());
+            __syncwarp();
+            if (piece >= special) special = lane.next_special();
             n_skipped++;
-        } else if (is_careful || may_end || !is_whole) {
-            run_piece<true>(lane, piece * PIECE, last_lane, shared, writer);
-            const Score best = warp_maximum(lane.best());
-            if (may_end && best > known_best && threadIdx.x % 32 == 0)
-                atomicMax(&arguments.control->best, (long long)best);
+        } else if (piece >= special || (!FEW<N_ROWS> && step < 31)) {
+            run_piece<Piece::SPECIAL>(lane, step, last_lane, shared, tiles);
+            special = lane.next_special();
+        } else if (FEW<N_ROWS> && step < 31) {
+            run_piece<Piece::FIRST>(lane, step, last_lane, shared, tiles);
+        } else if (may_end) {
+            run_piece<Piece::SEARCHED>(lane, step, last_lane, shared, tiles);
         } else {
-            run_piece<false>(lane, piece * PIECE, last_lane, shared, writer);
+            run_piece<Piece::PLAIN>(lane, step, last_lane, shared, tiles);
+        }
+        writer.hand_on(shared.tail, step - last_lane);
+        if (may_end && __any_sync(ALL, lane.best() > known_best)) {
+            const Score best = warp_maximum(lane.best());
+            if (threadIdx.x % 32 == 0) atomicMax(&arguments.control->best, (long long)best);
         }
         known_best = next_best;
     }
+    feed.acknowledge(arguments.n_pieces);
     if (LOCAL) report_end(lane, number);
     if (n_skipped > 0 && threadIdx.x % 32 == 0)
         atomicAdd(&arguments.control->pruned,
@@ -723,23 +546,47 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
                 const unsigned* left_rows, long long highest, long long rows_left, long long columns_left) {
     extern __shared__ int4 memory[];
     constexpr unsigned PROFILE_BYTES = LETTERS * LETTER_BYTES;
-    constexpr unsigned FEED_BYTES = (PIECE + 1) * 2 * COLUMNS * sizeof(Score);
-    constexpr unsigned WARP_BYTES = PROFILE_BYTES + FEED_BYTES + (32 + 2 * PIECE) * sizeof(uint4);
-    const Arguments arguments{columns,      n_pieces,  n_columns,  query,        strips,      n_strips,
-                              table,        top_H,     top_F,      left_H,       left_E,      queues,
-                              queue_pieces, consumed,  n_channels, kept_columns, row_H,       row_F,
-                              column_H,     column_E,  n_rows,     ends,         gain,        control,
-                              patience,     left_rows, highest,    rows_left,    columns_left};
+    constexpr unsigned FEED_SCORES = (PIECE + 1) * 2 * COLUMNS, TAIL_SCORES = PIECE * 2 * COLUMNS;
+    constexpr unsigned EDGE_BYTES = (FEED_SCORES + TAIL_SCORES) * sizeof(Score);
+    constexpr unsigned WARP_BYTES = PROFILE_BYTES + EDGE_BYTES + Tiles::BYTES;
+    const Arguments arguments{columns,
+                              in_registers(n_pieces),
+                              n_columns,
+                              query,
+                              strips,
+                              n_strips,
+                              table,
+                              top_H,
+                              top_F,
+                              left_H,
+                              left_E,
+                              queues,
+                              queue_pieces,
+                              consumed,
+                              n_channels,
+                              kept_columns,
+                              row_H,
+                              row_F,
+                              column_H,
+                              column_E,
+                              n_rows,
+                              ends,
+                              gain,
+                              in_registers(control),
+                              patience,
+                              left_rows,
+                              Pruning{highest, rows_left, columns_left}};
     char* own = reinterpret_cast<char*>(memory) + threadIdx.x / 32 * WARP_BYTES;
     const unsigned lane = threadIdx.x % 32;
-    const Shared shared{own + lane * sizeof(int4), reinterpret_cast<Score*>(own + PROFILE_BYTES),
-                        reinterpret_cast<uint4*>(own + PROFILE_BYTES + FEED_BYTES)};
+    Score* feed = reinterpret_cast<Score*>(own + PROFILE_BYTES);
+    const Shared shared{own + lane * sizeof(int4), feed, feed + FEED_SCORES,
+                        own + PROFILE_BYTES + EDGE_BYTES};
     if (lane < 2 * COLUMNS) shared.feed[PIECE * 2 * COLUMNS + lane] = 0;
     for (;;) {
-        unsigned number = lane == 0 ? atomicAdd(&control->ticket, 1u) : 0;
-        number = __shfl_sync(ALL, number, 0);
+        const unsigned number = from_first(lane == 0 ? atomicAdd(&control->ticket, 1u) : 0);
         if (number >= n_strips) return;
-        const Strip strip = strips[number];
+        const Strip strip{from_first(strips[number].first_row), from_first(strips[number].n_rows),
+                          from_first(strips[number].line), from_first(strips[number].is_narrow)};
         if (!wait_for_left(arguments, strip.first_row + strip.n_rows)) return;
         const bool is_done = strip.is_narrow ? run_strip<1>(arguments, number, strip, shared)
                                              : run_strip<ROWS>(arguments, number, strip, shared);

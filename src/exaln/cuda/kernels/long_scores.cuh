@@ -1,6 +1,8 @@
 // Scores of long.cu, one in a register: 32 bits, or 64 where a table could pass them; and how they travel
 // from one strip to the next, in words of 64 bits that say by a tag of their own whether they are there yet.
 //
+// The row above a region is in no queue, and is held in such words without a tag.
+//
 // F of a row, as the next row takes it, is max(F - gap_extend, H - gap_first), and F <= H: so it lies between
 // H - gap_first and H - gap_extend, and 20 bits are enough for the difference.
 
@@ -30,10 +32,13 @@ struct Score32 : Wide {
     static __device__ void pack(int H, int F, unsigned tag, Word* words) {
         words[0] = Word(unsigned(F - H) * (1u << TAG_BITS) + tag) << 32 | unsigned(H);
     }
-    static __device__ bool unpack(const Word (&words)[WORDS], unsigned tag, int& H, int& F) {
+    static __device__ void hold(int H, int F, Word* words) {
+        words[0] = Word(unsigned(F)) << 32 | unsigned(H);
+    }
+    static __device__ bool unpack(const Word (&words)[WORDS], bool is_held, unsigned tag, int& H, int& F) {
         const unsigned upper = unsigned(words[0] >> 32);
-        H = int(unsigned(words[0])), F = H + (int(upper) >> TAG_BITS);
-        return (upper & N_TAGS) == tag;
+        H = int(unsigned(words[0])), F = is_held ? int(upper) : H + (int(upper) >> TAG_BITS);
+        return is_held || (upper & N_TAGS) == tag;
     }
 };
 
@@ -54,9 +59,13 @@ struct Score64 {
     static __device__ void pack(Value H, Value F, unsigned tag, Word* words) {
         words[0] = Word(H) << TAG_BITS | tag, words[1] = Word(F) << TAG_BITS | tag;
     }
-    static __device__ bool unpack(const Word (&words)[WORDS], unsigned tag, Value& H, Value& F) {
-        H = Value(words[0]) >> TAG_BITS, F = Value(words[1]) >> TAG_BITS;
-        return (words[0] & words[1] & N_TAGS) == tag && ((words[0] | words[1]) & N_TAGS) == tag;
+    static __device__ void hold(Value H, Value F, Word* words) { words[0] = Word(H), words[1] = Word(F); }
+    static __device__ bool unpack(const Word (&words)[WORDS], bool is_held, unsigned tag, Value& H,
+                                  Value& F) {
+        H = Value(words[0]) >> (is_held ? 0 : TAG_BITS), F = Value(words[1]) >> (is_held ? 0 : TAG_BITS);
+        const bool is_there =
+            (words[0] & words[1] & N_TAGS) == tag && ((words[0] | words[1]) & N_TAGS) == tag;
+        return is_held || is_there;
     }
 };
 
@@ -72,8 +81,11 @@ struct NumberOf<true> {
 using Number = NumberOf<LARGE>::Type;
 using Score = Number::Value;
 
-// A score and the row of a lane that has it: of equal scores the one of the first row is the largest.
-constexpr int KEY_ROWS = 32;
+// A score and the cell of a tile that has it: of equal scores that of the first column, and there of the
+// first row, is the largest.
+constexpr int KEY_ROWS = ROWS <= 8 ? 8 : ROWS <= 16 ? 16 : 32;
+constexpr int KEYS = COLUMNS * KEY_ROWS;
+static_assert(ROWS <= 32);
 
 template <bool large>
 struct KeyOf {
@@ -88,4 +100,4 @@ struct KeyOf<true> {
 
 using Keys = KeyOf<LARGE || LARGE_ENDS>;
 using Key = Keys::Type;
-constexpr Key NO_KEY = -KEY_ROWS;  // of no score; local scores are not below 0
+constexpr Key NO_KEY = -KEYS;  // of no score; local scores are not below 0

@@ -10,9 +10,9 @@
 // rose above the limit never falls, so a wrong number cannot hide.
 //
 // Downwards: E and F are at least -GAP_FIRST or 0, where they start, and GAP_EXTEND may be taken off once
-// before they are compared again; IMPOSSIBLE is added to scores of at least 0. With costs within MAX_COST
-// nothing leaves the range. (That E and F start with 0 and not with less changes nothing: they count only
-// where they are above 0.)
+// before they are compared again; -32768 or -infinity (IMPOSSIBLE in layout.py) is added to scores of at
+// least 0. With costs within MAX_COST nothing leaves the range. (That E and F start with 0 and not with less
+// changes nothing: they count only where they are above 0.)
 
 #pragma once
 
@@ -35,7 +35,6 @@ template <>
 struct PackedNumber<true> {
     static constexpr int MAX = 32767;
     static constexpr int MAX_COST = 8192;
-    static constexpr Word IMPOSSIBLE = 0x8000u;  // -32768, one half
 
     static __device__ constexpr Word half_of(int score) { return Word(score) & 0xFFFFu; }
     static __device__ constexpr Word both(int score) { return half_of(score) * 0x10001u; }
@@ -62,7 +61,6 @@ template <>
 struct PackedNumber<false> {
     static constexpr int MAX = 2048;
     static constexpr int MAX_COST = 1024;
-    static constexpr Word IMPOSSIBLE = 0xFC00u;  // -infinity, one half
 
     static __device__ constexpr Word half_of(int score) {  // a whole number up to 2048 as fp16
         if (score == 0) return 0;

@@ -25,6 +25,7 @@ constexpr unsigned PIECE_BYTES = sizeof(uint4);  // what a lane reads at a time
 constexpr unsigned SYMBOL_BYTES = STRIP_ROWS * sizeof(Word);
 constexpr unsigned N_HALF_PIECES = (ROWS + 7) / 8;  // of halves of words, eight rows each
 constexpr unsigned SYMBOL_HALF_BYTES = N_HALF_PIECES * LANES * PIECE_BYTES;
+constexpr unsigned ROW_PIECES = (N_LETTERS + 7) / 8;  // of eight scores each, in a row of the table
 constexpr unsigned NO_QUERY = 0xFFFFFFFFu;
 
 // Rows of a query in one half of the words of a lane.
@@ -38,7 +39,7 @@ struct LaneRows {
 struct Profile {
     const LaneRows* rows;  // [LANES][2]
     const unsigned char* queries;
-    const short* table;
+    const uint4* table;
 
     // The scores of all symbols with all rows. A thread takes a row, of pairs with one first letter.
     __device__ void fill(void* profile) const {
@@ -47,11 +48,21 @@ struct Profile {
         for (unsigned i = threadIdx.x; i < N_FIRST * STRIP_ROWS; i += THREADS) {
             const unsigned place = i % STRIP_ROWS, first = i / STRIP_ROWS;
             const unsigned lane = place / 4 % LANES, row = place / (4 * LANES) * 4 + place % 4;
-            const Half low(*this, 2 * lane, row), high(*this, 2 * lane + 1, row);
-            for (unsigned letter = 0; letter < N_LETTERS; letter++) {
-                const Word lower = low[PACKING == LETTER_PAIRS ? first : letter];
-                words[(first * N_LETTERS + letter) * STRIP_ROWS + place] =
-                    PACKING == MERGED ? lower : lower | high[letter] << 16;
+            const uint4 *low = scores_of(2 * lane, row), *high = scores_of(2 * lane + 1, row);
+            Word* to = words + first * N_LETTERS * STRIP_ROWS + place;
+            if constexpr (PACKING == TWO_QUERIES) {
+                for_letters([=](unsigned letter, unsigned piece, Halves halves) {
+                    to[letter * STRIP_ROWS] = halves.joined(low[piece], high[piece]);
+                });
+            } else if constexpr (PACKING == LETTER_PAIRS) {
+                const Word own = reinterpret_cast<const unsigned short*>(low)[first];
+                for_letters([=](unsigned letter, unsigned piece, Halves halves) {
+                    to[letter * STRIP_ROWS] = own | halves.of(high[piece]) << 16;
+                });
+            } else {
+                for_letters([=](unsigned letter, unsigned piece, Halves halves) {
+                    to[letter * STRIP_ROWS] = halves.of(low[piece]);
+                });
             }
         }
         if constexpr (PACKING == MERGED) fill_halves(words + N_LETTERS * STRIP_ROWS);
@@ -62,25 +73,44 @@ struct Profile {
         constexpr unsigned N_WORDS = SYMBOL_HALF_BYTES / sizeof(Word);
         for (unsigned place = threadIdx.x; place < N_WORDS; place += THREADS) {
             const unsigned lane = place / 4 % LANES, row = place / (4 * LANES) * 8 + place % 4 * 2;
-            const Half upper(*this, 2 * lane + 1, row), lower(*this, 2 * lane + 1, row + 1);
-            for (unsigned letter = 0; letter < N_LETTERS; letter++) {
-                words[letter * N_WORDS + place] = upper[letter] | lower[letter] << 16;
-            }
+            const uint4 *one = scores_of(2 * lane + 1, row), *next = scores_of(2 * lane + 1, row + 1);
+            for_letters([=](unsigned letter, unsigned piece, Halves halves) {
+                words[letter * N_WORDS + place] = halves.joined(one[piece], next[piece]);
+            });
         }
     }
 
-    // One row of one half.
-    struct Half {
-        const short* scores;  // with each letter but PAD; null where there is no row
+    // The scores of one row of one half with all letters, eight in a piece.
+    __device__ const uint4* scores_of(unsigned half, unsigned row) const {
+        const LaneRows& own = rows[half];
+        return table + (row < own.n_rows ? 1 + queries[own.first + row] : 0) * ROW_PIECES;
+    }
 
-        __device__ Half(const Profile& profile, unsigned half, unsigned row) : scores(nullptr) {
-            const LaneRows& rows = profile.rows[half];
-            if (row < rows.n_rows) scores = profile.table + profile.queries[rows.first + row] * LETTERS - 1;
+    // A place among the eight of a piece.
+    struct Halves {
+        int number;
+
+        __device__ __forceinline__ Word word(uint4 piece) const {
+            return number < 2 ? piece.x : number < 4 ? piece.y : number < 6 ? piece.z : piece.w;
         }
-        __device__ Word operator[](unsigned letter) const {
-            return scores && letter != PAD ? Packed::half_of(scores[letter]) : Packed::IMPOSSIBLE;
+        __device__ __forceinline__ Word of(uint4 piece) const {
+            return number % 2 ? word(piece) >> 16 : word(piece) & 0xFFFFu;
+        }
+        __device__ __forceinline__ Word joined(uint4 low, uint4 high) const {
+            return chosen_bytes(word(low), word(high), number % 2 ? 0x7632 : 0x5410);
         }
     };
+
+    template <class Put>
+    static __device__ __forceinline__ void for_letters(Put put) {
+#pragma unroll
+        for (unsigned piece = 0; piece < ROW_PIECES; piece++) {
+#pragma unroll
+            for (int number = 0; number < 8; number++) {
+                if (piece * 8 + number < N_LETTERS) put(piece * 8 + number, piece, Halves{number});
+            }
+        }
+    }
 };
 
 // One of the four letters, or pairs of letters, of a tile; the highest bit is the mark.

@@ -15,13 +15,15 @@
 // is longer than what is left of a strip goes on in the next launch: the last row of a strip is kept, in
 // place, and comes back as the row above the next one.
 //
-// Work is handed out in chunks of consecutive targets, the longest first, by a ticket.
+// Work is handed out in chunks of consecutive targets, the longest first, by a ticket: feed.cuh.
 //
 //   stream      [n_tiles]: four symbols each; see pack.cu
 //   chunks      [n_chunks + 1]: first tile, first id
 //   stacks      [LANES][2]: the rows of each lane in both halves
 //   queries     codes of all queries
-//   table       int16[letters of the query][LETTERS]
+//   table       [1 + letters of the query][LETTERS + 1, rounded up to eight]: halves of words; the first row
+//   is
+//               where there is no letter of a query, the first column PAD
 //   kept        [n_tiles][2]: H and F of the row between strips, where KEEPS_ROWS. All lanes load of it, but
 //               only first lanes with rows above use it
 //   scores      int[n_queries][row_stride]: best scores are max-combined into it
@@ -34,14 +36,12 @@
 
 #include "boundary.cuh"
 #include "constants.cuh"
+#include "feed.cuh"
 #include "packed.cuh"
 #include "profile.cuh"
 #include "recurrence.cuh"
 
 constexpr bool TWO_TARGETS = PACKING != TWO_QUERIES;
-constexpr unsigned IDLE_TILE = 0;
-constexpr unsigned NO_END = 0xFFFFFFFFu;
-constexpr unsigned TAKEN_AHEAD = 3;  // tiles before the end of a chunk at which the next one is taken
 constexpr unsigned ALL = 0xFFFFFFFFu;
 
 // A number that the compiler knows nothing of: it would turn a product with 0 or 1 into a selection.
@@ -113,54 +113,6 @@ struct Joint {
     }
 };
 
-// Where the first lane of a group is in the stream. The other lanes stay idle: they get everything from the
-// lane above. The next chunk is taken as late as its loads allow: a group that has a long target must not
-// take others away from groups that will be free earlier. What was loaded is used a step later or more.
-struct Feed {
-    const uint2* chunks;
-    unsigned n_chunks;
-    unsigned* ticket;
-    unsigned tile, end, id;  // the next tile, the end of its chunk, and the id of its target; 0 in idle lanes
-    unsigned is_live;        // 0 or 1
-    unsigned taken;          // the ticket of the next chunk; chunks are handed out from the last one on
-    uint2 next_begin;
-    unsigned next_end;
-
-    __device__ void take() { taken = atomicAdd(ticket, 1u); }
-    __device__ void look_up() {
-        const bool is_there = taken < n_chunks;
-        next_begin = is_there ? chunks[n_chunks - 1 - taken] : make_uint2(IDLE_TILE, 0);
-        next_end = is_there ? chunks[n_chunks - taken].x : NO_END;
-    }
-    __device__ void go_to_next() {
-        tile = next_begin.x;
-        id = next_begin.y;
-        end = next_end;
-        is_live = tile != IDLE_TILE;
-        if (end - tile < TAKEN_AHEAD) {
-            take();
-            look_up();
-        }
-    }
-    __device__ void start(bool is_first) {
-        taken = n_chunks;
-        if (is_first) take();
-        look_up();
-        go_to_next();
-    }
-    // The tile was handed out; `ends_target` if it was the last one of its target.
-    __device__ void advance(bool ends_target) {
-        id += ends_target;
-        tile += is_live;
-        const unsigned left = end - tile;
-        if (left <= TAKEN_AHEAD) {
-            if (left == TAKEN_AHEAD) take();
-            if (left == 1) look_up();
-            if (left == 0) go_to_next();
-        }
-    }
-};
-
 // The best scores of the queries that end in a lane.
 __device__ void write_scores(const LaneRows* halves, Word best, unsigned id, int* scores, size_t row_stride) {
     const size_t place = TWO_TARGETS ? 2 * size_t(id) : id;
@@ -175,7 +127,7 @@ __device__ void write_scores(const LaneRows* halves, Word best, unsigned id, int
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     stream_scores(const Tile* __restrict__ stream, const uint2* __restrict__ chunks, unsigned n_chunks,
                   unsigned* ticket, const LaneRows* __restrict__ stacks,
-                  const unsigned char* __restrict__ queries, const short* __restrict__ table, uint4* kept,
+                  const unsigned char* __restrict__ queries, const uint4* __restrict__ table, uint4* kept,
                   unsigned has_top, unsigned has_bottom, int* scores, unsigned long long row_stride) {
     extern __shared__ uint4 profile[];
     __shared__ LaneRows rows[2 * LANES];
