@@ -141,8 +141,10 @@ class Pruning:
 
     What is written of skipped cells is H = 0 and E = F = -gap_first, an alignment that begins there. Cells of optimal
     alignments are not skipped and keep their numbers, and all others have theirs or less, so score, end and path are
-    the same: kernels/long_pruning.cuh has the proof. best: what some alignment is known to score. end_row, end_column: beyond
-    them no alignment gains anything. cells: how many were skipped, counted up by the engine.
+    the same: cuda/kernels/long_pruning.cuh has the proof.
+
+    best: what some alignment is known to score. end_row, end_column: beyond them no alignment gains anything. cells:
+    how many were skipped, counted up by the engine.
     """
 
     best: int
