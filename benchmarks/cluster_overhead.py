@@ -1,60 +1,124 @@
 """What a cluster costs: the same search on one machine, with local:1 and with local:2, the results compared.
 
-    python benchmarks/cluster_overhead.py QUERIES DATABASE [REPEATS]
+    python benchmarks/cluster_overhead.py QUERIES DATABASE [--only overhead|efficiency] [--rounds 3] [--out FILE.json]
 
 Overhead: local:1 with all cores against no cluster with all cores, from the start of the command to its end, and
-without starting and stopping. Efficiency: one worker of one thread against two of them. Rounds alternate; medians.
+without starting and stopping. Efficiency: one worker of one thread against two of them. Rounds alternate; medians. The
+processor time of all processes depends less on what else the machine does than the time on the clock.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import re
+import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-WAYS = {
-    "alone, all threads": [],
-    "local:1, all threads": ["--cluster", "local:1"],
-    "local:1, 1 thread": ["--cluster", "local:1", "--threads", "1"],
-    "local:2, 1 thread each": ["--cluster", "local:2", "--threads", "1"],
+from exaln import __version__
+from exaln.selfbench.runs import machine
+
+ALONE, ONE = "alone, all threads", "local:1, all threads"
+SINGLE, DOUBLE = "local:1, 1 thread", "local:2, 1 thread each"
+OPTIONS = {
+    ALONE: [],
+    ONE: ["--cluster", "local:1"],
+    SINGLE: ["--cluster", "local:1", "--threads", "1"],
+    DOUBLE: ["--cluster", "local:2", "--threads", "1"],
 }
+WAYS = {"overhead": (ALONE, ONE), "efficiency": (SINGLE, DOUBLE)}
 SEARCHED = re.compile(r"hits of .* in ([\d.]+) s")
 
 
-def search(queries: str, database: str, options: list[str], out: Path) -> tuple[float, float]:
-    """Seconds of the whole command, and of the search in it."""
+@dataclass(frozen=True)
+class Times:
+    """Seconds of the whole command, of the search in it, and of all processors."""
+
+    command: float
+    search: float
+    processors: float
+
+    def __str__(self) -> str:
+        return f"{self.command:.1f} s, the search {self.search:.1f} s, processors {self.processors:.1f} s"
+
+
+def processor_seconds() -> float:
+    """Of all processes that were started here and have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def search(queries: str, database: str, options: list[str], out: Path) -> Times:
+    """One search in a process of its own."""
     command = [sys.executable, "-m", "exaln", "search", "--query", queries, "--db", database, "--out", str(out)]
-    started = time.perf_counter()
+    started, used = time.perf_counter(), processor_seconds()
     done = subprocess.run([*command, "--engine", "cpu", *options], capture_output=True, text=True, check=True)
     seconds = time.perf_counter() - started
     found = SEARCHED.search(done.stderr)
     assert found is not None, done.stderr
-    return seconds, float(found[1])
+    return Times(seconds, float(found[1]), processor_seconds() - used)
+
+
+def measure(queries: str, database: str, ways: list[str], n_rounds: int) -> dict[str, Times]:
+    """The medians of each way; all reports must be the same."""
+    times: dict[str, list[Times]] = {way: [] for way in ways}
+    reports = set()
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(n_rounds):
+            for way in ways:
+                out = Path(folder, "hits.tsv")
+                times[way].append(search(queries, database, OPTIONS[way], out))
+                reports.add(out.read_bytes())
+                print(f"{way}: {times[way][-1]}", flush=True)
+    assert len(reports) == 1, "the reports differ"
+    return {
+        way: Times(
+            *(statistics.median(getattr(one, name) for one in seen) for name in ("command", "search", "processors"))
+        )
+        for way, seen in times.items()
+    }
+
+
+def summary(median: dict[str, Times]) -> Iterator[str]:
+    """What the ways say about each other."""
+    if ONE in median:
+        one, alone = median[ONE], median[ALONE]
+        yield (
+            f"overhead of local:1: the command {one.command / alone.command - 1:+.1%}, "
+            f"the search {one.search / alone.search - 1:+.1%}, processors {one.processors / alone.processors - 1:+.1%}"
+        )
+    if DOUBLE in median:
+        single, double = median[SINGLE], median[DOUBLE]
+        yield (
+            f"efficiency on 2 workers: the search {single.search / double.search / 2:.1%}, "
+            f"processors {single.processors / double.processors:.1%}"
+        )
 
 
 def main() -> None:
-    queries, database = sys.argv[1:3]
-    n_rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 3
-    times: dict[str, list[tuple[float, float]]] = {way: [] for way in WAYS}
-    with tempfile.TemporaryDirectory() as folder:
-        for _ in range(n_rounds):
-            reports = set()
-            for way, options in WAYS.items():
-                out = Path(folder, "hits.tsv")
-                times[way].append(search(queries, database, options, out))
-                reports.add(out.read_bytes())
-                print(f"{way}: {times[way][-1][0]:.1f} s, the search {times[way][-1][1]:.1f} s", flush=True)
-            assert len(reports) == 1, "the reports differ"
-    whole, inner = ({way: statistics.median(one[i] for one in seen) for way, seen in times.items()} for i in (0, 1))
-    alone, one, single, double = WAYS
-    print(
-        f"overhead of local:1: {whole[one] / whole[alone] - 1:+.1%}, of the search {inner[one] / inner[alone] - 1:+.1%}"
-    )
-    print(f"efficiency on 2 workers: {inner[single] / inner[double] / 2:.1%}")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("queries")
+    parser.add_argument("database")
+    parser.add_argument("--only", choices=list(WAYS))
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--out", type=Path)
+    wish = parser.parse_args()
+    kinds = [wish.only] if wish.only else list(WAYS)
+    median = measure(wish.queries, wish.database, [way for kind in kinds for way in WAYS[kind]], wish.rounds)
+    lines = list(summary(median))
+    print("\n".join(lines))
+    if wish.out is not None:
+        about = {"queries": Path(wish.queries).name, "database": Path(wish.database).name, "rounds": wish.rounds}
+        medians = {way: asdict(times) for way, times in median.items()}
+        content = {**about, "machine": machine(), "exaln": __version__, "medians": medians, "summary": lines}
+        wish.out.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@
 
 Match 1, mismatch -3, gaps 3/2; every code that is not the same letter is a mismatch, as in CUDAlign. The path is scored
 again as it is made. With --work-dir the lines are in files, and the same command goes on after an interruption. --out
-keeps the figures as JSON.
+keeps the figures as JSON, those of the stages so far while it runs.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import numpy as np
 
 import exaln
 from exaln.alphabet import DNA
+from exaln.cuda.facts import engine_facts
 from exaln.engines import choose_engine
 from exaln.fasta import read_records
 from exaln.longpair.driver import LongOptions, align_long, score_long
@@ -44,18 +45,43 @@ KNOWN = {
 
 @dataclass
 class Stages:
-    """When each stage was heard of first, and what it had then."""
+    """When each stage was heard of first; shows how far it is, and keeps what is known so far in a file."""
 
+    out: Path | None
+    facts: dict[str, Any]
+    start: float = field(default_factory=time.perf_counter)
     began: dict[str, float] = field(default_factory=dict)
     shown: float = 0.0
+    gpu_bytes: int = 0
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         """So far."""
-        now = time.perf_counter()
-        self.began.setdefault(stage, now)
-        if now - self.shown > 10:
+        now = time.perf_counter() - self.start
+        if stage not in self.began:
+            self.began[stage] = now
+            self.keep({"stages_began": self.began})
+        if now - self.shown > 5:
             self.shown = now
-            print(f"  {stage}: {100 * done / max(1, total):.1f} %", file=sys.stderr, flush=True)
+            self.gpu_bytes = max(self.gpu_bytes, gpu_bytes_used())
+            share = f"{100 * done / max(1, total):.1f} %"
+            print(f"  {now:.0f} s {stage}: {share}, {peak_mb():,.0f} MB", file=sys.stderr, flush=True)
+
+    def keep(self, more: dict[str, Any]) -> None:
+        """What is known by now, for runs that are cut off."""
+        self.facts |= more
+        if self.out is not None:
+            self.out.write_text(json.dumps(self.facts, indent=1) + "\n", encoding="utf-8")
+
+
+def peak_mb() -> float:
+    """Of this process."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def gpu_bytes_used() -> int:
+    """Of all GPUs, by whoever; 0 where there are none."""
+    gpus = engine_facts().get("gpus") or []
+    return sum(gpu["memory_bytes"] - gpu["free_bytes"] for gpu in gpus if gpu.get("free_bytes") is not None)
 
 
 def strict_scoring() -> exaln.Scoring:
@@ -74,29 +100,29 @@ def made_pair(length: int) -> tuple[Any, Any]:
     return query, np.repeat(copy, copies)
 
 
-def measure(query: Any, target: Any, arguments: argparse.Namespace) -> dict[str, Any]:
+def measure(query: Any, target: Any, arguments: argparse.Namespace, facts: dict[str, Any]) -> None:
     """Everything about one pair."""
     engine, scoring, mode = (
         choose_engine(arguments.engine, arguments.threads),
         strict_scoring(),
         Mode.parse(arguments.mode),
     )
-    stages, began = Stages(), time.perf_counter()
-    facts: dict[str, Any] = {"engine": engine.describe(), "mode": mode.name, "query": len(query), "target": len(target)}
+    facts |= {"engine": engine.describe(), "mode": mode.name, "query": len(query), "target": len(target)}
+    stages, details = Stages(arguments.out, facts), list[str]()
+    options = LongOptions(
+        arguments.work_dir, arguments.memory, stages, detail=details.append, prunes=not arguments.whole
+    )
     if arguments.score:
-        facts["score"] = score_long(engine, query, target, scoring, mode, stages)
+        facts["score"] = score_long(engine, query, target, scoring, mode, options)
     else:
-        found = align_long(
-            engine, query, target, scoring, mode, LongOptions(arguments.work_dir, arguments.memory, stages)
-        )
+        found = align_long(engine, query, target, scoring, mode, options)
         facts |= {"score": found.score, "positions": found.positions, "counts": found.counts}
-    ended = time.perf_counter()
+    ended = time.perf_counter() - stages.start
     scored = stages.began.get("path", ended)
-    facts["score_seconds"] = scored - began
-    facts["path_seconds"] = ended - scored
-    facts["score_gcups"] = len(query) * len(target) / (scored - began) / 1e9
-    facts["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return facts
+    facts |= {"work": "; ".join(details), "score_seconds": scored, "path_seconds": ended - scored}
+    facts |= {"score_gcups": len(query) * len(target) / scored / 1e9, "peak_mb": peak_mb()}
+    facts["gpu_mb"] = max(stages.gpu_bytes, gpu_bytes_used()) / 2**20
+    stages.keep({})
 
 
 def check(names: tuple[str, str], facts: dict[str, Any]) -> None:
@@ -122,6 +148,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int)
     parser.add_argument("--mode", default="local")
     parser.add_argument("--score", action="store_true", help="the score alone")
+    parser.add_argument("--whole", action="store_true", help="all cells, nothing is pruned")
     parser.add_argument("--memory", type=int, help="bytes")
     parser.add_argument("--work-dir", type=Path)
     parser.add_argument("--out", type=Path)
@@ -133,13 +160,12 @@ def main() -> None:
         names, pair = (first, second), tuple(read_records(path, alphabet=DNA).sequence(0) for path in arguments.files)
     else:
         parser.error("two files, or --made N")
-    facts = {"pair": names, **measure(*pair, arguments)}
+    facts: dict[str, Any] = {"exaln": exaln.__version__, "command": sys.argv, "machine": machine()}
+    facts |= {"driver": driver_version(), "pair": names}
+    measure(*pair, arguments, facts)
     check(names, facts)
     for name, value in facts.items():
         print(f"{name:14} {value:.2f}" if isinstance(value, float) else f"{name:14} {value}")
-    if arguments.out:
-        versions = {"exaln": exaln.__version__, "command": sys.argv, "machine": machine(), "driver": driver_version()}
-        arguments.out.write_text(json.dumps({**versions, **facts}, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

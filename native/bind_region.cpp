@@ -77,15 +77,24 @@ Region make_region(const ScoreType& type, const InputArray<uint8_t>& query, cons
             corner};
 }
 
-using End = std::tuple<int64_t, int64_t, int64_t>;
+using Filled = std::tuple<int64_t, int64_t, int64_t, int64_t>;
+using PruningFacts = std::tuple<int64_t, int64_t, int64_t>;  // best, rows left, columns left
 
-End bound_fill_region(InputArray<uint8_t> query, InputArray<uint8_t> target, InputArray<int32_t, 2> matrix,
-                      int32_t gap_first, int32_t gap_extend, bool is_local, InputScores top_H,
-                      InputScores top_F, InputScores left_H, InputScores left_E, int64_t corner,
-                      InputArray<int64_t> rows, OutputScores row_H, OutputScores row_F,
-                      InputArray<int64_t> columns, OutputScores column_H, OutputScores column_E,
-                      bool wants_end, int threads, const std::string& isa,
-                      std::optional<nb::callable> on_progress) {
+Pruning make_pruning(const std::optional<PruningFacts>& facts, bool is_local, const Region& region) {
+    if (!facts || !is_local) return {false, 0, 0, 0};
+    const auto [best, rows_left, columns_left] = *facts;
+    if (rows_left < region.n_rows || columns_left < region.n_columns)
+        throw std::invalid_argument("fewer rows or columns are left than the region has");
+    return {true, best, rows_left, columns_left};
+}
+
+Filled bound_fill_region(InputArray<uint8_t> query, InputArray<uint8_t> target, InputArray<int32_t, 2> matrix,
+                         int32_t gap_first, int32_t gap_extend, bool is_local, InputScores top_H,
+                         InputScores top_F, InputScores left_H, InputScores left_E, int64_t corner,
+                         InputArray<int64_t> rows, OutputScores row_H, OutputScores row_F,
+                         InputArray<int64_t> columns, OutputScores column_H, OutputScores column_E,
+                         bool wants_end, int threads, const std::string& isa,
+                         std::optional<nb::callable> on_progress, std::optional<PruningFacts> pruning) {
     const Costs costs = make_costs(matrix, gap_first, gap_extend);
     const ScoreType type(top_H);
     const Region region = make_region(type, query, target, top_H, top_F, left_H, left_E, corner);
@@ -97,10 +106,11 @@ End bound_fill_region(InputArray<uint8_t> query, InputArray<uint8_t> target, Inp
                         make_lines(type, rows, region.n_rows, row_H, row_F, region.n_columns),
                         make_lines(type, columns, region.n_columns, column_H, column_E, region.n_rows),
                         wants_end && is_local,
+                        make_pruning(pruning, is_local, region),
                         threads};
     Progress progress;
-    EndCell end;
-    auto work = [&] { end = fill_region(job, progress); };
+    RegionResult found;
+    auto work = [&] { found = fill_region(job, progress); };
     const double cells = double(region.n_rows) * double(region.n_columns);
     if (cells <= QUICK_CELLS) {
         const nb::gil_scoped_release released;
@@ -112,7 +122,7 @@ End bound_fill_region(InputArray<uint8_t> query, InputArray<uint8_t> target, Inp
         };
         run_interruptibly(work, tick, [&] { progress.cancelled = true; });
     }
-    return {end.score, end.row, end.column};
+    return {found.end.score, found.end.row, found.end.column, found.pruned};
 }
 
 using Walked = std::tuple<NumpyArray<uint8_t>, int64_t, int64_t, int64_t, int>;
@@ -144,8 +154,9 @@ void bind_region(nb::module_& m) {
         nb::arg("row_h").noconvert(), nb::arg("row_f").noconvert(), nb::arg("columns"),
         nb::arg("column_h").noconvert(), nb::arg("column_e").noconvert(), nb::arg("wants_end") = false,
         nb::arg("threads") = 1, nb::arg("isa") = "", nb::arg("on_progress") = nb::none(),
+        nb::arg("pruning") = nb::none(),
         "All cells of a region of a table; rows and columns after so many of its letters are written. Score, "
-        "row and column of the best cell of a local table, if it is wanted.");
+        "row and column of the best cell of a local table, if it is wanted; how many cells were pruned.");
     m.def(
         "walk_block", bound_walk_block, nb::arg("query"), nb::arg("target"), nb::arg("matrix"),
         nb::arg("gap_first"), nb::arg("gap_extend"), nb::arg("is_local"), nb::arg("top_h"), nb::arg("top_f"),

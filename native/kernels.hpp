@@ -247,6 +247,7 @@ struct StripArgs {
     ScoreArray left_H, left_E;      // [n_rows] of the column left of the strip
     int64_t corner;                 // H above and left of it
     ScoreArray border_H, border_F;  // [n_columns, padded]: the row above, in; the row below, out
+    int64_t* above_last;            // H above the last column, out; null if not wanted
     const RowRun* runs;             // [n_runs]; the last ends at lane_rows, and at the last stop
     int64_t n_runs, n_stops;
     const KeptRow* kept_rows;
@@ -272,8 +273,8 @@ struct StripArgs {
 // cell they come from and that H. So all H of a step of a lane, lane_rows x columns cells with the row above
 // and the column left of them, are within (lane_rows + columns) D of the H above the last column, its anchor,
 // and every number that is formed within `reach`, which adds what one update adds or takes away, and columns
-// * max_score for a bound on the scores of a step. While all anchors are within `anchor_limit` of 0 nothing
-// leaves the lane.
+// * max_score for a bound on the scores of a step, and 2 D beside borders that were raised (region.cpp).
+// While all anchors are within `anchor_limit` of 0 nothing leaves the lane.
 struct StripRange {
     int64_t anchor_limit;
     bool usable;
@@ -282,7 +283,7 @@ struct StripRange {
         const int64_t highest = (int64_t(1) << (bits - 1)) - 1;
         const int64_t step = int64_t(costs.max_score) + costs.gap_first;
         const int64_t update = step + costs.gap_extend - int64_t(costs.min_score);
-        const int64_t reach = (lane_rows + 2 * columns) * step + update;
+        const int64_t reach = (lane_rows + 2 * columns + 2) * step + update;
         return {highest - reach, reach <= highest / 2};
     }
 };

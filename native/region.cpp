@@ -13,6 +13,8 @@ namespace {
 
 constexpr int64_t MAX_LANE_ROWS = 256;  // with more, little is gained and fewer threads have work
 constexpr int64_t MIN_LANE_ROWS = 16;   // with fewer, what a step begins and ends with takes too long
+constexpr int64_t BLOCK_STEPS = 16;     // of a block of columns that may be pruned, for each lane
+constexpr int64_t NOT_KNOWN = -1;
 
 // The kernels of the narrowest lanes that hold a strip of so many rows per lane; null if none do.
 const WidthKernels* kernels_for(const Isa& isa, const Costs& costs, int64_t n_rows, int64_t max_lane_rows) {
@@ -70,6 +72,12 @@ struct PlainLetters {
         return 2 * n_best > region.n_rows + region.n_columns ? of(costs, best, is_local, most_classes)
                                                              : PlainLetters();
     }
+};
+
+// Columns [first, end) of a strip.
+struct Columns {
+    int64_t first, end;
+    int64_t n() const { return end - first; }
 };
 
 // The target as planes, one for each column of a tile: a byte for each tile, the last tile first, so that the
@@ -137,6 +145,14 @@ class RegionLetters {
         args.match = plain_.match, args.mismatch = plain_.mismatch;
     }
 
+    // Some columns of the strip, from a whole tile on.
+    void move_to(const Columns& columns, StripArgs& args) const {
+        const int64_t tiles = (columns.end + planes_.columns - 1) / planes_.columns;
+        args.target_codes += planes_.n_tiles - tiles, args.target_classes += planes_.n_tiles - tiles;
+        args.odd_tiles += planes_.n_tiles - tiles;
+        args.n_columns = columns.n();
+    }
+
   private:
     bool is_plain(uint8_t code) const { return plain_.codes >> code & 1; }
 
@@ -162,24 +178,82 @@ std::vector<RowRun> make_runs(const std::vector<int64_t>& stops, const std::vect
     return runs;
 }
 
-// The row between two strips, first the one above the region.
-class Border {
-  public:
-    Border(const Region& region, int64_t n_columns) {
-        const bool is_wide = region.top_H.is_wide;
-        const size_t bytes = size_t(n_columns) * (is_wide ? sizeof(int64_t) : sizeof(int32_t));
-        H_ = {memory_[0].reserve(bytes), is_wide}, F_ = {memory_[1].reserve(bytes), is_wide};
-        for (int64_t j = 0; j < n_columns; ++j) {
-            const int64_t from = std::min(j, region.n_columns - 1);
-            set_score(H_, j, score_at(region.top_H, from)), set_score(F_, j, score_at(region.top_F, from));
+// H and a gap's score along one side of a region.
+struct Side {
+    ScoreArray H, gap;
+
+    Side from(int64_t first) const { return {scores_from(H, first), scores_from(gap, first)}; }
+
+    void raise(int64_t i, int64_t least, int64_t gap_first) const {
+        if (score_at(H, i) >= least) return;
+        set_score(H, i, least);
+        set_score(gap, i, std::max(score_at(gap, i), least - gap_first));
+    }
+
+    // From the cell before the first one on, by no more than a gap costs.
+    void let_fall(int64_t before, int64_t n, const Costs& costs) const {
+        int64_t least = before - costs.gap_first;
+        for (int64_t i = 0; i < n; ++i) {
+            raise(i, least, costs.gap_first);
+            least = std::max(least - costs.gap_extend, score_at(H, i) - costs.gap_first);
         }
     }
 
-    void set(StripArgs& args) const { args.border_H = H_, args.border_F = F_; }
+    // As if an alignment began in each cell.
+    void forget(int64_t first, int64_t end, int64_t gap_first) const {
+        for (int64_t i = first; i < end; ++i) set_score(H, i, 0), set_score(gap, i, -gap_first);
+    }
+
+    int64_t highest(int64_t n) const {
+        int64_t found = 0;
+        for (int64_t i = 0; i < n; ++i) found = std::max(found, score_at(H, i));
+        return found;
+    }
+};
+
+// What surrounds a region, or a part of one, copied: the row between two strips, first the one above the
+// region; the column left of what is computed next, first the one left of the region; H between them.
+//
+// Numbers beside pruned cells are lower than the true ones, and may be so by more than two neighbours of a
+// table can differ, which StripRange relies on. `smooth` raises them: from a cell to those right of it or
+// below it H falls by at most what a gap costs, and from a cell to the next it rises by at most max_score +
+// gap_first. So what is raised is still not above the true number, and inside of such borders H keeps to the
+// same limits. Nothing changes where no cell was pruned.
+struct Surroundings {
+    Side top, left;
+    int64_t corner;
+
+    Surroundings(const Region& region, int64_t padded_columns) : corner(region.corner) {
+        top = copied(region.top_H, region.top_F, region.n_columns, padded_columns, memory_);
+        left = copied(region.left_H, region.left_E, region.n_rows, region.n_rows, memory_ + 2);
+    }
+
+    static void smooth(const Costs& costs, const Side& top, int64_t n_columns, const Side& left,
+                       int64_t n_rows, int64_t& corner) {
+        const int64_t rises = costs.gap_first + std::max(costs.max_score, 0);
+        for (int64_t i = n_rows - 1; i > 0; --i)
+            left.raise(i - 1, score_at(left.H, i) - rises, costs.gap_first);
+        if (n_rows > 0) corner = std::max(corner, score_at(left.H, 0) - rises);
+        top.let_fall(corner, n_columns, costs);
+        for (int64_t j = n_columns - 1; j > 0; --j)
+            top.raise(j - 1, score_at(top.H, j) - rises, costs.gap_first);
+        if (n_columns > 0) corner = std::max(corner, score_at(top.H, 0) - rises);
+        left.let_fall(corner, n_rows, costs);
+    }
 
   private:
-    Scratch memory_[2];
-    ScoreArray H_, F_;
+    static Side copied(const ScoreArray& H, const ScoreArray& gap, int64_t n, int64_t padded,
+                       Scratch* memory) {
+        const size_t bytes = size_t(padded) * (H.is_wide ? sizeof(int64_t) : sizeof(int32_t));
+        const Side side{{memory[0].reserve(bytes), H.is_wide}, {memory[1].reserve(bytes), H.is_wide}};
+        for (int64_t i = 0; i < padded; ++i) {
+            const int64_t from = std::min(i, n - 1);
+            set_score(side.H, i, score_at(H, from)), set_score(side.gap, i, score_at(gap, from));
+        }
+        return side;
+    }
+
+    Scratch memory_[4];
 };
 
 bool wait_for_columns(const StripArgs& args, int64_t n_columns) {
@@ -198,9 +272,23 @@ struct StripWorker {
     std::vector<RowRun> runs;
     std::vector<KeptRow> kept_rows;
     std::vector<KeptColumn> kept_columns;
+    std::vector<KeptRow> some_rows;  // as far as they lie in the columns at hand
+    std::vector<KeptColumn> some_columns;
     EndCell end{0, 0, 0};
 };
 
+// Strips, each from left to right; of a local table some of their columns are pruned.
+//
+// An alignment that runs through such columns of a strip has at most the highest H of the row above and of
+// the column left of them when it comes in, or 0 if it begins there, and gains at most max_score for each row
+// and each column that is left from the first ones on. If that is below what some alignment has, none that is
+// optimal has a cell there. They are skipped: H = 0 and E = F = -gap_first, an alignment that begins there,
+// are what is handed on and kept. kernels/long_pruning.cuh of the cuda engine, which does the same, has the
+// proof that neither score nor end nor path changes.
+//
+// A strip runs without a stop as far as nothing can be pruned whatever comes from above: of unrelated
+// sequences all the way. From there on it is looked at block by block of columns, once what is above a block
+// is known.
 class RegionFill {
   public:
     RegionFill(const RegionJob& job, const WidthKernels& kernels, Progress& progress)
@@ -210,17 +298,29 @@ class RegionFill {
           lane_rows_(choose_lane_rows()),
           strip_rows_(lane_rows_ * kernels.lanes),
           letters_(kernels, job.region, job.costs, job.is_local),
-          border_(job.region, kernels.padded(job.region.n_columns)),
+          around_(job.region, kernels.padded(job.region.n_columns)),
           n_strips_(size_t((job.region.n_rows + strip_rows_ - 1) / strip_rows_)),
-          done_(new StripDone[n_strips_]) {}
+          done_(new StripDone[n_strips_]),
+          whole_until_(new std::atomic<int64_t>[n_strips_]),
+          best_score_(job.pruning.is_wanted ? job.pruning.best : 0) {
+        const Region& region = job.region;
+        if (job.is_local)
+            Surroundings::smooth(job.costs, around_.top, kernels.padded(region.n_columns), around_.left,
+                                 region.n_rows, around_.corner);
+        for (size_t strip = 0; strip < n_strips_; ++strip) {
+            whole_until_[strip] = NOT_KNOWN;
+            const int64_t first_row = int64_t(strip) * strip_rows_;
+            corners_.push_back(strip == 0 ? around_.corner : score_at(around_.left.H, first_row - 1));
+        }
+    }
 
-    EndCell run() {
+    RegionResult run() {
         EndCell best{0, 0, 0};
         run_tasks(
             n_strips_, job_.threads, [] { return std::make_unique<StripWorker>(); },
             [&](StripWorker& worker, size_t strip) { run_or_cancel(worker, strip); },
             [&](StripWorker& worker) { best.see(worker.end.score, worker.end.row, worker.end.column); });
-        return best;
+        return {best, pruned_.load()};
     }
 
   private:
@@ -251,24 +351,107 @@ class RegionFill {
     }
 
     void run_strip(StripWorker& worker, size_t strip) {
-        const Region& region = job_.region;
-        const int64_t first_row = int64_t(strip) * strip_rows_;
+        const int64_t first_row = int64_t(strip) * strip_rows_, n_columns = job_.region.n_columns;
         StripArgs args{};
-        letters_.set(first_row, lane_rows_, worker.letters, args), border_.set(args);
+        letters_.set(first_row, lane_rows_, worker.letters, args);
         args.costs = &job_.costs, args.is_local = job_.is_local;
-        args.left_H = scores_from(region.left_H, first_row),
-        args.left_E = scores_from(region.left_E, first_row);
-        args.corner = strip == 0 ? region.corner : score_at(region.left_H, first_row - 1);
+        args.left_H = scores_from(around_.left.H, first_row);
+        args.left_E = scores_from(around_.left.gap, first_row);
+        args.corner = corners_[strip];
         keep_lines(worker, first_row, args);
         args.workspace = worker.workspace.reserve(kernels_.strip_workspace(lane_rows_, args.n_stops));
-        EndCell end = worker.end;  // in letters of the region; a strip counts its own rows
-        end.row -= first_row;
-        args.end = job_.wants_end ? &end : nullptr, args.best_score = &best_score_;
+        args.best_score = &best_score_;
         args.cells = &progress_.cells, args.cancelled = &progress_.cancelled;
         args.above = strip == 0 ? nullptr : &done_[strip - 1], args.done = &done_[strip];
         args.wait = wait_for_columns;
-        kernels_.run_strip(args);
-        worker.end = {end.score, end.row + first_row, end.column};
+        const int64_t whole = decide_whole(strip);
+        if (whole > 0) run_columns(worker, args, first_row, {0, whole});
+        for (int64_t first = whole; first < n_columns && !progress_.cancelled; first += block_columns()) {
+            const Columns block{first, std::min(n_columns, first + block_columns())};
+            if (args.above && !wait_for_columns(args, block.end)) return;
+            run_or_skip(worker, args, first_row, block);
+            args.done->columns.store(block.end, std::memory_order_release);
+        }
+    }
+
+    // Up to which column nothing can be pruned. Not further than in the strip above: what is handed on from
+    // there on may have to be smoothed.
+    int64_t decide_whole(size_t strip) {
+        const int64_t n_columns = job_.region.n_columns, best = best_score_.load(std::memory_order_relaxed);
+        const int64_t highest = job_.costs.max_score;
+        int64_t whole = n_columns;
+        if (job_.pruning.is_wanted && best > 0 && highest > 0) {
+            whole = std::max<int64_t>(0, job_.pruning.columns_left - (best - 1) / highest);
+            if (highest * (job_.pruning.rows_left - int64_t(strip) * strip_rows_) < best) whole = 0;
+            whole = whole < block_columns() ? 0 : kernels_.padded(whole);
+            if (n_columns - whole < block_columns()) whole = n_columns;
+        }
+        int64_t above = n_columns;
+        while (strip > 0 && (above = whole_until_[strip - 1].load()) == NOT_KNOWN && !progress_.cancelled)
+            std::this_thread::yield();
+        whole = std::min(whole, above);
+        whole_until_[strip] = whole;
+        return whole;
+    }
+
+    // Lanes begin and end one after the other: that should not be much of a block.
+    int64_t block_columns() const { return int64_t(BLOCK_STEPS) * kernels_.lanes * kernels_.columns; }
+
+    void run_or_skip(StripWorker& worker, StripArgs& args, int64_t first_row, const Columns& block) {
+        const Side top = around_.top.from(block.first), left{args.left_H, args.left_E};
+        const int64_t highest = std::max({top.highest(block.n()), left.highest(args.n_rows), args.corner});
+        const int64_t gain = job_.costs.max_score * std::min(job_.pruning.rows_left - first_row,
+                                                             job_.pruning.columns_left - block.first);
+        if (highest + gain < best_score_.load(std::memory_order_relaxed)) {
+            skip(worker, args, block);
+            return;
+        }
+        Surroundings::smooth(job_.costs, top, kernels_.padded(block.n()), left, args.n_rows, args.corner);
+        StripArgs own = args;
+        StripDone done;
+        own.above = nullptr, own.done = &done;
+        run_columns(worker, own, first_row, block);
+        args.corner = own.corner;
+    }
+
+    void skip(StripWorker& worker, StripArgs& args, const Columns& block) {
+        const int32_t gap_first = job_.costs.gap_first;
+        args.corner = score_at(around_.top.H, block.end - 1);
+        around_.top.forget(block.first, kernels_.padded(block.end), gap_first);
+        Side{args.left_H, args.left_E}.forget(0, args.n_rows, gap_first);
+        for (const KeptRow& row : worker.kept_rows)
+            Side{row.H, row.F}.forget(block.first, block.end, gap_first);
+        for (const KeptColumn& column : worker.kept_columns)
+            if (column.column > block.first && column.column <= block.end)
+                Side{column.H, column.E}.forget(0, args.n_rows, gap_first);
+        pruned_ += block.n() * args.n_rows;
+        progress_.cells += block.n() * args.n_rows;
+    }
+
+    // Some columns of a strip; args.left_H, left_E and corner are then those of the next ones.
+    void run_columns(StripWorker& worker, StripArgs& args, int64_t first_row, const Columns& columns) {
+        StripArgs own = args;
+        letters_.move_to(columns, own);
+        own.border_H = scores_from(around_.top.H, columns.first);
+        own.border_F = scores_from(around_.top.gap, columns.first);
+        worker.some_rows.clear(), worker.some_columns.clear();
+        for (const KeptRow& row : worker.kept_rows)
+            worker.some_rows.push_back(
+                {row.stop, row.lane, scores_from(row.H, columns.first), scores_from(row.F, columns.first)});
+        for (const KeptColumn& column : worker.kept_columns)
+            if (column.column > columns.first && column.column <= columns.end)
+                worker.some_columns.push_back({column.column - columns.first, column.H, column.E});
+        if (columns.end < job_.region.n_columns)
+            worker.some_columns.push_back({columns.n(), args.left_H, args.left_E});
+        own.kept_rows = worker.some_rows.data(), own.n_kept_rows = int64_t(worker.some_rows.size());
+        own.kept_columns = worker.some_columns.data();
+        own.n_kept_columns = int64_t(worker.some_columns.size());
+        own.above_last = &args.corner;
+        EndCell end = worker.end;  // in letters of the region; a strip counts its own rows and columns
+        end.row -= first_row, end.column -= columns.first;
+        own.end = job_.wants_end ? &end : nullptr;
+        kernels_.run_strip(own);
+        worker.end = {end.score, end.row + first_row, end.column + columns.first};
     }
 
     void keep_lines(StripWorker& worker, int64_t first_row, StripArgs& args) const {
@@ -294,9 +477,6 @@ class RegionFill {
         worker.runs = make_runs(worker.stops, worker.letters.odd_rows);
         args.runs = worker.runs.data(), args.n_runs = int64_t(worker.runs.size());
         args.n_stops = int64_t(worker.stops.size());
-        args.kept_rows = worker.kept_rows.data(), args.n_kept_rows = int64_t(worker.kept_rows.size());
-        args.kept_columns = worker.kept_columns.data();
-        args.n_kept_columns = int64_t(worker.kept_columns.size());
     }
 
     const RegionJob& job_;
@@ -304,16 +484,19 @@ class RegionFill {
     Progress& progress_;
     const int64_t lane_rows_, strip_rows_;
     RegionLetters letters_;
-    Border border_;
+    Surroundings around_;
     const size_t n_strips_;
     std::unique_ptr<StripDone[]> done_;
-    std::atomic<int64_t> best_score_{0};
+    std::unique_ptr<std::atomic<int64_t>[]>
+        whole_until_;               // of each strip: columns that are not looked at for pruning
+    std::vector<int64_t> corners_;  // of each strip: H above and left of it
+    std::atomic<int64_t> best_score_, pruned_{0};
 };
 
 }  // namespace
 
-EndCell fill_region(const RegionJob& job, Progress& progress) {
-    if (job.region.n_rows == 0 || job.region.n_columns == 0) return {0, 0, 0};
+RegionResult fill_region(const RegionJob& job, Progress& progress) {
+    if (job.region.n_rows == 0 || job.region.n_columns == 0) return {{0, 0, 0}, 0};
     const WidthKernels* kernels = kernels_for(job.isa, job.costs, job.region.n_rows, MIN_LANE_ROWS);
     if (!kernels) throw std::invalid_argument("scores or gap costs are too large");
     return RegionFill(job, *kernels, progress).run();
@@ -328,15 +511,19 @@ std::vector<uint8_t> walk_block(const Isa& isa, const Region& region, const Cost
     const WidthKernels* kernels = kernels_for(isa, costs, walked.n_rows, INT64_MAX);
     if (!kernels) throw std::invalid_argument("the region is too large for walking");
     RegionLetters letters(*kernels, walked, costs, is_local);
-    const Border border(walked, kernels->padded(walked.n_columns));
+    Surroundings around(walked, kernels->padded(walked.n_columns));
+    if (is_local)
+        Surroundings::smooth(costs, around.top, kernels->padded(walked.n_columns), around.left, walked.n_rows,
+                             around.corner);
     const int64_t lane_rows = (walked.n_rows + kernels->lanes - 1) / kernels->lanes;
     StripArgs args{};
     StripLetters strip;
-    letters.set(0, lane_rows, strip, args), border.set(args);
+    letters.set(0, lane_rows, strip, args);
+    args.border_H = around.top.H, args.border_F = around.top.gap;
     const std::vector<RowRun> runs = make_runs({lane_rows}, strip.odd_rows);
     args.runs = runs.data(), args.n_runs = int64_t(runs.size()), args.n_stops = 1;
     args.costs = &costs, args.is_local = is_local;
-    args.left_H = walked.left_H, args.left_E = walked.left_E, args.corner = walked.corner;
+    args.left_H = around.left.H, args.left_E = around.left.gap, args.corner = around.corner;
     Scratch workspace, directions;
     args.workspace = workspace.reserve(kernels->strip_workspace(lane_rows, 1));
     args.directions =

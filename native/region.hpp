@@ -24,6 +24,13 @@ struct Region {
     int64_t corner;
 };
 
+// Leave to skip cells that no alignment with a score of `best` or more has: see region.cpp. rows_left and
+// columns_left: from the first ones of the region on, in which an alignment can gain.
+struct Pruning {
+    bool is_wanted;  // local only
+    int64_t best, rows_left, columns_left;
+};
+
 struct RegionJob {
     const Isa& isa;
     Region region;
@@ -31,12 +38,19 @@ struct RegionJob {
     bool is_local;
     std::vector<KeptLine> rows, columns;  // ascending
     bool wants_end;                       // local only
+    Pruning pruning;
     int threads;
 };
 
-// Writes the kept lines; the best cell, in letters of the region, if it is wanted: score 0 in row and column
-// 0 where nothing is above 0. Results are undefined once progress.cancelled is set. Throws std::bad_alloc.
-EndCell fill_region(const RegionJob& job, Progress& progress);
+struct RegionResult {
+    EndCell end;  // in letters of the region, if it is wanted: score 0 in row and column 0 where nothing is
+                  // above 0
+    int64_t pruned;  // cells
+};
+
+// Writes the kept lines. Borders of a local table may be those of pruned cells. Results are undefined once
+// progress.cancelled is set. Throws std::bad_alloc.
+RegionResult fill_region(const RegionJob& job, Progress& progress);
 
 // The steps of a path from its cell on, backwards, until it leaves the region or is complete; `path` is then
 // there. Rows and columns of the path count in the region. Throws std::invalid_argument if the path is not

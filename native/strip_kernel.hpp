@@ -107,6 +107,8 @@ class Strip {
         const int64_t n_steps = n_tiles_ + V::lanes - 1;
         for (int64_t step = 0; step < n_steps; ++step) {
             if (args_.cancelled->load(std::memory_order_relaxed) || !wait_for_tile(step)) return;
+            if (args_.above_last && step == n_tiles_ - 1)
+                *args_.above_last = score_at(args_.border_H, args_.n_columns - 1);
             Tile<V> tile;
             enter(tile, step);
             const Reg corner = V::load(corners_);

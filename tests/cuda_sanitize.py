@@ -29,10 +29,11 @@ from exaln.cuda import long_pair
 from exaln.cuda.variants import Packing, long_shapes
 from exaln.engines.base import Keep, PairList, ScoreBlock
 from exaln.lengths import N_BINS
+from exaln.longpair.region import Pruning, Region
 from exaln.modes import GLOBAL, LOCAL, Mode
 from exaln.records import Records
 from kernel_cases import mutated, random_codes
-from long_regions import INT32, INT64, SCORINGS, OnCards, assert_as, n_letters, some
+from long_regions import INT32, INT64, SCORINGS, OnCards, assert_as, filled, n_letters, outside, some
 from memory_targets import memory_targets
 
 KERNELS = Path(cuda_cases.__file__).parents[1] / "src" / "exaln" / "cuda" / "kernels"
@@ -214,6 +215,25 @@ def check_long_pairs():
                     patch.setattr(long_pair, "long_shapes", lambda *_, shape=shape: [shape])
                     assert_as(OnCards(devices), cuda_cases.cpu(), query, target, scoring, mode, *lines, score)
         print(f"long pairs, {name}, {mode}, {score}", flush=True)
+    check_pruning()
+
+
+def check_pruning():
+    """Skipped pieces beside others, with lines: the same end."""
+    rng = np.random.default_rng(9)
+    query = random_codes(rng, 2000, 4)
+    target = mutated(rng, query, 4)
+    region = Region(0, len(query), 0, len(target))
+    rows, columns = some(rng, len(query), 9), some(rng, len(target), 9)
+    case = ((query, target, SCORINGS["DNA"], LOCAL), region, outside(region, SCORINGS["DNA"], LOCAL), rows, columns)
+    end, _ = filled(cuda_cases.cpu(), *case)
+    for shape in long_shapes(20, 4, SMALL_SHARED):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(long_pair, "long_shapes", lambda *_, shape=shape: [shape])
+            pruning = Pruning(end.score, len(query), len(target))
+            assert filled(OnCards(), *case, pruning=pruning)[0] == end
+            assert pruning.cells > 0
+    print("long pairs, pruned", flush=True)
 
 
 def in_streams(check_part):

@@ -50,7 +50,7 @@ SIGNATURES = {
     "histogram* score_bins",
     "fill_region": "columns* n_pieces n_columns query* strips* n_strips table* top_H* top_F* left_H* left_E* queues* "
     "queue_pieces consumed* n_channels kept_columns* row_H* row_F* column_H* column_E* n_rows+ ends* gain+ control* "
-    "patience+ left_rows*",
+    "patience+ left_rows* highest+ rows_left+ columns_left+",
 }
 """Parameters of the kernels: * is an address, + has 64 bits, the others 32."""
 
@@ -280,8 +280,12 @@ class FakeDriver:
 def fill_region(driver, a, constants):
     score, is_local = np.int64 if constants.LARGE else np.int32, bool(constants.LOCAL)
     n, padded = a.n_columns, a.n_pieces * constants.PIECE * 4
-    control = driver.view(a.control, np.int64, 4)
-    assert not control.any(), "the control was not set to 0"
+    control = driver.view(a.control, np.int64, 5)
+    assert not control[[0, 1, 3, 4]].any(), "the control was not set to 0"
+    assert control[2] == 0 or a.highest > 0, "a best score that nobody asked for"
+    assert a.highest == 0 or (a.rows_left >= a.n_rows and a.columns_left >= n), (
+        "fewer rows or columns are left than there are"
+    )
     for name, n_words in (("consumed", a.n_channels), ("queues", 8 * a.n_channels * a.queue_pieces * constants.PIECE)):
         assert not driver.view(getattr(a, name), np.uint32, n_words).any(), f"{name} was not set to 0"
     assert not a.left_rows, "only cards can wait for each other"
@@ -525,7 +529,7 @@ def install(monkeypatch, driver, n_letters):
     from exaln.cuda import card, compiler, facts, job
 
     driver.n_rows_of_table = n_letters
-    gpus = [SimpleNamespace(name="Fake GPU") for _ in range(driver.n_gpus)]
+    gpus = [SimpleNamespace(name="Fake GPU", memory_bytes=driver.memory) for _ in range(driver.n_gpus)]
     monkeypatch.setattr(card, "load_driver", lambda: driver)
     monkeypatch.setattr(compiler, "cubins", lambda sources, arch: {source: repr(source).encode() for source in sources})
     monkeypatch.setattr(facts, "Driver", lambda: SimpleNamespace(gpus=lambda: gpus))

@@ -9,6 +9,7 @@ GPU_SCORES := $(foreach name,engine limits plans scan,tests/test_cuda_$(name).py
 GPU_JOBS ?= $(shell n=$$(nproc); echo $$((n < 14 ? n : 14)))
 GPU_PYTEST = $(GPU_PYTHON) -m pytest -q -m gpu $(PYTEST)
 SANITIZER_TOOLS ?= memcheck racecheck synccheck initcheck
+SANITIZER := compute-sanitizer --report-api-errors no --error-exitcode 1
 
 .PHONY: test-gpu test-gpu-sanitize
 
@@ -17,11 +18,15 @@ test-gpu: $(GPU_SETUP)
 	EXALN_CUDA_DPX=0 $(GPU_PYTEST) -n $(GPU_JOBS) --dist worksteal $(GPU_SCORES)
 	$(GPU_PYTEST) $(GPU_ALONE)
 
-# A small run of every kernel, with DPX and without: once to fill the cache of kernels, then under each tool.
+# A small run of every kernel, with DPX and without: once to fill the cache of kernels, then under each tool;
+# and the tests of the studies' kernels.
 test-gpu-sanitize: $(GPU_SETUP)
 	@command -v compute-sanitizer > /dev/null || { echo "$@: compute-sanitizer is missing; it comes with the CUDA toolkit" >&2; exit 1; }
 	for dpx in "" 0; do \
 	  export EXALN_CUDA_DPX=$$dpx; \
 	  $(GPU_PYTHON) tests/cuda_sanitize.py || exit 1; \
 	  for tool in $(SANITIZER_TOOLS); do $(GPU_PYTHON) tests/cuda_sanitize.py --under $$tool || exit 1; done; \
+	done
+	for tool in memcheck racecheck; do \
+	  $(SANITIZER) --tool $$tool $(GPU_PYTHON) -m pytest -q -m gpu tests/test_study_kernels.py || exit 1; \
 	done

@@ -29,10 +29,10 @@ class OnCards:
     def __init__(self, devices=(0,), memory=None):
         self.devices, self.memory = devices, memory
 
-    def fill_region(self, pair, region, borders, lines, *, progress=None, wants_end=False):
+    def fill_region(self, pair, region, borders, lines, *, progress=None, wants_end=False, pruning=None):
         with lent_workspaces(self.devices, self.memory) as workspaces:
             return long_pair.fill_region(
-                workspaces, pair, region, borders, lines, progress=progress, wants_end=wants_end
+                workspaces, pair, region, borders, lines, progress=progress, wants_end=wants_end, pruning=pruning
             )
 
 

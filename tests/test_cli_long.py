@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -51,6 +52,17 @@ def test_a_work_directory_changes_nothing(exaln: Exaln, tmp_path: Path) -> None:
     damaged = exaln("align", *sequences, *COLUMNS, "--work-dir", work)
     assert (damaged.code, damaged.out) == (1, "")
     assert "manifest.json: damaged; delete" in damaged.err
+
+
+def test_verbose_says_how_much_was_pruned(exaln: Exaln, tmp_path: Path) -> None:  # noqa: F811
+    sequences = files(tmp_path, 20_000)
+    found = exaln("align", *sequences, *COLUMNS, *COSTS, "--verbose", "--engine", "cpu")
+    assert found.code == 0
+    share = re.search(r"exaln: ([0-9.]+) % of 4e\+08 cells were pruned", found.err)
+    assert share is not None
+    assert float(share[1]) > 5
+    in_files = exaln("align", *sequences, *COLUMNS, *COSTS, "--engine", "cpu", "--work-dir", tmp_path / "work")
+    assert (in_files.code, in_files.out) == (0, found.out)
 
 
 def test_what_cannot_be_held_is_refused(exaln: Exaln, tmp_path: Path) -> None:  # noqa: F811

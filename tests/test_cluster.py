@@ -12,7 +12,7 @@ import pytest
 
 from exaln import Database
 from exaln.__main__ import run
-from exaln.cluster import groups, hosts, pool, units
+from exaln.cluster import groups, hosts, pool, units, worker
 from golden_data import GOLDEN
 
 QUERIES, TARGETS = GOLDEN / "cudasw4q_part.fasta", GOLDEN / "scop20_part.fasta"
@@ -142,7 +142,7 @@ def test_a_damaged_segment_is_named(
     error = capsys.readouterr().err.splitlines()[-1]
     assert "failed 3 times" in error
     assert f"{segment.name}: damaged between byte 0 and" in error
-    assert "queries 1 to 2, residues 0 to" in error
+    assert "queries 1 to 2, residues 14,625 to 16,625" in error
     assert not (tmp_path / "out").exists()
 
 
@@ -154,11 +154,11 @@ def scheduler(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
     log = (tmp_path / "log").open("wb")
     command = [sys.executable, "-m", "distributed.cli.dask_scheduler", *options]
     running = subprocess.Popen(command, stdout=log, stderr=log)
+    ours = [sys.executable, "-m", "exaln", "worker", str(file), "--engine", "cpu", "--threads", "1"]
+    worker = subprocess.Popen([*ours, "--cache", str(tmp_path / "cache")], stdout=log, stderr=log)  # waits for the file
     while not file.exists():
         assert running.poll() is None
         time.sleep(0.05)
-    ours = [sys.executable, "-m", "exaln", "worker", str(file), "--engine", "cpu", "--threads", "1"]
-    worker = subprocess.Popen([*ours, "--cache", str(tmp_path / "cache")], stdout=log, stderr=log)
     yield running
     running.kill()
     running.wait()
@@ -219,6 +219,14 @@ def test_workers_that_cannot_be_used_are_named(
     cluster = ["--cluster", "local:1", "--engine", "cuda", "--devices", "99"]
     assert exaln(*arguments, *cluster, "--out", tmp_path / "out") == 3
     assert "cannot be used" in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_a_worker_waits_for_the_file_of_a_scheduler_but_not_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(worker, "PATIENCE_S", 0.1)
+    assert exaln("worker", tmp_path / "nowhere.json") == 3
+    assert "nowhere.json: neither an address" in capsys.readouterr().err.splitlines()[-1]
 
 
 def test_a_plan_runs_nothing(arguments: list[object], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

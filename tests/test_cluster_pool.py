@@ -92,8 +92,8 @@ def drained(pool: Pool) -> list[Unit]:
     return list(taken(pool))
 
 
-def taken(pool: Pool) -> Iterator[Unit]:
-    while (unit := pool.take("w", 100.0, 100.0)) is not None:
+def taken(pool: Pool, total_speed: float = 100.0) -> Iterator[Unit]:
+    while (unit := pool.take("w", 100.0, total_speed)) is not None:
         yield unit
 
 
@@ -125,19 +125,41 @@ def test_units_are_as_large_as_their_worker_is_fast_and_become_smaller() -> None
     assert fast is not None
     assert slow is not None
     assert (fast.end - fast.first, slow.end - slow.first) == (9000, 1000)
-    sizes = [unit.end - unit.first for unit in taken(pool)]
-    assert sizes[-1] < sizes[0]
+    sizes = [unit.end - unit.first for unit in taken(pool, 1000.0)]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[-1] < sizes[0] / 10
+
+
+def test_units_of_a_worker_that_is_alone_stay_large() -> None:
+    pool = Pool(groups_of([1]), chunks_at([0, 10**6]), Pace(10.0, 0.01))
+    assert {unit.end - unit.first for unit in taken(pool)} == {1000}
+
+
+def test_long_targets_are_taken_first() -> None:
+    units = drained(Pool(groups_of([1]), chunks_at([0, 50, 100]), Pace(0.1, 0.1)))
+    assert [unit.first for unit in units] == [40, 30, 20, 10, 0, 90, 80, 70, 60, 50]
 
 
 @settings(deadline=None, max_examples=20)
 @given(st.integers(1, 20_000), st.integers(0, 500), st.integers(1, 10**6), st.floats(1, 1e15))
 def test_groups_have_all_queries_in_order(n: int, length: int, n_residues: int, cells: float) -> None:
     lengths = [length] * n
-    groups = query_groups(np.array(lengths), 2, n_residues, cells)
+    groups = query_groups(np.array(lengths), 2, chunks_at([0, n_residues, 2 * n_residues]), cells)
     assert [group.query_first for group in groups] == [0, *(group.query_end for group in groups[:-1])]
     assert groups[-1].query_end == len(lengths)
     assert all(group.query_end - group.query_first <= 4097 for group in groups)
     assert all(group.weight == max(1, 2 * sum(lengths[group.query_first : group.query_end])) for group in groups)
+
+
+def test_a_group_and_a_chunk_are_a_unit_if_that_is_not_too_few_queries_or_too_many() -> None:
+    def sizes(n_chunks: int, cells: float) -> list[int]:
+        chunks = chunks_at(list(range(0, 1000 * n_chunks + 1, 1000)))
+        return [group.query_end - group.query_first for group in query_groups(np.full(1000, 10), 1, chunks, cells)]
+
+    assert sizes(1, 10 * 50 * 1000) == [50] * 20
+    assert sizes(1, 10 * 5 * 1000) == [16] * 62 + [8]
+    assert sizes(9, 10 * 300 * 1000) == [256] * 3 + [232]
+    assert sizes(1, 10 * 600 * 1000) == [600, 400]
 
 
 def database(n_targets: int, rows: int) -> Database:
@@ -165,7 +187,7 @@ def test_an_estimate_is_the_sum_of_cells_and_losses() -> None:
     assert slow.seconds > 2 * free.seconds
     lines = list(plan.lines(["cpu, avx2, 1 thread"] * 4))
     assert "4 workers (4 x cpu, avx2, 1 thread), 4 GCUPS measured" in lines[0]
-    assert "6e+11 cells; 2 groups of queries" in lines[1]
+    assert "6e+11 cells; 32 groups of queries, units of 15.0 s or less" in lines[1]
 
 
 def test_mixed_workers_end_together() -> None:

@@ -1,17 +1,23 @@
 """What workers find, keep and refuse: databases at paths and URLs, copies of segments, certificates, jobs of SLURM."""
 
 import stat
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from exaln import Database, DatabaseError, InputError, Scoring, SearchOptions
 from exaln.cluster import source, work
-from exaln.cluster.parts import from_bytes
+from exaln.cluster.parts import as_batch, from_bytes
 from exaln.cluster.security import Certificates, require_safe
 from exaln.cluster.slurm import SlurmJobs
 from exaln.cluster.spec import SearchSpec
 from exaln.cluster.units import Unit
+from exaln.engines.cpu import CpuEngine
 from exaln.fasta import read_records
 from golden_data import GOLDEN
 
@@ -91,6 +97,11 @@ def test_a_worker_does_a_unit_and_tells_what_went_wrong(database: Database, tmp_
     assert targets
     assert targets <= expected
     assert result["times"] == sorted(result["times"])
+    for column in ("query_id", "hits"):
+        place = batch.schema.get_field_index(column)
+        nothing = pa.nulls(2, batch.schema.field(column).type)
+        with pytest.raises(ValueError, match="a value is missing"):
+            as_batch(pa.Table.from_batches([batch.set_column(place, batch.schema.field(column), nothing)]))
     work.configure(work.Settings("cpu", 1))  # what it holds is known by its content, wherever it came from
     other = Database.build(GOLDEN / "cudasw4q_part.fasta", tmp_path / "other.exaln")
     result = work.run_unit(json.dumps(spec.to_values()), str(other.path), (7, 9, 100, 9000), data)
@@ -98,6 +109,49 @@ def test_a_worker_does_a_unit_and_tells_what_went_wrong(database: Database, tmp_
     assert "not the database that the search was started with" in result["message"]
     assert work.introduce(work.Settings("cuda", devices=(99,))).get("error") == "EngineError"
     work.configure(work.Settings())
+
+
+@pytest.mark.parametrize("is_idle", [True, False])
+def test_where_the_cpu_is_idle_a_unit_is_scanned_while_another_one_is_aligned(
+    database: Database, monkeypatch: pytest.MonkeyPatch, is_idle: bool
+) -> None:
+    import json
+
+    events: list[str] = []
+    scan, align = CpuEngine.scan, CpuEngine.align
+
+    def told_scan(self: CpuEngine, *arguments: Any) -> Iterator[Any]:
+        events.append("scan")
+        yield from scan(self, *arguments)
+
+    def told_align(self: CpuEngine, *arguments: Any) -> Any:
+        deadline = time.monotonic() + (10 if is_idle else 0.3)
+        while events.count("scan") < 2 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        events.append("align")
+        return align(self, *arguments)
+
+    monkeypatch.setattr(CpuEngine, "leaves_cpu_idle", is_idle)
+    monkeypatch.setattr(CpuEngine, "scan", told_scan)
+    monkeypatch.setattr(CpuEngine, "align", told_align)
+    work.configure(work.Settings("cpu", 1))
+    spec = SearchSpec.of("db", database.manifest, Scoring("BLOSUM62"), SearchOptions(evalue=1e4))
+    text, data = json.dumps(spec.to_values()), work.queries_to_bytes(read_records(GOLDEN / "cudasw4q_part.fasta"))
+    n_queries = len(work.queries_from_bytes(data, spec))
+
+    def run(edges: tuple[int, int]) -> dict[str, Any]:
+        return work.run_unit(text, str(database.path), (0, n_queries, *edges), data)
+
+    with ThreadPoolExecutor(2) as threads:
+        results = list(threads.map(run, [(0, 9000), (9000, 16000)]))
+    work.configure(work.Settings())
+    assert events == (["scan", "scan", "align", "align"] if is_idle else ["scan", "align", "scan", "align"])
+    for result in results:
+        assert result["times"] == sorted(result["times"])
+    (_, _, first, first_end, _), (_, _, second, second_end, _) = sorted(result["times"] for result in results)
+    assert first < first_end
+    assert second < second_end
+    assert max(first, second) >= min(first_end, second_end)
 
 
 def test_certificates_are_private_and_all_or_none(tmp_path: Path) -> None:

@@ -8,13 +8,14 @@ import pytest
 
 from exaln.cuda import long_pair
 from exaln.cuda.variants import LONG_SHAPES, MAX_LARGE_ROWS
+from exaln.engines import cpu
 from exaln.engines import cuda as cuda_engine
 from exaln.engines.cpu import CpuEngine
 from exaln.engines.cuda import CudaEngine
 from exaln.engines.reference import ReferenceEngine
 from exaln.errors import EngineError
 from exaln.longpair.driver import LongOptions, align_long, score_long
-from exaln.longpair.region import Borders, Region
+from exaln.longpair.region import Borders, Pruning, Region
 from exaln.modes import GLOBAL, LOCAL, Mode
 from kernel_cases import mutated, random_codes
 from long_regions import INT32, INT64, SCORINGS, OnCards, assert_as, assert_same, filled, n_letters, outside, some
@@ -137,6 +138,40 @@ def test_a_whole_alignment(monkeypatch, mode):
     assert found.operations.tolist() == expected.operations.tolist()
     assert (found.score, found.positions) == (expected.score, expected.positions)
     assert score_long(CudaEngine(memory=ROOMY), *arguments[:4]) == expected.score
+
+
+@pytest.mark.parametrize("share", [0.0, 0.9, 1.0])
+@pytest.mark.parametrize("score", [INT32, INT64], ids=str)
+def test_what_is_pruned(share, score, monkeypatch):
+    """The same end, and no number too high; on one card, and on one opened twice."""
+    monkeypatch.setattr(long_pair, "MIN_CARD_COLUMNS", 1000)
+    query, target = similar(13, 12_000, rate=0.05)
+    region = Region(0, len(query), 0, len(target))
+    rows, columns = np.arange(777, len(query), 777), np.arange(333, len(target), 333)
+    case = ((query, target, DNA, LOCAL), region, outside(region, DNA, LOCAL, score), rows, columns, score)
+    end, lines = filled(CpuEngine(), *case)
+    for devices in ((0,), (0, 0)):
+        pruning = Pruning(int(end.score * share), len(query), len(target))
+        found, pruned = filled(on_card(devices), *case, pruning=pruning)
+        assert found == end
+        for name in ("row_H", "row_F", "column_H", "column_E"):
+            assert (getattr(pruned, name) <= getattr(lines, name)).all(), name
+        assert region.cells > pruning.cells > region.cells * (0.5 if share else 0.05)
+
+
+@pytest.mark.parametrize("name", ["DNA", "linear", "free gaps"])
+@pytest.mark.parametrize("rate", [0.0, 0.05, 0.5])
+def test_pruned_alignments_are_the_same(monkeypatch, name, rate):
+    monkeypatch.setattr(cuda_engine, "SMALL_REGION", 0)
+    query, target = similar(14, 9000, rate=rate)
+    for many in (1 << 62, 0):
+        monkeypatch.setattr(cpu, "CHAIN_CELLS", many)
+        monkeypatch.setattr(cuda_engine, "CHAIN_CELLS", many)
+        arguments = (query, target, SCORINGS[name], LOCAL)
+        found = align_long(CudaEngine(memory=ROOMY), *arguments, LongOptions())
+        expected = align_long(CpuEngine(), *arguments, LongOptions(prunes=False))
+        assert found.operations.tolist() == expected.operations.tolist()
+        assert (found.score, found.positions) == (expected.score, expected.positions)
 
 
 def test_a_strip_that_waits_in_vain(monkeypatch):

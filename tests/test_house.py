@@ -16,7 +16,7 @@ SOURCES = sorted(PACKAGE.rglob("*.py"))
 STUBS = ast.parse((PACKAGE / "_core.pyi").read_text(encoding="utf-8"))
 
 LAYERS = [
-    "errors colours alphabet records lengths resources",
+    "errors colours ahead alphabet records lengths resources",
     "matrices letter_rules scoring modes",
     "bytestream output_file fasta database",
     "cigar strands queries schedule longpair cuda engines",
@@ -28,7 +28,17 @@ LAYERS = [
 ORDER = [module for layer in LAYERS for module in layer.split()]
 """A module imports only from what stands before it; those that do not exist yet have their place kept."""
 
-ENGINES_ORDER = ["base", "reference_path", "reference_region", "reference", "long_pairs", "cpu", "cuda", "__init__"]
+ENGINES_ORDER = [
+    "base",
+    "reference_path",
+    "reference_region",
+    "reference",
+    "long_pairs",
+    "seed_chain",
+    "cpu",
+    "cuda",
+    "__init__",
+]
 LEAVES = {"cli", "web"}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -113,6 +114,34 @@ def test_output_does_not_depend_on_how_it_was_computed(options: SearchOptions, m
     monkeypatch.setattr("exaln.pipeline.ROUND_ALIGNMENTS", 9)
     monkeypatch.setattr("exaln.engines.base.PIECE_SCORES", 25)
     assert report(ShufflingEngine(), database(rows_per_segment=7), options) == expected
+    monkeypatch.setattr(ShufflingEngine, "leaves_cpu_idle", True)
+    assert report(ShufflingEngine(), database(rows_per_segment=7), options) == expected
+
+
+def test_a_block_is_scanned_while_the_one_before_is_aligned(monkeypatch: pytest.MonkeyPatch) -> None:
+    began = [threading.Event() for _ in range(4)]
+    scans = iter(began)
+
+    class Idle(ShufflingEngine):
+        leaves_cpu_idle = True
+
+        def scan(self, *args: Any) -> Iterator[Candidates]:
+            next(scans).set()
+            args[4](0)
+            yield from super().scan(*args)
+
+        def align(self, *args: Any) -> Traces:
+            assert began[1].wait(10)
+            assert not began[2].is_set()
+            return super().align(*args)
+
+    monkeypatch.setattr("exaln.pipeline.MAX_BLOCK_QUERIES", 3)
+    cells: list[int] = []
+    found = Search(database(), BLOSUM62, Idle(), SearchOptions()).run([QUERIES], cells.append)
+    assert next(found).index == 0
+    found.close()
+    assert threading.active_count() == 1
+    assert cells[0] == 0
 
 
 def test_filters_act_before_k() -> None:

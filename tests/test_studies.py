@@ -2,17 +2,19 @@
 
 import json
 import re
+import sys
+from dataclasses import replace
 
 import pytest
 
 from exaln.__main__ import run
 from exaln.errors import EngineError, InputError
-from exaln.studies import NAMES, study_named
+from exaln.studies import NAMES, counters, study_named
 from exaln.studies import run as studies_run
 from exaln.studies.figures import rendered
 from exaln.studies.measurements import Measurements, PartRun, merged
 from exaln.studies.page import page_text
-from exaln.studies.study import Bars, Bench, Figure, Line, Part, Section, Study, Table
+from exaln.studies.study import Bars, Bench, Figure, Line, NotMeasurable, Part, Section, Study, Table
 
 PICTURE = Figure(
     "line", "A line", "x", "y", [Line("measured", [1, 2], [3, 4]), Line("model", [1, 2], [3, 3], dashed=True)]
@@ -141,7 +143,7 @@ def test_a_page_says_that_the_machine_was_busy(load, is_busy):
     run.machine["load"] = load
     text, _ = page_text(small_study(), Measurements("small", {"first": run}))
     assert ("Measured on a busy machine" in text) == is_busy
-    assert ("busy: load 11.0 when it began" in text) == is_busy
+    assert ("busy: 11.0 cores at work when it began" in text) == is_busy
 
 
 def test_plots_do_not_depend_on_the_clock():
@@ -189,6 +191,108 @@ def test_a_quick_study_on_the_command_line(capsys, monkeypatch, tmp_path):
     files = ["--from", "studies/chaibou-sie.json", "--out", "again"]
     assert run(["study", "chaibou-sie", *files]) == 0
     assert (tmp_path / "again" / "chaibou-sie.md").read_text() == text
+
+
+def test_rows_are_kept_while_a_part_runs(monkeypatch, no_gpu):
+    monkeypatch.setattr(studies_run, "KEPT_EVERY_SECONDS", -1.0)
+    kept = []
+
+    def measure(bench):
+        for number in range(2):
+            bench.check("number", number, number)
+            yield {"number": number}
+        raise EngineError("the machine went away")
+
+    with pytest.raises(EngineError, match="went away"):
+        studies_run.measure(
+            small_study(measure), quick=True, threads=1, keep=lambda found: kept.append(found.runs["first"])
+        )
+    assert [(run.is_whole, run.checks) for run in kept] == [(False, 1), (False, 2)]
+    assert kept[-1].rows == [{"number": 0}, {"number": 1}]
+    cut_short = Measurements("small", {"first": kept[-1]})
+    assert cut_short.rows("first") == []
+    assert "Not measured yet: `exaln study small --part first`" in page_text(small_study(), cut_short)[0]
+
+
+def test_a_gradual_part_is_shown_even_if_it_was_cut_short():
+    study = small_study()
+    gradual = replace(study, parts=(replace(study.parts[0], is_gradual=True), study.parts[1]))
+    found = Measurements("small", {"first": replace(part_run("first", 1), is_whole=False)})
+    assert "0.5" not in page_text(study, found)[0]
+    text, _ = page_text(gradual, found)
+    assert "| 0.5 |" in text
+    assert "| 1 s, cut short |" in text
+
+
+def test_a_study_goes_on_without_a_part_that_cannot_be_measured(no_gpu):
+    def measure(bench):
+        raise NotMeasurable("something is missing")
+        yield
+
+    told = []
+    found = studies_run.measure(small_study(measure), quick=True, threads=1, note=told.append)
+    assert found.runs == {}
+    assert told[-1] == "not measured here: first (something is missing)"
+    with pytest.raises(NotMeasurable, match="something is missing"):
+        studies_run.measure(small_study(measure), quick=True, threads=1, parts=["first"])
+
+
+PROFILER = """#!{python}
+import json, pathlib, sys
+options = dict(zip(sys.argv[1:], sys.argv[2:]))
+assert options["--profile-from-start"] == "off"
+names = options["--metrics"].split(",")
+at = sys.argv.index("exaln.studies.profiled")
+assert sys.argv[at + 1] == "small"
+pathlib.Path(sys.argv[at + 2]).write_text(json.dumps([{{"kernel": "a"}}, {{"kernel": "b"}}]))
+columns = [[str(100 * number + launch) for number in range(len(names))] for launch in range({n_launches})]
+lines = ["==PROF== Connected to process 1", *(",".join(f'"{{one}}"' for one in row) for row in [
+    ["ID", "Kernel Name", *names], ["", "", *["inst"] * len(names)],
+    *([str(launch), "k", *row] for launch, row in enumerate(columns))])]
+pathlib.Path(options["--log-file"]).write_text(chr(10).join(lines))
+print("{says}")
+sys.exit({code})
+"""
+
+
+def profiler(tmp_path, monkeypatch, n_launches=2, says="", code=0):
+    path = tmp_path / counters.PROFILER
+    path.write_text(PROFILER.format(python=sys.executable, n_launches=n_launches, says=says, code=code))
+    path.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+
+def test_counters_of_the_profiler(tmp_path, monkeypatch):
+    profiler(tmp_path, monkeypatch)
+    bench = Bench(quick=False, threads=1)
+    rows = list(counters.counted(bench, "small", {"loads": "l.sum", "stores": "s.sum"}))
+    assert rows == [{"kernel": "a", "loads": 0, "stores": 100}, {"kernel": "b", "loads": 1, "stores": 101}]
+    assert bench.n_checks == 3
+
+
+@pytest.mark.parametrize(
+    ("more", "error", "says"),
+    [
+        ({"n_launches": 1}, EngineError, "launches that were counted: the result is 1, and must be 2"),
+        ({"code": 1, "says": "==ERROR== no permission"}, NotMeasurable, "ncu failed: ==ERROR== no permission"),
+    ],
+)
+def test_a_profiler_that_does_not_count(tmp_path, monkeypatch, more, error, says):
+    profiler(tmp_path, monkeypatch, **more)
+    with pytest.raises(error, match=re.escape(says)):
+        list(counters.counted(Bench(quick=False, threads=1), "small", {"loads": "l.sum"}))
+
+
+def test_no_profiler(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(NotMeasurable, match="ncu of NVIDIA Nsight Compute is not installed"):
+        list(counters.counted(Bench(quick=False, threads=1), "small", {"loads": "l.sum"}))
+
+
+def test_cores_at_work(monkeypatch, tmp_path):
+    assert 0 <= studies_run.cores_at_work(0.05) <= 1024
+    monkeypatch.setattr(studies_run, "STAT", tmp_path / "missing")
+    assert studies_run.cores_at_work() >= 0
 
 
 def test_a_bench_counts_what_it_compares():

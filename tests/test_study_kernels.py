@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 
 import emulated_cuda
+import golden_data
+import real_data
 from exaln.alphabet import DNA, PROTEIN
 from exaln.cuda.compiler import compiler_version, cubins
 from exaln.engines.cpu import CpuEngine
 from exaln.engines.reference import local_score
 from exaln.errors import EngineError
+from exaln.records import Records
 from exaln.scoring import Scoring
 from exaln.selfbench.cpu import synthetic_proteins
 from exaln.studies import chaibou_sie, munekawa_ino_hagihara, searches, taluzzi_gpu101
@@ -327,3 +330,81 @@ def test_the_example_of_munekawas_figure(lab):
         rows.costs = linear
         rows.launch(padded.address, starts.address, lengths.address, 0, 1)
         assert rows.scores(1).tolist() == [7]
+
+
+# Real sequences, with scores that other programs computed
+
+
+def real_pair():
+    return [PROTEIN.encode(letters) for letters in golden_data.fasta("hba_hbb.fasta").values()]
+
+
+@pytest.mark.parametrize("technique", TECHNIQUES, ids=lambda technique: technique.name)
+def test_haemoglobins_over_the_whole_card(lab, technique):
+    pair = AffinePair(10)
+    pair.query, pair.target = real_pair()
+    assert pair.answer.score == 285  # by other programs, BLOSUM62 with gaps 11/1
+    bench, held = Bench(quick=True, threads=1), GpuTables(lab, pair, technique)
+    held.relaunch_seconds(2, "host")
+    held.check(bench, "host")
+    held.barrier_seconds(3, "flags")
+    held.check(bench, "flags")
+    assert bench.n_checks == 2
+
+
+@pytest.mark.parametrize("layout", [BY_DIAGONALS, ROTATED])
+def test_haemoglobins_rotated(lab, layout):
+    pair = chaibou_sie.Pair("proteins", 10)
+    pair.query, pair.target = real_pair()
+    pair.answer = answer_of(pair.query, pair.target, pair.scoring)
+    held = chaibou_sie.GpuPair(lab, pair, layout)
+    held.fill_seconds(64, graph=False)
+    bench = Bench(quick=True, threads=1)
+    pair.check(bench, "haemoglobins", lab.get(held.table, np.int32, held.n_cells), layout, path=True)
+    assert bench.n_checks == 2
+
+
+def real_search(lab):
+    """The shortest standard query and every fifth target, with the scores of parasail."""
+    letters, costs = golden_data.targets(), Scoring("BLOSUM62", gap_open=11, gap_extend=1)
+    name, query = next(iter(golden_data.queries().items()))
+    chosen = sorted(list(letters)[::5], key=lambda target: len(letters[target]))[:10]
+    targets = searches.sorted_targets(Records.of(PROTEIN, [PROTEIN.encode(letters[target]) for target in chosen]))
+    expected = np.array([golden_data.scores()[name, target] for target in chosen], np.int32)
+    return searches.GpuSearch(lab, targets, PROTEIN.encode(query), costs), expected
+
+
+def test_real_proteins_by_every_kernel_of_a_search(lab):
+    search, expected = real_search(lab)
+    bench = Bench(quick=True, threads=1)
+    launches = {"inter": search.inter(len(expected)), "original": search.original(0)}
+    launches |= {str(shape): search.improved(0, shape) for shape in (searches.Shape(32, 4), searches.Shape(64, 8, 2))}
+    for name, launch in launches.items():
+        search.check(bench, name, [launch], expected)
+    assert bench.n_checks == 4
+
+
+@pytest.mark.parametrize("packing", munekawa_ino_hagihara.PACKINGS, ids=lambda packing: packing.name)
+def test_real_proteins_on_chip(lab, packing):
+    search, _ = real_search(lab)
+    costs = munekawa_ino_hagihara.scoring()
+    wanted = [local_score(search.query, search.targets.records.sequence(row), costs) for row in range(10)]
+    rows = munekawa_ino_hagihara.RowSearch(lab, search.query, packing)
+    rows.launch(*search.arguments, 0, 10)
+    assert rows.scores(10).tolist() == wanted
+
+
+@real_data.needs_real_data
+@pytest.mark.parametrize("kept", taluzzi_gpu101.KEPT, ids=lambda kept: kept.name)
+def test_mitochondria_in_a_batch(lab, kept):
+    human, orang = (next(iter(real_data.fasta(f"dna/MT-{name}.fa").values())).upper() for name in ("human", "orang"))
+    starts = range(1000, 9000, 2000)
+    queries, targets = (
+        np.stack([DNA.encode(genome[first + shift : first + shift + 128]) for first in starts])
+        for genome, shift in ((human, 575), (orang, 0))
+    )
+    bench = Bench(quick=True, threads=1)
+    held = GpuBatch(lab, batch_of(queries, targets))
+    list(taluzzi_gpu101.one_block_rows(bench, held, kept))
+    taluzzi_gpu101.one_thread_row(bench, held)
+    assert min(answer.score for answer in held.batch.answers) > 60

@@ -1,14 +1,24 @@
 """The GPU parts of every study, small and on an emulated card: they run to the end, and their pages can be made."""
 
+import sys
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import emulated_cuda
+from exaln.alphabet import PROTEIN
 from exaln.engines.cpu import CpuEngine
+from exaln.engines.reference import local_score
+from exaln.selfbench.cpu import synthetic_proteins
 from exaln.studies import (
     chaibou_sie,
+    cluster_runs,
+    hains_databases,
     hains_et_al,
+    hains_peers,
     munekawa_ino_hagihara,
+    search_lab,
     searches,
     study_named,
     taluzzi_gpu101,
@@ -49,8 +59,18 @@ def check_page(name, card):
     return text
 
 
+def counted(bench, study, counters):
+    """In the place of the profiler: the launches run and are compared, the numbers mean nothing."""
+    for one in study_named(study).launches(bench):
+        one.launch()
+        one.check()
+        yield {**one.label, **dict.fromkeys(counters, 1000.0)}
+
+
 @pytest.fixture
 def card(monkeypatch):
+    for module in (xiao_aji_feng, hains_et_al, munekawa_ino_hagihara):
+        monkeypatch.setattr(module, "counted", counted)
     return emulated_cuda.emulated_card(monkeypatch)
 
 
@@ -79,37 +99,55 @@ def test_xiao(card, monkeypatch):
     assert "barrier, cooperative groups" in text
 
 
+class Parasail:
+    """In the place of the package, which need not be here: exaln's own scores."""
+
+    blosum62 = "BLOSUM62"
+
+    @staticmethod
+    def profile_create_sat(query, matrix):
+        return query
+
+    @staticmethod
+    def sw_striped_profile_sat(query, target, gap_first, gap_extend):
+        codes = [PROTEIN.encode(text) for text in (query, target)]
+        costs = searches.scoring()
+        assert (gap_first, gap_extend) == (costs.gap_first, costs.gap_extend)
+        return SimpleNamespace(score=local_score(*codes, costs))
+
+
 def test_hains(card, monkeypatch):
-    small = {"QUICK_TARGETS": 40, "QUICK_QUERIES": (20,), "QUICK_LONG": 2, "SAMPLED": 4, "THRESHOLD": 60}
-    small |= {"LOW_THRESHOLD": 40, "random_query": lambda length: hains_et_al.synthetic_proteins(RANDOM, LENGTH).codes}
+    monkeypatch.setitem(sys.modules, "parasail", Parasail)
+    small = {"QUICK_TARGETS": 40, "QUICK_QUERIES": (20,), "QUICK_LONG": 2, "SAMPLED": 4, "THRESHOLD": 60, "POOL": 1000}
+    small |= {"LOW_THRESHOLD": 40, "QUICK_SPREADS": (100,), "QUICK_CPU_TARGETS": 40, "BEST": searches.Shape(32, 4)}
     small |= {
-        "BEST": searches.Shape(32, 4),
-        "_engine": lambda: CpuEngine(1),
-        "shapes": lambda quick: [searches.Shape(32)],
+        "cuda_engine": lambda: CpuEngine(1),
+        "random_query": lambda length: synthetic_proteins(RANDOM, LENGTH).codes,
     }
-    small |= {"synthetic_swissprot": lambda n: hains_et_al.synthetic_proteins(RANDOM, RANDOM.integers(5, 90, n))}
-    small |= {
-        "QUICK_SPREADS": (100,),
-        "every": lambda targets, step: hains_et_al.sorted_targets(targets.records.rows(0, 2)),
-    }
-    for name, value in small.items():
-        monkeypatch.setattr(hains_et_al, name, value)
+    small |= {"shapes": lambda quick: [searches.Shape(32)], "rates": lambda lab, query, samples: (1e6, 1e5)}
+    small |= {"synthetic_swissprot": lambda n: synthetic_proteins(RANDOM, RANDOM.integers(5, 90, n))}
+    small |= {"every": lambda targets, step: searches.sorted_targets(targets.records.rows(0, 2))}
+    for module in (hains_et_al, hains_databases, hains_peers, search_lab):
+        for name in small.keys() & vars(module).keys():
+            monkeypatch.setattr(module, name, small[name])
     monkeypatch.setattr(searches.GpuSearch, "group_size", 32)
     monkeypatch.setattr(searches, "ORIGINAL_THREADS", 32)
-    monkeypatch.setattr(hains_et_al, "rates", lambda bench, search: (1e6, 1e5))
     text = check_page("hains-et-al", card)
     assert "improved, threshold of the model" in text
 
 
 def test_the_model_of_the_threshold():
-    targets = hains_et_al.sorted_targets(hains_et_al.synthetic_proteins(RANDOM, np.array([10] * 64 + [1000])))
-    assert hains_et_al.best_threshold(targets, 32, 1e6, 5e5) == 10
-    assert hains_et_al.best_threshold(targets, 1, 1e6, 1e3) == 1000
+    targets = searches.sorted_targets(synthetic_proteins(RANDOM, np.array([10] * 64 + [1000])))
+    assert hains_databases.best_threshold(targets, 32, 1e6, 5e5) == 10
+    assert hains_databases.best_threshold(targets, 1, 1e6, 1e3) == 1000
 
 
 def test_munekawa(card, monkeypatch):
-    small = {"QUICK_TARGETS": 20, "QUICK_QUERIES": (9, 255), "AT_A_TIME": 8, "_engine": lambda: CpuEngine(1)}
-    small |= {"synthetic_swissprot": lambda n: hains_et_al.synthetic_proteins(RANDOM, RANDOM.integers(1, 50, n))}
+    pytest.importorskip("distributed")
+    small = {"QUICK_TARGETS": 20, "QUICK_QUERIES": (9, 255), "AT_A_TIME": 8, "cuda_engine": lambda: CpuEngine(1)}
+    small |= {"QUICK_COUNTED": 6}
+    monkeypatch.setattr(cluster_runs, "QUICK_TARGETS", 100)
+    small |= {"synthetic_swissprot": lambda n: synthetic_proteins(RANDOM, RANDOM.integers(1, 50, n))}
     for name, value in small.items():
         monkeypatch.setattr(munekawa_ino_hagihara, name, value)
     monkeypatch.setattr(searches, "ORIGINAL_THREADS", 32)

@@ -183,11 +183,13 @@ def fill_region(
     threads: int = 1,
     isa: str = "",
     on_progress: Callable[[int], None] | None = None,
-) -> tuple[int, int, int]:
-    """Score, row and column of the best cell, in letters of the region, if it is wanted; lines are written.
+    pruning: tuple[int, int, int] | None = None,
+) -> tuple[int, int, int, int]:
+    """Score, row and column of the best cell, in letters of the region, if it is wanted, and the number of pruned
+    cells; lines are written.
 
     query, target: of the region. rows, columns: after so many of its letters, ascending. All scores are int32, or all
-    int64.
+    int64. pruning: a score that some alignment has, rows and columns that are left from the region's first ones on.
     """
 
 def walk_block(

@@ -14,9 +14,9 @@ from exaln.alignment import Alignment, Alignments
 from exaln.alphabet import Alphabet
 from exaln.engines import choose_engine
 from exaln.engines.base import Engine, PairList, Progress, Traces, require_same_alphabet
-from exaln.engines.long_pairs import IN_MEMORY, align_alone, are_long
+from exaln.engines.long_pairs import align_alone, are_long
 from exaln.errors import InputError
-from exaln.longpair.driver import SCORES, LongOptions, score_long
+from exaln.longpair.driver import IN_MEMORY, SCORES, LongOptions, score_long
 from exaln.modes import LOCAL, Mode
 from exaln.queries import OneSequence, Sequences, as_records, detect_alphabet, texts_of
 from exaln.records import Records

@@ -2,16 +2,21 @@
 
 queries -> blocks -> engine.scan (exact scores, cut to candidates)
         -> E-values, rank, best k -> engine.align (paths of the survivors) -> QueryHits
+
+Where the engine leaves the CPU idle, a block is scanned while the one before it is aligned and reported.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from exaln.ahead import one_ahead
 from exaln.cigar import Paths
 from exaln.database import Database
 from exaln.database.part import DatabasePart
@@ -48,8 +53,26 @@ ROUND_ALIGNMENTS = 32 << 10
 """About so many alignments are made at a time, and are in memory."""
 
 
+@dataclass(frozen=True)
+class Block:
+    """Queries that are scanned together. first_index: the place of the first of them among all queries.
+
+    cells_before: of the blocks before. scanned: the sequences that are compared with the targets, `strands` says which
+    strand each is: the queries, their reverse complements, or both, one after the other.
+    """
+
+    queries: Records
+    first_index: int
+    cells_before: int
+    scanned: Records
+    strands: NDArray[np.int8]
+
+
 class Search:
-    """A database, a scoring and an engine, ready for queries. judge: of an earlier search of the same kind."""
+    """A database, a scoring and an engine, ready for queries. judge: of an earlier search of the same kind.
+
+    scanning: entered for the scan of each block, for those who share an engine.
+    """
 
     def __init__(
         self,
@@ -58,12 +81,14 @@ class Search:
         engine: Engine,
         options: SearchOptions,
         judge: Judge | None = None,
+        scanning: AbstractContextManager[object] | None = None,
     ) -> None:
         if not comparable(scoring.alphabet, database.alphabet):
             raise InputError(f"{scoring.name} scores {scoring.alphabet.name}, the database is {database.alphabet.name}")
         self.database, self.scoring, self.engine, self.options = database, scoring, engine, options
         space = database.search_space
         self._judge = judge or Judge(scoring, options, n_targets=space.n_targets, n_residues=space.n_residues)
+        self._scanning = scanning or nullcontext()
         self.statistics = self._judge.statistics
         if options.strands == "minus" and not database.alphabet.is_nucleotide:
             raise InputError(f"strand is minus, but {database.alphabet.name} sequences have one strand; leave it out")
@@ -76,18 +101,27 @@ class Search:
     ) -> Iterator[QueryHits]:
         """The hits of each query, in the order of the queries. `progress` gets the cells done so far.
 
-        first_index: the place of the first of them among all queries.
+        first_index: the place of the first of them among all queries. Where the engine leaves the CPU idle, `progress`
+        is called on another thread.
         """
+        blocks = self._blocks(queries, first_index)
+        if self.engine.leaves_cpu_idle:
+            scanned = one_ahead(blocks, lambda block, check: self._scan(block, _with_check(progress, check)))
+        else:
+            scanned = ((block, self._scan(block, progress)) for block in blocks)
+        with closing(scanned):
+            for block, ranked in scanned:
+                yield from self._traced(block, ranked)
+
+    def _blocks(self, queries: Iterable[Records], first_index: int) -> Iterator[Block]:
         cells = 0
         for records in queries:
             if not comparable(records.alphabet, self.database.alphabet):
                 raise InputError(f"the queries are {records.alphabet.name}, the database {self.database.alphabet.name}")
             for first, end in query_blocks(len(records), self._block_queries()):
-                block = records.rows(first, end)
-                done = cells
-                report = None if progress is None else lambda new, done=done: progress(done + new)
-                yield from self._search_block(block, first_index + first, report)
-                cells += self.n_cells(block.n_residues)
+                own = records.rows(first, end)
+                yield Block(own, first_index + first, cells, *self._with_strands(own))
+                cells += self.n_cells(own.n_residues)
             first_index += len(records)
 
     @property
@@ -103,17 +137,16 @@ class Search:
         max_pairs = MAX_FILTERED_PAIRS if self.options.needs_alignments else self.engine.block_pairs
         return max(1, min(MAX_BLOCK_QUERIES, max_pairs // max(1, self.database.n_targets)))
 
-    def _search_block(self, queries: Records, first_index: int, progress: Progress | None) -> Iterator[QueryHits]:
-        both, strands = self._with_strands(queries)
-        ranked = self._scan(both, strands, queries, progress)
+    def _traced(self, block: Block, ranked: Ranked) -> Iterator[QueryHits]:
+        """The hits of the queries of a block."""
         if self.options.needs_alignments:
-            ranked, traces = self._align_and_filter(both, queries, ranked)
-            yield from self._hits(queries, first_index, range(len(queries)), ranked, traces)
+            ranked, traces = self._align_and_filter(block, ranked)
+            yield from self._hits(block, range(len(block.queries)), ranked, traces)
             return
         ranked = self._best(ranked)
-        for rows in self._rounds(ranked, len(queries)):
+        for rows in self._rounds(ranked, len(block.queries)):
             part = ranked.take((ranked.query >= rows.start) & (ranked.query < rows.stop))
-            yield from self._hits(queries, first_index, rows, part, self._align(both, queries, part))
+            yield from self._hits(block, rows, part, self._align(block, part))
 
     def _rounds(self, ranked: Ranked, n_queries: int) -> Iterator[range]:
         """Consecutive queries whose hits are aligned together."""
@@ -125,20 +158,22 @@ class Search:
             yield range(first, max(end, first + 1))
             first = max(end, first + 1)
 
-    def _align(self, both: Records, queries: Records, ranked: Ranked) -> Traces:
+    def _align(self, block: Block, ranked: Ranked) -> Traces:
         targets, places = self._gather(ranked.ordinal, texts=False)
-        pairs = Pairs(self._rows_of(ranked, len(queries)), places, ranked.score)
-        return self._on_given_strand(self.engine.align(both, targets, pairs, self.scoring), ranked, queries)
+        pairs = Pairs(self._rows_of(ranked, len(block.queries)), places, ranked.score)
+        traces = self.engine.align(block.scanned, targets, pairs, self.scoring)
+        return self._on_given_strand(traces, ranked, block.queries)
 
-    def _align_and_filter(self, both: Records, queries: Records, ranked: Ranked) -> tuple[Ranked, Traces]:
+    def _align_and_filter(self, block: Block, ranked: Ranked) -> tuple[Ranked, Traces]:
         """The best k that pass the filters on their alignment; nothing is aligned for a query that has them."""
+        queries = block.queries
         kept, traces = [self._empty()], []
         n_kept = np.zeros(len(queries), np.int64)
         while len(ranked):
             n_waiting = len(np.unique(ranked.query))
             is_next = is_among_first(ranked.query, max(1, ROUND_ALIGNMENTS // n_waiting))
             now = ranked.take(is_next)
-            aligned = self._align(both, queries, now)
+            aligned = self._align(block, now)
             passing = self._passing(now, aligned, queries)
             kept.append(now.take(passing))
             traces.append(aligned.taken(passing))
@@ -163,19 +198,21 @@ class Search:
         """Where the scanned sequence of each candidate is."""
         return ranked.query + (n_queries if self.n_strands == 2 else 0) * (ranked.strand < 0)
 
-    def _scan(self, both: Records, strands: NDArray[np.int8], queries: Records, progress: Progress | None) -> Ranked:
+    def _scan(self, block: Block, progress: Progress | None) -> Ranked:
         """All candidates that pass the filters which need no alignment, ranked."""
-        keep = Keep(self._judge.minimum_scores(both.lengths), k=self.options.max_hits)
-        pruner = Pruner(self.statistics, queries.lengths, self.options.max_hits * self.n_strands)
+        keep = Keep(self._judge.minimum_scores(block.scanned.lengths), k=self.options.max_hits)
+        pruner = Pruner(self.statistics, block.queries.lengths, self.options.max_hits * self.n_strands)
         parts = [self._empty()]
         waiting = 0
-        for candidates in self.engine.scan(both, self._placement, self.scoring, keep, progress):
-            listed = self._listed(candidates)
-            promising = listed if self.options.needs_alignments else pruner.prune(listed)
-            parts.append(self._passed(promising, strands, queries))
-            waiting += len(parts[-1])
-            if waiting > PRUNE_CANDIDATES and not self.options.needs_alignments:
-                parts, waiting = [self._best(rank(Ranked.joined(parts)))], 0
+        report = None if progress is None else lambda cells: progress(block.cells_before + cells)
+        with self._scanning:
+            for candidates in self.engine.scan(block.scanned, self._placement, self.scoring, keep, report):
+                listed = self._listed(candidates)
+                promising = listed if self.options.needs_alignments else pruner.prune(listed)
+                parts.append(self._passed(promising, block))
+                waiting += len(parts[-1])
+                if waiting > PRUNE_CANDIDATES and not self.options.needs_alignments:
+                    parts, waiting = [self._best(rank(Ranked.joined(parts)))], 0
         return rank(Ranked.joined(parts))
 
     def _best(self, ranked: Ranked) -> Ranked:
@@ -193,11 +230,11 @@ class Search:
             passes &= ~np.isin(found.ordinal, exclude)
         return Candidates(found.query[passes], found.ordinal[passes], found.length[passes], found.score[passes])
 
-    def _passed(self, found: Candidates, strands: NDArray[np.int8], queries: Records) -> Ranked:
+    def _passed(self, found: Candidates, block: Block) -> Ranked:
         """Candidates with bits and E-values; only those that pass."""
-        query = found.query.astype(np.int64) % len(queries)
-        verdict = self._judge.verdict(found.score, queries.lengths[query], found.length)
-        strand = strands[found.query]
+        query = found.query.astype(np.int64) % len(block.queries)
+        verdict = self._judge.verdict(found.score, block.queries.lengths[query], found.length)
+        strand = block.strands[found.query]
         judged = Ranked(query, strand, found.ordinal, found.length, found.score, verdict.bits, verdict.evalue)
         return judged.take(verdict.passes)
 
@@ -248,10 +285,9 @@ class Search:
                 passes &= 100.0 * part >= minimum * whole
         return np.flatnonzero(passes)
 
-    def _hits(
-        self, queries: Records, first_index: int, rows: range, ranked: Ranked, traces: Traces
-    ) -> Iterator[QueryHits]:
+    def _hits(self, block: Block, rows: range, ranked: Ranked, traces: Traces) -> Iterator[QueryHits]:
         """One QueryHits for each of these rows of the queries, also without hits."""
+        queries = block.queries
         targets, places = self._gather(ranked.ordinal, texts=True)
         ids, descriptions = targets.ids.to_list(), targets.descriptions.to_list()
         edges = np.searchsorted(ranked.query, np.arange(rows.start, rows.stop + 1)).tolist()
@@ -264,7 +300,7 @@ class Search:
                 traces.paths.offsets[begin : end + 1],
             )
             yield QueryHits(
-                index=first_index + query,
+                index=block.first_index + query,
                 query_id=queries.ids[query],
                 query_description=queries.descriptions[query],
                 query=queries.sequence(query),
@@ -290,6 +326,17 @@ class Search:
                 gaps=counts[:, 4],
                 columns=counts[:, 5],
             )
+
+
+def _with_check(progress: Progress | None, check: Callable[[], None]) -> Progress:
+    """Tells of progress, and finds out whether it is still wanted."""
+
+    def report(cells: int) -> None:
+        check()
+        if progress is not None:
+            progress(cells)
+
+    return report
 
 
 def _doubled(queries: Records, other: Records) -> Records:

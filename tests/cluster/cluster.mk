@@ -14,7 +14,12 @@ test-cluster: $(CLUSTER_QUERIES)
 	$(BIN)/python tests/cluster/hosts.py $(CLUSTER_QUERIES) build/cluster.exaln
 	tests/cluster/slurm.sh $(CLUSTER_QUERIES) build/cluster.exaln
 
+# A job of about a minute on two fast cores: all queries twice. Two queries: against a synthetic Swiss-Prot.
 bench-cluster: $(CLUSTER_QUERIES)
-	$(BIN)/python benchmarks/cluster_overhead.py $(CLUSTER_QUERIES) build/cluster.exaln
+	sed 's/^>/>again_/' $(CLUSTER_QUERIES) | cat $(CLUSTER_QUERIES) - > build/cluster-queries-twice.fasta
+	$(BIN)/python benchmarks/make_few_queries.py build
+	$(BIN)/python benchmarks/cluster_overhead.py build/cluster-queries-twice.fasta build/cluster.exaln --only overhead
+	$(BIN)/python benchmarks/cluster_overhead.py $(CLUSTER_QUERIES) build/cluster.exaln --only efficiency
+	$(BIN)/python benchmarks/cluster_overhead.py build/few-queries.fasta build/few-targets.exaln --only efficiency
 	$(BIN)/python benchmarks/cluster_simulation.py --check $(CLUSTER_QUERIES) build/cluster.exaln
 	$(BIN)/python benchmarks/cluster_simulation.py

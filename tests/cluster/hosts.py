@@ -221,13 +221,23 @@ def main() -> None:
         if "cut" in scenarios:
             check.run("network of a worker cut", 2, after=lambda ps: network.worker_hosts[0].cut(), says="warning")
         if "flipped" in scenarios:
+            for cache in folder.glob("cache-*"):
+                shutil.rmtree(cache)  # a worker that has a good copy needs no other
             bad = flipped(database, folder / "bad")
             check.run("a flipped byte in a segment", 2, code=2, says="damaged between byte", database=bad)
         if "scheduler" in scenarios:
             kept = ["--resume", folder / "kept"]
-            kill = lambda ps: send(ps[0].pid, signal.SIGKILL)  # noqa: E731
+
+            def units() -> int:
+                return len(list((folder / "kept").glob("unit-*")))
+
+            def kill(processes: list[subprocess.Popen[bytes]]) -> None:
+                while units() < 3:
+                    time.sleep(0.1)
+                send(processes[0].pid, signal.SIGKILL)
+
             check.run("scheduler killed", 2, *kept, after=kill, code=3, says="the scheduler is gone")
-            n_kept = len(list((folder / "kept").glob("unit-*")))
+            n_kept = units()
             check.run(f"goes on after {n_kept} units", 2, *kept, says="done before")
     finally:
         network.remove()

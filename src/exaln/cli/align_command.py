@@ -99,7 +99,9 @@ def align(
         check_path(plot)
     working = choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory, for_pairs=True)
     work = PairProgress(shown=messages.shows_progress, shares_screen=on_screen)
-    long_pairs = LongOptions(None if work_dir is None else Path(work_dir), memory, work.stage, messages.note)
+    long_pairs = LongOptions(
+        None if work_dir is None else Path(work_dir), memory, work.stage, messages.note, messages.detail
+    )
     with SequenceFile(query, alphabet=alphabet, strip_gaps=strip_gaps) as first:
         rules = options.make_scoring(first.alphabet, chosen)
 

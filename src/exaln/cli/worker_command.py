@@ -38,16 +38,17 @@ def worker(
     tls_key: str | None,
     insecure: bool,
 ) -> None:
-    """Search for a Dask scheduler until that ends: SCHEDULER is its address, or the file that it wrote.
+    """Search for a Dask scheduler until that ends: SCHEDULER is its address, or the file that it writes.
 
-    Start one per GPU, or one per machine without GPUs.
+    Start one per GPU, or one per machine without GPUs. A file that is not there yet is waited for, a minute at most.
     """
     from exaln.cluster.security import Certificates
     from exaln.cluster.work import Settings
-    from exaln.cluster.worker import serve
+    from exaln.cluster.worker import awaited_scheduler, serve
 
+    messages.note(f"working for {scheduler}, until it ends")
+    address = awaited_scheduler(scheduler)
     certificates = Certificates.of(tls_ca, tls_cert, tls_key)
     devices = None if device is None else (device,)
     settings = Settings(engine, threads, devices, gpu_memory, cache)
-    messages.note(f"working for {scheduler}, until it ends")
-    serve(scheduler, settings, certificates, name=name, host=host, insecure=insecure)
+    serve(address, settings, certificates, name=name, host=host, insecure=insecure)

@@ -25,7 +25,7 @@ LOOK_S = 1.0
 GATHER_S = 10.0
 """So long after the first worker the work begins; others may come later."""
 
-RESULT_S = 60
+RESULT_S = 30
 """A result that is there arrives in this time, or counts as lost."""
 
 
@@ -157,10 +157,13 @@ class Crew:
         return [ended for ended in events if not self._is_introduction(ended)]
 
     def _fetch(self, future: Any) -> None:
-        """Gets the result of a task, on a thread of its own: a worker that hangs may never send it."""
+        """Gets the result of a task, on a thread of its own: a worker that hangs may never send it.
+
+        Not by `future.result`, which waits for a few results together, so that one that hangs would keep the others.
+        """
         try:
             if future.status == "finished":
-                result = future.result(timeout=RESULT_S)
+                result = self.cluster.result_of(future.key, RESULT_S)
             elif future.status == "error":
                 error = future.exception(timeout=RESULT_S)
                 result = {"error": "EngineError", "message": f"unexpected {type(error).__name__}: {error}"}
@@ -178,7 +181,7 @@ class Crew:
     def _addresses(self) -> set[str]:
         self.require_scheduler()
         try:
-            return set(self.cluster.client.scheduler_info()["workers"])
+            return self.cluster.addresses
         except (OSError, TimeoutError):
             raise EngineError(f"{self.cluster.name}: the scheduler is gone{self.advice}") from None
 

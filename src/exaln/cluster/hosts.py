@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from exaln.cluster.needs import DASHBOARD, require_dask
+from exaln.cluster.needs import DASHBOARD, configure_dask, require_dask
 from exaln.cluster.security import Certificates, require_safe
 from exaln.cluster.work import Settings
 from exaln.cluster.worker import scheduler_address
@@ -42,6 +43,16 @@ class Cluster:
     def dashboard(self) -> str | None:
         """Where Dask shows what goes on."""
         return (self.client.dashboard_link or None) if self.has_dashboard else None
+
+    @property
+    def addresses(self) -> set[str]:
+        """Of all workers, asked of the scheduler: the list that the client keeps has none of them now and then."""
+        return set(self.client.nthreads())
+
+    def result_of(self, key: str, timeout_s: float) -> Any:
+        """Of a task that is done, by way of the scheduler; None if it cannot be had."""
+        gathered = self.client.sync(self.client.scheduler.gather, keys=[key], callback_timeout=timeout_s)
+        return gathered.get("data", {}).get(key)
 
     def check(self) -> None:
         """Start local workers again that have died."""
@@ -86,38 +97,31 @@ class LocalWorker:
 @contextmanager
 def running_cluster(address: str, certificates: Certificates | None, *, insecure: bool) -> Iterator[Cluster]:
     """One that somebody has started, by the address of its scheduler or the file that it wrote."""
-    require_dask()
+    configure_dask()
     address = scheduler_address(address)
     require_safe(address, certificates, insecure=insecure)
     with connected(address, certificates) as client:
-        yield Cluster(client, address, max(1, len(client.scheduler_info()["workers"])))
+        cluster = Cluster(client, address)
+        cluster.n_expected = max(1, len(cluster.addresses))
+        yield cluster
 
 
 @contextmanager
 def local_cluster(n_workers: int, settings: Settings) -> Iterator[Cluster]:
     """A scheduler in this process and workers on this machine that share its cores and GPUs."""
     require_dask()
-    from distributed import LocalCluster
-
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="exaln-cluster-")))
-        certificates = Certificates.temporary(folder)
-        dask = stack.enter_context(
-            LocalCluster(
-                n_workers=0,
-                host="127.0.0.1",
-                protocol="tls://",
-                security=certificates.for_dask(),
-                dashboard_address=DASHBOARD,
-                silence_logs=False,
-            )
-        )
+        file, certificates = folder / "scheduler.json", Certificates.in_folder(folder)
         processes = []
-        for number in range(n_workers):
-            arguments = [dask.scheduler_address, *_tls_options(certificates), *_share(settings, number, n_workers)]
+        for number in range(n_workers):  # they start while this process starts the scheduler, and wait for its file
+            arguments = [str(file), *_tls_options(certificates), *_share(settings, number, n_workers)]
             processes.append(LocalWorker(arguments, folder / f"worker-{number}.log"))
             stack.callback(processes[-1].stop)
-        client = stack.enter_context(connected(dask.scheduler_address, certificates))
+        address = stack.enter_context(_scheduler(certificates))
+        stack.callback(_stop, processes)  # before their scheduler
+        _write_at_once(file, json.dumps({"address": address}))
+        client = stack.enter_context(connected(address, certificates))
         yield Cluster(
             client,
             f"local:{n_workers}",
@@ -125,6 +129,38 @@ def local_cluster(n_workers: int, settings: Settings) -> Iterator[Cluster]:
             has_dashboard=can_draw_dashboards(),
             processes=processes,
         )
+
+
+def _stop(processes: Sequence[LocalWorker]) -> None:
+    for process in processes:
+        process.process.terminate()
+    for process in processes:
+        process.stop()
+
+
+@contextmanager
+def _scheduler(certificates: Certificates) -> Iterator[str]:
+    """A scheduler in this process, by its address. The certificates are made."""
+    configure_dask()
+    from distributed import LocalCluster
+
+    certificates.make()
+    with LocalCluster(
+        n_workers=0,
+        host="127.0.0.1",
+        protocol="tls://",
+        security=certificates.for_dask(),
+        dashboard_address=DASHBOARD,
+        silence_logs=False,
+    ) as dask:
+        yield dask.scheduler_address
+
+
+def _write_at_once(file: Path, text: str) -> None:
+    """Nobody sees half of it."""
+    temporary = file.with_suffix(".new")
+    temporary.write_text(text, encoding="ascii")
+    temporary.replace(file)
 
 
 def can_draw_dashboards() -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from exaln.cluster.parts import binary_lengths, hits_of_batch
+from exaln.cluster.parts import binary_lengths, hits_of_batch, list_array, number_array, numbers_of
 from exaln.cluster.spec import SearchSpec
 from exaln.judge import Verdict
 from exaln.query_hits import QueryHits
@@ -32,11 +32,11 @@ def merge_batches(batches: Sequence[Any], spec: SearchSpec) -> Any:
     row = np.concatenate([_rows(column) for column in lists])
     hits = pa.concat_arrays([column.flatten() for column in lists])
     verdict = _verdict(batches[0], row, hits, spec)
-    order = hit_order(row, verdict.evalue, hits.field("score").to_numpy(), hits.field("ordinal").to_numpy())
+    order = hit_order(row, verdict.evalue, numbers_of(hits.field("score")), numbers_of(hits.field("ordinal")))
     order = order[verdict.passes[order]]
     order = order[is_among_first(row[order], spec.options.max_hits)]
     offsets = offsets_of(np.bincount(row[order], minlength=batches[0].num_rows))
-    best = pa.LargeListArray.from_arrays(pa.array(offsets), hits.take(pa.array(order)), type=lists[0].type)
+    best = list_array(offsets, hits.take(number_array(order)))
     place = batches[0].schema.get_field_index("hits")
     return batches[0].set_column(place, batches[0].schema.field("hits"), best)
 
@@ -73,10 +73,10 @@ class MergeTree:
 
 def _rows(column: Any) -> NDArray[np.int64]:
     """The row that each hit of a column of lists belongs to."""
-    counts = np.diff(column.offsets.to_numpy())
+    counts = np.diff(numbers_of(column.offsets))
     return np.repeat(np.arange(len(counts)), counts)
 
 
 def _verdict(batch: Any, row: NDArray[np.int64], hits: Any, spec: SearchSpec) -> Verdict:
     query_lengths, target_lengths = binary_lengths(batch.column("query")), binary_lengths(hits.field("target"))
-    return spec.judge.verdict(hits.field("score").to_numpy(), query_lengths[row], target_lengths)
+    return spec.judge.verdict(numbers_of(hits.field("score")), query_lengths[row], target_lengths)

@@ -23,9 +23,14 @@ TIMEOUTS = {
 
 
 def require_dask() -> None:
-    """Dask, configured; an error that says how to get it."""
+    """An error that says how to get Dask if it is not there. Quick: it is not imported yet."""
     if importlib.util.find_spec("distributed") is None:
         raise EngineError('a cluster needs Dask: pip install "exaln[cluster]"')
+
+
+def configure_dask() -> None:
+    """Dask, imported and configured."""
+    require_dask()
     import dask
     import distributed  # noqa: F401  its loggers get their levels when it is imported
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from exaln.cigar import Paths
 from exaln.query_hits import QueryHits
-from exaln.records import offsets_of
+from exaln.records import Text, offsets_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -70,21 +70,21 @@ def part_batch(found: Sequence[QueryHits]) -> Any:
     schema = part_schema()
     hit = schema.field("hits").type.value_type
     columns = {
-        "target_id": pa.array([id_ for hits in found for id_ in hits.target_ids], pa.large_string()),
-        "target_description": pa.array([text for hits in found for text in hits.target_descriptions], hit[1].type),
+        "target_id": text_array([id_ for hits in found for id_ in hits.target_ids]),
+        "target_description": text_array([text for hits in found for text in hits.target_descriptions]),
         "target": binary_array([target for hits in found for target in hits.targets]),
         "path": binary_array([hits.paths[place].view(np.uint8) for hits in found for place in range(len(hits))]),
     }
     for name, kind in NUMBERS.items():
         values = np.concatenate([np.empty(0, kind.to_pandas_dtype()), *(getattr(hits, name) for hits in found)])
-        columns[name] = pa.array(values, kind)
+        columns[name] = number_array(values.astype(kind.to_pandas_dtype(), copy=False))
     structs = pa.StructArray.from_arrays([columns[field.name] for field in hit], fields=list(hit))
     arrays = [
-        pa.array([hits.index for hits in found], pa.int64()),
-        pa.array([hits.query_id for hits in found], pa.large_string()),
-        pa.array([hits.query_description for hits in found], pa.large_string()),
+        number_array(np.array([hits.index for hits in found], np.int64)),
+        text_array([hits.query_id for hits in found]),
+        text_array([hits.query_description for hits in found]),
         binary_array([hits.query for hits in found]),
-        pa.LargeListArray.from_arrays(pa.array(offsets_of(map(len, found))), structs, type=schema.field("hits").type),
+        list_array(offsets_of(map(len, found)), structs),
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
@@ -92,9 +92,9 @@ def part_batch(found: Sequence[QueryHits]) -> Any:
 def hits_of_batch(batch: Any, scoring: Scoring, verdict: Verdict) -> Iterator[QueryHits]:
     """The rows of a batch as the hits they were made of; verdict: of all their hits."""
     column = batch.column("hits")
-    hits, offsets = column.flatten(), offsets_of(np.diff(column.offsets.to_numpy()))
+    hits, offsets = column.flatten(), offsets_of(np.diff(numbers_of(column.offsets)))
     fields = {name: hits.field(name) for name in column.type.value_type.names}
-    numbers = {name: fields[name].to_numpy() for name in NUMBERS}
+    numbers = {name: numbers_of(fields[name]) for name in NUMBERS}
     queries, targets, paths = pieces_of(batch.column("query")), pieces_of(fields["target"]), pieces_of(fields["path"])
     indices, ids, descriptions = (
         batch.column(name).to_pylist() for name in ("query_index", "query_id", "query_description")
@@ -143,16 +143,49 @@ def as_batch(table: Any) -> Any:
         raise ValueError("the columns are not those of a part")
     batches = table.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], part_schema())]
     batches[0].validate(full=True)
+    hits = batches[0].column("hits").flatten()
+    if any(column.null_count for column in [*batches[0].columns, hits, *hits.flatten()]):
+        raise ValueError("a value is missing")
     return batches[0]
+
+
+# Columns are made of buffers and read from them, without pyarrow.array and to_numpy: these import pandas where there is
+# one, which takes a while.
+
+
+def number_array(values: NDArray[Any]) -> Any:
+    """Numbers as an Arrow column."""
+    whole = np.ascontiguousarray(values)
+    return pa.Array.from_buffers(pa.from_numpy_dtype(whole.dtype), len(whole), [None, pa.py_buffer(whole)])
+
+
+def numbers_of(column: Any) -> NDArray[Any]:
+    """The values of an Arrow column of numbers without gaps, as a view."""
+    kind = column.type.to_pandas_dtype()
+    if not len(column):
+        return np.empty(0, kind)
+    return np.frombuffer(column.buffers()[1], kind)[column.offset : column.offset + len(column)]
+
+
+def list_array(offsets: NDArray[np.int64], values: Any) -> Any:
+    """Lists of hits as an Arrow column."""
+    return pa.LargeListArray.from_arrays(number_array(offsets), values, type=part_schema().field("hits").type)
+
+
+def text_array(texts: Sequence[str]) -> Any:
+    """Strings as an Arrow column."""
+    column = Text.of(texts)
+    return _bytes_array(pa.large_string(), column.data, column.offsets)
 
 
 def binary_array(pieces: Sequence[NDArray[np.uint8]]) -> Any:
     """Byte strings as an Arrow column."""
     data = np.concatenate([np.empty(0, np.uint8), *pieces])
-    offsets = offsets_of(map(len, pieces))
-    return pa.LargeBinaryArray.from_buffers(
-        pa.large_binary(), len(pieces), [None, pa.py_buffer(offsets), pa.py_buffer(data)]
-    )
+    return _bytes_array(pa.large_binary(), data, offsets_of(map(len, pieces)))
+
+
+def _bytes_array(kind: Any, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Any:
+    return pa.Array.from_buffers(kind, len(offsets) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(data)])
 
 
 def binary_lengths(column: Any) -> NDArray[np.int64]:

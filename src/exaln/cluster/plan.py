@@ -26,9 +26,6 @@ UNITS_PER_WORKER = 10
 CLIENT_S = 0.002
 """What a unit costs the client, which has those of all workers: with many, units must be longer."""
 
-GROUP_S = 2.0
-"""Groups have at least so many seconds of work for the fastest worker."""
-
 
 @dataclass(frozen=True)
 class Plan:
@@ -54,14 +51,14 @@ class Plan:
 
         edges, done: the groups of an earlier run, and its finished units.
         """
-        n_places = chunks[-1].end
+        cells = n_strands * int(lengths.sum()) * chunks[-1].end
+        least = max(LEAST_UNIT_S, CLIENT_S * len(speeds))
+        seconds = max(4 * least, min(LONGEST_UNIT_S, cells / sum(speeds) / UNITS_PER_WORKER))
         if edges is None:
-            groups = query_groups(lengths, n_strands, n_places, GROUP_S * max(speeds))
+            groups = query_groups(lengths, n_strands, chunks, seconds * max(speeds))
         else:
             groups = groups_between(edges, lengths, n_strands)
-        seconds = sum(group.weight for group in groups) * n_places / sum(speeds) / UNITS_PER_WORKER
-        least = max(LEAST_UNIT_S, CLIENT_S * len(speeds))
-        return Plan(groups, chunks, Pace(max(4 * least, min(LONGEST_UNIT_S, seconds)), least), done, speeds)
+        return Plan(groups, chunks, Pace(seconds, least), done, speeds)
 
     @property
     def edges(self) -> list[int]:

@@ -2,7 +2,9 @@
 
 A worker gets work on a chunk that it holds already, of the earliest queries that have any; else of the chunk that the
 fewest hold. How much depends on its speed: units take about equally long on all workers, and become shorter towards the
-end, so that all end together. Queries go in order, a few groups at a time, so that reports can be written early.
+end, so that all end together. Queries go in order, a few groups at a time, so that reports can be written early. The
+residues of a chunk are taken from its end, where targets are long: the short ones that are left fill the lanes of the
+kernels even if a unit is small.
 """
 
 from __future__ import annotations
@@ -30,11 +32,11 @@ class Pace:
     seconds: float = 20.0
     least_seconds: float = 0.25
     rounds: float = 3.0
-    """A unit takes at most what is left for all, divided by this."""
+    """A unit takes at most what is left for all, divided by this; but a worker that is alone takes what it can."""
 
     def cells(self, speed: float, total_speed: float, cells_left: float) -> float:
         """Of a unit for a worker that makes `speed` cells per second, of all that make `total_speed`."""
-        left = cells_left / max(total_speed, speed, 1e-9) / self.rounds
+        left = cells_left / max(total_speed, speed, 1e-9) / (self.rounds if total_speed > speed else 1)
         return speed * max(self.least_seconds, min(self.seconds, left))
 
 
@@ -81,14 +83,14 @@ class Pool:
             return None
         number, chunk = found
         group, intervals = self.groups[number], self._free[number][chunk]
-        first, end = intervals[0]
+        first, end = intervals[-1]
         wanted = int(self.pace.cells(speed, total_speed, self.cells_left) / group.weight)
         size = max(LEAST_PLACES, wanted)
         if (end - first) < 1.5 * size:
-            intervals.pop(0)
+            intervals.pop()
         else:
-            end = first + size
-            intervals[0] = (end, intervals[0][1])
+            intervals[-1] = (first, end - size)
+            first = end - size
         unit = group.unit(first, end)
         self.cells_left -= self.cells(unit)
         self._hold(worker, chunk)

@@ -33,14 +33,24 @@ class Certificates:
         return Certificates(ca, cert, key)
 
     @staticmethod
+    def in_folder(folder: Path) -> Certificates:
+        """Those of one cluster, which is its own authority; `make` writes them."""
+        return Certificates(*(str(folder / name) for name in ("ca.pem", "cert.pem", "key.pem")))
+
+    @staticmethod
     def temporary(folder: Path) -> Certificates:
-        """Made for one cluster, which is its own authority; files that nobody else can read."""
+        """Such ones, made."""
+        certificates = Certificates.in_folder(folder)
+        certificates.make()
+        return certificates
+
+    def make(self) -> None:
+        """New ones, as files that nobody else can read."""
         made = _security().Security.temporary()
-        files = {"ca.pem": made.tls_ca_file, "cert.pem": made.tls_worker_cert, "key.pem": made.tls_worker_key}
-        for name, text in files.items():
-            with os.fdopen(os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        texts = (made.tls_ca_file, made.tls_worker_cert, made.tls_worker_key)
+        for path, text in zip((self.ca, self.cert, self.key), texts, strict=True):
+            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
                 file.write(text)
-        return Certificates(*(str(folder / name) for name in files))
 
     def for_dask(self) -> Any:
         """As Dask wants them, for every role."""
@@ -80,9 +90,9 @@ def is_loopback(address: str) -> bool:
 
 
 def _security() -> Any:
-    from exaln.cluster.needs import require_dask
+    from exaln.cluster.needs import configure_dask
 
-    require_dask()
+    configure_dask()
     import distributed.security
 
     return distributed.security

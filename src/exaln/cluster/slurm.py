@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from exaln.cluster.hosts import Cluster, can_draw_dashboards, connected
-from exaln.cluster.needs import DASHBOARD, require_dask
+from exaln.cluster.needs import DASHBOARD, configure_dask
 from exaln.cluster.security import Certificates
 from exaln.cluster.work import Settings
 from exaln.errors import EngineError, InputError
@@ -75,7 +75,7 @@ class SlurmJobs:
 def slurm_cluster(config: str | None, settings: Settings, given: Certificates | None) -> Iterator[Cluster]:
     """Jobs that are submitted at the beginning and cancelled at the end; encrypted, with new certificates or given."""
     wanted = SlurmJobs.read(config)
-    require_dask()
+    configure_dask()
     if shutil.which("sbatch") is None:
         raise EngineError("slurm: there is no sbatch here; search from a login node, or choose another --cluster")
     with ExitStack() as stack:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LEAST_CHUNK_RESIDUES = 1 << 20
-GROUP_QUERIES = 256
-MOST_GROUP_QUERIES = 4096
+LEAST_GROUP_QUERIES, GROUP_QUERIES, MOST_GROUP_QUERIES = 16, 256, 4096
+"""Of queries in a group: with fewer the kernels of a GPU would not be full; more than 256 only for small databases."""
 
 
 @dataclass(frozen=True, order=True)
@@ -59,16 +59,20 @@ class Chunk:
     n_bytes: int
 
 
-def query_groups(lengths: NDArray[np.int64], n_strands: int, n_residues: int, cells: float) -> list[Group]:
-    """Groups of consecutive queries.
+def query_groups(lengths: NDArray[np.int64], n_strands: int, chunks: Sequence[Chunk], cells: float) -> list[Group]:
+    """Groups of consecutive queries, of about `cells` with the largest chunk: then a unit is a group and a whole chunk.
 
-    GROUP_QUERIES each; more, where the database is so small that even all of it takes less than `cells`.
+    That has no more GROUP_QUERIES than it must: more only where even the whole database has less than `cells`.
     """
+    n_places, largest = chunks[-1].end, max(chunk.end - chunk.first for chunk in chunks)
     edges, weight, first = [0], 0, 0
     for place, length in enumerate(lengths.tolist()):
         n_queries = place - first
-        is_enough = weight * n_strands * n_residues >= cells or n_queries >= MOST_GROUP_QUERIES
-        if n_queries >= GROUP_QUERIES and is_enough:
+        if (
+            (n_queries >= LEAST_GROUP_QUERIES and weight * n_strands * largest >= cells)
+            or (n_queries >= GROUP_QUERIES and weight * n_strands * n_places >= cells)
+            or n_queries >= MOST_GROUP_QUERIES
+        ):
             edges.append(place)
             weight, first = 0, place
         weight += length

@@ -1,7 +1,8 @@
 """What a worker does with a unit: the single-machine search, on a part of the database.
 
 Two units are in a worker at a time. One computes; the other fetches and checks its segments meanwhile, or turns its
-hits into bytes and sends them. `Held` is what a process keeps between units: its engine and its segments.
+hits into bytes and sends them. On a GPU one scans while the hits of the other are aligned, by the CPU. `Held` is what a
+process keeps between units: its engine and its segments.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import threading
 import time
 import warnings
 from collections import OrderedDict
-from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -24,7 +25,7 @@ import pyarrow as pa
 
 from exaln import __version__
 from exaln.alphabet import PROTEIN
-from exaln.cluster.parts import binary_array, pieces_of, to_bytes
+from exaln.cluster.parts import binary_array, pieces_of, text_array, to_bytes
 from exaln.cluster.source import Cache, is_url, manifest_at, open_segment
 from exaln.cluster.spec import SearchSpec
 from exaln.cluster.units import Unit
@@ -43,7 +44,10 @@ from exaln.scoring import Scoring
 MOST_PARTS = 64
 """Parts of databases that a process keeps; each is a few views, but on a GPU they may be resident."""
 
-MEASURED_SECONDS = 0.1
+MEASURED_SECONDS = 0.05
+MEASURED_SIZES = ((1, 1 << 10), (2, 1 << 13), (8, 1 << 13), (64, 1 << 14), (256, 1 << 14))
+"""A worker is measured for so long at least, with so many queries and targets, or at last with the most; a GPU with the
+most at once, as every size needs kernels of its own."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +118,22 @@ class Held:
         return self._segments[digest, number]
 
 
+class Turn:
+    """A context manager, for a unit: it is its turn to compute, once or several times. began, ended: in all."""
+
+    def __init__(self, computing: threading.Lock) -> None:
+        self._computing = computing
+        self.began = self.ended = float("inf")
+
+    def __enter__(self) -> None:
+        self._computing.acquire()
+        self.began = min(self.began, time.monotonic())
+
+    def __exit__(self, *error: object) -> None:
+        self.ended = time.monotonic()
+        self._computing.release()
+
+
 _settings = Settings()
 _held: Held | None = None
 _holding = threading.Lock()
@@ -138,8 +158,8 @@ def held() -> Held:
 def queries_to_bytes(queries: Records) -> bytes:
     """Ids, descriptions and codes as a compressed Arrow IPC stream."""
     columns = {
-        "id": pa.array(queries.ids.to_list(), pa.large_string()),
-        "description": pa.array(queries.descriptions.to_list(), pa.large_string()),
+        "id": text_array(queries.ids.to_list()),
+        "description": text_array(queries.descriptions.to_list()),
         "codes": binary_array([queries.sequence(row) for row in range(len(queries))]),
     }
     table, sink = pa.table(columns), pa.BufferOutputStream()
@@ -176,15 +196,14 @@ def _run_unit(spec: SearchSpec, location: str, unit: Unit, queries: bytes) -> di
     part = here.part(location, spec.database_digest, unit.first, unit.end)
     records = queries_from_bytes(queries, spec)
     times.append(time.monotonic())
-    with here.computing, warnings.catch_warnings():
+    turn, engine = Turn(here.computing), here.engine
+    whole, scanning = (nullcontext(), turn) if engine.leaves_cpu_idle else (turn, nullcontext())
+    with whole, warnings.catch_warnings():
         warnings.simplefilter("ignore", ExalnWarning)
-        times.append(time.monotonic())
-        search = Search(part, spec.scoring, here.engine, spec.options, spec.judge)
+        search = Search(part, spec.scoring, engine, spec.options, spec.judge, scanning)
         found = list(search.run([records], first_index=unit.query_first))
-        times.append(time.monotonic())
     data = to_bytes(found)
-    times.append(time.monotonic())
-    return {"hits": data, "times": times}
+    return {"hits": data, "times": [*times, turn.began, turn.ended, time.monotonic()]}
 
 
 def introduce(settings: Settings | None) -> dict[str, Any]:
@@ -204,22 +223,28 @@ def introduce(settings: Settings | None) -> dict[str, Any]:
 
 
 def _measured_speed(engine: Engine) -> float:
-    """Cells per second; runs that are twice as long until one is long enough."""
-    scoring, queries = Scoring("BLOSUM62"), _random_proteins(4, 400)
-    n_targets = 1 << 10
-    while True:
-        database = Database.in_memory([_random_proteins(n_targets, 350)])
-        placement, keep = engine.place(database), Keep(np.full((4, N_BINS), 10_000, np.int32))
-        started = time.monotonic()
-        for _ in engine.scan(queries, placement, scoring, keep):
-            pass
-        seconds = time.monotonic() - started
-        if seconds >= MEASURED_SECONDS or n_targets >= 1 << 20:
-            return float(queries.n_residues * database.n_residues / seconds)
-        n_targets *= 4
+    """Cells per second, on more and more work until it takes long enough.
+
+    What takes long is done twice, and the second time counts: the first may have compiled kernels or opened a GPU.
+    """
+    for n_queries, n_targets in MEASURED_SIZES[-2:] if engine.leaves_cpu_idle else MEASURED_SIZES:
+        queries, database = _random_proteins(n_queries, 400), Database.in_memory([_random_proteins(n_targets, 350)])
+        seconds = _scan_seconds(engine, queries, database)
+        if seconds >= MEASURED_SECONDS:
+            seconds = _scan_seconds(engine, queries, database)
+        if seconds >= MEASURED_SECONDS:
+            break
+    return float(queries.n_residues * database.n_residues / seconds)
+
+
+def _scan_seconds(engine: Engine, queries: Records, database: Database) -> float:
+    keep = Keep(np.full((len(queries), N_BINS), 10_000, np.int32))
+    started = time.monotonic()
+    for _ in engine.scan(queries, engine.place(database), Scoring("BLOSUM62"), keep):
+        pass
+    return max(time.monotonic() - started, 1e-6)
 
 
 def _random_proteins(n: int, length: int) -> Records:
     codes = np.random.default_rng(n).integers(0, 20, (n, length), dtype=np.uint8)
-    rows: Sequence[Any] = list(codes)
-    return Records.of(PROTEIN, rows)
+    return Records.of(PROTEIN, list(codes))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import tempfile
+import time
 from pathlib import Path
 
 from exaln.cluster import work
-from exaln.cluster.needs import DASHBOARD, require_dask
+from exaln.cluster.needs import DASHBOARD, configure_dask
 from exaln.cluster.security import Certificates, is_loopback, require_safe
 from exaln.errors import EngineError
 
@@ -15,10 +17,13 @@ THREADS = 3
 """Of Dask, not of the engine: one unit computes while another one is prepared; one for questions."""
 
 PATIENCE_S = 60
+"""How long a worker waits for its scheduler, or for the file that it writes."""
+
+LOOK_S = 0.02
 
 
 def serve(
-    scheduler: str,
+    address: str,
     settings: work.Settings,
     certificates: Certificates | None = None,
     *,
@@ -26,20 +31,26 @@ def serve(
     host: str | None = None,
     insecure: bool = False,
 ) -> None:
-    """Work until the scheduler is gone. `scheduler`: its address, or the file that it wrote."""
-    require_dask()
-    address = scheduler_address(scheduler)
+    """Work until the scheduler at this address is gone."""
+    configure_dask()
     require_safe(address, certificates, insecure=insecure)
     work.configure(settings)
     asyncio.run(_serve(address, certificates, name, host))
+
+
+def awaited_scheduler(scheduler: str) -> str:
+    """The address of a scheduler, given so, or by the file that it writes, which need not be there yet."""
+    configure_dask()  # which takes a while
+    deadline = time.monotonic() + PATIENCE_S
+    while "://" not in scheduler and not Path(scheduler).exists() and time.monotonic() < deadline:
+        time.sleep(LOOK_S)
+    return scheduler_address(scheduler)
 
 
 def scheduler_address(scheduler: str) -> str:
     """The address itself, or that in a scheduler file."""
     if "://" in scheduler:
         return scheduler
-    import json
-
     try:
         return str(json.loads(Path(scheduler).read_text(encoding="utf-8"))["address"])
     except (OSError, ValueError, KeyError, TypeError):

@@ -32,6 +32,11 @@ STANDARD = "c++17"
 FIRST_DPX = 90
 """From sm_90 on, 16-bit pairs are added, and the largest of three is taken, in one instruction."""
 
+FIRST_WITH_HEADERS = (13, 3)
+"""NVRTC has CUDA's own headers in it from this version on."""
+
+USUAL_HEADERS = Path("/usr/local/cuda/include")
+
 NO_COMPILER = 'NVRTC, the compiler of CUDA kernels, is missing; pip install "exaln[cuda]"'
 
 SEAL_BYTES = 32
@@ -135,7 +140,7 @@ def _file(source: Source, arch: str) -> Path:
         "texts": texts,
         "macros": sorted(_macros(source, arch)),
         "arch": arch,
-        "options": [STANDARD, source.cuda_headers],
+        "options": [STANDARD, source.cuda_headers, *(map(str, _cuda_headers()) if source.cuda_headers else ())],
         "compiler": _compiler(),
     }
     key = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
@@ -159,6 +164,18 @@ def _compiler() -> tuple[str, ...]:
 
     library = load_nvidia_dynamic_lib("nvrtc").abs_path
     return version, str(Path(library).stat().st_size if library else 0), str(__version__)
+
+
+@cache
+def _cuda_headers() -> tuple[Path, ...]:
+    """Where CUDA's own headers are, for an NVRTC that does not bring them; those of a toolkit, or of a package."""
+    if tuple(map(int, (compiler_version() or "0.0").split("."))) >= FIRST_WITH_HEADERS:
+        return ()
+    from cuda.pathfinder import find_nvidia_header_directory
+
+    named = (find_nvidia_header_directory(name) for name in ("cudart", "cccl"))
+    folders = [Path(path) for path in named if path] or [USUAL_HEADERS, USUAL_HEADERS / "cccl"]
+    return tuple(folder for folder in folders if folder.is_dir())
 
 
 def _compile_all(files: dict[Source, Path], arch: str) -> dict[Source, bytes]:
@@ -188,9 +205,9 @@ def _compile(source: Source, arch: str) -> bytes:
             name=source.file,
             arch=arch,
             std=STANDARD,
-            include_path=[str(folder) for folder in source.folders],
+            include_path=[str(path) for path in (*source.folders, *(_cuda_headers() if source.cuda_headers else ()))],
             define_macro=_macros(source, arch),
-            use_bundled_headers=source.cuda_headers,
+            use_bundled_headers=source.cuda_headers and not _cuda_headers(),
         )
         return bytes(Program(text, "c++", options).compile("cubin").code)
     except Exception as error:

@@ -21,7 +21,7 @@ from exaln.cuda.fetching import Fetcher
 from exaln.cuda.layout import FoldedScores, fold_letters, used_letters
 from exaln.cuda.variants import COLUMNS, MAX_SMALL_END, WARP, LongShape, long_cycles, long_shapes
 from exaln.errors import EngineError
-from exaln.longpair.region import NOTHING, Borders, EndCell, Lines, PairTable, Region
+from exaln.longpair.region import NOTHING, Borders, EndCell, Lines, PairTable, Pruning, Region
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 STRIP = np.dtype([("first_row", "u4"), ("n_rows", "u4"), ("line", "i4"), ("is_narrow", "u4")])
 CONTROL = np.dtype(
-    [("ticket", "u4"), ("stop", "u4"), ("rows", "u4"), ("unused", "u4"), ("best", "i8"), ("tiles", "u8")]
+    [(name, "u4") for name in ("ticket", "stop", "rows", "unused")]
+    + [("best", "i8"), ("tiles", "u8"), ("pruned", "u8")]
 )
 END = np.dtype([("score", "i8"), ("row", "i8"), ("column", "i8")])
 GO_ON, CANCELLED, LOST = range(3)
@@ -70,6 +71,7 @@ def fill_region(
     *,
     progress: Callable[[int], None] | None = None,
     wants_end: bool = False,
+    pruning: Pruning | None = None,
 ) -> EndCell:
     """As `Engine.fill_region`, on these cards."""
     end = NOTHING
@@ -87,8 +89,10 @@ def fill_region(
         carry = None if slab.end_row == region.end_row else _room_for_row(region, lines)
         job = Slab(used, pair, folded, slab, _rows_around(borders, region, slab), own, carry)
         told = None if progress is None else _after(progress, done)
-        found = job.run(told, wants_end=wants_end and pair.mode.is_local)
+        found = job.run(told, wants_end=wants_end and pair.mode.is_local, pruning=pruning)
         end = found.better(end)
+        if pruning is not None:
+            pruning.best = max(pruning.best, end.score)
         if carry is not None:
             last = slab.end_row - region.first_row
             borders = Borders(*carry, borders.left_H, borders.left_E, int(borders.left_H[last - 1]))
@@ -102,6 +106,7 @@ def hold_lines(
     borders: Borders,
     rows: NDArray[np.int64],
     columns: NDArray[np.int64],
+    pruning: Pruning | None = None,
 ) -> CardLines | None:
     """Compute a region, and leave its lines on the card; None if it has no room for them."""
     wanted = WantedLines(rows, columns, borders.top_H.dtype)
@@ -111,13 +116,15 @@ def hold_lines(
     workspace.begin((), {})
     part = CardPart(workspace, pair, _folded(pair, region), region, region, wanted, share=1, holds=True)
     try:
-        part.start(borders, has_left=True, hands_on=False, keeps_last=False, wants_end=False)
+        part.start(borders, pruning, has_left=True, hands_on=False, keeps_last=False, wants_end=False)
         while not part.is_done():
             time.sleep(0.0)
     except BaseException:
         part.cancel()
         part.wait()
         raise
+    if pruning is not None:
+        pruning.cells += part.cells_pruned()
     return part.held_lines()
 
 
@@ -235,12 +242,13 @@ class Slab:
         ]
         self._borders, self._lines, self._carry = borders, lines, carry
 
-    def run(self, progress: Callable[[int], None] | None, *, wants_end: bool) -> EndCell:
+    def run(self, progress: Callable[[int], None] | None, *, wants_end: bool, pruning: Pruning | None) -> EndCell:
         """Compute it, and write its lines."""
         try:
             for number, part in enumerate(self._parts):
                 part.start(
                     self._borders,
+                    pruning,
                     has_left=number == 0,
                     hands_on=number + 1 < len(self._parts),
                     keeps_last=self._carry is not None,
@@ -251,6 +259,8 @@ class Slab:
             for part in self._parts:
                 part.fetch(self._lines, self._carry)
                 end = part.end().better(end)
+                if pruning is not None:
+                    pruning.cells += part.cells_pruned()
             return end
         except BaseException:
             for part in self._parts:
@@ -301,7 +311,16 @@ class CardPart:
         self.n_received = 0
         self._shape = self._fastest_shape()
 
-    def start(self, borders: Borders, *, has_left: bool, hands_on: bool, keeps_last: bool, wants_end: bool) -> None:
+    def start(
+        self,
+        borders: Borders,
+        pruning: Pruning | None,
+        *,
+        has_left: bool,
+        hands_on: bool,
+        keeps_last: bool,
+        wants_end: bool,
+    ) -> None:
         """Send everything and launch the kernel. Without the left column, that comes bit by bit."""
         self._card.activate()
         part, score = self._part, self._score
@@ -315,6 +334,9 @@ class CardPart:
         is_local = self._pair.mode.is_local
         gain = COLUMNS * self._shape.piece * max(0, self._pair.scoring.max_score) if is_local and wants_end else -1
         control = np.zeros(1, CONTROL)
+        highest = max(0, self._pair.scoring.max_score) if is_local and pruning is not None else 0
+        best, *left = (pruning.best, *pruning.left(part)) if pruning is not None else (0, 0, 0)
+        control["best"] = best if highest else 0
         self._control = self._upload("control", control)
         self._left_rows = 0 if has_left else self._upload("left rows", np.zeros(1, np.uint32))
         n_channels = min(self._n_warps, -(-len(strips) // self._block_warps) * self._block_warps)
@@ -341,6 +363,8 @@ class CardPart:
             self._control,
             int(PATIENCE_SECONDS * 1e9),
             self._left_rows,
+            highest,
+            *left,
         )
         assert len(strips) // n_channels * self._n_pieces < MAX_SEQUENCE
         assert score == borders.top_H.dtype
@@ -379,6 +403,10 @@ class CardPart:
         """About how many."""
         n_tiles = len(self._strips) * self._n_pieces * self._shape.piece
         return int(self._part.cells * min(1.0, int(self._look()["tiles"]) / n_tiles))
+
+    def cells_pruned(self) -> int:
+        """About how many; the kernel is done."""
+        return min(self._part.cells, int(self._look()["pruned"]))
 
     def columns_since(self, first: int) -> tuple[int, Line, Line]:
         """H and E of the last column, from this row of the slab on, as far as they are there."""

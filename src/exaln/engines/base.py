@@ -17,7 +17,7 @@ from exaln.cigar import Paths, taken
 from exaln.errors import EngineError, InputError, OutOfMemoryError
 from exaln.lengths import N_BINS, length_bin
 from exaln.longpair.plan import MOST_BLOCK_BYTES
-from exaln.longpair.region import Borders, EndCell, Lines, PairTable, PathState, ReadableLines, Region
+from exaln.longpair.region import Borders, EndCell, Lines, PairTable, PathState, Pruning, ReadableLines, Region
 from exaln.records import Records
 from exaln.resources import available_memory
 
@@ -195,6 +195,8 @@ class Engine(ABC):
     """Up to so many pairs, those with more cells than this are sooner done one by one; never, if not said."""
     is_for_pairs: bool = True
     """Whether "auto" may choose the engine for a single pair of sequences."""
+    leaves_cpu_idle: bool = False
+    """Whether the CPU has time to align while the engine scans, on another thread."""
 
     @staticmethod
     @abstractmethod
@@ -256,23 +258,35 @@ class Engine(ABC):
         *,
         progress: Progress | None = None,
         wants_end: bool = False,
+        pruning: Pruning | None = None,
     ) -> EndCell:
         """Compute all cells of a region of a pair's table, and write its lines.
 
         With `wants_end`, in local mode, the best cell of the region by the path rule, in letters of the whole
         sequences; otherwise (0, 0, 0). Of the mode only `is_local` counts: whether H has the floor 0. What is raised,
-        KeyboardInterrupt too, leaves nothing running. progress: cells of this region done so far.
+        KeyboardInterrupt too, leaves nothing running. progress: cells of this region done so far. pruning: which cells
+        may be skipped, in local mode; the best cell is then found if its score is that of `pruning` or more.
         """
         raise EngineError(f"the {self.name} engine cannot divide one pair into regions")
 
     def hold_lines(
-        self, pair: PairTable, region: Region, borders: Borders, rows: NDArray[np.int64], columns: NDArray[np.int64]
+        self,
+        pair: PairTable,
+        region: Region,
+        borders: Borders,
+        rows: NDArray[np.int64],
+        columns: NDArray[np.int64],
+        pruning: Pruning | None = None,
     ) -> ReadableLines | None:
         """Compute a region, and keep lines of it in the engine's own memory, to be read in pieces; None: it cannot.
 
         A walk back through a large region reads few of its lines, and what it does not read need not travel.
         """
         return None
+
+    def least_score(self, pair: PairTable) -> int:
+        """What some local alignment of a pair scores, if finding out takes little time beside all its cells; else 0."""
+        return 0
 
     def walk_block(
         self, pair: PairTable, region: Region, borders: Borders, state: PathState
@@ -284,7 +298,7 @@ class Engine(ABC):
         raise EngineError(f"the {self.name} engine cannot walk through a region")
 
     def slab_rows(self, n_rows: int, n_columns: int) -> int:
-        """Rows of a table that `fill_region` should get at a time: about ten seconds of work."""
+        """Rows of a table that `fill_region` should get at a time where they are stored: about ten seconds of work."""
         return max(1, 10**11 // max(1, n_columns))
 
     def scan(

@@ -22,6 +22,7 @@ from exaln.engines.base import (
     require_same_alphabet,
 )
 from exaln.engines.long_pairs import align_apart, score_apart
+from exaln.engines.seed_chain import chain_score
 from exaln.errors import EngineError, InputError, OutOfMemoryError
 from exaln.longpair.region import NOTHING, EndCell, PathState, Region
 from exaln.modes import LOCAL
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
     from exaln._core import Costs, PairRows, Sequences
     from exaln.engines.base import TargetRows
-    from exaln.longpair.region import Borders, Line, Lines, PairTable
+    from exaln.longpair.region import Borders, Line, Lines, PairTable, Pruning
     from exaln.modes import Mode
     from exaln.records import Records
     from exaln.schedule import RowRange
@@ -41,6 +42,9 @@ if TYPE_CHECKING:
 
 BLOCK_SCORES = 16 << 20
 """Scores in a block: 64 MiB, so that memory stays bounded and a block is still seconds of work."""
+
+CHAIN_CELLS = 1 << 33
+"""Of a long pair's table, for each thread: with fewer, a score to prune with is not looked for beforehand."""
 
 MAX_BLOCK_QUERIES = 1024
 
@@ -156,12 +160,13 @@ class CpuEngine(Engine):
         *,
         progress: Progress | None = None,
         wants_end: bool = False,
+        pruning: Pruning | None = None,
     ) -> EndCell:
         """Strips of rows that follow one another, on all threads."""
         from exaln import _core
 
         with _translated_errors(self.threads):
-            score, row, column = _core.fill_region(
+            score, row, column, pruned = _core.fill_region(
                 *_region_arrays(pair, region, borders),
                 _aligned(lines.rows - region.first_row),
                 lines.row_H,
@@ -173,10 +178,18 @@ class CpuEngine(Engine):
                 self.threads,
                 self.isa,
                 progress,
+                None if pruning is None else (pruning.best, *pruning.left(region)),
             )
+        if pruning is not None:
+            pruning.cells += pruned
         if score == 0:
             return NOTHING
         return EndCell(score, region.first_row + row, region.first_column + column)
+
+    def least_score(self, pair: PairTable) -> int:
+        """By words that both sequences have."""
+        is_large = len(pair.query) * len(pair.target) >= CHAIN_CELLS * self.threads
+        return chain_score(self, pair) if is_large else 0
 
     def walk_block(
         self, pair: PairTable, region: Region, borders: Borders, state: PathState

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from exaln.cuda.batches import Workspace
-    from exaln.longpair.region import Borders, EndCell, Lines, PairTable, PathState, ReadableLines, Region
+    from exaln.longpair.region import Borders, EndCell, Lines, PairTable, PathState, Pruning, ReadableLines, Region
     from exaln.modes import Mode
     from exaln.records import Records
     from exaln.scoring import Scoring
@@ -53,6 +53,13 @@ SLAB_CELLS = 35 * 10**12
 TWICE_CELLS = (10**11, 10**13)
 """Of so many cells each half of the columns gets an opening of the card of its own, which is sooner full of strips, and
 done. Larger regions fill it anyway."""
+
+CHAIN_CELLS = 1 << 42
+"""Of a long pair's table, for each card, about a second: with fewer, a score to prune with is not looked for before."""
+
+BLOCK_SHARE = 8
+"""Lines of a block on a path stay on a card, and take one part in so many of its memory: the more there are, the fewer
+levels of blocks."""
 
 SMALL_REGION = 1 << 22
 """A region with fewer cells is sooner computed here than sent."""
@@ -82,7 +89,7 @@ class CudaEngine(Engine):
     """The fewer pairs there are, the less of a card they would keep busy side by side."""
     block_pairs = sys.maxsize
     is_for_pairs = False
-    block_bytes = 1 << 30
+    leaves_cpu_idle = True
 
     def __init__(
         self, devices: Sequence[int] | None = None, memory: int | None = None, threads: int | None = None
@@ -93,7 +100,8 @@ class CudaEngine(Engine):
             raise OutOfMemoryError(
                 f"{memory} bytes of GPU memory are too few; set --gpu-memory to {MIN_MEMORY >> 20}M or more"
             )
-        self._names = [gpu.name for gpu in facts.Driver().gpus()]
+        gpus = facts.Driver().gpus()
+        self._names = [gpu.name for gpu in gpus]
         self.devices = list(range(len(self._names))) if devices is None else list(devices)
         self.memory, self._threads = memory, threads
         self.times = ScanTimes()
@@ -104,6 +112,8 @@ class CudaEngine(Engine):
         for number in self.devices:
             if not 0 <= number < len(self._names):
                 raise EngineError(f"there is no GPU {number}; this machine has 0 to {len(self._names) - 1}")
+        held = [gpus[self.devices[0]].memory_bytes, *([] if memory is None else [memory])]
+        self.block_bytes = min(held) // BLOCK_SHARE
 
     @staticmethod
     def unavailable_reason() -> str | None:
@@ -196,25 +206,39 @@ class CudaEngine(Engine):
         *,
         progress: Progress | None = None,
         wants_end: bool = False,
+        pruning: Pruning | None = None,
     ) -> EndCell:
         """On one card, or where there are many columns on all; small ones on the CPU."""
         if region.cells < SMALL_REGION:
-            return self._cpu().fill_region(pair, region, borders, lines, progress=progress, wants_end=wants_end)
+            return self._cpu().fill_region(
+                pair, region, borders, lines, progress=progress, wants_end=wants_end, pruning=pruning
+            )
         openings = 2 if len(self.devices) == 1 and TWICE_CELLS[0] <= region.cells < TWICE_CELLS[1] else 1
         memory = None if self.memory is None else self.memory // openings
         with lent_workspaces(self.devices * openings, memory) as workspaces:
             return long_pair.fill_region(
-                workspaces, pair, region, borders, lines, progress=progress, wants_end=wants_end
+                workspaces, pair, region, borders, lines, progress=progress, wants_end=wants_end, pruning=pruning
             )
 
     def hold_lines(
-        self, pair: PairTable, region: Region, borders: Borders, rows: NDArray[np.int64], columns: NDArray[np.int64]
+        self,
+        pair: PairTable,
+        region: Region,
+        borders: Borders,
+        rows: NDArray[np.int64],
+        columns: NDArray[np.int64],
+        pruning: Pruning | None = None,
     ) -> ReadableLines | None:
         """On the first card, if it has room."""
         if region.cells < SMALL_REGION:
             return None
         with lent_workspaces(self.devices[:1], self.memory) as (workspace,):
-            return long_pair.hold_lines(workspace, pair, region, borders, rows, columns)
+            return long_pair.hold_lines(workspace, pair, region, borders, rows, columns, pruning)
+
+    def least_score(self, pair: PairTable) -> int:
+        """By words that both sequences have, on the CPU: it is done before kernels for it would be loaded."""
+        is_large = len(pair.query) * len(pair.target) >= CHAIN_CELLS * len(self.devices)
+        return self._cpu().least_score(pair) if is_large else 0
 
     def walk_block(
         self, pair: PairTable, region: Region, borders: Borders, state: PathState

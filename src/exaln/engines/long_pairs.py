@@ -9,7 +9,7 @@ import numpy as np
 
 from exaln.cigar import Paths
 from exaln.engines.base import Engine, PairList, Pairs, Traces
-from exaln.longpair.driver import LongOptions, align_long, score_long
+from exaln.longpair.driver import IN_MEMORY, LongOptions, align_long, score_long
 from exaln.records import offsets_of
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from exaln.scoring import Scoring
 
     Aligned = tuple[NDArray[np.int64], Traces]  # scores and alignments of some pairs
-
-IN_MEMORY = LongOptions()
 
 SHORT, UNEVEN = 4096, 32
 """A sequence shorter than this, with one so many times as long, is no long pair: parts of the longer one side by side

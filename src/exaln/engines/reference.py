@@ -12,7 +12,7 @@ from exaln.engines import reference_region
 from exaln.engines.base import Engine, PairList, Pairs, Placement, Progress, ScoreBlock, Traces, require_same_alphabet
 from exaln.engines.reference_path import NEVER, ReferenceAlignment, border, reference_alignment
 from exaln.errors import EngineError
-from exaln.longpair.region import NOTHING, Borders, EndCell, Lines, PairTable, PathState, Region
+from exaln.longpair.region import NOTHING, Borders, EndCell, Lines, PairTable, PathState, Pruning, Region
 from exaln.modes import LOCAL, Mode
 from exaln.records import offsets_of
 
@@ -97,8 +97,9 @@ class ReferenceEngine(Engine):
         *,
         progress: Progress | None = None,
         wants_end: bool = False,
+        pruning: Pruning | None = None,
     ) -> EndCell:
-        """Column by column."""
+        """Column by column; nothing is pruned."""
         end = reference_region.fill_region(pair, region, borders, lines, progress)
         return end if pair.mode.is_local and wants_end else NOTHING
 

@@ -40,13 +40,20 @@ Watch = Callable[[str, int, int], None]
 @dataclass(frozen=True)
 class LongOptions:
     """work_dir: where lines and path are stored, for taking up what was interrupted; None: in memory.
-    memory: bytes that may be used, None: what is free. watch: told how far it is. tell: called with lines for the user.
+    memory: bytes that may be used, None: what is free. watch: told how far it is. tell: called with lines for the user,
+    detail with those for users who asked for more. prunes: whether cells that cannot matter are skipped, which changes
+    nothing but the time.
     """
 
     work_dir: Path | None = None
     memory: int | None = None
     watch: Watch | None = None
     tell: Callable[[str], None] | None = None
+    detail: Callable[[str], None] | None = None
+    prunes: bool = True
+
+
+IN_MEMORY = LongOptions()
 
 
 def score_long(
@@ -55,12 +62,14 @@ def score_long(
     target: NDArray[np.uint8],
     scoring: Scoring,
     mode: Mode,
-    watch: Watch | None = None,
+    options: LongOptions = IN_MEMORY,
 ) -> int:
     """The exact score of one pair."""
-    pair = LongPair(query, target, scoring, mode, engine)
-    store = MemoryStore(plan_score(len(query), len(target), scoring, engine.slab_rows(len(query), len(target))))
-    return fill(pair, store, watch).score
+    pair = LongPair(query, target, scoring, mode, engine, options.prunes)
+    store = MemoryStore(plan_score(len(query), len(target), scoring))
+    score = fill(pair, store, options.watch).score
+    _give_details(pair, options)
+    return score
 
 
 def align_long(
@@ -72,15 +81,27 @@ def align_long(
     options: LongOptions,
 ) -> LongAlignment:
     """The alignment of one pair by the path rule; neither sequence may be empty."""
-    pair = LongPair(query, target, scoring, mode, engine)
+    pair = LongPair(query, target, scoring, mode, engine, options.prunes)
+    found = _align_long(pair, options)
+    _give_details(pair, options)
+    return found
+
+
+def _give_details(pair: LongPair, options: LongOptions) -> None:
+    if options.detail is not None and str(pair.work):
+        options.detail(str(pair.work))
+
+
+def _align_long(pair: LongPair, options: LongOptions) -> LongAlignment:
+    rows, columns = len(pair.query), len(pair.target)
     memory = available_memory() if options.memory is None else options.memory
-    slab_rows = engine.slab_rows(len(query), len(target))
+    slab_rows = pair.engine.slab_rows(rows, columns)
     if options.work_dir is None:
-        plan = plan_path(len(query), len(target), scoring, slab_rows, Room.of(memory), engine.block_bytes)
+        plan = plan_path(rows, columns, pair.scoring, slab_rows, Room.of(memory), pair.engine.block_bytes)
         return align_with(pair, MemoryStore(plan), options.watch)
     with _work_directory(options.work_dir, pair, memory, slab_rows) as store:
         if options.tell is not None:
-            options.tell(f"{store.directory}: {store.progress(len(query))}")
+            options.tell(f"{store.directory}: {store.progress(rows)}")
         return align_with(pair, store, options.watch)
 
 
@@ -116,13 +137,20 @@ def align_with(pair: LongPair, store: Store, watch: Watch | None = None) -> Long
 def fill(pair: LongPair, store: Store, watch: Watch | None) -> EndCell:
     """The stage of scores, or what remains of it: where the alignment ends."""
     table, n_columns = pair.table, len(pair.target)
+    least = pair.engine.least_score(pair) if pair.prunes and pair.mode.is_local else 0
     while store.rows_done < table.end_row:
         first_row = store.rows_done
         region = Region(first_row, min(table.end_row, first_row + store.plan.slab_rows), 0, n_columns)
         lines = _slab_lines(pair, store.plan, region)
         progress = None if watch is None else _after(watch, first_row * n_columns, table.cells)
         borders = _slab_borders(pair, store, region)
-        end = pair.fill(region, borders, lines, progress=progress, wants_end=pair.mode.is_local).better(store.end)
+        pruning = pair.pruning(max(least, store.end.score), table.end_row, table.end_column)
+        found = pair.engine.fill_region(
+            pair, region, borders, lines, progress=progress, wants_end=pair.mode.is_local, pruning=pruning
+        )
+        end = found.better(store.end)
+        pair.work.scored += region.cells
+        pair.work.scored_pruned += 0 if pruning is None else pruning.cells
         carry = lines.row_H[-1], lines.row_F[-1]
         store.keep_slab(region, _on_grid(lines, store.plan), carry, end)
         if watch is not None:

@@ -51,7 +51,8 @@ class Room:
 
 @dataclass(frozen=True)
 class Plan:
-    """score: the type of all scores; slab_rows: rows that are computed at a time; spacings: of lines, level by level.
+    """score: the type of all scores; slab_rows: rows that are computed, and stored, at a time; spacings: of lines,
+    level by level.
 
     Without spacings no lines are kept, for the score alone. block_bytes: what lines of a block may take.
     """
@@ -89,8 +90,8 @@ def plan_path(
         )
     kept = min(room.table, SCORES_PER_LETTER * per_letter)
     spacing = max(LAST_SPACING, _spacing(n_rows * n_columns, score.itemsize, kept))
-    if room.place == "memory":  # then nothing is gained by small slabs, and their last rows are lines of the grid
-        slab_rows = -(-slab_rows // spacing) * spacing
+    if room.place == "memory":  # then nothing is gained by slabs, and an engine works best on all rows
+        slab_rows = n_rows
     else:  # lines of a slab are in memory until they are written
         most = room.block * spacing // (4 * score.itemsize * n_columns)
         slab_rows = max(LAST_SPACING, min(slab_rows, most))
@@ -108,9 +109,9 @@ def finer_spacings(spacing: int, itemsize: int, block_bytes: int) -> tuple[int, 
     return tuple(finer)
 
 
-def plan_score(n_rows: int, n_columns: int, scoring: Scoring, slab_rows: int) -> Plan:
+def plan_score(n_rows: int, n_columns: int, scoring: Scoring) -> Plan:
     """The plan for the score alone."""
-    return Plan(score_type(n_rows, n_columns, scoring), slab_rows, ())
+    return Plan(score_type(n_rows, n_columns, scoring), max(1, n_rows), ())
 
 
 def _spacing(cells: int, itemsize: int, n_bytes: int) -> int:

@@ -135,6 +135,28 @@ class ReadableLines(Protocol):
         ...
 
 
+@dataclass
+class Pruning:
+    """Leave to an engine to skip cells of a local table that no alignment with a score of `best` or more has.
+
+    What is written of skipped cells is H = 0 and E = F = -gap_first, an alignment that begins there. Cells of optimal
+    alignments are not skipped and keep their numbers, and all others have theirs or less, so score, end and path are
+    the same: cuda/kernels/long_pruning.cuh has the proof.
+
+    best: what some alignment is known to score. end_row, end_column: beyond them no alignment gains anything. cells:
+    how many were skipped, counted up by the engine.
+    """
+
+    best: int
+    end_row: int
+    end_column: int
+    cells: int = 0
+
+    def left(self, region: Region) -> tuple[int, int]:
+        """Rows and columns in which an alignment can gain, from the first ones of a region on."""
+        return self.end_row - region.first_row, self.end_column - region.first_column
+
+
 @dataclass(frozen=True)
 class EndCell:
     """Where an alignment ends: its score, and how many letters of query and target it has used up by then."""

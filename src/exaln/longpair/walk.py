@@ -6,8 +6,9 @@ method: it depends on nothing but the two sequences, the costs and the mode.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -21,6 +22,7 @@ from exaln.longpair.region import (
     Lines,
     PairTable,
     PathState,
+    Pruning,
     ReadableLines,
     Region,
 )
@@ -50,14 +52,25 @@ class RegionEngine(Protocol):
         *,
         progress: Callable[[int], None] | None = None,
         wants_end: bool = False,
+        pruning: Pruning | None = None,
     ) -> EndCell:
         """All cells of a region; its lines are written."""
         ...
 
     def hold_lines(
-        self, pair: PairTable, region: Region, borders: Borders, rows: NDArray[np.int64], columns: NDArray[np.int64]
+        self,
+        pair: PairTable,
+        region: Region,
+        borders: Borders,
+        rows: NDArray[np.int64],
+        columns: NDArray[np.int64],
+        pruning: Pruning | None = None,
     ) -> ReadableLines | None:
         """Lines of a region in the engine's own memory."""
+        ...
+
+    def least_score(self, pair: PairTable) -> int:
+        """What some local alignment scores."""
         ...
 
     def walk_block(
@@ -71,28 +84,45 @@ class RegionEngine(Protocol):
         ...
 
 
+@dataclass
+class Work:
+    """Cells of the table, and cells that were computed again for the path; how many of them were pruned; seconds that
+    the latter took.
+    """
+
+    scored: int = 0
+    scored_pruned: int = 0
+    again: int = 0
+    again_pruned: int = 0
+    again_seconds: float = 0.0
+
+    def __str__(self) -> str:
+        parts = []
+        if self.scored:
+            parts.append(f"{100 * self.scored_pruned / self.scored:.1f} % of {self.scored:.3g} cells were pruned")
+        if self.again:
+            pruned = 100 * self.again_pruned / self.again
+            seconds = f"{self.again_seconds:.2f} s"
+            parts.append(f"{self.again:.3g} computed again for the path in {seconds}, {pruned:.1f} % of them pruned")
+        return ", ".join(parts)
+
+
 @dataclass(frozen=True)
 class LongPair(PairTable):
-    """One pair, and who computes it."""
+    """One pair, and who computes it; whether cells that cannot matter are pruned."""
 
     engine: RegionEngine
+    prunes: bool = True
+    work: Work = field(default_factory=Work, compare=False)
 
     @property
     def table(self) -> Region:
         """All cells."""
         return Region(0, len(self.query), 0, len(self.target))
 
-    def fill(
-        self,
-        region: Region,
-        borders: Borders,
-        lines: Lines,
-        *,
-        progress: Callable[[int], None] | None = None,
-        wants_end: bool = False,
-    ) -> EndCell:
-        """All cells of a region."""
-        return self.engine.fill_region(self, region, borders, lines, progress=progress, wants_end=wants_end)
+    def pruning(self, best: int, end_row: int, end_column: int) -> Pruning | None:
+        """What may be pruned where an alignment that ends in these rows and columns has this score."""
+        return Pruning(best, end_row, end_column) if self.prunes and self.mode.is_local else None
 
 
 Piece = tuple["NDArray[np.uint8]", PathState]
@@ -105,10 +135,15 @@ class Scratch:
     def __init__(self) -> None:
         self._memory: dict[int, NDArray[np.uint8]] = {}
 
-    def lines(self, level: int, block: Region, spacing: int, score: np.dtype[np.generic]) -> Lines:
-        """For the lines of a block that are so far apart."""
-        rows = grid(block.first_row, block.end_row, spacing, block.first_row)
-        columns = grid(block.first_column, block.end_column, spacing, block.first_column)
+    def lines(
+        self,
+        level: int,
+        block: Region,
+        rows: NDArray[np.int64],
+        columns: NDArray[np.int64],
+        score: np.dtype[np.generic],
+    ) -> Lines:
+        """For these lines of a block."""
         shapes = [(len(rows), block.n_columns)] * 2 + [(len(columns), block.n_rows)] * 2
         sizes = [n_lines * length * score.itemsize for n_lines, length in shapes]
         memory = self._memory.get(level)
@@ -143,23 +178,32 @@ def _walk_block(
     if not spacings:
         yield pair.engine.walk_block(pair, block, borders, state)
         return
-    lines = _lines_of(pair, block, borders, spacings, scratch)
+    lines = _lines_of(pair, block, borders, spacings, state, scratch)
     kept = KeptLines(block, RegionSurroundings(block, borders), spacings[0])
     kept.add(block.first_row, block.end_row, lambda: lines)
     yield from _walk_region(pair, kept, spacings[1:], state, scratch)
 
 
 def _lines_of(
-    pair: LongPair, block: Region, borders: Borders, spacings: tuple[int, ...], scratch: Scratch
+    pair: LongPair, block: Region, borders: Borders, spacings: tuple[int, ...], state: PathState, scratch: Scratch
 ) -> ReadableLines:
-    """The lines of a block: held by the engine, of which a walk fetches those it needs, or here."""
-    lines = scratch.lines(len(spacings), block, spacings[0], borders.top_H.dtype)
-    if not len(lines.rows) and not len(lines.columns):
-        return lines
-    held = pair.engine.hold_lines(pair, block, borders, lines.rows, lines.columns)
-    if held is None:
-        pair.fill(block, borders, lines)
-    return held or lines
+    """The lines of a block: held by the engine, of which a walk fetches those it needs, or here.
+
+    The path comes from the block's last cell, with a score that it has from there on back.
+    """
+    rows = grid(block.first_row, block.end_row, spacings[0], block.first_row)
+    columns = grid(block.first_column, block.end_column, spacings[0], block.first_column)
+    if not len(rows) and not len(columns):
+        return Lines.empty(block, rows, columns, borders.top_H.dtype)
+    pruning, began = pair.pruning(state.left, block.end_row, block.end_column), time.perf_counter()
+    lines = pair.engine.hold_lines(pair, block, borders, rows, columns, pruning)
+    if lines is None:
+        lines = scratch.lines(len(spacings), block, rows, columns, borders.top_H.dtype)
+        pair.engine.fill_region(pair, block, borders, lines, pruning=pruning)
+    pair.work.again_seconds += time.perf_counter() - began
+    pair.work.again += block.cells
+    pair.work.again_pruned += 0 if pruning is None else pruning.cells
+    return lines
 
 
 def _is_within(region: Region, state: PathState) -> bool:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 COLOURS = ("#30638e", "#d1495b", "#3c887e", "#edae49", "#8d6a9f", "#7a7a7a", "#00798c", "#a26769", "#1d1d1d", "#9bc53d")
 MARKERS = "osD^vPX*<>"
 SIZE = (7.2, 4.2)
+CROWDED = 10
+"""Bars with more labels have them steeper and smaller."""
 
 
 def rendered(block: Figure | Bars, kind: str = "svg") -> bytes:
@@ -58,14 +60,25 @@ def _draw_lines(axes: Axes, figure: Figure) -> None:
         ticks = sorted({x for line in figure.lines for x in line.x})
         axes.set_xticks(ticks, [f"{tick:,.0f}" for tick in ticks])
         axes.minorticks_off()
-    if figure.log_y:
-        axes.set_yscale("log")
     else:
-        axes.set_ylim(bottom=0)
+        axes.xaxis.set_major_formatter(lambda value, place: f"{value:,g}")
+    if figure.log_y:
+        _scale_log(axes)
+    else:
+        axes.set_ylim(0, 1.03 * axes.get_ylim()[1])
     axes.set_xlabel(figure.x)
     axes.set_ylabel(figure.y)
     axes.grid(alpha=0.3)
     axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
+
+
+def _scale_log(axes: Axes) -> None:
+    """With plain numbers, also between powers of ten where there are few of them."""
+    from matplotlib.ticker import LogFormatter
+
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter(lambda value, place: f"{value:,g}")
+    axes.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(1.5, 0.5)))
 
 
 def _draw_bars(axes: Axes, bars: Bars) -> None:
@@ -74,8 +87,9 @@ def _draw_bars(axes: Axes, bars: Bars) -> None:
         axes.bar(places, heights, bottom=bottom, label=name, color=COLOURS[number % len(COLOURS)], width=0.65)
         bottom = bottom + np.asarray(heights, float)
     if bars.log_y:
-        axes.set_yscale("log")
-    axes.set_xticks(places, bars.labels, rotation=20, ha="right", fontsize=8)
+        _scale_log(axes)
+    is_crowded = len(bars.labels) > CROWDED
+    axes.set_xticks(places, bars.labels, rotation=55 if is_crowded else 20, ha="right", fontsize=7 if is_crowded else 8)
     axes.set_ylabel(bars.y)
     axes.grid(axis="y", alpha=0.3)
     if len(bars.parts) > 1:

@@ -21,7 +21,10 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class PartRun:
-    """What one part measured; `checks` results were compared with the oracle on the way."""
+    """What one part measured; `checks` results were compared with the oracle on the way.
+
+    is_whole: whether it ran to its end; of one that was cut short the rows are kept, but few pages show them.
+    """
 
     part: str
     device: str
@@ -34,6 +37,7 @@ class PartRun:
     seconds: float
     checks: int
     rows: list[Row]
+    is_whole: bool = True
 
 
 @dataclass
@@ -42,15 +46,17 @@ class Measurements:
 
     study: str
     runs: dict[str, PartRun] = field(default_factory=dict)
+    gradual: frozenset[str] = frozenset()
+    """Parts of which a run that was cut short counts, too."""
 
     def add(self, run: PartRun) -> None:
         """In the place of an earlier run of the same part."""
         self.runs[run.part] = run
 
     def rows(self, part: str, **equal: Any) -> list[Row]:
-        """Measurements of a part whose columns have these values; none if the part was not measured."""
+        """Measurements of a part whose columns have these values; none if the part was not measured to its end."""
         run = self.runs.get(part)
-        rows = run.rows if run is not None else []
+        rows = run.rows if run is not None and (run.is_whole or part in self.gradual) else []
         return [row for row in rows if all(row.get(name) == value for name, value in equal.items())]
 
     def values(self, part: str, column: str, **equal: Any) -> list[Any]:
@@ -66,7 +72,9 @@ class Measurements:
         """As JSON, a row per line."""
         runs = []
         for run in self.runs.values():
-            head = json.dumps({**asdict(run), "rows": []}, indent=1)[:-1].rstrip()
+            fields = asdict(run)
+            del fields["rows"]
+            head = json.dumps({**fields, "rows": []}, indent=1)[:-1].rstrip()
             lines = ",\n".join(f"  {json.dumps(row)}" for row in run.rows)
             runs.append(head.removesuffix("[]") + "[\n" + lines + "\n ]\n}")
         return f'{{"format": {FORMAT}, "study": {json.dumps(self.study)}, "runs": [\n' + ",\n".join(runs) + "\n]}\n"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from exaln.studies.measurements import Measurements, PartRun
 from exaln.studies.study import Bars, Block, Figure, Part, Section, Study, Table
 
 BUSY_SHARE = 0.5
-"""Of the cores: with a higher load average before it begins, a measurement is not alone."""
+"""Of the cores: if others keep more of them busy when it begins, a measurement is not alone."""
 
 BUSY = (
     "**Measured on a busy machine.** Others were at work on it (see below): these times are too long and vary, and only"
@@ -19,10 +20,12 @@ BUSY = (
 def page_text(study: Study, measurements: Measurements) -> tuple[str, list[Figure | Bars]]:
     """The page, and the plots that it shows."""
     drawn: list[Figure | Bars] = []
+    measurements = replace(measurements, gradual=frozenset(part.name for part in study.parts if part.is_gradual))
     lines = [f"# {study.title}", "", f"{study.paper}", "", study.summary.strip(), ""]
     findings = study.findings(measurements)
     if findings:
-        busy = [BUSY, ""] if any(map(is_busy, measurements.runs.values())) else []
+        disturbed = [name for name, run in measurements.runs.items() if is_busy(run) and measurements.rows(name)]
+        busy = [f"**Measured on a busy machine: {listed(disturbed)}.** See there.", ""] if disturbed else []
         lines += ["## What held, and what no longer holds", "", *busy, *_blocks(study, findings, drawn)]
     for section in study.sections:
         lines += [f"## {section.title}", "", *_section(study, section, measurements, drawn)]
@@ -66,7 +69,7 @@ def _blocks(study: Study, blocks: Sequence[Block], drawn: list[Figure | Bars]) -
 
 def _machines(study: Study, measurements: Measurements) -> list[str]:
     """Which part was measured where; a quick run is called so, since its figures are rough."""
-    runs = [(part, measurements.runs[part.name]) for part in study.parts if part.name in measurements.runs]
+    runs = [(part, measurements.runs[part.name]) for part in study.parts if measurements.rows(part.name)]
     head = ("part", "measured on", "date", "command", "took", "results compared")
     table = Table(head, [_run_cells(part, run) for part, run in runs])
     all_checked = sum(run.checks for _, run in runs)
@@ -85,8 +88,8 @@ def _run_cells(part: Part, run: PartRun) -> Sequence[str]:
     if run.gpu is not None:
         where = f"{run.gpu}; {where}"
     if is_busy(run):
-        where += f", **busy: load {run.machine['load']} when it began**"
-    took = f"{run.seconds:.0f} s" + (", quick" if run.quick else "")
+        where += f", **busy: {run.machine['load']} cores at work when it began**"
+    took = f"{run.seconds:.0f} s" + (", quick" if run.quick else "") + ("" if run.is_whole else ", cut short")
     return (f"{part.name}: {part.title}", where, run.date[:10], f"`{run.command}`", took, f"{run.checks:,}")
 
 
@@ -109,6 +112,15 @@ def number(value: float, digits: int = 3) -> str:
     while size <= 0 and abs(value) < 10.0 ** (size - 1):
         size -= 1
     return f"{value:,.{max(0, digits - size)}f}"
+
+
+def count(value: float | None) -> str:
+    """A whole number of a counter, or a dash where the profiler had none.
+
+    >>> count(1234567.0), count(None)
+    ('1,234,567', '-')
+    """
+    return "-" if value is None else f"{value:,.0f}"
 
 
 def listed(words: Iterable[object]) -> str:

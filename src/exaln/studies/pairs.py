@@ -15,15 +15,19 @@ from exaln.alphabet import PROTEIN
 from exaln.cigar import OPERATIONS
 from exaln.engines.base import PairList
 from exaln.engines.cpu import CpuEngine
+from exaln.engines.long_pairs import are_long
 from exaln.engines.reference import local_score
 from exaln.errors import EngineError
+from exaln.longpair.driver import score_long
 from exaln.modes import LOCAL
+from exaln.pairwise import align_records
 from exaln.records import Records
 from exaln.selfbench.cpu import synthetic_proteins
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from exaln.engines.base import Engine
     from exaln.scoring import Scoring
 
     Codes = NDArray[np.uint8]
@@ -33,11 +37,12 @@ CHANGED = 0.25
 """Of the letters of the first sequence in the second: replaced, or (every fifth of them) lost or put in."""
 
 LETTERS = {"nucleotides": "ACGT", "proteins": "ARNDCQEGHILKMFPSTWYV"}
+ONE_PAIR = PairList(np.zeros(1, np.int64), np.zeros(1, np.int64))
 SAMPLED = 24
 """Pairs of a batch whose scores are compared with the reference engine."""
 
-LARGEST_REFERENCE = 1 << 30
-"""Cells of a pair up to which the reference engine is asked: some ten seconds."""
+LARGEST_REFERENCE = 1 << 28
+"""Cells of a pair up to which the reference engine is asked: some seconds."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +100,22 @@ def answers_of(queries: list[Codes], targets: list[Codes], scoring: Scoring) -> 
         Answer(int(score), int(ends[1]), int(ends[3]), steps_of(paths[offsets[i] : offsets[i + 1]]))
         for i, (score, ends) in enumerate(zip(scores, traces.positions, strict=True))
     ]
+
+
+def score_by(engine: Engine, query: Codes, target: Codes, scoring: Scoring) -> int:
+    """The score of one pair as exaln gives it: a long pair goes over the whole machine or card."""
+    queries, targets = (Records.of(scoring.alphabet, [codes]) for codes in (query, target))
+    if are_long(engine, queries, targets, ONE_PAIR)[0]:
+        return score_long(engine, query, target, scoring, LOCAL)
+    return int(engine.score_pairs(queries, targets, ONE_PAIR, scoring, LOCAL)[0])
+
+
+def align_by(engine: Engine, query: Codes, target: Codes, scoring: Scoring) -> Answer:
+    """The same with its path."""
+    queries, targets = (Records.of(scoring.alphabet, [codes]) for codes in (query, target))
+    found = align_records(queries, targets, ONE_PAIR, scoring, LOCAL, engine)
+    _, query_end, _, target_end = found.positions[0].tolist()
+    return Answer(int(found.scores[0]), query_end, target_end, steps_of(found.paths.operations))
 
 
 def steps_of(operations: NDArray[np.uint32]) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from exaln.errors import EngineError, InputError, OutputError
@@ -13,9 +15,15 @@ from exaln.selfbench.runs import command, machine
 from exaln.studies import figures
 from exaln.studies.measurements import Measurements, PartRun, merged, now
 from exaln.studies.page import page_text
-from exaln.studies.study import Bars, Bench, Figure, Part, Study
+from exaln.studies.study import Bars, Bench, Figure, NotMeasurable, Part, Study
 
 Tell = Callable[[str], None]
+
+STAT = Path("/proc/stat")
+"""Its first line has the ticks of all cores: of users, low priority, system, idle, waiting for disks, interrupts."""
+
+KEPT_EVERY_SECONDS = 5.0
+"""Of a long part: who ends it early has the rows so far."""
 
 
 def measure(
@@ -32,19 +40,30 @@ def measure(
 ) -> Measurements:
     """Measure parts: those that are named, or all that this machine can; `known` files have what is kept of others.
 
-    note is called with what everybody wants to know, tell with what is measured just now, keep after each part with all
-    that there is so far.
+    note is called with what everybody wants to know, tell with what is measured just now, keep every few seconds and
+    after each part with all that there is so far.
     """
     found = merged(study.name, known)
+
+    def so_far(run: PartRun) -> None:
+        found.add(run)
+        keep(found)
+
     for part in _chosen(study, parts, note):
         note(f"measuring part {part.name}: {part.title}")
-        found.add(measure_part(part, quick=quick, threads=threads, tell=tell, device=device))
-        keep(found)
+        try:
+            measure_part(part, quick=quick, threads=threads, tell=tell, keep=so_far, device=device)
+        except NotMeasurable as error:
+            if parts:
+                raise
+            note(f"not measured here: {part.name} ({error})")
     return found
 
 
-def measure_part(part: Part, *, quick: bool, threads: int, tell: Tell, device: int = 0) -> PartRun:
-    """One part, with what it was measured on."""
+def measure_part(
+    part: Part, *, quick: bool, threads: int, tell: Tell, keep: Callable[[PartRun], object], device: int = 0
+) -> None:
+    """One part, with what it was measured on: kept every few seconds, and in the end."""
     import exaln
 
     bench = Bench(quick, threads, tell=lambda text: tell(f"{part.name}: {text}"))
@@ -53,24 +72,60 @@ def measure_part(part: Part, *, quick: bool, threads: int, tell: Tell, device: i
 
         bench.card = Card(device)
         bench.card.set_budget(None)
-    load = os.getloadavg()[0]
     begun = time.perf_counter()
-    rows = list(part.measure(bench))
-    if bench.n_checks == 0:
-        raise EngineError(f"part {part.name} of the study compared no result")
-    return PartRun(
+    run = PartRun(
         part=part.name,
         device=part.device,
-        machine={**machine(), "load": round(load, 1)},
+        machine={**machine(), "load": round(cores_at_work(), 1)},
         gpu=bench.card.name if bench.card is not None else None,
-        command=command(),
+        command=without_paths(command()),
         date=now(),
         exaln=exaln.__version__,
         quick=quick,
-        seconds=round(time.perf_counter() - begun, 1),
-        checks=bench.n_checks,
-        rows=rows,
+        seconds=0.0,
+        checks=0,
+        rows=[],
+        is_whole=False,
     )
+
+    def so_far(*, is_whole: bool) -> PartRun:
+        seconds = round(time.perf_counter() - begun, 1)
+        return replace(run, seconds=seconds, checks=bench.n_checks, is_whole=is_whole)
+
+    kept = begun
+    for row in part.measure(bench):
+        run.rows.append(row)
+        if time.perf_counter() - kept > KEPT_EVERY_SECONDS:
+            keep(so_far(is_whole=False))
+            kept = time.perf_counter()
+    if bench.n_checks == 0:
+        raise EngineError(f"part {part.name} of the study compared no result")
+    keep(so_far(is_whole=True))
+
+
+def without_paths(text: str) -> str:
+    """A command without what says only where and how it reports.
+
+    >>> without_paths("exaln study chaibou-sie --out /somewhere --part gpu --verbose")
+    'exaln study chaibou-sie --part gpu'
+    """
+    return re.sub(r" --(out \S+|verbose)(?= |$)", "", text)
+
+
+def cores_at_work(seconds: float = 0.2) -> float:
+    """How many cores others keep busy just now; where the system does not count ticks, the mean of a minute."""
+
+    def ticks() -> tuple[int, int]:
+        counts = [int(count) for count in STAT.read_text(encoding="ascii").splitlines()[0].split()[1:9]]
+        return sum(counts), counts[3] + counts[4]
+
+    if not STAT.exists():
+        return os.getloadavg()[0]
+    all_before, idle_before = ticks()
+    time.sleep(seconds)
+    all_after, idle_after = ticks()
+    idle = (idle_after - idle_before) / max(1, all_after - all_before)
+    return (1 - idle) * (os.cpu_count() or 1)
 
 
 def write(study: Study, measurements: Measurements, folder: Path) -> Path:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from exaln.alphabet import PROTEIN
-from exaln.records import Records
+from exaln.database import Database
+from exaln.records import Records, offsets_of
 from exaln.scoring import Scoring
 from exaln.studies.gpu import Lab
 from exaln.studies.study import Bench
@@ -68,6 +69,11 @@ class TargetList:
     def __len__(self) -> int:
         return len(self.lengths)
 
+    @cached_property
+    def database(self) -> Database:
+        """The same targets for an engine, which keeps them on its card from one query to the next."""
+        return Database.in_memory([self.records])
+
     def first_over(self, threshold: int) -> int:
         """The first target that is longer."""
         return int(np.searchsorted(self.lengths, threshold, side="right"))
@@ -78,14 +84,12 @@ def sorted_targets(records: Records) -> TargetList:
     order = np.argsort(records.lengths, kind="stable")
     lengths = records.lengths[order]
     padded = np.maximum(-(-lengths // 4) * 4, 4)
-    starts = np.concatenate([[0], np.cumsum(padded)])
-    codes = np.full(starts[-1], len(PROTEIN.letters), np.uint8)
-    places = np.repeat(starts[:-1] - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths) + np.arange(lengths.sum())
-    chosen = np.repeat(records.offsets[order] - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths)
-    letters = records.codes[chosen + np.arange(lengths.sum())]
-    codes[places] = letters
-    ordered = Records.of(PROTEIN, np.split(letters, np.cumsum(lengths)[:-1]))
-    return TargetList(codes, starts[:-1].astype(np.int64), lengths.astype(np.int32), ordered)
+    fill = np.full(4, len(PROTEIN.letters), np.uint8)
+    pieces: list[NDArray[np.uint8]] = []
+    for row, missing in zip(order.tolist(), (padded - lengths).tolist(), strict=True):
+        pieces += records.sequence(row), fill[:missing]
+    ordered = Records.of(PROTEIN, pieces[::2])
+    return TargetList(np.concatenate(pieces), offsets_of(padded)[:-1], lengths.astype(np.int32), ordered)
 
 
 class GpuQuery:
@@ -138,19 +142,28 @@ class GpuSearch:
 
     def inter(self, end: int) -> Callable[[], None]:
         """Launches for the targets before `end`, one per group; they can be repeated."""
+        launches = self.group_launches(end)
+
+        def launch() -> None:
+            for _, _, one in launches:
+                one()
+
+        return launch
+
+    def group_launches(self, end: int) -> list[tuple[int, int, Callable[[], None]]]:
+        """The first target, the number of targets, and the launch of each group."""
         kernel = self.lab.kernel("inter_task.cu", "inter_task")
         query = self._query(8)
         groups = self.groups(end)
         longest = max((int(self.targets.lengths[first + n - 1]) for first, n in groups), default=0)
-        room = self._room_for(8 * min(self.group_size, max(end, 1)) * (longest + 4))
+        stride = min(self.group_size, max(end, 1))
+        room = self._room_for(8 * stride * (longest + 4))
 
-        def launch() -> None:
-            for first, n in groups:
-                tail = [first, n, room.address, min(self.group_size, end), self._scores.address]
-                grid = -(-n // GROUP_THREADS)
-                self.lab.launch(kernel, grid, GROUP_THREADS, *self.arguments, *query.arguments, *tail)
+        def launch(first: int, n: int) -> None:
+            tail = [first, n, room.address, stride, self._scores.address]
+            self.lab.launch(kernel, -(-n // GROUP_THREADS), GROUP_THREADS, *self.arguments, *query.arguments, *tail)
 
-        return launch
+        return [(first, n, partial(launch, first, n)) for first, n in groups]
 
     def original(self, first: int, *, bypass: bool = False) -> Callable[[], None]:
         """Launches of the original intra-task kernel for the targets from `first` on."""
@@ -159,7 +172,7 @@ class GpuSearch:
         query = self._query(1)
         n_blocks = min(MOST_BLOCKS, max(len(self.targets) - first, 1))
         room = self._room_for(4 * 7 * (query.rows + 1) * n_blocks)
-        return self._block_each(kernel, ORIGINAL_THREADS, first, query, [room.address])
+        return self._block_each(kernel, ORIGINAL_THREADS, first, query, room)
 
     def improved(self, first: int, shape: Shape) -> Callable[[], None]:
         """Launches of the improved intra-task kernel for the targets from `first` on."""
@@ -169,7 +182,7 @@ class GpuSearch:
         query = self._query(shape.strip)
         n_blocks = min(MOST_BLOCKS, max(len(self.targets) - first, 1))
         room = self._room_for(8 * longest * n_blocks)
-        return self._block_each(kernel, shape.threads, first, query, [room.address, longest])
+        return self._block_each(kernel, shape.threads, first, query, room, longest)
 
     def scores(self) -> NDArray[np.int32]:
         """What the launches gave, by target."""
@@ -189,13 +202,14 @@ class GpuSearch:
         bench.check(what, self.scores(), expected)
 
     def _block_each(
-        self, kernel: Kernel, threads: int, first: int, query: GpuQuery, tail: list[int]
+        self, kernel: Kernel, threads: int, first: int, query: GpuQuery, room: Memory, *tail: int
     ) -> Callable[[], None]:
+        """The launches hold their room, which another kernel's may have outgrown by the time they run."""
         end = len(self.targets)
 
         def launch() -> None:
             for begin in range(first, end, MOST_BLOCKS):
-                arguments = [*self.arguments, *query.arguments, begin, *tail, self._scores.address]
+                arguments = [*self.arguments, *query.arguments, begin, room.address, *tail, self._scores.address]
                 self.lab.launch(kernel, min(MOST_BLOCKS, end - begin), threads, *arguments)
 
         return launch
@@ -212,12 +226,53 @@ class GpuSearch:
         return self._room
 
 
+class CopiedSearch:
+    """The same search with the letters of its targets sent first: all at once, or group by group beside the kernels."""
+
+    def __init__(self, search: GpuSearch) -> None:
+        self.search, self.card = search, search.lab.card
+        codes = search.targets.codes
+        self._pinned = self.card.pinned(len(codes))
+        self._pinned.array[: len(codes)] = codes
+        self._copies = self.card.stream()
+        self._address = search.arguments[0]
+
+    def forget(self) -> None:
+        """Overwrite the letters on the card."""
+        self.card.fill(self._address, 0, len(self.search.targets.codes) // 4, self.search.lab.stream)
+        self.card.synchronize()
+
+    def copy_all(self) -> None:
+        """In the stream of the kernels, before them."""
+        self._copy(0, len(self.search.targets.codes), self.search.lab.stream)
+
+    def overlapped(self, end: int, intra: Callable[[], object]) -> Callable[[], None]:
+        """Groups of the targets before `end`, each scored when its letters are there; then the long targets."""
+        groups = self.search.group_launches(end)
+        starts = np.append(self.search.targets.starts, len(self.search.targets.codes)).tolist()
+        arrivals = [self.card.event() for _ in range(len(groups) + 1)]
+
+        def launch() -> None:
+            stream = self.search.lab.stream
+            begun = self.card.record(self.card.event(), stream)
+            self.card.let_wait(self._copies, begun)
+            for (first, n, compute), arrived in zip(
+                [*groups, (end, len(starts) - 1 - end, intra)], arrivals, strict=True
+            ):
+                self._copy(starts[first], starts[first + n], self._copies)
+                self.card.let_wait(stream, self.card.record(arrived, self._copies))
+                compute()
+
+        return launch
+
+    def _copy(self, begin: int, end: int, stream: Any) -> None:
+        self.card.upload(self._address + begin, self._pinned.array[begin:end], stream)
+
+
 def expected_scores(
     engine: Engine, query: NDArray[np.uint8], targets: TargetList, costs: Scoring | None = None
 ) -> NDArray[np.int32]:
     """All scores, by an engine of exaln."""
-    from exaln.database import Database
-
-    placement = engine.place(Database.in_memory([targets.records]))
+    placement = engine.place(targets.database)
     scores: NDArray[np.int32] = engine.scores(Records.of(PROTEIN, [query]), placement, costs or scoring())[0]
     return scores

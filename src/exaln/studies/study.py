@@ -13,6 +13,7 @@ from exaln.errors import EngineError
 
 if TYPE_CHECKING:
     from exaln.cuda.card import Card
+    from exaln.studies.counters import ProfiledLaunch
     from exaln.studies.measurements import Measurements
 
 Row = dict[str, Any]
@@ -21,6 +22,10 @@ Row = dict[str, Any]
 REPEATS = 3
 ENOUGH_SECONDS = 1.0
 """Work that has taken so long is not repeated."""
+
+
+class NotMeasurable(EngineError):
+    """Something that a part needs is not on this machine; a study goes on without the part."""
 
 
 @dataclass
@@ -42,10 +47,10 @@ class Bench:
             raise EngineError(f"{what}: the result is {_short(found)}, and must be {_short(expected)}")
         self.n_checks += 1
 
-    def seconds(self, work: Callable[[], object], repeats: int = REPEATS) -> float:
+    def seconds(self, work: Callable[[], object], enough: float = ENOUGH_SECONDS) -> float:
         """The fastest of some runs, of long work of fewer: what else runs on a machine only slows."""
         times = [_timed(work)]
-        while len(times) < repeats and sum(times) < ENOUGH_SECONDS:
+        while len(times) < REPEATS and sum(times) < enough:
             times.append(_timed(work))
         return min(times)
 
@@ -58,12 +63,16 @@ class Bench:
 
 @dataclass(frozen=True)
 class Part:
-    """A piece of a study that is measured on its own, by a CPU or with a GPU."""
+    """A piece of a study that is measured on its own, by a CPU or with a GPU.
+
+    is_gradual: whether a page can show what there is of a run that was cut short.
+    """
 
     name: str
     device: Literal["cpu", "gpu"]
     title: str
     measure: Callable[[Bench], Iterator[Row]]
+    is_gradual: bool = False
 
 
 @dataclass(frozen=True)
@@ -124,7 +133,10 @@ class Section:
 
 @dataclass(frozen=True)
 class Study:
-    """One paper. summary: what it proposed, on what, in a paragraph; findings: what held and what no longer holds."""
+    """One paper. summary: what it proposed, on what, in a paragraph; findings: what held and what no longer holds.
+
+    launches: those whose counters the profiler reads.
+    """
 
     name: str
     title: str
@@ -133,6 +145,7 @@ class Study:
     parts: tuple[Part, ...]
     sections: tuple[Section, ...]
     findings: Callable[[Measurements], Sequence[Block]] = field(default=lambda measurements: ())
+    launches: Callable[[Bench], Iterator[ProfiledLaunch]] = field(default=lambda bench: iter(()))
 
     def part(self, name: str) -> Part:
         """By name."""

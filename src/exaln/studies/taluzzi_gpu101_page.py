@@ -129,21 +129,30 @@ def findings(found: Measurements) -> Sequence[Block]:
     ratio = seconds["global memory, by rows"] / seconds["shared memory, a byte each"]
     together = found.rows("gpu", what="walked together", length=512, where="global memory, by rows")[0]["walk"]
     one = found.rows("gpu", what="one thread", length=512)[0]
+    diagonals = found.rows("gpu", what="one block", length=512, where="global memory, by diagonals")[0]
+    bits = found.rows("gpu", what="one block", length=512, where="shared memory, two bits each")[0]
     return [
         "*The report: its program is 8 to 10 times faster than a CPU at 512.* Here the same program is"
-        f" {core / both:.0f} times"
-        f" faster than one core, and exaln's batch, with all copies, {core / engine:.0f} times.",
+        f" {core / both:.0f} times faster than one core, and with directions by diagonals"
+        f" {core / (diagonals['fill'] + diagonals['walk']):,.0f} times. One core is no faster than the report's"
+        f" ({core:.1f} s for its 2.5 to 3.1 s), the card is.",
         f"*The report: backtracing is the bottleneck.* It was inferred there. Measured, walking back takes"
-        f" {row['walk'] / both:.0%} of the time at 512, with one thread of each block; walking all pairs together, a"
-        " thread"
-        f" each, takes {_milliseconds(together)} ms instead of {_milliseconds(row['walk'])} ms.",
+        f" {row['walk'] / both:.0%} of the time at 512, with one thread of each block, while other blocks still fill;"
+        f" walking all pairs together afterwards, a thread each, takes {_milliseconds(together)} ms in place of"
+        f" {_milliseconds(row['walk'])} ms. What was slow is writing directions by rows, {_milliseconds(row['fill'])}"
+        " ms"
+        f" of filling: threads of a step write a row apart, each into a sector of its own. By diagonals they write side"
+        f" by side: {_milliseconds(diagonals['fill'])} ms.",
         "*The report: directions in shared memory are twice as fast as in global memory, at 128.* Here global memory"
-        " takes"
-        f" {ratio:.2f} times as long. Two bits per direction fit shared memory at"
-        " 512.",
+        f" by rows takes {ratio:.2f} times as long, and by diagonals"
+        f" {seconds['global memory, by diagonals'] / seconds['shared memory, a byte each']:.2f} times. At 512 bytes do"
+        f" not fit; two bits do, and take {_milliseconds(bits['fill'] + bits['walk'])} ms.",
         f"*The report: one thread per block is naive.* It takes {(one['fill'] + one['walk']) / both:.0f} times as long"
-        " as a"
-        " thread per row.",
+        " as a thread per row.",
+        f"exaln's batch takes {_milliseconds(engine)} ms for its whole call, in which a thousand pairs are too few for"
+        " the card: most of it is planning, copies and making alignments of paths. `benchmarks/gpu_pairs.py` measures"
+        " it"
+        " with 100,000.",
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -27,6 +28,7 @@ PLACE_BITS, MAX_PLACE = 21, (1 << 21) - 1
 """As in kernels/walk_tables.cu."""
 
 BARRIERS = {"none": 0, "counter": 1, "flags": 2, "cooperative": 3}
+LARGE = 1 << 28
 LOADS = {"plain": 0, "constant": 1, "read-only": 2}
 RELAUNCHES = ("host", "graph")
 
@@ -145,7 +147,15 @@ class GpuTables:
     def barrier_seconds(
         self, n_blocks: int, barrier: str, loads: str = "plain", *, is_local: bool = True
     ) -> list[float]:
-        """One launch, with a barrier after each step."""
+        """One launch, with a barrier after each step; large tables are filled once."""
+        fill = self.filling(n_blocks, barrier, loads, is_local=is_local)
+        is_large = self.n_cells > LARGE
+        return self.lab.seconds(fill, 1 if is_large else 3, warm=is_large)
+
+    def filling(
+        self, n_blocks: int, barrier: str, loads: str = "plain", *, is_local: bool = True
+    ) -> Callable[[], None]:
+        """What puts such a launch into the stream."""
         card, constants = self.lab.card, self.constants(barrier, loads, is_local=is_local)
         kernel = self.lab.kernel(self.technique.file, f"all_{self.technique.plural}", **constants)
         if loads == "constant":
@@ -158,14 +168,14 @@ class GpuTables:
             card.fill(self._state.address, 0, 1 + n_blocks, self.lab.stream)
             card.launch_together(kernel, n_blocks, THREADS, self.lab.stream, [*self.arguments, self._state.address])
 
-        return self.lab.seconds(fill)
+        return fill
 
     def most_blocks(self) -> int:
         """As many as can wait for each other."""
         kernel = self.lab.kernel(self.technique.file, f"all_{self.technique.plural}", **self.constants("counter"))
         return self.lab.card.facts.n_sms * self.lab.card.blocks_per_sm(kernel, THREADS)
 
-    def walk_seconds(self) -> tuple[list[float], list[float]]:
+    def _walk_seconds(self) -> tuple[float, float]:
         """Looking for the best cell, and walking back from it."""
         lab, tiled = self.lab, int(self.technique.is_tiled)
         best, walk = (lab.kernel("walk_tables.cu", name, tiled=tiled) for name in ("best_cell", "walk_tables"))
@@ -176,12 +186,13 @@ class GpuTables:
             table, starts = self._tables[0].address, self._held[3].address
             lab.launch(best, 8 * lab.card.facts.n_sms, 256, self.m, self.n, table, starts, self._best.address)
 
-        looking = lab.seconds(look)
-        return looking, lab.seconds(lambda: lab.launch(walk, 1, 1, *self.arguments, *places))
+        (looking,) = lab.seconds(look, 1, warm=True)
+        (walking,) = lab.seconds(lambda: lab.launch(walk, 1, 1, *self.arguments, *places), 1, warm=True)
+        return looking, walking
 
     def check(self, bench: Bench, what: str) -> tuple[float, float]:
         """Score, end and path on the card; the seconds that finding them took. Forgets the tables."""
-        looking, walking = self.walk_seconds()
+        looking, walking = self._walk_seconds()
         key = int(self.lab.get(self._best, np.uint64, 1)[0])
         count = int(self.lab.get(self._n_steps, np.int32, 1)[0])
         steps = self.lab.get(self._steps, np.uint8, self.m + self.n)[:count]
@@ -190,7 +201,7 @@ class GpuTables:
         found = (key >> 2 * PLACE_BITS, *ends, forward(steps))
         bench.check(what, found, (answer.score, answer.query_end, answer.target_end, answer.steps))
         self.forget()
-        return min(looking), min(walking)
+        return looking, walking
 
     def corner(self) -> int:
         """H of the last cell of tables by diagonals: the score of a global alignment."""

@@ -39,6 +39,8 @@
 // a lane knows the first cell with its highest score, if that is the highest of all; and the end is the first
 // of these.
 //
+// Pieces in which nothing can matter are skipped: long_pruning.cuh says which, and why that changes nothing.
+//
 //   columns       [(n_pieces + 1) * PIECE + 64]: tiles, four profile offsets each: letter * LETTER_BYTES
 //   query         letters of the region's rows
 //   strips        [n_strips]
@@ -50,6 +52,7 @@
 //   rows][n_pieces * PIECE * 4];  column_H, column_E  [kept columns][n_rows] ends          [n_strips]: the
 //   best cell of a strip, or score 0;  gain: 4 * PIECE * highest, or < 0: not wanted left_rows     rows of
 //   left_H and left_E that are there, counted up by the host; null: all of them
+//   highest, rows_left, columns_left  struct Pruning
 //
 // Shared memory of each warp: struct Shared. Scores are exact as long as they fit (longpair/region.py); rows
 // and columns that pad may overflow, and nothing reads them. Tests: tests/test_cuda_long.py.
@@ -207,9 +210,18 @@ struct Lane : Rows<N_ROWS> {
         }
     }
 
-    // Whether the end may be in the next piece; H of the row above it is at most `highest_above`.
-    __device__ __forceinline__ bool may_end(Score highest_above, Score known_best) const {
-        const Score reach = warp_maximum(Number::max2(highest(), highest_above));
+    // As if nothing had been before the next tile; kept columns of the next PIECE tiles are written. A lane
+    // that has not begun loses the column left of it: its H was looked at, and is hopeless too.
+    __device__ __forceinline__ void skip(unsigned step) {
+#pragma unroll
+        for (int k = 0; k < N_ROWS; k++) H[k] = 0, E[k] = NO_GAP;
+        diagonal = 0, above = Edge::nothing();
+        while (int(next_kept / COLUMNS) < int(step + PIECE) - int(threadIdx.x % 32)) keep_column();
+        __syncwarp();
+    }
+
+    // Whether the end may be in the next piece; H of what it can come from is at most `reach`.
+    __device__ __forceinline__ bool may_end(Score reach, Score known_best) const {
         return __any_sync(ALL, gain >= 0 && reach >= Number::max2(known_best, 1) - gain);
     }
 
@@ -456,7 +468,8 @@ __device__ bool run_strip(const Arguments& arguments, unsigned number, const Str
     Writer writer(arguments, number, strip.line);
     feed.load(0);
     Tiles tiles(arguments, shared.tiles);
-    Score known_best = 0;
+    Score known_best = LOCAL ? best_so_far(arguments.control) : 0;
+    unsigned n_skipped = 0;
     unsigned special = lane.next_special();
     const unsigned n_pieces = arguments.n_pieces + (last_lane + PIECE - 1) / PIECE;
     for (unsigned piece = 0; piece < n_pieces; piece++) {
@@ -466,9 +479,19 @@ __device__ bool run_strip(const Arguments& arguments, unsigned number, const Str
         Tiles::wait();
         if (piece + 1 < arguments.n_pieces) feed.load(piece + 1);
         tiles.load(piece + 1);
-        const bool may_end = LOCAL && lane.may_end(feed.highest, known_best);
+        const Score reach = LOCAL ? warp_maximum(Number::max2(lane.highest(), feed.highest)) : 0;
+        const bool may_end = LOCAL && lane.may_end(reach, known_best);
+        const bool is_hopeless =
+            LOCAL && __any_sync(ALL, arguments.pruning.is_hopeless(reach, strip.first_row, int(step) - 31,
+                                                                   known_best));
         const Score next_best = LOCAL ? best_so_far(arguments.control) : 0;
-        if (piece >= special || (!FEW<N_ROWS> && step < 31)) {
+        if (is_hopeless) {
+            lane.skip(step);
+            if (threadIdx.x % 32 < PIECE) put(shared.tail + threadIdx.x % 32 * 2 * COLUMNS, Edge::nothing());
+            __syncwarp();
+            if (piece >= special) special = lane.next_special();
+            n_skipped++;
+        } else if (piece >= special || (!FEW<N_ROWS> && step < 31)) {
             run_piece<Piece::SPECIAL>(lane, step, last_lane, shared, tiles);
             special = lane.next_special();
         } else if (FEW<N_ROWS> && step < 31) {
@@ -487,6 +510,9 @@ __device__ bool run_strip(const Arguments& arguments, unsigned number, const Str
     }
     feed.acknowledge(arguments.n_pieces);
     if (LOCAL) report_end(lane, number);
+    if (n_skipped > 0 && threadIdx.x % 32 == 0)
+        atomicAdd(&arguments.control->pruned,
+                  (unsigned long long)min(n_skipped * PIECE_COLUMNS, arguments.n_columns) * strip.n_rows);
     return true;
 }
 
@@ -517,25 +543,39 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
                 unsigned queue_pieces, unsigned* consumed, unsigned n_channels, const unsigned* kept_columns,
                 Score* row_H, Score* row_F, Score* column_H, Score* column_E, unsigned long long n_rows,
                 End* ends, long long gain, Control* control, unsigned long long patience,
-                const unsigned* left_rows) {
+                const unsigned* left_rows, long long highest, long long rows_left, long long columns_left) {
     extern __shared__ int4 memory[];
     constexpr unsigned PROFILE_BYTES = LETTERS * LETTER_BYTES;
     constexpr unsigned FEED_SCORES = (PIECE + 1) * 2 * COLUMNS, TAIL_SCORES = PIECE * 2 * COLUMNS;
     constexpr unsigned EDGE_BYTES = (FEED_SCORES + TAIL_SCORES) * sizeof(Score);
     constexpr unsigned WARP_BYTES = PROFILE_BYTES + EDGE_BYTES + Tiles::BYTES;
-    const Arguments arguments{columns,      in_registers(n_pieces),
-                              n_columns,    query,
-                              strips,       n_strips,
-                              table,        top_H,
-                              top_F,        left_H,
-                              left_E,       queues,
-                              queue_pieces, consumed,
-                              n_channels,   kept_columns,
-                              row_H,        row_F,
-                              column_H,     column_E,
-                              n_rows,       ends,
-                              gain,         in_registers(control),
-                              patience,     left_rows};
+    const Arguments arguments{columns,
+                              in_registers(n_pieces),
+                              n_columns,
+                              query,
+                              strips,
+                              n_strips,
+                              table,
+                              top_H,
+                              top_F,
+                              left_H,
+                              left_E,
+                              queues,
+                              queue_pieces,
+                              consumed,
+                              n_channels,
+                              kept_columns,
+                              row_H,
+                              row_F,
+                              column_H,
+                              column_E,
+                              n_rows,
+                              ends,
+                              gain,
+                              in_registers(control),
+                              patience,
+                              left_rows,
+                              Pruning{highest, rows_left, columns_left}};
     char* own = reinterpret_cast<char*>(memory) + threadIdx.x / 32 * WARP_BYTES;
     const unsigned lane = threadIdx.x % 32;
     Score* feed = reinterpret_cast<Score*>(own + PROFILE_BYTES);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "constants.cuh"
+#include "long_pruning.cuh"
 #include "long_scores.cuh"
 
 constexpr unsigned ALL = 0xFFFFFFFFu;
@@ -36,9 +37,10 @@ struct End {
 
 struct Control {
     unsigned ticket, stop;
-    unsigned rows, unused;     // rows whose kept columns are all there
-    long long best;            // of all strips
-    unsigned long long tiles;  // done, by all strips
+    unsigned rows, unused;      // rows whose kept columns are all there
+    long long best;             // of all strips
+    unsigned long long tiles;   // done, by all strips
+    unsigned long long pruned;  // cells
 };
 
 struct Arguments {
@@ -61,6 +63,7 @@ struct Arguments {
     Control* control;
     unsigned long long patience;
     const unsigned* left_rows;
+    Pruning pruning;
 };
 
 __device__ __forceinline__ unsigned load_acquire(const unsigned* address) {
@@ -242,8 +245,17 @@ struct Feed {
     }
 };
 
+constexpr Score NO_GAP = -GAP_FIRST;  // E or F where H is 0
+
 struct Edge {
     Score H[COLUMNS], F[COLUMNS];
+
+    static __device__ __forceinline__ Edge nothing() {
+        Edge edge;
+#pragma unroll
+        for (int c = 0; c < COLUMNS; c++) edge.H[c] = 0, edge.F[c] = NO_GAP;
+        return edge;
+    }
 };
 
 __device__ __forceinline__ Edge edge_at(const Score* from) {

@@ -57,19 +57,23 @@ __device__ __forceinline__ void align_pair(Directions directions, const unsigned
             best_end, [&directions](int row, int column) { return directions.get(row, column); }, steps);
 }
 
+// Directions of a block's pair, where WHERE says.
+__device__ __forceinline__ auto directions_of(unsigned* in_shared, unsigned char* in_global, long long pair) {
+    if constexpr (WHERE == 0)
+        return GlobalRows<LENGTH>{reinterpret_cast<unsigned char*>(in_shared)};
+    else if constexpr (WHERE == 1)
+        return SharedBits<LENGTH>{in_shared};
+    else if constexpr (WHERE == 2)
+        return GlobalRows<LENGTH>{in_global + pair * GlobalRows<LENGTH>::SIZE};
+    else
+        return GlobalDiagonals<LENGTH>{in_global + pair * GlobalDiagonals<LENGTH>::SIZE};
+}
+
 extern "C" __global__ void __launch_bounds__(LENGTH)
     one_block(const unsigned char* queries, const unsigned char* targets, int match, int mismatch, int gap,
               unsigned char* directions, EndKey* ends, unsigned char* steps, int* n_steps, int walks) {
     const long long pair = blockIdx.x;
-    const unsigned char *query = queries + pair * LENGTH, *target = targets + pair * LENGTH;
-    unsigned char* own = steps + pair * 2 * LENGTH;
-    unsigned* rest = arena + 3 * (LENGTH + 1);
-    auto align = [&](auto kept) {
-        align_pair(kept, query, target, match, mismatch, gap, ends + pair, own, n_steps + pair, walks != 0);
-    };
-    if constexpr (WHERE == 0) align(GlobalRows<LENGTH>{reinterpret_cast<unsigned char*>(rest)});
-    if constexpr (WHERE == 1) align(SharedBits<LENGTH>{rest});
-    if constexpr (WHERE == 2) align(GlobalRows<LENGTH>{directions + pair * GlobalRows<LENGTH>::SIZE});
-    if constexpr (WHERE == 3)
-        align(GlobalDiagonals<LENGTH>{directions + pair * GlobalDiagonals<LENGTH>::SIZE});
+    align_pair(directions_of(arena + 3 * (LENGTH + 1), directions, pair), queries + pair * LENGTH,
+               targets + pair * LENGTH, match, mismatch, gap, ends + pair, steps + pair * 2 * LENGTH,
+               n_steps + pair, walks != 0);
 }
