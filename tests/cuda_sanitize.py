@@ -40,7 +40,7 @@ KERNELS = Path(cuda_cases.__file__).parents[1] / "src" / "exaln" / "cuda" / "ker
 FOR_BENCHMARKS = {"bare_loop"}
 """Kernels that no scan launches."""
 
-SMALL = 8 << 20
+SMALL = 16 << 20
 SMALL_SHARED = 164 << 10
 """Bytes of shared memory of a block, on any card from compute capability 8.0 on."""
 
@@ -153,7 +153,7 @@ def check_limits(engine):
 
 def check_streaming(engine):
     scoring, rng = scorings()["BLOSUM62"], np.random.default_rng(5)
-    targets = [*(random_codes(rng, int(n), 20) for n in rng.integers(300, 700, 2500)), all_letters(scoring)]
+    targets = [*(random_codes(rng, int(n), 20) for n in rng.integers(300, 700, 5000)), all_letters(scoring)]
     check("streaming", engine, random_sequences(rng, (30, 40, 41), scoring), targets, scoring)
 
 

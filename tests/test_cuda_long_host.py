@@ -175,6 +175,31 @@ def test_a_kernel_that_waits_in_vain(driver, monkeypatch):
         filled(OnCards(), (query, target, DNA, LOCAL), region, outside(region, DNA, LOCAL), nothing, nothing)
 
 
+def test_no_kernel_runs_before_all_parts_have_what_they_need(driver, monkeypatch):
+    """Loading a kernel or getting memory may wait for kernels that run, which may wait for a part not yet started."""
+    monkeypatch.setattr(long_pair, "MIN_CARD_COLUMNS", 10)
+    monkeypatch.setitem(driver_kernels(), "fill_region", lambda *_: None)
+    called = []
+    for name in ("cuModuleLoadData", "cuMemAlloc", "cuMemFree", "cuCtxSynchronize", "cuLaunchCooperativeKernel"):
+        monkeypatch.setattr(driver, name, noted(called, name, getattr(driver, name)))
+    query, target = similar(13, 400)
+    region = Region(0, len(query), 0, len(target))
+    nothing = np.zeros(0, np.int64)
+    filled(OnCards((0, 0, 0)), (query, target, DNA, GLOBAL), region, outside(region, DNA, GLOBAL), nothing, nothing)
+    launches = [place for place, name in enumerate(called) if name == "cuLaunchCooperativeKernel"]
+    assert len(launches) == 3
+    assert called[launches[0] : launches[-1] + 1] == ["cuLaunchCooperativeKernel"] * 3
+    assert "cuModuleLoadData" in called[: launches[0]]
+
+
+def noted(called, name, function):
+    def call(*arguments):
+        called.append(name)
+        return function(*arguments)
+
+    return call
+
+
 def test_what_is_raised_meanwhile_stops_the_kernel(driver):
     def interrupt(cells):
         raise KeyboardInterrupt

@@ -116,7 +116,8 @@ def hold_lines(
     workspace.begin((), {})
     part = CardPart(workspace, pair, _folded(pair, region), region, region, wanted, share=1, holds=True)
     try:
-        part.start(borders, pruning, has_left=True, hands_on=False, keeps_last=False, wants_end=False)
+        part.prepare(borders, pruning, has_left=True, hands_on=False, keeps_last=False, wants_end=False)
+        part.launch()
         while not part.is_done():
             time.sleep(0.0)
     except BaseException:
@@ -246,7 +247,7 @@ class Slab:
         """Compute it, and write its lines."""
         try:
             for number, part in enumerate(self._parts):
-                part.start(
+                part.prepare(
                     self._borders,
                     pruning,
                     has_left=number == 0,
@@ -254,6 +255,8 @@ class Slab:
                     keeps_last=self._carry is not None,
                     wants_end=wants_end,
                 )
+            for part in self._parts:
+                part.launch()
             self._watch(progress)
             end = NOTHING
             for part in self._parts:
@@ -311,7 +314,7 @@ class CardPart:
         self.n_received = 0
         self._shape = self._fastest_shape()
 
-    def start(
+    def prepare(
         self,
         borders: Borders,
         pruning: Pruning | None,
@@ -321,7 +324,11 @@ class CardPart:
         keeps_last: bool,
         wants_end: bool,
     ) -> None:
-        """Send everything and launch the kernel. Without the left column, that comes bit by bit."""
+        """Send everything that the kernel needs; without the left column, that comes bit by bit.
+
+        Nothing is launched before all parts are prepared: to load a kernel or to get memory may take until no kernel of
+        the card runs, and one that waits for its left column would never end.
+        """
         self._card.activate()
         part, score = self._part, self._score
         self._load(borders)
@@ -340,7 +347,8 @@ class CardPart:
         self._control = self._upload("control", control)
         self._left_rows = 0 if has_left else self._upload("left rows", np.zeros(1, np.uint32))
         n_channels = min(self._n_warps, -(-len(strips) // self._block_warps) * self._block_warps)
-        arguments = (
+        self._n_blocks = n_channels // self._block_warps
+        self._arguments = (
             self._upload("tiles", self._tiles()),
             self._n_pieces,
             part.n_columns,
@@ -368,13 +376,15 @@ class CardPart:
         )
         assert len(strips) // n_channels * self._n_pieces < MAX_SEQUENCE
         assert score == borders.top_H.dtype
+
+    def launch(self) -> None:
+        """The kernel, after everything that was sent."""
+        self._card.activate()
         stream = self._workspace.stream
         ready = self._card.record(self._card.event(), stream)
         for other in (self._workspace.side_stream, self._workspace.copy_stream):
             self._card.let_wait(other, ready)
-        self._card.launch_together(
-            self._kernel, n_channels // self._block_warps, self._shape.threads, stream, arguments
-        )
+        self._card.launch_together(self._kernel, self._n_blocks, self._shape.threads, stream, self._arguments)
         self._done = self._card.record(self._card.event(), stream)
 
     def is_done(self) -> bool:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from exaln.longpair.region import PairTable
 
 WORD = 24
-MOST_WORDS = 1 << 18
-"""Of each sequence so many are looked at, about: those whose hash is smallest."""
+MOST_WORDS = 1 << 17
+"""Of each sequence so many are looked at, about: those whose first eight letters have the smallest hash."""
 
 ALONE = 1 << 26
 """Parts with more cells are scored one by one, as long pairs."""
@@ -39,7 +39,7 @@ SHARE = 512
 """
 
 HASHED_AT_ONCE = 1 << 22
-MULTIPLIER = 0x9E3779B97F4A7C15
+MULTIPLIER, MIXER = np.uint64(0x9E3779B97F4A7C15), np.uint32(0xC2B2AE3D)
 
 
 def chain_score(engine: Engine, pair: PairTable) -> int:
@@ -92,32 +92,26 @@ def _common_words(query: NDArray[np.uint8], target: NDArray[np.uint8]) -> tuple[
 
 def _single_words(sequence: NDArray[np.uint8]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     """Hashes of words that occur once, of those that are looked at, and where they are."""
-    limit = np.uint64(min(2**64 - 1, 2**64 * MOST_WORDS // max(MOST_WORDS, len(sequence))))
+    limit = np.uint32(2**32 * MOST_WORDS // max(MOST_WORDS + 1, len(sequence)))
     hashes, places = [np.zeros(0, np.uint64)], [np.zeros(0, np.int64)]
     for first in range(0, len(sequence) - WORD + 1, HASHED_AT_ONCE):
-        every = _word_hashes(sequence[first : first + HASHED_AT_ONCE + WORD - 1])
-        chosen = np.flatnonzero(every <= limit)
-        hashes.append(every[chosen])
+        thirds = _eights(sequence[first : first + HASHED_AT_ONCE + WORD - 1])
+        chosen = np.flatnonzero((thirds[: len(thirds) - 16] ^ thirds[: len(thirds) - 16] >> 15) * MIXER < limit)
+        words = thirds[chosen].astype(np.uint64)
+        for begin in (8, 16):
+            words = words * MULTIPLIER + thirds[chosen + begin]
+        hashes.append(words)
         places.append(chosen + first)
     found, first_places, counts = np.unique(np.concatenate(hashes), return_index=True, return_counts=True)
     return found[counts == 1], np.concatenate(places)[first_places[counts == 1]]
 
 
-def _word_hashes(sequence: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """uint64[n - WORD + 1]: of the word that begins at each place, by doubling its length."""
-    hashes, length, factor = sequence.astype(np.uint64) + np.uint64(1), 1, MULTIPLIER
-    eighth = hashes
-    while length < WORD:
-        if length == 8:
-            eighth = hashes
-        step = min(length, WORD - length)
-        tail = hashes if step == length else eighth
-        n = len(sequence) - length - step + 1
-        hashes = hashes[:n] * np.uint64(factor) + tail[length : length + n]
-        length, factor = length + step, factor * factor % 2**64
-    hashes ^= hashes >> np.uint64(29)
-    hashes *= np.uint64(MULTIPLIER)
-    return hashes ^ hashes >> np.uint64(32)
+def _eights(sequence: NDArray[np.uint8]) -> NDArray[np.uint32]:
+    """uint32[n - 7]: a hash of the eight letters from each place on, by doubling their number; a word has three."""
+    hashes = sequence.astype(np.uint32) + np.uint32(1)
+    for length, factor in ((1, 0x1F35), (2, 0x9E3779B1), (4, 0x85EBCA77)):
+        hashes = hashes[:-length] * np.uint32(factor) + hashes[length:]
+    return hashes
 
 
 def _chain(rows: NDArray[np.int64], columns: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
