@@ -58,14 +58,6 @@ struct Range {
         return {floor, limit, floor + 2 * int64_t(costs.max_score) <= limit && lo + depth <= 0};
     }
 
-    // The same for lanes whose sums saturate: the score 0 is the lowest number, so nothing is below it, and
-    // E, F and diagonals that would be are 0, which changes no H. What would be above the largest number is
-    // that.
-    static Range saturated(int bits) {
-        const int64_t hi = (int64_t(1) << (bits - 1)) - 1;
-        return {-hi - 1, hi - 1, true};
-    }
-
     // The same for all values of a table of so many rows and columns in a mode without a floor. Two gaps
     // reach every cell, so no H is below -(2 * gap_first + (rows + columns) * gap_extend), and what is formed
     // from it is less by at most `depth`, as above; no cell is above min(rows, columns) * max_score. If both
@@ -299,8 +291,7 @@ struct StripRange {
 struct WidthKernels {
     int bits;
     int lanes;
-    int columns;     // of a tile of the group kernel
-    bool saturates;  // the local scores of pairs: Range::saturated
+    int columns;  // of a tile of the group kernel
     size_t score_rows_bytes;
     void (*make_score_rows)(const Costs&, void*);
     size_t (*group_workspace)(int64_t n_columns);

@@ -62,11 +62,7 @@ struct PairBorders {
           gap_extend(args.costs->gap_extend),
           mode(args.mode) {}
 
-    // Where sums saturate, the gaps that open on a border are 0 as well.
-    typename V::Reg stored(int64_t score) const {
-        constexpr int64_t lowest = -(int64_t(1) << (8 * sizeof(typename V::Lane) - 1));
-        return V::fill(typename V::Lane(score + floor > lowest ? score + floor : lowest));
-    }
+    typename V::Reg stored(int64_t score) const { return V::fill(typename V::Lane(score + floor)); }
     int64_t left(int64_t row) const {
         return exaln::border_score(row, mode.query_start, gap_first, gap_extend);
     }
@@ -120,15 +116,12 @@ EXALN_INLINE void update_row(Tile<V>& tile, typename V::Lane* state, Scores& sco
     constexpr bool is_local = cells == Cells::LOCAL || cells == Cells::BASED;
     constexpr bool notes_ends = is_local && keeps != Keeps::SCORE;
     constexpr bool finds_best = notes_ends && !has_gate<V, cells>;
-    constexpr Floor floor = !is_local                               ? Floor::NONE
-                            : V::saturates && cells == Cells::LOCAL ? Floor::SATURATED
-                                                                    : Floor::ZERO;
     Reg left = V::load(state), E = V::load(state + V::lanes);
     if (cells == Cells::BASED) left = V::add(left, run.row_shift), E = V::add(E, run.row_shift);
     if (cells != Cells::DIFFERENCES) {
         EXALN_UNROLL
-        for (int c = V::columns - 1; c > 0; --c) tile.H[c] = sum<V, floor>(tile.H[c - 1], scores.at(c));
-        tile.H[0] = sum<V, floor>(run.corner, scores.at(0));
+        for (int c = V::columns - 1; c > 0; --c) tile.H[c] = V::add(tile.H[c - 1], scores.at(c));
+        tile.H[0] = V::add(run.corner, scores.at(0));
         run.corner = left;
     }
     if (finds_best) run.row_best = costs.floor;
@@ -140,9 +133,9 @@ EXALN_INLINE void update_row(Tile<V>& tile, typename V::Lane* state, Scores& sco
             if (keeps == Keeps::DIRECTIONS) cell.store(run.directions);
             if (wants_columns) V::store(columns + c * V::lanes, left);
         } else if (keeps == Keeps::DIRECTIONS) {
-            update_cell_traced<V, floor>(tile.H[c], E, tile.F[c], costs).store(run.directions);
+            update_cell_traced<V, is_local>(tile.H[c], E, tile.F[c], costs).store(run.directions);
         } else {
-            update_cell<V, floor, is_local && !notes_ends>(tile.H[c], E, tile.F[c], run.best, costs);
+            update_cell<V, is_local, is_local && !notes_ends>(tile.H[c], E, tile.F[c], run.best, costs);
         }
         if (keeps == Keeps::DIRECTIONS) run.directions += Directions<V>::bytes;
         if (finds_best) run.row_best = V::max(run.row_best, tile.H[c]);

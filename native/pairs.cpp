@@ -46,9 +46,7 @@ class Group {
         const int32_t added = args_.are_differences ? 2 * job.costs.gap_extend : 0;
         args_.match = planner.classes().match + added, args_.mismatch = planner.classes().mismatch + added;
         args_.costs = &job.costs, args_.mode = job.mode,
-        args_.range = job.mode.is_local && task.numbers == BITS_8 && kernels_.saturates
-                          ? Range::saturated(kernels_.bits)
-                          : planner.range(task.numbers, task.n_rows, task.n_columns);
+        args_.range = planner.range(task.numbers, task.n_rows, task.n_columns);
         args_.workspace =
             memory.workspace.reserve(kernels_.pair_workspace(std::min(task.strip_rows, task.n_rows)));
         args_.cancelled = &progress.cancelled;

@@ -24,43 +24,21 @@ struct CellCosts {
           no_gap(V::fill(typename V::Lane(range.floor - costs.gap_first))) {}
 };
 
-// What stops scores from falling: nothing, the 0 of local mode, or that same 0 where it is the lowest number
-// of the lane and sums saturate, so that it takes no operation (Range::saturated in kernels.hpp).
-enum class Floor { NONE, ZERO, SATURATED };
-
-template <class V, Floor floor>
-EXALN_INLINE typename V::Reg sum(typename V::Reg a, typename V::Reg b) {
-    if constexpr (floor == Floor::SATURATED) {
-        return V::add_saturated(a, b);
-    } else {
-        return V::add(a, b);
-    }
-}
-
-template <class V, Floor floor>
-EXALN_INLINE typename V::Reg difference(typename V::Reg a, typename V::Reg b) {
-    if constexpr (floor == Floor::SATURATED) {
-        return V::sub_saturated(a, b);
-    } else {
-        return V::sub(a, b);
-    }
-}
-
 // H from its diagonal, F and E.
-template <class V, Floor floor>
+template <class V, bool is_local>
 EXALN_INLINE typename V::Reg best_of(typename V::Reg diagonal, typename V::Reg E, typename V::Reg F,
                                      const CellCosts<V>& costs) {
-    return V::max(V::max(diagonal, floor == Floor::ZERO ? V::max(F, costs.floor) : F), E);
+    return V::max(V::max(diagonal, is_local ? V::max(F, costs.floor) : F), E);
 }
 
-template <class V, Floor floor = Floor::ZERO, bool keeps_best = true>
+template <class V, bool is_local = true, bool keeps_best = is_local>
 EXALN_INLINE void update_cell(typename V::Reg& H, typename V::Reg& E, typename V::Reg& F,
                               typename V::Reg& best, const CellCosts<V>& costs) {
-    H = best_of<V, floor>(H, E, F, costs);
+    H = best_of<V, is_local>(H, E, F, costs);
     if (keeps_best) best = V::max(best, H);
-    const typename V::Reg opened = difference<V, floor>(H, costs.gap_first);
-    E = V::max(difference<V, floor>(E, costs.gap_extend), opened);
-    F = V::max(difference<V, floor>(F, costs.gap_extend), opened);
+    const typename V::Reg opened = V::sub(H, costs.gap_first);
+    E = V::max(V::sub(E, costs.gap_extend), opened);
+    F = V::max(V::sub(F, costs.gap_extend), opened);
 }
 
 // Where the values of a cell came from, as one mask each: is H the diagonal, is it E, and do E and F of the
@@ -80,16 +58,14 @@ struct Directions {
 };
 
 // The same update, and the directions it took. Ties: the diagonal, then E, then F; opening before extending.
-// (Saturated sums may call a gap opened that is extended, where both are 0: no path that is walked back
-// comes there.)
-template <class V, Floor floor>
+template <class V, bool is_local>
 EXALN_INLINE Directions<V> update_cell_traced(typename V::Reg& H, typename V::Reg& E, typename V::Reg& F,
                                               const CellCosts<V>& costs) {
     Directions<V> directions;
-    const typename V::Reg diagonal = H, extended_E = difference<V, floor>(E, costs.gap_extend),
-                          extended_F = difference<V, floor>(F, costs.gap_extend);
-    H = best_of<V, floor>(H, E, F, costs);
-    const typename V::Reg opened = difference<V, floor>(H, costs.gap_first);
+    const typename V::Reg diagonal = H, extended_E = V::sub(E, costs.gap_extend),
+                          extended_F = V::sub(F, costs.gap_extend);
+    H = best_of<V, is_local>(H, E, F, costs);
+    const typename V::Reg opened = V::sub(H, costs.gap_first);
     directions.from_diagonal = V::equal(H, diagonal);
     directions.from_E = V::equal(H, E);
     directions.extends_E = V::greater(extended_E, opened);

@@ -82,7 +82,6 @@ class Strip {
     using Lane = typename V::Lane;
     using Reg = typename V::Reg;
     static constexpr int last = V::columns - 1;
-    static constexpr Floor floor = is_local ? Floor::ZERO : Floor::NONE;
     static constexpr int64_t lowest = -(int64_t(1) << (8 * sizeof(Lane) - 1)), highest = -lowest - 1;
     static constexpr int64_t never_seen = INT64_MIN / 2;
 
@@ -315,10 +314,10 @@ class Strip {
             EXALN_UNROLL
             for (int c = 0; c < V::columns; ++c) {
                 if (kind == StepKind::TRACED) {
-                    update_cell_traced<V, floor>(tile.H[c], E, tile.F[c], costs).store(directions_);
+                    update_cell_traced<V, is_local>(tile.H[c], E, tile.F[c], costs).store(directions_);
                     directions_ += Directions<V>::bytes;
                 } else {
-                    update_cell<V, floor, false>(tile.H[c], E, tile.F[c], high, costs);
+                    update_cell<V, is_local, false>(tile.H[c], E, tile.F[c], high, costs);
                 }
                 if (kind == StepKind::CAREFUL && keeps_cells_)
                     V::store(cells + c * 2 * V::lanes, tile.H[c]),

@@ -23,7 +23,6 @@ struct Avx2 {
         const auto block = [&](int i) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at(i))); };
         return _mm256_set_m128i(block(1), block(0));
     }
-    static constexpr bool saturates = false;  // lanes of bytes do
     static constexpr bool has_byte_tables = false;
     static constexpr bool has_pick_bytes = true;
     // For each byte of a ^ b, below 16: the byte of the table, 16 bytes over and over, at that place.
@@ -52,9 +51,6 @@ struct Avx2I8 : Avx2 {
     static EXALN_INLINE Reg add(Reg a, Reg b) { return _mm256_add_epi8(a, b); }
     static EXALN_INLINE Reg sub(Reg a, Reg b) { return _mm256_sub_epi8(a, b); }
     static EXALN_INLINE Reg max(Reg a, Reg b) { return _mm256_max_epi8(a, b); }
-    static constexpr bool saturates = true;
-    static EXALN_INLINE Reg add_saturated(Reg a, Reg b) { return _mm256_adds_epi8(a, b); }
-    static EXALN_INLINE Reg sub_saturated(Reg a, Reg b) { return _mm256_subs_epi8(a, b); }
     static EXALN_INLINE Mask equal(Reg a, Reg b) { return mask_of(_mm256_cmpeq_epi8(a, b)); }
     static EXALN_INLINE Mask greater(Reg a, Reg b) { return mask_of(_mm256_cmpgt_epi8(a, b)); }
     static EXALN_INLINE Reg zip_low(Reg a, Reg b) { return _mm256_unpacklo_epi8(a, b); }

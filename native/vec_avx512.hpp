@@ -21,7 +21,6 @@ struct Avx512 {
         return _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_set_m128i(block(1), block(0))),
                                   _mm256_set_m128i(block(3), block(2)), 1);
     }
-    static constexpr bool saturates = false;        // lanes of bytes do
     static constexpr bool has_byte_tables = false;  // with VBMI they do
     static constexpr bool has_pick_bytes = true;
     // For each byte of a ^ b, below 16: the byte of the table, 16 bytes over and over, at that place.
@@ -38,9 +37,6 @@ struct Avx512Bytes : Avx512 {
     static EXALN_INLINE Reg add(Reg a, Reg b) { return _mm512_add_epi8(a, b); }
     static EXALN_INLINE Reg sub(Reg a, Reg b) { return _mm512_sub_epi8(a, b); }
     static EXALN_INLINE Reg max(Reg a, Reg b) { return _mm512_max_epi8(a, b); }
-    static constexpr bool saturates = true;
-    static EXALN_INLINE Reg add_saturated(Reg a, Reg b) { return _mm512_adds_epi8(a, b); }
-    static EXALN_INLINE Reg sub_saturated(Reg a, Reg b) { return _mm512_subs_epi8(a, b); }
     static EXALN_INLINE bool any_greater(Reg a, Reg b) { return _mm512_cmpgt_epi8_mask(a, b) != 0; }
     using Mask = __mmask64;
     static constexpr int mask_bytes = 8;

@@ -11,7 +11,6 @@ namespace {
 struct NeonMasks {
     using Mask = uint64_t;
     static constexpr int mask_bytes = 8;
-    static constexpr bool saturates = false;  // lanes of bytes do
     static constexpr bool has_byte_tables = false;
     static constexpr bool has_pick_bytes = true;  // see vec_avx2.hpp
     static EXALN_INLINE Mask mask_of(uint8x16_t bytes) {
@@ -38,9 +37,6 @@ struct NeonI8 : NeonMasks {
     static EXALN_INLINE Reg add(Reg a, Reg b) { return vaddq_s8(a, b); }
     static EXALN_INLINE Reg sub(Reg a, Reg b) { return vsubq_s8(a, b); }
     static EXALN_INLINE Reg max(Reg a, Reg b) { return vmaxq_s8(a, b); }
-    static constexpr bool saturates = true;
-    static EXALN_INLINE Reg add_saturated(Reg a, Reg b) { return vqaddq_s8(a, b); }
-    static EXALN_INLINE Reg sub_saturated(Reg a, Reg b) { return vqsubq_s8(a, b); }
     static EXALN_INLINE Reg pick_bytes(Reg table, Reg a, Reg b) {
         return vqtbl1q_s8(table, vreinterpretq_u8_s8(veorq_s8(a, b)));
     }

@@ -10,7 +10,7 @@ struct Portable {
     using Lane = LaneType;
     using ScoreRow = LaneRow<Lane>;
     static constexpr int columns = 4, lanes = 16 / int(sizeof(Lane));
-    static constexpr bool saturates = false, has_pick_bytes = false, has_byte_tables = false;
+    static constexpr bool has_pick_bytes = false, has_byte_tables = false;
     typedef Lane Reg __attribute__((vector_size(16)));
     typedef Unsigned UnsignedReg __attribute__((vector_size(16)));
     struct Letters {

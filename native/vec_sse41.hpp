@@ -21,7 +21,6 @@ struct Sse41 {
     static EXALN_INLINE Reg load_blocks(const At& at) {
         return load(at(0));
     }
-    static constexpr bool saturates = false;  // lanes of bytes do
     static constexpr bool has_byte_tables = false;
     static constexpr bool has_pick_bytes = true;
     // For each byte of a ^ b, below 16: the byte of the table, 16 bytes over and over, at that place.
@@ -47,9 +46,6 @@ struct Sse41I8 : Sse41 {
     static EXALN_INLINE Reg add(Reg a, Reg b) { return _mm_add_epi8(a, b); }
     static EXALN_INLINE Reg sub(Reg a, Reg b) { return _mm_sub_epi8(a, b); }
     static EXALN_INLINE Reg max(Reg a, Reg b) { return _mm_max_epi8(a, b); }
-    static constexpr bool saturates = true;
-    static EXALN_INLINE Reg add_saturated(Reg a, Reg b) { return _mm_adds_epi8(a, b); }
-    static EXALN_INLINE Reg sub_saturated(Reg a, Reg b) { return _mm_subs_epi8(a, b); }
     static EXALN_INLINE Mask equal(Reg a, Reg b) { return mask_of(_mm_cmpeq_epi8(a, b)); }
     static EXALN_INLINE Mask greater(Reg a, Reg b) { return mask_of(_mm_cmpgt_epi8(a, b)); }
     static EXALN_INLINE Reg zip_low(Reg a, Reg b) { return _mm_unpacklo_epi8(a, b); }

@@ -174,7 +174,7 @@ def test_tables_at_the_limit_of_every_width(bits, costs, mode):
 def test_local_scores_at_the_limit_of_every_width(isa, costs):
     """A pair that overflows beside pairs that do not: it alone is computed again, in wider lanes."""
     letter_scores = np.diagonal(costs.matrix).tolist()
-    limits = [costs.limit(8), 254, costs.limit(16), costs.limit(32)]  # 254: bytes that saturate
+    limits = [costs.limit(bits) for bits in (8, 16, 32)]
     for score in (limit + near for limit in limits if limit is not None for near in (-1, 0, 1)):
         if score > 2**31 - 1 or score / max(letter_scores) > 2000:
             continue

@@ -49,7 +49,8 @@ class PlainTable {
     }
 };
 
-// Every `every`-th row and column of a whole table, and its end, by fill_region: is all of it right?
+// Every `every`-th row and column of a whole table, and its end, by fill_region: is all of it right? And is
+// the end, if cells are skipped that no better alignment has?
 inline bool fills_as(const PlainTable& table, const Isa& isa, const uint8_t* query, const uint8_t* target,
                      const Costs& costs, bool is_local, int64_t every, int threads) {
     std::vector<int32_t> border[] = {table.row(table.H, 0), table.row(table.F, 0), table.column(table.H, 0),
@@ -63,6 +64,7 @@ inline bool fills_as(const PlainTable& table, const Isa& isa, const uint8_t* que
                   {},
                   {},
                   is_local,
+                  {},
                   threads};
     std::vector<std::vector<int32_t>> found;
     std::vector<std::vector<int32_t>> expected;
@@ -81,9 +83,13 @@ inline bool fills_as(const PlainTable& table, const Isa& isa, const uint8_t* que
     for (int64_t j = every; j <= table.n_columns; j += every)
         keep(job.columns, j, table.column(table.H, j), table.column(table.E, j));
     Progress progress;
-    const EndCell end = fill_region(job, progress);
-    return found == expected && end.score == table.end.score && end.row == table.end.row &&
-           end.column == table.end.column;
+    const auto is_end = [&](const EndCell& end) {
+        return end.score == table.end.score && end.row == table.end.row && end.column == table.end.column;
+    };
+    const bool is_right = is_end(fill_region(job, progress).end) && found == expected;
+    if (!is_local) return is_right;
+    job.pruning = {true, 0, table.n_rows, table.n_columns};
+    return is_right && is_end(fill_region(job, progress).end);
 }
 
 // The local path of a pair by walk_block, through the whole table at once.
