@@ -33,9 +33,8 @@ def _translated(text):
 
 def library_of(source):
     """The kernels of a source as a shared library, compiled once for its text and constants."""
-    texts = {
-        path.name: _translated(path.read_text()) for folder in reversed(source.folders) for path in folder.iterdir()
-    }
+    paths = [path for folder in reversed(source.folders) for path in sorted(folder.glob("*.cu*"))]
+    texts = {path.name: _translated(path.read_text()) for path in paths}
     defines = [f"-D{name}={value}" for name, value in _macros(source, "sm_90")]
     names = KERNEL.findall((source.folders[0] / source.file).read_text())
     calls = "".join(
