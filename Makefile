@@ -38,8 +38,11 @@ demo: setup
 	$(BIN)/exaln align $(DEMO)/haemoglobin.fasta build/myoglobin.fasta
 	@echo; echo "Next: docs/tutorial.md"
 
+# So many tests at a time; each may use threads.
+TEST_JOBS ?= $(shell n=$$(nproc); echo $$((n < 8 ? n : 8)))
+
 test: setup
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n $(TEST_JOBS) --dist worksteal
 
 include tests/native/native.mk tests/gpu.mk tests/cluster/cluster.mk
 
