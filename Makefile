@@ -38,11 +38,11 @@ demo: setup
 	$(BIN)/exaln align $(DEMO)/haemoglobin.fasta build/myoglobin.fasta
 	@echo; echo "Next: docs/tutorial.md"
 
-# So many tests at a time; each may use threads.
-TEST_JOBS ?= $(shell n=$$(nproc); echo $$((n < 8 ? n : 8)))
+# Options of pytest: as many tests at a time as there are cores, and at most so many; each may use threads.
+side_by_side = -n $(shell n=$$(nproc); echo $$((n < $(1) ? n : $(1)))) --dist worksteal
 
 test: setup
-	$(BIN)/python -m pytest -q -n $(TEST_JOBS) --dist worksteal
+	$(BIN)/python -m pytest -q $(call side_by_side,8)
 
 include tests/native/native.mk tests/gpu.mk tests/cluster/cluster.mk
 

@@ -1,16 +1,17 @@
 // Local scores of pairs in lanes of 8 bits, however high: each lane has a base of its own, which follows the
 // scores of its pair, and holds what is above it.
 //
-//              columns of a tile
-//            +----------------+
-//     corner o . . . . . . . .     A block is some rows of a tile. While it is computed all values are
-//     relative
-//            . block          .    to one base per lane, such that H of the corner, above and left of the
-//            . . . . . . . . .     block, is always stored as the same number: BlockRange in kernels.hpp has
-//     corner o . . . . . . . .     the proof that everything else is near enough. From block to block H and F
-//            . next block     .    of the columns move to the next base; H and E of the rows stay relative to
-//            +----------------+    the base of their block in the tile on the left, and move as they are
-//            read.
+//           columns of a tile
+//          +------------------+
+//   corner o . . . . . . . . .      A block is some rows of a tile. While it is computed, all values
+//          . block            .     are relative to one base per lane, such that H of the corner,
+//          . . . . . . . . . .      above and left of the block, is always stored as the same number:
+//   corner o . . . . . . . . .      BlockRange in kernels.hpp has the proof that everything else is
+//          . next block       .     near enough.
+//          +------------------+
+//
+// From block to block H and F of the columns move to the next base; H and E of the rows stay relative to the
+// base of their block in the tile on the left, and move as they are read.
 //
 // Bases and best scores are 16 bits, a plain loop over the lanes each, once per block.
 #pragma once

@@ -6,7 +6,7 @@ GPU_TESTS := $(shell grep -l 'mark\.gpu' tests/test_*.py)
 GPU_ALONE := tests/test_cuda_search.py
 # Files that are tested once more as older cards run the kernels.
 GPU_SCORES := $(foreach name,engine limits plans scan,tests/test_cuda_$(name).py)
-GPU_JOBS ?= $(shell n=$$(nproc); echo $$((n < 14 ? n : 14)))
+GPU_JOBS ?= 14
 GPU_PYTEST = $(GPU_PYTHON) -m pytest -q -m gpu $(PYTEST)
 SANITIZER_TOOLS ?= memcheck racecheck synccheck initcheck
 SANITIZER := compute-sanitizer --report-api-errors no --error-exitcode 1
@@ -14,8 +14,8 @@ SANITIZER := compute-sanitizer --report-api-errors no --error-exitcode 1
 .PHONY: test-gpu test-gpu-sanitize
 
 test-gpu: $(GPU_SETUP)
-	$(GPU_PYTEST) -n $(GPU_JOBS) --dist worksteal $(filter-out $(GPU_ALONE),$(GPU_TESTS))
-	EXALN_CUDA_DPX=0 $(GPU_PYTEST) -n $(GPU_JOBS) --dist worksteal $(GPU_SCORES)
+	$(GPU_PYTEST) $(call side_by_side,$(GPU_JOBS)) $(filter-out $(GPU_ALONE),$(GPU_TESTS))
+	EXALN_CUDA_DPX=0 $(GPU_PYTEST) $(call side_by_side,$(GPU_JOBS)) $(GPU_SCORES)
 	$(GPU_PYTEST) $(GPU_ALONE)
 
 # A small run of every kernel, with DPX and without: once to fill the cache of kernels, then under each tool;

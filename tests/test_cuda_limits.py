@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-import cuda_cases
-from cuda_cases import assert_as_cpu, custom_alphabet, scored, shared_engine
+from cuda_cases import assert_as_cpu, custom_alphabet, scored
 from exaln.scoring import Scoring
 from kernel_cases import sequence_scoring
 
@@ -23,16 +22,6 @@ LETTERS = {
     "32767": [32767, 2000, 100, 1],
 }
 GAPS = {"11": (11, 1), "40": (0, 37), "1000": (100, 0), "1024": (1023, 1), "8192": (8191, 1), "32767": (32766, 1)}
-
-
-@pytest.fixture(params=["streams", "planned"])
-def engine(request):
-    """The engine under test: with the kernel for many targets alone, and with what is planned for so few."""
-    if request.param == "streams":
-        if not cuda_cases.IS_CUDA:
-            pytest.skip("one way to compute")
-        request.getfixturevalue("streams")
-    return shared_engine()
 
 
 class Ladder:
