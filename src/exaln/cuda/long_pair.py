@@ -522,8 +522,10 @@ class CardPart:
 
     def _tiles(self) -> NDArray[np.uint32]:
         """Where in the profile the letter of each column is."""
-        offsets = (self._folded.fold.astype(np.uint32) - 1) * np.uint32(self._shape.rows * WARP * 4)
-        tiles = np.zeros(((self._n_pieces + 1) * self._shape.piece + 2 * WARP) * COLUMNS, np.uint32)
+        shape = self._shape
+        offsets = (self._folded.fold.astype(np.uint32) - 1) * np.uint32(shape.letter_bytes)
+        pad = self._folded.n_letters * shape.letter_bytes if shape.has_pad else 0
+        tiles = np.full(((self._n_pieces + 1) * shape.piece + 2 * WARP) * COLUMNS, pad, np.uint32)
         np.take(offsets, _piece(self._pair.target, self._part), out=tiles[: self._part.n_columns], mode="clip")
         return tiles
 

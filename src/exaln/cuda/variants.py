@@ -185,9 +185,19 @@ class LongShape:
         """Query rows of a strip."""
         return WARP * self.rows
 
+    @property
+    def has_pad(self) -> bool:
+        """Whether the profile has a letter for columns behind the last one."""
+        return self.rows <= MAX_FEW_ROWS
+
+    @property
+    def letter_bytes(self) -> int:
+        """Of a letter in the profile of a warp."""
+        return self.rows * WARP * 4
+
     def shared_bytes(self, n_letters: int, score_bytes: int) -> int:
         """For each warp of a block the profile, pieces of the row above and of the last row, and tiles."""
-        profile = n_letters * self.rows * WARP * 4
+        profile = (n_letters + self.has_pad) * self.letter_bytes
         edges = (2 * self.piece + 1) * 2 * COLUMNS * score_bytes
         return self.threads // WARP * (profile + edges + RING_TILES * 16)
 
@@ -211,6 +221,9 @@ class LongShape:
 WARP = 32
 RING_TILES = 64
 """Tiles that a warp of long.cu has in shared memory."""
+
+MAX_FEW_ROWS = 12
+"""Up to so many rows of a lane long.cu is made for latency."""
 
 LONG_SHAPES = (
     LongShape(4, 32, 8, 8),

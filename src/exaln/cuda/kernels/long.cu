@@ -60,14 +60,23 @@
 #include "constants.cuh"
 #include "long_rows.cuh"
 #include "long_scores.cuh"
+#include "long_warp.cuh"
 #include "recurrence.cuh"
 
 constexpr unsigned CHUNK_BYTES = 32 * sizeof(int4);
 constexpr unsigned LETTER_BYTES = ROWS / 4 * CHUNK_BYTES;
 constexpr unsigned REPORT = 256;  // pieces between two reports to the host
 constexpr unsigned RING = 64;     // tiles in shared memory
-static_assert(31 + 2 * PIECE <= RING);
+static_assert(31 + 3 * PIECE <= RING);
 
+// Columns behind the last one have a letter of their own, if there is room for it, that lies behind all others.
+// It scores so little that H there comes from a gap, which began in the region, or is not above 0: no such
+// cell has more than some cell of an earlier column, and none is taken for the end.
+constexpr bool HAS_PAD = FEW<ROWS>;
+constexpr int PAD_SCORE = -(1 << 20);
+static_assert(2 * GAP_FIRST < 1 << 20);
+
+constexpr Score HIGHEST_SCORE = sizeof(Score) == 8 ? Score(0x7FFFFFFFFFFFFFFFll) : Score(0x7FFFFFFF);
 constexpr Key HIGHEST_KEY = sizeof(Key) == 8 ? Key(0x7FFFFFFFFFFFFFFFll) : Key(0x7FFFFFFF);
 
 // What a warp has in shared memory.
@@ -89,9 +98,9 @@ struct Tiles {
         for (unsigned i = threadIdx.x % 32; i < RING; i += 32)
             *reinterpret_cast<uint4*>(ring + i * sizeof(uint4)) = make_uint4(0, 0, 0, 0);
         __syncwarp();
-        load(0);
+        load(0), load(1);
     }
-    // Lanes are up to 31 tiles behind, and RING holds these, the piece and the next one.
+    // Lanes are up to 31 tiles behind, and RING holds these, the piece and the next two.
     __device__ __forceinline__ void load(unsigned piece) {
         if (threadIdx.x % 32 >= PIECE) return;
         const unsigned tile = piece * PIECE + threadIdx.x % 32;
@@ -137,24 +146,6 @@ struct TileScores {
         return FEW<N_ROWS> && chunk == 0 ? first[column] : in(profile, column, chunk);
     }
 };
-
-__device__ __forceinline__ Score warp_maximum(Score value) {
-#if __CUDA_ARCH__ >= 800
-    if (!LARGE) return __reduce_max_sync(ALL, int(value));
-#endif
-    for (int distance = 16; distance > 0; distance /= 2)
-        value = Number::max2(value, __shfl_xor_sync(ALL, value, distance));
-    return value;
-}
-__device__ __forceinline__ unsigned warp_minimum(unsigned value) {
-#if __CUDA_ARCH__ >= 800
-    return __reduce_min_sync(ALL, value);
-#else
-    for (int distance = 16; distance > 0; distance /= 2)
-        value = min(value, __shfl_xor_sync(ALL, value, distance));
-    return value;
-#endif
-}
 
 // Rows as the last column left them.
 template <int N_ROWS>
@@ -207,6 +198,9 @@ struct Lane : Rows<N_ROWS> {
             for (int letter = 0; letter < LETTERS; letter++)
                 *reinterpret_cast<int4*>(profile + letter * LETTER_BYTES + chunk * CHUNK_BYTES) =
                     make_int4(of_rows[0][letter], of_rows[1][letter], of_rows[2][letter], of_rows[3][letter]);
+            if (HAS_PAD)
+                *reinterpret_cast<int4*>(profile + LETTERS * LETTER_BYTES + chunk * CHUNK_BYTES) =
+                    make_int4(PAD_SCORE, PAD_SCORE, PAD_SCORE, PAD_SCORE);
         }
     }
 
@@ -220,9 +214,9 @@ struct Lane : Rows<N_ROWS> {
         __syncwarp();
     }
 
-    // Whether the end may be in the next piece; H of what it can come from is at most `reach`.
-    __device__ __forceinline__ bool may_end(Score reach, Score known_best) const {
-        return __any_sync(ALL, gain >= 0 && reach >= Number::max2(known_best, 1) - gain);
+    // The end may be in the next piece if H of what it can come from is as high as this.
+    __device__ __forceinline__ Score search_from(Score known_best) const {
+        return gain >= 0 ? Number::max2(known_best, 1) - gain : HIGHEST_SCORE;
     }
 
     // The highest H that anything of the next piece can come from.
@@ -235,10 +229,10 @@ struct Lane : Rows<N_ROWS> {
         return Number::max2(even, odd);
     }
 
-    // The first piece that has a kept column in its reach, or the last one.
+    // The first piece that has a kept column in its reach, or the last one if letters do not pad.
     __device__ __forceinline__ unsigned next_special() const {
         const unsigned piece = (next_kept / COLUMNS + threadIdx.x % 32) / PIECE;
-        return warp_minimum(min(piece, arguments.n_pieces - 1));
+        return warp_minimum(HAS_PAD ? piece : min(piece, arguments.n_pieces - 1));
     }
 
     // The row above a tile: that of the lane above, or in the first lane, where is_below is 0, that above the
@@ -335,7 +329,7 @@ struct Lane : Rows<N_ROWS> {
     }
 
     __device__ __forceinline__ Key key_of(int k, int c) const {
-        return Key(H[k]) * KEYS + ((COLUMNS - 1 - c) * KEY_ROWS + KEY_ROWS - 1 - k);
+        return Keys::of(H[k], (COLUMNS - 1 - c) * KEY_ROWS + KEY_ROWS - 1 - k);
     }
 
     __device__ __forceinline__ void note(unsigned tile, Key key) {
@@ -365,66 +359,71 @@ struct Lane : Rows<N_ROWS> {
     }
 };
 
-// What a step needs of memory: it is fetched in the step before.
+// What a step needs of letters: it is fetched in the step before.
 template <int N_ROWS>
 struct Ahead {
-    const Score* feed;
-    unsigned stride;
-    Edge own;  // the row above the strip, in the first lane; 0 in the others
     TileScores<N_ROWS> scores;
     uint4 letters;  // of the next tile
 
     __device__ __forceinline__ Ahead(const Shared& shared, const Tiles& tiles, unsigned tile)
-        : feed(threadIdx.x % 32 == 0 ? shared.feed : shared.feed + PIECE * 2 * COLUMNS),
-          stride(threadIdx.x % 32 == 0 ? 2 * COLUMNS : 0),
-          own(edge_at(feed)),
-          scores(shared.profile, tiles.of(tile)),
-          letters(tiles.of(tile + 1)) {}
+        : scores(shared.profile, tiles.of(tile)), letters(tiles.of(tile + 1)) {}
 
     __device__ __forceinline__ void advance(const Shared& shared, const Tiles& tiles,
                                             unsigned tile_after_next) {
-        feed += stride;
-        own = edge_at(feed);
         scores = TileScores<N_ROWS>(shared.profile, letters);
         letters = tiles.of(tile_after_next);
     }
 };
 
-// What can happen in a piece: nothing but cells; the end may be there; lanes have not begun yet; some lanes
-// are behind the last column, or some column is kept.
+// What can happen in a piece: nothing but cells; the end may be there; lanes have not begun yet; some column
+// is kept, or lanes of many rows are behind the last column.
 enum class Piece { PLAIN, SEARCHED, FIRST, SPECIAL };
 
-// PIECE steps of a warp, from `step` on.
+// The half of a piece in which the feed of the next one is loaded: so late that it is just there in time.
+template <int N_ROWS>
+constexpr unsigned LOAD_HALF = FEW<N_ROWS> ? 1 : 0;
+
+// PIECE steps of a warp.
 template <Piece KIND, int N_ROWS>
-__device__ __forceinline__ void run_piece(Lane<N_ROWS>& lane, unsigned step, unsigned last_lane,
-                                          const Shared& shared, const Tiles& tiles) {
+__device__ __forceinline__ void run_piece(Lane<N_ROWS>& lane, Ahead<N_ROWS>& ahead, Feed& feed, unsigned piece,
+                                          unsigned last_lane, const Shared& shared, const Tiles& tiles) {
     constexpr bool SEARCHES = LOCAL && KIND != Piece::PLAIN;
-    const unsigned number = threadIdx.x % 32, n_tiles = lane.arguments.n_pieces * PIECE;
+    const unsigned number = threadIdx.x % 32, n_tiles = feed.n_pieces * PIECE;
     const int is_below = number == 0 ? 0 : ONE;
+    const bool is_fed = number == 0 && piece < feed.n_pieces;
+    const Score* above = is_fed ? shared.feed : shared.feed + PIECE * 2 * COLUMNS;
+    const unsigned stride = is_fed ? 2 * COLUMNS : 0;
+    Edge own = edge_at(above);  // the row above the strip, in the first lane; 0 in the others
     Score* tail = shared.tail;
-    unsigned tile = step - number;
-    Ahead<N_ROWS> ahead(shared, tiles, tile);
+    unsigned tile = piece * PIECE - number;
+    if (!FEW<N_ROWS>) ahead = Ahead<N_ROWS>(shared, tiles, tile);
     Key found = NO_KEY;
+#pragma unroll 1
+    for (unsigned half = 0; half < 2; half++) {
+        if (half == LOAD_HALF<N_ROWS>) feed.load(piece + 1);
 #pragma unroll(KIND == Piece::SPECIAL ? 1 : 2)
-    for (unsigned i = 0; i < PIECE; i++, tile++) {
-        Edge edge = lane.top(is_below, FEW<N_ROWS> ? ahead.own : edge_at(ahead.feed));
-        const TileScores<N_ROWS> now = ahead.scores;
-        ahead.advance(shared, tiles, tile + min(2u, PIECE - 1 - i));
-        if (SEARCHES) lane.note(tile - 1, found);
-        if (KIND == Piece::SPECIAL) {
-            found = tile < n_tiles ? lane.compute_columns(tile, edge, shared.profile, now) : NO_KEY;
-        } else if (KIND == Piece::FIRST) {
-            const Rows<N_ROWS> before = lane;
-            found = lane.search(edge, shared.profile, now);
-            if (int(tile) < 0) static_cast<Rows<N_ROWS>&>(lane) = before, found = NO_KEY;
-        } else if (SEARCHES) {
-            found = lane.search(edge, shared.profile, now);
-        } else {
-            lane.compute(edge, shared.profile, now, [](int, int) {});
+        for (unsigned i = 0; i < PIECE / 2; i++, tile++) {
+            Edge edge = lane.top(is_below, FEW<N_ROWS> ? own : edge_at(above));
+            const TileScores<N_ROWS> now = ahead.scores;
+            above += stride;
+            if (FEW<N_ROWS>) own = edge_at(above);
+            ahead.advance(shared, tiles, tile + 2);
+            if (SEARCHES) lane.note(tile - 1, found);
+            if (KIND == Piece::SPECIAL) {
+                found = tile < n_tiles ? lane.compute_columns(tile, edge, shared.profile, now) : NO_KEY;
+            } else if (KIND == Piece::FIRST) {
+                const Rows<N_ROWS> before = lane;
+                found = lane.search(edge, shared.profile, now);
+                if (int(tile) < 0) static_cast<Rows<N_ROWS>&>(lane) = before, found = NO_KEY;
+            } else if (SEARCHES) {
+                found = lane.search(edge, shared.profile, now);
+            } else {
+                lane.compute(edge, shared.profile, now, [](int, int) {});
+            }
+            lane.hand_down(edge);
+            if (number == last_lane) put(tail, edge);
+            tail += 2 * COLUMNS;
         }
-        lane.hand_down(edge);
-        if (number == last_lane) put(tail, edge);
-        tail += 2 * COLUMNS;
     }
     if (SEARCHES) lane.note(tile - 1, found);
     __syncwarp();
@@ -465,48 +464,52 @@ __device__ bool run_strip(const Arguments& arguments, unsigned number, const Str
     __syncwarp();
     lane.fill_profile(strip, shared.profile);
     Feed feed(arguments, number);
-    Writer writer(arguments, number, strip.line);
+    Writer writer(arguments, number, last_lane, strip.line);
     feed.load(0);
     Tiles tiles(arguments, shared.tiles);
-    Score known_best = LOCAL ? best_so_far(arguments.control) : 0;
+    Tiles::wait();
+    Ahead<N_ROWS> ahead(shared, tiles, 0u - threadIdx.x % 32);
+    Hope hope(arguments.pruning, strip.first_row);
+    Score known_best = LOCAL ? from_first(best_so_far(arguments.control)) : 0;
     unsigned n_skipped = 0;
     unsigned special = lane.next_special();
-    const unsigned n_pieces = arguments.n_pieces + (last_lane + PIECE - 1) / PIECE;
+    const unsigned n_pieces = in_registers(arguments.n_pieces + (last_lane + PIECE - 1) / PIECE);
     for (unsigned piece = 0; piece < n_pieces; piece++) {
         const unsigned step = piece * PIECE;
-        if (piece < arguments.n_pieces && !feed.take(piece, shared.feed)) return false;
-        if (piece % ACK == 0 && !look_around(feed, writer, piece)) return false;
+        if (piece < feed.n_pieces && !feed.take(piece, shared.feed)) return false;
         Tiles::wait();
-        if (piece + 1 < arguments.n_pieces) feed.load(piece + 1);
-        tiles.load(piece + 1);
-        const Score reach = LOCAL ? warp_maximum(Number::max2(lane.highest(), feed.highest)) : 0;
-        const bool may_end = LOCAL && lane.may_end(reach, known_best);
-        const bool is_hopeless =
-            LOCAL && __any_sync(ALL, arguments.pruning.is_hopeless(reach, strip.first_row, int(step) - 31,
-                                                                   known_best));
+        tiles.load(piece + 2);
         const Score next_best = LOCAL ? best_so_far(arguments.control) : 0;
-        if (is_hopeless) {
+        const Score reach = LOCAL ? warp_maximum(Number::max2(lane.highest(), feed.highest)) : 0;
+        const bool may_end = LOCAL && reach >= lane.search_from(known_best);
+        const bool is_hopeless = LOCAL && hope.is_hopeless(reach, known_best);
+        const bool is_usual = !is_hopeless & (piece < special) & (step >= 31);
+        if (piece % ACK == 0 && !look_around(feed, writer, piece)) return false;
+        if (is_usual && may_end) {
+            run_piece<Piece::SEARCHED>(lane, ahead, feed, piece, last_lane, shared, tiles);
+        } else if (is_usual) {
+            run_piece<Piece::PLAIN>(lane, ahead, feed, piece, last_lane, shared, tiles);
+        } else if (is_hopeless) {
+            feed.load(piece + 1);
             lane.skip(step);
             if (threadIdx.x % 32 < PIECE) put(shared.tail + threadIdx.x % 32 * 2 * COLUMNS, Edge::nothing());
+            if (FEW<N_ROWS>) ahead = Ahead<N_ROWS>(shared, tiles, step + PIECE - threadIdx.x % 32);
             __syncwarp();
             if (piece >= special) special = lane.next_special();
             n_skipped++;
-        } else if (piece >= special || (!FEW<N_ROWS> && step < 31)) {
-            run_piece<Piece::SPECIAL>(lane, step, last_lane, shared, tiles);
+        } else if (!FEW<N_ROWS> || piece >= special) {
+            run_piece<Piece::SPECIAL>(lane, ahead, feed, piece, last_lane, shared, tiles);
             special = lane.next_special();
-        } else if (FEW<N_ROWS> && step < 31) {
-            run_piece<Piece::FIRST>(lane, step, last_lane, shared, tiles);
-        } else if (may_end) {
-            run_piece<Piece::SEARCHED>(lane, step, last_lane, shared, tiles);
         } else {
-            run_piece<Piece::PLAIN>(lane, step, last_lane, shared, tiles);
+            run_piece<Piece::FIRST>(lane, ahead, feed, piece, last_lane, shared, tiles);
         }
         writer.hand_on(shared.tail, step - last_lane);
         if (may_end && __any_sync(ALL, lane.best() > known_best)) {
             const Score best = warp_maximum(lane.best());
             if (threadIdx.x % 32 == 0) atomicMax(&arguments.control->best, (long long)best);
         }
-        known_best = next_best;
+        hope.advance();
+        known_best = from_first(next_best);
     }
     feed.acknowledge(arguments.n_pieces);
     if (LOCAL) report_end(lane, number);
@@ -545,7 +548,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
                 End* ends, long long gain, Control* control, unsigned long long patience,
                 const unsigned* left_rows, long long highest, long long rows_left, long long columns_left) {
     extern __shared__ int4 memory[];
-    constexpr unsigned PROFILE_BYTES = LETTERS * LETTER_BYTES;
+    constexpr unsigned PROFILE_BYTES = (LETTERS + (HAS_PAD ? 1 : 0)) * LETTER_BYTES;
     constexpr unsigned FEED_SCORES = (PIECE + 1) * 2 * COLUMNS, TAIL_SCORES = PIECE * 2 * COLUMNS;
     constexpr unsigned EDGE_BYTES = (FEED_SCORES + TAIL_SCORES) * sizeof(Score);
     constexpr unsigned WARP_BYTES = PROFILE_BYTES + EDGE_BYTES + Tiles::BYTES;
@@ -583,7 +586,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
                         own + PROFILE_BYTES + EDGE_BYTES};
     if (lane < 2 * COLUMNS) shared.feed[PIECE * 2 * COLUMNS + lane] = 0;
     for (;;) {
-        const unsigned number = from_first(lane == 0 ? atomicAdd(&control->ticket, 1u) : 0);
+        const unsigned ticket = lane == 0 ? atomicAdd(&control->ticket, 1u) : 0;
+        if (THREADS == 32) __syncthreads();  // the compiler does not know otherwise that lanes stay together
+        const unsigned number = from_first(ticket);
         if (number >= n_strips) return;
         const Strip strip{from_first(strips[number].first_row), from_first(strips[number].n_rows),
                           from_first(strips[number].line), from_first(strips[number].is_narrow)};

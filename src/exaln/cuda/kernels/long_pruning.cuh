@@ -24,16 +24,32 @@
 #pragma once
 
 #include "constants.cuh"
+#include "long_warp.cuh"
 
 struct Pruning {
     long long highest;  // score of two letters; 0: nothing is skipped
     long long rows_left,
         columns_left;  // in which an alignment can gain, from the first ones of the region on
+};
 
-    // Of a piece whose first tile, which may be before the first column, and first row are given.
-    __device__ __forceinline__ bool is_hopeless(long long reach, unsigned first_row, int first_tile,
-                                                long long best) const {
-        const long long columns = columns_left - max(first_tile, 0) * (long long)COLUMNS;
-        return highest > 0 && reach + highest * min(rows_left - first_row, columns) < best;
+// What an alignment can gain in a strip from its next piece on.
+struct Hope {
+    static constexpr long long BOUNDLESS = 1ll << 62;
+    long long in_rows, in_columns, in_piece;
+    unsigned n_pieces = 0;
+
+    __device__ Hope(const Pruning& pruning, unsigned first_row)
+        : in_rows(in_registers(pruning.highest > 0 ? pruning.highest * (pruning.rows_left - first_row)
+                                                   : BOUNDLESS)),
+          in_columns(pruning.highest > 0 ? pruning.highest * pruning.columns_left : BOUNDLESS),
+          in_piece(in_registers(pruning.highest * PIECE * COLUMNS)) {}
+
+    __device__ __forceinline__ bool is_hopeless(long long reach, long long best) const {
+        return best - reach > min(in_rows, in_columns);
+    }
+
+    // The last lanes are up to 32 tiles behind the first one.
+    __device__ __forceinline__ void advance() {
+        if (++n_pieces * PIECE > 32) in_columns -= in_piece;
     }
 };

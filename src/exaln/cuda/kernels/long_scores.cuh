@@ -87,14 +87,19 @@ constexpr int KEY_ROWS = ROWS <= 8 ? 8 : ROWS <= 16 ? 16 : 32;
 constexpr int KEYS = COLUMNS * KEY_ROWS;
 static_assert(ROWS <= 32);
 
+// Not known to the compiler either: it would shift, in the pipe that is the busiest.
+__constant__ int N_KEYS = KEYS;
+
 template <bool large>
 struct KeyOf {
     using Type = int;
+    static __device__ int of(int H, int place) { return H * N_KEYS + place; }
     static __device__ int max3(int a, int b, int c) { return __vimax3_s32(a, b, c); }
 };
 template <>
 struct KeyOf<true> {
     using Type = long long;
+    static __device__ long long of(long long H, int place) { return H * KEYS + place; }
     static __device__ long long max3(long long a, long long b, long long c) { return max(max(a, b), c); }
 };
 
