@@ -379,9 +379,9 @@ struct Ahead {
 // is kept, or lanes of many rows are behind the last column.
 enum class Piece { PLAIN, SEARCHED, FIRST, SPECIAL };
 
-// The half of a piece in which the feed of the next one is loaded: so late that it is just there in time.
+// The feed of the next piece is loaded before the last part of a piece: as late as it is still there in time.
 template <int N_ROWS>
-constexpr unsigned LOAD_HALF = FEW<N_ROWS> ? 1 : 0;
+constexpr unsigned PARTS = FEW<N_ROWS> ? 2 : 1;
 
 // PIECE steps of a warp.
 template <Piece KIND, int N_ROWS>
@@ -399,10 +399,10 @@ __device__ __forceinline__ void run_piece(Lane<N_ROWS>& lane, Ahead<N_ROWS>& ahe
     if (!FEW<N_ROWS>) ahead = Ahead<N_ROWS>(shared, tiles, tile);
     Key found = NO_KEY;
 #pragma unroll 1
-    for (unsigned half = 0; half < 2; half++) {
-        if (half == LOAD_HALF<N_ROWS>) feed.load(piece + 1);
+    for (unsigned part = 1; part <= PARTS<N_ROWS>; part++) {
+        if (part == PARTS<N_ROWS>) feed.load(piece + 1);
 #pragma unroll(KIND == Piece::SPECIAL ? 1 : 2)
-        for (unsigned i = 0; i < PIECE / 2; i++, tile++) {
+        for (unsigned i = 0; i < PIECE / PARTS<N_ROWS>; i++, tile++) {
             Edge edge = lane.top(is_below, FEW<N_ROWS> ? own : edge_at(above));
             const TileScores<N_ROWS> now = ahead.scores;
             above += stride;
@@ -482,7 +482,7 @@ __device__ bool run_strip(const Arguments& arguments, unsigned number, const Str
         const Score next_best = LOCAL ? best_so_far(arguments.control) : 0;
         const Score reach = LOCAL ? warp_maximum(Number::max2(lane.highest(), feed.highest)) : 0;
         const bool may_end = LOCAL && reach >= lane.search_from(known_best);
-        const bool is_hopeless = LOCAL && hope.is_hopeless(reach, known_best);
+        const bool is_hopeless = LOCAL && hope.is_hopeless(reach, int(step) - 31, known_best);
         const bool is_usual = !is_hopeless & (piece < special) & (step >= 31);
         if (piece % ACK == 0 && !look_around(feed, writer, piece)) return false;
         if (is_usual && may_end) {
@@ -508,7 +508,6 @@ __device__ bool run_strip(const Arguments& arguments, unsigned number, const Str
             const Score best = warp_maximum(lane.best());
             if (threadIdx.x % 32 == 0) atomicMax(&arguments.control->best, (long long)best);
         }
-        hope.advance();
         known_best = from_first(next_best);
     }
     feed.acknowledge(arguments.n_pieces);

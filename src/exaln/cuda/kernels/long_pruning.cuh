@@ -32,24 +32,18 @@ struct Pruning {
         columns_left;  // in which an alignment can gain, from the first ones of the region on
 };
 
-// What an alignment can gain in a strip from its next piece on.
+// What an alignment can gain in a strip.
 struct Hope {
-    static constexpr long long BOUNDLESS = 1ll << 62;
-    long long in_rows, in_columns, in_piece;
-    unsigned n_pieces = 0;
+    long long highest, in_rows, columns_left;
 
     __device__ Hope(const Pruning& pruning, unsigned first_row)
-        : in_rows(in_registers(pruning.highest > 0 ? pruning.highest * (pruning.rows_left - first_row)
-                                                   : BOUNDLESS)),
-          in_columns(pruning.highest > 0 ? pruning.highest * pruning.columns_left : BOUNDLESS),
-          in_piece(in_registers(pruning.highest * PIECE * COLUMNS)) {}
+        : highest(in_registers(pruning.highest)),
+          in_rows(in_registers(pruning.highest * (pruning.rows_left - first_row))),
+          columns_left(in_registers(pruning.columns_left)) {}
 
-    __device__ __forceinline__ bool is_hopeless(long long reach, long long best) const {
-        return best - reach > min(in_rows, in_columns);
-    }
-
-    // The last lanes are up to 32 tiles behind the first one.
-    __device__ __forceinline__ void advance() {
-        if (++n_pieces * PIECE > 32) in_columns -= in_piece;
+    // Of a piece; its first tile may be before the first column.
+    __device__ __forceinline__ bool is_hopeless(long long reach, int first_tile, long long best) const {
+        const long long in_columns = highest * (columns_left - max(first_tile, 0) * (long long)COLUMNS);
+        return highest > 0 && best - reach > min(in_rows, in_columns);
     }
 };
