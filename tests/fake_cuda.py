@@ -291,6 +291,7 @@ def fill_region(driver, a, constants):
     assert not a.left_rows, "only cards can wait for each other"
     offsets = driver.view(a.columns, np.uint32, ((a.n_pieces + 1) * constants.PIECE + 64) * 4)
     letters = offsets[:n] // (constants.ROWS * 128)
+    assert (offsets[n:] == constants.HAS_PAD * constants.LETTERS * constants.ROWS * 128).all(), "columns do not pad"
     query = driver.view(a.query, np.uint8, a.n_rows)
     table = driver.view(a.table, np.int32, (int(query.max()) + 1) * constants.LETTERS).reshape(-1, constants.LETTERS)
     strips = driver.view(a.strips, np.int32, 4 * a.n_strips).reshape(-1, 4)

@@ -188,7 +188,7 @@ class LongShape:
     @property
     def has_pad(self) -> bool:
         """Whether the profile has a letter for columns behind the last one."""
-        return self.rows <= MAX_FEW_ROWS
+        return self.rows <= MAX_PADDED_ROWS
 
     @property
     def letter_bytes(self) -> int:
@@ -209,6 +209,7 @@ class LongShape:
             "BLOCKS": self.blocks,
             "PIECE": self.piece,
             "LETTERS": n_letters,
+            "HAS_PAD": int(self.has_pad),
             "GAP_FIRST": scoring.gap_first,
             "GAP_EXTEND": scoring.gap_extend,
             "LOCAL": int(is_local),
@@ -222,8 +223,8 @@ WARP = 32
 RING_TILES = 64
 """Tiles that a warp of long.cu has in shared memory."""
 
-MAX_FEW_ROWS = 12
-"""Up to so many rows of a lane long.cu is made for latency."""
+MAX_PADDED_ROWS = 16
+"""Up to so many rows of a lane there is room for one letter more."""
 
 LONG_SHAPES = (
     LongShape(4, 32, 8, 8),

@@ -69,10 +69,8 @@ constexpr unsigned REPORT = 256;  // pieces between two reports to the host
 constexpr unsigned RING = 64;     // tiles in shared memory
 static_assert(31 + 3 * PIECE <= RING);
 
-// Columns behind the last one have a letter of their own, if there is room for it, that lies behind all others.
-// It scores so little that H there comes from a gap, which began in the region, or is not above 0: no such
+// Columns behind the last one have a letter of their own, behind all others, if there is room for it. It scores so little that H there comes from a gap, which began in the region, or is not above 0: no such
 // cell has more than some cell of an earlier column, and none is taken for the end.
-constexpr bool HAS_PAD = FEW<ROWS>;
 constexpr int PAD_SCORE = -(1 << 20);
 static_assert(2 * GAP_FIRST < 1 << 20);
 
@@ -401,7 +399,7 @@ __device__ __forceinline__ void run_piece(Lane<N_ROWS>& lane, Ahead<N_ROWS>& ahe
 #pragma unroll 1
     for (unsigned part = 1; part <= PARTS<N_ROWS>; part++) {
         if (part == PARTS<N_ROWS>) feed.load(piece + 1);
-#pragma unroll(KIND == Piece::SPECIAL ? 1 : 2)
+#pragma unroll(KIND == Piece::SPECIAL ? 1 : FEW<N_ROWS> ? 4 : 2)
         for (unsigned i = 0; i < PIECE / PARTS<N_ROWS>; i++, tile++) {
             Edge edge = lane.top(is_below, FEW<N_ROWS> ? own : edge_at(above));
             const TileScores<N_ROWS> now = ahead.scores;
