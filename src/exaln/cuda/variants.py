@@ -260,8 +260,8 @@ def long_shapes(n_letters: int, score_bytes: int, shared_bytes: int) -> list[Lon
 
 MAX_LARGE_ROWS = 4
 
-MAX_SMALL_END = 15_000_000
-"""Times the cells of a tile, rounded up to 128, it fits 31 bits, with what a piece can add to it."""
+MAX_SMALL_END = 8_000_000
+"""Times the 256 cells that a key of long.cu knows at most, it fits 31 bits, with what a piece can add to it."""
 
 
 def long_cycles(shape: LongShape, n_rows: int, n_columns: int, n_warps: int, n_sms: int) -> float:

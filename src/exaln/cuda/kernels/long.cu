@@ -58,6 +58,7 @@
 // and columns that pad may overflow, and nothing reads them. Tests: tests/test_cuda_long.py.
 
 #include "constants.cuh"
+#include "long_keys.cuh"
 #include "long_rows.cuh"
 #include "long_scores.cuh"
 #include "long_warp.cuh"
@@ -75,7 +76,6 @@ constexpr int PAD_SCORE = -(1 << 20);
 static_assert(2 * GAP_FIRST < 1 << 20);
 
 constexpr Score HIGHEST_SCORE = sizeof(Score) == 8 ? Score(0x7FFFFFFFFFFFFFFFll) : Score(0x7FFFFFFF);
-constexpr Key HIGHEST_KEY = sizeof(Key) == 8 ? Key(0x7FFFFFFFFFFFFFFFll) : Key(0x7FFFFFFF);
 
 // What a warp has in shared memory.
 struct Shared {
@@ -160,14 +160,15 @@ struct Lane : Rows<N_ROWS> {
     const Arguments& arguments;
     unsigned row;            // its first one, in the region
     Edge above;              // the last row of the lane above, one tile ahead
-    Key threshold, end_key;  // what a key must have to be better, and the best one
-    unsigned end_tile;
+    Best best;
     Score gain;
     const unsigned* kept;
     unsigned next_kept;
 
-    __device__ Lane(const Arguments& given, const Strip& strip, unsigned lane) : arguments(given) {
-        row = strip.first_row + lane * N_ROWS;
+    __device__ Lane(const Arguments& given, const Strip& strip, unsigned lane, Score known_best)
+        : arguments(given),
+          row(strip.first_row + lane * N_ROWS),
+          best(lane * N_ROWS < strip.n_rows, known_best) {
         const bool is_used = lane * N_ROWS < strip.n_rows;
 #pragma unroll
         for (int k = 0; k < N_ROWS; k++) {
@@ -177,9 +178,6 @@ struct Lane : Rows<N_ROWS> {
         diagonal = is_used ? given.left_H[row] : 0;
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) above.H[c] = 0, above.F[c] = 0;
-        const Score known = best_so_far(given.control);
-        threshold = is_used ? Key(Number::max2(known, 1)) * KEYS : HIGHEST_KEY;
-        end_key = 0, end_tile = NEVER;
         gain = in_registers(Score(given.gain));
         kept = given.kept_columns;
         next_kept = is_used ? *kept : NEVER;
@@ -293,7 +291,7 @@ struct Lane : Rows<N_ROWS> {
     __device__ __forceinline__ Key search(Edge& edge, const char* profile, const TileScores<N_ROWS>& scores) {
         Key even[COLUMNS] = {}, largest[COLUMNS];
         compute(edge, profile, scores, [&](int k, int c) {
-            const Key key = key_of(k, c);
+            const Key key = key_of(H[k], k, c);
             if (k == 0) largest[c] = key;
             if (k % 2 == 1) {
                 largest[c] = Keys::max3(largest[c], even[c], key);
@@ -321,29 +319,9 @@ struct Lane : Rows<N_ROWS> {
             if (tile * COLUMNS + c == next_kept) keep_column();
             if (!LOCAL || tile * COLUMNS + c >= arguments.n_columns) continue;
 #pragma unroll
-            for (int k = 0; k < N_ROWS; k++) largest = max(largest, key_of(k, c));
+            for (int k = 0; k < N_ROWS; k++) largest = max(largest, key_of(H[k], k, c));
         }
         return largest;
-    }
-
-    __device__ __forceinline__ Key key_of(int k, int c) const {
-        return Keys::of(H[k], (COLUMNS - 1 - c) * KEY_ROWS + KEY_ROWS - 1 - k);
-    }
-
-    __device__ __forceinline__ void note(unsigned tile, Key key) {
-        const bool is_better = key >= threshold;
-        threshold = is_better ? (key | (KEYS - 1)) + 1 : threshold;
-        end_key = is_better ? key : end_key;
-        end_tile = is_better ? tile : end_tile;
-    }
-
-    __device__ __forceinline__ Score best() const { return Score(end_key / KEYS); }
-    __device__ __forceinline__ unsigned end_row() const {
-        return row + KEY_ROWS - 1 - unsigned(end_key % KEY_ROWS);
-    }
-    __device__ __forceinline__ unsigned end_column() const {
-        return end_tile == NEVER ? NEVER
-                                 : end_tile * COLUMNS + COLUMNS - 1 - unsigned(end_key % KEYS / KEY_ROWS);
     }
 
     __device__ __forceinline__ void keep_column() {
@@ -395,7 +373,7 @@ __device__ __forceinline__ void run_piece(Lane<N_ROWS>& lane, Ahead<N_ROWS>& ahe
     Score* tail = shared.tail;
     unsigned tile = piece * PIECE - number;
     if (!FEW<N_ROWS>) ahead = Ahead<N_ROWS>(shared, tiles, tile);
-    Key found = NO_KEY;
+    Finds finds(lane.best);
 #pragma unroll 1
     for (unsigned part = 1; part <= PARTS<N_ROWS>; part++) {
         if (part == PARTS<N_ROWS>) feed.load(piece + 1);
@@ -406,7 +384,7 @@ __device__ __forceinline__ void run_piece(Lane<N_ROWS>& lane, Ahead<N_ROWS>& ahe
             above += stride;
             if (FEW<N_ROWS>) own = edge_at(above);
             ahead.advance(shared, tiles, tile + 2);
-            if (SEARCHES) lane.note(tile - 1, found);
+            Key found = NO_KEY;
             if (KIND == Piece::SPECIAL) {
                 found = tile < n_tiles ? lane.compute_columns(tile, edge, shared.profile, now) : NO_KEY;
             } else if (KIND == Piece::FIRST) {
@@ -421,16 +399,17 @@ __device__ __forceinline__ void run_piece(Lane<N_ROWS>& lane, Ahead<N_ROWS>& ahe
             lane.hand_down(edge);
             if (number == last_lane) put(tail, edge);
             tail += 2 * COLUMNS;
+            if (SEARCHES) finds.add(tile, found);
         }
     }
-    if (SEARCHES) lane.note(tile - 1, found);
+    if (SEARCHES) finds.end(tile - PIECE);
     __syncwarp();
 }
 
 // The best cell that a strip's lanes have noted.
 template <int N_ROWS>
 __device__ void report_end(const Lane<N_ROWS>& lane, unsigned strip) {
-    End end{lane.best(), lane.end_row(), lane.end_column()};
+    End end{lane.best.score(), lane.row + lane.best.row(), lane.best.column()};
     for (int distance = 16; distance > 0; distance /= 2) {
         const End other{__shfl_xor_sync(ALL, end.score, distance), __shfl_xor_sync(ALL, end.row, distance),
                         __shfl_xor_sync(ALL, end.column, distance)};
@@ -458,7 +437,8 @@ template <int N_ROWS>
 __device__ bool run_strip(const Arguments& arguments, unsigned number, const Strip& strip,
                           const Shared& shared) {
     const unsigned last_lane = (strip.n_rows - 1) / N_ROWS;
-    Lane<N_ROWS> lane(arguments, strip, threadIdx.x % 32);
+    Score known_best = LOCAL ? from_first(best_so_far(arguments.control)) : 0;
+    Lane<N_ROWS> lane(arguments, strip, threadIdx.x % 32, known_best);
     __syncwarp();
     lane.fill_profile(strip, shared.profile);
     Feed feed(arguments, number);
@@ -468,7 +448,6 @@ __device__ bool run_strip(const Arguments& arguments, unsigned number, const Str
     Tiles::wait();
     Ahead<N_ROWS> ahead(shared, tiles, 0u - threadIdx.x % 32);
     Hope hope(arguments.pruning, strip.first_row);
-    Score known_best = LOCAL ? from_first(best_so_far(arguments.control)) : 0;
     unsigned n_skipped = 0;
     unsigned special = lane.next_special();
     const unsigned n_pieces = in_registers(arguments.n_pieces + (last_lane + PIECE - 1) / PIECE);
@@ -502,8 +481,8 @@ __device__ bool run_strip(const Arguments& arguments, unsigned number, const Str
             run_piece<Piece::FIRST>(lane, ahead, feed, piece, last_lane, shared, tiles);
         }
         writer.hand_on(shared.tail, step - last_lane);
-        if (may_end && __any_sync(ALL, lane.best() > known_best)) {
-            const Score best = warp_maximum(lane.best());
+        if (may_end && __any_sync(ALL, lane.best.score() > known_best)) {
+            const Score best = warp_maximum(lane.best.score());
             if (threadIdx.x % 32 == 0) atomicMax(&arguments.control->best, (long long)best);
         }
         known_best = from_first(next_best);

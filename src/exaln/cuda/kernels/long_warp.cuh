@@ -10,7 +10,7 @@ constexpr unsigned ALL = 0xFFFFFFFFu;
 // Lanes of few rows have too little to do to hide how long anything takes: what they need is fetched a step
 // ahead.
 template <int N_ROWS>
-constexpr bool FEW = N_ROWS <= 12;
+constexpr bool FEW = N_ROWS <= 8;
 
 // The same for all lanes, and the compiler knows that: they stay together, and nothing has to bring them
 // together.
