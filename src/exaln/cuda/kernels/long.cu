@@ -11,13 +11,18 @@
 // Between strips H and F of the last row of a strip go through global memory, in a queue per pair of strips.
 // There are no flags, fences or barriers: a word of a queue has a tag that names the round of the queue it
 // was written in, so that it tells by itself whether it is there yet (long_rows.cuh). A warp loads a piece
-// of PIECE tiles at a time, all lanes together and a piece ahead; where a tag is not the expected one it
-// loads again. So it comes to run just so far behind the strip above that nothing has to wait. The last lane
-// puts its last row into shared memory, and at the end of a piece all lanes together hand it on.
+// of PIECE tiles at a time, all lanes together, while it computes the one before; where a tag is not the
+// expected one it loads again. So it comes to run just so far behind the strip above that nothing has to
+// wait. The last lane puts its last row into shared memory, and at the end of a piece all lanes together hand
+// it on.
 //
 // A small pair has fewer strips than the card has schedulers, and a warp that is alone waits for every result
-// of its own. So a tile goes along its anti-diagonals, a step has no branch, and with few rows what a step
-// needs of memory is fetched in the step before: on an H200 that made a step of 8 rows 590 cycles, of 1,070.
+// of its own. What counts is how long a step takes, and how many steps a strip is behind the one above. So a
+// tile goes along its anti-diagonals, and a step has no branch. With few rows what a step needs of memory is
+// fetched in the step before, the piece above as late as possible, and little is done between two pieces:
+// what the compiler would load again is kept in registers (long_warp.cuh), and the best cell is looked at
+// once in a piece (long_keys.cuh). The first and the last pieces of a strip have to be as fast as the others,
+// as the strip below waits for them.
 //
 // Queues are short, so that all of them lie in the cache, and rounds begin once the piece that lay there was
 // read: the reader says so every few pieces. Strips are taken in order by a ticket, strip s uses queue
@@ -34,24 +39,27 @@
 // at most the highest score of two letters per column, and a piece has 4 * PIECE columns; E and F, as the
 // next cell takes them, are not above the H they come from. So if M + 4 * PIECE * highest < G, the best score
 // of any strip so far, nothing in the piece can be the best, nor equal it, and there is nothing to look for.
-// Else the piece is searched: of each tile a lane knows its highest score and the first cell, by column and
-// then by row, that has it, in one number (long_scores.cuh), and notes the tile where its best was raised. So
-// a lane knows the first cell with its highest score, if that is the highest of all; and the end is the first
-// of these.
+// Else the piece is searched: of its tiles a lane knows the highest score and the first cell, by column and
+// then by row, that has it, in one number (long_keys.cuh), and notes where its best was raised. So a lane
+// knows the first cell with its highest score, if that is the highest of all; and the end is the first of
+// these.
 //
 // Pieces in which nothing can matter are skipped: long_pruning.cuh says which, and why that changes nothing.
 //
-//   columns       [(n_pieces + 1) * PIECE + 64]: tiles, four profile offsets each: letter * LETTER_BYTES
+//   columns       [(n_pieces + 1) * PIECE + 64]: tiles, four profile offsets each: letter * LETTER_BYTES;
+//                 columns behind the last one have the letter LETTERS if HAS_PAD, else any
 //   query         letters of the region's rows
 //   strips        [n_strips]
 //   table         int[letters of the query][LETTERS]
 //   top_H, top_F  [n_pieces * PIECE * 4]: the row above the region, as kept rows are
 //   left_H        [1 + n_rows]: the corner, then the column left of the region;  left_E  [n_rows]
-//   queues        [(n_channels * queue_pieces + n_pieces) * PIECE_WORDS], zeros;  consumed  [n_channels],
-//   zeros kept_columns  ascending, the last columns before lines, and then NEVER row_H, row_F  [kept
-//   rows][n_pieces * PIECE * 4];  column_H, column_E  [kept columns][n_rows] ends          [n_strips]: the
-//   best cell of a strip, or score 0;  gain: 4 * PIECE * highest, or < 0: not wanted left_rows     rows of
-//   left_H and left_E that are there, counted up by the host; null: all of them
+//   queues        [(n_channels * queue_pieces + n_pieces) * PIECE_WORDS], zeros
+//   consumed      [n_channels], zeros
+//   kept_columns  ascending, the last columns before lines, and then NEVER
+//   row_H, row_F  [kept rows][n_pieces * PIECE * 4];  column_H, column_E  [kept columns][n_rows]
+//   ends          [n_strips]: the best cell of a strip, or score 0
+//   gain          4 * PIECE * highest, or < 0: ends are not wanted
+//   left_rows     rows of left_H and left_E that are there, counted up by the host; null: all of them
 //   highest, rows_left, columns_left  struct Pruning
 //
 // Shared memory of each warp: struct Shared. Scores are exact as long as they fit (longpair/region.py); rows
@@ -70,8 +78,9 @@ constexpr unsigned REPORT = 256;  // pieces between two reports to the host
 constexpr unsigned RING = 64;     // tiles in shared memory
 static_assert(31 + 3 * PIECE <= RING);
 
-// Columns behind the last one have a letter of their own, behind all others, if there is room for it. It scores so little that H there comes from a gap, which began in the region, or is not above 0: no such
-// cell has more than some cell of an earlier column, and none is taken for the end.
+// Columns behind the last one have a letter of their own, behind all others, if there is room for it. It
+// scores so little that H there comes from a gap, which began in the region, or is not above 0: no such cell
+// has more than some cell of an earlier column, and none is taken for the end.
 constexpr int PAD_SCORE = -(1 << 20);
 static_assert(2 * GAP_FIRST < 1 << 20);
 
@@ -158,8 +167,8 @@ struct Lane : Rows<N_ROWS> {
     using Rows<N_ROWS>::E;
     using Rows<N_ROWS>::diagonal;
     const Arguments& arguments;
-    unsigned row;            // its first one, in the region
-    Edge above;              // the last row of the lane above, one tile ahead
+    unsigned row;  // its first one, in the region
+    Edge above;    // the last row of the lane above, one tile ahead
     Best best;
     Score gain;
     const unsigned* kept;
@@ -361,8 +370,9 @@ constexpr unsigned PARTS = FEW<N_ROWS> ? 2 : 1;
 
 // PIECE steps of a warp.
 template <Piece KIND, int N_ROWS>
-__device__ __forceinline__ void run_piece(Lane<N_ROWS>& lane, Ahead<N_ROWS>& ahead, Feed& feed, unsigned piece,
-                                          unsigned last_lane, const Shared& shared, const Tiles& tiles) {
+__device__ __forceinline__ void run_piece(Lane<N_ROWS>& lane, Ahead<N_ROWS>& ahead, Feed& feed,
+                                          unsigned piece, unsigned last_lane, const Shared& shared,
+                                          const Tiles& tiles) {
     constexpr bool SEARCHES = LOCAL && KIND != Piece::PLAIN;
     const unsigned number = threadIdx.x % 32, n_tiles = feed.n_pieces * PIECE;
     const int is_below = number == 0 ? 0 : ONE;

@@ -1,5 +1,5 @@
-// The best cell of a lane of long.cu: a score, and where it is, in one number, the key, of which the largest is
-// taken. Of equal scores that of the first column, and there of the first row, has the largest key.
+// The best cell of a lane of long.cu: a score, and where it is, in one number, the key, of which the largest
+// is taken. Of equal scores that of the first column, and there of the first row, has the largest key.
 //
 // A key knows cells of KEY_TILES tiles: a lane of few rows looks at its best once in a piece, as that would
 // take a good part of its time otherwise, and one of many rows, whose keys are large already, at each tile.

@@ -19,8 +19,8 @@ __device__ __forceinline__ Value from_first(Value value) {
     return __shfl_sync(ALL, value, 0);
 }
 
-// The same for all lanes, and in registers, if there are enough: the compiler would rather load what comes from
-// arguments anew, wherever it is used, and wait for it. It does not know that blockIdx.z is 0.
+// The same for all lanes, and in registers, if there are enough: the compiler would rather load what comes
+// from arguments anew, wherever it is used, and wait for it. It does not know that blockIdx.z is 0.
 template <class Value>
 __device__ __forceinline__ Value in_registers(Value value) {
     if (!FEW<ROWS>) return value;
