@@ -461,41 +461,44 @@ __device__ bool run_strip(const Arguments& arguments, unsigned number, const Str
     unsigned n_skipped = 0;
     unsigned special = lane.next_special();
     const unsigned n_pieces = in_registers(arguments.n_pieces + (last_lane + PIECE - 1) / PIECE);
-    for (unsigned piece = 0; piece < n_pieces; piece++) {
-        const unsigned step = piece * PIECE;
-        if (piece < feed.n_pieces && !feed.take(piece, shared.feed)) return false;
-        Tiles::wait();
-        tiles.load(piece + 2);
-        const Score next_best = LOCAL ? best_so_far(arguments.control) : 0;
-        const Score reach = LOCAL ? warp_maximum(Number::max2(lane.highest(), feed.highest)) : 0;
-        const bool may_end = LOCAL && reach >= lane.search_from(known_best);
-        const bool is_hopeless = LOCAL && hope.is_hopeless(reach, int(step) - 31, known_best);
-        const bool is_usual = !is_hopeless & (piece < special) & (step >= 31);
-        if (piece % ACK == 0 && !look_around(feed, writer, piece)) return false;
-        if (is_usual && may_end) {
-            run_piece<Piece::SEARCHED>(lane, ahead, feed, piece, last_lane, shared, tiles);
-        } else if (is_usual) {
-            run_piece<Piece::PLAIN>(lane, ahead, feed, piece, last_lane, shared, tiles);
-        } else if (is_hopeless) {
-            feed.load(piece + 1);
-            lane.skip(step);
-            if (threadIdx.x % 32 < PIECE) put(shared.tail + threadIdx.x % 32 * 2 * COLUMNS, Edge::nothing());
-            if (FEW<N_ROWS>) ahead = Ahead<N_ROWS>(shared, tiles, step + PIECE - threadIdx.x % 32);
-            __syncwarp();
-            if (piece >= special) special = lane.next_special();
-            n_skipped++;
-        } else if (!FEW<N_ROWS> || piece >= special) {
-            run_piece<Piece::SPECIAL>(lane, ahead, feed, piece, last_lane, shared, tiles);
-            special = lane.next_special();
-        } else {
-            run_piece<Piece::FIRST>(lane, ahead, feed, piece, last_lane, shared, tiles);
+    for (unsigned first = 0; first < n_pieces; first += ACK) {
+        if (!look_around(feed, writer, first)) return false;
+        for (unsigned piece = first; piece < min(first + ACK, n_pieces); piece++) {
+            const unsigned step = piece * PIECE;
+            if (piece < feed.n_pieces && !feed.take(piece, shared.feed)) return false;
+            Tiles::wait();
+            tiles.load(piece + 2);
+            const Score next_best = LOCAL ? best_so_far(arguments.control) : 0;
+            const Score reach = Number::max2(lane.highest(), feed.highest);
+            const bool may_end = LOCAL && __any_sync(ALL, reach >= lane.search_from(known_best));
+            const bool is_hopeless = LOCAL && __all_sync(ALL, reach < hope.least(int(step) - 31, known_best));
+            const bool is_usual = !is_hopeless & (piece < special) & (step >= 31);
+            if (is_usual && may_end) {
+                run_piece<Piece::SEARCHED>(lane, ahead, feed, piece, last_lane, shared, tiles);
+            } else if (is_usual) {
+                run_piece<Piece::PLAIN>(lane, ahead, feed, piece, last_lane, shared, tiles);
+            } else if (is_hopeless) {
+                feed.load(piece + 1);
+                lane.skip(step);
+                if (threadIdx.x % 32 < PIECE)
+                    put(shared.tail + threadIdx.x % 32 * 2 * COLUMNS, Edge::nothing());
+                if (FEW<N_ROWS>) ahead = Ahead<N_ROWS>(shared, tiles, step + PIECE - threadIdx.x % 32);
+                __syncwarp();
+                if (piece >= special) special = lane.next_special();
+                n_skipped++;
+            } else if (!FEW<N_ROWS> || piece >= special) {
+                run_piece<Piece::SPECIAL>(lane, ahead, feed, piece, last_lane, shared, tiles);
+                special = lane.next_special();
+            } else {
+                run_piece<Piece::FIRST>(lane, ahead, feed, piece, last_lane, shared, tiles);
+            }
+            writer.hand_on(shared.tail, step - last_lane);
+            if (may_end && __any_sync(ALL, lane.best.score() > known_best)) {
+                const Score best = warp_maximum(lane.best.score());
+                if (threadIdx.x % 32 == 0) atomicMax(&arguments.control->best, (long long)best);
+            }
+            known_best = from_first(next_best);
         }
-        writer.hand_on(shared.tail, step - last_lane);
-        if (may_end && __any_sync(ALL, lane.best.score() > known_best)) {
-            const Score best = warp_maximum(lane.best.score());
-            if (threadIdx.x % 32 == 0) atomicMax(&arguments.control->best, (long long)best);
-        }
-        known_best = from_first(next_best);
     }
     feed.acknowledge(arguments.n_pieces);
     if (LOCAL) report_end(lane, number);
@@ -507,6 +510,7 @@ __device__ bool run_strip(const Arguments& arguments, unsigned number, const Str
 
 // Others may fetch the kept columns of a strip: strips are done in order, and say so in order.
 __device__ bool publish(const Arguments& arguments, const Strip& strip) {
+    if (arguments.kept_columns[0] == NEVER) return true;
     __threadfence_system();
     __syncwarp();
     for (Patience patience{arguments.control, arguments.patience};

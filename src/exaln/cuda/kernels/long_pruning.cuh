@@ -32,18 +32,21 @@ struct Pruning {
         columns_left;  // in which an alignment can gain, from the first ones of the region on
 };
 
-// What an alignment can gain in a strip.
+// What an alignment can gain in a strip; where nothing is skipped, without end.
 struct Hope {
+    static constexpr long long ENDLESS = 1ll << 60;
     long long highest, in_rows, columns_left;
 
-    __device__ Hope(const Pruning& pruning, unsigned first_row)
-        : highest(in_registers(pruning.highest)),
-          in_rows(in_registers(pruning.highest * (pruning.rows_left - first_row))),
-          columns_left(in_registers(pruning.columns_left)) {}
+    __device__ Hope(const Pruning& pruning, unsigned first_row) {
+        const bool has_end = pruning.highest > 0;
+        highest = in_registers(has_end ? pruning.highest : 1);
+        in_rows = in_registers(has_end ? pruning.highest * (pruning.rows_left - first_row) : ENDLESS);
+        columns_left = in_registers(has_end ? pruning.columns_left : ENDLESS);
+    }
 
-    // Of a piece; its first tile may be before the first column.
-    __device__ __forceinline__ bool is_hopeless(long long reach, int first_tile, long long best) const {
+    // The least M with which a piece is not hopeless; its first tile may be before the first column.
+    __device__ __forceinline__ Score least(int first_tile, Score best) const {
         const long long in_columns = highest * (columns_left - max(first_tile, 0) * (long long)COLUMNS);
-        return highest > 0 && best - reach > min(in_rows, in_columns);
+        return Score(max(best - min(in_rows, in_columns), 0ll));
     }
 };

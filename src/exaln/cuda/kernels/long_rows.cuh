@@ -294,7 +294,9 @@ struct Writer {
             Word words[Number::WORDS];
             Number::pack(H, F, to.tag, words);
             store_words_if(is_there && is_wanted, to.queue + to.next, words);
-            if (is_there && is_kept) line_H[column] = H, line_F[column] = F;
+            if (is_kept) {
+                if (is_there) line_H[column] = H, line_F[column] = F;
+            }
         }
         place.advance(PIECE_WORDS);
     }
