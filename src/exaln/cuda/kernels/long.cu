@@ -219,9 +219,11 @@ struct Lane : Rows<N_ROWS> {
         __syncwarp();
     }
 
-    // The end may be in the next piece if H of what it can come from is as high as this.
-    __device__ __forceinline__ Score search_from(Score known_best) const {
-        return gain >= 0 ? Number::max2(known_best, 1) - gain : HIGHEST_SCORE;
+    // Whether the end may be in the next of so many parts of a piece; H of what it can come from is at most
+    // the highest `reach`.
+    __device__ __forceinline__ bool may_end(Score reach, Score known_best, int n_parts = 1) const {
+        const Score least = gain >= 0 ? Number::max2(known_best, 1) - gain / n_parts : HIGHEST_SCORE;
+        return __any_sync(ALL, reach >= least);
     }
 
     // The highest H that anything of the next piece can come from.
@@ -364,31 +366,53 @@ struct Ahead {
 // is kept, or lanes of many rows are behind the last column.
 enum class Piece { PLAIN, SEARCHED, FIRST, SPECIAL };
 
-// The feed of the next piece is loaded before the last part of a piece: as late as it is still there in time.
-template <int N_ROWS>
-constexpr unsigned PARTS = FEW<N_ROWS> ? 2 : 1;
-
-// PIECE steps of a warp.
+// The steps of a piece are done in parts. With few rows the feed of the next piece is loaded before the last
+// part: as late as it is still there in time. With many rows that takes no time, and each part is searched
+// only if the end may be there.
 template <Piece KIND, int N_ROWS>
-__device__ __forceinline__ void run_piece(Lane<N_ROWS>& lane, Ahead<N_ROWS>& ahead, Feed& feed,
-                                          unsigned piece, unsigned last_lane, const Shared& shared,
-                                          const Tiles& tiles) {
-    constexpr bool SEARCHES = LOCAL && KIND != Piece::PLAIN;
-    const unsigned number = threadIdx.x % 32, n_tiles = feed.n_pieces * PIECE;
-    const int is_below = number == 0 ? 0 : ONE;
-    const bool is_fed = number == 0 && piece < feed.n_pieces;
-    const Score* above = is_fed ? shared.feed : shared.feed + PIECE * 2 * COLUMNS;
-    const unsigned stride = is_fed ? 2 * COLUMNS : 0;
-    Edge own = edge_at(above);  // the row above the strip, in the first lane; 0 in the others
-    Score* tail = shared.tail;
-    unsigned tile = piece * PIECE - number;
-    if (!FEW<N_ROWS>) ahead = Ahead<N_ROWS>(shared, tiles, tile);
-    Finds finds(lane.best);
-#pragma unroll 1
-    for (unsigned part = 1; part <= PARTS<N_ROWS>; part++) {
-        if (part == PARTS<N_ROWS>) feed.load(piece + 1);
+constexpr unsigned PARTS = FEW<N_ROWS>               ? 2
+                           : KIND == Piece::SEARCHED ? PIECE / 2
+                                                     : 1;
+
+// Steps of a warp in a piece.
+template <int N_ROWS>
+struct Steps {
+    Lane<N_ROWS>& lane;
+    Ahead<N_ROWS>& ahead;
+    const Shared& shared;
+    const Tiles& tiles;
+    unsigned last_lane, n_tiles, tile;
+    const Score* above;
+    unsigned stride;
+    Edge own;  // the row above the strip, in the first lane; 0 in the others
+    Score* tail;
+    Finds finds;
+
+    __device__ __forceinline__ Steps(Lane<N_ROWS>& of, Ahead<N_ROWS>& fetched, unsigned piece,
+                                     unsigned n_pieces, unsigned last, const Shared& memory,
+                                     const Tiles& letters)
+        : lane(of),
+          ahead(fetched),
+          shared(memory),
+          tiles(letters),
+          last_lane(last),
+          n_tiles(n_pieces * PIECE),
+          tile(piece * PIECE - threadIdx.x % 32),
+          tail(memory.tail),
+          finds(of.best) {
+        const bool is_fed = threadIdx.x % 32 == 0 && piece < n_pieces;
+        above = is_fed ? memory.feed : memory.feed + PIECE * 2 * COLUMNS;
+        stride = is_fed ? 2 * COLUMNS : 0;
+        own = edge_at(above);
+        if (!FEW<N_ROWS>) ahead = Ahead<N_ROWS>(memory, letters, tile);
+    }
+
+    template <Piece KIND>
+    __device__ __forceinline__ void run(unsigned n_steps) {
+        const unsigned number = threadIdx.x % 32;
+        const int is_below = number == 0 ? 0 : ONE;
 #pragma unroll(KIND == Piece::SPECIAL ? 1 : FEW<N_ROWS> ? 4 : 2)
-        for (unsigned i = 0; i < PIECE / PARTS<N_ROWS>; i++, tile++) {
+        for (unsigned i = 0; i < n_steps; i++, tile++) {
             Edge edge = lane.top(is_below, FEW<N_ROWS> ? own : edge_at(above));
             const TileScores<N_ROWS> now = ahead.scores;
             above += stride;
@@ -401,7 +425,7 @@ __device__ __forceinline__ void run_piece(Lane<N_ROWS>& lane, Ahead<N_ROWS>& ahe
                 const Rows<N_ROWS> before = lane;
                 found = lane.search(edge, shared.profile, now);
                 if (int(tile) < 0) static_cast<Rows<N_ROWS>&>(lane) = before, found = NO_KEY;
-            } else if (SEARCHES) {
+            } else if (LOCAL && KIND == Piece::SEARCHED) {
                 found = lane.search(edge, shared.profile, now);
             } else {
                 lane.compute(edge, shared.profile, now, [](int, int) {});
@@ -409,10 +433,29 @@ __device__ __forceinline__ void run_piece(Lane<N_ROWS>& lane, Ahead<N_ROWS>& ahe
             lane.hand_down(edge);
             if (number == last_lane) put(tail, edge);
             tail += 2 * COLUMNS;
-            if (SEARCHES) finds.add(tile, found);
+            if (LOCAL && KIND != Piece::PLAIN) finds.add(tile, found);
         }
     }
-    if (SEARCHES) finds.end(tile - PIECE);
+};
+
+// PIECE steps of a warp.
+template <Piece KIND, int N_ROWS>
+__device__ __forceinline__ void run_piece(Lane<N_ROWS>& lane, Ahead<N_ROWS>& ahead, Feed& feed,
+                                          unsigned piece, unsigned last_lane, const Shared& shared,
+                                          const Tiles& tiles, Score known_best) {
+    constexpr unsigned N_PARTS = PARTS<KIND, N_ROWS>, N_STEPS = PIECE / N_PARTS;
+    Steps<N_ROWS> steps(lane, ahead, piece, feed.n_pieces, last_lane, shared, tiles);
+#pragma unroll 1
+    for (unsigned part = 1; part <= N_PARTS; part++) {
+        if (part == (FEW<N_ROWS> ? N_PARTS : 1)) feed.load(piece + 1);
+        if (KIND == Piece::SEARCHED && !FEW<N_ROWS> &&
+            !lane.may_end(Number::max2(lane.highest(), feed.highest), known_best, N_PARTS)) {
+            steps.template run<Piece::PLAIN>(N_STEPS);
+        } else {
+            steps.template run<KIND>(N_STEPS);
+        }
+    }
+    if (LOCAL && KIND != Piece::PLAIN) steps.finds.end(steps.tile - PIECE);
     __syncwarp();
 }
 
@@ -470,13 +513,13 @@ __device__ bool run_strip(const Arguments& arguments, unsigned number, const Str
             tiles.load(piece + 2);
             const Score next_best = LOCAL ? best_so_far(arguments.control) : 0;
             const Score reach = Number::max2(lane.highest(), feed.highest);
-            const bool may_end = LOCAL && __any_sync(ALL, reach >= lane.search_from(known_best));
+            const bool may_end = LOCAL && lane.may_end(reach, known_best);
             const bool is_hopeless = LOCAL && __all_sync(ALL, reach < hope.least(int(step) - 31, known_best));
             const bool is_usual = !is_hopeless & (piece < special) & (step >= 31);
             if (is_usual && may_end) {
-                run_piece<Piece::SEARCHED>(lane, ahead, feed, piece, last_lane, shared, tiles);
+                run_piece<Piece::SEARCHED>(lane, ahead, feed, piece, last_lane, shared, tiles, known_best);
             } else if (is_usual) {
-                run_piece<Piece::PLAIN>(lane, ahead, feed, piece, last_lane, shared, tiles);
+                run_piece<Piece::PLAIN>(lane, ahead, feed, piece, last_lane, shared, tiles, known_best);
             } else if (is_hopeless) {
                 feed.load(piece + 1);
                 lane.skip(step);
@@ -487,10 +530,10 @@ __device__ bool run_strip(const Arguments& arguments, unsigned number, const Str
                 if (piece >= special) special = lane.next_special();
                 n_skipped++;
             } else if (!FEW<N_ROWS> || piece >= special) {
-                run_piece<Piece::SPECIAL>(lane, ahead, feed, piece, last_lane, shared, tiles);
+                run_piece<Piece::SPECIAL>(lane, ahead, feed, piece, last_lane, shared, tiles, known_best);
                 special = lane.next_special();
             } else {
-                run_piece<Piece::FIRST>(lane, ahead, feed, piece, last_lane, shared, tiles);
+                run_piece<Piece::FIRST>(lane, ahead, feed, piece, last_lane, shared, tiles, known_best);
             }
             writer.hand_on(shared.tail, step - last_lane);
             if (may_end && __any_sync(ALL, lane.best.score() > known_best)) {
