@@ -14,6 +14,14 @@ from exaln.studies.study import Block, Figure, Line, Section, Table
 PAPER_THREADS = {2500: "1.5 with 2", 5000: "1.5 with 2", 10_000: "1.5 with 8", 14_000: "1.13 with 2"}
 """The best speed-up of Fig. 7 and the number of threads it was reached with, on two cores."""
 
+THREAD_TABLES = (
+    ("nucleotides", 1, "one cell per thread (Fig. 7)"),
+    ("nucleotides", 50, "chunks of 50"),
+    ("nucleotides", 250, "chunks of 250"),
+    ("proteins", 50, "chunks of 50, proteins"),
+)
+"""What is measured, in chunks of how many cells, and what that is called."""
+
 NAMES = {ORIGINAL: "original, row by row", ROTATED: "rotated, as in the paper", BY_DIAGONALS: "rotated, by diagonals"}
 
 
@@ -50,16 +58,17 @@ def _threads(found: Measurements) -> Sequence[Block]:
         " cores; its best values are in the last column.",
         *_missing(found),
     ]
-    for chunk, name in ((1, "one cell per thread (Fig. 7)"), (50, "chunks of 50"), (250, "chunks of 250")):
+    for kind, chunk, name in THREAD_TABLES:
         head = ("length", *(f"{count} thread{'s' * (count > 1)}" for count in counts), "paper, one cell, best")
         rows, lines = [], []
         for length in lengths:
-            speedups = [_speedup(found, length, BY_DIAGONALS, count, chunk) for count in counts]
+            speedups = _speedups(found, length, counts, chunk, kind)
             rows.append((f"{length:,}", *(_cell(s, ".2f") for s in speedups), PAPER_THREADS.get(length, "-")))
             lines.append(Line(f"length {length:,}", counts, speedups))
         caption = f"Speed-up by threads, {name}"
         blocks += [f"**{name[0].upper()}{name[1:]}**", Table(head, rows)]
-        blocks.append(Figure(f"threads-{chunk}", caption, "threads", "speed-up", lines, log_x=True))
+        figure = f"threads-{chunk}" if kind == "nucleotides" else f"threads-{chunk}-{kind}"
+        blocks.append(Figure(figure, caption, "threads", "speed-up", lines, log_x=True))
     blocks += [*_chunks(found), *_thread_model(found)]
     return blocks
 
@@ -77,13 +86,18 @@ def _cell(value: float, form: str) -> str:
     return "-" if math.isnan(value) else format(value, form)
 
 
-def _seconds(found: Measurements, length: int, layout: str, threads: int, chunk: int) -> float:
-    row = found.one("threads", what="fill", length=length, layout=layout, threads=threads, chunk=chunk)
+def _seconds(
+    found: Measurements, length: int, layout: str, threads: int, chunk: int, kind: str = "nucleotides"
+) -> float:
+    shape = {"kind": kind, "length": length, "layout": layout, "threads": threads, "chunk": chunk}
+    row = found.one("threads", what="fill", **shape)
     return float(row["seconds"]) if row is not None else float("nan")
 
 
-def _speedup(found: Measurements, length: int, layout: str, threads: int, chunk: int) -> float:
-    return _seconds(found, length, layout, 1, chunk) / _seconds(found, length, layout, threads, chunk)
+def _speedups(found: Measurements, length: int, counts: Sequence[int], chunk: int, kind: str) -> list[float]:
+    """By diagonals, over one thread."""
+    one, *_ = seconds = [_seconds(found, length, BY_DIAGONALS, count, chunk, kind) for count in counts]
+    return [one / each for each in seconds]
 
 
 def _chunks(found: Measurements) -> Sequence[Block]:
@@ -110,7 +124,7 @@ def thread_fit(
     run = found.runs["threads"]
     points = [
         (row["length"], row["threads"], row["seconds"])
-        for row in found.rows("threads", what="fill", layout=layout, chunk=chunk)
+        for row in found.rows("threads", what="fill", kind="nucleotides", layout=layout, chunk=chunk)
         if row["threads"] <= run.machine["cores"]
     ]
     columns = [[n * n / p for n, p, _ in points], [2 * n * (p > 1) for n, p, _ in points]]
@@ -263,13 +277,17 @@ def _sequential_finding(found: Measurements) -> Sequence[Block]:
 
 
 def _threads_finding(found: Measurements) -> Sequence[Block]:
-    fills = found.rows("threads", what="fill", layout=BY_DIAGONALS)
+    fills = found.rows("threads", what="fill", kind="nucleotides", layout=BY_DIAGONALS)
     if not fills:
         return []
     fit, _ = thread_fit(found)
-    best = max(fills, key=lambda row: _speedup(found, row["length"], BY_DIAGONALS, row["threads"], row["chunk"]))
-    length, threads, chunk = (int(best[name]) for name in ("length", "threads", "chunk"))
-    speedup = _speedup(found, length, BY_DIAGONALS, threads, chunk)
+    gains = {
+        (row["length"], row["threads"], row["chunk"]): _seconds(found, row["length"], BY_DIAGONALS, 1, row["chunk"])
+        / row["seconds"]
+        for row in fills
+    }
+    length, threads, chunk = max(gains, key=lambda shape: gains[shape])
+    speedup = gains[length, threads, chunk]
     single, chunked = (_seconds(found, length, BY_DIAGONALS, 2, size) for size in (1, 50))
     most = max(row["threads"] for row in fills)
     empty = found.rows("threads", what="empty step", threads=most)[0]["seconds"]
