@@ -43,6 +43,8 @@ def watched(tool, tests):
 
 def main(tool=""):
     tests, n = all_tests(), os.cpu_count() or 1
+    if not tests:
+        sys.exit(f"{FILE}: no tests were found")
     with ThreadPoolExecutor(n) as pool:
         results = list(pool.map(lambda first: watched(tool, tests[first::n]), range(min(n, len(tests)))))
     passed = sum(count for count, _ in results)
