@@ -26,4 +26,4 @@ test-gpu-sanitize: $(GPU_SETUP)
 	  $(GPU_PYTHON) tests/cuda_sanitize.py || exit 1; \
 	  for tool in $(SANITIZER_TOOLS); do $(GPU_PYTHON) tests/cuda_sanitize.py --under $$tool || exit 1; done; \
 	done
-	for tool in "" memcheck racecheck; do $(GPU_PYTHON) tests/study_sanitize.py $$tool || exit 1; done
+	for tool in "" memcheck racecheck synccheck; do $(GPU_PYTHON) tests/study_sanitize.py $$tool || exit 1; done
