@@ -238,6 +238,9 @@ def _together(found: Measurements) -> Sequence[Block]:
     for chunk in found.values("threads", "chunk"):
         seconds = [_seconds(found, length, BY_DIAGONALS, 2, chunk) for length in lengths]
         lines.append(Line(f"two threads, chunks of {chunk}", lengths, seconds))
+    fills = found.rows("threads", what="fill", kind="nucleotides", layout=BY_DIAGONALS)
+    best = [min(row["seconds"] for row in fills if row["length"] == length) for length in lengths]
+    lines.append(Line("best number of threads", lengths, best))
     engine = found.rows("sequential", kind="nucleotides", order="exaln, one core")
     lines.append(Line("exaln, one core", [row["length"] for row in engine], [row["seconds"] for row in engine]))
     fills = found.rows("gpu", what="fill", kind="nucleotides", layout=BY_DIAGONALS, block_size=256, graph=False)
