@@ -1,4 +1,4 @@
-"""Xiao, Aji and Feng, in the place of the Cell: the tiled wavefront on CPU threads fills every cell as the reference."""
+"""Xiao, Aji and Feng, in the place of the Cell: the tiled wavefront on CPU threads, compared cell by cell."""
 
 import numpy as np
 import pytest
