@@ -3,7 +3,7 @@
     python tests/study_sanitize.py                 not watched; fills the cache of kernels
     python tests/study_sanitize.py racecheck       under a tool
 
-Tests of one function go to different processes, since they launch alike. Every test must pass, and the tool find
+Tests of one function go to the same process, which loads their kernels once. Every test must pass, and the tool find
 nothing.
 """
 
@@ -35,7 +35,9 @@ def watched(tool, tests):
     passed = sum(map(int, re.findall(r"(\d+) passed", done.stdout)))
     summary = [line.strip("= ") for line in done.stdout.splitlines() if "SUMMARY" in line]
     seconds = time.perf_counter() - begun
-    print(f"{tool or 'not watched'}: {passed} of {len(tests)} passed, {'; '.join(summary)} {seconds:.0f} s", flush=True)
+    first = tests[0].partition("::")[2]
+    told = f"{passed} of {len(tests)} passed, {'; '.join(summary)} {seconds:.0f} s, from {first} on"
+    print(f"{tool or 'not watched'}: {told}", flush=True)
     if done.returncode != 0:
         print(done.stdout[-4000:], flush=True)
     return passed, done.returncode == 0 and len(summary) == bool(tool)
@@ -45,8 +47,9 @@ def main(tool=""):
     tests, n = all_tests(), os.cpu_count() or 1
     if not tests:
         sys.exit(f"{FILE}: no tests were found")
+    size = -(-len(tests) // n)
     with ThreadPoolExecutor(n) as pool:
-        results = list(pool.map(lambda first: watched(tool, tests[first::n]), range(min(n, len(tests)))))
+        results = list(pool.map(lambda first: watched(tool, tests[first : first + size]), range(0, len(tests), size)))
     passed = sum(count for count, _ in results)
     print(f"{tool or 'not watched'}: {passed} of {len(tests)} tests passed")
     if passed != len(tests) or not all(is_clean for _, is_clean in results):

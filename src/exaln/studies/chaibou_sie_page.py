@@ -53,17 +53,18 @@ def _sequential(found: Measurements) -> Sequence[Block]:
 def _threads(found: Measurements) -> Sequence[Block]:
     lengths, counts = found.values("threads", "length"), found.values("threads", "threads", what="fill")
     blocks: list[Block] = [
-        "Speed-up over one thread with the same layout and chunk, in the layout by diagonals. The paper's computer had"
-        " two"
-        " cores; its best values are in the last column.",
+        "Speed-up over one thread, in the layout by diagonals and in the chunks that suit one thread best. The paper's"
+        " computer had two cores; its best values are in the last column.",
         *_missing(found),
     ]
     for kind, chunk, name in THREAD_TABLES:
         head = ("length", *(f"{count} thread{'s' * (count > 1)}" for count in counts), "paper, one cell, best")
         rows, lines = [], []
         for length in lengths:
-            speedups = _speedups(found, length, counts, chunk, kind)
-            rows.append((f"{length:,}", *(_cell(s, ".2f") for s in speedups), PAPER_THREADS.get(length, "-")))
+            one = _one_thread(found, length, kind)
+            speedups = [one / _seconds(found, length, BY_DIAGONALS, count, chunk, kind) for count in counts]
+            paper = PAPER_THREADS.get(length, "-") if kind == "nucleotides" else "-"
+            rows.append((f"{length:,}", *(_cell(s, ".2f") for s in speedups), paper))
             lines.append(Line(f"length {length:,}", counts, speedups))
         caption = f"Speed-up by threads, {name}"
         blocks += [f"**{name[0].upper()}{name[1:]}**", Table(head, rows)]
@@ -94,10 +95,10 @@ def _seconds(
     return float(row["seconds"]) if row is not None else float("nan")
 
 
-def _speedups(found: Measurements, length: int, counts: Sequence[int], chunk: int, kind: str) -> list[float]:
-    """By diagonals, over one thread."""
-    one, *_ = seconds = [_seconds(found, length, BY_DIAGONALS, count, chunk, kind) for count in counts]
-    return [one / each for each in seconds]
+def _one_thread(found: Measurements, length: int, kind: str = "nucleotides") -> float:
+    """Seconds of one thread by diagonals, in the chunks that suit it best."""
+    rows = found.rows("threads", what="fill", kind=kind, length=length, layout=BY_DIAGONALS, threads=1)
+    return min(float(row["seconds"]) for row in rows)
 
 
 def _chunks(found: Measurements) -> Sequence[Block]:
@@ -111,7 +112,7 @@ def _chunks(found: Measurements) -> Sequence[Block]:
             lines.append(Line(f"{layout}, chunks of {chunk}", lengths, seconds))
     return [
         "Two threads, milliseconds by chunk (Fig. 8; the paper finds 50 best, and differences of some hundredths of a"
-        " second). Cells that are dealt out one by one share cache lines with those of other threads.",
+        " second). A chunk of 50 cells is three cache lines, of which one or two are shared with another thread's.",
         Table(("layout", "chunk", *(f"length {length:,}" for length in lengths)), rows),
         Figure("chunks", "Two threads, by chunk (Fig. 8)", "length of the sequences", "seconds", lines),
     ]
@@ -285,25 +286,28 @@ def _threads_finding(found: Measurements) -> Sequence[Block]:
         return []
     fit, _ = thread_fit(found)
     gains = {
-        (row["length"], row["threads"], row["chunk"]): _seconds(found, row["length"], BY_DIAGONALS, 1, row["chunk"])
-        / row["seconds"]
+        (row["length"], row["threads"], row["chunk"]): _one_thread(found, row["length"]) / row["seconds"]
         for row in fills
     }
     length, threads, chunk = max(gains, key=lambda shape: gains[shape])
     speedup = gains[length, threads, chunk]
-    single, chunked = (_seconds(found, length, BY_DIAGONALS, 2, size) for size in (1, 50))
+    one, two = (
+        _seconds(found, length, BY_DIAGONALS, count, 1) / _seconds(found, length, BY_DIAGONALS, count, 50)
+        for count in (1, 2)
+    )
     most = max(row["threads"] for row in fills)
     empty = found.rows("threads", what="empty step", threads=most)[0]["seconds"]
-    step = _seconds(found, length, BY_DIAGONALS, 1, chunk) / (2 * length)
+    step = _one_thread(found, length) / (2 * length)
     return [
         "*The paper: threads give 1.5 at best, and chunks of 50 are better than single cells by hundredths of a"
         f" second.* Here the best speed-up is {speedup:.2f}, with {threads} threads and chunks of {chunk} at"
         f" {length:,}."
-        f" More cores do not help: a step takes one thread {1e6 * step:.0f} us, and the wait after it {1e6 * empty:.1f}"
-        f" us with {most} threads, besides cells that were in the cache of another core. Dealt out singly, neighbouring"
-        " cells share cache lines, which travel between cores: with two threads that takes"
-        f" {single / chunked:.1f} times as long as chunks of 50. The paper's model, one time per cell and one wait per"
-        f" step, is within {fit.worst:.0%} of the measurements; the wait it takes for constant grows with the threads."
+        f" More cores help little: a step takes one thread {1e6 * step:.0f} us, and the wait after it {1e6 * empty:.1f}"
+        f" us with {most} threads, besides cells that were written by another core and come from its cache. Dealt out"
+        f" singly, cells take {two:.1f} times as long with two threads as in chunks of 50, and {one:.1f} times with one:"
+        " a loop around one cell costs more than the cell. The paper's model, one time per cell and one wait per"
+        f" step, is within {fit.worst:.0%} of the measurements; the wait it takes for constant grows with the threads,"
+        " and what cells cost that another core wrote is not in it."
     ]
 
 

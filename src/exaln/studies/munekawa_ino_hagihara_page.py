@@ -413,12 +413,26 @@ def _cluster_findings(found: Measurements) -> Sequence[Block]:
         f" many queries as nodes on.* Here {most} workers are {_gcups(largest['queries']) / one:.1f} times faster than"
         f" one core, split by queries, and {_gcups(largest['database']) / one:.1f} times split by database, with"
         f" {largest['queries']['queries']} queries; {most} threads of one process are {threads / one:.1f} times faster,"
-        f" since they share a machine. So the cluster itself costs {costs['queries']:.0%} and"
-        f" {costs['database']:.0%}. With {fewest['queries']['queries']} queries it is"
+        f" since they share a machine. So the cluster itself costs {costs['queries']:.0%} and {costs['database']:.0%}"
+        " where client and scheduler have no core of their own"
+        f"{_with_cores_left(found, most // 2)}. With {fewest['queries']['queries']} queries it is"
         f" {_gcups(fewest['queries']) / one:.1f} split by queries and {_gcups(fewest['database']) / one:.1f} split by"
-        f" database, which the paper leaves to the future. Simulated, {beyond} machines are {there['queries']:.0f} and"
+        " database, which the paper leaves to the future: all cores together would compute that job in"
+        f" {1e3 * fewest['queries']['cells'] / threads / 1e9:.0f} ms, and it takes"
+        f" {1e3 * fewest['database']['seconds']:.0f} ms to hand it out and to collect it."
+        f" Simulated, {beyond} machines are {there['queries']:.0f} and"
         f" {there['database']:.0f} times faster with {many} queries.",
     ]
+
+
+def _with_cores_left(found: Measurements, workers: int) -> str:
+    """What half as many workers cost, to whom the machine leaves cores for the rest."""
+    real = [row for row in found.rows("cluster", what="cluster") if row["workers"] == workers]
+    if not real:
+        return ""
+    threads = _gcups(found.rows("cluster", what="alone", workers=workers)[0])
+    shares = [_gcups(_largest_jobs(real, split)[0]) / threads for split in SPLITS]
+    return f"; {workers} workers reach {shares[0]:.0%} and {shares[1]:.0%} of what {workers} threads do"
 
 
 SECTIONS = (
