@@ -304,7 +304,7 @@ def _threads_finding(found: Measurements) -> Sequence[Block]:
         f" {length:,}."
         f" More cores help little: a step takes one thread {1e6 * step:.0f} us, and the wait after it {1e6 * empty:.1f}"
         f" us with {most} threads, besides cells that were written by another core and come from its cache. Dealt out"
-        f" singly, cells take {two:.1f} times as long with two threads as in chunks of 50, and {one:.1f} times with one:"
+        f" singly, cells take {two:.1f} times as long with two threads as in chunks of 50, {one:.1f} times with one:"
         " a loop around one cell costs more than the cell. The paper's model, one time per cell and one wait per"
         f" step, is within {fit.worst:.0%} of the measurements; the wait it takes for constant grows with the threads,"
         " and what cells cost that another core wrote is not in it."

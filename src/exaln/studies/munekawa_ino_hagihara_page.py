@@ -185,7 +185,8 @@ def _cluster(found: Measurements) -> Sequence[Block]:
         f" without a cluster ({one:.1f} GCUPS), by cells, so that jobs need not be of one size; efficiency is that by"
         " worker. Cores that share a machine slow each other down, so beside it stands the share of what as many"
         " threads of one process reach: the rest is what the cluster costs. The last column is how far the simulation"
-        " of exaln's plans is off, with cores as fast as those threads.",
+        " of exaln's plans is off, with cores as fast as those threads: it counts units, but not what begins and ends a"
+        " search, which short jobs on many workers consist of.",
         _cluster_table(found, one),
         *_cluster_figures(found, one),
         *_simulated(found, one),
