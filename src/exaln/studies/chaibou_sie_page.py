@@ -114,7 +114,7 @@ def _chunks(found: Measurements) -> Sequence[Block]:
         "Two threads, milliseconds by chunk (Fig. 8; the paper finds 50 best, and differences of some hundredths of a"
         " second). A chunk of 50 cells is three cache lines, of which one or two are shared with another thread's.",
         Table(("layout", "chunk", *(f"length {length:,}" for length in lengths)), rows),
-        Figure("chunks", "Two threads, by chunk (Fig. 8)", "length of the sequences", "seconds", lines),
+        Figure("chunks", "Two threads, by chunk (Fig. 8)", "length of the sequences", "seconds", lines, log_y=True),
     ]
 
 
