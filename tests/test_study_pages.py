@@ -147,7 +147,6 @@ def test_munekawa(card, monkeypatch):
     small = {"QUICK_TARGETS": 20, "QUICK_QUERIES": (9, 255), "AT_A_TIME": 8, "cuda_engine": lambda: CpuEngine(1)}
     small |= {"QUICK_COUNTED": 6}
     monkeypatch.setattr(cluster_runs, "QUICK_TARGETS", 100)
-    monkeypatch.setattr(cluster_runs, "cuda_engine", lambda: CpuEngine(1))
     small |= {"synthetic_swissprot": lambda n: synthetic_proteins(RANDOM, RANDOM.integers(1, 50, n))}
     for name, value in small.items():
         monkeypatch.setattr(munekawa_ino_hagihara, name, value)

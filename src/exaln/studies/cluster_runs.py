@@ -29,12 +29,10 @@ from exaln.pipeline import Search
 from exaln.scoring import Scoring
 from exaln.selfbench.swissprot import random_sequences, synthetic_swissprot
 from exaln.studies.pairs import SEED
-from exaln.studies.search_lab import cuda_engine
 from exaln.studies.study import REPEATS, Bench, NotMeasurable, Row
 
 if TYPE_CHECKING:
     from exaln.cluster.crew import Crew
-    from exaln.engines.base import Engine
     from exaln.query_hits import QueryHits
     from exaln.records import Records
 
@@ -49,10 +47,7 @@ MOST_QUERIES_PER_WORKER = 16
 ENOUGH_SECONDS = 0.6
 """Jobs that have taken so long are not repeated."""
 
-PAPER_TARGETS, PAPER_RESIDUES = 250_143, 90_588_910
-CHECKED_QUERIES = 8
-"""Whose hits on a card are compared with those of the CPU."""
-
+PAPER_RESIDUES = 90_588_910
 COSTS = Costs(unit_s=0.002, merge_s=0.001)
 """Of a unit: what Dask and the client take, as far as nothing hides it."""
 
@@ -90,9 +85,9 @@ class Job:
         seconds = groups[0].weight * chunks[-1].end / sum(speeds) / PIECES_PER_WORKER
         return Plan(groups, chunks, Pace(seconds, LEAST_PIECE_SECONDS), (), speeds)
 
-    def alone(self, n_queries: int, engine: Engine) -> tuple[float, list[str]]:
+    def alone(self, n_queries: int, threads: int) -> tuple[float, list[str]]:
         """One process without a cluster: seconds, and what was found."""
-        search, begun = Search(self.database, Scoring(), engine, SearchOptions()), time.perf_counter()
+        search, begun = Search(self.database, Scoring(), CpuEngine(threads), SearchOptions()), time.perf_counter()
         found = [told(hits) for hits in search.run([self.queries.rows(0, n_queries)])]
         return time.perf_counter() - begun, found
 
@@ -145,25 +140,10 @@ def measure_cluster(bench: Bench) -> Iterator[Row]:
         yield from simulated(job, sizes, speeds, quick=bench.quick)
 
 
-def measure_card(bench: Bench) -> Iterator[Row]:
-    """The paper's largest job, 256 queries and all of its database, by exaln on one card."""
-    n = max(QUICK_QUERIES if bench.quick else N_QUERIES)
-    with tempfile.TemporaryDirectory() as folder:
-        job, engine = job_in(Path(folder), QUICK_TARGETS if bench.quick else PAPER_TARGETS, n), cuda_engine()
-        _, expected = job.alone(CHECKED_QUERIES, CpuEngine(bench.threads))
-        _, found = job.alone(n, engine)
-        bench.check("one card", found[:CHECKED_QUERIES], expected)
-        bench.tell(f"{n} queries on one card")
-        seconds, again = fastest(lambda: job.alone(n, engine))
-        bench.check("one card, again", again, found)
-        yield {"queries": n, "targets": job.database.n_targets, "cells": job.cells(n), "seconds": seconds}
-
-
 def alone_row(bench: Bench, job: Job, threads: int, n_queries: int) -> tuple[Row, list[str]]:
     """Without a cluster, by threads of one process: what this machine can give so many workers at most."""
     bench.tell(f"{threads} threads, no cluster")
-    engine = CpuEngine(threads)
-    seconds, found = fastest(lambda: job.alone(n_queries, engine))
+    seconds, found = fastest(lambda: job.alone(n_queries, threads))
     row = {"what": "alone", "workers": threads, "queries": n_queries}
     return {**row, "cells": job.cells(n_queries), "seconds": seconds}, found
 

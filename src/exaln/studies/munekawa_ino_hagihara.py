@@ -16,7 +16,7 @@ from exaln.alphabet import PROTEIN
 from exaln.engines.cpu import CpuEngine
 from exaln.scoring import Scoring
 from exaln.selfbench.swissprot import synthetic_swissprot
-from exaln.studies.cluster_runs import measure_card, measure_cluster
+from exaln.studies.cluster_runs import measure_cluster
 from exaln.studies.counters import ProfiledLaunch, counted
 from exaln.studies.gpu import Lab
 from exaln.studies.munekawa_ino_hagihara_page import SECTIONS, findings
@@ -307,7 +307,6 @@ GPU in each of 32 nodes. It begins when workers are there, as in the paper, and 
         Part("pipeline", "gpu", "with reading and copies", measure_pipeline),
         Part("counters", "gpu", "counters of the profiler", measure_counters),
         Part("cluster", "cpu", "a cluster of workers", measure_cluster),
-        Part("card", "gpu", "the largest job of the cluster on one card", measure_card),
     ),
     sections=SECTIONS,
     findings=findings,

@@ -253,18 +253,6 @@ def _cluster_figures(found: Measurements, one: float) -> Sequence[Block]:
     ]
 
 
-def _card(found: Measurements) -> Sequence[Block]:
-    (row,) = found.rows("card")
-    then = (f"{PAPER_NODES} nodes, GeForce 8800 GTX", "88", "75.6"), ("one node, GeForce 8800 GTX", "2,460", "2.68")
-    now = (f"exaln, one {found.runs['card'].gpu}", number(row["seconds"]), number(_gcups(row)))
-    return [
-        f"{row['queries']} queries of 63 to 511 and {row['targets']:,} targets, as in the paper, searched by exaln on"
-        " one card: from queries and a database on disk to hits with alignments and E-values, the database being on the"
-        " card from the run before. The paper's times are from a job to its scores.",
-        Table(("machine", "seconds", "GCUPS"), (*then, now)),
-    ]
-
-
 def _simulated(found: Measurements, one: float) -> Sequence[Block]:
     large = found.rows("cluster", what="simulated, database of the paper")
     most = max(row["queries"] for row in large)
@@ -441,5 +429,4 @@ SECTIONS = (
     Section("The mix of instructions (Table 4)", "counters", _counters),
     Section("Plain and pipelined (Table 3, Fig. 8)", "pipeline", _pipeline),
     Section("A cluster (Fig. 9 to 11)", "cluster", _cluster),
-    Section("The cluster's largest job on one card", "card", _card),
 )
