@@ -26,8 +26,9 @@ MAX_ITEMS = 1 << 20
 MAX_LENGTH = (1 << 32) - 1
 """Of a target: places in it are counted in 32 bits."""
 
-LEAST_SPANS = 4
-"""A part begins that many spans or more after the one before, so that little is computed twice."""
+SPANS = 4
+"""A part begins that many spans or more after the one before, so that little is computed twice; less, but one at
+least, where blocks would be idle before it is done."""
 
 PARTS_PER_BLOCK = 4
 """Parts are made no smaller than what gives each block so many."""
@@ -68,7 +69,7 @@ def pair_items(
 def _query_items(
     query: int, rows: NDArray[np.int64], lengths: NDArray[np.int64], span: int | None, share: int
 ) -> NDArray[np.uint32]:
-    step = int(lengths.max(initial=1)) if span is None else max(LEAST_SPANS * span, share, 1)
+    step = int(lengths.max(initial=1)) if span is None else _step(span, share)
     overlap = 0 if span is None else span
     n_parts = np.maximum(1, -(-(lengths - overlap) // step))
     items = np.empty((int(n_parts.sum()), 4), np.uint32)
@@ -80,6 +81,16 @@ def _query_items(
     items[:, 2] = begin
     items[:, 3] = np.minimum(left, step + overlap)
     return items
+
+
+def _step(span: int, share: int) -> int:
+    """Columns from the begin of a part to that of the next one.
+
+    >>> [_step(10, share) for share in (0, 5, 9, 20, 100)]
+    [10, 10, 20, 40, 100]
+    """
+    n_spans = PARTS_PER_BLOCK * share // max(1, span) - 1
+    return max(min(SPANS, max(1, n_spans)) * span, share, 1)
 
 
 def _longest_first(parts: list[NDArray[np.uint32]]) -> NDArray[np.uint32]:

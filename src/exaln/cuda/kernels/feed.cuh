@@ -4,6 +4,7 @@
 
 constexpr unsigned IDLE_TILE = 0;
 constexpr unsigned NO_END = 0xFFFFFFFFu;
+constexpr unsigned MAX_TICKET = 0x7FFFFFFFu;  // never reached
 constexpr unsigned TAKEN_AHEAD = 3;  // tiles before the end of a chunk at which the next one is taken
 
 // Where the first lane of a group is in the stream. The other lanes stay idle: they get everything from the
@@ -19,7 +20,8 @@ struct Feed {
     uint2 next_begin;
     unsigned next_end;
 
-    __device__ void take() { taken = atomicAdd(ticket, 1u); }
+    // A sum would be taken once for all lanes, by the compiler, with a wait for its result.
+    __device__ void take() { taken = atomicInc(ticket, MAX_TICKET); }
     __device__ void look_up() {
         const bool is_there = taken < n_chunks;
         next_begin = is_there ? chunks[n_chunks - 1 - taken] : make_uint2(IDLE_TILE, 0);
@@ -46,10 +48,13 @@ struct Feed {
         id += ends_target;
         tile += is_live;
         const unsigned left = end - tile;
-        if (left <= TAKEN_AHEAD) {
-            if (left == TAKEN_AHEAD) take();
-            if (left == 1) look_up();
-            if (left == 0) go_to_next();
+        if (left > TAKEN_AHEAD) return;
+        if (left == TAKEN_AHEAD) {
+            take();
+        } else if (left == 1) {
+            look_up();
+        } else if (left == 0) {
+            go_to_next();
         }
     }
 };

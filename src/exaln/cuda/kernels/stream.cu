@@ -125,7 +125,7 @@ __device__ void write_scores(const LaneRows* halves, Word best, unsigned id, int
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
-    stream_scores(const Tile* __restrict__ stream, const uint2* __restrict__ chunks, unsigned n_chunks,
+    stream_scores(const Tile* stream, const uint2* __restrict__ chunks, unsigned n_chunks,
                   unsigned* ticket, const LaneRows* __restrict__ stacks,
                   const unsigned char* __restrict__ queries, const uint4* __restrict__ table, uint4* kept,
                   unsigned has_top, unsigned has_bottom, int* scores, unsigned long long row_stride) {
@@ -163,6 +163,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         feed.advance(next_tile.is_marked());
         next_tile = stream[feed.tile];
         next_row = KeptRow::load(kept, feed.tile * reads_row);
+        __syncwarp();  // no load is put off beyond this: they have the time of a step, whatever the compiler thinks
 
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) {
