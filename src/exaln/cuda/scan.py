@@ -337,7 +337,8 @@ class Scanner:
         self.times.n_long += len(rows)
         query_lengths = np.array(pending.group.lengths)
         useful = int(query_lengths.sum()) * int(lengths.sum())
-        for items in pair_items(rows, lengths, pending.group.lengths, self.scoring, self._blocks.n_blocks):
+        n_blocks, is_alone = self._blocks.n_blocks, not n_stream
+        for items in pair_items(rows, lengths, pending.group.lengths, self.scoring, n_blocks, is_alone=is_alone):
             place = self.workspace.scratch(f"items {pending.own.number}", items.nbytes)
             card.upload(place, items, side)
             self._blocks.score(pending, place, len(items), int(items[:, 3].max()), pending.slab(len(host)))
