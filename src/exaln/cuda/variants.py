@@ -65,9 +65,6 @@ REFERENCE_SMS = 132
 STACK_BYTES = 32
 """Of shared memory, for each lane of a group, besides the profile: which rows it has."""
 
-SLOT_BYTES = 40
-"""The same, for each of two tiles and rows above a group, and about two more: kernels/fetched.cuh."""
-
 
 @dataclass(frozen=True)
 class Shape:
@@ -103,7 +100,7 @@ class Shape:
 
     def shared_bytes(self, n_letters: int) -> int:
         """Shared memory of a block in all."""
-        return self.profile_bytes(n_letters) + STACK_BYTES * self.lanes + SLOT_BYTES * (2 * self.threads // self.lanes + 2)
+        return self.profile_bytes(n_letters) + STACK_BYTES * self.lanes
 
     def n_groups(self, n_sms: int) -> int:
         """Groups of lanes on a card, one block on each multiprocessor."""

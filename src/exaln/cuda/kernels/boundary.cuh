@@ -3,26 +3,39 @@
 #pragma once
 
 #include "constants.cuh"
-#include "fetched.cuh"
 #include "packed.cuh"
 
-struct KeptRow {
-    uint4 H, F;
-};
-
-// The row above the next tile of a group; without rows, zeros.
 template <bool keeps>
-struct RowAbove {
-    __device__ RowAbove(KeptRow*, bool, bool) {}
-    __device__ void start(const KeptRow*) {}
-    __device__ KeptRow get() const { return {}; }
+struct RowOf;
+
+template <>
+struct RowOf<false> {
+    static __device__ RowOf load(const uint4*, unsigned) { return {}; }
+    __device__ RowOf times(unsigned) const { return {}; }
+    __device__ uint4 H() const { return make_uint4(0, 0, 0, 0); }
+    __device__ uint4 F() const { return make_uint4(0, 0, 0, 0); }
 };
 
 template <>
-struct RowAbove<true> : Fetched<KeptRow> {
-    using Fetched<KeptRow>::Fetched;
+struct RowOf<true> {
+    uint4 own_H, own_F;
+
+    static __device__ RowOf load(const uint4* kept, unsigned tile) {
+        return {kept[2 * size_t(tile)], kept[2 * size_t(tile) + 1]};
+    }
+    __device__ RowOf times(unsigned factor) const { return {product(own_H, factor), product(own_F, factor)}; }
+    __device__ uint4 H() const { return own_H; }
+    __device__ uint4 F() const { return own_F; }
+
+    static __device__ uint4 product(uint4 four, unsigned factor) {
+        return make_uint4(four.x * factor, four.y * factor, four.z * factor, four.w * factor);
+    }
 };
 
-__device__ __forceinline__ void keep_row(KeptRow& kept, const Word (&H)[COLUMNS], const Word (&F)[COLUMNS]) {
-    kept = {make_uint4(H[0], H[1], H[2], H[3]), make_uint4(F[0], F[1], F[2], F[3])};
+using KeptRow = RowOf<KEEPS_ROWS>;
+
+__device__ __forceinline__ void keep_row(uint4* kept, unsigned tile, const Word (&H)[COLUMNS],
+                                         const Word (&F)[COLUMNS]) {
+    kept[2 * size_t(tile)] = make_uint4(H[0], H[1], H[2], H[3]);
+    kept[2 * size_t(tile) + 1] = make_uint4(F[0], F[1], F[2], F[3]);
 }

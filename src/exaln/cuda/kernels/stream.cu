@@ -24,7 +24,8 @@
 //   table       [1 + letters of the query][LETTERS + 1, rounded up to eight]: halves of words; the first row
 //   is
 //               where there is no letter of a query, the first column PAD
-//   kept        [n_tiles]: H and F of the row between strips, where KEEPS_ROWS
+//   kept        [n_tiles][2]: H and F of the row between strips, where KEEPS_ROWS. All lanes load of it, but
+//               only first lanes with rows above use it
 //   scores      int[n_queries][row_stride]: best scores are max-combined into it
 //
 // The busy pipe is that of the maxima (3.5 per packed pair of cells). What can be is kept off it: the first
@@ -126,15 +127,11 @@ __device__ void write_scores(const LaneRows* halves, Word best, unsigned id, int
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     stream_scores(const Tile* __restrict__ stream, const uint2* __restrict__ chunks, unsigned n_chunks,
                   unsigned* ticket, const LaneRows* __restrict__ stacks,
-                  const unsigned char* __restrict__ queries, const uint4* __restrict__ table, KeptRow* kept,
+                  const unsigned char* __restrict__ queries, const uint4* __restrict__ table, uint4* kept,
                   unsigned has_top, unsigned has_bottom, int* scores, unsigned long long row_stride) {
     extern __shared__ uint4 profile[];
     __shared__ LaneRows rows[2 * LANES];
-    __shared__ Slots<Tile> tiles;
-    __shared__ Slots<KeptRow, KEEPS_ROWS> kept_rows;
     if (threadIdx.x < 2 * LANES) rows[threadIdx.x] = stacks[threadIdx.x];
-    tiles.clear();
-    kept_rows.clear();
     __syncthreads();
     Profile{rows, queries, table}.fill(profile);
     __syncthreads();
@@ -144,32 +141,33 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     const unsigned is_below = opaque(is_first ? 0 : 1);
     const Joint joint(rows + 2 * lane, is_first);
     const unsigned own_profile = unsigned(__cvta_generic_to_shared(profile + lane));
+    const unsigned reads_row = opaque(is_first && has_top ? 1 : 0);
     Feed feed{chunks, n_chunks, ticket};
     feed.start(is_first);
 
     Word H[ROWS] = {}, E[ROWS] = {}, edge_H[COLUMNS] = {}, edge_F[COLUMNS] = {};
     Word diagonal = 0, best = 0, best_above = 0;
-    Tile tile = {};
-    Fetched<Tile> first_tile(tiles.things, is_first, true);
-    RowAbove<KEEPS_ROWS> row_above(kept_rows.things, is_first, has_top);
-    first_tile.start(stream + feed.tile);
-    row_above.start(kept + feed.tile);
+    Tile tile = stream[IDLE_TILE], next_tile = stream[feed.tile];
+    KeptRow next_row = KeptRow::load(kept, feed.tile * reads_row);
     unsigned id = 0, place = IDLE_TILE;
 
     for (int drain = LANES; drain > 0;) {
-        wait_for_fetched();
-        const KeptRow row = row_above.get();
-        const Tile own_tile = first_tile.get();
-        joint.row(edge_H, row.H);
-        joint.row(edge_F, row.F);
+        if constexpr (TWO_TARGETS) next_row = next_row.times(reads_row);
+        joint.row(edge_H, next_row.H());
+        joint.row(edge_F, next_row.F());
         best_above = joint.row(best_above, 0);
-        tile.word = from_above(tile.word, is_below, own_tile.word);
+        tile.word = from_above(tile.word, is_below, next_tile.word);
         id = from_above(id, is_below, feed.id);
         if constexpr (KEEPS_ROWS) place = from_above(place, is_below, feed.tile);
         if (!__any_sync(ALL, feed.is_live)) drain--;
-        feed.advance(own_tile.is_marked());
-        first_tile.start(stream + feed.tile);
-        row_above.start(kept + feed.tile);
+        // Loads that come before a branch are not put off by the compiler until just before they are wanted.
+        feed.step(next_tile.is_marked());
+        next_tile = stream[feed.tile];
+        next_row = KeptRow::load(kept, feed.tile * reads_row);
+        if (feed.look_round()) {
+            next_tile = stream[feed.tile];
+            next_row = KeptRow::load(kept, feed.tile * reads_row);
+        }
 
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) {
@@ -180,7 +178,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         }
 
         best_above = Packed::max2(best_above, best);
-        if (KEEPS_ROWS && is_last && has_bottom) keep_row(kept[place], edge_H, edge_F);
+        if (KEEPS_ROWS && is_last && has_bottom) keep_row(kept, place, edge_H, edge_F);
         if (tile.is_marked()) {
             write_scores(rows + 2 * lane, best_above, id, scores, row_stride);
             best = diagonal = 0;
