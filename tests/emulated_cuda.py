@@ -1,8 +1,8 @@
 # ruff: noqa: N802
 """A CUDA driver without a GPU that runs the kernels themselves: g++ compiles them with tests/native/emulated_cuda.hpp.
 
-For kernels that are plain enough for it, as those of the studies are. Slow, in order, one fibre per thread; what it shows is that a
-kernel computes the right thing, not that it is free of races or fast: that is for a GPU.
+For kernels that are plain enough for it, as those of the studies are. Slow, in order, one fibre per thread; what it
+shows is that a kernel computes the right thing, not that it is free of races or fast: that is for a GPU.
 """
 
 import ctypes
