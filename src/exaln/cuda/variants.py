@@ -246,8 +246,8 @@ class LongCost:
     piece: int = 0
 
 
-ALONE, BUSY = LongCost(200, 38, 1060), LongCost(150, 30)
-LONG_LAG_TILES, LONG_LAG_PIECES = 33, 4
+ALONE, BUSY = LongCost(82, 29, 520), LongCost(150, 30)
+LONG_LAG_TILES, LONG_LAG_PIECES = 33, 1.5
 
 
 def long_shapes(n_letters: int, score_bytes: int, shared_bytes: int) -> list[LongShape]:
