@@ -17,8 +17,8 @@ static_assert(GAP_FIRST < 1 << 18);
 
 using Word = unsigned long long;
 
-// Not known to the compiler: it would turn a product with 1 into a sum. Sums, like maxima, are computed in the
-// pipe that is the busiest, and products beside it.
+// Not known to the compiler: it would turn a product with 1 into a sum. Sums, like maxima, are computed in
+// the pipe that is the busiest, and products beside it.
 __constant__ int ONE = 1;
 
 struct Score32 : Wide {
