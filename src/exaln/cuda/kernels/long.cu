@@ -60,11 +60,11 @@
 #include "constants.cuh"
 #include "long_rows.cuh"
 #include "long_scores.cuh"
+#include "long_turns.cuh"
 #include "recurrence.cuh"
 
 constexpr unsigned CHUNK_BYTES = 32 * sizeof(int4);
 constexpr unsigned LETTER_BYTES = ROWS / 4 * CHUNK_BYTES;
-constexpr unsigned REPORT = 256;  // pieces between two reports to the host
 constexpr unsigned RING = 64;     // tiles in shared memory
 static_assert(31 + 2 * PIECE <= RING);
 
@@ -137,24 +137,6 @@ struct TileScores {
         return FEW<N_ROWS> && chunk == 0 ? first[column] : in(profile, column, chunk);
     }
 };
-
-__device__ __forceinline__ Score warp_maximum(Score value) {
-#if __CUDA_ARCH__ >= 800
-    if (!LARGE) return __reduce_max_sync(ALL, int(value));
-#endif
-    for (int distance = 16; distance > 0; distance /= 2)
-        value = Number::max2(value, __shfl_xor_sync(ALL, value, distance));
-    return value;
-}
-__device__ __forceinline__ unsigned warp_minimum(unsigned value) {
-#if __CUDA_ARCH__ >= 800
-    return __reduce_min_sync(ALL, value);
-#else
-    for (int distance = 16; distance > 0; distance /= 2)
-        value = min(value, __shfl_xor_sync(ALL, value, distance));
-    return value;
-#endif
-}
 
 // Rows as the last column left them.
 template <int N_ROWS>
@@ -433,27 +415,8 @@ __device__ __forceinline__ void run_piece(Lane<N_ROWS>& lane, unsigned step, uns
 // The best cell that a strip's lanes have noted.
 template <int N_ROWS>
 __device__ void report_end(const Lane<N_ROWS>& lane, unsigned strip) {
-    End end{lane.best(), lane.end_row(), lane.end_column()};
-    for (int distance = 16; distance > 0; distance /= 2) {
-        const End other{__shfl_xor_sync(ALL, end.score, distance), __shfl_xor_sync(ALL, end.row, distance),
-                        __shfl_xor_sync(ALL, end.column, distance)};
-        const bool is_earlier =
-            other.column < end.column || (other.column == end.column && other.row < end.row);
-        if (other.score > end.score || (other.score == end.score && is_earlier)) end = other;
-    }
+    const End end = first_best(End{lane.best(), lane.end_row(), lane.end_column()});
     if (threadIdx.x % 32 == 0) lane.arguments.ends[strip] = end;
-}
-
-// What a warp has to do for others, every ACK pieces; false if it has to leave.
-__device__ bool look_around(const Feed& feed, Writer& writer, unsigned piece) {
-    Control* control = feed.arguments.control;
-    if (piece >= feed.arguments.n_pieces) return true;
-    if (piece > 0) feed.acknowledge(piece);
-    if (piece % REPORT == REPORT - ACK) {
-        if (Patience::must_leave(control)) return false;
-        if (threadIdx.x % 32 == 0) atomicAdd(&control->tiles, (unsigned long long)(REPORT * PIECE));
-    }
-    return writer.make_room(piece);
 }
 
 // One strip over all columns; false if the warp has to leave.
@@ -513,26 +476,6 @@ __device__ bool run_strip(const Arguments& arguments, unsigned number, const Str
     if (n_skipped > 0 && threadIdx.x % 32 == 0)
         atomicAdd(&arguments.control->pruned,
                   (unsigned long long)min(n_skipped * PIECE_COLUMNS, arguments.n_columns) * strip.n_rows);
-    return true;
-}
-
-// Others may fetch the kept columns of a strip: strips are done in order, and say so in order.
-__device__ bool publish(const Arguments& arguments, const Strip& strip) {
-    __threadfence_system();
-    __syncwarp();
-    for (Patience patience{arguments.control, arguments.patience};
-         !__all_sync(ALL, load_acquire(&arguments.control->rows) == strip.first_row);)
-        if (!patience.wait()) return false;
-    if (threadIdx.x % 32 == 0) store_release(&arguments.control->rows, strip.first_row + strip.n_rows);
-    return true;
-}
-
-// Until the column left of this strip is there.
-__device__ bool wait_for_left(const Arguments& arguments, unsigned end_row) {
-    if (arguments.left_rows == nullptr) return true;
-    for (Patience patience{arguments.control, 0};
-         !__all_sync(ALL, load_acquire_from_host(arguments.left_rows) >= end_row);)
-        if (!patience.wait()) return false;
     return true;
 }
 
