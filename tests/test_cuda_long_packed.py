@@ -1,4 +1,4 @@
-"""Regions in halves of words: the kernel itself on an emulated card, and on a GPU."""
+"""Regions in halves of words: the kernel itself, on an emulated card everywhere and on a GPU, against the cpu engine."""
 
 import numpy as np
 import pytest
@@ -6,27 +6,38 @@ import pytest
 import emulated_cuda
 from emulated_cuda import EmulatedDriver
 from exaln.cuda import long_pair
+from exaln.cuda.long_packed import MAX_LETTERS, ByteScores
+from exaln.cuda.layout import fold_letters, used_letters
 from exaln.cuda.variants import LongShape
 from exaln.engines.cpu import CpuEngine
+from exaln.engines.cuda import CudaEngine
 from exaln.longpair.region import Borders, Pruning, Region
 from exaln.modes import GLOBAL, LOCAL, SEMIGLOBAL
+from exaln.scoring import Scoring
 from fake_cuda import install
 from kernel_cases import mutated, random_codes
 from long_regions import SCORINGS, OnCards, assert_as, assert_same, filled, outside, some
 
 DNA = SCORINGS["DNA"]
-SMALL = LongShape(4, 64, 1, 8, is_packed=True)
+SMALL, LARGE = LongShape(4, 64, 1, 8, is_packed=True), LongShape(16, 512, 1, 8, is_packed=True)
+NOTHING_KEPT = np.zeros(0, np.int64)
 
 
-@pytest.fixture
-def card(monkeypatch):
-    """A card that computes all regions in a packed shape."""
-    if emulated_cuda.COMPILER is None:
-        pytest.skip("no g++")
-    install(monkeypatch, EmulatedDriver(memory=1 << 30), 20)
-    monkeypatch.setattr(long_pair, "PACKED_SHAPES", (SMALL,))
+@pytest.fixture(params=["emulated", pytest.param("gpu", marks=pytest.mark.gpu)])
+def card(request, monkeypatch):
+    """A card that computes all regions in a packed shape: `shape`."""
+    if request.param == "emulated":
+        if emulated_cuda.COMPILER is None:
+            pytest.skip("g++ is missing")
+        install(monkeypatch, EmulatedDriver(memory=1 << 30), 20)
+    elif reason := CudaEngine.unavailable_reason():
+        pytest.skip(reason)
+    made = OnCards(memory=1 << 30)
+    made.shape = SMALL if request.param == "emulated" else LARGE
+    made.scale = 1 if request.param == "emulated" else 4
+    monkeypatch.setattr(long_pair, "PACKED_SHAPES", (made.shape,))
     monkeypatch.setattr(long_pair, "long_shapes", lambda *_: [])
-    return OnCards()
+    return made
 
 
 def similar(seed, length, rate=0.1):
@@ -38,7 +49,92 @@ def similar(seed, length, rate=0.1):
 @pytest.mark.parametrize("mode", [LOCAL, GLOBAL, SEMIGLOBAL], ids=str)
 def test_lines_and_ends(card, mode):
     rng = np.random.default_rng(1)
-    for length in (1, 5, 200, 700):
+    for length in (1, 5, 200, 700 * card.scale):
         query, target = similar(length, length)
         lines = some(rng, len(query), 9), some(rng, len(target), 9)
         assert_as(card, CpuEngine(), query, target, DNA, mode, *lines)
+
+
+@pytest.mark.parametrize("mode", [LOCAL, GLOBAL], ids=str)
+def test_sizes_around_strips_and_pieces(card, mode):
+    rng = np.random.default_rng(2)
+    strip, piece = card.shape.strip_rows, 4 * card.shape.piece
+    for n_rows, n_columns in ((1, 1), (1, piece), (33, piece + 1), (strip, 9 * piece), (strip + 1, 9 * piece - 1)):
+        query, target = random_codes(rng, n_rows, 4), random_codes(rng, n_columns, 4)
+        lines = some(rng, n_rows, 9), some(rng, n_columns, 9)
+        assert_as(card, CpuEngine(), query, target, DNA, mode, *lines)
+
+
+@pytest.mark.parametrize("mode", [LOCAL, GLOBAL], ids=str)
+def test_every_row_and_column_is_kept(card, mode):
+    query, target = similar(4, 90)
+    assert_as(
+        card, CpuEngine(), query, target, DNA, mode, np.arange(1, len(query) + 1), np.arange(1, len(target) + 1)
+    )
+
+
+def test_ends_among_many_equal_ones(card):
+    """Of equal scores the smallest column, then the smallest row, wherever strips, lanes and halves end."""
+    ones, period = np.zeros(500, np.uint8), np.tile(np.array([0, 1, 2, 3, 3, 2], np.uint8), 80)
+    for query, target in ((ones, ones[:400]), (ones[:400], ones), (period, period[6:])):
+        assert_as(card, CpuEngine(), query, target, SCORINGS["free gaps"], LOCAL, NOTHING_KEPT, NOTHING_KEPT)
+    nothing = np.zeros(300, np.uint8), np.ones(400, np.uint8)
+    assert_as(card, CpuEngine(), *nothing, DNA, LOCAL, NOTHING_KEPT, NOTHING_KEPT)
+
+
+COSTLY = Scoring(match=9, mismatch=-100, gap_open=100, gap_extend=13)
+"""So much that a strip of SMALL just has room for the differences."""
+
+
+@pytest.mark.parametrize("scoring", [DNA, COSTLY, SCORINGS["free gaps"]], ids=["DNA", "costly", "free gaps"])
+@pytest.mark.parametrize("mode", [LOCAL, GLOBAL], ids=str)
+@pytest.mark.parametrize("height", [0, 60_000, 2_000_000_000])
+def test_bases(card, scoring, mode, height):
+    """Scores that pass 16 bits, upwards in one half of the table and downwards in the other, and far from 0."""
+    rng = np.random.default_rng(5)
+    same = random_codes(rng, 500 * card.scale, 2)
+    query, target = np.append(same, np.zeros_like(same)), np.append(same, np.full_like(same, 3))
+    region = Region(0, len(query), 0, len(target))
+    near = outside(region, scoring, GLOBAL if height else mode)
+    lines = (near.top_H, near.top_F, near.left_H, near.left_E)
+    borders = Borders(*(line + np.int32(height) for line in lines), corner=height)
+    case = ((query, target, scoring, mode), region, borders, some(rng, len(query), 9), some(rng, len(target), 9))
+    assert_same(filled(card, *case), filled(CpuEngine(), *case))
+
+
+@pytest.mark.parametrize("mode", [LOCAL, GLOBAL], ids=str)
+def test_odd_letters(card, mode):
+    """Beyond the four most frequent ones, in rows and columns, few of them and many."""
+    rng = np.random.default_rng(6)
+    for n_letters, share in ((5, 0.001), (8, 0.01), (8, 0.9)):
+        query, target = similar(7, 600 * card.scale)
+        for codes in (query, target):
+            is_odd = rng.random(len(codes)) < share
+            codes[is_odd] = rng.integers(4, n_letters, int(is_odd.sum()))
+        lines = some(rng, len(query), 9), some(rng, len(target), 9)
+        assert_as(card, CpuEngine(), query, target, DNA, mode, *lines)
+
+
+def test_more_strips_than_warps(card, monkeypatch):
+    """One block takes strip after strip: queues go round, and rows wait for a warp."""
+    monkeypatch.setattr(long_pair, "QUEUES_SHARE", 1 << 40)
+    query, target = similar(8, 1500 * card.scale)
+    rows, columns = np.arange(512, len(query), 512), np.arange(512, len(target), 512)
+    assert_as(card, CpuEngine(), query, target, DNA, LOCAL, rows, columns)
+
+
+@pytest.mark.parametrize("scoring", [DNA, COSTLY], ids=["DNA", "costly"])
+@pytest.mark.parametrize("share", [0.5, 1.0])
+def test_what_is_pruned(card, scoring, share):
+    """The same end, and no number too high, where numbers fall from far above the base to nothing."""
+    query, target = similar(9, 2500 * card.scale, rate=0.03)
+    region = Region(0, len(query), 0, len(target))
+    rows, columns = np.arange(77, len(query), 77), np.arange(33, len(target), 33)
+    case = ((query, target, scoring, LOCAL), region, outside(region, scoring, LOCAL), rows, columns)
+    end, lines = filled(CpuEngine(), *case)
+    pruning = Pruning(int(end.score * share), len(query), len(target))
+    found, pruned = filled(card, *case, pruning=pruning)
+    assert found == end
+    for name in ("row_H", "row_F", "column_H", "column_E"):
+        assert (getattr(pruned, name) <= getattr(lines, name)).all(), name
+    assert pruning.cells > region.cells * 0.1

@@ -225,11 +225,15 @@ T exchange(T value, int from) {
 inline int lane() {
     return int(running->thread % 32);
 }
-template <class Join>
-bool joined(bool value, Join join) {
-    bool all = exchange(value, 0);
-    for (int from = 1; from < 32; from++) all = join(all, exchange(value, from));
-    return all;
+// A bit for each lane that votes for it.
+inline unsigned ballot(bool vote) {
+    Block::Warp& own = warp();
+    own.slots[lane()] = vote;
+    arrive(own);
+    unsigned votes = 0;
+    for (int from = 0; from < 32; from++) votes |= unsigned(own.slots[from]) << from;
+    arrive(own);
+    return votes;
 }
 
 // Each half of the words on its own.
@@ -264,10 +268,10 @@ inline void __nanosleep(unsigned) {
 inline void __threadfence() {}
 inline void __threadfence_system() {}
 inline bool __any_sync(unsigned, bool value) {
-    return emulated::joined(value, [](bool a, bool b) { return a || b; });
+    return emulated::ballot(value) != 0;
 }
 inline bool __all_sync(unsigned, bool value) {
-    return emulated::joined(value, [](bool a, bool b) { return a && b; });
+    return emulated::ballot(value) == ~0u;
 }
 inline void __threadfence_block() {}
 template <class T>

@@ -477,7 +477,7 @@ __device__ bool run_strip(const Arguments& arguments, unsigned number, const Str
     Writer writer(arguments, number, strip.line);
     feed.load(0);
     Tiles tiles(arguments, shared.tiles);
-    int known_best = LOCAL ? best_so_far(arguments.control) : 0;
+    int known_best = LOCAL ? from_first(best_so_far(arguments.control)) : 0;
     unsigned n_skipped = 0, special = lane.next_special(0), odd_end = 0;
     const unsigned n_pieces = arguments.n_pieces + (lag + PIECE - 1) / PIECE;
     for (unsigned piece = 0; piece < n_pieces; piece++) {
@@ -523,7 +523,7 @@ __device__ bool run_strip(const Arguments& arguments, unsigned number, const Str
             const int best = warp_maximum(lane.best_score());
             if (threadIdx.x % 32 == 0) atomicMax(&arguments.control->best, (long long)best);
         }
-        known_best = next_best;
+        known_best = from_first(next_best);
     }
     feed.acknowledge(arguments.n_pieces);
     if (LOCAL) report_end(lane, number);
