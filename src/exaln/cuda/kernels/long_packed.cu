@@ -76,7 +76,7 @@ struct Halves {
     }
 };
 
-struct PairEdge {
+struct alignas(16) PairEdge {
     Pair H[COLUMNS], F[COLUMNS];
 };
 
@@ -428,12 +428,12 @@ __device__ __forceinline__ int run_piece(Lane<N_ROWS>& lane, unsigned step, unsi
     const unsigned number = threadIdx.x % 32;
     const unsigned is_below = number == 0 ? 0 : ONE, stride = number == 0 ? 2 * COLUMNS : 0;
     const unsigned* feed = number == 0 ? shared.pair_feed : shared.pair_feed + PIECE * 2 * COLUMNS;
-    Pair* tail = shared.pair_tail;
+    PairEdge* tail = reinterpret_cast<PairEdge*>(shared.pair_tail);
     unsigned tile = step - 2 * number;
     uint2 before = tiles.of(tile - 1);
     Pair high = 0;
 #pragma unroll 1
-    for (unsigned i = 0; i < PIECE; i++, tile++, feed += stride, tail += 2 * COLUMNS) {
+    for (unsigned i = 0; i < PIECE; i++, tile++, feed += stride, tail++) {
         const uint2 now = tiles.of(tile);
         const Places places(now, before);
         before = now;
@@ -448,10 +448,7 @@ __device__ __forceinline__ int run_piece(Lane<N_ROWS>& lane, unsigned step, unsi
         }
         if (KIND == Piece::BOUNDED)
             high = Halves::max3(high, lane.highest_row(), Lane<N_ROWS>::highest_of(edge));
-        if (number == last_lane) {
-#pragma unroll
-            for (int c = 0; c < COLUMNS; c++) tail[c] = edge.H[c], tail[COLUMNS + c] = edge.F[c];
-        }
+        if (number == last_lane) *tail = edge;
         lane.hand_down(edge, is_below);
     }
     __syncwarp();
