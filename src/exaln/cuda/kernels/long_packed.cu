@@ -17,10 +17,9 @@
 // `places` has four digits, of which the lower two are for low halves and the upper two for high halves. Up to four
 // letters more are odd: pieces in which some lane has one choose from two more registers.
 //
-// The best cell: as in long.cu a piece is not searched where it cannot have one. Where it can, a lane takes the
-// highest H of the last column and row of each tile. No cell is above one beside or above its tile by more than
-// COLUMNS * highest; only if that reaches the best score so far, and with long sequences that is rare, the piece is
-// computed once more, from what was stored before it, and each column is looked at.
+// The best cell: as in long.cu a piece is not searched where it cannot have one. Where it can, lanes look at the H
+// beside and above each tile. No cell is above these by more than COLUMNS * highest; only if that reaches the best
+// score so far, and with long sequences that is rare, the rest of the piece is searched.
 //
 // Pieces with something special are computed column by column: some halves have not begun or are behind the last
 // column, letters are odd, a column is kept, or the best cell may be there.
@@ -41,6 +40,7 @@
 static_assert(!LARGE);
 
 constexpr unsigned RING = 128;  // tiles in shared memory
+constexpr int NEVER_NEAR = 0x7FFFFFFF;
 constexpr bool HAS_ODD = LETTERS > 4;
 static_assert(VIRTUAL_LANES - 1 + 2 * PIECE <= RING && LETTERS <= 8);
 
@@ -80,21 +80,8 @@ struct alignas(16) PairEdge {
     Pair H[COLUMNS], F[COLUMNS];
 };
 
-// All that a lane takes from one piece into the next.
-template <int N_ROWS>
-struct Rows {
-    Pair H[N_ROWS], E[N_ROWS];
-    PairEdge above;  // the row above the next tile of each half; 0 in the low half of the first lane
-    Pair diagonal;
-
-    static constexpr int N_PAIRS = 2 * N_ROWS + 2 * COLUMNS + 1;
-};
-
-constexpr unsigned SAVED_BYTES = Rows<ROWS>::N_PAIRS * 32 * sizeof(Pair);
-
 // What a warp has in shared memory.
 struct Shared {
-    Pair* saved;          // this lane's part, 32 apart: Rows before a piece
     uint2* odd;           // this lane's part, [rows], 32 apart: the scores with odd letters
     Score *feed, *tail;   // [PIECE][2][COLUMNS]: the row above a piece; the last row of a piece
     unsigned* pair_feed;  // [PIECE + 1][2][COLUMNS]: as stored, in the low half; the last tile is zeros
@@ -161,12 +148,11 @@ struct Best {
 
 // A lane and its rows of a strip, N_ROWS in each half.
 template <int N_ROWS>
-struct Lane : Rows<N_ROWS> {
-    using Rows<N_ROWS>::H;
-    using Rows<N_ROWS>::E;
-    using Rows<N_ROWS>::above;
-    using Rows<N_ROWS>::diagonal;
+struct Lane {
     const Arguments& arguments;
+    Pair H[N_ROWS], E[N_ROWS];  // of the column left of the next tile
+    PairEdge above;             // of the row above it; 0 in the low half of the first lane
+    Pair diagonal;
     Pair low_scores[N_ROWS], high_scores[N_ROWS];  // with plain letters, four bytes
     unsigned row;                                  // the first one of the low half, in the region
     Pair used;                                     // which halves have rows of the strip
@@ -245,6 +231,11 @@ struct Lane : Rows<N_ROWS> {
     }
     static __device__ __forceinline__ Pair highest_of(const PairEdge& edge) {
         return Halves::max2(Halves::max2(edge.H[0], edge.H[1]), Halves::max2(edge.H[2], edge.H[3]));
+    }
+
+    // Whether some lane has an H beside or above its tile that is stored as `near` or more.
+    __device__ __forceinline__ bool is_near(const PairEdge& edge, int near) const {
+        return __any_sync(ALL, Halves::highest(Halves::max3(highest_row(), highest_of(edge), diagonal) & used) >= near);
     }
 
     // Moves the base; what would be below it is raised to it.
@@ -381,23 +372,6 @@ struct Lane : Rows<N_ROWS> {
     __device__ __forceinline__ int best_score() const {
         return max(has_best(0) ? best[0].score : 0, has_best(1) ? best[1].score : 0);
     }
-
-    __device__ __forceinline__ void save(Pair* to) const {
-        each_pair([&](Pair& pair, unsigned i) { to[i * 32] = pair; });
-    }
-    __device__ __forceinline__ void restore(const Pair* from) {
-        each_pair([&](Pair& pair, unsigned i) { pair = from[i * 32]; });
-    }
-    template <class Visit>
-    __device__ __forceinline__ void each_pair(Visit visit) const {
-        Rows<N_ROWS>& rows = const_cast<Lane&>(*this);
-#pragma unroll
-        for (int k = 0; k < N_ROWS; k++) visit(rows.H[k], 2 * k), visit(rows.E[k], 2 * k + 1);
-#pragma unroll
-        for (int c = 0; c < COLUMNS; c++)
-            visit(rows.above.H[c], 2 * N_ROWS + 2 * c), visit(rows.above.F[c], 2 * N_ROWS + 2 * c + 1);
-        visit(rows.diagonal, 2 * N_ROWS + 2 * COLUMNS);
-    }
 };
 
 // The row above a piece, as it is stored: each lane has its columns of it.
@@ -421,19 +395,21 @@ __device__ __forceinline__ void widen_tail(const Shared& shared, unsigned half, 
 // What can happen in a piece: nothing but cells; the end may be there; anything.
 enum class Piece { PLAIN, BOUNDED, SPECIAL };
 
-// PIECE steps of a warp, from `step` on. Gives the highest H beside or above a tile, if BOUNDED.
+// Steps of a piece that begins with `step`, from the i-th on. Gives which one comes next: if BOUNDED, the first in
+// which some lane has an H of `threshold` or more beside or above its tile.
 template <Piece KIND, int N_ROWS>
-__device__ __forceinline__ int run_piece(Lane<N_ROWS>& lane, unsigned step, unsigned last_lane,
-                                         const Shared& shared, const Tiles& tiles, bool is_searched = false) {
+__device__ __forceinline__ unsigned run_piece(Lane<N_ROWS>& lane, unsigned step, unsigned i, unsigned last_lane,
+                                              const Shared& shared, const Tiles& tiles, int threshold) {
     const unsigned number = threadIdx.x % 32;
+    const int near = threshold - lane.base.value;
     const unsigned is_below = number == 0 ? 0 : ONE, stride = number == 0 ? 2 * COLUMNS : 0;
     const unsigned* feed = number == 0 ? shared.pair_feed : shared.pair_feed + PIECE * 2 * COLUMNS;
-    PairEdge* tail = reinterpret_cast<PairEdge*>(shared.pair_tail);
-    unsigned tile = step - 2 * number;
+    PairEdge* tail = reinterpret_cast<PairEdge*>(shared.pair_tail) + i;
+    unsigned tile = step + i - 2 * number;
+    feed += i * stride;
     uint2 before = tiles.of(tile - 1);
-    Pair high = 0;
 #pragma unroll 1
-    for (unsigned i = 0; i < PIECE; i++, tile++, feed += stride, tail++) {
+    for (; i < PIECE; i++, tile++, feed += stride, tail++) {
         const uint2 now = tiles.of(tile);
         const Places places(now, before);
         before = now;
@@ -441,18 +417,17 @@ __device__ __forceinline__ int run_piece(Lane<N_ROWS>& lane, unsigned step, unsi
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++)
             edge.H[c] = lane.above.H[c] + feed[c], edge.F[c] = lane.above.F[c] + feed[COLUMNS + c];
+        if (KIND == Piece::BOUNDED && lane.is_near(edge, near)) break;
         if (KIND == Piece::SPECIAL) {
-            lane.compute_columns(edge, places, tile, shared.odd, is_searched);
+            lane.compute_columns(edge, places, tile, shared.odd, threshold != NEVER_NEAR);
         } else {
             lane.compute(edge, places);
         }
-        if (KIND == Piece::BOUNDED)
-            high = Halves::max3(high, lane.highest_row(), Lane<N_ROWS>::highest_of(edge));
         if (number == last_lane) *tail = edge;
         lane.hand_down(edge, is_below);
     }
     __syncwarp();
-    return lane.base.value + Halves::highest(high & lane.used);
+    return i;
 }
 
 // The best cell that a strip's lanes have noted.
@@ -485,8 +460,7 @@ __device__ bool run_strip(const Arguments& arguments, unsigned number, const Str
         if (piece + 1 < arguments.n_pieces) feed.load(piece + 1);
         tiles.load(piece + 1);
         const int reach = warp_maximum(max(lane.highest(), feed.highest));
-        const int wanted = max(known_best, 1);
-        const bool may_end = LOCAL && arguments.gain >= 0 && reach + int(arguments.gain) >= wanted;
+        const bool may_end = LOCAL && arguments.gain >= 0 && reach + int(arguments.gain) >= max(known_best, 1);
         const bool is_hopeless =
             LOCAL && arguments.pruning.is_hopeless(reach, strip.first_row, int(step) - (VIRTUAL_LANES - 1),
                                                    known_best);
@@ -502,16 +476,15 @@ __device__ bool run_strip(const Arguments& arguments, unsigned number, const Str
             if (!lane.base.suits(reach)) lane.move_base(Base::near(reach));
             store_feed(shared, lane.base);
             __syncwarp();
-            bool is_special = piece >= special || step < VIRTUAL_LANES || step < odd_end;
-            if (!is_special && may_end) {
-                lane.save(shared.saved);
-                const int high = run_piece<Piece::BOUNDED>(lane, step, last_lane, shared, tiles);
-                is_special = __any_sync(ALL, max(high, reach) + COLUMNS * HIGHEST >= wanted);
-                if (is_special) lane.restore(shared.saved);
+            const int threshold = may_end ? max(known_best, 1) - COLUMNS * HIGHEST : NEVER_NEAR;
+            const bool is_special = piece >= special || step < VIRTUAL_LANES || step < odd_end;
+            unsigned done = 0;
+            if (!is_special && !may_end) {
+                done = run_piece<Piece::PLAIN>(lane, step, done, last_lane, shared, tiles, threshold);
             } else if (!is_special) {
-                run_piece<Piece::PLAIN>(lane, step, last_lane, shared, tiles);
+                done = run_piece<Piece::BOUNDED>(lane, step, done, last_lane, shared, tiles, threshold);
             }
-            if (is_special) run_piece<Piece::SPECIAL>(lane, step, last_lane, shared, tiles, may_end);
+            if (done < PIECE) run_piece<Piece::SPECIAL>(lane, step, done, last_lane, shared, tiles, threshold);
             widen_tail(shared, lag % 2, lane.base);
         }
         if (piece >= special) special = lane.next_special(step + PIECE);
@@ -570,19 +543,18 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     constexpr unsigned EDGE_WORDS = PIECE * 2 * COLUMNS;
     constexpr unsigned ODD_BYTES = HAS_ODD ? ROWS * 32 * sizeof(uint2) : 0;
     constexpr unsigned WARP_BYTES =
-        SAVED_BYTES + ODD_BYTES + RING * sizeof(uint2) + (4 * EDGE_WORDS + 2 * COLUMNS) * sizeof(Pair);
+        ODD_BYTES + RING * sizeof(uint2) + (4 * EDGE_WORDS + 2 * COLUMNS) * sizeof(Pair);
     static_assert(WARP_BYTES % sizeof(int4) == 0);
     const unsigned lane = threadIdx.x % 32;
     char* own = reinterpret_cast<char*>(memory) + threadIdx.x / 32 * WARP_BYTES;
-    Pair* edges = reinterpret_cast<Pair*>(own + SAVED_BYTES + ODD_BYTES + RING * sizeof(uint2));
+    Pair* edges = reinterpret_cast<Pair*>(own + ODD_BYTES + RING * sizeof(uint2));
     Score* scores = reinterpret_cast<Score*>(edges + 2 * EDGE_WORDS + 2 * COLUMNS);
-    const Shared shared{reinterpret_cast<Pair*>(own) + lane,
-                        reinterpret_cast<uint2*>(own + SAVED_BYTES) + lane,
+    const Shared shared{reinterpret_cast<uint2*>(own) + lane,
                         scores,
                         scores + EDGE_WORDS,
                         edges,
                         edges + EDGE_WORDS + 2 * COLUMNS,
-                        reinterpret_cast<uint2*>(own + SAVED_BYTES + ODD_BYTES)};
+                        reinterpret_cast<uint2*>(own + ODD_BYTES)};
     if (lane < 2 * COLUMNS) shared.pair_feed[EDGE_WORDS + lane] = 0;
     for (;;) {
         const unsigned number = from_first(lane == 0 ? atomicAdd(&control->ticket, 1u) : 0);
