@@ -5,7 +5,7 @@ import pytest
 
 from exaln.cuda import fetching, long_pair
 from exaln.cuda.long_pair import WantedLines, slabs, strips_of
-from exaln.cuda.variants import LONG_SHAPES, long_cycles, long_shapes
+from exaln.cuda.variants import LONG_SHAPES, PACKED_SHAPES, long_cycles, long_shapes
 from exaln.engines import cuda as cuda_engine
 from exaln.engines.cpu import CpuEngine
 from exaln.engines.cuda import CudaEngine
@@ -79,12 +79,12 @@ def test_slabs_cover_all_rows_and_fit():
     assert len(cut) == 1
 
 
-@pytest.mark.parametrize("rows", [4, 8, 16, 28])
-def test_strips_end_where_rows_are_kept(rows):
-    rng = np.random.default_rng(rows)
-    for n_rows in (1, rows, 32 * rows, 32 * rows + 1, 5000):
+@pytest.mark.parametrize("shape", [*LONG_SHAPES, *PACKED_SHAPES], ids=str)
+def test_strips_end_where_rows_are_kept(shape):
+    rng = np.random.default_rng(shape.rows)
+    for n_rows in (1, shape.rows, shape.strip_rows, shape.strip_rows + 1, 5000):
         kept = some(rng, n_rows, 20)
-        strips = strips_of(n_rows, rows, kept)
+        strips = strips_of(n_rows, shape, kept)
         ends = strips["first_row"] + strips["n_rows"]
         assert strips["first_row"].tolist() == [0, *ends[:-1]]
         assert ends[-1] == n_rows

@@ -41,6 +41,7 @@ static_assert(!LARGE);
 
 constexpr unsigned RING = 128;  // tiles in shared memory
 constexpr int NEVER_NEAR = 0x7FFFFFFF;
+constexpr unsigned PUT_ASIDE = (2 * ROWS + 2 * COLUMNS + 1 + 3) / 4 * 4;
 constexpr bool HAS_ODD = LETTERS > 4;
 static_assert(VIRTUAL_LANES - 1 + 2 * PIECE <= RING && LETTERS <= 8);
 
@@ -86,6 +87,7 @@ struct Shared {
     Score *feed, *tail;   // [PIECE][2][COLUMNS]: the row above a piece; the last row of a piece
     unsigned* pair_feed;  // [PIECE + 1][2][COLUMNS]: as stored, in the low half; the last tile is zeros
     Pair* pair_tail;      // [PIECE][2][COLUMNS]
+    Pair* put_aside;      // [PUT_ASIDE]: of the one lane that begins with one half
     uint2* tiles;         // [RING]: a tile in its place modulo RING
 };
 
@@ -158,9 +160,10 @@ struct Lane {
     Pair used;                                     // which halves have rows of the strip
     Base base;
     Best best[2];
-    unsigned kept;  // the first kept column that not all lanes are past
+    int least;                  // what a cell must have that is noted
+    unsigned kept, first_kept;  // the first kept column that not all lanes are past, and its place
 
-    __device__ Lane(const Arguments& given, const Strip& strip) : arguments(given), kept(0) {
+    __device__ Lane(const Arguments& given, const Strip& strip) : arguments(given), kept(0), first_kept(0) {
         const unsigned lane = threadIdx.x % 32;
         row = strip.first_row + lane * 2 * N_ROWS;
         used = (is_used(strip, 0) ? 0x0000FFFFu : 0) | (is_used(strip, 1) ? 0xFFFF0000u : 0);
@@ -179,6 +182,7 @@ struct Lane {
         clear_first();
         const int known = LOCAL ? best_so_far(given.control) : 0;
         for (int half = 0; half < 2; half++) best[half] = Best{max(known, 1) - 1, NEVER, NEVER};
+        least = max(known, 1);
     }
 
     __device__ bool is_used(const Strip& strip, unsigned half) const {
@@ -301,43 +305,76 @@ struct Lane {
         }
     }
 
+    // The same in lanes that have begun. In the first step of a low half the high half keeps what it has, and the row
+    // above it goes out as it came in.
+    __device__ __forceinline__ void compute_begun(PairEdge& edge, const Places& places, unsigned tile, Pair* aside) {
+        if (int(tile) < 0) return;
+        if (tile == 0) each_pair(edge, [&](Pair& pair, unsigned i) { aside[i] = pair; });
+        compute(edge, places);
+        if (tile == 0) each_pair(edge, [&](Pair& pair, unsigned i) { pair = Halves::merged(0xFFFFu, pair, aside[i]); });
+    }
+    template <class Visit>
+    __device__ __forceinline__ void each_pair(PairEdge& edge, Visit visit) {
+#pragma unroll
+        for (int k = 0; k < N_ROWS; k++) visit(H[k], 2 * k), visit(E[k], 2 * k + 1);
+#pragma unroll
+        for (int c = 0; c < COLUMNS; c++)
+            visit(edge.H[c], 2 * (N_ROWS + c)), visit(edge.F[c], 2 * (N_ROWS + c) + 1);
+        visit(diagonal, 2 * (N_ROWS + COLUMNS));
+    }
+
     // The same, column by column, in the halves that are active; others keep what they have, and the row above
-    // them goes out as it came in. `tile` is that of the low half.
-    __device__ __forceinline__ void compute_columns(PairEdge& edge, const Places& places, unsigned tile,
-                                                    const uint2* odd, bool is_searched) {
+    // them goes out as it came in. `tile` is that of the low half. Columns take turns in the first place of `edge`
+    // and `places`: the code is there once.
+    __device__ __forceinline__ void compute_columns(PairEdge& edge, Places places, unsigned tile, const uint2* odd,
+                                                    bool is_searched) {
         const unsigned n_tiles = arguments.n_pieces * PIECE;
         const Pair active = (tile < n_tiles ? 0x0000FFFFu : 0) | (tile - 1 < n_tiles ? 0xFFFF0000u : 0);
-#pragma unroll
-        for (int c = 0; c < COLUMNS; c++) {
-            const Pair H_above = edge.H[c];
-            Pair F = edge.F[c], before = diagonal;
+#pragma unroll 1
+        for (unsigned column = tile * COLUMNS; column < tile * COLUMNS + COLUMNS; column++) {
+            const Pair H_above = edge.H[0];
+            Pair F = edge.F[0], before = diagonal;
 #pragma unroll
             for (int k = 0; k < N_ROWS; k++) {
-                const Pair t = Halves::add(before, any_score(k, places.column[c], odd));
+                const Pair t = Halves::add(before, any_score(k, places.column[0], odd));
                 Pair new_H = before = H[k], new_E = E[k];
                 update_cell<Halves, Pair>(t, new_H, new_E, F);
                 H[k] = Halves::merged(active, new_H, H[k]), E[k] = Halves::merged(active, new_E, E[k]);
             }
             diagonal = Halves::merged(active, H_above, diagonal);
-            edge.H[c] = Halves::merged(active, H[N_ROWS - 1], H_above);
-            edge.F[c] = Halves::merged(active, F, edge.F[c]);
-            const unsigned column = tile * COLUMNS + c;
-            look_at_column(column, 0, active, is_searched);
-            look_at_column(column - COLUMNS, 1, active, is_searched);
+            put_last(edge.H, Halves::merged(active, H[N_ROWS - 1], H_above));
+            put_last(edge.F, Halves::merged(active, F, edge.F[0]));
+            put_last(places.column, places.column[0]);
+            if (column >= first_kept) keep_columns(column, active & used);
+            if (!is_searched) continue;
+            const Pair highest = highest_row() & active & used;
+            if (Halves::highest(highest) + base.value >= least) note(column, highest);
         }
     }
-
-    // Keeps a column of a half, if it is to be kept, and notes its best cell.
-    __device__ __forceinline__ void look_at_column(unsigned column, unsigned half, Pair active, bool is_searched) {
-        if (!(active & used & 0x8000u << 16 * half) || column >= arguments.n_columns) return;
-        for (unsigned i = kept; arguments.kept_columns[i] <= column; i++)
-            if (arguments.kept_columns[i] == column) keep_column(i, half);
-        if (!is_searched || base.value + Halves::of(highest_row(), half) <= best[half].score) return;
-        const int highest = Halves::of(highest_row(), half);
-        unsigned first = 0;
+    static __device__ __forceinline__ void put_last(Pair (&of_columns)[COLUMNS], Pair last) {
 #pragma unroll
-        for (int k = N_ROWS - 1; k >= 0; k--) first = Halves::of(H[k], half) == highest ? k : first;
-        best[half] = Best{base.value + highest, row + half * N_ROWS + first, column};
+        for (int c = 0; c + 1 < COLUMNS; c++) of_columns[c] = of_columns[c + 1];
+        of_columns[COLUMNS - 1] = last;
+    }
+
+    // Keeps the columns at which the active halves are, if they are to be kept.
+    __device__ void keep_columns(unsigned column, Pair active) {
+        for (unsigned half = 0; half < 2; half++, column -= COLUMNS)
+            for (unsigned i = kept; (active >> 16 * half & 1) && arguments.kept_columns[i] <= column; i++)
+                if (arguments.kept_columns[i] == column) keep_column(i, half);
+    }
+
+    // Notes the first cell with the highest score of this column, if it is better than all before.
+    __device__ void note(unsigned column, Pair highest_of_column) {
+        for (unsigned half = 0; half < 2; half++, column -= COLUMNS) {
+            const int highest = Halves::of(highest_of_column, half);
+            if (base.value + highest <= best[half].score || column >= arguments.n_columns) continue;
+            unsigned first = 0;
+#pragma unroll
+            for (int k = N_ROWS - 1; k >= 0; k--) first = Halves::of(H[k], half) == highest ? k : first;
+            best[half] = Best{base.value + highest, row + half * N_ROWS + first, column};
+        }
+        least = min(best[0].score, best[1].score) + 1;
     }
     __device__ __forceinline__ void keep_column(unsigned place, unsigned half) {
         const size_t first = size_t(place) * arguments.n_rows + row + half * N_ROWS;
@@ -349,7 +386,7 @@ struct Lane {
     }
 
     // The kept columns of a piece that is skipped.
-    __device__ void keep_columns(unsigned step) {
+    __device__ void keep_skipped(unsigned step) {
         for (unsigned half = 0; half < 2; half++) {
             const int first = int(step) - int(threadIdx.x % 32 * 2 + half);
             for (unsigned i = kept; (used >> 16 * half & 1) && arguments.kept_columns[i] != NEVER; i++) {
@@ -362,7 +399,8 @@ struct Lane {
     // The first piece that has a kept column in its reach, or the last one, if `step` is the first of the next.
     __device__ __forceinline__ unsigned next_special(unsigned step) {
         while ((arguments.kept_columns[kept] / COLUMNS + VIRTUAL_LANES - 1) < step) kept++;
-        return from_first(min(arguments.kept_columns[kept] / (COLUMNS * PIECE), arguments.n_pieces - 1));
+        first_kept = arguments.kept_columns[kept];
+        return from_first(min(first_kept / (COLUMNS * PIECE), arguments.n_pieces - 1));
     }
 
     __device__ __forceinline__ bool has_best(unsigned half) const { return best[half].column != NEVER; }
@@ -392,8 +430,9 @@ __device__ __forceinline__ void widen_tail(const Shared& shared, unsigned half, 
     __syncwarp();
 }
 
-// What can happen in a piece: nothing but cells; the end may be there; anything.
-enum class Piece { PLAIN, BOUNDED, SPECIAL };
+// What can happen in a piece: nothing but cells; the end may be there, unless what is beside its tiles says that it
+// is not; and some lanes have not begun yet; anything.
+enum class Piece { PLAIN, BOUNDED, FIRST, SPECIAL };
 
 // Steps of a piece that begins with `step`, from the i-th on. Gives which one comes next: if BOUNDED, the first in
 // which some lane has an H of `threshold` or more beside or above its tile.
@@ -401,7 +440,7 @@ template <Piece KIND, int N_ROWS>
 __device__ __forceinline__ unsigned run_piece(Lane<N_ROWS>& lane, unsigned step, unsigned i, unsigned last_lane,
                                               const Shared& shared, const Tiles& tiles, int threshold) {
     const unsigned number = threadIdx.x % 32;
-    const int near = threshold - lane.base.value;
+    const int near = threshold == NEVER_NEAR ? NEVER_NEAR : threshold - lane.base.value;
     const unsigned is_below = number == 0 ? 0 : ONE, stride = number == 0 ? 2 * COLUMNS : 0;
     const unsigned* feed = number == 0 ? shared.pair_feed : shared.pair_feed + PIECE * 2 * COLUMNS;
     PairEdge* tail = reinterpret_cast<PairEdge*>(shared.pair_tail) + i;
@@ -417,9 +456,11 @@ __device__ __forceinline__ unsigned run_piece(Lane<N_ROWS>& lane, unsigned step,
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++)
             edge.H[c] = lane.above.H[c] + feed[c], edge.F[c] = lane.above.F[c] + feed[COLUMNS + c];
-        if (KIND == Piece::BOUNDED && lane.is_near(edge, near)) break;
+        if (KIND != Piece::PLAIN && KIND != Piece::SPECIAL && lane.is_near(edge, near)) break;
         if (KIND == Piece::SPECIAL) {
             lane.compute_columns(edge, places, tile, shared.odd, threshold != NEVER_NEAR);
+        } else if (KIND == Piece::FIRST) {
+            lane.compute_begun(edge, places, tile, shared.put_aside);
         } else {
             lane.compute(edge, places);
         }
@@ -468,7 +509,7 @@ __device__ bool run_strip(const Arguments& arguments, unsigned number, const Str
         if (tiles.are_odd(piece)) odd_end = step + PIECE + VIRTUAL_LANES;
         if (is_hopeless) {
             lane.forget();
-            lane.keep_columns(step);
+            lane.keep_skipped(step);
             if (threadIdx.x % 32 < PIECE) put(shared.tail + threadIdx.x % 32 * 2 * COLUMNS, Edge::nothing());
             __syncwarp();
             n_skipped++;
@@ -477,12 +518,14 @@ __device__ bool run_strip(const Arguments& arguments, unsigned number, const Str
             store_feed(shared, lane.base);
             __syncwarp();
             const int threshold = may_end ? max(known_best, 1) - COLUMNS * HIGHEST : NEVER_NEAR;
-            const bool is_special = piece >= special || step < VIRTUAL_LANES || step < odd_end;
+            const bool is_special = piece >= special || step < odd_end;
             unsigned done = 0;
-            if (!is_special && !may_end) {
-                done = run_piece<Piece::PLAIN>(lane, step, done, last_lane, shared, tiles, threshold);
-            } else if (!is_special) {
+            if (!is_special && step < VIRTUAL_LANES) {
+                done = run_piece<Piece::FIRST>(lane, step, done, last_lane, shared, tiles, threshold);
+            } else if (!is_special && may_end) {
                 done = run_piece<Piece::BOUNDED>(lane, step, done, last_lane, shared, tiles, threshold);
+            } else if (!is_special) {
+                done = run_piece<Piece::PLAIN>(lane, step, done, last_lane, shared, tiles, threshold);
             }
             if (done < PIECE) run_piece<Piece::SPECIAL>(lane, step, done, last_lane, shared, tiles, threshold);
             widen_tail(shared, lag % 2, lane.base);
@@ -543,7 +586,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     constexpr unsigned EDGE_WORDS = PIECE * 2 * COLUMNS;
     constexpr unsigned ODD_BYTES = HAS_ODD ? ROWS * 32 * sizeof(uint2) : 0;
     constexpr unsigned WARP_BYTES =
-        ODD_BYTES + RING * sizeof(uint2) + (4 * EDGE_WORDS + 2 * COLUMNS) * sizeof(Pair);
+        ODD_BYTES + RING * sizeof(uint2) + (4 * EDGE_WORDS + 2 * COLUMNS + PUT_ASIDE) * sizeof(Pair);
     static_assert(WARP_BYTES % sizeof(int4) == 0);
     const unsigned lane = threadIdx.x % 32;
     char* own = reinterpret_cast<char*>(memory) + threadIdx.x / 32 * WARP_BYTES;
@@ -554,6 +597,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
                         scores + EDGE_WORDS,
                         edges,
                         edges + EDGE_WORDS + 2 * COLUMNS,
+                        reinterpret_cast<Pair*>(scores) + 2 * EDGE_WORDS,
                         reinterpret_cast<uint2*>(own + ODD_BYTES)};
     if (lane < 2 * COLUMNS) shared.pair_feed[EDGE_WORDS + lane] = 0;
     for (;;) {
