@@ -35,8 +35,7 @@ def card(request, monkeypatch):
     made = OnCards(memory=1 << 30)
     made.shape = SMALL if request.param == "emulated" else LARGE
     made.scale = 1 if request.param == "emulated" else 4
-    monkeypatch.setattr(long_pair, "PACKED_SHAPES", (made.shape,))
-    monkeypatch.setattr(long_pair, "long_shapes", lambda *_: [])
+    monkeypatch.setattr(long_pair, "long_shapes", lambda *_: [made.shape])
     return made
 
 

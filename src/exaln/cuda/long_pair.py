@@ -20,7 +20,7 @@ import numpy as np
 from exaln.cuda.fetching import Fetcher
 from exaln.cuda.layout import FoldedScores, fold_letters, used_letters
 from exaln.cuda.long_packed import ByteScores
-from exaln.cuda.variants import COLUMNS, MAX_SMALL_END, PACKED_SHAPES, WARP, LongShape, long_cycles, long_shapes
+from exaln.cuda.variants import COLUMNS, MAX_SMALL_END, WARP, LongShape, long_cycles, long_shapes
 from exaln.errors import EngineError
 from exaln.longpair.region import NOTHING, Borders, EndCell, Lines, PairTable, Pruning, Region
 
@@ -480,17 +480,9 @@ class CardPart:
             n_warps = facts.n_sms * shape.blocks * (shape.threads // WARP) // self._share
             return long_cycles(shape, part.n_rows, part.n_columns, n_warps, facts.n_sms)
 
-        shapes = long_shapes(self._folded.n_letters, self._score.itemsize, facts.shared_bytes)
-        return min([*shapes, *self._packed_shapes()], key=cycles)
-
-    def _packed_shapes(self) -> Iterator[LongShape]:
-        """Those that hold the scores of this pair."""
-        facts, n_letters = self._card.facts, self._folded.n_letters
-        if self._bytes is None or not facts.dpx or self._score.itemsize > 4:
-            return
-        for shape in PACKED_SHAPES:
-            if shape.holds(self._pair.scoring) and shape.shared_bytes(n_letters, 4) <= facts.shared_bytes:
-                yield shape
+        packed = self._pair.scoring if facts.dpx and self._bytes is not None else None
+        shapes = long_shapes(self._folded.n_letters, self._score.itemsize, facts.shared_bytes, packed)
+        return min(shapes, key=cycles)
 
     def _load(self, borders: Borders) -> None:
         """The kernel, and how many of its warps there are at a time."""
