@@ -1,4 +1,4 @@
-"""Regions in halves of words: the kernel itself, on an emulated card everywhere and on a GPU, against the cpu engine."""
+"""Regions in halves of words: the kernel itself, on an emulated card everywhere and on a GPU, against the CPU."""
 
 import numpy as np
 import pytest
@@ -6,8 +6,6 @@ import pytest
 import emulated_cuda
 from emulated_cuda import EmulatedDriver
 from exaln.cuda import long_pair
-from exaln.cuda.long_packed import MAX_LETTERS, ByteScores
-from exaln.cuda.layout import fold_letters, used_letters
 from exaln.cuda.variants import LongShape
 from exaln.engines.cpu import CpuEngine
 from exaln.engines.cuda import CudaEngine
@@ -67,9 +65,7 @@ def test_sizes_around_strips_and_pieces(card, mode):
 @pytest.mark.parametrize("mode", [LOCAL, GLOBAL], ids=str)
 def test_every_row_and_column_is_kept(card, mode):
     query, target = similar(4, 90)
-    assert_as(
-        card, CpuEngine(), query, target, DNA, mode, np.arange(1, len(query) + 1), np.arange(1, len(target) + 1)
-    )
+    assert_as(card, CpuEngine(), query, target, DNA, mode, np.arange(1, len(query) + 1), np.arange(1, len(target) + 1))
 
 
 def test_ends_among_many_equal_ones(card):

@@ -1,4 +1,4 @@
-"""What kernels/long_packed.cu is given in place of what long.cu is: scores as bytes, and which of them a column takes."""
+"""What kernels/long_packed.cu is given in place of what long.cu is: scores as bytes, and which of them columns take."""
 
 from __future__ import annotations
 

@@ -282,9 +282,7 @@ PACKED_ALONE, PACKED_BUSY = LongCost(250, 45, 1500), LongCost(110, 36)
 LONG_LAG_PIECES = 4
 
 
-def long_shapes(
-    n_letters: int, score_bytes: int, shared_bytes: int, packed: Scoring | None = None
-) -> list[LongShape]:
+def long_shapes(n_letters: int, score_bytes: int, shared_bytes: int, packed: Scoring | None = None) -> list[LongShape]:
     """Those whose blocks fit; where none does, small blocks of the least rows. packed: of scores that fit bytes."""
     fit = [shape for shape in LONG_SHAPES if shape.shared_bytes(n_letters, score_bytes) <= shared_bytes]
     if score_bytes > 4:  # registers hold half as many
@@ -303,8 +301,8 @@ MAX_SMALL_END = 15_000_000
 def long_cycles(shape: LongShape, n_rows: int, n_columns: int, n_warps: int, n_sms: int) -> float:
     """How long a region takes on a card that has so many warps of this shape at a time.
 
-    A strip is a tile for each lane, one more, and LONG_LAG_PIECES behind the one above. While not all of them run, multiprocessors are
-    half full, but the warps of a block are on the same one.
+    A strip is a tile for each lane, one more, and LONG_LAG_PIECES behind the one above. While not all of them run,
+    multiprocessors are half full, but the warps of a block are on the same one.
     """
     n_strips = -(-n_rows // shape.strip_rows)
     at_a_time = min(n_strips, n_warps)

@@ -65,7 +65,7 @@
 
 constexpr unsigned CHUNK_BYTES = 32 * sizeof(int4);
 constexpr unsigned LETTER_BYTES = ROWS / 4 * CHUNK_BYTES;
-constexpr unsigned RING = 64;     // tiles in shared memory
+constexpr unsigned RING = 64;  // tiles in shared memory
 static_assert(31 + 2 * PIECE <= RING);
 
 constexpr Key HIGHEST_KEY = sizeof(Key) == 8 ? Key(0x7FFFFFFFFFFFFFFFll) : Key(0x7FFFFFFF);

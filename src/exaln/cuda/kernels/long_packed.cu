@@ -1,28 +1,29 @@
 // One pair over the whole card, as long.cu, two cells at a time in the halves of a word.
 //
-// A strip has 64 virtual lanes of ROWS rows, two for each lane of a warp: the low half of a word belongs to virtual
-// lane 2 * l, the high half to 2 * l + 1. Each is one tile behind the one above it, so that one instruction does a
-// cell of both:
+// A strip has 64 virtual lanes of ROWS rows, two for each lane of a warp: the low half of a word belongs to
+// virtual lane 2 * l, the high half to 2 * l + 1. Each is one tile behind the one above it, so that one
+// instruction does a cell of both:
 //
 //      step s:    lane 0   low half    tile s        rows 0 .. ROWS - 1
 //                          high half   tile s - 1    rows ROWS .. 2 * ROWS - 1
 //                 lane 1   low half    tile s - 2    ...
 //
-// The last row of a low half is the row above the high half in the next step; that of a high half goes to the next
-// lane. Numbers are stored relative to a base, which all lanes of a warp share: long_range.cuh says why 16 bits are
-// enough for any table. Before a piece for which the base is too far off, it is moved.
+// The last row of a low half is the row above the high half in the next step; that of a high half goes to the
+// next lane. Numbers are stored relative to a base, which all lanes of a warp share: long_range.cuh says why
+// 16 bits are enough for any table. Before a piece for which the base is too far off, it is moved.
 //
-// Scores: the four most frequent letters of the columns are plain. Each row has its scores with them as bytes, in a
-// register for each half; one instruction chooses a byte of both and extends their signs. Which bytes, a column says:
-// `places` has four digits, of which the lower two are for low halves and the upper two for high halves. Up to four
-// letters more are odd: pieces in which some lane has one choose from two more registers.
+// Scores: the four most frequent letters of the columns are plain. Each row has its scores with them as
+// bytes, in a register for each half; one instruction chooses a byte of both and extends their signs. Which
+// bytes, a column says: `places` has four digits, of which the lower two are for low halves and the upper two
+// for high halves. Up to four letters more are odd: pieces in which some lane has one choose from two more
+// registers.
 //
-// The best cell: as in long.cu a piece is not searched where it cannot have one. Where it can, lanes look at the H
-// beside and above each tile. No cell is above these by more than COLUMNS * highest; only if that reaches the best
-// score so far, and with long sequences that is rare, the rest of the piece is searched.
+// The best cell: as in long.cu a piece is not searched where it cannot have one. Where it can, lanes look at
+// the H beside and above each tile. No cell is above these by more than COLUMNS * highest; only if that
+// reaches the best score so far, and with long sequences that is rare, the rest of the piece is searched.
 //
-// Pieces with something special are computed column by column: some halves have not begun or are behind the last
-// column, letters are odd, a column is kept, or the best cell may be there.
+// Pieces with something special are computed column by column: some halves have not begun or are behind the
+// last column, letters are odd, a column is kept, or the best cell may be there.
 //
 //   columns       [(n_pieces + 2) * PIECE + 64]: tiles, of each column the `places`, 16 bits
 //   table         [letters of the query][2]: bytes, the scores with plain letters and with odd ones
@@ -106,10 +107,9 @@ struct Tiles {
         if (threadIdx.x % 32 >= PIECE) return;
         uint2* to = ring + (piece * PIECE + threadIdx.x % 32) % RING;
 #if __CUDA_ARCH__ >= 800
-        asm volatile(
-            "cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(unsigned(__cvta_generic_to_shared(to))),
-            "l"(next)
-            : "memory");
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(unsigned(__cvta_generic_to_shared(to))),
+                     "l"(next)
+                     : "memory");
 #else
         *to = __ldg(next);
 #endif
@@ -130,7 +130,8 @@ struct Tiles {
     }
 };
 
-// Which bytes a step chooses: low halves for the columns of one tile, high halves for those of the one before.
+// Which bytes a step chooses: low halves for the columns of one tile, high halves for those of the one
+// before.
 struct Places {
     unsigned column[COLUMNS];
 
@@ -239,7 +240,8 @@ struct Lane {
 
     // Whether some lane has an H beside or above its tile that is stored as `near` or more.
     __device__ __forceinline__ bool is_near(const PairEdge& edge, int near) const {
-        return __any_sync(ALL, Halves::highest(Halves::max3(highest_row(), highest_of(edge), diagonal) & used) >= near);
+        return __any_sync(
+            ALL, Halves::highest(Halves::max3(highest_row(), highest_of(edge), diagonal) & used) >= near);
     }
 
     // Moves the base; what would be below it is raised to it.
@@ -262,8 +264,8 @@ struct Lane {
         diagonal = Halves::add_max(diagonal, amount, 0);
     }
 
-    // As if nothing had been before the next tile. A half that has not begun loses the column left of it: its H
-    // was looked at, and is hopeless too.
+    // As if nothing had been before the next tile. A half that has not begun loses the column left of it: its
+    // H was looked at, and is hopeless too.
     __device__ __forceinline__ void forget() {
         base.value = 0;
 #pragma unroll
@@ -277,13 +279,15 @@ struct Lane {
     __device__ __forceinline__ void hand_down(const PairEdge& edge, unsigned is_below) {
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) {
-            above.H[c] = Halves::chosen_bytes(__shfl_up_sync(ALL, edge.H[c], 1) * is_below, edge.H[c], 0x5432);
-            above.F[c] = Halves::chosen_bytes(__shfl_up_sync(ALL, edge.F[c], 1) * is_below, edge.F[c], 0x5432);
+            above.H[c] =
+                Halves::chosen_bytes(__shfl_up_sync(ALL, edge.H[c], 1) * is_below, edge.H[c], 0x5432);
+            above.F[c] =
+                Halves::chosen_bytes(__shfl_up_sync(ALL, edge.F[c], 1) * is_below, edge.F[c], 0x5432);
         }
     }
 
-    // A tile of both halves, along its anti-diagonals: cells that wait for one another are far apart. `edge` comes
-    // in as the row above and goes out as the last row.
+    // A tile of both halves, along its anti-diagonals: cells that wait for one another are far apart. `edge`
+    // comes in as the row above and goes out as the last row.
     __device__ __forceinline__ void compute(PairEdge& edge, const Places& places) {
         Pair t[COLUMNS];
 #pragma unroll
@@ -305,13 +309,15 @@ struct Lane {
         }
     }
 
-    // The same in lanes that have begun. In the first step of a low half the high half keeps what it has, and the row
-    // above it goes out as it came in.
-    __device__ __forceinline__ void compute_begun(PairEdge& edge, const Places& places, unsigned tile, Pair* aside) {
+    // The same in lanes that have begun. In the first step of a low half the high half keeps what it has, and
+    // the row above it goes out as it came in.
+    __device__ __forceinline__ void compute_begun(PairEdge& edge, const Places& places, unsigned tile,
+                                                  Pair* aside) {
         if (int(tile) < 0) return;
         if (tile == 0) each_pair(edge, [&](Pair& pair, unsigned i) { aside[i] = pair; });
         compute(edge, places);
-        if (tile == 0) each_pair(edge, [&](Pair& pair, unsigned i) { pair = Halves::merged(0xFFFFu, pair, aside[i]); });
+        if (tile == 0)
+            each_pair(edge, [&](Pair& pair, unsigned i) { pair = Halves::merged(0xFFFFu, pair, aside[i]); });
     }
     template <class Visit>
     __device__ __forceinline__ void each_pair(PairEdge& edge, Visit visit) {
@@ -323,11 +329,11 @@ struct Lane {
         visit(diagonal, 2 * (N_ROWS + COLUMNS));
     }
 
-    // The same, column by column, in the halves that are active; others keep what they have, and the row above
-    // them goes out as it came in. `tile` is that of the low half. Columns take turns in the first place of `edge`
-    // and `places`: the code is there once.
-    __device__ __forceinline__ void compute_columns(PairEdge& edge, Places places, unsigned tile, const uint2* odd,
-                                                    bool is_searched) {
+    // The same, column by column, in the halves that are active; others keep what they have, and the row
+    // above them goes out as it came in. `tile` is that of the low half. Columns take turns in the first
+    // place of `edge` and `places`: the code is there once.
+    __device__ __forceinline__ void compute_columns(PairEdge& edge, Places places, unsigned tile,
+                                                    const uint2* odd, bool is_searched) {
         const unsigned n_tiles = arguments.n_pieces * PIECE;
         const Pair active = (tile < n_tiles ? 0x0000FFFFu : 0) | (tile - 1 < n_tiles ? 0xFFFF0000u : 0);
 #pragma unroll 1
@@ -396,7 +402,8 @@ struct Lane {
             }
         }
     }
-    // The first piece that has a kept column in its reach, or the last one, if `step` is the first of the next.
+    // The first piece that has a kept column in its reach, or the last one, if `step` is the first of the
+    // next.
     __device__ __forceinline__ unsigned next_special(unsigned step) {
         while ((arguments.kept_columns[kept] / COLUMNS + VIRTUAL_LANES - 1) < step) kept++;
         first_kept = arguments.kept_columns[kept];
@@ -430,15 +437,16 @@ __device__ __forceinline__ void widen_tail(const Shared& shared, unsigned half, 
     __syncwarp();
 }
 
-// What can happen in a piece: nothing but cells; the end may be there, unless what is beside its tiles says that it
-// is not; and some lanes have not begun yet; anything.
+// What can happen in a piece: nothing but cells; the end may be there, unless what is beside its tiles says
+// that it is not; and some lanes have not begun yet; anything.
 enum class Piece { PLAIN, BOUNDED, FIRST, SPECIAL };
 
-// Steps of a piece that begins with `step`, from the i-th on. Gives which one comes next: if BOUNDED, the first in
-// which some lane has an H of `threshold` or more beside or above its tile.
+// Steps of a piece that begins with `step`, from the i-th on. Gives which one comes next: if BOUNDED, the
+// first in which some lane has an H of `threshold` or more beside or above its tile.
 template <Piece KIND, int N_ROWS>
-__device__ __forceinline__ unsigned run_piece(Lane<N_ROWS>& lane, unsigned step, unsigned i, unsigned last_lane,
-                                              const Shared& shared, const Tiles& tiles, int threshold) {
+__device__ __forceinline__ unsigned run_piece(Lane<N_ROWS>& lane, unsigned step, unsigned i,
+                                              unsigned last_lane, const Shared& shared, const Tiles& tiles,
+                                              int threshold) {
     const unsigned number = threadIdx.x % 32;
     const int near = threshold == NEVER_NEAR ? NEVER_NEAR : threshold - lane.base.value;
     const unsigned is_below = number == 0 ? 0 : ONE, stride = number == 0 ? 2 * COLUMNS : 0;
@@ -501,7 +509,8 @@ __device__ bool run_strip(const Arguments& arguments, unsigned number, const Str
         if (piece + 1 < arguments.n_pieces) feed.load(piece + 1);
         tiles.load(piece + 1);
         const int reach = warp_maximum(max(lane.highest(), feed.highest));
-        const bool may_end = LOCAL && arguments.gain >= 0 && reach + int(arguments.gain) >= max(known_best, 1);
+        const bool may_end =
+            LOCAL && arguments.gain >= 0 && reach + int(arguments.gain) >= max(known_best, 1);
         const bool is_hopeless =
             LOCAL && arguments.pruning.is_hopeless(reach, strip.first_row, int(step) - (VIRTUAL_LANES - 1),
                                                    known_best);
@@ -527,7 +536,8 @@ __device__ bool run_strip(const Arguments& arguments, unsigned number, const Str
             } else if (!is_special) {
                 done = run_piece<Piece::PLAIN>(lane, step, done, last_lane, shared, tiles, threshold);
             }
-            if (done < PIECE) run_piece<Piece::SPECIAL>(lane, step, done, last_lane, shared, tiles, threshold);
+            if (done < PIECE)
+                run_piece<Piece::SPECIAL>(lane, step, done, last_lane, shared, tiles, threshold);
             widen_tail(shared, lag % 2, lane.base);
         }
         if (piece >= special) special = lane.next_special(step + PIECE);
@@ -556,33 +566,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
                        Control* control, unsigned long long patience, const unsigned* left_rows,
                        long long highest, long long rows_left, long long columns_left) {
     extern __shared__ int4 memory[];
-    const Arguments arguments{columns,
-                              n_pieces,
-                              n_columns,
-                              query,
-                              strips,
-                              n_strips,
-                              table,
-                              top_H,
-                              top_F,
-                              left_H,
-                              left_E,
-                              queues,
-                              queue_pieces,
-                              consumed,
-                              n_channels,
-                              kept_columns,
-                              row_H,
-                              row_F,
-                              column_H,
-                              column_E,
-                              n_rows,
-                              ends,
-                              gain,
-                              control,
-                              patience,
-                              left_rows,
-                              Pruning{highest, rows_left, columns_left}};
+    const Arguments arguments{columns,      n_pieces,  n_columns,
+                              query,        strips,    n_strips,
+                              table,        top_H,     top_F,
+                              left_H,       left_E,    queues,
+                              queue_pieces, consumed,  n_channels,
+                              kept_columns, row_H,     row_F,
+                              column_H,     column_E,  n_rows,
+                              ends,         gain,      control,
+                              patience,     left_rows, Pruning{highest, rows_left, columns_left}};
     constexpr unsigned EDGE_WORDS = PIECE * 2 * COLUMNS;
     constexpr unsigned ODD_BYTES = HAS_ODD ? ROWS * 32 * sizeof(uint2) : 0;
     constexpr unsigned WARP_BYTES =

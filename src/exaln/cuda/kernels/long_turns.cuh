@@ -1,5 +1,5 @@
-// What the warps of a long pair do for one another and for the host, besides handing on rows: they wait for their turn,
-// say how far they are, and join what their lanes have found.
+// What the warps of a long pair do for one another and for the host, besides handing on rows: they wait for
+// their turn, say how far they are, and join what their lanes have found.
 
 #pragma once
 
@@ -34,8 +34,9 @@ __device__ __forceinline__ End earlier(const End& one, const End& other) {
 // The best of all lanes.
 __device__ __forceinline__ End first_best(End end) {
     for (int distance = 16; distance > 0; distance /= 2)
-        end = earlier(end, End{__shfl_xor_sync(ALL, end.score, distance), __shfl_xor_sync(ALL, end.row, distance),
-                               __shfl_xor_sync(ALL, end.column, distance)});
+        end = earlier(end,
+                      End{__shfl_xor_sync(ALL, end.score, distance), __shfl_xor_sync(ALL, end.row, distance),
+                          __shfl_xor_sync(ALL, end.column, distance)});
     return end;
 }
 
