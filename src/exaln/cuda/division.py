@@ -45,6 +45,9 @@ BEND_BYTES = 7 * 16
 HEADER_BYTES = 4 << 10
 """Of a batch, besides its rows, rounded up."""
 
+FINEST = 8
+"""Rows are not cut finer than into so many pieces for each, where one of ordinary length is alone."""
+
 MAX_TRIES = 8
 RETRY = 0.98
 
@@ -258,5 +261,6 @@ def even_edges(weights: NDArray[np.int64], n_pieces: int) -> NDArray[np.int64]:
     n_rows = len(weights) - 1
     if not n_rows:
         return np.zeros(1, np.int64)
+    n_pieces = min(n_pieces, FINEST * n_rows)
     goals = weights[-1] * np.arange(1, n_pieces) // max(1, n_pieces)
     return np.unique(np.concatenate([[0], np.searchsorted(weights, goals), [n_rows]]))

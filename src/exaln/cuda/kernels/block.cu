@@ -3,7 +3,7 @@
 //
 // The rows of the query are split over all threads, ROWS each; per step a thread computes a tile of ROWS rows
 // x 4 columns, one step behind the thread above it. Within a warp the last row goes on by shuffles, from warp
-// to warp through shared memory, with one barrier per step, of those warps alone that have rows. A query
+// to warp through shared memory, with one barrier per step, at which warps without rows wait too. A query
 // longer than THREADS * ROWS goes in strips, with the row between two strips in global memory. Blocks take
 // pairs by a ticket.
 //
@@ -60,18 +60,17 @@ __device__ void fill_profile(int* profile, const unsigned char* query, unsigned 
     }
 }
 
-__device__ __forceinline__ void wait_for_warps(unsigned n_warps) {
-    asm volatile("bar.sync 1, %0;" ::"r"(n_warps * 32) : "memory");
-}
-
 // One strip of at most STRIP_ROWS rows over all columns; the best diagonal step of this thread's rows.
 __device__ int score_strip(const int4* profile, Edge (*edges)[2], const unsigned char* target,
                            long long length, const unsigned char* fold, unsigned n_rows, int2* boundary,
                            bool has_top, bool has_bottom) {
-    const unsigned n_warps = (n_rows + 32 * ROWS - 1) / (32 * ROWS), n_threads = (n_rows + ROWS - 1) / ROWS;
+    const unsigned n_threads = (n_rows + ROWS - 1) / ROWS;
     const unsigned thread = threadIdx.x, warp = thread / 32, lane = thread % 32;
-    if (warp >= n_warps) return 0;
-    const long long n_tiles = (length + COLUMNS - 1) / COLUMNS;
+    const long long n_tiles = (length + COLUMNS - 1) / COLUMNS, n_steps = n_tiles + n_threads - 1;
+    if (warp * 32 >= n_threads) {
+        for (long long step = 0; step < n_steps; step++) __syncthreads();
+        return 0;
+    }
     const bool is_last = has_bottom && thread == n_threads - 1;
     int H[ROWS], E[ROWS];
 #pragma unroll
@@ -82,7 +81,7 @@ __device__ int score_strip(const int4* profile, Edge (*edges)[2], const unsigned
     int diagonal = 0, best = 0;
     Columns next = load_columns(target, length, -(long long)thread, fold);
 
-    for (long long step = 0; step < n_tiles + n_threads - 1; step++) {
+    for (long long step = 0; step < n_steps; step++) {
         const long long tile = step - thread;
         const Columns columns = next;
         next = load_columns(target, length, tile + 1, fold);
@@ -120,7 +119,7 @@ __device__ int score_strip(const int4* profile, Edge (*edges)[2], const unsigned
             }
         }
         if (lane == 31) edges[warp][step % 2] = edge;
-        wait_for_warps(n_warps);
+        __syncthreads();
     }
     return best;
 }
