@@ -6,9 +6,13 @@ import pytest
 import emulated_cuda
 from emulated_cuda import EmulatedDriver
 from exaln.cuda import long_pair
+from exaln.cuda.compiler import compiler_version, cubin
+from exaln.cuda.layout import fold_letters, used_letters
+from exaln.cuda.long_packed import ByteScores
 from exaln.cuda.variants import LongShape
 from exaln.engines.cpu import CpuEngine
 from exaln.engines.cuda import CudaEngine
+from exaln.errors import EngineError
 from exaln.longpair.region import Borders, Pruning, Region
 from exaln.modes import GLOBAL, LOCAL, SEMIGLOBAL
 from exaln.scoring import Scoring
@@ -133,3 +137,49 @@ def test_what_is_pruned(card, scoring, share):
     for name in ("row_H", "row_F", "column_H", "column_E"):
         assert (getattr(pruned, name) <= getattr(lines, name)).all(), name
     assert pruning.cells > region.cells * 0.1
+
+
+@pytest.mark.skipif(compiler_version() is None, reason="NVRTC is not installed")
+def test_the_limit_is_that_of_the_kernel(monkeypatch, tmp_path):
+    """Scores that just fit halves of words compile; those that do not are refused by the kernel too."""
+    monkeypatch.setenv("EXALN_CACHE", str(tmp_path))
+    costs = [Scoring(match=20, mismatch=-1, gap_open=7, gap_extend=extend) for extend in range(100)]
+    n_fit = sum(map(SMALL.holds, costs))
+    assert [SMALL.holds(scoring) for scoring in costs] == [True] * n_fit + [False] * (100 - n_fit)
+    sources = [
+        SMALL.source(4, scoring, is_local=True, is_large=False, large_ends=False)
+        for scoring in costs[n_fit - 1 : n_fit + 1]
+    ]
+    assert cubin(sources[0], "sm_90")
+    with pytest.raises(EngineError, match="static assertion"):
+        cubin(sources[1], "sm_90")
+
+
+def folded(scoring, target):
+    return fold_letters(scoring, used_letters(target, len(scoring.matrix)))
+
+
+def test_scores_as_bytes():
+    """The most frequent letters are plain; the digits of a column choose its scores in both halves."""
+    target = np.array([7, 3, 3, 1, 0, 2, 2, 1, 0, 3], np.uint8)
+    scores = ByteScores.of(folded(DNA, target), target)
+    assert scores.ranks[[3, 1, 0, 2, 7]].tolist() == [0, 2, 1, 3, 4]
+    places = scores.places(target, 12)
+    for letter, place in zip(target, places, strict=False):
+        plain, odd = (scores.table[:, part].view(np.uint8) for part in (slice(0, 4), slice(4, 8)))
+        low, high = np.concatenate([plain, odd], axis=1), np.concatenate([odd, plain], axis=1)
+        digits = [int(place) >> 4 * i & 15 for i in range(4)]
+        assert digits[1] == digits[0] | 8
+        assert digits[3] == digits[2] | 8
+        expected = DNA.matrix[:, letter].astype(np.int8).tolist()
+        assert low[:, digits[0]].view(np.int8).tolist() == expected
+        assert high[:, digits[2]].view(np.int8).tolist() == expected
+
+
+def test_scores_that_do_not_fit_bytes():
+    target = np.arange(15, dtype=np.uint8)
+    assert ByteScores.of(folded(DNA, target), target) is None
+    protein = SCORINGS["protein"]
+    assert ByteScores.of(folded(protein, target), target) is None
+    wide = Scoring(match=200, mismatch=-1, gap_open=1, gap_extend=1)
+    assert ByteScores.of(folded(wide, target[:4]), target[:4]) is None
