@@ -10,11 +10,13 @@ from exaln.cuda.compiler import compiler_version, cubin
 from exaln.cuda.layout import fold_letters, used_letters
 from exaln.cuda.long_packed import ByteScores
 from exaln.cuda.variants import LongShape
+from exaln.engines import cuda as cuda_engine
 from exaln.engines.cpu import CpuEngine
 from exaln.engines.cuda import CudaEngine
 from exaln.errors import EngineError
+from exaln.longpair.driver import LongOptions, align_long
 from exaln.longpair.region import Borders, Pruning, Region
-from exaln.modes import GLOBAL, LOCAL, SEMIGLOBAL
+from exaln.modes import GLOBAL, LOCAL, SEMIGLOBAL, Mode
 from exaln.scoring import Scoring
 from fake_cuda import install
 from kernel_cases import mutated, random_codes
@@ -32,13 +34,18 @@ def card(request, monkeypatch):
         if emulated_cuda.COMPILER is None:
             pytest.skip("g++ is missing")
         install(monkeypatch, EmulatedDriver(memory=1 << 30), 20)
-    elif reason := CudaEngine.unavailable_reason():
-        pytest.skip(reason)
+    else:
+        needs_gpu()
     made = OnCards(memory=1 << 30)
     made.shape = SMALL if request.param == "emulated" else LARGE
     made.scale = 1 if request.param == "emulated" else 4
     monkeypatch.setattr(long_pair, "long_shapes", lambda *_: [made.shape])
     return made
+
+
+def needs_gpu():
+    if reason := CudaEngine.unavailable_reason():
+        pytest.skip(reason)
 
 
 def similar(seed, length, rate=0.1):
@@ -137,6 +144,32 @@ def test_what_is_pruned(card, scoring, share):
     for name in ("row_H", "row_F", "column_H", "column_E"):
         assert (getattr(pruned, name) <= getattr(lines, name)).all(), name
     assert pruning.cells > region.cells * 0.1
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("mode", [LOCAL, GLOBAL], ids=str)
+def test_a_card_opened_several_times(monkeypatch, mode):
+    needs_gpu()
+    monkeypatch.setattr(long_pair, "long_shapes", lambda *_: [LARGE])
+    monkeypatch.setattr(long_pair, "MIN_CARD_COLUMNS", 100)
+    query, target = similar(10, 6000)
+    rng = np.random.default_rng(10)
+    lines = some(rng, len(query), 20), some(rng, len(target), 20)
+    assert_as(OnCards((0, 0, 0), 2 << 30), CpuEngine(), query, target, DNA, mode, *lines)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("mode", ["local", "overlap"])
+@pytest.mark.parametrize("rate", [0.0, 0.05, 0.5])
+def test_a_whole_alignment(monkeypatch, mode, rate):
+    needs_gpu()
+    monkeypatch.setattr(long_pair, "long_shapes", lambda *_: [LARGE])
+    monkeypatch.setattr(cuda_engine, "SMALL_REGION", 0)
+    arguments = (*similar(11, 9000, rate), DNA, Mode.parse(mode))
+    found = align_long(CudaEngine(memory=2 << 30), *arguments, LongOptions())
+    expected = align_long(CpuEngine(), *arguments, LongOptions(prunes=False))
+    assert found.operations.tolist() == expected.operations.tolist()
+    assert (found.score, found.positions) == (expected.score, expected.positions)
 
 
 @pytest.mark.skipif(compiler_version() is None, reason="NVRTC is not installed")
