@@ -9,7 +9,7 @@ from exaln.cuda import long_pair
 from exaln.cuda.compiler import compiler_version, cubin
 from exaln.cuda.layout import fold_letters, used_letters
 from exaln.cuda.long_packed import ByteScores
-from exaln.cuda.variants import LongShape
+from exaln.cuda.variants import PACKED_SHAPES, LongShape
 from exaln.engines import cuda as cuda_engine
 from exaln.engines.cpu import CpuEngine
 from exaln.engines.cuda import CudaEngine
@@ -23,7 +23,7 @@ from kernel_cases import mutated, random_codes
 from long_regions import SCORINGS, OnCards, assert_as, assert_same, filled, outside, some
 
 DNA = SCORINGS["DNA"]
-SMALL, LARGE = LongShape(4, 64, 1, 8, is_packed=True), LongShape(16, 512, 1, 8, is_packed=True)
+SMALL, LARGE = LongShape(4, 64, 1, 8, is_packed=True), PACKED_SHAPES[0]
 NOTHING_KEPT = np.zeros(0, np.int64)
 
 

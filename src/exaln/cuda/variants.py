@@ -262,7 +262,7 @@ LONG_SHAPES = (
 )
 """Those of long.cu. The first is for scores of 64 bits and for many letters."""
 
-PACKED_SHAPES = (LongShape(16, 512, 1, 8, is_packed=True),)
+PACKED_SHAPES = (LongShape(20, 32, 12, 8, is_packed=True),)
 """Those of long_packed.cu."""
 
 
@@ -278,7 +278,7 @@ class LongCost:
 
 
 ALONE, BUSY = LongCost(200, 38, 1060), LongCost(150, 30)
-PACKED_ALONE, PACKED_BUSY = LongCost(250, 45, 1500), LongCost(110, 36)
+PACKED_ALONE, PACKED_BUSY = LongCost(250, 50, 1500), LongCost(100, 40)
 LONG_LAG_PIECES = 4
 
 
