@@ -207,13 +207,13 @@ class LongShape:
     def shared_bytes(self, n_letters: int, score_bytes: int) -> int:
         """For each warp of a block the profile, pieces of the row above and of the last row, and tiles.
 
-        If it is packed, scores with odd letters, these pieces twice, what a lane puts aside, and tiles.
+        If it is packed, scores with plain letters and with odd ones, these pieces twice, what a lane puts aside, tiles.
         """
         if self.is_packed:
-            odd = self.rows * WARP * 8 if n_letters > PLAIN_LETTERS else 0
+            scores = (1 + (n_letters > PLAIN_LETTERS)) * self.rows * WARP * 8
             edges = (4 * self.piece + 1) * 2 * COLUMNS * 4
             put_aside = -(-(2 * self.rows + 2 * COLUMNS + 1) // 4) * 16
-            return self.threads // WARP * (odd + edges + put_aside + 2 * RING_TILES * 8)
+            return self.threads // WARP * (scores + edges + put_aside + 2 * RING_TILES * 8)
         profile = n_letters * self.rows * WARP * 4
         edges = (2 * self.piece + 1) * 2 * COLUMNS * score_bytes
         return self.threads // WARP * (profile + edges + RING_TILES * 16)
@@ -252,7 +252,7 @@ RING_TILES = 64
 """Tiles that a warp of long.cu has in shared memory; one of long_packed.cu has twice as many."""
 
 PLAIN_LETTERS = 4
-"""Whose scores long_packed.cu has in registers."""
+"""Of which long_packed.cu chooses scores at once."""
 
 LONG_SHAPES = (
     LongShape(4, 32, 8, 8),

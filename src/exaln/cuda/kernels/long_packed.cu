@@ -13,10 +13,10 @@
 // 16 bits are enough for any table. Before a piece for which the base is too far off, it is moved.
 //
 // Scores: the four most frequent letters of the columns are plain. Each row has its scores with them as
-// bytes, in a register for each half; one instruction chooses a byte of both and extends their signs. Which
+// bytes, in a word for each half; one instruction chooses a byte of both and extends their signs. Which
 // bytes, a column says: `places` has four digits, of which the lower two are for low halves and the upper two
 // for high halves. Up to four letters more are odd: pieces in which some lane has one choose from two more
-// registers.
+// words.
 //
 // The best cell: as in long.cu a piece is not searched where it cannot have one. Where it can, lanes look at
 // the H beside and above each tile. No cell is above these by more than COLUMNS * highest; only if that
@@ -84,7 +84,7 @@ struct alignas(16) PairEdge {
 
 // What a warp has in shared memory.
 struct Shared {
-    uint2* odd;           // this lane's part, [rows], 32 apart: the scores with odd letters
+    uint2 *plain, *odd;   // this lane's part, [rows], 32 apart: scores with plain letters and with odd ones
     Score *feed, *tail;   // [PIECE][2][COLUMNS]: the row above a piece; the last row of a piece
     unsigned* pair_feed;  // [PIECE + 1][2][COLUMNS]: as stored, in the low half; the last tile is zeros
     Pair* pair_tail;      // [PIECE][2][COLUMNS]
@@ -156,15 +156,16 @@ struct Lane {
     Pair H[N_ROWS], E[N_ROWS];  // of the column left of the next tile
     PairEdge above;             // of the row above it; 0 in the low half of the first lane
     Pair diagonal;
-    Pair low_scores[N_ROWS], high_scores[N_ROWS];  // with plain letters, four bytes
-    unsigned row;                                  // the first one of the low half, in the region
-    Pair used;                                     // which halves have rows of the strip
+    const uint2 *plain, *odd;  // [N_ROWS], 32 apart: scores of the rows of both halves, four bytes
+    unsigned row;              // the first one of the low half, in the region
+    Pair used;                 // which halves have rows of the strip
     Base base;
     Best best[2];
     int least;                  // what a cell must have that is noted
     unsigned kept, first_kept;  // the first kept column that not all lanes are past, and its place
 
-    __device__ Lane(const Arguments& given, const Strip& strip) : arguments(given), kept(0), first_kept(0) {
+    __device__ Lane(const Arguments& given, const Strip& strip, const Shared& shared)
+        : arguments(given), plain(shared.plain), odd(shared.odd), kept(0), first_kept(0) {
         const unsigned lane = threadIdx.x % 32;
         row = strip.first_row + lane * 2 * N_ROWS;
         used = (is_used(strip, 0) ? 0x0000FFFFu : 0) | (is_used(strip, 1) ? 0xFFFF0000u : 0);
@@ -200,27 +201,23 @@ struct Lane {
         for (int c = 0; c < COLUMNS; c++) above.H[c] &= mask, above.F[c] &= mask;
     }
 
-    __device__ void load_scores(const Strip& strip, uint2* odd) {
+    __device__ void store_scores(const Strip& strip, const Shared& shared) const {
         const uint2* table = reinterpret_cast<const uint2*>(arguments.table);
         const unsigned last = strip.first_row + strip.n_rows - 1;
-#pragma unroll
         for (int k = 0; k < N_ROWS; k++) {
             const uint2 low = table[arguments.query[min(row + k, last)]];
             const uint2 high = table[arguments.query[min(row + N_ROWS + k, last)]];
-            low_scores[k] = low.x, high_scores[k] = high.x;
-            if (HAS_ODD) odd[k * 32] = make_uint2(low.y, high.y);
+            shared.plain[k * 32] = make_uint2(low.x, high.x);
+            if (HAS_ODD) shared.odd[k * 32] = make_uint2(low.y, high.y);
         }
     }
 
-    __device__ __forceinline__ Pair plain_score(int k, unsigned places) const {
-        return Halves::chosen_bytes(low_scores[k], high_scores[k], places);
-    }
     // Digits of low halves count from the plain letters on, those of high halves from the odd ones on.
-    __device__ __forceinline__ Pair any_score(int k, unsigned places, const uint2* odd) const {
-        if (!HAS_ODD) return plain_score(k, places);
-        const uint2 others = odd[k * 32];
-        return Halves::chosen_bytes(Halves::chosen_bytes(low_scores[k], others.x, places),
-                                    Halves::chosen_bytes(others.y, high_scores[k], places), 0x7610);
+    __device__ __forceinline__ Pair any_score(int k, unsigned places) const {
+        const uint2 usual = plain[k * 32], others = HAS_ODD ? odd[k * 32] : usual;
+        if (!HAS_ODD) return Halves::chosen_bytes(usual.x, usual.y, places);
+        return Halves::chosen_bytes(Halves::chosen_bytes(usual.x, others.x, places),
+                                    Halves::chosen_bytes(others.y, usual.y, places), 0x7610);
     }
 
     // The highest H that anything of the next piece can come from.
@@ -290,18 +287,24 @@ struct Lane {
     // comes in as the row above and goes out as the last row.
     __device__ __forceinline__ void compute(PairEdge& edge, const Places& places) {
         Pair t[COLUMNS];
+        uint2 scores[N_ROWS];
+        scores[0] = plain[0];
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++)
-            t[c] = Halves::add(c == 0 ? diagonal : edge.H[c - 1], plain_score(0, places.column[c]));
+            t[c] = Halves::add(c == 0 ? diagonal : edge.H[c - 1],
+                               Halves::chosen_bytes(scores[0].x, scores[0].y, places.column[c]));
         diagonal = edge.H[COLUMNS - 1];
 #pragma unroll
         for (int d = 0; d < N_ROWS + COLUMNS - 1; d++) {
+            if (d + 1 < N_ROWS) scores[d + 1] = plain[(d + 1) * 32];
 #pragma unroll
             for (int c = 0; c < COLUMNS; c++) {
                 const int k = d - c;
                 if (k < 0 || k >= N_ROWS) continue;
                 Pair next = t[c];
-                if (k + 1 < N_ROWS) next = Halves::add(H[k], plain_score(k + 1, places.column[c]));
+                if (k + 1 < N_ROWS)
+                    next = Halves::add(
+                        H[k], Halves::chosen_bytes(scores[k + 1].x, scores[k + 1].y, places.column[c]));
                 update_cell<Halves, Pair>(t[c], H[k], E[k], edge.F[c]);
                 t[c] = next;
                 if (k == N_ROWS - 1) edge.H[c] = H[k];
@@ -333,7 +336,7 @@ struct Lane {
     // above them goes out as it came in. `tile` is that of the low half. Columns take turns in the first
     // place of `edge` and `places`: the code is there once.
     __device__ __forceinline__ void compute_columns(PairEdge& edge, Places places, unsigned tile,
-                                                    const uint2* odd, bool is_searched) {
+                                                    bool is_searched) {
         const unsigned n_tiles = arguments.n_pieces * PIECE;
         const Pair active = (tile < n_tiles ? 0x0000FFFFu : 0) | (tile - 1 < n_tiles ? 0xFFFF0000u : 0);
 #pragma unroll 1
@@ -342,7 +345,7 @@ struct Lane {
             Pair F = edge.F[0], before = diagonal;
 #pragma unroll
             for (int k = 0; k < N_ROWS; k++) {
-                const Pair t = Halves::add(before, any_score(k, places.column[0], odd));
+                const Pair t = Halves::add(before, any_score(k, places.column[0]));
                 Pair new_H = before = H[k], new_E = E[k];
                 update_cell<Halves, Pair>(t, new_H, new_E, F);
                 H[k] = Halves::merged(active, new_H, H[k]), E[k] = Halves::merged(active, new_E, E[k]);
@@ -466,7 +469,7 @@ __device__ __forceinline__ unsigned run_piece(Lane<N_ROWS>& lane, unsigned step,
             edge.H[c] = lane.above.H[c] + feed[c], edge.F[c] = lane.above.F[c] + feed[COLUMNS + c];
         if (KIND != Piece::PLAIN && KIND != Piece::SPECIAL && lane.is_near(edge, near)) break;
         if (KIND == Piece::SPECIAL) {
-            lane.compute_columns(edge, places, tile, shared.odd, threshold != NEVER_NEAR);
+            lane.compute_columns(edge, places, tile, threshold != NEVER_NEAR);
         } else if (KIND == Piece::FIRST) {
             lane.compute_begun(edge, places, tile, shared.put_aside);
         } else {
@@ -491,20 +494,24 @@ template <int N_ROWS>
 __device__ bool run_strip(const Arguments& arguments, unsigned number, const Strip& strip,
                           const Shared& shared) {
     const unsigned lag = (strip.n_rows - 1) / N_ROWS, last_lane = lag / 2;  // of the last virtual lane
-    Lane<N_ROWS> lane(arguments, strip);
+    Lane<N_ROWS> lane(arguments, strip, shared);
     __syncwarp();
-    lane.load_scores(strip, shared.odd);
+    lane.store_scores(strip, shared);
+    __syncwarp();
     Feed feed(arguments, number);
     Writer writer(arguments, number, strip.line);
     feed.load(0);
     Tiles tiles(arguments, shared.tiles);
-    int known_best = LOCAL ? from_first(best_so_far(arguments.control)) : 0;
+    int known_best = 0;  // by any strip, some pieces ago
     unsigned n_skipped = 0, special = lane.next_special(0), odd_end = 0;
     const unsigned n_pieces = arguments.n_pieces + (lag + PIECE - 1) / PIECE;
     for (unsigned piece = 0; piece < n_pieces; piece++) {
         const unsigned step = piece * PIECE;
         if (piece < arguments.n_pieces && !feed.take(piece, shared.feed)) return false;
-        if (piece % ACK == 0 && !look_around(feed, writer, piece)) return false;
+        if (piece % ACK == 0) {
+            if (!look_around(feed, writer, piece)) return false;
+            if (LOCAL) known_best = max(known_best, from_first(best_so_far(arguments.control)));
+        }
         Tiles::wait();
         if (piece + 1 < arguments.n_pieces) feed.load(piece + 1);
         tiles.load(piece + 1);
@@ -514,7 +521,6 @@ __device__ bool run_strip(const Arguments& arguments, unsigned number, const Str
         const bool is_hopeless =
             LOCAL && arguments.pruning.is_hopeless(reach, strip.first_row, int(step) - (VIRTUAL_LANES - 1),
                                                    known_best);
-        const int next_best = LOCAL ? best_so_far(arguments.control) : 0;
         if (tiles.are_odd(piece)) odd_end = step + PIECE + VIRTUAL_LANES;
         if (is_hopeless) {
             lane.forget();
@@ -543,10 +549,9 @@ __device__ bool run_strip(const Arguments& arguments, unsigned number, const Str
         if (piece >= special) special = lane.next_special(step + PIECE);
         writer.hand_on(shared.tail, step - lag);
         if (may_end && __any_sync(ALL, lane.best_score() > known_best)) {
-            const int best = warp_maximum(lane.best_score());
-            if (threadIdx.x % 32 == 0) atomicMax(&arguments.control->best, (long long)best);
+            known_best = warp_maximum(lane.best_score());
+            if (threadIdx.x % 32 == 0) atomicMax(&arguments.control->best, (long long)known_best);
         }
-        known_best = from_first(next_best);
     }
     feed.acknowledge(arguments.n_pieces);
     if (LOCAL) report_end(lane, number);
@@ -576,21 +581,22 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
                               ends,         gain,      control,
                               patience,     left_rows, Pruning{highest, rows_left, columns_left}};
     constexpr unsigned EDGE_WORDS = PIECE * 2 * COLUMNS;
-    constexpr unsigned ODD_BYTES = HAS_ODD ? ROWS * 32 * sizeof(uint2) : 0;
+    constexpr unsigned PLAIN_BYTES = ROWS * 32 * sizeof(uint2), SCORE_BYTES = (HAS_ODD ? 2 : 1) * PLAIN_BYTES;
     constexpr unsigned WARP_BYTES =
-        ODD_BYTES + RING * sizeof(uint2) + (4 * EDGE_WORDS + 2 * COLUMNS + PUT_ASIDE) * sizeof(Pair);
+        SCORE_BYTES + RING * sizeof(uint2) + (4 * EDGE_WORDS + 2 * COLUMNS + PUT_ASIDE) * sizeof(Pair);
     static_assert(WARP_BYTES % sizeof(int4) == 0);
     const unsigned lane = threadIdx.x % 32;
     char* own = reinterpret_cast<char*>(memory) + threadIdx.x / 32 * WARP_BYTES;
-    Pair* edges = reinterpret_cast<Pair*>(own + ODD_BYTES + RING * sizeof(uint2));
+    Pair* edges = reinterpret_cast<Pair*>(own + SCORE_BYTES + RING * sizeof(uint2));
     Score* scores = reinterpret_cast<Score*>(edges + 2 * EDGE_WORDS + 2 * COLUMNS);
     const Shared shared{reinterpret_cast<uint2*>(own) + lane,
+                        reinterpret_cast<uint2*>(own + PLAIN_BYTES) + lane,
                         scores,
                         scores + EDGE_WORDS,
                         edges,
                         edges + EDGE_WORDS + 2 * COLUMNS,
                         reinterpret_cast<Pair*>(scores) + 2 * EDGE_WORDS,
-                        reinterpret_cast<uint2*>(own + ODD_BYTES)};
+                        reinterpret_cast<uint2*>(own + SCORE_BYTES)};
     if (lane < 2 * COLUMNS) shared.pair_feed[EDGE_WORDS + lane] = 0;
     for (;;) {
         const unsigned number = from_first(lane == 0 ? atomicAdd(&control->ticket, 1u) : 0);
