@@ -22,8 +22,8 @@
 // the H beside and above each tile. No cell is above these by more than COLUMNS * highest; only if that
 // reaches the best score so far, and with long sequences that is rare, the rest of the piece is searched.
 //
-// Pieces with something special are computed column by column: some halves have not begun or are behind the
-// last column, letters are odd, a column is kept, or the best cell may be there.
+// Pieces with something special are computed column by column: some halves are behind the last column,
+// letters are odd, a column is kept, or the best cell may be there.
 //
 //   columns       [(n_pieces + 2) * PIECE + 64]: tiles, of each column the `places`, 16 bits
 //   table         [letters of the query][2]: bytes, the scores with plain letters and with odd ones
@@ -145,7 +145,7 @@ struct Places {
 
 // The first cell with the highest score of a virtual lane.
 struct Best {
-    int score;  // one less than what a cell must have, if there is none
+    int score;  // what a cell must be above
     unsigned row, column;
 };
 
@@ -183,7 +183,8 @@ struct Lane {
         for (int c = 0; c < COLUMNS; c++) above.H[c] = diagonal, above.F[c] = 0;
         clear_first();
         const int known = LOCAL ? best_so_far(given.control) : 0;
-        for (int half = 0; half < 2; half++) best[half] = Best{max(known, 1) - 1, NEVER, NEVER};
+        for (unsigned half = 0; half < 2; half++)
+            best[half] = Best{is_used(strip, half) ? max(known, 1) - 1 : NEVER_NEAR - 1, NEVER, NEVER};
         least = max(known, 1);
     }
 
@@ -339,8 +340,9 @@ struct Lane {
                                                     bool is_searched) {
         const unsigned n_tiles = arguments.n_pieces * PIECE;
         const Pair active = (tile < n_tiles ? 0x0000FFFFu : 0) | (tile - 1 < n_tiles ? 0xFFFF0000u : 0);
+        unsigned column = tile * COLUMNS;
 #pragma unroll 1
-        for (unsigned column = tile * COLUMNS; column < tile * COLUMNS + COLUMNS; column++) {
+        for (int c = 0; c < COLUMNS; c++, column++) {
             const Pair H_above = edge.H[0];
             Pair F = edge.F[0], before = diagonal;
 #pragma unroll
