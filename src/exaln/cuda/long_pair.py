@@ -477,8 +477,12 @@ class CardPart:
         facts, part = self._card.facts, self._part
 
         def cycles(shape: LongShape) -> float:
+            """Of whole strips; where columns are kept, packed ones take twice as long."""
             n_warps = facts.n_sms * shape.blocks * (shape.threads // WARP) // self._share
-            return long_cycles(shape, part.n_rows, part.n_columns, n_warps, facts.n_sms)
+            n_rows = len(strips_of(part.n_rows, shape, np.unique(self._kept_rows))) * shape.strip_rows
+            reach = COLUMNS * (shape.lanes + shape.piece) if shape.is_packed else 0
+            special = min(1.0, len(self._kept_columns) * reach / part.n_columns)
+            return long_cycles(shape, n_rows, part.n_columns, n_warps, facts.n_sms) * (1 + special)
 
         packed = self._pair.scoring if facts.dpx and self._bytes is not None else None
         shapes = long_shapes(self._folded.n_letters, self._score.itemsize, facts.shared_bytes, packed)

@@ -262,8 +262,8 @@ LONG_SHAPES = (
 )
 """Those of long.cu. The first is for scores of 64 bits and for many letters."""
 
-PACKED_SHAPES = (LongShape(20, 32, 12, 8, is_packed=True),)
-"""Those of long_packed.cu."""
+PACKED_SHAPES = (LongShape(16, 128, 4, 8, is_packed=True), LongShape(20, 128, 3, 8, is_packed=True))
+"""Those of long_packed.cu. Blocks of four warps: strips are spread over multiprocessors, evenly over their quarters."""
 
 
 @dataclass(frozen=True)
@@ -278,7 +278,7 @@ class LongCost:
 
 
 ALONE, BUSY = LongCost(200, 38, 1060), LongCost(150, 30)
-PACKED_ALONE, PACKED_BUSY = LongCost(250, 50, 1500), LongCost(100, 40)
+PACKED_ALONE, PACKED_BUSY = LongCost(200, 52, 1500), LongCost(120, 38)
 LONG_LAG_PIECES = 4
 
 
