@@ -298,7 +298,9 @@ def fill_region(driver, a, constants):
         table = driver.view(a.table, np.int8, (int(query.max()) + 1) * 8).reshape(-1, 8).astype(np.int32)
         assert letters.max() < constants.LETTERS
     else:
-        letters = driver.view(a.columns, np.uint32, n_tiles * 4)[:n] // (constants.ROWS * 128)
+        offsets = driver.view(a.columns, np.uint32, n_tiles * 4)
+        letters = offsets[:n] // (constants.ROWS * 128)
+        assert (offsets[n:] == constants.HAS_PAD * constants.LETTERS * constants.ROWS * 128).all(), "columns do not pad"
         table = driver.view(a.table, np.int32, (int(query.max()) + 1) * constants.LETTERS)
         table = table.reshape(-1, constants.LETTERS)
     n_lanes = 64 if is_packed else 32

@@ -88,6 +88,14 @@ def test_ends_among_many_equal_ones(shape):
     assert_as(on_card(), CpuEngine(), *nothing, DNA, LOCAL, NOTHING_KEPT, NOTHING_KEPT)
 
 
+def test_ends_of_unrelated_sequences(shape):
+    """Scores are so low that the end may be in every piece, and yet only in few parts of it."""
+    rng = np.random.default_rng(15)
+    for n_rows, n_columns in ((2000, 3001), (3000, 1999)):
+        pair = random_codes(rng, n_rows, 4), random_codes(rng, n_columns, 4)
+        assert_as(on_card(), CpuEngine(), *pair, DNA, LOCAL, NOTHING_KEPT, NOTHING_KEPT)
+
+
 def test_more_strips_than_warps(shape, monkeypatch):
     """One block takes strip after strip: queues go round, and rows wait for a warp."""
     monkeypatch.setattr(long_pair, "QUEUES_SHARE", 1 << 40)

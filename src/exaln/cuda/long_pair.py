@@ -542,8 +542,9 @@ class CardPart:
         if self._shape.is_packed:
             assert self._bytes is not None
             return self._bytes.places(target, n)
-        offsets = (self._folded.fold.astype(np.uint32) - 1) * np.uint32(self._shape.rows * WARP * 4)
-        tiles = np.zeros(n, np.uint32)
+        letter_bytes = self._shape.letter_bytes
+        offsets = (self._folded.fold.astype(np.uint32) - 1) * np.uint32(letter_bytes)
+        tiles = np.full(n, self._folded.n_letters * letter_bytes if self._shape.has_pad else 0, np.uint32)
         np.take(offsets, target, out=tiles[: self._part.n_columns], mode="clip")
         return tiles
 

@@ -204,6 +204,16 @@ class LongShape:
         """Its name."""
         return "fill_region_packed" if self.is_packed else "fill_region"
 
+    @property
+    def has_pad(self) -> bool:
+        """Whether the profile has a letter for columns behind the last one."""
+        return self.rows <= MAX_PADDED_ROWS
+
+    @property
+    def letter_bytes(self) -> int:
+        """Of a letter in the profile of a warp."""
+        return self.rows * WARP * 4
+
     def shared_bytes(self, n_letters: int, score_bytes: int) -> int:
         """For each warp of a block the profile, pieces of the row above and of the last row, and tiles.
 
@@ -214,7 +224,7 @@ class LongShape:
             edges = (4 * self.piece + 1) * 2 * COLUMNS * 4
             put_aside = -(-(2 * self.rows + 2 * COLUMNS + 1) // 4) * 16
             return self.threads // WARP * (scores + edges + put_aside + 2 * RING_TILES * 8)
-        profile = n_letters * self.rows * WARP * 4
+        profile = (n_letters + self.has_pad) * self.letter_bytes
         edges = (2 * self.piece + 1) * 2 * COLUMNS * score_bytes
         return self.threads // WARP * (profile + edges + RING_TILES * 16)
 
@@ -226,6 +236,7 @@ class LongShape:
             "BLOCKS": self.blocks,
             "PIECE": self.piece,
             "LETTERS": n_letters,
+            "HAS_PAD": int(self.has_pad),
             "GAP_FIRST": scoring.gap_first,
             "GAP_EXTEND": scoring.gap_extend,
             "LOCAL": int(is_local),
@@ -253,6 +264,9 @@ RING_TILES = 64
 
 PLAIN_LETTERS = 4
 """Of which long_packed.cu chooses scores at once."""
+
+MAX_PADDED_ROWS = 16
+"""Up to so many rows of a lane there is room for one letter more."""
 
 LONG_SHAPES = (
     LongShape(4, 32, 8, 8),
@@ -294,8 +308,8 @@ def long_shapes(n_letters: int, score_bytes: int, shared_bytes: int, packed: Sco
 
 MAX_LARGE_ROWS = 4
 
-MAX_SMALL_END = 15_000_000
-"""Times the cells of a tile, rounded up to 128, it fits 31 bits, with what a piece can add to it."""
+MAX_SMALL_END = 8_000_000
+"""Times the 256 cells that a key of long.cu knows at most, it fits 31 bits, with what a piece can add to it."""
 
 
 def long_cycles(shape: LongShape, n_rows: int, n_columns: int, n_warps: int, n_sms: int) -> float:

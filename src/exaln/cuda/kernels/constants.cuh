@@ -57,6 +57,9 @@ static_assert(PIECE == 4 || PIECE == 8 || PIECE == 16);
 constexpr int HIGHEST = EXALN_HIGHEST;  // score of two letters, or 0
 static_assert(HIGHEST >= 0);
 #endif
+#ifdef EXALN_HAS_PAD
+constexpr bool HAS_PAD = EXALN_HAS_PAD != 0;  // long.cu has a letter for columns behind the last one
+#endif
 #ifdef EXALN_PATHS
 constexpr bool QUERY_START = EXALN_QUERY_START != 0;  // the mode of pairs.cu: which ends are free
 constexpr bool QUERY_END = EXALN_QUERY_END != 0;

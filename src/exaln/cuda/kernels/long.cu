@@ -11,13 +11,18 @@
 // Between strips H and F of the last row of a strip go through global memory, in a queue per pair of strips.
 // There are no flags, fences or barriers: a word of a queue has a tag that names the round of the queue it
 // was written in, so that it tells by itself whether it is there yet (long_rows.cuh). A warp loads a piece
-// of PIECE tiles at a time, all lanes together and a piece ahead; where a tag is not the expected one it
-// loads again. So it comes to run just so far behind the strip above that nothing has to wait. The last lane
-// puts its last row into shared memory, and at the end of a piece all lanes together hand it on.
+// of PIECE tiles at a time, all lanes together, while it computes the one before; where a tag is not the
+// expected one it loads again. So it comes to run just so far behind the strip above that nothing has to
+// wait. The last lane puts its last row into shared memory, and at the end of a piece all lanes together hand
+// it on.
 //
 // A small pair has fewer strips than the card has schedulers, and a warp that is alone waits for every result
-// of its own. So a tile goes along its anti-diagonals, a step has no branch, and with few rows what a step
-// needs of memory is fetched in the step before: on an H200 that made a step of 8 rows 590 cycles, of 1,070.
+// of its own. What counts is how long a step takes, and how many steps a strip is behind the one above. So a
+// tile goes along its anti-diagonals, and a step has no branch. With few rows what a step needs of memory is
+// fetched in the step before, the piece above as late as possible, and little is done between two pieces:
+// what the compiler would load again is kept in registers (long_warp.cuh), and the best cell is looked at
+// once in a piece (long_keys.cuh). The first and the last pieces of a strip have to be as fast as the others,
+// as the strip below waits for them.
 //
 // Queues are short, so that all of them lie in the cache, and rounds begin once the piece that lay there was
 // read: the reader says so every few pieces. Strips are taken in order by a ticket, strip s uses queue
@@ -34,41 +39,52 @@
 // at most the highest score of two letters per column, and a piece has 4 * PIECE columns; E and F, as the
 // next cell takes them, are not above the H they come from. So if M + 4 * PIECE * highest < G, the best score
 // of any strip so far, nothing in the piece can be the best, nor equal it, and there is nothing to look for.
-// Else the piece is searched: of each tile a lane knows its highest score and the first cell, by column and
-// then by row, that has it, in one number (long_scores.cuh), and notes the tile where its best was raised. So
-// a lane knows the first cell with its highest score, if that is the highest of all; and the end is the first
-// of these.
+// Else the piece is searched: of its tiles a lane knows the highest score and the first cell, by column and
+// then by row, that has it, in one number (long_keys.cuh), and notes where its best was raised. So a lane
+// knows the first cell with its highest score, if that is the highest of all; and the end is the first of
+// these.
 //
 // Pieces in which nothing can matter are skipped: long_pruning.cuh says which, and why that changes nothing.
 //
-//   columns       [(n_pieces + 1) * PIECE + 64]: tiles, four profile offsets each: letter * LETTER_BYTES
+//   columns       [(n_pieces + 1) * PIECE + 64]: tiles, four profile offsets each: letter * LETTER_BYTES;
+//                 columns behind the last one have the letter LETTERS if HAS_PAD, else any
 //   query         letters of the region's rows
 //   strips        [n_strips]
 //   table         int[letters of the query][LETTERS]
 //   top_H, top_F  [n_pieces * PIECE * 4]: the row above the region, as kept rows are
 //   left_H        [1 + n_rows]: the corner, then the column left of the region;  left_E  [n_rows]
-//   queues        [(n_channels * queue_pieces + n_pieces) * PIECE_WORDS], zeros;  consumed  [n_channels],
-//   zeros kept_columns  ascending, the last columns before lines, and then NEVER row_H, row_F  [kept
-//   rows][n_pieces * PIECE * 4];  column_H, column_E  [kept columns][n_rows] ends          [n_strips]: the
-//   best cell of a strip, or score 0;  gain: 4 * PIECE * highest, or < 0: not wanted left_rows     rows of
-//   left_H and left_E that are there, counted up by the host; null: all of them
+//   queues        [(n_channels * queue_pieces + n_pieces) * PIECE_WORDS], zeros
+//   consumed      [n_channels], zeros
+//   kept_columns  ascending, the last columns before lines, and then NEVER
+//   row_H, row_F  [kept rows][n_pieces * PIECE * 4];  column_H, column_E  [kept columns][n_rows]
+//   ends          [n_strips]: the best cell of a strip, or score 0
+//   gain          4 * PIECE * highest, or < 0: ends are not wanted
+//   left_rows     rows of left_H and left_E that are there, counted up by the host; null: all of them
 //   highest, rows_left, columns_left  struct Pruning
 //
 // Shared memory of each warp: struct Shared. Scores are exact as long as they fit (longpair/region.py); rows
 // and columns that pad may overflow, and nothing reads them. Tests: tests/test_cuda_long.py.
 
 #include "constants.cuh"
+#include "long_keys.cuh"
 #include "long_rows.cuh"
 #include "long_scores.cuh"
 #include "long_turns.cuh"
+#include "long_warp.cuh"
 #include "recurrence.cuh"
 
 constexpr unsigned CHUNK_BYTES = 32 * sizeof(int4);
 constexpr unsigned LETTER_BYTES = ROWS / 4 * CHUNK_BYTES;
 constexpr unsigned RING = 64;  // tiles in shared memory
-static_assert(31 + 2 * PIECE <= RING);
+static_assert(31 + 3 * PIECE <= RING);
 
-constexpr Key HIGHEST_KEY = sizeof(Key) == 8 ? Key(0x7FFFFFFFFFFFFFFFll) : Key(0x7FFFFFFF);
+// Columns behind the last one have a letter of their own, behind all others, if there is room for it. It
+// scores so little that H there comes from a gap, which began in the region, or is not above 0: no such cell
+// has more than some cell of an earlier column, and none is taken for the end.
+constexpr int PAD_SCORE = -(1 << 20);
+static_assert(2 * GAP_FIRST < 1 << 20);
+
+constexpr Score HIGHEST_SCORE = sizeof(Score) == 8 ? Score(0x7FFFFFFFFFFFFFFFll) : Score(0x7FFFFFFF);
 
 // What a warp has in shared memory.
 struct Shared {
@@ -89,9 +105,9 @@ struct Tiles {
         for (unsigned i = threadIdx.x % 32; i < RING; i += 32)
             *reinterpret_cast<uint4*>(ring + i * sizeof(uint4)) = make_uint4(0, 0, 0, 0);
         __syncwarp();
-        load(0);
+        load(0), load(1);
     }
-    // Lanes are up to 31 tiles behind, and RING holds these, the piece and the next one.
+    // Lanes are up to 31 tiles behind, and RING holds these, the piece and the next two.
     __device__ __forceinline__ void load(unsigned piece) {
         if (threadIdx.x % 32 >= PIECE) return;
         const unsigned tile = piece * PIECE + threadIdx.x % 32;
@@ -151,16 +167,17 @@ struct Lane : Rows<N_ROWS> {
     using Rows<N_ROWS>::E;
     using Rows<N_ROWS>::diagonal;
     const Arguments& arguments;
-    unsigned row;            // its first one, in the region
-    Edge above;              // the last row of the lane above, one tile ahead
-    Key threshold, end_key;  // what a key must have to be better, and the best one
-    unsigned end_tile;
+    unsigned row;  // its first one, in the region
+    Edge above;    // the last row of the lane above, one tile ahead
+    Best best;
     Score gain;
     const unsigned* kept;
     unsigned next_kept;
 
-    __device__ Lane(const Arguments& given, const Strip& strip, unsigned lane) : arguments(given) {
-        row = strip.first_row + lane * N_ROWS;
+    __device__ Lane(const Arguments& given, const Strip& strip, unsigned lane, Score known_best)
+        : arguments(given),
+          row(strip.first_row + lane * N_ROWS),
+          best(lane * N_ROWS < strip.n_rows, known_best) {
         const bool is_used = lane * N_ROWS < strip.n_rows;
 #pragma unroll
         for (int k = 0; k < N_ROWS; k++) {
@@ -170,9 +187,6 @@ struct Lane : Rows<N_ROWS> {
         diagonal = is_used ? given.left_H[row] : 0;
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) above.H[c] = 0, above.F[c] = 0;
-        const Score known = best_so_far(given.control);
-        threshold = is_used ? Key(Number::max2(known, 1)) * KEYS : HIGHEST_KEY;
-        end_key = 0, end_tile = NEVER;
         gain = in_registers(Score(given.gain));
         kept = given.kept_columns;
         next_kept = is_used ? *kept : NEVER;
@@ -189,6 +203,9 @@ struct Lane : Rows<N_ROWS> {
             for (int letter = 0; letter < LETTERS; letter++)
                 *reinterpret_cast<int4*>(profile + letter * LETTER_BYTES + chunk * CHUNK_BYTES) =
                     make_int4(of_rows[0][letter], of_rows[1][letter], of_rows[2][letter], of_rows[3][letter]);
+            if (HAS_PAD)
+                *reinterpret_cast<int4*>(profile + LETTERS * LETTER_BYTES + chunk * CHUNK_BYTES) =
+                    make_int4(PAD_SCORE, PAD_SCORE, PAD_SCORE, PAD_SCORE);
         }
     }
 
@@ -202,9 +219,11 @@ struct Lane : Rows<N_ROWS> {
         __syncwarp();
     }
 
-    // Whether the end may be in the next piece; H of what it can come from is at most `reach`.
-    __device__ __forceinline__ bool may_end(Score reach, Score known_best) const {
-        return __any_sync(ALL, gain >= 0 && reach >= Number::max2(known_best, 1) - gain);
+    // Whether the end may be in the next of so many parts of a piece; H of what it can come from is at most
+    // the highest `reach`.
+    __device__ __forceinline__ bool may_end(Score reach, Score known_best, int n_parts = 1) const {
+        const Score least = gain >= 0 ? Number::max2(known_best, 1) - gain / n_parts : HIGHEST_SCORE;
+        return __any_sync(ALL, reach >= least);
     }
 
     // The highest H that anything of the next piece can come from.
@@ -217,10 +236,10 @@ struct Lane : Rows<N_ROWS> {
         return Number::max2(even, odd);
     }
 
-    // The first piece that has a kept column in its reach, or the last one.
+    // The first piece that has a kept column in its reach, or the last one if letters do not pad.
     __device__ __forceinline__ unsigned next_special() const {
         const unsigned piece = (next_kept / COLUMNS + threadIdx.x % 32) / PIECE;
-        return warp_minimum(min(piece, arguments.n_pieces - 1));
+        return warp_minimum(HAS_PAD ? piece : min(piece, arguments.n_pieces - 1));
     }
 
     // The row above a tile: that of the lane above, or in the first lane, where is_below is 0, that above the
@@ -283,7 +302,7 @@ struct Lane : Rows<N_ROWS> {
     __device__ __forceinline__ Key search(Edge& edge, const char* profile, const TileScores<N_ROWS>& scores) {
         Key even[COLUMNS] = {}, largest[COLUMNS];
         compute(edge, profile, scores, [&](int k, int c) {
-            const Key key = key_of(k, c);
+            const Key key = key_of(H[k], k, c);
             if (k == 0) largest[c] = key;
             if (k % 2 == 1) {
                 largest[c] = Keys::max3(largest[c], even[c], key);
@@ -311,29 +330,9 @@ struct Lane : Rows<N_ROWS> {
             if (tile * COLUMNS + c == next_kept) keep_column();
             if (!LOCAL || tile * COLUMNS + c >= arguments.n_columns) continue;
 #pragma unroll
-            for (int k = 0; k < N_ROWS; k++) largest = max(largest, key_of(k, c));
+            for (int k = 0; k < N_ROWS; k++) largest = max(largest, key_of(H[k], k, c));
         }
         return largest;
-    }
-
-    __device__ __forceinline__ Key key_of(int k, int c) const {
-        return Key(H[k]) * KEYS + ((COLUMNS - 1 - c) * KEY_ROWS + KEY_ROWS - 1 - k);
-    }
-
-    __device__ __forceinline__ void note(unsigned tile, Key key) {
-        const bool is_better = key >= threshold;
-        threshold = is_better ? (key | (KEYS - 1)) + 1 : threshold;
-        end_key = is_better ? key : end_key;
-        end_tile = is_better ? tile : end_tile;
-    }
-
-    __device__ __forceinline__ Score best() const { return Score(end_key / KEYS); }
-    __device__ __forceinline__ unsigned end_row() const {
-        return row + KEY_ROWS - 1 - unsigned(end_key % KEY_ROWS);
-    }
-    __device__ __forceinline__ unsigned end_column() const {
-        return end_tile == NEVER ? NEVER
-                                 : end_tile * COLUMNS + COLUMNS - 1 - unsigned(end_key % KEYS / KEY_ROWS);
     }
 
     __device__ __forceinline__ void keep_column() {
@@ -347,75 +346,123 @@ struct Lane : Rows<N_ROWS> {
     }
 };
 
-// What a step needs of memory: it is fetched in the step before.
+// What a step needs of letters: it is fetched in the step before.
 template <int N_ROWS>
 struct Ahead {
-    const Score* feed;
-    unsigned stride;
-    Edge own;  // the row above the strip, in the first lane; 0 in the others
     TileScores<N_ROWS> scores;
     uint4 letters;  // of the next tile
 
     __device__ __forceinline__ Ahead(const Shared& shared, const Tiles& tiles, unsigned tile)
-        : feed(threadIdx.x % 32 == 0 ? shared.feed : shared.feed + PIECE * 2 * COLUMNS),
-          stride(threadIdx.x % 32 == 0 ? 2 * COLUMNS : 0),
-          own(edge_at(feed)),
-          scores(shared.profile, tiles.of(tile)),
-          letters(tiles.of(tile + 1)) {}
+        : scores(shared.profile, tiles.of(tile)), letters(tiles.of(tile + 1)) {}
 
     __device__ __forceinline__ void advance(const Shared& shared, const Tiles& tiles,
                                             unsigned tile_after_next) {
-        feed += stride;
-        own = edge_at(feed);
         scores = TileScores<N_ROWS>(shared.profile, letters);
         letters = tiles.of(tile_after_next);
     }
 };
 
-// What can happen in a piece: nothing but cells; the end may be there; lanes have not begun yet; some lanes
-// are behind the last column, or some column is kept.
+// What can happen in a piece: nothing but cells; the end may be there; lanes have not begun yet; some column
+// is kept, or lanes of many rows are behind the last column.
 enum class Piece { PLAIN, SEARCHED, FIRST, SPECIAL };
 
-// PIECE steps of a warp, from `step` on.
+// The steps of a piece are done in parts. With few rows the feed of the next piece is loaded before the last
+// part: as late as it is still there in time. With many rows that takes no time, and each part is searched
+// only if the end may be there.
 template <Piece KIND, int N_ROWS>
-__device__ __forceinline__ void run_piece(Lane<N_ROWS>& lane, unsigned step, unsigned last_lane,
-                                          const Shared& shared, const Tiles& tiles) {
-    constexpr bool SEARCHES = LOCAL && KIND != Piece::PLAIN;
-    const unsigned number = threadIdx.x % 32, n_tiles = lane.arguments.n_pieces * PIECE;
-    const int is_below = number == 0 ? 0 : ONE;
-    Score* tail = shared.tail;
-    unsigned tile = step - number;
-    Ahead<N_ROWS> ahead(shared, tiles, tile);
-    Key found = NO_KEY;
-#pragma unroll(KIND == Piece::SPECIAL ? 1 : 2)
-    for (unsigned i = 0; i < PIECE; i++, tile++) {
-        Edge edge = lane.top(is_below, FEW<N_ROWS> ? ahead.own : edge_at(ahead.feed));
-        const TileScores<N_ROWS> now = ahead.scores;
-        ahead.advance(shared, tiles, tile + min(2u, PIECE - 1 - i));
-        if (SEARCHES) lane.note(tile - 1, found);
-        if (KIND == Piece::SPECIAL) {
-            found = tile < n_tiles ? lane.compute_columns(tile, edge, shared.profile, now) : NO_KEY;
-        } else if (KIND == Piece::FIRST) {
-            const Rows<N_ROWS> before = lane;
-            found = lane.search(edge, shared.profile, now);
-            if (int(tile) < 0) static_cast<Rows<N_ROWS>&>(lane) = before, found = NO_KEY;
-        } else if (SEARCHES) {
-            found = lane.search(edge, shared.profile, now);
-        } else {
-            lane.compute(edge, shared.profile, now, [](int, int) {});
-        }
-        lane.hand_down(edge);
-        if (number == last_lane) put(tail, edge);
-        tail += 2 * COLUMNS;
+constexpr unsigned PARTS = FEW<N_ROWS>               ? 2
+                           : KIND == Piece::SEARCHED ? PIECE / 2
+                                                     : 1;
+
+// Steps of a warp in a piece.
+template <int N_ROWS>
+struct Steps {
+    Lane<N_ROWS>& lane;
+    Ahead<N_ROWS>& ahead;
+    const Shared& shared;
+    const Tiles& tiles;
+    unsigned last_lane, n_tiles, tile;
+    const Score* above;
+    unsigned stride;
+    Edge own;  // the row above the strip, in the first lane; 0 in the others
+    Score* tail;
+    Finds finds;
+
+    __device__ __forceinline__ Steps(Lane<N_ROWS>& of, Ahead<N_ROWS>& fetched, unsigned piece,
+                                     unsigned n_pieces, unsigned last, const Shared& memory,
+                                     const Tiles& letters)
+        : lane(of),
+          ahead(fetched),
+          shared(memory),
+          tiles(letters),
+          last_lane(last),
+          n_tiles(n_pieces * PIECE),
+          tile(piece * PIECE - threadIdx.x % 32),
+          tail(memory.tail),
+          finds(of.best) {
+        const bool is_fed = threadIdx.x % 32 == 0 && piece < n_pieces;
+        above = is_fed ? memory.feed : memory.feed + PIECE * 2 * COLUMNS;
+        stride = is_fed ? 2 * COLUMNS : 0;
+        own = edge_at(above);
+        if (!FEW<N_ROWS>) ahead = Ahead<N_ROWS>(memory, letters, tile);
     }
-    if (SEARCHES) lane.note(tile - 1, found);
+
+    template <Piece KIND>
+    __device__ __forceinline__ void run(unsigned n_steps) {
+        const unsigned number = threadIdx.x % 32;
+        const int is_below = number == 0 ? 0 : ONE;
+#pragma unroll(KIND == Piece::SPECIAL ? 1 : FEW<N_ROWS> ? 4 : 2)
+        for (unsigned i = 0; i < n_steps; i++, tile++) {
+            Edge edge = lane.top(is_below, FEW<N_ROWS> ? own : edge_at(above));
+            const TileScores<N_ROWS> now = ahead.scores;
+            above += stride;
+            if (FEW<N_ROWS>) own = edge_at(above);
+            ahead.advance(shared, tiles, tile + 2);
+            Key found = NO_KEY;
+            if (KIND == Piece::SPECIAL) {
+                found = tile < n_tiles ? lane.compute_columns(tile, edge, shared.profile, now) : NO_KEY;
+            } else if (KIND == Piece::FIRST) {
+                const Rows<N_ROWS> before = lane;
+                found = lane.search(edge, shared.profile, now);
+                if (int(tile) < 0) static_cast<Rows<N_ROWS>&>(lane) = before, found = NO_KEY;
+            } else if (LOCAL && KIND == Piece::SEARCHED) {
+                found = lane.search(edge, shared.profile, now);
+            } else {
+                lane.compute(edge, shared.profile, now, [](int, int) {});
+            }
+            lane.hand_down(edge);
+            if (number == last_lane) put(tail, edge);
+            tail += 2 * COLUMNS;
+            if (LOCAL && KIND != Piece::PLAIN) finds.add(tile, found);
+        }
+    }
+};
+
+// PIECE steps of a warp.
+template <Piece KIND, int N_ROWS>
+__device__ __forceinline__ void run_piece(Lane<N_ROWS>& lane, Ahead<N_ROWS>& ahead, Feed& feed,
+                                          unsigned piece, unsigned last_lane, const Shared& shared,
+                                          const Tiles& tiles, Score known_best) {
+    constexpr unsigned N_PARTS = PARTS<KIND, N_ROWS>, N_STEPS = PIECE / N_PARTS;
+    Steps<N_ROWS> steps(lane, ahead, piece, feed.n_pieces, last_lane, shared, tiles);
+#pragma unroll 1
+    for (unsigned part = 1; part <= N_PARTS; part++) {
+        if (part == (FEW<N_ROWS> ? N_PARTS : 1)) feed.load(piece + 1);
+        if (KIND == Piece::SEARCHED && !FEW<N_ROWS> &&
+            !lane.may_end(Number::max2(lane.highest(), feed.highest), known_best, N_PARTS)) {
+            steps.template run<Piece::PLAIN>(N_STEPS);
+        } else {
+            steps.template run<KIND>(N_STEPS);
+        }
+    }
+    if (LOCAL && KIND != Piece::PLAIN) steps.finds.end(steps.tile - PIECE);
     __syncwarp();
 }
 
 // The best cell that a strip's lanes have noted.
 template <int N_ROWS>
 __device__ void report_end(const Lane<N_ROWS>& lane, unsigned strip) {
-    const End end = first_best(End{lane.best(), lane.end_row(), lane.end_column()});
+    const End end = first_best(End{lane.best.score(), lane.row + lane.best.row(), lane.best.column()});
     if (threadIdx.x % 32 == 0) lane.arguments.ends[strip] = end;
 }
 
@@ -424,52 +471,58 @@ template <int N_ROWS>
 __device__ bool run_strip(const Arguments& arguments, unsigned number, const Strip& strip,
                           const Shared& shared) {
     const unsigned last_lane = (strip.n_rows - 1) / N_ROWS;
-    Lane<N_ROWS> lane(arguments, strip, threadIdx.x % 32);
+    Score known_best = LOCAL ? from_first(best_so_far(arguments.control)) : 0;
+    Lane<N_ROWS> lane(arguments, strip, threadIdx.x % 32, known_best);
     __syncwarp();
     lane.fill_profile(strip, shared.profile);
     Feed feed(arguments, number);
-    Writer writer(arguments, number, strip.line);
+    Writer writer(arguments, number, last_lane, strip.line);
     feed.load(0);
     Tiles tiles(arguments, shared.tiles);
-    Score known_best = LOCAL ? best_so_far(arguments.control) : 0;
+    Tiles::wait();
+    Ahead<N_ROWS> ahead(shared, tiles, 0u - threadIdx.x % 32);
+    Hope hope(arguments.pruning, strip.first_row);
     unsigned n_skipped = 0;
     unsigned special = lane.next_special();
-    const unsigned n_pieces = arguments.n_pieces + (last_lane + PIECE - 1) / PIECE;
-    for (unsigned piece = 0; piece < n_pieces; piece++) {
-        const unsigned step = piece * PIECE;
-        if (piece < arguments.n_pieces && !feed.take(piece, shared.feed)) return false;
-        if (piece % ACK == 0 && !look_around(feed, writer, piece)) return false;
-        Tiles::wait();
-        if (piece + 1 < arguments.n_pieces) feed.load(piece + 1);
-        tiles.load(piece + 1);
-        const Score reach = LOCAL ? warp_maximum(Number::max2(lane.highest(), feed.highest)) : 0;
-        const bool may_end = LOCAL && lane.may_end(reach, known_best);
-        const bool is_hopeless =
-            LOCAL && __any_sync(ALL, arguments.pruning.is_hopeless(reach, strip.first_row, int(step) - 31,
-                                                                   known_best));
-        const Score next_best = LOCAL ? best_so_far(arguments.control) : 0;
-        if (is_hopeless) {
-            lane.skip(step);
-            if (threadIdx.x % 32 < PIECE) put(shared.tail + threadIdx.x % 32 * 2 * COLUMNS, Edge::nothing());
-            __syncwarp();
-            if (piece >= special) special = lane.next_special();
-            n_skipped++;
-        } else if (piece >= special || (!FEW<N_ROWS> && step < 31)) {
-            run_piece<Piece::SPECIAL>(lane, step, last_lane, shared, tiles);
-            special = lane.next_special();
-        } else if (FEW<N_ROWS> && step < 31) {
-            run_piece<Piece::FIRST>(lane, step, last_lane, shared, tiles);
-        } else if (may_end) {
-            run_piece<Piece::SEARCHED>(lane, step, last_lane, shared, tiles);
-        } else {
-            run_piece<Piece::PLAIN>(lane, step, last_lane, shared, tiles);
+    const unsigned n_pieces = in_registers(arguments.n_pieces + (last_lane + PIECE - 1) / PIECE);
+    for (unsigned first = 0; first < n_pieces; first += ACK) {
+        if (!look_around(feed, writer, first)) return false;
+        for (unsigned piece = first; piece < min(first + ACK, n_pieces); piece++) {
+            const unsigned step = piece * PIECE;
+            if (piece < feed.n_pieces && !feed.take(piece, shared.feed)) return false;
+            Tiles::wait();
+            tiles.load(piece + 2);
+            const Score next_best = LOCAL ? best_so_far(arguments.control) : 0;
+            const Score reach = Number::max2(lane.highest(), feed.highest);
+            const bool may_end = LOCAL && lane.may_end(reach, known_best);
+            const bool is_hopeless = LOCAL && __all_sync(ALL, reach < hope.least(int(step) - 31, known_best));
+            const bool is_usual = !is_hopeless & (piece < special) & (step >= 31);
+            if (is_usual && may_end) {
+                run_piece<Piece::SEARCHED>(lane, ahead, feed, piece, last_lane, shared, tiles, known_best);
+            } else if (is_usual) {
+                run_piece<Piece::PLAIN>(lane, ahead, feed, piece, last_lane, shared, tiles, known_best);
+            } else if (is_hopeless) {
+                feed.load(piece + 1);
+                lane.skip(step);
+                if (threadIdx.x % 32 < PIECE)
+                    put(shared.tail + threadIdx.x % 32 * 2 * COLUMNS, Edge::nothing());
+                if (FEW<N_ROWS>) ahead = Ahead<N_ROWS>(shared, tiles, step + PIECE - threadIdx.x % 32);
+                __syncwarp();
+                if (piece >= special) special = lane.next_special();
+                n_skipped++;
+            } else if (!FEW<N_ROWS> || piece >= special) {
+                run_piece<Piece::SPECIAL>(lane, ahead, feed, piece, last_lane, shared, tiles, known_best);
+                special = lane.next_special();
+            } else {
+                run_piece<Piece::FIRST>(lane, ahead, feed, piece, last_lane, shared, tiles, known_best);
+            }
+            writer.hand_on(shared.tail, step - last_lane);
+            if (may_end && __any_sync(ALL, lane.best.score() > known_best)) {
+                const Score best = warp_maximum(lane.best.score());
+                if (threadIdx.x % 32 == 0) atomicMax(&arguments.control->best, (long long)best);
+            }
+            known_best = from_first(next_best);
         }
-        writer.hand_on(shared.tail, step - last_lane);
-        if (may_end && __any_sync(ALL, lane.best() > known_best)) {
-            const Score best = warp_maximum(lane.best());
-            if (threadIdx.x % 32 == 0) atomicMax(&arguments.control->best, (long long)best);
-        }
-        known_best = next_best;
     }
     feed.acknowledge(arguments.n_pieces);
     if (LOCAL) report_end(lane, number);
@@ -488,7 +541,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
                 End* ends, long long gain, Control* control, unsigned long long patience,
                 const unsigned* left_rows, long long highest, long long rows_left, long long columns_left) {
     extern __shared__ int4 memory[];
-    constexpr unsigned PROFILE_BYTES = LETTERS * LETTER_BYTES;
+    constexpr unsigned PROFILE_BYTES = (LETTERS + (HAS_PAD ? 1 : 0)) * LETTER_BYTES;
     constexpr unsigned FEED_SCORES = (PIECE + 1) * 2 * COLUMNS, TAIL_SCORES = PIECE * 2 * COLUMNS;
     constexpr unsigned EDGE_BYTES = (FEED_SCORES + TAIL_SCORES) * sizeof(Score);
     constexpr unsigned WARP_BYTES = PROFILE_BYTES + EDGE_BYTES + Tiles::BYTES;
@@ -526,7 +579,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
                         own + PROFILE_BYTES + EDGE_BYTES};
     if (lane < 2 * COLUMNS) shared.feed[PIECE * 2 * COLUMNS + lane] = 0;
     for (;;) {
-        const unsigned number = from_first(lane == 0 ? atomicAdd(&control->ticket, 1u) : 0);
+        const unsigned ticket = lane == 0 ? atomicAdd(&control->ticket, 1u) : 0;
+        if (THREADS == 32) __syncthreads();  // the compiler does not know otherwise that lanes stay together
+        const unsigned number = from_first(ticket);
         if (number >= n_strips) return;
         const Strip strip{from_first(strips[number].first_row), from_first(strips[number].n_rows),
                           from_first(strips[number].line), from_first(strips[number].is_narrow)};

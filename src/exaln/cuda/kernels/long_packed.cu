@@ -36,6 +36,7 @@
 #include "long_range.cuh"
 #include "long_rows.cuh"
 #include "long_turns.cuh"
+#include "long_warp.cuh"
 #include "recurrence.cuh"
 
 static_assert(!LARGE);
@@ -501,9 +502,10 @@ __device__ bool run_strip(const Arguments& arguments, unsigned number, const Str
     lane.store_scores(strip, shared);
     __syncwarp();
     Feed feed(arguments, number);
-    Writer writer(arguments, number, strip.line);
+    Writer writer(arguments, number, lag, strip.line);
     feed.load(0);
     Tiles tiles(arguments, shared.tiles);
+    const Hope hope(arguments.pruning, strip.first_row);
     int known_best = 0;  // by any strip, some pieces ago
     unsigned n_skipped = 0, special = lane.next_special(0), odd_end = 0;
     const unsigned n_pieces = arguments.n_pieces + (lag + PIECE - 1) / PIECE;
@@ -515,14 +517,12 @@ __device__ bool run_strip(const Arguments& arguments, unsigned number, const Str
             if (LOCAL) known_best = max(known_best, from_first(best_so_far(arguments.control)));
         }
         Tiles::wait();
-        if (piece + 1 < arguments.n_pieces) feed.load(piece + 1);
+        feed.load(piece + 1);
         tiles.load(piece + 1);
         const int reach = warp_maximum(max(lane.highest(), feed.highest));
         const bool may_end =
             LOCAL && arguments.gain >= 0 && reach + int(arguments.gain) >= max(known_best, 1);
-        const bool is_hopeless =
-            LOCAL && arguments.pruning.is_hopeless(reach, strip.first_row, int(step) - (VIRTUAL_LANES - 1),
-                                                   known_best);
+        const bool is_hopeless = LOCAL && reach < hope.least(int(step) - (VIRTUAL_LANES - 1), known_best);
         if (tiles.are_odd(piece)) odd_end = step + PIECE + VIRTUAL_LANES;
         if (is_hopeless) {
             lane.forget();

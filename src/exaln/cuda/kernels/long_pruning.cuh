@@ -24,16 +24,29 @@
 #pragma once
 
 #include "constants.cuh"
+#include "long_warp.cuh"
 
 struct Pruning {
     long long highest;  // score of two letters; 0: nothing is skipped
     long long rows_left,
         columns_left;  // in which an alignment can gain, from the first ones of the region on
+};
 
-    // Of a piece whose first tile, which may be before the first column, and first row are given.
-    __device__ __forceinline__ bool is_hopeless(long long reach, unsigned first_row, int first_tile,
-                                                long long best) const {
-        const long long columns = columns_left - max(first_tile, 0) * (long long)COLUMNS;
-        return highest > 0 && reach + highest * min(rows_left - first_row, columns) < best;
+// What an alignment can gain in a strip; where nothing is skipped, without end.
+struct Hope {
+    static constexpr long long ENDLESS = 1ll << 60;
+    long long highest, in_rows, columns_left;
+
+    __device__ Hope(const Pruning& pruning, unsigned first_row) {
+        const bool has_end = pruning.highest > 0;
+        highest = in_registers(has_end ? pruning.highest : 1);
+        in_rows = in_registers(has_end ? pruning.highest * (pruning.rows_left - first_row) : ENDLESS);
+        columns_left = in_registers(has_end ? pruning.columns_left : ENDLESS);
+    }
+
+    // The least M with which a piece is not hopeless; its first tile may be before the first column.
+    __device__ __forceinline__ Score least(int first_tile, Score best) const {
+        const long long in_columns = highest * (columns_left - max(first_tile, 0) * (long long)COLUMNS);
+        return Score(max(best - min(in_rows, in_columns), 0ll));
     }
 };

@@ -10,18 +10,13 @@
 #include "constants.cuh"
 #include "long_pruning.cuh"
 #include "long_scores.cuh"
+#include "long_warp.cuh"
 
-constexpr unsigned ALL = 0xFFFFFFFFu;
 constexpr unsigned NEVER = 0xFFFFFFFFu;
 constexpr unsigned PIECE_COLUMNS = PIECE * COLUMNS;
 constexpr unsigned PIECE_WORDS = PIECE_COLUMNS * Number::WORDS;
 constexpr unsigned LANE_COLUMNS = (PIECE_COLUMNS + 31) / 32;  // of a piece, for each lane that loads it
 constexpr unsigned ACK = 16;  // pieces between two words to the writer of a queue; a queue has twice as many
-
-// Lanes of few rows have too little to do to hide how long anything takes: what they need is fetched a step
-// ahead.
-template <int N_ROWS>
-constexpr bool FEW = N_ROWS <= 12;
 
 enum Stop : unsigned { GO_ON, CANCELLED, LOST };
 
@@ -109,26 +104,6 @@ __device__ __forceinline__ unsigned long long nanoseconds() {
     return now;
 }
 
-// Stays in registers, if there are enough: the compiler would rather load what comes from arguments anew,
-// wherever it is used.
-template <class Value>
-__device__ __forceinline__ Value in_registers(Value value) {
-    if (!FEW<ROWS>) return value;
-    if constexpr (sizeof(Value) == 8) {
-        asm volatile("" : "+l"(value));
-    } else {
-        asm volatile("" : "+r"(value));
-    }
-    return value;
-}
-
-// The same for all lanes, and the compiler knows that: they stay together, and nothing has to bring them
-// together.
-template <class Value>
-__device__ __forceinline__ Value from_first(Value value) {
-    return __shfl_sync(ALL, value, 0);
-}
-
 __device__ __forceinline__ Score best_so_far(const Control* control) {
     return Score(load_word(reinterpret_cast<const Word*>(&control->best)));
 }
@@ -157,7 +132,8 @@ struct Patience {
 // A place in a queue, and the tag of the round: `sequence` counts the pieces of all strips that use it.
 struct Place {
     Word* queue;
-    unsigned capacity, next, tag;  // in words
+    int capacity, next;  // in words
+    unsigned tag;
 
     __device__ Place(const Arguments& arguments, unsigned channel, unsigned sequence) {
         queue = in_registers(arguments.queues + size_t(channel) * arguments.queue_pieces * PIECE_WORDS);
@@ -168,7 +144,7 @@ struct Place {
     static __device__ unsigned pieces_of(const Arguments& arguments, unsigned channel) {
         return arguments.queue_pieces + (channel == arguments.n_channels - 1 ? arguments.n_pieces : 0);
     }
-    __device__ __forceinline__ void advance(unsigned n_words) {
+    __device__ __forceinline__ void advance(int n_words) {
         next += n_words;
         if (next >= capacity) next -= capacity, tag = tag == N_TAGS ? 1 : tag + 1;
     }
@@ -179,7 +155,7 @@ struct Feed {
     const Arguments& arguments;
     bool is_top;  // the row above the region
     const Score *top_H, *top_F;
-    unsigned channel, sequence;
+    unsigned n_pieces, channel, sequence;
     Place place;
     Word words[LANE_COLUMNS][Number::WORDS];
     Score highest;  // H of this lane's columns of the piece
@@ -189,12 +165,14 @@ struct Feed {
           is_top(strip == 0),
           top_H(in_registers(given.top_H)),
           top_F(in_registers(given.top_F)),
+          n_pieces(in_registers(given.n_pieces)),
           channel(is_top ? 0 : (strip - 1) % given.n_channels),
           sequence(is_top ? 0 : (strip - 1) / given.n_channels * given.n_pieces),
           place(given, channel, sequence) {}
 
-    // Words of a piece begin to travel; where a piece is short, two lanes load the same.
+    // Words of a piece begin to travel, if there is one; where it is short, two lanes load the same.
     __device__ __forceinline__ void load(unsigned piece) {
+        if (piece >= n_pieces) return;
         const unsigned lane = threadIdx.x % 32 % PIECE_COLUMNS;
         const Word* from = place.queue + (place.next + lane * Number::WORDS);
         const size_t column = size_t(piece) * PIECE_COLUMNS + lane;
@@ -247,7 +225,7 @@ struct Feed {
 
 constexpr Score NO_GAP = -GAP_FIRST;  // E or F where H is 0
 
-struct Edge {
+struct alignas(16) Edge {
     Score H[COLUMNS], F[COLUMNS];
 
     static __device__ __forceinline__ Edge nothing() {
@@ -259,14 +237,10 @@ struct Edge {
 };
 
 __device__ __forceinline__ Edge edge_at(const Score* from) {
-    Edge edge;
-#pragma unroll
-    for (int c = 0; c < COLUMNS; c++) edge.H[c] = from[c], edge.F[c] = from[COLUMNS + c];
-    return edge;
+    return *reinterpret_cast<const Edge*>(from);
 }
 __device__ __forceinline__ void put(Score* to, const Edge& edge) {
-#pragma unroll
-    for (int c = 0; c < COLUMNS; c++) to[c] = edge.H[c], to[COLUMNS + c] = edge.F[c];
+    *reinterpret_cast<Edge*>(to) = edge;
 }
 
 // The last row of a strip, as it is handed on, a piece at a time.
@@ -274,17 +248,20 @@ struct Writer {
     const Arguments& arguments;
     bool is_wanted, is_kept;  // there is a strip below; the row is a line
     unsigned channel, sequence, consumed;
-    Place place;
+    Place place;  // of the first tile of the next piece, which may be before the first one of the row
+    unsigned n_columns;
     Score *line_H, *line_F;
 
-    __device__ Writer(const Arguments& given, unsigned strip, int line)
+    __device__ Writer(const Arguments& given, unsigned strip, unsigned last_lane, int line)
         : arguments(given),
           is_wanted(strip + 1 < given.n_strips),
           is_kept(line >= 0),
           channel(strip % given.n_channels),
           sequence(strip / given.n_channels * given.n_pieces),
           consumed(load_relaxed(given.consumed + channel)),
-          place(given, channel, sequence) {
+          place(given, channel, sequence),
+          n_columns(in_registers(given.n_pieces * PIECE_COLUMNS)) {
+        place.next -= last_lane * COLUMNS * Number::WORDS;
         const size_t first = is_kept ? size_t(line) * given.n_pieces * PIECE_COLUMNS : 0;
         line_H = given.row_H + first, line_F = given.row_F + first;
     }
@@ -305,8 +282,7 @@ struct Writer {
     // The tiles of a piece, [tile][H, F][column], from `first` on; those before 0 and behind the last are
     // none.
     __device__ __forceinline__ void hand_on(const Score* tail, unsigned first) {
-        const unsigned n_columns = arguments.n_pieces * PIECE_COLUMNS, lane = threadIdx.x % 32;
-        const unsigned n_before = int(first) < 0 ? min(0u - first, unsigned(PIECE)) * COLUMNS : 0;
+        const unsigned lane = threadIdx.x % 32;
 #pragma unroll
         for (unsigned i = 0; i < LANE_COLUMNS; i++) {
             const unsigned number = i * 32 + lane % PIECE_COLUMNS, column = first * COLUMNS + number;
@@ -314,12 +290,14 @@ struct Writer {
             const Score H = of[0], F = of[COLUMNS];
             const bool is_there = lane < PIECE_COLUMNS && column < n_columns;
             Place to = place;
-            to.advance((number - n_before) * Number::WORDS);
+            to.advance(number * Number::WORDS);
             Word words[Number::WORDS];
             Number::pack(H, F, to.tag, words);
             store_words_if(is_there && is_wanted, to.queue + to.next, words);
-            if (is_there && is_kept) line_H[column] = H, line_F[column] = F;
+            if (is_kept) {
+                if (is_there) line_H[column] = H, line_F[column] = F;
+            }
         }
-        place.advance((PIECE_COLUMNS - n_before) * Number::WORDS);
+        place.advance(PIECE_WORDS);
     }
 };

@@ -80,24 +80,3 @@ struct NumberOf<true> {
 
 using Number = NumberOf<LARGE>::Type;
 using Score = Number::Value;
-
-// A score and the cell of a tile that has it: of equal scores that of the first column, and there of the
-// first row, is the largest.
-constexpr int KEY_ROWS = ROWS <= 8 ? 8 : ROWS <= 16 ? 16 : 32;
-constexpr int KEYS = COLUMNS * KEY_ROWS;
-static_assert(ROWS <= 32);
-
-template <bool large>
-struct KeyOf {
-    using Type = int;
-    static __device__ int max3(int a, int b, int c) { return __vimax3_s32(a, b, c); }
-};
-template <>
-struct KeyOf<true> {
-    using Type = long long;
-    static __device__ long long max3(long long a, long long b, long long c) { return max(max(a, b), c); }
-};
-
-using Keys = KeyOf<LARGE || LARGE_ENDS>;
-using Key = Keys::Type;
-constexpr Key NO_KEY = -KEYS;  // of no score; local scores are not below 0

@@ -4,26 +4,9 @@
 #pragma once
 
 #include "long_rows.cuh"
+#include "long_warp.cuh"
 
 constexpr unsigned REPORT = 256;  // pieces between two reports to the host
-
-__device__ __forceinline__ Score warp_maximum(Score value) {
-#if __CUDA_ARCH__ >= 800
-    if (!LARGE) return __reduce_max_sync(ALL, int(value));
-#endif
-    for (int distance = 16; distance > 0; distance /= 2)
-        value = Number::max2(value, __shfl_xor_sync(ALL, value, distance));
-    return value;
-}
-__device__ __forceinline__ unsigned warp_minimum(unsigned value) {
-#if __CUDA_ARCH__ >= 800
-    return __reduce_min_sync(ALL, value);
-#else
-    for (int distance = 16; distance > 0; distance /= 2)
-        value = min(value, __shfl_xor_sync(ALL, value, distance));
-    return value;
-#endif
-}
 
 // The better of two cells: the higher score; of equal ones the smaller column, then the smaller row.
 __device__ __forceinline__ End earlier(const End& one, const End& other) {
@@ -54,6 +37,7 @@ __device__ bool look_around(const Feed& feed, Writer& writer, unsigned piece) {
 
 // Others may fetch the kept columns of a strip: strips are done in order, and say so in order.
 __device__ bool publish(const Arguments& arguments, const Strip& strip) {
+    if (arguments.kept_columns[0] == NEVER) return true;
     __threadfence_system();
     __syncwarp();
     for (Patience patience{arguments.control, arguments.patience};

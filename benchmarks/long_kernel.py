@@ -1,0 +1,108 @@
+"""The kernel of long pairs alone: how long it takes on the GPU for the score of one pair, by the clock of the GPU.
+
+    python benchmarks/long_kernel.py 3_000 100_000 1_000_000 --out long_kernel.json
+
+Pairs are made as in long_pairs.py, a random sequence and a mutated copy of it; all cells are computed, the score and
+where it ends are found, and nothing is kept. The best of several runs; scores of small pairs are compared with those of
+the CPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from long_pairs import made_pair, strict_scoring
+
+import exaln
+from exaln.cuda import long_pair
+from exaln.engines.cpu import CpuEngine
+from exaln.engines.cuda import CudaEngine
+from exaln.longpair.driver import LongOptions, score_long
+from exaln.modes import LOCAL
+from exaln.selfbench.runs import driver_version, machine
+
+if TYPE_CHECKING:
+    from exaln.cuda.card import Event
+
+BUSY_WORDS = 1 << 27
+"""Words that are cleared before a launch: the GPU has something to do until the launch has got there."""
+
+MANY_CELLS = 10**10
+MOST_CHECKED = 10**10
+
+
+class TimedPart(long_pair.CardPart):
+    """Notes when its kernel begins and ends."""
+
+    def launch(self) -> None:
+        """As CardPart does."""
+        card, stream = self._card, self._workspace.stream
+        card.activate()
+        card.fill(self._scratch("nothing", 4 * BUSY_WORDS), 0, BUSY_WORDS, stream)
+        self._began = self._now()
+        super().launch()
+        self._ended = self._now()
+        launched.append(self)
+
+    def seconds(self) -> float:
+        """Of the kernel, which is done."""
+        self._card.activate()
+        self._card.wait(self._ended)
+        return self._card.seconds(self._began, self._ended)
+
+    def shape_facts(self) -> dict[str, int]:
+        """How it was compiled and launched."""
+        shape = self._shape
+        return {"rows": shape.rows, "threads": shape.threads, "blocks": self._n_blocks, "strips": len(self._strips)}
+
+    def _now(self) -> Event:
+        return self._card.record(self._card.event(has_time=True), self._workspace.stream)
+
+
+launched: list[TimedPart] = []
+
+
+def measure(length: int, repeats: int) -> dict[str, Any]:
+    """One size: parts on the same GPU run side by side."""
+    query, target = made_pair(length)
+    case = (query, target, strict_scoring(), LOCAL, LongOptions(prunes=False))
+    best, score = float("inf"), 0
+    for _ in range(repeats):
+        launched.clear()
+        score = score_long(CudaEngine(), *case)
+        best = min(best, max(part.seconds() for part in launched))
+    if len(query) * len(target) <= MOST_CHECKED:
+        assert score == score_long(CpuEngine(), *case), length
+    return {
+        "query": len(query),
+        "target": len(target),
+        "score": score,
+        "kernel_seconds": best,
+        "tcups": len(query) * len(target) / best / 1e12,
+        "parts": [part.shape_facts() for part in launched],
+    }
+
+
+def main() -> None:
+    """Measure, print, keep."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("lengths", nargs="+", type=int, metavar="N")
+    parser.add_argument("--out", type=Path)
+    arguments = parser.parse_args()
+    long_pair.CardPart = TimedPart
+    facts: dict[str, Any] = {"exaln": exaln.__version__, "command": sys.argv, "machine": machine()}
+    facts |= {"driver": driver_version(), "engine": CudaEngine().describe(), "sizes": []}
+    for length in arguments.lengths:
+        found = measure(length, 2 if length**2 > MANY_CELLS else 20)
+        facts["sizes"].append(found)
+        print(f"{length:>11,}: {1e3 * found['kernel_seconds']:.3f} ms, {found['tcups']:.3f} TCUPS", flush=True)
+        if arguments.out is not None:
+            arguments.out.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
