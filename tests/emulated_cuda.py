@@ -33,15 +33,13 @@ IN_CPP = {
     "ld.": "$0 = *$1;",
     "st.": "*$0 = $1;",
 }
-"""What the assembler in kernels does, by its text, or by how that begins."""
+"""What the assembler in kernels does, by its text, or by how that begins; nothing else can be run."""
 
 
 def _in_cpp(found):
     text = "".join(re.findall(r'"([^"]*)"', found["text"])).removeprefix("{ .reg .pred p; ").removesuffix(" }")
     operands = OPERAND.findall(found["operands"] or "")
-    called = IN_CPP.get(text) or IN_CPP.get(text[:3])
-    if called is None:
-        return f'static_assert(false, "{text}");' if text else ""
+    called = IN_CPP.get(text, IN_CPP.get(text[:3], "std::abort();"))
     return re.sub(r"\$(\d)", lambda number: operands[int(number[1])], called)
 
 

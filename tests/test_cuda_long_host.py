@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+import emulated_cuda
 from exaln.cuda import fetching, long_pair
 from exaln.cuda.long_pair import WantedLines, slabs, strips_of
-from exaln.cuda.variants import LONG_SHAPES, PACKED_SHAPES, long_cycles, long_shapes
+from exaln.cuda.variants import LONG_SHAPES, PACKED_SHAPES, LongShape, long_cycles, long_shapes
 from exaln.engines import cuda as cuda_engine
 from exaln.engines.cpu import CpuEngine
 from exaln.engines.cuda import CudaEngine
@@ -42,6 +43,19 @@ def test_lines_and_ends(driver, name, mode, score):
         query, target = similar(length, length, SCORINGS[name])
         lines = some(rng, len(query), 9), some(rng, len(target), 9)
         assert_as(OnCards(), REFERENCE, query, target, SCORINGS[name], mode, *lines, score)
+
+
+@pytest.mark.skipif(emulated_cuda.COMPILER is None, reason="g++ is missing")
+@pytest.mark.parametrize("shape", [LongShape(4, 32, 2, 8), LongShape(20, 64, 1, 8)], ids=str)
+@pytest.mark.parametrize("mode", [LOCAL, GLOBAL], ids=str)
+def test_the_kernel_itself_on_an_emulated_card(monkeypatch, shape, mode):
+    install(monkeypatch, emulated_cuda.EmulatedDriver(memory=1 << 30), 20)
+    monkeypatch.setattr(long_pair, "long_shapes", lambda *_: [shape])
+    rng = np.random.default_rng(2)
+    for length in (1, 40, 500):
+        query, target = similar(length, length)
+        lines = some(rng, len(query), 9), some(rng, len(target), 9)
+        assert_as(OnCards(), CpuEngine(), query, target, DNA, mode, *lines)
 
 
 def test_a_region_within_a_table(driver):

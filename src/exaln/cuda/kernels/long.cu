@@ -535,7 +535,7 @@ __device__ bool run_strip(const Arguments& arguments, unsigned number, const Str
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     fill_region(const uint4* columns, unsigned n_pieces, unsigned n_columns, const unsigned char* query,
                 const Strip* strips, unsigned n_strips, const int* table, const Score* top_H,
-                const Score* top_F, const Score* left_H, const Score* left_E, Word* queues,
+                const Score* top_F, const Score* left_H, const Score* left_E, Tagged* queues,
                 unsigned queue_pieces, unsigned* consumed, unsigned n_channels, const unsigned* kept_columns,
                 Score* row_H, Score* row_F, Score* column_H, Score* column_E, unsigned long long n_rows,
                 End* ends, long long gain, Control* control, unsigned long long patience,

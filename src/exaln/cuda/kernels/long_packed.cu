@@ -37,6 +37,7 @@
 #include "long_rows.cuh"
 #include "long_turns.cuh"
 #include "long_warp.cuh"
+#include "packed.cuh"
 #include "recurrence.cuh"
 
 static_assert(!LARGE);
@@ -47,36 +48,16 @@ constexpr unsigned PUT_ASIDE = (2 * ROWS + 2 * COLUMNS + 1 + 3) / 4 * 4;
 constexpr bool HAS_ODD = LETTERS > 4;
 static_assert(VIRTUAL_LANES - 1 + 2 * PIECE <= RING && LETTERS <= 8);
 
-using Pair = unsigned;  // of scores, or of what belongs to them
+using Pair = Word;  // of scores, or of what belongs to them
 
-struct Halves {
-    static __device__ constexpr Pair both(int value) { return (Pair(value) & 0xFFFFu) * 0x10001u; }
+struct Halves : PackedNumber<true> {
     static __device__ Pair minus_first() { return both(-GAP_FIRST); }
     static __device__ Pair minus_extend() { return both(-GAP_EXTEND); }
-    static __device__ Pair add(Pair a, Pair b) {
-#if __CUDA_ARCH__ >= 900
-        Pair sum;
-        asm("add.s16x2 %0, %1, %2;" : "=r"(sum) : "r"(a), "r"(b));
-        return sum;
-#else
-        return __vadd2(a, b);
-#endif
-    }
-    static __device__ Pair cell(Pair t, Pair E, Pair F) { return __vimax3_s16x2_relu(t, E, F); }
-    static __device__ Pair add_max(Pair a, Pair b, Pair c) { return __viaddmax_s16x2(a, b, c); }
-    static __device__ Pair max2(Pair a, Pair b) { return __vmaxs2(a, b); }
-    static __device__ Pair max3(Pair a, Pair b, Pair c) { return __vimax3_s16x2(a, b, c); }
     static __device__ int of(Pair pair, unsigned half) { return short(pair >> 16 * half); }
-    static __device__ int highest(Pair pair) { return max(of(pair, 0), of(pair, 1)); }
-    static __device__ Pair join(int low, int high) { return (Pair(low) & 0xFFFFu) | Pair(high) << 16; }
+    static __device__ int highest(Pair pair) { return max(low(pair), high(pair)); }
+    static __device__ Pair join(int low, int high) { return half_of(low) | half_of(high) << 16; }
     // `a` where the mask has ones, else `b`.
     static __device__ Pair merged(Pair mask, Pair a, Pair b) { return (a & mask) | (b & ~mask); }
-    // Four bytes of two words. A digit of `places` with the highest bit set repeats the sign of its byte.
-    static __device__ __forceinline__ Pair chosen_bytes(Pair first, Pair second, unsigned places) {
-        Pair chosen;
-        asm("prmt.b32 %0, %1, %2, %3;" : "=r"(chosen) : "r"(first), "r"(second), "r"(places));
-        return chosen;
-    }
 };
 
 struct alignas(16) PairEdge {
@@ -137,10 +118,10 @@ struct Places {
     unsigned column[COLUMNS];
 
     __device__ __forceinline__ Places(uint2 low, uint2 high) {
-        column[0] = Halves::chosen_bytes(low.x, high.x, 0x0050);
-        column[1] = Halves::chosen_bytes(low.x, high.x, 0x0072);
-        column[2] = Halves::chosen_bytes(low.y, high.y, 0x0050);
-        column[3] = Halves::chosen_bytes(low.y, high.y, 0x0072);
+        column[0] = chosen_bytes(low.x, high.x, 0x0050);
+        column[1] = chosen_bytes(low.x, high.x, 0x0072);
+        column[2] = chosen_bytes(low.y, high.y, 0x0050);
+        column[3] = chosen_bytes(low.y, high.y, 0x0072);
     }
 };
 
@@ -217,9 +198,9 @@ struct Lane {
     // Digits of low halves count from the plain letters on, those of high halves from the odd ones on.
     __device__ __forceinline__ Pair any_score(int k, unsigned places) const {
         const uint2 usual = plain[k * 32], others = HAS_ODD ? odd[k * 32] : usual;
-        if (!HAS_ODD) return Halves::chosen_bytes(usual.x, usual.y, places);
-        return Halves::chosen_bytes(Halves::chosen_bytes(usual.x, others.x, places),
-                                    Halves::chosen_bytes(others.y, usual.y, places), 0x7610);
+        if (!HAS_ODD) return chosen_bytes(usual.x, usual.y, places);
+        return chosen_bytes(chosen_bytes(usual.x, others.x, places), chosen_bytes(others.y, usual.y, places),
+                            0x7610);
     }
 
     // The highest H that anything of the next piece can come from.
@@ -278,10 +259,8 @@ struct Lane {
     __device__ __forceinline__ void hand_down(const PairEdge& edge, unsigned is_below) {
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) {
-            above.H[c] =
-                Halves::chosen_bytes(__shfl_up_sync(ALL, edge.H[c], 1) * is_below, edge.H[c], 0x5432);
-            above.F[c] =
-                Halves::chosen_bytes(__shfl_up_sync(ALL, edge.F[c], 1) * is_below, edge.F[c], 0x5432);
+            above.H[c] = chosen_bytes(__shfl_up_sync(ALL, edge.H[c], 1) * is_below, edge.H[c], 0x5432);
+            above.F[c] = chosen_bytes(__shfl_up_sync(ALL, edge.F[c], 1) * is_below, edge.F[c], 0x5432);
         }
     }
 
@@ -294,7 +273,7 @@ struct Lane {
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++)
             t[c] = Halves::add(c == 0 ? diagonal : edge.H[c - 1],
-                               Halves::chosen_bytes(scores[0].x, scores[0].y, places.column[c]));
+                               chosen_bytes(scores[0].x, scores[0].y, places.column[c]));
         diagonal = edge.H[COLUMNS - 1];
 #pragma unroll
         for (int d = 0; d < N_ROWS + COLUMNS - 1; d++) {
@@ -305,8 +284,8 @@ struct Lane {
                 if (k < 0 || k >= N_ROWS) continue;
                 Pair next = t[c];
                 if (k + 1 < N_ROWS)
-                    next = Halves::add(
-                        H[k], Halves::chosen_bytes(scores[k + 1].x, scores[k + 1].y, places.column[c]));
+                    next =
+                        Halves::add(H[k], chosen_bytes(scores[k + 1].x, scores[k + 1].y, places.column[c]));
                 update_cell<Halves, Pair>(t[c], H[k], E[k], edge.F[c]);
                 t[c] = next;
                 if (k == N_ROWS - 1) edge.H[c] = H[k];
@@ -567,7 +546,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     fill_region_packed(const uint4* columns, unsigned n_pieces, unsigned n_columns,
                        const unsigned char* query, const Strip* strips, unsigned n_strips, const int* table,
                        const Score* top_H, const Score* top_F, const Score* left_H, const Score* left_E,
-                       Word* queues, unsigned queue_pieces, unsigned* consumed, unsigned n_channels,
+                       Tagged* queues, unsigned queue_pieces, unsigned* consumed, unsigned n_channels,
                        const unsigned* kept_columns, Score* row_H, Score* row_F, Score* column_H,
                        Score* column_E, unsigned long long n_rows, End* ends, long long gain,
                        Control* control, unsigned long long patience, const unsigned* left_rows,

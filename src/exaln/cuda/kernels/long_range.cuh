@@ -35,9 +35,10 @@
 #pragma once
 
 #include "constants.cuh"
+#include "packed.cuh"
 
 constexpr int VIRTUAL_LANES = 64;  // two for each lane of a warp
-constexpr int MAX_HALF = 32767;
+constexpr int MAX_HALF = PackedNumber<true>::MAX;
 
 __device__ constexpr int most_apart(int n) {
     return GAP_FIRST + (n - 1) * GAP_EXTEND + n * HIGHEST;
