@@ -298,11 +298,12 @@ LONG_LAG_PIECES = 4
 
 def long_shapes(n_letters: int, score_bytes: int, shared_bytes: int, packed: Scoring | None = None) -> list[LongShape]:
     """Those whose blocks fit; where none does, small blocks of the least rows. packed: of scores that fit bytes."""
-    fit = [shape for shape in LONG_SHAPES if shape.shared_bytes(n_letters, score_bytes) <= shared_bytes]
+    shapes = LONG_SHAPES
     if score_bytes > 4:  # registers hold half as many
-        fit = [shape for shape in fit if shape.rows <= MAX_LARGE_ROWS]
+        shapes = tuple(shape for shape in shapes if shape.rows <= MAX_LARGE_ROWS)
     elif packed is not None:
-        fit += [shape for shape in PACKED_SHAPES if shape.holds(packed)]
+        shapes += tuple(shape for shape in PACKED_SHAPES if shape.holds(packed))
+    fit = [shape for shape in shapes if shape.shared_bytes(n_letters, score_bytes) <= shared_bytes]
     return fit or [LongShape(LONG_SHAPES[0].rows, WARP, 1, LONG_SHAPES[0].piece)]
 
 
