@@ -298,7 +298,7 @@ LONG_LAG_PIECES = 4
 
 def long_shapes(n_letters: int, score_bytes: int, shared_bytes: int, packed: Scoring | None = None) -> list[LongShape]:
     """Those whose blocks fit; where none does, small blocks of the least rows. packed: of scores that fit bytes."""
-    shapes = LONG_SHAPES
+    shapes: tuple[LongShape, ...] = LONG_SHAPES
     if score_bytes > 4:  # registers hold half as many
         shapes = tuple(shape for shape in shapes if shape.rows <= MAX_LARGE_ROWS)
     elif packed is not None:
