@@ -26,12 +26,13 @@ import cuda_cases
 import cuda_plans
 from cuda_cases import IS_CUDA, all_letters, mixed_targets, random_letters, scored, scorings
 from exaln.cuda import long_pair
-from exaln.cuda.variants import Packing, long_shapes
+from exaln.cuda.variants import PACKED_SHAPES, Packing, long_shapes
 from exaln.engines.base import Keep, PairList, ScoreBlock
 from exaln.lengths import N_BINS
 from exaln.longpair.region import Pruning, Region
 from exaln.modes import GLOBAL, LOCAL, Mode
 from exaln.records import Records
+from exaln.scoring import Scoring
 from kernel_cases import mutated, random_codes
 from long_regions import INT32, INT64, SCORINGS, OnCards, assert_as, filled, n_letters, outside, some
 from memory_targets import memory_targets
@@ -215,7 +216,23 @@ def check_long_pairs():
                     patch.setattr(long_pair, "long_shapes", lambda *_, shape=shape: [shape])
                     assert_as(OnCards(devices), cuda_cases.cpu(), query, target, scoring, mode, *lines, score)
         print(f"long pairs, {name}, {mode}, {score}", flush=True)
+    check_packed()
     check_pruning()
+
+
+def check_packed():
+    """Regions in halves of words, with letters beyond the plain ones, and bases that move."""
+    rng = np.random.default_rng(10)
+    query = random_codes(rng, 3000, 4)
+    query[rng.random(len(query)) < 0.002] = 4
+    target = mutated(rng, query, 4)
+    lines = some(rng, len(query), 9), some(rng, len(target), 9)
+    scoring = Scoring(match=9, mismatch=-9, gap_open=9, gap_extend=2)
+    for shape, mode in product(PACKED_SHAPES, (LOCAL, GLOBAL)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(long_pair, "long_shapes", lambda *_, shape=shape: [shape])
+            assert_as(OnCards(), cuda_cases.cpu(), query, target, scoring, mode, *lines)
+    print("long pairs, packed", flush=True)
 
 
 def check_pruning():
@@ -227,7 +244,7 @@ def check_pruning():
     rows, columns = some(rng, len(query), 9), some(rng, len(target), 9)
     case = ((query, target, SCORINGS["DNA"], LOCAL), region, outside(region, SCORINGS["DNA"], LOCAL), rows, columns)
     end, _ = filled(cuda_cases.cpu(), *case)
-    for shape in long_shapes(20, 4, SMALL_SHARED):
+    for shape in long_shapes(20, 4, SMALL_SHARED, SCORINGS["DNA"]):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(long_pair, "long_shapes", lambda *_, shape=shape: [shape])
             pruning = Pruning(end.score, len(query), len(target))

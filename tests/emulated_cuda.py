@@ -22,11 +22,33 @@ NATIVE = Path(__file__).parent / "native"
 OUT = Path(tempfile.gettempdir()) / "exaln-emulated-cuda"
 KERNEL = re.compile(r'extern "C" __global__ void\s+(?:__launch_bounds__\([^)]*\)\s+)?(\w+)\s*\(')
 
+ASSEMBLER = re.compile(r"asm( volatile)?\(\s*(?P<text>(?:\"[^\"]*\"\s*)+)(?P<operands>:.*?)?\);", re.DOTALL)
+OPERAND = re.compile(r"\"[^\"]*\"\(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)")
+IN_CPP = {
+    "": "",
+    "mov.u64 %0, %globaltimer;": "$0 = 0;",
+    "prmt.b32 %0, %1, %2, %3;": "$0 = emulated::chosen_bytes($1, $2, $3);",
+    "setp.ne.u32 p, %0, 0; @p st.relaxed.gpu.global.u64 [%1], %2;": "if ($0) *$1 = $2;",
+    "setp.ne.u32 p, %0, 0; @p st.relaxed.gpu.global.v2.u64 [%1], {%2, %3};": "if ($0) ($1)[0] = $2, ($1)[1] = $3;",
+    "ld.": "$0 = *$1;",
+    "st.": "*$0 = $1;",
+}
+"""What the assembler in kernels does, by its text, or by how that begins; nothing else can be run."""
+
+
+def _in_cpp(found):
+    text = "".join(re.findall(r'"([^"]*)"', found["text"])).removeprefix("{ .reg .pred p; ").removesuffix(" }")
+    operands = OPERAND.findall(found["operands"] or "")
+    called = IN_CPP.get(text, IN_CPP.get(text[:3], "std::abort();"))
+    return re.sub(r"\$(\d)", lambda number: operands[int(number[1])], called)
+
 
 def _translated(text):
     text = re.sub(
         r"extern __shared__ ([\w ]+?) (\w+)\[\];", r"static \1*& \2 = reinterpret_cast<\1*&>(emulated_arena);", text
     )
+    text = ASSEMBLER.sub(_in_cpp, text)
+    text = re.sub(r"^__device__ __forceinline__", "static inline", text, flags=re.MULTILINE)
     text = text.replace("void look_again() {}", "void look_again() { __nanosleep(0); }")
     return text.replace("__shared__", "__SHARED_VARIABLE__")
 

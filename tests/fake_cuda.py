@@ -52,6 +52,7 @@ SIGNATURES = {
     "queue_pieces consumed* n_channels kept_columns* row_H* row_F* column_H* column_E* n_rows+ ends* gain+ control* "
     "patience+ left_rows* highest+ rows_left+ columns_left+",
 }
+SIGNATURES["fill_region_packed"] = SIGNATURES["fill_region"]
 """Parameters of the kernels: * is an address, + has 64 bits, the others 32."""
 
 
@@ -289,16 +290,25 @@ def fill_region(driver, a, constants):
     for name, n_words in (("consumed", a.n_channels), ("queues", 8 * a.n_channels * a.queue_pieces * constants.PIECE)):
         assert not driver.view(getattr(a, name), np.uint32, n_words).any(), f"{name} was not set to 0"
     assert not a.left_rows, "only cards can wait for each other"
-    offsets = driver.view(a.columns, np.uint32, ((a.n_pieces + 1) * constants.PIECE + 64) * 4)
-    letters = offsets[:n] // (constants.ROWS * 128)
-    assert (offsets[n:] == constants.HAS_PAD * constants.LETTERS * constants.ROWS * 128).all(), "columns do not pad"
-    query = driver.view(a.query, np.uint8, a.n_rows)
-    table = driver.view(a.table, np.int32, (int(query.max()) + 1) * constants.LETTERS).reshape(-1, constants.LETTERS)
+    query, n_tiles = driver.view(a.query, np.uint8, a.n_rows), (a.n_pieces + 2) * constants.PIECE + 64
+    if is_packed := hasattr(constants, "HIGHEST"):
+        places = driver.view(a.columns, np.uint16, n_tiles * 4)
+        letters = places[:n] & 7
+        assert (places[:n] == (0xC480 ^ letters * 0x1111)).all()
+        table = driver.view(a.table, np.int8, (int(query.max()) + 1) * 8).reshape(-1, 8).astype(np.int32)
+        assert letters.max() < constants.LETTERS
+    else:
+        offsets = driver.view(a.columns, np.uint32, n_tiles * 4)
+        letters = offsets[:n] // (constants.ROWS * 128)
+        assert (offsets[n:] == constants.HAS_PAD * constants.LETTERS * constants.ROWS * 128).all(), "columns do not pad"
+        table = driver.view(a.table, np.int32, (int(query.max()) + 1) * constants.LETTERS)
+        table = table.reshape(-1, constants.LETTERS)
+    n_lanes = 64 if is_packed else 32
     strips = driver.view(a.strips, np.int32, 4 * a.n_strips).reshape(-1, 4)
     ends = np.cumsum(strips[:, 1])
     assert (strips[:, 0] == ends - strips[:, 1]).all()
     assert ends[-1] == a.n_rows
-    assert (strips[:, 1] <= np.where(strips[:, 3], 32, 32 * constants.ROWS)).all()
+    assert (strips[:, 1] <= np.where(strips[:, 3], n_lanes, n_lanes * constants.ROWS)).all()
     assert (strips[strips[:, 3] == 0, 1] % constants.ROWS == 0).all()
     kept_columns = driver.view(a.kept_columns, np.uint32, 1)
     while kept_columns[-1] != 0xFFFFFFFF:
@@ -522,6 +532,7 @@ KERNELS = {
     "find_overflows": find_overflows,
     "cut": cut,
     "fill_region": fill_region,
+    "fill_region_packed": fill_region,
 }
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from exaln.cuda import long_pair
-from exaln.cuda.variants import LONG_SHAPES, MAX_LARGE_ROWS
+from exaln.cuda.variants import LONG_SHAPES, MAX_LARGE_ROWS, PACKED_SHAPES
 from exaln.engines import cpu
 from exaln.engines import cuda as cuda_engine
 from exaln.engines.cpu import CpuEngine
@@ -45,7 +45,7 @@ def similar(seed, length, scoring=DNA, rate=0.1):
     return query, mutated(rng, query, n_letters(scoring), rate)
 
 
-@pytest.fixture(params=LONG_SHAPES, ids=lambda shape: f"{shape.rows} rows")
+@pytest.fixture(params=[*LONG_SHAPES, *PACKED_SHAPES], ids=str)
 def shape(request, monkeypatch):
     """Every region in this shape."""
     monkeypatch.setattr(long_pair, "long_shapes", lambda *_: [request.param])

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+import emulated_cuda
 from exaln.cuda import fetching, long_pair
 from exaln.cuda.long_pair import WantedLines, slabs, strips_of
-from exaln.cuda.variants import LONG_SHAPES, long_cycles, long_shapes
+from exaln.cuda.variants import LONG_SHAPES, PACKED_SHAPES, LongShape, long_cycles, long_shapes
 from exaln.engines import cuda as cuda_engine
 from exaln.engines.cpu import CpuEngine
 from exaln.engines.cuda import CudaEngine
@@ -44,6 +45,19 @@ def test_lines_and_ends(driver, name, mode, score):
         assert_as(OnCards(), REFERENCE, query, target, SCORINGS[name], mode, *lines, score)
 
 
+@pytest.mark.skipif(emulated_cuda.COMPILER is None, reason="g++ is missing")
+@pytest.mark.parametrize("shape", [LongShape(4, 32, 2, 8), LongShape(20, 64, 1, 8)], ids=str)
+@pytest.mark.parametrize("mode", [LOCAL, GLOBAL], ids=str)
+def test_the_kernel_itself_on_an_emulated_card(monkeypatch, shape, mode):
+    install(monkeypatch, emulated_cuda.EmulatedDriver(memory=1 << 30), 20)
+    monkeypatch.setattr(long_pair, "long_shapes", lambda *_: [shape])
+    rng = np.random.default_rng(2)
+    for length in (1, 40, 500):
+        query, target = similar(length, length)
+        lines = some(rng, len(query), 9), some(rng, len(target), 9)
+        assert_as(OnCards(), CpuEngine(), query, target, DNA, mode, *lines)
+
+
 def test_a_region_within_a_table(driver):
     query, target = similar(3, 200)
     region = Region(50, 180, 31, 100)
@@ -79,12 +93,12 @@ def test_slabs_cover_all_rows_and_fit():
     assert len(cut) == 1
 
 
-@pytest.mark.parametrize("rows", [4, 8, 16, 28])
-def test_strips_end_where_rows_are_kept(rows):
-    rng = np.random.default_rng(rows)
-    for n_rows in (1, rows, 32 * rows, 32 * rows + 1, 5000):
+@pytest.mark.parametrize("shape", [*LONG_SHAPES, *PACKED_SHAPES], ids=str)
+def test_strips_end_where_rows_are_kept(shape):
+    rng = np.random.default_rng(shape.rows)
+    for n_rows in (1, shape.rows, shape.strip_rows, shape.strip_rows + 1, 5000):
         kept = some(rng, n_rows, 20)
-        strips = strips_of(n_rows, rows, kept)
+        strips = strips_of(n_rows, shape, kept)
         ends = strips["first_row"] + strips["n_rows"]
         assert strips["first_row"].tolist() == [0, *ends[:-1]]
         assert ends[-1] == n_rows

@@ -22,7 +22,7 @@
 #define __global__
 #define __device__
 #define __host__
-#define __forceinline__ static inline
+#define __forceinline__ inline
 #define __restrict__
 #define __constant__
 #define __launch_bounds__(...)
@@ -225,6 +225,34 @@ T exchange(T value, int from) {
 inline int lane() {
     return int(running->thread % 32);
 }
+// A bit for each lane that votes for it.
+inline unsigned ballot(bool vote) {
+    Block::Warp& own = warp();
+    own.slots[lane()] = vote;
+    arrive(own);
+    unsigned votes = 0;
+    for (int from = 0; from < 32; from++) votes |= unsigned(own.slots[from]) << from;
+    arrive(own);
+    return votes;
+}
+
+// Each half of the words on its own.
+template <class Function>
+unsigned in_halves(Function function, unsigned a, unsigned b, unsigned c = 0) {
+    const int low = function(int16_t(a), int16_t(b), int16_t(c));
+    const int high = function(int16_t(a >> 16), int16_t(b >> 16), int16_t(c >> 16));
+    return (unsigned(low) & 0xFFFFu) | unsigned(high) << 16;
+}
+
+inline unsigned chosen_bytes(unsigned first, unsigned second, unsigned places) {
+    const uint64_t bytes = uint64_t(second) << 32 | first;
+    unsigned chosen = 0;
+    for (int i = 0; i < 4; i++) {
+        const unsigned digit = places >> 4 * i & 15, byte = unsigned(bytes >> 8 * (digit & 7)) & 255;
+        chosen |= (digit & 8 ? (byte & 128 ? 255 : 0) : byte) << 8 * i;
+    }
+    return chosen;
+}
 
 }  // namespace emulated
 
@@ -238,6 +266,13 @@ inline void __nanosleep(unsigned) {
     emulated::yield();
 }
 inline void __threadfence() {}
+inline void __threadfence_system() {}
+inline bool __any_sync(unsigned, bool value) {
+    return emulated::ballot(value) != 0;
+}
+inline bool __all_sync(unsigned, bool value) {
+    return emulated::ballot(value) == ~0u;
+}
 inline void __threadfence_block() {}
 template <class T>
 T __shfl_sync(unsigned, T value, int from) {
@@ -268,6 +303,10 @@ template <class T, class U>
 T atomicMax(T* place, U value) {
     return std::exchange(*place, std::max(*place, T(value)));
 }
+template <class T, class U>
+T atomicCAS(T* place, U expected, U value) {
+    return std::exchange(*place, *place == T(expected) ? T(value) : *place);
+}
 template <class T>
 T __ldg(const T* place) {
     return *place;
@@ -288,4 +327,19 @@ inline int __vimax3_s32_relu(int a, int b, int c) {
 }
 inline int __viaddmax_s32(int a, int b, int c) {
     return max(a + b, c);
+}
+inline unsigned __vadd2(unsigned a, unsigned b) {
+    return emulated::in_halves([](int x, int y, int) { return x + y; }, a, b);
+}
+inline unsigned __vmaxs2(unsigned a, unsigned b) {
+    return emulated::in_halves([](int x, int y, int) { return max(x, y); }, a, b);
+}
+inline unsigned __vimax3_s16x2(unsigned a, unsigned b, unsigned c) {
+    return emulated::in_halves([](int x, int y, int z) { return max(max(x, y), z); }, a, b, c);
+}
+inline unsigned __vimax3_s16x2_relu(unsigned a, unsigned b, unsigned c) {
+    return emulated::in_halves([](int x, int y, int z) { return max(max(max(x, y), z), 0); }, a, b, c);
+}
+inline unsigned __viaddmax_s16x2(unsigned a, unsigned b, unsigned c) {
+    return emulated::in_halves([](int x, int y, int z) { return max(int(int16_t(x + y)), z); }, a, b, c);
 }

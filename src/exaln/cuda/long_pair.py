@@ -19,6 +19,7 @@ import numpy as np
 
 from exaln.cuda.fetching import Fetcher
 from exaln.cuda.layout import FoldedScores, fold_letters, used_letters
+from exaln.cuda.long_packed import ByteScores
 from exaln.cuda.variants import COLUMNS, MAX_SMALL_END, WARP, LongShape, long_cycles, long_shapes
 from exaln.errors import EngineError
 from exaln.longpair.region import NOTHING, Borders, EndCell, Lines, PairTable, Pruning, Region
@@ -196,18 +197,18 @@ def slabs(region: Region, lines: WantedLines, room: int) -> Iterator[Region]:
         first = end
 
 
-def strips_of(n_rows: int, rows: int, kept: NDArray[np.int64]) -> NDArray[Any]:
+def strips_of(n_rows: int, shape: LongShape, kept: NDArray[np.int64]) -> NDArray[Any]:
     """STRIP[n]: rows cut so that each kept row is the last of a strip. kept: ascending, how many rows are above it.
 
-    >>> strips_of(300, 4, np.array([130])).tolist()
+    >>> strips_of(300, LongShape(4, 32, 8, 8), np.array([130])).tolist()
     [(0, 128, -1, 0), (128, 2, 0, 1), (130, 128, -1, 0), (258, 40, -1, 0), (298, 2, -1, 1)]
     """
     ends = np.unique(np.append(kept, n_rows))
     begins = np.concatenate([[0], ends[:-1]])
-    whole, left = np.divmod(ends - begins, WARP * rows)
-    lanes, narrow = np.divmod(left, rows)
+    whole, left = np.divmod(ends - begins, shape.strip_rows)
+    lanes, narrow = np.divmod(left, shape.rows)
     n_parts = np.stack([whole, lanes > 0, narrow > 0], axis=1)
-    heights = np.stack([np.full_like(whole, WARP * rows), lanes * rows, narrow], axis=1)
+    heights = np.stack([np.full_like(whole, shape.strip_rows), lanes * shape.rows, narrow], axis=1)
     strips = np.zeros(int(n_parts.sum()), STRIP)
     strips["n_rows"] = np.repeat(heights.reshape(-1), n_parts.reshape(-1))
     strips["is_narrow"] = np.repeat(np.tile([0, 0, 1], len(ends)), n_parts.reshape(-1))
@@ -312,6 +313,7 @@ class CardPart:
         self._done: Event | None = None
         self._control = 0
         self.n_received = 0
+        self._bytes = ByteScores.of(folded, _piece(pair.target, part))
         self._shape = self._fastest_shape()
 
     def prepare(
@@ -336,7 +338,7 @@ class CardPart:
             self._kept_rows = np.append(self._kept_rows, part.n_rows)
         if hands_on and not (len(self._kept_columns) and self._kept_columns[-1] == part.n_columns):
             self._kept_columns = np.append(self._kept_columns, part.n_columns)
-        strips = strips_of(part.n_rows, self._shape.rows, np.unique(self._kept_rows))
+        strips = strips_of(part.n_rows, self._shape, np.unique(self._kept_rows))
         self._strips = strips
         is_local = self._pair.mode.is_local
         gain = COLUMNS * self._shape.piece * max(0, self._pair.scoring.max_score) if is_local and wants_end else -1
@@ -355,7 +357,7 @@ class CardPart:
             self._upload("query", self._pair.query[part.first_row : part.end_row]),
             self._upload("strips", strips),
             len(strips),
-            self._upload("table", self._folded.table.astype(np.int32)),
+            self._upload("table", self._table()),
             *self._top(borders),
             *self._left(borders, has_left=has_left),
             self._cleared("queues", self._queue_words(n_channels) * 8),
@@ -475,10 +477,16 @@ class CardPart:
         facts, part = self._card.facts, self._part
 
         def cycles(shape: LongShape) -> float:
+            """Of whole strips; where columns are kept, packed ones take twice as long."""
             n_warps = facts.n_sms * shape.blocks * (shape.threads // WARP) // self._share
-            return long_cycles(shape, part.n_rows, part.n_columns, n_warps, facts.n_sms)
+            n_rows = len(strips_of(part.n_rows, shape, np.unique(self._kept_rows))) * shape.strip_rows
+            reach = COLUMNS * (shape.lanes + shape.piece) if shape.is_packed else 0
+            special = min(1.0, len(self._kept_columns) * reach / part.n_columns)
+            return long_cycles(shape, n_rows, part.n_columns, n_warps, facts.n_sms) * (1 + special)
 
-        return min(long_shapes(self._folded.n_letters, self._score.itemsize, facts.shared_bytes), key=cycles)
+        packed = self._pair.scoring if facts.dpx and self._bytes is not None else None
+        shapes = long_shapes(self._folded.n_letters, self._score.itemsize, facts.shared_bytes, packed)
+        return min(shapes, key=cycles)
 
     def _load(self, borders: Borders) -> None:
         """The kernel, and how many of its warps there are at a time."""
@@ -492,7 +500,7 @@ class CardPart:
             is_large=self._score.itemsize > 4,
             large_ends=self._pair.mode.is_local and highest > MAX_SMALL_END,
         )
-        self._kernel = self._card.kernel(source, "fill_region", shape.shared_bytes(n_letters, self._score.itemsize))
+        self._kernel = self._card.kernel(source, shape.kernel, shape.shared_bytes(n_letters, self._score.itemsize))
         self._block_warps = shape.threads // WARP
         per_sm = min(shape.blocks, self._card.blocks_per_sm(self._kernel, shape.threads))
         n_blocks = self._card.facts.n_sms * per_sm // self._share
@@ -520,20 +528,32 @@ class CardPart:
         n_pieces = n_channels * QUEUE_PIECES + self._n_pieces
         return n_pieces * COLUMNS * self._shape.piece * (self._score.itemsize // 4)
 
-    def _tiles(self) -> NDArray[np.uint32]:
-        """Where in the profile the letter of each column is."""
-        shape = self._shape
-        offsets = (self._folded.fold.astype(np.uint32) - 1) * np.uint32(shape.letter_bytes)
-        pad = self._folded.n_letters * shape.letter_bytes if shape.has_pad else 0
-        tiles = np.full(((self._n_pieces + 1) * shape.piece + 2 * WARP) * COLUMNS, pad, np.uint32)
-        np.take(offsets, _piece(self._pair.target, self._part), out=tiles[: self._part.n_columns], mode="clip")
+    def _table(self) -> NDArray[np.int32] | NDArray[np.int8]:
+        """What letters score, as the kernel takes it."""
+        if self._shape.is_packed:
+            assert self._bytes is not None
+            return self._bytes.table
+        return self._folded.table.astype(np.int32)
+
+    def _tiles(self) -> NDArray[np.uint32] | NDArray[np.uint16]:
+        """Where in the profile the letter of each column is, or which bytes it takes; letters behind the last one."""
+        n = ((self._n_pieces + 2) * self._shape.piece + 2 * WARP) * COLUMNS
+        target = _piece(self._pair.target, self._part)
+        if self._shape.is_packed:
+            assert self._bytes is not None
+            return self._bytes.places(target, n)
+        letter_bytes = self._shape.letter_bytes
+        offsets = (self._folded.fold.astype(np.uint32) - 1) * np.uint32(letter_bytes)
+        tiles = np.full(n, self._folded.n_letters * letter_bytes if self._shape.has_pad else 0, np.uint32)
+        np.take(offsets, target, out=tiles[: self._part.n_columns], mode="clip")
         return tiles
 
     def _top(self, borders: Borders) -> Iterator[int]:
         begin = self._part.first_column - self._slab.first_column
         for name, line in (("top H", borders.top_H), ("top F", borders.top_F)):
-            padded = np.zeros(self._padded_columns, self._score)
+            padded = np.empty(self._padded_columns, self._score)
             padded[: self._part.n_columns] = line[begin : begin + self._part.n_columns]
+            padded[self._part.n_columns :] = padded[self._part.n_columns - 1]
             yield self._upload(name, padded)
 
     def _left(self, borders: Borders, *, has_left: bool) -> Iterator[int]:

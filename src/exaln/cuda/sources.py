@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from exaln.cuda import bound
 from exaln.cuda.compiler import Source
-from exaln.cuda.variants import BLOCK_SHAPES, LONG_SHAPES, MAX_LARGE_ROWS, PAIR_SHAPES, SHAPES
+from exaln.cuda.variants import BLOCK_SHAPES, LONG_SHAPES, MAX_LARGE_ROWS, PACKED_SHAPES, PAIR_SHAPES, SHAPES
 from exaln.lengths import N_BINS
 from exaln.scoring import Scoring
 
@@ -38,6 +38,9 @@ def all_sources() -> Iterator[Source]:
             if long_shape.rows <= MAX_LARGE_ROWS:
                 yield long_shape.source(4, costs, is_local=is_local, is_large=True, large_ends=False)
         yield long_shape.source(4, costs, is_local=True, is_large=False, large_ends=True)
+    for packed_shape in PACKED_SHAPES:
+        for n_letters, is_local in ((4, True), (4, False), (5, True), (5, False)):
+            yield packed_shape.source(n_letters, costs, is_local=is_local, is_large=False, large_ends=False)
     yield Source("letters.cu", ())
     yield Source("pack.cu", (("LETTERS", N_LETTERS),))
     yield Source("collect.cu", (("BINS", N_BINS),))

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 COLUMNS = 4
 """Columns of a tile."""
 
+MAX_PACKED = {True: 32767, False: 2048}
+"""With and without DPX: the largest number that packed words hold exactly."""
+
 
 class Packing(IntEnum):
     """What the two halves of a word are, and how scores get there; kernels/profile.cuh."""
@@ -173,17 +176,33 @@ PAIR_SHAPES = (
 
 @dataclass(frozen=True)
 class LongShape:
-    """How long.cu is compiled: rows of a lane, threads of a block, blocks of a multiprocessor, tiles of a piece."""
+    """How long.cu is compiled, or long_packed.cu if it is packed: rows of a lane, of which a warp of long_packed.cu has
+    twice as many, threads of a block, blocks of a multiprocessor, tiles of a piece.
+    """
 
     rows: int
     threads: int
     blocks: int
     piece: int
+    is_packed: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.rows} rows{' packed' * self.is_packed}"
+
+    @property
+    def lanes(self) -> int:
+        """Lanes of a strip."""
+        return 2 * WARP if self.is_packed else WARP
 
     @property
     def strip_rows(self) -> int:
         """Query rows of a strip."""
-        return WARP * self.rows
+        return self.lanes * self.rows
+
+    @property
+    def kernel(self) -> str:
+        """Its name."""
+        return "fill_region_packed" if self.is_packed else "fill_region"
 
     @property
     def has_pad(self) -> bool:
@@ -196,7 +215,15 @@ class LongShape:
         return self.rows * WARP * 4
 
     def shared_bytes(self, n_letters: int, score_bytes: int) -> int:
-        """For each warp of a block the profile, pieces of the row above and of the last row, and tiles."""
+        """For each warp of a block the profile, pieces of the row above and of the last row, and tiles.
+
+        If it is packed, scores with plain letters and with odd ones, these pieces twice, what a lane puts aside, tiles.
+        """
+        if self.is_packed:
+            scores = (1 + (n_letters > PLAIN_LETTERS)) * self.rows * WARP * 8
+            edges = (4 * self.piece + 1) * 2 * COLUMNS * 4
+            put_aside = -(-(2 * self.rows + 2 * COLUMNS + 1) // 4) * 16
+            return self.threads // WARP * (scores + edges + put_aside + 2 * RING_TILES * 8)
         profile = (n_letters + self.has_pad) * self.letter_bytes
         edges = (2 * self.piece + 1) * 2 * COLUMNS * score_bytes
         return self.threads // WARP * (profile + edges + RING_TILES * 16)
@@ -216,12 +243,27 @@ class LongShape:
             "LARGE": int(is_large),
             "LARGE_ENDS": int(large_ends),
         }
-        return Source("long.cu", tuple(constants.items()))
+        if not self.is_packed:
+            return Source("long.cu", tuple(constants.items()))
+        constants |= {"LARGE_ENDS": 0, "HIGHEST": max(0, scoring.max_score)}
+        return Source("long_packed.cu", tuple(constants.items()))
+
+    def holds(self, scoring: Scoring) -> bool:
+        """Whether halves of words hold scores that a strip has at a time; kernels/long_range.cuh has the proof."""
+        highest, extend = max(0, scoring.max_score), scoring.gap_extend
+        columns = COLUMNS * self.piece
+        n = self.strip_rows + 1 + COLUMNS * self.lanes + 2 * columns
+        spread = 2 * (scoring.gap_first - extend) + n * (extend + highest)
+        top = MAX_PACKED[True] - columns * highest
+        return top - spread >= 4 * columns * (highest + extend) + scoring.gap_first
 
 
 WARP = 32
 RING_TILES = 64
-"""Tiles that a warp of long.cu has in shared memory."""
+"""Tiles that a warp of long.cu has in shared memory; one of long_packed.cu has twice as many."""
+
+PLAIN_LETTERS = 4
+"""Of which long_packed.cu chooses scores at once."""
 
 MAX_PADDED_ROWS = 16
 """Up to so many rows of a lane there is room for one letter more."""
@@ -232,29 +274,36 @@ LONG_SHAPES = (
     LongShape(16, 32, 8, 8),
     LongShape(20, 512, 1, 8),
 )
-"""All of them. The first is for scores of 64 bits and for many letters."""
+"""Those of long.cu. The first is for scores of 64 bits and for many letters."""
+
+PACKED_SHAPES = (LongShape(16, 128, 4, 8, is_packed=True), LongShape(20, 128, 3, 8, is_packed=True))
+"""Those of long_packed.cu. Blocks of four warps: strips are spread over multiprocessors, evenly over their quarters."""
 
 
 @dataclass(frozen=True)
 class LongCost:
     """Cycles of a step of long.cu on a quarter of a multiprocessor, as measured on an H200: `step`, and `row` for each
-    row; with one warp alone besides `piece` for each piece.
+    row; with one warp alone besides `piece` for each piece. lag_pieces: so many a strip is behind the one above.
     """
 
     step: int
     row: int
     piece: int = 0
+    lag_pieces: float = 0.0
 
 
-ALONE, BUSY = LongCost(82, 29, 520), LongCost(150, 30)
-LONG_LAG_TILES, LONG_LAG_PIECES = 33, 1.5
+ALONE, BUSY = LongCost(82, 29, 520, 1.5), LongCost(150, 30)
+PACKED_ALONE, PACKED_BUSY = LongCost(200, 52, 1500, 4.0), LongCost(120, 38)
 
 
-def long_shapes(n_letters: int, score_bytes: int, shared_bytes: int) -> list[LongShape]:
-    """Those whose blocks fit; where none does, small blocks of the least rows."""
-    fit = [shape for shape in LONG_SHAPES if shape.shared_bytes(n_letters, score_bytes) <= shared_bytes]
+def long_shapes(n_letters: int, score_bytes: int, shared_bytes: int, packed: Scoring | None = None) -> list[LongShape]:
+    """Those whose blocks fit; where none does, small blocks of the least rows. packed: of scores that fit bytes."""
+    shapes: tuple[LongShape, ...] = LONG_SHAPES
     if score_bytes > 4:  # registers hold half as many
-        fit = [shape for shape in fit if shape.rows <= MAX_LARGE_ROWS]
+        shapes = tuple(shape for shape in shapes if shape.rows <= MAX_LARGE_ROWS)
+    elif packed is not None:
+        shapes += tuple(shape for shape in PACKED_SHAPES if shape.holds(packed))
+    fit = [shape for shape in shapes if shape.shared_bytes(n_letters, score_bytes) <= shared_bytes]
     return fit or [LongShape(LONG_SHAPES[0].rows, WARP, 1, LONG_SHAPES[0].piece)]
 
 
@@ -267,23 +316,22 @@ MAX_SMALL_END = 8_000_000
 def long_cycles(shape: LongShape, n_rows: int, n_columns: int, n_warps: int, n_sms: int) -> float:
     """How long a region takes on a card that has so many warps of this shape at a time.
 
-    A strip is LONG_LAG_TILES and LONG_LAG_PIECES behind the one above. While not all of them run, multiprocessors are
-    half full, but the warps of a block are on the same one.
+    A strip is a tile for each lane, one more, and some pieces behind the one above. While not all of them run,
+    multiprocessors are half full, but the warps of a block are on the same one.
     """
     n_strips = -(-n_rows // shape.strip_rows)
     at_a_time = min(n_strips, n_warps)
     per_quarter = max(at_a_time / n_sms, min(at_a_time, shape.threads // WARP)) / 4
-    busy = per_quarter * (BUSY.step + BUSY.row * shape.rows)
-    alone = ALONE.step + ALONE.row * shape.rows + ALONE.piece / shape.piece
+    when_alone, when_busy = (PACKED_ALONE, PACKED_BUSY) if shape.is_packed else (ALONE, BUSY)
+    busy = per_quarter * (when_busy.step + when_busy.row * shape.rows)
+    alone = when_alone.step + when_alone.row * shape.rows + when_alone.piece / shape.piece
     n_tiles = -(-n_columns // COLUMNS)
-    n_fill = at_a_time * (LONG_LAG_TILES + LONG_LAG_PIECES * shape.piece)
+    n_fill = at_a_time * (shape.lanes + 1 + when_alone.lag_pieces * shape.piece)
     return n_tiles * max(1.0, n_strips / n_warps) * max(alone, busy) + n_fill * max(alone, busy / 2)
 
 
-MAX_PACKED = {True: 32767, False: 2048}
 MAX_COST = {True: 8192, False: 1024}
-"""With and without DPX: the largest number that packed words hold exactly, and the largest score or gap cost with which
-they can be used; see kernels/packed.cuh."""
+"""Likewise the largest score or gap cost with which they can be used; see kernels/packed.cuh."""
 
 
 def packed_limit(dpx: bool, max_score: int) -> int:

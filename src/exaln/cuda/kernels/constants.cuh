@@ -53,6 +53,10 @@ constexpr bool LARGE = EXALN_LARGE != 0;            // scores have 64 bits
 constexpr bool LARGE_ENDS = EXALN_LARGE_ENDS != 0;  // scores times the cells of a tile would not fit 31 bits
 static_assert(PIECE == 4 || PIECE == 8 || PIECE == 16);
 #endif
+#ifdef EXALN_HIGHEST
+constexpr int HIGHEST = EXALN_HIGHEST;  // score of two letters, or 0
+static_assert(HIGHEST >= 0);
+#endif
 #ifdef EXALN_HAS_PAD
 constexpr bool HAS_PAD = EXALN_HAS_PAD != 0;  // long.cu has a letter for columns behind the last one
 #endif

@@ -69,13 +69,13 @@
 #include "long_keys.cuh"
 #include "long_rows.cuh"
 #include "long_scores.cuh"
+#include "long_turns.cuh"
 #include "long_warp.cuh"
 #include "recurrence.cuh"
 
 constexpr unsigned CHUNK_BYTES = 32 * sizeof(int4);
 constexpr unsigned LETTER_BYTES = ROWS / 4 * CHUNK_BYTES;
-constexpr unsigned REPORT = 256;  // pieces between two reports to the host
-constexpr unsigned RING = 64;     // tiles in shared memory
+constexpr unsigned RING = 64;  // tiles in shared memory
 static_assert(31 + 3 * PIECE <= RING);
 
 // Columns behind the last one have a letter of their own, behind all others, if there is room for it. It
@@ -462,27 +462,8 @@ __device__ __forceinline__ void run_piece(Lane<N_ROWS>& lane, Ahead<N_ROWS>& ahe
 // The best cell that a strip's lanes have noted.
 template <int N_ROWS>
 __device__ void report_end(const Lane<N_ROWS>& lane, unsigned strip) {
-    End end{lane.best.score(), lane.row + lane.best.row(), lane.best.column()};
-    for (int distance = 16; distance > 0; distance /= 2) {
-        const End other{__shfl_xor_sync(ALL, end.score, distance), __shfl_xor_sync(ALL, end.row, distance),
-                        __shfl_xor_sync(ALL, end.column, distance)};
-        const bool is_earlier =
-            other.column < end.column || (other.column == end.column && other.row < end.row);
-        if (other.score > end.score || (other.score == end.score && is_earlier)) end = other;
-    }
+    const End end = first_best(End{lane.best.score(), lane.row + lane.best.row(), lane.best.column()});
     if (threadIdx.x % 32 == 0) lane.arguments.ends[strip] = end;
-}
-
-// What a warp has to do for others, every ACK pieces; false if it has to leave.
-__device__ bool look_around(const Feed& feed, Writer& writer, unsigned piece) {
-    Control* control = feed.arguments.control;
-    if (piece >= feed.arguments.n_pieces) return true;
-    if (piece > 0) feed.acknowledge(piece);
-    if (piece % REPORT == REPORT - ACK) {
-        if (Patience::must_leave(control)) return false;
-        if (threadIdx.x % 32 == 0) atomicAdd(&control->tiles, (unsigned long long)(REPORT * PIECE));
-    }
-    return writer.make_room(piece);
 }
 
 // One strip over all columns; false if the warp has to leave.
@@ -551,31 +532,10 @@ __device__ bool run_strip(const Arguments& arguments, unsigned number, const Str
     return true;
 }
 
-// Others may fetch the kept columns of a strip: strips are done in order, and say so in order.
-__device__ bool publish(const Arguments& arguments, const Strip& strip) {
-    if (arguments.kept_columns[0] == NEVER) return true;
-    __threadfence_system();
-    __syncwarp();
-    for (Patience patience{arguments.control, arguments.patience};
-         !__all_sync(ALL, load_acquire(&arguments.control->rows) == strip.first_row);)
-        if (!patience.wait()) return false;
-    if (threadIdx.x % 32 == 0) store_release(&arguments.control->rows, strip.first_row + strip.n_rows);
-    return true;
-}
-
-// Until the column left of this strip is there.
-__device__ bool wait_for_left(const Arguments& arguments, unsigned end_row) {
-    if (arguments.left_rows == nullptr) return true;
-    for (Patience patience{arguments.control, 0};
-         !__all_sync(ALL, load_acquire_from_host(arguments.left_rows) >= end_row);)
-        if (!patience.wait()) return false;
-    return true;
-}
-
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     fill_region(const uint4* columns, unsigned n_pieces, unsigned n_columns, const unsigned char* query,
                 const Strip* strips, unsigned n_strips, const int* table, const Score* top_H,
-                const Score* top_F, const Score* left_H, const Score* left_E, Word* queues,
+                const Score* top_F, const Score* left_H, const Score* left_E, Tagged* queues,
                 unsigned queue_pieces, unsigned* consumed, unsigned n_channels, const unsigned* kept_columns,
                 Score* row_H, Score* row_F, Score* column_H, Score* column_E, unsigned long long n_rows,
                 End* ends, long long gain, Control* control, unsigned long long patience,

@@ -46,7 +46,7 @@ struct Arguments {
     unsigned n_strips;
     const int* table;
     const Score *top_H, *top_F, *left_H, *left_E;
-    Word* queues;
+    Tagged* queues;
     unsigned queue_pieces;
     unsigned* consumed;
     unsigned n_channels;
@@ -74,8 +74,8 @@ __device__ __forceinline__ unsigned load_acquire_from_host(const unsigned* addre
 __device__ __forceinline__ void store_release(unsigned* address, unsigned value) {
     asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(address), "r"(value) : "memory");
 }
-__device__ __forceinline__ Word load_word(const Word* address) {
-    Word value;
+__device__ __forceinline__ Tagged load_word(const Tagged* address) {
+    Tagged value;
     asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(address));
     return value;
 }
@@ -87,12 +87,12 @@ __device__ __forceinline__ unsigned load_relaxed(const unsigned* address) {
 __device__ __forceinline__ void store_relaxed(unsigned* address, unsigned value) {
     asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(address), "r"(value) : "memory");
 }
-__device__ __forceinline__ void store_words_if(bool is_wanted, Word* address, const Word (&words)[1]) {
+__device__ __forceinline__ void store_words_if(bool is_wanted, Tagged* address, const Tagged (&words)[1]) {
     asm volatile("{ .reg .pred p; setp.ne.u32 p, %0, 0; @p st.relaxed.gpu.global.u64 [%1], %2; }" ::"r"(
                      unsigned(is_wanted)),
                  "l"(address), "l"(words[0]));
 }
-__device__ __forceinline__ void store_words_if(bool is_wanted, Word* address, const Word (&words)[2]) {
+__device__ __forceinline__ void store_words_if(bool is_wanted, Tagged* address, const Tagged (&words)[2]) {
     asm volatile(
         "{ .reg .pred p; setp.ne.u32 p, %0, 0; @p st.relaxed.gpu.global.v2.u64 [%1], {%2, %3}; }" ::"r"(
             unsigned(is_wanted)),
@@ -105,7 +105,7 @@ __device__ __forceinline__ unsigned long long nanoseconds() {
 }
 
 __device__ __forceinline__ Score best_so_far(const Control* control) {
-    return Score(load_word(reinterpret_cast<const Word*>(&control->best)));
+    return Score(load_word(reinterpret_cast<const Tagged*>(&control->best)));
 }
 
 // Waiting that ends: for all lanes of a warp together.
@@ -131,7 +131,7 @@ struct Patience {
 
 // A place in a queue, and the tag of the round: `sequence` counts the pieces of all strips that use it.
 struct Place {
-    Word* queue;
+    Tagged* queue;
     int capacity, next;  // in words
     unsigned tag;
 
@@ -157,7 +157,7 @@ struct Feed {
     const Score *top_H, *top_F;
     unsigned n_pieces, channel, sequence;
     Place place;
-    Word words[LANE_COLUMNS][Number::WORDS];
+    Tagged words[LANE_COLUMNS][Number::WORDS];
     Score highest;  // H of this lane's columns of the piece
 
     __device__ Feed(const Arguments& given, unsigned strip)
@@ -174,7 +174,7 @@ struct Feed {
     __device__ __forceinline__ void load(unsigned piece) {
         if (piece >= n_pieces) return;
         const unsigned lane = threadIdx.x % 32 % PIECE_COLUMNS;
-        const Word* from = place.queue + (place.next + lane * Number::WORDS);
+        const Tagged* from = place.queue + (place.next + lane * Number::WORDS);
         const size_t column = size_t(piece) * PIECE_COLUMNS + lane;
 #pragma unroll
         for (unsigned i = 0; i < LANE_COLUMNS; i++) {
@@ -291,7 +291,7 @@ struct Writer {
             const bool is_there = lane < PIECE_COLUMNS && column < n_columns;
             Place to = place;
             to.advance(number * Number::WORDS);
-            Word words[Number::WORDS];
+            Tagged words[Number::WORDS];
             Number::pack(H, F, to.tag, words);
             store_words_if(is_there && is_wanted, to.queue + to.next, words);
             if (is_kept) {

@@ -15,7 +15,7 @@ constexpr unsigned TAG_BITS = 12;
 constexpr unsigned N_TAGS = (1u << TAG_BITS) - 1;  // 1 .. N_TAGS; 0 is in memory that was only cleared
 static_assert(GAP_FIRST < 1 << 18);
 
-using Word = unsigned long long;
+using Tagged = unsigned long long;
 
 // Not known to the compiler: it would turn a product with 1 into a sum. Sums, like maxima, are computed in
 // the pipe that is the busiest, and products beside it.
@@ -30,13 +30,13 @@ struct Score32 : Wide {
     static __device__ int add(int a, int b) { return a * ONE + b; }
     static __device__ int diagonal(int d, int w) { return d * ONE + w; }
     static __device__ int join(int above, int is_below, int own) { return above * is_below + own; }
-    static __device__ void pack(int H, int F, unsigned tag, Word* words) {
-        words[0] = Word(unsigned(F - H) * (1u << TAG_BITS) + tag) << 32 | unsigned(H);
+    static __device__ void pack(int H, int F, unsigned tag, Tagged* words) {
+        words[0] = Tagged(unsigned(F - H) * (1u << TAG_BITS) + tag) << 32 | unsigned(H);
     }
-    static __device__ void hold(int H, int F, Word* words) {
-        words[0] = Word(unsigned(F)) << 32 | unsigned(H);
+    static __device__ void hold(int H, int F, Tagged* words) {
+        words[0] = Tagged(unsigned(F)) << 32 | unsigned(H);
     }
-    static __device__ bool unpack(const Word (&words)[WORDS], bool is_held, unsigned tag, int& H, int& F) {
+    static __device__ bool unpack(const Tagged (&words)[WORDS], bool is_held, unsigned tag, int& H, int& F) {
         const unsigned upper = unsigned(words[0] >> 32);
         H = int(unsigned(words[0])), F = is_held ? int(upper) : H + (int(upper) >> TAG_BITS);
         return is_held || (upper & N_TAGS) == tag;
@@ -57,11 +57,13 @@ struct Score64 {
     }
     static __device__ Value add_max(Value a, Value b, Value c) { return max(a + b, c); }
     static __device__ Value join(Value above, int is_below, Value own) { return is_below ? above : own; }
-    static __device__ void pack(Value H, Value F, unsigned tag, Word* words) {
-        words[0] = Word(H) << TAG_BITS | tag, words[1] = Word(F) << TAG_BITS | tag;
+    static __device__ void pack(Value H, Value F, unsigned tag, Tagged* words) {
+        words[0] = Tagged(H) << TAG_BITS | tag, words[1] = Tagged(F) << TAG_BITS | tag;
     }
-    static __device__ void hold(Value H, Value F, Word* words) { words[0] = Word(H), words[1] = Word(F); }
-    static __device__ bool unpack(const Word (&words)[WORDS], bool is_held, unsigned tag, Value& H,
+    static __device__ void hold(Value H, Value F, Tagged* words) {
+        words[0] = Tagged(H), words[1] = Tagged(F);
+    }
+    static __device__ bool unpack(const Tagged (&words)[WORDS], bool is_held, unsigned tag, Value& H,
                                   Value& F) {
         H = Value(words[0]) >> (is_held ? 0 : TAG_BITS), F = Value(words[1]) >> (is_held ? 0 : TAG_BITS);
         const bool is_there =
