@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import exaln.cuda.pair_batches as pair_batches
 import exaln.engines.cuda as cuda_engine
 import fake_pairs
 from exaln.alphabet import DNA
@@ -41,6 +42,7 @@ def assert_as_cpu(engine, queries, targets, pairs, mode):
 def test_cards_share_the_pairs(monkeypatch, devices, mode):
     driver = fake_pairs.install(monkeypatch, FakeDriver(n_gpus=2))
     monkeypatch.setattr(cuda_engine, "LEAST_SHARE", 100)
+    monkeypatch.setattr(pair_batches, "SOON_SEEN", 0)
     queries, targets = records(1), records(2)
     rows = np.random.default_rng(3).permutation(len(LENGTHS))
     engine = CudaEngine(devices)
@@ -50,6 +52,7 @@ def test_cards_share_the_pairs(monkeypatch, devices, mode):
 
 def test_few_cells_use_one_card(monkeypatch):
     driver = fake_pairs.install(monkeypatch, FakeDriver(n_gpus=2))
+    monkeypatch.setattr(pair_batches, "SOON_SEEN", 0)
     rows = np.arange(len(LENGTHS))
     assert_as_cpu(CudaEngine([0, 1]), records(1), records(2), PairList(rows, rows), Mode.parse("local"))
     assert sum(name == "mark_letters" for name, _, _ in driver.launches) == 2 * 2
@@ -57,11 +60,23 @@ def test_few_cells_use_one_card(monkeypatch):
 
 def test_only_the_sequences_of_the_pairs_are_sent(monkeypatch):
     driver = fake_pairs.install(monkeypatch, FakeDriver())
+    monkeypatch.setattr(pair_batches, "SOON_SEEN", 0)
     queries, targets = records(1), records(2)
     rows = np.array([6, 4, 5])
     assert_as_cpu(CudaEngine([0]), queries, targets, PairList(rows, rows), Mode.parse("global"))
     sent = [arguments["n"] for name, _, arguments in driver.launches if name == "mark_letters"]
     assert sent == [sum(LENGTHS[4:7])] * 4
+
+
+@pytest.mark.parametrize(("odd_letter", "n_asked"), [(None, 0), (4, 2 * 2)])
+def test_the_card_is_asked_for_letters_where_there_are_others_than_dna(monkeypatch, odd_letter, n_asked):
+    driver = fake_pairs.install(monkeypatch, FakeDriver())
+    queries, targets = records(1), records(2)
+    if odd_letter is not None:
+        targets.codes[-1] = odd_letter
+    rows = np.arange(len(LENGTHS))
+    assert_as_cpu(CudaEngine([0]), queries, targets, PairList(rows, rows), Mode.parse("local"))
+    assert sum(name == "mark_letters" for name, _, _ in driver.launches) == n_asked
 
 
 def test_no_pairs(monkeypatch):

@@ -38,6 +38,11 @@ ARENA_SHARE = 2
 
 WALK_THREADS, LETTERS_PER_BLOCK = 128, 1 << 14
 
+SOON_SEEN, FEW_CODES = 1 << 22, 4
+"""Up to so many codes are looked at here: if all are below this, as those of DNA are, all four letters count as used,
+and the card need not be asked, and waited for.
+"""
+
 PAIR = np.dtype([("query", "u8"), ("target", "u8"), ("m", "u4"), ("n", "u4")])
 PARTS = ("rows", "tiles", "directions", "columns", "last_row", "bests", "boundary")
 LAYOUT = np.dtype([*((name, "u8") for name in PARTS), ("n_tiles", "u4"), ("n_strips", "u4")])
@@ -144,23 +149,35 @@ class PairBatches:
 
     def _send(self) -> None:
         """Letters of all sequences, and the scores of those that occur."""
+        sent = {
+            name: records.codes[int(records.offsets[0]) : int(records.offsets[-1])]
+            for name, records in (("queries", self._queries), ("targets", self._targets))
+        }
+        addresses = {name: self._upload(f"codes of {name}", codes) for name, codes in sent.items()}
+        if sum(map(len, sent.values())) <= SOON_SEEN and all(
+            codes.max(initial=0) < FEW_CODES for codes in sent.values()
+        ):
+            is_used = np.arange(len(self._scoring.matrix)) < FEW_CODES
+        else:
+            is_used = self._letters_in_use([(addresses[name], len(codes)) for name, codes in sent.items()])
+        matrix, fold = self._scoring.folded(is_used)
+        self._n_letters = len(matrix)
+        self._fold = self._upload("fold of pairs", fold + np.uint8(1))
+        self._table = self._upload("table of pairs", half_words(matrix))
+
+    def _letters_in_use(self, codes: list[tuple[int, int]]) -> NDArray[np.bool_]:
+        """bool[letters]: found out by the card. codes: address and number."""
         card, stream = self._card, self._workspace.stream
         marks = self._workspace.scratch("letters of pairs", 32)
         card.fill(marks, 0, 8, stream)
         kernel = card.kernel(LETTERS, "mark_letters")
-        for name, records in (("queries", self._queries), ("targets", self._targets)):
-            codes = records.codes[int(records.offsets[0]) : int(records.offsets[-1])]
-            address = self._upload(f"codes of {name}", codes)
-            blocks = max(1, min(4 * card.facts.n_sms, len(codes) // LETTERS_PER_BLOCK))
-            card.launch(kernel, blocks, PACK_THREADS, stream, (address, len(codes), marks))
+        for address, n in codes:
+            blocks = max(1, min(4 * card.facts.n_sms, n // LETTERS_PER_BLOCK))
+            card.launch(kernel, blocks, PACK_THREADS, stream, (address, n, marks))
         found = np.empty(32, np.uint8)
         card.download(found, marks, stream)
         card.wait(card.record(card.event(), stream))
-        is_used = np.unpackbits(found, bitorder="little").astype(np.bool_)
-        matrix, fold = self._scoring.folded(is_used[: len(self._scoring.matrix)])
-        self._n_letters = len(matrix)
-        self._fold = self._upload("fold of pairs", fold + np.uint8(1))
-        self._table = self._upload("table of pairs", half_words(matrix))
+        return np.unpackbits(found, bitorder="little").astype(np.bool_)[: len(self._scoring.matrix)]
 
     def _upload(self, name: str, array: NDArray[Any]) -> int:
         address = self._workspace.scratch(name, array.nbytes)
