@@ -272,6 +272,7 @@ void run_pair_rows(const exaln::PairArgs& args) {
         if (!has_run)
             run_tile_rows<V, cells, keeps, false>(args, work, tile, scores, costs, run, column, ends, last);
         if (args.border_below) tile.leave(below, column);
+        if (is_local && !notes_ends && !args.border_below && all_overflowed<V>(run.best, args.range)) break;
         if (!notes_ends || !ends.is_new) continue;
         ends.leave_tile(args, column);
         if (args.stops_at_ends && !args.border_below && all_ends_before<V>(args, column + V::columns)) break;
