@@ -117,6 +117,8 @@ class PairBatches:
         best = np.argmin(costs, axis=0)
         for number, shape in enumerate(PAIR_SHAPES):
             own = np.flatnonzero(best == number)
+            if not len(own):
+                continue
             own = own[np.lexsort((m[own], n_tiles[own]))]
             ends = np.cumsum(self._bytes_of(shape, m[own], n[own]) // 2 + 8 * (m[own] + n[own] + 2))
             begin = 0
