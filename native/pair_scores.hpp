@@ -1,6 +1,7 @@
 // What a group of pairs works in, and the sources of the scores of its cells (Letters in kernels.hpp;
 // table_scores.hpp has one more). A source is told of each tile, of each row of it and of each cell that is
-// done, and gives the scores of the row, one register per column.
+// done, and gives the scores of the row, one register per column. looks_ahead: for scores alone it is asked
+// for a row while the one before is computed (update_row_ahead), where that is faster.
 #pragma once
 
 #include "group_kernel.hpp"
@@ -59,6 +60,10 @@ struct PairWorkspace {
     }
 };
 
+// 32 instead of 16: those with the letters of the columns stay in registers while the next row is looked up.
+template <class V>
+constexpr bool has_many_registers = V::columns >= 8;
+
 // Scores of pairs that have the same query: a profile of its letters, filled for each tile.
 template <class V>
 struct OneQueryScores {
@@ -89,7 +94,7 @@ struct OneQueryScores {
 // Scores of equal and of different letters.
 template <class V>
 struct EqualScores {
-    static constexpr bool looks_ahead = true;
+    static constexpr bool looks_ahead = has_many_registers<V>;
     const uint8_t *query, *letters;
     typename V::Reg match, mismatch, row_letters, column_letters[V::columns];
 
@@ -116,7 +121,7 @@ struct EqualScores {
 template <class V>
 struct FewClassScores {
     using Lane = typename V::Lane;
-    static constexpr bool looks_ahead = true;
+    static constexpr bool looks_ahead = has_many_registers<V>;
     static constexpr int most_classes = 16 / int(sizeof(Lane));
 
     const uint8_t* letters;  // [columns][lanes] classes

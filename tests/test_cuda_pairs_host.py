@@ -6,6 +6,7 @@ import pytest
 import exaln.cuda.pair_batches as pair_batches
 import exaln.engines.cuda as cuda_engine
 import fake_pairs
+from emulated_cuda import COMPILER, EmulatedDriver
 from exaln.alphabet import DNA
 from exaln.cuda.variants import PAIR_SHAPES
 from exaln.engines.base import PairList
@@ -14,7 +15,7 @@ from exaln.engines.cuda import CudaEngine
 from exaln.modes import Mode
 from exaln.records import Records
 from exaln.scoring import Scoring
-from fake_cuda import FakeDriver
+from fake_cuda import FakeDriver, install
 
 SCORING = Scoring(match=2, mismatch=-3, gap_open=5, gap_extend=2)
 LENGTHS = [7, 30, 1, 0, 12, 25, 3, 18, 9, 9]
@@ -98,3 +99,23 @@ def test_pairs_of_every_shape_keep_their_order(monkeypatch):
     assert_as_cpu(CudaEngine([0]), queries, targets, PairList(rows, rows), Mode.parse("local"))
     shapes = {(c["LANES"], c["ROWS"]) for name, c, _ in driver.launches if name == "fill_couples"}
     assert 1 < len(shapes) <= len(PAIR_SHAPES)
+
+
+@pytest.mark.skipif(COMPILER is None, reason="g++ is not installed")
+@pytest.mark.parametrize("shape", PAIR_SHAPES, ids=lambda shape: f"{shape.lanes} x {shape.rows}")
+@pytest.mark.parametrize("mode", ["local", "free:qs,te"])
+def test_kernels_compiled_for_the_cpu(monkeypatch, shape, mode):
+    """The kernels themselves, in order, one lane after the other."""
+    install(monkeypatch, EmulatedDriver(), 0)
+    monkeypatch.setattr(pair_batches, "PAIR_SHAPES", (shape,))
+    rng = np.random.default_rng(7)
+    queries = records(7, [*LENGTHS, shape.strip_rows + 3])
+    targets = Records.of(
+        DNA,
+        [
+            np.delete(codes, rng.integers(0, max(1, len(codes)), 2)[: len(codes)])
+            for codes in (queries.sequence(row) for row in range(len(queries)))
+        ],
+    )
+    rows = np.arange(len(queries))
+    assert_as_cpu(CudaEngine([0]), queries, targets, PairList(rows, rows), Mode.parse(mode))
