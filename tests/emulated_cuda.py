@@ -1,8 +1,8 @@
 # ruff: noqa: N802
 """A CUDA driver without a GPU that runs the kernels themselves: g++ compiles them with tests/native/emulated_cuda.hpp.
 
-For kernels of the studies, which are plain enough for it. Slow, in order, one fibre per thread; what it shows is that a
-kernel computes the right thing, not that it is free of races or fast: that is for a GPU.
+For kernels that are plain enough for it, as those of the studies are. Slow, in order, one fibre per thread; what it
+shows is that a kernel computes the right thing, not that it is free of races or fast: that is for a GPU.
 """
 
 import ctypes
@@ -25,7 +25,7 @@ KERNEL = re.compile(r'extern "C" __global__ void\s+(?:__launch_bounds__\([^)]*\)
 
 def _translated(text):
     text = re.sub(
-        r"extern __shared__ ([\w ]+?) arena\[\];", r"static \1*& arena = reinterpret_cast<\1*&>(emulated_arena);", text
+        r"extern __shared__ ([\w ]+?) (\w+)\[\];", r"static \1*& \2 = reinterpret_cast<\1*&>(emulated_arena);", text
     )
     text = text.replace("void look_again() {}", "void look_again() { __nanosleep(0); }")
     return text.replace("__shared__", "__SHARED_VARIABLE__")
@@ -76,13 +76,14 @@ def library_of(source):
     return ctypes.CDLL(str(library))
 
 
-def launch(kernel, *arguments):
-    """Run a kernel of a library with one thread. Arrays are handed over as their addresses, numbers as they are."""
+def launch(kernel, *arguments, blocks=1, threads=1, shared=0):
+    """Run a kernel of a library. Arrays are handed over as their addresses, numbers as they are."""
     values = (ctypes.c_uint64 * len(arguments))(
         *(argument if isinstance(argument, int) else argument.ctypes.data for argument in arguments)
     )
     first = ctypes.addressof(values)
-    kernel((ctypes.c_uint64 * len(arguments))(*range(first, first + 8 * len(arguments), 8)), 1, 1, 1, 0, 0)
+    pointers = (ctypes.c_uint64 * len(arguments))(*range(first, first + 8 * len(arguments), 8))
+    kernel(pointers, blocks, 1, threads, shared, 0)
 
 
 class EmulatedDriver(FakeDriver):

@@ -42,6 +42,18 @@ def test_without_a_budget_a_card_leaves_some_memory_to_others(card, driver):
     assert card.budget == held.n_bytes + ((924 << 20) - card_module.RESERVE) // 2
 
 
+def test_a_card_that_others_have_filled_is_refused(card, driver):
+    driver.used += (1 << 30) - (520 << 20)
+    with pytest.raises(OutOfMemoryError, match=r"520 MiB are free.*set --gpu-memory"):
+        card.set_budget(None)
+    driver.used -= 8 << 20
+    card.set_budget(None)
+    assert card.budget == 16 << 20
+    driver.used += 500 << 20
+    card.set_budget(1 << 20)
+    assert card.budget == 1 << 20
+
+
 def test_memory_is_counted_and_given_back(card, driver):
     held = card.allocate(1000)
     assert card.used == driver.used == 1000

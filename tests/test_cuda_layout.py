@@ -41,7 +41,8 @@ def test_a_stream_is_laid_out_as_if_target_by_target(lengths, is_paired):
     assert layout.chunk_ids.expanded().tolist() == chunks
     assert layout.chunk_tiles.expanded().tolist() == [starts[first] for first in chunks]
     assert (layout.n_tiles, layout.n_chunks) == (starts[-1], len(chunks) - 1)
-    assert layout.n_bytes == starts[-1] * (8 if is_paired else 4)
+    assert layout.n_bytes == (starts[-1] + 1) * (8 if is_paired else 4)
+    assert layout.boundary_bytes == (starts[-1] + 1) * 32
 
 
 def test_many_targets_of_few_lengths_are_few_runs():
@@ -109,9 +110,9 @@ def test_used_letters_goes_on_from_what_is_known():
     assert np.flatnonzero(used_letters(np.array([3, 3], np.uint8), 25, known)).tolist() == [3, 7]
 
 
-def items_of(lengths, query_lengths, scoring, n_blocks):
-    rows = np.arange(5, 5 + len(lengths))
-    found = list(pair_items(rows, np.array(lengths, np.int64), query_lengths, scoring, n_blocks))
+def items_of(lengths, query_lengths, scoring, n_blocks, is_alone=False):
+    rows, lengths = np.arange(5, 5 + len(lengths)), np.array(lengths, np.int64)
+    found = list(pair_items(rows, lengths, query_lengths, scoring, n_blocks, is_alone=is_alone))
     return np.concatenate([np.empty((0, 4), np.uint32), *found]).astype(int)
 
 
@@ -119,10 +120,11 @@ def items_of(lengths, query_lengths, scoring, n_blocks):
     st.lists(st.integers(0, 5000), min_size=1, max_size=8).map(sorted),
     st.lists(st.integers(0, 60), min_size=1, max_size=5),
     st.integers(1, 100),
+    st.booleans(),
 )
-def test_parts_of_targets_hold_every_alignment(lengths, query_lengths, n_blocks):
+def test_parts_of_targets_hold_every_alignment(lengths, query_lengths, n_blocks, is_alone):
     scoring = Scoring(match=1, mismatch=-3, gap_open=5, gap_extend=2)
-    items = items_of(lengths, query_lengths, scoring, n_blocks)
+    items = items_of(lengths, query_lengths, scoring, n_blocks, is_alone)
     for query, query_length in enumerate(query_lengths):
         span = alignment_span(query_length, scoring)
         for row, length in enumerate(lengths, start=5):
@@ -140,6 +142,12 @@ def test_one_long_target_is_cut_so_that_all_blocks_have_work():
     items = items_of([250_000_000], [1000], Scoring.default(DNA), n_blocks=132)
     assert 132 <= len(items) <= 132 * 8
     assert items[:, 3].sum() < 1.1 * 250_000_000
+
+
+def test_blocks_that_have_nothing_else_to_do_share_long_targets():
+    lengths = [3000] * 100 + [35_000]
+    beside, alone = (items_of(lengths, [375], Scoring(), 132, is_alone)[:, 3].max() for is_alone in (False, True))
+    assert 2 * alone < beside
 
 
 def test_free_gaps_can_span_anything_so_nothing_is_cut():

@@ -261,6 +261,9 @@ template <class T, class U>
 T atomicAdd(T* place, U value) {
     return std::exchange(*place, T(*place + value));
 }
+inline unsigned atomicInc(unsigned* place, unsigned most) {
+    return std::exchange(*place, *place >= most ? 0 : *place + 1);
+}
 template <class T, class U>
 T atomicMax(T* place, U value) {
     return std::exchange(*place, std::max(*place, T(value)));

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 RESERVE = 512 << 20
 RESERVE_FRACTION = 0.05
+MIN_MEMORY = 16 << 20
 """Device memory that is left to the driver and to others when no budget is given: the larger of the two."""
 
 SPIN_SECONDS, SLEEP_SECONDS = 3e-3, 1e-4
@@ -155,10 +156,18 @@ class Card:
         self._call("cuCtxSetCurrent", self._context)
 
     def set_budget(self, n_bytes: int | None, share: int = 1) -> None:
-        """Use at most so much memory; None for what is free, of which this card gets one part in `share`."""
+        """Use at most so much memory; None for what is free, of which this card gets one part in `share`.
+
+        CardMemoryError if so little is free that nothing could be done with it.
+        """
         free, _ = self._call("cuMemGetInfo")
         spare = (free - max(RESERVE, int(free * RESERVE_FRACTION))) // share
-        self.budget = self.used + max(0, spare) if n_bytes is None else n_bytes
+        if n_bytes is None and self.used + spare < MIN_MEMORY:
+            raise CardMemoryError(
+                f"{self}: others use its memory, {_mebibytes(free)} are free, of which {_mebibytes(RESERVE)} are left "
+                "alone; free the card, or set --gpu-memory (memory=) to what may be used"
+            )
+        self.budget = self.used + spare if n_bytes is None else n_bytes
 
     def allocate(self, n_bytes: int) -> Memory:
         """Memory on the card; CardMemoryError if the budget or the card is exhausted."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exaln.cuda.layout import BOUNDARY_TILE_BYTES, PAIRED_TILE_BYTES, SINGLE_TILE_BYTES, tiles_of
+from exaln.cuda.layout import BOUNDARY_TILE_BYTES, PAIRED_TILE_BYTES, SINGLE_TILE_BYTES, TILES_BEHIND, tiles_of
 from exaln.cuda.plan import PIECES
 from exaln.cuda.rows import BatchRows
 from exaln.cuda.variants import COLUMNS, Packing
@@ -44,6 +44,9 @@ BEND_BYTES = 7 * 16
 
 HEADER_BYTES = 4 << 10
 """Of a batch, besides its rows, rounded up."""
+
+FINEST = 8
+"""Rows are not cut finer than into so many pieces for each, where one of ordinary length is alone."""
 
 MAX_TRIES = 8
 RETRY = 0.98
@@ -131,7 +134,7 @@ class Largest:
 
     def scratch(self, needs: Needs, n_queries: int) -> dict[str, int]:
         """Bytes of the memory that streamed batches share, by the names that it has; so that it never has to grow."""
-        n_tiles = (self.n_tiles + 1, (self.n_tiles + self.longest_tiles) // 2 + 2)
+        n_tiles = [n + TILES_BEHIND for n in (self.n_tiles + 1, (self.n_tiles + self.longest_tiles) // 2 + 2)]
         sizes = {}
         for number in range(2):
             rows = ROW_BYTES * self.n_rows + BEND_BYTES * (self.n_bends + PIECES)
@@ -258,5 +261,6 @@ def even_edges(weights: NDArray[np.int64], n_pieces: int) -> NDArray[np.int64]:
     n_rows = len(weights) - 1
     if not n_rows:
         return np.zeros(1, np.int64)
+    n_pieces = min(n_pieces, FINEST * n_rows)
     goals = weights[-1] * np.arange(1, n_pieces) // max(1, n_pieces)
     return np.unique(np.concatenate([[0], np.searchsorted(weights, goals), [n_rows]]))

@@ -26,8 +26,9 @@ MAX_ITEMS = 1 << 20
 MAX_LENGTH = (1 << 32) - 1
 """Of a target: places in it are counted in 32 bits."""
 
-LEAST_SPANS = 4
-"""A part begins that many spans or more after the one before, so that little is computed twice."""
+SPANS = 4
+"""A part begins that many spans or more after the one before, so that little is computed twice; less, but one at
+least, where nothing else is computed and blocks would be idle before it is done."""
 
 PARTS_PER_BLOCK = 4
 """Parts are made no smaller than what gives each block so many."""
@@ -42,11 +43,18 @@ def alignment_span(query_length: int, scoring: Scoring) -> int | None:
 
 
 def pair_items(
-    rows: NDArray[np.int64], lengths: NDArray[np.int64], query_lengths: Sequence[int], scoring: Scoring, n_blocks: int
+    rows: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    query_lengths: Sequence[int],
+    scoring: Scoring,
+    n_blocks: int,
+    *,
+    is_alone: bool = False,
 ) -> Iterator[NDArray[np.uint32]]:
     """All queries against rows of these lengths, as items of block.cu: uint32[n, 4] of query, row, begin, length.
 
-    At most about MAX_ITEMS at a time, the longest queries first. Empty queries are left out: they score 0.
+    At most about MAX_ITEMS at a time, the longest queries first. Empty queries are left out: they score 0. is_alone:
+    nothing else is computed meanwhile.
     """
     if lengths.max(initial=0) > MAX_LENGTH:
         raise EngineError(f"a target has {int(lengths.max()):,} residues, too many for a GPU; use engine cpu")
@@ -57,7 +65,8 @@ def pair_items(
         span = alignment_span(query_lengths[query], scoring)
         for begin in range(0, len(rows), MAX_ITEMS):
             own = slice(begin, begin + MAX_ITEMS)
-            waiting.append(_query_items(query, rows[own], lengths[own], span, share))
+            step = int(lengths.max(initial=1)) if span is None else _step(span, share, is_alone=is_alone)
+            waiting.append(_query_items(query, rows[own], lengths[own], step, span or 0))
             if sum(map(len, waiting)) >= MAX_ITEMS:
                 yield _longest_first(waiting)
                 waiting = []
@@ -66,10 +75,8 @@ def pair_items(
 
 
 def _query_items(
-    query: int, rows: NDArray[np.int64], lengths: NDArray[np.int64], span: int | None, share: int
+    query: int, rows: NDArray[np.int64], lengths: NDArray[np.int64], step: int, overlap: int
 ) -> NDArray[np.uint32]:
-    step = int(lengths.max(initial=1)) if span is None else max(LEAST_SPANS * span, share, 1)
-    overlap = 0 if span is None else span
     n_parts = np.maximum(1, -(-(lengths - overlap) // step))
     items = np.empty((int(n_parts.sum()), 4), np.uint32)
     first = np.repeat(np.cumsum(n_parts) - n_parts, n_parts)
@@ -80,6 +87,16 @@ def _query_items(
     items[:, 2] = begin
     items[:, 3] = np.minimum(left, step + overlap)
     return items
+
+
+def _step(span: int, share: int, *, is_alone: bool) -> int:
+    """Columns from the begin of a part to that of the next one.
+
+    >>> [_step(10, share, is_alone=True) for share in (0, 5, 9, 20, 100)]
+    [10, 10, 20, 40, 100]
+    """
+    n_spans = PARTS_PER_BLOCK * share // max(1, span) - 1 if is_alone else SPANS
+    return max(min(SPANS, max(1, n_spans)) * span, share, 1)
 
 
 def _longest_first(parts: list[NDArray[np.uint32]]) -> NDArray[np.uint32]:

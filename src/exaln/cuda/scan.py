@@ -34,7 +34,6 @@ from exaln.cuda.collect import (
 )
 from exaln.cuda.compiler import Source
 from exaln.cuda.division import CANDIDATES_SHARE, Needs
-from exaln.cuda.layout import BOUNDARY_TILE_BYTES
 from exaln.cuda.pace import Pace
 from exaln.cuda.pairs import pair_items
 from exaln.cuda.pending import Found, Pending, QueryGroup, ResultSet, ScanTimes, ScoreRows, Slab
@@ -328,7 +327,7 @@ class Scanner:
         self._pace.went_on(main, cells, cells / CELLS_PER_SECOND)
 
     def _boundary(self, layout: StreamLayout) -> int:
-        return self.workspace.scratch(f"boundary {layout.is_paired:d}", layout.n_tiles * BOUNDARY_TILE_BYTES)
+        return self.workspace.scratch(f"boundary {layout.is_paired:d}", layout.boundary_bytes)
 
     def _score_long(self, pending: Pending, n_stream: int) -> None:
         """Long targets, in parts; the longest first."""
@@ -337,7 +336,8 @@ class Scanner:
         self.times.n_long += len(rows)
         query_lengths = np.array(pending.group.lengths)
         useful = int(query_lengths.sum()) * int(lengths.sum())
-        for items in pair_items(rows, lengths, pending.group.lengths, self.scoring, self._blocks.n_blocks):
+        n_blocks, is_alone = self._blocks.n_blocks, not n_stream
+        for items in pair_items(rows, lengths, pending.group.lengths, self.scoring, n_blocks, is_alone=is_alone):
             place = self.workspace.scratch(f"items {pending.own.number}", items.nbytes)
             card.upload(place, items, side)
             self._blocks.score(pending, place, len(items), int(items[:, 3].max()), pending.slab(len(host)))

@@ -14,6 +14,7 @@ import numpy as np
 
 from exaln.cigar import Paths
 from exaln.cuda import facts, long_pair
+from exaln.cuda.card import MIN_MEMORY
 from exaln.cuda.job import BatchResult, Job, Wanted, lent_workspaces
 from exaln.cuda.pair_batches import COUNTS, POSITIONS, PairBatches, PairResults
 from exaln.cuda.pending import Found, ScanTimes
@@ -44,8 +45,6 @@ if TYPE_CHECKING:
     from exaln.modes import Mode
     from exaln.records import Records
     from exaln.scoring import Scoring
-
-MIN_MEMORY = 16 << 20
 
 SLAB_CELLS = 35 * 10**12
 """Of a slab of one pair's table, on each card: about ten seconds of work."""

@@ -2,10 +2,10 @@
 // of lanes, and for pairs whose packed score may be wrong.
 //
 // The rows of the query are split over all threads, ROWS each; per step a thread computes a tile of ROWS rows
-// x 4 columns, one step behind the thread above it. Within a warp the last row goes on by shuffles, from warp
-// to warp through shared memory, with one barrier per step, of those warps alone that have rows. A query
-// longer than THREADS * ROWS goes in strips, with the row between two strips in global memory. Blocks take
-// pairs by a ticket.
+// x 4 columns, one step behind the thread above it. Within a warp the last row and the letters, which the
+// first thread reads, go on by shuffles, from warp to warp through shared memory, with one barrier per step,
+// at which warps without rows wait too. A query longer than THREADS * ROWS goes in strips, with the row
+// between two strips in global memory. Blocks take pairs by a ticket.
 //
 //   codes, offsets      the targets, as the database has them
 //   fold                from their codes to 1 .. LETTERS
@@ -30,25 +30,37 @@ constexpr int WARPS = THREADS / 32;
 constexpr unsigned STRIP_ROWS = THREADS * ROWS;
 constexpr unsigned ALL = 0xFFFFFFFFu;
 
+// What goes from thread to thread: the last row of a tile, and the letters of its columns, one in each byte.
 struct Edge {
     int H[COLUMNS], F[COLUMNS];
+    unsigned letters;
 };
+static_assert(PAD == 0, "edges are cleared with it");
 
-struct Columns {
-    unsigned char letter[COLUMNS];
-};
+// The letters of all columns, for the first thread; its whole warp reads them, 32 columns at a time and as
+// many ahead.
+struct Letters {
+    static constexpr unsigned TILES = 32 / COLUMNS;
+    const unsigned char *target, *fold;
+    long long length;
+    unsigned lane, together;  // the letters of four columns, in the lanes of these
+    int ahead;                // the code of one column, or -1 behind the last
 
-// The folded letters of four columns, PAD before the first and behind the last.
-__device__ __forceinline__ Columns load_columns(const unsigned char* target, long long length, long long tile,
-                                                const unsigned char* fold) {
-    Columns columns;
-#pragma unroll
-    for (int c = 0; c < COLUMNS; c++) {
-        const long long column = tile * COLUMNS + c;
-        columns.letter[c] = column >= 0 && column < length ? fold[target[column]] : PAD;
+    __device__ void look_ahead(long long step) {
+        const long long column = step * COLUMNS + lane;
+        ahead = column < length ? target[column] : -1;
     }
-    return columns;
-}
+    __device__ unsigned of_step(long long step) {
+        if (step % TILES == 0) {
+            together = (ahead < 0 ? PAD : fold[ahead]) << lane % COLUMNS * 8;
+            together |= __shfl_xor_sync(ALL, together, 1);
+            together |= __shfl_xor_sync(ALL, together, 2);
+            look_ahead(step + TILES);
+        }
+        return __shfl_sync(ALL, together, unsigned(step % TILES) * COLUMNS);
+    }
+};
+static_assert(COLUMNS == 4, "two exchanges put the letters of a tile together");
 
 __device__ void fill_profile(int* profile, const unsigned char* query, unsigned n_rows, const short* table) {
     for (unsigned i = threadIdx.x; i < (LETTERS + 1) * STRIP_ROWS; i += THREADS) {
@@ -60,52 +72,61 @@ __device__ void fill_profile(int* profile, const unsigned char* query, unsigned 
     }
 }
 
-__device__ __forceinline__ void wait_for_warps(unsigned n_warps) {
-    asm volatile("bar.sync 1, %0;" ::"r"(n_warps * 32) : "memory");
+// H and F above four columns, 0 behind the last.
+__device__ __forceinline__ void load_row(int2 (&row)[COLUMNS], const int2* boundary, long long tile,
+                                         long long length) {
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++) {
+        const long long column = tile * COLUMNS + c;
+        row[c] = column < length ? boundary[column] : make_int2(0, 0);
+    }
 }
 
 // One strip of at most STRIP_ROWS rows over all columns; the best diagonal step of this thread's rows.
 __device__ int score_strip(const int4* profile, Edge (*edges)[2], const unsigned char* target,
                            long long length, const unsigned char* fold, unsigned n_rows, int2* boundary,
                            bool has_top, bool has_bottom) {
-    const unsigned n_warps = (n_rows + 32 * ROWS - 1) / (32 * ROWS), n_threads = (n_rows + ROWS - 1) / ROWS;
+    const unsigned n_threads = (n_rows + ROWS - 1) / ROWS;
     const unsigned thread = threadIdx.x, warp = thread / 32, lane = thread % 32;
-    if (warp >= n_warps) return 0;
-    const long long n_tiles = (length + COLUMNS - 1) / COLUMNS;
+    const long long n_tiles = (length + COLUMNS - 1) / COLUMNS, n_steps = n_tiles + n_threads - 1;
+    if (warp * 32 >= n_threads) {
+        for (long long step = 0; step < n_steps; step++) __syncthreads();
+        return 0;
+    }
     const bool is_last = has_bottom && thread == n_threads - 1;
     int H[ROWS], E[ROWS];
 #pragma unroll
     for (int k = 0; k < ROWS; k++) H[k] = 0, E[k] = 0;
-    Edge edge;
-#pragma unroll
-    for (int c = 0; c < COLUMNS; c++) edge.H[c] = 0, edge.F[c] = 0;
+    Edge edge = {};
     int diagonal = 0, best = 0;
-    Columns next = load_columns(target, length, -(long long)thread, fold);
+    Letters letters{target, fold, length, lane};
+    if (warp == 0) letters.look_ahead(0);
+    int2 above[COLUMNS] = {};  // the row above the next tile of the first thread
+    if (warp == 0 && has_top) load_row(above, boundary, 0, length);
 
-    for (long long step = 0; step < n_tiles + n_threads - 1; step++) {
+    for (long long step = 0; step < n_steps; step++) {
         const long long tile = step - thread;
-        const Columns columns = next;
-        next = load_columns(target, length, tile + 1, fold);
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) {
             edge.H[c] = __shfl_up_sync(ALL, edge.H[c], 1);
             edge.F[c] = __shfl_up_sync(ALL, edge.F[c], 1);
         }
-        if (lane == 0) {
-            if (warp > 0) {
-                edge = edges[warp - 1][(step + 1) % 2];
-            } else {
+        edge.letters = __shfl_up_sync(ALL, edge.letters, 1);
+        if (warp == 0) {
+            const unsigned first_letters = letters.of_step(step);
+            if (lane == 0) {
+                edge.letters = first_letters;
 #pragma unroll
-                for (int c = 0; c < COLUMNS; c++) {
-                    const bool is_kept = has_top && tile * COLUMNS + c < length;
-                    const int2 above = is_kept ? boundary[tile * COLUMNS + c] : make_int2(0, 0);
-                    edge.H[c] = above.x, edge.F[c] = above.y;
-                }
+                for (int c = 0; c < COLUMNS; c++) edge.H[c] = above[c].x, edge.F[c] = above[c].y;
             }
+            if (has_top) load_row(above, boundary, step + 1, length);
+        } else if (lane == 0) {
+            edge = edges[warp - 1][(step + 1) % 2];
         }
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) {
-            const int4* scores = profile + columns.letter[c] * (CHUNKS_OF_ROWS * THREADS) + thread;
+            const int4* scores =
+                profile + (edge.letters >> 8 * c & 0xFFu) * (CHUNKS_OF_ROWS * THREADS) + thread;
             const int H_above = edge.H[c];
             update_column<Wide>(H, E, edge.F[c], diagonal, best,
                                 [scores](int chunk) { return scores[chunk * THREADS]; });
@@ -120,7 +141,7 @@ __device__ int score_strip(const int4* profile, Edge (*edges)[2], const unsigned
             }
         }
         if (lane == 31) edges[warp][step % 2] = edge;
-        wait_for_warps(n_warps);
+        __syncthreads();
     }
     return best;
 }

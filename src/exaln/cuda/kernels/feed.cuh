@@ -4,6 +4,7 @@
 
 constexpr unsigned IDLE_TILE = 0;
 constexpr unsigned NO_END = 0xFFFFFFFFu;
+constexpr unsigned MAX_TICKET = 0x7FFFFFFFu;  // never reached
 constexpr unsigned TAKEN_AHEAD = 3;  // tiles before the end of a chunk at which the next one is taken
 
 // Where the first lane of a group is in the stream. The other lanes stay idle: they get everything from the
@@ -19,7 +20,8 @@ struct Feed {
     uint2 next_begin;
     unsigned next_end;
 
-    __device__ void take() { taken = atomicAdd(ticket, 1u); }
+    // A sum would be taken once for all lanes, by the compiler, with a wait for its result.
+    __device__ void take() { taken = atomicInc(ticket, MAX_TICKET); }
     __device__ void look_up() {
         const bool is_there = taken < n_chunks;
         next_begin = is_there ? chunks[n_chunks - 1 - taken] : make_uint2(IDLE_TILE, 0);
@@ -30,7 +32,7 @@ struct Feed {
         id = next_begin.y;
         end = next_end;
         is_live = tile != IDLE_TILE;
-        if (end - tile <= TAKEN_AHEAD) {  // `advance` will not see so many left
+        if (end - tile <= TAKEN_AHEAD) {  // `look_round` will not see so many left
             take();
             look_up();
         }
@@ -41,15 +43,24 @@ struct Feed {
         look_up();
         go_to_next();
     }
-    // The tile was handed out; `ends_target` if it was the last one of its target.
-    __device__ void advance(bool ends_target) {
+    // The tile was handed out; `ends_target` if it was the last one of its target. Now `tile` is the one
+    // behind it, which most often is the next one, or, behind the last chunk, none.
+    __device__ void step(bool ends_target) {
         id += ends_target;
         tile += is_live;
+    }
+    // After each step: goes to the next chunk where one ends; whether it did.
+    __device__ bool look_round() {
         const unsigned left = end - tile;
-        if (left <= TAKEN_AHEAD) {
-            if (left == TAKEN_AHEAD) take();
-            if (left == 1) look_up();
-            if (left == 0) go_to_next();
+        if (left > TAKEN_AHEAD) return false;
+        if (left == TAKEN_AHEAD) {
+            take();
+        } else if (left == 1) {
+            look_up();
+        } else if (left == 0) {
+            go_to_next();
+            return true;
         }
+        return false;
     }
 };
