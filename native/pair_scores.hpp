@@ -60,14 +60,14 @@ struct PairWorkspace {
     }
 };
 
-// 32 instead of 16: those with the letters of the columns stay in registers while the next row is looked up.
+// 32 instead of 16: so many that looking up the next row puts nothing else into memory.
 template <class V>
 constexpr bool has_many_registers = V::columns >= 8;
 
 // Scores of pairs that have the same query: a profile of its letters, filled for each tile.
 template <class V>
 struct OneQueryScores {
-    static constexpr bool looks_ahead = true;
+    static constexpr bool looks_ahead = has_many_registers<V>;
     const PairWorkspace<V>& work;
     const typename V::ScoreRow* rows;
     const uint8_t *query, *letters;
@@ -240,7 +240,7 @@ struct AnyScores {
     using Reg = typename V::Reg;
     using Blocks = BlocksOfLanes<V>;
     using Work = PairWorkspace<V>;
-    static constexpr bool looks_ahead = true;
+    static constexpr bool looks_ahead = has_many_registers<V>;
     const typename V::ScoreRow* rows;
     const uint8_t *query, *letters;
     Lane *profile, *near, *far;  // near: [near_rows][columns][lanes], far: [n_rows][other columns][lanes]
