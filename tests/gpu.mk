@@ -9,7 +9,6 @@ GPU_SCORES := $(foreach name,engine limits plans scan,tests/test_cuda_$(name).py
 GPU_JOBS ?= 14
 GPU_PYTEST = $(GPU_PYTHON) -m pytest -q -m gpu $(PYTEST)
 SANITIZER_TOOLS ?= memcheck racecheck synccheck initcheck
-SANITIZER := compute-sanitizer --report-api-errors no --error-exitcode 1
 
 .PHONY: test-gpu test-gpu-sanitize
 
@@ -27,6 +26,4 @@ test-gpu-sanitize: $(GPU_SETUP)
 	  $(GPU_PYTHON) tests/cuda_sanitize.py || exit 1; \
 	  for tool in $(SANITIZER_TOOLS); do $(GPU_PYTHON) tests/cuda_sanitize.py --under $$tool || exit 1; done; \
 	done
-	for tool in memcheck racecheck; do \
-	  $(SANITIZER) --tool $$tool $(GPU_PYTHON) -m pytest -q -m gpu tests/test_study_kernels.py || exit 1; \
-	done
+	for tool in "" memcheck racecheck synccheck; do $(GPU_PYTHON) tests/study_sanitize.py $$tool || exit 1; done

@@ -1,6 +1,7 @@
 """The kernels of the studies: they compile for every architecture, and run on an emulated card and on a real one."""
 
 from dataclasses import asdict
+from functools import cache
 
 import numpy as np
 import pytest
@@ -64,16 +65,20 @@ needs_nvrtc = pytest.mark.skipif(compiler_version() is None, reason="NVRTC is no
 )
 def lab(request, monkeypatch):
     """A card on which the kernels run: an emulated one everywhere, a real one under make test-gpu."""
-    if request.param == "emulated":
-        made = Lab(emulated_cuda.emulated_card(monkeypatch))
-    else:
-        from exaln.cuda.card import Card
-
-        card = Card(0)
-        card.set_budget(8 << 30)
-        made = Lab(card)
-    made.is_emulated = request.param == "emulated"
+    is_emulated = request.param == "emulated"
+    made = Lab(emulated_cuda.emulated_card(monkeypatch) if is_emulated else real_card())
+    made.is_emulated = is_emulated
     return made
+
+
+@cache
+def real_card():
+    """Opened once, so that a kernel is loaded once, too: under a sanitizer that takes longer than most tests."""
+    from exaln.cuda.card import Card
+
+    card = Card(0)
+    card.set_budget(8 << 30)
+    return card
 
 
 @needs_nvrtc

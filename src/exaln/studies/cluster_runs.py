@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -29,7 +29,7 @@ from exaln.pipeline import Search
 from exaln.scoring import Scoring
 from exaln.selfbench.swissprot import random_sequences, synthetic_swissprot
 from exaln.studies.pairs import SEED
-from exaln.studies.study import Bench, NotMeasurable, Row
+from exaln.studies.study import REPEATS, Bench, NotMeasurable, Row
 
 if TYPE_CHECKING:
     from exaln.cluster.crew import Crew
@@ -40,16 +40,19 @@ LENGTHS = (63, 127, 191, 255, 319, 383, 447, 511)
 N_TARGETS, QUICK_TARGETS = 25_014, 2000
 """A tenth of the paper's database: a task then takes a worker about a tenth of a second."""
 
-N_QUERIES, QUICK_QUERIES = (8, 32, 128, 256), (8, 16)
-MOST_QUERIES_PER_WORKER = 32
+N_QUERIES, QUICK_QUERIES = (8, 16, 32, 64, 128, 256), (8, 16)
+MOST_QUERIES_PER_WORKER = 16
 """Of the largest job that few workers get, to bound the time; speed-ups are per cell, so jobs need not be the same."""
+
+ENOUGH_SECONDS = 0.6
+"""Jobs that have taken so long are not repeated."""
 
 PAPER_RESIDUES = 90_588_910
 COSTS = Costs(unit_s=0.002, merge_s=0.001)
 """Of a unit: what Dask and the client take, as far as nothing hides it."""
 
 WORKERS = (1, 2, 4, 8, 16)
-SIMULATED, SIMULATED_QUERIES = (1, 2, 4, 8, 16, 32, 64, 128, 256), (8, 16, 32, 64, 128, 256)
+SIMULATED = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 SPLITS = ("queries", "database")
 PIECES_PER_WORKER, LEAST_PIECE_SECONDS = 5, 0.02
 WHOLE = Pace(seconds=1e9, least_seconds=1e9)
@@ -82,9 +85,9 @@ class Job:
         seconds = groups[0].weight * chunks[-1].end / sum(speeds) / PIECES_PER_WORKER
         return Plan(groups, chunks, Pace(seconds, LEAST_PIECE_SECONDS), (), speeds)
 
-    def alone(self, n_queries: int) -> tuple[float, list[str]]:
-        """One core without a cluster: seconds, and what was found."""
-        search, begun = Search(self.database, Scoring(), CpuEngine(1), SearchOptions()), time.perf_counter()
+    def alone(self, n_queries: int, threads: int) -> tuple[float, list[str]]:
+        """One process without a cluster: seconds, and what was found."""
+        search, begun = Search(self.database, Scoring(), CpuEngine(threads), SearchOptions()), time.perf_counter()
         found = [told(hits) for hits in search.run([self.queries.rows(0, n_queries)])]
         return time.perf_counter() - begun, found
 
@@ -104,10 +107,9 @@ def told(hits: QueryHits) -> str:
     return f"{hits.query_id}: {list(hits.target_ids)} {hits.score.tolist()}"
 
 
-def job_in(folder: Path, bench: Bench) -> Job:
-    """The queries have the paper's eight lengths in turn."""
-    targets = synthetic_swissprot(QUICK_TARGETS if bench.quick else N_TARGETS)
-    n = max(QUICK_QUERIES if bench.quick else N_QUERIES)
+def job_in(folder: Path, n_targets: int, n: int) -> Job:
+    """n queries, which have the paper's eight lengths in turn."""
+    targets = synthetic_swissprot(n_targets)
     lengths = np.resize(LENGTHS, n).astype(np.int64)
     queries = random_sequences(np.random.default_rng((SEED, n)), lengths, [f"q{number}" for number in range(n)])
     database = Database.build_records([targets], folder / "targets.exaln")
@@ -123,16 +125,27 @@ def measure_cluster(bench: Bench) -> Iterator[Row]:
     except ExalnError as error:
         raise NotMeasurable(str(error)) from None
     sizes = QUICK_QUERIES if bench.quick else N_QUERIES
+    counts = [n for n in WORKERS if n <= (1 if bench.quick else max(2, bench.threads))]
     with tempfile.TemporaryDirectory() as folder:
-        job = job_in(Path(folder), bench)
-        bench.tell("one core, no cluster")
-        seconds, expected = job.alone(min(MOST_QUERIES_PER_WORKER, max(sizes)))
-        cells = job.cells(len(expected))
-        yield {"what": "alone", "queries": len(expected), "cells": cells, "seconds": seconds}
-        for n_workers in [n for n in WORKERS if n <= (1 if bench.quick else max(2, bench.threads))]:
-            for row in crew_rows(bench, job, n_workers, sizes, expected):
-                yield {**row, "speed": cells / seconds}
-        yield from simulated(job, sizes if bench.quick else SIMULATED_QUERIES, cells / seconds, quick=bench.quick)
+        job = job_in(Path(folder), QUICK_TARGETS if bench.quick else N_TARGETS, max(sizes))
+        speeds: dict[int, float] = {}
+        expected: list[str] = []
+        for threads in counts:
+            row, found = alone_row(bench, job, threads, _largest(sizes, threads))
+            speeds[threads], expected = row["cells"] / row["seconds"] / threads, expected or found
+            bench.check(f"{threads} threads", found[: len(expected)], expected)
+            yield row
+        for n_workers in counts:
+            yield from crew_rows(bench, job, n_workers, sizes, expected)
+        yield from simulated(job, sizes, speeds, quick=bench.quick)
+
+
+def alone_row(bench: Bench, job: Job, threads: int, n_queries: int) -> tuple[Row, list[str]]:
+    """Without a cluster, by threads of one process: what this machine can give so many workers at most."""
+    bench.tell(f"{threads} threads, no cluster")
+    seconds, found = fastest(lambda: job.alone(n_queries, threads))
+    row = {"what": "alone", "workers": threads, "queries": n_queries}
+    return {**row, "cells": job.cells(n_queries), "seconds": seconds}, found
 
 
 def crew_rows(bench: Bench, job: Job, n_workers: int, sizes: Sequence[int], expected: list[str]) -> Iterator[Row]:
@@ -144,21 +157,40 @@ def crew_rows(bench: Bench, job: Job, n_workers: int, sizes: Sequence[int], expe
     with local_cluster(n_workers, Settings("cpu", 1)) as cluster:
         crew = Crew(cluster)
         crew.wait(n_workers)
-        for n_queries, split in product([n for n in sizes if n <= MOST_QUERIES_PER_WORKER * n_workers], SPLITS):
+        for n_queries, split in product([n for n in sizes if n <= _largest(sizes, n_workers)], SPLITS):
             bench.tell(f"{n_workers} workers, {n_queries} queries, split by {split}")
-            seconds, found = job.on_cluster(crew, n_queries, split)
+            seconds, found = fastest(lambda: job.on_cluster(crew, n_queries, split))  # noqa: B023
             n = min(len(found), len(expected))
             bench.check(f"{n_workers} workers, {n_queries} queries", found[:n], expected[:n])
             row = {"what": "cluster", "workers": n_workers, "queries": n_queries, "split": split}
             yield {**row, "cells": job.cells(n_queries), "seconds": seconds}
 
 
-def simulated(job: Job, sizes: Sequence[int], speed: float, *, quick: bool) -> Iterator[Row]:
-    """The same jobs, and those with a database of the paper's size, on any number of workers with this speed."""
+def fastest(work: Callable[[], tuple[float, list[str]]]) -> tuple[float, list[str]]:
+    """The fastest of some runs, of long ones of fewer."""
+    runs = [work()]
+    while len(runs) < REPEATS and sum(seconds for seconds, _ in runs) < ENOUGH_SECONDS:
+        runs.append(work())
+    return min(runs)
+
+
+def _largest(sizes: Sequence[int], n_workers: int) -> int:
+    return max(n for n in sizes if n <= max(MOST_QUERIES_PER_WORKER * n_workers, sizes[0]))
+
+
+def simulated(job: Job, sizes: Sequence[int], speeds: dict[int, float], *, quick: bool) -> Iterator[Row]:
+    """The same jobs; then those with a database of the paper's size, on any number of workers.
+
+    speeds: cells per second of a core, by the number of cores at work on one machine. Workers of more machines have
+    that of a core alone.
+    """
     large = replace(job, chunks=[Chunk(0, PAPER_RESIDUES, PAPER_RESIDUES)])
-    counts = SIMULATED[:4] if quick else SIMULATED
-    for what, one in (("simulated", job), ("simulated, database of the paper", large)):
-        for n_workers, n_queries, split in product(counts, sizes, SPLITS):
-            seconds = one.plan(n_queries, split, [speed] * n_workers).estimate(COSTS).seconds
+    many = SIMULATED[:4] if quick else SIMULATED
+    for what, one, by_count in (
+        ("simulated", job, speeds),
+        ("simulated, database of the paper", large, dict.fromkeys(many, speeds[1])),
+    ):
+        for n_workers, n_queries, split in product(by_count, sizes, SPLITS):
+            seconds = one.plan(n_queries, split, [by_count[n_workers]] * n_workers).estimate(COSTS).seconds
             row = {"what": what, "workers": n_workers, "queries": n_queries, "split": split}
-            yield {**row, "cells": one.cells(n_queries), "seconds": seconds, "speed": speed}
+            yield {**row, "cells": one.cells(n_queries), "seconds": seconds}

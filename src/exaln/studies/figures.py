@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 COLOURS = ("#30638e", "#d1495b", "#3c887e", "#edae49", "#8d6a9f", "#7a7a7a", "#00798c", "#a26769", "#1d1d1d", "#9bc53d")
-MARKERS = "osD^vPX*<>"
+MARKERS, PAPER_MARKERS = "osD^vPX*<>", "osD^"
 SIZE = (7.2, 4.2)
 CROWDED = 10
 """Bars with more labels have them steeper and smaller."""
@@ -38,11 +38,16 @@ def rendered(block: Figure | Bars, kind: str = "svg") -> bytes:
 
 
 def _draw_lines(axes: Axes, figure: Figure) -> None:
-    """A dashed line has the colour of the one before it, which it explains."""
-    measured = 0
+    """A dashed line has the colour of the one before it, which it explains; those of papers are black and dotted."""
+    measured = n_papers = 0
     for line in figure.lines:
-        if line.dashed:
-            style: dict[str, Any] = {
+        if line.is_papers:
+            marker = PAPER_MARKERS[n_papers % len(PAPER_MARKERS)]
+            style: dict[str, Any] = {"linestyle": ":", "color": "black", "linewidth": 1, "marker": marker}
+            style |= {"markersize": 5, "markerfacecolor": "white"}
+            n_papers += 1
+        elif line.dashed:
+            style = {
                 "linestyle": "--",
                 "color": COLOURS[(measured - 1) % len(COLOURS)],
                 "linewidth": 1.2,
@@ -76,9 +81,13 @@ def _scale_log(axes: Axes) -> None:
     """With plain numbers, also between powers of ten where there are few of them."""
     from matplotlib.ticker import LogFormatter
 
+    class Plain(LogFormatter):
+        def __call__(self, x: float, pos: int | None = None) -> str:
+            return f"{x:,g}" if super().__call__(x, pos) else ""
+
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter(lambda value, place: f"{value:,g}")
-    axes.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(1.5, 0.5)))
+    axes.yaxis.set_minor_formatter(Plain(minor_thresholds=(1.5, 0.5)))
 
 
 def _draw_bars(axes: Axes, bars: Bars) -> None:
@@ -91,6 +100,7 @@ def _draw_bars(axes: Axes, bars: Bars) -> None:
     is_crowded = len(bars.labels) > CROWDED
     axes.set_xticks(places, bars.labels, rotation=55 if is_crowded else 20, ha="right", fontsize=7 if is_crowded else 8)
     axes.set_ylabel(bars.y)
+    axes.set_axisbelow(True)
     axes.grid(axis="y", alpha=0.3)
     if len(bars.parts) > 1:
         axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)

@@ -75,8 +75,7 @@ def measure_databases(bench: Bench) -> Iterator[Row]:
     lab = Lab(bench.gpu)
     samples = rate_samples(lab, bench)
     for name, targets in databases(bench):
-        queries = (QUICK_QUERIES if bench.quick else QUERIES) if name == "Swiss-Prot" else (1000,)
-        for query in map(random_query, queries):
+        for query in map(random_query, QUICK_QUERIES if bench.quick else QUERIES):
             bench.tell(f"{name}, query {len(query)}")
             yield from database_rows(bench, lab, name, targets, query, samples)
 

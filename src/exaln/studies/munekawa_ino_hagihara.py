@@ -22,7 +22,7 @@ from exaln.studies.gpu import Lab
 from exaln.studies.munekawa_ino_hagihara_page import SECTIONS, findings
 from exaln.studies.search_lab import cuda_engine, random_query
 from exaln.studies.searches import GpuSearch, TargetList, expected_scores, sorted_targets
-from exaln.studies.study import Bench, Part, Row, Study
+from exaln.studies.study import REPEATS, Bench, Part, Row, Study
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -249,6 +249,16 @@ def model_seconds(n_chunks: int, kernel: float, copy: float, read: float) -> flo
     return (n_chunks - 1) * (max(kernel, read) + copy) + kernel + copy + read
 
 
+def fastest_plain(whole: FileSearch) -> tuple[float, dict[str, float]]:
+    """Seconds of the fastest of some plain runs, and of its parts."""
+    runs = []
+    for _ in range(REPEATS):
+        begun = time.perf_counter()
+        whole.plain()
+        runs.append((time.perf_counter() - begun, whole.times))
+    return min(runs, key=lambda run: run[0])
+
+
 def measure_pipeline(bench: Bench) -> Iterator[Row]:
     """Table 3 and Figure 8: with reading the database from a file and all copies, plainly and pipelined."""
     lab, targets = Lab(bench.gpu), database(bench)
@@ -262,10 +272,10 @@ def measure_pipeline(bench: Bench) -> Iterator[Row]:
             expected = expected_scores(cuda_engine(), query, targets, scoring())
             bench.check(f"plain, query {len(query)}", whole.plain(), expected)
             bench.check(f"pipelined, query {len(query)}", whole.pipelined(), expected)
-            plain, pipelined = bench.seconds(whole.plain), bench.seconds(whole.pipelined)
+            (plain, times), pipelined = fastest_plain(whole), bench.seconds(whole.pipelined)
             n = len(whole.chunks)
-            model = model_seconds(n, *(whole.times[name] / n for name in ("kernel", "copy", "read")))
-            row = {"query": len(query), "targets": len(targets), "residues": residues, "chunks": n, **whole.times}
+            model = model_seconds(n, *(times[name] / n for name in ("kernel", "copy", "read")))
+            row = {"query": len(query), "targets": len(targets), "residues": residues, "chunks": n, **times}
             yield {**row, "plain": plain, "pipelined": pipelined, "model": model}
 
 

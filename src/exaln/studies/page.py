@@ -80,6 +80,9 @@ def _machines(study: Study, measurements: Measurements) -> list[str]:
         f" are in `{study.name}.json`; `exaln study {study.name} --from FILE` makes this page from such files again.",
         "",
         table_text(table),
+        "",
+        f"All parts together: {sum(run.seconds for _, run in runs):.0f} s, of which"
+        f" {sum(run.seconds for part, run in runs if part.device == 'gpu'):.0f} s those of the GPU.",
     ]
 
 

@@ -85,12 +85,13 @@ class Table:
 
 @dataclass(frozen=True)
 class Line:
-    """Points of a plot that belong together. dashed: a model or what a paper says, not a measurement."""
+    """Points of a plot that belong together. dashed: a model of the line before. is_papers: what a paper measured."""
 
     label: str
     x: Sequence[float]
     y: Sequence[float]
     dashed: bool = False
+    is_papers: bool = False
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from itertools import product
 from exaln.studies.measurements import Measurements
 from exaln.studies.page import count, number
 from exaln.studies.study import Bars, Block, Figure, Line, Row, Section, Table
+from exaln.studies.whole_tables import SIDE, THREADS
 
 PAPER_MS = {
     ("simple", "host"): (183.019, 30),
@@ -280,7 +281,7 @@ def findings(found: Measurements) -> Sequence[Block]:
         f" {1e3 * alone:.2f} ms in diagonals; the rest is waiting, and tiles wait"
         f" {simple['steps'] / tiled['steps']:.0f}"
         " times less often. In 2009 computing took most of the time, and tiles left seven eighths of each"
-        " multiprocessor empty.",
+        f" multiprocessor empty.{_larger_tiles(found)}",
         f"*The paper: a barrier on the GPU is faster than launching again, by 4 %.* Here it takes"
         f" {1e3 * coalesced['seconds']:.2f} ms in place of {1e3 * host:.2f} ms with a launch by the host per step (from"
         f" Python, {1e6 * host / coalesced['steps']:.1f} us each). But a graph of the same launches takes"
@@ -301,6 +302,22 @@ def findings(found: Measurements) -> Sequence[Block]:
 
 def _verdict(tiled: Row, simple: Row) -> str:
     return "still loses" if tiled["seconds"] > simple["seconds"] else "wins now"
+
+
+def _larger_tiles(found: Measurements) -> str:
+    """Diagonals against tiles on the largest pair, each with the better number of blocks."""
+    fills = found.rows("larger", what="fill")
+    if not fills:
+        return ""
+    length = max(row["length"] for row in fills)
+    tiled, diagonals = (
+        min(row["seconds"] for row in fills if row["length"] == length and (row["technique"] == "tiled") == is_tiled)
+        for is_tiled in (True, False)
+    )
+    return (
+        f" At {length:,}, where a diagonal has work for all threads, tiles take {1e3 * tiled:.0f} ms and diagonals"
+        f" {1e3 * diagonals:.0f} ms: in a tile of {SIDE} x {SIDE} most of the {THREADS} threads have nothing to do."
+    )
 
 
 def _larger_finding(found: Measurements) -> str:

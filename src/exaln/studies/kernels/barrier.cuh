@@ -2,11 +2,11 @@
 //
 //     0 none          nothing waits: only to see what the waiting costs, results are meaningless
 //     1 counter       Xiao, Aji and Feng, Fig. 7, made correct: a fence before and after, a goal that grows
-//     with each
-//                     barrier, and >= in place of !=, which a counter that others have moved on would never
-//                     meet again
+//                     with each barrier, and >= in place of !=, which a counter that others have moved on
+//                     would never meet again
 //     2 flags         their future work, no atomics: each block raises a flag, block 0 sees them all and
-//     raises its own 3 cooperative   grid.sync() of CUDA's cooperative groups
+//                     raises its own
+//     3 cooperative   grid.sync() of CUDA's cooperative groups
 //
 // state: int32[1 + gridDim.x], set to 0 before each launch.
 

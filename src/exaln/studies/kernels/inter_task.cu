@@ -1,12 +1,11 @@
-// Hains et al., after CUDASW++: a thread per target, in tiles of 8 rows x 4 columns in registers. Affine
-// gaps.
+// Hains et al., after CUDASW++: a thread per target, in tiles of 8 x 4 cells in registers. Affine gaps.
 //
 //     strip of 8 rows, then the next:   t t t t     t: H and F of the row above, from global memory
 //     4 columns of it at a time         l 1 . .     l: H and E to the left, in registers
 //     (a word of letters), column       l 2 . .     the bottom row of the tile goes to global memory
 //     by column
 //
-//     targets first .. first + n - 1, sorted by length; the longest of them sets the time of a launch
+//     targets     first .. first + n - 1, sorted by length; the longest of them sets the time of a launch
 //     boundary    int2[longest x stride]: column by column, thread by thread
 //     scores      int32, by target
 //

@@ -5,15 +5,15 @@
 //     it gets through shared memory; H and E to the left are in registers.            thread 1   . . 2 . .
 //     The bottom row of a strip is the boundary that the next one begins with.        thread 2   . 1 . . .
 //
-//     VERSION     the steps of the paper: 0 two arrays of H that change places by pointer, 1 values are
-//     copied, 2 loops
-//                 unrolled, so that arrays are registers, 3 scores of four rows from a profile
+//     VERSION     the steps of the paper: 0 two arrays of H that change places by pointer; 1 values are
+//                 copied; 2 loops unrolled, so that arrays are registers; 3 scores of four rows from a
+//                 profile
 //     BOUNDARY    0 global memory, written by the last thread and read by the first; 1 global memory, by all
-//     threads
-//                 in pieces (WIDTH 1); 2 shared memory
-//     ONE_FILL    1: threads go on with the next strip at once, so that the pipeline is filled once per
-//     target BYPASS      1: the boundary passes the L1 cache by boundary    int2[n_blocks x stride];  targets
-//     and scores as in intra_original.cu
+//                 threads in pieces (WIDTH 1); 2 shared memory
+//     ONE_FILL    1: threads go on with the next strip at once, the pipeline is filled once per target
+//     BYPASS      1: the boundary passes the L1 cache by
+//
+//     boundary    int2[n_blocks x stride];  targets and scores as in intra_original.cu
 //
 // tests/test_study_kernels.py.
 

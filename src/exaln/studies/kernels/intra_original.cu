@@ -1,9 +1,10 @@
 // Hains et al., the kernel of CUDASW++ before them: a block per target, diagonal by diagonal, no profile.
 // Affine gaps.
 //
+//     BYPASS        1: wavefronts pass the L1 cache by; the L2 cache cannot be turned off
 //     wavefronts    int32[n_blocks x 7 x (rows + 1)] in global memory: H of three diagonals, E and F of two,
-//     by row BYPASS        1: reads and writes of wavefronts pass the L1 cache by; the L2 cache cannot be
-//     turned off targets first .. first + gridDim.x - 1;  scores int32, by target
+//                   by row
+//     targets       first .. first + gridDim.x - 1;  scores int32, by target
 //
 // tests/test_study_kernels.py.
 

@@ -1,10 +1,8 @@
-// Munekawa, Ino, Hagihara: a block per target, a thread per row of the query (or four). Affine gaps, all on
-// chip.
+// Munekawa, Ino, Hagihara: a block per target, a thread per row of the query (or four). Affine gaps, on chip.
 //
 //     ROWS_EACH x COLUMNS_EACH cells of a thread and step:
-//     1 x 1   the kernel of Fig. 5, mended: bounded by the target's length, rows above the first begin empty,
-//     what
-//             goes to the row below has two buffers, the cost of a gap is taken off once
+//     1 x 1   the kernel of Fig. 5, mended: bounded by the target's length; rows above the first begin empty;
+//             what goes to the row below has two buffers; the cost of a gap is taken off once
 //     4 x 1   letters packed in words, a word per four columns
 //     4 x 4   with lookahead: a word per step, a quarter of the steps
 //
@@ -12,8 +10,8 @@
 //     of the row above come from thread t - 1 through shared memory
 //
 //     letters, starts, lengths    targets.cuh;  query uint8[blockDim.x x ROWS_EACH], filled up with 255
-//     row_scores                  int32[gridDim.x x size]: the best of each thread's rows; the host takes the
-//     maximum
+//     row_scores                  int32[gridDim.x x size]: the best of each thread's rows, whose maximum the
+//                                 host takes
 //
 // tests/test_study_kernels.py.
 

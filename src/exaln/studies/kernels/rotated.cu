@@ -3,8 +3,8 @@
 //     step s = i + j, from 2 to m + n; thread k computes row first + k, first = max(1, s - n)
 //
 //     query     uint8[m], target uint8[n]: codes below n_letters;  matrix int32[n_letters x n_letters]
-//     table     int32, H(i, j) at i * row_stride + s * step_stride: as in native/study_fill.hpp, with a
-//     border of zeros
+//     table     int32, H(i, j) at i * row_stride + s * step_stride, as in native/study_fill.hpp; its border
+//               is 0
 //
 // In the layout "by diagonals" neighbouring threads write neighbouring words; in the layout "rotated", the
 // paper's, they write words a row apart. Everything is in global memory. tests/test_study_kernels.py.

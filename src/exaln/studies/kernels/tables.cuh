@@ -1,11 +1,9 @@
 // Whole tables of H, E and F in global memory, in the two layouts of Xiao, Aji and Feng; int32 each.
 //
 //     by diagonals    diagonal d = i + j, from 0 to m + n, begins at starts[d] and holds rows max(0, d - n)
-//     ..
-//                     min(m, d), the border included. Simple: one after another; coalesced: each begins at a
-//                     multiple of 16 or 32 words
-//     tiles           of 32 x 32 cells, row by row, without border; cells beyond m or n are there and mean
-//     nothing
+//                     to min(m, d), the border included. Simple: one after another; coalesced: each begins
+//                     at a multiple of 16 or 32 words
+//     tiles           of 32 x 32 cells, row by row, without border; cells beyond m or n mean nothing
 
 #pragma once
 

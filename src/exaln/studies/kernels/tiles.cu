@@ -1,9 +1,9 @@
 // Xiao, Aji, Feng: the tiled wavefront. A block per tile of 32 x 32 cells, a diagonal of tiles per step.
 // Affine gaps.
 //
-//     in shared memory, H, E and F of the tile with what borders it:    . t t t   t from the tile above (H,
-//     F) thread k computes row k, a diagonal of the tile after the         l c c c   l from the tile to the
-//     left (H, E) other; then all threads write the tile, word by word              l c c c
+//     in shared memory, H, E and F of the tile with what borders it:     . t t t    t: above, H and F
+//     thread k computes row k, a diagonal of the tile after the other;   l c c c    l: to the left, H and E
+//     then all threads write the tile, word by word                      l c c c
 //
 //     arguments as in diagonals.cu; tables in the layout of tiles; step_tiles: diagonal `d` of tiles alone
 //

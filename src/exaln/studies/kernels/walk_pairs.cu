@@ -1,5 +1,4 @@
-// Walking back after all pairs are filled, a thread per pair: not in the paper, where one thread of each
-// block walks.
+// Walking back after all pairs are filled, a thread per pair; in the paper one thread of each block walks.
 //
 //     LENGTH, WHERE (2 or 3), directions, ends, steps, n_steps    as in one_block.cu
 //

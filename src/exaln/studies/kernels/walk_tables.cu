@@ -1,11 +1,9 @@
-// The best cell of whole tables, and the path back from it: what follows the filling of diagonals.cu and
-// tiles.cu.
+// The best cell of whole tables, and the path back from it: what follows diagonals.cu and tiles.cu.
 //
 //     TILED         the layout of the tables: 1 tiles, 0 by diagonals
 //     best_cell     best: one number, set to 0 before: score, then the smaller column, then the smaller row
 //     walk_tables   one thread; steps uint8[m + n], from the end back; n_steps int32[1]. The rule of
-//     docs/modes.md: the
-//                   diagonal before E before F, opening before extending, up to the first zero
+//                   docs/modes.md: the diagonal before E before F, opening before extending, up to a zero
 //
 // tests/test_study_kernels.py.
 
