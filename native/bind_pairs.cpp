@@ -66,7 +66,7 @@ std::vector<const Isa*> isas_from(const std::string& name, bool only_this) {
 }
 
 // Pairs with fewer cells are done before anybody could want to interrupt them: no thread is started for that.
-constexpr double SOON_DONE = 1 << 26;
+constexpr double SOON_DONE = 1 << 28;
 
 // is_local, then whether the start and end of the query and of the target are free.
 using ModeFlags = std::tuple<bool, bool, bool, bool, bool>;
