@@ -291,9 +291,9 @@ class LongCost:
     piece: int = 0
 
 
-ALONE, BUSY = LongCost(200, 38, 1060), LongCost(150, 30)
+ALONE, BUSY = LongCost(82, 29, 520), LongCost(150, 30)
 PACKED_ALONE, PACKED_BUSY = LongCost(200, 52, 1500), LongCost(120, 38)
-LONG_LAG_PIECES = 4
+LONG_LAG_PIECES = 1.5
 
 
 def long_shapes(n_letters: int, score_bytes: int, shared_bytes: int, packed: Scoring | None = None) -> list[LongShape]:

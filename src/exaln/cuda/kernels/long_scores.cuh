@@ -17,8 +17,8 @@ static_assert(GAP_FIRST < 1 << 18);
 
 using Tagged = unsigned long long;
 
-// Not known to the compiler: it would turn a product with 1 into a sum, and a sum before a maximum into an
-// instruction of the pipe that is the busiest.
+// Not known to the compiler: it would turn a product with 1 into a sum. Sums, like maxima, are computed in
+// the pipe that is the busiest, and products beside it.
 __constant__ int ONE = 1;
 
 struct Score32 : Wide {
@@ -27,6 +27,7 @@ struct Score32 : Wide {
     static __device__ int cell(int t, int E, int F) {
         return LOCAL ? __vimax3_s32_relu(t, E, F) : __vimax3_s32(t, E, F);
     }
+    static __device__ int add(int a, int b) { return a * ONE + b; }
     static __device__ int diagonal(int d, int w) { return d * ONE + w; }
     static __device__ int join(int above, int is_below, int own) { return above * is_below + own; }
     static __device__ void pack(int H, int F, unsigned tag, Tagged* words) {
