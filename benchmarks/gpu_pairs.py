@@ -108,14 +108,15 @@ def measure(n: int, m: int, length: int, mode: str, *, similar: bool) -> dict[st
 def main() -> None:
     """Measure, print, keep."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="1,000 pairs, two modes")
-    quick = parser.parse_args().quick
+    parser.add_argument("--quick", action="store_true", help="1,000 pairs alone")
+    parser.add_argument("--modes", nargs="+", choices=MODES, default=MODES)
+    options = parser.parse_args()
     reason = CudaEngine.unavailable_reason()
     if reason is not None:
         sys.exit(f"no GPU to measure: {reason}")
     rows = []
-    for n, m, length in SIZES[: 1 if quick else None]:
-        for mode in MODES[: 2 if quick else None]:
+    for n, m, length in SIZES[: 1 if options.quick else None]:
+        for mode in options.modes:
             for similar in (True, False):
                 row = measure(n, m, length, mode, similar=similar)
                 rows.append(row)

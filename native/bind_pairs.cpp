@@ -65,6 +65,9 @@ std::vector<const Isa*> isas_from(const std::string& name, bool only_this) {
     return found;
 }
 
+// Pairs with fewer cells are done before anybody could want to interrupt them: no thread is started for that.
+constexpr double SOON_DONE = 1 << 28;
+
 // is_local, then whether the start and end of the query and of the target are free.
 using ModeFlags = std::tuple<bool, bool, bool, bool, bool>;
 
@@ -99,9 +102,20 @@ struct BoundJob {
     PairResults run(Wants wants) {
         PairResults results(0, wants);
         Progress progress;
+        if (cells() < SOON_DONE) {
+            const nb::gil_scoped_release released;
+            return run_pairs(job, wants, progress);
+        }
         run_interruptibly([&] { results = run_pairs(job, wants, progress); }, [] {},
                           [&] { progress.cancelled = true; });
         return results;
+    }
+
+    double cells() const {
+        double sum = 0;
+        for (const Pair& pair : job.pairs)
+            sum += double(job.queries.length(pair.query)) * double(job.targets.length(pair.target));
+        return sum;
     }
 };
 

@@ -1,4 +1,4 @@
-// Targets side by side: [column][lane] from rows of codes, eight lanes and eight columns at a time.
+// Targets side by side: [column][lane] from rows of codes, eight lanes and sixteen columns at a time.
 #pragma once
 
 #include <cstdint>

@@ -185,6 +185,13 @@ struct LastCells {
     }
 };
 
+// Whether all lanes have a local score that is too high for them: nothing more can be learnt here.
+template <class V>
+EXALN_INLINE bool all_overflowed(typename V::Reg best, const exaln::Range& range) {
+    constexpr auto largest = int64_t((uint64_t(1) << (8 * sizeof(typename V::Lane) - 1)) - 1);
+    return range.limit < largest && !V::any_greater(V::fill(typename V::Lane(range.limit + 1)), best);
+}
+
 // Whether the ends of all paths lie in columns up to this one: what is right of them is not needed.
 template <class V>
 bool all_ends_before(const exaln::PairArgs& args, int64_t column) {

@@ -107,6 +107,15 @@ struct TileRun {
 template <class V, Cells cells>
 constexpr bool has_gate = cells == Cells::BASED || sizeof(typename V::Lane) > 1;
 
+// H of the row above becomes the diagonal of the next, plus its scores: from the last column to the first, so
+// that each H is used before it is overwritten.
+template <class V, class Scores>
+EXALN_INLINE void add_row_scores(Tile<V>& tile, const Scores& scores, typename V::Reg corner) {
+    EXALN_UNROLL
+    for (int c = V::columns - 1; c > 0; --c) tile.H[c] = V::add(tile.H[c - 1], scores.at(c));
+    tile.H[0] = V::add(corner, scores.at(0));
+}
+
 // One row of a tile: H, F of its columns, or V, B; the state of the row is H, E or U, A. U of each column
 // goes to `columns` if it is wanted.
 template <class V, Cells cells, Keeps keeps, bool wants_columns, class Scores>
@@ -119,9 +128,7 @@ EXALN_INLINE void update_row(Tile<V>& tile, typename V::Lane* state, Scores& sco
     Reg left = V::load(state), E = V::load(state + V::lanes);
     if (cells == Cells::BASED) left = V::add(left, run.row_shift), E = V::add(E, run.row_shift);
     if (cells != Cells::DIFFERENCES) {
-        EXALN_UNROLL
-        for (int c = V::columns - 1; c > 0; --c) tile.H[c] = V::add(tile.H[c - 1], scores.at(c));
-        tile.H[0] = V::add(run.corner, scores.at(0));
+        add_row_scores<V>(tile, scores, run.corner);
         run.corner = left;
     }
     if (finds_best) run.row_best = costs.floor;
@@ -146,6 +153,39 @@ EXALN_INLINE void update_row(Tile<V>& tile, typename V::Lane* state, Scores& sco
     if (notes_ends) run.gap = E;
 }
 
+// A row of local cells whose scores alone are wanted, from sources that can look a row ahead: H of a column
+// is, before and after, its diagonal with the score, and is made for the next row as soon as this one has
+// used it. So the lookups spread over the row, and no cell waits for one.
+template <class V, bool has_bases, class Scores>
+EXALN_INLINE void update_row_ahead(Tile<V>& tile, typename V::Lane* state, const Scores& next_scores,
+                                   const CellCosts<V>& costs, TileRun<V>& run) {
+    typename V::Reg left = V::load(state), E = V::load(state + V::lanes);
+    if (has_bases) left = V::add(left, run.row_shift), E = V::add(E, run.row_shift);
+    run.corner = left;
+    EXALN_UNROLL
+    for (int c = 0; c < V::columns; ++c) {
+        const typename V::Reg diagonal = V::add(left, next_scores.at(c));
+        left = tile.H[c], tile.H[c] = diagonal;
+        update_cell<V>(left, E, tile.F[c], run.best, costs);
+    }
+    V::store(state, left);
+    V::store(state + V::lanes, E);
+}
+
+template <class V, class Scores>
+EXALN_INLINE void start_ahead(Tile<V>& tile, Scores& scores, typename V::Reg corner) {
+    scores.enter_row(0);
+    add_row_scores<V>(tile, scores, corner);
+}
+
+// After the last row, which has no next one and took its own scores for it: H of its cells again.
+template <class V, class Scores>
+EXALN_INLINE void stop_ahead(Tile<V>& tile, const Scores& scores, const typename V::Lane* last_state) {
+    EXALN_UNROLL
+    for (int c = 1; c < V::columns; ++c) tile.H[c - 1] = V::sub(tile.H[c], scores.at(c));
+    tile.H[V::columns - 1] = V::load(last_state);
+}
+
 // Whether a row of a tile may have a new end; its best cells are known then.
 template <class V, bool has_gate>
 EXALN_INLINE bool has_end(const Tile<V>& tile, TileRun<V>& run, const LocalEnds<V, has_gate>& ends) {
@@ -156,6 +196,18 @@ EXALN_INLINE bool has_end(const Tile<V>& tile, TileRun<V>& run, const LocalEnds<
         for (int c = 1; c < V::columns; ++c) run.row_best = V::max(run.row_best, tile.H[c]);
     }
     return V::any_greater(run.row_best, ends.seen);
+}
+
+template <class V, class Scores>
+EXALN_INLINE void run_tile_ahead(const exaln::PairArgs& args, const PairWorkspace<V>& work, Tile<V>& tile,
+                                 Scores& scores, const CellCosts<V>& costs, TileRun<V>& run) {
+    typename V::Lane* state = work.tiles.state;
+    start_ahead<V>(tile, scores, run.corner);
+    for (int64_t row = 1; row <= args.n_rows; ++row, state += 2 * V::lanes) {
+        scores.enter_row(row < args.n_rows ? row : row - 1);
+        update_row_ahead<V, false>(tile, state, scores, costs, run);
+    }
+    if (args.border_below) stop_ahead<V>(tile, scores, state - 2 * V::lanes);
 }
 
 template <class V, Cells cells, Keeps keeps, bool wants_columns, class Scores>
@@ -207,6 +259,10 @@ void run_pair_rows(const exaln::PairArgs& args) {
         run.corner = left_corner, left_corner = tile.H[V::columns - 1];
         if (!is_local) last.enter(column);
         bool has_run = false;
+        if constexpr (is_local && !notes_ends && Scores::looks_ahead) {
+            run_tile_ahead<V>(args, work, tile, scores, costs, run);
+            has_run = true;
+        }
         if constexpr (!is_local) {
             has_run = last.n_columns_ending > 0;
             if (has_run)
@@ -216,6 +272,7 @@ void run_pair_rows(const exaln::PairArgs& args) {
         if (!has_run)
             run_tile_rows<V, cells, keeps, false>(args, work, tile, scores, costs, run, column, ends, last);
         if (args.border_below) tile.leave(below, column);
+        if (is_local && !notes_ends && !args.border_below && all_overflowed<V>(run.best, args.range)) break;
         if (!notes_ends || !ends.is_new) continue;
         ends.leave_tile(args, column);
         if (args.stops_at_ends && !args.border_below && all_ends_before<V>(args, column + V::columns)) break;
@@ -226,7 +283,7 @@ void run_pair_rows(const exaln::PairArgs& args) {
 // The same for local scores relative to bases, block by block.
 template <class V, class Scores, Keeps keeps>
 void run_based_rows(const exaln::PairArgs& args) {
-    constexpr bool notes_ends = keeps != Keeps::SCORE;
+    constexpr bool notes_ends = keeps != Keeps::SCORE, is_ahead = !notes_ends && Scores::looks_ahead;
     const PairWorkspace<V> work(args.workspace, args.n_rows);
     PairBases<V> bases(args, work);
     Scores scores(args, work);
@@ -239,6 +296,7 @@ void run_based_rows(const exaln::PairArgs& args) {
         bases.enter_tile(tile);
         scores.enter(column);
         run.corner = bases.corner();
+        if (is_ahead) start_ahead<V>(tile, scores, run.corner);
         typename V::Lane* state = work.tiles.state;
         bool is_new = false;
         for (int64_t row = 0, block = 0; row < args.n_rows; ++block) {
@@ -249,6 +307,11 @@ void run_based_rows(const exaln::PairArgs& args) {
             const int64_t rest = args.n_rows - row, rows = bases.rows_of_a_block();
             for (const int64_t end = row + (rest < rows ? rest : rows); row < end;
                  ++row, state += 2 * V::lanes) {
+                if (is_ahead) {
+                    scores.enter_row(row + 1 < args.n_rows ? row + 1 : row);
+                    update_row_ahead<V, true>(tile, state, scores, costs, run);
+                    continue;
+                }
                 scores.enter_row(row);
                 update_row<V, Cells::BASED, keeps, false>(tile, state, scores, costs, run, work.column_cells);
                 if (notes_ends && has_end(tile, run, ends))
@@ -299,11 +362,21 @@ template <class V>
 using PlainScores = typename std::conditional<V::has_pick_bytes && FewClassScores<V>::most_classes >= 8,
                                               FewClassScores<V>, EqualScores<V>>::type;
 
+// For local scores alone; with ends and directions, and for differences, their lookups take too long.
+template <class V>
+void run_class_pairs(const exaln::PairArgs& args) {
+    using Scores = ClassPairScores<V>;
+    args.have_bases ? run_based_rows<V, Scores, Keeps::SCORE>(args)
+                    : run_pair_rows<V, Scores, Cells::LOCAL, Keeps::SCORE>(args);
+}
+
 template <class V>
 void run_pairs(const exaln::PairArgs& args) {
     if (args.kind == exaln::Letters::ONE_QUERY) {
         run_pairs_with<V, OneQueryScores<V>>(args);
     } else if (args.kind == exaln::Letters::EQUAL) {
+        if constexpr (V::has_byte_tables)
+            if (args.mode.is_local && !args.directions && !args.end_rows) return run_class_pairs<V>(args);
         run_pairs_with<V, PlainScores<V>>(args);
     } else {
         if constexpr (V::has_byte_tables)

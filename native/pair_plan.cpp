@@ -19,13 +19,16 @@ constexpr int64_t MOST_TILE_COLUMNS = 8;
 constexpr double ONE_CELL = 64.0;  // what trace_long needs for a cell, in updates of a register
 
 // Bit a for each letter a of a sequence. One that has only the first four codes, as DNA, counts as having all
-// of them: this is seen at once. Else four at a time, for they need not wait for each other.
-uint32_t letters_of(const Sequences& sequences, int64_t i) {
+// of them, and so does a protein of the first twenty: this is seen at once. Else four at a time, for they
+// need not wait for each other.
+uint32_t letters_of(const Sequences& sequences, int64_t i, int n_codes) {
+    constexpr int n_bases = 4, n_residues = 20;
     const uint8_t* codes = sequences.at(i);
     const int64_t length = sequences.length(i);
     uint8_t last = 0;
     for (int64_t k = 0; k < length; ++k) last = std::max(last, codes[k]);
-    if (last < 4) return 15;
+    if (last < n_bases) return (uint32_t(1) << n_bases) - 1;
+    if (last < n_residues && n_codes >= n_residues) return (uint32_t(1) << n_residues) - 1;
     uint32_t letters[4] = {};
     int64_t k = 0;
     for (; k + 4 <= length; k += 4)
@@ -100,8 +103,8 @@ PairPlanner::PairPlanner(const PairJob& job, Wants wants)
     for (const Pair& pair : job.pairs) {
         auto& query = query_letters_[size_t(pair.query)];
         auto& target = target_letters_[size_t(pair.target)];
-        if (query == 0) query = letters_of(job.queries, pair.query);
-        if (target == 0) target = letters_of(job.targets, pair.target);
+        if (query == 0) query = letters_of(job.queries, pair.query, job.costs.n_codes);
+        if (target == 0) target = letters_of(job.targets, pair.target, job.costs.n_codes);
     }
     // Classes of the letters that are common: all in use, or else those of the first four codes, DNA without
     // ambiguities. Pairs with others take the matrix.

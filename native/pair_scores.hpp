@@ -1,6 +1,7 @@
 // What a group of pairs works in, and the sources of the scores of its cells (Letters in kernels.hpp;
 // table_scores.hpp has one more). A source is told of each tile, of each row of it and of each cell that is
-// done, and gives the scores of the row, one register per column.
+// done, and gives the scores of the row, one register per column. looks_ahead: for scores alone it is asked
+// for a row while the one before is computed (update_row_ahead), where that is faster.
 #pragma once
 
 #include "group_kernel.hpp"
@@ -59,9 +60,14 @@ struct PairWorkspace {
     }
 };
 
+// 32 instead of 16: so many that looking up the next row puts nothing else into memory.
+template <class V>
+constexpr bool has_many_registers = V::columns >= 8;
+
 // Scores of pairs that have the same query: a profile of its letters, filled for each tile.
 template <class V>
 struct OneQueryScores {
+    static constexpr bool looks_ahead = has_many_registers<V>;
     const PairWorkspace<V>& work;
     const typename V::ScoreRow* rows;
     const uint8_t *query, *letters;
@@ -88,6 +94,7 @@ struct OneQueryScores {
 // Scores of equal and of different letters.
 template <class V>
 struct EqualScores {
+    static constexpr bool looks_ahead = has_many_registers<V>;
     const uint8_t *query, *letters;
     typename V::Reg match, mismatch, row_letters, column_letters[V::columns];
 
@@ -114,6 +121,7 @@ struct EqualScores {
 template <class V>
 struct FewClassScores {
     using Lane = typename V::Lane;
+    static constexpr bool looks_ahead = has_many_registers<V>;
     static constexpr int most_classes = 16 / int(sizeof(Lane));
 
     const uint8_t* letters;  // [columns][lanes] classes
@@ -153,6 +161,57 @@ struct FewClassScores {
     EXALN_INLINE typename V::Reg at(int c) const { return V::pick_bytes(table, row_words, words[c]); }
 };
 
+// The same for lanes of 8 bits where 64 of them can be looked up at once (V::has_byte_tables): the classes of
+// two columns, three bits each, go into one byte, so that an exclusive or serves two cells. The scores of the
+// first column depend on the lower half of a place, those of the second on the upper one.
+template <class V>
+struct ClassPairScores {
+    using Lane = typename V::Lane;
+    using Reg = typename V::Reg;
+    static constexpr bool looks_ahead = true;
+    static constexpr int most_classes = 8, n_words = V::columns / 2;
+
+    const uint8_t* letters;  // [columns][lanes] classes
+    const Lane* rows;        // [n_rows][lanes], written here
+    typename V::ScoreRow first_words, second_words;
+    typename V::Table first_scores, second_scores;
+    Reg row_words, words[n_words];
+
+    ClassPairScores(const exaln::PairArgs& args, const PairWorkspace<V>& work)
+        : letters(args.letters), rows(work.row_words) {
+        int32_t lower[exaln::MAX_CODES] = {}, upper[exaln::MAX_CODES] = {}, both[exaln::MAX_CODES] = {};
+        for (int letter = 0; letter < most_classes; ++letter)
+            lower[letter] = letter, upper[letter] = most_classes * letter,
+            both[letter] = lower[letter] + upper[letter];
+        V::make_score_row(lower, first_words), V::make_score_row(upper, second_words);
+        typename V::ScoreRow row_table, scores;
+        for (int place = 0; place < most_classes * most_classes; ++place)
+            scores.scores[place] = Lane(place % most_classes == 0 ? args.match : args.mismatch);
+        first_scores = V::load_table(scores);
+        for (int place = 0; place < most_classes * most_classes; ++place)
+            scores.scores[place] = Lane(place < most_classes ? args.match : args.mismatch);
+        second_scores = V::load_table(scores);
+        V::make_score_row(both, row_table);
+        const uint8_t* query = args.query + args.first_row * V::lanes;
+        for (int64_t row = 0; row < args.n_rows; ++row)
+            V::store(work.row_words + row * V::lanes,
+                     V::lookup(V::load_table(row_table), V::load_letters(query + row * V::lanes)));
+    }
+    EXALN_INLINE void enter(int64_t column) {
+        const typename V::Table first = V::load_table(first_words), second = V::load_table(second_words);
+        const uint8_t* tile = letters + column * V::lanes;
+        EXALN_UNROLL
+        for (int i = 0; i < n_words; ++i, tile += 2 * V::lanes)
+            words[i] = V::add(V::lookup(first, V::load_letters(tile)),
+                              V::lookup(second, V::load_letters(tile + V::lanes)));
+    }
+    EXALN_INLINE void enter_row(int64_t row) { row_words = V::load(rows + row * V::lanes); }
+    EXALN_INLINE void cell_done(int) {}
+    EXALN_INLINE Reg at(int c) const {
+        return V::lookup(c % 2 ? second_scores : first_scores, V::exclusive_or(row_words, words[c / 2]));
+    }
+};
+
 // A square of scores within blocks of 16 bytes, as all instruction sets have them: registers of columns, with
 // the lanes side by side, become registers of lanes, with the columns side by side, and back. That is the
 // bits of an index rotated: each zip of the first half of the registers with the second rotates by one.
@@ -181,6 +240,7 @@ struct AnyScores {
     using Reg = typename V::Reg;
     using Blocks = BlocksOfLanes<V>;
     using Work = PairWorkspace<V>;
+    static constexpr bool looks_ahead = has_many_registers<V>;
     const typename V::ScoreRow* rows;
     const uint8_t *query, *letters;
     Lane *profile, *near, *far;  // near: [near_rows][columns][lanes], far: [n_rows][other columns][lanes]

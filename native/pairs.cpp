@@ -142,17 +142,21 @@ class Group {
         if (job_.mode.is_local) {
             const size_t best_bytes = args_.have_bases ? sizeof(int16_t) : lane_bytes;
             args_.best = memory_.best.reserve(n_lanes_ * best_bytes);
-            for (size_t lane = 0; lane < n_lanes_; ++lane) {
-                const bool is_known = args_.stops_at_ends && lane < task_.members.size();
-                const int64_t known = is_known ? job_.known_scores[task_.members[lane]] : 0;
-                const int64_t score = std::max<int64_t>(known, 1) - 1;
-                store_lane(args_.best, best_bytes, lane, score + args_.range.floor);
-            }
+            for (size_t lane = 0; lane < n_lanes_; ++lane)
+                store_lane(args_.best, best_bytes, lane, best_on_entry(lane, best_bytes));
         } else {
             args_.last_row = memory_.last_row.reserve(size_t(task_.n_columns) * n_lanes_ * lane_bytes);
             if (job_.mode.query_end)
                 args_.last_column = memory_.last_column.reserve(size_t(task_.n_rows) * n_lanes_ * lane_bytes);
         }
+    }
+
+    // As stored. A lane that is not used counts as overflowed.
+    int64_t best_on_entry(size_t lane, size_t lane_bytes) const {
+        const int64_t largest = (int64_t(1) << (8 * lane_bytes - 1)) - 1;
+        if (lane >= task_.members.size()) return std::min(args_.range.limit + 1, largest);
+        const int64_t known = args_.stops_at_ends ? job_.known_scores[task_.members[lane]] : 1;
+        return std::max<int64_t>(known, 1) - 1 + args_.range.floor;
     }
 
     static void store_lane(void* lanes, size_t lane_bytes, size_t lane, int64_t value) {

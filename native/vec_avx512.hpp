@@ -68,6 +68,7 @@ struct Avx512I8 : Avx512Bytes {
         return _mm512_permutexvar_epi8(letters, table);
     }
     static constexpr bool has_byte_tables = true;
+    static EXALN_INLINE Reg exclusive_or(Reg a, Reg b) { return _mm512_xor_si512(a, b); }
     // The byte at each place, below 128, of a table; where the mask has no bit the place itself.
     static EXALN_INLINE Reg lookup_bytes(Reg lower, Reg upper, Reg places, Mask mask) {
         return _mm512_mask2_permutex2var_epi8(lower, places, mask, upper);

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+import exaln.cuda.pair_batches as pair_batches
 import exaln.engines.cuda as cuda_engine
 import fake_pairs
+from emulated_cuda import COMPILER, EmulatedDriver
 from exaln.alphabet import DNA
 from exaln.cuda.variants import PAIR_SHAPES
 from exaln.engines.base import PairList
@@ -13,7 +15,7 @@ from exaln.engines.cuda import CudaEngine
 from exaln.modes import Mode
 from exaln.records import Records
 from exaln.scoring import Scoring
-from fake_cuda import FakeDriver
+from fake_cuda import FakeDriver, install
 
 SCORING = Scoring(match=2, mismatch=-3, gap_open=5, gap_extend=2)
 LENGTHS = [7, 30, 1, 0, 12, 25, 3, 18, 9, 9]
@@ -41,6 +43,7 @@ def assert_as_cpu(engine, queries, targets, pairs, mode):
 def test_cards_share_the_pairs(monkeypatch, devices, mode):
     driver = fake_pairs.install(monkeypatch, FakeDriver(n_gpus=2))
     monkeypatch.setattr(cuda_engine, "LEAST_SHARE", 100)
+    monkeypatch.setattr(pair_batches, "SOON_SEEN", 0)
     queries, targets = records(1), records(2)
     rows = np.random.default_rng(3).permutation(len(LENGTHS))
     engine = CudaEngine(devices)
@@ -50,6 +53,7 @@ def test_cards_share_the_pairs(monkeypatch, devices, mode):
 
 def test_few_cells_use_one_card(monkeypatch):
     driver = fake_pairs.install(monkeypatch, FakeDriver(n_gpus=2))
+    monkeypatch.setattr(pair_batches, "SOON_SEEN", 0)
     rows = np.arange(len(LENGTHS))
     assert_as_cpu(CudaEngine([0, 1]), records(1), records(2), PairList(rows, rows), Mode.parse("local"))
     assert sum(name == "mark_letters" for name, _, _ in driver.launches) == 2 * 2
@@ -57,11 +61,23 @@ def test_few_cells_use_one_card(monkeypatch):
 
 def test_only_the_sequences_of_the_pairs_are_sent(monkeypatch):
     driver = fake_pairs.install(monkeypatch, FakeDriver())
+    monkeypatch.setattr(pair_batches, "SOON_SEEN", 0)
     queries, targets = records(1), records(2)
     rows = np.array([6, 4, 5])
     assert_as_cpu(CudaEngine([0]), queries, targets, PairList(rows, rows), Mode.parse("global"))
     sent = [arguments["n"] for name, _, arguments in driver.launches if name == "mark_letters"]
     assert sent == [sum(LENGTHS[4:7])] * 4
+
+
+@pytest.mark.parametrize(("odd_letter", "n_asked"), [(None, 0), (4, 2 * 2)])
+def test_the_card_is_asked_for_letters_where_there_are_others_than_dna(monkeypatch, odd_letter, n_asked):
+    driver = fake_pairs.install(monkeypatch, FakeDriver())
+    queries, targets = records(1), records(2)
+    if odd_letter is not None:
+        targets.codes[-1] = odd_letter
+    rows = np.arange(len(LENGTHS))
+    assert_as_cpu(CudaEngine([0]), queries, targets, PairList(rows, rows), Mode.parse("local"))
+    assert sum(name == "mark_letters" for name, _, _ in driver.launches) == n_asked
 
 
 def test_no_pairs(monkeypatch):
@@ -83,3 +99,23 @@ def test_pairs_of_every_shape_keep_their_order(monkeypatch):
     assert_as_cpu(CudaEngine([0]), queries, targets, PairList(rows, rows), Mode.parse("local"))
     shapes = {(c["LANES"], c["ROWS"]) for name, c, _ in driver.launches if name == "fill_couples"}
     assert 1 < len(shapes) <= len(PAIR_SHAPES)
+
+
+@pytest.mark.skipif(COMPILER is None, reason="g++ is not installed")
+@pytest.mark.parametrize("shape", PAIR_SHAPES, ids=lambda shape: f"{shape.lanes} x {shape.rows}")
+@pytest.mark.parametrize("mode", ["local", "free:qs,te"])
+def test_kernels_compiled_for_the_cpu(monkeypatch, shape, mode):
+    """The kernels themselves, in order, one lane after the other."""
+    install(monkeypatch, EmulatedDriver(), 0)
+    monkeypatch.setattr(pair_batches, "PAIR_SHAPES", (shape,))
+    rng = np.random.default_rng(7)
+    queries = records(7, [*LENGTHS, shape.strip_rows + 3])
+    targets = Records.of(
+        DNA,
+        [
+            np.delete(codes, rng.integers(0, max(1, len(codes)), 2)[: len(codes)])
+            for codes in (queries.sequence(row) for row in range(len(queries)))
+        ],
+    )
+    rows = np.arange(len(queries))
+    assert_as_cpu(CudaEngine([0]), queries, targets, PairList(rows, rows), Mode.parse(mode))

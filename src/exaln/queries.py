@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Collection, Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
@@ -98,12 +97,13 @@ def _letters(one: OneSequence) -> object:
 def _matrix(rows: NDArray[np.uint8], alphabet: Alphabet) -> Records:
     """One sequence of codes per row."""
     n, length = rows.shape
-    joined = Records.of(alphabet, [_checked(rows.reshape(-1), alphabet)])
-    return replace(
-        joined,
+    return Records(
+        alphabet=alphabet,
         ids=Text.numbered("seq", n),
         descriptions=Text(np.empty(0, np.uint8), np.zeros(n + 1, np.int64)),
+        codes=_checked(rows.flatten(), alphabet),
         offsets=np.arange(n + 1) * length,
+        mask=np.empty((0, 2), np.int64),
         mask_offsets=np.zeros(n + 1, np.int64),
     )
 

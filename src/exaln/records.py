@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -36,8 +37,9 @@ class Text:
         return [data[start:end].decode("utf-8") for start, end in pairwise((self.offsets - first).tolist())]
 
     @staticmethod
+    @lru_cache(maxsize=2)
     def numbered(prefix: str, n: int) -> Text:
-        """Names of n sequences that have none.
+        """Names of n sequences that have none; not to be written to, as who asks next gets the same.
 
         >>> Text.numbered("seq", 10).to_list()[8:]
         ['seq9', 'seq10']

@@ -323,10 +323,11 @@ def equal_columns(
     used = np.arange(matrix.shape[1]) if is_used is None else np.flatnonzero(is_used)
     if not len(used):
         used = np.zeros(1, np.int64)
-    _, first, place = np.unique(matrix[:, used], axis=1, return_index=True, return_inverse=True)
+    kinds: dict[bytes, int] = {}
+    kind = np.array([kinds.setdefault(column.tobytes(), len(kinds)) for column in matrix.T[used]])
     fold = np.zeros(256, np.uint8)
-    fold[used] = np.argsort(np.argsort(first))[place.reshape(-1)]
-    return used[np.sort(first)], fold
+    fold[used] = kind
+    return used[np.searchsorted(np.maximum.accumulate(kind), np.arange(len(kinds)))], fold
 
 
 def _text(value: Fraction) -> str:

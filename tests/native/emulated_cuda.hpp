@@ -236,14 +236,6 @@ inline unsigned ballot(bool vote) {
     return votes;
 }
 
-// Each half of the words on its own.
-template <class Function>
-unsigned in_halves(Function function, unsigned a, unsigned b, unsigned c = 0) {
-    const int low = function(int16_t(a), int16_t(b), int16_t(c));
-    const int high = function(int16_t(a >> 16), int16_t(b >> 16), int16_t(c >> 16));
-    return (unsigned(low) & 0xFFFFu) | unsigned(high) << 16;
-}
-
 inline unsigned chosen_bytes(unsigned first, unsigned second, unsigned places) {
     const uint64_t bytes = uint64_t(second) << 32 | first;
     unsigned chosen = 0;
@@ -279,9 +271,9 @@ T __shfl_sync(unsigned, T value, int from) {
     return emulated::exchange(value, from % 32);
 }
 template <class T>
-T __shfl_up_sync(unsigned, T value, unsigned delta) {
-    const int from = emulated::lane() - int(delta);
-    return emulated::exchange(value, from < 0 ? emulated::lane() : from);
+T __shfl_up_sync(unsigned, T value, unsigned delta, int width = 32) {
+    const int lane = emulated::lane(), from = lane - int(delta);
+    return emulated::exchange(value, from < lane / width * width ? lane : from);
 }
 template <class T>
 T __shfl_down_sync(unsigned, T value, unsigned delta) {
@@ -328,18 +320,35 @@ inline int __vimax3_s32_relu(int a, int b, int c) {
 inline int __viaddmax_s32(int a, int b, int c) {
     return max(a + b, c);
 }
+// Two numbers of 16 bits in a word: each half on its own.
+template <class Half, class Operation>
+unsigned by_halves(Operation operation, unsigned a, unsigned b) {
+    const auto of = [&](int shift) {
+        return unsigned(std::uint16_t(operation(Half(a >> shift), Half(b >> shift)))) << shift;
+    };
+    return of(0) | of(16);
+}
 inline unsigned __vadd2(unsigned a, unsigned b) {
-    return emulated::in_halves([](int x, int y, int) { return x + y; }, a, b);
+    return by_halves<short>([](int x, int y) { return x + y; }, a, b);
+}
+inline unsigned __vsub2(unsigned a, unsigned b) {
+    return by_halves<short>([](int x, int y) { return x - y; }, a, b);
 }
 inline unsigned __vmaxs2(unsigned a, unsigned b) {
-    return emulated::in_halves([](int x, int y, int) { return max(x, y); }, a, b);
+    return by_halves<short>([](int x, int y) { return max(x, y); }, a, b);
+}
+inline unsigned __vminu2(unsigned a, unsigned b) {
+    return by_halves<std::uint16_t>([](int x, int y) { return min(x, y); }, a, b);
 }
 inline unsigned __vimax3_s16x2(unsigned a, unsigned b, unsigned c) {
-    return emulated::in_halves([](int x, int y, int z) { return max(max(x, y), z); }, a, b, c);
+    return __vmaxs2(__vmaxs2(a, b), c);
 }
 inline unsigned __vimax3_s16x2_relu(unsigned a, unsigned b, unsigned c) {
-    return emulated::in_halves([](int x, int y, int z) { return max(max(max(x, y), z), 0); }, a, b, c);
+    return __vmaxs2(__vimax3_s16x2(a, b, c), 0);
 }
 inline unsigned __viaddmax_s16x2(unsigned a, unsigned b, unsigned c) {
-    return emulated::in_halves([](int x, int y, int z) { return max(int(int16_t(x + y)), z); }, a, b, c);
+    return __vmaxs2(__vadd2(a, b), c);
+}
+inline int __clz(int value) {
+    return value == 0 ? 32 : __builtin_clz(unsigned(value));
 }

@@ -11,7 +11,7 @@ import os
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib import metadata
-from typing import Any
+from typing import Any, ClassVar
 
 from exaln.cuda.compiler import cache_folder, compiler_version
 
@@ -43,6 +43,8 @@ class Gpu:
 class Driver:
     """libcuda: what can be asked without a context. OSError where there is none."""
 
+    _gpus: ClassVar[list[Gpu] | None] = None
+
     def __init__(self) -> None:
         self._library = ctypes.CDLL("libcuda.so.1")
 
@@ -53,7 +55,12 @@ class Driver:
         return version.value // 1000, version.value % 1000 // 10
 
     def gpus(self) -> list[Gpu]:
-        """All GPUs that CUDA_VISIBLE_DEVICES lets this process see."""
+        """All GPUs that CUDA_VISIBLE_DEVICES lets this process see; they stay the same, so they are asked for once."""
+        if Driver._gpus is None:
+            Driver._gpus = self._ask_for_gpus()
+        return Driver._gpus
+
+    def _ask_for_gpus(self) -> list[Gpu]:
         count = ctypes.c_int()
         try:
             self._call("cuInit", ctypes.c_uint(0))

@@ -63,27 +63,35 @@ _lending = threading.Lock()
 def lent_workspaces(devices: Sequence[int], memory: int | None) -> Iterator[list[Workspace]]:
     """A workspace on each of these GPUs, `memory` bytes on each; a number that comes twice gives two on one GPU."""
     openings = Counter(devices)
-    with ThreadPoolExecutor(len(devices)) as pool:
-        workspaces = list(pool.map(_borrow, devices))
+    held = [_idle_workspace(number) for number in devices]
     try:
+        opened = iter(_opened([number for number, known in zip(devices, held, strict=True) if known is None]))
+        workspaces = [known or next(opened) for known in held]
+        held = [*workspaces]
         for workspace in workspaces:
             workspace.card.activate()
             workspace.card.set_budget(memory, openings[workspace.card.number])
         yield workspaces
     finally:
         with _lending:
-            for workspace in reversed(workspaces):
-                if not workspace.card.is_broken:
-                    _idle.setdefault(workspace.card.number, []).append(workspace)
+            for lent in reversed(held):
+                if lent is not None and not lent.card.is_broken:
+                    _idle.setdefault(lent.card.number, []).append(lent)
 
 
-def _borrow(number: int) -> Workspace:
-    """The one that was given back last, as it may hold what is needed; or another opening of the card."""
+def _idle_workspace(number: int) -> Workspace | None:
+    """The one that was given back last, as it may hold what is needed."""
     with _lending:
         idle = _idle.get(number, [])
-        if idle:
-            return idle.pop()
-    return Workspace(Card(number))
+        return idle.pop() if idle else None
+
+
+def _opened(devices: Sequence[int]) -> list[Workspace]:
+    """Another opening of each of these cards; all at a time, for each takes a while."""
+    if not devices:
+        return []
+    with ThreadPoolExecutor(len(devices)) as pool:
+        return list(pool.map(lambda number: Workspace(Card(number)), devices))
 
 
 @dataclass(frozen=True)

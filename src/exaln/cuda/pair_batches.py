@@ -38,6 +38,14 @@ ARENA_SHARE = 2
 
 WALK_THREADS, LETTERS_PER_BLOCK = 128, 1 << 14
 
+WORD = 8
+"""Bytes of the largest numbers that the card reads."""
+
+SOON_SEEN, FEW_CODES = 1 << 22, 4
+"""Up to so many codes are looked at here: if all are below this, as those of DNA are, all four letters count as used,
+and the card need not be asked, and waited for.
+"""
+
 PAIR = np.dtype([("query", "u8"), ("target", "u8"), ("m", "u4"), ("n", "u4")])
 PARTS = ("rows", "tiles", "directions", "columns", "last_row", "bests", "boundary")
 LAYOUT = np.dtype([*((name, "u8") for name in PARTS), ("n_tiles", "u4"), ("n_strips", "u4")])
@@ -108,10 +116,12 @@ class PairBatches:
     def _batches(self, m: NDArray[np.int64], n: NDArray[np.int64]) -> Iterator[tuple[PairShape, NDArray[np.int64]]]:
         """Pairs that go together, and the shape of the kernel for them."""
         n_tiles = -(-n // COLUMNS)
-        costs = np.stack([shape.cost(m, n_tiles) for shape in PAIR_SHAPES])
+        costs = np.stack([shape.cost(m, n_tiles, self._card.facts.n_sms) for shape in PAIR_SHAPES])
         best = np.argmin(costs, axis=0)
         for number, shape in enumerate(PAIR_SHAPES):
             own = np.flatnonzero(best == number)
+            if not len(own):
+                continue
             own = own[np.lexsort((m[own], n_tiles[own]))]
             ends = np.cumsum(self._bytes_of(shape, m[own], n[own]) // 2 + 8 * (m[own] + n[own] + 2))
             begin = 0
@@ -144,28 +154,48 @@ class PairBatches:
 
     def _send(self) -> None:
         """Letters of all sequences, and the scores of those that occur."""
+        sent = {
+            name: records.codes[int(records.offsets[0]) : int(records.offsets[-1])]
+            for name, records in (("queries", self._queries), ("targets", self._targets))
+        }
+        addresses = {name: self._upload(f"codes of {name}", codes) for name, codes in sent.items()}
+        if sum(map(len, sent.values())) <= SOON_SEEN and all(
+            codes.max(initial=0) < FEW_CODES for codes in sent.values()
+        ):
+            is_used = np.arange(len(self._scoring.matrix)) < FEW_CODES
+        else:
+            is_used = self._letters_in_use([(addresses[name], len(codes)) for name, codes in sent.items()])
+        matrix, fold = self._scoring.folded(is_used)
+        self._n_letters = len(matrix)
+        self._fold, self._table = self._upload_together("table of pairs", fold + np.uint8(1), half_words(matrix))
+
+    def _letters_in_use(self, codes: list[tuple[int, int]]) -> NDArray[np.bool_]:
+        """bool[letters]: found out by the card. codes: address and number."""
         card, stream = self._card, self._workspace.stream
         marks = self._workspace.scratch("letters of pairs", 32)
         card.fill(marks, 0, 8, stream)
         kernel = card.kernel(LETTERS, "mark_letters")
-        for name, records in (("queries", self._queries), ("targets", self._targets)):
-            codes = records.codes[int(records.offsets[0]) : int(records.offsets[-1])]
-            address = self._upload(f"codes of {name}", codes)
-            blocks = max(1, min(4 * card.facts.n_sms, len(codes) // LETTERS_PER_BLOCK))
-            card.launch(kernel, blocks, PACK_THREADS, stream, (address, len(codes), marks))
+        for address, n in codes:
+            blocks = max(1, min(4 * card.facts.n_sms, n // LETTERS_PER_BLOCK))
+            card.launch(kernel, blocks, PACK_THREADS, stream, (address, n, marks))
         found = np.empty(32, np.uint8)
         card.download(found, marks, stream)
         card.wait(card.record(card.event(), stream))
-        is_used = np.unpackbits(found, bitorder="little").astype(np.bool_)
-        matrix, fold = self._scoring.folded(is_used[: len(self._scoring.matrix)])
-        self._n_letters = len(matrix)
-        self._fold = self._upload("fold of pairs", fold + np.uint8(1))
-        self._table = self._upload("table of pairs", half_words(matrix))
+        return np.unpackbits(found, bitorder="little").astype(np.bool_)[: len(self._scoring.matrix)]
 
     def _upload(self, name: str, array: NDArray[Any]) -> int:
         address = self._workspace.scratch(name, array.nbytes)
         self._card.upload(address, np.ascontiguousarray(array), self._workspace.stream)
         return address
+
+    def _upload_together(self, name: str, *arrays: NDArray[Any]) -> list[int]:
+        """The addresses of arrays that travel as one."""
+        places = offsets_of([-(-array.nbytes // WORD) * WORD for array in arrays])
+        together = np.zeros(int(places[-1]), np.uint8)
+        for place, array in zip(places.tolist(), arrays, strict=False):
+            together[place : place + array.nbytes] = array.reshape(-1).view(np.uint8)
+        address = self._upload(name, together)
+        return [address + place for place in places[:-1].tolist()]
 
     def _align_batch(
         self,
@@ -184,12 +214,11 @@ class PairBatches:
         pairs["m"], pairs["n"] = self._m[query], self._n[target]
         layouts, arena_bytes = self._layouts(shape, pairs)
         capacities = np.concatenate([np.zeros(1, np.uint64), np.cumsum(pairs["m"].astype(np.uint64) + pairs["n"])])
+        sent = self._upload_together("pairs", pairs, layouts, capacities)
         on_card = {
             "queries": scratch("codes of queries", 0),
             "targets": scratch("codes of targets", 0),
-            "pairs": self._upload("pairs", pairs),
-            "layouts": self._upload("layouts of pairs", layouts),
-            "run_starts": self._upload("starts of runs", capacities),
+            **dict(zip(("pairs", "layouts", "run_starts"), sent, strict=True)),
             "runs": scratch("runs of pairs", 4 * int(capacities[-1]) if self._paths else 0),
             "results": scratch("results of pairs", RESULT.itemsize * n_pairs),
             "arena": scratch("arena of pairs", arena_bytes),
@@ -247,10 +276,11 @@ class PairBatches:
         packing = card.kernel(source, "pack_couples")
         card.launch(packing, blocks_of_warps(n_couples), PACK_THREADS, stream, (*sequences, on["arena"]))
         n_warps = -(-n_couples * shape.lanes // WARP)
+        n_sms = card.facts.n_sms
         card.launch(
             card.kernel(source, "fill_couples"),
-            min(card.facts.n_sms, n_warps),
-            shape.threads,
+            min(n_sms, n_warps),
+            min(shape.threads, WARP * -(-n_warps // n_sms)),  # or some multiprocessors would do the work of others
             stream,
             (on["pairs"], n_pairs, on["layouts"], self._table, on["counters"], on["arena"]),
         )

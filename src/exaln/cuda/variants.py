@@ -154,14 +154,22 @@ class PairShape:
         """Query rows of a strip."""
         return self.lanes * self.rows
 
-    def cost(self, m: NDArray[np.int64], n_tiles: NDArray[np.int64]) -> NDArray[np.int64]:
-        """int64[n]: instructions for pairs with m rows and so many tiles, relative to those of other shapes."""
+    def cost(self, m: NDArray[np.int64], n_tiles: NDArray[np.int64], n_sms: int) -> NDArray[np.int64]:
+        """int64[n]: time for pairs with m rows and so many tiles if all have this shape, relative to other shapes.
+
+        That of a warp, one instruction after the other, times the warps that share a scheduler; where there are less
+        than hide each other's waiting, they are no faster for it.
+        """
         n_steps = -(-m // self.strip_rows) * (n_tiles + self.lanes - 1)
-        return n_steps * self.lanes * (self.rows * ROW_INSTRUCTIONS + STEP_INSTRUCTIONS)
+        n_warps = -(-len(m) * self.lanes // (2 * WARP))
+        return n_steps * (self.rows * ROW_INSTRUCTIONS + STEP_INSTRUCTIONS) * max(n_warps, n_sms * HIDING_WARPS)
 
 
 ROW_INSTRUCTIONS, STEP_INSTRUCTIONS = 96, 180
 """Of pairs.cu, for a row of a tile and besides."""
+
+HIDING_WARPS = 8
+"""Of a multiprocessor: with fewer, there are moments without one that can go on."""
 
 PAIR_SHAPES = (
     PairShape(8, 8, 512),
@@ -170,8 +178,11 @@ PAIR_SHAPES = (
     PairShape(8, 32, 384),
     PairShape(16, 24, 384),
     PairShape(16, 32, 384),
+    PairShape(32, 8, 512),
+    PairShape(32, 16, 512),
 )
-"""All of them."""
+"""All of them: the more lanes, the sooner a pair is done, and the fewer pairs keep a card busy. The last takes the most
+memory."""
 
 
 @dataclass(frozen=True)

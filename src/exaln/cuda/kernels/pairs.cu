@@ -312,7 +312,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     fill_couples(const Pair* __restrict__ pairs, unsigned n_pairs, const Layout* __restrict__ layouts,
                  const unsigned* __restrict__ table, unsigned* ticket, char* arena) {
     __shared__ unsigned scores[2 * TABLE_SIZE];
-    for (unsigned i = threadIdx.x; i < 2 * TABLE_SIZE; i += THREADS) scores[i] = table[i];
+    for (unsigned i = threadIdx.x; i < 2 * TABLE_SIZE; i += blockDim.x) scores[i] = table[i];
     __syncthreads();
     const unsigned n_couples = (n_pairs + 1) / 2;
     for (;;) {
@@ -347,6 +347,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
 // --- walking back
 
 constexpr unsigned INSERTION = 1, DELETION = 2, EQUAL = 7, DIFFERENT = 8;  // as in BAM
+constexpr int AHEAD = 8;  // cells of a diagonal that are read at a time
 
 struct Runs {
     unsigned* runs;
@@ -426,6 +427,24 @@ struct Walk {
     }
 };
 
+// Directions and letters of the cells from (i, j) on along the diagonal, where most paths go on: read
+// together, so that a walk waits once for all of them. There are n, and whatever beyond.
+struct Diagonal {
+    int n;
+    unsigned bits[AHEAD], a[AHEAD], b[AHEAD];
+
+    __device__ Diagonal(const Walk& walk, const unsigned char* query, const unsigned char* target, int i,
+                        int j)
+        : n(min(AHEAD, min(i, j))) {
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) {
+            const int inside = min(k, n - 1);
+            bits[k] = walk.directions(i - inside, j - inside);
+            a[k] = query[i - 1 - inside], b[k] = target[j - 1 - inside];
+        }
+    }
+};
+
 extern "C" __global__ void walk_back(const unsigned char* __restrict__ queries,
                                      const unsigned char* __restrict__ targets,
                                      const Pair* __restrict__ pairs, unsigned n_pairs,
@@ -453,17 +472,21 @@ extern "C" __global__ void walk_back(const unsigned char* __restrict__ queries,
         if (state == IN_H) {
             if (LOCAL && left == 0) break;
             if (i == 0 || j == 0) break;
-            const unsigned bits = walk.directions(i, j);
-            if (bits & 1) {
-                state = bits & 2 ? IN_F : IN_E;
-                continue;
+            const Diagonal cells(walk, query, target, i, j);
+#pragma unroll
+            for (int k = 0; k < AHEAD; k++) {
+                if (k >= cells.n || (LOCAL && left == 0)) break;
+                if (cells.bits[k] & 1) {
+                    state = cells.bits[k] & 2 ? IN_F : IN_E;
+                    break;
+                }
+                const unsigned a = cells.a[k], b = cells.b[k];
+                const int score = short(table[fold[a] * (LETTERS + 1) + fold[b]]);
+                left -= score;
+                result.identities += a == b, result.positives += score > 0, result.mismatches += a != b;
+                runs.add(a == b ? EQUAL : DIFFERENT);
+                i--, j--;
             }
-            const unsigned a = query[i - 1], b = target[j - 1];
-            const int score = short(table[fold[a] * (LETTERS + 1) + fold[b]]);
-            left -= score;
-            result.identities += a == b, result.positives += score > 0, result.mismatches += a != b;
-            runs.add(a == b ? EQUAL : DIFFERENT);
-            i--, j--;
         } else if (state == IN_E) {
             runs.add(DELETION);
             j--;
