@@ -294,12 +294,13 @@ PACKED_SHAPES = (LongShape(16, 128, 4, 8, is_packed=True), LongShape(20, 128, 3,
 @dataclass(frozen=True)
 class LongCost:
     """Cycles of a step of long.cu on a quarter of a multiprocessor, as measured on an H200: `step`, and `row` for each
-    row; with one warp alone besides `piece` for each piece.
+    row; with one warp alone besides `piece` for each piece. lag_pieces: so many a strip is behind the one above.
     """
 
     step: int
     row: int
     piece: int = 0
+    lag_pieces: float = 0.0
 
 
 ALONE, BUSY = LongCost(82, 29, 520), LongCost(150, 30)
@@ -327,7 +328,7 @@ MAX_SMALL_END = 8_000_000
 def long_cycles(shape: LongShape, n_rows: int, n_columns: int, n_warps: int, n_sms: int) -> float:
     """How long a region takes on a card that has so many warps of this shape at a time.
 
-    A strip is a tile for each lane, one more, and LONG_LAG_PIECES behind the one above. While not all of them run,
+    A strip is a tile for each lane, one more, and some pieces behind the one above. While not all of them run,
     multiprocessors are half full, but the warps of a block are on the same one.
     """
     n_strips = -(-n_rows // shape.strip_rows)
@@ -337,7 +338,7 @@ def long_cycles(shape: LongShape, n_rows: int, n_columns: int, n_warps: int, n_s
     busy = per_quarter * (when_busy.step + when_busy.row * shape.rows)
     alone = when_alone.step + when_alone.row * shape.rows + when_alone.piece / shape.piece
     n_tiles = -(-n_columns // COLUMNS)
-    n_fill = at_a_time * (shape.lanes + 1 + LONG_LAG_PIECES * shape.piece)
+    n_fill = at_a_time * (shape.lanes + 1 + when_alone.lag_pieces * shape.piece)
     return n_tiles * max(1.0, n_strips / n_warps) * max(alone, busy) + n_fill * max(alone, busy / 2)
 
 
