@@ -303,9 +303,8 @@ class LongCost:
     lag_pieces: float = 0.0
 
 
-ALONE, BUSY = LongCost(82, 29, 520), LongCost(150, 30)
-PACKED_ALONE, PACKED_BUSY = LongCost(200, 52, 1500), LongCost(120, 38)
-LONG_LAG_PIECES = 1.5
+ALONE, BUSY = LongCost(82, 29, 520, 1.5), LongCost(150, 30)
+PACKED_ALONE, PACKED_BUSY = LongCost(200, 52, 1500, 4.0), LongCost(120, 38)
 
 
 def long_shapes(n_letters: int, score_bytes: int, shared_bytes: int, packed: Scoring | None = None) -> list[LongShape]:
