@@ -231,6 +231,7 @@ def check_packed():
     for shape, mode in product(PACKED_SHAPES, (LOCAL, GLOBAL)):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(long_pair, "long_shapes", lambda *_, shape=shape: [shape])
+            patch.setattr(long_pair, "_may_pack", lambda *_, **__: True)
             assert_as(OnCards(), cuda_cases.cpu(), query, target, scoring, mode, *lines)
     print("long pairs, packed", flush=True)
 
@@ -247,6 +248,7 @@ def check_pruning():
     for shape in long_shapes(20, 4, SMALL_SHARED, SCORINGS["DNA"]):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(long_pair, "long_shapes", lambda *_, shape=shape: [shape])
+            patch.setattr(long_pair, "_may_pack", lambda *_, **__: True)
             pruning = Pruning(end.score, len(query), len(target))
             assert filled(OnCards(), *case, pruning=pruning)[0] == end
             assert pruning.cells > 0

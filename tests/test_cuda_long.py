@@ -49,6 +49,7 @@ def similar(seed, length, scoring=DNA, rate=0.1):
 def shape(request, monkeypatch):
     """Every region in this shape."""
     monkeypatch.setattr(long_pair, "long_shapes", lambda *_: [request.param])
+    monkeypatch.setattr(long_pair, "_may_pack", lambda *_, **__: True)
     return request.param
 
 

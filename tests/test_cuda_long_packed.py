@@ -40,6 +40,7 @@ def card(request, monkeypatch):
     made.shape = SMALL if request.param == "emulated" else LARGE
     made.scale = 1 if request.param == "emulated" else 4
     monkeypatch.setattr(long_pair, "long_shapes", lambda *_: [made.shape])
+    monkeypatch.setattr(long_pair, "_may_pack", lambda *_, **__: True)
     return made
 
 
@@ -155,6 +156,7 @@ def test_what_is_pruned(card, name, share):
 def test_a_card_opened_several_times(monkeypatch, mode):
     needs_gpu()
     monkeypatch.setattr(long_pair, "long_shapes", lambda *_: [LARGE])
+    monkeypatch.setattr(long_pair, "_may_pack", lambda *_, **__: True)
     monkeypatch.setattr(long_pair, "MIN_CARD_COLUMNS", 100)
     query, target = similar(10, 6000)
     rng = np.random.default_rng(10)
@@ -168,6 +170,7 @@ def test_a_card_opened_several_times(monkeypatch, mode):
 def test_a_whole_alignment(monkeypatch, mode, rate):
     needs_gpu()
     monkeypatch.setattr(long_pair, "long_shapes", lambda *_: [LARGE])
+    monkeypatch.setattr(long_pair, "_may_pack", lambda *_, **__: True)
     monkeypatch.setattr(cuda_engine, "SMALL_REGION", 0)
     arguments = (*similar(11, 9000, rate), DNA, Mode.parse(mode))
     found = align_long(CudaEngine(memory=2 << 30), *arguments, LongOptions())

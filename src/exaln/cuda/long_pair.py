@@ -88,7 +88,8 @@ def fill_region(
         own = _rows_of(lines, region, slab)
         done = (slab.first_row - region.first_row) * region.n_columns
         carry = None if slab.end_row == region.end_row else _room_for_row(region, lines)
-        job = Slab(used, pair, folded, slab, _rows_around(borders, region, slab), own, carry)
+        packs = _may_pack(pair, pruning, wants_end=wants_end)
+        job = Slab(used, pair, folded, slab, _rows_around(borders, region, slab), own, carry, packs=packs)
         told = None if progress is None else _after(progress, done)
         found = job.run(told, wants_end=wants_end and pair.mode.is_local, pruning=pruning)
         end = found.better(end)
@@ -233,13 +234,24 @@ class Slab:
         borders: Borders,
         lines: Lines,
         carry: tuple[Line, Line] | None,
+        *,
+        packs: bool,
     ) -> None:
         self._region = region
         share = max(1, *(sum(one.card.number == other.card.number for one in workspaces) for other in workspaces))
         cuts = [region.first_column + region.n_columns * i // len(workspaces) for i in range(len(workspaces) + 1)]
         wanted = WantedLines.of(lines)
         self._parts = [
-            CardPart(workspace, pair, folded, Region(region.first_row, region.end_row, *columns), region, wanted, share)
+            CardPart(
+                workspace,
+                pair,
+                folded,
+                Region(region.first_row, region.end_row, *columns),
+                region,
+                wanted,
+                share,
+                packs=packs,
+            )
             for workspace, columns in zip(workspaces, pairwise(cuts), strict=True)
         ]
         self._borders, self._lines, self._carry = borders, lines, carry
@@ -288,7 +300,9 @@ class Slab:
 
 
 class CardPart:
-    """Columns of a slab on one card. share: so many such kernels are on that GPU; holds: lines stay there."""
+    """Columns of a slab on one card. share: so many such kernels are on that GPU; packs: halves of words may be used;
+    holds: lines stay there.
+    """
 
     def __init__(
         self,
@@ -300,6 +314,7 @@ class CardPart:
         lines: WantedLines,
         share: int,
         *,
+        packs: bool = True,
         holds: bool = False,
     ) -> None:
         self._workspace, self._card = workspace, workspace.card
@@ -313,7 +328,7 @@ class CardPart:
         self._done: Event | None = None
         self._control = 0
         self.n_received = 0
-        self._bytes = ByteScores.of(folded, _piece(pair.target, part))
+        self._bytes = ByteScores.of(folded, _piece(pair.target, part)) if packs else None
         self._shape = self._fastest_shape()
 
     def prepare(
@@ -595,6 +610,11 @@ class CardPart:
         address = self._scratch(name, n_bytes)
         self._card.fill(address, 0, n_bytes // 4, self._workspace.stream)
         return address
+
+
+def _may_pack(pair: PairTable, pruning: Pruning | None, *, wants_end: bool) -> bool:
+    """Whether halves of words may be used: not where the best score grows along the way, which is noted slowly."""
+    return not (wants_end and pair.mode.is_local) or (pruning is not None and pruning.best > 0)
 
 
 def _folded(pair: PairTable, region: Region) -> FoldedScores:
