@@ -41,8 +41,7 @@ def test_a_stream_is_laid_out_as_if_target_by_target(lengths, is_paired):
     assert layout.chunk_ids.expanded().tolist() == chunks
     assert layout.chunk_tiles.expanded().tolist() == [starts[first] for first in chunks]
     assert (layout.n_tiles, layout.n_chunks) == (starts[-1], len(chunks) - 1)
-    assert layout.n_bytes == (starts[-1] + 1) * (8 if is_paired else 4)
-    assert layout.boundary_bytes == (starts[-1] + 1) * 32
+    assert layout.n_bytes == starts[-1] * (8 if is_paired else 4)
 
 
 def test_many_targets_of_few_lengths_are_few_runs():

@@ -22,8 +22,7 @@ extern "C" __global__ void walk_feed(const uint2* chunks, unsigned n_chunks, uns
             if (!feed.is_live) continue;
             n_live++;
             seen[n++] = uint3{feed.tile, feed.id, group};
-            feed.step(marks[feed.tile]);
-            feed.look_round();
+            feed.advance(marks[feed.tile]);
         }
     }
     *n_seen = n;

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exaln.cuda.layout import BOUNDARY_TILE_BYTES, PAIRED_TILE_BYTES, SINGLE_TILE_BYTES, TILES_BEHIND, tiles_of
+from exaln.cuda.layout import BOUNDARY_TILE_BYTES, PAIRED_TILE_BYTES, SINGLE_TILE_BYTES, tiles_of
 from exaln.cuda.plan import PIECES
 from exaln.cuda.rows import BatchRows
 from exaln.cuda.variants import COLUMNS, Packing
@@ -134,7 +134,7 @@ class Largest:
 
     def scratch(self, needs: Needs, n_queries: int) -> dict[str, int]:
         """Bytes of the memory that streamed batches share, by the names that it has; so that it never has to grow."""
-        n_tiles = [n + TILES_BEHIND for n in (self.n_tiles + 1, (self.n_tiles + self.longest_tiles) // 2 + 2)]
+        n_tiles = (self.n_tiles + 1, (self.n_tiles + self.longest_tiles) // 2 + 2)
         sizes = {}
         for number in range(2):
             rows = ROW_BYTES * self.n_rows + BEND_BYTES * (self.n_bends + PIECES)

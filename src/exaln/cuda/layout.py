@@ -31,9 +31,6 @@ MAX_TILES = (1 << 32) - 8
 SINGLE_TILE_BYTES, PAIRED_TILE_BYTES, BOUNDARY_TILE_BYTES = 4, 8, 32
 """Four columns of one target, of a pair of targets, and of H and F between two strips."""
 
-TILES_BEHIND = 1
-"""Behind the last tile of a stream, as kernels/feed.cuh looks at a tile before it knows whether there is one."""
-
 
 @dataclass(frozen=True)
 class Runs:
@@ -143,12 +140,7 @@ class StreamLayout:
     @property
     def n_bytes(self) -> int:
         """Of the stream on the card."""
-        return (self.n_tiles + TILES_BEHIND) * (PAIRED_TILE_BYTES if self.is_paired else SINGLE_TILE_BYTES)
-
-    @property
-    def boundary_bytes(self) -> int:
-        """Of the rows between two strips that are kept for it."""
-        return (self.n_tiles + TILES_BEHIND) * BOUNDARY_TILE_BYTES
+        return self.n_tiles * (PAIRED_TILE_BYTES if self.is_paired else SINGLE_TILE_BYTES)
 
 
 def stream_layout(lengths: Sizes, *, is_paired: bool) -> StreamLayout:

@@ -32,7 +32,7 @@ struct Feed {
         id = next_begin.y;
         end = next_end;
         is_live = tile != IDLE_TILE;
-        if (end - tile <= TAKEN_AHEAD) {  // `look_round` will not see so many left
+        if (end - tile <= TAKEN_AHEAD) {  // `advance` will not see so many left
             take();
             look_up();
         }
@@ -43,24 +43,18 @@ struct Feed {
         look_up();
         go_to_next();
     }
-    // The tile was handed out; `ends_target` if it was the last one of its target. Now `tile` is the one
-    // behind it, which most often is the next one, or, behind the last chunk, none.
-    __device__ void step(bool ends_target) {
+    // The tile was handed out; `ends_target` if it was the last one of its target.
+    __device__ void advance(bool ends_target) {
         id += ends_target;
         tile += is_live;
-    }
-    // After each step: goes to the next chunk where one ends; whether it did.
-    __device__ bool look_round() {
         const unsigned left = end - tile;
-        if (left > TAKEN_AHEAD) return false;
+        if (left > TAKEN_AHEAD) return;
         if (left == TAKEN_AHEAD) {
             take();
         } else if (left == 1) {
             look_up();
         } else if (left == 0) {
             go_to_next();
-            return true;
         }
-        return false;
     }
 };

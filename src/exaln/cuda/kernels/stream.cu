@@ -160,14 +160,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         id = from_above(id, is_below, feed.id);
         if constexpr (KEEPS_ROWS) place = from_above(place, is_below, feed.tile);
         if (!__any_sync(ALL, feed.is_live)) drain--;
-        // Loads that come before a branch are not put off by the compiler until just before they are wanted.
-        feed.step(next_tile.is_marked());
+        feed.advance(next_tile.is_marked());
         next_tile = stream[feed.tile];
         next_row = KeptRow::load(kept, feed.tile * reads_row);
-        if (feed.look_round()) {
-            next_tile = stream[feed.tile];
-            next_row = KeptRow::load(kept, feed.tile * reads_row);
-        }
 
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) {
