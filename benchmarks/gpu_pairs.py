@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
 import time
 from collections import defaultdict
@@ -25,7 +26,7 @@ from exaln.cuda.card import Card
 from exaln.cuda.facts import engine_facts
 from exaln.engines.cuda import CudaEngine
 from exaln.selfbench.cuda import machine_name
-from exaln.selfbench.runs import command, driver_version, machine, runs_folder, write_run
+from exaln.selfbench.runs import driver_version, machine, runs_folder, write_run
 
 SCORING = exaln.Scoring(match=2, mismatch=-3, gap_open=5, gap_extend=2)
 SIZES = [(1000, 512, 512), (20_000, 150, 200), (100_000, 512, 512)]
@@ -128,7 +129,7 @@ def main() -> None:
                 )
     content = {
         "exaln": exaln.__version__,
-        "command": command(),
+        "command": shlex.join(["python", "benchmarks/gpu_pairs.py", *sys.argv[1:]]),
         "machine": machine(),
         "gpus": engine_facts()["gpus"][:1],
         "driver": driver_version(),
