@@ -48,7 +48,7 @@ def _translated(text):
         r"extern __shared__ ([\w ]+?) (\w+)\[\];", r"static \1*& \2 = reinterpret_cast<\1*&>(emulated_arena);", text
     )
     text = ASSEMBLER.sub(_in_cpp, text)
-    text = re.sub(r"^__device__ __forceinline__", "static inline", text, flags=re.MULTILINE)
+    text = re.sub(r"^__device__ __forceinline__(?! [^(]*::)", "static inline", text, flags=re.MULTILINE)
     text = text.replace("void look_again() {}", "void look_again() { __nanosleep(0); }")
     return text.replace("__shared__", "__SHARED_VARIABLE__")
 
