@@ -121,7 +121,7 @@ def machine() -> dict[str, Any]:
         "cpu": fields.get("model name", platform.processor() or "unknown"),
         "family_model": f"{fields.get('cpu family')}/{fields.get('model')}",
         "cores": os.cpu_count(),
-        "system": platform.platform(),
+        "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
     }
 

@@ -156,7 +156,11 @@ def save(runs: dict[str, list[Run]], arguments: argparse.Namespace) -> Path:
     folder = HERE / "runs" / f"{datetime.date.today()}-{name}-{os.cpu_count()}-cores"
     folder.mkdir(parents=True, exist_ok=True)
     content: dict[str, Any] = {
-        "machine": {"processor": processor(), "cores": os.cpu_count(), "system": platform.platform()},
+        "machine": {
+            "processor": processor(),
+            "cores": os.cpu_count(),
+            "system": f"{platform.system()} {platform.machine()}",
+        },
         "engine": CpuEngine(arguments.threads).describe(),
         "load_before": arguments.load,
         "runs": {name: [asdict(one) for one in of] for name, of in runs.items()},
