@@ -91,6 +91,18 @@ struct OneQueryScores {
     EXALN_INLINE typename V::Reg at(int c) const { return V::load(scores + c * V::lanes); }
 };
 
+// What the rows of a group have for their letters, side by side as lanes are.
+template <class V>
+void store_row_words(const exaln::PairArgs& args, const PairWorkspace<V>& work,
+                     const int32_t (&of_letters)[exaln::MAX_CODES]) {
+    typename V::ScoreRow words;
+    V::make_score_row(of_letters, words);
+    const uint8_t* query = args.query + args.first_row * V::lanes;
+    for (int64_t row = 0; row < args.n_rows; ++row)
+        V::store(work.row_words + row * V::lanes,
+                 V::lookup(V::load_table(words), V::load_letters(query + row * V::lanes)));
+}
+
 // Scores of equal and of different letters.
 template <class V>
 struct EqualScores {
@@ -143,12 +155,7 @@ struct FewClassScores {
             }
         memcpy(&table, bytes, sizeof table);
         V::make_score_row(of_columns, column_words);
-        typename V::ScoreRow row_table;
-        V::make_score_row(of_rows, row_table);
-        const uint8_t* query = args.query + args.first_row * V::lanes;
-        for (int64_t row = 0; row < args.n_rows; ++row)
-            V::store(work.row_words + row * V::lanes,
-                     V::lookup(V::load_table(row_table), V::load_letters(query + row * V::lanes)));
+        store_row_words<V>(args, work, of_rows);
     }
     EXALN_INLINE void enter(int64_t column) {
         const typename V::Table words_of = V::load_table(column_words);
@@ -184,18 +191,14 @@ struct ClassPairScores {
             lower[letter] = letter, upper[letter] = most_classes * letter,
             both[letter] = lower[letter] + upper[letter];
         V::make_score_row(lower, first_words), V::make_score_row(upper, second_words);
-        typename V::ScoreRow row_table, scores;
+        typename V::ScoreRow scores;
         for (int place = 0; place < most_classes * most_classes; ++place)
             scores.scores[place] = Lane(place % most_classes == 0 ? args.match : args.mismatch);
         first_scores = V::load_table(scores);
         for (int place = 0; place < most_classes * most_classes; ++place)
             scores.scores[place] = Lane(place < most_classes ? args.match : args.mismatch);
         second_scores = V::load_table(scores);
-        V::make_score_row(both, row_table);
-        const uint8_t* query = args.query + args.first_row * V::lanes;
-        for (int64_t row = 0; row < args.n_rows; ++row)
-            V::store(work.row_words + row * V::lanes,
-                     V::lookup(V::load_table(row_table), V::load_letters(query + row * V::lanes)));
+        store_row_words<V>(args, work, both);
     }
     EXALN_INLINE void enter(int64_t column) {
         const typename V::Table first = V::load_table(first_words), second = V::load_table(second_words);

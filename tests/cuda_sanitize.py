@@ -11,7 +11,6 @@ older cards. Scores are compared with the cpu engine's, and at the end every ker
 
 import os
 import re
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -36,6 +35,7 @@ from exaln.scoring import Scoring
 from kernel_cases import mutated, random_codes
 from long_regions import INT32, INT64, SCORINGS, OnCards, assert_as, filled, n_letters, outside, some
 from memory_targets import memory_targets
+from sanitizer import watched
 
 KERNELS = Path(cuda_cases.__file__).parents[1] / "src" / "exaln" / "cuda" / "kernels"
 FOR_BENCHMARKS = {"bare_loop"}
@@ -303,15 +303,9 @@ def run(names):
     print("every kernel ran, and all scores are right")
 
 
-def watched(tool, part):
-    """Whether a part is clean under a tool. Errors of calls to the driver are not reported: the bindings look for
-    functions that not every driver has, and other errors raise anyway."""
-    began = time.perf_counter()
-    options = ["--tool", tool, "--report-api-errors", "no", "--error-exitcode", "1"]
-    command = ["compute-sanitizer", *options, sys.executable, __file__, part]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    summary = [line.strip("= ") for line in done.stdout.splitlines() if "SUMMARY" in line]
-    seconds = time.perf_counter() - began
+def is_clean(tool, part):
+    """Whether a part is, under a tool."""
+    done, summary, seconds = watched(tool, [sys.executable, __file__, part])
     print(f"{tool}, {part}: exit code {done.returncode}, {'; '.join(summary)}, {seconds:.0f} s", flush=True)
     if done.returncode != 0:
         print(done.stdout[-4000:])
@@ -326,8 +320,8 @@ def main(arguments):
         return run(arguments)
     tool, *parts = arguments[1:]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        is_clean = list(pool.map(lambda part: watched(tool, part), parts or PARTS | ON_A_CARD))
-    if not all(is_clean):
+        are_clean = list(pool.map(lambda part: is_clean(tool, part), parts or PARTS | ON_A_CARD))
+    if not all(are_clean):
         sys.exit(f"{tool} found something")
     return None
 

@@ -11,14 +11,13 @@ import os
 import re
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from sanitizer import watched
+
 FILE = Path(__file__).with_name("test_study_kernels.py")
 PYTEST = [sys.executable, "-m", "pytest", "-q", "-m", "gpu", "-p", "no:cacheprovider"]
-OPTIONS = ["--report-api-errors", "no", "--error-exitcode", "1", "--print-limit", "5"]
-"""Errors of calls to the driver are not reported: the bindings look for functions that not every driver has."""
 
 
 def all_tests():
@@ -27,14 +26,10 @@ def all_tests():
     return [line for line in done.stdout.splitlines() if "::" in line]
 
 
-def watched(tool, tests):
+def passed_and_clean(tool, tests):
     """How many of the tests passed, and whether the tool was content."""
-    under = ["compute-sanitizer", "--tool", tool, *OPTIONS] if tool else []
-    begun = time.perf_counter()
-    done = subprocess.run([*under, *PYTEST, *tests], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    done, summary, seconds = watched(tool, [*PYTEST, *tests], "--print-limit", "5")
     passed = sum(map(int, re.findall(r"(\d+) passed", done.stdout)))
-    summary = [line.strip("= ") for line in done.stdout.splitlines() if "SUMMARY" in line]
-    seconds = time.perf_counter() - begun
     first = tests[0].partition("::")[2]
     told = f"{passed} of {len(tests)} passed, {'; '.join(summary)} {seconds:.0f} s, from {first} on"
     print(f"{tool or 'not watched'}: {told}", flush=True)
@@ -49,7 +44,9 @@ def main(tool=""):
         sys.exit(f"{FILE}: no tests were found")
     size = -(-len(tests) // n)
     with ThreadPoolExecutor(n) as pool:
-        results = list(pool.map(lambda first: watched(tool, tests[first : first + size]), range(0, len(tests), size)))
+        results = list(
+            pool.map(lambda first: passed_and_clean(tool, tests[first : first + size]), range(0, len(tests), size))
+        )
     passed = sum(count for count, _ in results)
     print(f"{tool or 'not watched'}: {passed} of {len(tests)} tests passed")
     if passed != len(tests) or not all(is_clean for _, is_clean in results):

@@ -69,6 +69,7 @@
 #include "long_keys.cuh"
 #include "long_rows.cuh"
 #include "long_scores.cuh"
+#include "long_tiles.cuh"
 #include "long_turns.cuh"
 #include "long_warp.cuh"
 #include "recurrence.cuh"
@@ -112,22 +113,8 @@ struct Tiles {
         if (threadIdx.x % 32 >= PIECE) return;
         const unsigned tile = piece * PIECE + threadIdx.x % 32;
         char* to = ring + tile * sizeof(uint4) % BYTES;
-#if __CUDA_ARCH__ >= 800
-        asm volatile(
-            "cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(unsigned(__cvta_generic_to_shared(to))),
-            "l"(next)
-            : "memory");
-#else
-        *reinterpret_cast<uint4*>(to) = __ldg(next);
-#endif
+        start_copy(to, next);
         next += PIECE;
-    }
-    // What was loaded, and all else that was written to shared memory, is there for all lanes.
-    static __device__ __forceinline__ void wait() {
-#if __CUDA_ARCH__ >= 800
-        asm volatile("cp.async.wait_all;" ::: "memory");
-#endif
-        __syncwarp();
     }
     __device__ __forceinline__ uint4 of(unsigned tile) const {
         return *reinterpret_cast<const uint4*>(ring + tile * unsigned(sizeof(uint4)) % BYTES);
@@ -479,7 +466,7 @@ __device__ bool run_strip(const Arguments& arguments, unsigned number, const Str
     Writer writer(arguments, number, last_lane, strip.line);
     feed.load(0);
     Tiles tiles(arguments, shared.tiles);
-    Tiles::wait();
+    wait_for_copies();
     Ahead<N_ROWS> ahead(shared, tiles, 0u - threadIdx.x % 32);
     Hope hope(arguments.pruning, strip.first_row);
     unsigned n_skipped = 0;
@@ -490,7 +477,7 @@ __device__ bool run_strip(const Arguments& arguments, unsigned number, const Str
         for (unsigned piece = first; piece < min(first + ACK, n_pieces); piece++) {
             const unsigned step = piece * PIECE;
             if (piece < feed.n_pieces && !feed.take(piece, shared.feed)) return false;
-            Tiles::wait();
+            wait_for_copies();
             tiles.load(piece + 2);
             const Score next_best = LOCAL ? best_so_far(arguments.control) : 0;
             const Score reach = Number::max2(lane.highest(), feed.highest);

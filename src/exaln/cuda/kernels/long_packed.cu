@@ -35,6 +35,7 @@
 #include "constants.cuh"
 #include "long_range.cuh"
 #include "long_rows.cuh"
+#include "long_tiles.cuh"
 #include "long_turns.cuh"
 #include "long_warp.cuh"
 #include "packed.cuh"
@@ -88,21 +89,8 @@ struct Tiles {
     __device__ __forceinline__ void load(unsigned piece) {
         if (threadIdx.x % 32 >= PIECE) return;
         uint2* to = ring + (piece * PIECE + threadIdx.x % 32) % RING;
-#if __CUDA_ARCH__ >= 800
-        asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(unsigned(__cvta_generic_to_shared(to))),
-                     "l"(next)
-                     : "memory");
-#else
-        *to = __ldg(next);
-#endif
+        start_copy(to, next);
         next += PIECE;
-    }
-    // What was loaded, and all else that was written to shared memory, is there for all lanes.
-    static __device__ __forceinline__ void wait() {
-#if __CUDA_ARCH__ >= 800
-        asm volatile("cp.async.wait_all;" ::: "memory");
-#endif
-        __syncwarp();
     }
     __device__ __forceinline__ uint2 of(unsigned tile) const { return ring[tile % RING]; }
     // Whether the tiles of a piece have an odd letter.
@@ -495,7 +483,7 @@ __device__ bool run_strip(const Arguments& arguments, unsigned number, const Str
             if (!look_around(feed, writer, piece)) return false;
             if (LOCAL) known_best = max(known_best, from_first(best_so_far(arguments.control)));
         }
-        Tiles::wait();
+        wait_for_copies();
         feed.load(piece + 1);
         tiles.load(piece + 1);
         const int reach = warp_maximum(max(lane.highest(), feed.highest));
