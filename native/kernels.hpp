@@ -146,20 +146,25 @@ struct StripedArgs {
 
 // Where the scores of a cell of a group of pairs come from.
 enum class Letters {
-    ONE_QUERY,  // all pairs have the same query: a small profile, as in the group kernel
-    EQUAL,      // two scores, for letters of few classes: those of the same and those of different ones
-    ANY         // any matrix
+    SHARED,  // all pairs have the same query, or a few in all: a small profile, as in the group kernel
+    EQUAL,   // two scores, for letters of few classes: those of the same and those of different ones
+    ANY      // any matrix
 };
+
+constexpr int MOST_SHARED = 4;  // queries of a group; more than one only for scores alone in lanes of 8 bits
 
 // Some rows, a strip, of `lanes` pairs side by side.
 struct PairArgs {
     Letters kind;
-    const uint8_t* query;    // ONE_QUERY: [rows of all strips] codes; otherwise [rows of all strips][lanes]
-    int64_t first_row;       // of the strip
-    int64_t n_rows;          // in the strip
-    const uint8_t* letters;  // [n_columns][lanes], as in GroupArgs
-    int64_t n_columns;       // a multiple of WidthKernels::columns
-    const void* score_rows;  // ONE_QUERY, ANY
+    const uint8_t* query;  // SHARED: [n_queries][all_rows] codes; otherwise [all_rows][lanes]
+    int n_queries;         // SHARED, with lanes side by side: [n_queries]
+    int first_lanes[MOST_SHARED];
+    int64_t all_rows;                        // of all strips
+    int64_t first_row;                       // of the strip
+    int64_t n_rows;                          // in the strip
+    const uint8_t* letters;                  // [n_columns][lanes], as in GroupArgs
+    int64_t n_columns;                       // a multiple of WidthKernels::columns
+    const void* score_rows;                  // SHARED, ANY
     uint32_t query_letters, target_letters;  // ANY: bit a for each letter a that occurs, padding as well
     int32_t match, mismatch;                 // EQUAL; codes are classes then: LetterClasses
     const Costs* costs;

@@ -370,10 +370,33 @@ void run_class_pairs(const exaln::PairArgs& args) {
                     : run_pair_rows<V, Scores, Cells::LOCAL, Keeps::SCORE>(args);
 }
 
+template <class V, class Scores>
+void run_scores(const exaln::PairArgs& args) {
+    if (args.have_bases) {
+        run_based_rows<V, Scores, Keeps::SCORE>(args);
+    } else if (args.are_differences) {
+        run_pair_rows<V, Scores, Cells::DIFFERENCES, Keeps::SCORE>(args);
+    } else if (args.mode.is_local) {
+        run_pair_rows<V, Scores, Cells::LOCAL, Keeps::SCORE>(args);
+    } else {
+        run_pair_rows<V, Scores, Cells::WHOLE, Keeps::SCORE>(args);
+    }
+}
+
+template <class V>
+void run_shared(const exaln::PairArgs& args) {
+    if (args.n_queries == 1) return run_pairs_with<V, SharedScores<V, 1>>(args);
+    if constexpr (sizeof(typename V::Lane) == 1) {
+        if (args.n_queries == 2) return run_scores<V, SharedScores<V, 2>>(args);
+        if (args.n_queries == 3) return run_scores<V, SharedScores<V, 3>>(args);
+        run_scores<V, SharedScores<V, exaln::MOST_SHARED>>(args);
+    }
+}
+
 template <class V>
 void run_pairs(const exaln::PairArgs& args) {
-    if (args.kind == exaln::Letters::ONE_QUERY) {
-        run_pairs_with<V, OneQueryScores<V>>(args);
+    if (args.kind == exaln::Letters::SHARED) {
+        run_shared<V>(args);
     } else if (args.kind == exaln::Letters::EQUAL) {
         if constexpr (V::has_byte_tables)
             if (args.mode.is_local && !args.directions && !args.end_rows) return run_class_pairs<V>(args);

@@ -13,8 +13,7 @@ constexpr int64_t LEAST_STRIP_ROWS = 16;
 constexpr int64_t MOST_PADDING = 8;          // columns that a group may have more than its longest target
 constexpr int FULL_SPEED_BYTES = 32;         // registers up to this width cost the same, measured,
 constexpr double WIDE_REGISTER = 1.5;        // and wider ones so much more
-constexpr int64_t MOST_BASED_SCORE = 32000;  // with a base: what 16 bits hold, less what is above a base,
-constexpr int64_t MOST_BASED_ROWS = 4096;    // and rows whose state stays in the second-level cache
+constexpr int64_t MOST_BASED_SCORE = 32000;  // with a base: what 16 bits hold, less what is above a base
 constexpr int64_t MOST_TILE_COLUMNS = 8;
 constexpr double ONE_CELL = 64.0;  // what trace_long needs for a cell, in updates of a register
 
@@ -35,6 +34,21 @@ uint32_t letters_of(const Sequences& sequences, int64_t i, int n_codes) {
         for (int part = 0; part < 4; ++part) letters[part] |= uint32_t(1) << codes[k + part];
     for (; k < length; ++k) letters[0] |= uint32_t(1) << codes[k];
     return letters[0] | letters[1] | letters[2] | letters[3];
+}
+
+// What the update of a register costs.
+double register_rate(const WidthKernels& kernels) {
+    return kernels.lanes * kernels.bits / 8 > FULL_SPEED_BYTES ? WIDE_REGISTER : 1;
+}
+
+// What a cell costs by where its score comes from, measured for scores alone in lanes of 8 bits.
+double score_rate(Letters letters, int n_queries) {
+    return letters == Letters::SHARED ? 1 + 0.12 * (n_queries - 1) : letters == Letters::EQUAL ? 1.2 : 1.6;
+}
+
+double cost_of(const std::vector<PairTask>& tasks) {
+    return std::accumulate(tasks.begin(), tasks.end(), 0.0,
+                           [](double sum, const PairTask& task) { return sum + task.cost; });
 }
 
 // Lengths that are alike, in steps of an eighth: pairs that are sorted by them need little padding.
@@ -165,53 +179,84 @@ int PairPlanner::narrowest(size_t pair, int numbers) const {
     return ONE_BY_ONE;
 }
 
-// So many pairs of one query are a group of their own: its scores cost less than those of different queries,
-// but lanes stay empty. Pairs whose directions are too many for the widest registers run in the narrowest.
-int PairPlanner::enough_for_one_query(int numbers, size_t pair) const {
-    const std::vector<const WidthKernels*>& kernels = widths_[numbers].kernels;
-    const auto [rows, columns] = size(pair);
-    const bool is_large = wants_paths_ && kernels[0]->pair_directions(rows, columns) > job_.max_bytes / 4;
-    return std::max(2, (is_large ? kernels.back()->lanes : widths_[numbers].widest) / 2);
+// Whether a group may have several queries, each with some of its lanes.
+bool PairPlanner::blends_queries(int numbers) const {
+    return wants_ == Wants::SCORES && bits_of(numbers) == 8;
 }
 
-std::vector<PairTask> PairPlanner::plan(int numbers, std::vector<size_t> members) const {
+// Lanes of a group of such pairs: those whose directions are too many for the widest registers run in the
+// narrowest.
+size_t PairPlanner::usual_lanes(int numbers, size_t pair) const {
+    const Width& width = widths_[numbers];
+    const auto [rows, columns] = size(pair);
+    const bool is_large =
+        wants_paths_ && width.kernels[0]->pair_directions(rows, columns) > job_.max_bytes / 4;
+    return size_t(is_large ? width.kernels.back()->lanes : width.widest);
+}
+
+std::vector<PairTask> PairPlanner::plan(int numbers, const std::vector<size_t>& members) const {
     std::vector<PairTask> tasks;
     if (numbers == ONE_BY_ONE) {
         for (const size_t pair : members) add_alone(pair, tasks);
     } else {
-        std::vector<int32_t> n_with_query(size_t(job_.queries.n), 0);
-        for (const size_t pair : members) ++n_with_query[size_t(job_.pairs[pair].query)];
-        const auto shared_query = [&](size_t pair) {
-            const int64_t query = job_.pairs[pair].query;
-            const int32_t n = n_with_query[size_t(query)];
-            return n >= enough_for_one_query(numbers, pair) || size_t(n) == members.size() ? query
-                                                                                           : int64_t(-1);
-        };
-        using Key = std::tuple<int64_t, bool, int64_t, int64_t, int64_t>;
-        std::vector<std::pair<Key, size_t>> order;
-        for (const size_t pair : members) {
-            const auto [rows, columns] = size(pair);
-            const int64_t shared = shared_query(pair);
-            order.push_back(
-                {{shared, shared < 0 && !is_plain(pair), -length_class(rows), -columns, -rows}, pair});
-        }
-        std::sort(order.begin(), order.end());
-        const auto same = [&](size_t a, size_t b) {
-            return std::get<0>(order[a].first) == std::get<0>(order[b].first) &&
-                   std::get<1>(order[a].first) == std::get<1>(order[b].first);
-        };
-        for (size_t begin = 0, end = 0; begin < order.size(); begin = end) {
-            std::vector<size_t> alike;
-            for (end = begin; end < order.size() && same(begin, end); ++end)
-                alike.push_back(order[end].second);
-            const Letters letters = std::get<0>(order[begin].first) >= 0 ? Letters::ONE_QUERY
-                                    : std::get<1>(order[begin].first)    ? Letters::ANY
-                                                                         : Letters::EQUAL;
-            add_groups(numbers, alike, letters, tasks);
+        const std::vector<size_t> rest = add_sharing(numbers, members, tasks);
+        add_apart(numbers, rest, tasks);
+        if (blends_queries(numbers) && rest.size() < members.size()) {
+            std::vector<PairTask> apart;
+            add_apart(numbers, members, apart);
+            if (cost_of(apart) < cost_of(tasks)) tasks = std::move(apart);
         }
     }
     std::stable_sort(tasks.begin(), tasks.end(), [](auto& a, auto& b) { return a.cost > b.cost; });
     return tasks;
+}
+
+// Groups of pairs that have a query in common: as many full ones as it has pairs for. What is left over of a
+// query shares groups with other queries' if that can be, or has one of its own, if it is enough for that;
+// otherwise it is returned.
+std::vector<size_t> PairPlanner::add_sharing(int numbers, std::vector<size_t> members,
+                                             std::vector<PairTask>& tasks) const {
+    using Place = std::tuple<int64_t, int64_t, int64_t, size_t>;
+    const auto place = [&](size_t pair) -> Place {
+        return {-size(pair).rows, job_.pairs[pair].query, -size(pair).columns, pair};
+    };
+    std::sort(members.begin(), members.end(), [&](size_t a, size_t b) { return place(a) < place(b); });
+    std::vector<size_t> blended, rest;
+    bool is_ascending = false;
+    for (auto begin = members.begin(), end = begin; begin != members.end(); begin = end) {
+        const int64_t query = job_.pairs[*begin].query;
+        end =
+            std::find_if(begin, members.end(), [&](size_t pair) { return job_.pairs[pair].query != query; });
+        const size_t n = size_t(end - begin), lanes = usual_lanes(numbers, *begin), n_left = n % lanes;
+        const bool is_blended = blends_queries(numbers);
+        const bool is_enough = n_left >= lanes / (is_blended && !is_plain(*begin) ? MOST_SHARED : 2);
+        const auto full_end = end - std::ptrdiff_t(is_enough && !is_blended ? 0 : n_left);
+        add_groups(numbers, {begin, full_end}, Letters::SHARED, tasks);
+        // The targets of every other query in ascending order, so that neighbours are alike.
+        if (is_enough && is_ascending) std::reverse(full_end, end);
+        if (is_enough) is_ascending = !is_ascending;
+        std::vector<size_t>& left_over = is_enough ? blended : rest;
+        left_over.insert(left_over.end(), full_end, end);
+    }
+    add_groups(numbers, blended, Letters::SHARED, tasks);
+    return rest;
+}
+
+// Groups of pairs whatever their queries, by size.
+void PairPlanner::add_apart(int numbers, const std::vector<size_t>& members,
+                            std::vector<PairTask>& tasks) const {
+    using Place = std::tuple<int64_t, int64_t, int64_t, size_t>;
+    std::vector<Place> plain, others;
+    for (const size_t pair : members) {
+        const auto [rows, columns] = size(pair);
+        (is_plain(pair) ? plain : others).emplace_back(-length_class(rows), -columns, -rows, pair);
+    }
+    for (auto* places : {&plain, &others}) {
+        std::sort(places->begin(), places->end());
+        std::vector<size_t> order;
+        for (const Place& place : *places) order.push_back(std::get<size_t>(place));
+        add_groups(numbers, order, places == &plain ? Letters::EQUAL : Letters::ANY, tasks);
+    }
 }
 
 void PairPlanner::add_alone(size_t pair, std::vector<PairTask>& tasks) const {
@@ -222,17 +267,17 @@ void PairPlanner::add_alone(size_t pair, std::vector<PairTask>& tasks) const {
 }
 
 // Local scores of pairs that would leave most of a group empty.
-bool PairPlanner::add_striped(int numbers, const std::vector<size_t>& members, double group_cost,
+bool PairPlanner::add_striped(int numbers, const std::vector<size_t>& members, double group_updates,
                               std::vector<PairTask>& tasks) const {
     if (wants_ != Wants::SCORES || !job_.mode.is_local) return false;
     const WidthKernels& kernels = *widths_[have_bases(numbers) ? BITS_16 : numbers].kernels[0];
     double total = 0;
     for (const size_t pair : members)
         total += striped_cost(double(size(pair).rows), double(size(pair).columns), kernels.lanes).cost;
-    if (total >= group_cost) return false;
+    if (total >= group_updates) return false;
     for (const size_t pair : members) {
         const auto [rows, columns] = size(pair);
-        const double cost = striped_cost(double(rows), double(columns), kernels.lanes).cost;
+        const double n_updates = striped_cost(double(rows), double(columns), kernels.lanes).cost;
         tasks.push_back({PairTask::How::STRIPED,
                          numbers,
                          &kernels,
@@ -242,22 +287,32 @@ bool PairPlanner::add_striped(int numbers, const std::vector<size_t>& members, d
                          rows,
                          columns,
                          {pair},
-                         cost});
+                         n_updates * register_rate(kernels)});
     }
     return true;
 }
 
-// Pairs alike in letters, largest first.
+// Queries of pairs in a row, of which those with the same one are neighbours.
+int PairPlanner::count_queries(const size_t* pairs, size_t n) const {
+    int n_queries = 0;
+    for (size_t i = 0; i < n; ++i)
+        n_queries += i == 0 || job_.pairs[pairs[i]].query != job_.pairs[pairs[i - 1]].query;
+    return n_queries;
+}
+
+// Pairs alike in letters, and neighbours alike in size.
 void PairPlanner::add_groups(int numbers, const std::vector<size_t>& members, Letters letters,
                              std::vector<PairTask>& tasks) const {
     const Width& width = widths_[numbers];
     for (size_t begin = 0; begin < members.size();) {
+        const size_t* const pairs = members.data() + begin;
         std::vector<Size> sizes;
         Size most{0, 0};
-        for (size_t i = begin; i < std::min(members.size(), begin + size_t(width.widest)); ++i) {
-            const Size own = size(members[i]);
+        for (size_t i = 0; i < std::min(members.size() - begin, size_t(width.widest)); ++i) {
+            const Size own = size(pairs[i]);
             const Size both{std::max(most.rows, own.rows), std::max(most.columns, own.columns)};
-            if (i > begin && !fits(numbers, both.rows, both.columns)) break;
+            if (i > 0 && !fits(numbers, both.rows, both.columns)) break;
+            if (letters == Letters::SHARED && count_queries(pairs, i + 1) > MOST_SHARED) break;
             sizes.push_back(own), most = both;
         }
         // Directions that stay in the cache are worth a second pass; the bound is for pairs that need more.
@@ -267,30 +322,34 @@ void PairPlanner::add_groups(int numbers, const std::vector<size_t>& members, Le
             add_alone(members[begin++], tasks);
             continue;
         }
-        const WidthKernels& kernels = *width.kernels[size_t(choice.kernels)];
-        const size_t n = std::min(sizes.size(), size_t(kernels.lanes));
-        const auto first = members.begin() + std::ptrdiff_t(begin);
-        const bool is_one_query = std::all_of(first, first + std::ptrdiff_t(n), [&](size_t pair) {
-            return job_.pairs[pair].query == job_.pairs[*first].query;
-        });
-        PairTask task{PairTask::How::GROUP,
-                      numbers,
-                      &kernels,
-                      width.score_rows[size_t(choice.kernels)]->reserve(0),
-                      is_one_query ? Letters::ONE_QUERY : letters,
-                      choice.strip_rows,
-                      0,
-                      0,
-                      {first, first + std::ptrdiff_t(n)},
-                      0};
-        for (size_t i = 0; i < n; ++i)
-            task.n_rows = std::max(task.n_rows, sizes[i].rows),
-            task.n_columns = std::max(task.n_columns, sizes[i].columns);
-        task.cost = double(task.n_rows) * double(task.n_columns);
-        task.n_columns = kernels.padded(task.n_columns);
-        begin += n;
-        if (!add_striped(numbers, task.members, task.cost, tasks)) tasks.push_back(std::move(task));
+        sizes.resize(std::min(sizes.size(), size_t(width.kernels[size_t(choice.kernels)]->lanes)));
+        add_group(numbers, pairs, sizes, choice, letters, tasks);
+        begin += sizes.size();
     }
+}
+
+void PairPlanner::add_group(int numbers, const size_t* pairs, const std::vector<Size>& sizes,
+                            const Choice& choice, Letters letters, std::vector<PairTask>& tasks) const {
+    const Width& width = widths_[numbers];
+    const WidthKernels& kernels = *width.kernels[size_t(choice.kernels)];
+    const int n_queries = count_queries(pairs, sizes.size());
+    PairTask task{PairTask::How::GROUP,
+                  numbers,
+                  &kernels,
+                  width.score_rows[size_t(choice.kernels)]->reserve(0),
+                  n_queries == 1 ? Letters::SHARED : letters,
+                  choice.strip_rows,
+                  0,
+                  0,
+                  {pairs, pairs + sizes.size()},
+                  0};
+    for (const Size& own : sizes)
+        task.n_rows = std::max(task.n_rows, own.rows), task.n_columns = std::max(task.n_columns, own.columns);
+    const double n_updates = double(task.n_rows) * double(task.n_columns);
+    if (add_striped(numbers, task.members, n_updates, tasks)) return;
+    task.cost = n_updates * register_rate(kernels) * score_rate(task.letters, n_queries);
+    task.n_columns = kernels.padded(task.n_columns);
+    tasks.push_back(std::move(task));
 }
 
 // The cheapest kernels for pairs of these sizes that keep borders and directions within bounds. Narrow groups
@@ -300,7 +359,7 @@ PairPlanner::Choice PairPlanner::choose(int numbers, const std::vector<Size>& si
     Choice best;
     for (size_t i = 0; i < width.kernels.size(); ++i) {
         const WidthKernels& kernels = *width.kernels[i];
-        const double rate = kernels.lanes * kernels.bits / 8 > FULL_SPEED_BYTES ? WIDE_REGISTER : 1;
+        const double rate = register_rate(kernels);
         double cost = 0;
         int64_t strip_rows = 0;
         for (size_t first = 0; first < sizes.size(); first += size_t(kernels.lanes)) {

@@ -15,6 +15,9 @@ namespace exaln {
 // (recurrence.hpp); neither overflows.
 enum Numbers { BITS_8, RELATIVE, BITS_16, BITS_32, ONE_BY_ONE };  // the last: pairs for trace_long
 
+// Of local scores above a base: so many that their state stays in the second-level cache.
+constexpr int64_t MOST_BASED_ROWS = 4096;
+
 constexpr int bits_of(int numbers) {
     return numbers <= RELATIVE ? 8 : numbers == BITS_16 ? 16 : 32;
 }
@@ -48,7 +51,7 @@ struct PairTask {
     int64_t strip_rows;           // rows at a time
     int64_t n_rows, n_columns;    // of the longest; columns padded
     std::vector<size_t> members;  // indices of pairs
-    double cost;
+    double cost;                  // in updates of a narrow register with one query's scores
 };
 
 class PairPlanner {
@@ -59,7 +62,7 @@ class PairPlanner {
     // first to be tried.
     int narrowest(size_t pair, int numbers) const;
     // Tasks for these pairs, longest first.
-    std::vector<PairTask> plan(int numbers, std::vector<size_t> members) const;
+    std::vector<PairTask> plan(int numbers, const std::vector<size_t>& members) const;
 
     const LetterClasses& classes() const { return classes_; }
     // Bit a for each letter a of the pair's sequences.
@@ -85,16 +88,23 @@ class PairPlanner {
 
     Size size(size_t pair) const;
     bool is_plain(size_t pair) const;
-    int enough_for_one_query(int numbers, size_t pair) const;
+    bool blends_queries(int numbers) const;
+    size_t usual_lanes(int numbers, size_t pair) const;
     bool fits(int numbers, int64_t rows, int64_t columns) const;
+    std::vector<size_t> add_sharing(int numbers, std::vector<size_t> members,
+                                    std::vector<PairTask>& tasks) const;
+    void add_apart(int numbers, const std::vector<size_t>& members, std::vector<PairTask>& tasks) const;
     void add_groups(int numbers, const std::vector<size_t>& members, Letters letters,
                     std::vector<PairTask>& tasks) const;
+    void add_group(int numbers, const size_t* pairs, const std::vector<Size>& sizes, const Choice& choice,
+                   Letters letters, std::vector<PairTask>& tasks) const;
+    int count_queries(const size_t* pairs, size_t n) const;
     bool have_bases(int numbers) const { return numbers == RELATIVE && job_.mode.is_local; }
     bool fit_without_strips(int64_t rows, int64_t columns) const;
     Choice choose(int numbers, const std::vector<Size>& sizes, size_t max_bytes) const;
     int64_t rows_that_fit(const WidthKernels& kernels, int numbers, Size size, size_t max_bytes) const;
     void add_alone(size_t pair, std::vector<PairTask>& tasks) const;
-    bool add_striped(int numbers, const std::vector<size_t>& members, double group_cost,
+    bool add_striped(int numbers, const std::vector<size_t>& members, double group_updates,
                      std::vector<PairTask>& tasks) const;
 
     const PairJob& job_;

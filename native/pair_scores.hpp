@@ -64,31 +64,49 @@ struct PairWorkspace {
 template <class V>
 constexpr bool has_many_registers = V::columns >= 8;
 
-// Scores of pairs that have the same query: a profile of its letters, filled for each tile.
-template <class V>
-struct OneQueryScores {
+// Scores of pairs that share one query or a few, each with lanes side by side: a profile of their letters,
+// filled for each tile. With several queries a row of scores is put together from the rows of their letters,
+// a blend for each but the first.
+template <class V, int n_queries>
+struct SharedScores {
+    using Lane = typename V::Lane;
+    using Reg = typename V::Reg;
     static constexpr bool looks_ahead = has_many_registers<V>;
     const PairWorkspace<V>& work;
     const typename V::ScoreRow* rows;
-    const uint8_t *query, *letters;
-    const typename V::Lane* scores = nullptr;
+    const uint8_t *queries[n_queries], *letters;
+    const Lane* scores[n_queries];
+    Reg lanes_from[n_queries];  // all ones from the first lane of a query on
     uint32_t letters_present = 0;
 
-    OneQueryScores(const exaln::PairArgs& args, const PairWorkspace<V>& workspace)
+    SharedScores(const exaln::PairArgs& args, const PairWorkspace<V>& workspace)
         : work(workspace),
           rows(static_cast<const typename V::ScoreRow*>(args.score_rows)),
-          query(args.query + args.first_row),
           letters(args.letters) {
-        for (int64_t row = 0; row < args.n_rows; ++row) letters_present |= uint32_t(1) << query[row];
+        alignas(64) Lane mask[V::lanes];
+        for (int i = 0; i < n_queries; ++i) {
+            queries[i] = args.query + i * args.all_rows + args.first_row;
+            for (int64_t row = 0; row < args.n_rows; ++row) letters_present |= uint32_t(1) << queries[i][row];
+            for (int lane = 0; lane < V::lanes; ++lane) mask[lane] = Lane(-(lane >= args.first_lanes[i]));
+            lanes_from[i] = V::load(mask);
+        }
     }
     EXALN_INLINE void enter(int64_t column) {
         fill_profile<V>(work.tiles, rows, letters + column * V::lanes, letters_present);
     }
     EXALN_INLINE void enter_row(int64_t row) {
-        scores = work.tiles.profile + size_t(query[row]) * V::columns * V::lanes;
+        EXALN_UNROLL
+        for (int i = 0; i < n_queries; ++i)
+            scores[i] = work.tiles.profile + size_t(queries[i][row]) * V::columns * V::lanes;
     }
     EXALN_INLINE void cell_done(int) {}
-    EXALN_INLINE typename V::Reg at(int c) const { return V::load(scores + c * V::lanes); }
+    EXALN_INLINE Reg at(int c) const {
+        Reg row_scores = V::load(scores[0] + c * V::lanes);
+        EXALN_UNROLL
+        for (int i = 1; i < n_queries; ++i)
+            row_scores = V::select(lanes_from[i], V::load(scores[i] + c * V::lanes), row_scores);
+        return row_scores;
+    }
 };
 
 // What the rows of a group have for their letters, side by side as lanes are.

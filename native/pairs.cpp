@@ -1,6 +1,7 @@
 #include "pairs.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <stdexcept>
 
@@ -125,12 +126,29 @@ class Group {
                 for (size_t i = 0; i < size_t(n) * n_lanes_; ++i) letters[i] = of_code[letters[i]];
             return letters;
         };
-        args_.query = task_.letters == Letters::ONE_QUERY
-                          ? queries_[0]
+        args_.all_rows = task_.n_rows;
+        args_.query = task_.letters == Letters::SHARED
+                          ? put_shared_queries()
                           : put(queries_, query_lengths_, task_.n_rows, LetterClasses::QUERY_PAD,
                                 classes.of_query, memory_.queries);
         args_.letters = put(targets_, target_lengths_, task_.n_columns, LetterClasses::TARGET_PAD,
                             classes.of_target, memory_.targets);
+    }
+
+    // One after the other, each as long as the longest.
+    const uint8_t* put_shared_queries() {
+        for (size_t lane = 0; lane < queries_.size(); ++lane)
+            if (lane == 0 || pair(lane).query != pair(lane - 1).query)
+                args_.first_lanes[args_.n_queries++] = int(lane);
+        if (args_.n_queries == 1) return queries_[0];
+        const auto rows = size_t(task_.n_rows);
+        auto* letters = static_cast<uint8_t*>(memory_.queries.reserve(size_t(args_.n_queries) * rows));
+        memset(letters, job_.costs.pad, size_t(args_.n_queries) * rows);
+        for (int i = 0; i < args_.n_queries; ++i) {
+            const auto lane = size_t(args_.first_lanes[i]);
+            memcpy(letters + size_t(i) * rows, queries_[lane], size_t(query_lengths_[lane]));
+        }
+        return letters;
     }
 
     void prepare_ends() {
@@ -372,7 +390,7 @@ class Worker {
 
 }  // namespace
 
-PairResults run_whole_pairs(const PairJob& job, Wants wants, Progress& progress) {
+PairResults run_pairs_as_given(const PairJob& job, Wants wants, Progress& progress) {
     const PairPlanner planner(job, wants);
     PairResults results(job.pairs.size(), wants);
     std::vector<size_t> open[ONE_BY_ONE + 1];

@@ -42,4 +42,7 @@ PairResults run_pairs(const PairJob& job, Wants wants, Progress& progress);
 // The same without looking for short queries in long targets: every table as a whole.
 PairResults run_whole_pairs(const PairJob& job, Wants wants, Progress& progress);
 
+// The same with queries as queries and targets as targets, whichever of them pairs have in common.
+PairResults run_pairs_as_given(const PairJob& job, Wants wants, Progress& progress);
+
 }  // namespace exaln
