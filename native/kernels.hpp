@@ -296,7 +296,8 @@ struct StripRange {
 struct WidthKernels {
     int bits;
     int lanes;
-    int columns;  // of a tile of the group kernel
+    int columns;           // of a tile of the group kernel
+    bool has_byte_tables;  // see table_scores.hpp
     size_t score_rows_bytes;
     void (*make_score_rows)(const Costs&, void*);
     size_t (*group_workspace)(int64_t n_columns);

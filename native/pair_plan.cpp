@@ -42,8 +42,9 @@ double register_rate(const WidthKernels& kernels) {
 }
 
 // What a cell costs by where its score comes from, measured for scores alone in lanes of 8 bits.
-double score_rate(Letters letters, int n_queries) {
-    return letters == Letters::SHARED ? 1 + 0.12 * (n_queries - 1) : letters == Letters::EQUAL ? 1.2 : 1.6;
+double score_rate(const WidthKernels& kernels, Letters letters, int n_queries) {
+    if (letters == Letters::SHARED) return 1 + 0.12 * (n_queries - 1);
+    return letters == Letters::EQUAL ? 1.2 : kernels.has_byte_tables ? 1.6 : 2.1;
 }
 
 double cost_of(const std::vector<PairTask>& tasks) {
@@ -292,6 +293,11 @@ bool PairPlanner::add_striped(int numbers, const std::vector<size_t>& members, d
     return true;
 }
 
+// What the cells of a register cost. Beside directions it matters little where scores come from.
+double PairPlanner::rate(const WidthKernels& kernels, Letters letters, int n_queries) const {
+    return register_rate(kernels) * (wants_paths_ ? 1 : score_rate(kernels, letters, n_queries));
+}
+
 // Queries of pairs in a row, of which those with the same one are neighbours.
 int PairPlanner::count_queries(const size_t* pairs, size_t n) const {
     int n_queries = 0;
@@ -316,8 +322,8 @@ void PairPlanner::add_groups(int numbers, const std::vector<size_t>& members, Le
             sizes.push_back(own), most = both;
         }
         // Directions that stay in the cache are worth a second pass; the bound is for pairs that need more.
-        Choice choice = choose(numbers, sizes, job_.max_bytes / 4);
-        if (choice.kernels < 0) choice = choose(numbers, sizes, job_.max_bytes);
+        Choice choice = choose(numbers, sizes, letters, job_.max_bytes / 4);
+        if (choice.kernels < 0) choice = choose(numbers, sizes, letters, job_.max_bytes);
         if (choice.kernels < 0) {
             add_alone(members[begin++], tasks);
             continue;
@@ -347,19 +353,20 @@ void PairPlanner::add_group(int numbers, const size_t* pairs, const std::vector<
         task.n_rows = std::max(task.n_rows, own.rows), task.n_columns = std::max(task.n_columns, own.columns);
     const double n_updates = double(task.n_rows) * double(task.n_columns);
     if (add_striped(numbers, task.members, n_updates, tasks)) return;
-    task.cost = n_updates * register_rate(kernels) * score_rate(task.letters, n_queries);
+    task.cost = n_updates * rate(kernels, task.letters, n_queries);
     task.n_columns = kernels.padded(task.n_columns);
     tasks.push_back(std::move(task));
 }
 
 // The cheapest kernels for pairs of these sizes that keep borders and directions within bounds. Narrow groups
 // need more of them but less padding: only the longest of a group counts.
-PairPlanner::Choice PairPlanner::choose(int numbers, const std::vector<Size>& sizes, size_t max_bytes) const {
+PairPlanner::Choice PairPlanner::choose(int numbers, const std::vector<Size>& sizes, Letters letters,
+                                        size_t max_bytes) const {
     const Width& width = widths_[numbers];
     Choice best;
     for (size_t i = 0; i < width.kernels.size(); ++i) {
         const WidthKernels& kernels = *width.kernels[i];
-        const double rate = register_rate(kernels);
+        const double rate = this->rate(kernels, letters, 1);
         double cost = 0;
         int64_t strip_rows = 0;
         for (size_t first = 0; first < sizes.size(); first += size_t(kernels.lanes)) {

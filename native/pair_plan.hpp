@@ -101,7 +101,8 @@ class PairPlanner {
     int count_queries(const size_t* pairs, size_t n) const;
     bool have_bases(int numbers) const { return numbers == RELATIVE && job_.mode.is_local; }
     bool fit_without_strips(int64_t rows, int64_t columns) const;
-    Choice choose(int numbers, const std::vector<Size>& sizes, size_t max_bytes) const;
+    double rate(const WidthKernels& kernels, Letters letters, int n_queries) const;
+    Choice choose(int numbers, const std::vector<Size>& sizes, Letters letters, size_t max_bytes) const;
     int64_t rows_that_fit(const WidthKernels& kernels, int numbers, Size size, size_t max_bytes) const;
     void add_alone(size_t pair, std::vector<PairTask>& tasks) const;
     bool add_striped(int numbers, const std::vector<size_t>& members, double group_updates,

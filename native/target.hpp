@@ -25,6 +25,7 @@ constexpr exaln::WidthKernels width_kernels() {
     return {8 * int(sizeof(typename V::Lane)),
             V::lanes,
             V::columns,
+            V::has_byte_tables,
             sizeof(typename V::ScoreRow) * exaln::MAX_CODES,
             make_score_rows<V>,
             GroupWorkspace<V>::bytes,
