@@ -3,15 +3,16 @@
     python benchmarks/pair_peers.py                       # .venv-peers as `make bench` sets it up
     python benchmarks/pair_peers.py --length 150 --pairs 20000 --threads 1
 
-Pairs of DNA (2, -3, a gap of 1 costs 7, each further letter 2) and of proteins (BLOSUM62, 11/1), related and random, in
-every mode; with the path and scores alone. Each tool is measured in turn and the best of several rounds counts. All
+Pairs of DNA (2, -3, a gap of 1 costs 7, each further letter 2) and of proteins (BLOSUM62, 11/1), in every mode, with
+the path and scores alone: related and random ones, each sequence in one pair, and random ones of a few queries against
+all targets (`all`), which share their queries. Each tool is measured in turn and the best of several rounds counts. All
 scores must agree; a function that differs from all others is named and not counted. exaln is timed from arrays of codes
 to arrays of scores, positions and CIGARs. parasail is timed in C++, without the CIGAR (its trace functions fill the
 table that it is made from) and with it; the ratio is to the fastest without, so it is the least that can be claimed.
 For scores alone the ratio is to its fastest score function, and beside it stand exaln's own kernels for one query
 against the same targets, in lanes of 8 and of 16 bits, on one thread, and what share of the first (`of kernel 8`) pairs
-reach: a cell of a pair takes more operations, for its scores have to be looked up. The file has the cell update alone
-as well (`bare_loop`), the bound of that kernel.
+reach: a cell of a pair with a query of its own takes more operations, for its scores have to be looked up. The file has
+the cell update alone as well (`bare_loop`), the bound of that kernel.
 Writes benchmarks/runs/<date>-<machine>/pair_peers.json after every row, so a run that is stopped is not lost, and
 measures in slices: rows that the file has, and that this run does not measure, stay in it.
 """
@@ -38,6 +39,7 @@ from exaln.alphabet import DNA, PROTEIN
 from exaln.engines.base import PairList
 from exaln.engines.cpu import CpuEngine
 from exaln.modes import Mode
+from exaln.pairwise import paired
 from exaln.records import Records
 
 HERE = Path(__file__).parent
@@ -50,7 +52,10 @@ COSTS = {
     "DNA": {"matrix": "", "match": 2, "mismatch": -3, "gap_first": 7, "gap_extend": 2},
     "protein": {"matrix": "blosum62", "match": 0, "mismatch": 0, "gap_first": 12, "gap_extend": 1},
 }
-RELATIONS, WHATS = ["related", "random"], ["path", "score"]
+RELATIONS, WHATS = ["related", "random", "all"], ["path", "score"]
+ALL_QUERIES = 8
+"""Against all targets, where queries are shared."""
+
 LEAST_SECONDS = 0.1
 N_LETTERS = {"DNA": 4, "protein": 20}
 
@@ -62,13 +67,18 @@ def scoring_of(kind: str) -> exaln.Scoring:
     return exaln.Scoring("BLOSUM62", gap_open=11, gap_extend=1)
 
 
-def make_pairs(kind: str, n: int, length: int, *, are_related: bool) -> tuple[Records, Records]:
-    """Random sequences of one length; related ones differ in a tenth of their letters, two thirds of it gaps."""
+def make_pairs(kind: str, n: int, length: int, relation: str) -> tuple[Records, Records, PairList]:
+    """Sequences of one length; related ones differ in a tenth of their letters, two thirds of it gaps."""
     rng = np.random.default_rng(length)
-    queries = rng.integers(0, N_LETTERS[kind], (n, length)).astype(np.uint8)
-    targets = [mutated(rng, query, N_LETTERS[kind]) for query in queries] if are_related else rng.permutation(queries)
+    codes = rng.integers(0, N_LETTERS[kind], (n, length)).astype(np.uint8)
     alphabet = DNA if kind == "DNA" else PROTEIN
-    return Records.of(alphabet, list(queries)), Records.of(alphabet, list(targets))
+    if relation == "all":
+        targets = Records.of(alphabet, list(codes[: n // ALL_QUERIES]))
+        return Records.of(alphabet, list(codes[-ALL_QUERIES:])), targets, paired(ALL_QUERIES, len(targets), "all")
+    others = (
+        [mutated(rng, query, N_LETTERS[kind]) for query in codes] if relation == "related" else rng.permutation(codes)
+    )
+    return Records.of(alphabet, list(codes)), Records.of(alphabet, list(others)), paired(n, n, "zip")
 
 
 def mutated(rng: np.random.Generator, codes: np.ndarray[Any, Any], n_letters: int) -> np.ndarray[Any, Any]:
@@ -87,9 +97,10 @@ class Parasail:
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.versions = self._read()
 
-    def load(self, kind: str, queries: Records, targets: Records) -> None:
+    def load(self, kind: str, queries: Records, targets: Records, pairs: PairList) -> None:
         """The pairs that `run` takes."""
-        texts = [[r.alphabet.decode(r.sequence(row)) for row in range(len(r))] for r in (queries, targets)]
+        sides = (queries, pairs.query), (targets, pairs.target)
+        texts = [[r.alphabet.decode(r.sequence(row)) for row in rows.tolist()] for r, rows in sides]
         self._ask({"queries": texts[0], "targets": texts[1], "costs": COSTS[kind]})
 
     def run(self, function: str, threads: int, *, wants_cigar: bool) -> tuple[float, list[int] | None]:
@@ -124,17 +135,17 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
 class Contest:
     """One set of pairs: the best times of each way to do it, and whether all scores agreed."""
 
-    def __init__(self, kind: str, length: int, records: tuple[Records, Records], parasail: Parasail) -> None:
-        self.kind, self.length, self.records, self.parasail = kind, length, records, parasail
+    def __init__(self, kind: str, length: int, pairs: tuple[Records, Records, PairList], parasail: Parasail) -> None:
+        self.kind, self.length, self.parasail = kind, length, parasail
+        self.queries, self.targets, self.pairs = pairs
         self.scoring = scoring_of(kind)
-        self.pairs = PairList(np.arange(len(records[0])), np.arange(len(records[0])))
-        self.cells = float(records[0].lengths @ records[1].lengths)
-        parasail.load(kind, *records)
+        self.cells = float(self.queries.lengths[self.pairs.query] @ self.targets.lengths[self.pairs.target])
+        parasail.load(kind, *pairs)
 
     def measure(self, mode: str, threads: int, rounds: int, *, wants_paths: bool) -> dict[str, Any]:
         """GCUPS of each, taken in turn, the best of some rounds."""
         engine = CpuEngine(threads)
-        work = (*self.records, self.pairs, self.scoring, Mode.parse(mode))
+        work = (self.queries, self.targets, self.pairs, self.scoring, Mode.parse(mode))
         best: dict[str, float] = {}
         wrong: dict[str, int] = {}
         for _ in range(rounds):
@@ -182,11 +193,12 @@ class Contest:
 
     def _kernel_seconds(self, isa: str, bits: int) -> float:
         """As many cells by the kernel for one query and many targets, on one thread."""
-        queries, targets = self.records
+        query, targets = self.queries.sequence(0), self.targets
         costs = (self.scoring.matrix, self.scoring.gap_first, self.scoring.gap_extend)
-        return timed(
-            lambda: _core.score_kernel(isa, "group", bits, queries.sequence(0), targets.codes, targets.offsets, *costs)
-        )[0]
+        seconds, _ = timed(
+            lambda: _core.score_kernel(isa, "group", bits, query, targets.codes, targets.offsets, *costs)
+        )
+        return seconds * self.cells / float(len(query) * targets.lengths.sum())
 
 
 def print_row(row: dict[str, Any], relation: str) -> None:
@@ -250,8 +262,7 @@ def main() -> int:
     for kind in options.letters:
         for length in options.length:
             for relation in options.relations:
-                records = make_pairs(kind, options.pairs, length, are_related=relation == "related")
-                contest = Contest(kind, length, records, parasail)
+                contest = Contest(kind, length, make_pairs(kind, options.pairs, length, relation), parasail)
                 for mode in options.modes:
                     for wants_paths in (what == "path" for what in options.what):
                         for threads in options.threads:

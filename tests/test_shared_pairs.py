@@ -55,7 +55,10 @@ def batches(draw):
     alphabet = draw(st.sampled_from([DNA, PROTEIN]) | strategies.custom_alphabets)
     costs = Costs.of(draw(strategies.scorings(alphabet)))
     sides = [
-        [alphabet.encode(text) for text in draw(st.lists(strategies.sequences(alphabet, 0, 20), min_size=1, max_size=6))]
+        [
+            alphabet.encode(text)
+            for text in draw(st.lists(strategies.sequences(alphabet, 0, 20), min_size=1, max_size=6))
+        ]
         for _ in range(2)
     ]
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
