@@ -120,6 +120,25 @@ class Checker {
         }
     }
 
+    // Local scores of the same pairs with both sides swapped, so many that they share their targets.
+    void check_swapped(const Isa& isa, const Case& known, size_t number) {
+        Costs costs = known.costs;
+        for (int q = 0; q < MAX_CODES; ++q)
+            for (int t = 0; t < MAX_CODES; ++t) costs.scores[q][t] = known.costs.scores[t][q];
+        const Sequences queries = known.targets.view(), targets = known.queries.view();
+        PairJob job{{&isa}, queries, targets, {}, costs, LOCAL, 2, 0, {}};
+        for (int64_t times = 0; times * queries.n < 16; ++times)
+            for (int64_t query = 0; query < queries.n; ++query)
+                for (int64_t target = 0; target < targets.n; ++target) job.pairs.push_back({query, target});
+        Progress progress;
+        const PairResults found = run_pairs(job, Wants::SCORES, progress);
+        for (size_t i = 0; i < job.pairs.size(); ++i) {
+            const Pair& pair = job.pairs[i];
+            compare(isa, "swapped score of pair " + std::to_string(i), number, found.scores[i],
+                    known.scores[size_t(pair.target * queries.n + pair.query)]);
+        }
+    }
+
     // Paths of pairs whose scores are known, as a search asks for them: the same as without knowing them.
     void check_known(const Isa& isa, const Case& known, size_t number) {
         PairJob job = job_of(isa, known, LOCAL_MODE, false, size_t(1) << 30);
@@ -246,6 +265,7 @@ int check_cases(const std::string& path, const std::vector<std::string>& names, 
             checker.check_whole(*isa, cases[i], i, 2);
             if (part == Part::WHOLE || (part == Part::THREADS && i % 16 != 8)) continue;
             checker.check_pairs(*isa, cases[i], i);
+            checker.check_swapped(*isa, cases[i], i);
             checker.check_known(*isa, cases[i], i);
             checker.check_regions(*isa, cases[i], i);
             if (part == Part::THREADS) continue;
