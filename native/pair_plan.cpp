@@ -212,30 +212,46 @@ std::vector<PairTask> PairPlanner::plan(int numbers, const std::vector<size_t>& 
     return tasks;
 }
 
+// Pairs whose query others of them have, too: by query, the longest first, and by size. The others are added
+// to `rest`.
+std::vector<size_t> PairPlanner::by_query(const std::vector<size_t>& members,
+                                          std::vector<size_t>& rest) const {
+    std::vector<int32_t> n_with_query(size_t(job_.queries.n), 0);
+    for (const size_t pair : members) ++n_with_query[size_t(job_.pairs[pair].query)];
+    std::vector<std::tuple<int64_t, int64_t, int64_t, size_t>> places;
+    for (const size_t pair : members) {
+        const int64_t query = job_.pairs[pair].query;
+        if (n_with_query[size_t(query)] > 1) {
+            places.emplace_back(-size(pair).rows, query, -size(pair).columns, pair);
+        } else {
+            rest.push_back(pair);
+        }
+    }
+    std::sort(places.begin(), places.end());
+    std::vector<size_t> sharing;
+    for (const auto& place : places) sharing.push_back(std::get<size_t>(place));
+    return sharing;
+}
+
 // Groups of pairs that have a query in common: as many full ones as it has pairs for. What is left over of a
-// query shares groups with other queries' if that can be, or has one of its own, if it is enough for that;
-// otherwise it is returned.
-std::vector<size_t> PairPlanner::add_sharing(int numbers, std::vector<size_t> members,
+// query shares groups with what is left of others if that can be, or has one of its own, if it is enough for
+// that; otherwise it is returned.
+std::vector<size_t> PairPlanner::add_sharing(int numbers, const std::vector<size_t>& members,
                                              std::vector<PairTask>& tasks) const {
-    using Place = std::tuple<int64_t, int64_t, int64_t, size_t>;
-    const auto place = [&](size_t pair) -> Place {
-        return {-size(pair).rows, job_.pairs[pair].query, -size(pair).columns, pair};
-    };
-    std::sort(members.begin(), members.end(), [&](size_t a, size_t b) { return place(a) < place(b); });
-    std::vector<size_t> blended, rest;
+    std::vector<size_t> blended, rest, sharing = by_query(members, rest);
+    const bool are_blended = blends_queries(numbers);
     bool is_ascending = false;
-    for (auto begin = members.begin(), end = begin; begin != members.end(); begin = end) {
+    for (auto begin = sharing.begin(), end = begin; begin != sharing.end(); begin = end) {
         const int64_t query = job_.pairs[*begin].query;
         end =
-            std::find_if(begin, members.end(), [&](size_t pair) { return job_.pairs[pair].query != query; });
-        const size_t n = size_t(end - begin), lanes = usual_lanes(numbers, *begin), n_left = n % lanes;
-        const bool is_blended = blends_queries(numbers);
-        const bool is_enough = n_left >= lanes / (is_blended && !is_plain(*begin) ? MOST_SHARED : 2);
-        const auto full_end = end - std::ptrdiff_t(is_enough && !is_blended ? 0 : n_left);
+            std::find_if(begin, sharing.end(), [&](size_t pair) { return job_.pairs[pair].query != query; });
+        const size_t lanes = usual_lanes(numbers, *begin), n_left = size_t(end - begin) % lanes;
+        const bool is_enough = n_left >= lanes / (are_blended && !is_plain(*begin) ? MOST_SHARED : 2);
+        const auto full_end = end - std::ptrdiff_t(is_enough && !are_blended ? 0 : n_left);
         add_groups(numbers, {begin, full_end}, Letters::SHARED, tasks);
         // The targets of every other query in ascending order, so that neighbours are alike.
         if (is_enough && is_ascending) std::reverse(full_end, end);
-        if (is_enough) is_ascending = !is_ascending;
+        is_ascending ^= is_enough;
         std::vector<size_t>& left_over = is_enough ? blended : rest;
         left_over.insert(left_over.end(), full_end, end);
     }

@@ -91,7 +91,8 @@ class PairPlanner {
     bool blends_queries(int numbers) const;
     size_t usual_lanes(int numbers, size_t pair) const;
     bool fits(int numbers, int64_t rows, int64_t columns) const;
-    std::vector<size_t> add_sharing(int numbers, std::vector<size_t> members,
+    std::vector<size_t> by_query(const std::vector<size_t>& members, std::vector<size_t>& rest) const;
+    std::vector<size_t> add_sharing(int numbers, const std::vector<size_t>& members,
                                     std::vector<PairTask>& tasks) const;
     void add_apart(int numbers, const std::vector<size_t>& members, std::vector<PairTask>& tasks) const;
     void add_groups(int numbers, const std::vector<size_t>& members, Letters letters,
