@@ -195,6 +195,13 @@ size_t PairPlanner::usual_lanes(int numbers, size_t pair) const {
     return size_t(is_large ? width.kernels.back()->lanes : width.widest);
 }
 
+// So many pairs go by their query. Fewer would leave lanes empty, or have so many queries in a group that
+// scores cost as much as those of different ones.
+size_t PairPlanner::enough_to_share(int numbers, size_t pair) const {
+    const int most_queries = blends_queries(numbers) && !is_plain(pair) ? MOST_SHARED : 2;
+    return usual_lanes(numbers, pair) / size_t(most_queries);
+}
+
 std::vector<PairTask> PairPlanner::plan(int numbers, const std::vector<size_t>& members) const {
     std::vector<PairTask> tasks;
     if (numbers == ONE_BY_ONE) {
@@ -212,16 +219,16 @@ std::vector<PairTask> PairPlanner::plan(int numbers, const std::vector<size_t>& 
     return tasks;
 }
 
-// Pairs whose query others of them have, too: by query, the longest first, and by size. The others are added
-// to `rest`.
-std::vector<size_t> PairPlanner::by_query(const std::vector<size_t>& members,
+// Pairs whose query enough of them have: by query, the longest first, and by size. The others are added to
+// `rest`.
+std::vector<size_t> PairPlanner::by_query(int numbers, const std::vector<size_t>& members,
                                           std::vector<size_t>& rest) const {
-    std::vector<int32_t> n_with_query(size_t(job_.queries.n), 0);
+    std::vector<size_t> n_with_query(size_t(job_.queries.n), 0);
     for (const size_t pair : members) ++n_with_query[size_t(job_.pairs[pair].query)];
     std::vector<std::tuple<int64_t, int64_t, int64_t, size_t>> places;
     for (const size_t pair : members) {
         const int64_t query = job_.pairs[pair].query;
-        if (n_with_query[size_t(query)] > 1) {
+        if (n_with_query[size_t(query)] >= enough_to_share(numbers, pair)) {
             places.emplace_back(-size(pair).rows, query, -size(pair).columns, pair);
         } else {
             rest.push_back(pair);
@@ -238,7 +245,7 @@ std::vector<size_t> PairPlanner::by_query(const std::vector<size_t>& members,
 // that; otherwise it is returned.
 std::vector<size_t> PairPlanner::add_sharing(int numbers, const std::vector<size_t>& members,
                                              std::vector<PairTask>& tasks) const {
-    std::vector<size_t> blended, rest, sharing = by_query(members, rest);
+    std::vector<size_t> blended, rest, sharing = by_query(numbers, members, rest);
     const bool are_blended = blends_queries(numbers);
     bool is_ascending = false;
     for (auto begin = sharing.begin(), end = begin; begin != sharing.end(); begin = end) {
@@ -246,7 +253,7 @@ std::vector<size_t> PairPlanner::add_sharing(int numbers, const std::vector<size
         end =
             std::find_if(begin, sharing.end(), [&](size_t pair) { return job_.pairs[pair].query != query; });
         const size_t lanes = usual_lanes(numbers, *begin), n_left = size_t(end - begin) % lanes;
-        const bool is_enough = n_left >= lanes / (are_blended && !is_plain(*begin) ? MOST_SHARED : 2);
+        const bool is_enough = n_left >= enough_to_share(numbers, *begin);
         const auto full_end = end - std::ptrdiff_t(is_enough && !are_blended ? 0 : n_left);
         add_groups(numbers, {begin, full_end}, Letters::SHARED, tasks);
         // The targets of every other query in ascending order, so that neighbours are alike.

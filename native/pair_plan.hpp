@@ -90,8 +90,10 @@ class PairPlanner {
     bool is_plain(size_t pair) const;
     bool blends_queries(int numbers) const;
     size_t usual_lanes(int numbers, size_t pair) const;
+    size_t enough_to_share(int numbers, size_t pair) const;
     bool fits(int numbers, int64_t rows, int64_t columns) const;
-    std::vector<size_t> by_query(const std::vector<size_t>& members, std::vector<size_t>& rest) const;
+    std::vector<size_t> by_query(int numbers, const std::vector<size_t>& members,
+                                 std::vector<size_t>& rest) const;
     std::vector<size_t> add_sharing(int numbers, const std::vector<size_t>& members,
                                     std::vector<PairTask>& tasks) const;
     void add_apart(int numbers, const std::vector<size_t>& members, std::vector<PairTask>& tasks) const;
