@@ -240,26 +240,28 @@ std::vector<size_t> PairPlanner::by_query(int numbers, const std::vector<size_t>
     return sharing;
 }
 
-// Groups of pairs that have a query in common: as many full ones as it has pairs for. What is left over of a
-// query shares groups with what is left of others if that can be, or has one of its own, if it is enough for
-// that; otherwise it is returned.
+// Groups of pairs that have a query in common, as many full ones as it has pairs for. What is left over has a
+// group of its own if it almost fills it, or, where several queries cannot share one, if it is enough for
+// that; it shares groups with what is left of other queries if it is enough for that; otherwise it is
+// returned.
 std::vector<size_t> PairPlanner::add_sharing(int numbers, const std::vector<size_t>& members,
                                              std::vector<PairTask>& tasks) const {
     std::vector<size_t> blended, rest, sharing = by_query(numbers, members, rest);
-    const bool are_blended = blends_queries(numbers);
     bool is_ascending = false;
     for (auto begin = sharing.begin(), end = begin; begin != sharing.end(); begin = end) {
         const int64_t query = job_.pairs[*begin].query;
         end =
             std::find_if(begin, sharing.end(), [&](size_t pair) { return job_.pairs[pair].query != query; });
-        const size_t lanes = usual_lanes(numbers, *begin), n_left = size_t(end - begin) % lanes;
-        const bool is_enough = n_left >= enough_to_share(numbers, *begin);
-        const auto full_end = end - std::ptrdiff_t(is_enough && !are_blended ? 0 : n_left);
+        const size_t lanes = usual_lanes(numbers, *begin), enough = enough_to_share(numbers, *begin);
+        const size_t n_left = size_t(end - begin) % lanes;
+        const bool is_group = n_left >= (blends_queries(numbers) ? lanes - lanes / 8 : enough);
+        const auto full_end = end - std::ptrdiff_t(is_group ? 0 : n_left);
         add_groups(numbers, {begin, full_end}, Letters::SHARED, tasks);
+        const bool is_blended = !is_group && n_left >= enough;
         // The targets of every other query in ascending order, so that neighbours are alike.
-        if (is_enough && is_ascending) std::reverse(full_end, end);
-        is_ascending ^= is_enough;
-        std::vector<size_t>& left_over = is_enough ? blended : rest;
+        if (is_blended && is_ascending) std::reverse(full_end, end);
+        is_ascending ^= is_blended;
+        std::vector<size_t>& left_over = is_blended ? blended : rest;
         left_over.insert(left_over.end(), full_end, end);
     }
     add_groups(numbers, blended, Letters::SHARED, tasks);
