@@ -156,15 +156,15 @@ constexpr int MOST_SHARED = 4;  // queries of a group; more than one only for sc
 // Some rows, a strip, of `lanes` pairs side by side.
 struct PairArgs {
     Letters kind;
-    const uint8_t* query;  // SHARED: [n_queries][all_rows] codes; otherwise [all_rows][lanes]
-    int n_queries;         // SHARED, with lanes side by side: [n_queries]
-    int first_lanes[MOST_SHARED];
-    int64_t all_rows;                        // of all strips
-    int64_t first_row;                       // of the strip
-    int64_t n_rows;                          // in the strip
-    const uint8_t* letters;                  // [n_columns][lanes], as in GroupArgs
-    int64_t n_columns;                       // a multiple of WidthKernels::columns
-    const void* score_rows;                  // SHARED, ANY
+    const uint8_t* query;          // SHARED: [n_queries][all_rows] codes; otherwise [all_rows][lanes]
+    int n_queries;                 // SHARED
+    int first_lanes[MOST_SHARED];  // of each query; those up to the next one's have it, too
+    int64_t all_rows;              // of all strips
+    int64_t first_row;             // of the strip
+    int64_t n_rows;                // in the strip
+    const uint8_t* letters;        // [n_columns][lanes], as in GroupArgs
+    int64_t n_columns;             // a multiple of WidthKernels::columns
+    const void* score_rows;        // SHARED, ANY
     uint32_t query_letters, target_letters;  // ANY: bit a for each letter a that occurs, padding as well
     int32_t match, mismatch;                 // EQUAL; codes are classes then: LetterClasses
     const Costs* costs;

@@ -1,5 +1,5 @@
-// Pairs: one pair per lane, each with its own query and target (or all with the same query), in any mode,
-// with or without the directions of the cells.
+// Pairs: one pair per lane, each with its own query and target (or all with the same query, or with one of a
+// few), in any mode, with or without the directions of the cells.
 //
 //              columns of the targets, V::columns at a time
 //            +----+----+----+----+-- ...   tiles as in the group kernel: H and F of the columns are in
@@ -29,7 +29,8 @@
 // no directions but the borders and finds the ends; then the strips that paths run through are computed again
 // from the bottom up, with directions. The cells are the same, and so is the path.
 //
-// Range of values: Range and BlockRange in kernels.hpp. Tests: tests/test_pairs.py, tests/test_trace.py.
+// Range of values: Range and BlockRange in kernels.hpp. Tests: tests/test_pairs.py,
+// tests/test_shared_pairs.py, tests/test_trace.py.
 #pragma once
 
 #include <type_traits>
@@ -370,6 +371,7 @@ void run_class_pairs(const exaln::PairArgs& args) {
                     : run_pair_rows<V, Scores, Cells::LOCAL, Keeps::SCORE>(args);
 }
 
+// Scores alone.
 template <class V, class Scores>
 void run_scores(const exaln::PairArgs& args) {
     if (args.have_bases) {

@@ -323,12 +323,9 @@ double PairPlanner::rate(const WidthKernels& kernels, Letters letters, int n_que
     return register_rate(kernels) * (wants_paths_ ? 1 : score_rate(kernels, letters, n_queries));
 }
 
-// Queries of pairs in a row, of which those with the same one are neighbours.
-int PairPlanner::count_queries(const size_t* pairs, size_t n) const {
-    int n_queries = 0;
-    for (size_t i = 0; i < n; ++i)
-        n_queries += i == 0 || job_.pairs[pairs[i]].query != job_.pairs[pairs[i - 1]].query;
-    return n_queries;
+// Whether the i-th of some pairs, of which those with the same query are neighbours, has one more.
+bool PairPlanner::is_new_query(const size_t* pairs, size_t i) const {
+    return i == 0 || job_.pairs[pairs[i]].query != job_.pairs[pairs[i - 1]].query;
 }
 
 // Pairs alike in letters, and neighbours alike in size.
@@ -339,11 +336,13 @@ void PairPlanner::add_groups(int numbers, const std::vector<size_t>& members, Le
         const size_t* const pairs = members.data() + begin;
         std::vector<Size> sizes;
         Size most{0, 0};
+        int n_queries = 0;
         for (size_t i = 0; i < std::min(members.size() - begin, size_t(width.widest)); ++i) {
             const Size own = size(pairs[i]);
             const Size both{std::max(most.rows, own.rows), std::max(most.columns, own.columns)};
             if (i > 0 && !fits(numbers, both.rows, both.columns)) break;
-            if (letters == Letters::SHARED && count_queries(pairs, i + 1) > MOST_SHARED) break;
+            n_queries += is_new_query(pairs, i);
+            if (letters == Letters::SHARED && n_queries > MOST_SHARED) break;
             sizes.push_back(own), most = both;
         }
         // Directions that stay in the cache are worth a second pass; the bound is for pairs that need more.
@@ -363,7 +362,8 @@ void PairPlanner::add_group(int numbers, const size_t* pairs, const std::vector<
                             const Choice& choice, Letters letters, std::vector<PairTask>& tasks) const {
     const Width& width = widths_[numbers];
     const WidthKernels& kernels = *width.kernels[size_t(choice.kernels)];
-    const int n_queries = count_queries(pairs, sizes.size());
+    int n_queries = 0;
+    for (size_t i = 0; i < sizes.size(); ++i) n_queries += is_new_query(pairs, i);
     PairTask task{PairTask::How::GROUP,
                   numbers,
                   &kernels,

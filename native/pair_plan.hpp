@@ -101,7 +101,7 @@ class PairPlanner {
                     std::vector<PairTask>& tasks) const;
     void add_group(int numbers, const size_t* pairs, const std::vector<Size>& sizes, const Choice& choice,
                    Letters letters, std::vector<PairTask>& tasks) const;
-    int count_queries(const size_t* pairs, size_t n) const;
+    bool is_new_query(const size_t* pairs, size_t i) const;
     bool have_bases(int numbers) const { return numbers == RELATIVE && job_.mode.is_local; }
     bool fit_without_strips(int64_t rows, int64_t columns) const;
     double rate(const WidthKernels& kernels, Letters letters, int n_queries) const;
