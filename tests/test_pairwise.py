@@ -15,6 +15,8 @@ import exaln
 import golden_data
 from exaln import pairwise
 from exaln.alphabet import DNA, PROTEIN
+from exaln.engines.base import NEVER_LONG
+from exaln.engines.cpu import CpuEngine
 from exaln.errors import InputError
 from exaln.queries import as_records
 from exaln.scoring import Scoring
@@ -165,6 +167,36 @@ def test_batches_change_nothing_and_progress_counts_cells(monkeypatch: pytest.Mo
     assert len(told) == 5
     assert told == sorted(told)
     assert told[-1] == 12 * 12
+
+
+@pytest.mark.parametrize("mode", ["local", "global", "semiglobal", "overlap"])
+def test_scores_alone_are_those_of_alignments(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(2)
+    codes = [rng.integers(0, 4, length).astype(np.uint8) for length in rng.integers(0, 60, 70)]
+    fractions = Scoring(match=2.5, mismatch=-1)
+    for first, second, pairs in ((codes, codes[::-1], "zip"), (codes[:3], codes, "all"), (codes, codes[:3], "all")):
+        for scoring in (DEFAULT, fractions):
+            found = exaln.score_many(first, second, scoring=scoring, mode=mode, pairs=pairs, engine="cpu")
+            expected = exaln.align_many(first, second, scoring=scoring, mode=mode, pairs=pairs, engine="cpu").scores
+            assert found.dtype == expected.dtype
+            assert found.tolist() == expected.tolist()
+    told: list[int] = []
+    monkeypatch.setattr(pairwise, "BATCH_PAIRS", 32)
+    monkeypatch.setattr(CpuEngine, "long_pairs", ((NEVER_LONG, 2000),))
+    apart = exaln.score_many(codes, codes[:3], mode=mode, pairs="all", scoring=fractions, progress=told.append)
+    assert apart.tolist() == found.tolist()
+    assert told == sorted(told)
+    assert told[-1] == sum(map(len, codes)) * sum(map(len, codes[:3]))
+
+
+def test_scores_of_no_pairs_and_of_wrong_ones() -> None:
+    assert exaln.score_many([], []).tolist() == []
+    assert exaln.score_many([], [], pairs="all", scoring=DEFAULT).dtype == np.int64
+    assert exaln.score_many(["ACG"], []).tolist() == []
+    with pytest.raises(InputError, match="3 queries and 2 targets"):
+        exaln.score_many(READS, READS[:2])
+    with pytest.raises(InputError, match="'zip' or 'all'"):
+        exaln.score_many(READS, READS, pairs="cross")  # type: ignore[arg-type]
 
 
 def test_text_is_plain_or_coloured(monkeypatch: pytest.MonkeyPatch) -> None:

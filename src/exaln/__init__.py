@@ -24,6 +24,7 @@ _HOME = {
     "align": "pairwise",
     "align_many": "pairwise",
     "score": "pairwise",
+    "score_many": "pairwise",
     "scores": "pipeline",
     "search": "pipeline",
     "ExalnError": "errors",
@@ -57,6 +58,7 @@ __all__ = [
     "align",
     "align_many",
     "score",
+    "score_many",
     "scores",
     "search",
 ]
@@ -78,7 +80,7 @@ if TYPE_CHECKING:
     from exaln.hits import Hits
     from exaln.judge import SearchOptions
     from exaln.modes import Mode
-    from exaln.pairwise import align, align_many, score
+    from exaln.pairwise import align, align_many, score, score_many
     from exaln.pipeline import scores, search
     from exaln.records import Records
     from exaln.scoring import Scoring

@@ -51,15 +51,37 @@ def score(
     >>> score("HEAGAWGHEE", "PAWHEAE", scoring=Scoring("BLOSUM50", gap_open=0, gap_extend=8), mode="global")
     1
     """
+    found = score_many([query], [target], scoring=scoring, mode=mode, engine=engine, threads=threads)
+    value: int | float = found[0].item()
+    return value
+
+
+def score_many(
+    queries: Sequences,
+    targets: Sequences,
+    *,
+    scoring: Scoring | None = None,
+    mode: str | Mode = LOCAL,
+    pairs: Pairing = "zip",
+    engine: str = "auto",
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> NDArray[np.int64] | NDArray[np.float64]:
+    """The exact scores of many pairs, in their order: int64[n], or float64[n] where the scoring has fractions.
+
+    The scores of `align_many`, which takes the same, in a fraction of its time: nothing is kept of the tables. Pairs
+    that share queries or targets, as with pairs="all", are the fastest.
+
+    >>> score_many(["ACGTT", "TTAC"], ["ACGT", "TAC"], mode="global", pairs="all").reshape(2, 2)
+    array([[  1, -14],
+           [-12,  -1]])
+    """
     chosen = Mode.parse(mode)
-    queries, targets, scoring = _prepared([query], [target], scoring)
-    cells = queries.n_residues * targets.n_residues
-    working = choose_engine(engine, threads, for_pairs=cells < MANY_CELLS)
-    if are_long(working, queries, targets, _zipped(1, 1))[0]:
-        found = score_long(working, queries.sequence(0), targets.sequence(0), scoring, chosen)
-    else:
-        found = int(working.score_pairs(queries, targets, _zipped(1, 1), scoring, chosen)[0])
-    return scoring.unscale(found)
+    first, second, scoring = _prepared(queries, targets, scoring)
+    wanted = paired(len(first), len(second), pairs)
+    working = _engine_for(first, second, wanted, engine, threads)
+    scores = score_records(first, second, wanted, scoring, chosen, working, progress)
+    return scores if scoring.scale == 1 else scores / scoring.scale
 
 
 def align(
@@ -130,8 +152,7 @@ def align_many(
     chosen = Mode.parse(mode)
     first, second, scoring = _prepared(queries, targets, scoring)
     wanted = paired(len(first), len(second), pairs)
-    cells = int((first.lengths[wanted.query] * second.lengths[wanted.target]).sum())
-    working = choose_engine(engine, threads, for_pairs=cells < MANY_CELLS)
+    working = _engine_for(first, second, wanted, engine, threads)
     options = LongOptions(None if work_dir is None else Path(work_dir), memory)
     return align_records(first, second, wanted, scoring, chosen, working, progress, options)
 
@@ -162,6 +183,39 @@ def align_records(
             progress(int(cells[:end].sum()))
     scores, traces = zip(*found, strict=True)
     return Alignments(queries, targets, pairs, np.concatenate(scores), Traces.joined(traces), scoring, mode)
+
+
+def score_records(
+    queries: Records,
+    targets: Records,
+    pairs: PairList,
+    scoring: Scoring,
+    mode: Mode,
+    engine: Engine,
+    progress: Progress | None = None,
+) -> NDArray[np.int64]:
+    """The scores alone, likewise."""
+    cells = queries.lengths[pairs.query] * targets.lengths[pairs.target]
+    scores = np.empty(len(pairs), np.int64)
+    is_long = are_long(engine, queries, targets, pairs)
+    for first, end in batches(cells, is_long):
+        if is_long[first:end].any():
+            require_same_alphabet(queries, targets, scoring)
+            pair = queries.sequence(int(pairs.query[first])), targets.sequence(int(pairs.target[first]))
+            watched = _watched(IN_MEMORY, progress, int(cells[:first].sum()))
+            scores[first] = score_long(engine, *pair, scoring, mode, watched)
+        else:
+            some = PairList(pairs.query[first:end], pairs.target[first:end])
+            scores[first:end] = engine.score_pairs(queries, targets, some, scoring, mode)
+        if progress is not None:
+            progress(int(cells[:end].sum()))
+    return scores
+
+
+def _engine_for(queries: Records, targets: Records, pairs: PairList, engine: str, threads: int | None) -> Engine:
+    """By the cells that there are."""
+    cells = int((queries.lengths[pairs.query] * targets.lengths[pairs.target]).sum())
+    return choose_engine(engine, threads, for_pairs=cells < MANY_CELLS)
 
 
 def _watched(options: LongOptions, progress: Progress | None, done: int) -> LongOptions:
