@@ -11,7 +11,6 @@ struct RowOf;
 template <>
 struct RowOf<false> {
     static __device__ RowOf load(const uint4*, unsigned) { return {}; }
-    __device__ RowOf times(unsigned) const { return {}; }
     __device__ uint4 H() const { return make_uint4(0, 0, 0, 0); }
     __device__ uint4 F() const { return make_uint4(0, 0, 0, 0); }
 };
@@ -23,16 +22,20 @@ struct RowOf<true> {
     static __device__ RowOf load(const uint4* kept, unsigned tile) {
         return {kept[2 * size_t(tile)], kept[2 * size_t(tile) + 1]};
     }
-    __device__ RowOf times(unsigned factor) const { return {product(own_H, factor), product(own_F, factor)}; }
     __device__ uint4 H() const { return own_H; }
     __device__ uint4 F() const { return own_F; }
-
-    static __device__ uint4 product(uint4 four, unsigned factor) {
-        return make_uint4(four.x * factor, four.y * factor, four.z * factor, four.w * factor);
-    }
 };
 
 using KeptRow = RowOf<KEEPS_ROWS>;
+
+constexpr unsigned IDLE_PLACES = 1024;
+
+// Where the last lane of a group keeps rows before the first tile has reached it. If all kept them in one
+// place, every warp of the card would write there in each of its first steps, and wait for it: 5 % of a
+// launch of a thousand steps.
+__device__ __forceinline__ unsigned idle_place(unsigned n_tiles) {
+    return n_tiles + (blockIdx.x * (THREADS / 32) + threadIdx.x / 32) % IDLE_PLACES;
+}
 
 __device__ __forceinline__ void keep_row(uint4* kept, unsigned tile, const Word (&H)[COLUMNS],
                                          const Word (&F)[COLUMNS]) {
