@@ -219,8 +219,8 @@ std::vector<PairTask> PairPlanner::plan(int numbers, const std::vector<size_t>& 
     return tasks;
 }
 
-// Pairs whose query enough of them have: by query, the longest first, and by size. The others are added to
-// `rest`.
+// Pairs whose query enough of them have, or all: by query, the longest first, and by size. The others are
+// added to `rest`.
 std::vector<size_t> PairPlanner::by_query(int numbers, const std::vector<size_t>& members,
                                           std::vector<size_t>& rest) const {
     std::vector<size_t> n_with_query(size_t(job_.queries.n), 0);
@@ -228,7 +228,8 @@ std::vector<size_t> PairPlanner::by_query(int numbers, const std::vector<size_t>
     std::vector<std::tuple<int64_t, int64_t, int64_t, size_t>> places;
     for (const size_t pair : members) {
         const int64_t query = job_.pairs[pair].query;
-        if (n_with_query[size_t(query)] >= enough_to_share(numbers, pair)) {
+        const size_t n = n_with_query[size_t(query)];
+        if (n == members.size() || n >= enough_to_share(numbers, pair)) {
             places.emplace_back(-size(pair).rows, query, -size(pair).columns, pair);
         } else {
             rest.push_back(pair);
@@ -242,8 +243,8 @@ std::vector<size_t> PairPlanner::by_query(int numbers, const std::vector<size_t>
 
 // Groups of pairs that have a query in common, as many full ones as it has pairs for. What is left over has a
 // group of its own if it almost fills it, or, where several queries cannot share one, if it is enough for
-// that; it shares groups with what is left of other queries if it is enough for that; otherwise it is
-// returned.
+// that, or if there is no other query; it shares groups with what is left of others if it is enough for that;
+// otherwise it is returned.
 std::vector<size_t> PairPlanner::add_sharing(int numbers, const std::vector<size_t>& members,
                                              std::vector<PairTask>& tasks) const {
     std::vector<size_t> blended, rest, sharing = by_query(numbers, members, rest);
@@ -253,8 +254,9 @@ std::vector<size_t> PairPlanner::add_sharing(int numbers, const std::vector<size
         end =
             std::find_if(begin, sharing.end(), [&](size_t pair) { return job_.pairs[pair].query != query; });
         const size_t lanes = usual_lanes(numbers, *begin), enough = enough_to_share(numbers, *begin);
-        const size_t n_left = size_t(end - begin) % lanes;
-        const bool is_group = n_left >= (blends_queries(numbers) ? lanes - lanes / 8 : enough);
+        const size_t n = size_t(end - begin), n_left = n % lanes;
+        const bool is_group =
+            n == members.size() || n_left >= (blends_queries(numbers) ? lanes - lanes / 8 : enough);
         const auto full_end = end - std::ptrdiff_t(is_group ? 0 : n_left);
         add_groups(numbers, {begin, full_end}, Letters::SHARED, tasks);
         const bool is_blended = !is_group && n_left >= enough;
