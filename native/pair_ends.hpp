@@ -134,6 +134,7 @@ struct LastCells {
     const exaln::PairArgs& args;
     uint8_t* ends_here;
     bool wants_row, wants_column;
+    int64_t next_end = 0;      // no pair ends in a column before this one, behind the tiles so far
     int n_columns_ending = 0;  // columns of the tile that are the last ones of a pair
     int columns_ending[V::columns];
     alignas(64) Lane masks[V::columns][V::lanes];
@@ -162,9 +163,16 @@ struct LastCells {
 
     void enter(int64_t column) {
         n_columns_ending = 0;
-        for (int c = 0; c < V::columns && wants_column; ++c)
+        const int64_t end = column + V::columns;
+        if (!wants_column || end < next_end) return;
+        for (int c = 0; c < V::columns; ++c)
             if (make_mask(args.target_lengths, column + c + 1, masks[c]))
                 columns_ending[n_columns_ending++] = c;
+        next_end = INT64_MAX;
+        for (int lane = 0; lane < V::lanes; ++lane) {
+            const int64_t length = args.target_lengths[lane];
+            if (length > end && length < next_end) next_end = length;
+        }
     }
 
     static void keep(Lane* kept, const Lane* mask, const Lane* cells) {
