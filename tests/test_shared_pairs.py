@@ -106,3 +106,19 @@ def test_lengths_beyond_strips_and_scores_beyond_8_bits(mode, name, are_related)
         for isa in ["", *ISAS]:
             found = score_pairs(queries, targets, pairs, costs, mode, isa, threads=2).tolist()
             assert found == [alone[pair] for pair in pairs], (isa, are_swapped)
+
+
+@pytest.mark.parametrize("mode", [LOCAL, SEMIGLOBAL, GLOBAL], ids=str)
+@pytest.mark.parametrize("are_swapped", [False, True], ids=["reads as queries", "reads as targets"])
+def test_many_short_sequences_with_few_long_ones(mode, are_swapped):
+    """Parts of long targets are shared, too; sides that change places make rows of columns, beyond every strip."""
+    rng = np.random.default_rng(3)
+    costs = SCORINGS["DNA"]
+    long = [random_codes(rng, length, 4) for length in (9_500, 12_000)]
+    reads = [mutated(rng, long[i % 2][400 * i : 400 * i + 90 + i], 4) for i in range(22)]
+    queries, targets = (long, reads) if are_swapped else (reads, long)
+    pairs = [(q, t) for q in range(len(queries)) for t in range(len(targets))]
+    alone = [int(score_pairs(queries, targets, [pair], costs, mode)[0]) for pair in pairs]
+    assert alone[0] == by_definition(queries[0], targets[0], costs, mode)[0]
+    for isa in ["", *ISAS]:
+        assert score_pairs(queries, targets, pairs, costs, mode, isa, threads=2).tolist() == alone, isa
