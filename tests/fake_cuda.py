@@ -70,6 +70,8 @@ class FakeDriver:
         CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR=3,
         CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR=4,
     )
+    CUDA_MEMCPY2D = SimpleNamespace
+    CUmemorytype = SimpleNamespace(CU_MEMORYTYPE_HOST=1, CU_MEMORYTYPE_DEVICE=2)
     CUfunction_attribute = SimpleNamespace(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES=8)
 
     def __init__(self, memory=1 << 40, n_gpus=1, broken=None, seed=0):
@@ -166,6 +168,13 @@ class FakeDriver:
         self._put(stream, lambda: np.copyto(host, self.view(address, np.uint8, n_bytes)))
         if not self._is_pinned(target):
             self._run_all()
+        return (self.status,)
+
+    def cuMemcpy2DAsync(self, copy, stream):
+        for row in range(copy.Height):
+            self.cuMemcpyDtoHAsync(
+                copy.dstHost + row * copy.dstPitch, copy.srcDevice + row * copy.srcPitch, copy.WidthInBytes, stream
+            )
         return (self.status,)
 
     def cuMemsetD32Async(self, address, value, n, stream):

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "region.hpp"
+#include "block_walk.hpp"
 #include "trace.hpp"
 
 namespace exaln {
@@ -92,7 +92,7 @@ inline bool fills_as(const PlainTable& table, const Isa& isa, const uint8_t* que
     return is_right && is_end(fill_region(job, progress).end);
 }
 
-// The local path of a pair by walk_block, through the whole table at once.
+// The local path of a pair by walk_blocks, through the whole table at once.
 inline Alignment walked(const PlainTable& table, const Isa& isa, const uint8_t* query, const uint8_t* target,
                         const Costs& costs) {
     std::vector<int32_t> H(size_t(std::max(table.n_rows, table.n_columns))), gap(H.size(), -costs.gap_first);
@@ -100,7 +100,7 @@ inline Alignment walked(const PlainTable& table, const Isa& isa, const uint8_t* 
     PathState path{table.end.row - 1, table.end.column - 1, table.end.score};
     const Region region{query, target, table.n_rows, table.n_columns, no_H, no_gap, no_H, no_gap, 0};
     return make_alignment(query, target, costs, table.end.score, table.end.row, table.end.column,
-                          walk_block(isa, region, costs, true, path));
+                          walk_blocks({isa, region, costs, true, INT64_MAX, {}, {}, 1}, path));
 }
 
 }  // namespace exaln

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from exaln._core import Costs, PairRows, Sequences
     from exaln.engines.base import TargetRows
+    from exaln.longpair.lines import KeptLines
     from exaln.longpair.region import Borders, Line, Lines, PairTable, Pruning
     from exaln.modes import Mode
     from exaln.records import Records
@@ -191,19 +192,31 @@ class CpuEngine(Engine):
         is_large = len(pair.query) * len(pair.target) >= CHAIN_CELLS * self.threads
         return chain_score(self, pair) if is_large else 0
 
-    def walk_block(
-        self, pair: PairTable, region: Region, borders: Borders, state: PathState
+    def walk_blocks(
+        self, pair: PairTable, kept: KeptLines, state: PathState
     ) -> tuple[NDArray[np.uint8], PathState]:
-        """One strip, on this thread."""
+        """Blocks along the diagonal are filled on all threads."""
         from exaln import _core
 
-        with _translated_errors(1):
-            steps, row, column, left, gap = _core.walk_block(
-                *_region_arrays(pair, region, borders),
+        near = kept.near(state)
+        region, parts = near.region, near.parts
+        with _translated_errors(self.threads):
+            steps, row, column, left, gap = _core.walk_blocks(
+                *_region_arrays(pair, region, near.borders),
+                near.spacing,
+                _aligned(parts.rows - region.first_row),
+                parts.row_firsts,
+                parts.row_H,
+                parts.row_F,
+                _aligned(parts.columns - region.first_column),
+                parts.column_firsts,
+                parts.column_H,
+                parts.column_E,
                 state.row - region.first_row,
                 state.column - region.first_column,
                 state.left,
                 state.gap,
+                self.threads,
                 self.isa,
             )
         return steps, PathState(region.first_row + row, region.first_column + column, left, gap)

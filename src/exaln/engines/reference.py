@@ -19,6 +19,7 @@ from exaln.records import offsets_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from exaln.longpair.lines import KeptLines
     from exaln.records import Records
     from exaln.scoring import Scoring
 
@@ -103,11 +104,11 @@ class ReferenceEngine(Engine):
         end = reference_region.fill_region(pair, region, borders, lines, progress)
         return end if pair.mode.is_local and wants_end else NOTHING
 
-    def walk_block(
-        self, pair: PairTable, region: Region, borders: Borders, state: PathState
+    def walk_blocks(
+        self, pair: PairTable, kept: KeptLines, state: PathState
     ) -> tuple[NDArray[np.uint8], PathState]:
         """Over the whole table of the block."""
-        return reference_region.walk_block(pair, region, borders, state)
+        return reference_region.walk_block(pair, *kept.block_of(state), state)
 
     def slab_rows(self, n_rows: int, n_columns: int) -> int:
         """So few that somebody sees progress."""

@@ -64,19 +64,22 @@ class RegionEngine(Protocol):
         borders: Borders,
         rows: NDArray[np.int64],
         columns: NDArray[np.int64],
+        *,
+        progress: Callable[[int], None] | None = None,
+        wants_end: bool = False,
         pruning: Pruning | None = None,
-    ) -> ReadableLines | None:
-        """Lines of a region in the engine's own memory."""
+    ) -> tuple[ReadableLines, EndCell] | None:
+        """Lines of a region in the engine's own memory, and its end."""
         ...
 
     def least_score(self, pair: PairTable) -> int:
         """What some local alignment scores."""
         ...
 
-    def walk_block(
-        self, pair: PairTable, region: Region, borders: Borders, state: PathState
+    def walk_blocks(
+        self, pair: PairTable, kept: KeptLines, state: PathState
     ) -> tuple[NDArray[np.uint8], PathState]:
-        """A path through a small region."""
+        """A path through blocks between lines."""
         ...
 
     def slab_rows(self, n_rows: int, n_columns: int) -> int:
@@ -165,23 +168,23 @@ def _walk_region(
     pair: LongPair, kept: KeptLines, spacings: tuple[int, ...], state: PathState, scratch: Scratch
 ) -> Iterator[Piece]:
     while not state.is_complete(pair.mode) and _is_within(kept.region, state):
-        block, borders = kept.block_of(state)
-        for piece in _walk_block(pair, block, borders, spacings, state, scratch):
+        for piece in _walk_on(pair, kept, spacings, state, scratch):
             yield piece
             state = piece[1]
 
 
-def _walk_block(
-    pair: LongPair, block: Region, borders: Borders, spacings: tuple[int, ...], state: PathState, scratch: Scratch
+def _walk_on(
+    pair: LongPair, kept: KeptLines, spacings: tuple[int, ...], state: PathState, scratch: Scratch
 ) -> Iterator[Piece]:
-    """The path through a block between lines."""
+    """The path through the block that it is in, and on the last level further, as far as the engine goes at a time."""
     if not spacings:
-        yield pair.engine.walk_block(pair, block, borders, state)
+        yield pair.engine.walk_blocks(pair, kept, state)
         return
+    block, borders = kept.block_of(state)
     lines = _lines_of(pair, block, borders, spacings, state, scratch)
-    kept = KeptLines(block, RegionSurroundings(block, borders), spacings[0])
-    kept.add(block.first_row, block.end_row, lambda: lines)
-    yield from _walk_region(pair, kept, spacings[1:], state, scratch)
+    finer = KeptLines(block, RegionSurroundings(block, borders), spacings[0])
+    finer.add(block.first_row, block.end_row, lambda: lines)
+    yield from _walk_region(pair, finer, spacings[1:], state, scratch)
 
 
 def _lines_of(
@@ -196,10 +199,13 @@ def _lines_of(
     if not len(rows) and not len(columns):
         return Lines.empty(block, rows, columns, borders.top_H.dtype)
     pruning, began = pair.pruning(state.left, block.end_row, block.end_column), time.perf_counter()
-    lines = pair.engine.hold_lines(pair, block, borders, rows, columns, pruning)
-    if lines is None:
-        lines = scratch.lines(len(spacings), block, rows, columns, borders.top_H.dtype)
-        pair.engine.fill_region(pair, block, borders, lines, pruning=pruning)
+    held = pair.engine.hold_lines(pair, block, borders, rows, columns, pruning=pruning)
+    lines: ReadableLines
+    if held is not None:
+        lines, _ = held
+    else:
+        lines = room = scratch.lines(len(spacings), block, rows, columns, borders.top_H.dtype)
+        pair.engine.fill_region(pair, block, borders, room, pruning=pruning)
     pair.work.again_seconds += time.perf_counter() - began
     pair.work.again += block.cells
     pair.work.again_pruned += 0 if pruning is None else pruning.cells
