@@ -94,8 +94,8 @@ class CardLines:
         """Four copies: what the diagonal meets of each line lies as far behind that of the line before."""
         card, stream = self._workspace.card, self._workspace.side_stream
         most = LINES_IN_GAP if is_in_gap else MOST_LINES
-        rows, row_firsts = _along_diagonal(self.rows - self._region.first_row, row, column, spacing, most)
-        columns, column_firsts = _along_diagonal(self.columns - self._region.first_column, column, row, spacing, most)
+        rows, row_firsts = along_diagonal(self.rows - self._region.first_row, row, column, spacing, most)
+        columns, column_firsts = along_diagonal(self.columns - self._region.first_column, column, row, spacing, most)
         shapes = [(len(row_firsts), 2 * REACH * spacing)] * 2 + [(len(column_firsts), 2 * REACH * spacing)] * 2
         sizes = [n * width * self._score.itemsize for n, width in shapes]
         memory = self._workspace.pinned("lines near a path", sum(sizes))[: sum(sizes)]
@@ -129,14 +129,14 @@ class CardLines:
         return line
 
 
-def _along_diagonal(
+def along_diagonal(
     places: NDArray[np.int64], letter: int, other: int, spacing: int, most: int
 ) -> tuple[slice, NDArray[np.int64]]:
     """Which lines the diagonal of a path meets, and the first letter of the other sequence to be had of each.
 
     places: after how many letters each line is; letter, other: those of the path.
 
-    >>> _along_diagonal(np.array([10, 20, 30, 40]), 35, 28, 10, 2)
+    >>> along_diagonal(np.array([10, 20, 30, 40]), 35, 28, 10, 2)
     (slice(1, 3, None), array([-7,  3]))
     """
     crossings = places + (other - letter)
