@@ -139,9 +139,10 @@ Filled bound_fill_region(InputArray<uint8_t> query, InputArray<uint8_t> target, 
 }
 
 // Lines every `spacing` letters of the region, of which parts are at hand; others are left out.
-std::vector<LineWindow> make_windows(const ScoreType& type, int64_t spacing, const InputArray<int64_t>& places,
-                                     int64_t n_places, const InputArray<int64_t>& firsts,
-                                     const InputLines& H, const InputLines& gap, int64_t size) {
+std::vector<LineWindow> make_windows(const ScoreType& type, int64_t spacing,
+                                     const InputArray<int64_t>& places, int64_t n_places,
+                                     const InputArray<int64_t>& firsts, const InputLines& H,
+                                     const InputLines& gap, int64_t size) {
     const ScoreArray all_H = type.input(H, places.shape(0)), all_gap = type.input(gap, places.shape(0));
     if (firsts.shape(0) != places.shape(0) || H.shape(1) != gap.shape(1))
         throw std::invalid_argument("lines do not have the shape of their places");
@@ -160,13 +161,13 @@ std::vector<LineWindow> make_windows(const ScoreType& type, int64_t spacing, con
 
 using Walked = std::tuple<NumpyArray<uint8_t>, int64_t, int64_t, int64_t, int>;
 
-Walked bound_walk_blocks(InputArray<uint8_t> query, InputArray<uint8_t> target,
-                         InputArray<int32_t, 2> matrix, int32_t gap_first, int32_t gap_extend, bool is_local,
-                         InputScores top_H, InputScores top_F, InputScores left_H, InputScores left_E,
-                         int64_t corner, int64_t spacing, InputArray<int64_t> rows,
-                         InputArray<int64_t> row_firsts, InputLines row_H, InputLines row_F,
-                         InputArray<int64_t> columns, InputArray<int64_t> column_firsts, InputLines column_H,
-                         InputLines column_E, int64_t row, int64_t column, int64_t left, int gap, int threads,
+Walked bound_walk_blocks(InputArray<uint8_t> query, InputArray<uint8_t> target, InputArray<int32_t, 2> matrix,
+                         int32_t gap_first, int32_t gap_extend, bool is_local, InputScores top_H,
+                         InputScores top_F, InputScores left_H, InputScores left_E, int64_t corner,
+                         int64_t spacing, InputArray<int64_t> rows, InputArray<int64_t> row_firsts,
+                         InputLines row_H, InputLines row_F, InputArray<int64_t> columns,
+                         InputArray<int64_t> column_firsts, InputLines column_H, InputLines column_E,
+                         int64_t row, int64_t column, int64_t left, int gap, int threads,
                          const std::string& isa) {
     const Costs costs = make_costs(matrix, gap_first, gap_extend);
     const ScoreType type(top_H);

@@ -85,7 +85,8 @@ class BlockWalk {
     }
 
     const LineWindow* line_left_of(const Block& block) const {
-        return block.first_column == 0 ? nullptr : &job_.columns[size_t(block.first_column / job_.spacing - 1)];
+        return block.first_column == 0 ? nullptr
+                                       : &job_.columns[size_t(block.first_column / job_.spacing - 1)];
     }
 
     bool is_at_hand(const Block& block) const {

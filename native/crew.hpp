@@ -1,5 +1,5 @@
-// Threads that work on one list of tasks after another, each of them so short that to start threads anew would take
-// as long.
+// Threads that work on one list of tasks after another, each of them so short that to start threads anew
+// would take as long.
 #pragma once
 
 #include <algorithm>
@@ -31,8 +31,8 @@ class Crew {
 
     size_t size() const { return others_.size() + 1; }
 
-    // Calls `work(member, i)` for every i < n_tasks; member < size() says who does it. The first exception stops
-    // the handing out and is thrown here.
+    // Calls `work(member, i)` for every i < n_tasks; member < size() says who does it. The first exception
+    // stops the handing out and is thrown here.
     void run(size_t n_tasks, const std::function<void(size_t member, size_t task)>& work) {
         work_ = &work, n_tasks_ = n_tasks, next_ = 0, n_busy_ = others_.size(), failure_ = nullptr;
         round_.fetch_add(1, std::memory_order_release);

@@ -11,7 +11,8 @@
 namespace exaln {
 
 // The kernels of the narrowest lanes that hold a strip of so many rows per lane; null if none do.
-inline const WidthKernels* kernels_for(const Isa& isa, const Costs& costs, int64_t n_rows, int64_t max_lane_rows) {
+inline const WidthKernels* kernels_for(const Isa& isa, const Costs& costs, int64_t n_rows,
+                                       int64_t max_lane_rows) {
     for (const WidthKernels& kernels : isa.widths) {
         const int64_t lane_rows = std::min(max_lane_rows, (n_rows + kernels.lanes - 1) / kernels.lanes);
         if (kernels.bits > 8 && StripRange::of(costs, kernels.bits, lane_rows, kernels.columns).usable)
@@ -159,7 +160,8 @@ class RegionLetters {
 
 // Rows of a lane as runs: cut at each stop (ascending, the last at the end), and where plain rows meet
 // others.
-inline std::vector<RowRun> make_runs(const std::vector<int64_t>& stops, const std::vector<uint8_t>& odd_rows) {
+inline std::vector<RowRun> make_runs(const std::vector<int64_t>& stops,
+                                     const std::vector<uint8_t>& odd_rows) {
     std::vector<RowRun> runs;
     int32_t stop = 0;
     for (size_t row = 0; row < odd_rows.size(); ++row) {

@@ -241,5 +241,3 @@ def test_misuse_is_refused():
     too_large = np.full((4, 4), 1 << 29, np.int32)
     with pytest.raises(ValueError, match="too large"):
         _core.walk_blocks(**core_arguments(matrix=too_large, gap_first=1 << 29, threads=3))
-
-

@@ -169,7 +169,9 @@ def test_a_path_over_lines_that_stay_on_the_card(driver, monkeypatch, mode, spac
     target = np.concatenate([target[:200], target[450:], query[100:400]])
     held = []
     real_hold = CudaEngine.hold_lines
-    monkeypatch.setattr(CudaEngine, "hold_lines", lambda *given, **how: held.append(real_hold(*given, **how)) or held[-1])
+    monkeypatch.setattr(
+        CudaEngine, "hold_lines", lambda *given, **how: held.append(real_hold(*given, **how)) or held[-1]
+    )
     found, expected = (
         align_with(LongPair(query, target, DNA, Mode.parse(mode), engine), MemoryStore(Plan(score, 2000, spacings)))
         for engine in (CudaEngine(threads=3), REFERENCE)

@@ -192,9 +192,7 @@ class CpuEngine(Engine):
         is_large = len(pair.query) * len(pair.target) >= CHAIN_CELLS * self.threads
         return chain_score(self, pair) if is_large else 0
 
-    def walk_blocks(
-        self, pair: PairTable, kept: KeptLines, state: PathState
-    ) -> tuple[NDArray[np.uint8], PathState]:
+    def walk_blocks(self, pair: PairTable, kept: KeptLines, state: PathState) -> tuple[NDArray[np.uint8], PathState]:
         """Blocks along the diagonal are filled on all threads."""
         from exaln import _core
 

@@ -254,9 +254,7 @@ class CudaEngine(Engine):
         is_large = len(pair.query) * len(pair.target) >= CHAIN_CELLS * len(self.devices)
         return self._cpu().least_score(pair) if is_large else 0
 
-    def walk_blocks(
-        self, pair: PairTable, kept: KeptLines, state: PathState
-    ) -> tuple[NDArray[np.uint8], PathState]:
+    def walk_blocks(self, pair: PairTable, kept: KeptLines, state: PathState) -> tuple[NDArray[np.uint8], PathState]:
         """On the CPU."""
         return self._cpu().walk_blocks(pair, kept, state)
 

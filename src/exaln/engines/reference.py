@@ -104,9 +104,7 @@ class ReferenceEngine(Engine):
         end = reference_region.fill_region(pair, region, borders, lines, progress)
         return end if pair.mode.is_local and wants_end else NOTHING
 
-    def walk_blocks(
-        self, pair: PairTable, kept: KeptLines, state: PathState
-    ) -> tuple[NDArray[np.uint8], PathState]:
+    def walk_blocks(self, pair: PairTable, kept: KeptLines, state: PathState) -> tuple[NDArray[np.uint8], PathState]:
         """Over the whole table of the block."""
         return reference_region.walk_block(pair, *kept.block_of(state), state)
 

@@ -204,9 +204,7 @@ def _filled(
             return held
     lines = Lines.empty(region, rows, columns, store.plan.score)
     fill_region = pair.engine.fill_region
-    return lines, fill_region(
-        pair, region, borders, lines, progress=progress, wants_end=wants_end, pruning=pruning
-    )
+    return lines, fill_region(pair, region, borders, lines, progress=progress, wants_end=wants_end, pruning=pruning)
 
 
 def _slab_places(pair: LongPair, plan: Plan, region: Region) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

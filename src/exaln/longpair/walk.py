@@ -76,9 +76,7 @@ class RegionEngine(Protocol):
         """What some local alignment scores."""
         ...
 
-    def walk_blocks(
-        self, pair: PairTable, kept: KeptLines, state: PathState
-    ) -> tuple[NDArray[np.uint8], PathState]:
+    def walk_blocks(self, pair: PairTable, kept: KeptLines, state: PathState) -> tuple[NDArray[np.uint8], PathState]:
         """A path through blocks between lines."""
         ...
 
