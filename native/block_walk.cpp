@@ -36,7 +36,7 @@ class BlockWalk {
         : job_(job),
           path_(path),
           band_(job.spacing / BAND_SHARE),
-          crew_(job.threads),
+          crew_(useful_threads()),
           workspaces_(crew_.size()),
           filled_(crew_.size() > 1 ? MOST_AHEAD * crew_.size() : 1),  // alone there is no need to guess
           n_ahead_(crew_.size()) {}
@@ -56,6 +56,12 @@ class BlockWalk {
     }
 
   private:
+    // A diagonal meets about twice as many blocks as lie on the shorter way to the region's border.
+    int useful_threads() const {
+        return int(
+            std::min<int64_t>(job_.threads, 1 + 2 * (std::min(path_.row, path_.column) / job_.spacing)));
+    }
+
     bool is_going_on() const {
         return !path_.is_complete(job_.is_local) && path_.row >= 0 && path_.column >= 0;
     }

@@ -2,7 +2,6 @@
 // would take as long.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <functional>
@@ -12,8 +11,13 @@
 
 namespace exaln {
 
+// Tasks of all lists are numbered through. Who has taken a number below the end of the list at hand works on
+// that list: it is not over before all its tasks are done. A thread that comes late finds nothing to do, and
+// nobody waits for it.
 class Crew {
   public:
+    using Work = std::function<void(size_t member, size_t task)>;
+
     // This thread and up to `threads` - 1 others, which wait for tasks until the object dies. Throws
     // std::system_error if one could not be started.
     explicit Crew(int threads) {
@@ -32,49 +36,54 @@ class Crew {
     size_t size() const { return others_.size() + 1; }
 
     // Calls `work(member, i)` for every i < n_tasks; member < size() says who does it. The first exception
-    // stops the handing out and is thrown here.
-    void run(size_t n_tasks, const std::function<void(size_t member, size_t task)>& work) {
-        work_ = &work, n_tasks_ = n_tasks, next_ = 0, n_busy_ = others_.size(), failure_ = nullptr;
-        round_.fetch_add(1, std::memory_order_release);
-        take_tasks(0);
-        while (n_busy_.load(std::memory_order_acquire) > 0) std::this_thread::yield();
+    // is thrown here; what was not begun by then is left out.
+    void run(size_t n_tasks, const Work& work) {
+        work_ = &work, first_ = end_.load(), failure_ = nullptr, has_failed_ = false;
+        const size_t end = first_ + n_tasks;
+        end_.store(end, std::memory_order_release);
+        while (take_task(0)) {
+        }
+        while (n_done_.load(std::memory_order_acquire) < end) std::this_thread::yield();
         if (failure_) std::rethrow_exception(failure_);
     }
 
   private:
     void follow(size_t member) {
-        for (size_t seen = 0;; ++seen) {
-            for (int spins = 0; round_.load(std::memory_order_acquire) == seen; ++spins)
-                if (spins > 64) std::this_thread::yield();
-            if (is_dismissed_.load(std::memory_order_relaxed)) return;
-            take_tasks(member);
-            n_busy_.fetch_sub(1, std::memory_order_release);
+        for (int idle = 0; !is_dismissed_.load(std::memory_order_relaxed); ++idle) {
+            if (take_task(member)) idle = 0;
+            if (idle > 64) std::this_thread::yield();
         }
     }
 
-    void take_tasks(size_t member) {
+    // Whether there was one.
+    bool take_task(size_t member) {
+        size_t task = next_.load(std::memory_order_relaxed);
+        do {
+            if (task >= end_.load(std::memory_order_acquire)) return false;
+        } while (!next_.compare_exchange_weak(task, task + 1, std::memory_order_relaxed));
         try {
-            for (size_t i = next_.fetch_add(1); i < n_tasks_; i = next_.fetch_add(1)) (*work_)(member, i);
+            if (!has_failed_.load(std::memory_order_relaxed)) (*work_)(member, task - first_);
         } catch (...) {
             const std::lock_guard<std::mutex> lock(guard_);
             if (!failure_) failure_ = std::current_exception();
-            next_ = n_tasks_;
+            has_failed_ = true;
         }
+        n_done_.fetch_add(1, std::memory_order_release);
+        return true;
     }
 
     void dismiss() {
         is_dismissed_ = true;
-        round_.fetch_add(1, std::memory_order_release);
         for (std::thread& other : others_) other.join();
     }
 
-    std::vector<std::thread> others_;
-    std::atomic<size_t> round_{0}, next_{0}, n_busy_{0};
-    std::atomic<bool> is_dismissed_{false};
-    const std::function<void(size_t, size_t)>* work_ = nullptr;
-    size_t n_tasks_ = 0;
+    std::atomic<size_t> next_{0}, end_{0}, n_done_{0};  // tasks that were taken, given, done
+    std::atomic<bool> is_dismissed_{false}, has_failed_{false};
+    const Work* work_ = nullptr;
+    size_t first_ = 0;  // of the list at hand
     std::mutex guard_;
     std::exception_ptr failure_;
+    std::vector<std::thread> others_;  // the last member: they use all others
 };
 
 }  // namespace exaln
