@@ -8,6 +8,7 @@ from exaln.cuda import fetching, held_lines, long_pair
 from exaln.cuda.held_lines import WantedLines
 from exaln.cuda.long_pair import slabs, strips_of
 from exaln.cuda.variants import LONG_SHAPES, PACKED_SHAPES, LongShape, long_cycles, long_shapes
+from exaln.engines import cpu as cpu_engine
 from exaln.engines import cuda as cuda_engine
 from exaln.engines.cpu import CpuEngine
 from exaln.engines.cuda import CudaEngine
@@ -200,6 +201,17 @@ def test_lines_that_stay_on_the_card(driver, monkeypatch):
     assert driver.used < before
     monkeypatch.setattr(long_pair, "HELD_SHARE", 1 << 60)
     assert CudaEngine().hold_lines(*arguments) is None
+
+
+def test_cards_are_opened_while_a_score_is_looked_for(driver, monkeypatch):
+    query, target = similar(15, 2000)
+    pair = PairTable(query, target, DNA, LOCAL)
+    assert CudaEngine().least_score(pair) == 0
+    assert not driver.streams
+    for module in (cuda_engine, cpu_engine):
+        monkeypatch.setattr(module, "CHAIN_CELLS", 1)
+    assert CudaEngine().least_score(pair) == CpuEngine().least_score(pair) > 0
+    assert driver.streams
 
 
 def test_small_regions_are_left_to_the_cpu(driver):

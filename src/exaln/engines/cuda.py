@@ -250,9 +250,21 @@ class CudaEngine(Engine):
             )
 
     def least_score(self, pair: PairTable) -> int:
-        """By words that both sequences have, on the CPU: it is done before kernels for it would be loaded."""
-        is_large = len(pair.query) * len(pair.target) >= CHAIN_CELLS * len(self.devices)
-        return self._cpu().least_score(pair) if is_large else 0
+        """By words that both sequences have, on the CPU: it is done before kernels for it would be loaded. The cards,
+        which are needed next, are opened meanwhile.
+        """
+        if len(pair.query) * len(pair.target) < CHAIN_CELLS * len(self.devices):
+            return 0
+        with ThreadPoolExecutor(1) as pool:
+            opened = pool.submit(self._open)
+            score = self._cpu().least_score(pair)
+            opened.result()
+        return score
+
+    def _open(self) -> None:
+        """What is open is found again by whoever uses a card next."""
+        with lent_workspaces(self.devices, self.memory):
+            pass
 
     def walk_blocks(self, pair: PairTable, kept: KeptLines, state: PathState) -> tuple[NDArray[np.uint8], PathState]:
         """On the CPU."""
