@@ -11,8 +11,8 @@
 namespace exaln {
 namespace {
 
-constexpr int64_t BAND_SHARE = 16;      // a band reaches this part of a block's side to both sides
-constexpr size_t MOST_AHEAD = 4;        // blocks for each thread: of the usual size 160 kB each
+constexpr int64_t BAND_SHARE = 16;  // a band reaches this part of a block's side to both sides, or all of it
+constexpr size_t MOST_AHEAD = 4;    // blocks for each thread: of the usual size 160 kB each
 constexpr size_t ENOUGH_BLOCKS = 1024;  // less than a tenth of a second: Ctrl-C and progress wait for it
 
 // Rows [first_row, end_row) and columns [first_column, end_column) of a region, the first ones below and
@@ -35,11 +35,11 @@ class BlockWalk {
     BlockWalk(const WalkJob& job, PathState& path)
         : job_(job),
           path_(path),
-          band_(job.spacing / BAND_SHARE),
           crew_(useful_threads()),
           workspaces_(crew_.size()),
           filled_(crew_.size() > 1 ? MOST_AHEAD * crew_.size() : 1),  // alone there is no need to guess
-          n_ahead_(crew_.size()) {}
+          n_ahead_(crew_.size()),
+          band_(job.spacing / BAND_SHARE) {}
 
     std::vector<uint8_t> run() {
         for (size_t n_blocks = 0; n_blocks < ENOUGH_BLOCKS && is_going_on(); n_blocks += ahead_.size()) {
@@ -51,6 +51,7 @@ class BlockWalk {
             fill_ahead();
             const bool was_right = walk_ahead();
             n_ahead_ = was_right ? std::min(2 * n_ahead_, filled_.size()) : crew_.size();
+            band_ = was_right ? job_.spacing / BAND_SHARE : job_.spacing;
         }
         return std::move(steps_);
     }
@@ -188,11 +189,12 @@ class BlockWalk {
 
     const WalkJob& job_;
     PathState& path_;
-    const int64_t band_;
     Crew crew_;
     std::vector<Scratch> workspaces_;  // of each member
     std::vector<FilledBlock> filled_;  // used again and again
-    size_t n_ahead_;                   // blocks: few after a wrong guess, then more and more
+    // After a wrong guess, as in long gaps: few blocks in a wide band; then more and more in a narrow one.
+    size_t n_ahead_;
+    int64_t band_;
     std::vector<Block> ahead_;
     std::vector<uint8_t> steps_;
 };

@@ -5,8 +5,8 @@
 //        |  \  |     |     |    enters it. So those that the path meets if it keeps to its diagonal are filled ahead,
 //        +----\+-----+-----+    on all threads, as far as the band around the diagonal reaches, and the path is walked
 //        |     | \   |     |    through them. Where it leaves the band, what was filled beyond that is forgotten, and
-//        +-----+----\+-----+    filled anew along the diagonal that the path is on then. Only the time depends on it.
-//        |     |     | \   |
+//        +-----+----\+-----+    filled anew in a wider one, along the diagonal that the path is on then. Only the time
+//        |     |     | \   |    depends on it.
 //        +-----+-----+-----+    Tests: tests/test_block_walk.py.
 // clang-format on
 #pragma once
