@@ -171,6 +171,8 @@ class FakeDriver:
         return (self.status,)
 
     def cuMemcpy2DAsync(self, copy, stream):
+        if copy.WidthInBytes > min(copy.srcPitch, copy.dstPitch):
+            return (CUresult.CUDA_ERROR_INVALID_VALUE,)
         for row in range(copy.Height):
             self.cuMemcpyDtoHAsync(
                 copy.dstHost + row * copy.dstPitch, copy.srcDevice + row * copy.srcPitch, copy.WidthInBytes, stream

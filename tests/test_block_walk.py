@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import strategies
 from exaln import _core
-from exaln.cuda.held_lines import REACH, along_diagonal
+from exaln.cuda.held_lines import LinesAhead
 from exaln.engines.cpu import CpuEngine
 from exaln.engines.reference import ReferenceEngine
 from exaln.engines.reference_path import reference_alignment
@@ -40,22 +40,23 @@ class FewParts:
     def near(self, row, column, spacing, *, is_in_gap):
         self.n_asked += 1
         most = 1 if is_in_gap else 3
-        rows, row_firsts = along_diagonal(self.rows, row, column, spacing, most)
-        columns, column_firsts = along_diagonal(self.columns, column, row, spacing, most)
+        region = self._region
+        rows = LinesAhead.of(self.rows, row, column, spacing, region.n_columns, most)
+        columns = LinesAhead.of(self.columns, column, row, spacing, region.n_rows, most)
         return LineParts(
-            self.rows[rows],
-            row_firsts,
-            *(cut(lines[rows], row_firsts, spacing) for lines in (self._lines.row_H, self._lines.row_F)),
-            self.columns[columns],
-            column_firsts,
-            *(cut(lines[columns], column_firsts, spacing) for lines in (self._lines.column_H, self._lines.column_E)),
+            self.rows[rows.own],
+            rows.firsts,
+            *(cut(lines, rows) for lines in (self._lines.row_H, self._lines.row_F)),
+            self.columns[columns.own],
+            columns.firsts,
+            *(cut(lines, columns) for lines in (self._lines.column_H, self._lines.column_E)),
         )
 
 
-def cut(lines, firsts, spacing):
-    """Parts of lines, from these letters on."""
-    parts = np.full((len(firsts), 2 * REACH * spacing), 123_456_789, lines.dtype)
-    for part, line, first in zip(parts, lines, firsts, strict=True):
+def cut(lines, ahead):
+    """Parts of lines."""
+    parts = np.full((len(ahead.firsts), ahead.length), 123_456_789, lines.dtype)
+    for part, line, first in zip(parts, lines[ahead.own], ahead.firsts, strict=True):
         begin, end = max(first, 0), min(first + len(part), len(line))
         if begin < end:
             part[begin - first : end - first] = line[begin:end]

@@ -54,6 +54,35 @@ class WantedLines:
         return (REACH + 1) * max(distances) * self.score.itemsize // 256 * 256 + 256
 
 
+@dataclass(frozen=True)
+class LinesAhead:
+    """Parts of lines that a path may meet. own: of which lines; firsts: the letter that each part begins with, `step`
+    further from line to line; length: letters of each part.
+    """
+
+    own: slice
+    firsts: NDArray[np.int64]
+    length: int
+    step: int
+
+    @staticmethod
+    def of(places: NDArray[np.int64], letter: int, other: int, spacing: int, line_length: int, most: int) -> LinesAhead:
+        """Around the diagonal of a path; of short lines all of it, as a copy cannot take parts that overlap.
+
+        places: after how many letters each line is; letter, other: those of the path.
+
+        >>> LinesAhead.of(np.array([10, 20, 30, 40]), 35, 28, 10, 100, 2)
+        LinesAhead(own=slice(1, 3, None), firsts=array([-7,  3]), length=40, step=10)
+        """
+        crossings = places + (other - letter)
+        end = int(np.searchsorted(places, letter, "right"))
+        own = slice(max(int(np.searchsorted(crossings, -spacing, "right")), end - most, 0), end)
+        length = 2 * REACH * spacing
+        if length > line_length + spacing:
+            return LinesAhead(own, np.zeros_like(places[own]), line_length, 0)
+        return LinesAhead(own, crossings[own] - REACH * spacing, length, spacing)
+
+
 class LineMemory:
     """Room on a card for lines of one kind, from `address` on, with a margin on both sides; given back when the object
     dies.
@@ -92,33 +121,43 @@ class CardLines:
 
     def near(self, row: int, column: int, spacing: int, *, is_in_gap: bool) -> LineParts:
         """Four copies: what the diagonal meets of each line lies as far behind that of the line before."""
-        card, stream = self._workspace.card, self._workspace.side_stream
         most = LINES_IN_GAP if is_in_gap else MOST_LINES
-        rows, row_firsts = along_diagonal(self.rows - self._region.first_row, row, column, spacing, most)
-        columns, column_firsts = along_diagonal(self.columns - self._region.first_column, column, row, spacing, most)
-        shapes = [(len(row_firsts), 2 * REACH * spacing)] * 2 + [(len(column_firsts), 2 * REACH * spacing)] * 2
-        sizes = [n * width * self._score.itemsize for n, width in shapes]
-        memory = self._workspace.pinned("lines near a path", sum(sizes))[: sum(sizes)]
-        parts = [
-            part.view(self._score).reshape(shape)
-            for part, shape in zip(np.split(memory, np.cumsum(sizes)[:-1]), shapes, strict=True)
-        ]
-        card.activate()
-        kinds = (
-            ("row H", rows, row_firsts, self._row_bytes),
-            ("row F", rows, row_firsts, self._row_bytes),
-            ("column H", columns, column_firsts, self._column_bytes),
-            ("column E", columns, column_firsts, self._column_bytes),
-        )
-        for part, (name, own, firsts, line_bytes) in zip(parts, kinds, strict=True):
-            if len(firsts):
-                address = self._memory[name].address + own.start * line_bytes + int(firsts[0]) * self._score.itemsize
-                card.download_rows(part, address, line_bytes + spacing * self._score.itemsize, stream)
-        card.wait(card.record(card.event(), stream))
-        row_h, row_f, column_h, column_e = parts
+        region = self._region
+        rows = LinesAhead.of(self.rows - region.first_row, row, column, spacing, region.n_columns, most)
+        columns = LinesAhead.of(self.columns - region.first_column, column, row, spacing, region.n_rows, most)
+        row_h, row_f, column_h, column_e = self._fetched_parts(rows, columns)
         return LineParts(
-            self.rows[rows], row_firsts, row_h, row_f, self.columns[columns], column_firsts, column_h, column_e
+            rows=self.rows[rows.own],
+            row_firsts=rows.firsts,
+            row_H=row_h,
+            row_F=row_f,
+            columns=self.columns[columns.own],
+            column_firsts=columns.firsts,
+            column_H=column_h,
+            column_E=column_e,
         )
+
+    def _fetched_parts(self, rows: LinesAhead, columns: LinesAhead) -> list[Line]:
+        """H and F of rows, H and E of columns, in pinned memory that is used again."""
+        card, stream, itemsize = self._workspace.card, self._workspace.side_stream, self._score.itemsize
+        kinds = (
+            ("row H", rows, self._row_bytes),
+            ("row F", rows, self._row_bytes),
+            ("column H", columns, self._column_bytes),
+            ("column E", columns, self._column_bytes),
+        )
+        sizes = [len(ahead.firsts) * ahead.length * itemsize for _, ahead, _ in kinds]
+        memory = self._workspace.pinned("lines near a path", sum(sizes))
+        parts = []
+        card.activate()
+        for (name, ahead, line_bytes), end, size in zip(kinds, np.cumsum(sizes), sizes, strict=True):
+            part = memory[end - size : end].view(self._score).reshape(len(ahead.firsts), ahead.length)
+            parts.append(part)
+            if size:
+                first = self._memory[name].address + ahead.own.start * line_bytes + int(ahead.firsts[0]) * itemsize
+                card.download_rows(part, first, line_bytes + ahead.step * itemsize, stream)
+        card.wait(card.record(card.event(), stream))
+        return parts
 
     def _fetched(self, name: str, first: int, own: slice) -> Line:
         card = self._workspace.card
@@ -127,19 +166,3 @@ class CardLines:
         address = self._memory[name].address + first + self._score.itemsize * own.start
         card.download(line, address, self._workspace.side_stream)
         return line
-
-
-def along_diagonal(
-    places: NDArray[np.int64], letter: int, other: int, spacing: int, most: int
-) -> tuple[slice, NDArray[np.int64]]:
-    """Which lines the diagonal of a path meets, and the first letter of the other sequence to be had of each.
-
-    places: after how many letters each line is; letter, other: those of the path.
-
-    >>> along_diagonal(np.array([10, 20, 30, 40]), 35, 28, 10, 2)
-    (slice(1, 3, None), array([-7,  3]))
-    """
-    crossings = places + (other - letter)
-    end = int(np.searchsorted(places, letter, "right"))
-    own = slice(max(int(np.searchsorted(crossings, -spacing, "right")), end - most, 0), end)
-    return own, crossings[own] - REACH * spacing
