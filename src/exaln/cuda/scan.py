@@ -34,7 +34,7 @@ from exaln.cuda.collect import (
 )
 from exaln.cuda.compiler import Source
 from exaln.cuda.division import CANDIDATES_SHARE, Needs
-from exaln.cuda.layout import BOUNDARY_TILE_BYTES
+from exaln.cuda.layout import boundary_bytes
 from exaln.cuda.pace import Pace
 from exaln.cuda.pairs import pair_items
 from exaln.cuda.pending import Found, Pending, QueryGroup, ResultSet, ScanTimes, ScoreRows, Slab
@@ -328,7 +328,7 @@ class Scanner:
         self._pace.went_on(main, cells, cells / CELLS_PER_SECOND)
 
     def _boundary(self, layout: StreamLayout) -> int:
-        return self.workspace.scratch(f"boundary {layout.is_paired:d}", layout.n_tiles * BOUNDARY_TILE_BYTES)
+        return self.workspace.scratch(f"boundary {layout.is_paired:d}", boundary_bytes(layout.n_tiles))
 
     def _score_long(self, pending: Pending, n_stream: int) -> None:
         """Long targets, in parts; the longest first."""

@@ -442,6 +442,7 @@ __device__ __forceinline__ unsigned run_piece(Lane<N_ROWS>& lane, unsigned step,
             lane.compute_columns(edge, places, tile, threshold != NEVER_NEAR);
         } else if (KIND == Piece::FIRST) {
             lane.compute_begun(edge, places, tile, shared.put_aside);
+            __syncwarp();  // the next lane to begin puts its own there
         } else {
             lane.compute(edge, places);
         }

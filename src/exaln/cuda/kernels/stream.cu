@@ -24,8 +24,8 @@
 //   table       [1 + letters of the query][LETTERS + 1, rounded up to eight]: halves of words; the first row
 //   is
 //               where there is no letter of a query, the first column PAD
-//   kept        [n_tiles][2]: H and F of the row between strips, where KEEPS_ROWS. All lanes load of it, but
-//               only first lanes with rows above use it
+//   kept        [n_tiles + IDLE_PLACES][2]: H and F of the row between strips, where KEEPS_ROWS. All lanes
+//               load of it, but only first lanes with rows above use it
 //   scores      int[n_queries][row_stride]: best scores are max-combined into it
 //
 // The busy pipe is that of the maxima (3.5 per packed pair of cells). What can be is kept off it: the first
@@ -149,7 +149,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     Word diagonal = 0, best = 0, best_above = 0;
     Tile tile = stream[IDLE_TILE], next_tile = stream[feed.tile];
     KeptRow next_row = KeptRow::load(kept, feed.tile * reads_row);
-    unsigned id = 0, place = IDLE_TILE;
+    unsigned id = 0, place = idle_place(chunks[n_chunks].x);
 
     for (int drain = LANES; drain > 0;) {
         if constexpr (TWO_TARGETS) next_row = next_row.times(reads_row);
@@ -162,8 +162,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         if (!__any_sync(ALL, feed.is_live)) drain--;
         feed.advance(next_tile.is_marked());
         // The compiler puts these loads near the end of the step. To force them forward (a fence, copies to
-        // shared memory, a branch behind them) spares short launches a wait of 5 %, but costs all steps 2
-        // to 4.
+        // shared memory, a branch behind them) costs 2 to 4 %.
         next_tile = stream[feed.tile];
         next_row = KeptRow::load(kept, feed.tile * reads_row);
 
