@@ -19,6 +19,9 @@ REACH = 2
 """Parts of lines near a path reach so many times the distance of two lines to both sides of its diagonal: blocks on the
 diagonal need one, and a path may leave it by about one."""
 
+ALIGNMENT = 256
+"""Bytes."""
+
 MOST_LINES = 256
 LINES_IN_GAP = 16
 """Fetched at a time; a path that is in a gap leaves its diagonal."""
@@ -51,7 +54,7 @@ class WantedLines:
                 (region.first_column, self.columns, region.end_column),
             )
         ]
-        return (REACH + 1) * max(distances) * self.score.itemsize // 256 * 256 + 256
+        return -(-(REACH + 1) * max(distances) * self.score.itemsize // ALIGNMENT) * ALIGNMENT
 
 
 @dataclass(frozen=True)
@@ -84,13 +87,16 @@ class LinesAhead:
 
 
 class LineMemory:
-    """Room on a card for lines of one kind, from `address` on, with a margin on both sides; given back when the object
-    dies.
+    """Room on a card for lines, one kind behind the other, with a margin on both sides; given back when the object dies.
+
+    In one piece, as to get memory and to give it back takes its time. addresses: of each kind.
     """
 
-    def __init__(self, workspace: Workspace, n_bytes: int, margin: int) -> None:
-        self._memory = workspace.allocate(n_bytes + 2 * margin)
-        self.address = self._memory.address + margin
+    def __init__(self, workspace: Workspace, sizes: dict[str, int], margin: int) -> None:
+        ends = np.cumsum([-(-size // ALIGNMENT) * ALIGNMENT for size in sizes.values()])
+        self._memory = workspace.allocate(int(ends[-1]) + 2 * margin)
+        first = self._memory.address + margin
+        self.addresses = dict(zip(sizes, [first, *(first + int(end) for end in ends[:-1])], strict=True))
 
 
 class CardLines:
@@ -101,7 +107,7 @@ class CardLines:
         workspace: Workspace,
         region: Region,
         wanted: WantedLines,
-        memory: dict[str, LineMemory],
+        memory: LineMemory,
         row_bytes: int,
         column_bytes: int,
     ) -> None:
@@ -154,7 +160,7 @@ class CardLines:
             part = memory[end - size : end].view(self._score).reshape(len(ahead.firsts), ahead.length)
             parts.append(part)
             if size:
-                first = self._memory[name].address + ahead.own.start * line_bytes + int(ahead.firsts[0]) * itemsize
+                first = self._memory.addresses[name] + ahead.own.start * line_bytes + int(ahead.firsts[0]) * itemsize
                 card.download_rows(part, first, line_bytes + ahead.step * itemsize, stream)
         card.wait(card.record(card.event(), stream))
         return parts
@@ -163,6 +169,6 @@ class CardLines:
         card = self._workspace.card
         line: Line = np.empty(own.stop - own.start, self._score)
         card.activate()
-        address = self._memory[name].address + first + self._score.itemsize * own.start
+        address = self._memory.addresses[name] + first + self._score.itemsize * own.start
         card.download(line, address, self._workspace.side_stream)
         return line

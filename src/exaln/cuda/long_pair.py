@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -282,7 +282,7 @@ class CardPart:
         self._workspace, self._card = workspace, workspace.card
         self._pair, self._folded, self._part, self._slab = pair, folded, part, slab
         self._wanted, self._score = lines, lines.score
-        self._held: dict[str, LineMemory] | None = {} if holds else None
+        self._holds = holds
         self._kept_rows = lines.rows - slab.first_row
         self._own = slice(*np.searchsorted(lines.columns, [part.first_column, part.end_column], "right"))
         self._kept_columns = lines.columns[self._own] - part.first_column
@@ -342,8 +342,7 @@ class CardPart:
             self._cleared("consumed", 4 * n_channels),
             n_channels,
             self._upload("columns", np.append(self._kept_columns - 1, NEVER).astype(np.uint32)),
-            *(self._for_lines(name, self._line_bytes * len(self._kept_rows)) for name in ("row H", "row F")),
-            *(self._for_lines(name, self._column_bytes * len(self._kept_columns)) for name in ("column H", "column E")),
+            *self._room_for_lines(),
             part.n_rows,
             self._scratch("ends", END.itemsize * len(strips)),
             gain,
@@ -551,15 +550,17 @@ class CardPart:
 
     def held_lines(self) -> CardLines:
         """What stays on the card."""
-        assert self._held is not None
         lengths = self._line_bytes, self._column_bytes
         return CardLines(self._workspace, self._part, self._wanted, self._held, *lengths)
 
-    def _for_lines(self, name: str, n_bytes: int) -> int:
-        if self._held is None:
-            return self._scratch(name, n_bytes)
-        self._held[name] = LineMemory(self._workspace, n_bytes, self._wanted.margin_bytes(self._part))
-        return self._held[name].address
+    def _room_for_lines(self) -> Iterable[int]:
+        """Addresses of H and F of rows, H and E of columns."""
+        across, down = self._line_bytes * len(self._kept_rows), self._column_bytes * len(self._kept_columns)
+        sizes = {"row H": across, "row F": across, "column H": down, "column E": down}
+        if not self._holds:
+            return [self._scratch(name, size) for name, size in sizes.items()]
+        self._held = LineMemory(self._workspace, sizes, self._wanted.margin_bytes(self._part))
+        return self._held.addresses.values()
 
     def _scratch(self, name: str, n_bytes: int) -> int:
         return self._workspace.scratch(f"{name} of a long pair", n_bytes)
