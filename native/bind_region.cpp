@@ -161,36 +161,32 @@ std::vector<LineWindow> make_windows(const ScoreType& type, int64_t spacing,
 
 using Walked = std::tuple<NumpyArray<uint8_t>, int64_t, int64_t, int64_t, int>;
 
-Walked bound_walk_blocks(InputArray<uint8_t> query, InputArray<uint8_t> target, InputArray<int32_t, 2> matrix,
-                         int32_t gap_first, int32_t gap_extend, bool is_local, InputScores top_H,
-                         InputScores top_F, InputScores left_H, InputScores left_E, int64_t corner,
-                         int64_t spacing, InputArray<int64_t> rows, InputArray<int64_t> row_firsts,
-                         InputLines row_H, InputLines row_F, InputArray<int64_t> columns,
-                         InputArray<int64_t> column_firsts, InputLines column_H, InputLines column_E,
-                         int64_t row, int64_t column, int64_t left, int gap, int threads,
-                         const std::string& isa) {
+Walked bound_walk(BlockWalker& walker, InputArray<uint8_t> query, InputArray<uint8_t> target,
+                  InputArray<int32_t, 2> matrix, int32_t gap_first, int32_t gap_extend, bool is_local,
+                  InputScores top_H, InputScores top_F, InputScores left_H, InputScores left_E,
+                  int64_t corner, int64_t spacing, InputArray<int64_t> rows, InputArray<int64_t> row_firsts,
+                  InputLines row_H, InputLines row_F, InputArray<int64_t> columns,
+                  InputArray<int64_t> column_firsts, InputLines column_H, InputLines column_E, int64_t row,
+                  int64_t column, int64_t left, int gap) {
     const Costs costs = make_costs(matrix, gap_first, gap_extend);
     const ScoreType type(top_H);
     const Region region = make_region(type, query, target, top_H, top_F, left_H, left_E, corner);
     if (gap < PathState::NO_GAP || gap > PathState::IN_F)
         throw std::invalid_argument("gap must be 0, 1 or 2");
     if (spacing < 1) throw std::invalid_argument("lines must be at least 1 apart");
-    require_threads(threads);
     const WalkJob job{
-        choose_isa(isa),
         region,
         costs,
         is_local,
         spacing,
         make_windows(type, spacing, rows, region.n_rows, row_firsts, row_H, row_F, region.n_columns),
         make_windows(type, spacing, columns, region.n_columns, column_firsts, column_H, column_E,
-                     region.n_rows),
-        threads};
+                     region.n_rows)};
     PathState path{row, column, left, PathState::Gap(gap)};
     std::vector<uint8_t> steps;
     {
         const nb::gil_scoped_release released;
-        steps = walk_blocks(job, path);
+        steps = walker.walk(job, path);
     }
     return {to_numpy(std::move(steps)), path.row, path.column, path.left, int(path.gap)};
 }
@@ -208,15 +204,23 @@ void bind_region(nb::module_& m) {
         nb::arg("pruning") = nb::none(),
         "All cells of a region of a table; rows and columns after so many of its letters are written. Score, "
         "row and column of the best cell of a local table, if it is wanted; how many cells were pruned.");
-    m.def(
-        "walk_blocks", bound_walk_blocks, nb::arg("query"), nb::arg("target"), nb::arg("matrix"),
-        nb::arg("gap_first"), nb::arg("gap_extend"), nb::arg("is_local"), nb::arg("top_h"), nb::arg("top_f"),
-        nb::arg("left_h"), nb::arg("left_e"), nb::arg("corner"), nb::arg("spacing"), nb::arg("rows"),
-        nb::arg("row_firsts"), nb::arg("row_h"), nb::arg("row_f"), nb::arg("columns"),
-        nb::arg("column_firsts"), nb::arg("column_h"), nb::arg("column_e"), nb::arg("row"), nb::arg("column"),
-        nb::arg("left") = 0, nb::arg("gap") = 0, nb::arg("threads") = 1, nb::arg("isa") = "",
-        "Steps uint8[...] of a path walked back through blocks of a region, then its row, column, score left "
-        "and gap.");
+    nb::class_<BlockWalker>(m, "BlockWalker",
+                            "Walks paths back through blocks between lines, on threads of its own.")
+        .def(
+            "__init__",
+            [](BlockWalker* self, int threads, const std::string& isa) {
+                require_threads(threads);
+                new (self) BlockWalker(choose_isa(isa), threads);
+            },
+            nb::arg("threads") = 1, nb::arg("isa") = "")
+        .def("walk", bound_walk, nb::arg("query"), nb::arg("target"), nb::arg("matrix"), nb::arg("gap_first"),
+             nb::arg("gap_extend"), nb::arg("is_local"), nb::arg("top_h"), nb::arg("top_f"),
+             nb::arg("left_h"), nb::arg("left_e"), nb::arg("corner"), nb::arg("spacing"), nb::arg("rows"),
+             nb::arg("row_firsts"), nb::arg("row_h"), nb::arg("row_f"), nb::arg("columns"),
+             nb::arg("column_firsts"), nb::arg("column_h"), nb::arg("column_e"), nb::arg("row"),
+             nb::arg("column"), nb::arg("left") = 0, nb::arg("gap") = 0,
+             "Steps uint8[...] of a path walked back through blocks of a region, then its row, column, score "
+             "left and gap.");
 }
 
 }  // namespace exaln

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "crew.hpp"
 #include "region_strips.hpp"
@@ -30,14 +31,32 @@ struct FilledBlock {
     Scratch directions;
 };
 
+}  // namespace
+
+struct WalkRoom {
+    const Isa& isa;
+    Crew crew;
+    std::vector<Scratch> workspaces;  // of each member
+    std::vector<FilledBlock> filled;
+
+    WalkRoom(const Isa& its_isa, int threads)
+        : isa(its_isa),
+          crew(threads),
+          workspaces(crew.size()),
+          filled(threads > 1 ? MOST_AHEAD * crew.size() : 1) {}  // alone there is no need to guess
+};
+
+namespace {
+
 class BlockWalk {
   public:
-    BlockWalk(const WalkJob& job, PathState& path)
+    BlockWalk(WalkRoom& room, const WalkJob& job, PathState& path)
         : job_(job),
           path_(path),
-          crew_(useful_threads()),
-          workspaces_(crew_.size()),
-          filled_(crew_.size() > 1 ? MOST_AHEAD * crew_.size() : 1),  // alone there is no need to guess
+          isa_(room.isa),
+          crew_(room.crew),
+          workspaces_(room.workspaces),
+          filled_(room.filled),
           n_ahead_(crew_.size()),
           band_(job.spacing / BAND_SHARE) {}
 
@@ -57,19 +76,30 @@ class BlockWalk {
     }
 
   private:
-    // A diagonal meets about twice as many blocks as lie on the shorter way to the region's border.
-    int useful_threads() const {
-        return int(
-            std::min<int64_t>(job_.threads, 1 + 2 * (std::min(path_.row, path_.column) / job_.spacing)));
-    }
-
     bool is_going_on() const {
         return !path_.is_complete(job_.is_local) && path_.row >= 0 && path_.column >= 0;
     }
 
-    // The blocks that the band around the path's diagonal meets, in the order of a path; the first is that of
-    // the path, and ends with it. Up to one whose lines are not at hand.
+    // Blocks in the order of a path, the first that of the path itself, which ends with it: as many as may
+    // be, up to one whose lines are not at hand. A path in a gap is thought to stay in it for long.
     void choose_ahead() {
+        if (path_.gap == PathState::NO_GAP) {
+            choose_along_diagonal();
+        } else {
+            choose_along_gap();
+        }
+    }
+
+    void choose_along_gap() {
+        const int64_t spacing = job_.spacing, end_row = path_.row + 1, end_column = path_.column + 1;
+        Block block{path_.row / spacing * spacing, end_row, path_.column / spacing * spacing, end_column};
+        int64_t& first = path_.gap == PathState::IN_E ? block.first_column : block.first_row;
+        int64_t& end = path_.gap == PathState::IN_E ? block.end_column : block.end_row;
+        for (; first >= 0 && add(block); first -= spacing) end = first;
+    }
+
+    // Those that the band around the path's diagonal meets.
+    void choose_along_diagonal() {
         const int64_t spacing = job_.spacing, diagonal = path_.column - path_.row;
         for (int64_t row = path_.row / spacing; row >= 0; --row) {
             const int64_t end_row = std::min((row + 1) * spacing, path_.row + 1);
@@ -80,11 +110,15 @@ class BlockWalk {
                 const int64_t end_column = std::min((column + 1) * spacing, last_column + 1);
                 const Block block{row * spacing, std::min(end_row, end_column - diagonal + band_),
                                   column * spacing, end_column};
-                if (block.end_row <= block.first_row) continue;
-                if (ahead_.size() == n_ahead_ || !is_at_hand(block)) return;
-                ahead_.push_back(block);
+                if (block.end_row > block.first_row && !add(block)) return;
             }
         }
+    }
+
+    bool add(const Block& block) {
+        const bool is_possible = ahead_.size() < n_ahead_ && is_at_hand(block);
+        if (is_possible) ahead_.push_back(block);
+        return is_possible;
     }
 
     const LineWindow* line_above(const Block& block) const {
@@ -135,7 +169,7 @@ class BlockWalk {
     void fill(Scratch& workspace, FilledBlock& filled) const {
         const Region region = filled.region = region_of(filled.block);
         const WidthKernels* kernels = filled.kernels =
-            kernels_for(job_.isa, job_.costs, region.n_rows, INT64_MAX);
+            kernels_for(isa_, job_.costs, region.n_rows, INT64_MAX);
         if (!kernels) throw std::invalid_argument("the region is too large for walking");
         RegionLetters letters(*kernels, region, job_.costs, job_.is_local);
         const int64_t padded_columns = kernels->padded(region.n_columns);
@@ -189,9 +223,10 @@ class BlockWalk {
 
     const WalkJob& job_;
     PathState& path_;
-    Crew crew_;
-    std::vector<Scratch> workspaces_;  // of each member
-    std::vector<FilledBlock> filled_;  // used again and again
+    const Isa& isa_;
+    Crew& crew_;
+    std::vector<Scratch>& workspaces_;
+    std::vector<FilledBlock>& filled_;
     // After a wrong guess, as in long gaps: few blocks in a wide band; then more and more in a narrow one.
     size_t n_ahead_;
     int64_t band_;
@@ -201,11 +236,14 @@ class BlockWalk {
 
 }  // namespace
 
-std::vector<uint8_t> walk_blocks(const WalkJob& job, PathState& path) {
+BlockWalker::BlockWalker(const Isa& isa, int threads) : room_(std::make_unique<WalkRoom>(isa, threads)) {}
+BlockWalker::~BlockWalker() = default;
+
+std::vector<uint8_t> BlockWalker::walk(const WalkJob& job, PathState& path) {
     if (path.row < 0 || path.row >= job.region.n_rows || path.column < 0 ||
         path.column >= job.region.n_columns)
         throw std::invalid_argument("the path is not inside the region");
-    return BlockWalk(job, path).run();
+    return BlockWalk(*room_, job, path).run();
 }
 
 }  // namespace exaln

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "region.hpp"
@@ -27,19 +28,30 @@ struct LineWindow {
 };
 
 struct WalkJob {
-    const Isa& isa;
     Region region;
     const Costs& costs;
     bool is_local;
     int64_t spacing;
     std::vector<LineWindow> rows, columns;  // after spacing, 2 * spacing, ... letters; empty: not at hand
-    int threads;
 };
 
-// The steps of a path from its cell on, backwards, until it leaves the region, is complete, or comes to a
-// block whose lines are not at hand, or for many blocks; `path` is then there. Rows and columns of the path
-// count in the region. Throws std::invalid_argument if the path is not inside it, if the lines around its
-// first block are not at hand, or if a block is too large for walking; std::bad_alloc.
-std::vector<uint8_t> walk_blocks(const WalkJob& job, PathState& path);
+struct WalkRoom;
+
+// Threads, and room for blocks, for one piece of a path after another.
+class BlockWalker {
+  public:
+    // Throws std::system_error if a thread could not be started.
+    BlockWalker(const Isa& isa, int threads);
+    ~BlockWalker();
+
+    // The steps of a path from its cell on, backwards, until it leaves the region, is complete, or comes to a
+    // block whose lines are not at hand, or for many blocks; `path` is then there. Rows and columns of the
+    // path count in the region. Throws std::invalid_argument if the path is not inside it, if the lines
+    // around its first block are not at hand, or if a block is too large for walking; std::bad_alloc.
+    std::vector<uint8_t> walk(const WalkJob& job, PathState& path);
+
+  private:
+    std::unique_ptr<WalkRoom> room_;
+};
 
 }  // namespace exaln

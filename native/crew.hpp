@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <exception>
 #include <functional>
 #include <mutex>
@@ -40,7 +41,8 @@ class Crew {
     void run(size_t n_tasks, const Work& work) {
         work_ = &work, first_ = end_.load(), failure_ = nullptr, has_failed_ = false;
         const size_t end = first_ + n_tasks;
-        end_.store(end, std::memory_order_release);
+        end_.store(end);
+        if (n_asleep_.load() > 0 && n_tasks > 1) wake();
         while (take_task(0)) {
         }
         while (n_done_.load(std::memory_order_acquire) < end) std::this_thread::yield();
@@ -48,11 +50,35 @@ class Crew {
     }
 
   private:
+    static constexpr int SPINS = 64, YIELDS = 1000;  // a list often follows the one before at once
+
     void follow(size_t member) {
         for (int idle = 0; !is_dismissed_.load(std::memory_order_relaxed); ++idle) {
-            if (take_task(member)) idle = 0;
-            if (idle > 64) std::this_thread::yield();
+            if (take_task(member)) {
+                idle = 0;
+            } else if (idle > SPINS + YIELDS) {
+                sleep();
+                idle = 0;
+            } else if (idle > SPINS) {
+                std::this_thread::yield();
+            }
         }
+    }
+
+    // Who falls asleep says so first and looks for tasks then; who has tasks gives them first and looks for
+    // sleepers then: one of them sees the other.
+    void sleep() {
+        std::unique_lock<std::mutex> lock(guard_);
+        ++n_asleep_;
+        woken_.wait(lock, [&] { return is_dismissed_ || next_.load() < end_.load(); });
+        --n_asleep_;
+    }
+
+    void wake() {
+        {
+            const std::lock_guard<std::mutex> lock(guard_);
+        }
+        woken_.notify_all();
     }
 
     // Whether there was one.
@@ -74,10 +100,13 @@ class Crew {
 
     void dismiss() {
         is_dismissed_ = true;
+        wake();
         for (std::thread& other : others_) other.join();
     }
 
     std::atomic<size_t> next_{0}, end_{0}, n_done_{0};  // tasks that were taken, given, done
+    std::atomic<int> n_asleep_{0};
+    std::condition_variable woken_;
     std::atomic<bool> is_dismissed_{false}, has_failed_{false};
     const Work* work_ = nullptr;
     size_t first_ = 0;  // of the list at hand

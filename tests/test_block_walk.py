@@ -82,9 +82,9 @@ class Case:
         """The steps, the state after them, and after how many calls."""
         kept = KeptLines(self.region, self.around, self.spacing)
         kept.add(0, self.region.end_row, lambda: lines or self.lines)
-        steps, state, n_calls = [], self.state, 0
+        steps, state, n_calls, walk = [], self.state, 0, by.walker(self.pair)
         while not state.is_complete(self.pair.mode) and min(state.row, state.column) >= 0:
-            piece, state = by.walk_blocks(self.pair, kept, state)
+            piece, state = walk(kept, state)
             steps.extend(piece.tolist())
             n_calls += 1
         return steps, state, n_calls
@@ -189,7 +189,7 @@ def test_a_walk_through_the_whole_table_is_the_path(data):
 
 
 def core_arguments(**changed):
-    """Of a call of walk_blocks that is right, with some changed."""
+    """Of a walk that is right, with some changed."""
     n_rows, n_columns = 5, 7
     arguments = {
         "query": np.zeros(n_rows, np.uint8),
@@ -219,14 +219,13 @@ def core_arguments(**changed):
 
 
 def test_misuse_is_refused():
-    assert _core.walk_blocks(**core_arguments())[1] == -1
+    walker = _core.BlockWalker(3)
+    assert walker.walk(**core_arguments())[1] == -1
     wrong = [
         ({"row": 5}, "inside"),
         ({"column": -1}, "inside"),
         ({"gap": 3}, "gap"),
         ({"spacing": 0}, "apart"),
-        ({"threads": 0}, "threads"),
-        ({"isa": "abacus"}, "abacus"),
         ({"rows": np.array([2])}, "at hand"),
         ({"row_firsts": np.array([6])}, "at hand"),
         ({"column_firsts": np.array([0, 4])}, "at hand"),
@@ -238,7 +237,11 @@ def test_misuse_is_refused():
     ]
     for changed, message in wrong:
         with pytest.raises(ValueError, match=message):
-            _core.walk_blocks(**core_arguments(**changed))
+            walker.walk(**core_arguments(**changed))
+    for made, message in (({"threads": 0}, "threads"), ({"isa": "abacus"}, "abacus")):
+        with pytest.raises(ValueError, match=message):
+            _core.BlockWalker(**made)
     too_large = np.full((4, 4), 1 << 29, np.int32)
     with pytest.raises(ValueError, match="too large"):
-        _core.walk_blocks(**core_arguments(matrix=too_large, gap_first=1 << 29, threads=3))
+        walker.walk(**core_arguments(matrix=too_large, gap_first=1 << 29))
+    assert walker.walk(**core_arguments())[1] == -1

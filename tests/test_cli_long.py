@@ -86,17 +86,17 @@ SLOWLY = """
 import sys, time
 from exaln.engines.cpu import CpuEngine
 from exaln.__main__ import run
-real_fill, real_walk = CpuEngine.fill_region, CpuEngine.walk_blocks
+real_fill, real_walk = CpuEngine.fill_region, CpuEngine._walk
 
 def fill_region(self, *arguments, **options):
     time.sleep(0.15)
     return real_fill(self, *arguments, **options)
 
-def walk_blocks(self, *arguments, **options):
+def walk(self, *arguments, **options):
     time.sleep(0.15)
     return real_walk(self, *arguments, **options)
 
-CpuEngine.fill_region, CpuEngine.walk_blocks = fill_region, walk_blocks
+CpuEngine.fill_region, CpuEngine._walk = fill_region, walk
 CpuEngine.slab_rows = lambda self, n_rows, n_columns: 500
 sys.exit(run(sys.argv[1:]))
 """

@@ -92,7 +92,7 @@ inline bool fills_as(const PlainTable& table, const Isa& isa, const uint8_t* que
     return is_right && is_end(fill_region(job, progress).end);
 }
 
-// The local path of a pair by walk_blocks, with lines every `spacing` rows and columns.
+// The local path of a pair by BlockWalker, with lines every `spacing` rows and columns.
 inline Alignment walked(const PlainTable& table, const Isa& isa, const uint8_t* query, const uint8_t* target,
                         const Costs& costs, int64_t spacing, int threads) {
     std::vector<int32_t> H(size_t(std::max(table.n_rows, table.n_columns))), gap(H.size(), -costs.gap_first);
@@ -103,10 +103,12 @@ inline Alignment walked(const PlainTable& table, const Isa& isa, const uint8_t* 
         lines.push_back(std::move(line));
         return ScoreArray{lines.back().data(), false};
     };
-    WalkJob job{isa,     {query, target, table.n_rows, table.n_columns, no_H, no_gap, no_H, no_gap, 0},
-                costs,   true,
-                spacing, {},
-                {},      threads};
+    WalkJob job{{query, target, table.n_rows, table.n_columns, no_H, no_gap, no_H, no_gap, 0},
+                costs,
+                true,
+                spacing,
+                {},
+                {}};
     for (int64_t i = spacing; i < table.n_rows; i += spacing)
         job.rows.push_back({0, table.n_columns, kept(table.row(table.H, i)), kept(table.row(table.F, i))});
     for (int64_t j = spacing; j < table.n_columns; j += spacing)
@@ -114,8 +116,9 @@ inline Alignment walked(const PlainTable& table, const Isa& isa, const uint8_t* 
             {0, table.n_rows, kept(table.column(table.H, j)), kept(table.column(table.E, j))});
     PathState path{table.end.row - 1, table.end.column - 1, table.end.score};
     std::vector<uint8_t> steps;
+    BlockWalker walker(isa, threads);
     while (!path.is_complete(true)) {
-        const std::vector<uint8_t> more = walk_blocks(job, path);
+        const std::vector<uint8_t> more = walker.walk(job, path);
         steps.insert(steps.end(), more.begin(), more.end());
     }
     return make_alignment(query, target, costs, table.end.score, table.end.row, table.end.column, steps);

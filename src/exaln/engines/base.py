@@ -292,9 +292,9 @@ class Engine(ABC):
         """What some local alignment of a pair scores, if finding out takes little time beside all its cells; else 0."""
         return 0
 
-    def walk_blocks(self, pair: PairTable, kept: KeptLines, state: PathState) -> tuple[NDArray[np.uint8], PathState]:
-        """Walk a path back through small blocks between lines, until it leaves their region or is complete: through
-        the block that it is in, and through as many more as take little time.
+    def walker(self, pair: PairTable) -> Callable[[KeptLines, PathState], tuple[NDArray[np.uint8], PathState]]:
+        """What walks a path back through small blocks between lines, until it leaves their region or is complete:
+        through the block that it is in, and through as many more as take little time.
 
         The steps, uint8, from its cell on backwards, and where the path is then.
         """

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from exaln.cuda.batches import Workspace
-    from exaln.longpair.lines import KeptLines
-    from exaln.longpair.region import Borders, EndCell, Lines, PairTable, PathState, Pruning, ReadableLines, Region
+    from exaln.longpair.region import Borders, EndCell, Lines, PairTable, Pruning, ReadableLines, Region
+    from exaln.longpair.walk import Walker
     from exaln.modes import Mode
     from exaln.records import Records
     from exaln.scoring import Scoring
@@ -266,9 +266,9 @@ class CudaEngine(Engine):
         with lent_workspaces(self.devices, self.memory):
             pass
 
-    def walk_blocks(self, pair: PairTable, kept: KeptLines, state: PathState) -> tuple[NDArray[np.uint8], PathState]:
+    def walker(self, pair: PairTable) -> Walker:
         """On the CPU."""
-        return self._cpu().walk_blocks(pair, kept, state)
+        return self._cpu().walker(pair)
 
     def _openings(self, region: Region) -> list[int]:
         """Cards for a region; one that comes twice is opened twice."""

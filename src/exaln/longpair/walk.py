@@ -7,7 +7,7 @@ method: it depends on nothing but the two sequences, the costs and the mode.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -28,11 +28,16 @@ from exaln.longpair.region import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from exaln.modes import Mode
+
+
+Piece = tuple["NDArray[np.uint8]", PathState]
+"""Some steps of a path, backwards, and where it is after them."""
+
+Walker = Callable[[KeptLines, PathState], Piece]
+"""From the state of a path on, through at least one block."""
 
 
 class RegionEngine(Protocol):
@@ -76,8 +81,8 @@ class RegionEngine(Protocol):
         """What some local alignment scores."""
         ...
 
-    def walk_blocks(self, pair: PairTable, kept: KeptLines, state: PathState) -> tuple[NDArray[np.uint8], PathState]:
-        """A path through blocks between lines."""
+    def walker(self, pair: PairTable) -> Walker:
+        """For walking through blocks between lines."""
         ...
 
     def slab_rows(self, n_rows: int, n_columns: int) -> int:
@@ -126,14 +131,13 @@ class LongPair(PairTable):
         return Pruning(best, end_row, end_column) if self.prunes and self.mode.is_local else None
 
 
-Piece = tuple["NDArray[np.uint8]", PathState]
-"""Some steps of a path, backwards, and where it is after them."""
-
-
 class Scratch:
-    """Room for the lines of one block on each level, used again for the next block: fresh memory takes time."""
+    """What a walk uses again and again. walker: for the last level; room for the lines of one block on each of the
+    others: fresh memory takes time.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, walker: Walker) -> None:
+        self.walker = walker
         self._memory: dict[int, NDArray[np.uint8]] = {}
 
     def lines(
@@ -159,7 +163,7 @@ class Scratch:
 
 def walk(pair: LongPair, kept: KeptLines, spacings: tuple[int, ...], state: PathState) -> Iterator[Piece]:
     """The path from a cell of a region on, until it leaves the region; spacings are those of further levels."""
-    return _walk_region(pair, kept, spacings, state, Scratch())
+    return _walk_region(pair, kept, spacings, state, Scratch(pair.engine.walker(pair)))
 
 
 def _walk_region(
@@ -176,7 +180,7 @@ def _walk_on(
 ) -> Iterator[Piece]:
     """The path through the block that it is in, and on the last level further, as far as the engine goes at a time."""
     if not spacings:
-        yield pair.engine.walk_blocks(pair, kept, state)
+        yield scratch.walker(kept, state)
         return
     block, borders = kept.block_of(state)
     lines = _lines_of(pair, block, borders, spacings, state, scratch)
