@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import strategies
 from exaln import _core
-from exaln.cuda.held_lines import LinesAhead
+from exaln.cuda import held_lines
 from exaln.engines.cpu import CpuEngine
 from exaln.engines.reference import ReferenceEngine
 from exaln.engines.reference_path import reference_alignment
@@ -20,6 +20,13 @@ from test_pairs import MATRICES
 
 REFERENCE = ReferenceEngine()
 DNA = MATRICES["DNA"]
+
+
+@pytest.fixture(autouse=True)
+def few_lines_at_a_time(monkeypatch):
+    monkeypatch.setattr(held_lines, "MOST_LINES", 3)
+    monkeypatch.setattr(held_lines, "ALONG_GAP", 4)
+    monkeypatch.setattr(held_lines, "ACROSS_GAP", 1)
 
 
 def engine(isa=ISAS[0], threads=1):
@@ -37,12 +44,9 @@ class FewParts:
         self.rows, self.columns, self.row, self.column = lines.rows, lines.columns, lines.row, lines.column
         self.n_asked = 0
 
-    def near(self, row, column, spacing, *, is_in_gap):
+    def near(self, row, column, spacing, gap):
         self.n_asked += 1
-        most = 1 if is_in_gap else 3
-        region = self._region
-        rows = LinesAhead.of(self.rows, row, column, spacing, region.n_columns, most)
-        columns = LinesAhead.of(self.columns, column, row, spacing, region.n_rows, most)
+        rows, columns = held_lines.lines_ahead(self._region, (self.rows, self.columns), row, column, spacing, gap)
         return LineParts(
             self.rows[rows.own],
             rows.firsts,

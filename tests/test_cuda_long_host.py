@@ -166,6 +166,7 @@ def test_a_path_over_lines_that_stay_on_the_card(driver, monkeypatch, mode, spac
     """Of all levels; a piece that only one sequence has, and repeats, take the path far from its diagonal."""
     monkeypatch.setattr(cuda_engine, "SMALL_REGION", 0)
     monkeypatch.setattr(held_lines, "MOST_LINES", 5)
+    monkeypatch.setattr(held_lines, "ALONG_GAP", 3)
     query, target = similar(14, 900)
     target = np.concatenate([target[:200], target[450:], query[100:400]])
     held = []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exaln.longpair.region import LineParts
+from exaln.longpair.region import IN_E, NO_GAP, LineParts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,8 +23,10 @@ ALIGNMENT = 256
 """Bytes."""
 
 MOST_LINES = 256
-LINES_IN_GAP = 16
-"""Fetched at a time; a path that is in a gap leaves its diagonal."""
+"""Fetched at a time."""
+
+ALONG_GAP, ACROSS_GAP = 64, 3
+"""Around a path in a gap so many lines of each kind are fetched, in place of those along its diagonal."""
 
 
 @dataclass(frozen=True)
@@ -69,21 +71,51 @@ class LinesAhead:
     step: int
 
     @staticmethod
-    def of(places: NDArray[np.int64], letter: int, other: int, spacing: int, line_length: int, most: int) -> LinesAhead:
+    def along_diagonal(
+        places: NDArray[np.int64], letter: int, other: int, spacing: int, line_length: int
+    ) -> LinesAhead:
         """Around the diagonal of a path; of short lines all of it, as a copy cannot take parts that overlap.
 
-        places: after how many letters each line is; letter, other: those of the path.
+        places: after how many letters each line is; letter, other: those of the path; line_length: of all letters.
 
-        >>> LinesAhead.of(np.array([10, 20, 30, 40]), 35, 28, 10, 100, 2)
-        LinesAhead(own=slice(1, 3, None), firsts=array([-7,  3]), length=40, step=10)
+        >>> LinesAhead.along_diagonal(np.array([10, 20, 30, 40]), 35, 28, 10, 100)
+        LinesAhead(own=slice(0, 3, None), firsts=array([-17,  -7,   3]), length=40, step=10)
         """
         crossings = places + (other - letter)
         end = int(np.searchsorted(places, letter, "right"))
-        own = slice(max(int(np.searchsorted(crossings, -spacing, "right")), end - most, 0), end)
+        own = slice(max(int(np.searchsorted(crossings, -spacing, "right")), end - MOST_LINES, 0), end)
         length = 2 * REACH * spacing
         if length > line_length + spacing:
             return LinesAhead(own, np.zeros_like(places[own]), line_length, 0)
         return LinesAhead(own, crossings[own] - REACH * spacing, length, spacing)
+
+    @staticmethod
+    def straight(places: NDArray[np.int64], letter: int, other: int, most: int, reach: int) -> LinesAhead:
+        """The last lines before a path, and of each what is no further from it than `reach`.
+
+        >>> LinesAhead.straight(np.array([10, 20, 30, 40]), 35, 28, 2, 15)
+        LinesAhead(own=slice(1, 3, None), firsts=array([13, 13]), length=16, step=0)
+        """
+        end = int(np.searchsorted(places, letter, "right"))
+        own, first = slice(max(end - most, 0), end), max(other - reach, 0)
+        return LinesAhead(own, np.full(own.stop - own.start, first), other + 1 - first, 0)
+
+
+def lines_ahead(
+    region: Region, lines: tuple[NDArray[np.int64], NDArray[np.int64]], row: int, column: int, spacing: int, gap: int
+) -> tuple[LinesAhead, LinesAhead]:
+    """Of these rows and of these columns of a region, what a path from a cell of it on may meet."""
+    rows, columns = lines[0] - region.first_row, lines[1] - region.first_column
+    if gap == NO_GAP:
+        return (
+            LinesAhead.along_diagonal(rows, row, column, spacing, region.n_columns),
+            LinesAhead.along_diagonal(columns, column, row, spacing, region.n_rows),
+        )
+    n_rows, n_columns = (ACROSS_GAP, ALONG_GAP) if gap == IN_E else (ALONG_GAP, ACROSS_GAP)
+    return (
+        LinesAhead.straight(rows, row, column, n_rows, n_columns * spacing),
+        LinesAhead.straight(columns, column, row, n_columns, n_rows * spacing),
+    )
 
 
 class LineMemory:
@@ -125,12 +157,9 @@ class CardLines:
         first = self._column_bytes * place
         return self._fetched("column H", first, rows), self._fetched("column E", first, rows)
 
-    def near(self, row: int, column: int, spacing: int, *, is_in_gap: bool) -> LineParts:
+    def near(self, row: int, column: int, spacing: int, gap: int) -> LineParts:
         """Four copies: what the diagonal meets of each line lies as far behind that of the line before."""
-        most = LINES_IN_GAP if is_in_gap else MOST_LINES
-        region = self._region
-        rows = LinesAhead.of(self.rows - region.first_row, row, column, spacing, region.n_columns, most)
-        columns = LinesAhead.of(self.columns - region.first_column, column, row, spacing, region.n_rows, most)
+        rows, columns = lines_ahead(self._region, (self.rows, self.columns), row, column, spacing, gap)
         row_h, row_f, column_h, column_e = self._fetched_parts(rows, columns)
         return LineParts(
             rows=self.rows[rows.own],

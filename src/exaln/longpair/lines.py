@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from exaln.longpair.region import (
-    NO_GAP,
     Borders,
     LineParts,
     Lines,
@@ -149,7 +148,7 @@ class KeptLines:
                 self.around.corner,
             )
         row, column = state.row - block.first_row, state.column - block.first_column
-        parts = lines.near(row, column, self.spacing, is_in_gap=state.gap != NO_GAP)
+        parts = lines.near(row, column, self.spacing, state.gap)
         return Surrounded(block, borders, self.spacing, parts)
 
     def _line_before(self, cell: int, origin: int) -> int:

@@ -97,7 +97,7 @@ class Lines:
         """H and E of the kept column at this place, for these rows of the region."""
         return self.column_H[place, rows], self.column_E[place, rows]
 
-    def near(self, row: int, column: int, spacing: int, *, is_in_gap: bool) -> LineParts:
+    def near(self, row: int, column: int, spacing: int, gap: int) -> LineParts:
         """All of them."""
         starts = np.zeros(len(self.rows), np.int64), np.zeros(len(self.columns), np.int64)
         return LineParts(
@@ -159,9 +159,9 @@ class ReadableLines(Protocol):
         """H and E."""
         ...
 
-    def near(self, row: int, column: int, spacing: int, *, is_in_gap: bool) -> LineParts:
+    def near(self, row: int, column: int, spacing: int, gap: int) -> LineParts:
         """What a walk from a cell of the region on needs of lines that are so far apart: those around the cell, and
-        others while it keeps near its diagonal. Good until more is asked for.
+        others while it keeps near its diagonal, or in its gap. Good until more is asked for.
         """
         ...
 
