@@ -41,10 +41,10 @@ SIGNATURES = {
     "pack_singles": "codes* offsets* starts* n_targets fold* stream*",
     "pack_pairs": "codes* offsets* starts* n_targets fold* stream*",
     "pack_merged": "codes* offsets* starts* n_targets fold* stream*",
-    "stream_scores": "stream* chunks* n_chunks ticket* stacks* queries* table* kept* has_top has_bottom scores* "
-    "row_stride+",
-    "block_scores": "codes* offsets* fold* items* n_items ticket* queries* query_offsets* table* boundary* "
-    "boundary_stride+ scores* row_stride+ limit overflows*",
+    "stream_scores": "stream* chunks* n_chunks ticket* stacks* queries* table* kept* n_tiles has_top "
+    "has_bottom scores* row_stride+",
+    "block_scores": "codes* offsets* fold* items* n_items ticket* queries* query_offsets* table* n_strips boundary* "
+    "boundary_stride+ n_written* scores* row_stride+ limit overflows*",
     "find_overflows": "scores* row_stride+ n_queries n_targets limit capacity count* offsets* items*",
     "cut": "scores* row_stride+ first_query n_queries n_targets offsets* minimum* capacity count* candidates* "
     "histogram* score_bins",
@@ -487,14 +487,16 @@ def block_scores(driver, a, constants):
     fold = driver.view(a.fold, np.uint8, 256)
     ticket, overflows = driver.view(a.ticket, np.uint32, 1), driver.view(a.overflows, np.uint32, 1)
     assert ticket[0] == 0, "the ticket was not set to 0"
-    ticket[0] = a.n_items
+    ticket[0] = a.n_items * a.n_strips
+    if a.n_strips > 1:
+        driver.view(a.boundary, np.int64, a.n_items * a.boundary_stride)
+        assert not driver.view(a.n_written, np.uint32, a.n_items * a.n_strips).any()
     for query, row, begin, length in items:
         offset, end = driver.view(a.offsets + 8 * row, np.int64, 2)
         assert begin + length <= end - offset
         first, last = driver.view(a.query_offsets + 8 * query, np.int64, 2)
-        if last - first > constants.THREADS * constants.ROWS:
-            driver.view(a.boundary, np.int64, a.boundary_stride)
-            assert a.boundary_stride >= length
+        assert last - first <= a.n_strips * constants.THREADS * constants.ROWS
+        assert a.n_strips == 1 or a.boundary_stride >= length
         target = fold[driver.view(a.codes + int(offset) + begin, np.uint8, length)]
         codes = driver.view(a.queries + int(first), np.uint8, int(last - first))
         best = dp_rows(codes, target, table, constants.GAP_FIRST, constants.GAP_EXTEND)[0]

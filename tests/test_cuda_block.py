@@ -22,7 +22,8 @@ def scored(queries, targets, items, threads):
     gaps = (("GAP_FIRST", SCORING.gap_first), ("GAP_EXTEND", SCORING.gap_extend))
     source = Source("block.cu", (("THREADS", threads), ("ROWS", ROWS), ("LETTERS", N_LETTERS), *gaps))
     kernel = emulated_cuda.library_of(source).launch_block_scores
-    blocks, longest = 2, max(map(len, targets))
+    blocks, longest = 3, max(map(len, targets))
+    n_strips = -(-max(map(len, queries)) // (threads * ROWS))
     fold = np.arange(1, 257).astype(np.uint8)
     table = np.ascontiguousarray(SCORING.matrix[:N_LETTERS, :N_LETTERS], np.int16)
     scores = np.zeros((len(queries), len(targets)), np.int32)
@@ -37,8 +38,10 @@ def scored(queries, targets, items, threads):
         np.concatenate(queries),
         np.cumsum([0, *map(len, queries)]),
         table,
-        np.zeros((blocks, longest, 2), np.int32),
+        n_strips,
+        np.zeros((len(items), longest, 2), np.int32),
         longest,
+        np.zeros((len(items), n_strips), np.uint32),
         scores,
         len(targets),
         2**31 - 1 - SCORING.max_score,

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from exaln.cuda.batches import Workspace
 from exaln.cuda.collect import TOO_HIGH
 from exaln.cuda.compiler import Source
+from exaln.cuda.pairs import ITEM_BYTES
 from exaln.cuda.pending import Pending, Slab
 from exaln.cuda.variants import block_bytes, block_shape
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from exaln.cuda.card import Kernel
     from exaln.scoring import Scoring
 
 INT32_MAX = (1 << 31) - 1
+
+ITEMS_PER_BLOCK = 8
+"""Of a launch in which queries have several strips: more would take more memory for rows between them, and gain little.
+"""
 
 
 class BlockScorer:
@@ -49,44 +58,81 @@ class BlockScorer:
     def _kernel(self) -> Kernel:
         return self._card.kernel(self.source, "block_scores", block_bytes(*self._shape, self._n_letters))
 
-    def score(self, pending: Pending, items: int, n_items: int, longest: int, slab: Slab) -> None:
-        """Exact scores of pairs, listed on the card; queries and rows are counted from those of the slab."""
-        card, on_card, side = self._card, pending.on_card, self._workspace.side_stream
+    def score(self, pending: Pending, items: int, lengths: NDArray[np.int64], slab: Slab) -> None:
+        """Exact scores of pairs, listed on the card; queries and rows are counted from those of the slab.
+
+        lengths: the most columns of each, descending.
+        """
         n_threads, rows = self._shape
-        n_blocks = min(n_items, self.n_blocks)
-        boundary = 0
-        if max(pending.group.lengths) > n_threads * rows:
-            is_alone = not pending.batch.is_resident and not pending.batch.host.n_stream
-            n_blocks, boundary = self._boundary(n_blocks, longest, is_alone=is_alone)
+        n_strips = -(-max(pending.group.lengths) // (n_threads * rows))
+        first = 0
+        while first < len(lengths):
+            between = self._between(pending, lengths[first:], n_strips)
+            self._launch(pending, items + ITEM_BYTES * first, between, slab)
+            first += between.n_items
+
+    def _launch(self, pending: Pending, items: int, between: _Between, slab: Slab) -> None:
+        card, on_card, side = self._card, pending.on_card, self._workspace.side_stream
+        n_units = between.n_items * between.n_strips
         ticket = self._workspace.scratch("ticket of pairs", 4)
         card.fill(ticket, 0, 1, side)
+        if between.address:
+            card.fill(between.written, 0, n_units, side)
         arguments = (
             pending.batch.place("codes"),
             pending.batch.place("offsets") + 8 * slab.first_row,
             on_card["fold"],
             items,
-            n_items,
+            between.n_items,
             ticket,
             on_card["codes"],
             on_card["offsets"] + 8 * slab.first_query,
             on_card["table"],
-            boundary,
-            longest,
+            between.n_strips,
+            between.address,
+            between.longest,
+            between.written,
             pending.score_address(slab),
             pending.batch.host.row_stride,
             INT32_MAX - max(0, self._max_score),
             pending.counters + 4 * TOO_HIGH,
         )
-        card.launch(self._kernel, n_blocks, n_threads, side, arguments)
+        n_most = n_units if _is_alone(pending) else between.n_items  # others need multiprocessors too
+        card.launch(self._kernel, min(n_most, self.n_blocks), self._shape[0], side, arguments)
 
-    def _boundary(self, n_blocks: int, longest: int, *, is_alone: bool) -> tuple[int, int]:
-        """Rows between strips, one per block: fewer blocks where memory is short.
+    def _between(self, pending: Pending, lengths: NDArray[np.int64], n_strips: int) -> _Between:
+        """Room for rows between strips of the first items: of as many as there is memory for.
 
-        is_alone: this batch has no streams, so that memory of others is free while it is scored.
+        A batch without streams has theirs, which is idle while it is scored.
         """
-        if is_alone:
+        n_items, longest = len(lengths), int(lengths[0])
+        if n_strips == 1:
+            return _Between(n_items, n_strips, longest, 0)
+        each = 8 * longest + 4 * n_strips
+        n_items = min(n_items, ITEMS_PER_BLOCK * self.n_blocks)
+        if _is_alone(pending):
             address, n_bytes = self._workspace.idle_scratch("stream", "boundary 0", "boundary 1")
-            if n_bytes >= 8 * longest:
-                return min(n_blocks, n_bytes // (8 * longest)), address
-        n_blocks = max(1, min(n_blocks, self._workspace.spare // (2 * max(1, 8 * longest))))
-        return n_blocks, self._workspace.scratch("boundary of pairs", 8 * longest * n_blocks)
+            if n_bytes >= each:
+                return _Between(min(n_items, n_bytes // each), n_strips, longest, address)
+        n_items = max(1, min(n_items, self._workspace.spare // (2 * each)))
+        return _Between(n_items, n_strips, longest, self._workspace.scratch("boundary of pairs", each * n_items))
+
+
+def _is_alone(pending: Pending) -> bool:
+    """Whether this batch has no streams, and no other one is scored meanwhile."""
+    return not pending.batch.is_resident and not pending.batch.host.n_stream
+
+
+@dataclass(frozen=True)
+class _Between:
+    """Where rows between strips of some items lie, `longest` columns each, if there are several strips."""
+
+    n_items: int
+    n_strips: int
+    longest: int
+    address: int
+
+    @property
+    def written(self) -> int:
+        """Where strips tell how much of them they have written."""
+        return self.address + 8 * self.longest * self.n_items if self.address else 0

@@ -30,10 +30,10 @@ BATCHES_PER_CARD = 4
 SCORES_SHARE = 8
 """One part in so many of the memory is for scores."""
 
-CANDIDATES_SHARE = 32
+CANDIDATES_SHARE = 64
 """One part in so many is for candidates."""
 
-FIXED_BYTES = 2 << 20
+FIXED_BYTES = 1 << 20
 """What a scan needs besides: queries, lists of pairs, counters; rounded up."""
 
 ROW_BYTES = 28

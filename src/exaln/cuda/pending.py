@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from exaln.cuda.batches import CardBatch
     from exaln.cuda.card import Event
 
-MAX_OVERFLOWS = 1 << 15
+MAX_OVERFLOWS = 1 << 13
 """Pairs to be computed again that the card lists at a time."""
 
 

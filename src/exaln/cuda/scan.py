@@ -34,7 +34,7 @@ from exaln.cuda.collect import (
 )
 from exaln.cuda.compiler import Source
 from exaln.cuda.division import CANDIDATES_SHARE, Needs
-from exaln.cuda.layout import boundary_bytes
+from exaln.cuda.layout import BOUNDARY_TILE_BYTES, boundary_bytes
 from exaln.cuda.pace import Pace
 from exaln.cuda.pairs import pair_items
 from exaln.cuda.pending import Found, Pending, QueryGroup, ResultSet, ScanTimes, ScoreRows, Slab
@@ -63,7 +63,7 @@ CELLS_PER_SECOND = 5e12
 BLOCK_CELLS_PER_SECOND = 5e11
 """To tell how much is queued; a rough guess is enough."""
 
-MIN_CAPACITY, MAX_CAPACITY = 1 << 16, 4 << 20
+MIN_CAPACITY, MAX_CAPACITY = 1 << 15, 4 << 20
 """Candidates of a batch that the card keeps."""
 
 MANY_GROUPS = 8192
@@ -140,6 +140,8 @@ class Scanner:
         if n_stream < len(host):
             card.let_wait(side, card.record(card.event(), main))
             self._score_long(pending, n_stream)
+        for is_paired in {strip.shape.is_paired for strip in strips if strip.keeps_rows}:
+            card.fill(self._boundary(host.layouts[is_paired]), 0, BOUNDARY_TILE_BYTES // 4, main)
         stacks = self._stacks_on_card(pending.group, strips)
         for number, strip in enumerate(strips):
             self._launch_strip(pending, strip, tickets + 4 * number, stacks)
@@ -315,6 +317,7 @@ class Scanner:
             pending.on_card["codes"],
             pending.on_card["packed table"],
             self._boundary(layout) if strip.keeps_rows else 0,
+            layout.n_tiles,
             strip.has_top,
             strip.has_bottom,
             pending.scores,
@@ -341,7 +344,7 @@ class Scanner:
         for items in pair_items(rows, lengths, pending.group.lengths, self.scoring, n_blocks, is_alone=is_alone):
             place = self.workspace.scratch(f"items {pending.own.number}", items.nbytes)
             card.upload(place, items, side)
-            self._blocks.score(pending, place, len(items), int(items[:, 3].max()), pending.slab(len(host)))
+            self._blocks.score(pending, place, items[:, 3].astype(np.int64), pending.slab(len(host)))
             cells = int((query_lengths[items[:, 0]] * items[:, 3].astype(np.int64)).sum())
             self.times.raw_cells += cells
             told = min(cells, useful)
@@ -380,7 +383,7 @@ class Scanner:
     def _score_overflows(self, pending: Pending, n_items: int, slab: Slab) -> None:
         if n_items:
             longest = int(pending.batch.host.lengths[slab.first_row + slab.n_rows - 1])
-            self._blocks.score(pending, self._collector.overflows(pending), n_items, longest, slab)
+            self._blocks.score(pending, self._collector.overflows(pending), np.full(n_items, longest), slab)
 
     def _take_times(self, pending: Pending) -> None:
         card, times, host = self.card, self.times, pending.batch.host

@@ -4,8 +4,10 @@
 // The rows of the query are split over all threads, ROWS each; per step a thread computes a tile of ROWS rows
 // x 4 columns, one step behind the thread above it. Within a warp the last row and the letters, which the
 // first thread reads, go on by shuffles, from warp to warp through shared memory, with one barrier per step,
-// at which warps without rows wait too. A query longer than THREADS * ROWS goes in strips, with the row
-// between two strips in global memory. Blocks take pairs by a ticket.
+// at which warps without rows wait too. A query longer than THREADS * ROWS goes in strips, each by a block of
+// its own, one behind the other: the row between two strips is in global memory, and the upper one says how
+// far it is. Blocks take strips by a ticket, the upper ones first, so that none waits for one that nobody
+// has.
 //
 //   codes, offsets      the targets, as the database has them
 //   fold                from their codes to 1 .. LETTERS
@@ -13,7 +15,9 @@
 //                       than what an alignment can span is split into parts that overlap by that much
 //   queries             codes of all queries; query_offsets: where each begins
 //   table               int16[letters of the query][LETTERS]
-//   boundary            [blocks][boundary_stride]: H and F of a column, for queries of several strips
+//   n_strips            of the longest query; others have some that are empty
+//   boundary            [n_items][boundary_stride]: H and F of a column, if there are several strips
+//   n_written           [n_items][n_strips]: tiles that are in it by each strip; 0 before
 //   scores              the best of an item is max-combined into scores[query * row_stride + row]
 //   overflows           counts scores above `limit`
 //
@@ -21,6 +25,7 @@
 // Shared memory: the profile, [letter][rows / 4][thread]. Tests: tests/test_cuda_engine.py.
 
 #include "constants.cuh"
+#include "flags.cuh"
 #include "item.cuh"
 #include "recurrence.cuh"
 #include "wide.cuh"
@@ -29,6 +34,8 @@ constexpr int CHUNKS_OF_ROWS = ROWS / 4;
 constexpr int WARPS = THREADS / 32;
 constexpr unsigned STRIP_ROWS = THREADS * ROWS;
 constexpr unsigned ALL = 0xFFFFFFFFu;
+constexpr unsigned TOLD = 8;   // tiles of a row after which the next strip is told of them
+constexpr unsigned WAIT = 20;  // nanoseconds between two looks at how many there are
 
 // What goes from thread to thread: the last row of a tile, and the letters of its columns, one in each byte.
 struct Edge {
@@ -72,20 +79,36 @@ __device__ void fill_profile(int* profile, const unsigned char* query, unsigned 
     }
 }
 
-// H and F above four columns, 0 behind the last.
-__device__ __forceinline__ void load_row(int2 (&row)[COLUMNS], const int2* boundary, long long tile,
-                                         long long length) {
+// The row between strips: H and F of each column. Those of the strip above are read, and give way to its own.
+struct Between {
+    int2* row;
+    const unsigned* n_above;  // tiles that the strip above has written, or none
+    unsigned* n_below;        // the same of this one, if there is one below
+    long long length;
+    unsigned n_there;  // of those above, as far as is known
+
+    __device__ bool has_top() const { return n_above != nullptr; }
+
+    // Above four columns, as soon as they are there; 0 behind the last.
+    __device__ __forceinline__ void load(int2 (&four)[COLUMNS], long long tile) {
+        const long long column = tile * COLUMNS;
+        for (; column < length && n_there <= tile; n_there = load_acquire(n_above)) __nanosleep(WAIT);
 #pragma unroll
-    for (int c = 0; c < COLUMNS; c++) {
-        const long long column = tile * COLUMNS + c;
-        row[c] = column < length ? boundary[column] : make_int2(0, 0);
+        for (int c = 0; c < COLUMNS; c++) four[c] = column + c < length ? row[column + c] : make_int2(0, 0);
     }
-}
+    __device__ __forceinline__ void store(const Edge& edge, long long tile) const {
+        const long long column = tile * COLUMNS;
+        if (tile < 0 || column >= length) return;
+#pragma unroll
+        for (int c = 0; c < COLUMNS; c++)
+            if (column + c < length) row[column + c] = make_int2(edge.H[c], edge.F[c]);
+        if (tile % TOLD == TOLD - 1 || column + COLUMNS >= length) store_release(n_below, unsigned(tile) + 1);
+    }
+};
 
 // One strip of at most STRIP_ROWS rows over all columns; the best diagonal step of this thread's rows.
 __device__ int score_strip(const int4* profile, Edge (*edges)[2], const unsigned char* target,
-                           long long length, const unsigned char* fold, unsigned n_rows, int2* boundary,
-                           bool has_top, bool has_bottom) {
+                           long long length, const unsigned char* fold, unsigned n_rows, Between between) {
     const unsigned n_threads = (n_rows + ROWS - 1) / ROWS;
     const unsigned thread = threadIdx.x, warp = thread / 32, lane = thread % 32;
     const long long n_tiles = (length + COLUMNS - 1) / COLUMNS, n_steps = n_tiles + n_threads - 1;
@@ -93,7 +116,7 @@ __device__ int score_strip(const int4* profile, Edge (*edges)[2], const unsigned
         for (long long step = 0; step < n_steps; step++) __syncthreads();
         return 0;
     }
-    const bool is_last = has_bottom && thread == n_threads - 1;
+    const bool is_last = between.n_below != nullptr && thread == n_threads - 1;
     int H[ROWS], E[ROWS];
 #pragma unroll
     for (int k = 0; k < ROWS; k++) H[k] = 0, E[k] = 0;
@@ -102,10 +125,9 @@ __device__ int score_strip(const int4* profile, Edge (*edges)[2], const unsigned
     Letters letters{target, fold, length, lane};
     if (warp == 0) letters.look_ahead(0);
     int2 above[COLUMNS] = {};  // the row above the next tile of the first thread
-    if (warp == 0 && has_top) load_row(above, boundary, 0, length);
+    if (warp == 0 && between.has_top()) between.load(above, 0);
 
     for (long long step = 0; step < n_steps; step++) {
-        const long long tile = step - thread;
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) {
             edge.H[c] = __shfl_up_sync(ALL, edge.H[c], 1);
@@ -119,7 +141,7 @@ __device__ int score_strip(const int4* profile, Edge (*edges)[2], const unsigned
 #pragma unroll
                 for (int c = 0; c < COLUMNS; c++) edge.H[c] = above[c].x, edge.F[c] = above[c].y;
             }
-            if (has_top) load_row(above, boundary, step + 1, length);
+            if (between.has_top()) between.load(above, step + 1);
         } else if (lane == 0) {
             edge = edges[warp - 1][(step + 1) % 2];
         }
@@ -133,13 +155,7 @@ __device__ int score_strip(const int4* profile, Edge (*edges)[2], const unsigned
             diagonal = H_above;
             edge.H[c] = H[ROWS - 1];
         }
-        if (is_last) {
-#pragma unroll
-            for (int c = 0; c < COLUMNS; c++) {
-                const long long column = tile * COLUMNS + c;
-                if (column >= 0 && column < length) boundary[column] = make_int2(edge.H[c], edge.F[c]);
-            }
-        }
+        if (is_last) between.store(edge, step - thread);
         if (lane == 31) edges[warp][step % 2] = edge;
         __syncthreads();
     }
@@ -159,36 +175,37 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     block_scores(const unsigned char* __restrict__ codes, const long long* __restrict__ offsets,
                  const unsigned char* __restrict__ fold, const Item* __restrict__ items, unsigned n_items,
                  unsigned* ticket, const unsigned char* __restrict__ queries,
-                 const long long* __restrict__ query_offsets, const short* __restrict__ table, int2* boundary,
-                 unsigned long long boundary_stride, int* scores, unsigned long long row_stride, int limit,
-                 unsigned* overflows) {
+                 const long long* __restrict__ query_offsets, const short* __restrict__ table,
+                 unsigned n_strips, int2* boundary, unsigned long long boundary_stride, unsigned* n_written,
+                 int* scores, unsigned long long row_stride, int limit, unsigned* overflows) {
     extern __shared__ int4 profile[];
     __shared__ Edge edges[WARPS][2];
     __shared__ int of_warps[WARPS];
-    __shared__ unsigned item;
-    boundary += blockIdx.x * boundary_stride;
+    __shared__ unsigned taken;
     for (;;) {
-        if (threadIdx.x == 0) item = atomicAdd(ticket, 1u);
+        if (threadIdx.x == 0) taken = atomicAdd(ticket, 1u);
         __syncthreads();
+        const unsigned item = taken / n_strips, first = taken % n_strips * STRIP_ROWS;
         if (item >= n_items) return;
         const auto [query, row, begin, length] = items[item];
-        const unsigned char* target = codes + offsets[row] + begin;
-        const unsigned char* rows = queries + query_offsets[query];
         const unsigned n_rows = unsigned(query_offsets[query + 1] - query_offsets[query]);
-        int best = 0;
-        for (unsigned first = 0; first < n_rows; first += STRIP_ROWS) {
+        if (first < n_rows) {
+            const unsigned char* rows = queries + query_offsets[query] + first;
             const unsigned n_own = min(STRIP_ROWS, n_rows - first);
-            fill_profile(reinterpret_cast<int*>(profile), rows + first, n_own, table);
+            fill_profile(reinterpret_cast<int*>(profile), rows, n_own, table);
             if (threadIdx.x < WARPS * 2) edges[threadIdx.x / 2][threadIdx.x % 2] = {{}, {}};
             __syncthreads();
-            best = max(best, score_strip(profile, edges, target, length, fold, n_own, boundary, first > 0,
-                                         first + STRIP_ROWS < n_rows));
+            const Between between{boundary + item * boundary_stride,
+                                  first > 0 ? n_written + taken - 1 : nullptr,
+                                  first + n_own < n_rows ? n_written + taken : nullptr, length, 0};
+            const unsigned char* target = codes + offsets[row] + begin;
+            int best = score_strip(profile, edges, target, length, fold, n_own, between);
             __syncthreads();
-        }
-        best = block_maximum(best, of_warps);
-        if (threadIdx.x == 0) {
-            atomicMax(&scores[query * row_stride + row], best);
-            if (best > limit) atomicAdd(overflows, 1u);
+            best = block_maximum(best, of_warps);
+            if (threadIdx.x == 0) {
+                atomicMax(&scores[query * row_stride + row], best);
+                if (best > limit) atomicAdd(overflows, 1u);
+            }
         }
         __syncthreads();
     }

@@ -11,7 +11,6 @@ struct RowOf;
 template <>
 struct RowOf<false> {
     static __device__ RowOf load(const uint4*, unsigned) { return {}; }
-    __device__ RowOf times(unsigned) const { return {}; }
     __device__ uint4 H() const { return make_uint4(0, 0, 0, 0); }
     __device__ uint4 F() const { return make_uint4(0, 0, 0, 0); }
 };
@@ -23,13 +22,8 @@ struct RowOf<true> {
     static __device__ RowOf load(const uint4* kept, unsigned tile) {
         return {kept[2 * size_t(tile)], kept[2 * size_t(tile) + 1]};
     }
-    __device__ RowOf times(unsigned factor) const { return {product(own_H, factor), product(own_F, factor)}; }
     __device__ uint4 H() const { return own_H; }
     __device__ uint4 F() const { return own_F; }
-
-    static __device__ uint4 product(uint4 four, unsigned factor) {
-        return make_uint4(four.x * factor, four.y * factor, four.z * factor, four.w * factor);
-    }
 };
 
 using KeptRow = RowOf<KEEPS_ROWS>;

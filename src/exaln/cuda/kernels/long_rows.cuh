@@ -8,6 +8,7 @@
 #pragma once
 
 #include "constants.cuh"
+#include "flags.cuh"
 #include "long_pruning.cuh"
 #include "long_scores.cuh"
 #include "long_warp.cuh"
@@ -61,18 +62,10 @@ struct Arguments {
     Pruning pruning;
 };
 
-__device__ __forceinline__ unsigned load_acquire(const unsigned* address) {
-    unsigned value;
-    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
-    return value;
-}
 __device__ __forceinline__ unsigned load_acquire_from_host(const unsigned* address) {
     unsigned value;
     asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
     return value;
-}
-__device__ __forceinline__ void store_release(unsigned* address, unsigned value) {
-    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(address), "r"(value) : "memory");
 }
 __device__ __forceinline__ Tagged load_word(const Tagged* address) {
     Tagged value;

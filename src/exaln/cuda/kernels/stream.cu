@@ -25,7 +25,8 @@
 //   is
 //               where there is no letter of a query, the first column PAD
 //   kept        [n_tiles + IDLE_PLACES][2]: H and F of the row between strips, where KEEPS_ROWS. All lanes
-//               load of it, but only first lanes with rows above use it
+//               load of it, but only first lanes with rows above use it; IDLE_TILE, which is for the others,
+//               is 0 for one query, and anything for two
 //   scores      int[n_queries][row_stride]: best scores are max-combined into it
 //
 // The busy pipe is that of the maxima (3.5 per packed pair of cells). What can be is kept off it: the first
@@ -128,7 +129,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     stream_scores(const Tile* __restrict__ stream, const uint2* __restrict__ chunks, unsigned n_chunks,
                   unsigned* ticket, const LaneRows* __restrict__ stacks,
                   const unsigned char* __restrict__ queries, const uint4* __restrict__ table, uint4* kept,
-                  unsigned has_top, unsigned has_bottom, int* scores, unsigned long long row_stride) {
+                  unsigned n_tiles, unsigned has_top, unsigned has_bottom, int* scores,
+                  unsigned long long row_stride) {
     extern __shared__ uint4 profile[];
     __shared__ LaneRows rows[2 * LANES];
     if (threadIdx.x < 2 * LANES) rows[threadIdx.x] = stacks[threadIdx.x];
@@ -149,10 +151,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     Word diagonal = 0, best = 0, best_above = 0;
     Tile tile = stream[IDLE_TILE], next_tile = stream[feed.tile];
     KeptRow next_row = KeptRow::load(kept, feed.tile * reads_row);
-    unsigned id = 0, place = idle_place(chunks[n_chunks].x);
+    unsigned id = 0, place = idle_place(n_tiles);
 
     for (int drain = LANES; drain > 0;) {
-        if constexpr (TWO_TARGETS) next_row = next_row.times(reads_row);
         joint.row(edge_H, next_row.H());
         joint.row(edge_F, next_row.F());
         best_above = joint.row(best_above, 0);
@@ -175,7 +176,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         }
 
         best_above = Packed::max2(best_above, best);
-        if (KEEPS_ROWS && is_last && has_bottom) keep_row(kept, place, edge_H, edge_F);
+        if (KEEPS_ROWS && is_last && has_bottom && (!TWO_TARGETS || place != IDLE_TILE))
+            keep_row(kept, place, edge_H, edge_F);
         if (tile.is_marked()) {
             write_scores(rows + 2 * lane, best_above, id, scores, row_stride);
             best = diagonal = 0;
