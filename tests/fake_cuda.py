@@ -41,8 +41,8 @@ SIGNATURES = {
     "pack_singles": "codes* offsets* starts* n_targets fold* stream*",
     "pack_pairs": "codes* offsets* starts* n_targets fold* stream*",
     "pack_merged": "codes* offsets* starts* n_targets fold* stream*",
-    "stream_scores": "stream* chunks* n_chunks ticket* stacks* queries* table* kept* n_tiles has_top "
-    "has_bottom scores* row_stride+",
+    "stream_scores": "stream* chunks* n_chunks ticket* stacks* queries* table* kept* has_top has_bottom scores* "
+    "row_stride+",
     "block_scores": "codes* offsets* fold* items* n_items ticket* queries* query_offsets* table* n_strips boundary* "
     "boundary_stride+ n_written* scores* row_stride+ limit overflows*",
     "find_overflows": "scores* row_stride+ n_queries n_targets limit capacity count* offsets* items*",
