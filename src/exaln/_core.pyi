@@ -225,8 +225,8 @@ class BlockWalker:
     ) -> tuple[NDArray[np.uint8], int, int, int, int]:
         """Steps uint8[...] of a path walked back through blocks of a region, then its row, column, score left and gap.
 
-        rows: int64[k] of the lines that are at hand, after so many letters of the region, a multiple of `spacing`; row_h,
-        row_f: [k, w], their parts from column row_firsts[k] of the region on. Those of columns likewise.
+        rows: int64[k] of the lines that are at hand, after so many letters of the region, a multiple of `spacing`;
+        row_h, row_f: [k, w], their parts from column row_firsts[k] of the region on. Those of columns likewise.
         """
 
 # bind_studies.cpp

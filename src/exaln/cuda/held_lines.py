@@ -119,7 +119,7 @@ def lines_ahead(
 
 
 class LineMemory:
-    """Room on a card for lines, one kind behind the other, with a margin on both sides; given back when the object dies.
+    """Room on a card for lines, one kind behind the other, with a margin on both sides, until the object dies.
 
     In one piece, as to get memory and to give it back takes its time. addresses: of each kind.
     """
