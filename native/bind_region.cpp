@@ -3,11 +3,13 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
+#include <algorithm>
 #include <optional>
 #include <stdexcept>
 #include <tuple>
 
 #include "bind_sequences.hpp"
+#include "block_walk.hpp"
 #include "dispatch.hpp"
 #include "region.hpp"
 
@@ -18,7 +20,12 @@ constexpr double QUICK_CELLS = 2e7;  // milliseconds: not worth a thread to list
 
 // int32 or int64, all of one call alike.
 using InputScores = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using InputLines = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using OutputScores = nb::ndarray<nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+void require_threads(int threads) {
+    if (threads < 1) throw std::invalid_argument("threads must be at least 1");
+}
 
 class ScoreType {
   public:
@@ -29,6 +36,12 @@ class ScoreType {
         require(scores.dtype());
         if (int64_t(scores.shape(0)) != size)
             throw std::invalid_argument("a border is not as long as its region");
+        return {const_cast<void*>(scores.data()), is_wide_};
+    }
+    ScoreArray input(const InputLines& scores, size_t n_lines) const {
+        require(scores.dtype());
+        if (scores.shape(0) != n_lines)
+            throw std::invalid_argument("lines do not have the shape of their places");
         return {const_cast<void*>(scores.data()), is_wide_};
     }
     ScoreArray output(const OutputScores& scores, size_t n_lines, int64_t size) const {
@@ -98,7 +111,7 @@ Filled bound_fill_region(InputArray<uint8_t> query, InputArray<uint8_t> target, 
     const Costs costs = make_costs(matrix, gap_first, gap_extend);
     const ScoreType type(top_H);
     const Region region = make_region(type, query, target, top_H, top_F, left_H, left_E, corner);
-    if (threads < 1) throw std::invalid_argument("threads must be at least 1");
+    require_threads(threads);
     const RegionJob job{choose_isa(isa),
                         region,
                         costs,
@@ -125,21 +138,55 @@ Filled bound_fill_region(InputArray<uint8_t> query, InputArray<uint8_t> target, 
     return {found.end.score, found.end.row, found.end.column, found.pruned};
 }
 
+// Lines every `spacing` letters of the region, of which parts are at hand; others are left out.
+std::vector<LineWindow> make_windows(const ScoreType& type, int64_t spacing,
+                                     const InputArray<int64_t>& places, int64_t n_places,
+                                     const InputArray<int64_t>& firsts, const InputLines& H,
+                                     const InputLines& gap, int64_t size) {
+    const ScoreArray all_H = type.input(H, places.shape(0)), all_gap = type.input(gap, places.shape(0));
+    if (firsts.shape(0) != places.shape(0) || H.shape(1) != gap.shape(1))
+        throw std::invalid_argument("lines do not have the shape of their places");
+    const auto width = int64_t(H.shape(1));
+    std::vector<LineWindow> windows(size_t(std::max<int64_t>(0, n_places - 1) / spacing),
+                                    {0, 0, all_H, all_gap});
+    for (size_t i = 0; i < places.shape(0); ++i) {
+        const int64_t place = places.data()[i], first = firsts.data()[i];
+        const int64_t begin = std::clamp<int64_t>(first, 0, size), at = int64_t(i) * width + begin - first;
+        if (place <= 0 || place % spacing != 0 || place >= n_places) continue;
+        windows[size_t(place / spacing - 1)] = {begin, std::clamp<int64_t>(first + width, begin, size),
+                                                scores_from(all_H, at), scores_from(all_gap, at)};
+    }
+    return windows;
+}
+
 using Walked = std::tuple<NumpyArray<uint8_t>, int64_t, int64_t, int64_t, int>;
 
-Walked bound_walk_block(InputArray<uint8_t> query, InputArray<uint8_t> target, InputArray<int32_t, 2> matrix,
-                        int32_t gap_first, int32_t gap_extend, bool is_local, InputScores top_H,
-                        InputScores top_F, InputScores left_H, InputScores left_E, int64_t corner,
-                        int64_t row, int64_t column, int64_t left, int gap, const std::string& isa) {
+Walked bound_walk(BlockWalker& walker, InputArray<uint8_t> query, InputArray<uint8_t> target,
+                  InputArray<int32_t, 2> matrix, int32_t gap_first, int32_t gap_extend, bool is_local,
+                  InputScores top_H, InputScores top_F, InputScores left_H, InputScores left_E,
+                  int64_t corner, int64_t spacing, InputArray<int64_t> rows, InputArray<int64_t> row_firsts,
+                  InputLines row_H, InputLines row_F, InputArray<int64_t> columns,
+                  InputArray<int64_t> column_firsts, InputLines column_H, InputLines column_E, int64_t row,
+                  int64_t column, int64_t left, int gap) {
     const Costs costs = make_costs(matrix, gap_first, gap_extend);
-    const Region region = make_region(ScoreType(top_H), query, target, top_H, top_F, left_H, left_E, corner);
+    const ScoreType type(top_H);
+    const Region region = make_region(type, query, target, top_H, top_F, left_H, left_E, corner);
     if (gap < PathState::NO_GAP || gap > PathState::IN_F)
         throw std::invalid_argument("gap must be 0, 1 or 2");
+    if (spacing < 1) throw std::invalid_argument("lines must be at least 1 apart");
+    const WalkJob job{
+        region,
+        costs,
+        is_local,
+        spacing,
+        make_windows(type, spacing, rows, region.n_rows, row_firsts, row_H, row_F, region.n_columns),
+        make_windows(type, spacing, columns, region.n_columns, column_firsts, column_H, column_E,
+                     region.n_rows)};
     PathState path{row, column, left, PathState::Gap(gap)};
     std::vector<uint8_t> steps;
     {
         const nb::gil_scoped_release released;
-        steps = walk_block(choose_isa(isa), region, costs, is_local, path);
+        steps = walker.walk(job, path);
     }
     return {to_numpy(std::move(steps)), path.row, path.column, path.left, int(path.gap)};
 }
@@ -157,12 +204,23 @@ void bind_region(nb::module_& m) {
         nb::arg("pruning") = nb::none(),
         "All cells of a region of a table; rows and columns after so many of its letters are written. Score, "
         "row and column of the best cell of a local table, if it is wanted; how many cells were pruned.");
-    m.def(
-        "walk_block", bound_walk_block, nb::arg("query"), nb::arg("target"), nb::arg("matrix"),
-        nb::arg("gap_first"), nb::arg("gap_extend"), nb::arg("is_local"), nb::arg("top_h"), nb::arg("top_f"),
-        nb::arg("left_h"), nb::arg("left_e"), nb::arg("corner"), nb::arg("row"), nb::arg("column"),
-        nb::arg("left") = 0, nb::arg("gap") = 0, nb::arg("isa") = "",
-        "Steps uint8[...] of a path walked back through a region, then its row, column, score left and gap.");
+    nb::class_<BlockWalker>(m, "BlockWalker",
+                            "Walks paths back through blocks between lines, on threads of its own.")
+        .def(
+            "__init__",
+            [](BlockWalker* self, int threads, const std::string& isa) {
+                require_threads(threads);
+                new (self) BlockWalker(choose_isa(isa), threads);
+            },
+            nb::arg("threads") = 1, nb::arg("isa") = "")
+        .def("walk", bound_walk, nb::arg("query"), nb::arg("target"), nb::arg("matrix"), nb::arg("gap_first"),
+             nb::arg("gap_extend"), nb::arg("is_local"), nb::arg("top_h"), nb::arg("top_f"),
+             nb::arg("left_h"), nb::arg("left_e"), nb::arg("corner"), nb::arg("spacing"), nb::arg("rows"),
+             nb::arg("row_firsts"), nb::arg("row_h"), nb::arg("row_f"), nb::arg("columns"),
+             nb::arg("column_firsts"), nb::arg("column_h"), nb::arg("column_e"), nb::arg("row"),
+             nb::arg("column"), nb::arg("left") = 0, nb::arg("gap") = 0,
+             "Steps uint8[...] of a path walked back through blocks of a region, then its row, column, score "
+             "left and gap.");
 }
 
 }  // namespace exaln

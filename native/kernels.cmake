@@ -1,8 +1,7 @@
 # KERNELS: the core, scores and paths, without Python. One file per instruction set, each compiled with its own flags; dispatch.cpp chooses among
 # them at run time. Shared by the Python module and by tests/native.
-set(KERNELS costs.cpp dispatch.cpp interleave.cpp one_kernel.cpp pair_plan.cpp pair_swaps.cpp pair_windows.cpp pairs.cpp plan.cpp region.cpp scores.cpp
-    target_portable.cpp
-    trace.cpp trace_long.cpp)
+set(KERNELS block_walk.cpp costs.cpp dispatch.cpp interleave.cpp one_kernel.cpp pair_plan.cpp pair_swaps.cpp pair_windows.cpp pairs.cpp plan.cpp
+    region.cpp scores.cpp target_portable.cpp trace.cpp trace_long.cpp)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
   list(APPEND KERNELS target_sse41.cpp target_avx2.cpp target_avx512bw.cpp target_avx512vbmi.cpp)
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")

@@ -1,5 +1,4 @@
-// A region of one pair's table: all its cells on several threads, with some rows and columns kept; and a
-// block of it with directions, for walking a path back.
+// A region of one pair's table: all its cells on several threads, with some rows and columns kept.
 #pragma once
 
 #include <cstdint>
@@ -51,11 +50,5 @@ struct RegionResult {
 // Writes the kept lines. Borders of a local table may be those of pruned cells. Results are undefined once
 // progress.cancelled is set. Throws std::bad_alloc.
 RegionResult fill_region(const RegionJob& job, Progress& progress);
-
-// The steps of a path from its cell on, backwards, until it leaves the region or is complete; `path` is then
-// there. Rows and columns of the path count in the region. Throws std::invalid_argument if the path is not
-// inside it, or if the region is too large for walking.
-std::vector<uint8_t> walk_block(const Isa& isa, const Region& region, const Costs& costs, bool is_local,
-                                PathState& path);
 
 }  // namespace exaln

@@ -15,6 +15,7 @@ import sys
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -166,16 +167,13 @@ def check_odd(engine):
         check(f"{n_targets} targets", engine, [*random_sequences(rng, (1, 5, 40), scoring), empty], targets, scoring)
 
 
-def check_plans(engine):
-    """Shapes of every number of lanes and every packing, and strips of different heights in turns."""
+def check_plans(engine, packing):
+    """Shapes of every number of lanes, and strips of different heights in turns."""
     scoring, rng = cuda_cases.random_scoring(4, 9, 5, 2), np.random.default_rng(6)
-    plans = {}
-    for packing in Packing:
-        shapes = cuda_plans.shapes(packing)
-        for shape in (*shapes[::7], shapes[-1]):
-            plans[str(shape)] = shape.strip_rows, cuda_plans.plan_of_shapes(shape)
-        one, other = shapes[0], shapes[-3]
-        plans[f"{one} and {other}"] = one.strip_rows, cuda_plans.plan_of_shapes(one, other)
+    shapes = cuda_plans.shapes(packing)
+    plans = {str(shape): (shape.strip_rows, cuda_plans.plan_of_shapes(shape)) for shape in (*shapes[::7], shapes[-1])}
+    one, other = shapes[0], shapes[-3]
+    plans[f"{one} and {other}"] = one.strip_rows, cuda_plans.plan_of_shapes(one, other)
     for name, (height, plan) in plans.items():
         with pytest.MonkeyPatch.context() as forced:
             cuda_cases.replace_plan(forced, "plan_scan", plan)
@@ -282,7 +280,9 @@ PARTS = {
     "streaming": with_engine(check_streaming, memory=SMALL),
     "streaming-twice": with_engine(check_streaming, devices=(0, 0), memory=SMALL),
 }
-ON_A_CARD = {"long-pairs": check_long_pairs, "plans": in_streams(check_plans)}
+ON_A_CARD = {"long-pairs": check_long_pairs} | {
+    f"plans-{packing.name.lower()}": in_streams(partial(check_plans, packing=packing)) for packing in Packing
+}
 
 
 def run(names):

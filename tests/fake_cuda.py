@@ -41,8 +41,8 @@ SIGNATURES = {
     "pack_singles": "codes* offsets* starts* n_targets fold* stream*",
     "pack_pairs": "codes* offsets* starts* n_targets fold* stream*",
     "pack_merged": "codes* offsets* starts* n_targets fold* stream*",
-    "stream_scores": "stream* chunks* n_chunks ticket* stacks* queries* table* kept* n_tiles has_top "
-    "has_bottom scores* row_stride+",
+    "stream_scores": "stream* chunks* n_chunks ticket* stacks* queries* table* kept* has_top has_bottom scores* "
+    "row_stride+",
     "block_scores": "codes* offsets* fold* items* n_items ticket* queries* query_offsets* table* n_strips boundary* "
     "boundary_stride+ n_written* scores* row_stride+ limit overflows*",
     "find_overflows": "scores* row_stride+ n_queries n_targets limit capacity count* offsets* items*",
@@ -70,6 +70,8 @@ class FakeDriver:
         CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR=3,
         CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR=4,
     )
+    CUDA_MEMCPY2D = SimpleNamespace
+    CUmemorytype = SimpleNamespace(CU_MEMORYTYPE_HOST=1, CU_MEMORYTYPE_DEVICE=2)
     CUfunction_attribute = SimpleNamespace(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES=8)
 
     def __init__(self, memory=1 << 40, n_gpus=1, broken=None, seed=0):
@@ -166,6 +168,15 @@ class FakeDriver:
         self._put(stream, lambda: np.copyto(host, self.view(address, np.uint8, n_bytes)))
         if not self._is_pinned(target):
             self._run_all()
+        return (self.status,)
+
+    def cuMemcpy2DAsync(self, copy, stream):
+        if copy.WidthInBytes > min(copy.srcPitch, copy.dstPitch):
+            return (CUresult.CUDA_ERROR_INVALID_VALUE,)
+        for row in range(copy.Height):
+            self.cuMemcpyDtoHAsync(
+                copy.dstHost + row * copy.dstPitch, copy.srcDevice + row * copy.srcPitch, copy.WidthInBytes, stream
+            )
         return (self.status,)
 
     def cuMemsetD32Async(self, address, value, n, stream):

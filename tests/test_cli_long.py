@@ -86,17 +86,17 @@ SLOWLY = """
 import sys, time
 from exaln.engines.cpu import CpuEngine
 from exaln.__main__ import run
-real_fill, real_walk = CpuEngine.fill_region, CpuEngine.walk_block
+real_fill, real_walk = CpuEngine.fill_region, CpuEngine._walk
 
 def fill_region(self, *arguments, **options):
     time.sleep(0.15)
     return real_fill(self, *arguments, **options)
 
-def walk_block(self, *arguments, **options):
+def walk(self, *arguments, **options):
     time.sleep(0.15)
     return real_walk(self, *arguments, **options)
 
-CpuEngine.fill_region, CpuEngine.walk_block = fill_region, walk_block
+CpuEngine.fill_region, CpuEngine._walk = fill_region, walk
 CpuEngine.slab_rows = lambda self, n_rows, n_columns: 500
 sys.exit(run(sys.argv[1:]))
 """

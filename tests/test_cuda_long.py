@@ -14,8 +14,11 @@ from exaln.engines.cpu import CpuEngine
 from exaln.engines.cuda import CudaEngine
 from exaln.engines.reference import ReferenceEngine
 from exaln.errors import EngineError
-from exaln.longpair.driver import LongOptions, align_long, score_long
+from exaln.longpair.driver import LongOptions, align_long, align_with, score_long
+from exaln.longpair.plan import Plan
 from exaln.longpair.region import Borders, Pruning, Region
+from exaln.longpair.store import MemoryStore
+from exaln.longpair.walk import LongPair
 from exaln.modes import GLOBAL, LOCAL, Mode
 from kernel_cases import mutated, random_codes
 from long_regions import INT32, INT64, SCORINGS, OnCards, assert_as, assert_same, filled, n_letters, outside, some
@@ -147,6 +150,22 @@ def test_a_whole_alignment(monkeypatch, mode):
     assert found.operations.tolist() == expected.operations.tolist()
     assert (found.score, found.positions) == (expected.score, expected.positions)
     assert score_long(CudaEngine(memory=ROOMY), *arguments[:4]) == expected.score
+
+
+@pytest.mark.parametrize("mode", ["local", "global"])
+@pytest.mark.parametrize("spacings", [(512,), (4000, 512), (9000, 1500, 100)], ids=str)
+@pytest.mark.parametrize("score", [INT32, INT64], ids=str)
+def test_a_path_over_lines_that_stay_on_the_card(monkeypatch, mode, spacings, score):
+    """Of all levels, with pieces that only one sequence has."""
+    monkeypatch.setattr(cuda_engine, "SMALL_REGION", 0)
+    query, target = similar(15, 30_000, rate=0.05)
+    query, target = np.delete(query, np.s_[20_000:21_200]), np.delete(target, np.s_[9_000:10_500])
+    found, expected = (
+        align_with(LongPair(query, target, DNA, Mode.parse(mode), engine), MemoryStore(Plan(score, 40_000, spacings)))
+        for engine in (CudaEngine(memory=ROOMY), CpuEngine(1))
+    )
+    assert found.operations.tolist() == expected.operations.tolist()
+    assert (found.score, found.positions, found.counts) == (expected.score, expected.positions, expected.counts)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.9, 1.0])

@@ -4,16 +4,21 @@ import numpy as np
 import pytest
 
 import emulated_cuda
-from exaln.cuda import fetching, long_pair
-from exaln.cuda.long_pair import WantedLines, slabs, strips_of
+from exaln.cuda import fetching, held_lines, long_pair
+from exaln.cuda.held_lines import WantedLines
+from exaln.cuda.long_pair import slabs, strips_of
 from exaln.cuda.variants import LONG_SHAPES, PACKED_SHAPES, LongShape, long_cycles, long_shapes
+from exaln.engines import cpu as cpu_engine
 from exaln.engines import cuda as cuda_engine
 from exaln.engines.cpu import CpuEngine
 from exaln.engines.cuda import CudaEngine
 from exaln.engines.reference import ReferenceEngine
 from exaln.errors import EngineError
-from exaln.longpair.driver import LongOptions, align_long
+from exaln.longpair.driver import LongOptions, align_long, align_with
+from exaln.longpair.plan import Plan
 from exaln.longpair.region import NOTHING, PairTable, Region
+from exaln.longpair.store import MemoryStore
+from exaln.longpair.walk import LongPair
 from exaln.modes import GLOBAL, LOCAL, SEMIGLOBAL, Mode
 from fake_cuda import FakeDriver, install
 from kernel_cases import mutated, random_codes
@@ -154,6 +159,31 @@ def test_a_whole_alignment(driver, monkeypatch, mode):
     assert "fill_region" in {name for name, *_ in driver.launches}
 
 
+@pytest.mark.parametrize("mode", ["local", "global", "semiglobal", "overlap"])
+@pytest.mark.parametrize("spacings", [(300, 40), (700, 150, 30), (64,)], ids=str)
+@pytest.mark.parametrize("score", [INT32, INT64], ids=str)
+def test_a_path_over_lines_that_stay_on_the_card(driver, monkeypatch, mode, spacings, score):
+    """Of all levels; a piece that only one sequence has, and repeats, take the path far from its diagonal."""
+    monkeypatch.setattr(cuda_engine, "SMALL_REGION", 0)
+    monkeypatch.setattr(held_lines, "MOST_LINES", 5)
+    monkeypatch.setattr(held_lines, "ALONG_GAP", 3)
+    query, target = similar(14, 900)
+    target = np.concatenate([target[:200], target[450:], query[100:400]])
+    held = []
+    real_hold = CudaEngine.hold_lines
+    monkeypatch.setattr(
+        CudaEngine, "hold_lines", lambda *given, **how: held.append(real_hold(*given, **how)) or held[-1]
+    )
+    found, expected = (
+        align_with(LongPair(query, target, DNA, Mode.parse(mode), engine), MemoryStore(Plan(score, 2000, spacings)))
+        for engine in (CudaEngine(threads=3), REFERENCE)
+    )
+    assert found.operations.tolist() == expected.operations.tolist()
+    assert (found.score, found.positions, found.counts) == (expected.score, expected.positions, expected.counts)
+    assert len(held) >= len(spacings)
+    assert None not in held
+
+
 def test_lines_that_stay_on_the_card(driver, monkeypatch):
     """Pieces of them, read in any order; given back in the end; none where there is no room."""
     monkeypatch.setattr(cuda_engine, "SMALL_REGION", 0)
@@ -163,7 +193,7 @@ def test_lines_that_stay_on_the_card(driver, monkeypatch):
     borders = outside(region, DNA, LOCAL)
     _, expected = filled(REFERENCE, (query, target, DNA, LOCAL), region, borders, rows, columns)
     arguments = (PairTable(query, target, DNA, LOCAL), region, borders, rows, columns)
-    held = CudaEngine().hold_lines(*arguments)
+    held, _ = CudaEngine().hold_lines(*arguments)
     for place, own in ((0, slice(0, 30)), (6, slice(100, 101)), (3, slice(7, 350))):
         np.testing.assert_array_equal(held.row(place, own), expected.row(place, own))
         np.testing.assert_array_equal(held.column(place, own), expected.column(place, own))
@@ -172,6 +202,17 @@ def test_lines_that_stay_on_the_card(driver, monkeypatch):
     assert driver.used < before
     monkeypatch.setattr(long_pair, "HELD_SHARE", 1 << 60)
     assert CudaEngine().hold_lines(*arguments) is None
+
+
+def test_cards_are_opened_while_a_score_is_looked_for(driver, monkeypatch):
+    query, target = similar(15, 2000)
+    pair = PairTable(query, target, DNA, LOCAL)
+    assert CudaEngine().least_score(pair) == 0
+    assert not driver.streams
+    for module in (cuda_engine, cpu_engine):
+        monkeypatch.setattr(module, "CHAIN_CELLS", 1)
+    assert CudaEngine().least_score(pair) == CpuEngine().least_score(pair) > 0
+    assert driver.streams
 
 
 def test_small_regions_are_left_to_the_cpu(driver):

@@ -10,8 +10,7 @@ import strategies
 from exaln import _core
 from exaln.engines.cpu import CpuEngine
 from exaln.engines.reference import ReferenceEngine
-from exaln.engines.reference_path import reference_alignment
-from exaln.longpair.region import NOTHING, Borders, PairTable, PathState, Region
+from exaln.longpair.region import NOTHING, Borders, Region
 from exaln.modes import GLOBAL, LOCAL, OVERLAP, SEMIGLOBAL
 from kernel_cases import ISAS, Costs, mutated, random_codes
 from long_regions import INT32, INT64, assert_same, outside
@@ -207,39 +206,6 @@ def test_ends_that_tie():
             assert (end.score, end.row, end.column) == (40, 40, 41)
 
 
-def walked(by, query, target, costs, mode, region, borders, state):
-    steps, after = by.walk_block(PairTable(query, target, costs, mode), region, borders, state)
-    return steps.tolist(), after
-
-
-@pytest.mark.parametrize("name", MATRICES)
-@pytest.mark.parametrize("factor", [1, 2000], ids=["16 bits", "32 bits"])
-def test_walks_as_the_reference(name, factor):
-    small = MATRICES[name]
-    costs = Costs(small.matrix * factor, small.gap_open * factor, small.gap_extend * factor)
-    rng = np.random.default_rng(len(name))
-    for n_rows in (1, 2, 9, 60, 130):
-        query = random_codes(rng, n_rows, len(costs.matrix))
-        target = mutated(rng, query, len(costs.matrix), 0.2)
-        if len(target) == 0:
-            continue
-        for mode in (LOCAL, GLOBAL, SEMIGLOBAL):
-            region = whole(query, target)
-            borders = outside(region, costs, mode)
-            end, lines = filled(
-                REFERENCE, query, target, costs, mode, region, borders, every(n_rows), every(len(target))
-            )
-            if mode.is_local and end == NOTHING:
-                continue
-            row, column = (end.row - 1, end.column - 1) if mode.is_local else (n_rows - 1, len(target) - 1)
-            left = int(lines.row_H[row, column]) if mode.is_local else 0
-            for gap in (0, 1, 2) if not mode.is_local else (0,):
-                state = PathState(row, column, left, gap)
-                expected = walked(REFERENCE, query, target, costs, mode, region, borders, state)
-                for isa in ISAS:
-                    assert walked(engine(isa), query, target, costs, mode, region, borders, state) == expected
-
-
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_any_scoring_any_region(data):
@@ -253,26 +219,6 @@ def test_any_scoring_any_region(data):
     isa = data.draw(st.sampled_from(ISAS))
     if len(query) > 0 and len(target) > 0:
         assert_fills(query, target, scoring, mode, rows, columns, isas=[isa], threads=(data.draw(st.integers(1, 3)),))
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.data())
-def test_a_walk_through_the_whole_table_is_the_path(data):
-    alphabet = data.draw(strategies.alphabets)
-    first, second = data.draw(strategies.related_pairs(alphabet, max_size=90))
-    scoring = data.draw(strategies.scorings(alphabet))
-    query, target = alphabet.encode(first), alphabet.encode(second)
-    expected = reference_alignment(query, target, scoring, LOCAL)
-    if expected.score == 0:
-        return
-    query_start, query_end, target_start, target_end = expected.positions
-    region = whole(query, target)
-    state = PathState(query_end - 1, target_end - 1, expected.score)
-    steps, after = engine(data.draw(st.sampled_from(ISAS))).walk_block(
-        PairTable(query, target, scoring, LOCAL), region, outside(region, scoring, LOCAL), state
-    )
-    assert (after.row, after.column, after.left, after.gap) == (query_start - 1, target_start - 1, 0, 0)
-    assert len(steps) == expected.counts[5]
 
 
 def core_arguments(**changed):
@@ -324,12 +270,6 @@ def test_misuse_is_refused():
     read_only.flags.writeable = False
     with pytest.raises(TypeError):
         _core.fill_region(**core_arguments(row_h=read_only))
-    walk = {name: value for name, value in core_arguments().items() if "row" not in name and "column" not in name}
-    for changed, message in [({"row": 3, "column": 0}, "inside"), ({"row": 0, "column": -1}, "inside")]:
-        with pytest.raises(ValueError, match=message):
-            _core.walk_block(**walk, **changed)
-    with pytest.raises(ValueError, match="gap"):
-        _core.walk_block(**walk, row=0, column=0, gap=3)
 
 
 def test_an_exception_in_progress_stops_all_threads():

@@ -192,25 +192,42 @@ def fill_region(
     int64. pruning: a score that some alignment has, rows and columns that are left from the region's first ones on.
     """
 
-def walk_block(
-    query: NDArray[np.uint8],
-    target: NDArray[np.uint8],
-    matrix: NDArray[np.int32],
-    gap_first: int,
-    gap_extend: int,
-    is_local: bool,
-    top_h: Line,
-    top_f: Line,
-    left_h: Line,
-    left_e: Line,
-    corner: int,
-    row: int,
-    column: int,
-    left: int = 0,
-    gap: int = 0,
-    isa: str = "",
-) -> tuple[NDArray[np.uint8], int, int, int, int]:
-    """Steps uint8[...] of a path walked back through a region, then its row, column, score left and gap."""
+class BlockWalker:
+    """Walks paths back through blocks between lines, on threads of its own."""
+
+    def __init__(self, threads: int = 1, isa: str = "") -> None: ...
+    def walk(
+        self,
+        query: NDArray[np.uint8],
+        target: NDArray[np.uint8],
+        matrix: NDArray[np.int32],
+        gap_first: int,
+        gap_extend: int,
+        is_local: bool,
+        top_h: Line,
+        top_f: Line,
+        left_h: Line,
+        left_e: Line,
+        corner: int,
+        spacing: int,
+        rows: NDArray[np.int64],
+        row_firsts: NDArray[np.int64],
+        row_h: Line,
+        row_f: Line,
+        columns: NDArray[np.int64],
+        column_firsts: NDArray[np.int64],
+        column_h: Line,
+        column_e: Line,
+        row: int,
+        column: int,
+        left: int = 0,
+        gap: int = 0,
+    ) -> tuple[NDArray[np.uint8], int, int, int, int]:
+        """Steps uint8[...] of a path walked back through blocks of a region, then its row, column, score left and gap.
+
+        rows: int64[k] of the lines that are at hand, after so many letters of the region, a multiple of `spacing`;
+        row_h, row_f: [k, w], their parts from column row_firsts[k] of the region on. Those of columns likewise.
+        """
 
 # bind_studies.cpp
 def study_table_size(layout: str, m: int, n: int) -> int:

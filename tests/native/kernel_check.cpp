@@ -175,9 +175,12 @@ class Checker {
                     if (!mode.is_local || table.end.score == 0) continue;
                     compare(isa, "end of pair " + std::to_string(pair), number, table.end.score,
                             known.scores[pair]);
-                    const Alignment path = walked(table, isa, queries.at(q), targets.at(t), known.costs);
-                    compare(isa, "walk of pair " + std::to_string(pair), number,
-                            path.operations == expected.alignments[pair].operations, true);
+                    for (const int64_t spacing : {int64_t(8 + pair % 50), int64_t(1) << 40}) {
+                        const Alignment path = walked(table, isa, queries.at(q), targets.at(t), known.costs,
+                                                      spacing, 1 + int(pair % 3));
+                        compare(isa, "walk of pair " + std::to_string(pair), number,
+                                path.operations == expected.alignments[pair].operations, true);
+                    }
                 }
             }
     }

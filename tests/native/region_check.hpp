@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "region.hpp"
+#include "block_walk.hpp"
 #include "trace.hpp"
 
 namespace exaln {
@@ -92,15 +92,36 @@ inline bool fills_as(const PlainTable& table, const Isa& isa, const uint8_t* que
     return is_right && is_end(fill_region(job, progress).end);
 }
 
-// The local path of a pair by walk_block, through the whole table at once.
+// The local path of a pair by BlockWalker, with lines every `spacing` rows and columns.
 inline Alignment walked(const PlainTable& table, const Isa& isa, const uint8_t* query, const uint8_t* target,
-                        const Costs& costs) {
+                        const Costs& costs, int64_t spacing, int threads) {
     std::vector<int32_t> H(size_t(std::max(table.n_rows, table.n_columns))), gap(H.size(), -costs.gap_first);
     const ScoreArray no_H{H.data(), false}, no_gap{gap.data(), false};
+    std::vector<std::vector<int32_t>> lines;
+    lines.reserve(size_t(2 * (table.n_rows + table.n_columns)));  // they must not move
+    const auto kept = [&](std::vector<int32_t> line) {
+        lines.push_back(std::move(line));
+        return ScoreArray{lines.back().data(), false};
+    };
+    WalkJob job{{query, target, table.n_rows, table.n_columns, no_H, no_gap, no_H, no_gap, 0},
+                costs,
+                true,
+                spacing,
+                {},
+                {}};
+    for (int64_t i = spacing; i < table.n_rows; i += spacing)
+        job.rows.push_back({0, table.n_columns, kept(table.row(table.H, i)), kept(table.row(table.F, i))});
+    for (int64_t j = spacing; j < table.n_columns; j += spacing)
+        job.columns.push_back(
+            {0, table.n_rows, kept(table.column(table.H, j)), kept(table.column(table.E, j))});
     PathState path{table.end.row - 1, table.end.column - 1, table.end.score};
-    const Region region{query, target, table.n_rows, table.n_columns, no_H, no_gap, no_H, no_gap, 0};
-    return make_alignment(query, target, costs, table.end.score, table.end.row, table.end.column,
-                          walk_block(isa, region, costs, true, path));
+    std::vector<uint8_t> steps;
+    BlockWalker walker(isa, threads);
+    while (!path.is_complete(true)) {
+        const std::vector<uint8_t> more = walker.walk(job, path);
+        steps.insert(steps.end(), more.begin(), more.end());
+    }
+    return make_alignment(query, target, costs, table.end.score, table.end.row, table.end.column, steps);
 }
 
 }  // namespace exaln

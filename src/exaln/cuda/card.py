@@ -214,6 +214,19 @@ class Card:
             assert array.flags.c_contiguous
             self._call("cuMemcpyDtoHAsync", array.ctypes.data, address, array.nbytes, stream)
 
+    def download_rows(self, array: NDArray[Any], address: int, pitch: int, stream: Any) -> None:
+        """Fill a two-dimensional array: each row from `pitch` bytes behind the one before; as `download`."""
+        if array.nbytes:
+            assert array.flags.c_contiguous
+            n_rows, row_bytes = array.shape[0], array.nbytes // array.shape[0]
+            copy = self._driver.CUDA_MEMCPY2D()
+            copy.srcMemoryType = self._driver.CUmemorytype.CU_MEMORYTYPE_DEVICE
+            copy.srcDevice, copy.srcPitch = address, pitch
+            copy.dstMemoryType = self._driver.CUmemorytype.CU_MEMORYTYPE_HOST
+            copy.dstHost, copy.dstPitch = array.ctypes.data, row_bytes
+            copy.WidthInBytes, copy.Height = row_bytes, n_rows
+            self._call("cuMemcpy2DAsync", copy, stream)
+
     def fill(self, address: int, value: int, n_words: int, stream: Any) -> None:
         """Set 32-bit words."""
         if n_words:

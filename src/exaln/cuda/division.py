@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exaln.cuda.layout import BOUNDARY_TILE_BYTES, PAIRED_TILE_BYTES, SINGLE_TILE_BYTES, boundary_bytes, tiles_of
+from exaln.cuda.layout import BOUNDARY_TILE_BYTES, PAIRED_TILE_BYTES, SINGLE_TILE_BYTES, tiles_of
 from exaln.cuda.plan import PIECES
 from exaln.cuda.rows import BatchRows
 from exaln.cuda.variants import COLUMNS, Packing
@@ -147,7 +147,7 @@ class Largest:
                 sizes[f"stream {packing:d}"] = tile_bytes * n_tiles[is_paired]
         for is_paired in (False, True):
             if needs.boundaries[is_paired]:
-                sizes[f"boundary {is_paired:d}"] = boundary_bytes(n_tiles[is_paired])
+                sizes[f"boundary {is_paired:d}"] = BOUNDARY_TILE_BYTES * n_tiles[is_paired]
         return sizes
 
 

@@ -25,19 +25,11 @@ if TYPE_CHECKING:
 CHUNK_TILES = 8
 """A group of lanes is handed so many tiles at once, or more."""
 
-IDLE_PLACES = 1024
-"""In kernels/boundary.cuh: rows between strips that are kept before there are any."""
-
-MAX_TILES = (1 << 32) - 8 - IDLE_PLACES
+MAX_TILES = (1 << 32) - 8
 """Tiles are counted in 32 bits."""
 
 SINGLE_TILE_BYTES, PAIRED_TILE_BYTES, BOUNDARY_TILE_BYTES = 4, 8, 32
 """Four columns of one target, of a pair of targets, and of H and F between two strips."""
-
-
-def boundary_bytes(n_tiles: int) -> int:
-    """Of the rows between strips of a stream with so many tiles."""
-    return (n_tiles + IDLE_PLACES) * BOUNDARY_TILE_BYTES
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from exaln.cuda.fetching import Fetcher
+from exaln.cuda.held_lines import CardLines, LineMemory, WantedLines
 from exaln.cuda.layout import FoldedScores, fold_letters, used_letters
 from exaln.cuda.long_packed import ByteScores
 from exaln.cuda.variants import COLUMNS, MAX_SMALL_END, WARP, LongShape, long_cycles, long_shapes
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from exaln.cuda.batches import Workspace
-    from exaln.cuda.card import Event, Memory
+    from exaln.cuda.card import Event
     from exaln.longpair.region import Line
 
 STRIP = np.dtype([("first_row", "u4"), ("n_rows", "u4"), ("line", "i4"), ("is_narrow", "u4")])
@@ -86,12 +86,14 @@ def fill_region(
     room = min(int(workspace.card.budget * ROOM_SHARE) for workspace in used)
     for slab in slabs(region, WantedLines.of(lines), room):
         own = _rows_of(lines, region, slab)
+        around = _rows_around(borders, region, slab)
         done = (slab.first_row - region.first_row) * region.n_columns
         carry = None if slab.end_row == region.end_row else _room_for_row(region, lines)
         packs = _may_pack(pair, pruning, wants_end=wants_end)
-        job = Slab(used, pair, folded, slab, _rows_around(borders, region, slab), own, carry, packs=packs)
+        job = Slab(used, pair, folded, slab, around, WantedLines.of(own), packs=packs)
         told = None if progress is None else _after(progress, done)
-        found = job.run(told, wants_end=wants_end and pair.mode.is_local, pruning=pruning)
+        found = job.run(told, wants_end=wants_end, keeps_last=carry is not None, pruning=pruning)
+        job.fetch(own, carry)
         end = found.better(end)
         if pruning is not None:
             pruning.best = max(pruning.best, end.score)
@@ -106,77 +108,21 @@ def hold_lines(
     pair: PairTable,
     region: Region,
     borders: Borders,
-    rows: NDArray[np.int64],
-    columns: NDArray[np.int64],
+    wanted: WantedLines,
+    *,
+    progress: Callable[[int], None] | None = None,
+    wants_end: bool = False,
     pruning: Pruning | None = None,
-) -> CardLines | None:
-    """Compute a region, and leave its lines on the card; None if it has no room for them."""
-    wanted = WantedLines(rows, columns, borders.top_H.dtype)
+) -> tuple[CardLines, EndCell] | None:
+    """As `Engine.hold_lines`, on this card; None if it has no room for them."""
     if wanted.n_bytes(region) > (workspace.card.budget - workspace.card.used) // HELD_SHARE:
         return None
     workspace.card.activate()
     workspace.begin((), {})
-    part = CardPart(workspace, pair, _folded(pair, region), region, region, wanted, share=1, holds=True)
-    try:
-        part.prepare(borders, pruning, has_left=True, hands_on=False, keeps_last=False, wants_end=False)
-        part.launch()
-        while not part.is_done():
-            time.sleep(0.0)
-    except BaseException:
-        part.cancel()
-        part.wait()
-        raise
-    if pruning is not None:
-        pruning.cells += part.cells_pruned()
-    return part.held_lines()
-
-
-@dataclass(frozen=True)
-class WantedLines:
-    """Which rows and columns are kept, and of what type."""
-
-    rows: NDArray[np.int64]
-    columns: NDArray[np.int64]
-    score: np.dtype[np.generic]
-
-    @staticmethod
-    def of(lines: Lines) -> WantedLines:
-        """Those that an engine was given room for."""
-        return WantedLines(lines.rows, lines.columns, lines.row_H.dtype)
-
-    def n_bytes(self, region: Region) -> int:
-        """Of all of them together."""
-        n_scores = len(self.rows) * region.n_columns + len(self.columns) * region.n_rows
-        return 2 * self.score.itemsize * n_scores
-
-
-class CardLines:
-    """Lines that stay on a card until this object dies, and are fetched piece by piece: ReadableLines."""
-
-    def __init__(
-        self, workspace: Workspace, wanted: WantedLines, memory: dict[str, Memory], row_bytes: int, column_bytes: int
-    ) -> None:
-        self.rows, self.columns = wanted.rows, wanted.columns
-        self._workspace, self._score, self._memory = workspace, wanted.score, memory
-        self._row_bytes, self._column_bytes = row_bytes, column_bytes
-
-    def row(self, place: int, columns: slice) -> tuple[Line, Line]:
-        """As in Lines."""
-        first = self._row_bytes * place
-        return self._fetched("row H", first, columns), self._fetched("row F", first, columns)
-
-    def column(self, place: int, rows: slice) -> tuple[Line, Line]:
-        """As in Lines."""
-        first = self._column_bytes * place
-        return self._fetched("column H", first, rows), self._fetched("column E", first, rows)
-
-    def _fetched(self, name: str, first: int, own: slice) -> Line:
-        card = self._workspace.card
-        line: Line = np.empty(own.stop - own.start, self._score)
-        card.activate()
-        address = self._memory[name].address + first + self._score.itemsize * own.start
-        card.download(line, address, self._workspace.side_stream)
-        return line
+    packs = _may_pack(pair, pruning, wants_end=wants_end)
+    job = Slab([workspace], pair, _folded(pair, region), region, borders, wanted, packs=packs, holds=True)
+    end = job.run(progress, wants_end=wants_end, keeps_last=False, pruning=pruning)
+    return job.held_lines(), end
 
 
 def slabs(region: Region, lines: WantedLines, room: int) -> Iterator[Region]:
@@ -223,7 +169,9 @@ def strips_of(n_rows: int, shape: LongShape, kept: NDArray[np.int64]) -> NDArray
 
 
 class Slab:
-    """Some rows of a region, with all columns, on one card or several. carry: where its last row goes, if needed."""
+    """Some rows of a region, with all columns, on one card or several. holds: lines stay on the card, of which there is
+    one.
+    """
 
     def __init__(
         self,
@@ -232,15 +180,14 @@ class Slab:
         folded: FoldedScores,
         region: Region,
         borders: Borders,
-        lines: Lines,
-        carry: tuple[Line, Line] | None,
+        wanted: WantedLines,
         *,
         packs: bool,
+        holds: bool = False,
     ) -> None:
-        self._region = region
+        self._region, self._borders, self._is_local = region, borders, pair.mode.is_local
         share = max(1, *(sum(one.card.number == other.card.number for one in workspaces) for other in workspaces))
         cuts = [region.first_column + region.n_columns * i // len(workspaces) for i in range(len(workspaces) + 1)]
-        wanted = WantedLines.of(lines)
         self._parts = [
             CardPart(
                 workspace,
@@ -251,13 +198,20 @@ class Slab:
                 wanted,
                 share,
                 packs=packs,
+                holds=holds,
             )
             for workspace, columns in zip(workspaces, pairwise(cuts), strict=True)
         ]
-        self._borders, self._lines, self._carry = borders, lines, carry
 
-    def run(self, progress: Callable[[int], None] | None, *, wants_end: bool, pruning: Pruning | None) -> EndCell:
-        """Compute it, and write its lines."""
+    def run(
+        self,
+        progress: Callable[[int], None] | None,
+        *,
+        wants_end: bool,
+        keeps_last: bool,
+        pruning: Pruning | None,
+    ) -> EndCell:
+        """Compute it; its end, if it is wanted and local. keeps_last: the last row will be fetched, too."""
         try:
             for number, part in enumerate(self._parts):
                 part.prepare(
@@ -265,16 +219,15 @@ class Slab:
                     pruning,
                     has_left=number == 0,
                     hands_on=number + 1 < len(self._parts),
-                    keeps_last=self._carry is not None,
-                    wants_end=wants_end,
+                    keeps_last=keeps_last,
+                    wants_end=wants_end and self._is_local,
                 )
             for part in self._parts:
                 part.launch()
             self._watch(progress)
             end = NOTHING
             for part in self._parts:
-                part.fetch(self._lines, self._carry)
-                end = part.end().better(end)
+                end = part.end().better(end) if wants_end else end
                 if pruning is not None:
                     pruning.cells += part.cells_pruned()
             return end
@@ -284,6 +237,15 @@ class Slab:
             for part in self._parts:
                 part.wait()
             raise
+
+    def fetch(self, lines: Lines, carry: tuple[Line, Line] | None) -> None:
+        """Copy lines to where they belong, and the last row."""
+        for part in self._parts:
+            part.fetch(lines, carry)
+
+    def held_lines(self) -> CardLines:
+        """What stays on the card."""
+        return self._parts[0].held_lines()
 
     def _watch(self, progress: Callable[[int], None] | None) -> None:
         """Until all cards are done; hands columns on, and tells how far they are."""
@@ -320,7 +282,7 @@ class CardPart:
         self._workspace, self._card = workspace, workspace.card
         self._pair, self._folded, self._part, self._slab = pair, folded, part, slab
         self._wanted, self._score = lines, lines.score
-        self._held: dict[str, Memory] | None = {} if holds else None
+        self._holds = holds
         self._kept_rows = lines.rows - slab.first_row
         self._own = slice(*np.searchsorted(lines.columns, [part.first_column, part.end_column], "right"))
         self._kept_columns = lines.columns[self._own] - part.first_column
@@ -380,8 +342,7 @@ class CardPart:
             self._cleared("consumed", 4 * n_channels),
             n_channels,
             self._upload("columns", np.append(self._kept_columns - 1, NEVER).astype(np.uint32)),
-            *(self._for_lines(name, self._line_bytes * len(self._kept_rows)) for name in ("row H", "row F")),
-            *(self._for_lines(name, self._column_bytes * len(self._kept_columns)) for name in ("column H", "column E")),
+            *self._room_for_lines(),
             part.n_rows,
             self._scratch("ends", END.itemsize * len(strips)),
             gain,
@@ -589,14 +550,17 @@ class CardPart:
 
     def held_lines(self) -> CardLines:
         """What stays on the card."""
-        assert self._held is not None
-        return CardLines(self._workspace, self._wanted, self._held, self._line_bytes, self._column_bytes)
+        lengths = self._line_bytes, self._column_bytes
+        return CardLines(self._workspace, self._part, self._wanted, self._held, *lengths)
 
-    def _for_lines(self, name: str, n_bytes: int) -> int:
-        if self._held is None:
-            return self._scratch(name, n_bytes)
-        self._held[name] = self._workspace.allocate(n_bytes)
-        return self._held[name].address
+    def _room_for_lines(self) -> Iterable[int]:
+        """Addresses of H and F of rows, H and E of columns."""
+        across, down = self._line_bytes * len(self._kept_rows), self._column_bytes * len(self._kept_columns)
+        sizes = {"row H": across, "row F": across, "column H": down, "column E": down}
+        if not self._holds:
+            return [self._scratch(name, size) for name, size in sizes.items()]
+        self._held = LineMemory(self._workspace, sizes, self._wanted.margin_bytes(self._part))
+        return self._held.addresses.values()
 
     def _scratch(self, name: str, n_bytes: int) -> int:
         return self._workspace.scratch(f"{name} of a long pair", n_bytes)

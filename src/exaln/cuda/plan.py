@@ -33,7 +33,7 @@ TAIL_STEPS = 16
 BOUNDARY_TILE_SECONDS = 3e-12
 """To read or to write the row between two strips, per tile, on the reference card."""
 
-BLOCK_TILE_SECONDS = 0.7e-6
+BLOCK_TILE_SECONDS = 0.4e-6
 """A step of block.cu: it waits for the one before."""
 
 MAX_ALONE = 3

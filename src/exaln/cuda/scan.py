@@ -34,7 +34,7 @@ from exaln.cuda.collect import (
 )
 from exaln.cuda.compiler import Source
 from exaln.cuda.division import CANDIDATES_SHARE, Needs
-from exaln.cuda.layout import BOUNDARY_TILE_BYTES, boundary_bytes
+from exaln.cuda.layout import BOUNDARY_TILE_BYTES
 from exaln.cuda.pace import Pace
 from exaln.cuda.pairs import pair_items
 from exaln.cuda.pending import Found, Pending, QueryGroup, ResultSet, ScanTimes, ScoreRows, Slab
@@ -317,7 +317,6 @@ class Scanner:
             pending.on_card["codes"],
             pending.on_card["packed table"],
             self._boundary(layout) if strip.keeps_rows else 0,
-            layout.n_tiles,
             strip.has_top,
             strip.has_bottom,
             pending.scores,
@@ -331,7 +330,7 @@ class Scanner:
         self._pace.went_on(main, cells, cells / CELLS_PER_SECOND)
 
     def _boundary(self, layout: StreamLayout) -> int:
-        return self.workspace.scratch(f"boundary {layout.is_paired:d}", boundary_bytes(layout.n_tiles))
+        return self.workspace.scratch(f"boundary {layout.is_paired:d}", layout.n_tiles * BOUNDARY_TILE_BYTES)
 
     def _score_long(self, pending: Pending, n_stream: int) -> None:
         """Long targets, in parts; the longest first."""

@@ -137,7 +137,7 @@ SHAPES = tuple(
 )
 """All of them."""
 
-BLOCK_SHAPES = ((256, 8), (256, 4), (128, 4), (64, 4), (32, 4))
+BLOCK_SHAPES = ((512, 4), (256, 4), (128, 4), (64, 4), (32, 4))
 """Threads, and rows of a thread, of block.cu; the first whose profile fits is used."""
 
 

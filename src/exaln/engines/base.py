@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from exaln.alphabet import Alphabet
+    from exaln.longpair.lines import KeptLines
     from exaln.modes import Mode
     from exaln.scoring import Scoring
 
@@ -276,9 +277,12 @@ class Engine(ABC):
         borders: Borders,
         rows: NDArray[np.int64],
         columns: NDArray[np.int64],
+        *,
+        progress: Progress | None = None,
+        wants_end: bool = False,
         pruning: Pruning | None = None,
-    ) -> ReadableLines | None:
-        """Compute a region, and keep lines of it in the engine's own memory, to be read in pieces; None: it cannot.
+    ) -> tuple[ReadableLines, EndCell] | None:
+        """As `fill_region`, but lines are kept in the engine's own memory, to be read in pieces; None: it cannot.
 
         A walk back through a large region reads few of its lines, and what it does not read need not travel.
         """
@@ -288,12 +292,11 @@ class Engine(ABC):
         """What some local alignment of a pair scores, if finding out takes little time beside all its cells; else 0."""
         return 0
 
-    def walk_block(
-        self, pair: PairTable, region: Region, borders: Borders, state: PathState
-    ) -> tuple[NDArray[np.uint8], PathState]:
-        """Walk a path back through a small region, in the last cell of which it is, until it leaves it or is complete.
+    def walker(self, pair: PairTable) -> Callable[[KeptLines, PathState], tuple[NDArray[np.uint8], PathState]]:
+        """What walks a path back through small blocks between lines, until it leaves their region or is complete:
+        through the block that it is in, and through as many more as take little time.
 
-        The steps, uint8, from that cell on backwards, and where the path is then.
+        The steps, uint8, from its cell on backwards, and where the path is then.
         """
         raise EngineError(f"the {self.name} engine cannot walk through a region")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -32,9 +33,11 @@ from exaln.schedule import query_blocks, row_ranges
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from exaln._core import Costs, PairRows, Sequences
+    from exaln._core import BlockWalker, Costs, PairRows, Sequences
     from exaln.engines.base import TargetRows
+    from exaln.longpair.lines import KeptLines
     from exaln.longpair.region import Borders, Line, Lines, PairTable, Pruning
+    from exaln.longpair.walk import Walker
     from exaln.modes import Mode
     from exaln.records import Records
     from exaln.schedule import RowRange
@@ -191,20 +194,34 @@ class CpuEngine(Engine):
         is_large = len(pair.query) * len(pair.target) >= CHAIN_CELLS * self.threads
         return chain_score(self, pair) if is_large else 0
 
-    def walk_block(
-        self, pair: PairTable, region: Region, borders: Borders, state: PathState
-    ) -> tuple[NDArray[np.uint8], PathState]:
-        """One strip, on this thread."""
+    def walker(self, pair: PairTable) -> Walker:
+        """Blocks along the diagonal are filled on threads, which last as long as the walker."""
         from exaln import _core
 
-        with _translated_errors(1):
-            steps, row, column, left, gap = _core.walk_block(
-                *_region_arrays(pair, region, borders),
+        with _translated_errors(self.threads):
+            return partial(self._walk, _core.BlockWalker(self.threads, self.isa), pair)
+
+    def _walk(
+        self, walker: BlockWalker, pair: PairTable, kept: KeptLines, state: PathState
+    ) -> tuple[NDArray[np.uint8], PathState]:
+        near = kept.near(state)
+        region, parts = near.region, near.parts
+        with _translated_errors(self.threads):
+            steps, row, column, left, gap = walker.walk(
+                *_region_arrays(pair, region, near.borders),
+                near.spacing,
+                _aligned(parts.rows - region.first_row),
+                parts.row_firsts,
+                parts.row_H,
+                parts.row_F,
+                _aligned(parts.columns - region.first_column),
+                parts.column_firsts,
+                parts.column_H,
+                parts.column_E,
                 state.row - region.first_row,
                 state.column - region.first_column,
                 state.left,
                 state.gap,
-                self.isa,
             )
         return steps, PathState(region.first_row + row, region.first_column + column, left, gap)
 

@@ -15,6 +15,7 @@ import numpy as np
 from exaln.cigar import Paths
 from exaln.cuda import facts, long_pair
 from exaln.cuda.card import MIN_MEMORY
+from exaln.cuda.held_lines import WantedLines
 from exaln.cuda.job import BatchResult, Job, Wanted, lent_workspaces
 from exaln.cuda.pair_batches import COUNTS, POSITIONS, PairBatches, PairResults
 from exaln.cuda.pending import Found, ScanTimes
@@ -41,7 +42,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from exaln.cuda.batches import Workspace
-    from exaln.longpair.region import Borders, EndCell, Lines, PairTable, PathState, Pruning, ReadableLines, Region
+    from exaln.longpair.region import Borders, EndCell, Lines, PairTable, Pruning, ReadableLines, Region
+    from exaln.longpair.walk import Walker
     from exaln.modes import Mode
     from exaln.records import Records
     from exaln.scoring import Scoring
@@ -212,9 +214,9 @@ class CudaEngine(Engine):
             return self._cpu().fill_region(
                 pair, region, borders, lines, progress=progress, wants_end=wants_end, pruning=pruning
             )
-        openings = 2 if len(self.devices) == 1 and TWICE_CELLS[0] <= region.cells < TWICE_CELLS[1] else 1
-        memory = None if self.memory is None else self.memory // openings
-        with lent_workspaces(self.devices * openings, memory) as workspaces:
+        openings = self._openings(region)
+        memory = None if self.memory is None else self.memory * len(self.devices) // len(openings)
+        with lent_workspaces(openings, memory) as workspaces:
             return long_pair.fill_region(
                 workspaces, pair, region, borders, lines, progress=progress, wants_end=wants_end, pruning=pruning
             )
@@ -226,24 +228,52 @@ class CudaEngine(Engine):
         borders: Borders,
         rows: NDArray[np.int64],
         columns: NDArray[np.int64],
+        *,
+        progress: Progress | None = None,
+        wants_end: bool = False,
         pruning: Pruning | None = None,
-    ) -> ReadableLines | None:
-        """On the first card, if it has room."""
-        if region.cells < SMALL_REGION:
+    ) -> tuple[ReadableLines, EndCell] | None:
+        """On the first card, if it has room; a whole table only if one card, opened once, is as fast as any."""
+        is_whole = region.cells == len(pair.query) * len(pair.target)
+        if region.cells < SMALL_REGION or (is_whole and len(self._openings(region)) > 1):
             return None
         with lent_workspaces(self.devices[:1], self.memory) as (workspace,):
-            return long_pair.hold_lines(workspace, pair, region, borders, rows, columns, pruning)
+            return long_pair.hold_lines(
+                workspace,
+                pair,
+                region,
+                borders,
+                WantedLines(rows, columns, borders.top_H.dtype),
+                progress=progress,
+                wants_end=wants_end,
+                pruning=pruning,
+            )
 
     def least_score(self, pair: PairTable) -> int:
-        """By words that both sequences have, on the CPU: it is done before kernels for it would be loaded."""
-        is_large = len(pair.query) * len(pair.target) >= CHAIN_CELLS * len(self.devices)
-        return self._cpu().least_score(pair) if is_large else 0
+        """By words that both sequences have, on the CPU: it is done before kernels for it would be loaded. The cards,
+        which are needed next, are opened meanwhile.
+        """
+        if len(pair.query) * len(pair.target) < CHAIN_CELLS * len(self.devices):
+            return 0
+        with ThreadPoolExecutor(1) as pool:
+            opened = pool.submit(self._open)
+            score = self._cpu().least_score(pair)
+            opened.result()
+        return score
 
-    def walk_block(
-        self, pair: PairTable, region: Region, borders: Borders, state: PathState
-    ) -> tuple[NDArray[np.uint8], PathState]:
+    def _open(self) -> None:
+        """What is open is found again by whoever uses a card next."""
+        with lent_workspaces(self.devices, self.memory):
+            pass
+
+    def walker(self, pair: PairTable) -> Walker:
         """On the CPU."""
-        return self._cpu().walk_block(pair, region, borders, state)
+        return self._cpu().walker(pair)
+
+    def _openings(self, region: Region) -> list[int]:
+        """Cards for a region; one that comes twice is opened twice."""
+        is_twice = len(self.devices) == 1 and TWICE_CELLS[0] <= region.cells < TWICE_CELLS[1]
+        return self.devices * (2 if is_twice else 1)
 
     def slab_rows(self, n_rows: int, n_columns: int) -> int:
         """Ten seconds of work."""

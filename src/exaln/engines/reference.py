@@ -12,13 +12,14 @@ from exaln.engines import reference_region
 from exaln.engines.base import Engine, PairList, Pairs, Placement, Progress, ScoreBlock, Traces, require_same_alphabet
 from exaln.engines.reference_path import NEVER, ReferenceAlignment, border, reference_alignment
 from exaln.errors import EngineError
-from exaln.longpair.region import NOTHING, Borders, EndCell, Lines, PairTable, PathState, Pruning, Region
+from exaln.longpair.region import NOTHING, Borders, EndCell, Lines, PairTable, Pruning, Region
 from exaln.modes import LOCAL, Mode
 from exaln.records import offsets_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from exaln.longpair.walk import Walker
     from exaln.records import Records
     from exaln.scoring import Scoring
 
@@ -103,11 +104,9 @@ class ReferenceEngine(Engine):
         end = reference_region.fill_region(pair, region, borders, lines, progress)
         return end if pair.mode.is_local and wants_end else NOTHING
 
-    def walk_block(
-        self, pair: PairTable, region: Region, borders: Borders, state: PathState
-    ) -> tuple[NDArray[np.uint8], PathState]:
+    def walker(self, pair: PairTable) -> Walker:
         """Over the whole table of the block."""
-        return reference_region.walk_block(pair, region, borders, state)
+        return lambda kept, state: reference_region.walk_block(pair, *kept.block_of(state), state)
 
     def slab_rows(self, n_rows: int, n_columns: int) -> int:
         """So few that somebody sees progress."""

@@ -1,4 +1,4 @@
-"""Regions of one pair's table in NumPy: what `fill_region` and `walk_block` of every engine are compared with."""
+"""Regions of one pair's table in NumPy: what `fill_region` and `walker` of every engine are compared with."""
 
 from __future__ import annotations
 

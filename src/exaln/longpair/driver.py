@@ -10,7 +10,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ import numpy as np
 
 from exaln.longpair.lines import KeptLines, TableSurroundings, grid
 from exaln.longpair.plan import Plan, Room, plan_path, plan_score
-from exaln.longpair.region import Borders, EndCell, Lines, PathState, Region, border_score
+from exaln.longpair.region import Borders, EndCell, Lines, PathState, Pruning, ReadableLines, Region, border_score
 from exaln.longpair.result import LongAlignment, judged
 from exaln.longpair.store import DirectoryStore, MemoryStore, Store, pair_name
 from exaln.longpair.walk import LongPair, RegionEngine, along_border, walk
@@ -141,18 +141,15 @@ def fill(pair: LongPair, store: Store, watch: Watch | None) -> EndCell:
     while store.rows_done < table.end_row:
         first_row = store.rows_done
         region = Region(first_row, min(table.end_row, first_row + store.plan.slab_rows), 0, n_columns)
-        lines = _slab_lines(pair, store.plan, region)
         progress = None if watch is None else _after(watch, first_row * n_columns, table.cells)
         borders = _slab_borders(pair, store, region)
         pruning = pair.pruning(max(least, store.end.score), table.end_row, table.end_column)
-        found = pair.engine.fill_region(
-            pair, region, borders, lines, progress=progress, wants_end=pair.mode.is_local, pruning=pruning
-        )
+        lines, found = _filled(pair, store, region, borders, progress, pruning)
         end = found.better(store.end)
         pair.work.scored += region.cells
         pair.work.scored_pruned += 0 if pruning is None else pruning.cells
-        carry = lines.row_H[-1], lines.row_F[-1]
-        store.keep_slab(region, _on_grid(lines, store.plan), carry, end)
+        carry = lines.row(len(lines.rows) - 1, slice(0, n_columns))
+        store.keep_slab(region, lines, carry, end)
         if watch is not None:
             watch(SCORES, region.end_row * n_columns, table.cells)
     return store.end if pair.mode.is_local else _end_on_borders(pair, store)
@@ -188,22 +185,37 @@ def _slab_borders(pair: LongPair, store: Store, region: Region) -> Borders:
     return Borders(*store.carry, *left, corner=int(corner[0]))
 
 
-def _slab_lines(pair: LongPair, plan: Plan, region: Region) -> Lines:
-    """Room for the lines of a slab: those of the grid, the last row, and the last column if an end may lie in it."""
+def _filled(
+    pair: LongPair,
+    store: Store,
+    region: Region,
+    borders: Borders,
+    progress: Callable[[int], None] | None,
+    pruning: Pruning | None,
+) -> tuple[ReadableLines, EndCell]:
+    """A slab is computed: its lines, which stay with the engine if they may and it has room for them, and its end."""
+    rows, columns = _slab_places(pair, store.plan, region)
+    wants_end = pair.mode.is_local
+    if store.plan.spacings and store.may_be_held:
+        held = pair.engine.hold_lines(
+            pair, region, borders, rows, columns, progress=progress, wants_end=wants_end, pruning=pruning
+        )
+        if held is not None:
+            return held
+    lines = Lines.empty(region, rows, columns, store.plan.score)
+    fill_region = pair.engine.fill_region
+    return lines, fill_region(pair, region, borders, lines, progress=progress, wants_end=wants_end, pruning=pruning)
+
+
+def _slab_places(pair: LongPair, plan: Plan, region: Region) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The lines of a slab: those of the grid, the last row, and the last column if an end may lie in it."""
     rows = columns = np.zeros(0, np.int64)
     if plan.spacings:
         rows = grid(region.first_row, region.end_row, plan.spacings[0])
         columns = grid(0, region.end_column, plan.spacings[0])
     if pair.mode.query_end and not pair.mode.is_local:
         columns = np.append(columns, region.end_column)
-    return Lines.empty(region, np.append(rows, region.end_row), columns, plan.score)
-
-
-def _on_grid(lines: Lines, plan: Plan) -> Lines:
-    """The lines of a slab without its last row, unless that is one of the grid."""
-    if plan.spacings and lines.rows[-1] % plan.spacings[0] == 0:
-        return lines
-    return replace(lines, rows=lines.rows[:-1], row_H=lines.row_H[:-1], row_F=lines.row_F[:-1])
+    return np.append(rows, region.end_row), columns
 
 
 def _kept_lines(pair: LongPair, store: Store) -> KeptLines:

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from exaln.longpair.region import Borders, PathState, ReadableLines, Region, table_left, table_top
+from exaln.longpair.region import (
+    Borders,
+    LineParts,
+    Lines,
+    PathState,
+    ReadableLines,
+    Region,
+    table_left,
+    table_top,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -90,6 +99,16 @@ def grid(first: int, end: int, spacing: int, origin: int = 0) -> NDArray[np.int6
     return np.arange(origin + ((first - origin) // spacing + 1) * spacing, end, spacing, dtype=np.int64)
 
 
+@dataclass(frozen=True)
+class Surrounded:
+    """A region with what surrounds it, and parts of its lines every `spacing` rows and columns."""
+
+    region: Region
+    borders: Borders
+    spacing: int
+    parts: LineParts
+
+
 class KeptLines:
     """Lines every `spacing` rows and columns of a region, slab by slab, as far as it was computed."""
 
@@ -115,6 +134,22 @@ class KeptLines:
             self.column(first_column, first_row, block.end_row),
         )
         return block, Borders(*top, *left, self._corner(first_row, first_column))
+
+    def near(self, state: PathState) -> Surrounded:
+        """What is needed around a path and on its way back; where there are several slabs, the block that it is in."""
+        if len(self._slabs) != 1:
+            block, borders = self.block_of(state)
+            lines: ReadableLines = Lines.empty(block, *(np.zeros(0, np.int64),) * 2, borders.top_H.dtype)
+        else:
+            block, lines = self.region, self._slabs[0]()
+            borders = Borders(
+                *self.around.top(block.first_column, block.end_column),
+                *self.around.left(block.first_row, block.end_row),
+                self.around.corner,
+            )
+        row, column = state.row - block.first_row, state.column - block.first_column
+        parts = lines.near(row, column, self.spacing, state.gap)
+        return Surrounded(block, borders, self.spacing, parts)
 
     def _line_before(self, cell: int, origin: int) -> int:
         return origin + (cell - origin) // self.spacing * self.spacing

@@ -97,6 +97,13 @@ class Lines:
         """H and E of the kept column at this place, for these rows of the region."""
         return self.column_H[place, rows], self.column_E[place, rows]
 
+    def near(self, row: int, column: int, spacing: int, gap: int) -> LineParts:
+        """All of them."""
+        starts = np.zeros(len(self.rows), np.int64), np.zeros(len(self.columns), np.int64)
+        return LineParts(
+            self.rows, starts[0], self.row_H, self.row_F, self.columns, starts[1], self.column_H, self.column_E
+        )
+
     @staticmethod
     def empty(
         region: Region, rows: NDArray[np.int64], columns: NDArray[np.int64], score: np.dtype[np.generic]
@@ -111,6 +118,24 @@ class Lines:
             column_H=np.empty(down, score),
             column_E=np.empty(down, score),
         )
+
+
+@dataclass(frozen=True)
+class LineParts:
+    """Parts of lines, as in Lines; all rows of one length, and all columns.
+
+    row_firsts: int64[k], the column of the region that each part of a row begins with; what is outside of the region
+    has no meaning. column_firsts: int64[c], likewise.
+    """
+
+    rows: NDArray[np.int64]
+    row_firsts: NDArray[np.int64]
+    row_H: Line
+    row_F: Line
+    columns: NDArray[np.int64]
+    column_firsts: NDArray[np.int64]
+    column_H: Line
+    column_E: Line
 
 
 class ReadableLines(Protocol):
@@ -132,6 +157,12 @@ class ReadableLines(Protocol):
 
     def column(self, place: int, rows: slice) -> tuple[Line, Line]:
         """H and E."""
+        ...
+
+    def near(self, row: int, column: int, spacing: int, gap: int) -> LineParts:
+        """What a walk from a cell of the region on needs of lines that are so far apart: those around the cell, and
+        others while it keeps near its diagonal, or in its gap. Good until more is asked for.
+        """
         ...
 
 

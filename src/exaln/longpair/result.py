@@ -41,22 +41,22 @@ def judged(pair: LongPair, end: EndCell, path: Sequence[NDArray[np.uint8]]) -> L
     """The alignment that ends there and has this path, in pieces backwards; EngineError if it scores otherwise."""
     row, column = _start(end, path)
     first_row, first_column = row, column
-    codes, lengths, letters, positives = [], [], 0, 0
+    matrix = pair.scoring.matrix
+    codes, lengths, n_pairs = [], [], np.zeros(matrix.size, np.int64)
     for steps in _forwards(path):
-        is_pair = steps == STEP_BOTH
-        rows, columns = row + np.cumsum(steps != STEP_TARGET), column + np.cumsum(steps != STEP_QUERY)
-        q, t = pair.query[rows[is_pair] - 1], pair.target[columns[is_pair] - 1]
-        scores = pair.scoring.matrix[q, t]
-        letters += int(scores.sum(dtype=np.int64))
-        positives += int(np.count_nonzero(scores > 0))
+        of_query, of_target = steps[steps != STEP_TARGET], steps[steps != STEP_QUERY]  # those that take a letter of it
+        q = pair.query[row : row + len(of_query)][of_query == STEP_BOTH]
+        t = pair.target[column : column + len(of_target)][of_target == STEP_BOTH]
+        n_pairs += np.bincount(q * np.int64(len(matrix)) + t, minlength=matrix.size)
         operations = _OPERATION[steps]
-        operations[is_pair] = np.where(q == t, EQUAL, DIFFERENT)
+        operations[steps == STEP_BOTH] = np.where(q == t, np.uint8(EQUAL), np.uint8(DIFFERENT))
         begins = np.flatnonzero(np.concatenate([[True], operations[1:] != operations[:-1]]))
         codes.append(operations[begins])
         lengths.append(np.diff(np.append(begins, len(operations))))
-        row, column = int(rows[-1]), int(columns[-1])
+        row, column = row + len(of_query), column + len(of_target)
     runs, run_lengths = _merged(codes, lengths)
-    counts = _counts(runs, run_lengths, positives)
+    counts = _counts(runs, run_lengths, positives=int(n_pairs[matrix.reshape(-1) > 0].sum()))
+    letters = int(n_pairs @ matrix.reshape(-1).astype(np.int64))
     score = letters - counts[3] * pair.scoring.gap_open - counts[4] * pair.scoring.gap_extend
     if score != end.score:
         raise EngineError(f"the path of a long pair scores {score}, not {end.score}")

@@ -36,7 +36,7 @@ from exaln.longpair.manifest import (
     hash_of,
     hash_of_file,
 )
-from exaln.longpair.region import NOTHING, EndCell, Lines, PathState, Region
+from exaln.longpair.region import NOTHING, EndCell, Lines, PathState, ReadableLines, Region
 from exaln.output_file import open_output, output_errors
 
 if TYPE_CHECKING:
@@ -60,8 +60,10 @@ class Store(Protocol):
     carry: TwoLines | None
     state: PathState | None
     is_complete: bool
+    may_be_held: bool
+    """Whether lines may stay in the memory of an engine."""
 
-    def keep_slab(self, region: Region, lines: Lines, carry: TwoLines, end: EndCell) -> None:
+    def keep_slab(self, region: Region, lines: ReadableLines, carry: TwoLines, end: EndCell) -> None:
         """The next slab is computed: its lines, its last row, the best end so far."""
         ...
 
@@ -85,16 +87,18 @@ class Store(Protocol):
 class MemoryStore:
     """Everything in memory."""
 
+    may_be_held = True
+
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.rows_done, self.end = 0, NOTHING
         self.carry: TwoLines | None = None
         self.state: PathState | None = None
         self.is_complete = False
-        self._slabs: list[tuple[Region, Lines]] = []
+        self._slabs: list[tuple[Region, ReadableLines]] = []
         self._steps: list[NDArray[np.uint8]] = []
 
-    def keep_slab(self, region: Region, lines: Lines, carry: TwoLines, end: EndCell) -> None:
+    def keep_slab(self, region: Region, lines: ReadableLines, carry: TwoLines, end: EndCell) -> None:
         """As it is."""
         self.rows_done, self.carry, self.end = region.end_row, carry, end
         self._slabs.append((region, lines))
@@ -118,8 +122,16 @@ class MemoryStore:
         return [np.concatenate(self._steps)]
 
 
-def _same(lines: Lines) -> Lines:
+def _same(lines: ReadableLines) -> ReadableLines:
     return lines
+
+
+def _on_grid(lines: ReadableLines, plan: Plan) -> Lines:
+    """The lines of a slab without its last row, unless that is one of the grid."""
+    assert isinstance(lines, Lines)
+    if plan.spacings and lines.rows[-1] % plan.spacings[0] == 0:
+        return lines
+    return replace(lines, rows=lines.rows[:-1], row_H=lines.row_H[:-1], row_F=lines.row_F[:-1])
 
 
 def pair_name(pair: LongPair) -> str:
@@ -137,6 +149,8 @@ def pair_name(pair: LongPair) -> str:
 
 class DirectoryStore:
     """A folder of a work directory, of which this process has the lock; `plan` is that of the first start."""
+
+    may_be_held = False
 
     def __init__(self, directory: Path, plan: Plan, n_columns: int) -> None:
         self.directory, self._n_columns = directory, n_columns
@@ -162,12 +176,11 @@ class DirectoryStore:
         """Let another process have it."""
         os.close(self._lock)
 
-    def keep_slab(self, region: Region, lines: Lines, carry: TwoLines, end: EndCell) -> None:
+    def keep_slab(self, region: Region, lines: ReadableLines, carry: TwoLines, end: EndCell) -> None:
         """Written, and named by the manifest from then on."""
-        number = len(self._manifest.slabs)
-        arrays = (lines.row_H, lines.row_F, lines.column_H, lines.column_E)
-        stored = self._write(f"slab-{number:06d}.lines", arrays)
-        rows, columns = tuple(lines.rows.tolist()), tuple(lines.columns.tolist())
+        number, kept = len(self._manifest.slabs), _on_grid(lines, self.plan)
+        stored = self._write(f"slab-{number:06d}.lines", (kept.row_H, kept.row_F, kept.column_H, kept.column_E))
+        rows, columns = tuple(kept.rows.tolist()), tuple(kept.columns.tolist())
         slab = StoredSlab(region.first_row, region.end_row, rows, columns, stored)
         self.rows_done, self.carry, self.end = region.end_row, carry, end
         self._commit(

@@ -7,7 +7,7 @@ method: it depends on nothing but the two sequences, the costs and the mode.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -28,11 +28,16 @@ from exaln.longpair.region import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from exaln.modes import Mode
+
+
+Piece = tuple["NDArray[np.uint8]", PathState]
+"""Some steps of a path, backwards, and where it is after them."""
+
+Walker = Callable[[KeptLines, PathState], Piece]
+"""From the state of a path on, through at least one block."""
 
 
 class RegionEngine(Protocol):
@@ -64,19 +69,20 @@ class RegionEngine(Protocol):
         borders: Borders,
         rows: NDArray[np.int64],
         columns: NDArray[np.int64],
+        *,
+        progress: Callable[[int], None] | None = None,
+        wants_end: bool = False,
         pruning: Pruning | None = None,
-    ) -> ReadableLines | None:
-        """Lines of a region in the engine's own memory."""
+    ) -> tuple[ReadableLines, EndCell] | None:
+        """Lines of a region in the engine's own memory, and its end."""
         ...
 
     def least_score(self, pair: PairTable) -> int:
         """What some local alignment scores."""
         ...
 
-    def walk_block(
-        self, pair: PairTable, region: Region, borders: Borders, state: PathState
-    ) -> tuple[NDArray[np.uint8], PathState]:
-        """A path through a small region."""
+    def walker(self, pair: PairTable) -> Walker:
+        """For walking through blocks between lines."""
         ...
 
     def slab_rows(self, n_rows: int, n_columns: int) -> int:
@@ -125,14 +131,13 @@ class LongPair(PairTable):
         return Pruning(best, end_row, end_column) if self.prunes and self.mode.is_local else None
 
 
-Piece = tuple["NDArray[np.uint8]", PathState]
-"""Some steps of a path, backwards, and where it is after them."""
-
-
 class Scratch:
-    """Room for the lines of one block on each level, used again for the next block: fresh memory takes time."""
+    """What a walk uses again and again. walker: for the last level; room for the lines of one block on each of the
+    others: fresh memory takes time.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, walker: Walker) -> None:
+        self.walker = walker
         self._memory: dict[int, NDArray[np.uint8]] = {}
 
     def lines(
@@ -158,30 +163,30 @@ class Scratch:
 
 def walk(pair: LongPair, kept: KeptLines, spacings: tuple[int, ...], state: PathState) -> Iterator[Piece]:
     """The path from a cell of a region on, until it leaves the region; spacings are those of further levels."""
-    return _walk_region(pair, kept, spacings, state, Scratch())
+    return _walk_region(pair, kept, spacings, state, Scratch(pair.engine.walker(pair)))
 
 
 def _walk_region(
     pair: LongPair, kept: KeptLines, spacings: tuple[int, ...], state: PathState, scratch: Scratch
 ) -> Iterator[Piece]:
     while not state.is_complete(pair.mode) and _is_within(kept.region, state):
-        block, borders = kept.block_of(state)
-        for piece in _walk_block(pair, block, borders, spacings, state, scratch):
+        for piece in _walk_on(pair, kept, spacings, state, scratch):
             yield piece
             state = piece[1]
 
 
-def _walk_block(
-    pair: LongPair, block: Region, borders: Borders, spacings: tuple[int, ...], state: PathState, scratch: Scratch
+def _walk_on(
+    pair: LongPair, kept: KeptLines, spacings: tuple[int, ...], state: PathState, scratch: Scratch
 ) -> Iterator[Piece]:
-    """The path through a block between lines."""
+    """The path through the block that it is in, and on the last level further, as far as the engine goes at a time."""
     if not spacings:
-        yield pair.engine.walk_block(pair, block, borders, state)
+        yield scratch.walker(kept, state)
         return
+    block, borders = kept.block_of(state)
     lines = _lines_of(pair, block, borders, spacings, state, scratch)
-    kept = KeptLines(block, RegionSurroundings(block, borders), spacings[0])
-    kept.add(block.first_row, block.end_row, lambda: lines)
-    yield from _walk_region(pair, kept, spacings[1:], state, scratch)
+    finer = KeptLines(block, RegionSurroundings(block, borders), spacings[0])
+    finer.add(block.first_row, block.end_row, lambda: lines)
+    yield from _walk_region(pair, finer, spacings[1:], state, scratch)
 
 
 def _lines_of(
@@ -196,10 +201,13 @@ def _lines_of(
     if not len(rows) and not len(columns):
         return Lines.empty(block, rows, columns, borders.top_H.dtype)
     pruning, began = pair.pruning(state.left, block.end_row, block.end_column), time.perf_counter()
-    lines = pair.engine.hold_lines(pair, block, borders, rows, columns, pruning)
-    if lines is None:
-        lines = scratch.lines(len(spacings), block, rows, columns, borders.top_H.dtype)
-        pair.engine.fill_region(pair, block, borders, lines, pruning=pruning)
+    held = pair.engine.hold_lines(pair, block, borders, rows, columns, pruning=pruning)
+    lines: ReadableLines
+    if held is not None:
+        lines, _ = held
+    else:
+        lines = room = scratch.lines(len(spacings), block, rows, columns, borders.top_H.dtype)
+        pair.engine.fill_region(pair, block, borders, room, pruning=pruning)
     pair.work.again_seconds += time.perf_counter() - began
     pair.work.again += block.cells
     pair.work.again_pruned += 0 if pruning is None else pruning.cells

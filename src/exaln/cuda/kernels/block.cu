@@ -34,8 +34,8 @@ constexpr int CHUNKS_OF_ROWS = ROWS / 4;
 constexpr int WARPS = THREADS / 32;
 constexpr unsigned STRIP_ROWS = THREADS * ROWS;
 constexpr unsigned ALL = 0xFFFFFFFFu;
-constexpr unsigned TOLD = 8;   // tiles of a row after which the next strip is told of them
-constexpr unsigned WAIT = 20;  // nanoseconds between two looks at how many there are
+constexpr unsigned TOLD = 64;   // tiles of a row after which the next strip is told: the block waits for it
+constexpr unsigned WAIT = 100;  // nanoseconds between two looks at how many there are
 
 // What goes from thread to thread: the last row of a tile, and the letters of its columns, one in each byte.
 struct Edge {

@@ -28,15 +28,6 @@ struct RowOf<true> {
 
 using KeptRow = RowOf<KEEPS_ROWS>;
 
-constexpr unsigned IDLE_PLACES = 1024;
-
-// Where the last lane of a group keeps rows before the first tile has reached it. If all kept them in one
-// place, every warp of the card would write there in each of its first steps, and wait for it: 5 % of a
-// launch of a thousand steps.
-__device__ __forceinline__ unsigned idle_place(unsigned n_tiles) {
-    return n_tiles + (blockIdx.x * (THREADS / 32) + threadIdx.x / 32) % IDLE_PLACES;
-}
-
 __device__ __forceinline__ void keep_row(uint4* kept, unsigned tile, const Word (&H)[COLUMNS],
                                          const Word (&F)[COLUMNS]) {
     kept[2 * size_t(tile)] = make_uint4(H[0], H[1], H[2], H[3]);
