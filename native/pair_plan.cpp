@@ -12,7 +12,8 @@ namespace {
 constexpr int64_t LEAST_STRIP_ROWS = 16;
 constexpr int64_t MOST_PADDING = 8;          // columns that a group may have more than its longest target
 constexpr int FULL_SPEED_BYTES = 32;         // registers up to this width cost the same, measured,
-constexpr double WIDE_REGISTER = 1.5;        // and wider ones so much more
+constexpr double WIDE_REGISTER = 1.8;        // and wider ones so much more,
+constexpr double WIDE_DIRECTIONS = 1.5;      // or so much with directions
 constexpr int64_t MOST_BASED_SCORE = 32000;  // with a base: what 16 bits hold, less what is above a base
 constexpr int64_t MOST_TILE_COLUMNS = 8;
 constexpr double ONE_CELL = 64.0;  // what trace_long needs for a cell, in updates of a register
@@ -37,8 +38,9 @@ uint32_t letters_of(const Sequences& sequences, int64_t i, int n_codes) {
 }
 
 // What the update of a register costs.
-double register_rate(const WidthKernels& kernels) {
-    return kernels.lanes * kernels.bits / 8 > FULL_SPEED_BYTES ? WIDE_REGISTER : 1;
+double register_rate(const WidthKernels& kernels, bool has_directions) {
+    if (kernels.lanes * kernels.bits / 8 <= FULL_SPEED_BYTES) return 1;
+    return has_directions ? WIDE_DIRECTIONS : WIDE_REGISTER;
 }
 
 // What a cell costs by where its score comes from, measured for scores alone in lanes of 8 bits.
@@ -315,14 +317,15 @@ bool PairPlanner::add_striped(int numbers, const std::vector<size_t>& members, d
                          rows,
                          columns,
                          {pair},
-                         n_updates * register_rate(kernels)});
+                         n_updates * register_rate(kernels, false)});
     }
     return true;
 }
 
 // What the cells of a register cost. Beside directions it matters little where scores come from.
 double PairPlanner::rate(const WidthKernels& kernels, Letters letters, int n_queries) const {
-    return register_rate(kernels) * (wants_paths_ ? 1 : score_rate(kernels, letters, n_queries));
+    const double scores = wants_paths_ ? 1 : score_rate(kernels, letters, n_queries);
+    return register_rate(kernels, wants_paths_) * scores;
 }
 
 // Whether the i-th of some pairs, of which those with the same query are neighbours, has one more.
