@@ -10,7 +10,7 @@ from exaln.cuda.card import Card, CardMemoryError
 from exaln.cuda.compiler import Source
 from exaln.cuda.sending import PIECE_BYTES, Sender
 from exaln.errors import EngineError, OutOfMemoryError
-from fake_cuda import FakeDriver, install
+from fake_cuda import CUresult, FakeDriver, install
 
 CUT = Source("collect.cu", (("BINS", 400),))
 
@@ -40,6 +40,13 @@ def test_without_a_budget_a_card_leaves_some_memory_to_others(card, driver):
     held = card.allocate(100 << 20)
     card.set_budget(None, share=2)
     assert card.budget == held.n_bytes + ((924 << 20) - card_module.RESERVE) // 2
+
+
+def test_a_card_on_which_nothing_can_be_begun_is_refused(driver, monkeypatch):
+    monkeypatch.setattr(driver, "cuDevicePrimaryCtxRetain", lambda device: (CUresult.CUDA_ERROR_OUT_OF_MEMORY, None))
+    with pytest.raises(OutOfMemoryError, match="others use its memory, none is left") as raised:
+        Card(0, driver)
+    assert raised.value.exit_code == 4
 
 
 def test_a_card_that_others_have_filled_is_refused(card, driver):

@@ -138,6 +138,7 @@ class Card:
         self._launched: dict[str, None] = {}
         self._events: dict[bool, list[Any]] = {False: [], True: []}
         self.is_broken = False
+        self.used = self.budget = 0
         self._modules: dict[Source, Any] = {}
         self._kernels: dict[tuple[Source, str], Kernel] = {}
         self._call("cuInit", 0)
@@ -146,7 +147,6 @@ class Card:
         self._context = self._call("cuDevicePrimaryCtxRetain", device)
         self.activate()
         self.facts = self._facts(device)
-        self.used = self.budget = 0
 
     def __str__(self) -> str:
         return f"GPU {self.number} ({self.name})"
@@ -404,6 +404,8 @@ class Card:
         raise EngineError(f"{self}: {doing} failed: {error}")
 
     def _exhausted(self, n_bytes: int | None) -> CardMemoryError:
+        if not self.budget:
+            return CardMemoryError(f"{self}: others use its memory, none is left to begin with; free the card")
         more = "more memory" if n_bytes is None else f"{_mebibytes(n_bytes)} more"
         return CardMemoryError(
             f"{self}: {more} cannot be had, {_mebibytes(self.used)} of {_mebibytes(self.budget)} are in use; "
