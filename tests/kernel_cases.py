@@ -3,12 +3,20 @@
 import numpy as np
 
 from exaln import _core
+from exaln.engines.cpu import CpuEngine
 from exaln.engines.reference import local_score
 from oracle import smith_waterman
 
 ISAS = [name for name, is_usable in _core.isas() if is_usable]
 KERNELS = [(isa, family, bits) for isa in ISAS for family in ("group", "striped") for bits in (8, 16, 32)]
 OVERFLOWED = -1
+
+
+def engine_with(isa=ISAS[0], threads=1):
+    """The cpu engine with one instruction set."""
+    found = CpuEngine(threads)
+    found.isa = isa
+    return found
 
 
 class Costs:

@@ -42,6 +42,23 @@ def outside(region, scoring, mode, score=INT32):
     return Borders(*(line.astype(score) for line in lines), corner=0)
 
 
+def core_region(n_rows, n_columns, *, is_local):
+    """The arguments of the core that say what a region is, and what surrounds it."""
+    return {
+        "query": np.zeros(n_rows, np.uint8),
+        "target": np.zeros(n_columns, np.uint8),
+        "matrix": np.ones((4, 4), np.int32),
+        "gap_first": 2,
+        "gap_extend": 1,
+        "is_local": is_local,
+        "top_h": np.zeros(n_columns, np.int32),
+        "top_f": np.zeros(n_columns, np.int32),
+        "left_h": np.zeros(n_rows, np.int32),
+        "left_e": np.zeros(n_rows, np.int32),
+        "corner": 0,
+    }
+
+
 def some(rng, n, at_most):
     """Ascending numbers of rows or columns; the first and the last of the region may be among them."""
     return np.unique(rng.integers(1, n + 1, int(rng.integers(0, at_most + 1)))).astype(np.int64)

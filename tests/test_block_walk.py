@@ -8,14 +8,13 @@ from hypothesis import strategies as st
 import strategies
 from exaln import _core
 from exaln.cuda import held_lines
-from exaln.engines.cpu import CpuEngine
 from exaln.engines.reference import ReferenceEngine
 from exaln.engines.reference_path import reference_alignment
 from exaln.longpair.lines import KeptLines, RegionSurroundings, grid
 from exaln.longpair.region import LineParts, PairTable, PathState, Region
 from exaln.modes import GLOBAL, LOCAL, SEMIGLOBAL
-from kernel_cases import ISAS, Costs, mutated, random_codes
-from long_regions import INT32, INT64, filled, outside
+from kernel_cases import ISAS, Costs, engine_with, mutated, random_codes
+from long_regions import INT32, INT64, core_region, filled, outside
 from test_pairs import MATRICES
 
 REFERENCE = ReferenceEngine()
@@ -27,13 +26,6 @@ def few_lines_at_a_time(monkeypatch):
     monkeypatch.setattr(held_lines, "MOST_LINES", 3)
     monkeypatch.setattr(held_lines, "ALONG_GAP", 4)
     monkeypatch.setattr(held_lines, "ACROSS_GAP", 1)
-
-
-def engine(isa=ISAS[0], threads=1):
-    """The cpu engine with one instruction set."""
-    found = CpuEngine(threads)
-    found.isa = isa
-    return found
 
 
 class FewParts:
@@ -113,8 +105,8 @@ def test_similar_sequences(mode, spacing, threads):
     rng = np.random.default_rng(spacing)
     query = random_codes(rng, 700, 4)
     case = Case(query, mutated(rng, query, 4, 0.1), DNA, mode, spacing)
-    assert case.walked(engine(threads=threads))[:2] == (case.steps, case.after)
-    assert case.walked(engine(threads=threads), FewParts(case.lines, case.region))[:2] == (case.steps, case.after)
+    assert case.walked(engine_with(threads=threads))[:2] == (case.steps, case.after)
+    assert case.walked(engine_with(threads=threads), FewParts(case.lines, case.region))[:2] == (case.steps, case.after)
 
 
 @pytest.mark.parametrize("mode", [LOCAL, GLOBAL], ids=str)
@@ -129,8 +121,8 @@ def test_guesses_that_are_always_wrong(mode, score):
             assert len(case.steps) > 1400
             few = FewParts(case.lines, case.region)
             for threads in (1, 4):
-                assert case.walked(engine(threads=threads))[:2] == (case.steps, case.after)
-                assert case.walked(engine(threads=threads), few)[:2] == (case.steps, case.after)
+                assert case.walked(engine_with(threads=threads))[:2] == (case.steps, case.after)
+                assert case.walked(engine_with(threads=threads), few)[:2] == (case.steps, case.after)
             assert few.n_asked > 10
 
 
@@ -139,7 +131,7 @@ def test_many_blocks_in_one_call():
     query = random_codes(rng, 3000, 4)
     case = Case(query, mutated(rng, query, 4, 0.02), DNA, GLOBAL, 32)
     for isa in ISAS:
-        steps, after, n_calls = case.walked(engine(isa, threads=3))
+        steps, after, n_calls = case.walked(engine_with(isa, threads=3))
         assert (steps, after) == (case.steps, case.after)
         assert n_calls == 1
 
@@ -159,7 +151,7 @@ def test_every_matrix_and_instruction_set(name, factor):
             for spacing in (20, 1000):
                 case = Case(query, target, costs, mode, spacing)
                 for isa in ISAS:
-                    assert case.walked(engine(isa, threads=2))[:2] == (case.steps, case.after)
+                    assert case.walked(engine_with(isa, threads=2))[:2] == (case.steps, case.after)
 
 
 @pytest.mark.parametrize("gap", [1, 2])
@@ -170,7 +162,7 @@ def test_paths_that_begin_in_a_gap(gap):
     case.state = PathState(case.state.row, case.state.column, 0, gap)
     expected = case.walked(REFERENCE)[:2]
     for isa in ISAS:
-        assert case.walked(engine(isa, threads=2))[:2] == expected
+        assert case.walked(engine_with(isa, threads=2))[:2] == expected
 
 
 @settings(max_examples=60, deadline=None)
@@ -186,7 +178,7 @@ def test_a_walk_through_the_whole_table_is_the_path(data):
     query_start, query_end, target_start, target_end = expected.positions
     case = Case(query, target, scoring, LOCAL, data.draw(st.integers(1, 100)))
     assert (case.state.row, case.state.column) == (query_end - 1, target_end - 1)
-    by = engine(data.draw(st.sampled_from(ISAS)), data.draw(st.integers(1, 3)))
+    by = engine_with(data.draw(st.sampled_from(ISAS)), data.draw(st.integers(1, 3)))
     steps, after, _ = case.walked(by, data.draw(st.sampled_from([None, FewParts(case.lines, case.region)])))
     assert (after.row, after.column, after.left, after.gap) == (query_start - 1, target_start - 1, 0, 0)
     assert len(steps) == expected.counts[5]
@@ -196,17 +188,7 @@ def core_arguments(**changed):
     """Of a walk that is right, with some changed."""
     n_rows, n_columns = 5, 7
     arguments = {
-        "query": np.zeros(n_rows, np.uint8),
-        "target": np.zeros(n_columns, np.uint8),
-        "matrix": np.ones((4, 4), np.int32),
-        "gap_first": 2,
-        "gap_extend": 1,
-        "is_local": False,
-        "top_h": np.zeros(n_columns, np.int32),
-        "top_f": np.zeros(n_columns, np.int32),
-        "left_h": np.zeros(n_rows, np.int32),
-        "left_e": np.zeros(n_rows, np.int32),
-        "corner": 0,
+        **core_region(n_rows, n_columns, is_local=False),
         "spacing": 3,
         "rows": np.array([3]),
         "row_firsts": np.array([0]),

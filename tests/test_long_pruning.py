@@ -28,7 +28,7 @@ from exaln.longpair.walk import LongPair
 from exaln.modes import GLOBAL, LOCAL
 from exaln.scoring import Scoring
 from fake_cuda import FakeDriver, install
-from kernel_cases import ISAS, mutated, random_codes
+from kernel_cases import ISAS, engine_with, mutated, random_codes
 from long_cases import same
 from long_regions import OnCards
 
@@ -76,8 +76,7 @@ def test_all_is_as_without(kind: str, costs: Scoring, monkeypatch: pytest.Monkey
     assert same(aligned(CpuEngine(3), query, target, costs), expected)
     monkeypatch.setattr(cpu, "CHAIN_CELLS", 0)
     for isa in (ISAS[0], ISAS[-1]):
-        engine = CpuEngine(2)
-        engine.isa = isa
+        engine = engine_with(isa, 2)
         assert same(aligned(engine, query, target, costs), expected)
         assert score_long(engine, query, target, costs, LOCAL) == expected.score
 
@@ -109,8 +108,7 @@ def test_what_is_pruned_is_never_too_high(isa: str, kind: str, share: float) -> 
     query, target = pair_of(kind, 3000)
     table, region = PairTable(query, target, COSTS["DNA"], LOCAL), Region(0, len(query), 0, len(target))
     rows, columns = np.arange(100, len(query), 333), np.arange(77, len(target), 333)
-    engine = CpuEngine(2)
-    engine.isa = isa
+    engine = engine_with(isa, 2)
     expected, found = (Lines.empty(region, rows, columns, INT32) for _ in range(2))
     end = filled(engine, table, region, expected, None)
     pruning = Pruning(int(end.score * share), len(query), len(target))

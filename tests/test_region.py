@@ -8,22 +8,14 @@ from hypothesis import strategies as st
 import long_regions
 import strategies
 from exaln import _core
-from exaln.engines.cpu import CpuEngine
 from exaln.engines.reference import ReferenceEngine
 from exaln.longpair.region import NOTHING, Borders, Region
 from exaln.modes import GLOBAL, LOCAL, OVERLAP, SEMIGLOBAL
-from kernel_cases import ISAS, Costs, mutated, random_codes
-from long_regions import INT32, INT64, assert_same, outside
+from kernel_cases import ISAS, Costs, engine_with, mutated, random_codes
+from long_regions import INT32, INT64, assert_same, core_region, outside
 from test_pairs import MATRICES
 
 REFERENCE = ReferenceEngine()
-
-
-def engine(isa, threads=1):
-    """The cpu engine with one instruction set."""
-    found = CpuEngine(threads)
-    found.isa = isa
-    return found
 
 
 def whole(query, target):
@@ -49,7 +41,7 @@ def assert_fills(query, target, costs, mode, rows=None, columns=None, score=INT3
     expected = filled(REFERENCE, *case)
     for isa in isas:
         for n in threads:
-            assert_same(filled(engine(isa, n), *case), expected)
+            assert_same(filled(engine_with(isa, n), *case), expected)
 
 
 @pytest.mark.parametrize("name", MATRICES)
@@ -157,7 +149,7 @@ def test_scores_beyond_32_bits(mode):
         if not mode.is_local:
             expected = NOTHING, expected[1]
         for isa in ISAS:
-            assert_same(filled(engine(isa), *case), expected)
+            assert_same(filled(engine_with(isa), *case), expected)
 
 
 @pytest.mark.parametrize("mode", [LOCAL, GLOBAL, SEMIGLOBAL], ids=str)
@@ -183,7 +175,7 @@ def test_a_table_put_together_from_regions(mode):
         expected = filled(REFERENCE, *case)
         np.testing.assert_array_equal(expected[1].row_H, all_lines.row_H[first_row:end_row, inside[0]])
         for isa in ISAS:
-            assert_same(filled(engine(isa), *case), expected)
+            assert_same(filled(engine_with(isa), *case), expected)
 
 
 def test_ends_that_tie():
@@ -201,7 +193,15 @@ def test_ends_that_tie():
     for isa in ISAS:
         for threads in (1, 3):
             end, _ = filled(
-                engine(isa, threads), query, target, costs, LOCAL, region, outside(region, costs, LOCAL), none, none
+                engine_with(isa, threads),
+                query,
+                target,
+                costs,
+                LOCAL,
+                region,
+                outside(region, costs, LOCAL),
+                none,
+                none,
             )
             assert (end.score, end.row, end.column) == (40, 40, 41)
 
@@ -225,17 +225,7 @@ def core_arguments(**changed):
     """Of a call of fill_region that is right, with some changed."""
     n_rows, n_columns = 3, 5
     arguments = {
-        "query": np.zeros(n_rows, np.uint8),
-        "target": np.zeros(n_columns, np.uint8),
-        "matrix": np.ones((4, 4), np.int32),
-        "gap_first": 2,
-        "gap_extend": 1,
-        "is_local": True,
-        "top_h": np.zeros(n_columns, np.int32),
-        "top_f": np.zeros(n_columns, np.int32),
-        "left_h": np.zeros(n_rows, np.int32),
-        "left_e": np.zeros(n_rows, np.int32),
-        "corner": 0,
+        **core_region(n_rows, n_columns, is_local=True),
         "rows": np.array([3]),
         "row_h": np.zeros((1, n_columns), np.int32),
         "row_f": np.zeros((1, n_columns), np.int32),
@@ -283,7 +273,7 @@ def test_an_exception_in_progress_stops_all_threads():
 
     with pytest.raises(KeyboardInterrupt):
         filled(
-            engine(ISAS[0], 2),
+            engine_with(ISAS[0], 2),
             query,
             query,
             DNA,
@@ -300,5 +290,5 @@ def test_nothing_to_do():
     empty = np.zeros(0, np.uint8)
     region = whole(empty, empty)
     none = np.zeros(0, np.int64)
-    end, _ = filled(engine(ISAS[0]), empty, empty, DNA, LOCAL, region, outside(region, DNA, LOCAL), none, none)
+    end, _ = filled(engine_with(ISAS[0]), empty, empty, DNA, LOCAL, region, outside(region, DNA, LOCAL), none, none)
     assert end == NOTHING

@@ -14,9 +14,9 @@ from exaln.alignment import Alignment, Alignments
 from exaln.alphabet import Alphabet
 from exaln.engines import choose_engine
 from exaln.engines.base import Engine, PairList, Progress, Traces, require_same_alphabet
-from exaln.engines.long_pairs import align_alone, are_long
+from exaln.engines.long_pairs import align_alone, are_long, score_alone
 from exaln.errors import InputError
-from exaln.longpair.driver import IN_MEMORY, SCORES, LongOptions, score_long
+from exaln.longpair.driver import IN_MEMORY, SCORES, LongOptions
 from exaln.modes import LOCAL, Mode
 from exaln.queries import OneSequence, Sequences, as_records, detect_alphabet, texts_of
 from exaln.records import Records
@@ -168,19 +168,13 @@ def align_records(
     options: LongOptions = IN_MEMORY,
 ) -> Alignments:
     """The alignments of these pairs by this engine, batch by batch; long pairs one by one, region by region."""
-    cells = queries.lengths[pairs.query] * targets.lengths[pairs.target]
     found: list[tuple[NDArray[np.int64], Traces]] = []
-    is_long = are_long(engine, queries, targets, pairs)
-    for first, end in batches(cells, is_long):
-        if is_long[first:end].any():
-            require_same_alphabet(queries, targets, scoring)
-            watched = _watched(options, progress, int(cells[:first].sum()))
-            found.append(align_alone(engine, queries, targets, pairs, first, scoring, mode, watched))
+    for own, alone in _parts(queries, targets, pairs, scoring, engine, progress, options):
+        if alone is not None:
+            found.append(align_alone(engine, queries, targets, pairs, own.start, scoring, mode, alone))
         else:
-            some = PairList(pairs.query[first:end], pairs.target[first:end])
+            some = PairList(pairs.query[own], pairs.target[own])
             found.append(engine.align_pairs(queries, targets, some, scoring, mode))
-        if progress is not None:
-            progress(int(cells[:end].sum()))
     scores, traces = zip(*found, strict=True)
     return Alignments(queries, targets, pairs, np.concatenate(scores), Traces.joined(traces), scoring, mode)
 
@@ -195,21 +189,38 @@ def score_records(
     progress: Progress | None = None,
 ) -> NDArray[np.int64]:
     """The scores alone, likewise."""
-    cells = queries.lengths[pairs.query] * targets.lengths[pairs.target]
     scores = np.empty(len(pairs), np.int64)
+    for own, alone in _parts(queries, targets, pairs, scoring, engine, progress):
+        if alone is not None:
+            scores[own] = score_alone(engine, queries, targets, pairs, own.start, scoring, mode, alone)
+        else:
+            some = PairList(pairs.query[own], pairs.target[own])
+            scores[own] = engine.score_pairs(queries, targets, some, scoring, mode)
+    return scores
+
+
+def _parts(
+    queries: Records,
+    targets: Records,
+    pairs: PairList,
+    scoring: Scoring,
+    engine: Engine,
+    progress: Progress | None,
+    options: LongOptions = IN_MEMORY,
+) -> Iterator[tuple[slice, LongOptions | None]]:
+    """What is done at a time, in order: many pairs, or a long one alone, with options. Tells of what was done before
+    it goes on.
+    """
+    cells = queries.lengths[pairs.query] * targets.lengths[pairs.target]
     is_long = are_long(engine, queries, targets, pairs)
     for first, end in batches(cells, is_long):
+        alone = None
         if is_long[first:end].any():
             require_same_alphabet(queries, targets, scoring)
-            pair = queries.sequence(int(pairs.query[first])), targets.sequence(int(pairs.target[first]))
-            watched = _watched(IN_MEMORY, progress, int(cells[:first].sum()))
-            scores[first] = score_long(engine, *pair, scoring, mode, watched)
-        else:
-            some = PairList(pairs.query[first:end], pairs.target[first:end])
-            scores[first:end] = engine.score_pairs(queries, targets, some, scoring, mode)
+            alone = _watched(options, progress, int(cells[:first].sum()))
+        yield slice(first, end), alone
         if progress is not None:
             progress(int(cells[:end].sum()))
-    return scores
 
 
 def _engine_for(queries: Records, targets: Records, pairs: PairList, engine: str, threads: int | None) -> Engine:

@@ -140,7 +140,7 @@ class Scanner:
         if n_stream < len(host):
             card.let_wait(side, card.record(card.event(), main))
             self._score_long(pending, n_stream)
-        for is_paired in {strip.shape.is_paired for strip in strips if strip.keeps_rows}:
+        for is_paired in {strip.shape.is_paired for strip in strips if strip.keeps_rows}:  # the idle tile
             card.fill(self._boundary(host.layouts[is_paired]), 0, BOUNDARY_TILE_BYTES // 4, main)
         stacks = self._stacks_on_card(pending.group, strips)
         for number, strip in enumerate(strips):

@@ -17,7 +17,7 @@ from exaln.cigar import Paths, taken
 from exaln.errors import EngineError, InputError, OutOfMemoryError
 from exaln.lengths import N_BINS, length_bin
 from exaln.longpair.plan import MOST_BLOCK_BYTES
-from exaln.longpair.region import Borders, EndCell, Lines, PairTable, PathState, Pruning, ReadableLines, Region
+from exaln.longpair.region import Borders, EndCell, Lines, PairTable, Pruning, ReadableLines, Region
 from exaln.records import Records
 from exaln.resources import available_memory
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from exaln.alphabet import Alphabet
-    from exaln.longpair.lines import KeptLines
+    from exaln.longpair.walk import Walker
     from exaln.modes import Mode
     from exaln.scoring import Scoring
 
@@ -292,7 +292,7 @@ class Engine(ABC):
         """What some local alignment of a pair scores, if finding out takes little time beside all its cells; else 0."""
         return 0
 
-    def walker(self, pair: PairTable) -> Callable[[KeptLines, PathState], tuple[NDArray[np.uint8], PathState]]:
+    def walker(self, pair: PairTable) -> Walker:
         """What walks a path back through small blocks between lines, until it leaves their region or is complete:
         through the block that it is in, and through as many more as take little time.
 

@@ -46,13 +46,32 @@ def align_alone(
     options: LongOptions = IN_MEMORY,
 ) -> Aligned:
     """One pair of many, as a long one."""
-    sequences = queries.sequence(int(pairs.query[row])), targets.sequence(int(pairs.target[row]))
-    found = align_long(engine, *sequences, scoring, mode, options)
+    found = align_long(engine, *_sequences(queries, targets, pairs, row), scoring, mode, options)
     return np.array([found.score], np.int64), Traces(
         positions=np.array([found.positions], np.int64),
         counts=np.array([found.counts], np.int32),
         paths=Paths(found.operations, offsets_of([len(found.operations)])),
     )
+
+
+def score_alone(
+    engine: Engine,
+    queries: Records,
+    targets: Records,
+    pairs: PairList,
+    row: int,
+    scoring: Scoring,
+    mode: Mode,
+    options: LongOptions = IN_MEMORY,
+) -> int:
+    """Its score alone."""
+    return score_long(engine, *_sequences(queries, targets, pairs, row), scoring, mode, options)
+
+
+def _sequences(
+    queries: Records, targets: Records, pairs: PairList | Pairs, row: int
+) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    return queries.sequence(int(pairs.query[row])), targets.sequence(int(pairs.target[row]))
 
 
 def align_apart(
@@ -90,8 +109,7 @@ def score_apart(
     is_long = are_long(engine, queries, targets, pairs)
     scores = np.empty(len(pairs), np.int64)
     for row in np.flatnonzero(is_long).tolist():
-        sequences = queries.sequence(int(pairs.query[row])), targets.sequence(int(pairs.target[row]))
-        scores[row] = score_long(engine, *sequences, scoring, mode)
+        scores[row] = score_alone(engine, queries, targets, pairs, row, scoring, mode)
     rest = np.flatnonzero(~is_long)
     if len(rest):
         scores[rest] = score_rest(rest)
