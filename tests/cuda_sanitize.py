@@ -44,6 +44,9 @@ FOR_BENCHMARKS = {"bare_loop"}
 
 SMALL = 16 << 20
 N_FEW = 12
+N_PARTS = 4
+"""Of the plans of a packing: the tools take long over each kernel that they have not seen."""
+
 SMALL_SHARED = 164 << 10
 """Bytes of shared memory of a block, on any card from compute capability 8.0 on."""
 
@@ -167,14 +170,14 @@ def check_odd(engine):
         check(f"{n_targets} targets", engine, [*random_sequences(rng, (1, 5, 40), scoring), empty], targets, scoring)
 
 
-def check_plans(engine, packing):
-    """Shapes of every number of lanes, and strips of different heights in turns."""
+def check_plans(engine, packing, part):
+    """Shapes of every number of lanes, and strips of different heights in turns: one part of them."""
     scoring, rng = cuda_cases.random_scoring(4, 9, 5, 2), np.random.default_rng(6)
     shapes = cuda_plans.shapes(packing)
     plans = {str(shape): (shape.strip_rows, cuda_plans.plan_of_shapes(shape)) for shape in (*shapes[::7], shapes[-1])}
     one, other = shapes[0], shapes[-3]
     plans[f"{one} and {other}"] = one.strip_rows, cuda_plans.plan_of_shapes(one, other)
-    for name, (height, plan) in plans.items():
+    for name, (height, plan) in list(plans.items())[part::N_PARTS]:
         with pytest.MonkeyPatch.context() as forced:
             cuda_cases.replace_plan(forced, "plan_scan", plan)
             queries = random_sequences(rng, (height + 1, 3, height // 2, 2 * height + 3, 5), scoring)
@@ -281,7 +284,8 @@ PARTS = {
     "streaming-twice": with_engine(check_streaming, devices=(0, 0), memory=SMALL),
 }
 ON_A_CARD = {"long-pairs": check_long_pairs} | {
-    f"plans-{packing.name.lower()}": in_streams(partial(check_plans, packing=packing)) for packing in Packing
+    f"plans-{packing.name.lower()}-{part}": in_streams(partial(check_plans, packing=packing, part=part))
+    for packing, part in product(Packing, range(N_PARTS))
 }
 
 

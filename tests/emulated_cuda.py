@@ -7,6 +7,7 @@ shows is that a kernel computes the right thing, not that it is free of races or
 
 import ctypes
 import hashlib
+import os
 import re
 import shutil
 import subprocess
@@ -30,8 +31,10 @@ IN_CPP = {
     "prmt.b32 %0, %1, %2, %3;": "$0 = emulated::chosen_bytes($1, $2, $3);",
     "setp.ne.u32 p, %0, 0; @p st.relaxed.gpu.global.u64 [%1], %2;": "if ($0) *$1 = $2;",
     "setp.ne.u32 p, %0, 0; @p st.relaxed.gpu.global.v2.u64 [%1], {%2, %3};": "if ($0) ($1)[0] = $2, ($1)[1] = $3;",
+    "ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];": "emulated::load_four(emulated_arena + $4, $0, $1, $2, $3);",
     "ld.": "$0 = *$1;",
     "st.": "*$0 = $1;",
+    "red": "*$0 += $1;",
 }
 """What the assembler in kernels does, by its text, or by how that begins; nothing else can be run."""
 
@@ -86,7 +89,7 @@ def library_of(source):
             f"-I{NATIVE}",
             f"-I{folder}",
         ]
-        part = folder / "part.so"
+        part = folder / f"part-{os.getpid()}.so"
         done = subprocess.run(
             [COMPILER, *options, *defines, "-fvisibility=default", str(folder / "program.cpp"), "-o", str(part)],
             capture_output=True,
@@ -98,14 +101,17 @@ def library_of(source):
     return ctypes.CDLL(str(library))
 
 
-def launch(kernel, *arguments, blocks=1, threads=1, shared=0):
-    """Run a kernel of a library. Arrays are handed over as their addresses, numbers as they are."""
+def launch(kernel, *arguments, blocks=1, threads=1, shared=0, together=False):
+    """Run a kernel of a library. Arrays are handed over as their addresses, numbers as they are.
+
+    together: blocks run side by side, and not one after the other.
+    """
     values = (ctypes.c_uint64 * len(arguments))(
         *(argument if isinstance(argument, int) else argument.ctypes.data for argument in arguments)
     )
     first = ctypes.addressof(values)
     pointers = (ctypes.c_uint64 * len(arguments))(*range(first, first + 8 * len(arguments), 8))
-    kernel(pointers, blocks, 1, threads, shared, 0)
+    kernel(pointers, blocks, 1, threads, shared, int(together))
 
 
 class EmulatedDriver(FakeDriver):

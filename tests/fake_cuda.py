@@ -41,8 +41,8 @@ SIGNATURES = {
     "pack_singles": "codes* offsets* starts* n_targets fold* stream*",
     "pack_pairs": "codes* offsets* starts* n_targets fold* stream*",
     "pack_merged": "codes* offsets* starts* n_targets fold* stream*",
-    "stream_scores": "stream* chunks* n_chunks ticket* stacks* queries* table* kept* has_top has_bottom scores* "
-    "row_stride+",
+    "stream_scores": "stream* chunks* n_chunks n_strips n_strips_before tickets* n_done* passed* stacks* queries* "
+    "table* kept* scores* row_stride+",
     "block_scores": "codes* offsets* fold* items* n_items ticket* queries* query_offsets* table* n_strips boundary* "
     "boundary_stride+ n_written* scores* row_stride+ limit overflows*",
     "find_overflows": "scores* row_stride+ n_queries n_targets limit capacity count* offsets* items*",
@@ -428,35 +428,44 @@ def stream_letters(driver, a, constants, n_tiles):
 
 
 def stream_scores(driver, a, constants):
-    is_paired = constants.PACKING != Packing.TWO_QUERIES
-    gaps = constants.GAP_FIRST, constants.GAP_EXTEND
-    ticket = driver.view(a.ticket, np.uint32, 1)
-    assert ticket[0] == 0, "the ticket was not set to 0"
-    ticket[0] = a.n_chunks
+    assert a.n_strips > 0
+    for flags in (a.tickets, a.n_done):
+        assert not driver.view(flags, np.uint32, a.n_strips).any(), "strips of another launch are there"
+    driver.view(a.tickets, np.uint32, a.n_strips)[:] = a.n_chunks
     chunks = driver.view(a.chunks, np.uint32, 2 * (a.n_chunks + 1)).reshape(-1, 2).astype(int)
     n_tiles, n_ids = chunks[-1]
+    assert (driver.view(a.passed, np.uint32, n_ids) <= a.n_strips_before).all()
+    driver.view(a.passed, np.uint32, n_ids)[:] = a.n_strips_before + a.n_strips
     is_marked, letters = stream_letters(driver, a, constants, n_tiles)
     ends = np.flatnonzero(is_marked) + 1
     assert len(ends) == n_ids
     assert not any(half[:4].any() for half in letters)
     assert [1, *ends[chunks[1:, 1] - 1]] == chunks[:, 0].tolist()
-    assert bool(constants.KEEPS_ROWS) == bool(a.has_top or a.has_bottom)
-    kept = driver.view(a.kept, np.uint32, 8 * n_tiles).reshape(-1, 2, 4) if constants.KEEPS_ROWS else None
+    stacks = driver.view(a.stacks, np.uint32, 8 * constants.LANES * a.n_strips).reshape(a.n_strips, -1, 2, 4)
+    assert (stacks[..., 1] <= constants.ROWS).all()
+    for stack in stacks:
+        strip_scores(driver, a, constants, letters, ends, stack)
+
+
+def strip_scores(driver, a, constants, letters, ends, stack):
+    """One strip of a launch over all targets."""
+    is_paired = constants.PACKING != Packing.TWO_QUERIES
+    gaps = constants.GAP_FIRST, constants.GAP_EXTEND
+    has_top, has_bottom = bool((stack[0, :, 3] & 1).any()), bool((stack[-1, :, 3] & 2).any())
+    assert bool(constants.KEEPS_ROWS) == (has_top or has_bottom)
+    kept = driver.view(a.kept, np.uint32, 8 * int(ends[-1])).reshape(-1, 2, 4) if constants.KEEPS_ROWS else None
     table = packed_table(driver, a.table, constants)
-    stacks = driver.view(a.stacks, np.uint32, 8 * constants.LANES).reshape(-1, 2, 4)
-    assert (stacks[:, :, 1] <= constants.ROWS).all()
     if is_paired:
-        assert (stacks[:, 0] == stacks[:, 1]).all()
+        assert (stack[:, 0] == stack[:, 1]).all()
     for number, (begin, end) in enumerate(zip([1, *ends[:-1]], ends, strict=True)):
         below = []
         for half in (0, 1):
             target = letters[half][4 * begin : 4 * end]
             above = best = None
-            if a.has_top:
+            if has_top:
                 above = tuple(halves_of(kept[begin:end, which].reshape(-1))[half] for which in (0, 1))
-            for lane, (first, n_rows, query, is_joined) in enumerate(stacks[:, half].tolist()):
-                if is_paired:
-                    is_joined = lane > 0 or a.has_top
+            for lane, (first, n_rows, query, joined) in enumerate(stack[:, half].tolist()):
+                is_joined = lane > 0 or has_top if is_paired else joined & 1
                 codes = driver.view(a.queries + first, np.uint8, n_rows)
                 own, *above = dp_rows(codes, target, table, *gaps, above if is_joined else None)
                 if not n_rows and not is_joined:
@@ -467,7 +476,7 @@ def stream_scores(driver, a, constants):
                     place = driver.view(a.scores + 4 * (query * a.row_stride + column), np.int32, 1)
                     place[0] = max(place[0], min(best, MAX_PACKED))
             below.append(above)
-        if a.has_bottom:
+        if has_bottom:
             for which in (0, 1):
                 kept[begin:end, which] = packed(below[0][which], below[1][which]).reshape(-1, 4)
 

@@ -245,19 +245,23 @@ def test_what_was_not_done_comes_back_first():
     assert [tasks.take().rows.pieces[0][0] for _ in range(4)] == [0, 1, 2, 3]
 
 
-def test_after_shrinking_tasks_are_cut_when_they_are_taken():
-    lengths = np.full(16, 100)
-    tasks = Tasks([Task(7, one_range(0, 0, 16, 1600))], lambda rows: rows.halves(lengths))
-    tasks.shrink(5 * 164)
-    tasks.shrink(1 << 30)
+def test_after_halving_tasks_are_cut_when_they_are_taken():
+    """By the largest that is left, and not by the one that was under way."""
+    lengths = np.full(20, 100)
+    few, many = one_range(0, 0, 4, 400), one_range(0, 4, 20, 1600)
+    tasks = Tasks([Task(7, few), Task(7, many)], lambda rows: rows.halves(lengths))
+    tasks.put_back([tasks.take()])
+    tasks.halve()
     found = []
     while (task := tasks.take()) is not None:
         assert task.group == 7
-        assert task.rows.size <= 5 * 164
         found.append(task.rows)
+    assert found[0] == few
+    assert max(rows.size for rows in found) <= many.size // 2
     covers_everything(found, [lengths])
     tasks = Tasks([Task(0, one_range(0, 0, 2, 200))], lambda rows: rows.halves(lengths))
-    tasks.shrink(1)
+    tasks.halve()
+    tasks.halve()
     assert [len(tasks.take().rows), len(tasks.take().rows)] == [1, 1]
 
 

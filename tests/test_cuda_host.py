@@ -13,6 +13,7 @@ from cuda_plans import plan_of_shapes
 from exaln.alphabet import DNA, PROTEIN
 from exaln.cuda import batches, block, collect, division, job, pairs, pending, scan, sending
 from exaln.cuda.plan import Part, Strip
+from exaln.cuda.streaming import Tasks
 from exaln.cuda.variants import Packing, Shape
 from exaln.engines import cuda as cuda_engine
 from exaln.engines.base import Keep
@@ -150,7 +151,7 @@ def test_long_queries_with_long_targets_that_are_streamed(new_driver, monkeypatc
     driver = new_driver()
     streamed(monkeypatch)
     monkeypatch.setattr(job, "streamed_long_length", lambda lengths, *_: (64, 0.0))
-    monkeypatch.setattr(block, "block_shape", lambda shared, n_letters: (32, 1))
+    monkeypatch.setattr(block, "block_shape", lambda shared, n_letters, n_rows: (32, 1))
     Case(targets=TARGET_LENGTHS * 3).check(CudaEngine())
     kept = {arguments["boundary"] for name, _, arguments in driver.launches if name == "block_scores"}
     assert 0 not in kept
@@ -193,6 +194,25 @@ def test_stacks_that_are_cut(new_driver, monkeypatch, gap_open):
     for n_targets in (len(TARGET_LENGTHS), len(TARGET_LENGTHS) - 1):
         Case(scoring, queries=[9, 20, 3, 22, 0, 19, 6], targets=TARGET_LENGTHS[:n_targets]).check(CudaEngine())
     assert {"pack_singles", "pack_pairs", "pack_merged"} <= {name for name, _, _ in driver.launches}
+
+
+@pytest.mark.parametrize(("most_seconds", "expected"), [(1.0, [3]), (0.0, [1, 1, 1])])
+def test_strips_with_the_same_kernel_share_a_launch(new_driver, monkeypatch, most_seconds, expected):
+    """Up to a time after which an interrupt must be obeyed."""
+    driver = new_driver()
+    all_in_streams(monkeypatch)
+    monkeypatch.setattr(scan, "MAX_LAUNCH_SECONDS", most_seconds)
+    shape = Shape(4, 4, 768, Packing.TWO_QUERIES)
+    strips = [
+        Strip(shape, (Part(0, 0, 16, 0),), (Part(1, 0, 16, 0),), True),
+        Strip(shape, (Part(0, 16, 16, 0),), (Part(1, 16, 14, 0),), True),
+        Strip(shape, (Part(0, 32, 8, 0),), (), False),
+    ]
+    monkeypatch.setattr(job, "plan_scan", lambda lengths, card, targets: strips)
+    case, engine = Case(queries=[40, 30]), CudaEngine()
+    engine.scores(case.queries, engine.place(case.database), case.scoring)
+    assert [arguments["n_strips"] for name, _, arguments in driver.launches if name == "stream_scores"] == expected
+    case.check(engine)
 
 
 @pytest.mark.parametrize("devices", [None, [0], [1, 0], [0, 0], [1, 1, 1]])
@@ -311,7 +331,7 @@ def test_pairs_one_by_one_in_several_launches(new_driver, monkeypatch):
 def test_long_queries_against_long_targets_need_rows_between_strips(new_driver, monkeypatch):
     new_driver()
     monkeypatch.setattr(job, "long_length", lambda lengths, *_: 20)
-    monkeypatch.setattr(block, "block_shape", lambda shared, n_letters: (32, 1))
+    monkeypatch.setattr(block, "block_shape", lambda shared, n_letters, n_rows: (32, 1))
     Case().check(CudaEngine())
 
 
@@ -360,6 +380,20 @@ def test_the_cap_is_kept(new_driver, monkeypatch, memory):
     monkeypatch.setattr(division, "HEADER_BYTES", 3000)
     Case(targets=[300] * 60, queries=[40, 50]).check(CudaEngine(memory=memory))
     assert driver.peak <= memory
+
+
+def test_what_is_resident_gives_way_to_a_scan_with_less_memory(new_driver, monkeypatch):
+    """Of the same database: batches need not shrink for it."""
+    new_driver()
+    monkeypatch.setattr(division, "MIN_BATCH_RESIDUES", 1)
+    monkeypatch.setattr(division, "FIXED_BYTES", 0)
+    monkeypatch.setattr(division, "HEADER_BYTES", 3000)
+    monkeypatch.setattr(Tasks, "halve", lambda tasks: pytest.fail("memory was short"))
+    case = Case(targets=[300] * 300, queries=[40, 50])
+    for memory in (None, 400_000, None, 400_000):
+        engine = CudaEngine(memory=memory)
+        case.check(engine)
+        assert ("resident" if memory is None else "streamed") in engine.scan_report()[0]
 
 
 def test_what_cannot_get_smaller_is_out_of_memory(new_driver):

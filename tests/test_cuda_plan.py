@@ -68,11 +68,12 @@ def test_the_rows_of_lanes():
         [236, 12, NO_QUERY, 1],
         [248, 6, 2, 1],
         [0, 12, 0, 0],
-        *[[0, 0, NO_QUERY, 0]] * 4,
+        *[[0, 0, NO_QUERY, 0]] * 3,
+        [0, 0, NO_QUERY, 2],
     ]
     alone = Strip(Shape(8, 12, 640, Packing.MERGED), strip.high[:1], strip.high[:1], has_bottom=False)
     assert alone.lane_rows(np.array([0, 12, 200, 300]))[:, :, 2].tolist() == [[NO_QUERY] * 2] * 7 + [[1, 1]]
-    assert rows[:, 1].tolist() == [[12 + 12 * lane, 12, NO_QUERY, int(lane > 0)] for lane in range(7)] + [[96, 6, 1, 1]]
+    assert rows[:, 1].tolist() == [[12 + 12 * lane, 12, NO_QUERY, int(lane > 0)] for lane in range(7)] + [[96, 6, 1, 3]]
 
 
 def test_a_single_query_meets_pairs_of_targets():
@@ -119,8 +120,14 @@ def test_targets_of_one_length_are_not_long(lengths, expected):
 @pytest.mark.parametrize("name", CARDS)
 @pytest.mark.parametrize("n_letters", [1, 4, 20, 27, 100])
 def test_a_block_fits_every_card(name, n_letters):
-    threads, rows = block_shape(CARDS[name].shared_bytes, n_letters)
-    assert block_bytes(threads, rows, n_letters) <= CARDS[name].shared_bytes
+    for n_rows in (1, 375, 5000):
+        threads, rows = block_shape(CARDS[name].shared_bytes, n_letters, n_rows)
+        assert block_bytes(threads, rows, n_letters) <= CARDS[name].shared_bytes
+
+
+def test_short_queries_get_small_blocks():
+    sizes = [block_shape(CARDS["sm_90"].shared_bytes, 23, n_rows)[0] for n_rows in (1, 128, 129, 375, 2048, 2049)]
+    assert sizes == [32, 32, 64, 128, 512, 512]
 
 
 def test_limits_of_packed_scores():

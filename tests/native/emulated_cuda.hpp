@@ -246,8 +246,19 @@ inline unsigned chosen_bytes(unsigned first, unsigned second, unsigned places) {
     return chosen;
 }
 
+inline void load_four(const unsigned char* from, unsigned& x, unsigned& y, unsigned& z, unsigned& w) {
+    const uint4 four = *reinterpret_cast<const uint4*>(from);
+    x = four.x, y = four.y, z = four.z, w = four.w;
+}
+
 }  // namespace emulated
 
+inline unsigned __byte_perm(unsigned first, unsigned second, unsigned places) {
+    return emulated::chosen_bytes(first, second, places & 0x7777);
+}
+inline size_t __cvta_generic_to_shared(const void* place) {
+    return size_t(static_cast<const unsigned char*>(place) - emulated_arena);
+}
 inline void __syncthreads() {
     emulated::arrive(*emulated::running->block);
 }

@@ -4,23 +4,38 @@
 
 constexpr int MAX_GROUPS = 8;
 
+// One strip, whose chunks can be begun at the second try.
+struct OneStrip {
+    unsigned* own_ticket;
+    bool was_asked = false;
+
+    __device__ unsigned* ticket() const { return own_ticket; }
+    __device__ void has_taken() { was_asked = false; }
+    __device__ bool can_begin(const uint2*) {
+        const bool is_second = was_asked;
+        was_asked = true;
+        return is_second;
+    }
+};
+
 // seen: [max_steps]: tile, id, group. marks: [tile]: whether it is the last one of its target. n_seen is
 // max_steps where a group would go on for ever.
 extern "C" __global__ void walk_feed(const uint2* chunks, unsigned n_chunks, unsigned* ticket,
                                      const unsigned char* marks, unsigned n_groups, uint3* seen,
                                      unsigned max_steps, unsigned* n_seen) {
-    Feed feeds[MAX_GROUPS];
+    Feed<OneStrip> feeds[MAX_GROUPS];
     for (unsigned group = 0; group < n_groups; group++) {
-        feeds[group] = Feed{chunks, n_chunks, ticket};
-        feeds[group].start(true);
+        feeds[group] = Feed<OneStrip>{chunks, n_chunks, {ticket}};
+        feeds[group].start();
     }
     unsigned n = 0, n_live = 1;
     while (n_live > 0 && n < max_steps) {
         n_live = 0;
         for (unsigned group = 0; group < n_groups && n < max_steps; group++) {
-            Feed& feed = feeds[group];
+            Feed<OneStrip>& feed = feeds[group];
+            n_live += feed.is_live || feed.is_waiting();
+            if (feed.is_waiting()) feed.go_to_next();
             if (!feed.is_live) continue;
-            n_live++;
             seen[n++] = uint3{feed.tile, feed.id, group};
             feed.advance(marks[feed.tile]);
         }

@@ -258,7 +258,7 @@ class Workspace:
         self._lock = threading.RLock()
 
     def begin(self, segments: Sequence[Any], sizes: dict[str, int]) -> None:
-        """A scan of these segments begins: what is resident of others may go when memory is short.
+        """A scan begins: what is resident of other segments than these may go when memory is short.
 
         sizes: of scratch memory, so that it need not grow.
         """
@@ -267,7 +267,7 @@ class Workspace:
         self._touched.clear()
         if self.spare < 0:
             self._drop_scratch()
-            while self.card.used > self.card.budget and self._evict():
+            while self.spare < 0 and self._evict():
                 pass
 
     @property
@@ -302,10 +302,13 @@ class Workspace:
             return known.address
 
     def idle_scratch(self, *kinds: str) -> tuple[int, int]:
-        """Address and bytes of the largest scratch memory whose name begins with one of these; the caller must know
-        that nobody uses it.
+        """Address and bytes of the largest scratch memory whose name begins with one of these, of which this scan has
+        told; the caller must know that nobody uses it.
         """
         with self._lock:
+            for name in self._sizes:
+                if name.startswith(kinds):
+                    self.scratch(name, 0)
             found = [memory for name, memory in self._scratch.items() if name.startswith(kinds)]
             largest = max(found, key=lambda memory: memory.n_bytes, default=None)
             return (largest.address, largest.n_bytes) if largest is not None else (0, 0)

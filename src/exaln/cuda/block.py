@@ -9,7 +9,7 @@ from exaln.cuda.batches import Workspace
 from exaln.cuda.collect import TOO_HIGH
 from exaln.cuda.compiler import Source
 from exaln.cuda.pairs import ITEM_BYTES
-from exaln.cuda.pending import Pending, Slab
+from exaln.cuda.pending import Pending, QueryGroup, Slab
 from exaln.cuda.variants import block_bytes, block_shape
 
 if TYPE_CHECKING:
@@ -38,34 +38,38 @@ class BlockScorer:
             ("GAP_EXTEND", scoring.gap_extend),
         )
 
-    @property
-    def source(self) -> Source:
+    def source(self, group: QueryGroup) -> Source:
         """What to compile."""
-        n_threads, rows = self._shape
+        n_threads, rows = self._shape(group)
         return Source("block.cu", (("THREADS", n_threads), ("ROWS", rows), *self._constants))
 
-    @property
-    def _shape(self) -> tuple[int, int]:
-        return block_shape(self._card.facts.shared_bytes, self._n_letters)
+    def n_strips(self, group: QueryGroup) -> int:
+        """Of the longest query."""
+        n_threads, rows = self._shape(group)
+        return -(-max(group.lengths) // (n_threads * rows))
 
-    @property
-    def n_blocks(self) -> int:
+    def uses_idle_memory(self, pending: Pending) -> bool:
+        """Whether a batch that has no streams would use their memory, so that no other can be scored meanwhile."""
+        return self.n_strips(pending.group) > 1
+
+    def n_blocks(self, group: QueryGroup) -> int:
         """Blocks of the kernel for pairs that run at a time."""
-        n_threads, _ = self._shape
-        return self._card.facts.n_sms * max(1, self._card.blocks_per_sm(self._kernel, n_threads))
+        n_threads, _ = self._shape(group)
+        return self._card.facts.n_sms * max(1, self._card.blocks_per_sm(self._kernel(group), n_threads))
 
-    @property
-    def _kernel(self) -> Kernel:
-        return self._card.kernel(self.source, "block_scores", block_bytes(*self._shape, self._n_letters))
+    def _shape(self, group: QueryGroup) -> tuple[int, int]:
+        return block_shape(self._card.facts.shared_bytes, self._n_letters, max(group.lengths))
+
+    def _kernel(self, group: QueryGroup) -> Kernel:
+        n_bytes = block_bytes(*self._shape(group), self._n_letters)
+        return self._card.kernel(self.source(group), "block_scores", n_bytes)
 
     def score(self, pending: Pending, items: int, lengths: NDArray[np.int64], slab: Slab) -> None:
         """Exact scores of pairs, listed on the card; queries and rows are counted from those of the slab.
 
         lengths: the most columns of each, descending.
         """
-        n_threads, rows = self._shape
-        n_strips = -(-max(pending.group.lengths) // (n_threads * rows))
-        first = 0
+        n_strips, first = self.n_strips(pending.group), 0
         while first < len(lengths):
             between = self._between(pending, lengths[first:], n_strips)
             self._launch(pending, items + ITEM_BYTES * first, between, slab)
@@ -95,10 +99,12 @@ class BlockScorer:
             pending.score_address(slab),
             pending.batch.host.row_stride,
             INT32_MAX - max(0, self._max_score),
-            pending.counters + 4 * TOO_HIGH,
+            pending.zeroed.counters + 4 * TOO_HIGH,
         )
         n_most = n_units if _is_alone(pending) else between.n_items  # others need multiprocessors too
-        card.launch(self._kernel, min(n_most, self.n_blocks), self._shape[0], side, arguments)
+        group = pending.group
+        n_blocks = min(n_most, self.n_blocks(group))
+        card.launch(self._kernel(group), n_blocks, self._shape(group)[0], side, arguments)
 
     def _between(self, pending: Pending, lengths: NDArray[np.int64], n_strips: int) -> _Between:
         """Room for rows between strips of the first items: of as many as there is memory for.
@@ -109,7 +115,7 @@ class BlockScorer:
         if n_strips == 1:
             return _Between(n_items, n_strips, longest, 0)
         each = 8 * longest + 4 * n_strips
-        n_items = min(n_items, ITEMS_PER_BLOCK * self.n_blocks)
+        n_items = min(n_items, ITEMS_PER_BLOCK * self.n_blocks(pending.group))
         if _is_alone(pending):
             address, n_bytes = self._workspace.idle_scratch("stream", "boundary 0", "boundary 1")
             if n_bytes >= each:

@@ -10,7 +10,7 @@ import numpy as np
 from exaln.cuda.batches import Workspace
 from exaln.cuda.compiler import Source
 from exaln.cuda.pairs import ITEM_BYTES
-from exaln.cuda.pending import Found, Pending, ScoreRows, Slab
+from exaln.cuda.pending import N_COUNTERS, Found, Pending, ScoreRows, Slab
 from exaln.lengths import N_BINS
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ FIRST_CANDIDATES = 1 << 14
 """Candidates that are copied back with the counters, before their number is known; more need a second copy."""
 
 CANDIDATE_BYTES = 12
-OVERFLOWS, CANDIDATES, TOO_HIGH, N_COUNTERS = 0, 1, 2, 8
+OVERFLOWS, CANDIDATES, TOO_HIGH = 0, 1, 2
 """Places of the counters: scores that may be wrong, candidates, scores that do not fit 31 bits."""
 
 RESULT_BYTES = 4 * N_COUNTERS + CANDIDATE_BYTES * FIRST_CANDIDATES
@@ -48,7 +48,7 @@ class Collector:
             slab.n_rows,
             self._limit,
             pending.max_overflows,
-            pending.counters + 4 * OVERFLOWS,
+            pending.zeroed.counters + 4 * OVERFLOWS,
             pending.batch.place("offsets") + 8 * slab.first_row,
             self.overflows(pending),
         )
@@ -65,7 +65,7 @@ class Collector:
         if pending.histogram:
             self._card.fill(pending.histogram, 0, len(group) * N_BINS * group.score_bins, stream)
         arguments = (
-            pending.scores,
+            pending.zeroed.scores,
             host.row_stride,
             0,
             len(group),
@@ -73,7 +73,7 @@ class Collector:
             pending.batch.place("offsets"),
             pending.on_card["minimum"],
             pending.capacity,
-            pending.counters + 4 * CANDIDATES,
+            pending.zeroed.counters + 4 * CANDIDATES,
             pending.candidates,
             pending.histogram,
             group.score_bins,
@@ -87,7 +87,7 @@ class Collector:
     def fetch(self, pending: Pending, stream: Any) -> None:
         """Copy the counters and the first candidates to pinned memory."""
         result = pending.own.result
-        self._card.download(result[: 4 * N_COUNTERS], pending.counters, stream)
+        self._card.download(result[: 4 * N_COUNTERS], pending.zeroed.counters, stream)
         n_first = CANDIDATE_BYTES * min(FIRST_CANDIDATES, pending.capacity)
         if pending.group.minimum is not None:
             self._card.download(result[4 * N_COUNTERS : 4 * N_COUNTERS + n_first], pending.candidates, stream)
@@ -117,5 +117,5 @@ class Collector:
         step = max(1, BLOCK_SCORES // max(1, stride))
         for first in range(0, n_queries, step):
             rows = np.empty((min(step, n_queries - first), stride), np.int32)
-            self._card.download(rows, pending.scores + 4 * stride * first, self._workspace.side_stream)
+            self._card.download(rows, pending.zeroed.scores + 4 * stride * first, self._workspace.side_stream)
             yield ScoreRows(first, rows[:, : len(pending.batch.host)])

@@ -45,6 +45,9 @@ BEND_BYTES = 7 * 16
 HEADER_BYTES = 4 << 10
 """Of a batch, besides its rows, rounded up."""
 
+STRIPS_BYTES = 8 << 10
+"""Counters, and what strips tell each other besides four bytes for each target; rounded up."""
+
 FINEST = 8
 """Rows are not cut finer than into so many pieces for each, where one of ordinary length is alone."""
 
@@ -139,7 +142,7 @@ class Largest:
         for number in range(2):
             rows = ROW_BYTES * self.n_rows + BEND_BYTES * (self.n_bends + PIECES)
             sizes[f"slot {number}"] = self.n_residues + rows + HEADER_BYTES
-            sizes[f"scores {number}"] = 4 * n_queries * (self.n_rows + 1)
+            sizes[f"scores {number}"] = 4 * (n_queries * (self.n_rows + 1) + self.n_rows) + STRIPS_BYTES
         for packing in Packing:
             if needs.streams[packing]:
                 is_paired = packing != Packing.TWO_QUERIES
@@ -189,7 +192,7 @@ def divide_streamed(
     there must be memory for the most of each. Long targets have batches of their own.
     """
     per_tile = needs.stream_bytes + needs.boundary_bytes
-    weights = [rows.weights(2 * ROW_BYTES + 8 * n_queries, 2, per_tile, 2 * BEND_BYTES) for rows in segments]
+    weights = [rows.weights(2 * ROW_BYTES + 8 * (n_queries + 1), 2, per_tile, 2 * BEND_BYTES) for rows in segments]
     room = max(1, budget - budget // CANDIDATES_SHARE - FIXED_BYTES)
     limit = float(room)
     for _ in range(MAX_TRIES):
@@ -227,16 +230,21 @@ Pieces = tuple[tuple[int, int], ...]
 def _batches(
     rows: RowSums, weights: NDArray[np.int64], limit: int, most: int, *, is_resident: bool
 ) -> Iterator[Pieces]:
-    """Those of a segment. Streamed ones have pieces spread over all lengths; long targets go by themselves."""
+    """Those of a segment. Streamed ones have pieces spread over all lengths; long targets go by themselves, before the
+    last batch, so that it is computed while the longest ones are still under way.
+    """
     n_mixed = rows.n_rows if is_resident else rows.n_short
     n_batches = max(1, -(-int(weights[n_mixed]) // limit), -(-int(rows.residues[n_mixed]) // most))
     edges = even_edges(weights[: n_mixed + 1], n_batches if is_resident or n_batches == 1 else n_batches * PIECES)
-    yield from _dealt(list(pairwise(edges.tolist())), n_batches)
+    *mixed, last = _dealt(list(pairwise(edges.tolist())), n_batches) or [()]
+    yield from mixed
     if n_mixed < rows.n_rows:
         residues = rows.residues[n_mixed:] - rows.residues[n_mixed]
         share = max(1, min(limit // 2, int(rows.residues[n_mixed]) // n_batches))
         edges = n_mixed + even_edges(residues, -(-int(residues[-1]) // share))
         yield from (((first, end),) for first, end in pairwise(edges.tolist()))
+    if last:
+        yield last
 
 
 def _dealt(ranges: Sequence[tuple[int, int]], n_batches: int) -> list[Pieces]:

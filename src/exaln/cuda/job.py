@@ -344,7 +344,7 @@ class _Worker(threading.Thread):
         with suppress(Stopped):
             try:
                 card.activate()
-                self._workspace.begin(job.segments, job.scratch)
+                self._workspace.begin(job.segments if self._is_resident else (), job.scratch)
                 while not self._scan_all():
                     pass
             except Stopped:
@@ -403,8 +403,8 @@ class _Worker(threading.Thread):
         if all(len(task.rows) <= 1 for task in unfinished):
             raise OutOfMemoryError(str(error)) from None
         self._workspace.clear()
-        self._workspace.begin(self._job.segments, {})
+        self._workspace.begin((), {})
         self._job.forget_division()
         self._job.tasks.put_back(unfinished)
-        self._job.tasks.shrink(max(task.rows.size for task in unfinished) // 2)
+        self._job.tasks.halve()
         self._is_resident = False

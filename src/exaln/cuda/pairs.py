@@ -23,12 +23,12 @@ ITEM_BYTES = 16
 MAX_ITEMS = 1 << 20
 """Items of a launch."""
 
-MAX_LENGTH = (1 << 32) - 1
-"""Of a target: places in it are counted in 32 bits."""
+MAX_LENGTH = (1 << 32) - 4096
+"""Of a target: places in it, and some behind it, are counted in 32 bits."""
 
-SPANS = 4
-"""A part begins that many spans or more after the one before, so that little is computed twice; less, but one at
-least, where nothing else is computed and blocks would be idle before it is done."""
+SPANS, LEAST_SPANS = 4.0, 0.25
+"""A part begins that many spans or more after the one before, so that little is computed twice; less where targets are
+scored by themselves and blocks would be idle before it is done."""
 
 PARTS_PER_BLOCK = 4
 """Parts are made no smaller than what gives each block so many."""
@@ -92,11 +92,11 @@ def _query_items(
 def _step(span: int, share: int, *, is_alone: bool) -> int:
     """Columns from the begin of a part to that of the next one.
 
-    >>> [_step(10, share, is_alone=True) for share in (0, 5, 9, 20, 100)]
-    [10, 10, 20, 40, 100]
+    >>> [_step(100, share, is_alone=True) for share in (0, 50, 90, 200, 1000)]
+    [25, 100, 260, 400, 1000]
     """
-    n_spans = PARTS_PER_BLOCK * share // max(1, span) - 1 if is_alone else SPANS
-    return max(min(SPANS, max(1, n_spans)) * span, share, 1)
+    n_spans = PARTS_PER_BLOCK * share / max(1, span) - 1 if is_alone else SPANS
+    return max(int(min(SPANS, max(LEAST_SPANS, n_spans)) * span), share, 1)
 
 
 def _longest_first(parts: list[NDArray[np.uint32]]) -> NDArray[np.uint32]:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from exaln.cuda.batches import CardBatch
     from exaln.cuda.card import Event
 
+N_COUNTERS = 8
+"""Numbers of a batch that the card counts; collect.py names them."""
+
 MAX_OVERFLOWS = 1 << 13
 """Pairs to be computed again that the card lists at a time."""
 
@@ -113,6 +116,49 @@ class ResultSet:
     result: NDArray[np.uint8]
 
 
+@dataclass(frozen=True)
+class Zeroed:
+    """What is 0 before a batch is scored, all in one place: numbers of four bytes from an address on.
+
+    Counters, what strips tell each other (kernels/course.cuh), and scores; the properties are addresses.
+    """
+
+    address: int
+    n_strips: int
+    n_targets: int
+    n_scores: int
+
+    @property
+    def n_words(self) -> int:
+        """How many numbers."""
+        return N_COUNTERS + 2 * self.n_strips + self.n_targets + self.n_scores
+
+    @property
+    def counters(self) -> int:
+        """[N_COUNTERS]."""
+        return self.address
+
+    @property
+    def tickets(self) -> int:
+        """[n_strips]."""
+        return self.counters + 4 * N_COUNTERS
+
+    @property
+    def n_done(self) -> int:
+        """[n_strips]."""
+        return self.tickets + 4 * self.n_strips
+
+    @property
+    def passed(self) -> int:
+        """[n_targets]."""
+        return self.n_done + 4 * self.n_strips
+
+    @property
+    def scores(self) -> int:
+        """[n_scores]."""
+        return self.passed + 4 * self.n_targets
+
+
 @dataclass
 class Pending:
     """A batch that was started."""
@@ -121,8 +167,7 @@ class Pending:
     group: QueryGroup
     on_card: dict[str, int]
     own: ResultSet
-    scores: int
-    counters: int
+    zeroed: Zeroed
     candidates: int
     histogram: int
     capacity: int
@@ -149,4 +194,4 @@ class Pending:
 
     def score_address(self, slab: Slab) -> int:
         """Where the first score of a slab is."""
-        return self.scores + 4 * (self.batch.host.row_stride * slab.first_query + slab.first_row)
+        return self.zeroed.scores + 4 * (self.batch.host.row_stride * slab.first_query + slab.first_row)

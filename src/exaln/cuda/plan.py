@@ -1,6 +1,6 @@
-"""Which queries share a launch, and in which strips: plain data, chosen by estimated time.
+"""Which queries share a strip, and in which shape: plain data, chosen by estimated time.
 
-A launch of stream.cu compares a strip of rows with all targets of a batch. In each half of its words queries lie one
+A strip of rows is compared with all targets of a batch by stream.cu. In each half of its words queries lie one
 below the other. Where no query is longer than a strip, none is cut; else each half is one long stack, which is cut
 where a strip ends, and rows between strips are kept. A query that has no partner of its length goes alone, with two
 targets in a word.
@@ -33,8 +33,8 @@ TAIL_STEPS = 16
 BOUNDARY_TILE_SECONDS = 3e-12
 """To read or to write the row between two strips, per tile, on the reference card."""
 
-BLOCK_TILE_SECONDS = 0.4e-6
-"""A step of block.cu: it waits for the one before."""
+BLOCK_TILE_SECONDS, BUSY_TILE_SECONDS = 0.4e-6, 0.6e-6
+"""A step of block.cu: it waits for the one before. The second, where blocks fill a multiprocessor: a step of each."""
 
 MAX_ALONE = 3
 """So many queries of a group at most have no partner."""
@@ -45,7 +45,7 @@ PIECES = 16
 EVEN_ENOUGH = 100
 """Two stacks that differ by less than one row of so many are even."""
 
-NO_QUERY = 0xFFFFFFFF
+NO_QUERY, JOINED_ABOVE, JOINED_BELOW = 0xFFFFFFFF, 1, 2
 """In kernels/profile.cuh."""
 
 
@@ -76,7 +76,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Strip:
-    """A launch of stream.cu: parts of queries in both halves of the words, from the top.
+    """What stream.cu takes at a time: parts of queries in both halves of the words, from the top.
 
     They are the same where the words pack two targets. has_bottom: whether a query goes on in the next strip.
     """
@@ -97,6 +97,11 @@ class Strip:
         return self.low if self.shape.is_paired else self.low + self.high
 
     @property
+    def n_rows(self) -> int:
+        """Of all parts."""
+        return sum(part.n_rows for part in self.parts)
+
+    @property
     def keeps_rows(self) -> bool:
         """Whether the row above or below goes through the memory of the card."""
         return self.has_top or self.has_bottom
@@ -115,10 +120,12 @@ class Strip:
                 own[:, 0] = offsets[part.query] + firsts
                 own[:, 1] = np.minimum(self.shape.rows, part.end_row - firsts)
                 own[-1, 2] = part.query
-                own[:, 3] = firsts > 0
+                own[:, 3] = np.where(firsts > 0, JOINED_ABOVE, 0)
         if self.shape.is_paired:
             rows[:, :, 2] = NO_QUERY
             rows[-1, :, 2] = self.low[0].query
+        if self.has_bottom:
+            rows[-1, :, 3] |= JOINED_BELOW
         return rows
 
 
@@ -384,10 +391,13 @@ def streamed_long_length(
     places = np.unique(len(tiles) - np.geomspace(1, n_most, 128).astype(np.int64) + 1)
     tops = 1 - np.arange(n_batches) / (PIECES * n_batches)
     longest = tiles[np.searchsorted(before, before[places][:, None] * tops, side="left") - 1]
-    seconds = (before[-1] - before[places]) * (_block_passes(strips) * BLOCK_TILE_SECONDS / card.n_sms)
-    for shape, n_strips in Counter(strip.shape for strip in strips).items():
+    block_seconds = _block_passes(strips) * _block_share(strips) * BUSY_TILE_SECONDS / card.n_sms
+    seconds = (before[-1] - before[places]) * block_seconds
+    for (shape, keeps_rows), n_strips in Counter((strip.shape, strip.keeps_rows) for strip in strips).items():
         n_steps = before[places] / (n_batches * (1 + shape.is_paired) * shape.n_groups(card.n_sms))
-        n_steps = np.maximum(n_steps[:, None], longest).sum(axis=1) + n_batches * (shape.lanes + TAIL_STEPS)
+        # The next strip wants the longest one first, which must have left the last lane.
+        n_steps = np.maximum(n_steps[:, None], longest + shape.lanes * keeps_rows).sum(axis=1)
+        n_steps += n_batches * (shape.lanes + TAIL_STEPS)
         seconds += n_strips * (n_steps * shape.step_seconds + n_batches * LAUNCH_SECONDS)
     best = int(np.argmin(seconds))
     return int(lengths[places[best] - 1]), float(seconds[best])
@@ -396,7 +406,17 @@ def streamed_long_length(
 def _block_passes(strips: Sequence[Strip]) -> int:
     """How often a block goes over a target, for all queries of the strips."""
     threads, rows = BLOCK_SHAPES[0]
+    return sum(-(-n_rows // (threads * rows)) for n_rows in _rows_of_queries(strips))
+
+
+def _block_share(strips: Sequence[Strip]) -> float:
+    """What a block takes of a multiprocessor: short queries have small ones."""
+    most, longest = BLOCK_SHAPES[0][0], max(_rows_of_queries(strips), default=0)
+    return min((threads for threads, rows in BLOCK_SHAPES if threads * rows >= longest), default=most) / most
+
+
+def _rows_of_queries(strips: Sequence[Strip]) -> list[int]:
     ends: dict[int, int] = {}
     for part in (part for strip in strips for part in strip.parts):
         ends[part.query] = max(part.end_row, ends.get(part.query, 0))
-    return sum(-(-end // (threads * rows)) for end in ends.values())
+    return list(ends.values())

@@ -1,8 +1,8 @@
 """One batch of targets against one group of queries on one card.
 
     start:   pack the streams, zero the scores
-             long targets one by one (block.cu) on the side stream
-             strips of the plan (stream.cu), a launch each
+             long targets one by one (block.cu) on the side stream; a batch that has no others is all on that one
+             strips of the plan (stream.cu), as many in a launch as have the same kernel
              find what reached the limit of 16 bits; cut to candidates; copy counters and candidates back
     finish:  wait; compute again in 32 bits what has to be; hand out candidates, or all scores
 
@@ -15,7 +15,8 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +27,6 @@ from exaln.cuda.collect import (
     CANDIDATE_BYTES,
     CANDIDATES,
     COLLECT,
-    N_COUNTERS,
     OVERFLOWS,
     RESULT_BYTES,
     TOO_HIGH,
@@ -37,7 +37,7 @@ from exaln.cuda.division import CANDIDATES_SHARE, Needs
 from exaln.cuda.layout import BOUNDARY_TILE_BYTES
 from exaln.cuda.pace import Pace
 from exaln.cuda.pairs import pair_items
-from exaln.cuda.pending import Found, Pending, QueryGroup, ResultSet, ScanTimes, ScoreRows, Slab
+from exaln.cuda.pending import Found, Pending, QueryGroup, ResultSet, ScanTimes, ScoreRows, Slab, Zeroed
 from exaln.cuda.plan import Strip, TargetFacts
 from exaln.cuda.variants import (
     COLUMNS,
@@ -54,7 +54,7 @@ from exaln.lengths import N_BINS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from exaln.cuda.card import CardFacts, Kernel, Memory
+    from exaln.cuda.card import CardFacts, Event, Kernel, Memory
     from exaln.cuda.layout import FoldedScores, StreamLayout
     from exaln.cuda.variants import Shape
     from exaln.scoring import Scoring
@@ -62,6 +62,9 @@ if TYPE_CHECKING:
 CELLS_PER_SECOND = 5e12
 BLOCK_CELLS_PER_SECOND = 5e11
 """To tell how much is queued; a rough guess is enough."""
+
+MAX_LAUNCH_SECONDS = 0.05
+"""Of several strips, by the same guess: an interrupt has to wait for it."""
 
 MIN_CAPACITY, MAX_CAPACITY = 1 << 15, 4 << 20
 """Candidates of a batch that the card keeps."""
@@ -105,18 +108,19 @@ class Scanner:
         self._pace = Pace(self.card, stop, report)
         self._collector = Collector(workspace, packed_limit(self.card.facts.dpx, scoring.max_score))
         self._blocks = BlockScorer(workspace, scoring, folded.n_letters)
-        self._groups: dict[int, tuple[dict[str, int], Memory]] = {}
+        self._groups: dict[int, _GroupOnCard] = {}
         self._stacks: dict[tuple[int, tuple[Strip, ...]], Memory] = {}
         self._sets = deque(ResultSet(number, workspace.pinned(f"result {number}", RESULT_BYTES)) for number in range(2))
         self._plan_for = plan_for
-        self._plans: set[tuple[Strip, ...]] = set()
+        self._plans: set[tuple[object, ...]] = set()
         self._stream_kernels: dict[tuple[Shape, bool], Kernel] = {}
+        self._last_scanned: Event | None = None
         self.can_pack = fits_packed(scoring, self.card.facts)
 
     def start(self, batch: CardBatch, group: QueryGroup) -> Pending:
         """Queue everything that scores a batch."""
         strips = self._plan(batch, group)
-        pending = self._prepare(batch, group)
+        pending = self._prepare(batch, group, len(strips))
         try:
             self._queue_all(pending, strips, batch.host.n_stream if self.can_pack else 0)
         except BaseException:
@@ -127,30 +131,31 @@ class Scanner:
     def _queue_all(self, pending: Pending, strips: list[Strip], n_stream: int) -> None:
         card, batch, host = self.card, pending.batch, pending.batch.host
         main, side = self.workspace.stream, self.workspace.side_stream
-        card.let_wait(main, batch.ready)
-        card.record(pending.begin, main)
-        self._expand(batch)
+        is_aside = not n_stream and not self._blocks.uses_idle_memory(pending)
+        own = side if is_aside else main
+        card.let_wait(own, batch.ready)
+        card.let_wait(own, self._groups[pending.group.first].ready)
+        card.record(pending.begin, own)
+        self._expand(batch, own)
         for packing in {strip.shape.packing for strip in strips}:
             self._pack(batch, packing)
-        card.record(pending.packed, main)
-        tickets = self.workspace.scratch(f"tickets {pending.own.number}", 4 * len(strips))
-        card.fill(tickets, 0, len(strips), main)
-        card.fill(pending.counters, 0, N_COUNTERS, main)
-        card.fill(pending.scores, 0, len(pending.group) * host.row_stride, main)
+        card.record(pending.packed, own)
+        card.fill(pending.zeroed.address, 0, pending.zeroed.n_words, own)
         if n_stream < len(host):
-            card.let_wait(side, card.record(card.event(), main))
+            if not is_aside:
+                card.let_wait(side, card.record(card.event(), main))
             self._score_long(pending, n_stream)
         for is_paired in {strip.shape.is_paired for strip in strips if strip.keeps_rows}:  # the idle tile
             card.fill(self._boundary(host.layouts[is_paired]), 0, BOUNDARY_TILE_BYTES // 4, main)
         stacks = self._stacks_on_card(pending.group, strips)
-        for number, strip in enumerate(strips):
-            self._launch_strip(pending, strip, tickets + 4 * number, stacks)
-            stacks += STACK_BYTES * strip.shape.lanes
-        if n_stream < len(host):
+        for first, together in launches(strips, host.n_stream_residues / CELLS_PER_SECOND):
+            self._launch_strips(pending, together, first, stacks)
+            stacks += STACK_BYTES * together[0].shape.lanes * len(together)
+        if n_stream < len(host) and not is_aside:
             card.let_wait(main, card.record(card.event(), side))
-        card.record(pending.scanned, main)
-        self._collect(pending, n_stream)
-        card.record(pending.done, main)
+        card.record(pending.scanned, own)
+        self._collect(pending, n_stream, own)
+        card.record(pending.done, own)
 
     def finish(self, pending: Pending) -> Iterator[Found | ScoreRows]:
         """Wait for a batch and hand out what was found."""
@@ -171,13 +176,14 @@ class Scanner:
     def _plan(self, batch: CardBatch, group: QueryGroup) -> list[Strip]:
         """The launches, with their kernels loaded."""
         if not (batch.host.n_stream and self.can_pack):
-            return self._loaded([])
+            return self._loaded([], group)
         facts = target_facts(batch.host, self.folded.n_letters)
-        return self._loaded(self._plan_for(group.lengths, self.card.facts, facts))
+        return self._loaded(self._plan_for(group.lengths, self.card.facts, facts), group)
 
-    def _loaded(self, strips: list[Strip]) -> list[Strip]:
+    def _loaded(self, strips: list[Strip], group: QueryGroup) -> list[Strip]:
         """Compile and load all kernels of a plan at once, the first time that it is used."""
-        key = tuple(strips)
+        blocks = self._blocks.source(group)
+        key = (blocks, *strips)
         if key in self._plans:
             return strips
         self._plans.add(key)
@@ -190,7 +196,7 @@ class Scanner:
             for shape, keeps_rows in kinds
             if (shape, keeps_rows) not in self._stream_kernels
         }
-        self.card.load([*sources.values(), self._pack_source, self._blocks.source, COLLECT, EXPAND])
+        self.card.load([*sources.values(), self._pack_source, blocks, COLLECT, EXPAND])
         for (shape, keeps_rows), source in sources.items():
             n_bytes = shape.profile_bytes(self.folded.n_letters)
             self._stream_kernels[shape, keeps_rows] = self.card.kernel(source, "stream_scores", n_bytes)
@@ -201,10 +207,11 @@ class Scanner:
     def _pack_source(self) -> Source:
         return Source("pack.cu", (("LETTERS", self.folded.n_letters),))
 
-    def _prepare(self, batch: CardBatch, group: QueryGroup) -> Pending:
+    def _prepare(self, batch: CardBatch, group: QueryGroup, n_strips: int) -> Pending:
         """Memory for the results, and the queries on the card."""
         card, scratch, own = self.card, self.workspace.scratch, self._sets.popleft()
         n_scores = len(group) * batch.host.row_stride
+        zeroed = Zeroed(0, n_strips, len(batch.host), n_scores)
         capacity = self._capacity(n_scores)
         n_histogram = len(group) * N_BINS * group.score_bins
         try:
@@ -213,8 +220,7 @@ class Scanner:
                 group,
                 self._group_on_card(group),
                 own,
-                scores=scratch(f"scores {own.number}", 4 * n_scores),
-                counters=scratch(f"counters {own.number}", 4 * N_COUNTERS),
+                zeroed=replace(zeroed, address=scratch(f"scores {own.number}", 4 * zeroed.n_words)),
                 candidates=scratch(f"candidates {own.number}", CANDIDATE_BYTES * capacity),
                 histogram=scratch(f"histogram {own.number}", 4 * n_histogram) if n_histogram else 0,
                 capacity=capacity,
@@ -251,17 +257,18 @@ class Scanner:
             places = dict(zip(parts, (memory.address + end for end in (0, *ends)), strict=False))
             for name, part in parts.items():
                 self.card.upload(places[name], np.ascontiguousarray(part), self.workspace.stream)
-            self._groups[group.first] = places, memory
-        return self._groups[group.first][0]
+            ready = self.card.record(self.card.event(), self.workspace.stream)
+            self._groups[group.first] = _GroupOnCard(places, memory, ready)
+        return self._groups[group.first].places
 
-    def _expand(self, batch: CardBatch) -> None:
+    def _expand(self, batch: CardBatch, stream: Any) -> None:
         """Make the columns of a batch from their runs, unless they are there."""
         if batch.is_expanded:
             return
         kernel, host = self.card.kernel(EXPAND, "expand"), batch.host
         n_blocks = max(1, min(-(-host.n_longest_column // EXPAND_THREADS), 4 * self.card.facts.n_sms))
         arguments = (batch.place("runs"), batch.place("columns"))
-        self.card.launch(kernel, (n_blocks, host.n_columns), EXPAND_THREADS, self.workspace.stream, arguments)
+        self.card.launch(kernel, (n_blocks, host.n_columns), EXPAND_THREADS, stream, arguments)
         batch.is_expanded = True
 
     def _pack(self, batch: CardBatch, packing: Packing) -> None:
@@ -293,7 +300,7 @@ class Scanner:
     @property
     def _fold(self) -> int:
         """The address of the table of folded letters, the same in all groups."""
-        return next(reversed(self._groups.values()))[0]["fold"]
+        return next(reversed(self._groups.values())).places["fold"]
 
     def _stacks_on_card(self, group: QueryGroup, strips: list[Strip]) -> int:
         """The address of the rows of all lanes of all strips."""
@@ -304,28 +311,30 @@ class Scanner:
             self.card.upload(self._stacks[key].address, rows, self.workspace.stream)
         return self._stacks[key].address if strips else 0
 
-    def _launch_strip(self, pending: Pending, strip: Strip, ticket: int, stack: int) -> None:
-        """A strip of rows over all targets of the streams."""
-        batch, shape = pending.batch, strip.shape
+    def _launch_strips(self, pending: Pending, strips: Sequence[Strip], first: int, stacks: int) -> None:
+        """Strips with the same kernel over all targets of the streams. first: the place of the first in the plan."""
+        batch, shape, keeps_rows = pending.batch, strips[0].shape, strips[0].keeps_rows
         layout = batch.host.layouts[shape.is_paired]
         arguments = (
             self._stream_address(batch, shape.packing),
             batch.place(f"chunks {shape.is_paired:d}"),
             layout.n_chunks,
-            ticket,
-            stack,
+            len(strips),
+            first,
+            pending.zeroed.tickets + 4 * first,
+            pending.zeroed.n_done + 4 * first,
+            pending.zeroed.passed,
+            stacks,
             pending.on_card["codes"],
             pending.on_card["packed table"],
-            self._boundary(layout) if strip.keeps_rows else 0,
-            strip.has_top,
-            strip.has_bottom,
-            pending.scores,
+            self._boundary(layout) if keeps_rows else 0,
+            pending.zeroed.scores,
             batch.host.row_stride,
         )
-        main, kernel = self.workspace.stream, self._stream_kernels[shape, strip.keeps_rows]
+        main, kernel = self.workspace.stream, self._stream_kernels[shape, keeps_rows]
         self.card.launch(kernel, min(self.card.facts.n_sms, layout.n_chunks), shape.threads, main, arguments)
-        self.times.raw_cells += 2 * shape.strip_rows * COLUMNS * layout.n_tiles
-        cells = sum(part.n_rows for part in strip.parts) * batch.host.n_stream_residues
+        self.times.raw_cells += 2 * shape.strip_rows * COLUMNS * layout.n_tiles * len(strips)
+        cells = sum(strip.n_rows for strip in strips) * batch.host.n_stream_residues
         pending.cells_told += cells
         self._pace.went_on(main, cells, cells / CELLS_PER_SECOND)
 
@@ -339,7 +348,7 @@ class Scanner:
         self.times.n_long += len(rows)
         query_lengths = np.array(pending.group.lengths)
         useful = int(query_lengths.sum()) * int(lengths.sum())
-        n_blocks, is_alone = self._blocks.n_blocks, not n_stream
+        n_blocks, is_alone = self._blocks.n_blocks(pending.group), not n_stream
         for items in pair_items(rows, lengths, pending.group.lengths, self.scoring, n_blocks, is_alone=is_alone):
             place = self.workspace.scratch(f"items {pending.own.number}", items.nbytes)
             card.upload(place, items, side)
@@ -351,9 +360,8 @@ class Scanner:
             pending.cells_told += told
             self._pace.went_on(side, told, cells / BLOCK_CELLS_PER_SECOND)
 
-    def _collect(self, pending: Pending, n_stream: int) -> None:
+    def _collect(self, pending: Pending, n_stream: int, stream: Any) -> None:
         """Find what may be wrong, cut, and copy back the counters and the first candidates."""
-        stream = self.workspace.stream
         if n_stream:
             self._collector.find_overflows(pending, stream, pending.slab(n_stream))
         if pending.group.minimum is not None:
@@ -367,12 +375,12 @@ class Scanner:
         self._score_overflows(pending, min(n_overflows, pending.max_overflows), pending.slab(n_stream))
         if n_overflows > pending.max_overflows:
             for slab in pending.slabs(n_stream, pending.max_overflows):
-                card.fill(pending.counters + 4 * OVERFLOWS, 0, 1, side)
+                card.fill(pending.zeroed.counters + 4 * OVERFLOWS, 0, 1, side)
                 self._collector.find_overflows(pending, side, slab)
                 self._collector.fetch(pending, side)
                 card.wait(card.record(card.event(), side))
                 self._score_overflows(pending, int(self._collector.counters(pending)[OVERFLOWS]), slab)
-        card.fill(pending.counters + 4 * CANDIDATES, 0, 1, side)
+        card.fill(pending.zeroed.counters + 4 * CANDIDATES, 0, 1, side)
         if pending.group.minimum is not None:
             self._collector.cut(pending, side)
         self._collector.fetch(pending, side)
@@ -387,11 +395,42 @@ class Scanner:
     def _take_times(self, pending: Pending) -> None:
         card, times, host = self.card, self.times, pending.batch.host
         times.pack += card.seconds(pending.begin, pending.packed)
-        times.scan += card.seconds(pending.packed, pending.scanned)
+        times.scan += self._seconds_not_counted(pending)
         times.collect += card.seconds(pending.scanned, pending.done)
         cells = int(pending.group.offsets[-1]) * host.rows.n_residues
         times.cells += cells
         self._pace.batch_done(cells - pending.cells_told)
+
+    def _seconds_not_counted(self, pending: Pending) -> float:
+        """Those of a batch in which none before it was scanned."""
+        begin, end, last = pending.packed, pending.scanned, self._last_scanned
+        seconds = self.card.seconds(begin, end)
+        if last is None or self.card.seconds(last, end) > 0:
+            self._last_scanned = end
+        return seconds if last is None else seconds - min(seconds, max(0.0, self.card.seconds(begin, last)))
+
+
+@dataclass(frozen=True)
+class _GroupOnCard:
+    """Where queries and what goes with them are, and when they are there."""
+
+    places: dict[str, int]
+    memory: Memory
+    ready: Event
+
+
+def launches(strips: Sequence[Strip], row_seconds: float) -> Iterator[tuple[int, list[Strip]]]:
+    """Strips that follow each other and have the same kernel, up to a time, with the place of the first one."""
+    together: list[Strip] = []
+    for place, strip in enumerate(strips):
+        kernels = {(other.shape, other.keeps_rows) for other in (*together, strip)}
+        n_rows = sum(other.n_rows for other in (*together, strip))
+        if len(kernels) > 1 or (together and n_rows * row_seconds > MAX_LAUNCH_SECONDS):
+            yield place - len(together), together
+            together = []
+        together.append(strip)
+    if together:
+        yield len(strips) - len(together), together
 
 
 def fits_packed(scoring: Scoring, facts: CardFacts) -> bool:

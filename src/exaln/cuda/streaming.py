@@ -64,10 +64,11 @@ class Tasks:
         with self._lock:
             self._waiting.extendleft(reversed(list(tasks)))
 
-    def shrink(self, size: int) -> None:
-        """From now on, tasks are cut until they are no larger than this, down to single rows."""
+    def halve(self) -> None:
+        """From now on, tasks are cut until they are no larger than half of the largest, down to single rows."""
         with self._lock:
-            self._max_size = size if self._max_size is None else min(size, self._max_size)
+            largest = max((task.rows.size for task in self._waiting if len(task.rows) > 1), default=1)
+            self._max_size = min(largest, self._max_size or largest) // 2
 
 
 @dataclass(frozen=True)

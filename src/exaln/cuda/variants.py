@@ -68,6 +68,9 @@ REFERENCE_SMS = 132
 STACK_BYTES = 32
 """Of shared memory, for each lane of a group, besides the profile: which rows it has."""
 
+COURSE_BYTES = 512
+"""Likewise for a block: where it is among the strips; rounded up."""
+
 
 @dataclass(frozen=True)
 class Shape:
@@ -103,7 +106,7 @@ class Shape:
 
     def shared_bytes(self, n_letters: int) -> int:
         """Shared memory of a block in all."""
-        return self.profile_bytes(n_letters) + STACK_BYTES * self.lanes
+        return self.profile_bytes(n_letters) + STACK_BYTES * self.lanes + COURSE_BYTES
 
     def n_groups(self, n_sms: int) -> int:
         """Groups of lanes on a card, one block on each multiprocessor."""
@@ -138,7 +141,7 @@ SHAPES = tuple(
 """All of them."""
 
 BLOCK_SHAPES = ((512, 4), (256, 4), (128, 4), (64, 4), (32, 4))
-"""Threads, and rows of a thread, of block.cu; the first whose profile fits is used."""
+"""Threads, and rows of a thread, of block.cu."""
 
 
 @dataclass(frozen=True)
@@ -350,12 +353,19 @@ def packed_limit(dpx: bool, max_score: int) -> int:
     return MAX_PACKED[dpx] - max_score
 
 
-def block_shape(shared_bytes: int, n_letters: int) -> tuple[int, int]:
-    """Threads and rows of block.cu for a card whose blocks can have so much shared memory."""
-    for threads, rows in BLOCK_SHAPES:
-        if block_bytes(threads, rows, n_letters) <= shared_bytes - BLOCK_STATIC_BYTES:
-            return threads, rows
-    raise ValueError(f"{n_letters} letters do not fit {shared_bytes} bytes of shared memory")
+def block_shape(shared_bytes: int, n_letters: int, n_rows: int) -> tuple[int, int]:
+    """Threads and rows of block.cu, for queries of so many rows at most and blocks with so much shared memory.
+
+    The fewest threads that take all rows at once, so that more blocks run at a time; else as many as fit.
+    """
+    fit = [
+        (threads, rows)
+        for threads, rows in BLOCK_SHAPES
+        if block_bytes(threads, rows, n_letters) <= shared_bytes - BLOCK_STATIC_BYTES
+    ]
+    if not fit:
+        raise ValueError(f"{n_letters} letters do not fit {shared_bytes} bytes of shared memory")
+    return min((shape for shape in fit if shape[0] * shape[1] >= n_rows), default=fit[0])
 
 
 BLOCK_STATIC_BYTES = 2048

@@ -21,8 +21,9 @@
 //   scores              the best of an item is max-combined into scores[query * row_stride + row]
 //   overflows           counts scores above `limit`
 //
-// Scores are exact up to 2^31 - 1 less the largest score of two letters, by the argument of packed.cuh.
-// Shared memory: the profile, [letter][rows / 4][thread]. Tests: tests/test_cuda_engine.py.
+// Lengths and places are counted in 32 bits, with some to spare behind the last column (MAX_LENGTH in
+// pairs.py). Scores are exact up to 2^31 - 1 less the largest score of two letters, by the argument of
+// packed.cuh. Shared memory: the profile, [letter][rows / 4][thread]. Tests: tests/test_cuda_engine.py.
 
 #include "constants.cuh"
 #include "flags.cuh"
@@ -49,22 +50,22 @@ static_assert(PAD == 0, "edges are cleared with it");
 struct Letters {
     static constexpr unsigned TILES = 32 / COLUMNS;
     const unsigned char *target, *fold;
-    long long length;
-    unsigned lane, together;  // the letters of four columns, in the lanes of these
-    int ahead;                // the code of one column, or -1 behind the last
+    unsigned length, lane;
+    unsigned together;  // the letters of four columns, in the lanes of these
+    int ahead;          // the code of one column, or -1 behind the last
 
-    __device__ void look_ahead(long long step) {
-        const long long column = step * COLUMNS + lane;
+    __device__ void look_ahead(unsigned step) {
+        const unsigned column = step * COLUMNS + lane;
         ahead = column < length ? target[column] : -1;
     }
-    __device__ unsigned of_step(long long step) {
+    __device__ unsigned of_step(unsigned step) {
         if (step % TILES == 0) {
             together = (ahead < 0 ? PAD : fold[ahead]) << lane % COLUMNS * 8;
             together |= __shfl_xor_sync(ALL, together, 1);
             together |= __shfl_xor_sync(ALL, together, 2);
             look_ahead(step + TILES);
         }
-        return __shfl_sync(ALL, together, unsigned(step % TILES) * COLUMNS);
+        return __shfl_sync(ALL, together, step % TILES * COLUMNS);
     }
 };
 static_assert(COLUMNS == 4, "two exchanges put the letters of a tile together");
@@ -84,20 +85,20 @@ struct Between {
     int2* row;
     const unsigned* n_above;  // tiles that the strip above has written, or none
     unsigned* n_below;        // the same of this one, if there is one below
-    long long length;
+    unsigned length;
     unsigned n_there;  // of those above, as far as is known
 
     __device__ bool has_top() const { return n_above != nullptr; }
 
     // Above four columns, as soon as they are there; 0 behind the last.
-    __device__ __forceinline__ void load(int2 (&four)[COLUMNS], long long tile) {
-        const long long column = tile * COLUMNS;
+    __device__ __forceinline__ void load(int2 (&four)[COLUMNS], unsigned tile) {
+        const unsigned column = tile * COLUMNS;
         for (; column < length && n_there <= tile; n_there = load_acquire(n_above)) __nanosleep(WAIT);
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) four[c] = column + c < length ? row[column + c] : make_int2(0, 0);
     }
-    __device__ __forceinline__ void store(const Edge& edge, long long tile) const {
-        const long long column = tile * COLUMNS;
+    __device__ __forceinline__ void store(const Edge& edge, int tile) const {
+        const unsigned column = unsigned(tile) * COLUMNS;
         if (tile < 0 || column >= length) return;
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++)
@@ -108,12 +109,12 @@ struct Between {
 
 // One strip of at most STRIP_ROWS rows over all columns; the best diagonal step of this thread's rows.
 __device__ int score_strip(const int4* profile, Edge (*edges)[2], const unsigned char* target,
-                           long long length, const unsigned char* fold, unsigned n_rows, Between between) {
+                           unsigned length, const unsigned char* fold, unsigned n_rows, Between between) {
     const unsigned n_threads = (n_rows + ROWS - 1) / ROWS;
     const unsigned thread = threadIdx.x, warp = thread / 32, lane = thread % 32;
-    const long long n_tiles = (length + COLUMNS - 1) / COLUMNS, n_steps = n_tiles + n_threads - 1;
+    const unsigned n_tiles = (length + COLUMNS - 1) / COLUMNS, n_steps = n_tiles + n_threads - 1;
     if (warp * 32 >= n_threads) {
-        for (long long step = 0; step < n_steps; step++) __syncthreads();
+        for (unsigned step = 0; step < n_steps; step++) __syncthreads();
         return 0;
     }
     const bool is_last = between.n_below != nullptr && thread == n_threads - 1;
@@ -127,7 +128,7 @@ __device__ int score_strip(const int4* profile, Edge (*edges)[2], const unsigned
     int2 above[COLUMNS] = {};  // the row above the next tile of the first thread
     if (warp == 0 && between.has_top()) between.load(above, 0);
 
-    for (long long step = 0; step < n_steps; step++) {
+    for (unsigned step = 0; step < n_steps; step++) {
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) {
             edge.H[c] = __shfl_up_sync(ALL, edge.H[c], 1);
@@ -155,7 +156,7 @@ __device__ int score_strip(const int4* profile, Edge (*edges)[2], const unsigned
             diagonal = H_above;
             edge.H[c] = H[ROWS - 1];
         }
-        if (is_last) between.store(edge, step - thread);
+        if (is_last) between.store(edge, int(step - thread));
         if (lane == 31) edges[warp][step % 2] = edge;
         __syncthreads();
     }

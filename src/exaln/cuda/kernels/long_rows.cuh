@@ -72,14 +72,6 @@ __device__ __forceinline__ Tagged load_word(const Tagged* address) {
     asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(address));
     return value;
 }
-__device__ __forceinline__ unsigned load_relaxed(const unsigned* address) {
-    unsigned value;
-    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(address));
-    return value;
-}
-__device__ __forceinline__ void store_relaxed(unsigned* address, unsigned value) {
-    asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(address), "r"(value) : "memory");
-}
 __device__ __forceinline__ void store_words_if(bool is_wanted, Tagged* address, const Tagged (&words)[1]) {
     asm volatile("{ .reg .pred p; setp.ne.u32 p, %0, 0; @p st.relaxed.gpu.global.u64 [%1], %2; }" ::"r"(
                      unsigned(is_wanted)),

@@ -30,26 +30,29 @@ constexpr unsigned NO_QUERY = 0xFFFFFFFFu;
 
 // Rows of a query in one half of the words of a lane.
 struct LaneRows {
-    unsigned first;      // the place of the first one's letter among those of all queries
-    unsigned n_rows;     // at most ROWS
-    unsigned query;      // whose best score leaves here, or NO_QUERY
-    unsigned is_joined;  // whether the row above the first one is of the same query
+    unsigned first;   // the place of the first one's letter among those of all queries
+    unsigned n_rows;  // at most ROWS
+    unsigned query;   // whose best score leaves here, or NO_QUERY
+    unsigned joined;  // ABOVE: with the row above the first one; BELOW: with the next strip
 };
+constexpr unsigned ABOVE = 1, BELOW = 2;  // of the same query
 
 struct Profile {
     const LaneRows* rows;  // [LANES][2]
     const unsigned char* queries;
     const uint4* table;
 
-    // The scores of all symbols with all rows. A thread takes a row, of pairs with one first letter.
-    __device__ void fill(void* profile) const {
+    // The scores of all symbols with all rows of N lanes. A thread takes a row, of pairs with one first
+    // letter.
+    template <unsigned N>
+    __device__ void fill(void* profile, unsigned first_lane) const {
         constexpr unsigned N_FIRST = PACKING == LETTER_PAIRS ? N_LETTERS : 1;
         Word* words = static_cast<Word*>(profile);
-        for (unsigned i = threadIdx.x; i < N_FIRST * STRIP_ROWS; i += THREADS) {
-            const unsigned place = i % STRIP_ROWS, first = i / STRIP_ROWS;
-            const unsigned lane = place / 4 % LANES, row = place / (4 * LANES) * 4 + place % 4;
+        for (unsigned i = threadIdx.x; i < N_FIRST * N * ROWS; i += THREADS) {
+            const unsigned first = i / (N * ROWS), four = i / (4 * N) % (ROWS / 4);
+            const unsigned lane = first_lane + i / 4 % N, row = 4 * four + i % 4;
             const uint4 *low = scores_of(2 * lane, row), *high = scores_of(2 * lane + 1, row);
-            Word* to = words + first * N_LETTERS * STRIP_ROWS + place;
+            Word* to = words + first * N_LETTERS * STRIP_ROWS + (four * LANES + lane) * 4 + i % 4;
             if constexpr (PACKING == TWO_QUERIES) {
                 for_letters([=](unsigned letter, unsigned piece, Halves halves) {
                     to[letter * STRIP_ROWS] = halves.joined(low[piece], high[piece]);
@@ -65,17 +68,19 @@ struct Profile {
                 });
             }
         }
-        if constexpr (PACKING == MERGED) fill_halves(words + N_LETTERS * STRIP_ROWS);
+        if constexpr (PACKING == MERGED) fill_halves<N>(words + N_LETTERS * STRIP_ROWS, first_lane);
     }
 
     // The halves of a merged profile: two rows of a lane in each word.
-    __device__ void fill_halves(Word* words) const {
+    template <unsigned N>
+    __device__ void fill_halves(Word* words, unsigned first_lane) const {
         constexpr unsigned N_WORDS = SYMBOL_HALF_BYTES / sizeof(Word);
-        for (unsigned place = threadIdx.x; place < N_WORDS; place += THREADS) {
-            const unsigned lane = place / 4 % LANES, row = place / (4 * LANES) * 8 + place % 4 * 2;
+        for (unsigned i = threadIdx.x; i < N_HALF_PIECES * N * 4; i += THREADS) {
+            const unsigned eight = i / (4 * N), lane = first_lane + i / 4 % N, row = 8 * eight + i % 4 * 2;
             const uint4 *one = scores_of(2 * lane + 1, row), *next = scores_of(2 * lane + 1, row + 1);
+            Word* to = words + (eight * LANES + lane) * 4 + i % 4;
             for_letters([=](unsigned letter, unsigned piece, Halves halves) {
-                words[letter * N_WORDS + place] = halves.joined(one[piece], next[piece]);
+                to[letter * N_WORDS] = halves.joined(one[piece], next[piece]);
             });
         }
     }

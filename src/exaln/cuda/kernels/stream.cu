@@ -12,18 +12,19 @@
 // Each word holds two scores: two queries meet one target, or one query meets two targets; profile.cuh has
 // the ways. In each half of the words queries lie one below the other: two stacks. A query begins at a lane
 // of its own, where nothing comes from above, and its best score leaves at the lane where it ends. One that
-// is longer than what is left of a strip goes on in the next launch: the last row of a strip is kept, in
-// place, and comes back as the row above the next one.
+// is longer than what is left of a strip goes on in the next strip: the last row of a strip is kept, in
+// place, and comes back as the row above the next one. A launch has one strip after the other: course.cuh.
 //
 // Work is handed out in chunks of consecutive targets, the longest first, by a ticket: feed.cuh.
 //
 //   stream      [n_tiles]: four symbols each; see pack.cu
 //   chunks      [n_chunks + 1]: first tile, first id
-//   stacks      [LANES][2]: the rows of each lane in both halves
+//   n_strips    of this launch; n_strips_before: of launches before it, for the same targets
+//   tickets     [n_strips], 0 before; n_done likewise, and passed [targets]: what strips tell each other
+//   stacks      [n_strips][LANES][2]: the rows of each lane in both halves
 //   queries     codes of all queries
 //   table       [1 + letters of the query][LETTERS + 1, rounded up to eight]: halves of words; the first row
-//   is
-//               where there is no letter of a query, the first column PAD
+//               is where there is no letter of a query, the first column PAD
 //   kept        [n_tiles][2]: H and F of the row between strips, where KEEPS_ROWS. All lanes load of it, but
 //               only first lanes with rows above use it; the others get IDLE_TILE, which is 0. Nobody writes
 //               there: all warps of the card would do so at once, as long as no tile has reached their last
@@ -34,22 +35,22 @@
 // lane adds the symbols that it reads to what it gets from the lane above times 0, the others add 0, so that
 // there is nothing to select; additions and products run on another pipe.
 //
-// Exactness: packed.cuh. Tests: tests/test_cuda_engine.py, tests/test_cuda_kernels.py.
+// Exactness: packed.cuh. Tests: tests/test_cuda_engine.py, tests/test_cuda_kernels.py,
+// tests/test_cuda_stream.py.
 
 #include "boundary.cuh"
 #include "constants.cuh"
-#include "feed.cuh"
+#include "course.cuh"
 #include "packed.cuh"
 #include "profile.cuh"
 #include "recurrence.cuh"
 
 constexpr bool TWO_TARGETS = PACKING != TWO_QUERIES;
-constexpr unsigned ALL = 0xFFFFFFFFu;
 
-// A number that the compiler knows nothing of: it would turn a product with 0 or 1 into a selection.
+// A number that the compiler knows nothing of: it would turn a product with 0 or 1 into a selection, or
+// compute in each step again what never changes. By all lanes of a warp.
 __device__ __forceinline__ unsigned opaque(unsigned number) {
-    asm volatile("" : "+r"(number));
-    return number;
+    return __shfl_sync(ALL, number, threadIdx.x);
 }
 
 // What comes from the lane above, or in the first lane, where is_below is 0, `own`; `own` is 0 in the others.
@@ -99,8 +100,8 @@ struct Joint {
     unsigned how;  // the bytes, or whether there is a lane above
 
     __device__ Joint(const LaneRows* halves, bool is_first) {
-        const unsigned low = halves[0].is_joined ? is_first ? 0x54 : 0x10 : 0x99;
-        const unsigned high = halves[1].is_joined ? is_first ? 0x76 : 0x32 : 0xBB;
+        const unsigned low = halves[0].joined & ABOVE ? is_first ? 0x54 : 0x10 : 0x99;
+        const unsigned high = halves[1].joined & ABOVE ? is_first ? 0x76 : 0x32 : 0xBB;
         how = TWO_TARGETS ? opaque(is_first ? 0 : 1) : low | high << 8;
     }
     __device__ Word row(Word value, Word own) const {
@@ -126,47 +127,74 @@ __device__ void write_scores(const LaneRows* halves, Word best, unsigned id, int
     }
 }
 
+// What a lane does in a strip, besides the rows that it has.
+struct Role {
+    Joint joint;
+    unsigned reads_row, keeps_row;  // 0 or 1: whether the row above or below is in `kept`
+
+    __device__ Role(const LaneRows* halves, bool is_first, bool is_last)
+        : joint(halves, is_first),
+          reads_row(opaque(is_first && (halves[0].joined | halves[1].joined) & ABOVE ? 1 : 0)),
+          keeps_row(opaque(is_last && (halves[0].joined | halves[1].joined) & BELOW ? 1 : 0)) {}
+};
+
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     stream_scores(const Tile* __restrict__ stream, const uint2* __restrict__ chunks, unsigned n_chunks,
-                  unsigned* ticket, const LaneRows* __restrict__ stacks,
+                  unsigned n_strips, unsigned n_strips_before, unsigned* tickets, unsigned* n_done,
+                  unsigned* passed, const LaneRows* __restrict__ stacks,
                   const unsigned char* __restrict__ queries, const uint4* __restrict__ table, uint4* kept,
-                  unsigned has_top, unsigned has_bottom, int* scores, unsigned long long row_stride) {
+                  int* scores, unsigned long long row_stride) {
     extern __shared__ uint4 profile[];
     __shared__ LaneRows rows[2 * LANES];
-    if (threadIdx.x < 2 * LANES) rows[threadIdx.x] = stacks[threadIdx.x];
+    __shared__ Course course;
+    Strips strips{n_strips, n_strips_before, tickets, n_done, passed, n_chunks, &course};
+    if (threadIdx.x == 0) strips.begin(chunks);
     __syncthreads();
-    Profile{rows, queries, table}.fill(profile);
+    if (course.strip >= n_strips) return;
+    const LaneRows* own_stacks = stacks + course.strip * 2 * LANES;
+    if (threadIdx.x < 2 * LANES) rows[threadIdx.x] = own_stacks[threadIdx.x];
+    Profile{own_stacks, queries, table}.fill<LANES>(profile, 0);
     __syncthreads();
 
     const unsigned lane = threadIdx.x % LANES;
     const bool is_first = lane == 0, is_last = lane == LANES - 1;
     const unsigned is_below = opaque(is_first ? 0 : 1);
-    const Joint joint(rows + 2 * lane, is_first);
-    const unsigned own_profile = unsigned(__cvta_generic_to_shared(profile + lane));
-    const unsigned reads_row = opaque(is_first && has_top ? 1 : 0);
-    const unsigned keeps_row = opaque(is_last && has_bottom ? 1 : 0);
-    Feed feed{chunks, n_chunks, ticket};
-    feed.start(is_first);
+    const unsigned own_profile = opaque(unsigned(__cvta_generic_to_shared(profile + lane)));
+    Role role(rows + 2 * lane, is_first, is_last);
+    Feed<Strips> feed{chunks, n_chunks, strips};
+    feed.stay_idle();
+    if (is_first) feed.start();
 
     Word H[ROWS] = {}, E[ROWS] = {}, edge_H[COLUMNS] = {}, edge_F[COLUMNS] = {};
     Word diagonal = 0, best = 0, best_above = 0;
     Tile tile = stream[IDLE_TILE], next_tile = stream[feed.tile];
-    KeptRow next_row = KeptRow::load(kept, feed.tile * reads_row);
+    KeptRow next_row = KeptRow::load(kept, feed.tile * role.reads_row);
     unsigned id = 0, place = IDLE_TILE;
 
-    for (int drain = LANES; drain > 0;) {
-        joint.row(edge_H, next_row.H());
-        joint.row(edge_F, next_row.F());
-        best_above = joint.row(best_above, 0);
+    for (bool goes_on = true; goes_on;) {
+        const bool is_called = __any_sync(ALL, feed.calls);
+        role.joint.row(edge_H, next_row.H());
+        role.joint.row(edge_F, next_row.F());
+        best_above = role.joint.row(best_above, 0);
         tile.word = from_above(tile.word, is_below, next_tile.word);
         id = from_above(id, is_below, feed.id);
         if constexpr (KEEPS_ROWS) place = from_above(place, is_below, feed.tile);
-        if (!__any_sync(ALL, feed.is_live)) drain--;
         feed.advance(next_tile.is_marked());
+        if (is_called) {
+            const auto take_lanes = [&](unsigned strip, unsigned first_lane) {
+                const LaneRows* next = stacks + strip * 2 * LANES;
+                Profile{next, queries, table}.fill<TURN_LANES>(profile, first_lane);
+                if (threadIdx.x < 2 * TURN_LANES)
+                    rows[2 * first_lane + threadIdx.x] = next[2 * first_lane + threadIdx.x];
+                const Role next_role(next + 2 * lane, is_first, is_last);
+                if (lane - first_lane < TURN_LANES) role = next_role;
+            };
+            goes_on = Turn::step(feed, is_first, take_lanes);
+        }
         // The compiler puts these loads near the end of the step. To force them forward (a fence, copies to
         // shared memory, a branch behind them) costs 2 to 4 %.
         next_tile = stream[feed.tile];
-        next_row = KeptRow::load(kept, feed.tile * reads_row);
+        next_row = KeptRow::load(kept, feed.tile * role.reads_row);
 
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) {
@@ -177,10 +205,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         }
 
         best_above = Packed::max2(best_above, best);
-        // The same in two ways: each leads the compiler to the better order of instructions, by 1 %.
-        const bool keeps = TWO_TARGETS ? is_last && has_bottom && place != IDLE_TILE : place * keeps_row != 0;
-        if (KEEPS_ROWS && keeps) keep_row(kept, place, edge_H, edge_F);
+        if (KEEPS_ROWS && place * role.keeps_row != 0) keep_row(kept, place, edge_H, edge_F);
         if (tile.is_marked()) {
+            if (KEEPS_ROWS && role.keeps_row) feed.strips.has_passed(id);
             write_scores(rows + 2 * lane, best_above, id, scores, row_stride);
             best = diagonal = 0;
 #pragma unroll
