@@ -49,8 +49,8 @@ class Stream:
         return Stream(tiles, chunks, len(starts) - 1)
 
 
-def scored(queries, targets, shape, blocks, *, each_alone=False):
-    """int32[queries, targets]: by the kernel, all strips in one launch or each in its own."""
+def scored(queries, targets, shape, blocks, *, each_alone=False, together=True):
+    """int32[queries, targets]: by the kernel. together: blocks side by side; each_alone: a launch for each strip."""
     lengths = [len(query) for query in queries]
     stacks = ([0], [0]) if shape.is_paired else (list(range(0, len(queries), 2)), list(range(1, len(queries), 2)))
     n_lanes = max(sum(map(shape.lanes_for, (lengths[query] for query in stack))) for stack in stacks)
@@ -85,7 +85,7 @@ def scored(queries, targets, shape, blocks, *, each_alone=False):
             blocks=blocks,
             threads=THREADS,
             shared=shape.profile_bytes(N_LETTERS),
-            together=True,
+            together=together,
         )
     return scores[:, :-1], strips
 
@@ -98,9 +98,9 @@ def related(lengths, seed):
     return [sequence.astype(np.uint8) for sequence in mutated]
 
 
-def check(query_lengths, target_lengths, shape, blocks, seed=1):
+def check(query_lengths, target_lengths, shape, blocks, seed=1, *, together=True):
     queries, targets = related(query_lengths, seed), related(sorted(target_lengths), seed + 1)
-    found, strips = scored(queries, targets, shape, blocks)
+    found, strips = scored(queries, targets, shape, blocks, together=together)
     assert found.tolist() == [[local_score(query, target, SCORING) for target in targets] for query in queries]
     return strips
 
@@ -141,6 +141,15 @@ def test_many_strips(lanes, target_lengths):
     strips = check([700, 650], target_lengths, shape_of(lanes), 3)
     assert len(strips) > 4
     assert all(strip.keeps_rows for strip in strips)
+
+
+def test_a_last_chunk_of_few_tiles():
+    """It is looked up twice, and must be counted once: the strips below wait for the count."""
+    check([700, 650], [3] * 90, shape_of(32), 1)
+
+
+def test_blocks_that_come_late_find_nothing_to_do():
+    check([300, 280, 90], [30] * 20 + [200], shape_of(16), 3, together=False)
 
 
 @pytest.mark.parametrize("lanes", [8, 32])

@@ -10,7 +10,7 @@ struct OneStrip {
     bool was_asked = false;
 
     __device__ unsigned* ticket() const { return own_ticket; }
-    __device__ void has_taken() { was_asked = false; }
+    __device__ void has_begun() { was_asked = false; }
     __device__ bool can_begin(const uint2*) {
         const bool is_second = was_asked;
         was_asked = true;

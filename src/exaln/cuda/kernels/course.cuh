@@ -29,7 +29,7 @@ constexpr unsigned TOLD_CHUNKS = 2;  // for each group of lanes on the card: whi
 struct Course {
     unsigned strip, last_strip;               // that of first lanes, and that of last lanes
     unsigned n_out;                           // warps that get no more tiles in `strip`
-    unsigned n_taken;                         // chunks, in `strip`
+    unsigned n_begun;                         // chunks, in `strip`
     unsigned n_leaving;                       // the same, in the strip that last lanes are about to leave
     unsigned told_from;                       // targets from this one on are told of one by one
     unsigned is_above_done[THREADS / LANES];  // 0 or 1, as far as each group knows
@@ -48,9 +48,6 @@ struct Strips {
     __device__ bool is_in_last() const { return course->strip + 1 >= n; }
 
     __device__ unsigned* ticket() const { return tickets + course->strip; }
-    __device__ void has_taken() const {
-        if (tells()) atomicAdd(&course->n_taken, 1u);
-    }
     __device__ bool can_begin(const uint2* chunk) const {
         unsigned& is_above_done = course->is_above_done[threadIdx.x / LANES];
         if (!tells() || is_above_done) return true;
@@ -58,7 +55,9 @@ struct Strips {
         if (strip == 0 || load_acquire(n_done + strip - 1) == n_chunks) return is_above_done = 1;
         return chunk[0].y >= course->told_from && load_acquire(passed + chunk[1].y - 1) >= n_before + strip;
     }
-    // By a first lane.
+    __device__ void has_begun() const {
+        if (tells()) atomicAdd(&course->n_begun, 1u);
+    }
     __device__ void begin_strip() const { course->is_above_done[threadIdx.x / LANES] = 0; }
     // By a last lane: it has computed the last tile of a target.
     __device__ void has_passed(unsigned id) const {
@@ -76,8 +75,8 @@ struct Strips {
     __device__ void turn_first() const {
         course->strip++;
         course->n_out = 0;
-        course->n_leaving = course->n_taken;
-        course->n_taken = 0;
+        course->n_leaving = course->n_begun;
+        course->n_begun = 0;
     }
     // Likewise: last lanes have left it.
     __device__ void turn_last() const {

@@ -31,12 +31,13 @@ struct Feed {
         const bool is_there = taken < n_chunks;
         next_begin = is_there ? chunks[n_chunks - 1 - taken] : make_uint2(IDLE_TILE, 0);
         next_end = is_there ? chunks[n_chunks - taken].x : NO_END;
-        if (is_there) strips.has_taken();
     }
     // Whether there is a chunk that could not be begun.
     __device__ bool is_waiting() const { return !is_live && taken < n_chunks; }
     __device__ void go_to_next() {
-        const bool can_begin = taken >= n_chunks || strips.can_begin(chunks + (n_chunks - 1 - taken));
+        const bool is_there = taken < n_chunks;
+        const bool can_begin = !is_there || strips.can_begin(chunks + (n_chunks - 1 - taken));
+        if (is_there && can_begin) strips.has_begun();
         tile = can_begin ? next_begin.x : IDLE_TILE;
         id = can_begin ? next_begin.y : 0;
         end = can_begin ? next_end : NO_END;
