@@ -113,6 +113,11 @@ def random_codes(rng, length, n_letters):
     return rng.integers(0, n_letters, length).astype(np.uint8)
 
 
+def substituted(rng, codes, n_letters, rate=0.2):
+    """A copy of the same length with other letters here and there."""
+    return np.where(rng.random(len(codes)) < rate, random_codes(rng, len(codes), n_letters), codes)
+
+
 def mutated(rng, codes, n_letters, rate=0.1):
     """A copy with substitutions, deletions and insertions, so that the two align with gaps all along."""
     kept = codes[rng.random(len(codes)) > rate / 2].copy()

@@ -9,6 +9,7 @@ import emulated_cuda
 from exaln.cuda.compiler import Source
 from exaln.engines.reference import local_score
 from exaln.scoring import Scoring
+from kernel_cases import random_codes, substituted
 
 pytestmark = pytest.mark.skipif(emulated_cuda.COMPILER is None, reason="no g++")
 
@@ -57,10 +58,9 @@ def scored(queries, targets, items, threads):
 @given(lengths, lengths, st.sampled_from([32, 64]), st.integers(0, 2**32 - 1))
 def test_strips_and_warps(query_lengths, target_lengths, threads, seed):
     random = np.random.default_rng(seed)
-    whole = random.integers(0, N_LETTERS, 400).astype(np.uint8)
+    whole = random_codes(random, 400, N_LETTERS)
     queries = [whole[:length] for length in query_lengths]
-    targets = [np.where(random.random(n) < 0.2, random.integers(0, N_LETTERS, n), whole[:n]) for n in target_lengths]
-    targets = [target.astype(np.uint8) for target in targets]
+    targets = [substituted(random, whole[:length], N_LETTERS) for length in target_lengths]
     items = [(q, t, 0, len(target)) for q in range(len(queries)) for t, target in enumerate(targets)]
     expected = [[local_score(query, target, SCORING) for target in targets] for query in queries]
     np.testing.assert_array_equal(scored(queries, targets, items, threads), expected)
@@ -68,7 +68,7 @@ def test_strips_and_warps(query_lengths, target_lengths, threads, seed):
 
 def test_parts_of_a_target_are_combined():
     random = np.random.default_rng(1)
-    target = random.integers(0, N_LETTERS, 200).astype(np.uint8)
+    target = random_codes(random, 200, N_LETTERS)
     query = target[60:190].copy()
     found = scored([query], [target], [(0, 0, 0, 150), (0, 0, 50, 150)], 32)
     assert found == [[local_score(query, target, SCORING)]]

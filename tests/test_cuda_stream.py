@@ -14,6 +14,7 @@ from exaln.cuda.plan import Strip, _cut_strips
 from exaln.cuda.variants import Packing, Shape
 from exaln.engines.reference import local_score
 from exaln.scoring import Scoring
+from kernel_cases import random_codes, substituted
 
 pytestmark = pytest.mark.skipif(emulated_cuda.COMPILER is None, reason="no g++")
 
@@ -90,16 +91,16 @@ def scored(queries, targets, shape, blocks, *, each_alone=False, together=True):
     return scores[:, :-1], strips
 
 
-def related(lengths, seed):
-    """Sequences that have most of their letters in common."""
+def related(query_lengths, target_lengths, seed=1):
+    """Queries and targets, these in order, all of which have most of their letters in common."""
     random = np.random.default_rng(seed)
-    whole = random.integers(0, N_LETTERS, 1 + max(lengths))
-    mutated = [np.where(random.random(n) < 0.2, random.integers(0, N_LETTERS, n), whole[:n]) for n in lengths]
-    return [sequence.astype(np.uint8) for sequence in mutated]
+    whole = random_codes(random, max(*query_lengths, *target_lengths), N_LETTERS)
+    sides = query_lengths, sorted(target_lengths)
+    return tuple([substituted(random, whole[:length], N_LETTERS) for length in lengths] for lengths in sides)
 
 
 def check(query_lengths, target_lengths, shape, blocks, seed=1, *, together=True):
-    queries, targets = related(query_lengths, seed), related(sorted(target_lengths), seed + 1)
+    queries, targets = related(query_lengths, target_lengths, seed)
     found, strips = scored(queries, targets, shape, blocks, together=together)
     assert found.tolist() == [[local_score(query, target, SCORING) for target in targets] for query in queries]
     return strips
@@ -155,7 +156,7 @@ def test_blocks_that_come_late_find_nothing_to_do():
 @pytest.mark.parametrize("lanes", [8, 32])
 def test_strips_without_rows_between_them(lanes):
     shape = shape_of(lanes)
-    queries, targets = related([4 * lanes] * 6, 3), related(sorted([9] * 30 + [70, 80]), 4)
+    queries, targets = related([4 * lanes] * 6, [9] * 30 + [70, 80])
     found, strips = scored(queries, targets, shape, 2)
     assert not any(strip.keeps_rows for strip in strips)
     assert len(strips) == 3
@@ -163,7 +164,7 @@ def test_strips_without_rows_between_them(lanes):
 
 
 def test_a_launch_for_each_strip_gives_the_same():
-    queries, targets = related([300, 280, 90], 5), related(sorted([30] * 20 + [200]), 6)
+    queries, targets = related([300, 280, 90], [30] * 20 + [200])
     found, strips = scored(queries, targets, shape_of(16), 2, each_alone=True)
     assert len(strips) > 2
     assert isinstance(strips[0], Strip)

@@ -78,8 +78,7 @@ def score_many(
     """
     chosen = Mode.parse(mode)
     first, second, scoring = _prepared(queries, targets, scoring)
-    wanted = paired(len(first), len(second), pairs)
-    working = _engine_for(first, second, wanted, engine, threads)
+    wanted, working = _paired_for(first, second, pairs, engine, threads)
     scores = score_records(first, second, wanted, scoring, chosen, working, progress)
     return scores if scoring.scale == 1 else scores / scoring.scale
 
@@ -151,8 +150,7 @@ def align_many(
     """
     chosen = Mode.parse(mode)
     first, second, scoring = _prepared(queries, targets, scoring)
-    wanted = paired(len(first), len(second), pairs)
-    working = _engine_for(first, second, wanted, engine, threads)
+    wanted, working = _paired_for(first, second, pairs, engine, threads)
     options = LongOptions(None if work_dir is None else Path(work_dir), memory)
     return align_records(first, second, wanted, scoring, chosen, working, progress, options)
 
@@ -223,10 +221,13 @@ def _parts(
             progress(int(cells[:end].sum()))
 
 
-def _engine_for(queries: Records, targets: Records, pairs: PairList, engine: str, threads: int | None) -> Engine:
-    """By the cells that there are."""
-    cells = int((queries.lengths[pairs.query] * targets.lengths[pairs.target]).sum())
-    return choose_engine(engine, threads, for_pairs=cells < MANY_CELLS)
+def _paired_for(
+    queries: Records, targets: Records, pairs: Pairing, engine: str, threads: int | None
+) -> tuple[PairList, Engine]:
+    """The pairs that are wanted, and the engine for the cells that they have."""
+    wanted = paired(len(queries), len(targets), pairs)
+    cells = int((queries.lengths[wanted.query] * targets.lengths[wanted.target]).sum())
+    return wanted, choose_engine(engine, threads, for_pairs=cells < MANY_CELLS)
 
 
 def _watched(options: LongOptions, progress: Progress | None, done: int) -> LongOptions:

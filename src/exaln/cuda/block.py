@@ -48,9 +48,9 @@ class BlockScorer:
         n_threads, rows = self._shape(group)
         return -(-max(group.lengths) // (n_threads * rows))
 
-    def uses_idle_memory(self, pending: Pending) -> bool:
+    def uses_idle_memory(self, group: QueryGroup) -> bool:
         """Whether a batch that has no streams would use their memory, so that no other can be scored meanwhile."""
-        return self.n_strips(pending.group) > 1
+        return self.n_strips(group) > 1
 
     def n_blocks(self, group: QueryGroup) -> int:
         """Blocks of the kernel for pairs that run at a time."""

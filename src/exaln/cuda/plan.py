@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exaln.cuda.variants import BLOCK_SHAPES, COLUMNS, SHAPES, Packing, Shape
+from exaln.cuda.variants import BLOCK_SHAPES, COLUMNS, SHAPES, Packing, Shape, smallest_block
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -105,6 +105,11 @@ class Strip:
     def keeps_rows(self) -> bool:
         """Whether the row above or below goes through the memory of the card."""
         return self.has_top or self.has_bottom
+
+    @property
+    def kind(self) -> tuple[Shape, bool]:
+        """Its kernel: the shape, and whether it keeps rows."""
+        return self.shape, self.keeps_rows
 
     def lane_rows(self, offsets: NDArray[np.int64]) -> NDArray[np.uint32]:
         """uint32[lanes, 2, 4]: LaneRows of kernels/profile.cuh. offsets: where the letters of each query begin.
@@ -393,7 +398,7 @@ def streamed_long_length(
     longest = tiles[np.searchsorted(before, before[places][:, None] * tops, side="left") - 1]
     block_seconds = _block_passes(strips) * _block_share(strips) * BUSY_TILE_SECONDS / card.n_sms
     seconds = (before[-1] - before[places]) * block_seconds
-    for (shape, keeps_rows), n_strips in Counter((strip.shape, strip.keeps_rows) for strip in strips).items():
+    for (shape, keeps_rows), n_strips in Counter(strip.kind for strip in strips).items():
         n_steps = before[places] / (n_batches * (1 + shape.is_paired) * shape.n_groups(card.n_sms))
         # The next strip wants the longest one first, which must have left the last lane.
         n_steps = np.maximum(n_steps[:, None], longest + shape.lanes * keeps_rows).sum(axis=1)
@@ -411,8 +416,8 @@ def _block_passes(strips: Sequence[Strip]) -> int:
 
 def _block_share(strips: Sequence[Strip]) -> float:
     """What a block takes of a multiprocessor: short queries have small ones."""
-    most, longest = BLOCK_SHAPES[0][0], max(_rows_of_queries(strips), default=0)
-    return min((threads for threads, rows in BLOCK_SHAPES if threads * rows >= longest), default=most) / most
+    threads, _ = smallest_block(BLOCK_SHAPES, max(_rows_of_queries(strips), default=0))
+    return threads / BLOCK_SHAPES[0][0]
 
 
 def _rows_of_queries(strips: Sequence[Strip]) -> list[int]:

@@ -131,8 +131,7 @@ class Scanner:
     def _queue_all(self, pending: Pending, strips: list[Strip], n_stream: int) -> None:
         card, batch, host = self.card, pending.batch, pending.batch.host
         main, side = self.workspace.stream, self.workspace.side_stream
-        is_aside = not n_stream and not self._blocks.uses_idle_memory(pending)
-        own = side if is_aside else main
+        own = main if n_stream or self._blocks.uses_idle_memory(pending.group) else side
         card.let_wait(own, batch.ready)
         card.let_wait(own, self._groups[pending.group.first].ready)
         card.record(pending.begin, own)
@@ -142,8 +141,7 @@ class Scanner:
         card.record(pending.packed, own)
         card.fill(pending.zeroed.address, 0, pending.zeroed.n_words, own)
         if n_stream < len(host):
-            if not is_aside:
-                card.let_wait(side, card.record(card.event(), main))
+            card.let_wait(side, card.record(card.event(), own))
             self._score_long(pending, n_stream)
         for is_paired in {strip.shape.is_paired for strip in strips if strip.keeps_rows}:  # the idle tile
             card.fill(self._boundary(host.layouts[is_paired]), 0, BOUNDARY_TILE_BYTES // 4, main)
@@ -151,8 +149,8 @@ class Scanner:
         for first, together in launches(strips, host.n_stream_residues / CELLS_PER_SECOND):
             self._launch_strips(pending, together, first, stacks)
             stacks += STACK_BYTES * together[0].shape.lanes * len(together)
-        if n_stream < len(host) and not is_aside:
-            card.let_wait(main, card.record(card.event(), side))
+        if n_stream < len(host):
+            card.let_wait(own, card.record(card.event(), side))
         card.record(pending.scanned, own)
         self._collect(pending, n_stream, own)
         card.record(pending.done, own)
@@ -188,7 +186,7 @@ class Scanner:
             return strips
         self._plans.add(key)
         started = time.perf_counter()
-        kinds = {(strip.shape, strip.keeps_rows) for strip in strips}
+        kinds = {strip.kind for strip in strips}
         self.times.kernels = tuple(sorted({*self.times.kernels, *(str(shape) for shape, _ in kinds)}))
         gaps = self.scoring.gap_first, self.scoring.gap_extend
         sources = {
@@ -313,7 +311,7 @@ class Scanner:
 
     def _launch_strips(self, pending: Pending, strips: Sequence[Strip], first: int, stacks: int) -> None:
         """Strips with the same kernel over all targets of the streams. first: the place of the first in the plan."""
-        batch, shape, keeps_rows = pending.batch, strips[0].shape, strips[0].keeps_rows
+        batch, (shape, keeps_rows) = pending.batch, strips[0].kind
         layout = batch.host.layouts[shape.is_paired]
         arguments = (
             self._stream_address(batch, shape.packing),
@@ -419,18 +417,16 @@ class _GroupOnCard:
     ready: Event
 
 
-def launches(strips: Sequence[Strip], row_seconds: float) -> Iterator[tuple[int, list[Strip]]]:
+def launches(strips: Sequence[Strip], row_seconds: float) -> Iterator[tuple[int, Sequence[Strip]]]:
     """Strips that follow each other and have the same kernel, up to a time, with the place of the first one."""
-    together: list[Strip] = []
+    first, n_rows = 0, 0
     for place, strip in enumerate(strips):
-        kernels = {(other.shape, other.keeps_rows) for other in (*together, strip)}
-        n_rows = sum(other.n_rows for other in (*together, strip))
-        if len(kernels) > 1 or (together and n_rows * row_seconds > MAX_LAUNCH_SECONDS):
-            yield place - len(together), together
-            together = []
-        together.append(strip)
-    if together:
-        yield len(strips) - len(together), together
+        n_rows += strip.n_rows
+        if place > first and (strip.kind != strips[first].kind or n_rows * row_seconds > MAX_LAUNCH_SECONDS):
+            yield first, strips[first:place]
+            first, n_rows = place, strip.n_rows
+    if strips:
+        yield first, strips[first:]
 
 
 def fits_packed(scoring: Scoring, facts: CardFacts) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import product
@@ -365,7 +366,12 @@ def block_shape(shared_bytes: int, n_letters: int, n_rows: int) -> tuple[int, in
     ]
     if not fit:
         raise ValueError(f"{n_letters} letters do not fit {shared_bytes} bytes of shared memory")
-    return min((shape for shape in fit if shape[0] * shape[1] >= n_rows), default=fit[0])
+    return smallest_block(fit, n_rows)
+
+
+def smallest_block(shapes: Sequence[tuple[int, int]], n_rows: int) -> tuple[int, int]:
+    """The one with the fewest threads that takes so many rows at once, or else the first, the largest."""
+    return min((shape for shape in shapes if shape[0] * shape[1] >= n_rows), default=shapes[0])
 
 
 BLOCK_STATIC_BYTES = 2048
