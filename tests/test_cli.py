@@ -232,16 +232,6 @@ def test_the_alphabet_must_be_that_of_the_database(exaln: Exaln, database: Path)
     assert (code, "a protein database, but --alphabet says dna" in message) == (1, True)
 
 
-def test_queries_that_look_like_nucleotides_are_pointed_out(exaln: Exaln, database: Path, tmp_path: Path) -> None:
-    (tmp_path / "dna.fasta").write_text(">q\n" + "GATTACA" * 10 + "\n")
-    result = exaln("score", "--query", tmp_path / "dna.fasta", "--db", database, "--quiet")
-    assert result.code == 0
-    assert result.err == (
-        f"exaln: warning: {tmp_path}/dna.fasta: the queries look like dna, but are compared as protein with the "
-        "database\n"
-    )
-
-
 def test_the_best_targets(exaln: Exaln, database: Path) -> None:
     order = {target: place for place, target in enumerate(fasta("scop20_part.fasta"))}
     expected = []

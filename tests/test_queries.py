@@ -9,9 +9,8 @@ from Bio.Seq import Seq
 from Bio.SeqRecord import SeqRecord
 
 from exaln.alphabet import DNA, PROTEIN
-from exaln.errors import ExalnWarning, InputError
-from exaln.queries import as_records, warn_if_nucleotides
-from exaln.records import Records
+from exaln.errors import InputError
+from exaln.queries import as_records
 
 
 def test_strings_bytes_and_records_are_the_same_sequences(tmp_path: Path) -> None:
@@ -48,17 +47,3 @@ def test_a_file_given_as_text_is_recognised(tmp_path: Path, monkeypatch: pytest.
         as_records([7])  # type: ignore[list-item]
     with pytest.raises(InputError, match="sequence 2: '1' at position 3"):
         as_records(["ACGT", "AC1T"], DNA)
-
-
-def test_nucleotides_among_proteins_get_a_warning() -> None:
-    with pytest.warns(ExalnWarning, match="look like dna"):
-        warn_if_nucleotides(as_records("ACGTACGTAC" * 10, PROTEIN), "q.fasta")
-    for harmless in (as_records("ACGT", PROTEIN), as_records("HEAGAWGHEE" * 10), as_records("ACGTACGTAC" * 10, DNA)):
-        warn_if_nucleotides(harmless, "q.fasta")
-
-
-def test_views_of_records_are_judged_by_their_own_letters() -> None:
-    both = Records.of(PROTEIN, [PROTEIN.encode("ACGTACGTAC" * 10), PROTEIN.encode("HEAGAWGHEE" * 10)])
-    warn_if_nucleotides(both.rows(1, 2), "q.fasta")
-    with pytest.warns(ExalnWarning, match="look like dna"):
-        warn_if_nucleotides(both.rows(0, 1), "q.fasta")

@@ -222,6 +222,13 @@ def test_format_by_extension(name: str, kind: str) -> None:
     assert parse_outfmt("7", name).kind == "7"
 
 
+@pytest.mark.parametrize("name", ["a.xml", "a.bam", "a.xlsx", "a.html", "a.gff3", "a.XML.gz", "a.tar.zst", "a.fastq"])
+def test_a_name_that_promises_another_format_is_refused(name: str) -> None:
+    with pytest.raises(InputError, match=r"there is no report of this kind; use one of \.tsv .*or choose"):
+        parse_outfmt(None, name)
+    assert parse_outfmt("6", name).kind == "6"  # the user said what is wanted
+
+
 def test_words_or_text() -> None:
     assert parse_outfmt("6 std qcovs") == parse_outfmt(["6", "std", "qcovs"]) == parse_outfmt(["6 std", "qcovs"])
     assert parse_outfmt("JSON").kind == "json"
@@ -235,6 +242,7 @@ def test_words_or_text() -> None:
     ("text", "message"),
     [
         ("5", "output format 5 is not available: XML is not available; use json"),
+        ("15", "output format 15 is not available: BLAST's JSON is not available; use json, which is exaln's own"),
         ("paf std", "output format paf cannot be followed by 'std'; allowed is extended"),
         ("xlsx", "unknown output format 'xlsx'; choose one of table, 0, 6, 7, 10, json, parquet, arrow, fasta"),
         ("0 std", "output format 0 cannot be followed by 'std'; allowed is nothing; only 6, 7 and 10 have columns"),
@@ -250,13 +258,13 @@ def test_formats_that_are_refused(text: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("name", "form", "message"),
     [
-        ("h.parquet.gz", None, "parquet files are compressed inside; write to a name without .gz"),
-        ("h.tsv.bz2", "6", "reports are compressed as .gz or .zst, not as .bz2"),
+        ("h.parquet.gz", None, "parquet files are compressed inside; use a name without .gz"),
+        ("h.tsv.bz2", "6", "text is compressed as .gz or .zst, not as .bz2"),
     ],
 )
 def test_compressions_that_are_refused(tmp_path: Path, name: str, form: str | None, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        write_report(parse_outfmt(form, name), [GLOBIN], SUMMARY, tmp_path / name)
+    with pytest.raises(InputError, match=message):  # before anything is searched
+        parse_outfmt(form, tmp_path / name)
     assert not list(tmp_path.iterdir())
 
 

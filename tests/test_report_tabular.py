@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from exaln import query_hits as hits_module
 from exaln.query_hits import QueryHits
+from exaln.report.clean import no_formula
 from exaln.report.columns import STD
 from hit_samples import GLOBIN, MINUS, NOTHING, Pair, query_hits, random_hits, report
 
@@ -76,7 +77,12 @@ def test_hostile_headers_stay_on_their_line(text: str) -> None:
     commented = report(f"7 {columns}", [hits], database=f"db{text}").splitlines()
     assert [line.startswith("# ") for line in commented] == [True] * 5 + [False] * 2 + [True]
     rows = list(csv.reader(io.StringIO(report(f"10 {columns}", [hits])), strict=True))
-    assert rows == [line.split("\t") for line in lines]
+    assert rows == [[no_formula(text) for text in line.split("\t")] for line in lines]
+
+
+def _as_in_csv(fields: list[str]) -> list[str]:
+    """Ids and titles of `std stitle qseqid cigar` that look like formulas have an apostrophe."""
+    return [no_formula(text) if place in (0, 1, 12, 13) else text for place, text in enumerate(fields)]
 
 
 @given(st.text(max_size=20), random_hits())
@@ -85,7 +91,7 @@ def test_csv_and_tabs_agree(text: str, sample: tuple[str, list[Pair], QueryHits]
     both = [hits, sample[2]]
     lines = report("6 std stitle qseqid cigar", both).split("\n")[:-1]
     csv_lines = list(csv.reader(io.StringIO(report("10 std stitle qseqid cigar", both), newline=""), strict=True))
-    assert [line.split("\t") for line in lines] == csv_lines
+    assert [_as_in_csv(line.split("\t")) for line in lines] == csv_lines
     assert len(lines) == len(hits) + len(sample[2])
 
 

@@ -15,7 +15,8 @@ import click
 
 from exaln.cli import cli
 from exaln.cli.messages import Messages, say, warnings_as_messages
-from exaln.errors import ExalnError, OutOfMemoryError, OutputError
+from exaln.cli.standard_streams import take_closed_descriptors
+from exaln.errors import DatabaseProblems, ExalnError, OutOfMemoryError, OutputError
 
 USAGE = 1
 UNEXPECTED = 255
@@ -31,6 +32,7 @@ class Terminated(BaseException):
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run a command line (default: that of the process) and exit."""
+    take_closed_descriptors()
     signal.signal(signal.SIGTERM, _raise_terminated)
     instruction = os.environ.get(COMPLETE_VARIABLE)
     if instruction:
@@ -45,11 +47,10 @@ def run(arguments: list[str]) -> int:
     messages = Messages()
     try:
         with warnings_as_messages():
-            _invoke(arguments, messages)
+            code = _invoke(arguments, messages)
             if sys.stdout is not None:
                 sys.stdout.flush()
-    except click.exceptions.Exit as end:
-        return end.exit_code
+            return code
     except SystemExit:
         raise
     except BaseException as error:
@@ -59,12 +60,15 @@ def run(arguments: list[str]) -> int:
 
             traceback.print_exc()
         return code
+
+
+def _invoke(arguments: list[str], messages: Messages) -> int:
+    try:
+        with cli.make_context("exaln", arguments, obj=messages) as ctx:
+            cli.invoke(ctx)
+    except click.exceptions.Exit as end:  # --help and --version
+        return end.exit_code
     return 0
-
-
-def _invoke(arguments: list[str], messages: Messages) -> None:
-    with cli.make_context("exaln", arguments, obj=messages) as ctx:
-        cli.invoke(ctx)
 
 
 def _report(error: BaseException) -> int:
@@ -78,7 +82,7 @@ def _report(error: BaseException) -> int:
 
 def _exaln_error(error: BaseException) -> int:
     assert isinstance(error, ExalnError)
-    for line in str(error).splitlines():
+    for line in error.problems if isinstance(error, DatabaseProblems) else [str(error)]:
         say(f"error: {line}")
     if isinstance(error, OutputError):
         _forget_stdout()

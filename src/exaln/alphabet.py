@@ -91,6 +91,11 @@ class Alphabet:
             return Alphabet.named(text)
         return Alphabet("custom", text)
 
+    @staticmethod
+    def of(alphabet: Alphabet | str) -> Alphabet:
+        """The alphabet itself, or the built-in one of this name."""
+        return Alphabet.named(alphabet) if isinstance(alphabet, str) else alphabet
+
     def to_values(self) -> dict[str, Any]:
         """As plain values, for JSON."""
         return {"name": self.name, "letters": self.letters, "synonyms": dict(self.synonyms)}

@@ -1,5 +1,9 @@
 """Errors a user can cause or meet. Each carries the exit code of the command line, as BLAST assigns them."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 
 class ExalnError(Exception):
     """Base of all errors raised on purpose; the message is one line that says what to do."""
@@ -17,6 +21,14 @@ class DatabaseError(ExalnError):
     """A database is missing, damaged, locked or of another version."""
 
     exit_code = 2
+
+
+class DatabaseProblems(DatabaseError):
+    """All that is wrong with a database, one line each."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = tuple(problems)
 
 
 class EngineError(ExalnError):

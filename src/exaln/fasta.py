@@ -25,6 +25,7 @@ import numpy as np
 from exaln.alphabet import BLANK, PROTEIN, Alphabet, describe_byte, detect
 from exaln.bytestream import CHUNK_BYTES, ByteStream, printable
 from exaln.errors import ExalnWarning, InputError
+from exaln.molecules import require_molecule
 from exaln.records import Records, Text
 
 if TYPE_CHECKING:
@@ -45,8 +46,10 @@ class SequenceFile:
     """A FASTA or FASTQ file, as an iterator of `Records` of about `batch_residues` residues each.
 
     `source` is a path, "-" for stdin, or a file opened in binary mode; plain or compressed, which its content tells.
-    Without `alphabet` the kind is detected from the first part of the file. A record longer than a batch is a batch of
-    its own. A file without records yields nothing; that is for the caller to judge.
+    Without `alphabet` the kind is detected from the first part of the file. `like` is the alphabet of what the
+    sequences are compared with, which nobody said they have: they are read as that, and a record that looks like
+    another molecule is an error. A record longer than a batch is a batch of its own. A file without records yields
+    nothing; that is for the caller to judge.
 
     >>> import io
     >>> with SequenceFile(io.BytesIO(b">one first sequence\\nHEAGAWGHEE\\n>two\\nPAWheae\\n")) as file:
@@ -60,6 +63,7 @@ class SequenceFile:
         source: str | os.PathLike[str] | BinaryIO,
         *,
         alphabet: Alphabet | None = None,
+        like: Alphabet | None = None,
         strip_gaps: bool = False,
         batch_residues: int = BATCH_RESIDUES,
     ) -> None:
@@ -67,12 +71,13 @@ class SequenceFile:
             raise InputError(f"batch_residues is {batch_residues}; at least 1 is needed")
         self.n_records = self.n_residues = self.n_empty = 0
         self._batch_residues = batch_residues
+        self._is_expected = like is not None and alphabet is None
         self._stream = ByteStream(source, min(CHUNK_BYTES, batch_residues))
         self.name = self._stream.name
         self.bytes_total = self._stream.bytes_total
         self._sampled: list[bytes] = []
         try:
-            self.alphabet = alphabet or self._detect_alphabet()
+            self.alphabet = alphabet or like or self._detect_alphabet()
             self._reader = _new_reader(self.alphabet.table, strip_gaps)
         except BaseException:
             self.close()
@@ -151,6 +156,8 @@ class SequenceFile:
             mask=mask,
             mask_offsets=mask_offsets,
         )
+        if self._is_expected:
+            require_molecule(records, self.name)
         self.n_records += len(records)
         self.n_residues += records.n_residues
         self.n_empty += int(np.count_nonzero(records.lengths == 0))
@@ -175,7 +182,11 @@ class SequenceFile:
 
 
 def read_records(
-    source: str | os.PathLike[str] | BinaryIO, *, alphabet: Alphabet | None = None, strip_gaps: bool = False
+    source: str | os.PathLike[str] | BinaryIO,
+    *,
+    alphabet: Alphabet | None = None,
+    like: Alphabet | None = None,
+    strip_gaps: bool = False,
 ) -> Records:
     """All records of a file at once; a file without records is an error.
 
@@ -183,7 +194,9 @@ def read_records(
     >>> read_records(io.BytesIO(b">a\\nACGT\\n>b\\nACGUACGU\\n")).lengths.tolist()
     [4, 8]
     """
-    with SequenceFile(source, alphabet=alphabet, strip_gaps=strip_gaps, batch_residues=sys.maxsize // 8) as file:
+    with SequenceFile(
+        source, alphabet=alphabet, like=like, strip_gaps=strip_gaps, batch_residues=sys.maxsize // 8
+    ) as file:
         for records in file:
             return records
         raise no_sequences(file)

@@ -289,8 +289,8 @@ def _prepared(queries: Sequences, targets: Sequences, scoring: Scoring | None) -
     if scoring is not None:
         return as_records(queries, scoring.alphabet), as_records(targets, scoring.alphabet), scoring
     if not isinstance(queries, Records):
-        queries = as_records(queries, _alphabet_of(queries, targets))
-    return queries, as_records(targets, queries.alphabet), Scoring.default(queries.alphabet)
+        queries = as_records(queries, like=_alphabet_of(queries, targets), what="queries")
+    return queries, as_records(targets, like=queries.alphabet, what="targets"), Scoring.default(queries.alphabet)
 
 
 def _alphabet_of(queries: Sequences, targets: Sequences) -> Alphabet | None:

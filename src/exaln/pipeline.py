@@ -372,16 +372,18 @@ def search(
     [('t2', 62, '10M'), ('t1', 17, '3M')]
     """
     working = choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory)
-    opened, records = _prepare(queries, database)
+    opened, records = _prepare(queries, database, scoring)
     wanted = options or SearchOptions(evalue=evalue, max_hits=max_hits)
     found = Search(opened, scoring or Scoring.default(opened.alphabet), working, wanted)
     return Hits.of(found.run([records], progress))
 
 
-def _prepare(queries: Sequences, database: Database | str | os.PathLike[str]) -> tuple[Database, Records]:
-    """A database and queries that can be compared with it."""
+def _prepare(
+    queries: Sequences, database: Database | str | os.PathLike[str], scoring: Scoring | None
+) -> tuple[Database, Records]:
+    """A database and queries that can be compared with it; a scoring says what the letters of the queries are."""
     opened = database if isinstance(database, Database) else Database.open(database)
-    records = as_records(queries, opened.alphabet)
+    records = as_records(queries, opened.alphabet if scoring else None, opened.alphabet, "queries")
     if not comparable(records.alphabet, opened.alphabet):
         raise InputError(f"the queries are {records.alphabet.name}, the database is {opened.alphabet.name}")
     return opened, records
@@ -411,5 +413,5 @@ def scores(
     array([[17, 62]], dtype=int32)
     """
     working = choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory)
-    opened, records = _prepare(queries, database)
+    opened, records = _prepare(queries, database, scoring)
     return working.scores(records, working.place(opened), scoring or Scoring.default(opened.alphabet), progress)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
-from exaln.alphabet import PROTEIN, Alphabet, detect
-from exaln.errors import ExalnWarning, InputError
+from exaln.alphabet import Alphabet, detect
+from exaln.errors import InputError
+from exaln.molecules import require_molecule
 from exaln.records import Records, Text
 
 if TYPE_CHECKING:
@@ -33,18 +33,28 @@ Sequences: TypeAlias = "OneSequence | os.PathLike[str] | Records | Iterable[OneS
 sequences. Codes are uint8 arrays; one of two dimensions is a sequence per row.
 """
 
-LOOKS_LIKE_RESIDUES = 50
-"""Shorter peptides may well consist of A, C, G and T alone."""
 
-
-def as_records(sequences: Sequences, alphabet: Alphabet | None = None) -> Records:
+def as_records(
+    sequences: Sequences, alphabet: Alphabet | None = None, like: Alphabet | None = None, what: str = "sequences"
+) -> Records:
     """Records of whatever was passed; without `alphabet` the kind of letters is detected.
+
+    `like` is the alphabet of what they are compared with, if nobody said that they have it: they are read as that, and
+    what looks like another molecule is an error, in which `what` names them.
 
     >>> as_records(["HEAGAWGHEE", "PAWHEAE"]).lengths.tolist()
     [10, 7]
     """
     if isinstance(sequences, Records):
         return sequences
+    if alphabet is None and like is not None:
+        if _is_file(sequences):
+            from exaln.fasta import read_records
+
+            return read_records(sequences, like=like)  # type: ignore[arg-type]
+        records = as_records(sequences, like)
+        require_molecule(records, what)
+        return records
     if isinstance(sequences, np.ndarray) and sequences.ndim == 2:
         return _matrix(sequences, _require_alphabet(alphabet))
     if _is_file(sequences):
@@ -135,23 +145,6 @@ def detect_alphabet(sequences: Iterable[bytes]) -> Alphabet:
     for sequence in sequences:
         counts += np.bincount(np.frombuffer(sequence, np.uint8), minlength=256)
     return detect(counts)
-
-
-def warn_if_nucleotides(queries: Records, name: str) -> None:
-    """A warning if sequences that are read as proteins look like nucleotides."""
-    if queries.alphabet != PROTEIN or queries.n_residues < LOOKS_LIKE_RESIDUES:
-        return
-    counts = np.zeros(256, np.int64)
-    letters = np.frombuffer(PROTEIN.letters.encode("ascii"), np.uint8)
-    codes = queries.codes[queries.offsets[0] : queries.offsets[-1]]
-    counts[letters] = np.bincount(codes, minlength=len(letters))
-    kind = detect(counts)
-    if kind.is_nucleotide:
-        warnings.warn(
-            f"{name}: the queries look like {kind.name}, but are compared as protein with the database",
-            ExalnWarning,
-            stacklevel=2,
-        )
 
 
 def _as_bytes(text: object) -> bytes:

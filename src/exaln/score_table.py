@@ -1,7 +1,7 @@
 """Scores of all pairs as text: query id, target id and score, separated by tabs, in the order of the input.
 
 Memory stays bounded at any size: of few targets, many queries are scored at a time; of very many, one query against one
-segment. Ids hold no tabs and no line breaks (exaln.fasta), so nothing has to be quoted.
+segment. Control characters in ids are written as spaces.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from exaln.report.clean import one_line
 from exaln.schedule import query_blocks
 from exaln.scoring import Scoring
 
@@ -124,8 +125,10 @@ def _lines(query_id: str, segment: Segment, rows: NDArray[np.int32], scores: Any
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    query, tab, newline, nothing = (pa.scalar(text, pa.large_utf8()) for text in (query_id, "\t", "\n", ""))
+    query, tab, newline, nothing = (pa.scalar(text, pa.large_utf8()) for text in (one_line(query_id), "\t", "\n", ""))
     ids = segment.batch.column("id").take(pa.array(rows))
+    if pc.any(pc.match_substring_regex(ids, "[^ -~]")).as_py():
+        ids = pa.array([one_line(text) for text in ids.to_pylist()], pa.large_utf8())
     lines = pc.binary_join_element_wise(query, ids, scores, tab)
     return _joined(pc.binary_join_element_wise(lines, nothing, newline))
 

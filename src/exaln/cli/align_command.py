@@ -12,7 +12,7 @@ import click
 
 from exaln import colours
 from exaln.cli import options
-from exaln.cli.command import Command
+from exaln.cli.command import Command, FileArgument, Option
 from exaln.cli.database_commands import require_stdin_once
 from exaln.cli.messages import Messages, is_terminal, pass_messages
 from exaln.errors import InputError
@@ -28,12 +28,14 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Command, example="exaln align reads.fasta genes.fasta --mode semiglobal --out pairs.sam")
-@click.argument("query", metavar="FIRST")
-@click.argument("target", metavar="SECOND")
+@click.argument("query", cls=FileArgument, metavar="FIRST")
+@click.argument("target", cls=FileArgument, metavar="SECOND")
 @click.option("--all", "is_all", is_flag=True, help="Every record of FIRST with every record of SECOND.")
 @options.mode
 @click.option(
     "--plot",
+    cls=Option,
+    writes=True,
     metavar="FILE",
     help="Draw a single pair, as .svg, .png or .html: a dot plot with the alignment, or, up to 30 letters, all scores.",
 )
@@ -121,7 +123,7 @@ def align(
                 found[0].plot(plot)
             return found
 
-        with SequenceFile(target, alphabet=first.alphabet, strip_gaps=strip_gaps) as second, work:
+        with SequenceFile(target, alphabet=alphabet, like=first.alphabet, strip_gaps=strip_gaps) as second, work:
             batches = read_pairs(first, second, work, is_all=is_all)
             if engine == "auto" and work.n_cells >= MANY_CELLS:
                 working = choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory)

@@ -149,7 +149,6 @@ def open_job(
     from exaln.cluster.spec import SearchSpec
     from exaln.fasta import read_records
     from exaln.judge import warn_without_statistics
-    from exaln.queries import warn_if_nucleotides
 
     opened = None if is_url(database) else options.open_searched(database, alphabet, strip_gaps=strip_gaps)
     if opened is not None and opened.path is None:
@@ -160,6 +159,5 @@ def open_job(
     spec = SearchSpec.of(database, manifest, scoring, make_options(opened))
     if spec.judge.statistics is None:
         warn_without_statistics(scoring)
-    queries = read_records(query, alphabet=manifest.alphabet, strip_gaps=strip_gaps)
-    warn_if_nucleotides(queries, query)
+    queries = read_records(query, alphabet=alphabet, like=manifest.alphabet, strip_gaps=strip_gaps)
     return ClusterJob(location, manifest, spec, queries)

@@ -16,18 +16,36 @@ import click
 import rich_click
 
 from exaln.cli.blast_names import NOT_OFFERED
+from exaln.cli.files import require_distinct_files
 from exaln.cli.messages import Messages
 
 NUMBER = re.compile(r"-\.?\d.*")
 
 
 class Option(click.Option):
-    """An option with names of BLAST+ (`blast`), or one that takes all words up to the next option (`many`)."""
+    """An option with names of BLAST+ (`blast`), or one that takes all words up to the next option (`many`).
 
-    def __init__(self, *args: Any, blast: Sequence[str] = (), many: bool = False, **kwargs: Any) -> None:
+    reads, writes: its value names files that the command reads or writes; see `exaln.cli.files`.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        blast: Sequence[str] = (),
+        many: bool = False,
+        reads: bool = False,
+        writes: bool = False,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(*args, **{**kwargs, "multiple": many})
         self.blast = tuple(blast)
-        self.many = many
+        self.many, self.reads, self.writes = many, reads, writes
+
+
+class FileArgument(click.Argument):
+    """An argument that names files to read."""
+
+    reads, writes = True, False
 
 
 class Command(rich_click.RichCommand):
@@ -44,6 +62,15 @@ class Command(rich_click.RichCommand):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Let click parse the arguments with long names only."""
         return super().parse_args(ctx, args if ctx.resilient_parsing else self._with_long_names(ctx, args))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command, unless it would write over a file that it reads."""
+        named = [(param, ctx.params.get(param.name or "")) for param in self.params]
+        require_distinct_files(
+            reads=[value for param, value in named if getattr(param, "reads", False)],
+            writes=[(param.opts[0], value) for param, value in named if getattr(param, "writes", False)],
+        )
+        return super().invoke(ctx)
 
     def _options(self) -> list[Option]:
         return [parameter for parameter in self.params if isinstance(parameter, Option)]

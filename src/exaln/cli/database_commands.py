@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import click
 
 from exaln.cli import options
 from exaln.cli.command import Command, Option
 from exaln.cli.layout import aligned
-from exaln.cli.messages import Messages, pass_messages
-from exaln.errors import DatabaseError, InputError
+from exaln.cli.messages import Messages, is_terminal, pass_messages
+from exaln.cli.standard_streams import TerminalText
+from exaln.errors import DatabaseError, DatabaseProblems, InputError
 from exaln.progress import CheckingProgress, ReadingProgress
 
 if TYPE_CHECKING:
@@ -57,14 +59,17 @@ def makedb(
 @click.command(cls=Command, example="exaln append --in more.fasta --db proteins.exaln")
 @options.inputs
 @options.database
+@options.alphabet
 @options.strip_gaps
 @pass_messages
-def append(messages: Messages, inputs: tuple[str, ...], database: str, strip_gaps: bool) -> None:
+def append(
+    messages: Messages, inputs: tuple[str, ...], database: str, alphabet: Alphabet | None, strip_gaps: bool
+) -> None:
     """Add sequences to a database."""
     require_stdin_once(inputs)
     old = open_directory(database)
     with ReadingProgress(shown=messages.shows_progress) as work:
-        new = old.append(inputs, strip_gaps=strip_gaps, progress=work)
+        new = old.append(inputs, alphabet=alphabet, strip_gaps=strip_gaps, progress=work)
     added = new.n_targets - old.n_targets
     messages.note(f"{new.path}: {added:,} added, now {counted(new)}, in {work.spent()}")
 
@@ -107,7 +112,7 @@ def verify(messages: Messages, database: str) -> None:
             work(residues)
         problems = opened.problems()
     if problems:
-        raise DatabaseError("\n".join(problems))
+        raise DatabaseProblems(problems)
     n_segments = len(opened.segments)
     messages.note(
         f"{opened.path}: fine: {n_segments} segment{'s' if n_segments > 1 else ''}, {counted(opened)}; "
@@ -123,6 +128,7 @@ def verify(messages: Messages, database: str) -> None:
     "ids_file",
     cls=Option,
     blast=["-entry_batch"],
+    reads=True,
     metavar="FILE",
     help="A file with one id per line. - is stdin.",
 )
@@ -133,7 +139,7 @@ def fetch(ids: tuple[str, ...], database: str, ids_file: str | None, out: str, w
     wanted = [*ids, *(read_ids(ids_file) if ids_file else [])]
     if not wanted:
         raise InputError("no ids were given; name them as arguments, or a file of them with --ids")
-    open_any(database).export(out, width=width, ids=wanted)
+    open_any(database).export(sequence_output(out), width=width, ids=wanted)
 
 
 @click.command(cls=Command, example="exaln export --db proteins.exaln --out proteins.fasta")
@@ -142,7 +148,14 @@ def fetch(ids: tuple[str, ...], database: str, ids_file: str | None, out: str, w
 @options.width
 def export(database: str, out: str, width: int) -> None:
     """Print a database as FASTA, in the order of the input."""
-    open_any(database).export(out, width=width)
+    open_any(database).export(sequence_output(out), width=width)
+
+
+def sequence_output(out: str) -> str | BinaryIO:
+    """Where FASTA goes. Files and pipes get every byte of a header; a terminal gets no control characters."""
+    if out == "-" and is_terminal(sys.stdout):
+        return cast(BinaryIO, TerminalText(sys.stdout.buffer))
+    return out
 
 
 def require_stdin_once(sources: Sequence[str]) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exaln.cli import options
-from exaln.cli.command import Command
+from exaln.cli.command import Command, FileArgument
 from exaln.cli.messages import Messages, pass_messages
 from exaln.cli.report_output import ReportOutput
 from exaln.progress import MergeProgress
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Command, example="exaln merge part-*.parquet --out hits.tsv")
-@click.argument("parts", nargs=-1, required=True, metavar="PART...")
+@click.argument("parts", cls=FileArgument, nargs=-1, required=True, metavar="PART...")
 @options.out
 @options.outfmt(options.SEARCH_FORMATS)
 @pass_messages

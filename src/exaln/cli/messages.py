@@ -50,10 +50,12 @@ def is_terminal(stream: Any) -> bool:
 
 
 def say(text: str) -> None:
-    """`exaln: text` on stderr, in one line whatever the text holds; if nobody can read it, so be it."""
+    """Print `exaln: text` on stderr, in one line whatever the text holds. Nothing happens if stderr is closed."""
+    if sys.stderr is None:  # print(file=None) would write to stdout
+        return
     try:
         print(f"exaln: {one_line(text)}", file=sys.stderr, flush=True)
-    except (OSError, ValueError, AttributeError):
+    except (OSError, ValueError):
         return
 
 

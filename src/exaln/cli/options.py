@@ -73,24 +73,32 @@ inputs = click.option(
     cls=Option,
     blast=["-in"],
     many=True,
+    reads=True,
     required=True,
     metavar="FILE...",
     help="FASTA or FASTQ, plain or compressed; several may follow. - is stdin.",
 )
 database = click.option(
-    "--db", "database", cls=Option, blast=["-db"], required=True, metavar="DB", help="Database, NAME.exaln."
+    "--db", "database", cls=Option, blast=["-db"], reads=True, required=True, metavar="DB", help="Database, NAME.exaln."
 )
 searched = click.option(
     "--db",
     "database",
     cls=Option,
     blast=["-db", "-subject"],
+    reads=True,
     required=True,
     metavar="DB",
     help="Database, or a sequence file.",
 )
 queries = click.option(
-    "--query", cls=Option, blast=["-query"], required=True, metavar="FILE", help="FASTA or FASTQ. - is stdin."
+    "--query",
+    cls=Option,
+    blast=["-query"],
+    reads=True,
+    required=True,
+    metavar="FILE",
+    help="FASTA or FASTQ. - is stdin.",
 )
 alphabet = click.option(
     "--alphabet",
@@ -102,7 +110,13 @@ alphabet = click.option(
 )
 strip_gaps = click.option("--strip-gaps", is_flag=True, help="Remove - and . from sequences instead of refusing them.")
 out = click.option(
-    "--out", cls=Option, blast=["-out"], default="-", metavar="FILE", help="Where to write. [default: stdout]"
+    "--out",
+    cls=Option,
+    blast=["-out"],
+    writes=True,
+    default="-",
+    metavar="FILE",
+    help="Where to write. [default: stdout]",
 )
 mode = click.option(
     "--mode",
@@ -170,6 +184,7 @@ def scoring(command: Any) -> Any:
             "--matrix",
             cls=Option,
             blast=["-matrix"],
+            reads=True,
             metavar="NAME",
             help="Built-in matrix or matrix file. [default: BLOSUM62 for proteins]",
         ),
@@ -210,9 +225,11 @@ def scoring(command: Any) -> Any:
 def certificates(command: Any) -> Any:
     """--tls-ca, --tls-cert, --tls-key and --insecure."""
     options = [
-        click.option("--tls-ca", metavar="FILE", help="Certificate of the authority of the cluster, PEM."),
-        click.option("--tls-cert", metavar="FILE", help="Own certificate."),
-        click.option("--tls-key", metavar="FILE", help="Key of the own certificate."),
+        click.option(
+            "--tls-ca", cls=Option, reads=True, metavar="FILE", help="Certificate of the authority of the cluster, PEM."
+        ),
+        click.option("--tls-cert", cls=Option, reads=True, metavar="FILE", help="Own certificate."),
+        click.option("--tls-key", cls=Option, reads=True, metavar="FILE", help="Key of the own certificate."),
         click.option("--insecure", is_flag=True, help="Allow other machines without encryption."),
     ]
     for option in reversed(options):
@@ -229,7 +246,7 @@ def cluster(command: Any) -> Any:
             help="Search on a Dask cluster: tls://HOST:PORT or the file of a scheduler, local:N for N workers "
             "on this machine, or slurm.",
         ),
-        click.option("--cluster-config", metavar="FILE", help="Jobs of --cluster slurm, TOML."),
+        click.option("--cluster-config", cls=Option, reads=True, metavar="FILE", help="Jobs of --cluster slurm, TOML."),
         click.option("--plan", is_flag=True, help="Print how the cluster would search, and for how long."),
         click.option("--resume", metavar="DIR", help="Keep finished work of the cluster there, and go on with it."),
         certificates,

@@ -68,6 +68,8 @@ class PartOutput:
             raise InputError("a shard writes a part file; give --outfmt to exaln merge instead")
         if out == "-":
             raise InputError("a shard writes a part file; name it, such as --out part-1.parquet")
+        if not out.lower().endswith(".parquet"):
+            raise InputError(f"{out}: a shard writes a part file, which is Parquet; use a name that ends in .parquet")
         return PartOutput(out, Shard.parse(shard))
 
     def part_of(self, database: Database) -> Database | DatabasePart:

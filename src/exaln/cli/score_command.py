@@ -80,10 +80,11 @@ def score(
     Columns: qseqid, sseqid, score, separated by tabs. Nucleotides are compared as given, not on the other strand.
     """
     from exaln.engines import choose_engine
-    from exaln.output_file import open_output
+    from exaln.output_file import open_text_output, require_extension
 
     if layout == "table" and top is None:
         raise click.UsageError("--format table needs --top")
+    require_extension(out, "a table", (".tsv", ".tab", ".txt"))
     require_stdin_once([query, database])
     working = choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory)
     run = prepare(query, database, alphabet, strip_gaps, scoring, working, min_score)
@@ -93,7 +94,7 @@ def score(
     on_screen = out == "-" and is_terminal(sys.stdout)
     shown = messages.shows_progress and not (on_screen and top is None)
     work = ScoringProgress(shown=shown, total=run.queries.n_residues * run.database.n_residues)
-    with open_output(out) as file:
+    with open_text_output(out) as file:
         if top is None:
             write_all(run, file, work)
         elif layout == "table" or (layout is None and on_screen):
@@ -126,20 +127,13 @@ def prepare(
     min_score: float | None,
 ) -> Run:
     """Open everything that the options name."""
+    from exaln.fasta import read_records
+
     opened = options.open_searched(database, alphabet, strip_gaps=strip_gaps)
     rules = options.make_scoring(opened.alphabet, scoring)
     minimum = None if min_score is None else scaled_minimum(min_score, rules)
-    return Run(read_queries(query, opened.alphabet, strip_gaps=strip_gaps), opened, rules, engine, minimum)
-
-
-def read_queries(source: str, alphabet: Alphabet, *, strip_gaps: bool) -> Records:
-    """The queries, in the letters of the database."""
-    from exaln.fasta import read_records
-    from exaln.queries import warn_if_nucleotides
-
-    queries = read_records(source, alphabet=alphabet, strip_gaps=strip_gaps)
-    warn_if_nucleotides(queries, source)
-    return queries
+    queries = read_records(query, alphabet=alphabet, like=opened.alphabet, strip_gaps=strip_gaps)
+    return Run(queries, opened, rules, engine, minimum)
 
 
 def scaled_minimum(minimum: float, scoring: Scoring) -> int:
@@ -182,8 +176,11 @@ def best_rows(run: Run, best: BestTargets) -> Iterator[list[tuple[str, str, str]
 
 def write_best(run: Run, best: BestTargets, file: BinaryIO) -> None:
     """The best of each query as tab-separated lines."""
+    from exaln.report.clean import one_line as cleaned
+
     for query, rows in enumerate(best_rows(run, best)):
-        lines = [f"{run.queries.ids[query]}\t{target}\t{score}\n" for target, score, _ in rows]
+        name = cleaned(run.queries.ids[query])
+        lines = [f"{name}\t{cleaned(target)}\t{score}\n" for target, score, _ in rows]
         file.write("".join(lines).encode())
 
 

@@ -84,6 +84,7 @@ PERCENT = click.FloatRange(0, 100)
     "include",
     cls=Option,
     blast=["-seqidlist"],
+    reads=True,
     metavar="FILE",
     help="Only targets with these ids, one a line.",
 )
@@ -92,6 +93,7 @@ PERCENT = click.FloatRange(0, 100)
     "exclude",
     cls=Option,
     blast=["-negative_seqidlist"],
+    reads=True,
     metavar="FILE",
     help="No targets with these ids, one a line.",
 )
@@ -169,22 +171,22 @@ def search(
     if found.statistics is not None:
         messages.detail(found.statistics.describe())
     with SearchProgress(shown=messages.shows_progress and not report.on_screen) as work:
-        hits = search_file(found, query, work, strip_gaps=strip_gaps)
+        hits = search_file(found, query, work, alphabet, strip_gaps=strip_gaps)
         report.write(hits, SearchSpec.of(database, opened.manifest, scoring, wanted))
     messages.details(working.scan_report())
     messages.note(f"{work.counted_hits()} in {work.spent(working.describe())}")
 
 
-def search_file(search: Search, source: str, work: SearchProgress, *, strip_gaps: bool) -> Iterator[QueryHits]:
-    """The hits of each query of a file, which is read as the search goes on."""
+def search_file(
+    search: Search, source: str, work: SearchProgress, alphabet: Alphabet | None, *, strip_gaps: bool
+) -> Iterator[QueryHits]:
+    """The hits of each query of a file, which is read as the search goes on; alphabet: what --alphabet says."""
     from exaln.fasta import SequenceFile
-    from exaln.queries import warn_if_nucleotides
 
-    with SequenceFile(source, alphabet=search.database.alphabet, strip_gaps=strip_gaps) as file:
+    with SequenceFile(source, alphabet=alphabet, like=search.database.alphabet, strip_gaps=strip_gaps) as file:
 
         def batches() -> Iterator[Any]:
             for records in file:
-                warn_if_nucleotides(records, file.name)
                 work.reading(search.n_cells(file.n_residues), file.bytes_read, file.bytes_total)
                 yield records
 

@@ -28,6 +28,7 @@ PAGES = Path("docs") / "studies"
     "files",
     cls=Option,
     many=True,
+    reads=True,
     type=click.Path(path_type=Path),
     metavar="FILE...",
     help="Measure nothing: make the page from measurements of earlier runs, on any machine.",

@@ -25,7 +25,7 @@ from exaln.database.segment import Segment, Target
 from exaln.database.segment_writer import DEFAULT_LIMITS, SegmentLimits, text_bytes_before
 from exaln.database.writer import SUFFIX
 from exaln.errors import DatabaseError, InputError
-from exaln.output_file import open_output
+from exaln.output_file import open_text_output, require_extension
 from exaln.records import Records
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 EXPORT_BLOCK_BYTES = 16 << 20
 OPEN_ATTEMPTS = 5
+FASTA_EXTENSIONS = (".fasta", ".fa", ".faa", ".fna", ".txt")
 
 
 @dataclass(frozen=True)
@@ -186,12 +187,18 @@ class Database:
         self,
         inputs: Source | Sequence[Source],
         *,
+        alphabet: Alphabet | str | None = None,
         strip_gaps: bool = False,
         progress: Progress | None = None,
         limits: SegmentLimits = DEFAULT_LIMITS,
     ) -> Database:
-        """Add the sequences of these files. Returns the new database; this object goes on showing the old one."""
-        batches = read_inputs(inputs, alphabet=self.alphabet, strip_gaps=strip_gaps, progress=progress)
+        """Add the sequences of these files. Returns the new database; this object goes on showing the old one.
+
+        `alphabet`: what the sequences are, if they may look like another molecule; it must be that of the database.
+        """
+        if alphabet is not None and Alphabet.of(alphabet) != self.alphabet:
+            raise InputError(f"{self.path}: a {self.alphabet.name} database; the alphabet cannot be another")
+        batches = read_inputs(inputs, alphabet=alphabet, like=self.alphabet, strip_gaps=strip_gaps, progress=progress)
         return self.append_records(batches, limits=limits)
 
     def append_records(self, batches: Iterable[Records], *, limits: SegmentLimits = DEFAULT_LIMITS) -> Database:
@@ -246,12 +253,14 @@ class Database:
     ) -> None:
         """Write FASTA: everything in input order, or only these ids in turn.
 
-        `out` is a path (written as a whole or not at all), "-" or a binary file. `width` letters per line, 0: one line.
+        `out` is a path (written as a whole or not at all; .gz and .zst compress), "-" or a binary file. `width` letters
+        per line, 0: one line.
         """
+        require_extension(out, "FASTA", FASTA_EXTENSIONS)
         if width < 0:
             raise InputError(f"width is {width}; it must be positive, or 0 for one line per sequence")
         targets = [] if ids is None else self._find(list(ids))
-        with open_output(out) as file:
+        with open_text_output(out) as file:
             if ids is None:
                 for segment in self.segments:
                     for rows in _export_blocks(segment):

@@ -36,28 +36,33 @@ def read_inputs(
     inputs: Source | Sequence[Source],
     *,
     alphabet: Alphabet | str | None = None,
+    like: Alphabet | None = None,
     strip_gaps: bool = False,
     progress: Progress | None = None,
 ) -> Iterator[Records]:
-    """The records of all inputs in turn. Without `alphabet`, that of the first file with records holds for all."""
+    """The records of all inputs in turn.
+
+    Without `alphabet`, that of the first file with records holds for all; `like` is that of the database they join. A
+    record of another molecule is an error then.
+    """
     from exaln.fasta import SequenceFile
 
     sources: list[Source] = list(inputs) if isinstance(inputs, Sequence) and not isinstance(inputs, str) else [inputs]
-    if isinstance(alphabet, str):
-        alphabet = Alphabet.named(alphabet)
+    if alphabet is not None:
+        alphabet = Alphabet.of(alphabet)
     reporter = ProgressReporter(progress)
     sizes = [_stored_bytes(source) for source in sources]
     bytes_total = sum(size for size in sizes if size is not None) if None not in sizes else None
     bytes_before = residues = 0
     for source in sources:
-        with SequenceFile(source, alphabet=alphabet, strip_gaps=strip_gaps) as file:
+        with SequenceFile(source, alphabet=alphabet, like=like, strip_gaps=strip_gaps) as file:
             for records in file:
                 residues += records.n_residues
                 reporter.report(bytes_before + file.bytes_read, bytes_total, residues)
                 yield records
             bytes_before += file.bytes_read
             if file.n_records:
-                alphabet = file.alphabet
+                like = file.alphabet
     reporter.report(bytes_before, bytes_total, residues, final=True)
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
 import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from exaln.output_file import open_output
-from exaln.report.formats import CIGAR_KINDS, Format, compression_of, parse_outfmt
+from exaln.output_file import open_output, open_text_output
+from exaln.report.formats import CIGAR_KINDS, Format, parse_outfmt
 from exaln.report.summary import SearchSummary
 
 if TYPE_CHECKING:
@@ -34,9 +32,8 @@ def write_report(
     A path is written to a temporary file and renamed at the end, so there is a whole report or none; the names .gz and
     .zst compress text. `width`: characters per line of a table for people. `colour`: of alignments that are drawn.
     """
-    compression = compression_of(out, form.kind) if isinstance(out, str | os.PathLike) else None
-    with open_output(out) as file, _compressed(file, compression) as sink:
-        _write(form, hits, summary, sink, width, colour)
+    with (open_output if form.is_binary else open_text_output)(out) as file:
+        _write(form, hits, summary, file, width, colour)
 
 
 def _write(
@@ -83,18 +80,3 @@ def _write(
         from exaln.report.arrow import write_ipc, write_parquet
 
         (write_parquet if form.kind == "parquet" else write_ipc)(file, hits, summary)
-
-
-@contextmanager
-def _compressed(file: BinaryIO, compression: str | None) -> Iterator[BinaryIO]:
-    """The file, or what compresses into it; the same hits give the same bytes, so no time and no name is stored."""
-    if compression == "gzip":
-        with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0, compresslevel=6) as sink:
-            yield cast(BinaryIO, sink)
-    elif compression == "zstd":
-        import zstandard
-
-        with zstandard.ZstdCompressor(level=3).stream_writer(file, closefd=False) as sink:
-            yield cast(BinaryIO, sink)
-    else:
-        yield file

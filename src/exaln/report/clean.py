@@ -4,17 +4,30 @@ from __future__ import annotations
 
 import re
 
-# Control characters, all that some reader takes for the end of a line, and lone surrogates, which no file can hold.
-_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+# Control characters, all that some reader takes for the end of a line, controls of writing direction, which can make
+# a line look like another one, and lone surrogates, which no file can hold.
+UNSAFE = "\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff"
+_UNSAFE = re.compile(f"[{UNSAFE}]")
+_UNSAFE_IN_LINES = re.compile(f"(?!\n)[{UNSAFE}]")
+_FORMULA = ("=", "+", "-", "@")
 
 
 def one_line(text: str) -> str:
-    r"""The text with a space for each control character.
+    r"""The text with a space for each control character, and for each control of writing direction.
 
     >>> one_line("tab\tand\r\nnewline")
     'tab and  newline'
     """
     return text if text.isprintable() else _UNSAFE.sub(" ", text)
+
+
+def safe_lines(text: str) -> str:
+    r"""The same for text of several lines, which stay.
+
+    >>> safe_lines(">a\x1b[2J\nACGT\n")
+    '>a [2J\nACGT\n'
+    """
+    return _UNSAFE_IN_LINES.sub(" ", text)
 
 
 def title(identifier: str, description: str) -> str:
@@ -29,6 +42,15 @@ def csv_field(text: str) -> str:
     "say ""a, b""" plain
     '''
     return '"' + text.replace('"', '""') + '"' if '"' in text or "," in text else text
+
+
+def no_formula(text: str) -> str:
+    """An id or title for a csv file, with an apostrophe before what a spreadsheet would compute.
+
+    >>> no_formula("=1+1"), no_formula("P69905")
+    ("'=1+1", 'P69905')
+    """
+    return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 def encodable(text: str) -> str:

@@ -43,6 +43,14 @@ STD = (
 )
 # fmt: on
 
+# fmt: off
+NAMES_AND_TITLES = (
+    "qseqid", "qacc", "qaccver", "qtitle",
+    "sseqid", "sallseqid", "sacc", "saccver", "sallacc", "stitle", "salltitles",
+)
+# fmt: on
+"""Columns with text from sequence files."""
+
 _NO_GI = "GI numbers were retired by NCBI; use qaccver and saccver"
 _NO_TAXONOMY = "a FASTA file carries no taxonomy; join on sseqid or saccver instead"
 REFUSED = {

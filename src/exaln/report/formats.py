@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from exaln.errors import InputError
+from exaln.output_file import KNOWN_EXTENSIONS, compression_of, extension_of
 from exaln.report.columns import Column, parse_columns
 
 TABLES = ("6", "7", "10")
@@ -18,8 +19,8 @@ CIGAR_KINDS = ("sam", "paf")
 BY_ROW = ("6", "10", "paf", *BINARY)
 BY_PAIR = ("0", "json", "sam")
 
-NAMES = {"pairwise": "0", "tsv": "6", "csv": "10", "feather": "arrow", "15": "json", "17": "sam"}
-"""Other words for a kind of report; 15 and 17 are BLAST's numbers for JSON in one file and for SAM."""
+NAMES = {"pairwise": "0", "tsv": "6", "csv": "10", "feather": "arrow", "17": "sam"}
+"""Other words for a kind of report; 17 is BLAST's number for SAM."""
 
 EXTENSIONS = {
     ".tsv": "6",
@@ -32,18 +33,17 @@ EXTENSIONS = {
     ".feather": "arrow",
     ".fasta": "fasta",
     ".fa": "fasta",
+    ".faa": "fasta",
+    ".fna": "fasta",
     ".sam": "sam",
     ".paf": "paf",
 }
-
-COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
-REFUSED_COMPRESSIONS = (".bz2", ".xz", ".zip")
 
 REFUSED = {
     **dict.fromkeys("1234", "query-anchored text is not available; use 0"),
     **dict.fromkeys(("5", "14", "16", "xml"), "XML is not available; use json"),
     **dict.fromkeys(("8", "9", "11"), "ASN.1 is not available; use json or parquet"),
-    **dict.fromkeys(("12", "13"), "use json"),
+    **dict.fromkeys(("12", "13", "15"), "BLAST's JSON is not available; use json, which is exaln's own"),
     "18": "a report by organism needs taxonomy, which FASTA files do not carry",
 }
 """BLAST's formats that cannot be written, and what to use instead."""
@@ -85,6 +85,8 @@ def parse_outfmt(wanted: str | Sequence[str] | None = None, out: str | os.PathLi
     """
     words = (wanted.split() if isinstance(wanted, str) else [w for text in wanted or () for w in text.split()]) or []
     kind = _kind(words[0]) if words else _kind_of(out)
+    if compression_of(out) and kind in BINARY:
+        raise InputError(f"{out}: {kind} files are compressed inside; use a name without {PurePath(out).suffix}")
     rest = words[1:]
     if kind in TABLES:
         return Format(kind, columns=parse_columns(rest))
@@ -100,17 +102,6 @@ def parse_outfmt(wanted: str | Sequence[str] | None = None, out: str | os.PathLi
     return Format(kind)
 
 
-def compression_of(out: str | os.PathLike[str], kind: str) -> str | None:
-    """How a file of this name is compressed: `gzip`, `zstd` or None."""
-    extension = PurePath(out).suffix.lower()
-    if extension in REFUSED_COMPRESSIONS:
-        raise InputError(f"{out}: reports are compressed as .gz or .zst, not as {extension}")
-    compression = COMPRESSIONS.get(extension)
-    if compression and kind in BINARY:
-        raise InputError(f"{out}: {kind} files are compressed inside; write to a name without {extension}")
-    return compression
-
-
 def _kind(word: str) -> str:
     name = NAMES.get(word.lower(), word.lower())
     if name in REFUSED:
@@ -121,7 +112,13 @@ def _kind(word: str) -> str:
 
 
 def _kind_of(out: str | os.PathLike[str]) -> str:
-    path = PurePath(out)
-    if path.suffix.lower() in COMPRESSIONS:
-        path = path.with_suffix("")
-    return EXTENSIONS.get(path.suffix.lower(), DEFAULT)
+    """The kind that the extension of a file says; 6 where it says nothing."""
+    extension = extension_of(out)
+    if extension in EXTENSIONS:
+        return EXTENSIONS[extension]
+    if extension in KNOWN_EXTENSIONS:
+        raise InputError(
+            f"{out}: there is no report of this kind; use one of {' '.join(EXTENSIONS)}, "
+            "or choose the format with --outfmt"
+        )
+    return DEFAULT

@@ -1,7 +1,8 @@
 """Tables: BLAST's formats 6 (tabs), 7 (tabs with comment lines) and 10 (comma-separated values).
 
-Control characters in ids and titles are written as spaces, so that every hit is one line; fields of format 10 are
-quoted where they hold a comma or a quote. Where there are no statistics, E-value and bits are empty.
+Control characters in ids and titles are written as spaces, so that every hit is one line. Fields of format 10 are
+quoted where they hold a comma or a quote; ids and titles that a spreadsheet would take for a formula get an apostrophe.
+Where there are no statistics, E-value and bits are empty.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, BinaryIO
 
-from exaln.report.clean import csv_field, one_line, title
+from exaln.report.clean import csv_field, no_formula, one_line, title
+from exaln.report.columns import NAMES_AND_TITLES
 
 if TYPE_CHECKING:
     from exaln.query_hits import AnyHits, QueryHits
@@ -39,10 +41,17 @@ def write_csv(file: BinaryIO, hits: Iterable[AnyHits], columns: tuple[Column, ..
     """Format 10: one line per hit, without a line of headings, as BLAST writes it."""
     for some in hits:
         for part in some.parts():
-            fields = [[csv_field(text) for text in column.texts(part)] for column in columns]
+            fields = [_csv_fields(column, part) for column in columns]
             if len(columns) == 1:  # an empty line would be no record
                 fields = [[text or '""' for text in fields[0]]]
             file.write("".join(",".join(row) + "\n" for row in zip(*fields, strict=True)).encode())
+
+
+def _csv_fields(column: Column, hits: AnyHits) -> list[str]:
+    texts = column.texts(hits)
+    if column.name in NAMES_AND_TITLES:
+        texts = [no_formula(text) for text in texts]
+    return [csv_field(text) for text in texts]
 
 
 def _write_rows(file: BinaryIO, hits: AnyHits, columns: tuple[Column, ...]) -> None:
