@@ -46,9 +46,9 @@ class SequenceFile:
     """A FASTA or FASTQ file, as an iterator of `Records` of about `batch_residues` residues each.
 
     `source` is a path, "-" for stdin, or a file opened in binary mode; plain or compressed, which its content tells.
-    Without `alphabet` the kind is detected from the first part of the file. `like` is the alphabet of what the
-    sequences are compared with, which nobody said they have: they are read as that, and a record that looks like
-    another molecule is an error. A record longer than a batch is a batch of its own. A file without records yields
+    Without `alphabet` the kind is detected from the first part of the file. `like` is an alphabet that was inferred and
+    not stated, that of the database for example: the sequences are read in it, and a record that looks like another
+    molecule is an error. A record longer than a batch is a batch of its own. A file without records yields
     nothing; that is for the caller to judge.
 
     >>> import io

@@ -165,8 +165,8 @@ def _replacing(path: Path) -> Iterator[BinaryIO]:
 def _new_file(path: Path) -> tuple[int, Path | None]:
     """A new file in the folder of `path`, and its name: None where the file system has files without a name.
 
-    Such a file is gone when the process is killed. Nobody else may read what will replace a file that nobody else may
-    read, so the mode is that of a new file only if there is none before.
+    Such a file is gone when the process is killed. A file that replaces another one is private until it gets the mode
+    of the old one.
     """
     mode = 0o666 if _stat(path) is None else 0o600
     if Path("/proc/self/fd").is_dir():

@@ -39,8 +39,8 @@ def as_records(
 ) -> Records:
     """Records of whatever was passed; without `alphabet` the kind of letters is detected.
 
-    `like` is the alphabet of what they are compared with, if nobody said that they have it: they are read as that, and
-    what looks like another molecule is an error, in which `what` names them.
+    `like` is an alphabet that was inferred and not stated, that of the database for example: the sequences are read in
+    it, and one that looks like another molecule is an error, which calls them `what`.
 
     >>> as_records(["HEAGAWGHEE", "PAWHEAE"]).lengths.tolist()
     [10, 7]
