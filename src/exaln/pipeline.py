@@ -161,7 +161,7 @@ class Search:
     def _align(self, block: Block, ranked: Ranked) -> Traces:
         targets, places = self._gather(ranked.ordinal, texts=False)
         pairs = Pairs(self._rows_of(ranked, len(block.queries)), places, ranked.score)
-        traces = self.engine.align(block.scanned, targets, pairs, self.scoring)
+        traces = self.engine.align(block.scanned, targets, pairs, self.scoring).counted_in(self.database.alphabet)
         return self._on_given_strand(traces, ranked, block.queries)
 
     def _align_and_filter(self, block: Block, ranked: Ranked) -> tuple[Ranked, Traces]:
