@@ -9,7 +9,7 @@ from hypothesis import given
 from exaln.cigar import Paths, cigars, strings
 from exaln.errors import InputError
 from exaln.query_hits import QueryHits
-from exaln.report.accessions import accession, accession_with_version
+from exaln.accessions import accession, accession_with_version
 from exaln.report.columns import COLUMNS, REFUSED, STD, parse_columns
 from exaln.scoring import Scoring
 from hit_samples import BLOSUM, DNA, GLOBIN, MINUS, Pair, columns_of, query_hits, random_hits, rows, score_of, steps

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -62,7 +62,7 @@ def score(
     messages: Messages,
     /,
     query: str,
-    database: str,
+    databases: tuple[str, ...],
     out: str,
     top: int | None,
     min_score: float | None,
@@ -84,10 +84,10 @@ def score(
 
     if layout == "table" and top is None:
         raise click.UsageError("--format table needs --top")
-    require_stdin_once([query, database])
+    require_stdin_once([query, *databases])
     working = choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory)
-    run = prepare(query, database, alphabet, strip_gaps, scoring, working, min_score)
-    messages.detail(f"{database}: {counted(run.database)}")
+    run = prepare(query, databases, alphabet, strip_gaps, scoring, working, min_score)
+    messages.detail(f"{' '.join(databases)}: {counted(run.database)}")
     messages.detail(f"{query}: {len(run.queries):,} queries, {run.queries.n_residues:,} residues")
     messages.detail(f"{run.scoring.describe()}; {run.engine.describe()}")
     on_screen = out == "-" and is_terminal(sys.stdout)
@@ -118,7 +118,7 @@ class Run:
 
 def prepare(
     query: str,
-    database: str,
+    databases: Sequence[str],
     alphabet: Alphabet | None,
     strip_gaps: bool,
     scoring: dict[str, Any],
@@ -126,7 +126,7 @@ def prepare(
     min_score: float | None,
 ) -> Run:
     """Open everything that the options name."""
-    opened = options.open_searched(database, alphabet, strip_gaps=strip_gaps)
+    opened = options.open_searched(databases, alphabet, strip_gaps=strip_gaps)
     rules = options.make_scoring(opened.alphabet, scoring)
     minimum = None if min_score is None else scaled_minimum(min_score, rules)
     return Run(read_queries(query, opened.alphabet, strip_gaps=strip_gaps), opened, rules, engine, minimum)

@@ -14,7 +14,7 @@ import numpy as np
 from exaln.cigar import cigar_list, strings
 from exaln.errors import InputError
 from exaln.records import Text
-from exaln.report.accessions import accession, accession_with_version
+from exaln.accessions import accession, accession_with_version
 from exaln.report.clean import one_line
 from exaln.report.rows import Rows, btop, rows_of
 from exaln.statistics import format_bits, format_evalue
