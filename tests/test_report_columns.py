@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from exaln.accessions import accession, accession_with_version
 from exaln.cigar import Paths, cigars, strings
 from exaln.errors import InputError
 from exaln.query_hits import QueryHits
-from exaln.accessions import accession, accession_with_version
 from exaln.report.columns import COLUMNS, REFUSED, STD, parse_columns
 from exaln.scoring import Scoring
 from hit_samples import BLOSUM, DNA, GLOBIN, MINUS, Pair, columns_of, query_hits, random_hits, rows, score_of, steps

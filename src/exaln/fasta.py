@@ -68,9 +68,10 @@ class SequenceFile:
             raise InputError(f"batch_residues is {batch_residues}; at least 1 is needed")
         self.n_records = self.n_residues = self.n_empty = 0
         self._batch_residues = batch_residues
-        other = None if source == "-" or not isinstance(source, str | os.PathLike) else other_database(source)
-        if other is not None:
-            raise InputError(f"{os.fspath(source)!s}: {other}")
+        if isinstance(source, str | os.PathLike) and source != "-":
+            other = other_database(source)
+            if other is not None:
+                raise InputError(f"{os.fspath(source)}: {other}")
         self._stream = ByteStream(source, min(CHUNK_BYTES, batch_residues))
         self.name = self._stream.name
         self.bytes_total = self._stream.bytes_total

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from pathlib import Path
 
 DIAMOND_MAGIC = (0x24AF8A415EE186D).to_bytes(8, "little")
@@ -19,16 +20,21 @@ def other_database(path: str | os.PathLike[str]) -> str | None:
     try:
         blast = _blast_name(place)
         if blast is not None:
-            exported = f"blastdbcmd -db {blast} -entry all | exaln makedb --in - --db {Path(blast).name}"
-            return f"a BLAST database; export it: {exported}"
+            printed = f"blastdbcmd -db {shlex.quote(blast)} -entry all"
+            return f"a BLAST database; export it: {printed} | {_makedb(Path(blast).name)}"
         if _is_diamond(place):
-            exported = f"diamond getseq --db {place} | exaln makedb --in - --db {place.with_suffix('').name}"
-            return f"a DIAMOND database; export it: {exported}"
+            printed = f"diamond getseq --db {shlex.quote(str(place))}"
+            return f"a DIAMOND database; export it: {printed} | {_makedb(place.with_suffix('').name)}"
         if _is_mmseqs(place):
-            return f"an MMseqs2 database; export it with mmseqs convert2fasta {place} {place.name}.fasta"
+            files = shlex.join([str(place), f"{place.name}.fasta"])
+            return f"an MMseqs2 database; export it: mmseqs convert2fasta {files}"
     except (OSError, ValueError):
         return None
     return None
+
+
+def _makedb(name: str) -> str:
+    return f"exaln makedb --in - --db {shlex.quote(name)}"
 
 
 def _blast_name(path: Path) -> str | None:

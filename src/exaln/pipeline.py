@@ -361,9 +361,9 @@ def search(
 ) -> Hits:
     """The best targets of each query, exactly, with alignments and E-values; one hit per target.
 
-    `database` is a Database, the path of one, or a FASTA file; several in a list are searched as one. `options` has every filter, and replaces `max_hits` and
-    `evalue`. Hits are ranked by E-value, then score, then place in the database. `devices` (numbers of GPUs) and
-    `gpu_memory` (bytes on each) are for the cuda engine.
+    `database` is a Database, the path of one, or a FASTA file; several in a list are searched as one. `options` has
+    every filter, and replaces `max_hits` and `evalue`. Hits are ranked by E-value, then score, then place in the
+    database. `devices` (numbers of GPUs) and `gpu_memory` (bytes on each) are for the cuda engine.
 
     >>> import pathlib, tempfile
     >>> fasta = pathlib.Path(tempfile.mkdtemp()) / "targets.fasta"
@@ -400,9 +400,9 @@ def scores(
 ) -> NDArray[np.int32]:
     """Exact local scores of all queries against all targets: int32[n_queries, n_targets], in the order of the input.
 
-    `database` is a Database, the path of one, or a FASTA file, or a list of them. Without `scoring` the default of the database's letters
-    is used. Scores of a scoring with fractions are multiplied by `scoring.scale`. A result too large for memory is
-    refused. `devices` (numbers of GPUs) and `gpu_memory` (bytes on each) are for the cuda engine.
+    `database` is a Database, the path of one, or a FASTA file, or a list of them. Without `scoring` the default of the
+    database's letters is used. Scores of a scoring with fractions are multiplied by `scoring.scale`. A result too large
+    for memory is refused. `devices` (numbers of GPUs) and `gpu_memory` (bytes on each) are for the cuda engine.
 
     >>> import pathlib, tempfile
     >>> fasta = pathlib.Path(tempfile.mkdtemp()) / "targets.fasta"

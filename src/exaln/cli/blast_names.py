@@ -201,7 +201,8 @@ PROGRAMS: dict[str, str] = {
     "blastdbcheck": "exaln verify checks a database",
     "blastdb_aliastool": "exaln search takes several databases (--db A --db B) and lists of ids (--ids FILE)",
     **dict.fromkeys(
-        ("blastdbcp", "blastdb_convert", "blastdb_path"), "a database is a folder, copied like any other; see exaln dbinfo"
+        ("blastdbcp", "blastdb_convert", "blastdb_path"),
+        "a database is a folder, copied like any other; see exaln dbinfo",
     ),
     **dict.fromkeys(("update_blastdb", "update_blastdb.pl"), "download FASTA files and build with exaln makedb"),
     "blast_formatter": "choose the format with --outfmt of exaln search; parquet keeps all hits for later",

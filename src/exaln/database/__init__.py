@@ -86,7 +86,8 @@ class Database:
         self._manifest = manifest
 
     def __repr__(self) -> str:
-        return f"<Database {self.name.removeprefix('database ')}: {self.n_targets} {self.alphabet.name} sequences, {self.n_residues} residues>"
+        place = self.name.removeprefix("database ")
+        return f"<Database {place}: {self.n_targets} {self.alphabet.name} sequences, {self.n_residues} residues>"
 
     def __len__(self) -> int:
         return self.n_targets
@@ -105,6 +106,11 @@ class Database:
     def n_residues(self) -> int:
         """Residues of all sequences together."""
         return self._manifest.n_residues
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether all of it is in files with hashes, so that other processes find the same content."""
+        return all(entry.block_xxh3_64 for entry in self._manifest.segments)
 
     @property
     def search_space(self) -> SearchSpace:
@@ -314,7 +320,7 @@ class Database:
 
     def _directory(self) -> Path:
         if self.path is None:
-            raise DatabaseError(f"{self.name}: not one database with a path; build one first")
+            raise DatabaseError(f"{self.name}: in memory only, or several databases; build one with a path first")
         return self.path
 
 

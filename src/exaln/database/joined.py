@@ -27,5 +27,5 @@ def joined(
         entries += [replace(entry, first_ordinal=entry.first_ordinal + n_before) for entry in manifest.segments]
         moved += [segment.moved(n_before) for segment in own]
         n_before += manifest.next_ordinal
-    histogram = np.sum([manifest.length_histogram for manifest in manifests], axis=0, dtype=np.int64)
+    histogram = np.stack([manifest.length_histogram for manifest in manifests]).sum(axis=0)
     return replace(first, segments=tuple(entries), length_histogram=histogram, next_ordinal=n_before), tuple(moved)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from exaln.accessions import accession, accession_with_version
 from exaln.cigar import cigar_list, strings
 from exaln.errors import InputError
 from exaln.records import Text
-from exaln.accessions import accession, accession_with_version
 from exaln.report.clean import one_line
 from exaln.report.rows import Rows, btop, rows_of
 from exaln.statistics import format_bits, format_evalue
