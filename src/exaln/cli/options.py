@@ -115,7 +115,7 @@ searched = click.option(
     callback=split_databases,
     required=True,
     metavar="DB",
-    help="Database, or a sequence file; several --db are searched as one.",
+    help="Database or sequence file; may be repeated.",
 )
 databases = click.option(
     "--db",
@@ -126,7 +126,7 @@ databases = click.option(
     callback=split_databases,
     required=True,
     metavar="DB",
-    help="Database, NAME.exaln; --db may be given several times.",
+    help="Database, NAME.exaln; may be repeated.",
 )
 queries = click.option(
     "--query", cls=Option, blast=["-query"], required=True, metavar="FILE", help="FASTA or FASTQ. - is stdin."
