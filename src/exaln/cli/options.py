@@ -115,7 +115,7 @@ searched = click.option(
     callback=split_databases,
     required=True,
     metavar="DB",
-    help="Database or sequence file; may be repeated.",
+    help="Databases or sequence files.",
 )
 databases = click.option(
     "--db",
