@@ -42,7 +42,8 @@ Alignment make_alignment(const uint8_t* query, const uint8_t* target, const Cost
     const uint8_t *queries = query_end > 0 ? query : &any_letter,
                   *targets = target_end > 0 ? target : &any_letter;
     int64_t row = alignment.query_start, column = alignment.target_start;
-    int64_t tally = 0;  // scores of letters, and above them how many are positive
+    // Scores of letters, and above them how many pairs are positive: equal, or scoring above 0.
+    int64_t tally = 0;
     constexpr int tally_bits = 40;
     static_assert(INSERTION == uint32_t(STEP_QUERY) && DELETION == uint32_t(STEP_TARGET) &&
                   DIFFERENT == EQUAL + 1);
@@ -59,7 +60,7 @@ Alignment make_alignment(const uint8_t* query, const uint8_t* target, const Cost
         const uint8_t q = queries[row & -has_query], t = targets[column & -has_target];
         const int64_t letters = step == STEP_BOTH ? costs.scores[q][t] : 0;
         const uint32_t operation = step == STEP_BOTH ? DIFFERENT - uint32_t(q == t) : step;
-        tally += letters + (int64_t(letters > 0) << tally_bits);
+        tally += letters + (int64_t((letters > 0) | (operation == EQUAL)) << tally_bits);
         row += has_query, column += has_target;
         run += operation != previous;
         *run = (end_column += 16) | operation;

@@ -112,7 +112,7 @@ def query_hits(
         return np.array(values, np.int32)
 
     def positives(row: Row) -> int:
-        return sum(matrix[code(a), code(b)] > 0 for a, b in columns_of(row) if "-" not in (a, b))
+        return sum(a == b or matrix[code(a), code(b)] > 0 for a, b in columns_of(row) if "-" not in (a, b))
 
     return QueryHits(
         index=index,

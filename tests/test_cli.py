@@ -10,7 +10,6 @@ import pytest
 from exaln import __version__
 from exaln.__main__ import run
 from exaln.cli import about_commands, cli
-from exaln.cli.blast_names import IN_SEARCH, NOT_OFFERED
 from exaln.database import Database
 from golden_data import GOLDEN, fasta, scores
 
@@ -318,19 +317,6 @@ def test_align_draws_pairs_without_speaking_of_a_database(exaln: Exaln, tmp_path
     assert exaln("align", first, second, *scoring, "--outfmt", "6 qseqid sseqid score cigar").rows == [
         ["a", "b1", "28", "2M1I2M"]
     ]
-
-
-@pytest.mark.parametrize("name", NOT_OFFERED)
-def test_options_that_only_blast_has_are_refused_by_name(exaln: Exaln, name: str) -> None:
-    code, message = exaln.error("score", "--query", GLOBINS, "--db", GLOBINS, name, "yes")
-    assert code == 1
-    assert f"no such option: {name}; {NOT_OFFERED[name]}" in message
-
-
-@pytest.mark.parametrize("name", [name for name, hint in NOT_OFFERED.items() if hint == IN_SEARCH])
-def test_what_other_commands_leave_to_search_is_an_option_there(name: str) -> None:
-    offered = {blast for option in cli.commands["search"].params for blast in getattr(option, "blast", ())}
-    assert name in offered
 
 
 def test_a_value_that_looks_like_an_option_is_a_value(exaln: Exaln, tmp_path: Path) -> None:

@@ -52,6 +52,24 @@ def test_j_scores_the_mean_of_i_and_l_rounded_down(name):
     assert score(scoring, "J", "J") == four // 4
 
 
+BLASTP = {
+    "BLOSUM62": {"BN": (3, 4), "ZQ": (3, 4), "BZ": (1, 0), "ZW": (-3, -2), "JM": (1, 2), "OK": (5, -1), "XW": (-2, -1)},
+    "BLOSUM90": {"BD": (4, 5), "ZE": (4, 5), "XX": (-2, -1), "XC": (-3, -1), "UC": (9, 9)},
+    "PAM30": {"BN": (6, 6), "ZQ": (6, 6), "XX": (-5, -1), "XA": (-3, -1), "XC": (-9, -1), "XW": (-11, -1)}
+    | {"JL": (3, 6), "JI": (3, 5), "JW": (-10, -7)},
+    "PAM70": {"BN": (5, 5), "XX": (-3, -1), "XW": (-7, -1), "XS": (-1, -1)},
+}
+"""What exaln and blastp 2.12 (-comp_based_stats F -seg no) score for pairs of letters; docs/letters.md has some."""
+
+
+@pytest.mark.parametrize("name", BLASTP)
+def test_odd_letters_where_the_tables_of_blastp_differ(name):
+    scoring = Scoring(name)
+    assert {pair: score(scoring, *pair) for pair in BLASTP[name]} == {
+        pair: here for pair, (here, _) in BLASTP[name].items()
+    }
+
+
 def test_j_in_numbers():
     blosum = Scoring("BLOSUM62")
     assert [score(blosum, "J", other) for other in "ILJVMFDK"] == [3, 3, 3, 2, 1, 0, -4, -3]

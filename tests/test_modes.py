@@ -17,6 +17,7 @@ from exaln.alphabet import DNA, PROTEIN, Alphabet
 from exaln.cigar import OPERATIONS
 from exaln.engines import choose_engine
 from exaln.engines.base import PairList
+from exaln.engines.reference_path import fill_table
 from exaln.errors import InputError
 from exaln.modes import ENDS, GLOBAL, LOCAL, NAMED, OVERLAP, SEMIGLOBAL, Mode
 from exaln.records import Records
@@ -228,6 +229,34 @@ def test_cases_by_hand(
     scoring = Scoring.default(DNA)
     found = aligned(engine, [DNA.encode(query).tolist()], [DNA.encode(target).tolist()], scoring, Mode.parse(mode))
     assert found == [(score, positions, path)]
+
+
+PARASAIL = [
+    ("AAAA", "CCCC", "overlap", -3, 0),
+    ("ACG", "T", "overlap", -3, 0),
+    ("ACGTT", "GGACG", "overlap", 6, 6),
+    ("AACC", "GGTT", "free:qs,te", -3, 0),
+    ("AACC", "GGTT", "free:qe,ts", -3, 0),
+    ("AC", "G", "free:te", -10, -9),
+    ("CGATGCG", "AC", "free:te", -20, -19),
+    ("A", "GG", "free:qe", -10, -9),
+    ("AA", "CTGTT", "free:qe", -16, -15),
+]
+"""Query, target, mode, the score of parasail 1.3.4 (sg, sg_qb_de, sg_qe_db, sg_de, sg_qe), and that of exaln."""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("query", "target", "mode", "parasail", "score"), PARASAIL)
+def test_an_alignment_may_end_on_the_border_where_those_of_parasail_do_not(
+    engine: str, query: str, target: str, mode: str, parasail: int, score: int
+) -> None:
+    """The best cell with letters of both sequences has parasail's score; cells without are candidates here."""
+    scoring, ends = Scoring.default(DNA), Mode.parse(mode)
+    codes = DNA.encode(query), DNA.encode(target)
+    h = fill_table(scoring.matrix[np.ix_(*codes)], scoring, ends).h
+    inner = [h[-1, -1], *(h[-1, 1:] if ends.target_end else []), *(h[1:, -1] if ends.query_end else [])]
+    assert max(inner) == parasail
+    assert aligned(engine, [codes[0].tolist()], [codes[1].tolist()], scoring, ends)[0][0] == score
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from exaln.accessions import accession, accession_with_version
 from exaln.cigar import Paths, cigars, strings
 from exaln.errors import InputError
 from exaln.query_hits import QueryHits
-from exaln.report.accessions import accession, accession_with_version
 from exaln.report.columns import COLUMNS, REFUSED, STD, parse_columns
 from exaln.scoring import Scoring
 from hit_samples import BLOSUM, DNA, GLOBIN, MINUS, Pair, columns_of, query_hits, random_hits, rows, score_of, steps
@@ -48,7 +48,8 @@ def test_golden_protein() -> None:
         "gaps": ["1", "0"],
         "qcovs": ["50", "80"],
         "scovhsp": ["57", "89"],
-        "frames": ["0/0", "0/0"],
+        "frames": ["1/1", "1/1"],
+        "qcovus": ["N/A", "N/A"],
         "sstrand": ["N/A", "N/A"],
         "qseq": ["AWGHE", "AGAWGHEE"],
         "sseq": ["AW-HE", "AGAWGREE"],

@@ -57,6 +57,7 @@ class Alignments(Sequence["Alignment"]):
         mode: Mode,
     ) -> None:
         """scores: int64[n], multiplied by `scoring.scale`."""
+        traces = traces.counted_in(scoring.alphabet)
         self.queries, self.targets, self.pairs = queries, targets, pairs
         self.positions, self.counts, self.paths = traces.positions, traces.counts, traces.paths
         self.scoring, self.mode, self._scores = scoring, mode, scores
@@ -215,7 +216,7 @@ class Alignment:
     target_start: int = _position(2, "Where the alignment begins in the target.")
     target_end: int = _position(3, "Where the alignment ends in the target.")
     identities: int = _count(0, "Columns with equal letters.")
-    positives: int = _count(1, "Columns whose letters score above 0.")
+    positives: int = _count(1, "Columns whose letters are equal or, of proteins, score above 0.")
     mismatches: int = _count(2, "Columns with different letters.")
     gap_opens: int = _count(3, "Runs of gap columns.")
     gaps: int = _count(4, "Gap columns.")

@@ -26,6 +26,7 @@ from exaln.alphabet import BLANK, PROTEIN, Alphabet, describe_byte, detect
 from exaln.bytestream import CHUNK_BYTES, ByteStream, printable
 from exaln.errors import ExalnWarning, InputError
 from exaln.molecules import require_molecule
+from exaln.other_databases import other_database
 from exaln.records import Records, Text
 
 if TYPE_CHECKING:
@@ -72,6 +73,10 @@ class SequenceFile:
         self.n_records = self.n_residues = self.n_empty = 0
         self._batch_residues = batch_residues
         self._is_expected = like is not None and alphabet is None
+        if isinstance(source, str | os.PathLike) and source != "-":
+            other = other_database(source)
+            if other is not None:
+                raise InputError(f"{os.fspath(source)}: {other}")
         self._stream = ByteStream(source, min(CHUNK_BYTES, batch_residues))
         self.name = self._stream.name
         self.bytes_total = self._stream.bytes_total

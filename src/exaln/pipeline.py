@@ -8,7 +8,6 @@ Where the engine leaves the CPU idle, a block is scanned while the one before it
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
@@ -37,6 +36,7 @@ from exaln.topk import Ranked, is_among_first, rank
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from exaln.database import Databases
     from exaln.engines.base import Progress
     from exaln.queries import Sequences
 
@@ -161,7 +161,7 @@ class Search:
     def _align(self, block: Block, ranked: Ranked) -> Traces:
         targets, places = self._gather(ranked.ordinal, texts=False)
         pairs = Pairs(self._rows_of(ranked, len(block.queries)), places, ranked.score)
-        traces = self.engine.align(block.scanned, targets, pairs, self.scoring)
+        traces = self.engine.align(block.scanned, targets, pairs, self.scoring).counted_in(self.database.alphabet)
         return self._on_given_strand(traces, ranked, block.queries)
 
     def _align_and_filter(self, block: Block, ranked: Ranked) -> tuple[Ranked, Traces]:
@@ -347,7 +347,7 @@ def _doubled(queries: Records, other: Records) -> Records:
 
 def search(
     queries: Sequences,
-    database: Database | str | os.PathLike[str],
+    database: Databases,
     *,
     scoring: Scoring | None = None,
     max_hits: int = 500,
@@ -361,9 +361,9 @@ def search(
 ) -> Hits:
     """The best targets of each query, exactly, with alignments and E-values; one hit per target.
 
-    `database` is a Database, the path of one, or a FASTA file. `options` has every filter, and replaces `max_hits` and
-    `evalue`. Hits are ranked by E-value, then score, then place in the database. `devices` (numbers of GPUs) and
-    `gpu_memory` (bytes on each) are for the cuda engine.
+    `database` is a Database, the path of one, or a FASTA file; several in a list are searched as one. `options` has
+    every filter, and replaces `max_hits` and `evalue`. Hits are ranked by E-value, then score, then place in the
+    database. `devices` (numbers of GPUs) and `gpu_memory` (bytes on each) are for the cuda engine.
 
     >>> import pathlib, tempfile
     >>> fasta = pathlib.Path(tempfile.mkdtemp()) / "targets.fasta"
@@ -378,11 +378,9 @@ def search(
     return Hits.of(found.run([records], progress))
 
 
-def _prepare(
-    queries: Sequences, database: Database | str | os.PathLike[str], scoring: Scoring | None
-) -> tuple[Database, Records]:
+def _prepare(queries: Sequences, database: Databases, scoring: Scoring | None) -> tuple[Database, Records]:
     """A database and queries that can be compared with it; a scoring says what the letters of the queries are."""
-    opened = database if isinstance(database, Database) else Database.open(database)
+    opened = Database.of(database)
     records = as_records(queries, opened.alphabet if scoring else None, opened.alphabet, "queries")
     if not comparable(records.alphabet, opened.alphabet):
         raise InputError(f"the queries are {records.alphabet.name}, the database is {opened.alphabet.name}")
@@ -391,7 +389,7 @@ def _prepare(
 
 def scores(
     queries: Sequences,
-    database: Database | str | os.PathLike[str],
+    database: Databases,
     *,
     scoring: Scoring | None = None,
     engine: str = "auto",
@@ -402,9 +400,9 @@ def scores(
 ) -> NDArray[np.int32]:
     """Exact local scores of all queries against all targets: int32[n_queries, n_targets], in the order of the input.
 
-    `database` is a Database, the path of one, or a FASTA file. Without `scoring` the default of the database's letters
-    is used. Scores of a scoring with fractions are multiplied by `scoring.scale`. A result too large for memory is
-    refused. `devices` (numbers of GPUs) and `gpu_memory` (bytes on each) are for the cuda engine.
+    `database` is a Database, the path of one, or a FASTA file, or a list of them. Without `scoring` the default of the
+    database's letters is used. Scores of a scoring with fractions are multiplied by `scoring.scale`. A result too large
+    for memory is refused. `devices` (numbers of GPUs) and `gpu_memory` (bytes on each) are for the cuda engine.
 
     >>> import pathlib, tempfile
     >>> fasta = pathlib.Path(tempfile.mkdtemp()) / "targets.fasta"

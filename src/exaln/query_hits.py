@@ -32,7 +32,8 @@ class HitRows:
     count on the query as given, target_start and target_end on the target as stored, always start < end; the path runs
     along the query, so on strand -1 it runs down the target from target_end.
     identities, positives, mismatches, gap_opens, gaps, columns: int32[n], counts over the alignment: columns is its
-    length, gaps the gap columns, gap_opens the runs of gaps, positives the pairs of letters that score above 0.
+    length, gaps the gap columns, gap_opens the runs of gaps, positives the pairs of letters that are equal or, of
+    proteins, score above 0.
     """
 
     alphabet: Alphabet

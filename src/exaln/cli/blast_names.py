@@ -1,34 +1,231 @@
-"""Options of BLAST+ that exaln does not have, and what to say to those who use them."""
+"""Options and programs of BLAST+ without a counterpart here.
 
-EXACT = "every score here is the exact optimum, there is no heuristic to set"
-NO_FILTER = "sequences are scored as they are, without filtering or composition-based statistics"
-IDS_KEPT = "leave it out: ids are always kept whole and can be fetched"
-IN_SEARCH = "exaln search has it"
-TRUE_BEST = "use --max-target-seqs: the true best hits are reported, one alignment per target"
-SUBSET = "give the ids to exaln search with --ids or --exclude-ids"
+An option is accepted where its value says what exaln does anyway (`-seg no`), and else refused with what to do instead.
+tests/golden/blast_options.tsv lists every option of BLAST+ 2.12, and a test looks for each of them here or among the
+options of the commands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+YES = "true|t|yes|y|1"
+NO = "false|f|no|n|0"
+"""How programs of NCBI write a Boolean."""
+
+EXACT = "leave it out: every score here is the exact optimum, there is no heuristic to set"
+NO_FILTER = "leave it out: sequences are scored as they are, nothing is filtered or masked"
+NO_COMPOSITION = "scores are not adjusted for composition; write 0, or leave it out"
+NO_GI = "GI numbers were retired by NCBI"
+NO_TAXONOMY = "there is no taxonomy here: select sequences of these organisms before exaln makedb"
+NO_TRANSLATION = "nothing is translated here: translate the sequences first, for example with EMBOSS transeq"
+NO_PROFILES = "there are no profiles here: exaln search compares with the sequence of the query itself"
+NO_STRATEGY = "leave it out, and keep the command line in a script"
+NO_CULLING = "hits that overlap on the query are all reported; filter the report instead"
 LOCAL = "exaln searches files and databases on this machine"
+CUT = "cut the sequences to this range before"
+LOG = "messages go to stderr: redirect it with 2> FILE"
+OWN_FORMAT = "leave it out: exaln has a database format of its own"
+AS_STORED = "leave it out: headers are printed as they were read"
+DESCRIBED = "exaln dbinfo --db DB describes a database"
 
-NOT_OFFERED: dict[str, str] = {
-    **dict.fromkeys(
-        ["-task", "-word_size", "-threshold", "-window_size", "-sum_stats", "-min_raw_gapped_score"], EXACT
+
+@dataclass(frozen=True)
+class BlastOption:
+    """neutral: the values that say what exaln does anyway, as a pattern; of a flag, whether it does; None: no value.
+
+    advice: what to do where it is refused; refused: advice for certain values. kinds: the kind of letters that a value
+    is about, protein or nucleotide.
+    """
+
+    advice: str
+    neutral: str | bool | None = None
+    refused: dict[str, str] | None = None
+    kinds: dict[str, str] | None = None
+
+    @property
+    def is_flag(self) -> bool:
+        """Whether no value follows."""
+        return isinstance(self.neutral, bool)
+
+    def accepts(self, value: str) -> bool:
+        """Whether exaln does that anyway; of a flag, `value` is empty."""
+        if self.neutral is None or isinstance(self.neutral, bool):
+            return bool(self.neutral) and not value
+        return re.fullmatch(self.neutral, value.strip().lower()) is not None
+
+    def refusal(self, name: str, value: str, known: Iterable[str]) -> str:
+        """Why this value is not accepted, and what to do; known: the options of the command."""
+        advice = advice_for((self.refused or {}).get(value.strip().lower(), self.advice), known)
+        if self.neutral is None or self.neutral is False:
+            return f"no such option: {name}; {advice}"
+        return f"{name} {value} is not available; {advice}" if value else f"{name} needs a value; {advice}"
+
+    def kind(self, value: str) -> str | None:
+        """protein or nucleotide if the value is about one of them."""
+        return (self.kinds or {}).get(value.strip().lower())
+
+
+def _all(names: str, option: BlastOption) -> dict[str, BlastOption]:
+    return dict.fromkeys((f"-{name}" for name in names.split()), option)
+
+
+_SHORT_PROTEIN = "write --matrix PAM30 --gapopen 9 --gapextend 1"
+_SHORT_DNA = "write --match 1 --mismatch -3 --gapopen 5 --gapextend 2"
+_MEGABLAST = "write --match 1 --mismatch -2 --gapopen 0 --gapextend 2.5"
+_TASKS = {"blastp-short": _SHORT_PROTEIN, "blastn-short": _SHORT_DNA, "megablast": _MEGABLAST}
+_TASKS |= {"blastx": NO_TRANSLATION, "tblastn": NO_TRANSLATION, "blastx-fast": NO_TRANSLATION}
+_TASKS |= {"tblastn-fast": NO_TRANSLATION}
+
+SEARCH_OPTIONS: dict[str, BlastOption] = {
+    # What to look for
+    "-task": BlastOption(EXACT, "blast[pn]", _TASKS, {"blastp": "protein", "blastn": "nucleotide"}),
+    **_all("query_loc subject_loc", BlastOption(CUT)),
+    **_all("query_gencode db_gencode max_intron_length", BlastOption(NO_TRANSLATION)),
+    **_all("gilist negative_gilist", BlastOption(f"{NO_GI}; list ids in a file for --ids or --exclude-ids")),
+    **_all(
+        "ipglist negative_ipglist",
+        BlastOption("a FASTA file carries no IPG numbers; list ids in a file for --ids or --exclude-ids"),
     ),
-    **dict.fromkeys(
-        ["-xdrop_ungap", "-xdrop_gap", "-xdrop_gap_final", "-ungapped", "-use_sw_tback", "-mt_mode"], EXACT
+    **_all("taxids negative_taxids taxidlist negative_taxidlist", BlastOption(NO_TAXONOMY)),
+    "-no_taxid_expansion": BlastOption(NO_TAXONOMY, False),
+    "-entrez_query": BlastOption(LOCAL),
+    "-remote": BlastOption(LOCAL, False),
+    # Heuristics
+    **_all("word_size threshold window_size off_diagonal_range gap_trigger", BlastOption(EXACT)),
+    **_all("xdrop_ungap xdrop_gap xdrop_gap_final template_type template_length index_name", BlastOption(EXACT)),
+    "-use_index": BlastOption(EXACT, NO),
+    "-no_greedy": BlastOption(EXACT, True),
+    "-use_sw_tback": BlastOption(EXACT, True),
+    "-min_raw_gapped_score": BlastOption("use --min-score"),
+    "-ungapped": BlastOption(
+        "alignments have gaps; costs that rule them out, such as --gapopen 1000, leave no E-values", False
     ),
-    **dict.fromkeys(["-seg", "-dust", "-comp_based_stats", "-soft_masking", "-lcase_masking"], NO_FILTER),
-    **dict.fromkeys(["-db_soft_mask", "-db_hard_mask", "-mask_data", "-window_masker_db"], NO_FILTER),
-    **dict.fromkeys(["-evalue", "-outfmt", "-perc_identity", "-qcov_hsp_perc", "-dbsize", "-strand"], IN_SEARCH),
-    **dict.fromkeys(["-seqidlist", "-negative_seqidlist"], IN_SEARCH),
-    **dict.fromkeys(["-num_alignments", "-num_descriptions", "-max_hsps", "-subject_besthit"], TRUE_BEST),
-    **dict.fromkeys(["-culling_limit", "-best_hit_overhang", "-best_hit_score_edge"], TRUE_BEST),
-    **dict.fromkeys(["-gilist", "-negative_gilist", "-taxids", "-taxidlist", "-negative_taxids"], SUBSET),
-    "-html": "use --outfmt 0 for text, or json",
-    "-searchsp": "use --dbsize",
-    **dict.fromkeys(["-query_loc", "-subject_loc", "-range"], "cut the sequences before"),
-    **dict.fromkeys(["-parse_seqids", "-hash_index", "-blastdb_version"], IDS_KEPT),
-    **dict.fromkeys(["-title", "-taxid", "-taxid_map", "-logfile"], "leave it out: a database keeps sequences only"),
-    "-max_file_sz": "leave it out: a database of any size is split as needed",
-    "-input_type": "leave it out: FASTA and FASTQ are recognised, compressed or not",
-    "-remote": LOCAL,
-    "-entry": "give the ids as arguments, or a file of them with --ids",
+    # Masks and composition
+    "-seg": BlastOption(NO_FILTER, NO),
+    "-dust": BlastOption(NO_FILTER, NO),
+    "-soft_masking": BlastOption(NO_FILTER, NO),
+    "-lcase_masking": BlastOption("leave it out: lower-case letters score as upper-case ones", False),
+    **_all("db_soft_mask db_hard_mask filtering_db window_masker_taxid window_masker_db", BlastOption(NO_FILTER)),
+    "-comp_based_stats": BlastOption(NO_COMPOSITION, "0|f"),
+    # Statistics
+    "-searchsp": BlastOption("use --dbsize: the search space follows from the residues of the database", "0"),
+    "-sum_stats": BlastOption("every alignment has the E-value of its own score; write false, or leave it out", NO),
+    # What is reported
+    "-max_hsps": BlastOption("one alignment per target is reported, the best; write 1, or leave it out", "1"),
+    "-subject_besthit": BlastOption(EXACT, True),
+    "-culling_limit": BlastOption(NO_CULLING, "0"),
+    **_all("best_hit_overhang best_hit_score_edge", BlastOption(NO_CULLING)),
+    **_all("num_descriptions num_alignments", BlastOption("use --max-target-seqs, which holds for all formats")),
+    "-sorthits": BlastOption("hits are sorted by E-value; write 0, or sort the report", "0"),
+    "-sorthsps": BlastOption("one alignment per target is reported", "[0-4]"),
+    "-show_gis": BlastOption(f"{NO_GI}; ids are printed as they stand in the files", False),
+    "-html": BlastOption("use --outfmt 0 for text, or json", False),
+    "-line_length": BlastOption("alignments are drawn 60 letters wide", "60"),
+    "-parse_deflines": BlastOption(EXACT, True),
+    "-mt_mode": BlastOption("leave it out: threads share queries and database as it suits them", "[0-2]"),
+    **_all("import_search_strategy export_search_strategy", BlastOption(NO_STRATEGY)),
+    # psiblast
+    "-num_iterations": BlastOption(NO_PROFILES, "1"),
+    **_all("in_pssm out_pssm out_ascii_pssm in_msa msa_master_idx", BlastOption(NO_PROFILES)),
+    **_all("pseudocount inclusion_ethresh phi_pattern", BlastOption(NO_PROFILES)),
+    **_all("save_pssm_after_last_round save_each_pssm ignore_msa_master", BlastOption(NO_PROFILES, False)),
 }
+"""Of blastp, blastn, blastx, tblastn, tblastx and psiblast."""
+
+_EXPORT = "export it first: blastdbcmd -db NAME -entry all | exaln makedb --in - --db NAME"
+_NUMBERS = "list ids as arguments, or in a file for --ids"
+
+MAKEDB_OPTIONS: dict[str, BlastOption] = {
+    "-input_type": BlastOption("FASTA and FASTQ are read", "fasta", {"blastdb": _EXPORT}),
+    "-title": BlastOption("leave it out: reports name a database by its path"),
+    "-parse_seqids": BlastOption(OWN_FORMAT, True),
+    "-hash_index": BlastOption(OWN_FORMAT, True),
+    "-blastdb_version": BlastOption(OWN_FORMAT),
+    "-max_file_sz": BlastOption("leave it out: a database of any size is split as needed"),
+    **_all("mask_data mask_id mask_desc gi_mask_name", BlastOption(NO_FILTER)),
+    "-gi_mask": BlastOption(NO_FILTER, False),
+    **_all("taxid taxid_map oid_masks metadata_output_prefix", BlastOption("leave it out: " + NO_TAXONOMY)),
+    "-logfile": BlastOption(LOG),
+}
+"""Of makeblastdb."""
+
+FETCH_OPTIONS: dict[str, BlastOption] = {
+    "-dbtype": BlastOption(
+        "the kinds are prot, nucl and guess", "guess|prot|nucl", None, {"prot": "protein", "nucl": "nucleotide"}
+    ),
+    "-entry": BlastOption("give ids as arguments of exaln fetch; exaln export prints all sequences"),
+    **_all("ipg ipg_batch pig", BlastOption(f"a FASTA file carries no IPG numbers; {_NUMBERS} of exaln fetch")),
+    **_all("taxids taxidlist", BlastOption(NO_TAXONOMY)),
+    **_all("no_taxid_expansion tax_info", BlastOption(NO_TAXONOMY, False)),
+    **_all("info exact_length metadata", BlastOption(DESCRIBED, False)),
+    **_all("recursive remove_redundant_dbs", BlastOption(DESCRIBED, False)),
+    **_all("list list_outfmt", BlastOption(DESCRIBED)),
+    "-show_blastdb_search_path": BlastOption("a database is named by its path; there is no search path", False),
+    "-range": BlastOption(CUT.replace("before", "afterwards")),
+    "-strand": BlastOption("sequences are printed as they were read; write plus, or leave it out", "plus"),
+    "-mask_sequence_with": BlastOption("sequences are printed as they were read, lower case too"),
+    "-outfmt": BlastOption("sequences are printed as FASTA; write %f, or leave it out", "%f"),
+    "-target_only": BlastOption(AS_STORED, False),
+    "-ctrl_a": BlastOption(AS_STORED, True),
+    "-long_seqids": BlastOption(AS_STORED, True),
+    "-get_dups": BlastOption(AS_STORED, True),
+    "-logfile": BlastOption(LOG),
+}
+"""Of blastdbcmd."""
+
+_BY_COMMAND = {
+    **dict.fromkeys(("search", "score", "align"), SEARCH_OPTIONS),
+    **dict.fromkeys(("makedb", "append"), MAKEDB_OPTIONS),
+    **dict.fromkeys(("fetch", "export", "dbinfo", "verify"), FETCH_OPTIONS),
+    "dbinfo": FETCH_OPTIONS | _all("info exact_length", BlastOption(DESCRIBED, True)),
+}
+
+_TRANSLATED = "(for example with EMBOSS transeq) and use exaln search"
+_SEARCH = "exaln search -query FILE -db DB takes its options"
+_NO_MASK = "nothing is masked here; exaln search scores sequences as they are"
+PROGRAMS: dict[str, str] = {
+    **dict.fromkeys(("blastp", "blastn", "blast", "blastall", "legacy_blast"), _SEARCH),
+    "megablast": f"{_SEARCH}; for its scoring {_MEGABLAST}",
+    "blastx": f"nothing is translated here: translate the queries {_TRANSLATED}",
+    "tblastn": f"nothing is translated here: translate the database {_TRANSLATED}",
+    "tblastx": f"nothing is translated here: translate queries and database {_TRANSLATED}",
+    **dict.fromkeys(("psiblast", "deltablast", "rpsblast", "rpsblast+", "rpstblastn"), NO_PROFILES),
+    **dict.fromkeys(("makeblastdb", "formatdb"), "exaln makedb -in FILE -out NAME builds a database"),
+    **dict.fromkeys(
+        ("blastdbcmd", "fastacmd"),
+        "exaln fetch prints sequences by id, exaln export all of them, exaln dbinfo describes a database",
+    ),
+    "blastdbcheck": "exaln verify checks a database",
+    "blastdb_aliastool": "exaln search takes several databases (--db A --db B) and lists of ids (--ids FILE)",
+    **dict.fromkeys(
+        ("blastdbcp", "blastdb_convert", "blastdb_path"),
+        "a database is a folder, copied like any other; see exaln dbinfo",
+    ),
+    **dict.fromkeys(("update_blastdb", "update_blastdb.pl"), "download FASTA files and build with exaln makedb"),
+    "blast_formatter": "choose the format with --outfmt of exaln search; parquet keeps all hits for later",
+    **dict.fromkeys(("dustmasker", "segmasker", "windowmasker", "convert2blastmask"), _NO_MASK),
+}
+"""Programs of BLAST+, for those who write them after `exaln`."""
+
+
+def blast_option(command: str | None, name: str) -> BlastOption | None:
+    """The option of BLAST that is meant by -name, --name or --na-me in a command; None if BLAST has none."""
+    return _BY_COMMAND.get(command or "", {}).get(blast_spelling(name))
+
+
+def blast_spelling(name: str) -> str:
+    """How BLAST writes an option.
+
+    >>> blast_spelling("--max-hsps")
+    '-max_hsps'
+    """
+    return "-" + name.lstrip("-").replace("-", "_")
+
+
+def advice_for(advice: str, known: Iterable[str]) -> str:
+    """The advice; where it names an option that the command lacks, with the command that has it."""
+    named = set(re.findall(r"--[a-z][a-z-]*", advice))
+    return advice if "exaln " in advice or named <= set(known) else f"in exaln search, {advice}"

@@ -135,6 +135,13 @@ def _counted(hits: Iterator[QueryHits], work: ClusterProgress) -> Iterator[Query
         yield query_hits
 
 
+def one_database(databases: Sequence[str]) -> str:
+    """The database of --db; workers open no more than one."""
+    if len(databases) > 1:
+        raise InputError("--cluster searches one database; build one of all with exaln makedb, or search with --shard")
+    return databases[0]
+
+
 def open_job(
     query: str,
     database: str,
@@ -150,7 +157,7 @@ def open_job(
     from exaln.fasta import read_records
     from exaln.judge import warn_without_statistics
 
-    opened = None if is_url(database) else options.open_searched(database, alphabet, strip_gaps=strip_gaps)
+    opened = None if is_url(database) else options.open_searched([database], alphabet, strip_gaps=strip_gaps)
     if opened is not None and opened.path is None:
         raise InputError("--cluster needs a database, not a sequence file; build one with exaln makedb")
     manifest = manifest_at(database) if opened is None else opened.manifest

@@ -8,18 +8,21 @@ never taken for several options of one letter.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from typing import Any
 
 import click
 import rich_click
 
-from exaln.cli.blast_names import NOT_OFFERED
+from exaln import __version__
+from exaln.cli.blast_names import PROGRAMS, blast_option, blast_spelling
 from exaln.cli.files import require_distinct_files
 from exaln.cli.messages import Messages
 
 NUMBER = re.compile(r"-\.?\d.*")
+BLAST_KIND = "exaln.blast_kind"
+"""In `Context.meta`: an option of BLAST as it was given, and the kind of letters that it is about."""
 
 
 class Option(click.Option):
@@ -37,7 +40,7 @@ class Option(click.Option):
         writes: bool = False,
         **kwargs: Any,
     ) -> None:
-        super().__init__(*args, **{**kwargs, "multiple": many})
+        super().__init__(*args, **{"multiple": many, **kwargs})
         self.blast = tuple(blast)
         self.many, self.reads, self.writes = many, reads, writes
 
@@ -54,7 +57,7 @@ class Command(rich_click.RichCommand):
     def __init__(self, *args: Any, example: str = "", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.params.extend(_common_options())
-        names = [name for option in self._options() for name in option.blast]
+        names = [name for option in self._options() if not option.hidden for name in option.blast]
         paragraphs = [f"Example: {example}"] if example else []
         paragraphs += [f"BLAST's names work too: {' '.join(names)}"] if names else []
         self.epilog = "\n\n".join(paragraphs)
@@ -81,6 +84,7 @@ class Command(rich_click.RichCommand):
         }
         for option in self._options():
             options |= {name: option for short in option.blast for name in (short, f"-{short}") if name not in options}
+        options |= {"-help": options["--help"]} if "--help" in options else {}
         n_missing = sum(isinstance(param, click.Argument) for param in self.get_params(ctx))
         result: list[str] = []
         repeated: list[str] = []  # the option that further words belong to
@@ -97,7 +101,9 @@ class Command(rich_click.RichCommand):
                 name, has_value, value = word.partition("=")
                 named = options.get(name)
                 if named is None:
-                    raise click.UsageError(_explain_unknown(name, list(options)), ctx)
+                    _accept_neutral(ctx, name, value if has_value else None, words, options)
+                    repeated = []
+                    continue
                 result.append(named.opts[0] + has_value + value)
                 if not has_value and not named.is_flag:
                     result += _value_of(named, words, options, ctx)
@@ -116,12 +122,20 @@ class Group(rich_click.RichGroup):
         """In the order of the file, not of the alphabet."""
         return list(self.commands)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Let click parse the arguments; BLAST's -help and -version are words of one dash."""
+        if args and args[0] in ("-help", "-version"):
+            args = [f"-{args[0]}", *args[1:]]
+        return super().parse_args(ctx, args)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click does, with a suggestion where there is no such command."""
         name = args[0]
         if self.get_command(ctx, name) is None and not ctx.resilient_parsing:
+            if name.lower() in PROGRAMS:
+                raise click.UsageError(f"no such command: {name!r}; {PROGRAMS[name.lower()]}", ctx)
             similar = get_close_matches(name, list(self.commands), 1)
             hint = f"; did you mean {similar[0]!r}?" if similar else f"; there are {', '.join(self.commands)}"
             raise click.UsageError(f"no such command: {name!r}{hint}", ctx)
@@ -137,10 +151,28 @@ def _value_of(option: click.Option, words: Any, options: dict[str, click.Option]
     return []
 
 
-def _explain_unknown(name: str, known: Sequence[str]) -> str:
-    blast_name = "-" + name.lstrip("-").replace("-", "_")
-    if blast_name in NOT_OFFERED:
-        return f"no such option: {name}; {NOT_OFFERED[blast_name]}"
+def _accept_neutral(
+    ctx: click.Context, name: str, value: str | None, words: Iterator[str], options: dict[str, click.Option]
+) -> None:
+    """Take an option of BLAST with a value that says what exaln does anyway; anything else is a UsageError."""
+    option = blast_option(ctx.command.name, name)
+    if option is None:
+        raise click.UsageError(_explain_unknown(ctx, name, list(options)), ctx)
+    if value is None:
+        value = "" if option.is_flag else next(words, "")
+    if not option.accepts(value):
+        raise click.UsageError(option.refusal(name, value, options), ctx)
+    kind = option.kind(value)
+    if kind is not None:
+        ctx.meta[BLAST_KIND] = f"{name} {value}", kind
+
+
+def _explain_unknown(ctx: click.Context, name: str, known: Sequence[str]) -> str:
+    spelling = blast_spelling(name)
+    others = ctx.parent.command.commands if ctx.parent and isinstance(ctx.parent.command, Group) else {}
+    for command in others.values():
+        if isinstance(command, Command) and any(spelling in option.blast for option in command._options()):
+            return f"no such option: {name}; exaln {command.name} has it"
     similar = get_close_matches("--" + name.lstrip("-").replace("_", "-"), known, 1, 0.7)
     return f"no such option: {name}" + (f"; did you mean {similar[0]}?" if similar else "")
 
@@ -158,7 +190,21 @@ def _common_options() -> list[click.Parameter]:
         "verbose": "Say what is done.",
         "debug": "Show the traceback of an error.",
     }
-    return [
+    options: list[click.Parameter] = [
         click.Option([f"--{name}"], is_flag=True, expose_value=False, callback=set_attribute(name), help=text)
         for name, text in texts.items()
     ]
+    return [*options, _version_option()]
+
+
+def _version_option() -> click.Parameter:
+    """--version of a command, as BLAST's programs have it; the help of `exaln` shows it, that of commands does not."""
+
+    def show(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
+        if value:
+            click.echo(f"exaln, version {__version__}")
+            ctx.exit()
+
+    version = Option(["--version"], is_flag=True, expose_value=False, is_eager=True, hidden=True, callback=show)
+    version.blast = ("-version",)
+    return version

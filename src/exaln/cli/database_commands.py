@@ -86,11 +86,13 @@ def compact(messages: Messages, database: str) -> None:
 
 
 @click.command(cls=Command, example="exaln dbinfo --db proteins.exaln")
-@options.database
+@options.databases
 @options.as_json
-def dbinfo(database: str, as_json: bool) -> None:
-    """Describe a database."""
-    facts = database_facts(open_any(database))
+def dbinfo(databases: tuple[str, ...], as_json: bool) -> None:
+    """Describe a database, or several as one."""
+    facts = database_facts(open_any(databases))
+    if len(databases) > 1:
+        facts["path"] = " ".join(databases)
     click.echo(json.dumps(facts, indent=2) if as_json else aligned([(k, shown(v)) for k, v in facts.items()]))
 
 
@@ -122,7 +124,7 @@ def verify(messages: Messages, database: str) -> None:
 
 @click.command(cls=Command, example="exaln fetch --db proteins.exaln P69905 P68871")
 @click.argument("ids", nargs=-1, metavar="[ID]...")
-@options.database
+@options.databases
 @click.option(
     "--ids",
     "ids_file",
@@ -134,21 +136,24 @@ def verify(messages: Messages, database: str) -> None:
 )
 @options.out
 @options.width
-def fetch(ids: tuple[str, ...], database: str, ids_file: str | None, out: str, width: int) -> None:
-    """Print the sequences with these ids as FASTA, in the order asked for."""
+def fetch(ids: tuple[str, ...], databases: tuple[str, ...], ids_file: str | None, out: str, width: int) -> None:
+    """Print the sequences with these ids as FASTA, in the order asked for.
+
+    Accessions work too: P69905 finds sp|P69905|HBA_HUMAN.
+    """
     wanted = [*ids, *(read_ids(ids_file) if ids_file else [])]
     if not wanted:
         raise InputError("no ids were given; name them as arguments, or a file of them with --ids")
-    open_any(database).export(sequence_output(out), width=width, ids=wanted)
+    open_any(databases).export(sequence_output(out), width=width, ids=wanted)
 
 
 @click.command(cls=Command, example="exaln export --db proteins.exaln --out proteins.fasta")
-@options.database
+@options.databases
 @options.out
 @options.width
-def export(database: str, out: str, width: int) -> None:
+def export(databases: tuple[str, ...], out: str, width: int) -> None:
     """Print a database as FASTA, in the order of the input."""
-    open_any(database).export(sequence_output(out), width=width)
+    open_any(databases).export(sequence_output(out), width=width)
 
 
 def sequence_output(out: str) -> str | BinaryIO:
@@ -164,11 +169,14 @@ def require_stdin_once(sources: Sequence[str]) -> None:
         raise InputError("stdin (-) is named twice, but can be read only once")
 
 
-def open_any(path: str) -> Database:
-    """A database, or a sequence file in its place."""
+def open_any(names: Sequence[str]) -> Database:
+    """Databases as one, or sequence files in their place."""
     from exaln.database import Database
 
-    return Database.open(path)
+    require_stdin_once(names)
+    opened = Database.open(names)
+    options.check_blast_kind(opened.name, opened.alphabet)
+    return opened
 
 
 def open_directory(path: str) -> Database:
@@ -178,7 +186,7 @@ def open_directory(path: str) -> Database:
         from pathlib import Path
 
         if not Path(path).is_file():
-            database = open_any(path)
+            database = open_any([path])
     if database is None:
         raise DatabaseError(f"{path}: not a database; build one with exaln makedb")
     return database

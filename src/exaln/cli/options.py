@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import shlex
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from exaln.cli.command import Option
+from exaln.cli.command import BLAST_KIND, Option
 from exaln.errors import InputError
 
 if TYPE_CHECKING:
@@ -67,6 +69,30 @@ def _parsed_by(parse: Any) -> Any:
     return callback
 
 
+def split_databases(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of databases. BLAST's -db "a b" names two of them, unless there is one of that name."""
+    names: list[str] = []
+    for text in value:
+        words = _words(text) if any(letter.isspace() for letter in text) and not _is_there(text) else [text]
+        names += words if any(_is_there(word) for word in words) else [text]
+    return tuple(names)
+
+
+def _words(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return [text]
+
+
+def _is_there(name: str) -> bool:
+    """Whether there is a file or a database of this name."""
+    try:
+        return name == "-" or Path(name).exists() or Path(f"{name}.exaln").exists()
+    except (OSError, ValueError):
+        return False
+
+
 inputs = click.option(
     "--in",
     "inputs",
@@ -83,13 +109,27 @@ database = click.option(
 )
 searched = click.option(
     "--db",
-    "database",
+    "databases",
     cls=Option,
     blast=["-db", "-subject"],
     reads=True,
+    multiple=True,
+    callback=split_databases,
     required=True,
     metavar="DB",
-    help="Database, or a sequence file.",
+    help="Databases or sequence files.",
+)
+databases = click.option(
+    "--db",
+    "databases",
+    cls=Option,
+    blast=["-db"],
+    reads=True,
+    multiple=True,
+    callback=split_databases,
+    required=True,
+    metavar="DB",
+    help="Database, NAME.exaln; may be repeated.",
 )
 queries = click.option(
     "--query",
@@ -270,11 +310,21 @@ def make_scoring(alphabet: Alphabet, chosen: dict[str, Any]) -> Scoring:
     )
 
 
-def open_searched(database: str, alphabet: Alphabet | None, *, strip_gaps: bool) -> Database:
-    """The database of --db, which must be of the kind of --alphabet if that is given."""
+def open_searched(databases: Sequence[str], alphabet: Alphabet | None, *, strip_gaps: bool) -> Database:
+    """The databases of --db as one, which must be of the kind of --alphabet if that is given."""
     from exaln.database import Database
 
-    opened = Database.open(database, alphabet=alphabet, strip_gaps=strip_gaps)
+    opened = Database.open(databases, alphabet=alphabet, strip_gaps=strip_gaps)
+    name = " ".join(databases)
     if alphabet is not None and opened.alphabet != alphabet:
-        raise InputError(f"{database}: a {opened.alphabet.name} database, but --alphabet says {alphabet.name}")
+        raise InputError(f"{name}: a {opened.alphabet.name} database, but --alphabet says {alphabet.name}")
+    check_blast_kind(name, opened.alphabet)
     return opened
+
+
+def check_blast_kind(name: str, alphabet: Alphabet) -> None:
+    """InputError if an option of BLAST, such as -task blastp, is about other letters than those of the database."""
+    ctx = click.get_current_context(silent=True)
+    option, kind = ("", "") if ctx is None else ctx.meta.get(BLAST_KIND, ("", ""))
+    if kind and kind != ("nucleotide" if alphabet.is_nucleotide else alphabet.name):
+        raise InputError(f"{option} is for {kind} sequences, but {name} has {alphabet.name} sequences")

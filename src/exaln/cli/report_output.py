@@ -74,7 +74,7 @@ class PartOutput:
 
     def part_of(self, database: Database) -> Database | DatabasePart:
         """The shard."""
-        if database.path is None:
+        if not database.is_stored:
             raise InputError("--shard needs a database, not a sequence file; build one with exaln makedb")
         return self.shard.of(database)
 

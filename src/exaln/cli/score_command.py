@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -62,7 +62,7 @@ def score(
     messages: Messages,
     /,
     query: str,
-    database: str,
+    databases: tuple[str, ...],
     out: str,
     top: int | None,
     min_score: float | None,
@@ -85,10 +85,10 @@ def score(
     if layout == "table" and top is None:
         raise click.UsageError("--format table needs --top")
     require_extension(out, "a table", (".tsv", ".tab", ".txt"))
-    require_stdin_once([query, database])
+    require_stdin_once([query, *databases])
     working = choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory)
-    run = prepare(query, database, alphabet, strip_gaps, scoring, working, min_score)
-    messages.detail(f"{database}: {counted(run.database)}")
+    run = prepare(query, databases, alphabet, strip_gaps, scoring, working, min_score)
+    messages.detail(f"{' '.join(databases)}: {counted(run.database)}")
     messages.detail(f"{query}: {len(run.queries):,} queries, {run.queries.n_residues:,} residues")
     messages.detail(f"{run.scoring.describe()}; {run.engine.describe()}")
     on_screen = out == "-" and is_terminal(sys.stdout)
@@ -119,7 +119,7 @@ class Run:
 
 def prepare(
     query: str,
-    database: str,
+    databases: Sequence[str],
     alphabet: Alphabet | None,
     strip_gaps: bool,
     scoring: dict[str, Any],
@@ -129,7 +129,7 @@ def prepare(
     """Open everything that the options name."""
     from exaln.fasta import read_records
 
-    opened = options.open_searched(database, alphabet, strip_gaps=strip_gaps)
+    opened = options.open_searched(databases, alphabet, strip_gaps=strip_gaps)
     rules = options.make_scoring(opened.alphabet, scoring)
     minimum = None if min_score is None else scaled_minimum(min_score, rules)
     queries = read_records(query, alphabet=alphabet, like=opened.alphabet, strip_gaps=strip_gaps)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exaln.cli import options
-from exaln.cli.cluster_search import ClusterOptions, open_job, search_on_cluster
+from exaln.cli.cluster_search import ClusterOptions, one_database, open_job, search_on_cluster
 from exaln.cli.command import Command, Option
 from exaln.cli.database_commands import counted, require_stdin_once
 from exaln.cli.messages import Messages, pass_messages
@@ -123,7 +123,7 @@ def search(
     messages: Messages,
     /,
     query: str,
-    database: str,
+    databases: tuple[str, ...],
     out: str,
     outfmt: tuple[str, ...],
     include: str | None,
@@ -145,14 +145,14 @@ def search(
     from exaln.engines import choose_engine
     from exaln.pipeline import Search
 
-    require_stdin_once([query, database])
+    require_stdin_once([query, *databases])
     cluster = ClusterOptions.taken_from(chosen)
     if cluster.cluster is not None:
         if shard is not None:
             raise InputError("--shard is for searches without a cluster; choose one of the two")
         job = open_job(
             query,
-            database,
+            one_database(databases),
             alphabet,
             chosen,
             lambda opened: make_options(chosen, opened, include, exclude),
@@ -162,17 +162,17 @@ def search(
         return
     report = ReportOutput.of(out, outfmt) if shard is None else PartOutput.of(out, outfmt, shard)
     working = choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory)
-    opened = options.open_searched(database, alphabet, strip_gaps=strip_gaps)
+    opened = options.open_searched(databases, alphabet, strip_gaps=strip_gaps)
     wanted = make_options(chosen, opened, include, exclude)
     scoring = options.make_scoring(opened.alphabet, chosen)
     found = Search(report.part_of(opened), scoring, working, wanted)
-    messages.detail(f"{database}: {counted(opened)}")
+    messages.detail(f"{' '.join(databases)}: {counted(opened)}")
     messages.detail(f"{scoring.describe()}; {working.describe()}")
     if found.statistics is not None:
         messages.detail(found.statistics.describe())
     with SearchProgress(shown=messages.shows_progress and not report.on_screen) as work:
         hits = search_file(found, query, work, alphabet, strip_gaps=strip_gaps)
-        report.write(hits, SearchSpec.of(database, opened.manifest, scoring, wanted))
+        report.write(hits, SearchSpec.of(" ".join(databases), opened.manifest, scoring, wanted))
     messages.details(working.scan_report())
     messages.note(f"{work.counted_hits()} in {work.spent(working.describe())}")
 

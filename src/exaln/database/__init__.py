@@ -10,14 +10,16 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
 import numpy as np
 
 from exaln.alphabet import Alphabet
+from exaln.database.accession_lookup import find_accessions
 from exaln.database.build import append_to_directory, build_directory, build_in_memory, compact_directory
 from exaln.database.check import problems_of_database
 from exaln.database.inputs import Progress, Source, read_inputs
+from exaln.database.joined import joined
 from exaln.database.layout import FORMAT_VERSION
 from exaln.database.manifest import MANIFEST_NAME, Manifest, missing_segment, read_manifest
 from exaln.database.part import DatabasePart, SearchSpace
@@ -25,15 +27,20 @@ from exaln.database.segment import Segment, Target
 from exaln.database.segment_writer import DEFAULT_LIMITS, SegmentLimits, text_bytes_before
 from exaln.database.writer import SUFFIX
 from exaln.errors import DatabaseError, InputError
+from exaln.other_databases import other_database
 from exaln.output_file import open_text_output, require_extension
 from exaln.records import Records
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+Databases: TypeAlias = "Database | str | os.PathLike[str] | Sequence[Database | str | os.PathLike[str]]"
+"""What can be searched: a database, its path or a sequence file, or several of these, which are searched as one."""
+
 EXPORT_BLOCK_BYTES = 16 << 20
 OPEN_ATTEMPTS = 5
 FASTA_EXTENSIONS = (".fasta", ".fa", ".faa", ".fna", ".txt")
+IN_MEMORY = "database in memory"
 
 
 @dataclass(frozen=True)
@@ -71,13 +78,16 @@ class Database:
     >>> folder.cleanup()
     """
 
-    def __init__(self, path: Path | None, manifest: Manifest, segments: tuple[Segment, ...]) -> None:
+    def __init__(
+        self, path: Path | None, manifest: Manifest, segments: tuple[Segment, ...], name: str = IN_MEMORY
+    ) -> None:
         self.path = path
+        self.name = str(path) if path else name
         self.segments = segments
         self._manifest = manifest
 
     def __repr__(self) -> str:
-        place = str(self.path) if self.path else "in memory"
+        place = self.name.removeprefix("database ")
         return f"<Database {place}: {self.n_targets} {self.alphabet.name} sequences, {self.n_residues} residues>"
 
     def __len__(self) -> int:
@@ -97,6 +107,11 @@ class Database:
     def n_residues(self) -> int:
         """Residues of all sequences together."""
         return self._manifest.n_residues
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether all of it is in files with hashes, so that other processes find the same content."""
+        return all(entry.block_xxh3_64 for entry in self._manifest.segments)
 
     @property
     def search_space(self) -> SearchSpace:
@@ -127,28 +142,59 @@ class Database:
 
     @staticmethod
     def open(
-        path: str | os.PathLike[str], *, alphabet: Alphabet | str | None = None, strip_gaps: bool = False
+        path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+        *,
+        alphabet: Alphabet | str | None = None,
+        strip_gaps: bool = False,
     ) -> Database:
-        """Open a database, or read a FASTA or FASTQ file or "-" (stdin) into memory.
+        """Open a database, or read a FASTA or FASTQ file or "-" (stdin) into memory; several become one.
 
         `.exaln` may be left out. Only the manifest is read, and sizes are checked; content is checked where it is used.
         `alphabet` and `strip_gaps` hold for sequence files.
         """
+        if isinstance(path, Sequence) and not isinstance(path, str | bytes):
+            return Database.joined([Database.open(one, alphabet=alphabet, strip_gaps=strip_gaps) for one in path])
         source = os.fspath(path)
         if source != "-":
             directory = _find_directory(Path(path))
             if directory is not None:
                 return _open_directory(directory)
+            other = other_database(source)
+            if other is not None:
+                raise DatabaseError(f"{source}: {other}")
             if not Path(path).exists():
                 raise DatabaseError(f"{source}: no such database or sequence file; build a database with makedb")
         return Database.in_memory(read_inputs(source, alphabet=alphabet, strip_gaps=strip_gaps), name=source)
 
     @staticmethod
+    def of(databases: Databases) -> Database:
+        """A database, opened if it is a path; several become one."""
+        if isinstance(databases, Database):
+            return databases
+        if isinstance(databases, str | os.PathLike):
+            return Database.open(databases)
+        return Database.joined([Database.of(one) for one in databases])
+
+    @staticmethod
+    def joined(databases: Sequence[Database]) -> Database:
+        """Several databases as one: the targets of each in turn, and E-values of all together.
+
+        Place in the input runs on from one database to the next. InputError if their letters differ.
+        """
+        if not databases:
+            raise InputError("no database was given; at least one is needed")
+        if len(databases) == 1:
+            return databases[0]
+        names = [database.name for database in databases]
+        manifests, segments = ([getattr(one, part) for one in databases] for part in ("manifest", "segments"))
+        return Database(None, *joined(names, manifests, segments), name=" ".join(names))
+
+    @staticmethod
     def in_memory(
-        batches: Iterable[Records], *, name: str = "memory", limits: SegmentLimits = DEFAULT_LIMITS
+        batches: Iterable[Records], *, name: str = IN_MEMORY, limits: SegmentLimits = DEFAULT_LIMITS
     ) -> Database:
         """A database of these records that is not written anywhere."""
-        return Database(None, *build_in_memory(batches, name, limits))
+        return Database(None, *build_in_memory(batches, name, limits), name=name)
 
     @staticmethod
     def build(
@@ -225,7 +271,10 @@ class Database:
         return list(problems_of_database(self._manifest, self.segments))
 
     def fetch(self, ids: str | Iterable[str]) -> list[Target]:
-        """All sequences with this id, or with these ids in turn, in input order; an unknown id is an InputError."""
+        """All sequences with this id, or with these ids in turn, in input order; an unknown id is an InputError.
+
+        What is no id may be an accession within one: P30775 finds sp|P30775|RF1M_YEAST.
+        """
         wanted = [ids] if isinstance(ids, str) else list(ids)
         return [segment.target(row) for segment, row in self._find(wanted)]
 
@@ -274,14 +323,13 @@ class Database:
         for segment in self.segments:
             for rows, places in zip(segment.rows_with_ids(ids), found, strict=True):
                 places.extend((segment, int(row)) for row in rows)
-        for id_, places in zip(ids, found, strict=True):
-            if not places:
-                raise InputError(f"{self.path or 'database in memory'}: no sequence with the id {id_!r}")
-        return [place for places in found for place in places]
+        unknown = list(dict.fromkeys(id_ for id_, places in zip(ids, found, strict=True) if not places))
+        others = find_accessions(self.name, self.segments, unknown) if unknown else {}
+        return [place for id_, places in zip(ids, found, strict=True) for place in places or others[id_]]
 
     def _directory(self) -> Path:
         if self.path is None:
-            raise DatabaseError("this database is in memory only; build one with a path first")
+            raise DatabaseError(f"{self.name}: in memory only, or several databases; build one with a path first")
         return self.path
 
 

@@ -8,6 +8,7 @@ all that is left.
 from __future__ import annotations
 
 import bisect
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -75,6 +76,7 @@ class Segment:
         self._mapped = mapped
         self._hashes = hashes
         self._is_checked = np.zeros(0 if hashes is None else len(hashes), np.bool_)
+        self._n_before = 0
 
     @staticmethod
     def in_memory(name: str, alphabet: Alphabet, batch: Any) -> Segment:
@@ -121,7 +123,21 @@ class Segment:
     @property
     def ordinals(self) -> NDArray[np.int64]:
         """int64[n_rows]: the place of each row in the input of the whole database."""
-        return self._checked_columns().ordinals
+        columns = self._checked_columns()
+        return self._moved_ordinals if self._n_before else columns.ordinals
+
+    def moved(self, n_before: int) -> Segment:
+        """The same rows in a database that has `n_before` further targets before its first one."""
+        moved = copy.copy(self)
+        moved._n_before = self._n_before + n_before
+        moved.__dict__.pop("_moved_ordinals", None)
+        return moved
+
+    @cached_property
+    def _moved_ordinals(self) -> NDArray[np.int64]:
+        moved: NDArray[np.int64] = self._columns.ordinals + self._n_before
+        moved.flags.writeable = False
+        return moved
 
     @property
     def by_id(self) -> NDArray[np.int32]:
@@ -133,6 +149,11 @@ class Segment:
         """The ids, a column of n_rows strings."""
         columns = self._checked_columns()
         return Text(columns.id_data, columns.id_offsets)
+
+    def checked_ids(self) -> Text:
+        """The ids; only their part of the file is read and checked, which is little next to the sequences."""
+        columns = self._columns
+        return Text(self._checked(columns.id_data), self._checked(columns.id_offsets))
 
     @property
     def descriptions(self) -> Text:
@@ -208,7 +229,7 @@ class Segment:
 
     def ordinal(self, row: int) -> int:
         """The place of one row in the input of the whole database."""
-        return int(self._checked(self._columns.ordinals[row : row + 1])[0])
+        return int(self._checked(self._columns.ordinals[row : row + 1])[0]) + self._n_before
 
     def target(self, row: int) -> Target:
         """One row as text."""

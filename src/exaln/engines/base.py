@@ -161,12 +161,21 @@ class Traces:
     """Alignments of pairs: where they lie, their paths, and counts over their columns.
 
     positions: int64[n, 4], query start and end, target start and end, 0-based half-open.
-    counts: int32[n, 6]: identities, positives, mismatches, gap opens, gap columns, columns.
+    counts: int32[n, 6]: identities, positives (equal letters, and pairs that score above 0), mismatches, gap opens, gap
+    columns, columns.
     """
 
     positions: NDArray[np.int64]
     counts: NDArray[np.int32]
     paths: Paths
+
+    def counted_in(self, alphabet: Alphabet) -> Traces:
+        """The same alignments with positives as BLAST counts them: of nucleotides, equal letters alone."""
+        if not alphabet.is_nucleotide or np.array_equal(self.counts[:, 0], self.counts[:, 1]):
+            return self
+        counts = self.counts.copy()
+        counts[:, 1] = counts[:, 0]
+        return Traces(self.positions, counts, self.paths)
 
     @staticmethod
     def joined(parts: Sequence[Traces]) -> Traces:

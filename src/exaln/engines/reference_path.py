@@ -124,7 +124,7 @@ def reference_alignment(
     for step in steps:
         if step == "M":
             letters.append("=" if query[i] == target[j] else "X")
-            positives += int(scores[i, j] > 0)
+            positives += int(query[i] == target[j] or scores[i, j] > 0)
         else:
             letters.append(step)
         i, j = i + (step != "D"), j + (step != "I")

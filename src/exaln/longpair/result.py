@@ -55,7 +55,8 @@ def judged(pair: LongPair, end: EndCell, path: Sequence[NDArray[np.uint8]]) -> L
         lengths.append(np.diff(np.append(begins, len(operations))))
         row, column = row + len(of_query), column + len(of_target)
     runs, run_lengths = _merged(codes, lengths)
-    counts = _counts(runs, run_lengths, positives=int(n_pairs[matrix.reshape(-1) > 0].sum()))
+    is_positive = (matrix > 0) | np.eye(len(matrix), dtype=np.bool_)
+    counts = _counts(runs, run_lengths, positives=int(n_pairs[is_positive.reshape(-1)].sum()))
     letters = int(n_pairs @ matrix.reshape(-1).astype(np.int64))
     score = letters - counts[3] * pair.scoring.gap_open - counts[4] * pair.scoring.gap_extend
     if score != end.score:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from exaln.accessions import accession, accession_with_version
 from exaln.cigar import cigar_list, strings
 from exaln.errors import InputError
 from exaln.records import Text
-from exaln.report.accessions import accession, accession_with_version
 from exaln.report.clean import one_line
 from exaln.report.rows import Rows, btop, rows_of
 from exaln.statistics import format_bits, format_evalue
@@ -131,6 +131,11 @@ def _query_coverage(hits: AnyHits) -> Texts:
     return _coverage(hits.query_end - hits.query_start, query_lengths(hits))
 
 
+def _coverage_of_unique(hits: AnyHits) -> Texts:
+    """qcovus: BLAST has it for nucleotides alone."""
+    return _query_coverage(hits) if hits.alphabet.is_nucleotide else _repeated("N/A", hits)
+
+
 def target_lengths(hits: AnyHits) -> NDArray[np.int64]:
     """int64[n]: the length of each whole target."""
     return np.fromiter(map(len, hits.targets), np.int64, len(hits))
@@ -155,11 +160,11 @@ def _strand_names(hits: AnyHits) -> Texts:
 
 
 def _query_frame(hits: AnyHits) -> Texts:
-    return _repeated("1" if hits.alphabet.is_nucleotide else "0", hits)
+    return _repeated("1", hits)
 
 
 def _target_frame(hits: AnyHits) -> Texts:
-    return _integers(hits.strand) if hits.alphabet.is_nucleotide else _repeated("0", hits)
+    return _integers(hits.strand)
 
 
 def _frames(hits: AnyHits) -> Texts:
@@ -235,7 +240,7 @@ _ALL = [
     Column("gaps", "gaps", lambda hits: _integers(hits.gaps)),
     Column("qcovs", "% query coverage per subject", _query_coverage),
     Column("qcovhsp", "% query coverage per hsp", _query_coverage),
-    Column("qcovus", "% query coverage per uniq subject", _query_coverage),
+    Column("qcovus", "% query coverage per uniq subject", _coverage_of_unique),
     Column("scovhsp", "% subject coverage per hsp", _target_coverage),
     Column("qframe", "query frame", _query_frame),
     Column("sframe", "sbjct frame", _target_frame),

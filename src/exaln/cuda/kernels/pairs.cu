@@ -483,7 +483,8 @@ extern "C" __global__ void walk_back(const unsigned char* __restrict__ queries,
                 const unsigned a = cells.a[k], b = cells.b[k];
                 const int score = short(table[fold[a] * (LETTERS + 1) + fold[b]]);
                 left -= score;
-                result.identities += a == b, result.positives += score > 0, result.mismatches += a != b;
+                result.identities += a == b, result.positives += a == b || score > 0,
+                    result.mismatches += a != b;
                 runs.add(a == b ? EQUAL : DIFFERENT);
                 i--, j--;
             }

@@ -1,0 +1,97 @@
+"""Sequences by accession: `P30775` finds `sp|P30775|RF1M_YEAST`, with or without a version.
+
+Segments have an index of whole ids alone, so this reads all ids: for a million of them about 0.1 s for each of a few
+accessions, or 3 s for any number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from exaln.accessions import accession, accession_with_version
+from exaln.database.segment import Segment
+from exaln.errors import InputError
+
+Places = list[tuple[Segment, int]]
+
+ROWS_AT_ONCE = 1 << 20
+FEW_WORDS = 16
+"""Up to this number of words, looking for each of them is faster than cutting every id into words."""
+MOST_NAMED = 5
+"""Candidates that an error names."""
+
+_VERSION = re.compile(r"\.[0-9]+$")
+
+
+def find_accessions(name: str, segments: Sequence[Segment], wanted: Sequence[str]) -> dict[str, Places]:
+    """Segment and row of the sequences with these accessions, in input order.
+
+    InputError, which names the database, if an accession is in no id, or in several different ones.
+    """
+    found: dict[str, dict[str, Places]] = {text: {} for text in wanted}
+    for segment in segments:
+        for row, whole in sorted(_candidates(segment, wanted), key=lambda one: segment.ordinal(one[0])):
+            for text in {accession(whole), accession_with_version(whole)} & found.keys():
+                found[text].setdefault(whole, []).append((segment, row))
+    return {text: _only(name, text, ids) for text, ids in found.items()}
+
+
+def _only(name: str, text: str, ids: dict[str, Places]) -> Places:
+    if not ids:
+        raise InputError(f"{name}: no sequence with the id {text!r}")
+    if len(ids) > 1:
+        more = ", ..." if len(ids) > MOST_NAMED else ""
+        listed = ", ".join(list(ids)[:MOST_NAMED]) + more
+        raise InputError(f"{name}: {text!r} is the accession of {len(ids)} ids: {listed}; give one of these ids")
+    return next(iter(ids.values()))
+
+
+def _candidates(segment: Segment, wanted: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """Row and id of all rows whose id has one of these words, whatever the version; a superset."""
+    words = {_VERSION.sub("", text) for text in wanted}
+    words |= {word.rpartition("_")[0] for word in words if "_" in word}  # pdb|2GDM|A is 2GDM_A
+    valid = [word for word in sorted(words) if word and _is_text(word)]
+    find = _rows_with_text if len(valid) <= FEW_WORDS else _rows_with_word
+    ids = _column(segment)
+    for first in range(0, len(ids), ROWS_AT_ONCE):
+        for row in find(ids.slice(first, ROWS_AT_ONCE), valid):
+            yield first + row, ids[first + row].as_py()
+
+
+def _rows_with_text(ids: Any, words: Sequence[str]) -> list[int]:
+    """The rows in which one of a few words occurs."""
+    import pyarrow.compute as pc
+
+    is_wanted = np.zeros(len(ids), np.bool_)
+    for word in words:
+        is_wanted |= pc.match_substring(ids, word).to_numpy(zero_copy_only=False)
+    return np.flatnonzero(is_wanted).tolist()
+
+
+def _rows_with_word(ids: Any, words: Sequence[str]) -> list[int]:
+    """The rows that have one of many words between bars, its version left out."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    split = pc.split_pattern(ids, "|")
+    bare = pc.replace_substring_regex(pc.list_flatten(split), r"\.[0-9]+$", "")
+    is_wanted = pc.is_in(bare, value_set=pa.array(words, pa.large_utf8()))
+    rows: list[int] = np.unique(pc.list_parent_indices(split).filter(is_wanted).to_numpy()).tolist()
+    return rows
+
+
+def _column(segment: Segment) -> Any:
+    """The ids as an Arrow array."""
+    import pyarrow as pa
+
+    text = segment.checked_ids()
+    return pa.LargeStringArray.from_buffers(segment.n_rows, pa.py_buffer(text.offsets), pa.py_buffer(text.data))
+
+
+def _is_text(word: str) -> bool:
+    """Whether it can be written as UTF-8, as ids are."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in word)
