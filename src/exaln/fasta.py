@@ -7,8 +7,13 @@
 What is read, and how: lines end with LF, CR LF or CR; blank lines, blanks inside sequence lines and a UTF-8 byte order
 mark are skipped. The id is the first word of the header (it ends at a blank or control character), the description is
 the rest. Headers that are not UTF-8 are read as Latin-1, with a warning. Lower case equals upper case and is kept as
-mask. Records without residues are kept, with a warning. FASTQ qualities are checked and dropped. Everything else that
-is not a letter is an error with file, record and line.
+mask. Records without residues are kept, with a warning. FASTQ qualities are checked, and kept on demand. Everything
+else that is not a letter is an error with file, record and line.
+
+One record is bounded, because a small compressed file can unpack to an endless one: `max_record_size` is the memory that
+a record may take and the length that its header may have. Without it a header has at most 64 MiB (merged headers of
+NCBI's nr have a few), and a record half of the memory that is free, at most 16 GiB (the longest known chromosomes, of
+lungfish and mistletoe, have about ten billion bases).
 """
 
 from __future__ import annotations
@@ -26,6 +31,7 @@ from exaln.alphabet import BLANK, PROTEIN, Alphabet, describe_byte, detect
 from exaln.bytestream import CHUNK_BYTES, ByteStream, printable
 from exaln.errors import ExalnWarning, InputError
 from exaln.records import Records, Text
+from exaln.resources import available_memory
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,6 +43,13 @@ SAMPLE_RESIDUES = 1 << 20
 SAMPLE_BYTES = 8 << 20
 """The kind of letters is detected from so much sequence, or so much text where headers are longer than sequences."""
 
+SAMPLE_BYTES_WITHOUT_LETTERS = 128 << 20
+"""If so much text holds no letter of a sequence, the kind of letters is not looked for any further."""
+
+MAX_HEADER_BYTES = 64 << 20
+MAX_RECORD_BYTES = 16 << 30
+"""Without `max_record_size`, a header and a record take no more than this; see above."""
+
 SAMPLE_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ*"
 SHOWN_ID_LENGTH = 100
 
@@ -46,7 +59,8 @@ class SequenceFile:
 
     `source` is a path, "-" for stdin, or a file opened in binary mode; plain or compressed, which its content tells.
     Without `alphabet` the kind is detected from the first part of the file. A record longer than a batch is a batch of
-    its own. A file without records yields nothing; that is for the caller to judge.
+    its own. A file without records yields nothing; that is for the caller to judge. keep_qualities: records of FASTQ
+    have their qualities. max_record_size: bytes, see above; a larger record is an InputError.
 
     >>> import io
     >>> with SequenceFile(io.BytesIO(b">one first sequence\\nHEAGAWGHEE\\n>two\\nPAWheae\\n")) as file:
@@ -62,18 +76,22 @@ class SequenceFile:
         alphabet: Alphabet | None = None,
         strip_gaps: bool = False,
         batch_residues: int = BATCH_RESIDUES,
+        max_record_size: int | None = None,
+        keep_qualities: bool = False,
     ) -> None:
-        if batch_residues < 1:
-            raise InputError(f"batch_residues is {batch_residues}; at least 1 is needed")
+        for name, value in (("batch_residues", batch_residues), ("max_record_size", max_record_size)):
+            if value is not None and value < 1:
+                raise InputError(f"{name} is {value}; at least 1 is needed")
         self.n_records = self.n_residues = self.n_empty = 0
         self._batch_residues = batch_residues
+        self._limits = record_limits(max_record_size)
         self._stream = ByteStream(source, min(CHUNK_BYTES, batch_residues))
         self.name = self._stream.name
         self.bytes_total = self._stream.bytes_total
         self._sampled: list[bytes] = []
         try:
             self.alphabet = alphabet or self._detect_alphabet()
-            self._reader = _new_reader(self.alphabet.table, strip_gaps)
+            self._reader = _new_reader(self.alphabet.table, strip_gaps, self._limits, keep_qualities)
         except BaseException:
             self.close()
             raise
@@ -104,7 +122,7 @@ class SequenceFile:
 
     def _detect_alphabet(self) -> Alphabet:
         """Letters of the first part of the file decide. Problems are left to the reader that reads it again."""
-        reader = _new_reader(_sample_table(), strip_gaps=True)
+        reader = _new_reader(_sample_table(), True, self._limits)
         n_bytes = 0
         for chunk in self._stream:
             self._sampled.append(bytes(chunk))
@@ -112,6 +130,11 @@ class SequenceFile:
             has_problem = not reader.feed(chunk)
             if has_problem or reader.n_residues >= SAMPLE_RESIDUES or (n_bytes >= SAMPLE_BYTES and reader.n_residues):
                 break
+            if n_bytes >= SAMPLE_BYTES_WITHOUT_LETTERS and not reader.n_residues:
+                raise InputError(
+                    f"{self.name}: no letter of a sequence in the first {n_bytes >> 20} MiB of text; if the file is "
+                    "right, say with --alphabet what it holds"
+                )
         counts = np.zeros(256, np.int64)
         counts[np.frombuffer(SAMPLE_LETTERS.encode(), np.uint8)] = reader.code_counts()[: len(SAMPLE_LETTERS)]
         return detect(counts)
@@ -139,9 +162,8 @@ class SequenceFile:
         return self._reader.n_residues >= self._batch_residues or self._reader.n_bytes >= 4 * self._batch_residues
 
     def _take(self) -> Records:
-        id_data, id_offsets, description_data, description_offsets, codes, offsets, mask, mask_offsets = (
-            self._reader.take()
-        )
+        columns = self._reader.take()
+        id_data, id_offsets, description_data, description_offsets, codes, offsets, mask, mask_offsets = columns[:8]
         records = Records(
             alphabet=self.alphabet,
             ids=Text(id_data, id_offsets),
@@ -150,6 +172,7 @@ class SequenceFile:
             offsets=offsets,
             mask=mask,
             mask_offsets=mask_offsets,
+            qualities=columns[8],
         )
         self.n_records += len(records)
         self.n_residues += records.n_residues
@@ -164,6 +187,9 @@ class SequenceFile:
             place = f"{self.name}: line {line}"
         else:
             place = f"{self.name}: record {_shown(record_id)} (line {line})"
+        if kind in TOO_LARGE:
+            what, limit = TOO_LARGE[kind], self._limits[kind == "record_size"]
+            return InputError(f"{place}: {what.format(limit=limit)}; {ALLOW_MORE}")
         return InputError(f"{place}: {_explain(kind, byte, self.alphabet)}")
 
     def _warn(self) -> None:
@@ -175,15 +201,27 @@ class SequenceFile:
 
 
 def read_records(
-    source: str | os.PathLike[str] | BinaryIO, *, alphabet: Alphabet | None = None, strip_gaps: bool = False
+    source: str | os.PathLike[str] | BinaryIO,
+    *,
+    alphabet: Alphabet | None = None,
+    strip_gaps: bool = False,
+    max_record_size: int | None = None,
+    keep_qualities: bool = False,
 ) -> Records:
-    """All records of a file at once; a file without records is an error.
+    """All records of a file at once; a file without records is an error. The options are those of `SequenceFile`.
 
     >>> import io
     >>> read_records(io.BytesIO(b">a\\nACGT\\n>b\\nACGUACGU\\n")).lengths.tolist()
     [4, 8]
     """
-    with SequenceFile(source, alphabet=alphabet, strip_gaps=strip_gaps, batch_residues=sys.maxsize // 8) as file:
+    with SequenceFile(
+        source,
+        alphabet=alphabet,
+        strip_gaps=strip_gaps,
+        batch_residues=sys.maxsize // 8,
+        max_record_size=max_record_size,
+        keep_qualities=keep_qualities,
+    ) as file:
         for records in file:
             return records
         raise no_sequences(file)
@@ -194,10 +232,24 @@ def no_sequences(file: SequenceFile) -> InputError:
     return InputError(f"{file.name}: no sequences found; a FASTA or FASTQ file with at least one record is needed")
 
 
-def _new_reader(table: NDArray[np.uint8], strip_gaps: bool) -> FastaReader:
+def record_limits(max_record_size: int | None) -> tuple[int, int]:
+    """The most bytes that a header may have, and the most bytes of memory that a record may take.
+
+    >>> record_limits(1 << 20)
+    (1048576, 1048576)
+    """
+    if max_record_size is not None:
+        size = min(max_record_size, sys.maxsize)
+        return size, size
+    return MAX_HEADER_BYTES, min(MAX_RECORD_BYTES, max(available_memory() // 2, MAX_HEADER_BYTES))
+
+
+def _new_reader(
+    table: NDArray[np.uint8], strip_gaps: bool, limits: tuple[int, int], keep_qualities: bool = False
+) -> FastaReader:
     from exaln._core import FastaReader
 
-    return FastaReader(table, strip_gaps)
+    return FastaReader(table, strip_gaps, *limits, keep_qualities)
 
 
 def _sample_table() -> NDArray[np.uint8]:
@@ -220,6 +272,12 @@ WARNINGS = {
     "latin1": ("header", "not in UTF-8, read as Latin-1"),
     "unnamed": ("record", "without a name, called unnamed_N by place in the file"),
 }
+
+TOO_LARGE = {
+    "header_size": "the header has more than {limit:,} bytes",
+    "record_size": "the record takes more than {limit:,} bytes of memory",
+}
+ALLOW_MORE = "the file is damaged, or give --max-record-size SIZE (max_record_size in Python) to allow more"
 
 EXPLANATIONS = {
     "utf16": "UTF-16 text; convert it first (iconv -f UTF-16 -t UTF-8)",

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 )
 @options.alphabet
 @options.strip_gaps
+@options.max_record_size
 @click.option("--force", is_flag=True, help="Replace an existing database.")
 @pass_messages
 def makedb(
@@ -42,6 +43,7 @@ def makedb(
     database: str,
     alphabet: Alphabet | None,
     strip_gaps: bool,
+    max_record_size: int | None,
     force: bool,
 ) -> None:
     """Build a database from sequence files."""
@@ -49,7 +51,15 @@ def makedb(
 
     require_stdin_once(inputs)
     with ReadingProgress(shown=messages.shows_progress) as work:
-        built = Database.build(inputs, database, alphabet=alphabet, strip_gaps=strip_gaps, force=force, progress=work)
+        built = Database.build(
+            inputs,
+            database,
+            alphabet=alphabet,
+            strip_gaps=strip_gaps,
+            max_record_size=max_record_size,
+            force=force,
+            progress=work,
+        )
     messages.detail(f"{built.path}: {len(built.segments)} segments, {built.info.n_bytes:,} bytes")
     messages.note(f"{built.path}: {counted(built)} in {work.spent()}")
 
@@ -58,13 +68,16 @@ def makedb(
 @options.inputs
 @options.database
 @options.strip_gaps
+@options.max_record_size
 @pass_messages
-def append(messages: Messages, inputs: tuple[str, ...], database: str, strip_gaps: bool) -> None:
+def append(
+    messages: Messages, inputs: tuple[str, ...], database: str, strip_gaps: bool, max_record_size: int | None
+) -> None:
     """Add sequences to a database."""
     require_stdin_once(inputs)
     old = open_directory(database)
     with ReadingProgress(shown=messages.shows_progress) as work:
-        new = old.append(inputs, strip_gaps=strip_gaps, progress=work)
+        new = old.append(inputs, strip_gaps=strip_gaps, max_record_size=max_record_size, progress=work)
     added = new.n_targets - old.n_targets
     messages.note(f"{new.path}: {added:,} added, now {counted(new)}, in {work.spent()}")
 
@@ -82,10 +95,11 @@ def compact(messages: Messages, database: str) -> None:
 
 @click.command(cls=Command, example="exaln dbinfo --db proteins.exaln")
 @options.database
+@options.max_record_size
 @options.as_json
-def dbinfo(database: str, as_json: bool) -> None:
+def dbinfo(database: str, max_record_size: int | None, as_json: bool) -> None:
     """Describe a database."""
-    facts = database_facts(open_any(database))
+    facts = database_facts(open_any(database, max_record_size))
     click.echo(json.dumps(facts, indent=2) if as_json else aligned([(k, shown(v)) for k, v in facts.items()]))
 
 
@@ -126,23 +140,27 @@ def verify(messages: Messages, database: str) -> None:
     metavar="FILE",
     help="A file with one id per line. - is stdin.",
 )
+@options.max_record_size
 @options.out
 @options.width
-def fetch(ids: tuple[str, ...], database: str, ids_file: str | None, out: str, width: int) -> None:
+def fetch(
+    ids: tuple[str, ...], database: str, ids_file: str | None, max_record_size: int | None, out: str, width: int
+) -> None:
     """Print the sequences with these ids as FASTA, in the order asked for."""
     wanted = [*ids, *(read_ids(ids_file) if ids_file else [])]
     if not wanted:
         raise InputError("no ids were given; name them as arguments, or a file of them with --ids")
-    open_any(database).export(out, width=width, ids=wanted)
+    open_any(database, max_record_size).export(out, width=width, ids=wanted)
 
 
 @click.command(cls=Command, example="exaln export --db proteins.exaln --out proteins.fasta")
 @options.database
+@options.max_record_size
 @options.out
 @options.width
-def export(database: str, out: str, width: int) -> None:
+def export(database: str, max_record_size: int | None, out: str, width: int) -> None:
     """Print a database as FASTA, in the order of the input."""
-    open_any(database).export(out, width=width)
+    open_any(database, max_record_size).export(out, width=width)
 
 
 def require_stdin_once(sources: Sequence[str]) -> None:
@@ -151,11 +169,11 @@ def require_stdin_once(sources: Sequence[str]) -> None:
         raise InputError("stdin (-) is named twice, but can be read only once")
 
 
-def open_any(path: str) -> Database:
+def open_any(path: str, max_record_size: int | None = None) -> Database:
     """A database, or a sequence file in its place."""
     from exaln.database import Database
 
-    return Database.open(path)
+    return Database.open(path, max_record_size=max_record_size)
 
 
 def open_directory(path: str) -> Database:

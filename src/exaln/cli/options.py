@@ -101,6 +101,13 @@ alphabet = click.option(
     help="protein (prot), dna (nucl), rna, or your own letters in upper case. [default: detected]",
 )
 strip_gaps = click.option("--strip-gaps", is_flag=True, help="Remove - and . from sequences instead of refusing them.")
+max_record_size = click.option(
+    "--max-record-size",
+    callback=_parsed_by(parse_size),
+    metavar="SIZE",
+    help="The most memory that one record may take, and the longest header, such as 32G; a larger one is an error. "
+    "[default: half of the free memory, at most 16G; 64M for headers]",
+)
 out = click.option(
     "--out", cls=Option, blast=["-out"], default="-", metavar="FILE", help="Where to write. [default: stdout]"
 )
@@ -253,11 +260,13 @@ def make_scoring(alphabet: Alphabet, chosen: dict[str, Any]) -> Scoring:
     )
 
 
-def open_searched(database: str, alphabet: Alphabet | None, *, strip_gaps: bool) -> Database:
+def open_searched(
+    database: str, alphabet: Alphabet | None, *, strip_gaps: bool, max_record_size: int | None = None
+) -> Database:
     """The database of --db, which must be of the kind of --alphabet if that is given."""
     from exaln.database import Database
 
-    opened = Database.open(database, alphabet=alphabet, strip_gaps=strip_gaps)
+    opened = Database.open(database, alphabet=alphabet, strip_gaps=strip_gaps, max_record_size=max_record_size)
     if alphabet is not None and opened.alphabet != alphabet:
         raise InputError(f"{database}: a {opened.alphabet.name} database, but --alphabet says {alphabet.name}")
     return opened

@@ -126,12 +126,16 @@ class Database:
 
     @staticmethod
     def open(
-        path: str | os.PathLike[str], *, alphabet: Alphabet | str | None = None, strip_gaps: bool = False
+        path: str | os.PathLike[str],
+        *,
+        alphabet: Alphabet | str | None = None,
+        strip_gaps: bool = False,
+        max_record_size: int | None = None,
     ) -> Database:
         """Open a database, or read a FASTA or FASTQ file or "-" (stdin) into memory.
 
         `.exaln` may be left out. Only the manifest is read, and sizes are checked; content is checked where it is used.
-        `alphabet` and `strip_gaps` hold for sequence files.
+        `alphabet`, `strip_gaps` and `max_record_size` (bytes, see `exaln.fasta`) hold for sequence files.
         """
         source = os.fspath(path)
         if source != "-":
@@ -140,7 +144,8 @@ class Database:
                 return _open_directory(directory)
             if not Path(path).exists():
                 raise DatabaseError(f"{source}: no such database or sequence file; build a database with makedb")
-        return Database.in_memory(read_inputs(source, alphabet=alphabet, strip_gaps=strip_gaps), name=source)
+        batches = read_inputs(source, alphabet=alphabet, strip_gaps=strip_gaps, max_record_size=max_record_size)
+        return Database.in_memory(batches, name=source)
 
     @staticmethod
     def in_memory(
@@ -156,6 +161,7 @@ class Database:
         *,
         alphabet: Alphabet | str | None = None,
         strip_gaps: bool = False,
+        max_record_size: int | None = None,
         force: bool = False,
         progress: Progress | None = None,
         limits: SegmentLimits = DEFAULT_LIMITS,
@@ -164,9 +170,11 @@ class Database:
 
         `path` gets the suffix `.exaln` if it has another one. An existing database is replaced only with `force`.
         Whatever goes wrong, what was there before stays. `progress(bytes_done, bytes_total or None, residues)` is
-        called up to ten times per second.
+        called up to ten times per second. A record that takes more than `max_record_size` bytes is refused.
         """
-        batches = read_inputs(inputs, alphabet=alphabet, strip_gaps=strip_gaps, progress=progress)
+        batches = read_inputs(
+            inputs, alphabet=alphabet, strip_gaps=strip_gaps, max_record_size=max_record_size, progress=progress
+        )
         return Database.build_records(batches, path, force=force, limits=limits)
 
     @staticmethod
@@ -187,11 +195,14 @@ class Database:
         inputs: Source | Sequence[Source],
         *,
         strip_gaps: bool = False,
+        max_record_size: int | None = None,
         progress: Progress | None = None,
         limits: SegmentLimits = DEFAULT_LIMITS,
     ) -> Database:
         """Add the sequences of these files. Returns the new database; this object goes on showing the old one."""
-        batches = read_inputs(inputs, alphabet=self.alphabet, strip_gaps=strip_gaps, progress=progress)
+        batches = read_inputs(
+            inputs, alphabet=self.alphabet, strip_gaps=strip_gaps, max_record_size=max_record_size, progress=progress
+        )
         return self.append_records(batches, limits=limits)
 
     def append_records(self, batches: Iterable[Records], *, limits: SegmentLimits = DEFAULT_LIMITS) -> Database:
