@@ -14,6 +14,7 @@ from exaln import colours
 from exaln.cigar import DELETION, DIFFERENT, EQUAL, INSERTION, Paths, cigar, cigar_list, taken
 from exaln.engines.base import PairList, Traces
 from exaln.modes import GLOBAL, LOCAL, Mode
+from exaln.plurals import number_of
 from exaln.queries import detect_alphabet
 from exaln.query_hits import PairHits, QueryHits
 from exaln.records import Records, Text
@@ -43,8 +44,8 @@ class Alignments(Sequence["Alignment"]):
     queries, targets: all sequences; pairs: which of them make a pair, rows of the two.
     positions: int64[n, 4], query start and end, target start and end, 0-based half-open.
     counts: int32[n, 6], identities, positives, mismatches, gap opens, gap columns, columns.
-    strands: int8[n], 1, or -1 where the query aligns with the reverse complement of the target: then the path runs along
-    the query and down the target, and positions are those of both sequences as given.
+    strands: int8[n], 1, or -1 where the query aligns with the reverse complement of the target: then the path runs
+    along the query and down the target, and positions are those of both sequences as given.
     paths: see `exaln.cigar.Paths`.
     """
 
@@ -98,6 +99,11 @@ class Alignments(Sequence["Alignment"]):
     def scores(self) -> NDArray[np.int64] | NDArray[np.float64]:
         """The score of each pair: int64[n], or float64[n] where the scoring has fractions."""
         return self._scores if self.scoring.scale == 1 else self._scores / self.scoring.scale
+
+    @property
+    def scaled_scores(self) -> NDArray[np.int64]:
+        """The score of each pair as engines have it, int64[n]: multiplied by `scoring.scale`."""
+        return self._scores
 
     @property
     def bits(self) -> NDArray[np.float64]:
@@ -215,7 +221,7 @@ class Alignments(Sequence["Alignment"]):
         }
 
     def __repr__(self) -> str:
-        return f"<Alignments: {len(self):,} pairs, {self.mode}, {self.scoring.describe()}>"
+        return f"<Alignments: {number_of(len(self), 'pair')}, {self.mode}, {self.scoring.describe()}>"
 
 
 def _texts_and_codes(records: Records, rows: NDArray[np.int64]) -> tuple[list[str], list[str], list[NDArray[np.uint8]]]:

@@ -10,10 +10,10 @@ the rest. Headers that are not UTF-8 are read as Latin-1, with a warning. Lower 
 mask. Records without residues are kept, with a warning. FASTQ qualities are checked, and kept on demand. Everything
 else that is not a letter is an error with file, record and line.
 
-One record is bounded, because a small compressed file can unpack to an endless one: `max_record_size` is the memory that
-a record may take and the length that its header may have. Without it a header has at most 64 MiB (merged headers of
-NCBI's nr have a few), and a record half of the memory that is free, at most 16 GiB (the longest known chromosomes, of
-lungfish and mistletoe, have about ten billion bases).
+One record is bounded, because a small compressed file can unpack to an endless one: `max_record_size` is the memory
+that a record may take and the length that its header may have. Without it a header has at most 64 MiB, far more than
+the merged headers of NCBI's nr, and a record half of the memory that is free, at most 16 GiB, which holds the longest
+chromosomes that are known.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ import numpy as np
 from exaln.alphabet import BLANK, PROTEIN, Alphabet, describe_byte, detect
 from exaln.bytestream import CHUNK_BYTES, ByteStream, printable
 from exaln.errors import ExalnWarning, InputError
+from exaln.plurals import number_of
 from exaln.records import Records, Text
 from exaln.resources import available_memory
 
@@ -196,7 +197,7 @@ class SequenceFile:
         for kind, (count, first_line) in self._reader.tallies().items():
             if count:
                 noun, text = WARNINGS[kind]
-                message = f"{self.name}: {count} {noun}{'s' * (count != 1)} {text} (first in line {first_line})"
+                message = f"{self.name}: {number_of(count, noun)} {text} (first in line {first_line})"
                 warnings.warn(message, ExalnWarning, stacklevel=4)
 
 

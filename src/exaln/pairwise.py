@@ -18,6 +18,7 @@ from exaln.engines.long_pairs import align_alone, are_long, score_alone
 from exaln.errors import InputError
 from exaln.longpair.driver import IN_MEMORY, SCORES, LongOptions
 from exaln.modes import LOCAL, Mode
+from exaln.plurals import number_of
 from exaln.queries import OneSequence, Sequences, as_records, detect_alphabet, texts_of
 from exaln.records import Records
 from exaln.scoring import Scoring
@@ -147,7 +148,8 @@ def align_many(
     queries, targets: texts, arrays of codes (uint8; an array of two dimensions is one sequence per row), files as
     `pathlib.Path`, or `Records`. pairs: "zip" aligns record by record, or one with all of the other side; "all" every
     query with every target, all targets of the first query first. strand: of the targets, for nucleotides. "both"
-    scores each query and its reverse complement and aligns the better one, "plus" if they are equal. progress: called with the number of cells done.
+    scores each query and its reverse complement and aligns the better one, "plus" if they are equal. progress: called
+    with the number of cells done.
     With engine "auto" a GPU is used from 20 billion cells on: before, the CPU is done sooner than the GPU is ready.
     work_dir: a directory in which long pairs keep what is done, so that the same call goes on after an interruption;
     memory: bytes that a long pair may use (what is free). docs/long-pairs.md has more.
@@ -176,8 +178,8 @@ def align_strand(
 ) -> Alignments:
     """The alignments of these pairs on one strand of the targets, or on the better one of each pair.
 
-    The reverse complement of the query is compared with the target as given, as in a search. progress is called with the
-    cells of the pairs, whatever is computed for them.
+    The reverse complement of the query is compared with the target as given, as in a search. progress is called with
+    the cells of the pairs, whatever is computed for them.
     """
     require_strand(strand, queries.alphabet)
     if strand == "plus" or not queries.alphabet.is_nucleotide:
@@ -189,7 +191,7 @@ def align_strand(
     positions = positions_as_given(found.positions, queries.lengths[pairs.query], is_minus)
     traces = Traces(positions, found.counts, reverse_paths(found.paths, is_minus))
     strands = np.where(is_minus, -1, 1).astype(np.int8)
-    return Alignments(queries, targets, pairs, found._scores, traces, scoring, mode, strands)
+    return Alignments(queries, targets, pairs, found.scaled_scores, traces, scoring, mode, strands)
 
 
 def _on_minus(
@@ -345,8 +347,8 @@ def paired(n_queries: int, n_targets: int, pairs: Pairing) -> PairList:
 def _zipped(n_queries: int, n_targets: int) -> PairList:
     if n_queries != n_targets and 1 not in (n_queries, n_targets):
         raise InputError(
-            f"there are {n_queries} queries and {n_targets} targets: they go pair by pair, so the numbers must be "
-            "equal, or one of them 1; pairs='all' aligns every query with every target"
+            f"there are {number_of(n_queries, 'query')} and {number_of(n_targets, 'target')}: they go pair by pair, "
+            "so the numbers must be equal, or one of them 1; pairs='all' aligns every query with every target"
         )
     number = np.arange(n_targets if n_queries == 1 else n_queries)
     return PairList(np.minimum(number, n_queries - 1), np.minimum(number, n_targets - 1))

@@ -17,6 +17,7 @@ import numpy as np
 from exaln.errors import InputError
 from exaln.karlin_altschul import NucleotideParameters, ProteinParameters, parameters_of
 from exaln.lengths import N_BINS, shortest_in_bin
+from exaln.plurals import number_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -98,7 +99,7 @@ class Statistics(ABC):
 
     def describe(self) -> str:
         """One line for logs."""
-        space = f"{self.db_targets:,} targets, {self.db_residues:,} residues"
+        space = f"{number_of(self.db_targets, 'target')}, {number_of(self.db_residues, 'residue')}"
         return f"lambda {self.lambda_:.4g}, K {self.k:.3g}, H {self.h:.3g}; {self.method}; {space}"
 
 

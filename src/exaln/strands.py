@@ -58,8 +58,8 @@ def positions_as_given(
 ) -> NDArray[np.int64]:
     """Alignments of reverse complements with the positions of the queries as given.
 
-    positions: int64[n, 4], query start and end, target start and end. lengths: int64[n], of the queries. which: bool[n],
-    the alignments whose query was the reverse complement.
+    positions: int64[n, 4], query start and end, target start and end. lengths: int64[n], of the queries.
+    which: bool[n], the alignments whose query was the reverse complement.
     """
     flipped = positions.copy()
     flipped[which, 0] = lengths[which] - positions[which, 1]

@@ -14,6 +14,7 @@ from exaln.cli.command import Command, Option
 from exaln.cli.layout import aligned
 from exaln.cli.messages import Messages, pass_messages
 from exaln.errors import DatabaseError, InputError
+from exaln.plurals import number_of
 from exaln.progress import CheckingProgress, ReadingProgress
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 @options.inputs
 @click.option(
     "--db",
+    "-d",
     "database",
     cls=Option,
     blast=["-db", "-out"],
@@ -60,7 +62,7 @@ def makedb(
             force=force,
             progress=work,
         )
-    messages.detail(f"{built.path}: {len(built.segments)} segments, {built.info.n_bytes:,} bytes")
+    messages.detail(f"{built.path}: {number_of(len(built.segments), 'segment')}, {built.info.n_bytes:,} bytes")
     messages.note(f"{built.path}: {counted(built)} in {work.spent()}")
 
 
@@ -90,7 +92,8 @@ def compact(messages: Messages, database: str) -> None:
     old = open_directory(database)
     with ReadingProgress(shown=messages.shows_progress) as work:
         new = old.compact(progress=work)
-    messages.note(f"{new.path}: {len(old.segments)} segments before, {len(new.segments)} now, in {work.seconds:.1f} s")
+    before = number_of(len(old.segments), "segment")
+    messages.note(f"{new.path}: {before} before, {len(new.segments)} now, in {work.seconds:.1f} s")
 
 
 @click.command(cls=Command, example="exaln dbinfo --db proteins.exaln")
@@ -122,9 +125,9 @@ def verify(messages: Messages, database: str) -> None:
         problems = opened.problems()
     if problems:
         raise DatabaseError("\n".join(problems))
-    n_segments = len(opened.segments)
+    n_segments = number_of(len(opened.segments), "segment")
     messages.note(
-        f"{opened.path}: fine: {n_segments} segment{'s' if n_segments > 1 else ''}, {counted(opened)}; "
+        f"{opened.path}: fine: {n_segments}, {counted(opened)}; "
         f"checked hashes, letters, order, ids, masks and counts in {work.seconds:.1f} s"
     )
 
@@ -191,8 +194,8 @@ def open_directory(path: str) -> Database:
 
 def counted(database: Database) -> str:
     """How much there is in a database, in words."""
-    plural = "s" if database.n_targets != 1 else ""
-    return f"{database.n_targets:,} {database.alphabet.name} sequence{plural}, {database.n_residues:,} residues"
+    n_sequences = number_of(database.n_targets, f"{database.alphabet.name} sequence")
+    return f"{n_sequences}, {number_of(database.n_residues, 'residue')}"
 
 
 def read_ids(path: str) -> list[str]:

@@ -78,10 +78,11 @@ inputs = click.option(
     help="FASTA or FASTQ, plain or compressed; several may follow. - is stdin.",
 )
 database = click.option(
-    "--db", "database", cls=Option, blast=["-db"], required=True, metavar="DB", help="Database, NAME.exaln."
+    "--db", "-d", "database", cls=Option, blast=["-db"], required=True, metavar="DB", help="Database, NAME.exaln."
 )
 searched = click.option(
     "--db",
+    "-d",
     "database",
     cls=Option,
     blast=["-db", "-subject"],
@@ -90,7 +91,7 @@ searched = click.option(
     help="Database, or a sequence file.",
 )
 queries = click.option(
-    "--query", cls=Option, blast=["-query"], required=True, metavar="FILE", help="FASTA or FASTQ. - is stdin."
+    "--query", "-q", cls=Option, blast=["-query"], required=True, metavar="FILE", help="FASTA or FASTQ. - is stdin."
 )
 alphabet = click.option(
     "--alphabet",
@@ -105,11 +106,11 @@ max_record_size = click.option(
     "--max-record-size",
     callback=_parsed_by(parse_size),
     metavar="SIZE",
-    help="The most memory that one record may take, and the longest header, such as 32G; a larger one is an error. "
+    help="Most memory that one record may take, and longest header, such as 32G; a larger one is an error. "
     "[default: half of the free memory, at most 16G; 64M for headers]",
 )
 out = click.option(
-    "--out", cls=Option, blast=["-out"], default="-", metavar="FILE", help="Where to write. [default: stdout]"
+    "--out", "-o", cls=Option, blast=["-out"], default="-", metavar="FILE", help="Where to write. [default: stdout]"
 )
 mode = click.option(
     "--mode",
@@ -159,8 +160,9 @@ gpu_memory = click.option(
 
 
 SEARCH_FORMATS = (
-    "table for reading, 0 pairwise text, 6 tabular, 7 with comments, 10 csv, json, parquet, arrow, fasta; "
-    "columns may follow: 6 std qcovs cigar. [default: by the extension of --out]"
+    "table for reading, 0 pairwise text, 6 tabular, 7 with comments, 10 csv, json, parquet, arrow, fasta, sam, paf; "
+    "columns may follow: 6 std qcovs cigar; extended may follow sam and paf: = and X in place of M. "
+    "[default: by the extension of --out]"
 )
 
 

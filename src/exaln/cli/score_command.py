@@ -16,6 +16,7 @@ from exaln.cli.command import Command, Option
 from exaln.cli.database_commands import counted, require_stdin_once
 from exaln.cli.messages import Messages, is_terminal, one_line, pass_messages
 from exaln.errors import InputError
+from exaln.plurals import number_of
 from exaln.progress import ScoringProgress
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ MIN_DESCRIPTION = 20
 @options.scoring
 @options.alphabet
 @options.strip_gaps
+@options.max_record_size
 @options.engine
 @options.devices
 @options.gpu_memory
@@ -69,6 +71,7 @@ def score(
     layout: str | None,
     alphabet: Alphabet | None,
     strip_gaps: bool,
+    max_record_size: int | None,
     engine: str,
     devices: tuple[int, ...] | None,
     gpu_memory: int | None,
@@ -86,23 +89,24 @@ def score(
         raise click.UsageError("--format table needs --top")
     require_stdin_once([query, database])
     working = choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory)
-    run = prepare(query, database, alphabet, strip_gaps, scoring, working, min_score)
+    reading: dict[str, Any] = {"strip_gaps": strip_gaps, "max_record_size": max_record_size}
+    run = prepare(query, database, alphabet, reading, scoring, working, min_score)
     messages.detail(f"{database}: {counted(run.database)}")
-    messages.detail(f"{query}: {len(run.queries):,} queries, {run.queries.n_residues:,} residues")
+    messages.detail(f"{query}: {number_of(len(run.queries), 'query')}, {number_of(run.queries.n_residues, 'residue')}")
     messages.detail(f"{run.scoring.describe()}; {run.engine.describe()}")
     on_screen = out == "-" and is_terminal(sys.stdout)
     shown = messages.shows_progress and not (on_screen and top is None)
     work = ScoringProgress(shown=shown, total=run.queries.n_residues * run.database.n_residues)
     with open_output(out) as file:
         if top is None:
-            write_all(run, file, work)
+            write_all(run, file, work, out)
         elif layout == "table" or (layout is None and on_screen):
             write_table(run, find_best(run, top, work), file, on_screen=on_screen)
         else:
             write_best(run, find_best(run, top, work), file)
     messages.details(working.scan_report())
     pairs = len(run.queries) * run.database.n_targets
-    messages.note(f"{pairs:,} pair{'s' if pairs != 1 else ''} in {work.spent(run.engine.describe())}")
+    messages.note(f"{number_of(pairs, 'pair')} in {work.spent(run.engine.describe())}")
 
 
 @dataclass(frozen=True)
@@ -120,24 +124,24 @@ def prepare(
     query: str,
     database: str,
     alphabet: Alphabet | None,
-    strip_gaps: bool,
+    reading: dict[str, Any],
     scoring: dict[str, Any],
     engine: Engine,
     min_score: float | None,
 ) -> Run:
-    """Open everything that the options name."""
-    opened = options.open_searched(database, alphabet, strip_gaps=strip_gaps)
+    """Open everything that the options name. reading: how sequence files are read."""
+    opened = options.open_searched(database, alphabet, **reading)
     rules = options.make_scoring(opened.alphabet, scoring)
     minimum = None if min_score is None else scaled_minimum(min_score, rules)
-    return Run(read_queries(query, opened.alphabet, strip_gaps=strip_gaps), opened, rules, engine, minimum)
+    return Run(read_queries(query, opened.alphabet, **reading), opened, rules, engine, minimum)
 
 
-def read_queries(source: str, alphabet: Alphabet, *, strip_gaps: bool) -> Records:
+def read_queries(source: str, alphabet: Alphabet, **reading: Any) -> Records:
     """The queries, in the letters of the database."""
     from exaln.fasta import read_records
     from exaln.queries import warn_if_nucleotides
 
-    queries = read_records(source, alphabet=alphabet, strip_gaps=strip_gaps)
+    queries = read_records(source, alphabet=alphabet, **reading)
     warn_if_nucleotides(queries, source)
     return queries
 
@@ -149,14 +153,13 @@ def scaled_minimum(minimum: float, scoring: Scoring) -> int:
     return min(math.ceil(Fraction(str(minimum)) * scoring.scale), 2**31 - 1)
 
 
-def write_all(run: Run, file: BinaryIO, work: ScoringProgress) -> None:
+def write_all(run: Run, file: BinaryIO, work: ScoringProgress, out: str) -> None:
     """Every pair, as it is scored."""
     from exaln.score_table import score_lines
 
+    found = score_lines(run.queries, run.database, run.scoring, run.engine, minimum=run.minimum, progress=work)
     with work:
-        for lines in score_lines(
-            run.queries, run.database, run.scoring, run.engine, minimum=run.minimum, progress=work
-        ):
+        for lines in work.ends_before(found, out):
             file.write(lines)
 
 

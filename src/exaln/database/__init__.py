@@ -26,6 +26,7 @@ from exaln.database.segment_writer import DEFAULT_LIMITS, SegmentLimits, text_by
 from exaln.database.writer import SUFFIX
 from exaln.errors import DatabaseError, InputError
 from exaln.output_file import open_output
+from exaln.plurals import number_of
 from exaln.records import Records
 
 if TYPE_CHECKING:
@@ -77,7 +78,8 @@ class Database:
 
     def __repr__(self) -> str:
         place = str(self.path) if self.path else "in memory"
-        return f"<Database {place}: {self.n_targets} {self.alphabet.name} sequences, {self.n_residues} residues>"
+        size = f"{number_of(self.n_targets, f'{self.alphabet.name} sequence')}, {number_of(self.n_residues, 'residue')}"
+        return f"<Database {place}: {size}>"
 
     def __len__(self) -> int:
         return self.n_targets
@@ -221,7 +223,7 @@ class Database:
         """Check every byte and every rule of the format; DatabaseError with the first problem and their number."""
         problems = self.problems()
         if problems:
-            more = f" (and {len(problems) - 1} more problems)" if len(problems) > 1 else ""
+            more = f" (and {number_of(len(problems) - 1, 'more problem')})" if len(problems) > 1 else ""
             raise DatabaseError(problems[0] + more)
 
     def problems(self) -> list[str]:

@@ -51,9 +51,7 @@ def read_inputs(
     bytes_total = sum(size for size in sizes if size is not None) if None not in sizes else None
     bytes_before = residues = 0
     for source in sources:
-        with SequenceFile(
-            source, alphabet=alphabet, strip_gaps=strip_gaps, max_record_size=max_record_size
-        ) as file:
+        with SequenceFile(source, alphabet=alphabet, strip_gaps=strip_gaps, max_record_size=max_record_size) as file:
             for records in file:
                 residues += records.n_residues
                 reporter.report(bytes_before + file.bytes_read, bytes_total, residues)

@@ -1,12 +1,12 @@
 """SAM and PAF: alignments as programs for reads write them, one line each.
 
 The target is the reference. SAM has the letters of the whole query, of which S in the CIGAR are not aligned, and its
-qualities, where they were read from FASTQ; both have NM and AS, the score. CIGARs have M, or = and X with `extended`. On
-the minus strand the query is written as its reverse complement, and the CIGAR runs along the target, as both formats
+qualities, where they were read from FASTQ; both have NM and AS, the score. CIGARs have M, or = and X with `extended`.
+On the minus strand the query is written as its reverse complement, and the CIGAR runs along the target, as both formats
 demand.
 
-Exactly one line of a query in SAM is primary. Of a search it is the first hit; of pairs the one with the best score, the
-first of equals. The others have the flag 256. A query without any alignment has one line with the flag 4.
+Exactly one line of a query in SAM is primary. Of a search it is the first hit; of pairs the one with the best score,
+the first of equals. The others have the flag 256. A query without any alignment has one line with the flag 4.
 """
 
 from __future__ import annotations
@@ -284,7 +284,7 @@ def _never_equal(hits: AnyHits) -> NDArray[np.int64]:
         return counts
     odd = np.isin(np.arange(len(hits.alphabet.letters)), hits.alphabet.encode(NEVER_EQUAL))
     odd_minus = odd[complements(hits.alphabet)]  # the letters of the query as it is written there
-    queries = {index: query for index, query in zip(hits.indices, hits.queries, strict=True)}
+    queries = dict(zip(hits.indices, hits.queries, strict=True))
     if not any((odd | odd_minus)[query].any() for query in queries.values()):
         return counts
     rows = rows_of(hits)
