@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, TypeVar
 from exaln.plurals import number_of
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from exaln.alignment import Alignments
     from exaln.cli.messages import Messages
     from exaln.engines.base import Engine
@@ -20,7 +23,7 @@ LONG_TARGET = 50_000
 """A target is far longer than its query if it has this many times its residues, and at least this many."""
 
 HINT_CELLS = 1 << 30
-"""The other strand is scored as long as a command has no more cells than this: a fraction of a second."""
+"""The other strand is scored for the first pairs of a command, up to this many cells: a fraction of a second."""
 
 CLEARLY_BETTER = 2
 LEAST_MATCHES = 10
@@ -67,23 +70,32 @@ class OtherStrand:
         self._example = ""
 
     def look(self, found: Alignments, engine: Engine) -> None:
-        """Score the minus strand of pairs that were aligned on the plus strand, if that takes no time."""
+        """Score the minus strand of pairs that were aligned on the plus strand, of the first ones if they are many."""
+        import numpy as np
+
+        from exaln.engines.base import PairList
         from exaln.pairwise import other_strand_scores
 
-        pairs = found.pairs
-        self._n_cells += int((found.queries.lengths[pairs.query] * found.targets.lengths[pairs.target]).sum())
-        self._n_pairs += len(pairs)
         if not found.queries.alphabet.is_nucleotide or self._n_cells > HINT_CELLS:
             return
-        given = (found.queries, found.targets, pairs, found.scoring, found.mode, engine)
-        own, other = found.scaled_scores, other_strand_scores(*given)
+        cells = found.queries.lengths[found.pairs.query] * found.targets.lengths[found.pairs.target]
+        n_pairs = int(np.searchsorted(self._n_cells + np.cumsum(cells), HINT_CELLS, side="right"))
+        self._n_cells += int(cells.sum())
+        pairs = PairList(found.pairs.query[:n_pairs], found.pairs.target[:n_pairs])
+        if n_pairs:
+            other = other_strand_scores(found.queries, found.targets, pairs, found.scoring, found.mode, engine)
+            self._compare(found, found.scaled_scores[:n_pairs], other)
+
+    def _compare(self, found: Alignments, own: NDArray[np.int64], other: NDArray[np.int64]) -> None:
         least = LEAST_MATCHES * int(found.scoring.matrix.max())
         better = (other >= least) & (other >= CLEARLY_BETTER * own)
         if better.any() and not self._n_better:
             row = int(better.argmax())
-            names = found.queries.ids[int(pairs.query[row])], found.targets.ids[int(pairs.target[row])]
+            query, target = int(found.pairs.query[row]), int(found.pairs.target[row])
             scores = found.scoring.unscale(int(other[row])), found.scoring.unscale(int(own[row]))
-            self._example = f"{names[0]} with {names[1]}: score {scores[0]} instead of {scores[1]}"
+            names = f"{found.queries.ids[query]} with {found.targets.ids[target]}"
+            self._example = f"{names}: score {scores[0]} instead of {scores[1]}"
+        self._n_pairs += len(own)
         self._n_better += int(better.sum())
 
     def tell(self, messages: Messages) -> None:

@@ -161,7 +161,7 @@ def _require_whole(files: Sequence[PartFile]) -> None:
 
 
 def _require_same_queries(files: Sequence[PartFile], batches: Sequence[Any]) -> None:
-    names = ["query_id", "query_description", "query"]
+    names = ["query_id", "query_description", "query", "query_quality"]
     for file, batch in zip(files, batches, strict=True):
         if batch is None or not batch.select(names).equals(batches[0].select(names)):
             raise InputError(f"{file.path} and {files[0].path} have different queries; search again with the same")
