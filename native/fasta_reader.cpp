@@ -150,7 +150,8 @@ void FastaReader::read_line(const Byte* p, std::size_t n, bool is_whole) {
     }
 }
 
-// Refuses a header that becomes too long with these n bytes. The start of it is taken as the id, for the message.
+// Refuses a header that becomes too long with these n bytes. The start of it is taken as the id, for the
+// message.
 void FastaReader::check_header(const char* text, std::size_t n) {
     if (static_cast<std::int64_t>(header_.size() + n) <= limits_.header_bytes) return;
     if (header_.size() < SHOWN_BYTES) header_.append(text, std::min(n, SHOWN_BYTES - header_.size()));
@@ -163,10 +164,12 @@ void FastaReader::check_header(const char* text, std::size_t n) {
 // A piece of input is small, so a record exceeds its limit by little before it is refused.
 void FastaReader::check_record() {
     if (problem_ != Problem::none) return;
-    const std::size_t mask = columns_.mask.size() - 2 * static_cast<std::size_t>(columns_.mask_offsets.back());
+    const std::size_t mask =
+        columns_.mask.size() - 2 * static_cast<std::size_t>(columns_.mask_offsets.back());
     const std::size_t qualities = has_qualities() ? static_cast<std::size_t>(n_qualities_) : 0;
     const std::size_t integers = mask + stripped_.size();
-    const std::size_t bytes = static_cast<std::size_t>(position()) + qualities + integers * sizeof(std::int64_t);
+    const std::size_t bytes =
+        static_cast<std::size_t>(position()) + qualities + integers * sizeof(std::int64_t);
     if (static_cast<std::int64_t>(bytes) > limits_.record_bytes) fail(Problem::record_size, line_);
 }
 
@@ -454,6 +457,7 @@ void bind_fasta_reader(nb::module_& m) {
             "feed", [](FastaReader& self, const Bytes& data) { return self.feed(data.data(), data.size()); },
             "data"_a, nb::call_guard<nb::gil_scoped_release>())
         .def("finish", &FastaReader::finish)
+        .def("set_max_record_bytes", &FastaReader::set_max_record_bytes, "n_bytes"_a)
         .def("take", [](FastaReader& self) { return to_numpy(self.take(), self.has_qualities()); })
         .def("code_counts", &code_counts)
         .def("tallies", &tallies)

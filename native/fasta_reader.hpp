@@ -81,8 +81,8 @@ enum class Problem {
     record_size,      // a record that takes more memory than allowed
 };
 
-// Bounds on one record, so that a damaged or hostile file cannot take all memory: a few kilobytes of bzip2 can
-// unpack to one header of 50 GB.
+// Bounds on one record, so that a damaged or hostile file cannot take all memory: a few kilobytes of bzip2
+// can unpack to one header of 50 GB.
 struct Limits {
     std::int64_t header_bytes;
     std::int64_t record_bytes;  // letters, intervals of the mask, kept qualities
@@ -98,6 +98,9 @@ class FastaReader {
 
     // The complete records so far; the one that is being read stays.
     Columns take();
+
+    // The limit of the records that follow, and of the one that is being read.
+    void set_max_record_bytes(std::int64_t bytes) { limits_.record_bytes = bytes; }
 
     std::size_t n_complete() const { return columns_.n_records(); }
     // Memory held by columns, the record that is being read included.
@@ -156,11 +159,11 @@ class FastaReader {
 
     std::int64_t ordinal_ = 0;
     std::int64_t record_line_ = 0;
-    std::int64_t n_stripped_ = 0;   // gap characters removed from this record: they have qualities
-    std::int64_t n_qualities_ = 0;  // of this record
-    Buffer<std::int64_t> stripped_; // places of the removed gap characters, if qualities are kept
-    std::size_t n_dropped_ = 0;     // qualities of removed gap characters that were passed
-    std::string header_;            // of a line that began in an earlier piece
+    std::int64_t n_stripped_ = 0;    // gap characters removed from this record: they have qualities
+    std::int64_t n_qualities_ = 0;   // of this record
+    Buffer<std::int64_t> stripped_;  // places of the removed gap characters, if qualities are kept
+    std::size_t n_dropped_ = 0;      // qualities of removed gap characters that were passed
+    std::string header_;             // of a line that began in an earlier piece
     std::string id_;
     std::string description_;
     Columns columns_;

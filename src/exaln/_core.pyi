@@ -23,6 +23,8 @@ class FastaReader:
         """Read on; False once there is a problem."""
     def finish(self) -> bool:
         """The file has ended; False if it must not end here."""
+    def set_max_record_bytes(self, n_bytes: int) -> None:
+        """Change the limit of records that are not complete yet."""
     def take(self) -> tuple[Any, ...]:
         """Columns of complete records: ids, descriptions (data, offsets each), codes, offsets, mask, its offsets, and
         qualities or None.

@@ -12,8 +12,9 @@ else that is not a letter is an error with file, record and line.
 
 One record is bounded, because a small compressed file can unpack to an endless one: `max_record_size` is the memory
 that a record may take and the length that its header may have. Without it a header has at most 64 MiB, far more than
-the merged headers of NCBI's nr, and a record half of the memory that is free, at most 16 GiB, which holds the longest
-chromosomes that are known.
+the merged headers of NCBI's nr, and a record half of the memory that is free and 16 GiB, which holds the longest
+chromosomes that are known. A record of more than 1 GiB must also come from a file of some size: it takes at most 1 GiB
+and 100 times the bytes that were read of the file as it is stored. Letters of DNA hardly compress to less than a fifth.
 """
 
 from __future__ import annotations
@@ -49,6 +50,8 @@ SAMPLE_BYTES_WITHOUT_LETTERS = 128 << 20
 
 MAX_HEADER_BYTES = 64 << 20
 MAX_RECORD_BYTES = 16 << 30
+RECORD_BYTES_OF_ANY_FILE = 1 << 30
+RECORD_BYTES_PER_STORED_BYTE = 100
 """Without `max_record_size`, a header and a record take no more than this; see above."""
 
 SAMPLE_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ*"
@@ -86,6 +89,7 @@ class SequenceFile:
         self.n_records = self.n_residues = self.n_empty = 0
         self._batch_residues = batch_residues
         self._limits = record_limits(max_record_size)
+        self._is_limit_given = max_record_size is not None
         self._stream = ByteStream(source, min(CHUNK_BYTES, batch_residues))
         self.name = self._stream.name
         self.bytes_total = self._stream.bytes_total
@@ -142,6 +146,7 @@ class SequenceFile:
 
     def _read(self) -> Iterator[Records]:
         for chunk in self._all_chunks():
+            self._reader.set_max_record_bytes(self._record_limit())
             if not self._reader.feed(chunk):
                 raise self._problem()
             if self._reader.n_complete and self._is_full():
@@ -157,6 +162,11 @@ class SequenceFile:
         yield from sampled
         sampled.clear()
         yield from self._stream
+
+    def _record_limit(self) -> int:
+        """The most bytes that a record may take, after what was read of the file."""
+        of_file = RECORD_BYTES_OF_ANY_FILE + RECORD_BYTES_PER_STORED_BYTE * self.bytes_read
+        return self._limits[1] if self._is_limit_given else min(self._limits[1], of_file)
 
     def _is_full(self) -> bool:
         """Text and offsets count too: headers can be far longer than sequences."""
@@ -189,7 +199,7 @@ class SequenceFile:
         else:
             place = f"{self.name}: record {_shown(record_id)} (line {line})"
         if kind in TOO_LARGE:
-            what, limit = TOO_LARGE[kind], self._limits[kind == "record_size"]
+            what, limit = TOO_LARGE[kind], self._record_limit() if kind == "record_size" else self._limits[0]
             return InputError(f"{place}: {what.format(limit=limit)}; {ALLOW_MORE}")
         return InputError(f"{place}: {_explain(kind, byte, self.alphabet)}")
 
