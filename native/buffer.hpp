@@ -41,6 +41,7 @@ class Buffer {
         return data_ + size_;
     }
     void advance(std::size_t n) { size_ += n; }
+    void clear() { size_ = 0; }
 
     void push(T value) {
         *room(1) = value;

@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 
 #include <cstring>
+#include <limits>
 
 #include "utf8.hpp"
 
@@ -16,6 +17,9 @@ using Byte = std::uint8_t;
 bool is_blank(Byte byte) {
     return byte == ' ' || byte == '\t' || byte == '\v' || byte == '\f';
 }
+
+// Bytes of a refused header in which its id is looked for.
+constexpr std::size_t SHOWN_BYTES = 1024;
 
 bool is_lower(Byte byte) {
     return byte >= 'a' && byte <= 'z';
@@ -50,7 +54,8 @@ struct FastaReader::LineEnds {
     }
 };
 
-FastaReader::FastaReader(const std::uint8_t* table, bool strip_gaps) : strip_gaps_(strip_gaps) {
+FastaReader::FastaReader(const std::uint8_t* table, bool strip_gaps, Limits limits, bool keep_qualities)
+    : strip_gaps_(strip_gaps), limits_(limits), keep_qualities_(keep_qualities) {
     std::copy(table, table + table_.size(), table_.begin());
 }
 
@@ -128,10 +133,14 @@ void FastaReader::read_line(const Byte* p, std::size_t n, bool is_whole) {
     if (n > 0) at_line_start_ = false;
     if (state_ == State::sequence) {
         encode(p, n);
+        check_record();
     } else if (state_ == State::quality) {
-        count_qualities(p, n);
+        read_qualities(p, n);
+        check_record();
     } else if (state_ == State::header) {
         const char* text = reinterpret_cast<const char*>(p);
+        check_header(text, n);
+        if (problem_ != Problem::none) return;
         if (is_whole && header_.empty()) {
             parse_header(text, n);
         } else {
@@ -139,6 +148,29 @@ void FastaReader::read_line(const Byte* p, std::size_t n, bool is_whole) {
             if (is_whole) parse_header(header_.data(), header_.size());
         }
     }
+}
+
+// Refuses a header that becomes too long with these n bytes. The start of it is taken as the id, for the
+// message.
+void FastaReader::check_header(const char* text, std::size_t n) {
+    if (static_cast<std::int64_t>(header_.size() + n) <= limits_.header_bytes) return;
+    if (header_.size() < SHOWN_BYTES) header_.append(text, std::min(n, SHOWN_BYTES - header_.size()));
+    header_.resize(std::min(header_.size(), SHOWN_BYTES));
+    header_.shrink_to_fit();
+    parse_header(header_.data(), header_.size());
+    fail(Problem::header_size, line_);
+}
+
+// A piece of input is small, so a record exceeds its limit by little before it is refused.
+void FastaReader::check_record() {
+    if (problem_ != Problem::none) return;
+    const std::size_t mask =
+        columns_.mask.size() - 2 * static_cast<std::size_t>(columns_.mask_offsets.back());
+    const std::size_t qualities = has_qualities() ? static_cast<std::size_t>(n_qualities_) : 0;
+    const std::size_t integers = mask + stripped_.size();
+    const std::size_t bytes =
+        static_cast<std::size_t>(position()) + qualities + integers * sizeof(std::int64_t);
+    if (static_cast<std::int64_t>(bytes) > limits_.record_bytes) fail(Problem::record_size, line_);
 }
 
 void FastaReader::end_line(Byte terminator) {
@@ -182,6 +214,8 @@ void FastaReader::begin_header() {
 void FastaReader::parse_header(const char* text, std::size_t n) {
     record_line_ = line_;
     n_stripped_ = n_qualities_ = 0;
+    stripped_.clear();
+    n_dropped_ = 0;
     std::string converted;
     if (!is_utf8(text, n)) {
         latin1.add(line_);
@@ -230,6 +264,7 @@ void FastaReader::encode_carefully(const Byte* p, std::size_t n) {
         if (code == GAP) {
             if (!strip_gaps_) return fail(Problem::gap, line_, p[i]);
             gaps.add(line_);
+            if (has_qualities()) stripped_.push(position() + n_stripped_);
             ++n_stripped_;
             continue;
         }
@@ -263,19 +298,30 @@ void FastaReader::note_mask(std::int64_t begin, std::int64_t end) {
 }
 
 // Qualities are '!' to '~' in every encoding that was ever in use.
-void FastaReader::count_qualities(const Byte* p, std::size_t n) {
+void FastaReader::read_qualities(const Byte* p, std::size_t n) {
     bool all_qualities = true;
     for (std::size_t i = 0; i < n; ++i) all_qualities &= static_cast<Byte>(p[i] - '!') <= '~' - '!';
-    std::size_t n_blanks = 0;
-    for (std::size_t i = 0; i < n && !all_qualities; ++i) {
-        if (is_blank(p[i])) {
-            ++n_blanks;
-        } else if (static_cast<Byte>(p[i] - '!') > '~' - '!') {
-            return fail(Problem::quality_byte, line_, p[i]);
-        }
+    if (all_qualities) return keep_qualities(p, n);
+    for (std::size_t i = 0; i < n; ++i) {
+        if (is_blank(p[i])) continue;
+        if (static_cast<Byte>(p[i] - '!') > '~' - '!') return fail(Problem::quality_byte, line_, p[i]);
+        keep_qualities(p + i, 1);
     }
-    n_qualities_ += static_cast<std::int64_t>(n - n_blanks);
-    if (n_qualities_ > position() + n_stripped_) fail(Problem::quality_length, line_);
+}
+
+// Counts n qualities and, if they are wanted, appends those of letters that were not removed.
+void FastaReader::keep_qualities(const Byte* p, std::size_t n) {
+    const std::int64_t first = n_qualities_;
+    n_qualities_ += static_cast<std::int64_t>(n);
+    if (n_qualities_ > position() + n_stripped_) return fail(Problem::quality_length, line_);
+    if (!has_qualities()) return;
+    std::size_t begin = 0;
+    for (; n_dropped_ < stripped_.size() && stripped_.data()[n_dropped_] < n_qualities_; ++n_dropped_) {
+        const std::size_t place = static_cast<std::size_t>(stripped_.data()[n_dropped_] - first);
+        columns_.qualities.append(p + begin, place - begin);
+        begin = place + 1;
+    }
+    columns_.qualities.append(p + begin, n - begin);
 }
 
 void FastaReader::close_record() {
@@ -295,13 +341,16 @@ void FastaReader::fail(Problem problem, std::int64_t line, Byte byte) {
 std::int64_t FastaReader::n_bytes() const {
     const std::size_t text = columns_.ids.data.size() + columns_.descriptions.data.size() + header_.size();
     const std::size_t integers = 4 * columns_.offsets.size() + columns_.mask.size();
-    return static_cast<std::int64_t>(columns_.codes.size() + text + integers * sizeof(std::int64_t));
+    const std::size_t letters = columns_.codes.size() + columns_.qualities.size();
+    return static_cast<std::int64_t>(letters + text + integers * sizeof(std::int64_t));
 }
 
 Columns FastaReader::take() {
     if (n_complete() == 0) return Columns();
     Columns open;
     open.codes = columns_.codes.split_off(static_cast<std::size_t>(columns_.offsets.back()));
+    if (has_qualities())
+        open.qualities = columns_.qualities.split_off(static_cast<std::size_t>(columns_.offsets.back()));
     open.mask = columns_.mask.split_off(2 * static_cast<std::size_t>(columns_.mask_offsets.back()));
     return std::exchange(columns_, std::move(open));
 }
@@ -322,11 +371,12 @@ nb::object to_numpy(Buffer<T>& buffer, std::size_t n_columns = 0) {
     return nb::cast(nb::ndarray<nb::numpy, T>(data, n_columns == 0 ? 1 : 2, shape, owner));
 }
 
-nb::tuple to_numpy(Columns columns) {
+nb::tuple to_numpy(Columns columns, bool has_qualities) {
+    nb::object qualities = has_qualities ? to_numpy(columns.qualities) : nb::none();
     return nb::make_tuple(to_numpy(columns.ids.data), to_numpy(columns.ids.offsets),
                           to_numpy(columns.descriptions.data), to_numpy(columns.descriptions.offsets),
                           to_numpy(columns.codes), to_numpy(columns.offsets), to_numpy(columns.mask, 2),
-                          to_numpy(columns.mask_offsets));
+                          to_numpy(columns.mask_offsets), qualities);
 }
 
 const char* name_of(Problem problem) {
@@ -353,6 +403,10 @@ const char* name_of(Problem problem) {
             return "quality_length";
         case Problem::truncated_fastq:
             return "truncated_fastq";
+        case Problem::header_size:
+            return "header_size";
+        case Problem::record_size:
+            return "record_size";
     }
     return "none";
 }
@@ -391,15 +445,20 @@ void bind_fasta_reader(nb::module_& m) {
     nb::class_<FastaReader>(m, "FastaReader")
         .def(
             "__init__",
-            [](FastaReader* self, const Table& table, bool strip_gaps) {
-                new (self) FastaReader(table.data(), strip_gaps);
+            [](FastaReader* self, const Table& table, bool strip_gaps, std::int64_t max_header_bytes,
+               std::int64_t max_record_bytes, bool keep_qualities) {
+                new (self) FastaReader(table.data(), strip_gaps, Limits{max_header_bytes, max_record_bytes},
+                                       keep_qualities);
             },
-            "table"_a, "strip_gaps"_a = false)
+            "table"_a, "strip_gaps"_a = false,
+            "max_header_bytes"_a = std::numeric_limits<std::int64_t>::max(),
+            "max_record_bytes"_a = std::numeric_limits<std::int64_t>::max(), "keep_qualities"_a = false)
         .def(
             "feed", [](FastaReader& self, const Bytes& data) { return self.feed(data.data(), data.size()); },
             "data"_a, nb::call_guard<nb::gil_scoped_release>())
         .def("finish", &FastaReader::finish)
-        .def("take", [](FastaReader& self) { return to_numpy(self.take()); })
+        .def("set_max_record_bytes", &FastaReader::set_max_record_bytes, "n_bytes"_a)
+        .def("take", [](FastaReader& self) { return to_numpy(self.take(), self.has_qualities()); })
         .def("code_counts", &code_counts)
         .def("tallies", &tallies)
         .def_prop_ro("problem", &describe_problem)

@@ -37,12 +37,13 @@ struct TextColumn {
     }
 };
 
-// The columns of exaln.records.Records. Codes and mask may end with those of a record that is not complete
-// yet.
+// The columns of exaln.records.Records. Codes, qualities and mask may end with those of a record that is not
+// complete yet.
 struct Columns {
     TextColumn ids;
     TextColumn descriptions;
     Buffer<std::uint8_t> codes;
+    Buffer<std::uint8_t> qualities;  // one per code, as in the file; empty if they are not kept
     Buffer<std::int64_t> offsets;
     Buffer<std::int64_t> mask;  // begin, end, begin, end, ...
     Buffer<std::int64_t> mask_offsets;
@@ -76,11 +77,20 @@ enum class Problem {
     quality_byte,     // FASTQ: not a quality
     quality_length,   // FASTQ: more qualities than letters
     truncated_fastq,  // FASTQ: the file ends inside a record
+    header_size,      // a header longer than allowed
+    record_size,      // a record that takes more memory than allowed
+};
+
+// Bounds on one record, so that a damaged or hostile file cannot take all memory: a few kilobytes of bzip2
+// can unpack to one header of 50 GB.
+struct Limits {
+    std::int64_t header_bytes;
+    std::int64_t record_bytes;  // letters, intervals of the mask, kept qualities
 };
 
 class FastaReader {
   public:
-    FastaReader(const std::uint8_t* table, bool strip_gaps);
+    FastaReader(const std::uint8_t* table, bool strip_gaps, Limits limits, bool keep_qualities);
 
     // Both return false once there is a problem; what follows it is not read.
     bool feed(const std::uint8_t* data, std::size_t n);
@@ -89,10 +99,15 @@ class FastaReader {
     // The complete records so far; the one that is being read stays.
     Columns take();
 
+    // The limit of the records that follow, and of the one that is being read.
+    void set_max_record_bytes(std::int64_t bytes) { limits_.record_bytes = bytes; }
+
     std::size_t n_complete() const { return columns_.n_records(); }
     // Memory held by columns, the record that is being read included.
     std::int64_t n_bytes() const;
     std::int64_t n_residues() const { return static_cast<std::int64_t>(columns_.codes.size()); }
+    // Whether the columns have qualities: they are wanted, and this is FASTQ.
+    bool has_qualities() const { return keep_qualities_ && marker_ == '@'; }
 
     const std::uint8_t* codes() const { return columns_.codes.data(); }
 
@@ -121,7 +136,10 @@ class FastaReader {
     void encode_carefully(const Byte* p, std::size_t n);
     void note_lower_case(const Byte* p, std::size_t n, std::int64_t position);
     void note_mask(std::int64_t begin, std::int64_t end);
-    void count_qualities(const Byte* p, std::size_t n);
+    void read_qualities(const Byte* p, std::size_t n);
+    void keep_qualities(const Byte* p, std::size_t n);
+    void check_header(const char* text, std::size_t n);
+    void check_record();
     void close_record();
     void fail(Problem problem, std::int64_t line, Byte byte = 0);
     bool has_all_qualities() const { return n_qualities_ == position() + n_stripped_; }
@@ -129,6 +147,8 @@ class FastaReader {
 
     std::array<Byte, 256> table_;
     bool strip_gaps_;
+    Limits limits_;
+    bool keep_qualities_;
 
     State state_ = State::between;
     Byte marker_ = 0;  // '>' or '@' once the format is known
@@ -139,9 +159,11 @@ class FastaReader {
 
     std::int64_t ordinal_ = 0;
     std::int64_t record_line_ = 0;
-    std::int64_t n_stripped_ = 0;   // gap characters removed from this record: they have qualities
-    std::int64_t n_qualities_ = 0;  // of this record
-    std::string header_;            // of a line that began in an earlier piece
+    std::int64_t n_stripped_ = 0;    // gap characters removed from this record: they have qualities
+    std::int64_t n_qualities_ = 0;   // of this record
+    Buffer<std::int64_t> stripped_;  // places of the removed gap characters, if qualities are kept
+    std::size_t n_dropped_ = 0;      // qualities of removed gap characters that were passed
+    std::string header_;             // of a line that began in an earlier piece
     std::string id_;
     std::string description_;
     Columns columns_;

@@ -52,7 +52,7 @@ def parse(data: bytes, cuts: list[int], alphabet: Alphabet = PROTEIN, strip_gaps
 
 
 def rows(reader: FastaReader, alphabet: Alphabet = PROTEIN) -> list[Row]:
-    id_data, id_ends, text, text_ends, codes, offsets, mask, mask_offsets = (column for column in reader.take())
+    id_data, id_ends, text, text_ends, codes, offsets, mask, mask_offsets, _ = (column for column in reader.take())
     n = len(offsets) - 1
     assert len(id_ends) == len(text_ends) == len(mask_offsets) == n + 1
     assert (offsets[-1], mask_offsets[-1]) == (len(codes), len(mask))

@@ -65,7 +65,7 @@ def test_decimals_are_exact(tmp_path):
     [
         ("", ": the matrix is empty"),
         ("# only\n\n# comments\n", ": the matrix is empty"),
-        (TWO_LETTERS.replace("P -1  3", "P -1"), ", line 4: the row of P has 1 values, 2 letters were named"),
+        (TWO_LETTERS.replace("P -1  3", "P -1"), ", line 4: the row of P has 1 value, but 2 letters above it"),
         (TWO_LETTERS.replace("P -1  3", "P -1 3 3"), ", line 4: the row of P has 3 values"),
         (TWO_LETTERS.replace("P -1  3", ""), ": the matrix has no row for P, named in line 2"),
         (TWO_LETTERS + "H 1 1\n", ", line 5: a second row for letter H"),

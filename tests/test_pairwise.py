@@ -130,8 +130,8 @@ def test_columns_and_parts() -> None:
 def test_tables() -> None:
     found = exaln.align_many(READS, [GENOME])
     table = found.to_arrow()
-    assert table.column_names[:7] == [
-        "query_index", "query_id", "query_length", "target_index", "target_id", "target_length", "query_start",
+    assert table.column_names[:8] == [
+        "query_index", "query_id", "query_length", "target_index", "target_id", "target_length", "strand", "query_start",
     ]  # fmt: skip
     frame = found.to_pandas()
     assert frame["cigar"].tolist() == found.cigars

@@ -11,13 +11,24 @@ from numpy.typing import NDArray
 class FastaReader:
     """Incremental FASTA and FASTQ parser: bytes in pieces of any size, encoded columns out."""
 
-    def __init__(self, table: NDArray[np.uint8], strip_gaps: bool = False) -> None: ...
+    def __init__(
+        self,
+        table: NDArray[np.uint8],
+        strip_gaps: bool = False,
+        max_header_bytes: int = ...,
+        max_record_bytes: int = ...,
+        keep_qualities: bool = False,
+    ) -> None: ...
     def feed(self, data: bytes | bytearray | memoryview) -> bool:
         """Read on; False once there is a problem."""
     def finish(self) -> bool:
         """The file has ended; False if it must not end here."""
-    def take(self) -> tuple[NDArray[Any], ...]:
-        """Columns of complete records: ids, descriptions (data, offsets each), codes, offsets, mask, its offsets."""
+    def set_max_record_bytes(self, n_bytes: int) -> None:
+        """Change the limit of records that are not complete yet."""
+    def take(self) -> tuple[Any, ...]:
+        """Columns of complete records: ids, descriptions (data, offsets each), codes, offsets, mask, its offsets, and
+        qualities or None.
+        """
     def code_counts(self) -> NDArray[np.int64]:
         """int64[256]: how often each code occurs in what was not taken yet, the record that is being read included."""
     def tallies(self) -> dict[str, tuple[int, int]]:

@@ -14,10 +14,13 @@ from exaln import colours
 from exaln.cigar import DELETION, DIFFERENT, EQUAL, INSERTION, Paths, cigar, cigar_list, taken
 from exaln.engines.base import PairList, Traces
 from exaln.modes import GLOBAL, LOCAL, Mode
+from exaln.plurals import number_of
 from exaln.queries import detect_alphabet
 from exaln.query_hits import PairHits, QueryHits
 from exaln.records import Records, Text
 from exaln.scoring import Scoring
+from exaln.statistics import pair_statistics
+from exaln.strands import reverse_complement
 
 if TYPE_CHECKING:
     import os
@@ -41,10 +44,17 @@ class Alignments(Sequence["Alignment"]):
     queries, targets: all sequences; pairs: which of them make a pair, rows of the two.
     positions: int64[n, 4], query start and end, target start and end, 0-based half-open.
     counts: int32[n, 6], identities, positives, mismatches, gap opens, gap columns, columns.
+    strands: int8[n], 1, or -1 where the query aligns with the reverse complement of the target: then the path runs
+    along the query and down the target, and positions are those of both sequences as given.
     paths: see `exaln.cigar.Paths`.
     """
 
-    __slots__ = ("_scores", "counts", "mode", "pairs", "paths", "positions", "queries", "scoring", "targets")
+    # fmt: off
+    __slots__ = (
+        "_scores", "_statistics", "counts", "mode", "pairs", "paths", "positions", "queries", "scoring", "strands",
+        "targets",
+    )
+    # fmt: on
 
     def __init__(
         self,
@@ -55,12 +65,15 @@ class Alignments(Sequence["Alignment"]):
         traces: Traces,
         scoring: Scoring,
         mode: Mode,
+        strands: NDArray[np.int8] | None = None,
     ) -> None:
-        """scores: int64[n], multiplied by `scoring.scale`."""
+        """scores: int64[n], multiplied by `scoring.scale`. strands: all plus without them."""
         traces = traces.counted_in(scoring.alphabet)
         self.queries, self.targets, self.pairs = queries, targets, pairs
         self.positions, self.counts, self.paths = traces.positions, traces.counts, traces.paths
         self.scoring, self.mode, self._scores = scoring, mode, scores
+        self.strands = np.ones(len(scores), np.int8) if strands is None else strands
+        self._statistics: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
 
     def __len__(self) -> int:
         return len(self._scores)
@@ -77,7 +90,8 @@ class Alignments(Sequence["Alignment"]):
         rows = np.arange(len(self))[place]
         traces = Traces(self.positions, self.counts, self.paths).taken(rows)
         pairs = PairList(self.pairs.query[rows], self.pairs.target[rows])
-        return Alignments(self.queries, self.targets, pairs, self._scores[rows], traces, self.scoring, self.mode)
+        given = (self.queries, self.targets, pairs, self._scores[rows], traces, self.scoring, self.mode)
+        return Alignments(*given, self.strands[rows])
 
     def __iter__(self) -> Iterator[Alignment]:
         return map(partial(Alignment, self), range(len(self)))
@@ -86,6 +100,31 @@ class Alignments(Sequence["Alignment"]):
     def scores(self) -> NDArray[np.int64] | NDArray[np.float64]:
         """The score of each pair: int64[n], or float64[n] where the scoring has fractions."""
         return self._scores if self.scoring.scale == 1 else self._scores / self.scoring.scale
+
+    @property
+    def scaled_scores(self) -> NDArray[np.int64]:
+        """The score of each pair as engines have it, int64[n]: multiplied by `scoring.scale`."""
+        return self._scores
+
+    @property
+    def bits(self) -> NDArray[np.float64]:
+        """Bit scores, float64[n]; NaN where there are none: in other modes than local, and without statistics."""
+        return self._bits_and_evalues()[0]
+
+    @property
+    def evalues(self) -> NDArray[np.float64]:
+        """E-values, float64[n], in the search space of the query and that target; NaN where there are none."""
+        return self._bits_and_evalues()[1]
+
+    def _bits_and_evalues(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        if self._statistics is None:
+            if self.mode.is_local:
+                lengths = self.queries.lengths[self.pairs.query], self.targets.lengths[self.pairs.target]
+                self._statistics = pair_statistics(self.scoring, self._scores, *lengths)
+            else:
+                nothing = np.full(len(self), np.nan)
+                self._statistics = nothing, nothing
+        return self._statistics
 
     @property
     def cigars(self) -> list[str]:
@@ -111,8 +150,11 @@ class Alignments(Sequence["Alignment"]):
         return {
             "query_index": self.pairs.query,
             "target_index": self.pairs.target,
+            "strand": self.strands,
             **{name: self.positions[:, place] for place, name in enumerate(POSITIONS)},
             "score": self.scores,
+            "bits": self.bits,
+            "evalue": self.evalues,
             **{name: self.counts[:, place] for place, name in enumerate(COUNTS)},
         }
 
@@ -138,6 +180,7 @@ class Alignments(Sequence["Alignment"]):
             query_ids=of_queries[0],
             query_descriptions=of_queries[1],
             queries=of_queries[2],
+            query_qualities=[self.queries.quality(row) for row in query.tolist()],
             **self._hit_columns(rows, taken(self.paths, rows), first_target),
         )
 
@@ -154,6 +197,7 @@ class Alignments(Sequence["Alignment"]):
             query_id=self.queries.ids[query],
             query_description=self.queries.descriptions[query],
             query=self.queries.sequence(query),
+            query_quality=self.queries.quality(query),
             **self._hit_columns(found, paths, first_target),
         )
 
@@ -161,7 +205,6 @@ class Alignments(Sequence["Alignment"]):
         """What all kinds of hits have."""
         target = self.pairs.target[rows]
         ids, descriptions, codes = _texts_and_codes(self.targets, target)
-        nothing = np.full(len(target), np.nan)
         return {
             "alphabet": self.queries.alphabet,
             "scoring": self.scoring,
@@ -170,16 +213,16 @@ class Alignments(Sequence["Alignment"]):
             "targets": codes,
             "ordinal": first_target + target,
             "score": self._scores[rows],
-            "bits": nothing,
-            "evalue": nothing,
-            "strand": np.ones(len(target), np.int8),
+            "bits": self.bits[rows],
+            "evalue": self.evalues[rows],
+            "strand": self.strands[rows],
             "paths": paths,
             **dict(zip(POSITIONS, self.positions[rows].T, strict=True)),
             **dict(zip(COUNTS, self.counts[rows].T, strict=True)),
         }
 
     def __repr__(self) -> str:
-        return f"<Alignments: {len(self):,} pairs, {self.mode}, {self.scoring.describe()}>"
+        return f"<Alignments: {number_of(len(self), 'pair')}, {self.mode}, {self.scoring.describe()}>"
 
 
 def _texts_and_codes(records: Records, rows: NDArray[np.int64]) -> tuple[list[str], list[str], list[NDArray[np.uint8]]]:
@@ -190,6 +233,10 @@ def _texts_and_codes(records: Records, rows: NDArray[np.int64]) -> tuple[list[st
     codes, offsets = records.codes, records.offsets if len(some) < FEW_ROWS else records.offsets.tolist()
     sequences = [codes[offsets[row] : offsets[row + 1]] for row in some]
     return [ids[row] for row in some], [titles[row] for row in some], sequences
+
+
+def _number_or_none(value: np.float64) -> float | None:
+    return None if np.isnan(value) else float(value)
 
 
 def _position(place: int, text: str) -> Any:
@@ -226,6 +273,21 @@ class Alignment:
     def score(self) -> int | float:
         """In the units of the scoring as given."""
         return self.scoring.unscale(int(self._all._scores[self._row]))
+
+    @property
+    def bits(self) -> float | None:
+        """The bit score; None in other modes than local, and where there are no statistics for the scoring."""
+        return _number_or_none(self._all.bits[self._row])
+
+    @property
+    def evalue(self) -> float | None:
+        """The E-value in the search space of this query and this target; None where there is none."""
+        return _number_or_none(self._all.evalues[self._row])
+
+    @property
+    def strand(self) -> int:
+        """1, or -1 where the query aligns with the reverse complement of the target."""
+        return int(self._all.strands[self._row])
 
     @property
     def scoring(self) -> Scoring:
@@ -292,6 +354,7 @@ class Alignment:
             scoring=self.scoring,
             query_start=self.query_start,
             target_start=self.target_start,
+            strand=self.strand,
             colour=colour,
             width=WIDTH if width is None else width,
         )
@@ -315,14 +378,15 @@ class Alignment:
     def _plotted(self) -> PlottedPair:
         from exaln.plots import PlottedPair
 
+        target, target_start = self._target_along_query()
         return PlottedPair(
             query=self.query,
-            target=self.target,
+            target=target,
             query_name=self.query_id,
-            target_name=self.target_id,
+            target_name=self.target_id + ("" if self.strand > 0 else " (reverse complement)"),
             operations=self.operations,
             query_start=self.query_start,
-            target_start=self.target_start,
+            target_start=target_start,
             score=self.score,
             scoring=self.scoring,
             mode=self.mode,
@@ -331,13 +395,23 @@ class Alignment:
             else f"{self.columns:,} columns are too many to be drawn here.",
         )
 
+    def _target_along_query(self) -> tuple[NDArray[np.uint8], int]:
+        """Codes of the strand of the target that is aligned, and where the alignment begins in it."""
+        if self.strand > 0:
+            return self.target, self.target_start
+        return reverse_complement(self.target, self.scoring.alphabet), len(self.target) - self.target_end
+
     def to_biopython(self) -> Any:
-        """A Bio.Align.Alignment: the target is its first sequence, the query its second."""
+        """A Bio.Align.Alignment: the target is its first sequence, the query its second.
+
+        On the minus strand its first sequence is the reverse complement of the target.
+        """
         from exaln.biopython import make_alignment
 
         decode = self.scoring.alphabet.decode
-        query, target = (decode(self.query), self.query_id), (decode(self.target), self.target_id)
-        return make_alignment(query, target, self.operations, self.query_start, self.target_start, self.score)
+        codes, target_start = self._target_along_query()
+        query, target = (decode(self.query), self.query_id), (decode(codes), self.target_id)
+        return make_alignment(query, target, self.operations, self.query_start, target_start, self.score)
 
     @staticmethod
     def from_biopython(alignment: Any, scoring: Scoring | None = None) -> Alignment:
@@ -369,7 +443,7 @@ class Alignment:
 
     def __repr__(self) -> str:
         where = f"query {self.query_start}:{self.query_end}, target {self.target_start}:{self.target_end}"
-        kind = "" if self.mode.is_local else f" {self.mode}"
+        kind = ("" if self.mode.is_local else f" {self.mode}") + ("" if self.strand > 0 else " minus strand")
         return f"<Alignment{kind} score {self.score}, {where}, {self.cigar or 'empty'}>"
 
     def __str__(self) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from exaln.cigar import DELETION, DIFFERENT, EQUAL, INSERTION, MATCH, Paths, merged
 from exaln.errors import InputError
+from exaln.plurals import number_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,7 +63,9 @@ def make_alignment(
 def letters_of(alignment: Any) -> tuple[tuple[str, str], tuple[str, str]]:
     """Letters and id of the query and of the target."""
     if len(alignment.sequences) != 2:
-        raise InputError(f"the alignment has {len(alignment.sequences)} sequences; only pairs can be taken")
+        raise InputError(
+            f"the alignment has {number_of(len(alignment.sequences), 'sequence')}; only pairs can be taken"
+        )
     target, query = ((str(getattr(one, "seq", one)), str(getattr(one, "id", ""))) for one in alignment.sequences)
     return query, target
 

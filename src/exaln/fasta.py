@@ -7,8 +7,14 @@
 What is read, and how: lines end with LF, CR LF or CR; blank lines, blanks inside sequence lines and a UTF-8 byte order
 mark are skipped. The id is the first word of the header (it ends at a blank or control character), the description is
 the rest. Headers that are not UTF-8 are read as Latin-1, with a warning. Lower case equals upper case and is kept as
-mask. Records without residues are kept, with a warning. FASTQ qualities are checked and dropped. Everything else that
-is not a letter is an error with file, record and line.
+mask. Records without residues are kept, with a warning. FASTQ qualities are checked, and kept on demand. Everything
+else that is not a letter is an error with file, record and line.
+
+One record is bounded, because a small compressed file can unpack to an endless one: `max_record_size` is the memory
+that a record may take and the length that its header may have. Without it a header has at most 64 MiB, far more than
+the merged headers of NCBI's nr, and a record half of the memory that is free and 16 GiB, which holds the longest
+chromosomes that are known. A record of more than 1 GiB must also come from a file of some size: it takes at most 1 GiB
+and 100 times the bytes that were read of the file as it is stored. Letters of DNA hardly compress to less than a fifth.
 """
 
 from __future__ import annotations
@@ -27,7 +33,9 @@ from exaln.bytestream import CHUNK_BYTES, ByteStream, printable
 from exaln.errors import ExalnWarning, InputError
 from exaln.molecules import require_molecule
 from exaln.other_databases import other_database
+from exaln.plurals import number_of
 from exaln.records import Records, Text
+from exaln.resources import available_memory
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,6 +47,15 @@ SAMPLE_RESIDUES = 1 << 20
 SAMPLE_BYTES = 8 << 20
 """The kind of letters is detected from so much sequence, or so much text where headers are longer than sequences."""
 
+SAMPLE_BYTES_WITHOUT_LETTERS = 128 << 20
+"""If so much text holds no letter of a sequence, the kind of letters is not looked for any further."""
+
+MAX_HEADER_BYTES = 64 << 20
+MAX_RECORD_BYTES = 16 << 30
+RECORD_BYTES_OF_ANY_FILE = 1 << 30
+RECORD_BYTES_PER_STORED_BYTE = 100
+"""Without `max_record_size`, a header and a record take no more than this; see above."""
+
 SAMPLE_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ*"
 SHOWN_ID_LENGTH = 100
 
@@ -49,8 +66,9 @@ class SequenceFile:
     `source` is a path, "-" for stdin, or a file opened in binary mode; plain or compressed, which its content tells.
     Without `alphabet` the kind is detected from the first part of the file. `like` is an alphabet that was inferred and
     not stated, that of the database for example: the sequences are read in it, and a record that looks like another
-    molecule is an error. A record longer than a batch is a batch of its own. A file without records yields
-    nothing; that is for the caller to judge.
+    molecule is an error. A record longer than a batch is a batch of its own. A file without records yields nothing;
+    that is for the caller to judge. keep_qualities: records of FASTQ have their qualities. max_record_size: bytes, see
+    above; a larger record is an InputError.
 
     >>> import io
     >>> with SequenceFile(io.BytesIO(b">one first sequence\\nHEAGAWGHEE\\n>two\\nPAWheae\\n")) as file:
@@ -67,9 +85,12 @@ class SequenceFile:
         like: Alphabet | None = None,
         strip_gaps: bool = False,
         batch_residues: int = BATCH_RESIDUES,
+        max_record_size: int | None = None,
+        keep_qualities: bool = False,
     ) -> None:
-        if batch_residues < 1:
-            raise InputError(f"batch_residues is {batch_residues}; at least 1 is needed")
+        for name, value in (("batch_residues", batch_residues), ("max_record_size", max_record_size)):
+            if value is not None and value < 1:
+                raise InputError(f"{name} is {value}; at least 1 is needed")
         self.n_records = self.n_residues = self.n_empty = 0
         self._batch_residues = batch_residues
         self._is_expected = like is not None and alphabet is None
@@ -77,13 +98,15 @@ class SequenceFile:
             other = other_database(source)
             if other is not None:
                 raise InputError(f"{os.fspath(source)}: {other}")
+        self._limits = record_limits(max_record_size)
+        self._is_limit_given = max_record_size is not None
         self._stream = ByteStream(source, min(CHUNK_BYTES, batch_residues))
         self.name = self._stream.name
         self.bytes_total = self._stream.bytes_total
         self._sampled: list[bytes] = []
         try:
             self.alphabet = alphabet or like or self._detect_alphabet()
-            self._reader = _new_reader(self.alphabet.table, strip_gaps)
+            self._reader = _new_reader(self.alphabet.table, strip_gaps, self._limits, keep_qualities)
         except BaseException:
             self.close()
             raise
@@ -114,7 +137,7 @@ class SequenceFile:
 
     def _detect_alphabet(self) -> Alphabet:
         """Letters of the first part of the file decide. Problems are left to the reader that reads it again."""
-        reader = _new_reader(_sample_table(), strip_gaps=True)
+        reader = _new_reader(_sample_table(), True, self._limits)
         n_bytes = 0
         for chunk in self._stream:
             self._sampled.append(bytes(chunk))
@@ -122,12 +145,18 @@ class SequenceFile:
             has_problem = not reader.feed(chunk)
             if has_problem or reader.n_residues >= SAMPLE_RESIDUES or (n_bytes >= SAMPLE_BYTES and reader.n_residues):
                 break
+            if n_bytes >= SAMPLE_BYTES_WITHOUT_LETTERS and not reader.n_residues:
+                raise InputError(
+                    f"{self.name}: no letter of a sequence in the first {n_bytes >> 20} MiB of text; if the file is "
+                    "right, say with --alphabet what it holds"
+                )
         counts = np.zeros(256, np.int64)
         counts[np.frombuffer(SAMPLE_LETTERS.encode(), np.uint8)] = reader.code_counts()[: len(SAMPLE_LETTERS)]
         return detect(counts)
 
     def _read(self) -> Iterator[Records]:
         for chunk in self._all_chunks():
+            self._reader.set_max_record_bytes(self._record_limit())
             if not self._reader.feed(chunk):
                 raise self._problem()
             if self._reader.n_complete and self._is_full():
@@ -144,14 +173,18 @@ class SequenceFile:
         sampled.clear()
         yield from self._stream
 
+    def _record_limit(self) -> int:
+        """The most bytes that a record may take, after what was read of the file."""
+        of_file = RECORD_BYTES_OF_ANY_FILE + RECORD_BYTES_PER_STORED_BYTE * self.bytes_read
+        return self._limits[1] if self._is_limit_given else min(self._limits[1], of_file)
+
     def _is_full(self) -> bool:
         """Text and offsets count too: headers can be far longer than sequences."""
         return self._reader.n_residues >= self._batch_residues or self._reader.n_bytes >= 4 * self._batch_residues
 
     def _take(self) -> Records:
-        id_data, id_offsets, description_data, description_offsets, codes, offsets, mask, mask_offsets = (
-            self._reader.take()
-        )
+        columns = self._reader.take()
+        id_data, id_offsets, description_data, description_offsets, codes, offsets, mask, mask_offsets = columns[:8]
         records = Records(
             alphabet=self.alphabet,
             ids=Text(id_data, id_offsets),
@@ -160,6 +193,7 @@ class SequenceFile:
             offsets=offsets,
             mask=mask,
             mask_offsets=mask_offsets,
+            qualities=columns[8],
         )
         if self._is_expected:
             require_molecule(records, self.name)
@@ -176,13 +210,16 @@ class SequenceFile:
             place = f"{self.name}: line {line}"
         else:
             place = f"{self.name}: record {_shown(record_id)} (line {line})"
+        if kind in TOO_LARGE:
+            what, limit = TOO_LARGE[kind], self._record_limit() if kind == "record_size" else self._limits[0]
+            return InputError(f"{place}: {what.format(limit=limit)}; {ALLOW_MORE}")
         return InputError(f"{place}: {_explain(kind, byte, self.alphabet)}")
 
     def _warn(self) -> None:
         for kind, (count, first_line) in self._reader.tallies().items():
             if count:
                 noun, text = WARNINGS[kind]
-                message = f"{self.name}: {count} {noun}{'s' * (count != 1)} {text} (first in line {first_line})"
+                message = f"{self.name}: {number_of(count, noun)} {text} (first in line {first_line})"
                 warnings.warn(message, ExalnWarning, stacklevel=4)
 
 
@@ -192,15 +229,23 @@ def read_records(
     alphabet: Alphabet | None = None,
     like: Alphabet | None = None,
     strip_gaps: bool = False,
+    max_record_size: int | None = None,
+    keep_qualities: bool = False,
 ) -> Records:
-    """All records of a file at once; a file without records is an error.
+    """All records of a file at once; a file without records is an error. The options are those of `SequenceFile`.
 
     >>> import io
     >>> read_records(io.BytesIO(b">a\\nACGT\\n>b\\nACGUACGU\\n")).lengths.tolist()
     [4, 8]
     """
     with SequenceFile(
-        source, alphabet=alphabet, like=like, strip_gaps=strip_gaps, batch_residues=sys.maxsize // 8
+        source,
+        alphabet=alphabet,
+        like=like,
+        strip_gaps=strip_gaps,
+        batch_residues=sys.maxsize // 8,
+        max_record_size=max_record_size,
+        keep_qualities=keep_qualities,
     ) as file:
         for records in file:
             return records
@@ -212,10 +257,24 @@ def no_sequences(file: SequenceFile) -> InputError:
     return InputError(f"{file.name}: no sequences found; a FASTA or FASTQ file with at least one record is needed")
 
 
-def _new_reader(table: NDArray[np.uint8], strip_gaps: bool) -> FastaReader:
+def record_limits(max_record_size: int | None) -> tuple[int, int]:
+    """The most bytes that a header may have, and the most bytes of memory that a record may take.
+
+    >>> record_limits(1 << 20)
+    (1048576, 1048576)
+    """
+    if max_record_size is not None:
+        size = min(max_record_size, sys.maxsize)
+        return size, size
+    return MAX_HEADER_BYTES, min(MAX_RECORD_BYTES, max(available_memory() // 2, MAX_HEADER_BYTES))
+
+
+def _new_reader(
+    table: NDArray[np.uint8], strip_gaps: bool, limits: tuple[int, int], keep_qualities: bool = False
+) -> FastaReader:
     from exaln._core import FastaReader
 
-    return FastaReader(table, strip_gaps)
+    return FastaReader(table, strip_gaps, *limits, keep_qualities)
 
 
 def _sample_table() -> NDArray[np.uint8]:
@@ -238,6 +297,12 @@ WARNINGS = {
     "latin1": ("header", "not in UTF-8, read as Latin-1"),
     "unnamed": ("record", "without a name, called unnamed_N by place in the file"),
 }
+
+TOO_LARGE = {
+    "header_size": "the header has more than {limit:,} bytes",
+    "record_size": "the record takes more than {limit:,} bytes of memory",
+}
+ALLOW_MORE = "the file is damaged, or give --max-record-size SIZE (max_record_size in Python) to allow more"
 
 EXPLANATIONS = {
     "utf16": "UTF-16 text; convert it first (iconv -f UTF-16 -t UTF-8)",

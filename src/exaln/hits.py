@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
 from exaln.errors import InputError
+from exaln.plurals import number_of
 from exaln.report.clean import one_line
 from exaln.report.columns import number_text
 from exaln.statistics import format_bits, format_evalue
@@ -145,7 +146,7 @@ _COLUMNS: dict[str, Callable[[Hit], str]] = {
 
 def _preview(hits: Hits) -> str:
     """A short table; more than SHOWN hits are abridged."""
-    heading = f"Hits: {len(hits):,} {'hit' if len(hits) == 1 else 'hits'}"
+    heading = f"Hits: {number_of(len(hits), 'hit')}"
     if len(hits) == 0:
         return heading
     rows = [_texts(hit) for hit in (hits if len(hits) <= SHOWN else hits[: SHOWN - 1])]

@@ -19,6 +19,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from exaln.errors import InputError
+from exaln.plurals import number_of
 
 MAX_VALUE = 32767
 """No score or gap cost may exceed this, after scaling: the engines' 16-bit lanes must be able to hold it."""
@@ -151,7 +152,10 @@ def _row(
     if (letter, letter) in before:
         raise InputError(f"{place}: a second row for letter {letter}")
     if len(values) != len(letters):
-        raise InputError(f"{place}: the row of {letter} has {len(values)} values, {len(letters)} letters were named")
+        raise InputError(
+            f"{place}: the row of {letter} has {number_of(len(values), 'value')}, "
+            f"but {number_of(len(letters), 'letter')} above it"
+        )
     return {
         (letter, other): _value(value, f"{place}, row {letter}, column {other}")
         for other, value in zip(letters, values, strict=True)

@@ -9,6 +9,7 @@ from exaln.engines.base import PairList
 from exaln.errors import InputError
 from exaln.fasta import SequenceFile, no_sequences
 from exaln.pairwise import paired
+from exaln.plurals import number_of
 from exaln.records import Records, joined
 
 MAX_PAIRS = 1 << 14
@@ -89,8 +90,8 @@ def _different_numbers(first: SequenceFile, second: SequenceFile) -> InputError:
         for _ in file:  # to the end, to know how many there are
             pass
     return InputError(
-        f"{first.name} has {first.n_records} records and {second.name} has {second.n_records}: they go pair by pair, "
-        "so the numbers must be equal, or one of them 1; --all aligns every record with every other"
+        f"{first.name} has {number_of(first.n_records, 'record')} and {second.name} has {second.n_records}: they go "
+        "pair by pair, so the numbers must be equal, or one of them 1; --all aligns every record with every other"
     )
 
 

@@ -18,9 +18,11 @@ from exaln.engines.long_pairs import align_alone, are_long, score_alone
 from exaln.errors import InputError
 from exaln.longpair.driver import IN_MEMORY, SCORES, LongOptions
 from exaln.modes import LOCAL, Mode
+from exaln.plurals import number_of
 from exaln.queries import OneSequence, Sequences, as_records, detect_alphabet, texts_of
 from exaln.records import Records
 from exaln.scoring import Scoring
+from exaln.strands import doubled, other_strand, positions_as_given, reverse_paths
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,6 +35,8 @@ BATCH_CELLS = 1 << 36
 """An engine gets at most so many pairs or cells at a time, unless one pair has more; progress is told in between."""
 
 Pairing = Literal["zip", "all"]
+Strand = Literal["both", "plus", "minus"]
+STRANDS = ("both", "plus", "minus")
 
 
 def score(
@@ -89,6 +93,7 @@ def align(
     *,
     scoring: Scoring | None = None,
     mode: str | Mode = LOCAL,
+    strand: Strand = "plus",
     engine: str = "auto",
     threads: int | None = None,
     work_dir: str | os.PathLike[str] | None = None,
@@ -98,6 +103,7 @@ def align(
 
     mode: "local", "global", "semiglobal" (the whole query within the target), "overlap" (all ends free), or "free:"
     with the ends that are: "free:qs,te" for start and end of the query (qs, qe) and of the target (ts, te).
+    strand: of the target, for nucleotides: "plus", "minus" or "both", the better of the two, see `align_many`.
     work_dir, memory: for long sequences, see `align_many`.
 
     >>> alignment = align("HEAGAWGHEE", "PAWHEAE", scoring=Scoring("BLOSUM50", gap_open=0, gap_extend=8))
@@ -115,6 +121,7 @@ def align(
         [target],
         scoring=scoring,
         mode=mode,
+        strand=strand,
         engine=engine,
         threads=threads,
         work_dir=work_dir,
@@ -129,6 +136,7 @@ def align_many(
     scoring: Scoring | None = None,
     mode: str | Mode = LOCAL,
     pairs: Pairing = "zip",
+    strand: Strand = "plus",
     engine: str = "auto",
     threads: int | None = None,
     progress: Progress | None = None,
@@ -139,7 +147,9 @@ def align_many(
 
     queries, targets: texts, arrays of codes (uint8; an array of two dimensions is one sequence per row), files as
     `pathlib.Path`, or `Records`. pairs: "zip" aligns record by record, or one with all of the other side; "all" every
-    query with every target, all targets of the first query first. progress: called with the number of cells done.
+    query with every target, all targets of the first query first. strand: of the targets, for nucleotides. "both"
+    scores each query and its reverse complement and aligns the better one, "plus" if they are equal. progress: called
+    with the number of cells done.
     With engine "auto" a GPU is used from 20 billion cells on: before, the CPU is done sooner than the GPU is ready.
     work_dir: a directory in which long pairs keep what is done, so that the same call goes on after an interruption;
     memory: bytes that a long pair may use (what is free). docs/long-pairs.md has more.
@@ -152,7 +162,67 @@ def align_many(
     first, second, scoring = _prepared(queries, targets, scoring)
     wanted, working = _paired_for(first, second, pairs, engine, threads)
     options = LongOptions(None if work_dir is None else Path(work_dir), memory)
-    return align_records(first, second, wanted, scoring, chosen, working, progress, options)
+    return align_strand(first, second, wanted, scoring, chosen, working, strand, progress, options)
+
+
+def align_strand(
+    queries: Records,
+    targets: Records,
+    pairs: PairList,
+    scoring: Scoring,
+    mode: Mode,
+    engine: Engine,
+    strand: Strand,
+    progress: Progress | None = None,
+    options: LongOptions = IN_MEMORY,
+) -> Alignments:
+    """The alignments of these pairs on one strand of the targets, or on the better one of each pair.
+
+    The reverse complement of the query is compared with the target as given, as in a search. progress is called with
+    the cells of the pairs, whatever is computed for them.
+    """
+    require_strand(strand, queries.alphabet)
+    if strand == "plus" or not queries.alphabet.is_nucleotide:
+        return align_records(queries, targets, pairs, scoring, mode, engine, progress, options)
+    is_minus = _on_minus(queries, targets, pairs, scoring, mode, engine, strand)
+    both = doubled(queries)
+    scanned = PairList(pairs.query + len(queries) * is_minus, pairs.target)
+    found = align_records(both, targets, scanned, scoring, mode, engine, progress, options)
+    positions = positions_as_given(found.positions, queries.lengths[pairs.query], is_minus)
+    traces = Traces(positions, found.counts, reverse_paths(found.paths, is_minus))
+    strands = np.where(is_minus, -1, 1).astype(np.int8)
+    return Alignments(queries, targets, pairs, found.scaled_scores, traces, scoring, mode, strands)
+
+
+def _on_minus(
+    queries: Records,
+    targets: Records,
+    pairs: PairList,
+    scoring: Scoring,
+    mode: Mode,
+    engine: Engine,
+    strand: Strand,
+) -> NDArray[np.bool_]:
+    """bool[n]: the pairs that are aligned on the minus strand."""
+    if strand == "minus":
+        return np.ones(len(pairs), np.bool_)
+    plus = score_records(queries, targets, pairs, scoring, mode, engine)
+    return other_strand_scores(queries, targets, pairs, scoring, mode, engine) > plus
+
+
+def other_strand_scores(
+    queries: Records, targets: Records, pairs: PairList, scoring: Scoring, mode: Mode, engine: Engine
+) -> NDArray[np.int64]:
+    """The scores of these pairs on the minus strand of the targets."""
+    return score_records(other_strand(queries), targets, pairs, scoring, mode, engine)
+
+
+def require_strand(strand: str, alphabet: Alphabet) -> None:
+    """Refuse a strand that there is not."""
+    if strand not in STRANDS:
+        raise InputError(f"strand is {strand!r}; choose {', '.join(STRANDS[:-1])} or {STRANDS[-1]}")
+    if strand == "minus" and not alphabet.is_nucleotide:
+        raise InputError(f"strand is minus, but {alphabet.name} sequences have one strand; leave it out")
 
 
 def align_records(
@@ -277,8 +347,8 @@ def paired(n_queries: int, n_targets: int, pairs: Pairing) -> PairList:
 def _zipped(n_queries: int, n_targets: int) -> PairList:
     if n_queries != n_targets and 1 not in (n_queries, n_targets):
         raise InputError(
-            f"there are {n_queries} queries and {n_targets} targets: they go pair by pair, so the numbers must be "
-            "equal, or one of them 1; pairs='all' aligns every query with every target"
+            f"there are {number_of(n_queries, 'query')} and {number_of(n_targets, 'target')}: they go pair by pair, "
+            "so the numbers must be equal, or one of them 1; pairs='all' aligns every query with every target"
         )
     number = np.arange(n_targets if n_queries == 1 else n_queries)
     return PairList(np.minimum(number, n_queries - 1), np.minimum(number, n_targets - 1))

@@ -30,7 +30,7 @@ from exaln.query_hits import QueryHits
 from exaln.records import Records
 from exaln.schedule import query_blocks
 from exaln.scoring import Scoring
-from exaln.strands import other_strand, reverse_paths
+from exaln.strands import doubled, other_strand, positions_as_given, reverse_paths
 from exaln.topk import Ranked, is_among_first, rank
 
 if TYPE_CHECKING:
@@ -189,10 +189,9 @@ class Search:
         n = len(queries)
         if not self.database.alphabet.is_nucleotide or self.options.strands == "plus":
             return queries, np.ones(n, np.int8)
-        other = other_strand(queries)
         if self.options.strands == "minus":
-            return other, np.full(n, -1, np.int8)
-        return _doubled(queries, other), np.repeat(np.array([1, -1], np.int8), n)
+            return other_strand(queries), np.full(n, -1, np.int8)
+        return doubled(queries), np.repeat(np.array([1, -1], np.int8), n)
 
     def _rows_of(self, ranked: Ranked, n_queries: int) -> NDArray[np.int64]:
         """Where the scanned sequence of each candidate is."""
@@ -265,10 +264,7 @@ class Search:
         minus = ranked.strand < 0
         if not minus.any():
             return traces
-        positions = traces.positions.copy()
-        lengths = queries.lengths[ranked.query[minus]]
-        positions[minus, 0] = lengths - traces.positions[minus, 1]
-        positions[minus, 1] = lengths - traces.positions[minus, 0]
+        positions = positions_as_given(traces.positions, queries.lengths[ranked.query], minus)
         return Traces(positions, traces.counts, reverse_paths(traces.paths, minus))
 
     def _passing(self, ranked: Ranked, traces: Traces, queries: Records) -> NDArray[np.int64]:
@@ -304,6 +300,7 @@ class Search:
                 query_id=queries.ids[query],
                 query_description=queries.descriptions[query],
                 query=queries.sequence(query),
+                query_quality=queries.quality(query),
                 alphabet=self.database.alphabet,
                 scoring=self.scoring,
                 target_ids=[ids[place] for place in found],
@@ -337,12 +334,6 @@ def _with_check(progress: Progress | None, check: Callable[[], None]) -> Progres
             progress(cells)
 
     return report
-
-
-def _doubled(queries: Records, other: Records) -> Records:
-    """The sequences of both, one after the other."""
-    both = [records.sequence(row) for records in (queries, other) for row in range(len(records))]
-    return Records.of(queries.alphabet, both)
 
 
 def search(

@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+import os
+import stat
+import sys
 import time
+from collections.abc import Iterable, Iterator
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeVar
+
+from exaln.plurals import number_of
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 
 LEAST_SECONDS_FOR_A_RATE = 0.5
+Row = TypeVar("Row")
+
+
+def may_share_screen(out: str) -> bool:
+    """Whether what is written to `out` ("-" is stdout) may appear on the screen of the bar: a terminal or a pipe."""
+    if out != "-":
+        return False
+    try:
+        mode = os.fstat(sys.stdout.fileno()).st_mode
+    except (OSError, ValueError, AttributeError):
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or sys.stdout.isatty()
 
 
 class Work:
@@ -41,6 +59,16 @@ class Work:
         self.seconds = max(time.perf_counter() - self._started, 1e-9)
         if self._bar is not None:
             self._bar.stop()
+
+    def ends_before(self, rows: Iterable[Row], out: str) -> Iterator[Row]:
+        """The rows. The bar is gone before the first of them if `out` may be the same screen, as in `exaln ... | less`:
+        nobody knows when the other end of a pipe writes, so a bar that came back would be mixed with the rows.
+        """
+        is_shared = may_share_screen(out)
+        for row in rows:
+            if is_shared and self._bar is not None:
+                self._bar.stop()
+            yield row
 
     def rate(self) -> str:
         """How fast the work is, with its unit."""
@@ -115,8 +143,7 @@ class FoundHits:
 
     def counted_hits(self) -> str:
         """For the last line: 219 hits of 2 queries."""
-        hits = f"{self.n_hits:,} hit{'' if self.n_hits == 1 else 's'}"
-        return f"{hits} of {self.n_queries:,} quer{'y' if self.n_queries == 1 else 'ies'}"
+        return f"{number_of(self.n_hits, 'hit')} of {number_of(self.n_queries, 'query')}"
 
 
 class SearchProgress(ScoringProgress, FoundHits):
@@ -143,7 +170,7 @@ class ClusterProgress(ScoringProgress, FoundHits):
 
     def rate(self) -> str:
         """With the number of workers."""
-        return f"{super().rate()}, {self.n_workers} worker{'' if self.n_workers == 1 else 's'}"
+        return f"{super().rate()}, {number_of(self.n_workers, 'worker')}"
 
 
 class MergeProgress(Work, FoundHits):

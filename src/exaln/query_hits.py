@@ -81,12 +81,16 @@ class HitRows:
 
 @dataclass(frozen=True, kw_only=True)
 class QueryHits(HitRows):
-    """All hits of one query, best first. index: its place; query: uint8 codes of all of it."""
+    """All hits of one query, best first. index: its place; query: uint8 codes of all of it.
+
+    query_quality: uint8, its base qualities as FASTQ has them; None without them.
+    """
 
     index: int
     query_id: str
     query_description: str
     query: NDArray[np.uint8]
+    query_quality: NDArray[np.uint8] | None = None
 
     @property
     def indices(self) -> Sequence[int]:
@@ -108,18 +112,24 @@ class QueryHits(HitRows):
         """Its codes, for each hit."""
         return [self.query] * len(self)
 
+    @property
+    def query_qualities(self) -> Sequence[NDArray[np.uint8] | None]:
+        """Its base qualities, for each hit."""
+        return [self.query_quality] * len(self)
+
 
 @dataclass(frozen=True, kw_only=True)
 class PairHits(HitRows):
     """Hits of many queries, one after the other: what is written row by row costs little then.
 
-    indices, query_ids, query_descriptions, queries: of the query of each hit, as in `QueryHits`.
+    indices, query_ids, query_descriptions, queries, query_qualities: of the query of each hit, as in `QueryHits`.
     """
 
     indices: Sequence[int]
     query_ids: Sequence[str]
     query_descriptions: Sequence[str]
     queries: Sequence[NDArray[np.uint8]]
+    query_qualities: Sequence[NDArray[np.uint8] | None]
 
     def part(self, start: int, end: int) -> PairHits:
         """The hits from `start` to before `end`."""
@@ -131,7 +141,7 @@ AnyHits = QueryHits | PairHits
 """What formats with a line per hit are made of."""
 
 # fmt: off
-_OF_QUERIES = ("indices", "query_ids", "query_descriptions", "queries")
+_OF_QUERIES = ("indices", "query_ids", "query_descriptions", "queries", "query_qualities")
 _COLUMNS = (
     "target_ids", "target_descriptions", "targets",
     "ordinal", "score", "bits", "evalue", "strand", "query_start", "query_end", "target_start", "target_end",

@@ -66,6 +66,7 @@ class Records:
     codes: uint8[residues], all sequences joined; offsets: int64[n + 1], sequence i is codes[offsets[i]:offsets[i + 1]].
     mask: int64[intervals, 2], soft-masked (lower-case) stretches, 0-based half-open within their sequence;
     mask_offsets: int64[n + 1], the intervals of sequence i are mask[mask_offsets[i]:mask_offsets[i + 1]].
+    qualities: uint8[residues], the base qualities of FASTQ as they stand in the file, one per code; None without them.
     """
 
     alphabet: Alphabet
@@ -75,6 +76,7 @@ class Records:
     offsets: NDArray[np.int64]
     mask: NDArray[np.int64]
     mask_offsets: NDArray[np.int64]
+    qualities: NDArray[np.uint8] | None = None
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -92,6 +94,10 @@ class Records:
     def sequence(self, row: int) -> NDArray[np.uint8]:
         """Codes of one sequence, a view."""
         return self.codes[self.offsets[row] : self.offsets[row + 1]]
+
+    def quality(self, row: int) -> NDArray[np.uint8] | None:
+        """Qualities of one sequence, a view; None where there are none."""
+        return None if self.qualities is None else self.qualities[self.offsets[row] : self.offsets[row + 1]]
 
     def rows(self, first: int, end: int) -> Records:
         """The sequences [first, end), as views: the offsets go on counting from the start of the whole."""
@@ -134,7 +140,13 @@ def joined(parts: Sequence[Records]) -> Records:
         offsets=_joined_offsets([part.offsets for part in parts]),
         mask=np.concatenate([part.mask for part in parts]),
         mask_offsets=_joined_offsets([part.mask_offsets for part in parts]),
+        qualities=_joined_qualities(parts),
     )
+
+
+def _joined_qualities(parts: Sequence[Records]) -> NDArray[np.uint8] | None:
+    found = [part.qualities for part in parts if part.qualities is not None]
+    return np.concatenate(found) if len(found) == len(parts) else None
 
 
 def _joined_text(parts: Sequence[Text]) -> Text:

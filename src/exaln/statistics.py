@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy as np
 from exaln.errors import InputError
 from exaln.karlin_altschul import NucleotideParameters, ProteinParameters, parameters_of
 from exaln.lengths import N_BINS, shortest_in_bin
+from exaln.plurals import number_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -97,7 +99,7 @@ class Statistics(ABC):
 
     def describe(self) -> str:
         """One line for logs."""
-        space = f"{self.db_targets:,} targets, {self.db_residues:,} residues"
+        space = f"{number_of(self.db_targets, 'target')}, {number_of(self.db_residues, 'residue')}"
         return f"lambda {self.lambda_:.4g}, K {self.k:.3g}, H {self.h:.3g}; {self.method}; {space}"
 
 
@@ -191,12 +193,16 @@ class NucleotideStatistics(Statistics):
     def evalues(self, score: ArrayLike, query_length: ArrayLike, target_length: ArrayLike) -> Floats:
         lengths, inverse = np.unique(np.asarray(query_length, np.int64), return_inverse=True)
         spaces = np.array([self.search_space(length) for length in lengths.tolist()])[inverse]
-        spaces = spaces.reshape(np.shape(query_length))
+        evalues = self.evalues_in(spaces.reshape(np.shape(query_length)), score)
+        return np.broadcast_to(evalues, np.broadcast_shapes(evalues.shape, np.shape(target_length))).copy()
+
+    def evalues_in(self, space: Floats, score: ArrayLike) -> Floats:
+        """E-values in search spaces of these sizes."""
         scores = np.asarray(score, np.int64)
         if self.parameters.even_scores_only:
             scores = scores & ~1
-        evalues = spaces * np.exp(math.log(self.k) - self.lambda_ * scores)
-        return np.broadcast_to(evalues, np.broadcast_shapes(evalues.shape, np.shape(target_length))).copy()
+        evalues: Floats = space * np.exp(math.log(self.k) - self.lambda_ * scores)
+        return evalues
 
     def search_space(self, query_length: int) -> float:
         """The product of effective query length and effective database length."""
@@ -249,6 +255,38 @@ class NucleotideStatistics(Statistics):
         scores = np.arange(max(close - 2, 1), close + 5)
         enough = scores[self.evalues(scores, query_length, 0) * SLACK <= max_evalue]
         return np.full(N_BINS, enough[0], np.int32)
+
+
+def pair_statistics(
+    scoring: Scoring, score: ArrayLike, query_length: ArrayLike, target_length: ArrayLike
+) -> tuple[Floats, Floats]:
+    """Bits and E-values of local alignments of pairs, float64[n] each; the search space is the query and that target.
+
+    score: int64[n], multiplied by `scoring.scale`. As `blastp -subject` with one target prints them; NaN where there
+    are no statistics for the scoring.
+
+    >>> from exaln import Scoring
+    >>> [round(float(values[0]), 6) for values in pair_statistics(Scoring("BLOSUM62"), [100], [300], [400])]
+    [43.12819, 0.0]
+    """
+    scores, targets = np.asarray(score, np.int64), np.maximum(np.asarray(target_length, np.int64), 1)
+    statistics = Statistics.of(scoring, db_residues=1, db_targets=1)
+    if statistics is None:
+        nothing = np.full(len(scores), np.nan)
+        return nothing, nothing
+    bits, queries = statistics.bits(scores), np.asarray(query_length, np.int64)
+    if isinstance(statistics, ProteinStatistics):  # there the size of the database is a factor
+        return bits, statistics.evalues(scores, queries, targets) * targets
+    assert isinstance(statistics, NucleotideStatistics)
+    sizes, inverse = np.unique(np.stack([queries, targets]), axis=1, return_inverse=True)
+    spaces = np.array([_pair_space(statistics.parameters, *size) for size in sizes.T.tolist()], np.float64)
+    return bits, statistics.evalues_in(spaces[inverse.reshape(-1)], scores)
+
+
+@lru_cache(maxsize=1 << 16)
+def _pair_space(parameters: NucleotideParameters, query_length: int, target_length: int) -> float:
+    """The search space of one query and one target."""
+    return NucleotideStatistics(parameters, db_residues=target_length, db_targets=1).search_space(query_length)
 
 
 def _column(n_scores: int) -> Floats:

@@ -47,6 +47,26 @@ def other_strand(records: Records) -> Records:
     return Records.of(records.alphabet, sequences, [records.ids[row] for row in range(len(records))])
 
 
+def doubled(records: Records) -> Records:
+    """The sequences, then the reverse complement of each: row n + i is the other strand of row i of n."""
+    sequences = [records.sequence(row) for row in range(len(records))]
+    return Records.of(records.alphabet, sequences + [reverse_complement(one, records.alphabet) for one in sequences])
+
+
+def positions_as_given(
+    positions: NDArray[np.int64], lengths: NDArray[np.int64], which: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """Alignments of reverse complements with the positions of the queries as given.
+
+    positions: int64[n, 4], query start and end, target start and end. lengths: int64[n], of the queries.
+    which: bool[n], the alignments whose query was the reverse complement.
+    """
+    flipped = positions.copy()
+    flipped[which, 0] = lengths[which] - positions[which, 1]
+    flipped[which, 1] = lengths[which] - positions[which, 0]
+    return flipped
+
+
 def reverse_paths(paths: Paths, which: NDArray[np.bool_]) -> Paths:
     """The same paths, those chosen by `which` from their end to their start."""
     operations = paths.operations.copy()

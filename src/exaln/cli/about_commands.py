@@ -10,6 +10,7 @@ import click
 from exaln.cli import options
 from exaln.cli.command import Command
 from exaln.cli.layout import aligned
+from exaln.plurals import number_of
 
 ENVIRONMENT = {
     "EXALN_ENGINE": ("auto", "the engine of --engine auto"),
@@ -116,6 +117,6 @@ def cuda_text(facts: dict[str, Any]) -> str:
         ("NVRTC", facts["nvrtc"] or "not installed"),
         ("cuda-core", facts["cuda_core"] or "not installed"),
         ("cuda-bindings", facts["cuda_bindings"] or "not installed"),
-        ("cache", f"{cache['folder']}, {cache['files']:,} kernels, {cache['bytes'] / 1e6:.1f} MB"),
+        ("cache", f"{cache['folder']}, {number_of(cache['files'], 'kernel')}, {cache['bytes'] / 1e6:.1f} MB"),
     ]
     return aligned(gpus, "  ") + "\n" + aligned(rest, "  ")

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -14,9 +14,11 @@ from exaln import colours
 from exaln.cli import options
 from exaln.cli.command import Command, FileArgument, Option
 from exaln.cli.database_commands import require_stdin_once
+from exaln.cli.hints import LongTargets, OtherStrand
 from exaln.cli.messages import Messages, is_terminal, pass_messages
 from exaln.errors import InputError
-from exaln.progress import PairProgress
+from exaln.plurals import number_of
+from exaln.progress import PairProgress, may_share_screen
 
 if TYPE_CHECKING:
     from exaln.alignment import Alignments
@@ -25,6 +27,10 @@ if TYPE_CHECKING:
     from exaln.pair_files import PairBatch
     from exaln.query_hits import AnyHits
     from exaln.report import Format
+
+
+ONE_OF_SEVERAL = ("local", "semiglobal")
+"""Modes in which a long target may have further alignments with the query."""
 
 
 @click.command(cls=Command, example="exaln align reads.fasta genes.fasta --mode semiglobal --out pairs.sam")
@@ -38,6 +44,14 @@ if TYPE_CHECKING:
     writes=True,
     metavar="FILE",
     help="Draw a single pair, as .svg, .png or .html: a dot plot with the alignment, or, up to 30 letters, all scores.",
+)
+@click.option(
+    "--strand",
+    cls=Option,
+    blast=["-strand"],
+    type=click.Choice(["both", "plus", "minus"]),
+    help="Of SECOND, for nucleotides; both: the better one of each pair. [default: plus, with a note where the other "
+    "is clearly better]",
 )
 @options.out
 @options.outfmt(
@@ -53,6 +67,7 @@ if TYPE_CHECKING:
 @options.scoring
 @options.alphabet
 @options.strip_gaps
+@options.max_record_size
 @options.engine
 @options.devices
 @options.gpu_memory
@@ -66,12 +81,14 @@ def align(
     is_all: bool,
     mode: str,
     plot: str | None,
+    strand: Literal["both", "plus", "minus"] | None,
     out: str,
     outfmt: tuple[str, ...],
     work_dir: str | None,
     memory: int | None,
     alphabet: Alphabet | None,
     strip_gaps: bool,
+    max_record_size: int | None,
     engine: str,
     devices: tuple[int, ...] | None,
     gpu_memory: int | None,
@@ -87,7 +104,7 @@ def align(
     from exaln.fasta import SequenceFile
     from exaln.longpair.driver import LongOptions
     from exaln.modes import Mode
-    from exaln.pairwise import MANY_CELLS, align_records
+    from exaln.pairwise import MANY_CELLS, align_strand, require_strand
     from exaln.plots import check_path
     from exaln.report import SearchSummary, parse_outfmt, write_report
 
@@ -100,30 +117,36 @@ def align(
     if plot is not None:
         check_path(plot)
     working = choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory, for_pairs=True)
-    work = PairProgress(shown=messages.shows_progress, shares_screen=on_screen)
+    work = PairProgress(shown=messages.shows_progress, shares_screen=may_share_screen(out))
+    other_strand, long_targets = OtherStrand(), LongTargets()
     long_pairs = LongOptions(
         None if work_dir is None else Path(work_dir), memory, work.stage, messages.note, messages.detail
     )
-    with SequenceFile(query, alphabet=alphabet, strip_gaps=strip_gaps) as first:
+    reading: dict[str, Any] = {"strip_gaps": strip_gaps, "max_record_size": max_record_size}
+    with SequenceFile(query, alphabet=alphabet, keep_qualities=form.kind == "sam", **reading) as first:
+        require_strand(strand or "plus", first.alphabet)
         rules = options.make_scoring(first.alphabet, chosen)
 
         def aligned(batch: PairBatch) -> Alignments:
             done = work.done
-            found = align_records(
+            found = align_strand(
                 batch.queries,
                 batch.targets,
                 batch.pairs,
                 rules,
                 wanted,
                 working,
+                strand or "plus",
                 lambda cells: work(done + cells),
                 long_pairs,
             )
+            if strand is None:
+                other_strand.look(found, working)
             if plot is not None:
                 found[0].plot(plot)
             return found
 
-        with SequenceFile(target, alphabet=alphabet, like=first.alphabet, strip_gaps=strip_gaps) as second, work:
+        with SequenceFile(target, alphabet=alphabet, like=first.alphabet, **reading) as second, work:
             batches = read_pairs(first, second, work, is_all=is_all)
             if engine == "auto" and work.n_cells >= MANY_CELLS:
                 working = choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory)
@@ -131,9 +154,13 @@ def align(
             if plot is not None:
                 batches = only_pair(batches)
             hits = aligned_pairs(batches, aligned, form, joined=is_all)
+            if wanted.name in ONE_OF_SEVERAL:
+                hits = long_targets.among(hits)
             summary = SearchSummary(target, 0, 0, rules, is_pairs=True, mode=wanted.name)
             write_report(form, hits, summary, out, colour=on_screen and colours.are_wanted(sys.stdout))
-    messages.detail(f"{work.n_pairs:,} pair{'' if work.n_pairs == 1 else 's'} in {work.spent(working.describe())}")
+    other_strand.tell(messages)
+    long_targets.tell(messages)
+    messages.detail(f"{number_of(work.n_pairs, 'pair')} in {work.spent(working.describe())}")
 
 
 def read_pairs(first: SequenceFile, second: SequenceFile, work: PairProgress, *, is_all: bool) -> Iterator[PairBatch]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from exaln.cli import options
+from exaln.cli.hints import LongTargets
 from exaln.cli.messages import Messages
 from exaln.cli.report_output import ReportOutput
 from exaln.errors import InputError
@@ -110,10 +111,12 @@ def search_on_cluster(
             (click.echo if wish.plan else messages.note)(f"plan: {line}")
         if wish.plan:
             return
-        pool = plan.pool()
+        pool, long_targets = plan.pool(), LongTargets()
         with ClusterProgress(shown=messages.shows_progress and not report.on_screen, total=pool.cells_left) as work:
             search = ClusterSearch(crew, job.spec, job.location, job.queries, pool, store, work.changed)
-            report.write(_counted(search.run(), work), job.spec)
+            hits = _with_qualities(search.run(), job.queries)
+            report.write(work.ends_before(long_targets.among(_counted(hits, work)), report.out), job.spec)
+    long_targets.tell(messages)
     messages.details(worker.describe() for worker in [*crew.workers.values(), *crew.gone] if worker.n_units)
     messages.note(f"{work.counted_hits()} in {work.spent(cluster.name)}")
 
@@ -142,22 +145,31 @@ def one_database(databases: Sequence[str]) -> str:
     return databases[0]
 
 
+def _with_qualities(hits: Iterator[QueryHits], queries: Records) -> Iterator[QueryHits]:
+    """The hits with the base qualities of their queries, which workers do not need."""
+    if queries.qualities is None:
+        return hits
+    return (replace(one, query_quality=queries.quality(one.index)) for one in hits)
+
+
 def open_job(
     query: str,
     database: str,
     alphabet: Alphabet | None,
     chosen: dict[str, Any],
     make_options: Callable[[Database | None], SearchOptions],
-    *,
-    strip_gaps: bool,
+    reading: dict[str, Any],
 ) -> ClusterJob:
-    """The database, of which nobody reads more than the manifest here, and all queries."""
+    """The database, of which nobody reads more than the manifest here, and all queries.
+
+    reading: how sequence files are read.
+    """
     from exaln.cluster.source import is_url, manifest_at
     from exaln.cluster.spec import SearchSpec
     from exaln.fasta import read_records
     from exaln.judge import warn_without_statistics
 
-    opened = None if is_url(database) else options.open_searched([database], alphabet, strip_gaps=strip_gaps)
+    opened = None if is_url(database) else options.open_searched([database], alphabet, **reading)
     if opened is not None and opened.path is None:
         raise InputError("--cluster needs a database, not a sequence file; build one with exaln makedb")
     manifest = manifest_at(database) if opened is None else opened.manifest
@@ -166,5 +178,5 @@ def open_job(
     spec = SearchSpec.of(database, manifest, scoring, make_options(opened))
     if spec.judge.statistics is None:
         warn_without_statistics(scoring)
-    queries = read_records(query, alphabet=alphabet, like=manifest.alphabet, strip_gaps=strip_gaps)
+    queries = read_records(query, alphabet=alphabet, like=manifest.alphabet, keep_qualities=True, **reading)
     return ClusterJob(location, manifest, spec, queries)

@@ -19,6 +19,7 @@ from exaln import __version__
 from exaln.cli.blast_names import PROGRAMS, blast_option, blast_spelling
 from exaln.cli.files import require_distinct_files
 from exaln.cli.messages import Messages
+from exaln.cli.panels import option_groups
 
 NUMBER = re.compile(r"-\.?\d.*")
 BLAST_KIND = "exaln.blast_kind"
@@ -61,6 +62,9 @@ class Command(rich_click.RichCommand):
         paragraphs = [f"Example: {example}"] if example else []
         paragraphs += [f"BLAST's names work too: {' '.join(names)}"] if names else []
         self.epilog = "\n\n".join(paragraphs)
+        groups = option_groups(name for parameter in self.params for name in (*parameter.opts, "--help"))
+        if groups:
+            self.context_settings["rich_help_config"] = {"option_groups": {"*": groups}}
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Let click parse the arguments with long names only."""

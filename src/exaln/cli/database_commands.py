@@ -16,6 +16,7 @@ from exaln.cli.layout import aligned
 from exaln.cli.messages import Messages, is_terminal, pass_messages
 from exaln.cli.standard_streams import TerminalText
 from exaln.errors import DatabaseError, DatabaseProblems, InputError
+from exaln.plurals import number_of
 from exaln.progress import CheckingProgress, ReadingProgress
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 @options.inputs
 @click.option(
     "--db",
+    "-d",
     "database",
     cls=Option,
     blast=["-db", "-out"],
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 )
 @options.alphabet
 @options.strip_gaps
+@options.max_record_size
 @click.option("--force", is_flag=True, help="Replace an existing database.")
 @pass_messages
 def makedb(
@@ -44,6 +47,7 @@ def makedb(
     database: str,
     alphabet: Alphabet | None,
     strip_gaps: bool,
+    max_record_size: int | None,
     force: bool,
 ) -> None:
     """Build a database from sequence files."""
@@ -51,8 +55,16 @@ def makedb(
 
     require_stdin_once(inputs)
     with ReadingProgress(shown=messages.shows_progress) as work:
-        built = Database.build(inputs, database, alphabet=alphabet, strip_gaps=strip_gaps, force=force, progress=work)
-    messages.detail(f"{built.path}: {len(built.segments)} segments, {built.info.n_bytes:,} bytes")
+        built = Database.build(
+            inputs,
+            database,
+            alphabet=alphabet,
+            strip_gaps=strip_gaps,
+            max_record_size=max_record_size,
+            force=force,
+            progress=work,
+        )
+    messages.detail(f"{built.path}: {number_of(len(built.segments), 'segment')}, {built.info.n_bytes:,} bytes")
     messages.note(f"{built.path}: {counted(built)} in {work.spent()}")
 
 
@@ -61,15 +73,23 @@ def makedb(
 @options.database
 @options.alphabet
 @options.strip_gaps
+@options.max_record_size
 @pass_messages
 def append(
-    messages: Messages, inputs: tuple[str, ...], database: str, alphabet: Alphabet | None, strip_gaps: bool
+    messages: Messages,
+    inputs: tuple[str, ...],
+    database: str,
+    alphabet: Alphabet | None,
+    strip_gaps: bool,
+    max_record_size: int | None,
 ) -> None:
     """Add sequences to a database."""
     require_stdin_once(inputs)
     old = open_directory(database)
     with ReadingProgress(shown=messages.shows_progress) as work:
-        new = old.append(inputs, alphabet=alphabet, strip_gaps=strip_gaps, progress=work)
+        new = old.append(
+            inputs, alphabet=alphabet, strip_gaps=strip_gaps, max_record_size=max_record_size, progress=work
+        )
     added = new.n_targets - old.n_targets
     messages.note(f"{new.path}: {added:,} added, now {counted(new)}, in {work.spent()}")
 
@@ -82,15 +102,17 @@ def compact(messages: Messages, database: str) -> None:
     old = open_directory(database)
     with ReadingProgress(shown=messages.shows_progress) as work:
         new = old.compact(progress=work)
-    messages.note(f"{new.path}: {len(old.segments)} segments before, {len(new.segments)} now, in {work.seconds:.1f} s")
+    before = number_of(len(old.segments), "segment")
+    messages.note(f"{new.path}: {before} before, {len(new.segments)} now, in {work.seconds:.1f} s")
 
 
 @click.command(cls=Command, example="exaln dbinfo --db proteins.exaln")
 @options.databases
+@options.max_record_size
 @options.as_json
-def dbinfo(databases: tuple[str, ...], as_json: bool) -> None:
+def dbinfo(databases: tuple[str, ...], max_record_size: int | None, as_json: bool) -> None:
     """Describe a database, or several as one."""
-    facts = database_facts(open_any(databases))
+    facts = database_facts(open_any(databases, max_record_size))
     if len(databases) > 1:
         facts["path"] = " ".join(databases)
     click.echo(json.dumps(facts, indent=2) if as_json else aligned([(k, shown(v)) for k, v in facts.items()]))
@@ -115,9 +137,9 @@ def verify(messages: Messages, database: str) -> None:
         problems = opened.problems()
     if problems:
         raise DatabaseProblems(problems)
-    n_segments = len(opened.segments)
+    n_segments = number_of(len(opened.segments), "segment")
     messages.note(
-        f"{opened.path}: fine: {n_segments} segment{'s' if n_segments > 1 else ''}, {counted(opened)}; "
+        f"{opened.path}: fine: {n_segments}, {counted(opened)}; "
         f"checked hashes, letters, order, ids, masks and counts in {work.seconds:.1f} s"
     )
 
@@ -134,9 +156,17 @@ def verify(messages: Messages, database: str) -> None:
     metavar="FILE",
     help="A file with one id per line. - is stdin.",
 )
+@options.max_record_size
 @options.out
 @options.width
-def fetch(ids: tuple[str, ...], databases: tuple[str, ...], ids_file: str | None, out: str, width: int) -> None:
+def fetch(
+    ids: tuple[str, ...],
+    databases: tuple[str, ...],
+    ids_file: str | None,
+    max_record_size: int | None,
+    out: str,
+    width: int,
+) -> None:
     """Print the sequences with these ids as FASTA, in the order asked for.
 
     Accessions work too: P69905 finds sp|P69905|HBA_HUMAN.
@@ -144,16 +174,17 @@ def fetch(ids: tuple[str, ...], databases: tuple[str, ...], ids_file: str | None
     wanted = [*ids, *(read_ids(ids_file) if ids_file else [])]
     if not wanted:
         raise InputError("no ids were given; name them as arguments, or a file of them with --ids")
-    open_any(databases).export(sequence_output(out), width=width, ids=wanted)
+    open_any(databases, max_record_size).export(sequence_output(out), width=width, ids=wanted)
 
 
 @click.command(cls=Command, example="exaln export --db proteins.exaln --out proteins.fasta")
 @options.databases
+@options.max_record_size
 @options.out
 @options.width
-def export(databases: tuple[str, ...], out: str, width: int) -> None:
+def export(databases: tuple[str, ...], max_record_size: int | None, out: str, width: int) -> None:
     """Print a database as FASTA, in the order of the input."""
-    open_any(databases).export(sequence_output(out), width=width)
+    open_any(databases, max_record_size).export(sequence_output(out), width=width)
 
 
 def sequence_output(out: str) -> str | BinaryIO:
@@ -169,12 +200,12 @@ def require_stdin_once(sources: Sequence[str]) -> None:
         raise InputError("stdin (-) is named twice, but can be read only once")
 
 
-def open_any(names: Sequence[str]) -> Database:
+def open_any(names: Sequence[str], max_record_size: int | None = None) -> Database:
     """Databases as one, or sequence files in their place."""
     from exaln.database import Database
 
     require_stdin_once(names)
-    opened = Database.open(names)
+    opened = Database.open(names, max_record_size=max_record_size)
     options.check_blast_kind(opened.name, opened.alphabet)
     return opened
 
@@ -194,8 +225,8 @@ def open_directory(path: str) -> Database:
 
 def counted(database: Database) -> str:
     """How much there is in a database, in words."""
-    plural = "s" if database.n_targets != 1 else ""
-    return f"{database.n_targets:,} {database.alphabet.name} sequence{plural}, {database.n_residues:,} residues"
+    n_sequences = number_of(database.n_targets, f"{database.alphabet.name} sequence")
+    return f"{n_sequences}, {number_of(database.n_residues, 'residue')}"
 
 
 def read_ids(path: str) -> list[str]:

@@ -11,6 +11,7 @@ from exaln.cli import options
 from exaln.cli.command import Command, FileArgument
 from exaln.cli.messages import Messages, pass_messages
 from exaln.cli.report_output import ReportOutput
+from exaln.plurals import number_of
 from exaln.progress import MergeProgress
 
 if TYPE_CHECKING:
@@ -32,9 +33,8 @@ def merge(messages: Messages, /, parts: tuple[str, ...], out: str, outfmt: tuple
     report = ReportOutput.of(out, outfmt)
     shown = messages.shows_progress and not report.on_screen
     with Parts(parts) as merged, MergeProgress(shown=shown, total=merged.n_queries) as work:
-        report.write(_counted(merged, work), merged.spec)
-    counted = f"{len(parts):,} part{'' if len(parts) == 1 else 's'}"
-    messages.note(f"{work.counted_hits()}, of {counted}, in {work.spent()}")
+        report.write(work.ends_before(_counted(merged, work), out), merged.spec)
+    messages.note(f"{work.counted_hits()}, of {number_of(len(parts), 'part')}, in {work.spent()}")
 
 
 def _counted(hits: Any, work: MergeProgress) -> Iterator[QueryHits]:

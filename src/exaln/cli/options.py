@@ -105,10 +105,19 @@ inputs = click.option(
     help="FASTA or FASTQ, plain or compressed; several may follow. - is stdin.",
 )
 database = click.option(
-    "--db", "database", cls=Option, blast=["-db"], reads=True, required=True, metavar="DB", help="Database, NAME.exaln."
+    "--db",
+    "-d",
+    "database",
+    cls=Option,
+    blast=["-db"],
+    reads=True,
+    required=True,
+    metavar="DB",
+    help="Database, NAME.exaln.",
 )
 searched = click.option(
     "--db",
+    "-d",
     "databases",
     cls=Option,
     blast=["-db", "-subject"],
@@ -121,6 +130,7 @@ searched = click.option(
 )
 databases = click.option(
     "--db",
+    "-d",
     "databases",
     cls=Option,
     blast=["-db"],
@@ -133,6 +143,7 @@ databases = click.option(
 )
 queries = click.option(
     "--query",
+    "-q",
     cls=Option,
     blast=["-query"],
     reads=True,
@@ -149,8 +160,16 @@ alphabet = click.option(
     help="protein (prot), dna (nucl), rna, or your own letters in upper case. [default: detected]",
 )
 strip_gaps = click.option("--strip-gaps", is_flag=True, help="Remove - and . from sequences instead of refusing them.")
+max_record_size = click.option(
+    "--max-record-size",
+    callback=_parsed_by(parse_size),
+    metavar="SIZE",
+    help="Most memory that one record may take, and longest header, such as 32G; a larger one is an error. "
+    "[default: half of the free memory, at most 16G; 64M for headers]",
+)
 out = click.option(
     "--out",
+    "-o",
     cls=Option,
     blast=["-out"],
     writes=True,
@@ -206,8 +225,9 @@ gpu_memory = click.option(
 
 
 SEARCH_FORMATS = (
-    "table for reading, 0 pairwise text, 6 tabular, 7 with comments, 10 csv, json, parquet, arrow, fasta; "
-    "columns may follow: 6 std qcovs cigar. [default: by the extension of --out]"
+    "table for reading, 0 pairwise text, 6 tabular, 7 with comments, 10 csv, json, parquet, arrow, fasta, sam, paf; "
+    "columns may follow: 6 std qcovs cigar; extended may follow sam and paf: = and X in place of M. "
+    "[default: by the extension of --out]"
 )
 
 
@@ -310,11 +330,13 @@ def make_scoring(alphabet: Alphabet, chosen: dict[str, Any]) -> Scoring:
     )
 
 
-def open_searched(databases: Sequence[str], alphabet: Alphabet | None, *, strip_gaps: bool) -> Database:
+def open_searched(
+    databases: Sequence[str], alphabet: Alphabet | None, *, strip_gaps: bool, max_record_size: int | None = None
+) -> Database:
     """The databases of --db as one, which must be of the kind of --alphabet if that is given."""
     from exaln.database import Database
 
-    opened = Database.open(databases, alphabet=alphabet, strip_gaps=strip_gaps)
+    opened = Database.open(databases, alphabet=alphabet, strip_gaps=strip_gaps, max_record_size=max_record_size)
     name = " ".join(databases)
     if alphabet is not None and opened.alphabet != alphabet:
         raise InputError(f"{name}: a {opened.alphabet.name} database, but --alphabet says {alphabet.name}")

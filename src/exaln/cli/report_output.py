@@ -39,6 +39,11 @@ class ReportOutput:
             raise InputError(f"{form.kind} is not text; give --out FILE")
         return ReportOutput(out, form, on_screen)
 
+    @property
+    def has_qualities(self) -> bool:
+        """Whether base qualities of the queries are part of it."""
+        return self.form.kind == "sam"
+
     def part_of(self, database: Database) -> Database | DatabasePart:
         """What of the database is searched for it: all."""
         return database
@@ -58,6 +63,7 @@ class PartOutput:
     out: str
     shard: Shard
     on_screen: bool = False
+    has_qualities: bool = True  # exaln merge may write SAM
 
     @staticmethod
     def of(out: str, outfmt: tuple[str, ...], shard: str) -> PartOutput:

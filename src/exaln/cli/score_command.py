@@ -16,6 +16,7 @@ from exaln.cli.command import Command, Option
 from exaln.cli.database_commands import counted, require_stdin_once
 from exaln.cli.messages import Messages, is_terminal, one_line, pass_messages
 from exaln.errors import InputError
+from exaln.plurals import number_of
 from exaln.progress import ScoringProgress
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ MIN_DESCRIPTION = 20
 @options.scoring
 @options.alphabet
 @options.strip_gaps
+@options.max_record_size
 @options.engine
 @options.devices
 @options.gpu_memory
@@ -69,6 +71,7 @@ def score(
     layout: str | None,
     alphabet: Alphabet | None,
     strip_gaps: bool,
+    max_record_size: int | None,
     engine: str,
     devices: tuple[int, ...] | None,
     gpu_memory: int | None,
@@ -87,23 +90,24 @@ def score(
     require_extension(out, "a table", (".tsv", ".tab", ".txt"))
     require_stdin_once([query, *databases])
     working = choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory)
-    run = prepare(query, databases, alphabet, strip_gaps, scoring, working, min_score)
+    reading: dict[str, Any] = {"strip_gaps": strip_gaps, "max_record_size": max_record_size}
+    run = prepare(query, databases, alphabet, reading, scoring, working, min_score)
     messages.detail(f"{' '.join(databases)}: {counted(run.database)}")
-    messages.detail(f"{query}: {len(run.queries):,} queries, {run.queries.n_residues:,} residues")
+    messages.detail(f"{query}: {number_of(len(run.queries), 'query')}, {number_of(run.queries.n_residues, 'residue')}")
     messages.detail(f"{run.scoring.describe()}; {run.engine.describe()}")
     on_screen = out == "-" and is_terminal(sys.stdout)
     shown = messages.shows_progress and not (on_screen and top is None)
     work = ScoringProgress(shown=shown, total=run.queries.n_residues * run.database.n_residues)
     with open_text_output(out) as file:
         if top is None:
-            write_all(run, file, work)
+            write_all(run, file, work, out)
         elif layout == "table" or (layout is None and on_screen):
             write_table(run, find_best(run, top, work), file, on_screen=on_screen)
         else:
             write_best(run, find_best(run, top, work), file)
     messages.details(working.scan_report())
     pairs = len(run.queries) * run.database.n_targets
-    messages.note(f"{pairs:,} pair{'s' if pairs != 1 else ''} in {work.spent(run.engine.describe())}")
+    messages.note(f"{number_of(pairs, 'pair')} in {work.spent(run.engine.describe())}")
 
 
 @dataclass(frozen=True)
@@ -121,18 +125,18 @@ def prepare(
     query: str,
     databases: Sequence[str],
     alphabet: Alphabet | None,
-    strip_gaps: bool,
+    reading: dict[str, Any],
     scoring: dict[str, Any],
     engine: Engine,
     min_score: float | None,
 ) -> Run:
-    """Open everything that the options name."""
+    """Open everything that the options name. reading: how sequence files are read."""
     from exaln.fasta import read_records
 
-    opened = options.open_searched(databases, alphabet, strip_gaps=strip_gaps)
+    opened = options.open_searched(databases, alphabet, **reading)
     rules = options.make_scoring(opened.alphabet, scoring)
     minimum = None if min_score is None else scaled_minimum(min_score, rules)
-    queries = read_records(query, alphabet=alphabet, like=opened.alphabet, strip_gaps=strip_gaps)
+    queries = read_records(query, alphabet=alphabet, like=opened.alphabet, **reading)
     return Run(queries, opened, rules, engine, minimum)
 
 
@@ -143,14 +147,13 @@ def scaled_minimum(minimum: float, scoring: Scoring) -> int:
     return min(math.ceil(Fraction(str(minimum)) * scoring.scale), 2**31 - 1)
 
 
-def write_all(run: Run, file: BinaryIO, work: ScoringProgress) -> None:
+def write_all(run: Run, file: BinaryIO, work: ScoringProgress, out: str) -> None:
     """Every pair, as it is scored."""
     from exaln.score_table import score_lines
 
+    found = score_lines(run.queries, run.database, run.scoring, run.engine, minimum=run.minimum, progress=work)
     with work:
-        for lines in score_lines(
-            run.queries, run.database, run.scoring, run.engine, minimum=run.minimum, progress=work
-        ):
+        for lines in work.ends_before(found, out):
             file.write(lines)
 
 

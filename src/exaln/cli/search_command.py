@@ -12,6 +12,7 @@ from exaln.cli import options
 from exaln.cli.cluster_search import ClusterOptions, one_database, open_job, search_on_cluster
 from exaln.cli.command import Command, Option
 from exaln.cli.database_commands import counted, require_stdin_once
+from exaln.cli.hints import LongTargets
 from exaln.cli.messages import Messages, pass_messages
 from exaln.cli.report_output import PartOutput, ReportOutput
 from exaln.errors import InputError
@@ -108,6 +109,7 @@ PERCENT = click.FloatRange(0, 100)
 @options.scoring
 @options.alphabet
 @options.strip_gaps
+@options.max_record_size
 @options.engine
 @options.devices
 @options.gpu_memory
@@ -130,6 +132,7 @@ def search(
     exclude: str | None,
     alphabet: Alphabet | None,
     strip_gaps: bool,
+    max_record_size: int | None,
     engine: str,
     devices: tuple[int, ...] | None,
     gpu_memory: int | None,
@@ -146,6 +149,7 @@ def search(
     from exaln.pipeline import Search
 
     require_stdin_once([query, *databases])
+    reading: dict[str, Any] = {"strip_gaps": strip_gaps, "max_record_size": max_record_size}
     cluster = ClusterOptions.taken_from(chosen)
     if cluster.cluster is not None:
         if shard is not None:
@@ -156,13 +160,13 @@ def search(
             alphabet,
             chosen,
             lambda opened: make_options(chosen, opened, include, exclude),
-            strip_gaps=strip_gaps,
+            reading,
         )
         search_on_cluster(messages, job, cluster, (engine, threads, devices, gpu_memory), ReportOutput.of(out, outfmt))
         return
     report = ReportOutput.of(out, outfmt) if shard is None else PartOutput.of(out, outfmt, shard)
     working = choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory)
-    opened = options.open_searched(databases, alphabet, strip_gaps=strip_gaps)
+    opened = options.open_searched(databases, alphabet, **reading)
     wanted = make_options(chosen, opened, include, exclude)
     scoring = options.make_scoring(opened.alphabet, chosen)
     found = Search(report.part_of(opened), scoring, working, wanted)
@@ -170,20 +174,21 @@ def search(
     messages.detail(f"{scoring.describe()}; {working.describe()}")
     if found.statistics is not None:
         messages.detail(found.statistics.describe())
+    long_targets = LongTargets()
     with SearchProgress(shown=messages.shows_progress and not report.on_screen) as work:
-        hits = search_file(found, query, work, alphabet, strip_gaps=strip_gaps)
+        reading |= {"alphabet": alphabet, "keep_qualities": report.has_qualities}
+        hits = work.ends_before(long_targets.among(search_file(found, query, work, **reading)), out)
         report.write(hits, SearchSpec.of(" ".join(databases), opened.manifest, scoring, wanted))
     messages.details(working.scan_report())
+    long_targets.tell(messages)
     messages.note(f"{work.counted_hits()} in {work.spent(working.describe())}")
 
 
-def search_file(
-    search: Search, source: str, work: SearchProgress, alphabet: Alphabet | None, *, strip_gaps: bool
-) -> Iterator[QueryHits]:
-    """The hits of each query of a file, which is read as the search goes on; alphabet: what --alphabet says."""
+def search_file(search: Search, source: str, work: SearchProgress, **reading: Any) -> Iterator[QueryHits]:
+    """The hits of each query of a file, which is read as the search goes on; reading: options of `SequenceFile`."""
     from exaln.fasta import SequenceFile
 
-    with SequenceFile(source, alphabet=alphabet, like=search.database.alphabet, strip_gaps=strip_gaps) as file:
+    with SequenceFile(source, like=search.database.alphabet, **reading) as file:
 
         def batches() -> Iterator[Any]:
             for records in file:

@@ -17,6 +17,7 @@ from exaln.cluster.hosts import Cluster
 from exaln.cluster.units import Unit
 from exaln.cluster.work import introduce
 from exaln.errors import EngineError, ExalnWarning
+from exaln.plurals import number_of
 
 TICK_S, SHORT_TICK_S = 0.5, 0.05
 LOOK_S = 1.0
@@ -77,7 +78,7 @@ class WorkerState:
         """What it did, for --verbose."""
         waited = max(0.0, 1 - self.busy_s / max(self.ended - self.began, 1e-9))
         rate = self.cells / max(self.busy_s, 1e-9) / 1e9
-        units = f"{self.n_units} unit{'' if self.n_units == 1 else 's'}"
+        units = number_of(self.n_units, "unit")
         return f"{self.name} ({self.engine}): {units}, {rate:.3g} GCUPS, waited {waited:.1%} of the time between them"
 
 

@@ -44,7 +44,9 @@ NUMBERS = {
 
 @cache
 def part_schema() -> Any:
-    """query_index, query_id, query_description, query (codes), hits: a list of structs, best first."""
+    """query_index, query_id, query_description, query (codes), query_quality (as in FASTQ, empty without qualities),
+    hits: a list of structs, best first.
+    """
     hit = pa.struct(
         [
             ("target_id", pa.large_string()),
@@ -60,6 +62,7 @@ def part_schema() -> Any:
             ("query_id", pa.large_string()),
             ("query_description", pa.large_string()),
             ("query", pa.large_binary()),
+            ("query_quality", pa.large_binary()),
             ("hits", pa.large_list(pa.field("hit", hit, nullable=False))),
         ]
     )
@@ -84,6 +87,7 @@ def part_batch(found: Sequence[QueryHits]) -> Any:
         text_array([hits.query_id for hits in found]),
         text_array([hits.query_description for hits in found]),
         binary_array([hits.query for hits in found]),
+        binary_array([np.empty(0, np.uint8) if hits.query_quality is None else hits.query_quality for hits in found]),
         list_array(offsets_of(map(len, found)), structs),
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
@@ -96,6 +100,7 @@ def hits_of_batch(batch: Any, scoring: Scoring, verdict: Verdict) -> Iterator[Qu
     fields = {name: hits.field(name) for name in column.type.value_type.names}
     numbers = {name: numbers_of(fields[name]) for name in NUMBERS}
     queries, targets, paths = pieces_of(batch.column("query")), pieces_of(fields["target"]), pieces_of(fields["path"])
+    qualities = pieces_of(batch.column("query_quality"))
     indices, ids, descriptions = (
         batch.column(name).to_pylist() for name in ("query_index", "query_id", "query_description")
     )
@@ -107,6 +112,7 @@ def hits_of_batch(batch: Any, scoring: Scoring, verdict: Verdict) -> Iterator[Qu
             query_id=ids[row],
             query_description=descriptions[row],
             query=queries[row],
+            query_quality=qualities[row] if len(qualities[row]) else None,
             alphabet=scoring.alphabet,
             scoring=scoring,
             target_ids=target_ids[own],
@@ -146,7 +152,18 @@ def as_batch(table: Any) -> Any:
     hits = batches[0].column("hits").flatten()
     if any(column.null_count for column in [*batches[0].columns, hits, *hits.flatten()]):
         raise ValueError("a value is missing")
+    _require_qualities(batches[0])
     return batches[0]
+
+
+def _require_qualities(batch: Any) -> None:
+    """ValueError if a query has other than one printable quality per letter, or none."""
+    qualities = pieces_of(batch.column("query_quality"))
+    for quality, length in zip(qualities, binary_lengths(batch.column("query")).tolist(), strict=True):
+        if len(quality) not in (0, length):
+            raise ValueError("a query has not as many qualities as letters")
+        if len(quality) and not ord("!") <= int(quality.min()) <= int(quality.max()) <= ord("~"):
+            raise ValueError("a quality is not a printable character")
 
 
 # Columns are made of buffers and read from them, without pyarrow.array and to_numpy: these import pandas where there is

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from exaln.cluster.pool import Pace, Pool
 from exaln.cluster.simulate import Costs, Estimate, simulate
 from exaln.cluster.units import Chunk, Group, Unit, groups_between, query_groups
+from exaln.plurals import number_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -76,14 +77,14 @@ class Plan:
     def lines(self, engines: Sequence[str]) -> Iterator[str]:
         """The plan for people; engines: what each worker computes with."""
         kinds = ", ".join(f"{n} x {engine}" for engine, n in Counter(engines).items())
-        n_workers = f"{len(self.speeds)} worker{'' if len(self.speeds) == 1 else 's'}"
+        n_workers = number_of(len(self.speeds), "worker")
         yield f"{n_workers} ({kinds}), {sum(self.speeds) / 1e9:,.3g} GCUPS measured"
         cells, left = sum(group.weight for group in self.groups) * self.chunks[-1].end, self.pool().cells_left
-        n_groups = f"{len(self.groups):,} group{'' if len(self.groups) == 1 else 's'} of queries"
+        n_groups = number_of(len(self.groups), "group") + " of queries"
         kept = f", {1 - left / cells:.0%} of it done before" if self.done else ""
         yield f"{cells:.3g} cells{kept}; {n_groups}, units of {self.pace.seconds:.1f} s or less"
         estimate = self.estimate()
-        units = f"{estimate.n_units:,} unit{'' if estimate.n_units == 1 else 's'}"
+        units = number_of(estimate.n_units, "unit")
         yield f"about {_duration(estimate.seconds)} in {units}, {estimate.efficiency:.0%} of it computing"
 
 

@@ -24,6 +24,7 @@ from exaln.database import Database
 from exaln.database.part import DatabasePart, n_places
 from exaln.errors import InputError
 from exaln.output_file import open_output
+from exaln.plurals import number_of
 from exaln.query_hits import QueryHits
 
 METADATA = b"exaln.part"
@@ -149,7 +150,8 @@ def _require_whole(files: Sequence[PartFile]) -> None:
             raise InputError(f"{file.path} and {seen[file.shard.number]} are both shard {file.shard}")
         if file.n_queries != first.n_queries:
             raise InputError(
-                f"{file.path} has {file.n_queries:,} queries, but {first.path} has {first.n_queries:,}; search again"
+                f"{file.path} has {number_of(file.n_queries, 'query')}, but {first.path} has {first.n_queries:,}; "
+                "search again"
             )
         seen[file.shard.number] = file.path
     missing = [str(number) for number in range(1, first.shard.n_shards + 1) if number not in seen]
@@ -159,7 +161,7 @@ def _require_whole(files: Sequence[PartFile]) -> None:
 
 
 def _require_same_queries(files: Sequence[PartFile], batches: Sequence[Any]) -> None:
-    names = ["query_id", "query_description", "query"]
+    names = ["query_id", "query_description", "query", "query_quality"]
     for file, batch in zip(files, batches, strict=True):
         if batch is None or not batch.select(names).equals(batches[0].select(names)):
             raise InputError(f"{file.path} and {files[0].path} have different queries; search again with the same")

@@ -29,6 +29,7 @@ from exaln.database.writer import SUFFIX
 from exaln.errors import DatabaseError, InputError
 from exaln.other_databases import other_database
 from exaln.output_file import open_text_output, require_extension
+from exaln.plurals import number_of
 from exaln.records import Records
 
 if TYPE_CHECKING:
@@ -88,7 +89,8 @@ class Database:
 
     def __repr__(self) -> str:
         place = self.name.removeprefix("database ")
-        return f"<Database {place}: {self.n_targets} {self.alphabet.name} sequences, {self.n_residues} residues>"
+        size = f"{number_of(self.n_targets, f'{self.alphabet.name} sequence')}, {number_of(self.n_residues, 'residue')}"
+        return f"<Database {place}: {size}>"
 
     def __len__(self) -> int:
         return self.n_targets
@@ -146,14 +148,20 @@ class Database:
         *,
         alphabet: Alphabet | str | None = None,
         strip_gaps: bool = False,
+        max_record_size: int | None = None,
     ) -> Database:
         """Open a database, or read a FASTA or FASTQ file or "-" (stdin) into memory; several become one.
 
         `.exaln` may be left out. Only the manifest is read, and sizes are checked; content is checked where it is used.
-        `alphabet` and `strip_gaps` hold for sequence files.
+        `alphabet`, `strip_gaps` and `max_record_size` (bytes, see `exaln.fasta`) hold for sequence files.
         """
         if isinstance(path, Sequence) and not isinstance(path, str | bytes):
-            return Database.joined([Database.open(one, alphabet=alphabet, strip_gaps=strip_gaps) for one in path])
+            return Database.joined(
+                [
+                    Database.open(one, alphabet=alphabet, strip_gaps=strip_gaps, max_record_size=max_record_size)
+                    for one in path
+                ]
+            )
         source = os.fspath(path)
         if source != "-":
             directory = _find_directory(Path(path))
@@ -164,7 +172,8 @@ class Database:
                 raise DatabaseError(f"{source}: {other}")
             if not Path(path).exists():
                 raise DatabaseError(f"{source}: no such database or sequence file; build a database with makedb")
-        return Database.in_memory(read_inputs(source, alphabet=alphabet, strip_gaps=strip_gaps), name=source)
+        batches = read_inputs(source, alphabet=alphabet, strip_gaps=strip_gaps, max_record_size=max_record_size)
+        return Database.in_memory(batches, name=source)
 
     @staticmethod
     def of(databases: Databases) -> Database:
@@ -203,6 +212,7 @@ class Database:
         *,
         alphabet: Alphabet | str | None = None,
         strip_gaps: bool = False,
+        max_record_size: int | None = None,
         force: bool = False,
         progress: Progress | None = None,
         limits: SegmentLimits = DEFAULT_LIMITS,
@@ -211,9 +221,11 @@ class Database:
 
         `path` gets the suffix `.exaln` if it has another one. An existing database is replaced only with `force`.
         Whatever goes wrong, what was there before stays. `progress(bytes_done, bytes_total or None, residues)` is
-        called up to ten times per second.
+        called up to ten times per second. A record that takes more than `max_record_size` bytes is refused.
         """
-        batches = read_inputs(inputs, alphabet=alphabet, strip_gaps=strip_gaps, progress=progress)
+        batches = read_inputs(
+            inputs, alphabet=alphabet, strip_gaps=strip_gaps, max_record_size=max_record_size, progress=progress
+        )
         return Database.build_records(batches, path, force=force, limits=limits)
 
     @staticmethod
@@ -235,6 +247,7 @@ class Database:
         *,
         alphabet: Alphabet | str | None = None,
         strip_gaps: bool = False,
+        max_record_size: int | None = None,
         progress: Progress | None = None,
         limits: SegmentLimits = DEFAULT_LIMITS,
     ) -> Database:
@@ -244,7 +257,14 @@ class Database:
         """
         if alphabet is not None and Alphabet.of(alphabet) != self.alphabet:
             raise InputError(f"{self.path}: a {self.alphabet.name} database; the alphabet cannot be another")
-        batches = read_inputs(inputs, alphabet=alphabet, like=self.alphabet, strip_gaps=strip_gaps, progress=progress)
+        batches = read_inputs(
+            inputs,
+            alphabet=alphabet,
+            like=self.alphabet,
+            strip_gaps=strip_gaps,
+            max_record_size=max_record_size,
+            progress=progress,
+        )
         return self.append_records(batches, limits=limits)
 
     def append_records(self, batches: Iterable[Records], *, limits: SegmentLimits = DEFAULT_LIMITS) -> Database:
@@ -263,7 +283,7 @@ class Database:
         """Check every byte and every rule of the format; DatabaseError with the first problem and their number."""
         problems = self.problems()
         if problems:
-            more = f" (and {len(problems) - 1} more problems)" if len(problems) > 1 else ""
+            more = f" (and {number_of(len(problems) - 1, 'more problem')})" if len(problems) > 1 else ""
             raise DatabaseError(problems[0] + more)
 
     def problems(self) -> list[str]:

@@ -14,6 +14,7 @@ from exaln.database.segment import Segment
 from exaln.database.segment_writer import SegmentBuilder, SegmentLimits, SortedRows
 from exaln.database.writer import DatabaseWriter
 from exaln.errors import ExalnWarning, InputError
+from exaln.plurals import number_of
 from exaln.records import Records
 
 
@@ -90,7 +91,8 @@ def _fill(builder: SegmentBuilder, batches: Iterable[Records]) -> None:
         raise InputError("no sequences found in the input; FASTA or FASTQ with at least one record is needed")
     if builder.repeated_ids:
         warnings.warn(
-            f"{builder.repeated_ids} sequences have the id of another one; all are kept, and fetch returns all of them",
+            f"{number_of(builder.repeated_ids, 'sequence')} {'has' if builder.repeated_ids == 1 else 'have'} the id of "
+            "another one; all are kept, and fetch returns all of them",
             ExalnWarning,
             stacklevel=4,
         )

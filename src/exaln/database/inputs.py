@@ -38,6 +38,7 @@ def read_inputs(
     alphabet: Alphabet | str | None = None,
     like: Alphabet | None = None,
     strip_gaps: bool = False,
+    max_record_size: int | None = None,
     progress: Progress | None = None,
 ) -> Iterator[Records]:
     """The records of all inputs in turn.
@@ -55,7 +56,9 @@ def read_inputs(
     bytes_total = sum(size for size in sizes if size is not None) if None not in sizes else None
     bytes_before = residues = 0
     for source in sources:
-        with SequenceFile(source, alphabet=alphabet, like=like, strip_gaps=strip_gaps) as file:
+        with SequenceFile(
+            source, alphabet=alphabet, like=like, strip_gaps=strip_gaps, max_record_size=max_record_size
+        ) as file:
             for records in file:
                 residues += records.n_residues
                 reporter.report(bytes_before + file.bytes_read, bytes_total, residues)

@@ -27,6 +27,7 @@ from exaln.engines.seed_chain import chain_score
 from exaln.errors import EngineError, InputError, OutOfMemoryError
 from exaln.longpair.region import NOTHING, EndCell, PathState, Region
 from exaln.modes import LOCAL
+from exaln.plurals import number_of
 from exaln.resources import available_threads
 from exaln.schedule import query_blocks, row_ranges
 
@@ -84,7 +85,7 @@ class CpuEngine(Engine):
 
     def describe(self) -> str:
         """For logs."""
-        return f"cpu, {self.isa}, {self.threads} thread{'s' if self.threads > 1 else ''}"
+        return f"cpu, {self.isa}, {number_of(self.threads, 'thread')}"
 
     def blocks(
         self, queries: Records, placement: Placement, scoring: Scoring, progress: Progress | None = None

@@ -37,6 +37,7 @@ from exaln.engines.base import (
 )
 from exaln.engines.cpu import CpuEngine
 from exaln.errors import EngineError, InputError, OutOfMemoryError
+from exaln.plurals import number_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -401,12 +402,12 @@ def _report(job: Job, database: Targets) -> list[str]:
     sent, ratio = f"{times.bytes_sent / 1e6:,.0f} MB", f"{times.bytes_sent / max(1, database.n_residues):.2f}"
     lines = [
         f"database {how} in {n_batches:,} batch{'es' if n_batches > 1 else ''}, "
-        f"{n_groups:,} group{'s' if n_groups > 1 else ''} of queries; sent {sent}, {ratio} x the database",
+        f"{number_of(n_groups, 'group')} of queries; sent {sent}, {ratio} x the database",
         f"targets longer than {times.long_length:,} residues have a block of their own: {times.n_long:,}",
         f"kernels: {', '.join(times.kernels)}",
         f"compile {times.compile:.2f} s, upload {times.upload:.2f} s, pack {times.pack:.3f} s, "
         f"scan {times.scan:.3f} s, collect {times.collect:.3f} s",
     ]
     if times.rescored:
-        lines.append(f"{times.rescored:,} pairs computed again in 32 bits")
+        lines.append(f"{number_of(times.rescored, 'pair')} computed again in 32 bits")
     return lines

@@ -1,8 +1,12 @@
 """SAM and PAF: alignments as programs for reads write them, one line each.
 
-The target is the reference. SAM has the letters of the whole query, of which S in the CIGAR are not aligned; both have
-NM, mismatches and gap columns, and AS, the score. CIGARs have M, or = and X with `extended`. On the minus strand the
-query is written as its reverse complement, and the CIGAR runs along the target, as both formats demand.
+The target is the reference. SAM has the letters of the whole query, of which S in the CIGAR are not aligned, and its
+qualities, where they were read from FASTQ; both have NM and AS, the score. CIGARs have M, or = and X with `extended`.
+On the minus strand the query is written as its reverse complement, and the CIGAR runs along the target, as both formats
+demand.
+
+Exactly one line of a query in SAM is primary. Of a search it is the first hit; of pairs the one with the best score,
+the first of equals. The others have the flag 256. A query without any alignment has one line with the flag 4.
 """
 
 from __future__ import annotations
@@ -11,17 +15,26 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, BinaryIO
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import IO, TYPE_CHECKING, BinaryIO
 
-from exaln.cigar import aligned, cigar_list
+import numpy as np
+
+from exaln.cigar import EQUAL, aligned, cigar_list
 from exaln.errors import InputError
 from exaln.query_hits import QueryHits
 from exaln.report.clean import one_line
 from exaln.report.columns import number_text, query_lengths
-from exaln.strands import reverse_complement, reverse_paths
+from exaln.report.rows import rows_of
+from exaln.strands import complements, reverse_complement, reverse_paths
 
 if TYPE_CHECKING:
-    from exaln.query_hits import AnyHits, PairHits
+    from numpy.typing import NDArray
+
+    from exaln.alphabet import Alphabet
+    from exaln.query_hits import AnyHits
     from exaln.report.summary import SearchSummary
 
 IN_MEMORY = 64 << 20
@@ -30,26 +43,28 @@ IN_MEMORY = 64 << 20
 LONGEST_NAME = 254
 UNKNOWN_QUALITY = 255
 UNMAPPED, MINUS, SECONDARY = 4, 16, 256
+COPY_BYTES = 1 << 20
+NEVER_EQUAL = "NU"
+"""Letters of nucleotides that samtools, and so NM, does not take for equal to themselves; BAM has no U."""
+
 _NOT_IN_QUERY_NAME = re.compile(r"[^!-?A-~]")
 _NOT_IN_TARGET_NAME = re.compile(r"[^0-9A-Za-z!#$%&*+./:;=?@^_|~-]")
 _SEQUENCE = re.compile(r"[A-Za-z=.]+")
 
 
 def write_sam(file: BinaryIO, hits: Iterable[AnyHits], summary: SearchSummary, *, extended: bool) -> None:
-    """Header and lines, one for each hit of `PairHits`. The header names the targets, so the lines wait for it."""
+    """Header and lines. The header names the targets, so the lines wait for it."""
     lengths: dict[str, int] = {}
     with tempfile.SpooledTemporaryFile(max_size=IN_MEMORY) as body:
+        reads = _Reads(body, extended, first_is_best=not summary.is_pairs)
         for some in hits:
             _note_targets(some, lengths)
-            lines = (
-                _query_lines(some, summary, extended) if isinstance(some, QueryHits) else _pair_lines(some, extended)
-            )
-            body.write("".join(lines).encode("ascii"))
+            reads.add(some)
+        reads.end_read()
         targets = "".join(f"@SQ\tSN:{name}\tLN:{length}\n" for name, length in lengths.items())
         program = f"@PG\tID:{summary.program}\tPN:{summary.program}\tVN:{summary.version}\n"
         file.write(f"@HD\tVN:1.6\tSO:unknown\n{targets}{program}".encode("ascii"))
-        body.seek(0)
-        shutil.copyfileobj(body, file)
+        reads.copy_to(file)
 
 
 def _note_targets(hits: AnyHits, lengths: dict[str, int]) -> None:
@@ -60,61 +75,157 @@ def _note_targets(hits: AnyHits, lengths: dict[str, int]) -> None:
             raise InputError(f"two targets of different length are called {name!r}; SAM needs one name for each")
 
 
-def _pair_lines(hits: PairHits, extended: bool) -> Iterator[str]:
-    """A line for each pair; all of them are on the plus strand."""
-    for part in hits.parts():
-        texts = zip(
-            part.query_ids, part.queries, part.target_ids, cigar_list(part.paths, extended=extended), strict=True
-        )
-        clips = (part.query_start.tolist(), (query_lengths(part) - part.query_end).tolist())
-        places = zip(part.target_start.tolist(), part.target_end.tolist(), *clips, _tags(part), strict=True)
-        for (name, query, target, path), (start, end, before, after, tags) in zip(texts, places, strict=True):
-            name, letters = _query_name(name), _writable(part.alphabet.decode(query))
-            yield (
-                _line(name, 0, target, start, (before, path, after), letters, tags)
-                if end > start
-                else _unmapped(name, letters)
-            )
+@dataclass
+class _Read:
+    """A query as SAM writes it, and what was written of it. place: where its primary line begins; -1: no line yet."""
+
+    index: int
+    identifier: str
+    codes: NDArray[np.uint8]
+    quality: NDArray[np.uint8] | None
+    alphabet: Alphabet
+    place: int = -1
+    score: int = 0
+
+    @cached_property
+    def name(self) -> str:
+        return _query_name(self.identifier)
+
+    @cached_property
+    def plus(self) -> str:
+        """Letters and qualities, as given."""
+        return self._columns(self.codes, self.quality)
+
+    @cached_property
+    def minus(self) -> str:
+        """The same of the other strand."""
+        quality = None if self.quality is None else self.quality[::-1]
+        return self._columns(reverse_complement(self.codes, self.alphabet), quality)
+
+    def _columns(self, codes: NDArray[np.uint8], quality: NDArray[np.uint8] | None) -> str:
+        """Nothing where SAM has no place for the letters, as for the stop codon of proteins."""
+        letters = self.alphabet.decode(codes)
+        if not _SEQUENCE.fullmatch(letters):
+            return "*\t*"
+        return f"{letters}\t{'*' if quality is None else quality.tobytes().decode('ascii')}"
 
 
-def _query_lines(hits: QueryHits, summary: SearchSummary, extended: bool) -> Iterator[str]:
-    name, whole = _query_name(hits.query_id), _letters(hits, 1)
-    n_lines = 0
-    for part in hits.parts():
-        minus = part.strand < 0
-        reverse = _letters(hits, -1) if minus.any() else "*"
-        columns = zip(
-            part.target_ids,
-            part.target_start.tolist(),
-            part.target_end.tolist(),
-            part.query_start.tolist(),
-            (len(hits.query) - part.query_end).tolist(),
-            minus.tolist(),
-            _target_cigars(part, extended),
-            _tags(part),
-            strict=True,
-        )
-        for target, start, end, before, after, is_minus, path, tags in columns:
-            if start == end:  # gaps alone: there is no position in the target
-                continue
-            flag = MINUS * is_minus + SECONDARY * (n_lines > 0 and not summary.is_pairs)
-            cigar = (after, path, before) if is_minus else (before, path, after)
-            yield _line(name, flag, target, start, cigar, reverse if is_minus else whole, tags)
-            n_lines += 1
-    if not n_lines:
-        yield _unmapped(name, whole)
+class _Reads:
+    """The lines of all reads, on their way to the file. A read may go on from one piece of hits to the next.
+
+    The best alignment of a read is known when the read ends. A line that was primary until a better one came is demoted
+    when the lines are copied: there is at most one such line for each piece of hits, so they are few.
+    """
+
+    def __init__(self, body: IO[bytes], extended: bool, *, first_is_best: bool) -> None:
+        self._body, self._extended, self._first_is_best = body, extended, first_is_best
+        self._read: _Read | None = None
+        self._lines: list[str] = []
+        self._n_bytes = 0
+        self._demoted: list[int] = []
+
+    def add(self, hits: AnyHits) -> None:
+        """Write the lines of these hits."""
+        if isinstance(hits, QueryHits):
+            self.end_read()
+            self._read = _Read(hits.index, hits.query_id, hits.query, hits.query_quality, hits.alphabet)
+        for part in hits.parts():
+            self._add_part(part)
+            self._flush()
+
+    def end_read(self) -> None:
+        """Nothing more comes of the read that was begun last."""
+        if self._read is not None and self._read.place < 0:
+            self._put(f"{self._read.name}\t{UNMAPPED}\t*\t0\t{UNKNOWN_QUALITY}\t*\t*\t0\t0\t{self._read.plus}\n")
+        self._read = None
+
+    def copy_to(self, file: BinaryIO) -> None:
+        """Copy all lines to the file."""
+        self._flush()
+        self._body.seek(0)
+        at = 0
+        for place in self._demoted:
+            _copy(self._body, file, place - at)
+            name, flag, rest = self._body.readline().split(b"\t", 2)
+            file.write(b"%s\t%d\t%s" % (name, int(flag) | SECONDARY, rest))
+            at = self._body.tell()
+        shutil.copyfileobj(self._body, file)
+
+    def _add_part(self, part: AnyHits) -> None:
+        indices = np.asarray(part.indices, np.int64)
+        edges = [0, *(np.flatnonzero(np.diff(indices)) + 1).tolist(), len(part)]
+        is_line = part.target_end > part.target_start  # gaps alone have no position in the target
+        columns = _sam_columns(part, self._extended)
+        for first, end in pairwise(edges):
+            read = self._read
+            if read is None or read.index != indices[first]:
+                self.end_read()
+                read = self._read = _read_of(part, first)
+            rows = (first + np.flatnonzero(is_line[first:end])).tolist()
+            primary = self._primary(read, rows, part.score)
+            for row in rows:
+                if row == primary:
+                    self._make_primary(read, int(part.score[row]))
+                self._put(_line(read, columns[row], is_primary=row == primary))
+
+    def _primary(self, read: _Read, rows: list[int], scores: NDArray[np.int64]) -> int:
+        """The row of the best alignment of the read so far; -1 if that was written before."""
+        if not rows or (self._first_is_best and read.place >= 0):
+            return -1
+        best = rows[0] if self._first_is_best else rows[int(np.argmax(scores[rows]))]
+        return best if read.place < 0 or int(scores[best]) > read.score else -1
+
+    def _make_primary(self, read: _Read, score: int) -> None:
+        """The line that is written next is the best of its read so far."""
+        if read.place >= 0:
+            self._demoted.append(read.place)
+        read.place, read.score = self._n_bytes, score
+
+    def _put(self, line: str) -> None:
+        self._lines.append(line)
+        self._n_bytes += len(line)
+
+    def _flush(self) -> None:
+        self._body.write("".join(self._lines).encode("ascii"))
+        self._lines.clear()
 
 
-def _line(name: str, flag: int, target: str, start: int, cigar: tuple[int, str, int], letters: str, tags: str) -> str:
-    """One alignment. cigar: letters of the query before it, its path, and letters after it."""
-    before, path, after = cigar
+def _copy(source: IO[bytes], file: BinaryIO, n_bytes: int) -> None:
+    """Copy so many bytes."""
+    while n_bytes > 0:
+        piece = source.read(min(n_bytes, COPY_BYTES))
+        file.write(piece)
+        n_bytes -= len(piece)
+
+
+def _read_of(hits: AnyHits, row: int) -> _Read:
+    query = (hits.query_ids[row], hits.queries[row], hits.query_qualities[row])
+    return _Read(hits.indices[row], *query, hits.alphabet)
+
+
+def _sam_columns(hits: AnyHits, extended: bool) -> list[tuple[str, int, int, int, bool, str, str]]:
+    """Of each hit: target, where it begins there, query letters before and after it, strand, path and tags."""
+    columns = (
+        hits.target_ids,
+        hits.target_start.tolist(),
+        hits.query_start.tolist(),
+        (query_lengths(hits) - hits.query_end).tolist(),
+        (hits.strand < 0).tolist(),
+        _target_cigars(hits, extended),
+        _tags(hits),
+    )
+    return list(zip(*columns, strict=True))
+
+
+def _line(read: _Read, hit: tuple[str, int, int, int, bool, str, str], *, is_primary: bool) -> str:
+    """One alignment, a row of `_sam_columns`."""
+    target, start, before, after, is_minus, path, tags = hit
+    if is_minus:
+        before, after = after, before
+    flag = MINUS * is_minus + SECONDARY * (not is_primary)
     clipped = f"{f'{before}S' if before else ''}{path}{f'{after}S' if after else ''}"
     place = f"{flag}\t{_target_name(target)}\t{start + 1}\t{UNKNOWN_QUALITY}\t{clipped}"
-    return f"{name}\t{place}\t*\t0\t0\t{letters}\t*\t{tags}\n"
-
-
-def _unmapped(name: str, letters: str) -> str:
-    return f"{name}\t{UNMAPPED}\t*\t0\t{UNKNOWN_QUALITY}\t*\t*\t0\t0\t{letters}\t*\n"
+    return f"{read.name}\t{place}\t*\t0\t0\t{read.minus if is_minus else read.plus}\t{tags}\n"
 
 
 def write_paf(file: BinaryIO, hits: Iterable[AnyHits], *, extended: bool) -> None:
@@ -158,19 +269,30 @@ def _target_cigars(hits: AnyHits, extended: bool) -> list[str]:
 def _tags(hits: AnyHits) -> list[str]:
     """NM and AS of each hit; a score is a float only where the scoring has fractions."""
     kind = "i" if hits.scoring.scale == 1 else "f"
-    edits = (hits.mismatches + hits.gaps).tolist()
+    edits = (hits.mismatches + hits.gaps + _never_equal(hits)).tolist()
     scores = [number_text(hits.scoring.unscale(score)) for score in hits.score.tolist()]
     return [f"NM:i:{edit}\tAS:{kind}:{score}" for edit, score in zip(edits, scores, strict=True)]
 
 
-def _letters(hits: QueryHits, strand: int) -> str:
-    """The query; nothing where SAM has no place for its letters, as for the stop codon of proteins."""
-    codes = hits.query if strand > 0 else reverse_complement(hits.query, hits.alphabet)
-    return _writable(hits.alphabet.decode(codes))
+def _never_equal(hits: AnyHits) -> NDArray[np.int64]:
+    """int64[n]: columns of each hit whose letters are equal, but count as different in NM.
 
-
-def _writable(letters: str) -> str:
-    return letters if _SEQUENCE.fullmatch(letters) else "*"
+    samtools takes N for different from N, and other codes of several bases for equal to themselves; so does this.
+    """
+    counts = np.zeros(len(hits), np.int64)
+    if not hits.alphabet.is_nucleotide:
+        return counts
+    odd = np.isin(np.arange(len(hits.alphabet.letters)), hits.alphabet.encode(NEVER_EQUAL))
+    odd_minus = odd[complements(hits.alphabet)]  # the letters of the query as it is written there
+    queries = dict(zip(hits.indices, hits.queries, strict=True))
+    if not any((odd | odd_minus)[query].any() for query in queries.values()):
+        return counts
+    rows = rows_of(hits)
+    codes, is_letter = hits.alphabet.table[rows.query], rows.operation == EQUAL
+    minus = np.repeat(hits.strand < 0, np.diff(rows.offsets))
+    is_odd = np.zeros(len(codes), np.int64)
+    is_odd[is_letter] = np.where(minus[is_letter], odd_minus[codes[is_letter]], odd[codes[is_letter]])
+    return np.diff(np.concatenate([np.zeros(1, np.int64), np.cumsum(is_odd)])[rows.offsets])
 
 
 def _query_name(identifier: str) -> str:

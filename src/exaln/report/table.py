@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
+from exaln.plurals import number_of
 from exaln.report.clean import one_line, title
 from exaln.report.columns import number_text
 from exaln.statistics import format_bits, format_evalue
@@ -31,7 +32,7 @@ def write_table(file: BinaryIO, hits: Iterable[QueryHits], width: int = WIDTH) -
 
 
 def _query(hits: QueryHits, width: int) -> Iterator[str]:
-    n_hits = f"{len(hits):,} hit{'' if len(hits) == 1 else 's'}" if len(hits) else "no hits"
+    n_hits = number_of(len(hits), "hit") if len(hits) else "no hits"
     size = f" ({len(hits.query):,} {'nt' if hits.alphabet.is_nucleotide else 'aa'}): {n_hits}"
     yield f"{_shortened(title(hits.query_id, hits.query_description[:width]), width - len(size))}{size}"
     if len(hits) == 0:

@@ -30,6 +30,7 @@ def write_commented(
 ) -> None:
     """Format 7: as 6, with comment lines before each query, also before those without hits."""
     n_queries = 0
+    # BLAST writes "1 hits found" and "processed 1 queries", and parsers of its format look for these words.
     for query_hits in hits:
         file.write("".join(f"# {line}\n" for line in _comments(query_hits, summary, columns)).encode())
         _write_rows(file, query_hits, columns)

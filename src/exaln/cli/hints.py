@@ -1,0 +1,109 @@
+"""Notes on stderr about what a report does not show: other alignments in long targets, and the other strand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, TypeVar
+
+from exaln.plurals import number_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from exaln.alignment import Alignments
+    from exaln.cli.messages import Messages
+    from exaln.engines.base import Engine
+    from exaln.query_hits import PairHits, QueryHits
+
+    AnyHits = TypeVar("AnyHits", QueryHits, PairHits, QueryHits | PairHits)
+
+FAR_LONGER = 20
+LONG_TARGET = 50_000
+"""A target is far longer than its query if it has this many times its residues, and at least this many."""
+
+HINT_CELLS = 1 << 30
+"""The other strand is scored for the first pairs of a command, up to this many cells: a fraction of a second."""
+
+CLEARLY_BETTER = 2
+LEAST_MATCHES = 10
+"""The other strand is clearly better with this many times the score, and at least that of this many equal letters."""
+
+
+class LongTargets:
+    """Looks for hits in targets far longer than their query, of which one alignment each is shown."""
+
+    def __init__(self) -> None:
+        self._found: tuple[str, int, int] | None = None
+
+    def among(self, hits: Iterator[AnyHits]) -> Iterator[AnyHits]:
+        """The hits, looked at as they pass."""
+        for some in hits:
+            if self._found is None:
+                self._look(some)
+            yield some
+
+    def tell(self, messages: Messages) -> None:
+        """One note, if there is such a hit."""
+        if self._found is not None:
+            name, length, query = self._found
+            messages.note(
+                f"note: target {name} is far longer than its query ({length:,} and {number_of(query, 'residue')}); "
+                "one alignment per target is shown, and there may be others"
+            )
+
+    def _look(self, hits: QueryHits | PairHits) -> None:
+        from exaln.report.columns import query_lengths, target_lengths
+
+        queries, targets = query_lengths(hits), target_lengths(hits)
+        is_long = (targets >= LONG_TARGET) & (targets >= FAR_LONGER * queries) & (hits.columns > 0)
+        if is_long.any():
+            row = int(is_long.argmax())
+            self._found = hits.target_ids[row], int(targets[row]), int(queries[row])
+
+
+class OtherStrand:
+    """Looks for pairs of nucleotides that align clearly better on the strand that was not asked for."""
+
+    def __init__(self) -> None:
+        self._n_cells = self._n_pairs = self._n_better = 0
+        self._example = ""
+
+    def look(self, found: Alignments, engine: Engine) -> None:
+        """Score the minus strand of pairs that were aligned on the plus strand, of the first ones if they are many."""
+        import numpy as np
+
+        from exaln.engines.base import PairList
+        from exaln.pairwise import other_strand_scores
+
+        if not found.queries.alphabet.is_nucleotide or self._n_cells > HINT_CELLS:
+            return
+        cells = found.queries.lengths[found.pairs.query] * found.targets.lengths[found.pairs.target]
+        n_pairs = int(np.searchsorted(self._n_cells + np.cumsum(cells), HINT_CELLS, side="right"))
+        self._n_cells += int(cells.sum())
+        pairs = PairList(found.pairs.query[:n_pairs], found.pairs.target[:n_pairs])
+        if n_pairs:
+            other = other_strand_scores(found.queries, found.targets, pairs, found.scoring, found.mode, engine)
+            self._compare(found, found.scaled_scores[:n_pairs], other)
+
+    def _compare(self, found: Alignments, own: NDArray[np.int64], other: NDArray[np.int64]) -> None:
+        least = LEAST_MATCHES * int(found.scoring.matrix.max())
+        better = (other >= least) & (other >= CLEARLY_BETTER * own)
+        if better.any() and not self._n_better:
+            row = int(better.argmax())
+            query, target = int(found.pairs.query[row]), int(found.pairs.target[row])
+            scores = found.scoring.unscale(int(other[row])), found.scoring.unscale(int(own[row]))
+            names = f"{found.queries.ids[query]} with {found.targets.ids[target]}"
+            self._example = f"{names}: score {scores[0]} instead of {scores[1]}"
+        self._n_pairs += len(own)
+        self._n_better += int(better.sum())
+
+    def tell(self, messages: Messages) -> None:
+        """One note, if there are such pairs."""
+        if self._n_better:
+            of = f"{self._n_better:,} of {number_of(self._n_pairs, 'pair')} align" + (
+                "s" if self._n_better == 1 else ""
+            )
+            messages.note(
+                f"note: {of} clearly better on the other strand ({self._example}); --strand both takes the better one"
+            )

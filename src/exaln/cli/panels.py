@@ -1,0 +1,41 @@
+"""The panels of options in the help of a command, from what goes in to how it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+# fmt: off
+PANELS: dict[str, tuple[str, ...]] = {
+    "Input": (
+        "--query", "--db", "--in", "--ids", "--exclude-ids", "--alphabet", "--strip-gaps", "--max-record-size", "--all",
+    ),
+    "Output": ("--out", "--outfmt", "--format", "--plot", "--width", "--force", "--json"),
+    "Scoring": ("--matrix", "--match", "--mismatch", "--gapopen", "--gapextend", "--mode", "--strand", "--dbsize"),
+    "Filters": (
+        "--evalue", "--max-target-seqs", "--top", "--min-bits", "--min-score", "--min-identity",
+        "--min-query-coverage", "--min-target-coverage", "--query-coverage", "--target-coverage",
+    ),
+    "Engine": ("--engine", "--devices", "--gpu-memory", "--threads", "--memory", "--work-dir"),
+    "Cluster": (
+        "--cluster", "--cluster-config", "--plan", "--resume", "--shard",
+        "--tls-ca", "--tls-cert", "--tls-key", "--insecure",
+    ),
+    "Messages": ("--quiet", "--verbose", "--debug", "--help"),
+}
+# fmt: on
+
+FEW_OPTIONS = 9
+"""A command with no more options than this has one panel."""
+
+
+def option_groups(names: Iterable[str]) -> list[dict[str, object]]:
+    """The panels of a command with these options, as rich-click wants them; an option without a panel is in its own.
+
+    >>> option_groups(["--db", "--json"])
+    []
+    """
+    given = set(names)
+    if len(given) <= FEW_OPTIONS:
+        return []
+    panels = {title: [name for name in options if name in given] for title, options in PANELS.items()}
+    return [{"name": title, "options": options} for title, options in panels.items() if options]
