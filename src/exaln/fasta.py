@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
-from exaln.alphabet import BLANK, PROTEIN, Alphabet, describe_byte, detect
+from exaln import arguments
+from exaln.alphabet import BLANK, PROTEIN, Alphabet, as_alphabet, describe_byte, detect
 from exaln.bytestream import CHUNK_BYTES, ByteStream, printable
 from exaln.errors import ExalnWarning, InputError
 from exaln.records import Records, Text
@@ -59,12 +60,14 @@ class SequenceFile:
         self,
         source: str | os.PathLike[str] | BinaryIO,
         *,
-        alphabet: Alphabet | None = None,
+        alphabet: Alphabet | str | None = None,
         strip_gaps: bool = False,
         batch_residues: int = BATCH_RESIDUES,
     ) -> None:
-        if batch_residues < 1:
-            raise InputError(f"batch_residues is {batch_residues}; at least 1 is needed")
+        arguments.binary_file("source", source, "read", "a path, - for stdin, or a file that is open in binary mode")
+        alphabet = as_alphabet(alphabet)
+        arguments.flag("strip_gaps", strip_gaps)
+        arguments.integer("batch_residues", batch_residues, least=1)
         self.n_records = self.n_residues = self.n_empty = 0
         self._batch_residues = batch_residues
         self._stream = ByteStream(source, min(CHUNK_BYTES, batch_residues))
