@@ -312,8 +312,8 @@ def test_bad_files(exaln: Exaln, case: dict[str, str], place: str, tmp_path: Pat
     [
         (["--evalue", "0"], 1, "evalue is 0.0"),
         (["--evalue", "nan"], 1, "evalue is nan"),
-        (["--min-identity", "nan"], 1, "min_identity is not a number"),
-        (["--min-bits", "nan"], 1, "min_bits is not a number"),
+        (["--min-identity", "nan"], 1, "min_identity is nan; expected a number"),
+        (["--min-bits", "nan"], 1, "min_bits is nan; expected a number"),
         (["--min-identity", "101"], 1, "--min-identity"),
         (["--max-target-seqs", "0"], 1, "--max-target-seqs"),
         (["--threads", "0"], 1, "--threads"),

@@ -89,7 +89,7 @@ class ShufflingEngine(Engine):
 
 
 def test_hits_are_the_true_best_by_evalue() -> None:
-    options = SearchOptions(evalue=1000, max_hits=7)
+    options = SearchOptions(evalue=1000, max_target_seqs=7)
     statistics = Statistics.of(BLOSUM62, db_residues=TARGETS.n_residues, db_targets=len(TARGETS))
     assert statistics is not None
     for found in Search(database(), BLOSUM62, CpuEngine(), options).run([QUERIES]):
@@ -102,7 +102,7 @@ def test_hits_are_the_true_best_by_evalue() -> None:
         assert np.allclose(found.evalue, evalues[expected])
 
 
-@pytest.mark.parametrize("options", [SearchOptions(), SearchOptions(evalue=1e4, max_hits=3, min_identity=25.0)])
+@pytest.mark.parametrize("options", [SearchOptions(), SearchOptions(evalue=1e4, max_target_seqs=3, min_identity=25.0)])
 def test_output_does_not_depend_on_how_it_was_computed(options: SearchOptions, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = report(CpuEngine(threads=1), database(), options)
     assert expected.count(b"\n") > 10
@@ -146,7 +146,9 @@ def test_a_block_is_scanned_while_the_one_before_is_aligned(monkeypatch: pytest.
 
 def test_filters_act_before_k() -> None:
     everything = list(Search(database(), BLOSUM62, CpuEngine(), SearchOptions(evalue=1e4)).run([QUERIES]))
-    options = SearchOptions(evalue=1e4, max_hits=2, min_identity=30, min_query_coverage=10, min_target_coverage=20)
+    options = SearchOptions(
+        evalue=1e4, max_target_seqs=2, min_identity=30, min_query_coverage=10, min_target_coverage=20
+    )
     for whole, cut in zip(everything, Search(database(), BLOSUM62, CpuEngine(), options).run([QUERIES]), strict=True):
         identity = whole.identities / whole.columns
         query_part = (whole.query_end - whole.query_start) / len(whole.query)
@@ -185,16 +187,16 @@ def test_both_strands_of_dna() -> None:
     assert lengths.tolist() == [9, 1, 8]
     assert codes.tolist() == [7, 2, 7]
     assert (
-        len(dna_search(piece, reverse, strands="plus")) == 0 or dna_search(piece, reverse, strands="plus").score[0] < 20
+        len(dna_search(piece, reverse, strand="plus")) == 0 or dna_search(piece, reverse, strand="plus").score[0] < 20
     )
-    assert dna_search(piece, piece, strands="both").strand.tolist() == [1]
-    assert dna_search(piece, reverse, strands="minus").strand.tolist() == [-1]
+    assert dna_search(piece, piece, strand="both").strand.tolist() == [1]
+    assert dna_search(piece, reverse, strand="minus").strand.tolist() == [-1]
 
 
 def test_without_statistics_hits_are_ranked_by_score() -> None:
     scoring = Scoring("VTML200")
     with pytest.warns(ExalnWarning, match="no statistics"):
-        search = Search(database(), scoring, CpuEngine(), SearchOptions(max_hits=5))
+        search = Search(database(), scoring, CpuEngine(), SearchOptions(max_target_seqs=5))
     for found in search.run([QUERIES]):
         assert np.isnan(found.evalue).all()
         assert found.score.tolist() == sorted(found.score.tolist(), reverse=True)
@@ -217,7 +219,7 @@ def test_wrong_letters_and_options_are_refused() -> None:
     search = Search(database(), BLOSUM62, CpuEngine(), SearchOptions())
     with pytest.raises(InputError, match="the queries are dna"):
         list(search.run([records({"q": "ACGT"}, DNA)]))
-    for wrong in ({"strands": "left"}, {"max_hits": 0}, {"evalue": 0.0}, {"evalue": float("nan")}):
+    for wrong in ({"strand": "left"}, {"max_target_seqs": 0}, {"evalue": 0.0}, {"evalue": float("nan")}):
         with pytest.raises(InputError):
             SearchOptions(**wrong)  # type: ignore[arg-type]
 

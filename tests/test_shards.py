@@ -89,7 +89,7 @@ def test_any_cut_and_any_tree_of_merges_give_the_same(
     database: Path, cuts: list[float], k: int, data: st.DataObject
 ) -> None:
     opened, queries = Database.open(database), read_records(QUERIES).rows(0, 2)
-    scoring, options, engine = Scoring("BLOSUM62"), SearchOptions(evalue=1e4, max_hits=k), CpuEngine(1)
+    scoring, options, engine = Scoring("BLOSUM62"), SearchOptions(evalue=1e4, max_target_seqs=k), CpuEngine(1)
     spec = SearchSpec.of("db", opened.manifest, scoring, options)
     places = n_places(opened.manifest)
     edges = [0, *sorted(int(cut * places) for cut in cuts), places]

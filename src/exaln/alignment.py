@@ -47,8 +47,8 @@ class Alignments(Sequence["Alignment"]):
     queries, targets: all sequences; pairs: which of them make a pair, rows of the two.
     positions: int64[n, 4], query start and end, target start and end, 0-based half-open.
     counts: int32[n, 6], identities, positives, mismatches, gap opens, gap columns, columns.
-    paths: see `exaln.cigar.Paths`. strand: int8[n], -1 where the query aligns with the reverse complement of the target,
-    else 1; positions count on the sequences as given, and the path runs along the query.
+    paths: see `exaln.cigar.Paths`. strand: int8[n], -1 where the query aligns with the reverse complement of the
+    target, else 1; positions count on the sequences as given, and the path runs along the query.
     """
 
     __slots__ = ("_scores", "counts", "mode", "pairs", "paths", "positions", "queries", "scoring", "strand", "targets")
@@ -189,7 +189,9 @@ class Alignments(Sequence["Alignment"]):
         }
 
     def __repr__(self) -> str:
-        return f"<Alignments: {len(self):,} pairs, {self.mode}, {self.scoring.describe()}>"
+        return (
+            f"<Alignments: {len(self):,} pair{'' if len(self) == 1 else 's'}, {self.mode}, {self.scoring.describe()}>"
+        )
 
     def _repr_html_(self) -> str:
         """The first pairs as a table, for notebooks."""

@@ -69,7 +69,7 @@ class Alphabet:
             raise InputError(f"alphabet {self.name!r} has {len(letters)} letters; at most {MAX_LETTERS} are possible")
         for letter in letters:
             if not ("!" <= letter <= "~") or letter in GAP_CHARACTERS + ">;@+":
-                raise InputError(f"alphabet {self.name!r}: {letter!a} cannot be one of its letters")
+                raise InputError(f"alphabet {self.name!r}: {letter!a} cannot be a letter")
         if len(set(letters.upper())) != len(letters):
             raise InputError(f"alphabet {self.name!r} repeats a letter (upper and lower case are the same letter)")
         object.__setattr__(self, "letters", letters.upper())

@@ -45,7 +45,7 @@ def make_alignment(
 ) -> Any:
     """A Bio.Align.Alignment of two sequences, each given as letters and id.
 
-    On strand -1 the path runs up the target and down the query, from query_start, which is its end, as Biopython has it.
+    On strand -1 the path runs up the target and down the query, as Biopython has it; query_start is then its end.
     """
     try:
         bio_align: Any = import_module("Bio.Align")

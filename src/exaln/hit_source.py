@@ -27,11 +27,41 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from exaln.database import Database
-    from exaln.hits import Hit
     from exaln.report.summary import SearchSummary
 
 _RUN = re.compile(r"([0-9]+)([MID])")
 _CODE = {"M": MATCH, "I": INSERTION, "D": DELETION}
+
+
+@dataclass(frozen=True, slots=True)
+class HitColumns:
+    """One row of a table of hits."""
+
+    query_index: int
+    query_id: str
+    query_length: int
+    target_ordinal: int
+    target_id: str
+    target_description: str
+    target_length: int
+    strand: int
+    query_start: int
+    query_end: int
+    target_start: int
+    target_end: int
+    score: int | float
+    bits: float | None
+    evalue: float | None
+    percent_identity: float
+    percent_query_coverage: float
+    percent_target_coverage: float
+    identities: int
+    positives: int
+    mismatches: int
+    gap_opens: int
+    gaps: int
+    columns: int
+    cigar: str
 
 
 @dataclass(frozen=True)
@@ -43,7 +73,7 @@ class HitSource:
     summary: SearchSummary
     is_whole: bool = True
 
-    def alignment(self, hit: Hit) -> Alignment:
+    def alignment(self, hit: HitColumns) -> Alignment:
         """The alignment of one hit."""
         (target,) = self._targets([hit.target_ordinal])
         query = self.queries.sequence(hit.query_index)
@@ -123,7 +153,7 @@ class HitSource:
         return found
 
     def _runs(
-        self, path: str, query: NDArray[np.uint8], target: NDArray[np.uint8], place: Hit | _Place
+        self, path: str, query: NDArray[np.uint8], target: NDArray[np.uint8], place: HitColumns | _Place
     ) -> NDArray[np.uint32]:
         """The path of a CIGAR, uint32 as in `Paths`. query: the codes that it consumes; target: all of it."""
         part = target[place.target_start : place.target_end]

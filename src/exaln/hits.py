@@ -5,11 +5,12 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO, overload
 
 from exaln import arguments
 from exaln.errors import InputError
+from exaln.hit_source import HitColumns, HitSource
 from exaln.html_table import html_table
 from exaln.report.clean import one_line
 from exaln.report.columns import number_text
@@ -17,44 +18,12 @@ from exaln.statistics import format_bits, format_evalue
 
 if TYPE_CHECKING:
     from exaln.alignment import Alignment
-    from exaln.hit_source import HitSource
     from exaln.query_hits import QueryHits
 
 _ROWS_AT_ONCE = 1 << 10
 
 
-@dataclass(frozen=True, slots=True)
-class _HitColumns:
-    """One row of a table of hits."""
-
-    query_index: int
-    query_id: str
-    query_length: int
-    target_ordinal: int
-    target_id: str
-    target_description: str
-    target_length: int
-    strand: int
-    query_start: int
-    query_end: int
-    target_start: int
-    target_end: int
-    score: int | float
-    bits: float | None
-    evalue: float | None
-    percent_identity: float
-    percent_query_coverage: float
-    percent_target_coverage: float
-    identities: int
-    positives: int
-    mismatches: int
-    gap_opens: int
-    gaps: int
-    columns: int
-    cigar: str
-
-
-class Hit(_HitColumns):
+class Hit(HitColumns):
     """One hit; the attributes are the columns of `exaln.report.arrow`. Positions are 0-based half-open.
 
     bits and evalue are None where there are no statistics for the scoring. `alignment()` draws it and has its letters.
@@ -75,10 +44,10 @@ class Hit(_HitColumns):
         The target is read from the database. InputError for hits that were read from a file or made of a table: they
         do not know where the sequences are.
         """
-        source = getattr(self, "_source", None)
+        source: HitSource | None = getattr(self, "_source", None)  # a copy by pickle has none
         if source is None:
             raise InputError(f"the hit with {arguments.shown(self.target_id)} {NO_SEQUENCES}")
-        return source.alignment(self)  # type: ignore[no-any-return]
+        return source.alignment(self)
 
 
 NO_SEQUENCES = "comes from a table, which has no sequences; hits of exaln.search have them"

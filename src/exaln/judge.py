@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -92,7 +93,8 @@ class SearchOptions:
         if self.ids is not None:
             include = ordinals_of("ids", self.ids, database)
             if not len(include):
-                raise InputError("ids: the list is empty; leave ids out to search all targets")
+                place = os.fspath(self.ids) if isinstance(self.ids, os.PathLike) else "ids"
+                raise InputError(f"{place}: the list of ids is empty; leave ids out to search all targets")
         if self.exclude_ids is not None:
             exclude = ordinals_of("exclude_ids", self.exclude_ids, database)
         return replace(self, ids=None, exclude_ids=None, include=include, exclude=exclude)

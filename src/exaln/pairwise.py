@@ -177,7 +177,8 @@ def align_many(
     queries, targets: texts, arrays of codes (uint8; an array of two dimensions is one sequence per row), dicts of
     sequences by id, files as `pathlib.Path`, or `Records`. scoring: a `Scoring`, or a matrix by its name or file.
     pairs: "zip" aligns record by record, or one with all of the other side; "all" every query with every target, all
-    targets of the first query first. progress: True for a bar, or a function of the number of cells done. With engine "auto" a GPU is used from 20 billion cells on: before, the CPU is done sooner than the GPU is ready.
+    targets of the first query first. progress: True for a bar, or a function of the number of cells done.
+    With engine "auto" a GPU is used from 20 billion cells on: before, the CPU is done sooner than the GPU is ready.
     work_dir: a directory in which long pairs keep what is done, so that the same call goes on after an interruption;
     memory: bytes that a long pair may use (what is free). docs/long-pairs.md has more.
 

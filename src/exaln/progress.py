@@ -82,7 +82,9 @@ def showing(progress: Any, kind: Callable[..., Work], total: Callable[[], int | 
     elif callable(progress):
         yield progress
     else:
-        raise arguments.wrong("progress", progress, "True for a bar, a function that is called with what is done, or None")
+        raise arguments.wrong(
+            "progress", progress, "True for a bar, a function that is called with what is done, or None"
+        )
 
 
 class ReadingProgress(Work):

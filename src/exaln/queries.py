@@ -80,7 +80,7 @@ def as_records(sequences: Sequences, alphabet: Alphabet | None = None, name: str
 
 
 def as_one_record(sequence: Sequences, name: str) -> Sequences:
-    """What was passed as one sequence, in a form that `as_records` takes; a file, a dict or Records must hold just one."""
+    """What was passed as one sequence, as `as_records` takes it; a file, a dict or Records must hold just one."""
     if isinstance(sequence, str | bytes) and sequence != "-":
         return [sequence]
     if _is_file(sequence):
@@ -198,7 +198,9 @@ def _checked(codes: NDArray[np.uint8], alphabet: Alphabet, name: str) -> NDArray
     if codes.dtype != np.uint8 or codes.ndim != 1:
         raise InputError(f"{name}: codes must be uint8 arrays, not {codes.dtype} with {codes.ndim} dimensions")
     if len(codes) and int(codes.max()) >= len(alphabet.letters):
-        raise InputError(f"{name}: {codes.max()} is no code of {alphabet.name}, which has {len(alphabet.letters)} letters")
+        raise InputError(
+            f"{name}: {codes.max()} is no code of {alphabet.name}, which has {len(alphabet.letters)} letters"
+        )
     return codes
 
 

@@ -280,7 +280,7 @@ def _from_match(match: Fraction, mismatch: Fraction, alphabet: Alphabet) -> _Let
     if mismatch > 0:
         raise InputError(f"mismatch is {_text(mismatch)}; it must be 0 or below (a penalty is written -3, not 3)")
     if match < mismatch:
-        raise InputError(f"match is {_text(match)}, below mismatch, which is {_text(mismatch)}; equal letters score more")
+        raise InputError(f"match is {_text(match)}, which is below mismatch, {_text(mismatch)}; exchange the two")
     scores = letter_rules.identity_scores(alphabet, match, mismatch)
     derived = "".join(a for a in alphabet.letters if a in alphabet.synonyms or letter_rules.is_special(a, alphabet))
     return _LetterScores(f"{_text(match)}/{_text(mismatch)}", alphabet, scores, derived, MATCH_GAPS, (match, mismatch))

@@ -34,9 +34,8 @@ def as_ids(name: str, value: Ids) -> Ids:
 
 def ordinals_of(name: str, value: Ids, database: Database) -> NDArray[np.int64]:
     """int64[n], ascending: the targets with these ids; an id that no target has is an InputError."""
-    ids = read_ids(value) if isinstance(value, os.PathLike) else list(as_ids(name, value))
     try:
-        return database.ordinals(ids)
+        return database.ordinals(read_ids(value) if isinstance(value, os.PathLike) else value)
     except InputError as error:
         place = os.fspath(value) if isinstance(value, os.PathLike) else name
         raise InputError(f"{place}: {error}") from None

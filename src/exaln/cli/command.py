@@ -22,11 +22,17 @@ NUMBER = re.compile(r"-\.?\d.*")
 
 
 class Option(click.Option):
-    """An option with names of BLAST+ (`blast`), or one that takes all words up to the next option (`many`)."""
+    """An option with names of BLAST+ (`blast`), or one that takes all words up to the next option (`many`).
 
-    def __init__(self, *args: Any, blast: Sequence[str] = (), many: bool = False, **kwargs: Any) -> None:
+    old: names of earlier versions, which still work and are not in the help.
+    """
+
+    def __init__(
+        self, *args: Any, blast: Sequence[str] = (), old: Sequence[str] = (), many: bool = False, **kwargs: Any
+    ) -> None:
         super().__init__(*args, **{**kwargs, "multiple": many})
         self.blast = tuple(blast)
+        self.old = tuple(old)
         self.many = many
 
 
@@ -53,7 +59,8 @@ class Command(rich_click.RichCommand):
             name: param for param in self.get_params(ctx) if isinstance(param, click.Option) for name in param.opts
         }
         for option in self._options():
-            options |= {name: option for short in option.blast for name in (short, f"-{short}") if name not in options}
+            names = [name for short in option.blast for name in (short, f"-{short}")] + list(option.old)
+            options |= {name: option for name in names if name not in options}
         n_missing = sum(isinstance(param, click.Argument) for param in self.get_params(ctx))
         result: list[str] = []
         repeated: list[str] = []  # the option that further words belong to

@@ -31,14 +31,16 @@ TABLE_PADDING = 12
 MIN_DESCRIPTION = 20
 
 
-@click.command(cls=Command, example="exaln score --query query.fasta --db proteins.exaln --top 10")
+@click.command(cls=Command, example="exaln score --query query.fasta --db proteins.exaln --max-target-seqs 10")
 @options.queries
 @options.searched
 @options.out
 @click.option(
-    "--top",
+    "--max-target-seqs",
+    "top",
     cls=Option,
     blast=["-max_target_seqs"],
+    old=["--top"],
     type=click.IntRange(min=1),
     metavar="K",
     help="Only the best K targets of each query, the best first. [default: all, in the order of the input]",
@@ -48,7 +50,7 @@ MIN_DESCRIPTION = 20
     "--format",
     "layout",
     type=click.Choice(["tsv", "table"]),
-    help="table: with descriptions, needs --top. [default: table with --top on a terminal, else tsv]",
+    help="table: with descriptions, needs --max-target-seqs. [default: with that on a terminal table, else tsv]",
 )
 @options.scoring
 @options.alphabet
@@ -83,7 +85,7 @@ def score(
     from exaln.output_file import open_output
 
     if layout == "table" and top is None:
-        raise click.UsageError("--format table needs --top")
+        raise click.UsageError("--format table needs --max-target-seqs")
     require_stdin_once([query, database])
     working = choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory)
     run = prepare(query, database, alphabet, strip_gaps, scoring, working, min_score)
@@ -128,6 +130,7 @@ def prepare(
     """Open everything that the options name."""
     opened = options.open_searched(database, alphabet, strip_gaps=strip_gaps)
     rules = options.make_scoring(opened.alphabet, scoring)
+    rules.require_positive("a search")
     minimum = None if min_score is None else scaled_minimum(min_score, rules)
     return Run(read_queries(query, opened.alphabet, strip_gaps=strip_gaps), opened, rules, engine, minimum)
 

@@ -40,7 +40,6 @@ SHOWN = 5
 """Sequences that a notebook shows."""
 
 
-
 @dataclass(frozen=True)
 class DatabaseInfo:
     """What `Database.info` tells; everything in it comes from the manifest. `path` is None for a database in memory."""

@@ -47,7 +47,9 @@ def choose_engine(
     cuda on a machine without a GPU. Who names `devices` or `gpu_memory` (bytes on each) wants the cuda engine: "auto"
     stands for it, and any other is refused. for_pairs: "auto" leaves out engines that pay for whole searches only.
     """
-    arguments.text("engine", name, f"auto, {', '.join(engine.name for engine in ENGINES)}")
+    known = ", ".join(engine.name for engine in ENGINES)
+    if not isinstance(name, str):
+        raise arguments.wrong("engine", name, f"auto, {known}")
     wish = _Request(
         None if threads is None else arguments.integer("threads", threads, least=1),
         None if devices is None else _device_numbers(devices),
@@ -65,7 +67,6 @@ def choose_engine(
             if reason is not None:
                 raise EngineError(f"engine {name!r} cannot be used: {reason}")
             return _MAKE[engine](wish)
-    known = ", ".join(engine.name for engine in ENGINES)
     raise EngineError(f"unknown engine {name!r}; choose auto, {known}")
 
 
