@@ -87,6 +87,9 @@ class SearchOptions:
 
     def resolved(self, database: Database) -> SearchOptions:
         """The same with ordinals in this database in place of ids; an id that no target has is an InputError."""
+        from exaln.database import Database
+
+        arguments.instance("database", database, Database)
         if self.ids is None and self.exclude_ids is None:
             return self
         include, exclude = self.include, self.exclude

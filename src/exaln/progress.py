@@ -79,7 +79,7 @@ def showing(progress: Any, kind: Callable[..., Work], total: Callable[[], int | 
             yield work
     elif progress is None or progress is False:
         yield None
-    elif callable(progress):
+    elif callable(progress) and not isinstance(progress, type):
         yield progress
     else:
         raise arguments.wrong(

@@ -16,6 +16,7 @@ import numpy as np
 
 from exaln import arguments
 from exaln.alphabet import Alphabet, as_alphabet
+from exaln.bytestream import printable
 from exaln.database.build import append_to_directory, build_directory, build_in_memory, compact_directory
 from exaln.database.check import problems_of_database
 from exaln.database.inputs import Progress, Source, read_inputs
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 EXPORT_BLOCK_BYTES = 16 << 20
 OPEN_ATTEMPTS = 5
+WIDEST = 1 << 40
 SHOWN = 5
 """Sequences that a notebook shows."""
 
@@ -182,7 +184,9 @@ class Database:
             if directory is not None:
                 return _open_directory(directory)
             if not Path(path).exists():
-                raise DatabaseError(f"{source}: no such database or sequence file; build a database with makedb")
+                raise DatabaseError(
+                    f"{printable(source)}: no such database or sequence file; build a database with makedb"
+                )
         return Database.in_memory(read_inputs(source, alphabet=alphabet, strip_gaps=strip_gaps), name=source)
 
     @staticmethod
@@ -302,7 +306,7 @@ class Database:
 
         `out` is a path (written as a whole or not at all), "-" or a binary file. `width` letters per line, 0: one line.
         """
-        arguments.integer("width", width)
+        width = min(arguments.integer("width", width), WIDEST)
         arguments.binary_file("out", out, "write", "a path, - or a file that is open for bytes")
         targets = [] if ids is None else self._find(_ids(ids))
         with open_output(out) as file:
