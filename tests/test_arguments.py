@@ -240,7 +240,7 @@ def test_whole_numbers_of_numpy_are_whole_numbers(value: Any) -> None:
 
 @pytest.mark.parametrize("value", [2.5, "3", None, True, np.array([1, 2]), math.nan, -1, 11])
 def test_what_is_no_whole_number_in_range_is_refused(value: Any) -> None:
-    with pytest.raises(InputError, match="^n is .*; expected a whole number of at least 0 and at most 10$"):
+    with pytest.raises(InputError, match=r"^n is .*; expected a whole number of at least 0 and at most 10$"):
         arguments.integer("n", value, most=10)
 
 

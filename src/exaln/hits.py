@@ -6,9 +6,11 @@ import importlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, BinaryIO, overload
 
 from exaln import arguments
+from exaln.bytestream import printable
 from exaln.errors import InputError
 from exaln.hit_source import HitColumns, HitSource
 from exaln.html_table import html_table
@@ -151,13 +153,16 @@ class Hits(Sequence[Hit]):
         from exaln.report.arrow import write_table
 
         arguments.binary_file("path", path, "write", "the path of a file, or a file that is open for bytes")
-        form = parse_outfmt(_words(outfmt), path if isinstance(path, str | os.PathLike) else "-")
+        name = os.fspath(path) if isinstance(path, str | os.PathLike) else "-"
+        if outfmt is None:
+            _require_extension(name)
+        form = parse_outfmt(_words(outfmt), name)
         if self._source is not None:
             write_report(form, self._source.query_hits(self._table), self._source.summary, path)
         elif form.is_binary:
             write_table(self._table, form.kind, path)
         else:
-            raise InputError(f"{_name_of(path)}: what is written {NO_SEQUENCES}; write .parquet or .arrow")
+            raise InputError(f"{printable(_name_of(path))}: what is written {NO_SEQUENCES}; write .parquet or .arrow")
 
     def __repr__(self) -> str:
         return _preview(self)
@@ -175,6 +180,17 @@ def _words(outfmt: str | Sequence[str] | None) -> str | list[str] | None:
     if isinstance(outfmt, str):
         return arguments.text("outfmt", outfmt, expected)
     return [arguments.text("outfmt", word, expected) for word in arguments.items("outfmt", outfmt, expected)]
+
+
+def _require_extension(name: str) -> None:
+    """Refuses a name whose extension says nothing, where it has to say the format."""
+    from exaln.report.formats import COMPRESSIONS, EXTENSIONS, REFUSED_COMPRESSIONS
+
+    extension = PurePath(name).suffix.lower()
+    if extension and extension not in (*EXTENSIONS, *COMPRESSIONS, *REFUSED_COMPRESSIONS):
+        raise InputError(
+            f"{printable(name)}: hits are written to {', '.join(EXTENSIONS)}; outfmt= gives another format"
+        )
 
 
 def _name_of(path: str | os.PathLike[str] | BinaryIO) -> str:
