@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = ["README.md", "docs/tutorial.md", "docs/pairs.md"]
+DOCUMENTS = ["README.md", "docs/tutorial.md", "docs/pairs.md", "docs/modes.md"]
 BLOCK = re.compile(r"^```(console|sh|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FENCE = re.compile(r"^```(\w+)", re.MULTILINE)
 TIME = re.compile(r"in [\d.]+ s( \(.*\))?$", re.MULTILINE)
