@@ -169,7 +169,9 @@ def test_some_hits_are_reported_with_their_queries_alone(tmp_path: Path) -> None
 def test_hits_without_sequences_say_so_in_one_line(tmp_path: Path) -> None:
     hits = exaln.search("HEAGAWGHEE", TARGETS, evalue=1e4)
     hits.write(tmp_path / "hits.parquet")
+    assert pickle.loads(pickle.dumps(hits)) == hits
     for copy in (
+        pickle.loads(pickle.dumps(hits))[0],
         exaln.Hits(pq.read_table(tmp_path / "hits.parquet"))[0],
         exaln.Hits(hits.to_arrow())[0],
         pickle.loads(pickle.dumps(hits[0])),

@@ -26,7 +26,17 @@ def test_strings_bytes_and_records_are_the_same_sequences(tmp_path: Path) -> Non
     fasta = tmp_path / "one.fasta"
     fasta.write_text(">x with words\nHEAGAWGHEE\n")
     record = SeqRecord(Seq("HEAGAWGHEE"), id="x", description="x with words")
-    forms = ["HEAGAWGHEE", b"heagawghee", ["HEAGAWGHEE"], Path(fasta), record, [record], as_records("HEAGAWGHEE")]
+    forms = [
+        "HEAGAWGHEE",
+        b"heagawghee",
+        bytearray(b"HEAGAWGHEE"),
+        Seq("HEAGAWGHEE"),
+        ["HEAGAWGHEE"],
+        Path(fasta),
+        record,
+        [record],
+        as_records("HEAGAWGHEE"),
+    ]
     for form in forms:
         found = as_records(form)
         assert found.alphabet == PROTEIN
@@ -95,6 +105,7 @@ def test_a_target_is_a_sequence_anywhere() -> None:
     assert exaln.align(SeqRecord(Seq("PAWHEAE"), id="r"), target).target_id == "y"
     assert [one.query_id for one in exaln.align_many(database.fetch(["x", "y"]), target)] == ["x", "y"]
     assert exaln.search(target, database).of("y")[0].target_id == "y"
+    assert exaln.search(database, database).of("x")[0].target_id == "x"
     described = Target("sp|1", "sp|1 again", "HEAG", 0)
     assert as_records(described).descriptions.to_list() == ["sp|1 again"]
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import io
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import exaln
 import golden_data
 from exaln.alphabet import DNA, PROTEIN
+from exaln.cluster.spec import SearchSpec
 from exaln.database import Database
 from exaln.database.segment_writer import SegmentLimits
 from exaln.engines.base import Candidates, Engine, Keep, Pairs, Placement, Traces
@@ -228,3 +231,33 @@ def test_an_empty_query_has_no_hits() -> None:
     (found,) = Search(database(), BLOSUM62, CpuEngine(), SearchOptions()).run([records({"empty": ""})])
     assert len(found) == 0
     assert found.query_id == "empty"
+
+
+def test_targets_are_chosen_by_their_ids(tmp_path: Path) -> None:
+    targets = Database.in_memory([TARGETS])
+    everything = exaln.search(QUERIES, targets, evalue=1e4)
+    some = sorted({hit.target_id for hit in everything})[:3]
+    path = tmp_path / "some.ids"
+    path.write_text("\n".join(some) + "\n\n")
+    for ids in (some, tuple(some), iter(some), path):
+        found = exaln.search(QUERIES, targets, evalue=1e4, ids=ids)
+        assert list(found) == [hit for hit in everything if hit.target_id in some]
+    rest = exaln.search(QUERIES, targets, evalue=1e4, exclude_ids=path)
+    assert list(rest) == [hit for hit in everything if hit.target_id not in some]
+    assert {hit.target_id for hit in exaln.search(QUERIES, targets, evalue=1e4, ids=some[0])} == {some[0]}
+    with pytest.raises(InputError, match="ids: .*no sequence with the id 'nobody'"):
+        exaln.search(QUERIES, targets, ids=[some[0], "nobody"])
+    with pytest.raises(InputError, match="ids: the list of ids is empty; leave ids out to search all targets"):
+        exaln.search(QUERIES, targets, ids=[])
+    with pytest.raises(InputError, match=r"nothing\.ids: the list of ids cannot be read"):
+        exaln.search(QUERIES, targets, exclude_ids=tmp_path / "nothing.ids")
+
+
+def test_ids_that_are_not_looked_up_yet_do_not_reach_parts_of_a_database() -> None:
+    targets = Database.in_memory([TARGETS])
+    options = SearchOptions(ids=[TARGETS.ids[0]])
+    assert options.resolved(targets).include.tolist() == [0]
+    with pytest.raises(InputError, match=r"call options\.resolved\(database\) first"):
+        Search(targets.part(0, 10), BLOSUM62, CpuEngine(1), options)
+    with pytest.raises(InputError, match=r"call options\.resolved\(database\) first"):
+        SearchSpec.of("db", targets.manifest, BLOSUM62, options)

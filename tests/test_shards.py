@@ -140,6 +140,15 @@ def test_a_search_is_the_same_after_travelling() -> None:
         assert replace(spec, options=SearchOptions()).digest != spec.digest
 
 
+def test_a_search_of_an_earlier_version_is_refused_with_both_versions() -> None:
+    manifest = Database.in_memory([read_records(TARGETS)]).manifest
+    values = SearchSpec.of("name", manifest, Scoring("BLOSUM62"), SearchOptions()).to_values()
+    assert set(values["options"]) >= {"max_target_seqs", "strand", "dbsize"}
+    assert not {"max_hits", "strands", "db_residues", "ids", "exclude_ids"} & set(values["options"])
+    with pytest.raises(ValueError, match="format 1, but this exaln reads format 2"):
+        SearchSpec.from_values({**values, "format_version": 1})
+
+
 @pytest.mark.parametrize("text", ["", "0/3", "4/3", "a/b", "1/0", "-1/3", "3"])
 def test_what_is_no_shard(text: str, database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["--query", QUERIES, "--db", database, "--out", tmp_path / "p.parquet"]

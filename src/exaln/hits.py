@@ -129,6 +129,10 @@ class Hits(Sequence[Hit]):
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __reduce__(self) -> tuple[type[Hits], tuple[Any]]:
+        """Copies and pickles have the table alone: the database may be far larger than the hits."""
+        return Hits, (self._table,)
+
     def to_arrow(self) -> Any:
         """The pyarrow.Table itself."""
         return self._table

@@ -85,6 +85,11 @@ class SearchOptions:
         """Whether a filter looks at the alignment, so that it acts before the best k are taken."""
         return any(x is not None for x in (self.min_identity, self.min_query_coverage, self.min_target_coverage))
 
+    def require_resolved(self) -> None:
+        """An InputError if ids are not ordinals yet: parts of a database, and other machines, cannot look them up."""
+        if self.ids is not None or self.exclude_ids is not None:
+            raise InputError("ids and exclude_ids need the whole database; call options.resolved(database) first")
+
     def resolved(self, database: Database) -> SearchOptions:
         """The same with ordinals in this database in place of ids; an id that no target has is an InputError."""
         from exaln.database import Database

@@ -20,7 +20,7 @@ from exaln.errors import InputError
 from exaln.longpair.driver import IN_MEMORY, SCORES, LongOptions
 from exaln.modes import LOCAL, Mode
 from exaln.progress import AligningProgress, AnyProgress, ScoringProgress, showing
-from exaln.queries import OneSequence, Sequences, as_one_record, as_records, detect_alphabet, texts_of
+from exaln.queries import Sequences, SingleSequence, as_one_record, as_records, detect_alphabet, texts_of
 from exaln.records import Records
 from exaln.scoring import Scoring, ScoringLike, as_scoring, require_scores_for
 
@@ -40,8 +40,8 @@ Request = tuple[str, int | None, Sequence[int] | None, int | None]
 
 
 def score(
-    query: OneSequence,
-    target: OneSequence,
+    query: SingleSequence,
+    target: SingleSequence,
     *,
     scoring: ScoringLike | None = None,
     mode: str | Mode = LOCAL,
@@ -116,8 +116,8 @@ def _scores(
 
 
 def align(
-    query: OneSequence,
-    target: OneSequence,
+    query: SingleSequence,
+    target: SingleSequence,
     *,
     scoring: ScoringLike | None = None,
     mode: str | Mode = LOCAL,

@@ -91,6 +91,7 @@ class Search:
         scoring.require_positive("a search")
         if isinstance(database, Database):
             options = options.resolved(database)
+        options.require_resolved()
         if not comparable(scoring.alphabet, database.alphabet):
             raise InputError(f"{scoring.name} scores {scoring.alphabet.name}, the database is {database.alphabet.name}")
         self.database, self.scoring, self.engine, self.options = database, scoring, engine, options

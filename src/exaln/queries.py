@@ -29,7 +29,23 @@ class SequenceRecord(Protocol):
     seq: Any
 
 
-OneSequence: TypeAlias = "str | bytes | SequenceRecord | NDArray[np.uint8]"
+class StoredSequence(Protocol):
+    """A record as `exaln.Database` has them: a `Target`."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def description(self) -> str: ...
+
+    @property
+    def sequence(self) -> str: ...
+
+
+OneSequence: TypeAlias = "str | bytes | SequenceRecord | StoredSequence | NDArray[np.uint8]"
+SingleSequence: TypeAlias = "OneSequence | os.PathLike[str] | Records | Mapping[str, OneSequence]"
+"""One sequence, also as a file, records or a dict with just one."""
+
 Sequences: TypeAlias = "OneSequence | os.PathLike[str] | Records | Mapping[str, OneSequence] | Iterable[OneSequence]"
 """A sequence as text, codes or a record (of Biopython, scikit-bio, biotite, or a `Target`), a FASTA or FASTQ file (as a
 path object, or "-"), records, several sequences, or a dict of them by id. Codes are uint8 arrays; one of two dimensions
@@ -79,7 +95,7 @@ def as_records(sequences: Sequences, alphabet: Alphabet | None = None, name: str
     return Records.of(alphabet, codes, ids, [description for _, description in names])
 
 
-def as_one_record(sequence: Sequences, name: str) -> Sequences:
+def as_one_record(sequence: SingleSequence, name: str) -> Sequences:
     """What was passed as one sequence, as `as_records` takes it; a file, a dict or Records must hold just one."""
     if isinstance(sequence, str | bytes) and sequence != "-":
         return [sequence]
@@ -116,7 +132,7 @@ class _Listed:
 
 
 def _listed(sequences: Any, name: str) -> _Listed:
-    if isinstance(sequences, str | bytes) or _is_record(sequences):
+    if isinstance(sequences, str | bytes | bytearray) or hasattr(sequences, "__bytes__") or _is_record(sequences):
         return _Listed([sequences])
     if isinstance(sequences, np.ndarray):
         return _Listed(sequences.ravel().tolist() if sequences.dtype.kind in TEXTS else [sequences])

@@ -42,6 +42,7 @@ class SearchSpec:
     @staticmethod
     def of(name: str, manifest: Manifest, scoring: Scoring, options: SearchOptions) -> SearchSpec:
         """The search of the database with this manifest."""
+        options.require_resolved()
         space = SearchSpace(manifest.n_targets, manifest.n_residues)
         return SearchSpec(name, manifest.digest, space, scoring, options)
 
