@@ -323,8 +323,6 @@ class Worker {
     }
 
     void keep_end(size_t pair, const EndCell& end) {
-        if (end.score > INT32_MAX || end.score < -INT32_MAX)
-            throw std::overflow_error("a score does not fit 31 bits");
         results_.scores[pair] = end.score;
         if (wants_ != Wants::SCORES) results_.ends[pair] = end;
     }

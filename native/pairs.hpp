@@ -35,8 +35,9 @@ struct PairResults {
         : scores(n), ends(wants == Wants::SCORES ? 0 : n), alignments(wants == Wants::PATHS ? n : 0) {}
 };
 
-// Throws std::overflow_error if a score does not fit 31 bits, std::logic_error if a known score is not the
-// optimum of its pair, std::bad_alloc. Results are undefined once progress.cancelled is set.
+// Scores have 64 bits: pairs whose tables do not fit lanes of 32 bits are computed one by one. Throws
+// std::logic_error if a known score is not the optimum of its pair, std::bad_alloc. Results are undefined
+// once progress.cancelled is set.
 PairResults run_pairs(const PairJob& job, Wants wants, Progress& progress);
 
 // The same without looking for short queries in long targets: every table as a whole.

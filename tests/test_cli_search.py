@@ -312,8 +312,8 @@ def test_bad_files(exaln: Exaln, case: dict[str, str], place: str, tmp_path: Pat
     [
         (["--evalue", "0"], 1, "evalue is 0.0"),
         (["--evalue", "nan"], 1, "evalue is nan"),
-        (["--min-identity", "nan"], 1, "min_identity is not a number"),
-        (["--min-bits", "nan"], 1, "min_bits is not a number"),
+        (["--min-identity", "nan"], 1, "min_identity is nan; expected a number"),
+        (["--min-bits", "nan"], 1, "min_bits is nan; expected a number"),
         (["--min-identity", "101"], 1, "--min-identity"),
         (["--max-target-seqs", "0"], 1, "--max-target-seqs"),
         (["--threads", "0"], 1, "--threads"),
@@ -427,3 +427,28 @@ def test_every_printed_path_scores_what_is_printed(exaln: Exaln) -> None:
         both = np.array([[a, b] for a, b in zip(query, target, strict=True) if "-" not in (a, b)])
         codes = [blosum.alphabet.encode("".join(both[:, side])) for side in (0, 1)]
         assert int(score) == blosum.matrix[codes[0], codes[1]].sum() - 11 * int(opens) - int(gaps)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (["--query-coverage", 60], ["--min-query-coverage", 60]),
+        (["-qcov_hsp_perc", 60], ["--min-query-coverage", 60]),
+        (["--target-coverage=60"], ["--min-target-coverage", 60]),
+        (["--gapopen", 14, "--gapextend=2"], ["--gap-open", 14, "--gap-extend", 2]),
+        (["-gapopen", 14, "-gapextend", 2], ["--gap-open", 14, "--gap-extend", 2]),
+    ],
+)
+def test_old_names_of_options_work_and_are_not_in_the_help(exaln: Exaln, old: list[object], new: list[object]) -> None:
+    rows = [searched(exaln, "--evalue", 1e3, *names, query=QUERIES, db=TARGETS) for names in (old, new, [])]
+    assert rows[0] == rows[1] != rows[2]
+    names = [str(name).split("=")[0] for name in old if str(name).startswith("--")]
+    shown = exaln("search", "--help").out.split("BLAST's names work too")[0].split()
+    assert not set(names) & set(shown)
+    assert str(new[0]) in shown
+
+
+def test_the_best_scores_have_the_name_of_the_best_hits(exaln: Exaln) -> None:
+    arguments = ["score", "--query", GLOBINS, "--db", GLOBINS, "--quiet"]
+    assert exaln(*arguments, "--top", 1).rows == exaln(*arguments, "--max-target-seqs", 1).rows
+    assert "--top" not in exaln("score", "--help").out

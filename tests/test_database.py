@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from database_samples import TINY, Plain, content_of, files_in, needed_files, random_sequences, records_of
 from exaln.alphabet import DNA, Alphabet
 from exaln.database import Database
+from exaln.database.segment import Segment
 from exaln.database.segment_writer import SegmentLimits
 from exaln.database.writer import DatabaseWriter
 from exaln.errors import DatabaseError, ExalnWarning, InputError, OutputError
@@ -315,3 +316,43 @@ def test_opening_imports_no_more_than_needed(database: Database) -> None:
     code += "sys.exit(sorted({'pyarrow', 'exaln.fasta', 'click', 'pandas'} & set(sys.modules)) or 0)"
     done = subprocess.run([sys.executable, "-c", code, str(database.path)], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "95\n", "")
+
+
+def test_iteration_indices_and_slices_give_targets_in_input_order(database: Database) -> None:
+    targets = list(database)
+    assert [(one.id, one.description, one.sequence) for one in targets] == PLAIN
+    assert [one.ordinal for one in targets] == list(range(95))
+    for place in (0, 3, 94, -1, -95, np.int64(7)):
+        assert database[place] == targets[place]
+    for cut in (slice(2, 5), slice(None, None, -9), slice(90, 200), slice(5, 2), slice(None)):
+        assert database[cut] == targets[cut]
+    for place in (95, -96):
+        with pytest.raises(IndexError):
+            database[place]
+    with pytest.raises(InputError, match=r"expected a place in the database; fetch\(id\) finds a sequence by its id"):
+        database[PLAIN[0][0]]  # type: ignore[call-overload]
+
+
+def test_iteration_reads_one_target_at_a_time(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+    real = Segment.target
+    monkeypatch.setattr(Segment, "target", lambda self, row: (read.append(row), real(self, row))[1])
+    targets = iter(database)
+    for number in range(1, 4):
+        next(targets)
+        assert len(read) == number
+
+
+def test_ids_are_in_the_database_or_not(database: Database) -> None:
+    assert all(id_ in database for id_, _, _ in PLAIN)
+    for absent in ("", "nobody", PLAIN[0][0] + "x", 3, None, "\udc80"):
+        assert absent not in database
+    assert database.ordinals([PLAIN[5][0], PLAIN[2][0], PLAIN[5][0]]).tolist() == sorted(
+        {place for place, plain in enumerate(PLAIN) if plain[0] in (PLAIN[5][0], PLAIN[2][0])}
+    )
+
+
+def test_a_database_knows_what_it_is_called(database: Database, tmp_path: Path) -> None:
+    assert database.name == str(tmp_path / "db.exaln")
+    (tmp_path / "a[1].fasta").write_text(">x\nACGT\n")
+    assert Database.open(tmp_path / "a[1].fasta").name == str(tmp_path / "a[1].fasta")

@@ -118,7 +118,7 @@ def test_the_fastest_usable_instruction_set_is_the_default():
 
 @pytest.mark.parametrize("threads", [0, -1])
 def test_no_threads_are_refused(threads):
-    with pytest.raises(InputError, match=f"threads is {threads}; at least 1 is needed"):
+    with pytest.raises(InputError, match=f"threads is {threads}; expected a whole number of at least 1"):
         choose_engine("cpu", threads=threads)
 
 

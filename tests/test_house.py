@@ -16,13 +16,14 @@ SOURCES = sorted(PACKAGE.rglob("*.py"))
 STUBS = ast.parse((PACKAGE / "_core.pyi").read_text(encoding="utf-8"))
 
 LAYERS = [
-    "errors plurals state_file colours ahead alphabet accessions records molecules lengths resources",
-    "matrices letter_rules scoring modes",
+    "errors plurals arguments html_table state_file colours ahead notebook_bar progress",
+    "alphabet accessions records molecules lengths resources",
+    "matrices letter_rules modes scoring",
     "bytestream output_file other_databases fasta database",
     "cigar strands queries schedule longpair cuda engines",
-    "topk karlin_altschul statistics judge pruning query_hits report",
-    "biopython plots alignment hits pipeline pairwise pair_files",
-    "progress score_table selfbench cluster studies",
+    "topk karlin_altschul statistics target_ids judge pruning query_hits report",
+    "biopython plots alignment hit_source hits pipeline pairwise pair_files",
+    "score_table selfbench cluster studies",
     "cli web __main__",
 ]
 ORDER = [module for layer in LAYERS for module in layer.split()]

@@ -247,19 +247,20 @@ def test_local_scores_at_the_limit_of_bases():
             assert scores.tolist() == [16 * length, 16 * (length - 1), 16 * (length - 1)], (isa, length)
 
 
-def test_a_score_beyond_31_bits_is_refused():
+def test_a_score_beyond_31_bits_is_exact():
     costs = diagonal_costs([500_000_000, 1], 1, 1)
     codes = [np.zeros(5, np.uint8)]
     for mode in (LOCAL, GLOBAL):
         assert score_pairs([codes[0][:4]], codes, [(0, 0)], costs, mode).tolist() == [
             2_000_000_000 - 2 * (mode == GLOBAL)
         ]
-        for run in (score_pairs, align_pairs):
-            with pytest.raises(OverflowError, match="31 bits"):
-                run(codes, codes, [(0, 0)], costs, mode)
+        assert score_pairs(codes, codes, [(0, 0)], costs, mode).tolist() == [2_500_000_000]
+        assert align_pairs(codes, codes, [(0, 0)], costs, mode) == [by_definition(codes[0], codes[0], costs, mode)]
     deep = Costs(np.array([[1]]), 0, 1_500_000_000)
-    with pytest.raises(OverflowError, match="31 bits"):
-        score_pairs(codes, [codes[0][:3]], [(0, 0)], deep, GLOBAL)
+    assert score_pairs(codes, [codes[0][:3]], [(0, 0)], deep, GLOBAL).tolist() == [3 - 3_000_000_000]
+    assert align_pairs(codes, [codes[0][:3]], [(0, 0)], deep, GLOBAL) == [
+        by_definition(codes[0], codes[0][:3], deep, GLOBAL)
+    ]
     free = Mode.parse("free:qs")  # the values in between do not fit, the score does
     assert score_pairs(codes, [codes[0][:4]], [(0, 0)], deep, free).tolist() == [4]
 

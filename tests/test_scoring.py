@@ -187,8 +187,7 @@ def test_scaling_is_exact(match, mismatch, gap_open, gap_extend):
         ({"gap_open": Fraction(1, 999), "gap_extend": Fraction(1, 998)}, "common denominator"),
         ({"match": 1}, "match and mismatch go together"),
         ({"mismatch": -1}, "match and mismatch go together"),
-        ({"match": 0, "mismatch": -1}, "match is 0; it must be above 0"),
-        ({"match": -2, "mismatch": -3}, "match is -2"),
+        ({"match": -3, "mismatch": -2}, "match is -3, which is below mismatch, -2; exchange the two"),
         ({"match": 2, "mismatch": 3}, "mismatch is 3; it must be 0 or below"),
         ({"match": 2, "mismatch": -40000}, "mismatch is -40000; at most 32767"),
         ({"matrix": "BLOSUM62", "match": 2, "mismatch": -3}, "choose one of the two"),
@@ -200,7 +199,6 @@ def test_scaling_is_exact(match, mismatch, gap_open, gap_extend):
         ({"alphabet": "protien"}, "unknown alphabet 'protien'"),
         ({"matrix": np.eye(4)}, "needs its alphabet"),
         ({"matrix": np.eye(4), "alphabet": "HP"}, "the matrix is 4 x 4; the custom alphabet needs 2 x 2"),
-        ({"matrix": np.zeros((2, 2)), "alphabet": "HP"}, "no positive score"),
         ({"matrix": np.array([[1, 2], [np.nan, 1]]), "alphabet": "HP"}, "score P/H is nan"),
     ],
 )

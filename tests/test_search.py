@@ -5,13 +5,16 @@ from __future__ import annotations
 import io
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import exaln
 import golden_data
 from exaln.alphabet import DNA, PROTEIN
+from exaln.cluster.spec import SearchSpec
 from exaln.database import Database
 from exaln.database.segment_writer import SegmentLimits
 from exaln.engines.base import Candidates, Engine, Keep, Pairs, Placement, Traces
@@ -89,7 +92,7 @@ class ShufflingEngine(Engine):
 
 
 def test_hits_are_the_true_best_by_evalue() -> None:
-    options = SearchOptions(evalue=1000, max_hits=7)
+    options = SearchOptions(evalue=1000, max_target_seqs=7)
     statistics = Statistics.of(BLOSUM62, db_residues=TARGETS.n_residues, db_targets=len(TARGETS))
     assert statistics is not None
     for found in Search(database(), BLOSUM62, CpuEngine(), options).run([QUERIES]):
@@ -102,7 +105,7 @@ def test_hits_are_the_true_best_by_evalue() -> None:
         assert np.allclose(found.evalue, evalues[expected])
 
 
-@pytest.mark.parametrize("options", [SearchOptions(), SearchOptions(evalue=1e4, max_hits=3, min_identity=25.0)])
+@pytest.mark.parametrize("options", [SearchOptions(), SearchOptions(evalue=1e4, max_target_seqs=3, min_identity=25.0)])
 def test_output_does_not_depend_on_how_it_was_computed(options: SearchOptions, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = report(CpuEngine(threads=1), database(), options)
     assert expected.count(b"\n") > 10
@@ -146,7 +149,9 @@ def test_a_block_is_scanned_while_the_one_before_is_aligned(monkeypatch: pytest.
 
 def test_filters_act_before_k() -> None:
     everything = list(Search(database(), BLOSUM62, CpuEngine(), SearchOptions(evalue=1e4)).run([QUERIES]))
-    options = SearchOptions(evalue=1e4, max_hits=2, min_identity=30, min_query_coverage=10, min_target_coverage=20)
+    options = SearchOptions(
+        evalue=1e4, max_target_seqs=2, min_identity=30, min_query_coverage=10, min_target_coverage=20
+    )
     for whole, cut in zip(everything, Search(database(), BLOSUM62, CpuEngine(), options).run([QUERIES]), strict=True):
         identity = whole.identities / whole.columns
         query_part = (whole.query_end - whole.query_start) / len(whole.query)
@@ -185,16 +190,16 @@ def test_both_strands_of_dna() -> None:
     assert lengths.tolist() == [9, 1, 8]
     assert codes.tolist() == [7, 2, 7]
     assert (
-        len(dna_search(piece, reverse, strands="plus")) == 0 or dna_search(piece, reverse, strands="plus").score[0] < 20
+        len(dna_search(piece, reverse, strand="plus")) == 0 or dna_search(piece, reverse, strand="plus").score[0] < 20
     )
-    assert dna_search(piece, piece, strands="both").strand.tolist() == [1]
-    assert dna_search(piece, reverse, strands="minus").strand.tolist() == [-1]
+    assert dna_search(piece, piece, strand="both").strand.tolist() == [1]
+    assert dna_search(piece, reverse, strand="minus").strand.tolist() == [-1]
 
 
 def test_without_statistics_hits_are_ranked_by_score() -> None:
     scoring = Scoring("VTML200")
     with pytest.warns(ExalnWarning, match="no statistics"):
-        search = Search(database(), scoring, CpuEngine(), SearchOptions(max_hits=5))
+        search = Search(database(), scoring, CpuEngine(), SearchOptions(max_target_seqs=5))
     for found in search.run([QUERIES]):
         assert np.isnan(found.evalue).all()
         assert found.score.tolist() == sorted(found.score.tolist(), reverse=True)
@@ -217,7 +222,7 @@ def test_wrong_letters_and_options_are_refused() -> None:
     search = Search(database(), BLOSUM62, CpuEngine(), SearchOptions())
     with pytest.raises(InputError, match="the queries are dna"):
         list(search.run([records({"q": "ACGT"}, DNA)]))
-    for wrong in ({"strands": "left"}, {"max_hits": 0}, {"evalue": 0.0}, {"evalue": float("nan")}):
+    for wrong in ({"strand": "left"}, {"max_target_seqs": 0}, {"evalue": 0.0}, {"evalue": float("nan")}):
         with pytest.raises(InputError):
             SearchOptions(**wrong)  # type: ignore[arg-type]
 
@@ -226,3 +231,33 @@ def test_an_empty_query_has_no_hits() -> None:
     (found,) = Search(database(), BLOSUM62, CpuEngine(), SearchOptions()).run([records({"empty": ""})])
     assert len(found) == 0
     assert found.query_id == "empty"
+
+
+def test_targets_are_chosen_by_their_ids(tmp_path: Path) -> None:
+    targets = Database.in_memory([TARGETS])
+    everything = exaln.search(QUERIES, targets, evalue=1e4)
+    some = sorted({hit.target_id for hit in everything})[:3]
+    path = tmp_path / "some.ids"
+    path.write_text("\n".join(some) + "\n\n")
+    for ids in (some, tuple(some), iter(some), path):
+        found = exaln.search(QUERIES, targets, evalue=1e4, ids=ids)
+        assert list(found) == [hit for hit in everything if hit.target_id in some]
+    rest = exaln.search(QUERIES, targets, evalue=1e4, exclude_ids=path)
+    assert list(rest) == [hit for hit in everything if hit.target_id not in some]
+    assert {hit.target_id for hit in exaln.search(QUERIES, targets, evalue=1e4, ids=some[0])} == {some[0]}
+    with pytest.raises(InputError, match=r"ids: .*no sequence with the id 'nobody'"):
+        exaln.search(QUERIES, targets, ids=[some[0], "nobody"])
+    with pytest.raises(InputError, match="ids: the list of ids is empty; leave ids out to search all targets"):
+        exaln.search(QUERIES, targets, ids=[])
+    with pytest.raises(InputError, match=r"nothing\.ids: the list of ids cannot be read"):
+        exaln.search(QUERIES, targets, exclude_ids=tmp_path / "nothing.ids")
+
+
+def test_ids_that_are_not_looked_up_yet_do_not_reach_parts_of_a_database() -> None:
+    targets = Database.in_memory([TARGETS])
+    options = SearchOptions(ids=[TARGETS.ids[0]])
+    assert options.resolved(targets).include.tolist() == [0]
+    with pytest.raises(InputError, match=r"call options\.resolved\(database\) first"):
+        Search(targets.part(0, 10), BLOSUM62, CpuEngine(1), options)
+    with pytest.raises(InputError, match=r"call options\.resolved\(database\) first"):
+        SearchSpec.of("db", targets.manifest, BLOSUM62, options)

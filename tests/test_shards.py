@@ -89,7 +89,7 @@ def test_any_cut_and_any_tree_of_merges_give_the_same(
     database: Path, cuts: list[float], k: int, data: st.DataObject
 ) -> None:
     opened, queries = Database.open(database), read_records(QUERIES).rows(0, 2)
-    scoring, options, engine = Scoring("BLOSUM62"), SearchOptions(evalue=1e4, max_hits=k), CpuEngine(1)
+    scoring, options, engine = Scoring("BLOSUM62"), SearchOptions(evalue=1e4, max_target_seqs=k), CpuEngine(1)
     spec = SearchSpec.of("db", opened.manifest, scoring, options)
     places = n_places(opened.manifest)
     edges = [0, *sorted(int(cut * places) for cut in cuts), places]
@@ -138,6 +138,15 @@ def test_a_search_is_the_same_after_travelling() -> None:
         assert back.options.include is not None
         assert back.options.include.tolist() == [3, 1 << 40]
         assert replace(spec, options=SearchOptions()).digest != spec.digest
+
+
+def test_a_search_of_an_earlier_version_is_refused_with_both_versions() -> None:
+    manifest = Database.in_memory([read_records(TARGETS)]).manifest
+    values = SearchSpec.of("name", manifest, Scoring("BLOSUM62"), SearchOptions()).to_values()
+    assert set(values["options"]) >= {"max_target_seqs", "strand", "dbsize"}
+    assert not {"max_hits", "strands", "db_residues", "ids", "exclude_ids"} & set(values["options"])
+    with pytest.raises(ValueError, match="format 1, but this exaln reads format 2"):
+        SearchSpec.from_values({**values, "format_version": 1})
 
 
 @pytest.mark.parametrize("text", ["", "0/3", "4/3", "a/b", "1/0", "-1/3", "3"])

@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from exaln import colours
+from exaln import arguments, colours
 from exaln.cigar import DELETION, DIFFERENT, EQUAL, INSERTION, Paths, cigar, cigar_list, taken
 from exaln.engines.base import PairList, Traces
+from exaln.html_table import html_table, html_text
 from exaln.modes import GLOBAL, LOCAL, Mode
 from exaln.plurals import number_of
 from exaln.queries import detect_alphabet
 from exaln.query_hits import PairHits, QueryHits
 from exaln.records import Records, Text
-from exaln.scoring import Scoring
+from exaln.report.clean import one_line
+from exaln.scoring import Scoring, ScoringLike, as_scoring
 from exaln.statistics import pair_statistics
 from exaln.strands import reverse_complement
 
@@ -33,6 +35,9 @@ if TYPE_CHECKING:
 POSITIONS = ("query_start", "query_end", "target_start", "target_end")
 MOST_DRAWN = 100_000
 """Longer alignments are not drawn with letters beside a plot."""
+
+SHOWN, LONGEST_CIGAR = 10, 60
+"""Of alignments in a notebook: rows, and letters of a CIGAR."""
 
 COUNTS = ("identities", "positives", "mismatches", "gap_opens", "gaps", "columns")
 FEW_ROWS = 8
@@ -224,6 +229,24 @@ class Alignments(Sequence["Alignment"]):
     def __repr__(self) -> str:
         return f"<Alignments: {number_of(len(self), 'pair')}, {self.mode}, {self.scoring.describe()}>"
 
+    def _repr_html_(self) -> str:
+        """The first pairs as a table, for notebooks."""
+        names = ["query", "target", "score", "identity", "query range", "target range", "cigar"]
+        rows = [
+            [
+                one_line(one.query_id),
+                one_line(one.target_id),
+                str(one.score),
+                f"{100 * one.identity:.1f}%",
+                f"{one.query_start}:{one.query_end}",
+                f"{one.target_start}:{one.target_end}" + ("" if one.strand > 0 else " minus"),
+                one.cigar if len(one.cigar) <= LONGEST_CIGAR else one.cigar[: LONGEST_CIGAR - 3] + "...",
+            ]
+            for one in self[:SHOWN]
+        ]
+        rows += [["..."] + [""] * (len(names) - 1)] if len(self) > SHOWN else []
+        return html_table(repr(self).strip("<>"), names, rows)
+
 
 def _texts_and_codes(records: Records, rows: NDArray[np.int64]) -> tuple[list[str], list[str], list[NDArray[np.uint8]]]:
     """Ids, descriptions and codes of these rows; of many, whole columns are read."""
@@ -300,6 +323,36 @@ class Alignment:
         return self._all.mode
 
     @property
+    def query_sequence(self) -> str:
+        """Letters of the whole query."""
+        return self.scoring.alphabet.decode(self.query)
+
+    @property
+    def target_sequence(self) -> str:
+        """Letters of the whole target, as given."""
+        return self.scoring.alphabet.decode(self.target)
+
+    @property
+    def query_aligned(self) -> str:
+        """Letters of the aligned part of the query, with - for gaps."""
+        return self._aligned()[0]
+
+    @property
+    def target_aligned(self) -> str:
+        """Letters of the aligned part of the target along the query, with - for gaps."""
+        return self._aligned()[1]
+
+    def _aligned(self) -> tuple[str, str]:
+        from exaln.report.rows import rows_of_paths
+
+        target = self.target[self.target_start : self.target_end]
+        if self.strand < 0:
+            target = reverse_complement(target, self.scoring.alphabet)
+        paths = Paths(self.operations, np.array([0, len(self.operations)], np.int64))
+        rows = rows_of_paths([self.query[self.query_start : self.query_end]], [target], paths, self.scoring.alphabet)
+        return rows.query.tobytes().decode("ascii"), rows.target.tobytes().decode("ascii")
+
+    @property
     def query(self) -> NDArray[np.uint8]:
         """Codes of the whole query."""
         return self._all.queries.sequence(int(self._all.pairs.query[self._row]))
@@ -343,6 +396,8 @@ class Alignment:
         """The alignment drawn, as `print` shows it, in lines of `width` columns (60)."""
         from exaln.report.drawing import WIDTH, draw
 
+        arguments.flag("colour", colour)
+        width = WIDTH if width is None else arguments.integer("width", width, least=1)
         score = f"score {self.score}" + ("" if self.mode.is_local else f", {self.mode}")
         if not self.columns:
             return f"{score}: no similarity" if self.mode.is_local else f"{score}: no letters are aligned"
@@ -356,9 +411,10 @@ class Alignment:
             target_start=self.target_start,
             strand=self.strand,
             colour=colour,
-            width=WIDTH if width is None else width,
+            width=width,
         )
-        return f"{score}, identities {share}, gaps {self.gaps}\n\n{picture}"
+        minus = "" if self.strand > 0 else ", minus strand"
+        return f"{score}, identities {share}, gaps {self.gaps}{minus}\n\n{picture}"
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """A matplotlib figure, also written to `path` (.svg, .png or .html) if that is given.
@@ -368,7 +424,7 @@ class Alignment:
         from exaln.plots import check_path, draw, save
 
         if path is not None:
-            check_path(path)
+            check_path(arguments.path("path", path, "the path of a file, .svg, .png or .html"))
         pair = self._plotted()
         figure = draw(pair)
         if path is not None:
@@ -402,19 +458,16 @@ class Alignment:
         return reverse_complement(self.target, self.scoring.alphabet), len(self.target) - self.target_end
 
     def to_biopython(self) -> Any:
-        """A Bio.Align.Alignment: the target is its first sequence, the query its second.
-
-        On the minus strand its first sequence is the reverse complement of the target.
-        """
+        """A Bio.Align.Alignment: the target is its first sequence, the query its second."""
         from exaln.biopython import make_alignment
 
-        decode = self.scoring.alphabet.decode
-        codes, target_start = self._target_along_query()
-        query, target = (decode(self.query), self.query_id), (decode(codes), self.target_id)
-        return make_alignment(query, target, self.operations, self.query_start, target_start, self.score)
+        query, target = (self.query_sequence, self.query_id), (self.target_sequence, self.target_id)
+        place = (self.query_start, self.target_start) if self.strand > 0 else (self.query_end, self.target_start)
+        operations = self.operations if self.strand > 0 else self.operations[::-1]
+        return make_alignment(query, target, operations, *place, self.score, strand=self.strand)
 
     @staticmethod
-    def from_biopython(alignment: Any, scoring: Scoring | None = None) -> Alignment:
+    def from_biopython(alignment: Any, scoring: ScoringLike | None = None) -> Alignment:
         """The path of a Bio.Align.Alignment of two sequences, optimal or not, with what it scores here.
 
         The mode is global if the path covers both sequences, else local.
@@ -422,7 +475,8 @@ class Alignment:
         from exaln.biopython import as_runs, coordinates_of, letters_of, with_equality
 
         query, target = letters_of(alignment)
-        rules = scoring or Scoring.default(detect_alphabet(letters.encode() for letters, _ in (query, target)))
+        texts = [arguments.encoded("alignment", letters) for letters, _ in (query, target)]
+        rules = Scoring.default(detect_alphabet(texts)) if scoring is None else as_scoring(scoring)
         codes = [rules.alphabet.encode(letters) for letters, _ in (query, target)]
         found = coordinates_of(alignment)
         query_end = found.query_start + int(found.query_steps.sum())
@@ -449,6 +503,11 @@ class Alignment:
     def __str__(self) -> str:
         """Drawn, in colours if stdout is a terminal; `text` is the same without looking at stdout."""
         return self.text(colour=colours.are_wanted(sys.stdout))
+
+    def _repr_html_(self) -> str:
+        """The alignment drawn, for notebooks; what is too long to be looked at is only named."""
+        names = f"{one_line(self.query_id)} x {one_line(self.target_id)}"
+        return html_text(names, self.text() if self.columns <= MOST_DRAWN else repr(self))
 
 
 def _judged(

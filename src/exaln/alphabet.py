@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from exaln import arguments
 from exaln.errors import InputError
 
 if TYPE_CHECKING:
@@ -57,6 +58,10 @@ class Alphabet:
 
     def __post_init__(self) -> None:
         """Refuse alphabets that cannot be told from gaps, blanks or headers, or that do not fit the codes."""
+        arguments.text("name", self.name)
+        if not isinstance(self.letters, str):
+            raise arguments.wrong("letters", self.letters, "text, one character for each letter")
+        _check_synonyms(self.synonyms)
         letters = self.letters
         if not letters:
             raise InputError(f"alphabet {self.name!r} has no letters")
@@ -64,7 +69,7 @@ class Alphabet:
             raise InputError(f"alphabet {self.name!r} has {len(letters)} letters; at most {MAX_LETTERS} are possible")
         for letter in letters:
             if not ("!" <= letter <= "~") or letter in GAP_CHARACTERS + ">;@+":
-                raise InputError(f"alphabet {self.name!r}: {letter!r} cannot be a letter")
+                raise InputError(f"alphabet {self.name!r}: {letter!a} cannot be a letter")
         if len(set(letters.upper())) != len(letters):
             raise InputError(f"alphabet {self.name!r} repeats a letter (upper and lower case are the same letter)")
         object.__setattr__(self, "letters", letters.upper())
@@ -72,6 +77,7 @@ class Alphabet:
     @staticmethod
     def named(name: str) -> Alphabet:
         """The built-in alphabet `protein`, `dna` or `rna`."""
+        arguments.text("name", name, f"one of {', '.join(BUILT_IN)}")
         try:
             return BUILT_IN[name.lower()]
         except KeyError:
@@ -87,14 +93,10 @@ class Alphabet:
         >>> Alphabet.parse("DNA").name, Alphabet.parse("HP")
         ('dna', Alphabet(name='custom', letters='HP'))
         """
+        arguments.text("text", text, f"one of {', '.join(BUILT_IN)}, or letters in upper case")
         if text.lower() in BUILT_IN or text != text.upper():
             return Alphabet.named(text)
         return Alphabet("custom", text)
-
-    @staticmethod
-    def of(alphabet: Alphabet | str) -> Alphabet:
-        """The alphabet itself, or the built-in one of this name."""
-        return Alphabet.named(alphabet) if isinstance(alphabet, str) else alphabet
 
     def to_values(self) -> dict[str, Any]:
         """As plain values, for JSON."""
@@ -125,7 +127,9 @@ class Alphabet:
 
     def encode(self, sequence: str | bytes) -> NDArray[np.uint8]:
         """Codes of a sequence; a character outside the alphabet is an error that names it and its place."""
-        raw = sequence.encode("utf-8") if isinstance(sequence, str) else bytes(sequence)
+        if not isinstance(sequence, str | bytes | bytearray | memoryview):
+            raise arguments.wrong("sequence", sequence, "text or bytes")
+        raw = arguments.encoded("sequence", sequence) if isinstance(sequence, str) else bytes(sequence)
         codes = self.table[np.frombuffer(raw, np.uint8)]
         bad = np.flatnonzero(codes >= MAX_LETTERS)
         if bad.size:
@@ -135,12 +139,30 @@ class Alphabet:
 
     def decode(self, codes: NDArray[np.uint8] | bytes | list[int]) -> str:
         """The letters of codes, in upper case."""
-        array = np.frombuffer(codes, np.uint8) if isinstance(codes, bytes) else np.asarray(codes, np.uint8)
+        array = np.frombuffer(codes, np.uint8) if isinstance(codes, bytes) else np.asarray(codes)
+        if not array.size:
+            return ""
+        if array.dtype.kind not in "iu" or array.ndim != 1 or array.min() < 0 or array.max() >= len(self.letters):
+            raise arguments.wrong("codes", codes, f"whole numbers from 0 to {len(self.letters) - 1}")
         return bytes(self._letter_bytes[array]).decode("ascii")
 
     @cached_property
     def _letter_bytes(self) -> NDArray[np.uint8]:
         return np.frombuffer(self.letters.encode("ascii"), np.uint8)
+
+
+def _check_synonyms(synonyms: object) -> None:
+    is_text = isinstance(synonyms, Mapping) and all(isinstance(one, str) for pair in synonyms.items() for one in pair)
+    if not is_text:
+        raise arguments.wrong("synonyms", synonyms, "a dict from letters to the letters that they stand for")
+
+
+def as_alphabet(alphabet: Alphabet | str | None) -> Alphabet | None:
+    """What users pass as an alphabet: an Alphabet, the name of a built-in one, letters in upper case, or None."""
+    if alphabet is None or isinstance(alphabet, Alphabet):
+        return alphabet
+    expected = f"an Alphabet, one of {', '.join(BUILT_IN)}, or letters in upper case"
+    return Alphabet.parse(arguments.text("alphabet", alphabet, expected))
 
 
 def describe_byte(byte: int) -> str:

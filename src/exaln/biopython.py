@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from exaln import arguments
 from exaln.cigar import DELETION, DIFFERENT, EQUAL, INSERTION, MATCH, Paths, merged
 from exaln.errors import InputError
 from exaln.plurals import number_of
@@ -40,8 +41,13 @@ def make_alignment(
     query_start: int,
     target_start: int,
     score: float,
+    *,
+    strand: int = 1,
 ) -> Any:
-    """A Bio.Align.Alignment of two sequences, each given as letters and id."""
+    """A Bio.Align.Alignment of two sequences, each given as letters and id.
+
+    On strand -1 the path runs up the target and down the query, as Biopython has it; query_start is then its end.
+    """
     try:
         bio_align: Any = import_module("Bio.Align")
         bio_seq: Any = import_module("Bio.Seq")
@@ -52,7 +58,7 @@ def make_alignment(
         raise InputError("no letters are aligned; Biopython has no such alignment")
     runs = merged(Paths(operations, np.array([0, len(operations)], np.int64))).operations
     lengths, codes = (runs >> 4).astype(np.int64), runs & 15
-    steps = np.stack([np.where(codes == INSERTION, 0, lengths), np.where(codes == DELETION, 0, lengths)])
+    steps = np.stack([np.where(codes == INSERTION, 0, lengths), strand * np.where(codes == DELETION, 0, lengths)])
     coordinates = np.array([[target_start], [query_start]]) + np.pad(np.cumsum(steps, axis=1), ((0, 0), (1, 0)))
     records = [bio_record.SeqRecord(bio_seq.Seq(letters), id=name, description="") for letters, name in (target, query)]
     alignment = bio_align.Alignment(records, coordinates)
@@ -62,6 +68,8 @@ def make_alignment(
 
 def letters_of(alignment: Any) -> tuple[tuple[str, str], tuple[str, str]]:
     """Letters and id of the query and of the target."""
+    if not hasattr(alignment, "sequences") or not hasattr(alignment, "coordinates"):
+        raise arguments.wrong("alignment", alignment, "a Bio.Align.Alignment")
     if len(alignment.sequences) != 2:
         raise InputError(
             f"the alignment has {number_of(len(alignment.sequences), 'sequence')}; only pairs can be taken"

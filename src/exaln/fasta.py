@@ -28,7 +28,8 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
-from exaln.alphabet import BLANK, PROTEIN, Alphabet, describe_byte, detect
+from exaln import arguments
+from exaln.alphabet import BLANK, PROTEIN, Alphabet, as_alphabet, describe_byte, detect
 from exaln.bytestream import CHUNK_BYTES, ByteStream, printable
 from exaln.errors import ExalnWarning, InputError
 from exaln.molecules import require_molecule
@@ -81,16 +82,22 @@ class SequenceFile:
         self,
         source: str | os.PathLike[str] | BinaryIO,
         *,
-        alphabet: Alphabet | None = None,
+        alphabet: Alphabet | str | None = None,
         like: Alphabet | None = None,
         strip_gaps: bool = False,
         batch_residues: int = BATCH_RESIDUES,
         max_record_size: int | None = None,
         keep_qualities: bool = False,
     ) -> None:
-        for name, value in (("batch_residues", batch_residues), ("max_record_size", max_record_size)):
-            if value is not None and value < 1:
-                raise InputError(f"{name} is {value}; at least 1 is needed")
+        arguments.binary_file("source", source, "read", "a path, - for stdin, or a file that is open in binary mode")
+        alphabet = as_alphabet(alphabet)
+        arguments.flag("strip_gaps", strip_gaps)
+        arguments.flag("keep_qualities", keep_qualities)
+        if like is not None:
+            arguments.instance("like", like, Alphabet)
+        arguments.integer("batch_residues", batch_residues, least=1)
+        if max_record_size is not None:
+            arguments.integer("max_record_size", max_record_size, least=1)
         self.n_records = self.n_residues = self.n_empty = 0
         self._batch_residues = batch_residues
         self._is_expected = like is not None and alphabet is None

@@ -5,71 +5,98 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, overload
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, BinaryIO, overload
 
+from exaln import arguments
+from exaln.bytestream import printable
 from exaln.errors import InputError
-from exaln.plurals import number_of
+from exaln.hit_source import HitColumns, HitSource
+from exaln.html_table import html_table
 from exaln.report.clean import one_line
 from exaln.report.columns import number_text
 from exaln.statistics import format_bits, format_evalue
 
 if TYPE_CHECKING:
+    from exaln.alignment import Alignment
     from exaln.query_hits import QueryHits
 
 _ROWS_AT_ONCE = 1 << 10
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(HitColumns):
     """One hit; the attributes are the columns of `exaln.report.arrow`. Positions are 0-based half-open.
 
-    bits and evalue are None where there are no statistics for the scoring.
+    bits and evalue are None where there are no statistics for the scoring. `alignment()` draws it and has its letters.
     """
 
-    query_index: int
-    query_id: str
-    query_length: int
-    target_ordinal: int
-    target_id: str
-    target_description: str
-    target_length: int
-    strand: int
-    query_start: int
-    query_end: int
-    target_start: int
-    target_end: int
-    score: int | float
-    bits: float | None
-    evalue: float | None
-    percent_identity: float
-    percent_query_coverage: float
-    percent_target_coverage: float
-    identities: int
-    positives: int
-    mismatches: int
-    gap_opens: int
-    gaps: int
-    columns: int
-    cigar: str
+    __slots__ = ("_source",)
+
+    @staticmethod
+    def of(row: dict[str, Any], source: HitSource | None) -> Hit:
+        """The hit of a row of the table. source: where its sequences are."""
+        hit = Hit(**row)
+        object.__setattr__(hit, "_source", source)
+        return hit
+
+    def alignment(self) -> Alignment:
+        """The alignment: `print` draws it, `plot()` plots it, and it has the letters of both sequences.
+
+        The target is read from the database. InputError for hits that were read from a file or made of a table: they
+        do not know where the sequences are.
+        """
+        source: HitSource | None = getattr(self, "_source", None)  # a copy by pickle has none
+        if source is None:
+            raise InputError(f"the hit with {arguments.shown(self.target_id)} {NO_SEQUENCES}")
+        return source.alignment(self)
+
+
+NO_SEQUENCES = "comes from a table, which has no sequences; hits of exaln.search have them"
 
 
 class Hits(Sequence[Hit]):
     """The hits of all queries, an Arrow table inside: query by query, best first.
 
-    `hits[0]` and iteration give `Hit` objects, a slice gives Hits; columns come as a pyarrow, pandas or polars table.
+    `hits[0]` and iteration give `Hit` objects, a slice gives Hits, `hits.of(query)` those of one query; columns come as
+    a pyarrow, pandas or polars table. Sequences are not in the table: hits of a search know the queries and the
+    database, which `Hit.alignment` and most formats of `write` need; hits made of a table do not.
     """
 
-    def __init__(self, table: Any) -> None:
-        """Hits of a pyarrow.Table with the columns of `exaln.report.arrow`."""
+    def __init__(self, table: Any, source: HitSource | None = None) -> None:
+        """Hits of a pyarrow.Table with the columns of `exaln.report.arrow`; source: the search that they are of."""
         self._table = table
+        self._source = source
 
     @staticmethod
-    def of(hits: Iterable[QueryHits]) -> Hits:
-        """Collects the hits of each query."""
+    def collect(hits: Iterable[QueryHits], source: HitSource | None = None) -> Hits:
+        """The hits of each query, one after the other."""
         from exaln.report.arrow import hits_table
 
-        return Hits(hits_table(hits))
+        return Hits(hits_table(hits), source)
+
+    def of(self, query: int | str) -> Hits:
+        """The hits of one query, given by its index (from 0) or by its id; none where nothing was found.
+
+        InputError if there is no such query, where the queries are known.
+        """
+        if isinstance(query, str):
+            is_known = self._source is None or query in self._source.queries.ids.to_list()
+            column = "query_id"
+        else:
+            number = arguments.integer("query", query)
+            is_known = self._source is None or number < len(self._source.queries)
+            column, query = "query_index", number
+        if not is_known:
+            assert self._source is not None
+            expected = f"the id of a query, or a number below {len(self._source.queries)}"
+            raise arguments.wrong("query", query, expected)
+        import pyarrow.compute as pc
+
+        return Hits(self._table.filter(pc.equal(self._table[column], query)), self._part_of_source())
+
+    def _part_of_source(self) -> HitSource | None:
+        """That of hits which are some of these."""
+        return None if self._source is None else replace(self._source, is_whole=False)
 
     def __len__(self) -> int:
         return int(self._table.num_rows)
@@ -83,21 +110,27 @@ class Hits(Sequence[Hit]):
     def __getitem__(self, place: int | slice) -> Hit | Hits:
         if not isinstance(place, slice):
             row = range(len(self))[place]
-            return Hit(**self._table.slice(row, 1).to_pylist()[0])
+            return Hit.of(self._table.slice(row, 1).to_pylist()[0], self._source)
         rows = range(len(self))[place]
+        if rows == range(len(self)):
+            return Hits(self._table, self._source)
         if rows.step == 1:
-            return Hits(self._table.slice(rows.start, len(rows)))
-        return Hits(self._table.take(list(rows)))
+            return Hits(self._table.slice(rows.start, len(rows)), self._part_of_source())
+        return Hits(self._table.take(list(rows)), self._part_of_source())
 
     def __iter__(self) -> Iterator[Hit]:
         for batch in self._table.to_batches(max_chunksize=_ROWS_AT_ONCE):
             for row in batch.to_pylist():
-                yield Hit(**row)
+                yield Hit.of(row, self._source)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Hits) and bool(self._table.equals(other._table))
 
     __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[type[Hits], tuple[Any]]:
+        """Copies and pickles have the table alone: the database may be far larger than the hits."""
+        return Hits, (self._table,)
 
     def to_arrow(self) -> Any:
         """The pyarrow.Table itself."""
@@ -112,14 +145,60 @@ class Hits(Sequence[Hit]):
         """A polars.DataFrame, one row per hit."""
         return _require("polars").from_arrow(self._table)
 
-    def write(self, path: str | os.PathLike[str]) -> None:
-        """Writes the columns to a file by its extension: .parquet, .arrow, .feather, .csv or .tsv with a heading."""
+    def write(self, path: str | os.PathLike[str] | BinaryIO, outfmt: str | Sequence[str] | None = None) -> None:
+        """Writes a report: the bytes of `exaln search --out path --outfmt outfmt`.
+
+        The format is that of `outfmt` ("7", "6 std qcovs cigar", "json", ...), or of the extension of `path`: .tsv,
+        .csv, .txt, .json, .parquet, .arrow, .feather, .fasta, .sam or .paf, text also with .gz or .zst. Hits that were
+        made of a table have no sequences and are written to Parquet and Arrow files only.
+        """
+        from exaln.report import parse_outfmt, write_report
         from exaln.report.arrow import write_table
 
-        write_table(self._table, path)
+        arguments.binary_file("path", path, "write", "the path of a file, or a file that is open for bytes")
+        name = os.fspath(path) if isinstance(path, str | os.PathLike) else "-"
+        if outfmt is None:
+            _require_extension(name)
+        form = parse_outfmt(_words(outfmt), name)
+        if self._source is not None:
+            write_report(form, self._source.query_hits(self._table), self._source.summary, path)
+        elif form.is_binary:
+            write_table(self._table, form.kind, path)
+        else:
+            raise InputError(f"{printable(_name_of(path))}: what is written {NO_SEQUENCES}; write .parquet or .arrow")
 
     def __repr__(self) -> str:
         return _preview(self)
+
+    def _repr_html_(self) -> str:
+        """The table of `repr`, for notebooks."""
+        return html_table(_heading(self), list(_COLUMNS), _shown_rows(self))
+
+
+def _words(outfmt: str | Sequence[str] | None) -> str | list[str] | None:
+    """--outfmt, as `parse_outfmt` takes it."""
+    if outfmt is None:
+        return None
+    expected = "a format, such as '7' or '6 std cigar'"
+    if isinstance(outfmt, str):
+        return arguments.text("outfmt", outfmt, expected)
+    return [arguments.text("outfmt", word, expected) for word in arguments.items("outfmt", outfmt, expected)]
+
+
+def _require_extension(name: str) -> None:
+    """Refuses a name whose extension says nothing, where it has to say the format."""
+    from exaln.output_file import compression_of, extension_of
+    from exaln.report.formats import EXTENSIONS
+
+    compression_of(name)  # refuses others than .gz and .zst
+    if extension_of(name) not in ("", *EXTENSIONS):
+        raise InputError(
+            f"{printable(name)}: hits are written to {', '.join(EXTENSIONS)}; outfmt= gives another format"
+        )
+
+
+def _name_of(path: str | os.PathLike[str] | BinaryIO) -> str:
+    return os.fspath(path) if isinstance(path, str | os.PathLike) else str(getattr(path, "name", "output"))
 
 
 def _require(package: str) -> Any:
@@ -146,15 +225,23 @@ _COLUMNS: dict[str, Callable[[Hit], str]] = {
 
 def _preview(hits: Hits) -> str:
     """A short table; more than SHOWN hits are abridged."""
-    heading = f"Hits: {number_of(len(hits), 'hit')}"
     if len(hits) == 0:
-        return heading
+        return _heading(hits)
+    rows = _shown_rows(hits)
+    widths = [max(map(len, column)) for column in zip(list(_COLUMNS), *rows, strict=True)]
+    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in [list(_COLUMNS), *rows]]
+    return "\n".join([_heading(hits), *lines])
+
+
+def _heading(hits: Hits) -> str:
+    return f"Hits: {len(hits):,} {'hit' if len(hits) == 1 else 'hits'}"
+
+
+def _shown_rows(hits: Hits) -> list[list[str]]:
     rows = [_texts(hit) for hit in (hits if len(hits) <= SHOWN else hits[: SHOWN - 1])]
     if len(hits) > SHOWN:
         rows += [["..."] + [""] * (len(_COLUMNS) - 1), _texts(hits[-1])]
-    widths = [max(map(len, column)) for column in zip(list(_COLUMNS), *rows, strict=True)]
-    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in [list(_COLUMNS), *rows]]
-    return "\n".join([heading, *lines])
+    return rows
 
 
 def _texts(hit: Hit) -> list[str]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from exaln import arguments
 from exaln.errors import InputError
 
 ENDS = {"qs": "query_start", "qe": "query_end", "ts": "target_start", "te": "target_end"}
@@ -41,11 +42,13 @@ class Mode:
         """The mode of that name; one that is a mode already stays as it is."""
         if isinstance(text, Mode):
             return text
+        if not isinstance(text, str):
+            raise arguments.wrong("mode", text, f"a Mode, {', '.join(NAMED)}, or free: with any of {','.join(ENDS)}")
         if text in NAMED:
             return NAMED[text]
         ends = [end.strip() for end in text.removeprefix(PREFIX).split(",")]
         if not text.startswith(PREFIX) or not all(end in ENDS for end in ends):
-            raise InputError(f"unknown mode {text!r}; choose {', '.join(NAMED)}, or free: with any of {','.join(ENDS)}")
+            raise InputError(f"unknown mode {text!a}; choose {', '.join(NAMED)}, or free: with any of {','.join(ENDS)}")
         return _with_free_ends(ends)
 
     def __repr__(self) -> str:

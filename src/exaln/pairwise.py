@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from exaln import arguments
 from exaln.alignment import Alignment, Alignments
 from exaln.alphabet import Alphabet
 from exaln.engines import choose_engine
@@ -19,9 +20,10 @@ from exaln.errors import InputError
 from exaln.longpair.driver import IN_MEMORY, SCORES, LongOptions
 from exaln.modes import LOCAL, Mode
 from exaln.plurals import number_of
-from exaln.queries import OneSequence, Sequences, as_records, detect_alphabet, texts_of
+from exaln.progress import AligningProgress, AnyProgress, ScoringProgress, showing
+from exaln.queries import Sequences, SingleSequence, as_one_record, as_records, detect_alphabet, texts_of
 from exaln.records import Records
-from exaln.scoring import Scoring
+from exaln.scoring import Scoring, ScoringLike, as_scoring, require_scores_for
 from exaln.strands import doubled, other_strand, positions_as_given, reverse_paths
 
 if TYPE_CHECKING:
@@ -37,16 +39,20 @@ BATCH_CELLS = 1 << 36
 Pairing = Literal["zip", "all"]
 Strand = Literal["both", "plus", "minus"]
 STRANDS = ("both", "plus", "minus")
+Request = tuple[str, int | None, Sequence[int] | None, int | None]
+"""Engine, threads, devices and bytes on each, as `choose_engine` takes them."""
 
 
 def score(
-    query: OneSequence,
-    target: OneSequence,
+    query: SingleSequence,
+    target: SingleSequence,
     *,
-    scoring: Scoring | None = None,
+    scoring: ScoringLike | None = None,
     mode: str | Mode = LOCAL,
     engine: str = "auto",
     threads: int | None = None,
+    devices: Sequence[int] | None = None,
+    gpu_memory: int | None = None,
 ) -> int | float:
     """The exact score of two sequences; a float only if the scoring has fractions.
 
@@ -55,7 +61,16 @@ def score(
     >>> score("HEAGAWGHEE", "PAWHEAE", scoring=Scoring("BLOSUM50", gap_open=0, gap_extend=8), mode="global")
     1
     """
-    found = score_many([query], [target], scoring=scoring, mode=mode, engine=engine, threads=threads)
+    found = _scores(
+        as_one_record(query, "query"),
+        as_one_record(target, "target"),
+        ("query", "target"),
+        scoring,
+        mode,
+        "zip",
+        (engine, threads, devices, gpu_memory),
+        None,
+    )
     value: int | float = found[0].item()
     return value
 
@@ -64,12 +79,14 @@ def score_many(
     queries: Sequences,
     targets: Sequences,
     *,
-    scoring: Scoring | None = None,
+    scoring: ScoringLike | None = None,
     mode: str | Mode = LOCAL,
     pairs: Pairing = "zip",
     engine: str = "auto",
     threads: int | None = None,
-    progress: Progress | None = None,
+    devices: Sequence[int] | None = None,
+    gpu_memory: int | None = None,
+    progress: AnyProgress = None,
 ) -> NDArray[np.int64] | NDArray[np.float64]:
     """The exact scores of many pairs, in their order: int64[n], or float64[n] where the scoring has fractions.
 
@@ -80,22 +97,39 @@ def score_many(
     array([[  1, -14],
            [-12,  -1]])
     """
+    request = (engine, threads, devices, gpu_memory)
+    return _scores(queries, targets, ("queries", "targets"), scoring, mode, pairs, request, progress)
+
+
+def _scores(
+    queries: Sequences,
+    targets: Sequences,
+    names: tuple[str, str],
+    scoring: ScoringLike | None,
+    mode: str | Mode,
+    pairs: Pairing,
+    request: Request,
+    progress: AnyProgress,
+) -> NDArray[np.int64] | NDArray[np.float64]:
     chosen = Mode.parse(mode)
-    first, second, scoring = _prepared(queries, targets, scoring)
-    wanted, working = _paired_for(first, second, pairs, engine, threads)
-    scores = score_records(first, second, wanted, scoring, chosen, working, progress)
-    return scores if scoring.scale == 1 else scores / scoring.scale
+    first, second, rules = _prepared(queries, targets, names, scoring)
+    wanted, working = _paired_for(first, second, pairs, request)
+    with showing(progress, ScoringProgress, lambda: _n_cells(first, second, wanted)) as report:
+        scores = score_records(first, second, wanted, rules, chosen, working, report)
+    return scores if rules.scale == 1 else scores / rules.scale
 
 
 def align(
-    query: OneSequence,
-    target: OneSequence,
+    query: SingleSequence,
+    target: SingleSequence,
     *,
-    scoring: Scoring | None = None,
+    scoring: ScoringLike | None = None,
     mode: str | Mode = LOCAL,
     strand: Strand = "plus",
     engine: str = "auto",
     threads: int | None = None,
+    devices: Sequence[int] | None = None,
+    gpu_memory: int | None = None,
     work_dir: str | os.PathLike[str] | None = None,
     memory: int | None = None,
 ) -> Alignment:
@@ -116,16 +150,17 @@ def align(
               AW HE
     Sbjct  2  AW-HE  5
     """
-    return align_many(
-        [query],
-        [target],
-        scoring=scoring,
-        mode=mode,
-        strand=strand,
-        engine=engine,
-        threads=threads,
-        work_dir=work_dir,
-        memory=memory,
+    return _alignments(
+        as_one_record(query, "query"),
+        as_one_record(target, "target"),
+        ("query", "target"),
+        scoring,
+        mode,
+        "zip",
+        strand,
+        (engine, threads, devices, gpu_memory),
+        None,
+        _long_options(work_dir, memory),
     )[0]
 
 
@@ -133,23 +168,26 @@ def align_many(
     queries: Sequences,
     targets: Sequences,
     *,
-    scoring: Scoring | None = None,
+    scoring: ScoringLike | None = None,
     mode: str | Mode = LOCAL,
     pairs: Pairing = "zip",
     strand: Strand = "plus",
     engine: str = "auto",
     threads: int | None = None,
-    progress: Progress | None = None,
+    devices: Sequence[int] | None = None,
+    gpu_memory: int | None = None,
+    progress: AnyProgress = None,
     work_dir: str | os.PathLike[str] | None = None,
     memory: int | None = None,
 ) -> Alignments:
     """The optimal alignments of many pairs.
 
-    queries, targets: texts, arrays of codes (uint8; an array of two dimensions is one sequence per row), files as
-    `pathlib.Path`, or `Records`. pairs: "zip" aligns record by record, or one with all of the other side; "all" every
-    query with every target, all targets of the first query first. strand: of the targets, for nucleotides. "both"
-    scores each query and its reverse complement and aligns the better one, "plus" if they are equal. progress: called
-    with the number of cells done.
+    queries, targets: texts, arrays of codes (uint8; an array of two dimensions is one sequence per row), dicts of
+    sequences by id, files as `pathlib.Path`, or `Records`. scoring: a `Scoring`, or a matrix by its name or file.
+    pairs: "zip" aligns record by record, or one with all of the other side; "all" every query with every target, all
+    targets of the first query first. strand: of the targets, for nucleotides. "both" scores each query and its reverse
+    complement and aligns the better one, "plus" if they are equal. progress: True for a bar, or a function of the
+    number of cells done.
     With engine "auto" a GPU is used from 20 billion cells on: before, the CPU is done sooner than the GPU is ready.
     work_dir: a directory in which long pairs keep what is done, so that the same call goes on after an interruption;
     memory: bytes that a long pair may use (what is free). docs/long-pairs.md has more.
@@ -158,11 +196,36 @@ def align_many(
     >>> found.scores.tolist(), found.cigars
     ([1, -1], ['3M1I1M', '1I3M'])
     """
+    request, names = (engine, threads, devices, gpu_memory), ("queries", "targets")
+    options = _long_options(work_dir, memory)
+    return _alignments(queries, targets, names, scoring, mode, pairs, strand, request, progress, options)
+
+
+def _alignments(
+    queries: Sequences,
+    targets: Sequences,
+    names: tuple[str, str],
+    scoring: ScoringLike | None,
+    mode: str | Mode,
+    pairs: Pairing,
+    strand: Strand,
+    request: Request,
+    progress: AnyProgress,
+    options: LongOptions,
+) -> Alignments:
     chosen = Mode.parse(mode)
-    first, second, scoring = _prepared(queries, targets, scoring)
-    wanted, working = _paired_for(first, second, pairs, engine, threads)
-    options = LongOptions(None if work_dir is None else Path(work_dir), memory)
-    return align_strand(first, second, wanted, scoring, chosen, working, strand, progress, options)
+    first, second, rules = _prepared(queries, targets, names, scoring)
+    require_strand(strand, first.alphabet)
+    wanted, working = _paired_for(first, second, pairs, request)
+    with showing(progress, AligningProgress, lambda: _n_cells(first, second, wanted)) as report:
+        return align_strand(first, second, wanted, rules, chosen, working, strand, report, options)
+
+
+def _long_options(work_dir: str | os.PathLike[str] | None, memory: int | None) -> LongOptions:
+    return LongOptions(
+        None if work_dir is None else Path(arguments.path("work_dir", work_dir, "the path of a folder")),
+        None if memory is None else arguments.integer("memory", memory, least=1),
+    )
 
 
 def align_strand(
@@ -219,8 +282,7 @@ def other_strand_scores(
 
 def require_strand(strand: str, alphabet: Alphabet) -> None:
     """Refuse a strand that there is not."""
-    if strand not in STRANDS:
-        raise InputError(f"strand is {strand!r}; choose {', '.join(STRANDS[:-1])} or {STRANDS[-1]}")
+    arguments.choice("strand", strand, STRANDS)
     if strand == "minus" and not alphabet.is_nucleotide:
         raise InputError(f"strand is minus, but {alphabet.name} sequences have one strand; leave it out")
 
@@ -236,6 +298,7 @@ def align_records(
     options: LongOptions = IN_MEMORY,
 ) -> Alignments:
     """The alignments of these pairs by this engine, batch by batch; long pairs one by one, region by region."""
+    require_scores_for(scoring, mode)
     found: list[tuple[NDArray[np.int64], Traces]] = []
     for own, alone in _parts(queries, targets, pairs, scoring, engine, progress, options):
         if alone is not None:
@@ -257,6 +320,7 @@ def score_records(
     progress: Progress | None = None,
 ) -> NDArray[np.int64]:
     """The scores alone, likewise."""
+    require_scores_for(scoring, mode)
     scores = np.empty(len(pairs), np.int64)
     for own, alone in _parts(queries, targets, pairs, scoring, engine, progress):
         if alone is not None:
@@ -291,13 +355,16 @@ def _parts(
             progress(int(cells[:end].sum()))
 
 
-def _paired_for(
-    queries: Records, targets: Records, pairs: Pairing, engine: str, threads: int | None
-) -> tuple[PairList, Engine]:
+def _paired_for(queries: Records, targets: Records, pairs: Pairing, request: Request) -> tuple[PairList, Engine]:
     """The pairs that are wanted, and the engine for the cells that they have."""
     wanted = paired(len(queries), len(targets), pairs)
-    cells = int((queries.lengths[wanted.query] * targets.lengths[wanted.target]).sum())
-    return wanted, choose_engine(engine, threads, for_pairs=cells < MANY_CELLS)
+    engine, threads, devices, gpu_memory = request
+    is_small = _n_cells(queries, targets, wanted) < MANY_CELLS
+    return wanted, choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory, for_pairs=is_small)
+
+
+def _n_cells(queries: Records, targets: Records, pairs: PairList) -> int:
+    return int((queries.lengths[pairs.query] * targets.lengths[pairs.target]).sum())
 
 
 def _watched(options: LongOptions, progress: Progress | None, done: int) -> LongOptions:
@@ -337,10 +404,8 @@ def batches(cells: NDArray[np.int64], is_long: NDArray[np.bool_]) -> Iterator[tu
 
 def paired(n_queries: int, n_targets: int, pairs: Pairing) -> PairList:
     """Which sequences make pairs."""
-    if pairs == "all":
+    if arguments.choice("pairs", pairs, ("zip", "all")) == "all":
         return PairList(np.repeat(np.arange(n_queries), n_targets), np.tile(np.arange(n_targets), n_queries))
-    if pairs != "zip":
-        raise InputError(f"pairs is {pairs!r}; choose 'zip' or 'all'")
     return _zipped(n_queries, n_targets)
 
 
@@ -354,18 +419,22 @@ def _zipped(n_queries: int, n_targets: int) -> PairList:
     return PairList(np.minimum(number, n_queries - 1), np.minimum(number, n_targets - 1))
 
 
-def _prepared(queries: Sequences, targets: Sequences, scoring: Scoring | None) -> tuple[Records, Records, Scoring]:
-    """Both sides as records of one alphabet, and what they score."""
+def _prepared(
+    queries: Sequences, targets: Sequences, names: tuple[str, str], scoring: ScoringLike | None
+) -> tuple[Records, Records, Scoring]:
+    """Both sides as records of one alphabet, and what they score. names: of the two arguments, for messages."""
     if scoring is not None:
-        return as_records(queries, scoring.alphabet), as_records(targets, scoring.alphabet), scoring
+        rules = as_scoring(scoring)
+        alphabet = rules.alphabet
+        return as_records(queries, alphabet, names[0]), as_records(targets, alphabet, names[1]), rules
     if not isinstance(queries, Records):
-        queries = as_records(queries, like=_alphabet_of(queries, targets), what="queries")
-    return queries, as_records(targets, like=queries.alphabet, what="targets"), Scoring.default(queries.alphabet)
+        queries = as_records(queries, name=names[0], like=_alphabet_of(queries, targets, names))
+    return queries, as_records(targets, name=names[1], like=queries.alphabet), Scoring.default(queries.alphabet)
 
 
-def _alphabet_of(queries: Sequences, targets: Sequences) -> Alphabet | None:
-    """That of both sides together if both are at hand; files are looked at when they are read."""
+def _alphabet_of(queries: Sequences, targets: Sequences, names: tuple[str, str]) -> Alphabet | None:
+    """That of both sides together if both can be looked at before; files are looked at when they are read."""
     if isinstance(targets, Records):
         return targets.alphabet
-    both = texts_of(queries), texts_of(targets)
+    both = texts_of(queries, names[0]), texts_of(targets, names[1])
     return None if both[0] is None or both[1] is None else detect_alphabet([*both[0], *both[1]])

@@ -8,13 +8,15 @@ Where the engine leaves the CPU idle, a block is scanned while the one before it
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from exaln import arguments
 from exaln.ahead import one_ahead
 from exaln.cigar import Paths
 from exaln.database import Database
@@ -22,14 +24,17 @@ from exaln.database.part import DatabasePart
 from exaln.engines import choose_engine
 from exaln.engines.base import Candidates, Engine, Keep, Pairs, Traces, comparable
 from exaln.errors import InputError
+from exaln.hit_source import HitSource
 from exaln.hits import Hits
-from exaln.judge import Judge, SearchOptions, warn_without_statistics
+from exaln.judge import OLD_NAMES, Judge, SearchOptions, warn_without_statistics
+from exaln.progress import AnyProgress, ScoringProgress, SearchProgress, showing
 from exaln.pruning import Pruner
 from exaln.queries import as_records
 from exaln.query_hits import QueryHits
 from exaln.records import Records
+from exaln.report.summary import SearchSummary
 from exaln.schedule import query_blocks
-from exaln.scoring import Scoring
+from exaln.scoring import Scoring, ScoringLike, as_scoring
 from exaln.strands import doubled, other_strand, positions_as_given, reverse_paths
 from exaln.topk import Ranked, is_among_first, rank
 
@@ -39,6 +44,7 @@ if TYPE_CHECKING:
     from exaln.database import Databases
     from exaln.engines.base import Progress
     from exaln.queries import Sequences
+    from exaln.target_ids import Ids
 
 MAX_BLOCK_QUERIES = 256
 """Queries are searched in blocks of so many, and of as many pairs as the engine takes at a time."""
@@ -83,6 +89,10 @@ class Search:
         judge: Judge | None = None,
         scanning: AbstractContextManager[object] | None = None,
     ) -> None:
+        scoring.require_positive("a search")
+        if isinstance(database, Database):
+            options = options.resolved(database)
+        options.require_resolved()
         if not comparable(scoring.alphabet, database.alphabet):
             raise InputError(f"{scoring.name} scores {scoring.alphabet.name}, the database is {database.alphabet.name}")
         self.database, self.scoring, self.engine, self.options = database, scoring, engine, options
@@ -90,7 +100,7 @@ class Search:
         self._judge = judge or Judge(scoring, options, n_targets=space.n_targets, n_residues=space.n_residues)
         self._scanning = scanning or nullcontext()
         self.statistics = self._judge.statistics
-        if options.strands == "minus" and not database.alphabet.is_nucleotide:
+        if options.strand == "minus" and not database.alphabet.is_nucleotide:
             raise InputError(f"strand is minus, but {database.alphabet.name} sequences have one strand; leave it out")
         if self.statistics is None:
             warn_without_statistics(scoring)
@@ -127,7 +137,12 @@ class Search:
     @property
     def n_strands(self) -> int:
         """How often each query is compared with the database."""
-        return 2 if self.database.alphabet.is_nucleotide and self.options.strands == "both" else 1
+        return 2 if self.database.alphabet.is_nucleotide and self.options.strand == "both" else 1
+
+    def summary(self, database: str) -> SearchSummary:
+        """What reports say about the search. database: its name."""
+        space = self.database.search_space
+        return SearchSummary(database, space.n_targets, space.n_residues, self.scoring, self.statistics)
 
     def n_cells(self, query_residues: int) -> int:
         """Cells of queries with so many residues."""
@@ -178,18 +193,18 @@ class Search:
             kept.append(now.take(passing))
             traces.append(aligned.taken(passing))
             n_kept += np.bincount(kept[-1].query, minlength=len(queries))
-            ranked = ranked.take(~is_next & (n_kept[ranked.query] < self.options.max_hits))
+            ranked = ranked.take(~is_next & (n_kept[ranked.query] < self.options.max_target_seqs))
         found, paths = Ranked.joined(kept), Traces.joined(traces)
         order = np.argsort(found.query, kind="stable")  # rounds go on where the one before ended
-        order = order[is_among_first(found.query[order], self.options.max_hits)]
+        order = order[is_among_first(found.query[order], self.options.max_target_seqs)]
         return found.take(order), paths.taken(order)
 
     def _with_strands(self, queries: Records) -> tuple[Records, NDArray[np.int8]]:
         """The sequences to scan with, and the strand of each: the queries, then their reverse complements."""
         n = len(queries)
-        if not self.database.alphabet.is_nucleotide or self.options.strands == "plus":
+        if not self.database.alphabet.is_nucleotide or self.options.strand == "plus":
             return queries, np.ones(n, np.int8)
-        if self.options.strands == "minus":
+        if self.options.strand == "minus":
             return other_strand(queries), np.full(n, -1, np.int8)
         return doubled(queries), np.repeat(np.array([1, -1], np.int8), n)
 
@@ -199,8 +214,8 @@ class Search:
 
     def _scan(self, block: Block, progress: Progress | None) -> Ranked:
         """All candidates that pass the filters which need no alignment, ranked."""
-        keep = Keep(self._judge.minimum_scores(block.scanned.lengths), k=self.options.max_hits)
-        pruner = Pruner(self.statistics, block.queries.lengths, self.options.max_hits * self.n_strands)
+        keep = Keep(self._judge.minimum_scores(block.scanned.lengths), k=self.options.max_target_seqs)
+        pruner = Pruner(self.statistics, block.queries.lengths, self.options.max_target_seqs * self.n_strands)
         parts = [self._empty()]
         waiting = 0
         report = None if progress is None else lambda cells: progress(block.cells_before + cells)
@@ -215,7 +230,7 @@ class Search:
         return rank(Ranked.joined(parts))
 
     def _best(self, ranked: Ranked) -> Ranked:
-        return ranked.take(is_among_first(ranked.query, self.options.max_hits))
+        return ranked.take(is_among_first(ranked.query, self.options.max_target_seqs))
 
     def _listed(self, found: Candidates) -> Candidates:
         """The candidates that the lists of targets allow."""
@@ -336,25 +351,43 @@ def _with_check(progress: Progress | None, check: Callable[[], None]) -> Progres
     return report
 
 
+OPTIONS = tuple(field.name for field in fields(SearchOptions) if field.name not in ("include", "exclude"))
+"""Options of a search that `exaln.search` takes as arguments of its own."""
+
+
+@arguments.renamed(**OLD_NAMES)
+@arguments.exclusive("options", OPTIONS)
 def search(
     queries: Sequences,
     database: Databases,
     *,
-    scoring: Scoring | None = None,
-    max_hits: int = 500,
+    scoring: ScoringLike | None = None,
     evalue: float = 10.0,
+    max_target_seqs: int = 500,
+    min_bits: float | None = None,
+    min_score: int = 1,
+    min_identity: float | None = None,
+    min_query_coverage: float | None = None,
+    min_target_coverage: float | None = None,
+    strand: str = "both",
+    ids: Ids | None = None,
+    exclude_ids: Ids | None = None,
+    dbsize: int | None = None,
     options: SearchOptions | None = None,
     engine: str = "auto",
     threads: int | None = None,
     devices: Sequence[int] | None = None,
     gpu_memory: int | None = None,
-    progress: Progress | None = None,
+    progress: AnyProgress = None,
 ) -> Hits:
     """The best targets of each query, exactly, with alignments and E-values; one hit per target.
 
-    `database` is a Database, the path of one, or a FASTA file; several in a list are searched as one. `options` has
-    every filter, and replaces `max_hits` and `evalue`. Hits are ranked by E-value, then score, then place in the
-    database. `devices` (numbers of GPUs) and `gpu_memory` (bytes on each) are for the cuda engine.
+    queries: a text, several, a dict of sequences by id, records, or the pathlib.Path of a file. database: a Database,
+    the path of one, or a FASTA file; several in a list are searched as one. scoring: a Scoring, or a matrix by its name
+    or file. Hits are ranked by E-value, then score, then place in the database. evalue to dbsize: see `SearchOptions`,
+    of which one can be given as `options` instead. devices (numbers of GPUs) and gpu_memory (bytes on each) are for the
+    cuda engine. progress: True for a bar, or a function that is called with the number of cells done. The old names
+    max_hits, strands and db_residues still work.
 
     >>> import pathlib, tempfile
     >>> fasta = pathlib.Path(tempfile.mkdtemp()) / "targets.fasta"
@@ -362,17 +395,40 @@ def search(
     >>> [(hit.target_id, hit.score, hit.cigar) for hit in search(["HEAGAWGHEE"], fasta)]
     [('t2', 62, '10M'), ('t1', 17, '3M')]
     """
+    wanted = SearchOptions(
+        evalue,
+        max_target_seqs,
+        min_bits,
+        min_score,
+        min_identity,
+        min_query_coverage,
+        min_target_coverage,
+        strand,
+        ids,
+        exclude_ids,
+        dbsize,
+    )
+    if options is not None:
+        wanted = arguments.instance("options", options, SearchOptions)
     working = choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory)
     opened, records = _prepare(queries, database, scoring)
-    wanted = options or SearchOptions(evalue=evalue, max_hits=max_hits)
-    found = Search(opened, scoring or Scoring.default(opened.alphabet), working, wanted)
-    return Hits.of(found.run([records], progress))
+    found = Search(opened, as_scoring(scoring, opened.alphabet), working, wanted)
+    with showing(progress, SearchProgress, lambda: found.n_cells(records.n_residues)) as report:
+        hits = found.run([records], report)
+        return Hits.collect(hits, HitSource(records, opened, found.summary(_name(database))))
 
 
-def _prepare(queries: Sequences, database: Databases, scoring: Scoring | None) -> tuple[Database, Records]:
+def _name(database: Databases) -> str:
+    """What reports call it: as the user does."""
+    if isinstance(database, Database):
+        return database.name
+    return os.fspath(database) if isinstance(database, str | os.PathLike) else " ".join(map(_name, database))
+
+
+def _prepare(queries: Sequences, database: Databases, scoring: ScoringLike | None) -> tuple[Database, Records]:
     """A database and queries that can be compared with it; a scoring says what the letters of the queries are."""
-    opened = Database.of(database)
-    records = as_records(queries, opened.alphabet if scoring else None, opened.alphabet, "queries")
+    opened = Database.of(database, "database")
+    records = as_records(queries, None if scoring is None else opened.alphabet, "queries", opened.alphabet)
     if not comparable(records.alphabet, opened.alphabet):
         raise InputError(f"the queries are {records.alphabet.name}, the database is {opened.alphabet.name}")
     return opened, records
@@ -382,18 +438,17 @@ def scores(
     queries: Sequences,
     database: Databases,
     *,
-    scoring: Scoring | None = None,
+    scoring: ScoringLike | None = None,
     engine: str = "auto",
     threads: int | None = None,
     devices: Sequence[int] | None = None,
     gpu_memory: int | None = None,
-    progress: Progress | None = None,
+    progress: AnyProgress = None,
 ) -> NDArray[np.int32]:
     """Exact local scores of all queries against all targets: int32[n_queries, n_targets], in the order of the input.
 
-    `database` is a Database, the path of one, or a FASTA file, or a list of them. Without `scoring` the default of the
-    database's letters is used. Scores of a scoring with fractions are multiplied by `scoring.scale`. A result too large
-    for memory is refused. `devices` (numbers of GPUs) and `gpu_memory` (bytes on each) are for the cuda engine.
+    Arguments as in `search`. Without `scoring` the default of the database's letters is used. Scores of a scoring with
+    fractions are multiplied by `scoring.scale`. A result too large for memory is refused.
 
     >>> import pathlib, tempfile
     >>> fasta = pathlib.Path(tempfile.mkdtemp()) / "targets.fasta"
@@ -403,4 +458,7 @@ def scores(
     """
     working = choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory)
     opened, records = _prepare(queries, database, scoring)
-    return working.scores(records, working.place(opened), scoring or Scoring.default(opened.alphabet), progress)
+    rules = as_scoring(scoring, opened.alphabet)
+    rules.require_positive("a search")
+    with showing(progress, ScoringProgress, lambda: records.n_residues * opened.n_residues) as report:
+        return working.scores(records, working.place(opened), rules, report)

@@ -1,4 +1,6 @@
-"""How far a long piece of work is: a bar on a terminal, nothing in a pipe. What was done is counted in either case."""
+"""How far a long piece of work is: a bar on a terminal or in a notebook, nothing in a pipe. What was done is counted in
+any case.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +8,20 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
+from exaln import arguments
+from exaln.notebook_bar import NotebookBar, is_notebook
 from exaln.plurals import number_of
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
+AnyProgress: TypeAlias = Callable[[int], None] | bool | None
+"""What functions take as `progress`: True for a bar, or a function that is called with the number of cells done."""
 
 LEAST_SECONDS_FOR_A_RATE = 0.5
 Row = TypeVar("Row")
@@ -42,8 +49,8 @@ class Work:
         self.seconds = 0.0
         self._total = total
         self._started = time.perf_counter()
-        self._bar: Progress | None = _new_bar() if shown else None
-        self._task: TaskID | None = None
+        self._bar: Any = _new_bar() if shown else None
+        self._task: TaskID | int | None = None
 
     def __enter__(self) -> Self:
         self._started = time.perf_counter()
@@ -85,6 +92,24 @@ class Work:
         if self._bar is not None and self._task is not None:
             self.seconds = max(time.perf_counter() - self._started, 1e-9)
             self._bar.update(self._task, completed=done, total=total, rate=self.rate())
+
+
+@contextmanager
+def showing(progress: Any, kind: Callable[..., Work], total: Callable[[], int | None]) -> Iterator[Any]:
+    """What a piece of work calls to tell how far it is, from the argument `progress` of a public function: the function
+    that was passed, a bar for True, None for None and False. total: asked for a bar only.
+    """
+    if progress is True:
+        with kind(shown=is_notebook() or (sys.stderr is not None and sys.stderr.isatty()), total=total()) as work:
+            yield work
+    elif progress is None or progress is False:
+        yield None
+    elif callable(progress) and not isinstance(progress, type):
+        yield progress
+    else:
+        raise arguments.wrong(
+            "progress", progress, "True for a bar, a function that is called with what is done, or None"
+        )
 
 
 class ReadingProgress(Work):
@@ -129,6 +154,12 @@ class ScoringProgress(Work):
     def rate(self) -> str:
         """Cell updates per second."""
         return f"{_rounded(self.done / self.seconds / 1e9)} GCUPS"
+
+
+class AligningProgress(ScoringProgress):
+    """Cells of pairs that are aligned."""
+
+    description = "Aligning"
 
 
 class FoundHits:
@@ -248,7 +279,9 @@ def _rounded(rate: float) -> str:
     return f"{rate:,.0f}" if rate >= 100 else f"{rate:.3g}"
 
 
-def _new_bar() -> Progress:
+def _new_bar() -> Progress | NotebookBar:
+    if is_notebook():
+        return NotebookBar()
     from rich.console import Console
     from rich.progress import (
         BarColumn,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from exaln import arguments
 from exaln.alphabet import Alphabet
 
 if TYPE_CHECKING:
@@ -118,16 +119,39 @@ class Records:
         descriptions: Sequence[str] | None = None,
     ) -> Records:
         """Records of sequences that are already encoded, without mask."""
-        joined = np.concatenate(sequences) if sequences else np.empty(0, np.uint8)
+        arguments.instance("alphabet", alphabet, Alphabet)
+        joined = _concatenated(sequences)
         return Records(
             alphabet=alphabet,
-            ids=Text.numbered("seq", len(sequences)) if ids is None else Text.of(list(ids)),
-            descriptions=Text.of([""] * len(sequences) if descriptions is None else descriptions),
-            codes=np.ascontiguousarray(joined, np.uint8),
+            ids=Text.numbered("seq", len(sequences)) if ids is None else _texts("ids", ids, len(sequences)),
+            descriptions=_texts(
+                "descriptions", [""] * len(sequences) if descriptions is None else descriptions, len(sequences)
+            ),
+            codes=joined,
             offsets=offsets_of(len(s) for s in sequences),
             mask=np.empty((0, 2), np.int64),
             mask_offsets=np.zeros(len(sequences) + 1, np.int64),
         )
+
+
+def _concatenated(sequences: Sequence[NDArray[np.uint8]]) -> NDArray[np.uint8]:
+    """uint8: the codes of all sequences."""
+    are_codes = isinstance(sequences, list | tuple) and all(
+        isinstance(one, np.ndarray) and one.dtype == np.uint8 and one.ndim == 1 for one in sequences
+    )
+    if not are_codes:
+        raise arguments.wrong("sequences", sequences, "a list of uint8 arrays")
+    return np.concatenate(sequences) if sequences else np.empty(0, np.uint8)
+
+
+def _texts(name: str, texts: Sequence[str], n: int) -> Text:
+    """A column of n texts."""
+    try:
+        if isinstance(texts, list | tuple) and len(texts) == n:
+            return Text.of(texts)
+    except (AttributeError, TypeError, UnicodeEncodeError):  # no text, or a lone surrogate
+        pass
+    raise arguments.wrong(name, texts, f"a list of {n} texts")
 
 
 def joined(parts: Sequence[Records]) -> Records:

@@ -2,7 +2,8 @@
 
 A gap of length k costs `gap_open + k * gap_extend`, as in BLAST: 11/1 charges 12 for one residue. Tools that charge
 `open + (k - 1) * extend` (EMBOSS, parasail, SSW, Biopython) call 12/1 what is 11/1 here. Linear gaps are `gap_open=0`.
-Both may be 0: gaps are then free, and the score is that of the best common subsequence.
+Both may be 0: gaps are then free, and the score is that of the best common subsequence. Scores may all be 0 or below,
+as for the edit distance (match 0, mismatch -1, gaps 0/1); local alignments and searches refuse such a scoring.
 
 Fractional values are made whole by one factor, `scale`: with gaps 9.5/0.5 everything is doubled, exactly.
 """
@@ -15,15 +16,16 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from exaln import letter_rules, matrices
-from exaln.alphabet import BUILT_IN, DNA, PROTEIN, Alphabet
+from exaln import arguments, letter_rules, matrices
+from exaln.alphabet import BUILT_IN, DNA, PROTEIN, Alphabet, as_alphabet
 from exaln.errors import InputError
 from exaln.letter_rules import Scores
 from exaln.matrices import MAX_DENOMINATOR, MAX_VALUE
+from exaln.modes import Mode
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,12 +34,17 @@ if TYPE_CHECKING:
 
 ARRAY_NAME = "custom matrix"
 Number = int | float | Fraction | Decimal
+MATRIX = "the name of a matrix, such as 'BLOSUM62', or the path of a matrix file"
 
 DEFAULT_MATRIX = "BLOSUM62"
 DEFAULT_MATCH, DEFAULT_MISMATCH = 2, -3
 FILE_GAPS = (11, 1)
 MATCH_GAPS = (5, 2)
 """Gap costs that go with a matrix file, and with match and mismatch, as in blastp and blastn."""
+
+
+ScoringLike: TypeAlias = "Scoring | str | os.PathLike[str]"
+"""A scoring, or the name or file of a matrix with the gap costs that go with it."""
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
@@ -82,8 +89,7 @@ class Scoring:
 
         An array [n_letters, n_letters] in the order of the alphabet, row = query, is also a matrix.
         """
-        if isinstance(alphabet, str):
-            alphabet = Alphabet.parse(alphabet)
+        alphabet = as_alphabet(alphabet)
         if matrix is None and match is None and mismatch is None:
             matrix, match, mismatch = _default_source(alphabet or PROTEIN)
         letters = _letter_scores(matrix, match, mismatch, alphabet)
@@ -113,6 +119,14 @@ class Scoring:
     def names() -> tuple[str, ...]:
         """The built-in matrices."""
         return tuple(matrices.DEFAULT_GAPS)
+
+    def require_positive(self, what: str) -> None:
+        """Refuses a scoring in which no pair of letters scores above 0, where `what` finds nothing then."""
+        if self.max_score <= 0:
+            raise InputError(
+                f"{self.name}: no pair of letters scores above 0, so {what} finds nothing; "
+                "global, semiglobal and overlap alignments allow it"
+            )
 
     @property
     def gap_first(self) -> int:
@@ -234,7 +248,7 @@ def _letter_scores(
         raise InputError("a matrix and match or mismatch were given; choose one of the two")
     if isinstance(matrix, np.ndarray):
         return _from_array(matrix, alphabet)
-    return _from_matrix(matrix, alphabet)
+    return _from_matrix(arguments.path("matrix", matrix, f"{MATRIX}, or an array"), alphabet)
 
 
 def _from_matrix(matrix: str | os.PathLike[str], alphabet: Alphabet | None) -> _LetterScores:
@@ -249,6 +263,8 @@ def _from_matrix(matrix: str | os.PathLike[str], alphabet: Alphabet | None) -> _
 def _from_array(matrix: ScoreArray, alphabet: Alphabet | None) -> _LetterScores:
     if alphabet is None:
         raise InputError("a matrix given as an array needs its alphabet")
+    if matrix.dtype.kind not in "iufO":
+        raise arguments.wrong("matrix", matrix, "an array of numbers")
     n_letters = len(alphabet.letters)
     if matrix.shape != (n_letters, n_letters):
         shape = " x ".join(map(str, matrix.shape))
@@ -261,10 +277,10 @@ def _from_array(matrix: ScoreArray, alphabet: Alphabet | None) -> _LetterScores:
 
 
 def _from_match(match: Fraction, mismatch: Fraction, alphabet: Alphabet) -> _LetterScores:
-    if match <= 0:
-        raise InputError(f"match is {_text(match)}; it must be above 0")
     if mismatch > 0:
         raise InputError(f"mismatch is {_text(mismatch)}; it must be 0 or below (a penalty is written -3, not 3)")
+    if match < mismatch:
+        raise InputError(f"match is {_text(match)}, which is below mismatch, {_text(mismatch)}; exchange the two")
     scores = letter_rules.identity_scores(alphabet, match, mismatch)
     derived = "".join(a for a in alphabet.letters if a in alphabet.synonyms or letter_rules.is_special(a, alphabet))
     return _LetterScores(f"{_text(match)}/{_text(mismatch)}", alphabet, scores, derived, MATCH_GAPS, (match, mismatch))
@@ -280,9 +296,11 @@ def _gap_cost(name: str, value: Number) -> Fraction:
 def _exact(name: str, value: Number) -> Fraction:
     """The value as it is written in decimals: 0.1 is a tenth."""
     try:
+        if isinstance(value, str | bool):
+            raise TypeError
         exact = Fraction(str(value)) if isinstance(value, float | np.floating) else Fraction(value)
     except (TypeError, ValueError, ArithmeticError):
-        raise InputError(f"{name} is {value!r}; it must be a finite number") from None
+        raise InputError(f"{name} is {arguments.shown(value)}; it must be a finite number") from None
     if abs(exact) > MAX_VALUE:
         raise InputError(f"{name} is {value}; at most {MAX_VALUE} is possible")
     if exact.denominator > MAX_DENOMINATOR:
@@ -291,15 +309,13 @@ def _exact(name: str, value: Number) -> Fraction:
 
 
 def _scale(letters: _LetterScores, opening: Fraction, extending: Fraction) -> int:
-    """The factor that makes all values whole; refuses what would then not fit the engines, and what can never score."""
+    """The factor that makes all values whole; refuses what would then not fit the engines."""
     scale = math.lcm(*(value.denominator for value in (*letters.scores.values(), opening, extending)))
     if scale > MAX_DENOMINATOR:
         raise InputError(
             f"{letters.name}, gaps {_text(opening)}/{_text(extending)}: the fractions have the common denominator "
             f"{scale}; at most {MAX_DENOMINATOR} is possible, round the values"
         )
-    if max(letters.scores.values()) <= 0:
-        raise InputError(f"{letters.name}: the matrix has no positive score, so nothing would ever align")
     for what, value in (("score", max(map(abs, letters.scores.values()))), ("gap of 1", opening + extending)):
         if value * scale > MAX_VALUE:
             raise InputError(
@@ -307,6 +323,27 @@ def _scale(letters: _LetterScores, opening: Fraction, extending: Fraction) -> in
                 + (f" after multiplication by {scale}, which makes all values whole" if scale > 1 else "")
             )
     return scale
+
+
+def as_scoring(scoring: ScoringLike | None, alphabet: Alphabet | None = None) -> Scoring:
+    """What users pass as a scoring: a Scoring, a matrix by its name or file, or None for the default of the alphabet.
+
+    alphabet: that of the sequences if it is known; a matrix then scores its letters.
+
+    >>> as_scoring("BLOSUM45")
+    Scoring('BLOSUM45', gap_open=14, gap_extend=2)
+    """
+    if isinstance(scoring, Scoring):
+        return scoring
+    if scoring is None:
+        return Scoring.default(PROTEIN if alphabet is None else alphabet)
+    return Scoring(arguments.path("scoring", scoring, f"a Scoring, {MATRIX}"), alphabet=alphabet)
+
+
+def require_scores_for(scoring: Scoring, mode: Mode) -> None:
+    """Refuses local alignments with a scoring without positive scores: all of them would be empty."""
+    if mode.is_local:
+        scoring.require_positive("a local alignment")
 
 
 def equal_columns(

@@ -84,7 +84,7 @@ class ClusterJob:
     @property
     def n_strands(self) -> int:
         """How often each query is compared with the database."""
-        return 2 if self.manifest.alphabet.is_nucleotide and self.spec.options.strands == "both" else 1
+        return 2 if self.manifest.alphabet.is_nucleotide and self.spec.options.strand == "both" else 1
 
 
 def search_on_cluster(

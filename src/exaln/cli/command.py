@@ -30,19 +30,21 @@ class Option(click.Option):
     """An option with names of BLAST+ (`blast`), or one that takes all words up to the next option (`many`).
 
     reads, writes: its value names files that the command reads or writes; see `exaln.cli.files`.
+    old: names of earlier versions, which still work and are not in the help.
     """
 
     def __init__(
         self,
         *args: Any,
         blast: Sequence[str] = (),
+        old: Sequence[str] = (),
         many: bool = False,
         reads: bool = False,
         writes: bool = False,
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **{"multiple": many, **kwargs})
-        self.blast = tuple(blast)
+        self.blast, self.old = tuple(blast), tuple(old)
         self.many, self.reads, self.writes = many, reads, writes
 
 
@@ -87,7 +89,8 @@ class Command(rich_click.RichCommand):
             name: param for param in self.get_params(ctx) if isinstance(param, click.Option) for name in param.opts
         }
         for option in self._options():
-            options |= {name: option for short in option.blast for name in (short, f"-{short}") if name not in options}
+            names = [name for short in option.blast for name in (short, f"-{short}")] + list(option.old)
+            options |= {name: option for name in names if name not in options}
         options |= {"-help": options["--help"]} if "--help" in options else {}
         n_missing = sum(isinstance(param, click.Argument) for param in self.get_params(ctx))
         result: list[str] = []

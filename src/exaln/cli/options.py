@@ -237,7 +237,7 @@ def outfmt(formats: str) -> Callable[[Function], Function]:
 
 
 def scoring(command: Any) -> Any:
-    """--matrix, --match, --mismatch, --gapopen and --gapextend."""
+    """--matrix, --match, --mismatch, --gap-open and --gap-extend."""
     number = {"type": float, "metavar": "N"}
     options = [
         click.option(
@@ -263,14 +263,14 @@ def scoring(command: Any) -> Any:
             **number,
         ),
         click.option(
-            "--gapopen",
+            "--gap-open",
             cls=Option,
             blast=["-gapopen"],
-            help="A gap of length k costs gapopen + k * gapextend. [default: as the matrix needs, 11 for BLOSUM62]",
+            help="A gap of length k costs gap-open + k * gap-extend. [default: as the matrix needs, 11 for BLOSUM62]",
             **number,
         ),
         click.option(
-            "--gapextend",
+            "--gap-extend",
             cls=Option,
             blast=["-gapextend"],
             help="[default: as the matrix needs, 1 for BLOSUM62]",
@@ -324,8 +324,8 @@ def make_scoring(alphabet: Alphabet, chosen: dict[str, Any]) -> Scoring:
         chosen["matrix"],
         match=chosen["match"],
         mismatch=chosen["mismatch"],
-        gap_open=chosen["gapopen"],
-        gap_extend=chosen["gapextend"],
+        gap_open=chosen["gap_open"],
+        gap_extend=chosen["gap_extend"],
         alphabet=alphabet,
     )
 

@@ -32,14 +32,16 @@ TABLE_PADDING = 12
 MIN_DESCRIPTION = 20
 
 
-@click.command(cls=Command, example="exaln score --query query.fasta --db proteins.exaln --top 10")
+@click.command(cls=Command, example="exaln score --query query.fasta --db proteins.exaln --max-target-seqs 10")
 @options.queries
 @options.searched
 @options.out
 @click.option(
-    "--top",
+    "--max-target-seqs",
+    "top",
     cls=Option,
     blast=["-max_target_seqs"],
+    old=["--top"],
     type=click.IntRange(min=1),
     metavar="K",
     help="Only the best K targets of each query, the best first. [default: all, in the order of the input]",
@@ -49,7 +51,7 @@ MIN_DESCRIPTION = 20
     "--format",
     "layout",
     type=click.Choice(["tsv", "table"]),
-    help="table: with descriptions, needs --top. [default: table with --top on a terminal, else tsv]",
+    help="table: with descriptions, needs --max-target-seqs. [default: with that on a terminal table, else tsv]",
 )
 @options.scoring
 @options.alphabet
@@ -86,7 +88,7 @@ def score(
     from exaln.output_file import open_text_output, require_extension
 
     if layout == "table" and top is None:
-        raise click.UsageError("--format table needs --top")
+        raise click.UsageError("--format table needs --max-target-seqs")
     require_extension(out, "a table", (".tsv", ".tab", ".txt"))
     require_stdin_once([query, *databases])
     working = choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory)
@@ -135,6 +137,7 @@ def prepare(
 
     opened = options.open_searched(databases, alphabet, **reading)
     rules = options.make_scoring(opened.alphabet, scoring)
+    rules.require_positive("a search")
     minimum = None if min_score is None else scaled_minimum(min_score, rules)
     queries = read_records(query, alphabet=alphabet, like=opened.alphabet, **reading)
     return Run(queries, opened, rules, engine, minimum)

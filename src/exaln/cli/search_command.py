@@ -19,9 +19,6 @@ from exaln.errors import InputError
 from exaln.progress import SearchProgress
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from exaln.alphabet import Alphabet
     from exaln.database import Database
     from exaln.judge import SearchOptions
@@ -48,7 +45,6 @@ PERCENT = click.FloatRange(0, 100)
 )
 @click.option(
     "--max-target-seqs",
-    "max_hits",
     cls=Option,
     blast=["-max_target_seqs"],
     type=click.IntRange(min=1),
@@ -67,12 +63,24 @@ PERCENT = click.FloatRange(0, 100)
 )
 @click.option("--min-identity", cls=Option, blast=["-perc_identity"], type=PERCENT, metavar="%", help="Least identity.")
 @click.option(
-    "--query-coverage", cls=Option, blast=["-qcov_hsp_perc"], type=PERCENT, metavar="%", help="Least part of the query."
+    "--min-query-coverage",
+    cls=Option,
+    blast=["-qcov_hsp_perc"],
+    old=["--query-coverage"],
+    type=PERCENT,
+    metavar="%",
+    help="Least part of the query.",
 )
-@click.option("--target-coverage", type=PERCENT, metavar="%", help="Least part of the target.")
+@click.option(
+    "--min-target-coverage",
+    cls=Option,
+    old=["--target-coverage"],
+    type=PERCENT,
+    metavar="%",
+    help="Least part of the target.",
+)
 @click.option(
     "--strand",
-    "strands",
     cls=Option,
     blast=["-strand"],
     type=click.Choice(["both", "plus", "minus"]),
@@ -82,7 +90,6 @@ PERCENT = click.FloatRange(0, 100)
 )
 @click.option(
     "--ids",
-    "include",
     cls=Option,
     blast=["-seqidlist"],
     reads=True,
@@ -91,7 +98,6 @@ PERCENT = click.FloatRange(0, 100)
 )
 @click.option(
     "--exclude-ids",
-    "exclude",
     cls=Option,
     blast=["-negative_seqidlist"],
     reads=True,
@@ -128,8 +134,6 @@ def search(
     databases: tuple[str, ...],
     out: str,
     outfmt: tuple[str, ...],
-    include: str | None,
-    exclude: str | None,
     alphabet: Alphabet | None,
     strip_gaps: bool,
     max_record_size: int | None,
@@ -159,7 +163,7 @@ def search(
             one_database(databases),
             alphabet,
             chosen,
-            lambda opened: make_options(chosen, opened, include, exclude),
+            lambda opened: make_options(chosen, opened),
             reading,
         )
         search_on_cluster(messages, job, cluster, (engine, threads, devices, gpu_memory), ReportOutput.of(out, outfmt))
@@ -167,7 +171,7 @@ def search(
     report = ReportOutput.of(out, outfmt) if shard is None else PartOutput.of(out, outfmt, shard)
     working = choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory)
     opened = options.open_searched(databases, alphabet, **reading)
-    wanted = make_options(chosen, opened, include, exclude)
+    wanted = make_options(chosen, opened)
     scoring = options.make_scoring(opened.alphabet, chosen)
     found = Search(report.part_of(opened), scoring, working, wanted)
     messages.detail(f"{' '.join(databases)}: {counted(opened)}")
@@ -202,47 +206,13 @@ def search_file(search: Search, source: str, work: SearchProgress, **reading: An
             raise InputError(f"{file.name}: no sequences found; FASTA or FASTQ with at least one record is needed")
 
 
-def make_options(
-    chosen: dict[str, Any], database: Database | None, include: str | None, exclude: str | None
-) -> SearchOptions:
+def make_options(chosen: dict[str, Any], database: Database | None) -> SearchOptions:
     """The options of the search that those of the command line ask for; database: None if it is elsewhere."""
     from exaln.judge import SearchOptions
+    from exaln.pipeline import OPTIONS
 
-    if database is None and (include is not None or exclude is not None):
+    lists = {name: None if chosen[name] is None else Path(chosen[name]) for name in ("ids", "exclude_ids")}
+    if database is None and any(path is not None for path in lists.values()):
         raise InputError("--ids and --exclude-ids need the database on a path, not at a URL")
-    return SearchOptions(
-        evalue=chosen["evalue"],
-        max_hits=chosen["max_hits"],
-        min_bits=chosen["min_bits"],
-        min_score=chosen["min_score"],
-        min_identity=chosen["min_identity"],
-        min_query_coverage=chosen["query_coverage"],
-        min_target_coverage=chosen["target_coverage"],
-        strands=chosen["strands"],
-        include=None if include is None or database is None else some_ordinals_in(include, database),
-        exclude=None if exclude is None or database is None else ordinals_in(exclude, database),
-        db_residues=chosen["dbsize"],
-    )
-
-
-def some_ordinals_in(path: str, database: Database) -> NDArray[np.int64]:
-    """The same for targets to search among: with an empty list nothing could be found."""
-    ordinals = ordinals_in(path, database)
-    if not len(ordinals):
-        raise InputError(f"{path}: the list of ids is empty; without --ids all targets are searched")
-    return ordinals
-
-
-def ordinals_in(path: str, database: Database) -> NDArray[np.int64]:
-    """The targets with the ids in a file; an id that no target has is an error."""
-    import numpy as np
-
-    try:
-        ids = [line.strip() for line in Path(path).read_text(encoding="utf-8").splitlines() if line.strip()]
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: the list of ids cannot be read: {error}") from None
-    try:
-        found = database.fetch(ids)
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from None
-    return np.array(sorted({target.ordinal for target in found}), np.int64)
+    options = SearchOptions(**{name: chosen[name] for name in OPTIONS} | lists)
+    return options if database is None else options.resolved(database)

@@ -34,7 +34,7 @@ def merge_batches(batches: Sequence[Any], spec: SearchSpec) -> Any:
     verdict = _verdict(batches[0], row, hits, spec)
     order = hit_order(row, verdict.evalue, numbers_of(hits.field("score")), numbers_of(hits.field("ordinal")))
     order = order[verdict.passes[order]]
-    order = order[is_among_first(row[order], spec.options.max_hits)]
+    order = order[is_among_first(row[order], spec.options.max_target_seqs)]
     offsets = offsets_of(np.bincount(row[order], minlength=batches[0].num_rows))
     best = list_array(offsets, hits.take(number_array(order)))
     place = batches[0].schema.get_field_index("hits")

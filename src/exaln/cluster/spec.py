@@ -18,8 +18,12 @@ from exaln.judge import Judge, SearchOptions
 from exaln.report.summary import SearchSummary
 from exaln.scoring import Scoring
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+"""2: options have the names of the command line."""
+
 ORDINALS = ("include", "exclude")
+IDS = ("ids", "exclude_ids")
+"""Options that do not travel: they are ordinals by then, see `SearchOptions.resolved`."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,7 @@ class SearchSpec:
     @staticmethod
     def of(name: str, manifest: Manifest, scoring: Scoring, options: SearchOptions) -> SearchSpec:
         """The search of the database with this manifest."""
+        options.require_resolved()
         space = SearchSpace(manifest.n_targets, manifest.n_residues)
         return SearchSpec(name, manifest.digest, space, scoring, options)
 
@@ -65,7 +70,7 @@ class SearchSpec:
 
     def to_values(self) -> dict[str, Any]:
         """As plain values, for JSON."""
-        options = asdict(self.options)
+        options = {name: value for name, value in asdict(self.options).items() if name not in IDS}
         return {
             "format_version": FORMAT_VERSION,
             "written_by": f"exaln {__version__}",

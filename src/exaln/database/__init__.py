@@ -10,11 +10,13 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, TypeAlias
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias, overload
 
 import numpy as np
 
-from exaln.alphabet import Alphabet
+from exaln import arguments
+from exaln.alphabet import Alphabet, as_alphabet
+from exaln.bytestream import printable
 from exaln.database.accession_lookup import find_accessions
 from exaln.database.build import append_to_directory, build_directory, build_in_memory, compact_directory
 from exaln.database.check import problems_of_database
@@ -27,9 +29,11 @@ from exaln.database.segment import Segment, Target
 from exaln.database.segment_writer import DEFAULT_LIMITS, SegmentLimits, text_bytes_before
 from exaln.database.writer import SUFFIX
 from exaln.errors import DatabaseError, InputError
+from exaln.html_table import html_table
 from exaln.other_databases import other_database
 from exaln.output_file import open_text_output, require_extension
 from exaln.plurals import number_of
+from exaln.progress import ReadingProgress, showing
 from exaln.records import Records
 
 if TYPE_CHECKING:
@@ -42,6 +46,9 @@ EXPORT_BLOCK_BYTES = 16 << 20
 OPEN_ATTEMPTS = 5
 FASTA_EXTENSIONS = (".fasta", ".fa", ".faa", ".fna", ".txt")
 IN_MEMORY = "database in memory"
+WIDEST = 1 << 40
+SHOWN = 5
+"""Sequences that a notebook shows."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +101,38 @@ class Database:
 
     def __len__(self) -> int:
         return self.n_targets
+
+    def __iter__(self) -> Iterator[Target]:
+        """All sequences in input order; each is read when its turn comes."""
+        for segment in self.segments:
+            for row in segment.input_order.tolist():
+                yield segment.target(row)
+
+    @overload
+    def __getitem__(self, place: int) -> Target: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[Target]: ...
+
+    def __getitem__(self, place: int | slice) -> Target | list[Target]:
+        """The sequence at a place in the input, from 0 on, or from -1 back; a slice gives a list."""
+        if isinstance(place, slice):
+            return self._at(range(len(self))[place])
+        if isinstance(place, str):
+            raise arguments.wrong("the index", place, "a place in the database; fetch(id) finds a sequence by its id")
+        return self._at([range(len(self))[place]])[0]
+
+    def __contains__(self, id_: object) -> bool:
+        """Whether a sequence has this id."""
+        if not isinstance(id_, str):
+            return False
+        return any(len(segment.rows_with_ids([id_])[0]) > 0 for segment in self.segments)
+
+    def _repr_html_(self) -> str:
+        """A summary and the first sequences, for notebooks."""
+        rows = [[str(one.ordinal), one.id, one.description, str(len(one.sequence))] for one in self[:SHOWN]]
+        rows += [["...", "", "", ""]] if len(self) > SHOWN else []
+        return html_table(repr(self).strip("<>"), ["place", "id", "description", "length"], rows)
 
     @property
     def alphabet(self) -> Alphabet:
@@ -155,34 +194,38 @@ class Database:
         `.exaln` may be left out. Only the manifest is read, and sizes are checked; content is checked where it is used.
         `alphabet`, `strip_gaps` and `max_record_size` (bytes, see `exaln.fasta`) hold for sequence files.
         """
-        if isinstance(path, Sequence) and not isinstance(path, str | bytes):
+        if isinstance(path, list | tuple):
             return Database.joined(
                 [
                     Database.open(one, alphabet=alphabet, strip_gaps=strip_gaps, max_record_size=max_record_size)
                     for one in path
                 ]
             )
-        source = os.fspath(path)
+        source = os.fspath(arguments.path("path", path, "the path of a database or sequence file"))
+        as_alphabet(alphabet), arguments.flag("strip_gaps", strip_gaps)
         if source != "-":
-            directory = _find_directory(Path(path))
+            directory = _find_directory(Path(source))
             if directory is not None:
                 return _open_directory(directory)
             other = other_database(source)
             if other is not None:
                 raise DatabaseError(f"{source}: {other}")
-            if not Path(path).exists():
-                raise DatabaseError(f"{source}: no such database or sequence file; build a database with makedb")
+            if not Path(source).exists():
+                raise DatabaseError(
+                    f"{printable(source)}: no such database or sequence file; build a database with makedb"
+                )
         batches = read_inputs(source, alphabet=alphabet, strip_gaps=strip_gaps, max_record_size=max_record_size)
         return Database.in_memory(batches, name=source)
 
     @staticmethod
-    def of(databases: Databases) -> Database:
-        """A database, opened if it is a path; several become one."""
+    def of(databases: Databases, name: str = "databases") -> Database:
+        """A database, opened if it is a path; several become one. name: of the argument, for messages."""
         if isinstance(databases, Database):
             return databases
-        if isinstance(databases, str | os.PathLike):
-            return Database.open(databases)
-        return Database.joined([Database.of(one) for one in databases])
+        if isinstance(databases, list | tuple):
+            return Database.joined([Database.of(one) for one in databases])
+        expected = "a Database, the path of a database or sequence file, or a list of these"
+        return Database.open(arguments.path(name, databases, expected))
 
     @staticmethod
     def joined(databases: Sequence[Database]) -> Database:
@@ -190,8 +233,10 @@ class Database:
 
         Place in the input runs on from one database to the next. InputError if their letters differ.
         """
-        if not databases:
-            raise InputError("no database was given; at least one is needed")
+        if not arguments.items("databases", databases, "a list of databases"):
+            raise InputError("databases is empty; at least one is needed")
+        for database in databases:
+            arguments.instance("databases", database, Database)
         if len(databases) == 1:
             return databases[0]
         names = [database.name for database in databases]
@@ -203,7 +248,9 @@ class Database:
         batches: Iterable[Records], *, name: str = IN_MEMORY, limits: SegmentLimits = DEFAULT_LIMITS
     ) -> Database:
         """A database of these records that is not written anywhere."""
-        return Database(None, *build_in_memory(batches, name, limits), name=name)
+        arguments.text("name", name)
+        arguments.instance("limits", limits, SegmentLimits)
+        return Database(None, *build_in_memory(_batches(batches), name, limits), name=name)
 
     @staticmethod
     def build(
@@ -214,19 +261,21 @@ class Database:
         strip_gaps: bool = False,
         max_record_size: int | None = None,
         force: bool = False,
-        progress: Progress | None = None,
+        progress: Progress | bool | None = None,
         limits: SegmentLimits = DEFAULT_LIMITS,
     ) -> Database:
         """Build a database from sequence files, one after the other, and open it.
 
         `path` gets the suffix `.exaln` if it has another one. An existing database is replaced only with `force`.
-        Whatever goes wrong, what was there before stays. `progress(bytes_done, bytes_total or None, residues)` is
-        called up to ten times per second. A record that takes more than `max_record_size` bytes is refused.
+        Whatever goes wrong, what was there before stays. progress: True for a bar, or a function that is called up to
+        ten times per second as `progress(bytes_done, bytes_total or None, residues)`. A record that takes more than
+        `max_record_size` bytes is refused.
         """
-        batches = read_inputs(
-            inputs, alphabet=alphabet, strip_gaps=strip_gaps, max_record_size=max_record_size, progress=progress
-        )
-        return Database.build_records(batches, path, force=force, limits=limits)
+        with showing(progress, ReadingProgress, lambda: None) as report:
+            batches = read_inputs(
+                inputs, alphabet=alphabet, strip_gaps=strip_gaps, max_record_size=max_record_size, progress=report
+            )
+            return Database.build_records(batches, path, force=force, limits=limits)
 
     @staticmethod
     def build_records(
@@ -237,8 +286,9 @@ class Database:
         limits: SegmentLimits = DEFAULT_LIMITS,
     ) -> Database:
         """Build a database from records in memory or from a generator of them, and open it."""
-        directory = _with_suffix(Path(path))
-        build_directory(batches, directory, force=force, limits=limits)
+        directory = _with_suffix(Path(arguments.path("path", path, "the path of the database")))
+        arguments.instance("limits", limits, SegmentLimits)
+        build_directory(_batches(batches), directory, force=arguments.flag("force", force), limits=limits)
         return _open_directory(directory)
 
     def append(
@@ -248,35 +298,39 @@ class Database:
         alphabet: Alphabet | str | None = None,
         strip_gaps: bool = False,
         max_record_size: int | None = None,
-        progress: Progress | None = None,
+        progress: Progress | bool | None = None,
         limits: SegmentLimits = DEFAULT_LIMITS,
     ) -> Database:
         """Add the sequences of these files. Returns the new database; this object goes on showing the old one.
 
         `alphabet`: what the sequences are, if they may look like another molecule; it must be that of the database.
         """
-        if alphabet is not None and Alphabet.of(alphabet) != self.alphabet:
+        if as_alphabet(alphabet) not in (None, self.alphabet):
             raise InputError(f"{self.path}: a {self.alphabet.name} database; the alphabet cannot be another")
-        batches = read_inputs(
-            inputs,
-            alphabet=alphabet,
-            like=self.alphabet,
-            strip_gaps=strip_gaps,
-            max_record_size=max_record_size,
-            progress=progress,
-        )
-        return self.append_records(batches, limits=limits)
+        with showing(progress, ReadingProgress, lambda: None) as report:
+            batches = read_inputs(
+                inputs,
+                alphabet=alphabet,
+                like=self.alphabet,
+                strip_gaps=strip_gaps,
+                max_record_size=max_record_size,
+                progress=report,
+            )
+            return self.append_records(batches, limits=limits)
 
     def append_records(self, batches: Iterable[Records], *, limits: SegmentLimits = DEFAULT_LIMITS) -> Database:
         """Add these records at the end. Returns the new database; this object goes on showing the old one."""
         directory = self._directory()
-        append_to_directory(batches, directory, limits=limits)
+        arguments.instance("limits", limits, SegmentLimits)
+        append_to_directory(_batches(batches), directory, limits=limits)
         return _open_directory(directory)
 
-    def compact(self, *, progress: Progress | None = None, limits: SegmentLimits = DEFAULT_LIMITS) -> Database:
+    def compact(self, *, progress: Progress | bool | None = None, limits: SegmentLimits = DEFAULT_LIMITS) -> Database:
         """Merge neighbouring small segments, as many appends leave them. Returns the new database."""
         directory = self._directory()
-        compact_directory(directory, progress=progress, limits=limits)
+        arguments.instance("limits", limits, SegmentLimits)
+        with showing(progress, ReadingProgress, lambda: None) as report:
+            compact_directory(directory, progress=report, limits=limits)
         return _open_directory(directory)
 
     def verify(self) -> None:
@@ -295,8 +349,11 @@ class Database:
 
         What is no id may be an accession within one: P30775 finds sp|P30775|RF1M_YEAST.
         """
-        wanted = [ids] if isinstance(ids, str) else list(ids)
-        return [segment.target(row) for segment, row in self._find(wanted)]
+        return [segment.target(row) for segment, row in self._find(_ids(ids))]
+
+    def ordinals(self, ids: str | Iterable[str]) -> NDArray[np.int64]:
+        """int64[n], ascending: the places of all sequences with these ids; an unknown id is an InputError."""
+        return np.unique(np.array([segment.ordinal(row) for segment, row in self._find(_ids(ids))], np.int64))
 
     def locate(self, ordinals: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Where targets are: the number of the segment and the row in it, int64[n] each, of n places in the input."""
@@ -325,10 +382,10 @@ class Database:
         `out` is a path (written as a whole or not at all; .gz and .zst compress), "-" or a binary file. `width` letters
         per line, 0: one line.
         """
+        width = min(arguments.integer("width", width), WIDEST)
+        arguments.binary_file("out", out, "write", "a path, - or a file that is open for bytes")
         require_extension(out, "FASTA", FASTA_EXTENSIONS)
-        if width < 0:
-            raise InputError(f"width is {width}; it must be positive, or 0 for one line per sequence")
-        targets = [] if ids is None else self._find(list(ids))
+        targets = [] if ids is None else self._find(_ids(ids))
         with open_text_output(out) as file:
             if ids is None:
                 for segment in self.segments:
@@ -336,6 +393,12 @@ class Database:
                         file.write(segment.fasta(rows, width).data)
             for segment, row in targets:
                 file.write(segment.target(row).fasta(width).encode("utf-8"))
+
+    def _at(self, ordinals: Sequence[int]) -> list[Target]:
+        """The sequences at these places of the input."""
+        numbers, rows = self.locate(np.array(ordinals, np.int64))
+        places = zip(numbers.tolist(), rows.tolist(), strict=True)
+        return [self.segments[number].target(row) for number, row in places]
 
     def _find(self, ids: Sequence[str]) -> list[tuple[Segment, int]]:
         """Segment and row of each sequence with these ids."""
@@ -351,6 +414,27 @@ class Database:
         if self.path is None:
             raise DatabaseError(f"{self.name}: in memory only, or several databases; build one with a path first")
         return self.path
+
+
+def _ids(ids: str | Iterable[str]) -> list[str]:
+    """One id or several, as a list."""
+    expected = "an id, or several"
+    wanted = [ids] if isinstance(ids, str) else arguments.items("ids", ids, expected)
+    for id_ in wanted:
+        if not isinstance(id_, str):
+            raise arguments.wrong("ids", id_, expected)
+    return wanted
+
+
+def _batches(batches: Iterable[Records]) -> Iterator[Records]:
+    """The same, each checked to be records."""
+    expected = "Records, several of them"
+    if isinstance(batches, Records) or not isinstance(batches, Iterable):
+        raise arguments.wrong("batches", batches, expected)
+    for records in batches:
+        if not isinstance(records, Records):
+            raise arguments.wrong("batches", records, expected)
+        yield records
 
 
 def _with_suffix(path: Path) -> Path:

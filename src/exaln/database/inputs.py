@@ -7,9 +7,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import BinaryIO
 
-from exaln.alphabet import Alphabet
+from exaln import arguments
+from exaln.alphabet import Alphabet, as_alphabet
 from exaln.records import Records
 
+EXPECTED = "sequence files: paths, or files that are open in binary mode"
 Source = str | os.PathLike[str] | BinaryIO
 Progress = Callable[[int, int | None, int], None]
 """Called with bytes done, bytes in total (None if unknown) and residues so far."""
@@ -48,9 +50,11 @@ def read_inputs(
     """
     from exaln.fasta import SequenceFile
 
-    sources: list[Source] = list(inputs) if isinstance(inputs, Sequence) and not isinstance(inputs, str) else [inputs]
-    if alphabet is not None:
-        alphabet = Alphabet.of(alphabet)
+    sources = [
+        arguments.binary_file("inputs", source, "read", EXPECTED)
+        for source in (inputs if isinstance(inputs, list | tuple) else [inputs])
+    ]
+    alphabet = as_alphabet(alphabet)
     reporter = ProgressReporter(progress)
     sizes = [_stored_bytes(source) for source in sources]
     bytes_total = sum(size for size in sizes if size is not None) if None not in sizes else None

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from exaln import arguments
 from exaln.alphabet import Alphabet
 from exaln.database.layout import SegmentColumns, columns_of, segment_schema
 from exaln.errors import DatabaseError
@@ -41,6 +42,9 @@ class Target:
     sequence: str
     ordinal: int
 
+    def __len__(self) -> int:
+        return len(self.sequence)
+
     def fasta(self, width: int = 60) -> str:
         """The record as FASTA text, `width` letters per line; 0 for one line.
 
@@ -49,7 +53,7 @@ class Target:
         HEAGAW
         GHEE
         """
-        step = width or max(len(self.sequence), 1)
+        step = arguments.integer("width", width) or max(len(self.sequence), 1)
         lines = [self.sequence[i : i + step] for i in range(0, len(self.sequence), step)]
         return "\n".join([f">{self.id} {self.description}".rstrip(" "), *lines, ""])
 

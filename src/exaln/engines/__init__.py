@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from exaln import arguments
 from exaln.engines.base import Engine
 from exaln.engines.cpu import CpuEngine
 from exaln.engines.cuda import CudaEngine
@@ -46,7 +47,14 @@ def choose_engine(
     cuda on a machine without a GPU. Who names `devices` or `gpu_memory` (bytes on each) wants the cuda engine: "auto"
     stands for it, and any other is refused. for_pairs: "auto" leaves out engines that pay for whole searches only.
     """
-    wish = _Request(threads, devices, gpu_memory)
+    known = ", ".join(engine.name for engine in ENGINES)
+    if not isinstance(name, str):
+        raise arguments.wrong("engine", name, f"auto, {known}")
+    wish = _Request(
+        None if threads is None else arguments.integer("threads", threads, least=1, most=MOST_THREADS),
+        None if devices is None else _device_numbers(devices),
+        None if gpu_memory is None else arguments.integer("gpu_memory", gpu_memory, least=1),
+    )
     if name == "auto":
         name = os.environ.get("EXALN_ENGINE", "auto")
     if devices is not None or gpu_memory is not None:
@@ -59,8 +67,15 @@ def choose_engine(
             if reason is not None:
                 raise EngineError(f"engine {name!r} cannot be used: {reason}")
             return _MAKE[engine](wish)
-    known = ", ".join(engine.name for engine in ENGINES)
     raise EngineError(f"unknown engine {name!r}; choose auto, {known}")
+
+
+MOST_THREADS = (1 << 31) - 1
+
+
+def _device_numbers(devices: Sequence[int]) -> list[int]:
+    expected = "numbers of GPUs, such as [0, 1]"
+    return [arguments.integer("devices", one) for one in arguments.items("devices", devices, expected)]
 
 
 def _with_gpus(name: str) -> str:

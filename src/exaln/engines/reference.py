@@ -125,8 +125,11 @@ def _traces(found: list[ReferenceAlignment]) -> Traces:
 
 
 def local_score(query: NDArray[np.uint8], target: NDArray[np.uint8], scoring: Scoring) -> int:
-    """The best local score of two encoded sequences."""
-    return mode_score(query, target, scoring, LOCAL)
+    """The best local score of two encoded sequences; EngineError if it does not fit the int32 of a search."""
+    best = mode_score(query, target, scoring, LOCAL)
+    if best > np.iinfo(np.int32).max:
+        raise EngineError(f"the score {best} does not fit 31 bits; use smaller scores")
+    return best
 
 
 def mode_score(query: NDArray[np.uint8], target: NDArray[np.uint8], scoring: Scoring, mode: Mode) -> int:
@@ -155,6 +158,4 @@ def mode_score(query: NDArray[np.uint8], target: NDArray[np.uint8], scoring: Sco
             best = max(best, int(h[-1]))
     if not mode.is_local:
         best = max(best, int(h.max() if mode.query_end else h[-1]))
-    if abs(best) > np.iinfo(np.int32).max:
-        raise EngineError(f"the score {best} does not fit 31 bits; use smaller scores")
     return best

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from exaln.modes import Mode
     from exaln.scoring import Scoring
 
-NEVER = -(2**40)
+NEVER = -(2**62)
+"""Below every score: gaps of 2**47 letters at the largest cost of one."""
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from exaln.bytestream import printable
 from exaln.errors import InputError
 from exaln.output_file import open_output
 from exaln.plots.pair import PlottedPair
@@ -49,7 +50,7 @@ def draw(pair: PlottedPair) -> Figure:
 def check_path(path: str | os.PathLike[str]) -> None:
     """Refuse a name whose extension says nothing, and a machine without matplotlib, before any work is done."""
     if PurePath(path).suffix.lower() not in KINDS:
-        raise InputError(f"{os.fspath(path)}: plots are written to .svg, .png or .html")
+        raise InputError(f"{printable(os.fspath(path))}: plots are written to .svg, .png or .html")
     load_matplotlib()
 
 

@@ -26,16 +26,13 @@ import os
 from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import chain
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyarrow import csv
 
 from exaln.cigar import cigars
-from exaln.errors import InputError
 from exaln.output_file import open_output
 from exaln.report.clean import encodable
 from exaln.report.columns import query_lengths
@@ -152,20 +149,14 @@ def write_ipc(file: BinaryIO, hits: Iterable[AnyHits], summary: SearchSummary) -
             writer.write_table(table.replace_schema_metadata(schema.metadata))
 
 
-def write_table(table: Any, path: str | os.PathLike[str]) -> None:
-    """Writes a table of hits by the extension of the path; text gets a line with the names of the columns."""
-    extension = PurePath(path).suffix.lower()
-    if extension not in (".parquet", ".arrow", ".feather", ".csv", ".tsv"):
-        raise InputError(f"{path}: hits are written to .parquet, .arrow, .feather, .csv or .tsv")
+def write_table(table: Any, kind: str, path: str | os.PathLike[str] | BinaryIO) -> None:
+    """Writes a table of hits as it is, as `parquet` or `arrow`."""
     with open_output(path) as file, pa.PythonFile(_Counted(file), "w") as sink:
-        if extension == ".parquet":
+        if kind == "parquet":
             pq.write_table(table, sink, compression="zstd", row_group_size=GROUP_ROWS)
-        elif extension in (".arrow", ".feather"):
+        else:
             with pa.ipc.new_file(sink, table.schema) as writer:
                 writer.write_table(table, max_chunksize=GROUP_ROWS)
-        else:
-            options = csv.WriteOptions(delimiter="," if extension == ".csv" else "\t", quoting_style="needed")
-            csv.write_csv(table, sink, options)
 
 
 def _batches(hits: Iterable[AnyHits]) -> tuple[Any, Iterator[Any]]:
