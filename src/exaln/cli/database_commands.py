@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     "database",
     cls=Option,
     blast=["-db", "-out"],
+    multiple=True,
+    callback=options.single,
     required=True,
     metavar="NAME",
     help="Name of the new database; .exaln is added if it is missing.",

@@ -69,6 +69,13 @@ def _parsed_by(parse: Any) -> Any:
     return callback
 
 
+def single(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> str | None:
+    """The value of an option that may be given once; a second one would otherwise replace it without a word."""
+    if len(value) > 1:
+        raise click.UsageError(f"{parameter.opts[0]} is given {len(value)} times, but {ctx.info_name} takes one", ctx)
+    return value[0] if value else None
+
+
 def split_databases(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
     """The names of databases. BLAST's -db "a b" names two of them, unless there is one of that name."""
     names: list[str] = []
@@ -104,7 +111,15 @@ inputs = click.option(
     help="FASTA or FASTQ, plain or compressed; several may follow. - is stdin.",
 )
 database = click.option(
-    "--db", "database", cls=Option, blast=["-db"], required=True, metavar="DB", help="Database, NAME.exaln."
+    "--db",
+    "database",
+    cls=Option,
+    blast=["-db"],
+    multiple=True,
+    callback=single,
+    required=True,
+    metavar="DB",
+    help="Database, NAME.exaln.",
 )
 searched = click.option(
     "--db",
