@@ -172,6 +172,8 @@ class Database:
             return databases
         if isinstance(databases, str | os.PathLike):
             return Database.open(databases)
+        if not isinstance(databases, Sequence):
+            raise InputError(f"a database must be a Database, a path or a list of them, not {type(databases).__name__}")
         return Database.joined([Database.of(one) for one in databases])
 
     @staticmethod
