@@ -164,7 +164,7 @@ def open_any(names: Sequence[str]) -> Database:
 
     require_stdin_once(names)
     opened = Database.open(names)
-    options.check_blast_kind(opened.name, opened.alphabet)
+    options.check_blast_kind(opened.alphabet)
     return opened
 
 

@@ -297,6 +297,7 @@ def make_scoring(alphabet: Alphabet, chosen: dict[str, Any]) -> Scoring:
     """The scoring that the options of `scoring` ask for."""
     from exaln.scoring import Scoring
 
+    check_blast_kind(alphabet)
     return Scoring(
         chosen["matrix"],
         match=chosen["match"],
@@ -312,16 +313,16 @@ def open_searched(databases: Sequence[str], alphabet: Alphabet | None, *, strip_
     from exaln.database import Database
 
     opened = Database.open(databases, alphabet=alphabet, strip_gaps=strip_gaps)
-    name = " ".join(databases)
     if alphabet is not None and opened.alphabet != alphabet:
-        raise InputError(f"{name}: a {opened.alphabet.name} database, but --alphabet says {alphabet.name}")
-    check_blast_kind(name, opened.alphabet)
+        raise InputError(
+            f"{' '.join(databases)}: a {opened.alphabet.name} database, but --alphabet says {alphabet.name}"
+        )
     return opened
 
 
-def check_blast_kind(name: str, alphabet: Alphabet) -> None:
-    """InputError if an option of BLAST, such as -task blastp, is about other letters than those of the database."""
+def check_blast_kind(alphabet: Alphabet) -> None:
+    """InputError if an option of BLAST, such as -task blastp, is about other letters than those of the targets."""
     ctx = click.get_current_context(silent=True)
     option, kind = ("", "") if ctx is None else ctx.meta.get(BLAST_KIND, ("", ""))
     if kind and kind != ("nucleotide" if alphabet.is_nucleotide else alphabet.name):
-        raise InputError(f"{option} is for {kind} sequences, but {name} has {alphabet.name} sequences")
+        raise InputError(f"{option} is for {kind} sequences, but these are {alphabet.name}; leave it out")
