@@ -148,7 +148,7 @@ def test_neutral_values_of_makeblastdb_and_blastdbcmd(exaln: Exaln, tmp_path: Pa
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ("-task blastp", "-task blastp is for protein sequences, but"),
+        ("-task blastp", "-task blastp is for protein sequences, but these are dna; leave it out"),
         ("-word_size 7", "no such option: -word_size; leave it out: every score here is the exact optimum"),
         ("-task megablast", "-task megablast is not available; write --match 1 --mismatch -2 --gapopen 0"),
         ("-task dc-megablast", "-task dc-megablast is not available; leave it out"),
@@ -189,7 +189,14 @@ def test_options_of_search_are_not_offered_by_score(exaln: Exaln) -> None:
 
 def test_the_kind_of_a_fetched_database_is_checked(exaln: Exaln) -> None:
     code, message = exaln.error("fetch", "-db", PROTEINS[3], "-dbtype", "nucl", "plain")
-    assert (code, "-dbtype nucl is for nucleotide sequences, but" in message) == (1, True)
+    assert (code, "-dbtype nucl is for nucleotide sequences, but these are protein" in message) == (1, True)
+
+
+@pytest.mark.parametrize("command", [["score", *BASES], ["align", BASES[1], BASES[3], "--all"], ["search", *BASES]])
+def test_a_task_for_other_letters_is_refused_by_every_command(exaln: Exaln, command: list[object]) -> None:
+    assert exaln(*command, "-task", "blastn").code == 0
+    code, message = exaln.error(*command, "-task", "blastp")
+    assert (code, "-task blastp is for protein sequences, but these are dna" in message) == (1, True)
 
 
 # -help, -h and -version

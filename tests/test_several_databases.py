@@ -7,7 +7,7 @@ import pytest
 
 import exaln as package
 from exaln.database import Database
-from exaln.errors import InputError
+from exaln.errors import DatabaseError, InputError
 from exaln.judge import SearchOptions
 from golden_data import GOLDEN
 from test_cli import Exaln
@@ -181,8 +181,9 @@ def test_a_cluster_searches_one_database(exaln: Exaln, parts: list[Path]) -> Non
     assert (code, "--cluster searches one database; build one of all" in message) == (1, True)
 
 
-@pytest.mark.parametrize("command", ["verify", "compact"])
-def test_writers_and_verify_take_one_database(exaln: Exaln, parts: list[Path], command: str) -> None:
-    assert Database.open(parts).path is None
-    code, message = exaln.error(command, "--db", f"{parts[0]} {parts[2]}")
-    assert (code, "no such database" in message) == (2, True)
+@pytest.mark.parametrize("command", [["verify"], ["compact"], ["append", "--in", TARGETS], ["makedb", "--in", TARGETS]])
+def test_writers_and_verify_take_one_database(exaln: Exaln, parts: list[Path], command: list[object]) -> None:
+    code, message = exaln.error(*command, *given(parts))
+    assert (code, f"--db is given 3 times, but {command[0]} takes one" in message) == (1, True)
+    with pytest.raises(DatabaseError, match="several databases; build one with a path first"):
+        Database.open(parts).compact()

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     "database",
     cls=Option,
     blast=["-db", "-out"],
+    multiple=True,
+    callback=options.single,
     required=True,
     metavar="NAME",
     help="Name of the new database; .exaln is added if it is missing.",
@@ -206,7 +208,7 @@ def open_any(names: Sequence[str], max_record_size: int | None = None) -> Databa
 
     require_stdin_once(names)
     opened = Database.open(names, max_record_size=max_record_size)
-    options.check_blast_kind(opened.name, opened.alphabet)
+    options.check_blast_kind(opened.alphabet)
     return opened
 
 

@@ -69,6 +69,13 @@ def _parsed_by(parse: Any) -> Any:
     return callback
 
 
+def single(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> str | None:
+    """The value of an option that may be given once; a second one would otherwise replace it without a word."""
+    if len(value) > 1:
+        raise click.UsageError(f"{parameter.opts[0]} is given {len(value)} times, but {ctx.info_name} takes one", ctx)
+    return value[0] if value else None
+
+
 def split_databases(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
     """The names of databases. BLAST's -db "a b" names two of them, unless there is one of that name."""
     names: list[str] = []
@@ -111,6 +118,8 @@ database = click.option(
     cls=Option,
     blast=["-db"],
     reads=True,
+    multiple=True,
+    callback=single,
     required=True,
     metavar="DB",
     help="Database, NAME.exaln.",
@@ -320,6 +329,7 @@ def make_scoring(alphabet: Alphabet, chosen: dict[str, Any]) -> Scoring:
     """The scoring that the options of `scoring` ask for."""
     from exaln.scoring import Scoring
 
+    check_blast_kind(alphabet)
     return Scoring(
         chosen["matrix"],
         match=chosen["match"],
@@ -337,16 +347,16 @@ def open_searched(
     from exaln.database import Database
 
     opened = Database.open(databases, alphabet=alphabet, strip_gaps=strip_gaps, max_record_size=max_record_size)
-    name = " ".join(databases)
     if alphabet is not None and opened.alphabet != alphabet:
-        raise InputError(f"{name}: a {opened.alphabet.name} database, but --alphabet says {alphabet.name}")
-    check_blast_kind(name, opened.alphabet)
+        raise InputError(
+            f"{' '.join(databases)}: a {opened.alphabet.name} database, but --alphabet says {alphabet.name}"
+        )
     return opened
 
 
-def check_blast_kind(name: str, alphabet: Alphabet) -> None:
-    """InputError if an option of BLAST, such as -task blastp, is about other letters than those of the database."""
+def check_blast_kind(alphabet: Alphabet) -> None:
+    """InputError if an option of BLAST, such as -task blastp, is about other letters than those of the targets."""
     ctx = click.get_current_context(silent=True)
     option, kind = ("", "") if ctx is None else ctx.meta.get(BLAST_KIND, ("", ""))
     if kind and kind != ("nucleotide" if alphabet.is_nucleotide else alphabet.name):
-        raise InputError(f"{option} is for {kind} sequences, but {name} has {alphabet.name} sequences")
+        raise InputError(f"{option} is for {kind} sequences, but these are {alphabet.name}; leave it out")

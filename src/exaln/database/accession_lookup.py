@@ -54,6 +54,7 @@ def _candidates(segment: Segment, wanted: Sequence[str]) -> Iterator[tuple[int, 
     """Row and id of all rows whose id has one of these words, whatever the version; a superset."""
     words = {_VERSION.sub("", text) for text in wanted}
     words |= {word.rpartition("_")[0] for word in words if "_" in word}  # pdb|2GDM|A is 2GDM_A
+    words |= {word.partition(":")[0] for word in words if ":" in word}  # gnl|db|abc is db:abc
     valid = [word for word in sorted(words) if word and _is_text(word)]
     find = _rows_with_text if len(valid) <= FEW_WORDS else _rows_with_word
     ids = _column(segment)

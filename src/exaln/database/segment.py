@@ -132,6 +132,8 @@ class Segment:
 
     def moved(self, n_before: int) -> Segment:
         """The same rows in a database that has `n_before` further targets before its first one."""
+        if not n_before:
+            return self
         moved = copy.copy(self)
         moved._n_before = self._n_before + n_before
         moved.__dict__.pop("_moved_ordinals", None)
