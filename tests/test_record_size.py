@@ -62,7 +62,9 @@ def test_a_bomb_is_refused_in_little_memory(tmp_path: Path, kind: str) -> None:
     paths = [write_bomb(tmp_path / f"bomb.{packer}", kind, packer) for packer in PACKERS]
     limit = 0 if kind in ("header", "blank lines") else 16 * MIB
     command = [sys.executable, "-c", READ, str(limit), *map(str, paths)]
-    *said, peak_mib = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout.splitlines()
+    *said, peak_mib = subprocess.run(
+        command, capture_output=True, text=True, check=True, timeout=120
+    ).stdout.splitlines()
     assert len(said) == len(paths)
     for path, message in zip(paths, said, strict=True):
         assert message.startswith(f"{path}: ")
@@ -101,7 +103,9 @@ def test_a_record_may_take_just_as_much_as_allowed(text: str, size: int, line: i
     assert records.lengths[-1] in (4, 8)
     with pytest.raises(InputError) as raised:
         read_records(io.BytesIO(text.encode()), alphabet=DNA, max_record_size=size - 1, keep_qualities=True)
-    assert str(raised.value).startswith(f"<stream>: record 'a' (line {line}): the record takes more than {size - 1} bytes")
+    assert str(raised.value).startswith(
+        f"<stream>: record 'a' (line {line}): the record takes more than {size - 1} bytes"
+    )
 
 
 def test_qualities_that_are_not_kept_take_no_memory() -> None:
@@ -176,7 +180,9 @@ def test_every_command_that_reads_sequences_has_the_option(
 
 def test_no_command_reads_sequences_without_the_option() -> None:
     reading = {name for name, command in cli.commands.items() for one in command.params if one.name == "strip_gaps"}
-    bounded = {name for name, command in cli.commands.items() for one in command.params if one.name == "max_record_size"}
+    bounded = {
+        name for name, command in cli.commands.items() for one in command.params if one.name == "max_record_size"
+    }
     assert reading <= bounded
     assert {"makedb", "append", "search", "align", "score", "dbinfo", "fetch", "export"} <= bounded
 
@@ -191,7 +197,7 @@ def test_databases_take_the_size_as_parameter(tmp_path: Path, function: str) -> 
         "build": lambda size: Database.build(large, tmp_path / "new", max_record_size=size),
         "append": lambda size: Database.build(small, tmp_path / "new").append(large, max_record_size=size),
     }
-    with pytest.raises(InputError, match="record 'large' .* more than 100 bytes"):
+    with pytest.raises(InputError, match=r"record 'large' .* more than 100 bytes"):
         calls[function](100)
     if function == "append":
         return
