@@ -171,9 +171,8 @@ def gpu_text(content: dict[str, Any]) -> str:
         table.add_row(*(show(measurement) for show in GPU_COLUMNS.values()))
     lines = [f"{checks['candidates']:,} candidates of the scans are those of {checks['scores']:,} scores"]
     if checks["unchecked"] is None:
-        lines.append(
-            f"{checks['sampled_scores']:,} scores of {number_of(checks['sampled_targets'], 'target')} equal the cpu engine's"
-        )
+        sampled = number_of(checks["sampled_targets"], "target")
+        lines.append(f"{checks['sampled_scores']:,} scores of {sampled} equal the cpu engine's")
     else:
         lines.append(f"scores were not compared with the cpu engine: {checks['unchecked']}")
     return drawn([table, *lines])
