@@ -10,7 +10,7 @@ import pytest
 
 from exaln import __version__
 from exaln.__main__ import run
-from exaln.cli import about_commands, cli
+from exaln.cli import about_commands, cli, panels
 from exaln.database import Database
 from golden_data import GOLDEN, fasta, scores
 
@@ -80,6 +80,57 @@ def test_the_main_help_names_all_commands(exaln: Exaln) -> None:
     assert "_EXALN_COMPLETE" in result.out
     assert exaln().out == result.out
     assert exaln("--version").out == f"exaln, version {__version__}\n"
+
+
+PANELS = ["Input", "Output", "Scoring", "Filters", "Engine", "Cluster", "Messages"]
+
+
+@pytest.mark.parametrize(
+    ("command", "missing"),
+    [("search", []), ("align", ["Filters", "Cluster"]), ("score", ["Cluster"]), ("makedb", PANELS[2:6])],
+)
+def test_the_help_has_panels_in_this_order(exaln: Exaln, command: str, missing: list[str]) -> None:
+    result = exaln(command, "--help")
+    titles = [line.split()[1] for line in result.out.splitlines() if line.startswith("╭─")]
+    assert titles == [panel for panel in PANELS if panel not in missing]
+
+
+def test_every_option_of_search_is_in_a_panel(exaln: Exaln) -> None:
+    """Options that are in none would be in a panel called Options."""
+    command = cli.commands["search"]
+    listed = [name for options in panels.PANELS.values() for name in options]
+    assert len(listed) == len(set(listed))
+    assert {param.opts[0] for param in command.params if not getattr(param, "hidden", False)} <= set(listed)
+
+
+@pytest.mark.parametrize("command", ["search", "merge", "align"])
+def test_the_help_names_sam_and_paf(exaln: Exaln, command: str) -> None:
+    text = exaln(command, "--help").out
+    assert "sam" in text
+    assert "paf" in text
+
+
+def test_short_names_stand_for_long_ones_in_every_command() -> None:
+    for name, command in cli.commands.items():
+        options = {long: param.opts for param in command.params for long in param.opts}
+        for long, short in (("--query", "-q"), ("--db", "-d"), ("--out", "-o")):
+            assert short in options.get(long, [short]), name
+
+
+def test_short_names_beside_those_of_blast(exaln: Exaln, tmp_path: Path) -> None:
+    out = tmp_path / "out.tsv"
+    expected = exaln("search", "--query", GLOBINS, "--db", GLOBINS).out
+    for words in (
+        ["-q", GLOBINS, "-d", GLOBINS, "-o", out],
+        [f"-q={GLOBINS}", f"-d={GLOBINS}", f"-o={out}"],
+        ["-query", GLOBINS, "-d", GLOBINS, "-out", out],
+        ["-q", GLOBINS, "-subject", GLOBINS, "--out", out],
+    ):
+        out.unlink(missing_ok=True)
+        assert exaln("search", *words).code == 0
+        assert out.read_text() == expected
+    code, message = exaln.error("search", "-q", "-d", GLOBINS)
+    assert (code, "option '--query' needs a value, but '-d' follows" in message) == (1, True)
 
 
 # Databases

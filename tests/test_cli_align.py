@@ -14,6 +14,7 @@ from Bio import Align
 import exaln as package
 from exaln import pair_files
 from exaln.fasta import SequenceFile
+from golden_data import fasta
 from test_cli_search import Exaln, exaln, write  # noqa: F401
 
 READS = {"r1": "ACGTT", "r2": "TTAC", "r3": "GGGA"}
@@ -252,3 +253,52 @@ def test_many_pairs_stream(exaln: Exaln, tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(pair_files, "MAX_PAIRS", 64)
     rows = exaln("align", first, second, *SCORE, "--mode", "global").rows
     assert rows == [[f"a{i}", f"b{i}", "60", "30M"] for i in range(500)]
+
+
+BLAST = ["HBA_HUMAN", "HBB_HUMAN", "285", "114", "2.54e-38"]
+"""blastp -subject -comp_based_stats F -seg no -outfmt "6 qseqid sseqid score bitscore evalue"."""
+
+
+@pytest.fixture
+def globins(tmp_path: Path) -> list[Path]:
+    return [write(tmp_path / f"{name}.fa", **{name: letters}) for name, letters in fasta("hba_hbb.fasta").items()]
+
+
+def test_local_pairs_have_bits_and_evalue_in_every_format(exaln: Exaln, globins: list[Path]) -> None:  # noqa: F811
+    columns = ["qseqid", "sseqid", "score", "bitscore", "evalue"]
+    assert exaln("align", *globins, "--outfmt", "6", *columns).rows == [BLAST]
+    assert exaln("align", *globins, "--outfmt", "10", *columns).out == ",".join(BLAST) + "\n"
+    assert "\t".join(BLAST) in exaln("align", *globins, "--outfmt", "7", *columns).out
+    assert " Score = 114 bits (285),  Expect = 3e-38\n" in exaln("align", *globins).out
+    assert "2.54e-38" in exaln("align", *globins, "--outfmt", "table").out
+    (query,) = json.loads(exaln("align", *globins, "--outfmt", "json").out)["queries"]
+    expected = package.align_many(*globins)[0]
+    assert (query["hits"][0]["bits"], query["hits"][0]["evalue"]) == (expected.bits, expected.evalue)
+
+
+def test_other_modes_have_empty_columns(exaln: Exaln, globins: list[Path]) -> None:  # noqa: F811
+    options = ["--mode", "global", "--outfmt"]
+    assert exaln("align", *globins, *options, "6", "bitscore", "evalue", "score").rows == [["", "", "282"]]
+    assert " Score = 282 (global)\n" in exaln("align", *globins, *options, "0").out
+
+
+def test_a_note_when_targets_are_far_longer_than_the_query(
+    exaln: Exaln,  # noqa: F811
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("exaln.cli.hints.LONG_TARGET", 200)
+    query = write(tmp_path / "q.fa", q="ACGTTTGACC")
+    targets = {length: write(tmp_path / f"{length}.fa", t=("ACGTTTGACC" * 20)[:length]) for length in (199, 200)}
+    note = (
+        "exaln: note: target t is far longer than its query (200 and 10 residues); one alignment per target is shown, "
+        "and there may be others\n"
+    )
+    for command in (["align", query], ["align", query, "--all"], ["search", "-q", query, "-d"]):
+        assert "note:" not in exaln(*command, targets[199]).err
+        said = exaln(*command, targets[200], *(["-o", tmp_path / "out.tsv"]))
+        assert said.err.count(note) == 1
+        assert exaln(*command, targets[200], "--quiet").err == ""
+    assert "note:" not in exaln("align", query, targets[200], "--mode", "global").err
+    longer = write(tmp_path / "long.fa", q="ACGTTTGACCA")
+    assert "note:" not in exaln("align", longer, targets[200]).err

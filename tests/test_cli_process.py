@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import select
 import signal
 import subprocess
@@ -182,6 +183,63 @@ def test_hits_are_a_table_on_a_terminal_and_tabular_in_a_pipe() -> None:
     ended = subprocess.run([*EXALN, *arguments], capture_output=True, check=True, timeout=60)
     assert [line.split(b"\t")[1] for line in ended.stdout.splitlines()] == [b"HBA_HUMAN", b"HBB_HUMAN"]
     assert ended.stderr.startswith(b"exaln: 2 hits of 2 queries in ")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "search --query {query} --db {targets} --outfmt 6",
+        "search --query {query} --db {targets} --outfmt 0",
+        "score --query {query} --db {targets}",
+        "align --all {query} {targets} --outfmt 6",
+        "merge {part} --outfmt 6",
+    ],
+)
+def test_rows_in_a_pipe_are_not_mixed_with_the_bar(tmp_path: Path, command: str) -> None:
+    """`exaln ... | cat` on a terminal: whatever the bar has drawn is gone before the first row."""
+    files = {"query": GLOBINS, "targets": write_random(tmp_path / "targets.fasta", 300, 400)}
+    if command.startswith("merge"):
+        database, files["part"] = tmp_path / "db.exaln", tmp_path / "part.parquet"
+        subprocess.run([*EXALN, "makedb", "--in", files["targets"], "--db", database], check=True, capture_output=True)
+        search = [*EXALN, "search", "-q", GLOBINS, "-d", database, "--shard", "1/1", "-o", files["part"]]
+        subprocess.run(search, check=True, capture_output=True)
+    words = command.format(**files).split()
+    alone = subprocess.run([*EXALN, *words], check=True, capture_output=True, timeout=60).stdout.decode().splitlines()
+    ours, theirs = pty.openpty()
+    shown = b""
+    line = f"{' '.join([*EXALN, *words])} | cat"
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+    with subprocess.Popen(line, shell=True, stdout=theirs, stderr=theirs, env=environment) as process:
+        os.close(theirs)
+        while True:
+            try:
+                shown += os.read(ours, 1 << 16)
+            except OSError:
+                break
+        assert process.wait(30) == 0
+    os.close(ours)
+    visible, expected = on_screen(shown.decode()), [row.rstrip() for row in alone if row.strip()]
+    assert [row for row in visible if row in set(expected)] == expected
+    assert all("spent" not in row for row in visible)
+
+
+def on_screen(text: str) -> list[str]:
+    """The lines that a terminal shows in the end: text, line ends, and the controls that rich uses."""
+    lines, row, column = [""], 0, 0
+    for control, final, letter in re.findall(r"\x1b\[([0-9;?]*)([A-Za-z])|([^\x1b])", text):
+        if letter == "\n":
+            row += 1
+            lines += [""] * (row + 1 - len(lines))
+        elif letter == "\r":
+            column = 0
+        elif letter:
+            lines[row] = lines[row].ljust(column)[:column] + letter + lines[row][column + 1 :]
+            column += 1
+        elif final == "A":
+            row = max(0, row - int(control or 1))
+        elif final == "K":
+            lines[row] = "" if control == "2" else lines[row][:column]
+    return [line.rstrip() for line in lines if line.strip()]
 
 
 def test_shell_completion() -> None:

@@ -175,6 +175,27 @@ def test_any_bytes_give_columns_or_a_problem(start: bytes, rest: bytes, cuts: li
     assert rows(whole) == rows(cut)
 
 
+@settings(max_examples=300)
+@given(st.sampled_from([b"@", b"@r\nAC\n+\nII\n"]), soup, cut_places, st.integers(0, 30))
+def test_every_letter_has_its_quality(start: bytes, rest: bytes, cuts: list[int], taken_at: int) -> None:
+    """In whichever pieces the file comes, and whenever records are taken."""
+    data, found = start + rest, []
+    for places in ([], [*cuts, taken_at]):
+        reader = FastaReader(PROTEIN.table, True, keep_qualities=True)
+        edges = [0, *sorted({place % (len(data) + 1) for place in places}), len(data)]
+        codes, qualities = b"", b""
+        for begin, end in pairwise(edges):
+            reader.feed(data[begin:end])
+            columns = reader.take()  # no qualities as long as nobody knows whether this is FASTQ
+            codes, qualities = codes + bytes(columns[4]), qualities + bytes(b"" if columns[8] is None else columns[8])
+        reader.finish()
+        columns = reader.take()
+        codes, qualities = codes + bytes(columns[4]), qualities + bytes(b"" if columns[8] is None else columns[8])
+        assert len(codes) == len(qualities)
+        found.append((codes, qualities, reader.problem))
+    assert found[0] == found[1]
+
+
 @pytest.mark.parametrize(
     ("data", "kind", "line", "byte", "record"),
     [

@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -210,3 +211,34 @@ for name in exaln.__all__:
     )
     reason = "the C++ core is not built (No module named 'exaln._core'); install exaln with pip"
     assert told == ["reference, NumPy", reason, "28", f"engine 'cpu' cannot be used: {reason}"]
+
+
+COUNTED = r" (?:[a-z]+ )?(hits|queries|targets|sequences|segments|pairs|records|threads|workers|parts|units)\b"
+SAID_OTHERWISE = {
+    "hits found",  # BLAST's format 7 says "1 hits found"
+    "queries\n",
+    "sequences; ",  # BLAST's format 0
+}
+
+
+def is_number(value):
+    """Whether a value in an f-string is a number, by its format or its name."""
+    form = ast.unparse(value.format_spec) if value.format_spec is not None else ""
+    return "," in form or re.match(r"(\w+\.)*n_\w+$|len\(", ast.unparse(value.value)) is not None
+
+
+def test_numbers_and_nouns_agree():
+    """A number before a noun in the plural is written by `number_of`, which knows the singular."""
+    wrong = []
+    for path in SOURCES:
+        if "studies" in path.parts or "selfbench" in path.parts:
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.JoinedStr):
+                continue
+            for value, text in pairwise(node.values):
+                if isinstance(value, ast.FormattedValue) and is_number(value) and isinstance(text, ast.Constant):
+                    said = str(text.value)
+                    if re.match(COUNTED, said) and not any(said[1:].startswith(one) for one in SAID_OTHERWISE):
+                        wrong.append(f"{path.name}:{node.lineno}: ...{said}")
+    assert not wrong

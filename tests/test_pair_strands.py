@@ -113,4 +113,7 @@ def test_the_hint_looks_at_the_first_pairs_only(
     monkeypatch.setattr("exaln.cli.hints.HINT_CELLS", len(MINUS) * len(TARGET))
     assert exaln("align", *files).err == ""
     monkeypatch.setattr("exaln.cli.hints.HINT_CELLS", (len(MINUS) + len(PLUS)) * len(TARGET))
-    assert "other strand" in exaln("align", *files).err
+    assert "1 of 2 pairs aligns clearly better" in exaln("align", *files).err
+    with files[0].open("a") as file:
+        file.write(f">third\n{PLUS}\n")
+    assert "1 of the first 2 pairs aligns clearly better" in exaln("align", *files).err

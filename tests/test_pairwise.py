@@ -20,6 +20,7 @@ from exaln.engines.cpu import CpuEngine
 from exaln.errors import InputError
 from exaln.queries import as_records
 from exaln.scoring import Scoring
+from exaln.statistics import format_bits, format_evalue
 
 DEFAULT = Scoring.default(DNA)
 READS = ["ACGTT", "TTAC", "GGG"]
@@ -131,7 +132,8 @@ def test_tables() -> None:
     found = exaln.align_many(READS, [GENOME])
     table = found.to_arrow()
     assert table.column_names[:8] == [
-        "query_index", "query_id", "query_length", "target_index", "target_id", "target_length", "strand", "query_start",
+        "query_index", "query_id", "query_length", "target_index", "target_id", "target_length",
+        "strand", "query_start",
     ]  # fmt: skip
     frame = found.to_pandas()
     assert frame["cigar"].tolist() == found.cigars
@@ -224,3 +226,24 @@ def test_reports_get_one_entry_per_pair() -> None:
         (0, ["seq1", "seq2"], [8, 2]),
         (1, ["seq1"], [2]),
     ]
+
+
+GLOBINS = list(golden_data.fasta("hba_hbb.fasta").values())
+
+
+def test_local_alignments_have_the_bits_and_evalue_of_blast() -> None:
+    """As blastp -subject -comp_based_stats F -seg no prints them: 114 bits, 2.54e-38."""
+    one = exaln.align(*GLOBINS)
+    assert (one.score, format_bits(one.bits), format_evalue(one.evalue)) == (285, "114", "2.54e-38")
+    many = exaln.align_many(GLOBINS[:1], GLOBINS)
+    assert many.evalues[1] == one.evalue
+    assert many.bits[1] == one.bits
+    assert many.to_pandas()["evalue"].tolist() == many.evalues.tolist()
+
+
+@pytest.mark.parametrize("mode", ["global", "semiglobal", "overlap"])
+def test_other_modes_have_neither_bits_nor_evalue(mode: str) -> None:
+    one = exaln.align(*GLOBINS, mode=mode)
+    assert (one.bits, one.evalue) == (None, None)
+    odd = exaln.align(*GLOBINS, scoring=Scoring("BLOSUM62", gap_open=1, gap_extend=1))
+    assert (odd.bits, odd.evalue) == (None, None)

@@ -197,7 +197,7 @@ def test_databases_take_the_size_as_parameter(tmp_path: Path, function: str) -> 
         "build": lambda size: Database.build(large, tmp_path / "new", max_record_size=size),
         "append": lambda size: Database.build(small, tmp_path / "new").append(large, max_record_size=size),
     }
-    with pytest.raises(InputError, match="record 'large' .* more than 100 bytes"):
+    with pytest.raises(InputError, match=r"record 'large' .* more than 100 bytes"):
         calls[function](100)
     if function == "append":
         return

@@ -6,6 +6,7 @@ import io
 import shutil
 import subprocess
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -191,7 +192,7 @@ def test_qualities_are_read_beside_the_letters(cuts: list[int], end: str) -> Non
     data = "@a x\nAC-\nG T\n+a\nAB\nCD E\n@b\nACG\n+\n@+~\n@c\n\n+\n\n".replace("\n", end).encode()
     reader = FastaReader(DNA.table, True, keep_qualities=True)
     edges = [0, *(cut for cut in cuts if cut < len(data)), len(data)]
-    for begin, stop in zip(edges[:-1], edges[1:], strict=True):
+    for begin, stop in pairwise(edges):
         reader.feed(data[begin:stop])
     assert reader.finish()
     columns = reader.take()

@@ -17,7 +17,7 @@ from exaln.karlin_altschul import DATA, NucleotideParameters, parameters_of, ung
 from exaln.lengths import N_BINS, length_bin, shortest_in_bin
 from exaln.matrices import DATA as MATRICES
 from exaln.scoring import Scoring
-from exaln.statistics import NucleotideStatistics, Statistics, format_bits, format_evalue
+from exaln.statistics import NucleotideStatistics, Statistics, format_bits, format_evalue, pair_statistics
 
 BLOSUM62 = Scoring("BLOSUM62")
 LIMITS = [1e6, 10, 1e-3, 1e-30]
@@ -318,3 +318,32 @@ def test_text_around_each_change_of_form() -> None:
     bits = [-1.25, 9.96, 25.77, 99.9, 99.91, 137.99, 99_999.0, 100_000.0, math.nan]
     expected = ["-1.2", "10.0", "25.8", "99.9", "99", "137", "99999", "1.000e+05", ""]
     assert [format_bits(value) for value in bits] == expected
+
+
+def scoring_of(text: str) -> Scoring:
+    """The scoring of a row of blast_subject.tsv."""
+    name, gap_open, gap_extend = text.split()
+    if "/" not in name:
+        return Scoring(name, gap_open=int(gap_open), gap_extend=int(gap_extend))
+    match, mismatch = map(int, name.split("/"))
+    return Scoring(match=match, mismatch=mismatch, gap_open=int(gap_open), gap_extend=int(gap_extend))
+
+
+def test_blast_prints_the_same_for_one_query_and_one_target() -> None:
+    """Row by row, and all rows of a scoring at once."""
+    rows = golden_data.rows("blast_subject.tsv")
+    assert len(rows) == 42
+    for text in sorted({row[0] for row in rows}):
+        own = [row for row in rows if row[0] == text]
+        lengths_and_scores = np.array([[int(value) for value in row[1:4]] for row in own])
+        for part in (lengths_and_scores, *np.split(lengths_and_scores, len(own))):
+            bits, evalues = pair_statistics(scoring_of(text), part[:, 2], part[:, 0], part[:, 1])
+            found = [[format_bits(b), format_evalue(e)] for b, e in zip(bits.tolist(), evalues.tolist(), strict=True)]
+            assert found in ([row[4:] for row in own], [row[4:] for row in own if [*map(int, row[1:4])] == [*part[0]]])
+
+
+def test_pairs_without_statistics_have_no_numbers() -> None:
+    bits, evalues = pair_statistics(Scoring(match=7, mismatch=-1, gap_open=1, gap_extend=1), [5, 6], [9, 9], [8, 8])
+    assert np.isnan(bits).all()
+    assert np.isnan(evalues).all()
+    assert [len(values) for values in pair_statistics(BLOSUM62, [], [], [])] == [0, 0]

@@ -13,6 +13,7 @@ from exaln.cli import options
 from exaln.cli.command import Command
 from exaln.cli.messages import Messages, pass_messages
 from exaln.errors import InputError
+from exaln.plurals import number_of
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -50,6 +51,7 @@ WIDEST = 1000
 )
 @click.option(
     "--out",
+    "-o",
     type=click.Path(path_type=Path),
     metavar="DIR",
     help="Folder for the figures as JSON, for cuda. [default: in benchmarks/runs of a clone]",
@@ -169,9 +171,8 @@ def gpu_text(content: dict[str, Any]) -> str:
         table.add_row(*(show(measurement) for show in GPU_COLUMNS.values()))
     lines = [f"{checks['candidates']:,} candidates of the scans are those of {checks['scores']:,} scores"]
     if checks["unchecked"] is None:
-        lines.append(
-            f"{checks['sampled_scores']:,} scores of {checks['sampled_targets']:,} targets equal the cpu engine's"
-        )
+        sampled = number_of(checks["sampled_targets"], "target")
+        lines.append(f"{checks['sampled_scores']:,} scores of {sampled} equal the cpu engine's")
     else:
         lines.append(f"scores were not compared with the cpu engine: {checks['unchecked']}")
     return drawn([table, *lines])

@@ -66,7 +66,7 @@ class OtherStrand:
     """Looks for pairs of nucleotides that align clearly better on the strand that was not asked for."""
 
     def __init__(self) -> None:
-        self._n_cells = self._n_pairs = self._n_better = 0
+        self._n_cells = self._n_pairs = self._n_better = self._n_all = 0
         self._example = ""
 
     def look(self, found: Alignments, engine: Engine) -> None:
@@ -76,6 +76,7 @@ class OtherStrand:
         from exaln.engines.base import PairList
         from exaln.pairwise import other_strand_scores
 
+        self._n_all += len(found)
         if not found.queries.alphabet.is_nucleotide or self._n_cells > HINT_CELLS:
             return
         cells = found.queries.lengths[found.pairs.query] * found.targets.lengths[found.pairs.target]
@@ -101,9 +102,9 @@ class OtherStrand:
     def tell(self, messages: Messages) -> None:
         """One note, if there are such pairs."""
         if self._n_better:
-            of = f"{self._n_better:,} of {number_of(self._n_pairs, 'pair')} align" + (
-                "s" if self._n_better == 1 else ""
-            )
+            first = "the first " if self._n_pairs < self._n_all else ""
+            verb = "aligns" if self._n_better == 1 else "align"
+            of = f"{self._n_better:,} of {first}{number_of(self._n_pairs, 'pair')} {verb}"
             messages.note(
                 f"note: {of} clearly better on the other strand ({self._example}); --strand both takes the better one"
             )

@@ -35,6 +35,7 @@ PAGES = Path("docs") / "studies"
 )
 @click.option(
     "--out",
+    "-o",
     type=click.Path(path_type=Path),
     metavar="DIR",
     help="Folder of page, plots and measurements. [default: docs/studies of a clone; studies for --quick]",
