@@ -195,7 +195,7 @@ def test_scores_of_no_pairs_and_of_wrong_ones() -> None:
     assert exaln.score_many(["ACG"], []).tolist() == []
     with pytest.raises(InputError, match="3 queries and 2 targets"):
         exaln.score_many(READS, READS[:2])
-    with pytest.raises(InputError, match="'zip' or 'all'"):
+    with pytest.raises(InputError, match="expected one of zip, all"):
         exaln.score_many(READS, READS, pairs="cross")  # type: ignore[arg-type]
 
 

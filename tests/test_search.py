@@ -245,7 +245,7 @@ def test_targets_are_chosen_by_their_ids(tmp_path: Path) -> None:
     rest = exaln.search(QUERIES, targets, evalue=1e4, exclude_ids=path)
     assert list(rest) == [hit for hit in everything if hit.target_id not in some]
     assert {hit.target_id for hit in exaln.search(QUERIES, targets, evalue=1e4, ids=some[0])} == {some[0]}
-    with pytest.raises(InputError, match="ids: .*no sequence with the id 'nobody'"):
+    with pytest.raises(InputError, match=r"ids: .*no sequence with the id 'nobody'"):
         exaln.search(QUERIES, targets, ids=[some[0], "nobody"])
     with pytest.raises(InputError, match="ids: the list of ids is empty; leave ids out to search all targets"):
         exaln.search(QUERIES, targets, ids=[])
