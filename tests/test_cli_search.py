@@ -435,8 +435,8 @@ def test_every_printed_path_scores_what_is_printed(exaln: Exaln) -> None:
         (["--query-coverage", 60], ["--min-query-coverage", 60]),
         (["-qcov_hsp_perc", 60], ["--min-query-coverage", 60]),
         (["--target-coverage=60"], ["--min-target-coverage", 60]),
-        (["--gapopen", 14, "--gapextend=2"], ["--gap-open", 14, "--gap-extend", 2]),
-        (["-gapopen", 14, "-gapextend", 2], ["--gap-open", 14, "--gap-extend", 2]),
+        (["--gapopen", 9, "--gapextend=2"], ["--gap-open", 9, "--gap-extend", 2]),
+        (["-gapopen", 9, "-gapextend", 2], ["--gap-open", 9, "--gap-extend", 2]),
     ],
 )
 def test_old_names_of_options_work_and_are_not_in_the_help(exaln: Exaln, old: list[object], new: list[object]) -> None:
