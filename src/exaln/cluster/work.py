@@ -217,12 +217,12 @@ def introduce(settings: Settings | None) -> dict[str, Any]:
     try:
         here = held()
         with here.computing:
-            return about | {"engine": here.engine.describe(), "speed": _measured_speed(here.engine)}
+            return about | {"engine": here.engine.describe(), "speed": measured_speed(here.engine)}
     except ExalnError as error:
         return about | {"error": type(error).__name__, "message": str(error)}
 
 
-def _measured_speed(engine: Engine) -> float:
+def measured_speed(engine: Engine) -> float:
     """Cells per second, on more and more work until it takes long enough.
 
     What takes long is done twice, and the second time counts: the first may have compiled kernels or opened a GPU.
