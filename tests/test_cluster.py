@@ -200,8 +200,12 @@ def test_a_scheduler_that_is_killed_and_a_database_at_a_url(
         (["--cluster", "local:1", "--tls-ca", "x.pem"], "go together"),
         (["--cluster", "local:1", "--shard", "1/2"], "choose one of the two"),
         (["--cluster", "local:1", "--cluster-config", "x.toml"], "goes with --cluster slurm"),
-        (["--resume", "folder"], "go with --cluster"),
+        (["--resume", "folder", "--shard", "1/2"], "choose one of the two"),
         (["--plan"], "go with --cluster"),
+        (["--dashboard"], "go with --cluster"),
+        (["--resume", "folder", "--plan"], "go with --cluster"),
+        (["--cluster", "tls://[10.255.0.1"], "no address of a Dask scheduler"),
+        (["--cluster", "tcp://127.0.0.1:99999"], "no address of a Dask scheduler"),
     ],
 )
 def test_what_is_refused(

@@ -167,10 +167,12 @@ def to_bytes(found: Sequence[QueryHits]) -> bytes:
 
 def from_bytes(data: bytes) -> Any:
     """The batch that `to_bytes` made; ValueError if it is something else."""
+    if not isinstance(data, bytes):  # Arrow would take a string for the name of a file
+        raise ValueError("not an Arrow stream of hits")
     try:
         with pa.ipc.open_stream(data) as reader:
             return as_batch(reader.read_all())
-    except (pa.ArrowException, OSError, TypeError) as error:
+    except (pa.ArrowException, OSError) as error:
         raise ValueError(f"not an Arrow stream of hits: {error}") from None
 
 
