@@ -122,7 +122,7 @@ def local_cluster(n_workers: int, settings: Settings, *, dashboard: bool = False
             arguments += ["--dashboard"] if dashboard else []
             processes.append(LocalWorker(arguments, folder / f"worker-{number}.log"))
             stack.callback(processes[-1].stop)
-        address = stack.enter_context(_scheduler(certificates, dashboard=dashboard))
+        address = stack.enter_context(_scheduler(folder, certificates, dashboard=dashboard))
         stack.callback(_stop, processes)  # before their scheduler
         _write_at_once(file, json.dumps({"address": address}))
         client = stack.enter_context(connected(address, certificates))
@@ -143,9 +143,10 @@ def _stop(processes: Sequence[LocalWorker]) -> None:
 
 
 @contextmanager
-def _scheduler(certificates: Certificates, *, dashboard: bool) -> Iterator[str]:
-    """A scheduler in this process, by its address. The certificates are made."""
+def _scheduler(folder: Path, certificates: Certificates, *, dashboard: bool) -> Iterator[str]:
+    """A scheduler in this process that writes to this folder alone, by its address. The certificates are made."""
     configure_dask()
+    import dask
     from distributed import Scheduler, SpecCluster
 
     from exaln.cluster.without_http import SilentScheduler
@@ -155,8 +156,11 @@ def _scheduler(certificates: Certificates, *, dashboard: bool) -> Iterator[str]:
     options = {"host": "127.0.0.1", "protocol": "tls://", "security": security, "dashboard_address": DASHBOARD}
     options |= {"dashboard": dashboard}
     scheduler = {"cls": Scheduler if dashboard else SilentScheduler, "options": options}
-    with SpecCluster(scheduler=scheduler, workers={}, worker=None, security=security, silence_logs=False) as dask:
-        yield dask.scheduler_address
+    with (
+        dask.config.set({"temporary-directory": str(folder)}),
+        SpecCluster(scheduler=scheduler, workers={}, worker=None, security=security, silence_logs=False) as cluster,
+    ):
+        yield cluster.scheduler_address
 
 
 def _write_at_once(file: Path, text: str) -> None:

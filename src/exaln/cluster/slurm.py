@@ -81,6 +81,8 @@ def slurm_cluster(
     """Jobs that are submitted at the beginning and cancelled at the end; encrypted, with new certificates or given."""
     wanted = SlurmJobs.read(config)
     configure_dask()
+    import dask
+
     if shutil.which("sbatch") is None:
         raise EngineError("slurm: there is no sbatch here; search from a login node, or choose another --cluster")
     with ExitStack() as stack:
@@ -89,10 +91,11 @@ def slurm_cluster(
             folder = stack.enter_context(scratch_folder(".exaln-slurm-", shared))
         except OSError as error:
             raise InputError(f"{shared}: no folder that certificates can be kept in: {error.strerror}") from None
+        stack.enter_context(dask.config.set({"temporary-directory": str(folder)}))  # of the scheduler
         certificates = given or Certificates.temporary(folder)
-        dask = stack.enter_context(_started(wanted, certificates, folder, dashboard=dashboard))
-        dask.scale(jobs=wanted.jobs)
-        client = stack.enter_context(connected(dask.scheduler_address, certificates))
+        jobs = stack.enter_context(_started(wanted, certificates, folder, dashboard=dashboard))
+        jobs.scale(jobs=wanted.jobs)
+        client = stack.enter_context(connected(jobs.scheduler_address, certificates))
         yield Cluster(
             client,
             "slurm",

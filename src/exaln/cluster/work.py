@@ -45,7 +45,7 @@ MOST_PARTS = 64
 """Parts of databases that a process keeps; each is a few views, but on a GPU they may be resident."""
 
 MEASURED_SECONDS = 0.05
-MEASURED_SIZES = ((1, 1 << 10), (2, 1 << 13), (8, 1 << 13), (64, 1 << 14), (256, 1 << 14))
+MEASURED_SIZES = ((1, 1 << 3), (1, 1 << 10), (2, 1 << 13), (8, 1 << 13), (64, 1 << 14), (256, 1 << 14))
 """A worker is measured for so long at least, with so many queries and targets, or at last with the most; a GPU with the
 most at once, as every size needs kernels of its own."""
 

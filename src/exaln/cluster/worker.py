@@ -44,10 +44,13 @@ def serve(
 
 
 def awaited_scheduler(scheduler: str) -> str:
-    """The address of a scheduler, given so, or by the file that it writes, which need not be there yet."""
+    """The address of a scheduler, given so, or by the file that it writes, which need not be there yet.
+
+    A folder that is gone, as that of a search that was killed, is not waited for.
+    """
     configure_dask()  # which takes a while
-    deadline = time.monotonic() + PATIENCE_S
-    while "://" not in scheduler and not Path(scheduler).exists() and time.monotonic() < deadline:
+    file, deadline = Path(scheduler), time.monotonic() + PATIENCE_S
+    while "://" not in scheduler and not file.exists() and file.parent.is_dir() and time.monotonic() < deadline:
         time.sleep(LOOK_S)
     return scheduler_address(scheduler)
 
