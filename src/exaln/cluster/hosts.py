@@ -69,6 +69,7 @@ class LocalWorker:
     def __init__(self, arguments: list[str], log: Path) -> None:
         self._arguments, self._log = arguments, log
         self._n_restarts = 0
+        self._is_told = False
         self.process = self._start()
 
     def _start(self) -> subprocess.Popen[bytes]:
@@ -87,9 +88,15 @@ class LocalWorker:
         self._n_restarts += 1
         self.process = self._start()
 
+    def tell(self) -> None:
+        """Tell it to end, once: a second signal would disturb it while it removes its folder."""
+        if not self._is_told:
+            self._is_told = True
+            self.process.terminate()
+
     def stop(self) -> None:
         """End it."""
-        self.process.terminate()
+        self.tell()
         try:
             self.process.wait(3)
         except subprocess.TimeoutExpired:
@@ -137,7 +144,7 @@ def local_cluster(n_workers: int, settings: Settings, *, dashboard: bool = False
 
 def _stop(processes: Sequence[LocalWorker]) -> None:
     for process in processes:
-        process.process.terminate()
+        process.tell()
     for process in processes:
         process.stop()
 

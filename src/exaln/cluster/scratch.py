@@ -22,7 +22,7 @@ from pathlib import Path
 KINDS = ("exaln-cluster-", "exaln-worker-", "exaln-segments-", ".exaln-slurm-")
 LOCK_NAME = "lock"
 STALE_S = 3600
-"""An empty folder of this age was left by a process that was killed before it took its lock."""
+"""A folder of this age without a whole lock file was left by a process that was killed as it began."""
 
 _NAME = re.compile(rf"(?:{'|'.join(map(re.escape, KINDS))})[a-z0-9_]{{8}}")
 
@@ -68,9 +68,9 @@ def _created(kind: str, parent: Path) -> tuple[Path, int]:
         lock = -1
         with suppress(FileNotFoundError, BlockingIOError):
             lock = os.open(path / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            os.write(lock, _host())
             with _without_locks():
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.write(lock, _host())
             if os.fstat(lock).st_nlink:
                 return path, lock
         if lock >= 0:
@@ -108,15 +108,17 @@ def _is_own(entry: os.DirEntry[str]) -> bool:
 
 
 def _remove_if_abandoned(path: Path) -> None:
+    is_stale = time.time() - path.stat().st_mtime > STALE_S
     try:
         lock = os.open(path / LOCK_NAME, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
     except FileNotFoundError:
-        if time.time() - path.stat().st_mtime > STALE_S:
+        if is_stale:
             path.rmdir()  # fails unless it is empty
         return
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.pread(lock, 1024, 0) == _host():  # on shared file systems a lock may be known to its own machine alone
+        owner = os.pread(lock, 1024, 0)
+        if owner == _host() or (is_stale and not owner):  # a shared file system may know locks of one machine alone
             shutil.rmtree(path, ignore_errors=True)
     finally:
         os.close(lock)
