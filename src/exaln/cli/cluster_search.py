@@ -14,7 +14,7 @@ from exaln.cli import options
 from exaln.cli.messages import Messages
 from exaln.cli.report_output import ReportOutput
 from exaln.errors import InputError
-from exaln.progress import ClusterProgress, SearchProgress
+from exaln.progress import ClusterProgress, FoundHits, MergeProgress, SearchProgress
 
 if TYPE_CHECKING:
     from exaln.alphabet import Alphabet
@@ -139,7 +139,8 @@ def _report_finished(
         click.echo(f"plan: nothing is left to search, all of it is in {store.folder}")
         return
     groups = groups_between(store.edges or [0], job.queries.lengths, job.n_strands)
-    with SearchProgress(shown=messages.shows_progress and not report.on_screen) as work:
+    shown = messages.shows_progress and not report.on_screen
+    with MergeProgress(shown=shown, total=len(job.queries)) as work:
         report.write(_counted(job.results(groups, store).ready(), work), job.spec)
     messages.note(f"{work.counted_hits()} in {work.spent(f'all of it from {store.folder}')}")
 
@@ -200,7 +201,7 @@ def _plan(job: ClusterJob, speeds: Sequence[float], store: Store | None) -> Plan
     return plan
 
 
-def _counted(hits: Iterator[QueryHits], work: ClusterProgress | SearchProgress) -> Iterator[QueryHits]:
+def _counted(hits: Iterator[QueryHits], work: FoundHits) -> Iterator[QueryHits]:
     for query_hits in hits:
         work.found(len(query_hits))
         yield query_hits
