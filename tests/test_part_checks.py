@@ -1,6 +1,8 @@
 """Values of hits that no search can have found are refused, and those of real searches are not."""
 
+import re
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -130,3 +132,19 @@ def test_a_hash_is_of_the_values_wherever_they_lie(proteins: tuple[Any, SearchSp
     assert content_hash(batch.slice(0, 2)) != content_hash(batch)
     assert content_hash(forged(batch, of_hit(score=1))) != content_hash(batch)
     assert content_hash(forged(batch, of_hit(target_id=lambda text: text + "x"))) != content_hash(batch)
+
+
+def test_hits_and_json_enter_at_places_that_check_them() -> None:
+    """A new reader of either has to be listed here, and to check what it reads."""
+    folder = Path(part_checks.__file__).parent
+    found = dict[str, set[str]]()
+    for path in folder.glob("*.py"):
+        code = path.read_text(encoding="utf-8")
+        for call in re.findall(r"(?<!def )\b(json\.loads?|as_batch|from_bytes|require_possible)\(", code):
+            found.setdefault(call, set()).add(path.stem)
+    assert found == {
+        "as_batch": {"parts", "part_file", "store"},
+        "from_bytes": {"groups"},
+        "require_possible": {"part_file", "groups"},
+        "json.loads": {"part_file", "store", "work", "worker"},
+    }

@@ -35,7 +35,7 @@ from golden_data import GOLDEN
 
 N_FLIPS = max(1, int(os.environ.get("EXALN_FLIPS", "300")) // 3)
 PATTERNS = [1 << bit for bit in range(8)] + [0xFF]
-SCORING, OPTIONS = Scoring("BLOSUM62"), SearchOptions(evalue=100, max_hits=5)
+SCORING, OPTIONS = Scoring("BLOSUM62"), SearchOptions(evalue=3)
 
 
 def flips(files: list[Path], n: int, seed: int) -> Iterator[tuple[Path, int, int]]:
@@ -102,7 +102,7 @@ def test_flipped_bytes_of_part_files(tmp_path: Path, searched: tuple[Database, R
         with Parts([str(file) for file in files]) as parts:
             return table(parts, parts.spec)
 
-    assert report().count(b"\n") == 10
+    assert report().count(b"\n") >= 5
     n_same, n_errors = require_same_or_named(files, 1, report)
     assert n_errors > n_same / 4
 
