@@ -211,3 +211,10 @@ def test_jobs_of_slurm_serve_web_pages_only_if_they_are_asked_for(tmp_path: Path
     with slurm._started(SlurmJobs(), certificates, tmp_path, dashboard=dashboard) as cluster:
         assert ("--worker-class exaln.cluster.without_http.SilentWorker" in cluster.job_script()) == (not dashboard)
         assert ("dashboard" in cluster.scheduler.services) == dashboard
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", "5", "[" * 100_000, '{"format_version": 1}'])
+def test_a_worker_that_gets_no_search_says_so(text: str) -> None:
+    result = work.run_unit(text, "/nowhere", (0, 1, 0, 1), b"")
+    assert result["error"] == "EngineError"
+    assert result["message"].startswith("the search cannot be read: ")

@@ -33,7 +33,7 @@ from exaln.cluster.units import Unit
 from exaln.errors import DatabaseError, ExalnError, ExalnWarning, InputError
 from exaln.output_file import output_errors
 from exaln.records import Records
-from exaln.state_file import Fields, StateFormat, leftovers, open_beside
+from exaln.state_file import MAX_BYTES, Fields, StateFormat, leftovers, open_beside
 
 NAME = "manifest.json"
 FORMAT = StateFormat("exaln resume folder", 2, "remove the folder, and the search starts again")
@@ -236,7 +236,7 @@ def _own_files(folder: Path) -> set[Path]:
 def _refuse_format_1(path: Path) -> None:
     """An error that says what to do if this is a folder of an earlier exaln, whose manifests had no hash."""
     try:
-        content = json.loads(path.read_bytes())
+        content = json.loads(path.read_bytes()) if path.stat().st_size <= MAX_BYTES else None
     except (OSError, ValueError, RecursionError):
         return
     if isinstance(content, dict) and content.get("format") == NAME_OF_FORMAT_1:

@@ -35,7 +35,7 @@ from exaln.database.part import DatabasePart, segments_between
 from exaln.database.segment import Segment
 from exaln.engines import choose_engine
 from exaln.engines.base import Engine, Keep
-from exaln.errors import DatabaseError, ExalnError, ExalnWarning
+from exaln.errors import DatabaseError, EngineError, ExalnError, ExalnWarning
 from exaln.lengths import N_BINS
 from exaln.pipeline import Search
 from exaln.records import Records
@@ -178,7 +178,10 @@ def queries_from_bytes(data: bytes, spec: SearchSpec) -> Records:
 
 @lru_cache(4)
 def _spec(text: str) -> SearchSpec:
-    return SearchSpec.from_values(json.loads(text))
+    try:
+        return SearchSpec.from_values(json.loads(text))
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        raise EngineError(f"the search cannot be read: {error}; do all processes have the same exaln?") from None
 
 
 def run_unit(spec_text: str, location: str, unit: tuple[int, int, int, int], queries: bytes) -> dict[str, Any]:
