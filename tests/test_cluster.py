@@ -2,10 +2,14 @@
 
 import os
 import signal
+import socket
+import stat
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -131,6 +135,91 @@ def test_a_worker_that_hangs_is_not_waited_for(
     assert len(came) == len(set(came))
 
 
+def listening_ports(pid: int) -> set[int]:
+    """The TCP ports that a process listens on, by way of /proc."""
+    inodes = set()
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        try:
+            target = str(link.readlink())
+        except OSError:
+            continue
+        if target.startswith("socket:["):
+            inodes.add(target[8:-1])
+    ports = set()
+    for name in ("tcp", "tcp6"):
+        for line in Path(f"/proc/{pid}/net/{name}").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A" and fields[9] in inodes:
+                ports.add(int(fields[1].rpartition(":")[2], 16))
+    return ports
+
+
+def speaks_http(port: int) -> bool:
+    """Whether an HTTP server answers there, be it with an error."""
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+        connection.settimeout(2)
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        return connection.recv(5) == b"HTTP/"
+    return False
+
+
+@pytest.mark.parametrize("dashboard", [False, True])
+def test_web_pages_are_served_only_if_they_are_asked_for(
+    arguments: list[object],
+    expected: bytes,
+    tmp_path: Path,
+    processes: list[int],
+    after_units: Callable[[int, Callable[[], object]], list[units.Unit]],
+    dashboard: bool,
+) -> None:
+    before, served = listening_ports(os.getpid()), list[tuple[int, int]]()
+
+    def look() -> None:
+        for pid in (os.getpid(), *processes):
+            ports = listening_ports(pid) - before
+            served.append((len(ports), sum(map(speaks_http, ports))))
+
+    after_units(2, look)
+    options = ["--dashboard"] if dashboard else []
+    assert exaln(*arguments, "--cluster", "local:1", "--out", tmp_path / "out", "--quiet", *options) == 0
+    assert (tmp_path / "out").read_bytes() == expected
+    assert served == ([(2, 1)] * 2 if dashboard else [(1, 0)] * 2)
+
+
+def test_folders_of_a_killed_search_and_its_workers_are_swept_by_the_next(
+    arguments: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    cluster = [*arguments, "--cluster", "local:1", "--out", tmp_path / "out", "--quiet"]
+    environment = {**os.environ, "TMPDIR": str(scratch)}
+    process = subprocess.Popen([sys.executable, "-m", "exaln", *map(str, cluster)], env=environment)
+    while process.poll() is None and sum(bool(lock.stat().st_size) for lock in scratch.glob("*/lock")) < 2:
+        time.sleep(0.01)
+    workers = [pid for pid in pids() if f"{scratch}/exaln-cluster-" in command_line(pid)]
+    assert workers
+    for pid in (process.pid, *workers):
+        os.kill(pid, signal.SIGKILL)
+    process.wait()
+    left = list(scratch.iterdir())
+    assert {path.name.rpartition("-")[0] for path in left} == {"exaln-cluster", "exaln-worker"}
+    assert all(stat.S_IMODE(path.stat().st_mode) == 0o700 for path in left)
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    monkeypatch.setenv("TMPDIR", str(scratch))
+    assert exaln(*cluster) == 0
+    assert list(scratch.iterdir()) == []
+
+
+def pids() -> list[int]:
+    return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
+
+
+def command_line(pid: int) -> str:
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_text(errors="replace")
+    return ""
+
+
 def test_a_damaged_segment_is_named(
     arguments: list[object], database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -200,8 +289,12 @@ def test_a_scheduler_that_is_killed_and_a_database_at_a_url(
         (["--cluster", "local:1", "--tls-ca", "x.pem"], "go together"),
         (["--cluster", "local:1", "--shard", "1/2"], "choose one of the two"),
         (["--cluster", "local:1", "--cluster-config", "x.toml"], "goes with --cluster slurm"),
-        (["--resume", "folder"], "go with --cluster"),
+        (["--resume", "folder", "--shard", "1/2"], "choose one of the two"),
         (["--plan"], "go with --cluster"),
+        (["--dashboard"], "go with --cluster"),
+        (["--resume", "folder", "--plan"], "go with --cluster"),
+        (["--cluster", "tls://[10.255.0.1"], "no address of a Dask scheduler"),
+        (["--cluster", "tcp://127.0.0.1:99999"], "no address of a Dask scheduler"),
     ],
 )
 def test_what_is_refused(
@@ -227,6 +320,59 @@ def test_a_worker_waits_for_the_file_of_a_scheduler_but_not_for_ever(
     monkeypatch.setattr(worker, "PATIENCE_S", 0.1)
     assert exaln("worker", tmp_path / "nowhere.json") == 3
     assert "nowhere.json: neither an address" in capsys.readouterr().err.splitlines()[-1]
+
+
+SCHEDULER_FILES = {
+    "deep lists": "[" * 100_000,
+    "deep objects": '{"address":' * 100_000,
+    "a list": "[]",
+    "a number": "5",
+    "no address": "{}",
+    "an address that is a list": '{"address": ["tls://10.0.0.1:1"]}',
+    "an address that is null": '{"address": null}',
+    "not JSON": "{",
+    "not text": "\xff\x00",
+    "too large": " " * (1 << 21),
+}
+
+
+@pytest.mark.parametrize("name", SCHEDULER_FILES)
+def test_a_file_that_no_scheduler_wrote_is_named(
+    arguments: list[object], tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    file = tmp_path / "scheduler.json"
+    file.write_bytes(SCHEDULER_FILES[name].encode("latin-1"))
+    for command in (["worker", file], [*arguments, "--cluster", file]):
+        assert exaln(*command, "--quiet") == 3
+        error = capsys.readouterr().err
+        assert "scheduler.json: neither an address" in error
+        assert error.count("\n") == 1
+
+
+def test_a_folder_or_a_pipe_is_no_scheduler_file(
+    arguments: list[object], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path, tmp_path / "pipe"):
+        assert exaln(*arguments, "--cluster", path) == 3
+        assert f"{path}: neither an address" in capsys.readouterr().err
+
+
+def test_a_worker_that_sends_impossible_hits_is_named_and_its_unit_is_given_up_after_three_times(
+    arguments: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result_of = hosts.Cluster.result_of
+
+    def damaged(self: hosts.Cluster, key: str, timeout_s: float) -> object:
+        result = result_of(self, key, timeout_s)
+        return result | {"hits": result["hits"][:-100]} if "hits" in result else result
+
+    monkeypatch.setattr(hosts.Cluster, "result_of", damaged)
+    assert exaln(*arguments, "--cluster", "local:1", "--out", tmp_path / "out") == 3
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert "failed 3 times: worker" in error
+    assert "sent a damaged result: not an Arrow stream of hits" in error
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_plan_runs_nothing(arguments: list[object], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from exaln import Database, DatabaseError, InputError, Scoring, SearchOptions
-from exaln.cluster import source, work
+from exaln.cluster import slurm, source, work
 from exaln.cluster.parts import as_batch, from_bytes
 from exaln.cluster.security import Certificates, require_safe
 from exaln.cluster.slurm import SlurmJobs
@@ -195,3 +195,26 @@ def test_what_is_no_configuration_of_jobs(tmp_path: Path, text: str, message: st
     path.write_text(text)
     with pytest.raises(InputError, match=message):
         SlurmJobs.read(str(path))
+
+
+@pytest.mark.parametrize("text", ["x = " + "[" * 100_000, "jobs = 10000000000", "jobs = 0", "jobs = true", "\xff"])
+def test_jobs_of_slurm_that_cannot_be_are_refused_by_name(tmp_path: Path, text: str) -> None:
+    (tmp_path / "jobs.toml").write_bytes(text.encode("latin-1"))
+    with pytest.raises(InputError, match=r"jobs\.toml: "):
+        SlurmJobs.read(str(tmp_path / "jobs.toml"))
+
+
+@pytest.mark.parametrize("dashboard", [False, True])
+def test_jobs_of_slurm_serve_web_pages_only_if_they_are_asked_for(tmp_path: Path, dashboard: bool) -> None:
+    pytest.importorskip("dask_jobqueue")
+    certificates = Certificates.temporary(tmp_path)
+    with slurm._started(SlurmJobs(), certificates, tmp_path, dashboard=dashboard) as cluster:
+        assert ("--worker-class exaln.cluster.without_http.SilentWorker" in cluster.job_script()) == (not dashboard)
+        assert ("dashboard" in cluster.scheduler.services) == dashboard
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", "5", "[" * 100_000, '{"format_version": 1}'])
+def test_a_worker_that_gets_no_search_says_so(text: str) -> None:
+    result = work.run_unit(text, "/nowhere", (0, 1, 0, 1), b"")
+    assert result["error"] == "EngineError"
+    assert result["message"].startswith("the search cannot be read: ")

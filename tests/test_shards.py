@@ -157,15 +157,16 @@ def test_what_is_no_shard(text: str, database: Path, tmp_path: Path, capsys: pyt
 
 
 def test_what_cannot_be_merged(database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    def says(*parts: object) -> str:
-        assert exaln("merge", *parts, "--out", tmp_path / "merged") == 1
+    def says(*parts: object, code: int = 1) -> str:
+        assert exaln("merge", *parts, "--out", tmp_path / "merged") == code
         assert not (tmp_path / "merged").exists()
         error = capsys.readouterr().err
         assert error.count("\n") == 1
         return error
 
     one, two, three = shards(tmp_path, 3, "--query", QUERIES, "--db", database)
-    assert "of 3 shards 1 are missing: 2" in says(one, three)
+    assert "1 of 3 shards is missing: 2" in says(one, three)
+    assert "2 of 3 shards are missing: 1, 3" in says(two)
     assert "both shard 2/3" in says(one, two, two)
     assert "no such file" in says(one, tmp_path / "none.parquet")
     assert "not a part file" in says(one, QUERIES)
@@ -178,10 +179,12 @@ def test_what_cannot_be_merged(database: Path, tmp_path: Path, capsys: pytest.Ca
     queries = tmp_path / "queries.fasta"
     queries.write_text(QUERIES.read_text().replace("\nM", "\nA", 1))
     assert "different queries" in says(one, *shards(other, 3, "--query", queries, "--db", database)[1:])
+    chunks = pq.read_metadata(two).row_group(0)
+    largest = max((chunks.column(n) for n in range(chunks.num_columns)), key=lambda one: one.total_compressed_size)
     content = bytearray(two.read_bytes())
-    content[len(content) // 3] ^= 1
+    content[largest.data_page_offset + largest.total_compressed_size // 2] ^= 1
     two.write_bytes(content)
-    assert "damaged" in says(one, two, three)
+    assert f"{two}: damaged" in says(one, two, three, code=2)
 
 
 def test_a_shard_needs_a_database_and_a_file(

@@ -1,9 +1,9 @@
-"""search --cluster: the same report, computed by the workers of a cluster."""
+"""search --cluster and search --resume: the same report, computed in units, by the workers of a cluster or here."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,14 +15,16 @@ from exaln.cli.hints import LongTargets
 from exaln.cli.messages import Messages
 from exaln.cli.report_output import ReportOutput
 from exaln.errors import InputError
-from exaln.progress import ClusterProgress
+from exaln.progress import ClusterProgress, FoundHits, MergeProgress, SearchProgress
 
 if TYPE_CHECKING:
     from exaln.alphabet import Alphabet
+    from exaln.cluster.groups import GroupResults
     from exaln.cluster.hosts import Cluster
     from exaln.cluster.plan import Plan
     from exaln.cluster.spec import SearchSpec
     from exaln.cluster.store import Store
+    from exaln.cluster.units import Group
     from exaln.cluster.work import Settings
     from exaln.database import Database
     from exaln.database.manifest import Manifest
@@ -39,6 +41,7 @@ class ClusterOptions:
     config: str | None
     plan: bool
     resume: str | None
+    dashboard: bool
     insecure: bool
     tls_ca: str | None
     tls_cert: str | None
@@ -47,12 +50,24 @@ class ClusterOptions:
     @staticmethod
     def taken_from(chosen: dict[str, Any]) -> ClusterOptions:
         """Takes them out of the options of a command."""
-        names = ("cluster", "plan", "resume", "insecure", "tls_ca", "tls_cert", "tls_key")
+        names = ("cluster", "plan", "resume", "dashboard", "insecure", "tls_ca", "tls_cert", "tls_key")
         given = {name: chosen.pop(name) for name in names}
         found = ClusterOptions(config=chosen.pop("cluster_config"), **given)
-        if found.cluster is None and any(value for value in (found.config, *given.values())):
-            raise InputError("--plan, --resume, --cluster-config, --insecure and --tls-... go with --cluster")
+        only_clusters = [value for name, value in given.items() if name != "resume"]
+        if found.cluster is None and any(value for value in (found.config, *only_clusters)):
+            raise InputError("--plan, --dashboard, --cluster-config, --insecure and --tls-... go with --cluster")
         return found
+
+    @property
+    def in_units(self) -> bool:
+        """Whether the search is done in units: on a cluster, or here with --resume."""
+        return self.cluster is not None or self.resume is not None
+
+    def require_no_shard(self, shard: str | None) -> None:
+        """InputError if a shard is asked for as well."""
+        if shard is not None and self.in_units:
+            what = "a cluster" if self.cluster is not None else "--resume"
+            raise InputError(f"--shard is for searches without {what}; choose one of the two")
 
     def start(self, settings: Settings) -> AbstractContextManager[Cluster]:
         """The cluster that is meant."""
@@ -66,15 +81,15 @@ class ClusterOptions:
         if self.config is not None and kind != "slurm":
             raise InputError("--cluster-config goes with --cluster slurm")
         if kind == "local":
-            return hosts.local_cluster(n_workers, settings)
+            return hosts.local_cluster(n_workers, settings, dashboard=self.dashboard)
         if kind == "slurm":
-            return slurm_cluster(self.config, settings, certificates)
+            return slurm_cluster(self.config, settings, certificates, dashboard=self.dashboard)
         return hosts.running_cluster(self.cluster, certificates, insecure=self.insecure)
 
 
 @dataclass(frozen=True)
 class ClusterJob:
-    """A search that is to run on a cluster: where the database is, what is wanted, and the queries."""
+    """A search that is to run in units: where the database is, what is wanted, and the queries."""
 
     location: str
     manifest: Manifest
@@ -86,22 +101,82 @@ class ClusterJob:
         """How often each query is compared with the database."""
         return 2 if self.manifest.alphabet.is_nucleotide and self.spec.options.strand == "both" else 1
 
+    def results(self, groups: Sequence[Group], store: Store | None) -> GroupResults:
+        """Where the hits of units are collected."""
+        from exaln.cluster.groups import GroupResults
 
-def search_on_cluster(
-    messages: Messages,
-    job: ClusterJob,
-    wish: ClusterOptions,
-    settings: tuple[str, int | None, tuple[int, ...] | None, int | None],
-    report: ReportOutput,
+        return GroupResults(groups, self.manifest, self.spec, self.queries, store)
+
+
+UnitsProgress = ClusterProgress | MergeProgress | SearchProgress
+WorkerSettings = tuple[str, int | None, tuple[int, ...] | None, int | None]
+"""Engine, threads, devices and GPU memory, of workers that are started or of this process."""
+
+
+def search_in_units(
+    messages: Messages, job: ClusterJob, wish: ClusterOptions, settings: WorkerSettings, report: ReportOutput
 ) -> None:
-    """Run it, or print the plan. settings: engine, threads, devices and GPU memory of workers that are started."""
-    from exaln.cluster.crew import Crew
-    from exaln.cluster.run import ClusterSearch
+    """Run a search on a cluster, or print the plan; without a cluster, in this process."""
     from exaln.cluster.store import Store
     from exaln.cluster.work import Settings
 
-    store = None if wish.resume is None else Store(wish.resume, job.spec, job.queries)
-    with wish.start(Settings(*settings)) as cluster:
+    cluster = None if wish.cluster is None else wish.start(Settings(*settings))  # starts when it is entered
+    with nullcontext(None) if wish.resume is None else Store(wish.resume, job.spec, job.queries) as store:
+        if store is not None and store.is_finished:
+            _report_finished(messages, job, store, wish, report)
+        elif cluster is not None:
+            _search_on_cluster(messages, job, wish, cluster, store, report)
+        else:
+            assert store is not None
+            _search_here(messages, job, Settings(*settings), store, report)
+
+
+def _report_finished(
+    messages: Messages, job: ClusterJob, store: Store, wish: ClusterOptions, report: ReportOutput
+) -> None:
+    """Nothing is left to search: the report comes from the folder."""
+    from exaln.cluster.units import groups_between
+
+    if wish.plan:
+        click.echo(f"plan: nothing is left to search, all of it is in {store.folder}")
+        return
+    groups = groups_between(store.edges or [0], job.queries.lengths, job.n_strands)
+    shown = messages.shows_progress and not report.on_screen
+    with MergeProgress(shown=shown, total=len(job.queries)) as work:
+        long_targets = _write(job, job.results(groups, store).ready(), work, report)
+    long_targets.tell(messages)
+    messages.note(f"{work.counted_hits()} in {work.spent(f'all of it from {store.folder}')}")
+
+
+def _search_here(messages: Messages, job: ClusterJob, settings: Settings, store: Store, report: ReportOutput) -> None:
+    from exaln.cluster.local import LocalSearch
+    from exaln.cluster.work import Held, measured_speed
+
+    held = Held(settings)
+    speed = measured_speed(held.engine)
+    messages.detail(f"{job.spec.scoring.describe()}; {held.engine.describe()}")
+    plan = _plan(job, [speed], store)
+    pool, results = plan.pool(), job.results(plan.groups, store)
+    with SearchProgress(shown=messages.shows_progress and not report.on_screen, total=pool.cells_left) as work:
+        search = LocalSearch(held, job.spec, job.location, job.queries, pool, results, store, speed, work)
+        long_targets = _write(job, search.run(), work, report)
+    long_targets.tell(messages)
+    messages.details(held.engine.scan_report())
+    messages.note(f"{work.counted_hits()} in {work.spent(held.engine.describe())}")
+
+
+def _search_on_cluster(
+    messages: Messages,
+    job: ClusterJob,
+    wish: ClusterOptions,
+    starting: AbstractContextManager[Cluster],
+    store: Store | None,
+    report: ReportOutput,
+) -> None:
+    from exaln.cluster.crew import Crew
+    from exaln.cluster.run import ClusterSearch
+
+    with starting as cluster:
         if cluster.dashboard and not wish.plan:
             messages.note(f"dashboard: {cluster.dashboard}")
         crew = Crew(cluster)
@@ -111,11 +186,10 @@ def search_on_cluster(
             (click.echo if wish.plan else messages.note)(f"plan: {line}")
         if wish.plan:
             return
-        pool, long_targets = plan.pool(), LongTargets()
+        pool, results = plan.pool(), job.results(plan.groups, store)
         with ClusterProgress(shown=messages.shows_progress and not report.on_screen, total=pool.cells_left) as work:
-            search = ClusterSearch(crew, job.spec, job.location, job.queries, pool, store, work.changed)
-            hits = _with_qualities(search.run(), job.queries)
-            report.write(work.ends_before(long_targets.among(_counted(hits, work)), report.out), job.spec)
+            search = ClusterSearch(crew, job.spec, job.location, job.queries, pool, results, store, work.changed)
+            long_targets = _write(job, search.run(), work, report)
     long_targets.tell(messages)
     messages.details(worker.describe() for worker in [*crew.workers.values(), *crew.gone] if worker.n_units)
     messages.note(f"{work.counted_hits()} in {work.spent(cluster.name)}")
@@ -132,7 +206,15 @@ def _plan(job: ClusterJob, speeds: Sequence[float], store: Store | None) -> Plan
     return plan
 
 
-def _counted(hits: Iterator[QueryHits], work: ClusterProgress) -> Iterator[QueryHits]:
+def _write(job: ClusterJob, hits: Iterator[QueryHits], work: UnitsProgress, report: ReportOutput) -> LongTargets:
+    """Write the report; returns what there is to say of long targets when the progress bar is gone."""
+    long_targets = LongTargets()
+    counted = _counted(_with_qualities(hits, job.queries), work)
+    report.write(work.ends_before(long_targets.among(counted), report.out), job.spec)
+    return long_targets
+
+
+def _counted(hits: Iterator[QueryHits], work: FoundHits) -> Iterator[QueryHits]:
     for query_hits in hits:
         work.found(len(query_hits))
         yield query_hits
@@ -141,7 +223,9 @@ def _counted(hits: Iterator[QueryHits], work: ClusterProgress) -> Iterator[Query
 def one_database(databases: Sequence[str]) -> str:
     """The database of --db; workers open no more than one."""
     if len(databases) > 1:
-        raise InputError("--cluster searches one database; build one of all with exaln makedb, or search with --shard")
+        raise InputError(
+            "--cluster and --resume search one database; build one of all with exaln makedb, or search with --shard"
+        )
     return databases[0]
 
 
@@ -160,7 +244,7 @@ def open_job(
     make_options: Callable[[Database | None], SearchOptions],
     reading: dict[str, Any],
 ) -> ClusterJob:
-    """The database, of which nobody reads more than the manifest here, and all queries.
+    """The database, of which only the manifest is read here, and all queries.
 
     reading: how sequence files are read.
     """
@@ -171,7 +255,7 @@ def open_job(
 
     opened = None if is_url(database) else options.open_searched([database], alphabet, **reading)
     if opened is not None and opened.path is None:
-        raise InputError("--cluster needs a database, not a sequence file; build one with exaln makedb")
+        raise InputError("--cluster and --resume need a database, not a sequence file; build one with exaln makedb")
     manifest = manifest_at(database) if opened is None else opened.manifest
     location = database if opened is None else str(Path(opened.path or "").resolve())
     scoring = options.make_scoring(manifest.alphabet, chosen)

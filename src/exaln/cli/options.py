@@ -306,6 +306,11 @@ def certificates(command: Any) -> Any:
     return command
 
 
+dashboard = click.option(
+    "--dashboard", is_flag=True, help="Serve Dask's status pages, to every user of this machine. [default: none]"
+)
+
+
 def cluster(command: Any) -> Any:
     """--cluster and what goes with it."""
     options = [
@@ -317,7 +322,8 @@ def cluster(command: Any) -> Any:
         ),
         click.option("--cluster-config", cls=Option, reads=True, metavar="FILE", help="Jobs of --cluster slurm, TOML."),
         click.option("--plan", is_flag=True, help="Print how the cluster would search, and for how long."),
-        click.option("--resume", metavar="DIR", help="Keep finished work of the cluster there, and go on with it."),
+        click.option("--resume", metavar="DIR", help="Keep finished work there, and go on with it after a stop."),
+        dashboard,
         certificates,
     ]
     for option in reversed(options):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exaln.cli import options
-from exaln.cli.cluster_search import ClusterOptions, one_database, open_job, search_on_cluster
+from exaln.cli.cluster_search import ClusterOptions, one_database, open_job, search_in_units
 from exaln.cli.command import Command, Option
 from exaln.cli.database_commands import counted, require_stdin_once
 from exaln.cli.hints import LongTargets
@@ -155,9 +155,8 @@ def search(
     require_stdin_once([query, *databases])
     reading: dict[str, Any] = {"strip_gaps": strip_gaps, "max_record_size": max_record_size}
     cluster = ClusterOptions.taken_from(chosen)
-    if cluster.cluster is not None:
-        if shard is not None:
-            raise InputError("--shard is for searches without a cluster; choose one of the two")
+    cluster.require_no_shard(shard)
+    if cluster.in_units:
         job = open_job(
             query,
             one_database(databases),
@@ -166,7 +165,7 @@ def search(
             lambda opened: make_options(chosen, opened),
             reading,
         )
-        search_on_cluster(messages, job, cluster, (engine, threads, devices, gpu_memory), ReportOutput.of(out, outfmt))
+        search_in_units(messages, job, cluster, (engine, threads, devices, gpu_memory), ReportOutput.of(out, outfmt))
         return
     report = ReportOutput.of(out, outfmt) if shard is None else PartOutput.of(out, outfmt, shard)
     working = choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory)

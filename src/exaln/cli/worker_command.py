@@ -20,6 +20,7 @@ from exaln.cli.messages import Messages, pass_messages
 @click.option("--cache", metavar="DIR", help="Copy segments of databases there. [default: only those from URLs]")
 @click.option("--host", metavar="ADDRESS", help="Address of this machine for others. [default: found out]")
 @click.option("--name", metavar="NAME", help="What the dashboard calls it.")
+@options.dashboard
 @options.certificates
 @pass_messages
 def worker(
@@ -33,6 +34,7 @@ def worker(
     cache: str | None,
     host: str | None,
     name: str | None,
+    dashboard: bool,
     tls_ca: str | None,
     tls_cert: str | None,
     tls_key: str | None,
@@ -51,4 +53,4 @@ def worker(
     certificates = Certificates.of(tls_ca, tls_cert, tls_key)
     devices = None if device is None else (device,)
     settings = Settings(engine, threads, devices, gpu_memory, cache)
-    serve(address, settings, certificates, name=name, host=host, insecure=insecure)
+    serve(address, settings, certificates, name=name, host=host, insecure=insecure, dashboard=dashboard)

@@ -1,4 +1,4 @@
 """Searches beyond one machine: in shards without a scheduler, and on a Dask cluster.
 
-Dask itself is imported in `exaln.cluster.run`, `exaln.cluster.hosts` and `exaln.cluster.worker` alone.
+Dask itself is imported in `exaln.cluster.run`, `hosts`, `worker`, `slurm` and `without_http` alone.
 """

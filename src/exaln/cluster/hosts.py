@@ -6,7 +6,6 @@ import importlib.util
 import json
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from exaln.cluster.needs import DASHBOARD, configure_dask, require_dask
+from exaln.cluster.scratch import scratch_folder
 from exaln.cluster.security import Certificates, require_safe
 from exaln.cluster.work import Settings
 from exaln.cluster.worker import scheduler_address
@@ -26,7 +26,7 @@ MOST_RESTARTS = 3
 
 @dataclass
 class Cluster:
-    """Where a search runs. patience_s: how long to wait for any worker. has_dashboard: whether one was started.
+    """Where a search runs. patience_s: how long to wait for any worker. has_dashboard: whether there may be one.
 
     settings: of workers that were not started with any.
     """
@@ -42,7 +42,10 @@ class Cluster:
     @property
     def dashboard(self) -> str | None:
         """Where Dask shows what goes on."""
-        return (self.client.dashboard_link or None) if self.has_dashboard else None
+        try:
+            return (self.client.dashboard_link or None) if self.has_dashboard else None
+        except KeyError:  # the scheduler has none
+            return None
 
     @property
     def addresses(self) -> set[str]:
@@ -66,6 +69,7 @@ class LocalWorker:
     def __init__(self, arguments: list[str], log: Path) -> None:
         self._arguments, self._log = arguments, log
         self._n_restarts = 0
+        self._is_told = False
         self.process = self._start()
 
     def _start(self) -> subprocess.Popen[bytes]:
@@ -84,9 +88,15 @@ class LocalWorker:
         self._n_restarts += 1
         self.process = self._start()
 
+    def tell(self) -> None:
+        """Tell it to end, once: a second signal would disturb it while it removes its folder."""
+        if not self._is_told:
+            self._is_told = True
+            self.process.terminate()
+
     def stop(self) -> None:
         """End it."""
-        self.process.terminate()
+        self.tell()
         try:
             self.process.wait(3)
         except subprocess.TimeoutExpired:
@@ -107,18 +117,19 @@ def running_cluster(address: str, certificates: Certificates | None, *, insecure
 
 
 @contextmanager
-def local_cluster(n_workers: int, settings: Settings) -> Iterator[Cluster]:
+def local_cluster(n_workers: int, settings: Settings, *, dashboard: bool = False) -> Iterator[Cluster]:
     """A scheduler in this process and workers on this machine that share its cores and GPUs."""
     require_dask()
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="exaln-cluster-")))
+        folder = stack.enter_context(scratch_folder("exaln-cluster-"))
         file, certificates = folder / "scheduler.json", Certificates.in_folder(folder)
         processes = []
         for number in range(n_workers):  # they start while this process starts the scheduler, and wait for its file
             arguments = [str(file), *_tls_options(certificates), *_share(settings, number, n_workers)]
+            arguments += ["--dashboard"] if dashboard else []
             processes.append(LocalWorker(arguments, folder / f"worker-{number}.log"))
             stack.callback(processes[-1].stop)
-        address = stack.enter_context(_scheduler(certificates))
+        address = stack.enter_context(_scheduler(folder, certificates, dashboard=dashboard))
         stack.callback(_stop, processes)  # before their scheduler
         _write_at_once(file, json.dumps({"address": address}))
         client = stack.enter_context(connected(address, certificates))
@@ -126,34 +137,37 @@ def local_cluster(n_workers: int, settings: Settings) -> Iterator[Cluster]:
             client,
             f"local:{n_workers}",
             n_workers,
-            has_dashboard=can_draw_dashboards(),
+            has_dashboard=dashboard and can_draw_dashboards(),
             processes=processes,
         )
 
 
 def _stop(processes: Sequence[LocalWorker]) -> None:
     for process in processes:
-        process.process.terminate()
+        process.tell()
     for process in processes:
         process.stop()
 
 
 @contextmanager
-def _scheduler(certificates: Certificates) -> Iterator[str]:
-    """A scheduler in this process, by its address. The certificates are made."""
+def _scheduler(folder: Path, certificates: Certificates, *, dashboard: bool) -> Iterator[str]:
+    """A scheduler in this process that writes to this folder alone, by its address. The certificates are made."""
     configure_dask()
-    from distributed import LocalCluster
+    import dask
+    from distributed import Scheduler, SpecCluster
+
+    from exaln.cluster.without_http import SilentScheduler
 
     certificates.make()
-    with LocalCluster(
-        n_workers=0,
-        host="127.0.0.1",
-        protocol="tls://",
-        security=certificates.for_dask(),
-        dashboard_address=DASHBOARD,
-        silence_logs=False,
-    ) as dask:
-        yield dask.scheduler_address
+    security = certificates.for_dask()
+    options = {"host": "127.0.0.1", "protocol": "tls://", "security": security, "dashboard_address": DASHBOARD}
+    options |= {"dashboard": dashboard}
+    scheduler = {"cls": Scheduler if dashboard else SilentScheduler, "options": options}
+    with (
+        dask.config.set({"temporary-directory": str(folder)}),
+        SpecCluster(scheduler=scheduler, workers={}, worker=None, security=security, silence_logs=False) as cluster,
+    ):
+        yield cluster.scheduler_address
 
 
 def _write_at_once(file: Path, text: str) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from exaln.cluster.part_checks import require_once
 from exaln.cluster.parts import binary_lengths, hits_of_batch, list_array, number_array, numbers_of
 from exaln.cluster.spec import SearchSpec
 from exaln.judge import Verdict
@@ -27,10 +28,15 @@ FAN_IN = 8
 
 
 def merge_batches(batches: Sequence[Any], spec: SearchSpec) -> Any:
-    """The best hits of each query in all parts, which have the same queries in the same order, and no target twice."""
+    """The best hits of each query in all parts, which have the same queries in the same order.
+
+    ValueError if a target is in two parts.
+    """
     lists = [batch.column("hits") for batch in batches]
     row = np.concatenate([_rows(column) for column in lists])
     hits = pa.concat_arrays([column.flatten() for column in lists])
+    if len(batches) > 1:
+        require_once(row, numbers_of(hits.field("ordinal")))
     verdict = _verdict(batches[0], row, hits, spec)
     order = hit_order(row, verdict.evalue, numbers_of(hits.field("score")), numbers_of(hits.field("ordinal")))
     order = order[verdict.passes[order]]

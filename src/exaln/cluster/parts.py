@@ -6,6 +6,7 @@ queries and database. Bits and E-values are left out: they are computed where pa
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import pairwise
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import xxhash
 
 from exaln.cigar import Paths
 from exaln.query_hits import QueryHits
@@ -22,7 +24,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from exaln.judge import Verdict
+    from exaln.records import Records
     from exaln.scoring import Scoring
+
+OF_QUERIES = ["query_index", "query_id", "query_description", "query"]
+WITH_QUALITIES = [*OF_QUERIES, "query_quality"]
+"""What batches say of their queries. Workers get no qualities, and so send none."""
 
 NUMBERS = {
     "ordinal": pa.int64(),
@@ -93,6 +100,36 @@ def part_batch(found: Sequence[QueryHits]) -> Any:
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
+def query_columns(queries: Records, first_index: int) -> Any:
+    """The columns OF_QUERIES of a batch of these queries, as a pyarrow.RecordBatch."""
+    arrays = [
+        number_array(np.arange(first_index, first_index + len(queries))),
+        text_array(queries.ids.to_list()),
+        text_array(queries.descriptions.to_list()),
+        binary_array([queries.sequence(row) for row in range(len(queries))]),
+    ]
+    return pa.RecordBatch.from_arrays(arrays, names=OF_QUERIES)
+
+
+def content_hash(batch: Any) -> str:
+    """The xxh3_64 of all values of a batch, however they lie in memory."""
+    hits = batch.column("hits")
+    state = xxhash.xxh3_64()
+    for column in [*(batch.column(name) for name in WITH_QUALITIES), *hits.flatten().flatten()]:
+        if pa.types.is_integer(column.type):
+            state.update(_little_endian(numbers_of(column)))
+        else:
+            offsets = binary_offsets(column)
+            state.update(_little_endian(np.diff(offsets)))
+            state.update(binary_data(column)[offsets[0] : offsets[-1]].data)
+    state.update(_little_endian(np.diff(numbers_of(hits.offsets))))
+    return state.hexdigest()
+
+
+def _little_endian(values: NDArray[Any]) -> memoryview:
+    return np.ascontiguousarray(values if sys.byteorder == "little" else values.byteswap()).data
+
+
 def hits_of_batch(batch: Any, scoring: Scoring, verdict: Verdict) -> Iterator[QueryHits]:
     """The rows of a batch as the hits they were made of; verdict: of all their hits."""
     column = batch.column("hits")
@@ -139,8 +176,13 @@ def to_bytes(found: Sequence[QueryHits]) -> bytes:
 
 def from_bytes(data: bytes) -> Any:
     """The batch that `to_bytes` made; ValueError if it is something else."""
-    with pa.ipc.open_stream(data) as reader:
-        return as_batch(reader.read_all())
+    if not isinstance(data, bytes):  # Arrow would take a string for the name of a file
+        raise ValueError("not an Arrow stream of hits")
+    try:
+        with pa.ipc.open_stream(data) as reader:
+            return as_batch(reader.read_all())
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(f"not an Arrow stream of hits: {error}") from None
 
 
 def as_batch(table: Any) -> Any:
@@ -205,18 +247,26 @@ def _bytes_array(kind: Any, data: NDArray[np.uint8], offsets: NDArray[np.int64])
     return pa.Array.from_buffers(kind, len(offsets) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(data)])
 
 
+def binary_offsets(column: Any) -> NDArray[np.int64]:
+    """int64[n + 1]: where the values of a column of texts or byte strings begin and end in `binary_data`."""
+    if not len(column):
+        return np.zeros(1, np.int64)
+    return np.frombuffer(column.buffers()[1], np.int64)[column.offset : column.offset + len(column) + 1]
+
+
+def binary_data(column: Any) -> NDArray[np.uint8]:
+    """The bytes of a column of texts or byte strings, a view; there may be more of them than the values have."""
+    data = column.buffers()[2]
+    return np.empty(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
+
+
 def binary_lengths(column: Any) -> NDArray[np.int64]:
     """int64[n]: of the byte strings of an Arrow column."""
-    offsets = np.frombuffer(column.buffers()[1], np.int64) if len(column) else np.zeros(1, np.int64)
-    lengths: NDArray[np.int64] = np.diff(offsets[column.offset : column.offset + len(column) + 1])
+    lengths: NDArray[np.int64] = np.diff(binary_offsets(column))
     return lengths
 
 
 def pieces_of(column: Any) -> list[NDArray[np.uint8]]:
     """The values of a binary column, as views."""
-    _, offsets, data = column.buffers()
-    if not len(column):
-        return []
-    edges = np.frombuffer(offsets, np.int64)[column.offset : column.offset + len(column) + 1].tolist()
-    values = np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)
-    return [values[begin:end] for begin, end in pairwise(edges)]
+    values = binary_data(column)
+    return [values[begin:end] for begin, end in pairwise(binary_offsets(column).tolist())]

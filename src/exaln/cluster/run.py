@@ -29,6 +29,8 @@ OVERDUE_FACTOR, OVERDUE_S = 3.0, 5.0
 """A unit is overdue when it takes so many times as long as expected, and so many seconds."""
 
 KEPT_MESSAGES = 16
+N_TIMES = 5
+"""When a worker began a unit, had its data, began and ended to compute, and was done."""
 
 KINDS: dict[str, type[ExalnError]] = {
     kind.__name__: kind for kind in (DatabaseError, EngineError, InputError, OutOfMemoryError)
@@ -48,12 +50,13 @@ class ClusterSearch:
         location: str,
         queries: Records,
         pool: Pool,
+        results: GroupResults,
         store: Store | None = None,
         changed: Callable[[int, int], None] = lambda cells, workers: None,
     ) -> None:
         self._crew, self._pool, self._store, self._changed = crew, pool, store, changed
         self._spec_text, self._location, self._queries = json.dumps(spec.to_values()), location, queries
-        self._results = GroupResults(pool, spec, store)
+        self._results = results
         self._copies: dict[Unit, list[Assigned]] = {}
         self._owners: dict[str, Assigned] = {}
         self._messages: dict[int, bytes] = {}
@@ -136,14 +139,22 @@ class ClusterSearch:
         elif "error" in result:
             self._failed(assigned, f"{result['message']} (worker {worker.name})", result["error"])
         else:
-            self._finished(unit, worker, result)
+            self._finished(assigned, result)
 
-    def _finished(self, unit: Unit, worker: WorkerState, result: dict[str, Any]) -> None:
+    def _finished(self, assigned: Assigned, result: dict[str, Any]) -> None:
+        unit, worker = assigned.unit, assigned.worker
+        try:
+            times = [float(when) for when in result["times"]]
+            if len(times) != N_TIMES:
+                raise ValueError(f"{len(times)} times")
+            self._results.add(unit, result["hits"])
+        except (ValueError, KeyError, TypeError) as error:
+            self._failed(assigned, f"worker {worker.name} sent a damaged result: {error}", "EngineError")
+            return
         for copy in self._copies.pop(unit):
             copy.worker.assigned.remove(copy)
             copy.future.cancel()
-        worker.finished(self._pool.cells(unit), result["times"])
-        self._results.add(unit, result["hits"])
+        worker.finished(self._pool.cells(unit), times)
         self._cells_done += self._pool.cells(unit)
 
     def _failed(self, assigned: Assigned, reason: str, kind: str) -> None:

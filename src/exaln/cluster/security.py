@@ -64,8 +64,11 @@ class Certificates:
 
 def require_safe(address: str, certificates: Certificates | None, *, insecure: bool) -> None:
     """Refuse to talk to another machine without encryption, unless that is wanted."""
-    scheme = urlsplit(address).scheme
-    if scheme not in ("tcp", "tls"):
+    try:
+        scheme, host, _ = urlsplit(address).scheme, urlsplit(address).hostname, urlsplit(address).port
+    except ValueError:
+        scheme, host = "", None
+    if scheme not in ("tcp", "tls") or not host:
         raise InputError(f"{address}: no address of a Dask scheduler; it begins with tls:// or tcp://")
     if scheme == "tls" and certificates is None:
         raise InputError(f"{address} needs certificates: --tls-ca, --tls-cert and --tls-key")

@@ -14,12 +14,15 @@ from typing import Any
 
 from exaln.cluster.hosts import Cluster, can_draw_dashboards, connected
 from exaln.cluster.needs import DASHBOARD, configure_dask
+from exaln.cluster.scratch import scratch_folder
 from exaln.cluster.security import Certificates
 from exaln.cluster.work import Settings
 from exaln.errors import EngineError, InputError
 
 PATIENCE_S = 86_400.0
 """Jobs may wait for long before they start."""
+
+MOST = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ class SlurmJobs:
             return SlurmJobs()
         try:
             content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise InputError(f"{path}: cannot be read: {error}") from None
         known = {one.name: one.default for one in fields(SlurmJobs)}
         for name, value in content.items():
@@ -62,8 +65,8 @@ class SlurmJobs:
                 content[name] = tuple(value)
             elif isinstance(value, bool) or not isinstance(value, int if isinstance(known[name], int) else str):
                 raise InputError(f"{path}: {name} is {value!r}; it must be like {known[name] or 'a text'!r}")
-            elif isinstance(value, int) and value < 1:
-                raise InputError(f"{path}: {name} is {value}; at least 1 is needed")
+            elif isinstance(value, int) and not 1 <= value <= MOST:
+                raise InputError(f"{path}: {name} is {value}; it must be from 1 to {MOST:,}")
         return SlurmJobs(**content)
 
     def directive_lines(self) -> list[str]:
@@ -72,34 +75,45 @@ class SlurmJobs:
 
 
 @contextmanager
-def slurm_cluster(config: str | None, settings: Settings, given: Certificates | None) -> Iterator[Cluster]:
+def slurm_cluster(
+    config: str | None, settings: Settings, given: Certificates | None, *, dashboard: bool = False
+) -> Iterator[Cluster]:
     """Jobs that are submitted at the beginning and cancelled at the end; encrypted, with new certificates or given."""
     wanted = SlurmJobs.read(config)
     configure_dask()
+    import dask
+
     if shutil.which("sbatch") is None:
         raise EngineError("slurm: there is no sbatch here; search from a login node, or choose another --cluster")
     with ExitStack() as stack:
         shared = Path(wanted.shared).resolve()
         try:
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=".exaln-slurm-", dir=shared)))
+            folder = stack.enter_context(scratch_folder(".exaln-slurm-", shared))
         except OSError as error:
             raise InputError(f"{shared}: no folder that certificates can be kept in: {error.strerror}") from None
+        stack.enter_context(dask.config.set({"temporary-directory": str(folder)}))  # of the scheduler
         certificates = given or Certificates.temporary(folder)
-        dask = stack.enter_context(_started(wanted, certificates, folder))
-        dask.scale(jobs=wanted.jobs)
-        client = stack.enter_context(connected(dask.scheduler_address, certificates))
+        jobs = stack.enter_context(_started(wanted, certificates, folder, dashboard=dashboard))
+        jobs.scale(jobs=wanted.jobs)
+        client = stack.enter_context(connected(jobs.scheduler_address, certificates))
         yield Cluster(
             client,
             "slurm",
             wanted.jobs,
             patience_s=PATIENCE_S,
-            has_dashboard=can_draw_dashboards(),
+            has_dashboard=dashboard and can_draw_dashboards(),
             settings=settings,
         )
 
 
-def _started(wanted: SlurmJobs, certificates: Certificates, folder: Path) -> Any:
+def _started(wanted: SlurmJobs, certificates: Certificates, folder: Path, *, dashboard: bool) -> Any:
     from dask_jobqueue import SLURMCluster
+    from distributed import Scheduler
+
+    from exaln.cluster import without_http
+
+    silent_worker = f"{without_http.__name__}.{without_http.SilentWorker.__name__}"
+    of_worker = ["--dashboard-address", DASHBOARD] if dashboard else ["--worker-class", silent_worker]
 
     try:
         return SLURMCluster(
@@ -119,8 +133,9 @@ def _started(wanted: SlurmJobs, certificates: Certificates, folder: Path) -> Any
             security=certificates.for_dask(),
             log_directory=str(folder),
             local_directory=tempfile.gettempdir(),
-            scheduler_options={"dashboard_address": DASHBOARD},
-            worker_extra_args=["--dashboard-address", DASHBOARD],
+            scheduler_cls=Scheduler if dashboard else without_http.SilentScheduler,
+            scheduler_options={"dashboard": dashboard, "dashboard_address": DASHBOARD},
+            worker_extra_args=of_worker,
         )
     except (OSError, RuntimeError, ValueError) as error:
         raise EngineError(f"slurm: no scheduler could be started: {error}") from None

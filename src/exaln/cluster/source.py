@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 import threading
 import uuid
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from exaln.alphabet import Alphabet
+from exaln.cluster.scratch import ScratchFolder
 from exaln.database.manifest import MANIFEST_NAME, Manifest, SegmentEntry, missing_segment, read_manifest
 from exaln.database.segment import Segment
 from exaln.errors import DatabaseError
@@ -68,11 +68,7 @@ class Cache:
     @staticmethod
     def temporary() -> Cache:
         """A folder that goes with the process."""
-        import atexit
-
-        folder = Path(tempfile.mkdtemp(prefix="exaln-segments-"))
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
-        return Cache(folder)
+        return Cache(ScratchFolder.of_process("exaln-segments-"))
 
     def fetch(self, location: str, entry: SegmentEntry, *, again: bool = False) -> Path:
         """The segment of this name as a file; `again`: whatever is there is damaged."""

@@ -12,6 +12,7 @@ import numpy as np
 import xxhash
 
 from exaln import __version__
+from exaln.cluster.spec_values import require_search
 from exaln.database.manifest import Manifest
 from exaln.database.part import SearchSpace
 from exaln.judge import Judge, SearchOptions
@@ -86,14 +87,18 @@ class SearchSpec:
         """The search that these values are of; KeyError, TypeError or ValueError if they are of something else."""
         if values["format_version"] != FORMAT_VERSION:
             raise ValueError(f"format {values['format_version']}, but this exaln reads format {FORMAT_VERSION}")
+        require_search(values, ORDINALS)
         options = values["options"]
-        return SearchSpec(
-            database=values["database"],
-            database_digest=values["database_digest"],
-            space=SearchSpace(**values["space"]),
-            scoring=Scoring.from_values(values["scoring"]),
-            options=SearchOptions(**options | {name: _from_text(options[name]) for name in ORDINALS}),
-        )
+        try:
+            return SearchSpec(
+                database=values["database"],
+                database_digest=values["database_digest"],
+                space=SearchSpace(**values["space"]),
+                scoring=Scoring.from_values(values["scoring"]),
+                options=SearchOptions(**options | {name: _from_text(options[name]) for name in ORDINALS}),
+            )
+        except ArithmeticError as error:
+            raise ValueError(f"a number cannot be used: {error}") from None
 
 
 def _as_text(ordinals: np.ndarray | None) -> str | None:

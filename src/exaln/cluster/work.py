@@ -35,7 +35,7 @@ from exaln.database.part import DatabasePart, segments_between
 from exaln.database.segment import Segment
 from exaln.engines import choose_engine
 from exaln.engines.base import Engine, Keep
-from exaln.errors import DatabaseError, ExalnError, ExalnWarning
+from exaln.errors import DatabaseError, EngineError, ExalnError, ExalnWarning
 from exaln.lengths import N_BINS
 from exaln.pipeline import Search
 from exaln.records import Records
@@ -45,7 +45,7 @@ MOST_PARTS = 64
 """Parts of databases that a process keeps; each is a few views, but on a GPU they may be resident."""
 
 MEASURED_SECONDS = 0.05
-MEASURED_SIZES = ((1, 1 << 10), (2, 1 << 13), (8, 1 << 13), (64, 1 << 14), (256, 1 << 14))
+MEASURED_SIZES = ((1, 1 << 3), (1, 1 << 10), (2, 1 << 13), (8, 1 << 13), (64, 1 << 14), (256, 1 << 14))
 """A worker is measured for so long at least, with so many queries and targets, or at last with the most; a GPU with the
 most at once, as every size needs kernels of its own."""
 
@@ -178,7 +178,10 @@ def queries_from_bytes(data: bytes, spec: SearchSpec) -> Records:
 
 @lru_cache(4)
 def _spec(text: str) -> SearchSpec:
-    return SearchSpec.from_values(json.loads(text))
+    try:
+        return SearchSpec.from_values(json.loads(text))
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        raise EngineError(f"the search cannot be read: {error}; do all processes have the same exaln?") from None
 
 
 def run_unit(spec_text: str, location: str, unit: tuple[int, int, int, int], queries: bytes) -> dict[str, Any]:
@@ -217,12 +220,12 @@ def introduce(settings: Settings | None) -> dict[str, Any]:
     try:
         here = held()
         with here.computing:
-            return about | {"engine": here.engine.describe(), "speed": _measured_speed(here.engine)}
+            return about | {"engine": here.engine.describe(), "speed": measured_speed(here.engine)}
     except ExalnError as error:
         return about | {"error": type(error).__name__, "message": str(error)}
 
 
-def _measured_speed(engine: Engine) -> float:
+def measured_speed(engine: Engine) -> float:
     """Cells per second, on more and more work until it takes long enough.
 
     What takes long is done twice, and the second time counts: the first may have compiled kernels or opened a GPU.

@@ -93,11 +93,13 @@ class Job:
 
     def on_cluster(self, crew: Crew, n_queries: int, split: str) -> tuple[float, list[str]]:
         """All workers of a crew."""
+        from exaln.cluster.groups import GroupResults
         from exaln.cluster.run import ClusterSearch
 
         plan = self.plan(n_queries, split, [worker.speed for worker in crew.workers.values()])
         queries, begun = self.queries.rows(0, n_queries), time.perf_counter()
-        search = ClusterSearch(crew, self.spec, str(self.database.path), queries, plan.pool())
+        results = GroupResults(plan.groups, self.database.manifest, self.spec, queries, None)
+        search = ClusterSearch(crew, self.spec, str(self.database.path), queries, plan.pool(), results)
         found = [told(hits) for hits in search.run()]
         return time.perf_counter() - begun, found
 

@@ -1,0 +1,281 @@
+"""Whether hits of a part are possible: all values are checked before they are merged, wherever they come from.
+
+A digest shows that a file is as it was written. These checks show that what was written, or what a worker sent, can be
+the result of the search: each path lies within its sequences and scores what the hit says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from exaln.cigar import DELETION, DIFFERENT, EQUAL, INSERTION
+from exaln.cluster.parts import binary_data, binary_offsets, numbers_of
+from exaln.longpair.result import LONGEST_RUN
+from exaln.strands import complements
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from exaln.cluster.spec import SearchSpec
+    from exaln.scoring import Scoring
+
+COLUMNS_AT_ONCE = 1 << 17
+"""Columns of alignments that are scored at a time, which bounds memory."""
+
+_IS_OPERATION = np.zeros(16, np.bool_)
+_IS_OPERATION[[EQUAL, DIFFERENT, INSERTION, DELETION]] = True
+
+
+def require_possible(
+    batch: Any, spec: SearchSpec, query_first: int, ordinals: Sequence[tuple[int, int]] | None = None
+) -> None:
+    """ValueError unless these can be hits of consecutive queries, from the one at `query_first` on.
+
+    batch: as `exaln.cluster.parts.as_batch` returns it. ordinals: ranges of the targets that were searched, ascending;
+    None: the whole database.
+    """
+    indices = numbers_of(batch.column("query_index"))
+    _require(indices == np.arange(query_first, query_first + batch.num_rows), "the queries are not in order")
+    n_letters = len(spec.scoring.alphabet.letters)
+    hits = Hits.of(batch)
+    for name, codes in (("query", hits.queries.data), ("target", hits.targets.data)):
+        _require(codes < n_letters, f"a {name} has codes that are no letters")
+    _require_ordinals(hits, ordinals or [(0, spec.space.n_targets)])
+    _require_strands(hits, spec)
+    _require_positions(hits)
+    _require_counts(hits, spec.scoring)
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """Byte strings: piece i is data[offsets[i]:offsets[i + 1]]."""
+
+    data: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
+
+    @staticmethod
+    def of(column: Any) -> Pieces:
+        """Those of an Arrow column."""
+        offsets = binary_offsets(column)
+        return Pieces(binary_data(column)[offsets[0] : offsets[-1]], offsets - offsets[0])
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """int64[n]"""
+        return np.diff(self.offsets)
+
+
+@dataclass(frozen=True)
+class Hits:
+    """The hits of a batch as columns. row: int64[n], the row of each hit's query."""
+
+    queries: Pieces
+    targets: Pieces
+    paths: Pieces
+    row: NDArray[np.int64]
+    numbers: dict[str, NDArray[Any]]
+
+    @staticmethod
+    def of(batch: Any) -> Hits:
+        """Those of all rows."""
+        column = batch.column("hits")
+        found, counts = column.flatten(), np.diff(numbers_of(column.offsets))
+        pieces = {"target", "path", "target_id", "target_description"}
+        names = [field.name for field in found.type if field.name not in pieces]
+        return Hits(
+            Pieces.of(batch.column("query")),
+            Pieces.of(found.field("target")),
+            Pieces.of(found.field("path")),
+            np.repeat(np.arange(batch.num_rows), counts),
+            {name: numbers_of(found.field(name)) for name in names},
+        )
+
+    def span(self, side: str) -> NDArray[np.int64]:
+        """int64[n]: letters of the query or the target between start and end."""
+        spans: NDArray[np.int64] = self.numbers[f"{side}_end"] - self.numbers[f"{side}_start"]
+        return spans
+
+
+def _require(holds: Any, problem: str) -> None:
+    if not np.all(holds):
+        raise ValueError(problem)
+
+
+def _require_ordinals(hits: Hits, ordinals: Sequence[tuple[int, int]]) -> None:
+    """Of targets that were searched, each once per query."""
+    ordinal = hits.numbers["ordinal"]
+    ranges = np.array(ordinals, np.int64).reshape(-1, 2)
+    place = np.searchsorted(ranges[:, 0], ordinal, side="right") - 1
+    _require(place >= 0, "a target was not searched")
+    _require(ordinal < ranges[place, 1], "a target was not searched")
+    require_once(hits.row, ordinal)
+
+
+def require_once(row: NDArray[np.int64], ordinal: NDArray[np.int64]) -> None:
+    """ValueError if a target occurs twice in a row."""
+    order = np.lexsort((ordinal, row))
+    is_same = (np.diff(row[order]) == 0) & (np.diff(ordinal[order]) == 0)
+    _require(~is_same, "a target occurs twice for one query")
+
+
+def _require_strands(hits: Hits, spec: SearchSpec) -> None:
+    allowed = {"plus": (1,), "minus": (-1,), "both": (1, -1)}[spec.options.strand]
+    strands = allowed if spec.scoring.alphabet.is_nucleotide else (1,)
+    _require(np.isin(hits.numbers["strand"], strands), "a strand was not searched")
+
+
+def _require_positions(hits: Hits) -> None:
+    for side, lengths in (("query", hits.queries.lengths[hits.row]), ("target", hits.targets.lengths)):
+        start, end = hits.numbers[f"{side}_start"], hits.numbers[f"{side}_end"]
+        _require((start >= 0) & (start < end) & (end <= lengths), f"an alignment lies outside of its {side}")
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The operations of all paths. code: integers; length: int64; first: int64[n hits], where each path begins.
+
+    hit: int64, the hit of each run; query, target: int64, letters of the path before each run.
+    """
+
+    code: NDArray[np.integer]
+    length: NDArray[np.int64]
+    first: NDArray[np.int64]
+    hit: NDArray[np.int64]
+    query: NDArray[np.int64]
+    target: NDArray[np.int64]
+
+    def total(self, which: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """int64[n hits]: columns in these runs of each path."""
+        sums: NDArray[np.int64] = np.add.reduceat(np.where(which, self.length, 0), self.first)
+        return sums
+
+
+def _runs(hits: Hits) -> Runs:
+    """The runs of paths that are well formed and as long as the positions say."""
+    sizes = hits.paths.lengths
+    _require((sizes > 0) & (sizes % 4 == 0), "a path is not a list of operations")
+    operations = hits.paths.data.view(np.uint32)
+    code, length = operations & 15, (operations >> 4).astype(np.int64)
+    _require(_IS_OPERATION[code] & (length > 0), "a path has unknown operations")
+    first, counts = hits.paths.offsets[:-1] // 4, sizes // 4
+    continues = np.flatnonzero(~_changes(code, first))
+    _require(length[continues - 1] == LONGEST_RUN, "a path repeats an operation")
+    before = []
+    for side, other in (("query", DELETION), ("target", INSERTION)):
+        letters = np.where(code == other, 0, length)
+        _require(np.add.reduceat(letters, first) == hits.span(side), f"a path does not fit its {side}")
+        sums = np.cumsum(letters) - letters
+        before.append(sums - np.repeat(sums[first], counts))
+    return Runs(code, length, first, np.repeat(np.arange(len(counts)), counts), *before)
+
+
+def _changes(values: NDArray[Any], first: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Where values differ from those before them; `first`: where they do in any case."""
+    changes = np.ones(len(values), np.bool_)
+    np.not_equal(values[1:], values[:-1], out=changes[1:])
+    changes[first] = True
+    return changes
+
+
+def _require_counts(hits: Hits, scoring: Scoring) -> None:
+    """The counts over the path of each hit, and its score."""
+    if not len(hits.row):
+        _require(len(hits.paths.data) == 0, "a path without a hit")
+        return
+    runs = _runs(hits)
+    is_gap = runs.code < EQUAL
+    opens = is_gap & _changes(runs.code, runs.first)
+    letters, positives = _letter_scores(hits, runs, scoring)
+    found = {
+        "identities": runs.total(runs.code == EQUAL),
+        "positives": positives,
+        "mismatches": runs.total(runs.code == DIFFERENT),
+        "gap_opens": np.add.reduceat(opens, runs.first, dtype=np.int64),
+        "gaps": runs.total(is_gap),
+        "columns": np.add.reduceat(runs.length, runs.first),
+    }
+    for name, values in found.items():
+        _require(hits.numbers[name] == values, f"{name} differ from those of the path")
+    score = letters - found["gap_opens"] * scoring.gap_open - found["gaps"] * scoring.gap_extend
+    _require(hits.numbers["score"] == score, "a score differs from that of its path")
+    _require(score > 0, "a score is not above 0")
+
+
+def positive_pairs(scoring: Scoring) -> NDArray[np.bool_]:
+    """bool[n_letters, n_letters]: the pairs of letters that count as positive, as `Traces` defines them."""
+    is_equal = np.eye(len(scoring.matrix), dtype=np.bool_)
+    return is_equal if scoring.alphabet.is_nucleotide else is_equal | (scoring.matrix > 0)
+
+
+def _letter_scores(hits: Hits, runs: Runs, scoring: Scoring) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Of each hit: the sum of the scores of its aligned letters, and how many pairs are positive.
+
+    ValueError if a path says = of letters that differ, or X of equal ones.
+    """
+    sums, positives = np.zeros((2, len(hits.row)), np.int64)
+    scores, is_positive = scoring.matrix.reshape(-1), positive_pairs(scoring).reshape(-1)
+    n_letters, done = len(scoring.matrix), 0
+    aligned = np.flatnonzero(runs.code >= EQUAL)
+    is_equal = np.repeat(runs.code[aligned] == EQUAL, runs.length[aligned])
+    for some in _stretches(runs, aligned):
+        q, t, starts = _letters(hits, runs, some, scoring)
+        _require((q == t) == is_equal[done : done + len(q)], "a path does not fit its letters")
+        done += len(q)
+        pair, hit = q.astype(np.intp) * n_letters + t, runs.hit[some.run]
+        np.add.at(sums, hit, np.add.reduceat(scores[pair], starts, dtype=np.int64))
+        np.add.at(positives, hit, np.add.reduceat(is_positive[pair], starts, dtype=np.int64))
+    return sums, positives
+
+
+@dataclass(frozen=True)
+class Stretches:
+    """Aligned letters without a gap: `length` columns, from `skipped` columns after the beginning of `run` on."""
+
+    run: NDArray[np.int64]
+    skipped: NDArray[np.int64]
+    length: NDArray[np.int64]
+
+
+def _stretches(runs: Runs, aligned: NDArray[np.int64]) -> Iterator[Stretches]:
+    """All stretches, in portions of about COLUMNS_AT_ONCE columns; longer ones are cut. aligned: runs of = and X."""
+    if not len(aligned):
+        return
+    is_first = np.ones(len(aligned), np.bool_)
+    is_first[1:] = (np.diff(aligned) > 1) | (np.diff(runs.hit[aligned]) > 0)
+    begins = np.flatnonzero(is_first)
+    whole = np.add.reduceat(runs.length[aligned], begins)
+    n_pieces = -(-whole // COLUMNS_AT_ONCE)
+    skipped = COLUMNS_AT_ONCE * (np.arange(n_pieces.sum()) - np.repeat(np.cumsum(n_pieces) - n_pieces, n_pieces))
+    run, length = (
+        np.repeat(aligned[begins], n_pieces),
+        np.minimum(np.repeat(whole, n_pieces) - skipped, COLUMNS_AT_ONCE),
+    )
+    ends, first = np.cumsum(length), 0
+    while first < len(run):
+        done = int(ends[first - 1]) if first else 0
+        end = max(first + 1, int(np.searchsorted(ends, done + COLUMNS_AT_ONCE, side="right")))
+        yield Stretches(run[first:end], skipped[first:end], length[first:end])
+        first = end
+
+
+def _letters(
+    hits: Hits, runs: Runs, some: Stretches, scoring: Scoring
+) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.int64]]:
+    """The letters that are aligned, as the matrix sees them, and where each stretch begins in them."""
+    hit, starts, numbers = runs.hit[some.run], np.cumsum(some.length) - some.length, hits.numbers
+    is_minus = numbers["strand"][hit] < 0
+    query = hits.queries.offsets[hits.row[hit]] + numbers["query_start"][hit] + runs.query[some.run] + some.skipped
+    before = runs.target[some.run] + some.skipped
+    target = np.where(is_minus, numbers["target_end"][hit] - 1 - before, numbers["target_start"][hit] + before)
+    target += hits.targets.offsets[hit]
+    column = np.arange(int(some.length.sum()))
+    q = hits.queries.data[np.repeat(query - starts, some.length) + column]
+    if not is_minus.any():
+        return q, hits.targets.data[np.repeat(target - starts, some.length) + column], starts
+    step = np.where(is_minus, -1, 1)  # along the query, the path of the other strand runs down the target
+    t = hits.targets.data[np.repeat(target - step * starts, some.length) + np.repeat(step, some.length) * column]
+    return np.where(np.repeat(is_minus, some.length), complements(scoring.alphabet)[q], q), t, starts

@@ -1,0 +1,128 @@
+"""Scratch folders: for one process, readable by its user alone, and swept by the next one if the process was killed.
+
+The owner holds a lock (flock) on a file in the folder for as long as it lives. The kernel gives the lock back however
+the owner ends, so a folder whose lock is free has no owner.
+"""
+
+from __future__ import annotations
+
+import atexit
+import fcntl
+import os
+import re
+import shutil
+import socket
+import stat
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+KINDS = ("exaln-cluster-", "exaln-worker-", "exaln-segments-", ".exaln-slurm-")
+LOCK_NAME = "lock"
+STALE_S = 3600
+"""A folder of this age without a whole lock file was left by a process that was killed as it began."""
+
+_NAME = re.compile(rf"(?:{'|'.join(map(re.escape, KINDS))})[a-z0-9_]{{8}}")
+
+
+class ScratchFolder:
+    """A new folder of this process; `close` removes it. kind: one of KINDS; parent: the system's temporary folder."""
+
+    def __init__(self, kind: str, parent: Path | None = None) -> None:
+        assert kind in KINDS
+        parent = parent or Path(tempfile.gettempdir())
+        sweep(parent)
+        self.path, self._lock = _created(kind, parent)
+
+    def close(self) -> None:
+        """Remove the folder with all that is in it, then release the lock."""
+        if self._lock >= 0:
+            shutil.rmtree(self.path, ignore_errors=True)
+            os.close(self._lock)
+            self._lock = -1
+
+    @staticmethod
+    def of_process(kind: str) -> Path:
+        """A folder that is removed when the process ends."""
+        folder = ScratchFolder(kind)
+        atexit.register(folder.close)
+        return folder.path
+
+
+@contextmanager
+def scratch_folder(kind: str, parent: Path | None = None) -> Iterator[Path]:
+    """A folder for the time of a block."""
+    folder = ScratchFolder(kind, parent)
+    try:
+        yield folder.path
+    finally:
+        folder.close()
+
+
+def _created(kind: str, parent: Path) -> tuple[Path, int]:
+    """A folder and the descriptor of its lock. Another process that sweeps may take a folder before it is locked."""
+    while True:
+        path = Path(tempfile.mkdtemp(prefix=kind, dir=parent))
+        lock = -1
+        with suppress(FileNotFoundError, BlockingIOError):
+            lock = os.open(path / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            os.write(lock, _host())
+            with _without_locks():
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.fstat(lock).st_nlink:
+                return path, lock
+        if lock >= 0:
+            os.close(lock)
+
+
+@contextmanager
+def _without_locks() -> Iterator[None]:
+    """Some network file systems have no flock. Folders there work, but nobody can sweep them."""
+    try:
+        yield
+    except BlockingIOError:
+        raise
+    except OSError:
+        return
+
+
+def sweep(parent: Path) -> None:
+    """Remove the folders that killed processes of this user left in `parent`."""
+    try:
+        found = [entry.path for entry in os.scandir(parent) if _NAME.fullmatch(entry.name) and _is_own(entry)]
+    except OSError:
+        return
+    for path in found:
+        with suppress(OSError):
+            _remove_if_abandoned(Path(path))
+
+
+def _is_own(entry: os.DirEntry[str]) -> bool:
+    try:
+        status = entry.stat(follow_symlinks=False)
+    except OSError:
+        return False
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and stat.S_IMODE(status.st_mode) == 0o700
+
+
+def _remove_if_abandoned(path: Path) -> None:
+    is_stale = time.time() - path.stat().st_mtime > STALE_S
+    try:
+        lock = os.open(path / LOCK_NAME, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except FileNotFoundError:
+        if is_stale:
+            path.rmdir()  # fails unless it is empty
+        return
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        owner = os.pread(lock, 1024, 0)
+        if owner == _host() or (is_stale and not owner):  # a shared file system may know locks of one machine alone
+            shutil.rmtree(path, ignore_errors=True)
+    finally:
+        os.close(lock)
+
+
+def _host() -> bytes:
+    return socket.gethostname().encode("utf-8", "replace")
