@@ -12,7 +12,7 @@ import numpy as np
 import xxhash
 
 from exaln import __version__
-from exaln.cluster.spec_values import require_search
+from exaln.cluster.spec_values import IDS, ORDINALS, require_search
 from exaln.database.manifest import Manifest
 from exaln.database.part import SearchSpace
 from exaln.judge import Judge, SearchOptions
@@ -21,10 +21,6 @@ from exaln.scoring import Scoring
 
 FORMAT_VERSION = 2
 """2: options have the names of the command line."""
-
-ORDINALS = ("include", "exclude")
-IDS = ("ids", "exclude_ids")
-"""Options that do not travel: they are ordinals by then, see `SearchOptions.resolved`."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +83,7 @@ class SearchSpec:
         """The search that these values are of; KeyError, TypeError or ValueError if they are of something else."""
         if values["format_version"] != FORMAT_VERSION:
             raise ValueError(f"format {values['format_version']}, but this exaln reads format {FORMAT_VERSION}")
-        require_search(values, ORDINALS)
+        require_search(values)
         options = values["options"]
         try:
             return SearchSpec(

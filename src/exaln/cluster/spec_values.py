@@ -12,6 +12,10 @@ from typing import Any
 
 from exaln.judge import SearchOptions
 
+ORDINALS = ("include", "exclude")
+IDS = ("ids", "exclude_ids")
+"""Options that do not travel: they are ordinals by then, see `SearchOptions.resolved`."""
+
 LARGEST = (1 << 62) - 1
 LARGEST_SCORE = (1 << 31) - 1
 SCORING_NAMES = {"name", "alphabet", "matrix", "gap_open", "gap_extend", "scale", "derived_letters", "match"}
@@ -24,8 +28,8 @@ TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
-def require_search(values: Any, ordinals: tuple[str, ...]) -> None:
-    """Check the values of `SearchSpec.to_values`; ordinals: the options that are lists of targets, as text."""
+def require_search(values: Any) -> None:
+    """Check the values of `SearchSpec.to_values`."""
     for name in ("database", "database_digest"):
         _require_type(name, _item(values, name), (str,))
     space = _item(values, "space")
@@ -34,8 +38,10 @@ def require_search(values: Any, ordinals: tuple[str, ...]) -> None:
     _require_scoring(_item(values, "scoring"))
     options = _item(values, "options")
     for option in fields(SearchOptions):
+        if option.name in IDS:
+            continue
         value = _item(options, option.name)
-        if option.name in ordinals:
+        if option.name in ORDINALS:
             _require_type(option.name, value, (str, type(None)))
         else:
             _require_option(option.name, str(option.type), value)
