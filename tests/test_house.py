@@ -16,7 +16,7 @@ SOURCES = sorted(PACKAGE.rglob("*.py"))
 STUBS = ast.parse((PACKAGE / "_core.pyi").read_text(encoding="utf-8"))
 
 LAYERS = [
-    "errors state_file colours ahead alphabet records lengths resources",
+    "errors paths state_file mapped_file colours ahead alphabet records lengths resources",
     "matrices letter_rules scoring modes",
     "bytestream output_file fasta database",
     "cigar strands queries schedule longpair cuda engines",

@@ -205,7 +205,7 @@ def test_a_foreign_manifest_is_refused(segment: Segment, text: bytes) -> None:
 def test_a_newer_format_is_named(segment: Segment) -> None:
     path = Path(segment.name).parent / "manifest.json"
     path.write_text(json.dumps({"format_version": 2}))
-    with pytest.raises(DatabaseError, match="database format 2, but this exaln reads format 1"):
+    with pytest.raises(DatabaseError, match="database of format 2, but this exaln reads format 1"):
         Database.open(path.parent)
 
 

@@ -23,10 +23,10 @@ import xxhash
 from exaln.cluster.parts import as_batch
 from exaln.cluster.spec import SearchSpec
 from exaln.cluster.units import Unit
-from exaln.database.manifest import fsync_directory
 from exaln.errors import ExalnWarning, InputError
 from exaln.output_file import output_errors
 from exaln.records import Records
+from exaln.state_file import fsync_directory
 
 FORMAT_VERSION = 1
 NAME = "manifest.json"

@@ -25,7 +25,9 @@ from exaln.database.segment import Segment, Target
 from exaln.database.segment_writer import DEFAULT_LIMITS, SegmentLimits, text_bytes_before
 from exaln.database.writer import SUFFIX
 from exaln.errors import DatabaseError, InputError
+from exaln.mapped_file import read_unchanged, unchanged
 from exaln.output_file import open_output
+from exaln.paths import checked_path, is_folder
 from exaln.records import Records
 
 if TYPE_CHECKING:
@@ -135,11 +137,9 @@ class Database:
         """
         source = os.fspath(path)
         if source != "-":
-            directory = _find_directory(Path(path))
+            directory = _find_directory(checked_path(path, "the database"))
             if directory is not None:
                 return _open_directory(directory)
-            if not Path(path).exists():
-                raise DatabaseError(f"{source}: no such database or sequence file; build a database with makedb")
         return Database.in_memory(read_inputs(source, alphabet=alphabet, strip_gaps=strip_gaps), name=source)
 
     @staticmethod
@@ -178,7 +178,9 @@ class Database:
         limits: SegmentLimits = DEFAULT_LIMITS,
     ) -> Database:
         """Build a database from records in memory or from a generator of them, and open it."""
-        directory = _with_suffix(Path(path))
+        directory = _with_suffix(checked_path(path, "the database"))
+        if directory is None:
+            raise InputError(f"{os.fspath(path)}: no name for a database; choose one, such as proteins.exaln")
         build_directory(batches, directory, force=force, limits=limits)
         return _open_directory(directory)
 
@@ -220,7 +222,17 @@ class Database:
     def fetch(self, ids: str | Iterable[str]) -> list[Target]:
         """All sequences with this id, or with these ids in turn, in input order; an unknown id is an InputError."""
         wanted = [ids] if isinstance(ids, str) else list(ids)
-        return [segment.target(row) for segment, row in self._find(wanted)]
+        with unchanged(self.require_unchanged):
+            return [segment.target(row) for segment, row in self._find(wanted)]
+
+    def require_unchanged(self) -> None:
+        """DatabaseError if a segment was changed since it was opened: what was read since cannot be trusted.
+
+        Searches and everything else here call this before they hand out results. Deleted segments do not matter: a
+        writer may delete what an open database still uses.
+        """
+        for segment in self.segments:
+            segment.require_unchanged()
 
     def locate(self, ordinals: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Where targets are: the number of the segment and the row in it, int64[n] each, of n places in the input."""
@@ -250,14 +262,25 @@ class Database:
         """
         if width < 0:
             raise InputError(f"width is {width}; it must be positive, or 0 for one line per sequence")
-        targets = [] if ids is None else self._find(list(ids))
+        texts = self._fasta(width) if ids is None else self._fasta_of(list(ids), width)
+        first = next(texts, b"")
         with open_output(out) as file:
-            if ids is None:
-                for segment in self.segments:
-                    for rows in _export_blocks(segment):
-                        file.write(segment.fasta(rows, width).data)
-            for segment, row in targets:
-                file.write(segment.target(row).fasta(width).encode("utf-8"))
+            file.write(first)
+            for text in texts:
+                file.write(text)
+
+    def _fasta(self, width: int) -> Iterator[bytes]:
+        """All sequences as FASTA text, in input order, in pieces."""
+        for segment in self.segments:
+            texts = (segment.fasta(rows, width).tobytes() for rows in _export_blocks(segment))
+            yield from read_unchanged(segment.require_unchanged, texts)
+
+    def _fasta_of(self, ids: Sequence[str], width: int) -> Iterator[bytes]:
+        """The sequences with these ids as FASTA text; all of them are found before the first is written."""
+        with unchanged(self.require_unchanged):
+            places = self._find(ids)
+        texts = (segment.target(row).fasta(width).encode("utf-8") for segment, row in places)
+        yield from read_unchanged(self.require_unchanged, texts)
 
     def _find(self, ids: Sequence[str]) -> list[tuple[Segment, int]]:
         """Segment and row of each sequence with these ids."""
@@ -276,17 +299,25 @@ class Database:
         return self.path
 
 
-def _with_suffix(path: Path) -> Path:
-    return path if path.suffix == SUFFIX else path.with_name(path.name + SUFFIX)
+def _with_suffix(path: Path) -> Path | None:
+    """The path with the suffix of databases; None for `.`, `..` and `/`, to which none can be added."""
+    if path.suffix == SUFFIX:
+        return path
+    return None if path.name in ("", "..") else path.with_name(path.name + SUFFIX)
 
 
 def _find_directory(path: Path) -> Path | None:
-    """The directory that the user means, `.exaln` left out or not; None if it is a file or nothing."""
-    if path.is_file():
-        return None
-    candidates = [candidate for candidate in (path, _with_suffix(path)) if candidate.is_dir()]
-    databases = [candidate for candidate in candidates if (candidate / MANIFEST_NAME).exists()]
-    return next(iter(databases + candidates), None)
+    """The directory that the user means, `.exaln` left out or not; None if it is a file, DatabaseError if nothing."""
+    try:
+        if is_folder(path) is False:
+            return None
+        candidates = [one for one in (path, _with_suffix(path)) if one is not None and is_folder(one)]
+        databases = [one for one in candidates if is_folder(one / MANIFEST_NAME) is not None]
+    except OSError as error:
+        raise DatabaseError(f"{path}: cannot be read: {error.strerror}") from None
+    if not candidates:
+        raise DatabaseError(f"{path}: no such database or sequence file; build a database with makedb")
+    return next(iter(databases + candidates))
 
 
 def _open_directory(directory: Path) -> Database:

@@ -244,7 +244,8 @@ class CpuEngine(Engine):
         scoring: Scoring,
         progress: Progress | None,
     ) -> ScoreBlock:
-        offsets = segment.offsets[rows.first : rows.end + 1]
+        offsets = np.array(segment.offsets[rows.first : rows.end + 1])  # a copy, which the core checks and then uses
+        ordinals = np.array(segment.ordinals[rows.first : rows.end])
         scores = score_arrays(
             (queries.codes, queries.offsets[first : end + 1]),
             (segment.codes, offsets),
@@ -253,7 +254,7 @@ class CpuEngine(Engine):
             isa=self.isa,
             progress=progress,
         )
-        return ScoreBlock(first, scores, segment.ordinals[rows.first : rows.end], np.diff(offsets))
+        return ScoreBlock(first, scores, ordinals, np.diff(offsets))
 
 
 def score_arrays(

@@ -22,6 +22,7 @@ from exaln.longpair.region import Borders, EndCell, Lines, PathState, Pruning, R
 from exaln.longpair.result import LongAlignment, judged
 from exaln.longpair.store import DirectoryStore, MemoryStore, Store, pair_name
 from exaln.longpair.walk import LongPair, RegionEngine, along_border, walk
+from exaln.mapped_file import unchanged
 from exaln.output_file import output_errors
 from exaln.resources import available_memory
 
@@ -114,7 +115,7 @@ def _work_directory(work_dir: Path, pair: LongPair, memory: int, slab_rows: int)
         disk = shutil.disk_usage(work_dir).free + stored
     rows, columns = len(pair.query), len(pair.target)
     plan = plan_path(rows, columns, pair.scoring, slab_rows, Room.of(memory, disk), pair.engine.block_bytes)
-    store = DirectoryStore(directory, plan, columns)
+    store = DirectoryStore(directory, plan, rows, columns)
     try:
         yield store
     finally:
@@ -123,6 +124,11 @@ def _work_directory(work_dir: Path, pair: LongPair, memory: int, slab_rows: int)
 
 def align_with(pair: LongPair, store: Store, watch: Watch | None = None) -> LongAlignment:
     """The alignment, from wherever the store is, which `watch` hears first."""
+    with unchanged(store.require_unchanged):
+        return _align_with(pair, store, watch)
+
+
+def _align_with(pair: LongPair, store: Store, watch: Watch | None) -> LongAlignment:
     if watch is not None:
         rows_done = store.rows_done if store.state is None else len(pair.query)
         watch(SCORES, rows_done * len(pair.target), pair.table.cells)
