@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from exaln.errors import ExalnError, OutputError
+from exaln.paths import checked_path
 
 
 @contextmanager
@@ -32,6 +33,8 @@ def open_output(out: str | os.PathLike[str] | BinaryIO) -> Iterator[BinaryIO]:
     A path gets its content when the block ends without an error; until then, and after an error, what was there stays.
     Pipes and devices are written to directly.
     """
+    if isinstance(out, str | os.PathLike) and out != "-":
+        out = checked_path(out, "the output")
     if not isinstance(out, str | os.PathLike):
         with output_errors(getattr(out, "name", "output")):
             yield out

@@ -47,8 +47,11 @@ def _problems(
         yield "by_id does not have each row once"
     if not _are_intervals(columns, lengths):
         yield "mask intervals outside their sequence"
-    for name, data in (("id", columns.id_data), ("description", columns.description_data)):
-        if len(data) and int(data.max()) >= 0x80 and not _is_valid_text(batch.column(name)):
+    for name, data, offsets in (
+        ("id", columns.id_data, columns.id_offsets),
+        ("description", columns.description_data, columns.description_offsets),
+    ):
+        if not _is_text(batch.column(name), data[: offsets[-1]], offsets):
             yield f"a column of texts, {name}, is not UTF-8"
 
 
@@ -77,12 +80,15 @@ def _are_intervals(columns: SegmentColumns, lengths: NDArray[np.int64]) -> bool:
     return bool(starts.min() >= 0 and np.all(starts < ends) and np.all(ends <= own_lengths))
 
 
-def _is_valid_text(column: Any) -> bool:
-    """Whether an Arrow column holds UTF-8, and no character is cut by an offset."""
-    from pyarrow import ArrowException
+def _is_text(column: Any, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> bool:
+    """Whether all rows are UTF-8; only those with other characters than ASCII are looked at one by one."""
+    import pyarrow as pa
 
+    if not len(data) or int(data.max()) < 0x80:
+        return True
+    rows = np.unique(np.searchsorted(offsets, np.flatnonzero(data >= 0x80), side="right") - 1)
     try:
-        column.validate(full=True)
-    except ArrowException:
+        column.take(pa.array(rows)).validate(full=True)
+    except pa.ArrowException:
         return False
     return True

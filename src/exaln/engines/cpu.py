@@ -24,10 +24,10 @@ from exaln.engines.base import (
 )
 from exaln.engines.long_pairs import align_apart, score_apart
 from exaln.engines.seed_chain import chain_score
-from exaln.errors import EngineError, InputError, OutOfMemoryError
+from exaln.errors import EngineError, OutOfMemoryError
 from exaln.longpair.region import NOTHING, EndCell, PathState, Region
 from exaln.modes import LOCAL
-from exaln.resources import available_threads
+from exaln.resources import usable_threads
 from exaln.schedule import query_blocks, row_ranges
 
 if TYPE_CHECKING:
@@ -68,9 +68,7 @@ class CpuEngine(Engine):
     """Measured: the fewer pairs there are, the more lanes they would leave empty side by side."""
 
     def __init__(self, threads: int | None = None) -> None:
-        if threads is not None and threads < 1:
-            raise InputError(f"threads is {threads}; at least 1 is needed")
-        self.threads = threads or available_threads()
+        self.threads = usable_threads(threads)
         self.isa = choose_isa()
 
     @staticmethod

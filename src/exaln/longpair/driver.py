@@ -24,6 +24,7 @@ from exaln.longpair.store import DirectoryStore, MemoryStore, Store, pair_name
 from exaln.longpair.walk import LongPair, RegionEngine, along_border, walk
 from exaln.mapped_file import unchanged
 from exaln.output_file import output_errors
+from exaln.paths import checked_path
 from exaln.resources import available_memory
 
 if TYPE_CHECKING:
@@ -108,6 +109,7 @@ def _align_long(pair: LongPair, options: LongOptions) -> LongAlignment:
 
 @contextmanager
 def _work_directory(work_dir: Path, pair: LongPair, memory: int, slab_rows: int) -> Iterator[DirectoryStore]:
+    work_dir = checked_path(work_dir, "the work directory")
     with output_errors(work_dir):
         work_dir.mkdir(parents=True, exist_ok=True)
         directory = work_dir / pair_name(pair)
