@@ -1,4 +1,4 @@
-"""Flipped bytes of databases and work directories: the same output, or an error that names the file. See state_flips.py.
+"""Flipped bytes of databases and work directories: the same output, or an error that names the file.
 
 Output of a flip: a search, an export, a check, or a few targets, in turn.
 """

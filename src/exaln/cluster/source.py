@@ -10,6 +10,7 @@ import os
 import shutil
 import tempfile
 import threading
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -81,7 +82,7 @@ class Cache:
             if again:
                 path.unlink(missing_ok=True)
             if path.exists():
-                os.utime(path)
+                os.utime(path, ns=(time.time_ns(), path.stat().st_mtime_ns))  # others have it open, and watch its mtime
                 return path
             self.folder.mkdir(parents=True, exist_ok=True)
             self._make_room(entry.bytes)
@@ -94,7 +95,7 @@ class Cache:
             return path
 
     def _make_room(self, n_bytes: int) -> None:
-        kept = sorted(self.folder.glob("*.arrow"), key=lambda path: path.stat().st_mtime)
+        kept = sorted(self.folder.glob("*.arrow"), key=lambda path: path.stat().st_atime)
         while kept and shutil.disk_usage(self.folder).free < n_bytes + SPARE_BYTES:
             kept.pop(0).unlink(missing_ok=True)
 
