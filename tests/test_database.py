@@ -315,3 +315,15 @@ def test_opening_imports_no_more_than_needed(database: Database) -> None:
     code += "sys.exit(sorted({'pyarrow', 'exaln.fasta', 'click', 'pandas'} & set(sys.modules)) or 0)"
     done = subprocess.run([sys.executable, "-c", code, str(database.path)], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "95\n", "")
+
+
+def test_a_lock_that_is_a_link_is_not_written_to(tmp_path: Path) -> None:
+    """Somebody else may have put it there."""
+    database = Database.build_records([records_of(random_sequences(3, seed=1))], tmp_path / "db")
+    assert database.path is not None
+    (tmp_path / "precious").write_text("as it was")
+    (database.path / ".lock").unlink()
+    (database.path / ".lock").symlink_to(tmp_path / "precious")
+    with pytest.raises(OutputError, match=r"db\.exaln: cannot be written"):
+        database.append_records([records_of(random_sequences(3, seed=2))])
+    assert (tmp_path / "precious").read_text() == "as it was"

@@ -62,3 +62,9 @@ def test_views_of_records_are_judged_by_their_own_letters() -> None:
     warn_if_nucleotides(both.rows(1, 2), "q.fasta")
     with pytest.warns(ExalnWarning, match="look like dna"):
         warn_if_nucleotides(both.rows(0, 1), "q.fasta")
+
+
+@pytest.mark.parametrize("length", [255, 256, 300, 4095, 5000])
+def test_a_long_sequence_with_a_wrong_letter_is_an_input_error(length):
+    with pytest.raises(InputError, match="'1' at position 1 is not a"):
+        as_records(["1" * length], PROTEIN)

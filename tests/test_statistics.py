@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import golden_data
 from exaln.errors import InputError
+from exaln.judge import SearchOptions
 from exaln.karlin_altschul import DATA, NucleotideParameters, parameters_of, ungapped_parameters
 from exaln.lengths import N_BINS, length_bin, shortest_in_bin
 from exaln.matrices import DATA as MATRICES
@@ -318,3 +319,21 @@ def test_text_around_each_change_of_form() -> None:
     bits = [-1.25, 9.96, 25.77, 99.9, 99.91, 137.99, 99_999.0, 100_000.0, math.nan]
     expected = ["-1.2", "10.0", "25.8", "99.9", "99", "137", "99999", "1.000e+05", ""]
     assert [format_bits(value) for value in bits] == expected
+
+
+@pytest.mark.parametrize("alphabet", ["protein", "dna"])
+@pytest.mark.parametrize("limit", [1e3, 1e30, 1e200, 1e299, 1e300, 1.7e308, float("inf")])
+def test_however_large_a_limit_is_it_is_no_warning_and_everything_passes(alphabet: str, limit: float) -> None:
+    scoring = Scoring("BLOSUM62") if alphabet == "protein" else Scoring(match=2, mismatch=-3, gap_open=5, gap_extend=2)
+    statistics = Statistics.of(scoring, db_residues=10**12, db_targets=10**9)
+    assert statistics is not None
+    cuts = [statistics.minimum_scores(length, limit) for length in (0, 1, 100, 35_000)]
+    assert all(np.all(cut >= 1) for cut in cuts)
+    if limit >= 1e30:
+        assert all(np.all(cut == 1) for cut in cuts)
+
+
+@pytest.mark.parametrize("limit", [0.0, -0.0, -1.0, -math.inf, math.nan, float("1e-400")])
+def test_limits_of_0_and_less_are_refused(limit: float) -> None:
+    with pytest.raises(InputError, match="it must be above 0"):
+        SearchOptions(evalue=limit)

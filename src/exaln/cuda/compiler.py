@@ -287,10 +287,15 @@ def _require_own(path: Path, status: os.stat_result, kind: int) -> None:
     """UntrustedError unless a file or folder is what it should be, and only this user, or root, can change it."""
     if stat.S_IFMT(status.st_mode) != kind:
         raise UntrustedError(f"{path.name} is a link, or not a {'folder' if kind == stat.S_IFDIR else 'file'}")
-    if status.st_uid not in (os.geteuid(), 0):
+    if status.st_uid not in _trusted_users():
         raise UntrustedError(f"{path.name} belongs to another user")
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise UntrustedError(f"other users can write to {path.name} (chmod go-w)")
+
+
+def _trusted_users() -> set[int]:
+    """This user, and root, who can change everything anyway."""
+    return {os.geteuid(), 0}
 
 
 def _warn_unusable(folder: Path, reason: str) -> None:
