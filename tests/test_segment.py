@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -229,3 +230,18 @@ def test_verify_finds_what_hashes_cannot(plain: list[Plain]) -> None:
         database = Database.in_memory([records_of(plain)])
         database.segments = (Segment.in_memory("bad", PROTEIN, batch),)
         assert any(problem in found for found in database.problems()), problem
+
+
+def test_a_database_travels_to_another_process_as_its_path(plain: list[Plain], tmp_path: Path) -> None:
+    """Its bytes do not; what was checked here is checked there again."""
+    database = Database.build_records([records_of(plain)], tmp_path / "db")
+    database.verify()
+    packed = pickle.dumps(database)
+    assert b"segment-" in packed
+    assert len(packed) < Path(database.segments[0].name).stat().st_size
+    assert content_of(pickle.loads(packed)) == plain
+    flip(Path(database.segments[0].name), 2000)
+    with pytest.raises(DatabaseError, match="damaged between byte"):
+        pickle.loads(packed).verify()
+    in_memory = Database.in_memory([records_of(plain)])
+    assert content_of(pickle.loads(pickle.dumps(in_memory))) == plain

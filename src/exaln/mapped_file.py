@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -42,6 +42,10 @@ class WatchedFile:
         self.bytes: NDArray[np.uint8] = self._mapped.bytes
         """uint8[size], read-only; bytes that could not be read any more are 0."""
 
+    def __reduce__(self) -> tuple[type[WatchedFile], tuple[Path, str]]:
+        """In another process it is opened again."""
+        return WatchedFile, (self.path.absolute().parent, self.path.name)
+
     def require_unchanged(self) -> None:
         """DatabaseError if the file is not what was opened: then what was read since cannot be trusted."""
         if self._mapped.has_faulted or self._mapped.identity != self._identity:
@@ -72,8 +76,9 @@ def unchanged(require_unchanged: Callable[[], None]) -> Iterator[None]:
     require_unchanged()
 
 
-def read_unchanged(require_unchanged: Callable[[], None], items: Iterator[Item]) -> Iterator[Item]:
+def read_unchanged(require_unchanged: Callable[[], None], items: Iterable[Item]) -> Iterator[Item]:
     """Items that are made from files: each is handed out only if the files did not change until it was there."""
+    items = iter(items)
     with closing(items) if isinstance(items, Generator) else nullcontext():
         while True:
             with unchanged(require_unchanged):

@@ -121,6 +121,24 @@ class Segment:
     def __repr__(self) -> str:
         return f"Segment({self.name!r}, n_rows={self.n_rows}, n_residues={self.n_residues})"
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For other processes: the file is opened there again, and nothing that was checked here counts."""
+        state = dict(vars(self))
+        if self._file is not None:
+            state |= {
+                "_batch": None,
+                "_mapped": None,
+                "_is_checked": np.zeros_like(self._is_checked),
+                "_is_valid": False,
+            }
+            state = {name: value for name, value in state.items() if name not in ("_columns", "input_order")}
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        if self._file is not None:
+            self._mapped = self._file.bytes
+
     def check(self) -> None:
         """Compare what was not yet compared with the hashes of the manifest; a difference is a DatabaseError."""
         if not self._is_checked.all():
