@@ -5,11 +5,20 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <stdexcept>
 #include <thread>
 
 #include "arrays.hpp"
 
 namespace exaln {
+
+// More threads than this are a mistake; to start them would take minutes.
+constexpr int MAX_THREADS = 1 << 14;
+
+inline void require_threads(int threads) {
+    if (threads < 1) throw std::invalid_argument("threads must be at least 1");
+    if (threads > MAX_THREADS) throw std::invalid_argument("threads must be at most 16384");
+}
 
 void bind_kernels(nb::module_& m);
 void bind_scores(nb::module_& m);

@@ -95,7 +95,7 @@ struct BoundJob {
               max_bytes,
               {}} {
         require_codes(job.queries), require_codes(job.targets);
-        if (threads < 1) throw std::invalid_argument("threads must be at least 1");
+        require_threads(threads);
         job.pairs = make_pairs(job.queries, job.targets, pairs);
     }
 

@@ -12,6 +12,7 @@
 #include "block_walk.hpp"
 #include "dispatch.hpp"
 #include "region.hpp"
+#include "surroundings.hpp"
 
 namespace exaln {
 namespace {
@@ -22,10 +23,6 @@ constexpr double QUICK_CELLS = 2e7;  // milliseconds: not worth a thread to list
 using InputScores = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using InputLines = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using OutputScores = nb::ndarray<nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-void require_threads(int threads) {
-    if (threads < 1) throw std::invalid_argument("threads must be at least 1");
-}
 
 class ScoreType {
   public:
@@ -74,11 +71,20 @@ std::vector<KeptLine> make_lines(const ScoreType& type, const InputArray<int64_t
     return lines;
 }
 
-Region make_region(const ScoreType& type, const InputArray<uint8_t>& query, const InputArray<uint8_t>& target,
-                   const InputScores& top_H, const InputScores& top_F, const InputScores& left_H,
-                   const InputScores& left_E, int64_t corner) {
+// Whether no cell of a table with so many rows and columns, and no sum on the way to it, leaves 64 bits.
+void require_small_costs(const Costs& costs, int64_t n_rows, int64_t n_columns) {
+    const double largest =
+        std::max({double(costs.max_score), -double(costs.min_score), double(costs.gap_first)});
+    if ((double(n_rows) + double(n_columns) + 4) * largest > double(MAX_TABLE_SCORE))
+        throw std::invalid_argument("the scores of so large a region could pass 61 bits");
+}
+
+Region make_region(const ScoreType& type, const Costs& costs, const InputArray<uint8_t>& query,
+                   const InputArray<uint8_t>& target, const InputScores& top_H, const InputScores& top_F,
+                   const InputScores& left_H, const InputScores& left_E, int64_t corner) {
     const auto n_rows = int64_t(query.shape(0)), n_columns = int64_t(target.shape(0));
     require_codes(query.data(), n_rows), require_codes(target.data(), n_columns);
+    require_small_costs(costs, n_rows, n_columns), Surroundings::checked(corner);
     return {query.data(),
             target.data(),
             n_rows,
@@ -93,11 +99,13 @@ Region make_region(const ScoreType& type, const InputArray<uint8_t>& query, cons
 using Filled = std::tuple<int64_t, int64_t, int64_t, int64_t>;
 using PruningFacts = std::tuple<int64_t, int64_t, int64_t>;  // best, rows left, columns left
 
-Pruning make_pruning(const std::optional<PruningFacts>& facts, bool is_local, const Region& region) {
+Pruning make_pruning(const std::optional<PruningFacts>& facts, bool is_local, const Region& region,
+                     const Costs& costs) {
     if (!facts || !is_local) return {false, 0, 0, 0};
     const auto [best, rows_left, columns_left] = *facts;
     if (rows_left < region.n_rows || columns_left < region.n_columns)
         throw std::invalid_argument("fewer rows or columns are left than the region has");
+    Surroundings::checked(best), require_small_costs(costs, rows_left, columns_left);
     return {true, best, rows_left, columns_left};
 }
 
@@ -110,7 +118,7 @@ Filled bound_fill_region(InputArray<uint8_t> query, InputArray<uint8_t> target, 
                          std::optional<nb::callable> on_progress, std::optional<PruningFacts> pruning) {
     const Costs costs = make_costs(matrix, gap_first, gap_extend);
     const ScoreType type(top_H);
-    const Region region = make_region(type, query, target, top_H, top_F, left_H, left_E, corner);
+    const Region region = make_region(type, costs, query, target, top_H, top_F, left_H, left_E, corner);
     require_threads(threads);
     const RegionJob job{choose_isa(isa),
                         region,
@@ -119,7 +127,7 @@ Filled bound_fill_region(InputArray<uint8_t> query, InputArray<uint8_t> target, 
                         make_lines(type, rows, region.n_rows, row_H, row_F, region.n_columns),
                         make_lines(type, columns, region.n_columns, column_H, column_E, region.n_rows),
                         wants_end && is_local,
-                        make_pruning(pruning, is_local, region),
+                        make_pruning(pruning, is_local, region, costs),
                         threads};
     Progress progress;
     RegionResult found;
@@ -146,15 +154,17 @@ std::vector<LineWindow> make_windows(const ScoreType& type, int64_t spacing,
     const ScoreArray all_H = type.input(H, places.shape(0)), all_gap = type.input(gap, places.shape(0));
     if (firsts.shape(0) != places.shape(0) || H.shape(1) != gap.shape(1))
         throw std::invalid_argument("lines do not have the shape of their places");
-    const auto width = int64_t(H.shape(1));
+    const auto width = int64_t(H.shape(1)), far = int64_t(1) << 61;
     std::vector<LineWindow> windows(size_t(std::max<int64_t>(0, n_places - 1) / spacing),
                                     {0, 0, all_H, all_gap});
     for (size_t i = 0; i < places.shape(0); ++i) {
         const int64_t place = places.data()[i], first = firsts.data()[i];
-        const int64_t begin = std::clamp<int64_t>(first, 0, size), at = int64_t(i) * width + begin - first;
-        if (place <= 0 || place % spacing != 0 || place >= n_places) continue;
-        windows[size_t(place / spacing - 1)] = {begin, std::clamp<int64_t>(first + width, begin, size),
-                                                scores_from(all_H, at), scores_from(all_gap, at)};
+        if (place <= 0 || place % spacing != 0 || place >= n_places || first < -far || first > size) continue;
+        const int64_t begin = std::max<int64_t>(first, 0), end = std::min(first + width, size);
+        const int64_t at = int64_t(i) * width + begin - first;
+        if (begin < end)
+            windows[size_t(place / spacing - 1)] = {begin, end, scores_from(all_H, at),
+                                                    scores_from(all_gap, at)};
     }
     return windows;
 }
@@ -170,10 +180,12 @@ Walked bound_walk(BlockWalker& walker, InputArray<uint8_t> query, InputArray<uin
                   int64_t column, int64_t left, int gap) {
     const Costs costs = make_costs(matrix, gap_first, gap_extend);
     const ScoreType type(top_H);
-    const Region region = make_region(type, query, target, top_H, top_F, left_H, left_E, corner);
+    const Region region = make_region(type, costs, query, target, top_H, top_F, left_H, left_E, corner);
     if (gap < PathState::NO_GAP || gap > PathState::IN_F)
         throw std::invalid_argument("gap must be 0, 1 or 2");
-    if (spacing < 1) throw std::invalid_argument("lines must be at least 1 apart");
+    if (spacing < 1 || spacing > MAX_TABLE_SCORE)
+        throw std::invalid_argument("lines must be 1 to 2^61 apart");
+    Surroundings::checked(left);
     const WalkJob job{
         region,
         costs,

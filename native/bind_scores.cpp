@@ -30,7 +30,7 @@ Scores bound_score_all(InputArray<uint8_t> query_codes, InputArray<int64_t> quer
     const Sequences queries = make_sequences(query_codes, query_offsets);
     const Sequences targets = make_sequences(target_codes, target_offsets);
     require_codes(queries);
-    if (threads < 1) throw std::invalid_argument("threads must be at least 1");
+    require_threads(threads);
 
     auto scores = std::make_unique<int32_t[]>(std::max<size_t>(size_t(queries.n) * size_t(targets.n), 1));
     Progress progress;
@@ -56,6 +56,7 @@ std::vector<std::tuple<std::string, bool>> bound_isas() {
 }
 
 double bound_bare_loop(const std::string& isa_name, int bits, double seconds) {
+    if (!(seconds >= 0 && seconds <= 3600)) throw std::invalid_argument("seconds must be 0 to 3600");
     const WidthKernels& kernels = kernels_of(choose_isa(isa_name), bits);
     const nb::gil_scoped_release released;
     const auto start = std::chrono::steady_clock::now();

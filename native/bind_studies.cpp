@@ -3,6 +3,8 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -12,6 +14,8 @@
 
 namespace exaln {
 namespace {
+
+constexpr int64_t MAX_SIDE = int64_t(1) << 30, MAX_STEPS = 100'000'000;
 
 using Codes = InputArray<uint8_t>;
 using Matrix = InputArray<int32_t, 2>;
@@ -23,6 +27,17 @@ TableLayout layout_of(const std::string& name) {
     throw std::invalid_argument("layout must be 'by rows', 'rotated' or 'by diagonals'");
 }
 
+// These tables are int32, whatever the letters score.
+void require_small_costs(const Matrix& matrix, int32_t gap_first, int32_t gap_extend, int64_t n_letters) {
+    int64_t largest = 0;
+    for (size_t i = 0; i < matrix.size(); ++i)
+        largest = std::max(largest, std::abs(int64_t(matrix.data()[i])));
+    for (const int64_t gap : {int64_t(gap_first), int64_t(gap_extend)})
+        largest = std::max(largest, std::abs(gap));
+    if (double(largest) * double(n_letters + 2) > double(1 << 28))
+        throw std::invalid_argument("scores or gap costs are too large for a table of int32");
+}
+
 StudyPair make_pair(const Codes& query, const Codes& target, const Matrix& matrix, int32_t gap_first,
                     int32_t gap_extend) {
     const int64_t n_letters = int64_t(matrix.shape(0));
@@ -30,13 +45,14 @@ StudyPair make_pair(const Codes& query, const Codes& target, const Matrix& matri
     for (const Codes* codes : {&query, &target})
         for (size_t i = 0; i < codes->shape(0); ++i)
             if (codes->data()[i] >= n_letters) throw std::invalid_argument("a code is outside the matrix");
+    require_small_costs(matrix, gap_first, gap_extend, int64_t(query.shape(0)) + int64_t(target.shape(0)));
     return {query.data(),  int64_t(query.shape(0)),
             target.data(), int64_t(target.shape(0)),
             matrix.data(), n_letters,
             gap_first,     gap_extend};
 }
 
-void require_threads(int threads) {
+void require_study_threads(int threads) {
     if (threads < 1 || threads > 1024) throw std::invalid_argument("threads must be 1 to 1024");
 }
 
@@ -45,6 +61,8 @@ void require_room(const OutputArray<int32_t>& table, int64_t n_cells) {
 }
 
 int64_t bound_table_size(const std::string& layout, int64_t m, int64_t n) {
+    if (m < 0 || n < 0 || m > MAX_SIDE || n > MAX_SIDE)
+        throw std::invalid_argument("a table has 0 to 2^30 rows and columns");
     return table_size(layout_of(layout), m, n);
 }
 
@@ -52,17 +70,18 @@ void bound_fill(Codes query, Codes target, Matrix matrix, int32_t gap, const std
                 int64_t chunk, OutputArray<int32_t> table) {
     const StudyPair pair = make_pair(query, target, matrix, gap, gap);
     const TableLayout order = layout_of(layout);
-    require_threads(threads), require_room(table, table_size(order, pair.m, pair.n));
+    require_study_threads(threads), require_room(table, table_size(order, pair.m, pair.n));
     if (chunk < 1) throw std::invalid_argument("a chunk has at least one cell");
     const nb::gil_scoped_release released;
     if (order == TableLayout::by_rows)
         fill_by_rows(pair, table.data());
     else
-        fill_by_steps(pair, order, threads, chunk, table.data());
+        fill_by_steps(pair, order, threads, std::min(chunk, pair.m + 1), table.data());
 }
 
 double bound_empty_steps(int threads, int64_t n_steps) {
-    require_threads(threads);
+    require_study_threads(threads);
+    if (n_steps < 0 || n_steps > MAX_STEPS) throw std::invalid_argument("steps must be 0 to 100000000");
     const nb::gil_scoped_release released;
     return empty_steps(threads, n_steps);
 }
@@ -71,12 +90,13 @@ std::vector<double> bound_fill_tiles(Codes query, Codes target, Matrix matrix, i
                                      int32_t gap_extend, int threads, int64_t side, OutputArray<int32_t> H,
                                      OutputArray<int32_t> E, OutputArray<int32_t> F) {
     const StudyPair pair = make_pair(query, target, matrix, gap_first, gap_extend);
-    require_threads(threads);
+    require_study_threads(threads);
     if (side < 1) throw std::invalid_argument("a tile has at least one cell");
     for (const auto* table : {&H, &E, &F})
         require_room(*table, table_size(TableLayout::by_rows, pair.m, pair.n));
     const nb::gil_scoped_release released;
-    return fill_by_tiles(pair, threads, side, H.data(), E.data(), F.data());
+    return fill_by_tiles(pair, threads, std::min(side, std::max(pair.m, pair.n) + 1), H.data(), E.data(),
+                         F.data());
 }
 
 using PlainColumns = std::tuple<NumpyArray<int32_t>, NumpyArray<int64_t>, NumpyArray<uint8_t>,
@@ -92,6 +112,7 @@ PlainColumns bound_align_plainly(InputArray<uint8_t, 2> queries, InputArray<uint
     for (const auto* codes : {&queries, &targets})
         for (size_t i = 0; i < codes->size(); ++i)
             if (codes->data()[i] >= n_letters) throw std::invalid_argument("a code is outside the matrix");
+    require_small_costs(matrix, gap, gap, m + n);
     std::vector<StudyPair> pairs;
     for (int64_t i = 0; i < n_pairs; ++i)
         pairs.push_back(

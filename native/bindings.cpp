@@ -6,6 +6,7 @@
 #include "rows.hpp"
 
 NB_MODULE(_core, m) {
+    exaln::nb::set_leak_warnings(false);  // a database that lives until the process ends is no mistake
     m.doc() = "Native core of exaln: arrays and scalars in, arrays out; no policy.";
     exaln::bind_fasta_reader(m);
     exaln::bind_fasta_text(m);

@@ -16,18 +16,20 @@ struct Sequences {
 };
 
 void append(std::vector<uint8_t>& text, const Rows& rows, int64_t row) {
-    text.insert(text.end(), rows.begin(row), rows.begin(row) + rows.length(row));
+    const Rows::Bytes bytes = rows.at(row);
+    text.insert(text.end(), bytes.begin, bytes.begin + bytes.length);
 }
 
 // The letters of one sequence, soft-masked stretches in lower case.
 void decode(const Sequences& from, int64_t row, std::vector<uint8_t>& letters) {
-    const unsigned char* codes = from.codes.begin(row);
-    const int64_t length = from.codes.length(row);
+    const auto [codes, length] = from.codes.at(row);
+    const auto letter = [&, codes = codes](const Column<uint8_t>& of, int64_t i) {
+        const uint8_t code = codes[i];
+        if (code >= of.size()) throw std::out_of_range("a code is not a letter of the alphabet");
+        return of[code];
+    };
     letters.resize(static_cast<size_t>(length));
-    for (int64_t i = 0; i < length; ++i) {
-        if (codes[i] >= from.upper.size()) throw std::out_of_range("a code is not a letter of the alphabet");
-        letters[i] = from.upper[codes[i]];
-    }
+    for (int64_t i = 0; i < length; ++i) letters[i] = letter(from.upper, i);
     const int64_t first = from.mask_offsets[row], last = from.mask_offsets[row + 1];
     if (first < 0 || last > from.mask_starts.size())
         throw std::out_of_range("mask offsets lead outside the mask");
@@ -35,7 +37,7 @@ void decode(const Sequences& from, int64_t row, std::vector<uint8_t>& letters) {
         const int64_t start = from.mask_starts[interval], end = from.mask_ends[interval];
         if (start < 0 || end > length)
             throw std::out_of_range("a masked interval leads outside its sequence");
-        for (int64_t i = start; i < end; ++i) letters[i] = from.lower[codes[i]];
+        for (int64_t i = start; i < end; ++i) letters[i] = letter(from.lower, i);
     }
 }
 

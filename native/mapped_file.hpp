@@ -1,5 +1,8 @@
-// A file as read-only memory. It stays readable after the file is deleted, and holds no file descriptor, so
-// that a database of thousands of segments can be open at once.
+// Files as read-only memory that survives whatever happens to the file.
+//
+// A mapping keeps the descriptor of its file, so that a change of the file can be noticed, also after it was
+// deleted or renamed. Reading beyond the end of a file that was truncated raises SIGBUS: a handler puts zeros
+// there and remembers the fault, and whoever uses the bytes has to ask for it before handing out results.
 #pragma once
 
 #include "arrays.hpp"

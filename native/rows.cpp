@@ -9,6 +9,7 @@
 #include <memory>
 #include <stdexcept>
 
+#include "bind.hpp"
 #include "tasks.hpp"
 
 namespace exaln {
@@ -150,9 +151,11 @@ int64_t count_repeats(const Rows& rows, const std::vector<int32_t>& order) {
 void scatter_rows(const Rows& rows, const Column<int64_t>& starts, unsigned char* out, int64_t out_size) {
     if (starts.size() != rows.count()) throw std::invalid_argument("one start per row is needed");
     for (int64_t row = 0; row < rows.count(); ++row) {
-        const int64_t start = starts[row], length = rows.length(row);
-        if (start < 0 || length > out_size - start) throw std::out_of_range("a row does not fit the output");
-        if (length > 0) std::memcpy(out + start, rows.begin(row), static_cast<size_t>(length));
+        const Rows::Bytes bytes = rows.at(row);
+        const int64_t start = starts[row];
+        if (start < 0 || bytes.length > out_size - start)
+            throw std::out_of_range("a row does not fit the output");
+        if (bytes.length > 0) std::memcpy(out + start, bytes.begin, static_cast<size_t>(bytes.length));
     }
 }
 
@@ -164,8 +167,8 @@ std::vector<int64_t> find_bytes(const Rows& rows, const Column<int32_t>& order, 
             const int64_t middle = begin + (end - begin) / 2;
             const int32_t row = order[middle];
             if (row < 0 || row >= rows.count()) throw std::out_of_range("a row number is out of range");
-            const int side =
-                compare_bytes(rows.begin(row), rows.length(row), wanted.begin(w), wanted.length(w));
+            const Rows::Bytes bytes = rows.at(row);
+            const int side = compare_bytes(bytes.begin, bytes.length, wanted.begin(w), wanted.length(w));
             if (side < 0 || (after_equals && side == 0))
                 begin = middle + 1;
             else
@@ -230,6 +233,7 @@ void bind_rows(nb::module_& m) {
     m.def(
         "join_pieces",
         [](const std::vector<InputArray<uint8_t>>& pieces, const OutputArray<uint8_t>& out, int threads) {
+            require_threads(threads);
             std::vector<Piece> views;
             size_t size = 0;
             for (const auto& piece : pieces) {

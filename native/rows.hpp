@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stdexcept>
 #include <vector>
 
 #include "arrays.hpp"
@@ -17,6 +18,18 @@ struct Rows {
     int64_t count() const { return offsets.size() - 1; }
     const unsigned char* begin(int64_t row) const { return data.bytes() + offsets[row]; }
     int64_t length(int64_t row) const { return offsets[row + 1] - offsets[row]; }
+
+    // The bytes of a row, checked again: offsets of a mapped file may have changed since.
+    struct Bytes {
+        const unsigned char* begin;
+        int64_t length;
+    };
+    Bytes at(int64_t row) const {
+        const int64_t first = offsets[row], end = offsets[row + 1];
+        if (first < 0 || end < first || end > data.size())
+            throw std::out_of_range("offsets lead outside the data");
+        return {data.bytes() + first, end - first};
+    }
 
     Column<uint8_t> data;
     Column<int64_t> offsets;

@@ -6,6 +6,9 @@
 
 namespace exaln {
 
+// Scores of a table are between its negative and this, so that sums and differences of two do not overflow.
+constexpr int64_t MAX_TABLE_SCORE = int64_t(1) << 61;
+
 struct ScoreArray {
     void* data;
     bool is_wide;  // int64_t instead of int32_t

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "region.hpp"
 #include "score_array.hpp"
@@ -72,6 +73,12 @@ struct Surroundings {
         left.let_fall(corner, n_rows, costs);
     }
 
+    static int64_t checked(int64_t score) {
+        if (score > MAX_TABLE_SCORE || score < -MAX_TABLE_SCORE)
+            throw std::invalid_argument("a score of the table is beyond 2^61");
+        return score;
+    }
+
   private:
     static Side copied(const ScoreArray& H, const ScoreArray& gap, int64_t n, int64_t padded,
                        Scratch* memory) {
@@ -79,7 +86,8 @@ struct Surroundings {
         const Side side{{memory[0].reserve(bytes), H.is_wide}, {memory[1].reserve(bytes), H.is_wide}};
         for (int64_t i = 0; i < padded; ++i) {
             const int64_t from = std::min(i, n - 1);
-            set_score(side.H, i, score_at(H, from)), set_score(side.gap, i, score_at(gap, from));
+            set_score(side.H, i, checked(score_at(H, from)));
+            set_score(side.gap, i, checked(score_at(gap, from)));
         }
         return side;
     }

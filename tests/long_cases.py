@@ -51,7 +51,7 @@ def same(found: LongAlignment, expected: LongAlignment) -> bool:
 def align_in(directory: Path, pair: LongPair, plan: Plan = SMALL_PLAN) -> LongAlignment:
     """The alignment, with everything that is kept in this directory; the path is saved after every block."""
     store.SECONDS_BETWEEN_SAVES = 0.0
-    opened = store.DirectoryStore(directory, plan, len(pair.target))
+    opened = store.DirectoryStore(directory, plan, len(pair.query), len(pair.target))
     try:
         return align_with(pair, opened)
     finally:

@@ -50,8 +50,8 @@ def test_a_work_directory_changes_nothing(exaln: Exaln, tmp_path: Path) -> None:
     assert exaln("align", *sequences, *COLUMNS, "--work-dir", work, "--quiet").err == ""
     (next(work.iterdir()) / MANIFEST_NAME).write_text("{}")
     damaged = exaln("align", *sequences, *COLUMNS, "--work-dir", work)
-    assert (damaged.code, damaged.out) == (1, "")
-    assert "manifest.json: damaged; delete" in damaged.err
+    assert (damaged.code, damaged.out) == (2, "")
+    assert "manifest.json: damaged: " in damaged.err
 
 
 def test_verbose_says_how_much_was_pruned(exaln: Exaln, tmp_path: Path) -> None:  # noqa: F811

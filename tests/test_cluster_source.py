@@ -39,13 +39,13 @@ def test_a_damaged_copy_is_fetched_again_and_a_damaged_original_is_named(tmp_pat
     manifest = source.manifest_at(location)
     assert manifest.digest == database.manifest.digest
     entry, original = manifest.segments[0], database.path / manifest.segments[0].file
-    first = source.open_segment(location, entry, manifest.alphabet, cache)
+    ids = source.open_segment(location, entry, manifest.alphabet, cache).ids.to_list()
     copy = tmp_path / "cache" / entry.file
     assert copy.read_bytes() == original.read_bytes()
     flip(copy)
     again = source.open_segment(location, entry, manifest.alphabet, cache)
     assert copy.read_bytes() == original.read_bytes()
-    assert again.ids.to_list() == first.ids.to_list()
+    assert again.ids.to_list() == ids
     flip(copy)
     flip(original)
     with pytest.raises(DatabaseError, match=f"{location}/{entry.file}: damaged between byte"):
@@ -218,3 +218,14 @@ def test_a_worker_that_gets_no_search_says_so(text: str) -> None:
     result = work.run_unit(text, "/nowhere", (0, 1, 0, 1), b"")
     assert result["error"] == "EngineError"
     assert result["message"].startswith("the search cannot be read: ")
+
+
+def test_a_copy_that_is_used_again_does_not_look_changed(tmp_path: Path, database: Database) -> None:
+    """Other workers may have it open, and would take another modification time for damage."""
+    cache, entry = source.Cache(tmp_path), database.manifest.segments[0]
+    location = str(database.path)
+    opened = source.open_segment(location, entry, database.alphabet, cache)
+    source.os.utime(tmp_path / entry.file, ns=(0, (tmp_path / entry.file).stat().st_mtime_ns))
+    assert cache.fetch(location, entry) == tmp_path / entry.file
+    assert (tmp_path / entry.file).stat().st_atime_ns > 10**18
+    opened.require_unchanged()

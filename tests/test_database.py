@@ -356,3 +356,15 @@ def test_a_database_knows_what_it_is_called(database: Database, tmp_path: Path) 
     assert database.name == str(tmp_path / "db.exaln")
     (tmp_path / "a[1].fasta").write_text(">x\nACGT\n")
     assert Database.open(tmp_path / "a[1].fasta").name == str(tmp_path / "a[1].fasta")
+
+
+def test_a_lock_that_is_a_link_is_not_written_to(tmp_path: Path) -> None:
+    """Somebody else may have put it there."""
+    database = Database.build_records([records_of(random_sequences(3, seed=1))], tmp_path / "db")
+    assert database.path is not None
+    (tmp_path / "precious").write_text("as it was")
+    (database.path / ".lock").unlink()
+    (database.path / ".lock").symlink_to(tmp_path / "precious")
+    with pytest.raises(OutputError, match=r"db\.exaln: cannot be written"):
+        database.append_records([records_of(random_sequences(3, seed=2))])
+    assert (tmp_path / "precious").read_text() == "as it was"

@@ -1,5 +1,7 @@
 """The contract of engines: which one is chosen, what is refused, what leaves an engine after the cut."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -225,3 +227,27 @@ def test_a_scan_finds_every_pair_once_and_counts_every_pair(engine):
     counted = sum(candidates.histogram.counts.sum(axis=1) for candidates in found)
     for query, scores in enumerate(expected):
         np.testing.assert_array_equal(counted[query], np.bincount(np.minimum(scores, 63), minlength=64))
+
+
+@pytest.mark.parametrize("threads", [40_000, 2**31, 2**70])
+def test_more_threads_than_make_sense_are_capped_and_a_warning_says_so(threads, monkeypatch):
+    monkeypatch.setattr("exaln.resources.available_threads", lambda: 3)
+    with pytest.warns(ExalnWarning, match=f"{threads:,} threads are too many for 3 cores; 48 are used"):
+        assert choose_engine("cpu", threads=threads).threads == 48
+    assert choose_engine("cpu", threads=48).threads == 48
+    assert choose_engine("cpu").threads == 3
+
+
+def test_the_help_states_the_cap_of_threads():
+    from exaln.cli import options
+    from exaln.resources import THREADS_PER_CORE
+
+    parameter = options.threads(lambda: None).__click_params__[0]
+    assert f"most {THREADS_PER_CORE} per core" in parameter.help
+
+
+def test_no_other_place_decides_how_many_threads_are_used():
+    """The option --threads reaches engines only through usable_threads."""
+    package = Path(exaln.__file__).parent
+    users = {path.name for path in package.rglob("*.py") if "available_threads()" in path.read_text(encoding="utf-8")}
+    assert users <= {"resources.py", "about_commands.py", "compiler.py", "sending.py", "batches.py", "hosts.py"}

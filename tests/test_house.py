@@ -17,7 +17,7 @@ SOURCES = sorted(PACKAGE.rglob("*.py"))
 STUBS = ast.parse((PACKAGE / "_core.pyi").read_text(encoding="utf-8"))
 
 LAYERS = [
-    "errors plurals arguments html_table state_file colours ahead notebook_bar progress",
+    "errors plurals paths arguments html_table state_file mapped_file colours ahead notebook_bar progress",
     "alphabet accessions records molecules lengths resources",
     "matrices letter_rules modes scoring",
     "bytestream output_file other_databases fasta database",

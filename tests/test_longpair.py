@@ -122,7 +122,7 @@ def test_the_store_does_not_depend_on_the_engine(tmp_path: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         align_in(tmp_path, LongPair(pair.query, pair.target, COSTS, GLOBAL, Stopping()))
-    opened = DirectoryStore(tmp_path, SMALL_PLAN, len(pair.target))
+    opened = DirectoryStore(tmp_path, SMALL_PLAN, len(pair.query), len(pair.target))
     assert (opened.rows_done, opened.progress(40)) == (30, "going on after 30 of 40 rows")
     opened.close()
     other = LongPair(pair.query, pair.target, COSTS, GLOBAL, CpuEngine(1))

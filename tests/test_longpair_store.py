@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from exaln.errors import InputError
+from exaln.errors import DatabaseError, OutputError
 from exaln.longpair.store import MANIFEST_NAME, DirectoryStore, pair_name
 from exaln.longpair.walk import LongPair
 from exaln.modes import GLOBAL, LOCAL, Mode
@@ -71,7 +71,7 @@ def test_killed_before_any_step_it_goes_on(tmp_path: Path, aligner: Aligner) -> 
 
 def test_killed_again_and_again_it_arrives(tmp_path: Path, aligner: Aligner) -> None:
     kills = 0
-    while aligner.run(GLOBAL, tmp_path / "work", 20):
+    while kills < 100 and aligner.run(GLOBAL, tmp_path / "work", 20):
         kills += 1
     assert kills > 3
     pair = long_pair(GLOBAL)
@@ -117,16 +117,16 @@ def test_damage_is_noticed_or_does_not_matter(interrupted: Path, kind: str, harm
     if kind == "manifest" and harm == "remove":  # then it is as if nothing had been done
         assert same(align_in(interrupted, pair), by_definition(pair))
         return
-    with pytest.raises(InputError, match=rf"{kind}.*(damaged|missing); delete {interrupted} to begin anew"):
+    with pytest.raises(DatabaseError, match=rf"{kind}.*(damaged|missing).*; delete {interrupted} to begin anew"):
         align_in(interrupted, pair)
 
 
 def test_only_one_process_at_a_time(tmp_path: Path) -> None:
-    opened = DirectoryStore(tmp_path, SMALL_PLAN, 10)
-    with pytest.raises(InputError, match="another exaln is working here"):
-        DirectoryStore(tmp_path, SMALL_PLAN, 10)
+    opened = DirectoryStore(tmp_path, SMALL_PLAN, 10, 10)
+    with pytest.raises(DatabaseError, match="another exaln is working here"):
+        DirectoryStore(tmp_path, SMALL_PLAN, 10, 10)
     opened.close()
-    DirectoryStore(tmp_path, SMALL_PLAN, 10).close()
+    DirectoryStore(tmp_path, SMALL_PLAN, 10, 10).close()
 
 
 def test_another_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,7 +134,9 @@ def test_another_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("exaln.longpair.manifest.FORMAT_VERSION", 99)
     align_in(tmp_path, pair)
     monkeypatch.undo()
-    with pytest.raises(InputError, match="another version of exaln; delete"):
+    with pytest.raises(
+        DatabaseError, match=r"work directory of format 99, but this exaln reads format 1; .* or delete"
+    ):
         align_in(tmp_path, pair)
 
 
@@ -149,3 +151,44 @@ def test_every_pair_has_its_own_name() -> None:
     ]
     assert len({pair_name(one) for one in [pair, *others]}) == 6
     assert pair_name(long_pair(LOCAL)) == pair_name(pair)
+
+
+FOREIGN = ["notes.txt", "slab-1.lines", "slab-000000.lines.bak", "slab-000000.txt", "path-abc.steps", ".hidden"]
+
+
+def test_files_of_others_stay_and_leftovers_of_its_own_go(tmp_path: Path) -> None:
+    """Only names that a store writes are deleted, and a folder of that name is not."""
+    own = ["slab-000007.lines", "carry-000009.lines", "path-000123.steps", "manifest.json." + "0a" * 16]
+    own += [".slab-000001.lines." + "1b" * 16, ".manifest.json." + "2c" * 16]
+    for name in [*FOREIGN, *own]:
+        (tmp_path / name).write_text("content")
+    (tmp_path / "slab-000008.lines").mkdir()
+    pair = long_pair(LOCAL)
+    assert same(align_in(tmp_path, pair), by_definition(pair))
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names & {*FOREIGN, *own, "slab-000008.lines"} == {*FOREIGN, "slab-000008.lines"}
+    assert all((tmp_path / name).read_text() == "content" for name in FOREIGN)
+
+
+@pytest.mark.parametrize("name", ["slab-000000.lines", "carry-000000.lines", "path-000000.steps", ".lock"])
+def test_links_in_a_work_directory_lead_nowhere(tmp_path: Path, name: str) -> None:
+    """Somebody else may have put them there: what they point to is not written to."""
+    precious, work = tmp_path / "precious", tmp_path / "work"
+    precious.write_text("as it was")
+    work.mkdir()
+    (work / name).symlink_to(precious)
+    pair = long_pair(LOCAL)
+    if name == ".lock":
+        with pytest.raises(OutputError, match="work: cannot be written"):
+            align_in(work, pair)
+    else:
+        assert same(align_in(work, pair), by_definition(pair))
+    assert precious.read_text() == "as it was"
+
+
+def test_a_stored_file_that_is_a_link_is_refused(interrupted: Path, tmp_path: Path) -> None:
+    path = next(interrupted.glob("slab-*"))
+    path.rename(tmp_path / "real")
+    path.symlink_to(tmp_path / "real")
+    with pytest.raises(DatabaseError, match=rf"{path.name}: cannot be read: a symbolic link, not a file"):
+        align_in(interrupted, long_pair(LOCAL))

@@ -164,3 +164,9 @@ def test_a_lone_surrogate_is_named(place: str) -> None:
     record = Target(parts["id"], parts["description"], parts["sequence"], 0)
     with pytest.raises(InputError, match=rf"{place}.*'\\udc80' at position 3 is a lone surrogate, not a letter"):
         as_records([record], name="queries")
+
+
+@pytest.mark.parametrize("length", [255, 256, 300, 4095, 5000])
+def test_a_long_sequence_with_a_wrong_letter_is_an_input_error(length):
+    with pytest.raises(InputError, match="'1' at position 1 is not a"):
+        as_records(["1" * length], PROTEIN)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -205,7 +206,7 @@ def test_a_foreign_manifest_is_refused(segment: Segment, text: bytes) -> None:
 def test_a_newer_format_is_named(segment: Segment) -> None:
     path = Path(segment.name).parent / "manifest.json"
     path.write_text(json.dumps({"format_version": 2}))
-    with pytest.raises(DatabaseError, match="database format 2, but this exaln reads format 1"):
+    with pytest.raises(DatabaseError, match="database of format 2, but this exaln reads format 1"):
         Database.open(path.parent)
 
 
@@ -229,3 +230,18 @@ def test_verify_finds_what_hashes_cannot(plain: list[Plain]) -> None:
         database = Database.in_memory([records_of(plain)])
         database.segments = (Segment.in_memory("bad", PROTEIN, batch),)
         assert any(problem in found for found in database.problems()), problem
+
+
+def test_a_database_travels_to_another_process_as_its_path(plain: list[Plain], tmp_path: Path) -> None:
+    """Its bytes do not; what was checked here is checked there again."""
+    database = Database.build_records([records_of(plain)], tmp_path / "db")
+    database.verify()
+    packed = pickle.dumps(database)
+    assert b"segment-" in packed
+    assert len(packed) < Path(database.segments[0].name).stat().st_size
+    assert content_of(pickle.loads(packed)) == plain
+    flip(Path(database.segments[0].name), 2000)
+    with pytest.raises(DatabaseError, match="damaged between byte"):
+        pickle.loads(packed).verify()
+    in_memory = Database.in_memory([records_of(plain)])
+    assert content_of(pickle.loads(pickle.dumps(in_memory))) == plain

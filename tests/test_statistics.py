@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import golden_data
 from exaln.errors import InputError
+from exaln.judge import SearchOptions
 from exaln.karlin_altschul import DATA, NucleotideParameters, parameters_of, ungapped_parameters
 from exaln.lengths import N_BINS, length_bin, shortest_in_bin
 from exaln.matrices import DATA as MATRICES
@@ -347,3 +348,21 @@ def test_pairs_without_statistics_have_no_numbers() -> None:
     assert np.isnan(bits).all()
     assert np.isnan(evalues).all()
     assert [len(values) for values in pair_statistics(BLOSUM62, [], [], [])] == [0, 0]
+
+
+@pytest.mark.parametrize("alphabet", ["protein", "dna"])
+@pytest.mark.parametrize("limit", [1e3, 1e30, 1e200, 1e299, 1e300, 1.7e308, float("inf")])
+def test_however_large_a_limit_is_it_is_no_warning_and_everything_passes(alphabet: str, limit: float) -> None:
+    scoring = Scoring("BLOSUM62") if alphabet == "protein" else Scoring(match=2, mismatch=-3, gap_open=5, gap_extend=2)
+    statistics = Statistics.of(scoring, db_residues=10**12, db_targets=10**9)
+    assert statistics is not None
+    cuts = [statistics.minimum_scores(length, limit) for length in (0, 1, 100, 35_000)]
+    assert all(np.all(cut >= 1) for cut in cuts)
+    if limit >= 1e30:
+        assert all(np.all(cut == 1) for cut in cuts)
+
+
+@pytest.mark.parametrize("limit", [0.0, -0.0, -1.0, -math.inf, math.nan, float("1e-400")])
+def test_limits_of_0_and_less_are_refused(limit: float) -> None:
+    with pytest.raises(InputError, match="it must be above 0"):
+        SearchOptions(evalue=limit)

@@ -1,6 +1,5 @@
 """Signatures of the native core."""
 
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -62,7 +61,22 @@ def fasta_text(
 ) -> NDArray[np.uint8]: ...
 
 # mapped_file.cpp
-def map_file(path: str | os.PathLike[str]) -> NDArray[np.uint8]: ...
+class MappedFile:
+    """A file as read-only memory. Bytes that cannot be read any more are zeros, and `has_faulted` is then True."""
+
+    def __init__(self, descriptor: int) -> None:
+        """The descriptor is duplicated, and remains the caller's."""
+    @property
+    def bytes(self) -> NDArray[np.uint8]:
+        """A view, which may outlive this object."""
+    @property
+    def descriptor(self) -> int:
+        """Of the file, as long as this object lives; not to be closed."""
+    @property
+    def identity(self) -> tuple[int, int, int, int]:
+        """Device, inode, size and modification time in nanoseconds, of the file as it is now."""
+    @property
+    def has_faulted(self) -> bool: ...
 
 # rows.cpp
 def argsort_stable(keys: NDArray[np.int64]) -> NDArray[np.int32]: ...

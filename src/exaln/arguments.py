@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
 from exaln.errors import InputError
+from exaln.paths import problem_with_path
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -121,16 +122,8 @@ def encoded(name: str, value: str) -> bytes:
 
 def path(name: str, value: Any, expected: str = "a path") -> str | os.PathLike[str]:
     """The name of a file or folder, as text or as an object such as pathlib.Path."""
-    try:
-        plain = os.fspath(value)
-    except TypeError:
-        raise wrong(name, value, expected) from None
-    if not isinstance(plain, str) or not plain or "\0" in plain:
+    if problem_with_path(value) is not None:
         raise wrong(name, value, expected)
-    try:
-        os.fsencode(plain)
-    except UnicodeEncodeError:
-        raise wrong(name, value, f"{expected} without lone surrogates") from None
     return value  # type: ignore[no-any-return]
 
 

@@ -19,6 +19,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from exaln.errors import InputError
+from exaln.paths import checked_path, is_folder
 from exaln.plurals import number_of
 
 MAX_VALUE = 32767
@@ -78,10 +79,17 @@ def load(matrix: str | os.PathLike[str]) -> ScoreTable:
         name = ALIASES.get(matrix.upper(), matrix.upper())
         if name in DEFAULT_GAPS:
             return _load_built_in(name)
-        if not Path(matrix).exists():
+        if _is_missing(checked_path(matrix, "the matrix")):
             known = ", ".join(DEFAULT_GAPS)
             raise InputError(f"matrix {matrix!r} is neither a file nor one of the built-in matrices {known}")
     return parse(_read_text(Path(matrix)), os.fspath(matrix))
+
+
+def _is_missing(path: Path) -> bool:
+    try:
+        return is_folder(path) is None
+    except OSError:
+        return False  # reading it says what is wrong
 
 
 @lru_cache

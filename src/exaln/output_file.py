@@ -17,6 +17,7 @@ from pathlib import Path, PurePath
 from typing import BinaryIO, cast
 
 from exaln.errors import ExalnError, InputError, OutputError
+from exaln.paths import checked_path
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 OTHER_COMPRESSIONS = (".bz2", ".xz", ".zip", ".lz4", ".7z", ".z")
@@ -43,6 +44,8 @@ def open_output(out: str | os.PathLike[str] | BinaryIO) -> Iterator[BinaryIO]:
     A file that is replaced keeps its mode and, where the system allows it, its owner; other hard links keep the old
     content. Pipes and devices are written to directly.
     """
+    if isinstance(out, str | os.PathLike) and out != "-":
+        out = checked_path(out, "the output")
     if not isinstance(out, str | os.PathLike):
         with output_errors(getattr(out, "name", "output")):
             yield out

@@ -27,6 +27,7 @@ from exaln.errors import InputError
 from exaln.hit_source import HitSource
 from exaln.hits import Hits
 from exaln.judge import OLD_NAMES, Judge, SearchOptions, warn_without_statistics
+from exaln.mapped_file import read_unchanged, unchanged
 from exaln.progress import AnyProgress, ScoringProgress, SearchProgress, showing
 from exaln.pruning import Pruner
 from exaln.queries import as_records
@@ -174,7 +175,8 @@ class Search:
             first = max(end, first + 1)
 
     def _align(self, block: Block, ranked: Ranked) -> Traces:
-        targets, places = self._gather(ranked.ordinal, texts=False)
+        with unchanged(self.database.require_unchanged):
+            targets, places = self._gather(ranked.ordinal, texts=False)
         pairs = Pairs(self._rows_of(ranked, len(block.queries)), places, ranked.score)
         traces = self.engine.align(block.scanned, targets, pairs, self.scoring).counted_in(self.database.alphabet)
         return self._on_given_strand(traces, ranked, block.queries)
@@ -220,7 +222,8 @@ class Search:
         waiting = 0
         report = None if progress is None else lambda cells: progress(block.cells_before + cells)
         with self._scanning:
-            for candidates in self.engine.scan(block.scanned, self._placement, self.scoring, keep, report):
+            found = self.engine.scan(block.scanned, self._placement, self.scoring, keep, report)
+            for candidates in read_unchanged(self.database.require_unchanged, found):
                 listed = self._listed(candidates)
                 promising = listed if self.options.needs_alignments else pruner.prune(listed)
                 parts.append(self._passed(promising, block))
@@ -299,7 +302,8 @@ class Search:
     def _hits(self, block: Block, rows: range, ranked: Ranked, traces: Traces) -> Iterator[QueryHits]:
         """One QueryHits for each of these rows of the queries, also without hits."""
         queries = block.queries
-        targets, places = self._gather(ranked.ordinal, texts=True)
+        with unchanged(self.database.require_unchanged):
+            targets, places = self._gather(ranked.ordinal, texts=True)
         ids, descriptions = targets.ids.to_list(), targets.descriptions.to_list()
         edges = np.searchsorted(ranked.query, np.arange(rows.start, rows.stop + 1)).tolist()
         for query, begin, end in zip(rows, edges[:-1], edges[1:], strict=True):
@@ -460,5 +464,8 @@ def scores(
     opened, records = _prepare(queries, database, scoring)
     rules = as_scoring(scoring, opened.alphabet)
     rules.require_positive("a search")
-    with showing(progress, ScoringProgress, lambda: records.n_residues * opened.n_residues) as report:
+    with (
+        unchanged(opened.require_unchanged),
+        showing(progress, ScoringProgress, lambda: records.n_residues * opened.n_residues) as report,
+    ):
         return working.scores(records, working.place(opened), rules, report)

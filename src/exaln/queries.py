@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -262,6 +261,6 @@ def _encode(text: bytes, number: int, alphabet: Alphabet, name: str) -> NDArray[
         return alphabet.encode(text)
     except InputError as error:
         hint = ""
-        if len(text) < 4096 and Path(os.fsdecode(text)).is_file():
+        if len(text) < 4096 and os.path.isfile(text):  # noqa: PTH113 (what is too long to be a name is no error here)
             hint = f"; to read the file of that name pass pathlib.Path({os.fsdecode(text)!r})"
         raise InputError(f"{name}, sequence {number}: {error}{hint}") from None

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import os
+import warnings
 from pathlib import Path
 
+from exaln.errors import ExalnWarning, InputError
+
 CGROUP = Path("/sys/fs/cgroup")
+THREADS_PER_CORE = 16
+"""The most that may be asked for, of cores that this process may use."""
 
 
 def available_threads() -> int:
@@ -18,6 +23,26 @@ def available_threads() -> int:
     if slurm.isdigit() and int(slurm) > 0:
         limits.append(int(slurm))
     return max(1, min(limits))
+
+
+def usable_threads(wanted: int | None) -> int:
+    """The threads to use: `wanted`, but at most THREADS_PER_CORE for each core; None: one for each core.
+
+    More would only wait for each other, and take minutes to start; a warning says how many are used.
+    """
+    cores = available_threads()
+    if wanted is None:
+        return cores
+    if wanted < 1:
+        raise InputError(f"threads is {wanted}; at least 1 is needed")
+    most = THREADS_PER_CORE * cores
+    if wanted > most:
+        warnings.warn(
+            f"{wanted:,} threads are too many for {cores} core{'s' if cores > 1 else ''}; {most} are used",
+            ExalnWarning,
+            stacklevel=3,
+        )
+    return min(wanted, most)
 
 
 def available_memory() -> int:

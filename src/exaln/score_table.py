@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from exaln.mapped_file import read_unchanged, unchanged
 from exaln.report.clean import one_line
 from exaln.schedule import query_blocks
 from exaln.scoring import Scoring
@@ -55,6 +56,11 @@ class SegmentGroup:
         """In these segments."""
         return sum(segment.n_residues for segment in self.segments)
 
+    def require_unchanged(self) -> None:
+        """DatabaseError if a file of these segments was changed since it was opened."""
+        for segment in self.segments:
+            segment.require_unchanged()
+
 
 def score_lines(
     queries: Records,
@@ -75,7 +81,8 @@ def score_lines(
             scores = _group_scores(some_queries, group, scoring, engine, report)
             cells += some_queries.n_residues * group.n_residues
             for row in range(len(some_queries)):
-                yield from _query_lines(some_queries.ids[row], group, scores[row], scoring, minimum)
+                lines = _query_lines(some_queries.ids[row], group, scores[row], scoring, minimum)
+                yield from read_unchanged(group.require_unchanged, lines)
 
 
 def score_texts(scores: NDArray[np.int32], scoring: Scoring) -> list[str]:
@@ -99,7 +106,9 @@ def _group_scores(
     queries: Records, group: SegmentGroup, scoring: Scoring, engine: Engine, progress: Progress | None
 ) -> NDArray[np.int32]:
     scores = np.zeros((len(queries), group.n_targets), np.int32)
-    for block in engine.blocks(queries, engine.place(group), scoring, progress):
+    for block in read_unchanged(
+        group.require_unchanged, engine.blocks(queries, engine.place(group), scoring, progress)
+    ):
         last = block.first_query + len(block.scores)
         scores[block.first_query : last, block.ordinals - group.first_ordinal] = block.scores
     return scores
@@ -153,9 +162,10 @@ def best_targets(database: Database, ordinals: Sequence[NDArray[np.int64]]) -> l
     """Id and description of the targets with these ordinals, for each query."""
     wanted = np.concatenate([*ordinals, np.empty(0, np.int64)])
     numbers, rows = database.locate(wanted)
-    found = [
-        (database.segments[number].ids[row], database.segments[number].descriptions[row])
-        for number, row in zip(numbers.tolist(), rows.tolist(), strict=True)
-    ]
+    with unchanged(database.require_unchanged):
+        found = [
+            (database.segments[number].ids[row], database.segments[number].descriptions[row])
+            for number, row in zip(numbers.tolist(), rows.tolist(), strict=True)
+        ]
     ends = np.cumsum([0, *(len(some) for some in ordinals)]).tolist()
     return [found[begin:end] for begin, end in pairwise(ends)]

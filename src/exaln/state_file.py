@@ -55,14 +55,14 @@ class StateFormat:
         if version != self.version:
             found = f"{self.name} of format {version}, but this exaln reads format {self.version}"
             raise self.error(f"{file}: {found}; use the exaln that wrote it, or {self.advice}")
-        if content.pop(HASH_KEY, None) != content_hash(content):
+        if content.pop(HASH_KEY, None) != self._hash_of(content, file):
             raise self.damaged(file, "its hash differs from its content")
         return Fields(content, file, self)
 
     def read(self, path: Path) -> Fields:
-        """The content of the file at `path`; FileNotFoundError if there is none."""
+        """The content of the file at `path`, which is no symbolic link; FileNotFoundError if there is none."""
         try:
-            with path.open("rb") as file:
+            with open(open_beside(path.parent, path.name), "rb") as file:
                 if os.fstat(file.fileno()).st_size > MAX_BYTES:
                     raise self.damaged(str(path), f"larger than {MAX_BYTES:,} bytes")
                 text = file.read(MAX_BYTES + 1)
@@ -95,6 +95,12 @@ class StateFormat:
         try:
             return json.loads(text, parse_constant=_refuse_constant)
         except (ValueError, RecursionError):
+            raise self.damaged(file, f"not an {self.name}") from None
+
+    def _hash_of(self, content: dict[str, Any], file: str) -> str:
+        try:
+            return content_hash(content)
+        except RecursionError:  # writing takes a level more than reading
             raise self.damaged(file, f"not an {self.name}") from None
 
 
@@ -183,7 +189,12 @@ def open_beside(directory: Path, name: str) -> int:
     Only a regular file is opened: a symbolic link, a folder or a pipe is an OSError. Hash and use what this descriptor
     reads; a second look at the name may find another file.
     """
-    descriptor = os.open(directory / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        descriptor = os.open(directory / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise OSError(errno.ELOOP, "a symbolic link, not a file", str(directory / name)) from None
+        raise
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise OSError(errno.EINVAL, "not a regular file", str(directory / name))

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 LEAST_EVALUE = 1e-180
 """Stricter limits than this are cut as if they were this, so that no table of scores grows without end."""
 
+LARGEST_EVALUE = 1e200
+"""No E-value is higher: larger limits let everything pass, as this one does."""
+
 SLACK = 1 - 1e-9
 """A computed E-value times this is at most the true one: far more than rounding can add."""
 
@@ -153,7 +156,7 @@ class ProteinStatistics(Statistics):
         return rate
 
     def _minimum_scores(self, query_length: int, max_evalue: float) -> Cuts:
-        limit = max_evalue * self._long / SLACK
+        limit = min(max_evalue, LARGEST_EVALUE) * self._long / SLACK
         bins = np.arange(N_BINS)
         p, phi = self._sides_enough_for(query_length, limit)
         scores = np.arange(len(p), dtype=np.float64)

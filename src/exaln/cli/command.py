@@ -21,6 +21,9 @@ from exaln.cli.files import require_distinct_files
 from exaln.cli.messages import Messages
 from exaln.cli.panels import option_groups
 
+PATH_METAVARS = {"FILE", "DB", "DIR", "FIRST", "SECOND", "PART"}
+"""Parameters whose value is a path are shown as one of these in the help."""
+
 NUMBER = re.compile(r"-\.?\d.*")
 BLAST_KIND = "exaln.blast_kind"
 """In `Context.meta`: an option of BLAST as it was given, and the kind of letters that it is about."""
@@ -70,7 +73,13 @@ class Command(rich_click.RichCommand):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Let click parse the arguments with long names only."""
-        return super().parse_args(ctx, args if ctx.resilient_parsing else self._with_long_names(ctx, args))
+        if ctx.resilient_parsing:
+            return super().parse_args(ctx, args)
+        rest = super().parse_args(ctx, self._with_long_names(ctx, args))
+        for parameter in self.get_params(ctx):
+            if is_path(parameter):
+                _require_paths(parameter, ctx.params.get(str(parameter.name)))
+        return rest
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command, unless it would write over a file that it reads."""
@@ -147,6 +156,21 @@ class Group(rich_click.RichGroup):
             hint = f"; did you mean {similar[0]!r}?" if similar else f"; there are {', '.join(self.commands)}"
             raise click.UsageError(f"no such command: {name!r}{hint}", ctx)
         return super().resolve_command(ctx, args)
+
+
+def is_path(parameter: click.Parameter) -> bool:
+    """Whether a parameter is the path of something, or several: its metavar says so."""
+    return (parameter.metavar or "").removesuffix("...") in PATH_METAVARS
+
+
+def _require_paths(parameter: click.Parameter, value: object) -> None:
+    """InputError, with the name of the option, for what can be no path."""
+    from exaln.paths import checked_path
+
+    name = parameter.opts[0] if isinstance(parameter, click.Option) else str(parameter.metavar).removesuffix("...")
+    for path in value if isinstance(value, tuple) else (value,):
+        if isinstance(path, str):
+            checked_path(path, name)
 
 
 def _value_of(option: click.Option, words: Any, options: dict[str, click.Option], ctx: click.Context) -> list[str]:

@@ -214,15 +214,16 @@ def open_any(names: Sequence[str], max_record_size: int | None = None) -> Databa
 
 def open_directory(path: str) -> Database:
     """A database, and nothing else."""
-    database = None
-    if path != "-":
-        from pathlib import Path
+    from pathlib import Path
 
-        if not Path(path).is_file():
-            database = open_any([path])
-    if database is None:
+    from exaln.paths import is_folder
+
+    is_file = path == "-"
+    with suppress(OSError):  # opening it says what is wrong
+        is_file = is_file or is_folder(Path(path)) is False
+    if is_file:
         raise DatabaseError(f"{path}: not a database; build one with exaln makedb")
-    return database
+    return open_any([path])
 
 
 def counted(database: Database) -> str:

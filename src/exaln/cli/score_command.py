@@ -162,11 +162,13 @@ def write_all(run: Run, file: BinaryIO, work: ScoringProgress, out: str) -> None
 
 def find_best(run: Run, k: int, work: ScoringProgress) -> BestTargets:
     """The k best targets of each query."""
+    from exaln.mapped_file import read_unchanged
     from exaln.topk import BestTargets
 
     best = BestTargets(len(run.queries), k, run.minimum or 0)
     with work:
-        for block in run.engine.blocks(run.queries, run.engine.place(run.database), run.scoring, work):
+        blocks = run.engine.blocks(run.queries, run.engine.place(run.database), run.scoring, work)
+        for block in read_unchanged(run.database.require_unchanged, blocks):
             best.add(block)
     return best
 

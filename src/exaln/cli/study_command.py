@@ -55,7 +55,7 @@ def study(
 
     Parts that were measured before, and are not now, are kept: a GPU part can be measured on another machine.
     """
-    from exaln.resources import available_threads
+    from exaln.resources import usable_threads
     from exaln.studies import run, study_named
     from exaln.studies.measurements import merged
 
@@ -68,7 +68,7 @@ def study(
     else:
         kept = run.measurements_file(chosen, folder)
         known = [kept] if kept.exists() else []
-        n_threads = threads or available_threads()
+        n_threads = usable_threads(threads)
         with telling(messages) as tell:
             found = run.measure(
                 chosen,

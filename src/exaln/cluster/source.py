@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import threading
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -77,7 +78,7 @@ class Cache:
             if again:
                 path.unlink(missing_ok=True)
             if path.exists():
-                os.utime(path)
+                os.utime(path, ns=(time.time_ns(), path.stat().st_mtime_ns))  # others have it open, and watch its mtime
                 return path
             self.folder.mkdir(parents=True, exist_ok=True)
             self._make_room(entry.bytes)
@@ -90,7 +91,7 @@ class Cache:
             return path
 
     def _make_room(self, n_bytes: int) -> None:
-        kept = sorted(self.folder.glob("*.arrow"), key=lambda path: path.stat().st_mtime)
+        kept = sorted(self.folder.glob("*.arrow"), key=lambda path: path.stat().st_atime)
         while kept and shutil.disk_usage(self.folder).free < n_bytes + SPARE_BYTES:
             kept.pop(0).unlink(missing_ok=True)
 

@@ -2,7 +2,8 @@
 
 A cubin depends on nothing but its key: the text of the kernel and of all headers, the constants, the architecture, the
 compiler and its options. Whoever changes one of them gets another key, so the folder is never out of date, needs no
-lock, can be shared by processes and machines, and can be deleted at any time.
+lock, can be shared by processes and machines, and can be deleted at any time. A cubin is a program that is run: folders
+and files that somebody else could have written are not used.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 import tempfile
 import threading
 import warnings
@@ -42,7 +44,11 @@ NO_COMPILER = 'NVRTC, the compiler of CUDA kernels, is missing; pip install "exa
 SEAL_BYTES = 32
 
 _compiling = threading.Lock()
-_told_unwritable: set[Path] = set()
+_told_unusable: set[Path] = set()
+
+
+class UntrustedError(Exception):
+    """Somebody else can write to the cache."""
 
 
 @dataclass(frozen=True)
@@ -234,9 +240,15 @@ def _read_all(files: dict[Source, Path]) -> dict[Source, bytes]:
 
 
 def _read(file: Path) -> bytes | None:
-    """A cached cubin, or None if it is missing or was damaged."""
+    """A cached cubin, or None if it is missing, was damaged, or could have been written by somebody else."""
     try:
-        content = file.read_bytes()
+        _require_own_folder(file.parent)
+        with os.fdopen(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as opened:
+            _require_own(file, os.fstat(opened.fileno()), stat.S_IFREG)
+            content = opened.read()
+    except UntrustedError as error:
+        _warn_unusable(file.parent, f"compiled kernels in it are not used: {error}")
+        return None
     except OSError:
         return None
     code, seal = content[:-SEAL_BYTES], content[-SEAL_BYTES:]
@@ -247,6 +259,7 @@ def _write(file: Path, code: bytes) -> None:
     """Appears under its name as a whole; a folder that cannot be written to costs time at each start, no more."""
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _require_own_folder(file.parent)
         with tempfile.NamedTemporaryFile(dir=file.parent, prefix=f"{file.stem}-", suffix=".part", delete=False) as part:
             try:
                 part.write(code + _seal(file, code))
@@ -255,8 +268,10 @@ def _write(file: Path, code: bytes) -> None:
             except BaseException:
                 Path(part.name).unlink(missing_ok=True)
                 raise
+    except UntrustedError as error:
+        _warn_unusable(file.parent, f"compiled kernels are not kept there: {error}")
     except OSError as error:
-        _warn_unwritable(file.parent, error)
+        _warn_unusable(file.parent, f"compiled kernels cannot be kept ({error.strerror or error})")
 
 
 def _seal(file: Path, code: bytes) -> bytes:
@@ -264,9 +279,27 @@ def _seal(file: Path, code: bytes) -> bytes:
     return hashlib.sha256(file.name.encode() + code).digest()
 
 
-def _warn_unwritable(folder: Path, error: OSError) -> None:
-    if folder not in _told_unwritable:
-        _told_unwritable.add(folder)
-        reason = error.strerror or error
-        told = f"{folder}: compiled kernels cannot be kept ({reason}), each start compiles again"
+def _require_own_folder(folder: Path) -> None:
+    _require_own(folder, folder.lstat(), stat.S_IFDIR)
+
+
+def _require_own(path: Path, status: os.stat_result, kind: int) -> None:
+    """UntrustedError unless a file or folder is what it should be, and only this user, or root, can change it."""
+    if stat.S_IFMT(status.st_mode) != kind:
+        raise UntrustedError(f"{path.name} is a link, or not a {'folder' if kind == stat.S_IFDIR else 'file'}")
+    if status.st_uid not in _trusted_users():
+        raise UntrustedError(f"{path.name} belongs to another user")
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise UntrustedError(f"other users can write to {path.name} (chmod go-w)")
+
+
+def _trusted_users() -> set[int]:
+    """This user, and root, who can change everything anyway."""
+    return {os.geteuid(), 0}
+
+
+def _warn_unusable(folder: Path, reason: str) -> None:
+    if folder not in _told_unusable:
+        _told_unusable.add(folder)
+        told = f"{folder}: {reason}, each start compiles again"
         warnings.warn(f"{told}; set EXALN_CACHE to another folder", ExalnWarning, stacklevel=5)

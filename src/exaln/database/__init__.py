@@ -30,8 +30,10 @@ from exaln.database.segment_writer import DEFAULT_LIMITS, SegmentLimits, text_by
 from exaln.database.writer import SUFFIX
 from exaln.errors import DatabaseError, InputError
 from exaln.html_table import html_table
+from exaln.mapped_file import read_unchanged, unchanged
 from exaln.other_databases import other_database
 from exaln.output_file import open_text_output, require_extension
+from exaln.paths import is_folder
 from exaln.plurals import number_of
 from exaln.progress import ReadingProgress, showing
 from exaln.records import Records
@@ -105,8 +107,8 @@ class Database:
     def __iter__(self) -> Iterator[Target]:
         """All sequences in input order; each is read when its turn comes."""
         for segment in self.segments:
-            for row in segment.input_order.tolist():
-                yield segment.target(row)
+            targets = (segment.target(row) for row in segment.input_order.tolist())
+            yield from read_unchanged(segment.require_unchanged, targets)
 
     @overload
     def __getitem__(self, place: int) -> Target: ...
@@ -126,7 +128,8 @@ class Database:
         """Whether a sequence has this id."""
         if not isinstance(id_, str):
             return False
-        return any(len(segment.rows_with_ids([id_])[0]) > 0 for segment in self.segments)
+        with unchanged(self.require_unchanged):
+            return any(len(segment.rows_with_ids([id_])[0]) > 0 for segment in self.segments)
 
     def _repr_html_(self) -> str:
         """A summary and the first sequences, for notebooks."""
@@ -209,8 +212,8 @@ class Database:
                 return _open_directory(directory)
             other = other_database(source)
             if other is not None:
-                raise DatabaseError(f"{source}: {other}")
-            if not Path(source).exists():
+                raise DatabaseError(f"{printable(source)}: {other}")
+            if not os.path.lexists(source):
                 raise DatabaseError(
                     f"{printable(source)}: no such database or sequence file; build a database with makedb"
                 )
@@ -287,6 +290,8 @@ class Database:
     ) -> Database:
         """Build a database from records in memory or from a generator of them, and open it."""
         directory = _with_suffix(Path(arguments.path("path", path, "the path of the database")))
+        if directory is None:
+            raise InputError(f"{os.fspath(path)}: no name for a database; choose one, such as proteins.exaln")
         arguments.instance("limits", limits, SegmentLimits)
         build_directory(_batches(batches), directory, force=arguments.flag("force", force), limits=limits)
         return _open_directory(directory)
@@ -349,11 +354,22 @@ class Database:
 
         What is no id may be an accession within one: P30775 finds sp|P30775|RF1M_YEAST.
         """
-        return [segment.target(row) for segment, row in self._find(_ids(ids))]
+        with unchanged(self.require_unchanged):
+            return [segment.target(row) for segment, row in self._find(_ids(ids))]
 
     def ordinals(self, ids: str | Iterable[str]) -> NDArray[np.int64]:
         """int64[n], ascending: the places of all sequences with these ids; an unknown id is an InputError."""
-        return np.unique(np.array([segment.ordinal(row) for segment, row in self._find(_ids(ids))], np.int64))
+        with unchanged(self.require_unchanged):
+            return np.unique(np.array([segment.ordinal(row) for segment, row in self._find(_ids(ids))], np.int64))
+
+    def require_unchanged(self) -> None:
+        """DatabaseError if a segment was changed since it was opened: what was read since cannot be trusted.
+
+        Searches and everything else here call this before they hand out results. Deleted segments do not matter: a
+        writer may delete what an open database still uses.
+        """
+        for segment in self.segments:
+            segment.require_unchanged()
 
     def locate(self, ordinals: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Where targets are: the number of the segment and the row in it, int64[n] each, of n places in the input."""
@@ -385,20 +401,32 @@ class Database:
         width = min(arguments.integer("width", width), WIDEST)
         arguments.binary_file("out", out, "write", "a path, - or a file that is open for bytes")
         require_extension(out, "FASTA", FASTA_EXTENSIONS)
-        targets = [] if ids is None else self._find(_ids(ids))
+        texts = self._fasta(width) if ids is None else self._fasta_of(_ids(ids), width)
+        first = next(texts, b"")
         with open_text_output(out) as file:
-            if ids is None:
-                for segment in self.segments:
-                    for rows in _export_blocks(segment):
-                        file.write(segment.fasta(rows, width).data)
-            for segment, row in targets:
-                file.write(segment.target(row).fasta(width).encode("utf-8"))
+            file.write(first)
+            for text in texts:
+                file.write(text)
+
+    def _fasta(self, width: int) -> Iterator[bytes]:
+        """All sequences as FASTA text, in input order, in pieces."""
+        for segment in self.segments:
+            texts = (segment.fasta(rows, width).tobytes() for rows in _export_blocks(segment))
+            yield from read_unchanged(segment.require_unchanged, texts)
+
+    def _fasta_of(self, ids: Sequence[str], width: int) -> Iterator[bytes]:
+        """The sequences with these ids as FASTA text; all of them are found before the first is written."""
+        with unchanged(self.require_unchanged):
+            places = self._find(ids)
+        texts = (segment.target(row).fasta(width).encode("utf-8") for segment, row in places)
+        yield from read_unchanged(self.require_unchanged, texts)
 
     def _at(self, ordinals: Sequence[int]) -> list[Target]:
         """The sequences at these places of the input."""
-        numbers, rows = self.locate(np.array(ordinals, np.int64))
-        places = zip(numbers.tolist(), rows.tolist(), strict=True)
-        return [self.segments[number].target(row) for number, row in places]
+        with unchanged(self.require_unchanged):
+            numbers, rows = self.locate(np.array(ordinals, np.int64))
+            places = zip(numbers.tolist(), rows.tolist(), strict=True)
+            return [self.segments[number].target(row) for number, row in places]
 
     def _find(self, ids: Sequence[str]) -> list[tuple[Segment, int]]:
         """Segment and row of each sequence with these ids."""
@@ -437,16 +465,22 @@ def _batches(batches: Iterable[Records]) -> Iterator[Records]:
         yield records
 
 
-def _with_suffix(path: Path) -> Path:
-    return path if path.suffix == SUFFIX else path.with_name(path.name + SUFFIX)
+def _with_suffix(path: Path) -> Path | None:
+    """The path with the suffix of databases; None for `.`, `..` and `/`, to which none can be added."""
+    if path.suffix == SUFFIX:
+        return path
+    return None if path.name in ("", "..") else path.with_name(path.name + SUFFIX)
 
 
 def _find_directory(path: Path) -> Path | None:
     """The directory that the user means, `.exaln` left out or not; None if it is a file or nothing."""
-    if path.is_file():
-        return None
-    candidates = [candidate for candidate in (path, _with_suffix(path)) if candidate.is_dir()]
-    databases = [candidate for candidate in candidates if (candidate / MANIFEST_NAME).exists()]
+    try:
+        if is_folder(path) is False:
+            return None
+        candidates = [one for one in (path, _with_suffix(path)) if one is not None and is_folder(one)]
+        databases = [one for one in candidates if is_folder(one / MANIFEST_NAME) is not None]
+    except OSError as error:
+        raise DatabaseError(f"{path}: cannot be read: {error.strerror}") from None
     return next(iter(databases + candidates), None)
 
 

@@ -126,12 +126,16 @@ def _groups_to_merge(entries: Sequence[SegmentEntry], limits: SegmentLimits) -> 
 def _merge(group: Sequence[SegmentEntry], alphabet: Alphabet, writer: DatabaseWriter) -> SegmentEntry:
     """One segment of several. They are sorted and in input order, so a stable sort keeps ties in input order."""
     merged: list[SegmentEntry] = []
+    segments: list[Segment] = []
     builder = SegmentBuilder(lambda content: merged.append(writer.add_segment(content)))
     for entry in group:
         try:
             segment = entry.open(writer.directory, alphabet)
         except FileNotFoundError as error:
             raise missing_segment(error) from None
+        segments.append(segment)
         builder.add_rows(segment.records, segment.ordinals)
     builder.finish()
+    for segment in segments:
+        segment.require_unchanged()
     return merged[0]

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import base64
-import errno
-import json
-import os
-import uuid
+import binascii
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,15 +14,16 @@ import numpy as np
 from exaln import __version__
 from exaln.alphabet import Alphabet
 from exaln.database.layout import FORMAT_VERSION
-from exaln.database.segment import Segment
-from exaln.errors import DatabaseError
+from exaln.database.segment import BLOCK_BYTES, MAX_ROWS, Segment
+from exaln.errors import DatabaseError, InputError
 from exaln.lengths import N_BINS
+from exaln.state_file import Fields, StateFormat, content_hash
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MANIFEST_NAME = "manifest.json"
-TEMPORARY_PREFIX = MANIFEST_NAME + "."
+FORMAT = StateFormat("exaln database", FORMAT_VERSION, "rebuild the database")
 
 
 @dataclass(frozen=True)
@@ -51,15 +50,44 @@ class SegmentEntry:
 
     def open(self, directory: Path, alphabet: Alphabet) -> Segment:
         """Map the segment; FileNotFoundError if it is gone, DatabaseError if it cannot be what was written."""
-        path = directory / self.file
         try:
             return Segment.mapped(
-                path, alphabet, hashes=self.hashes, n_bytes=self.bytes, n_rows=self.rows, n_residues=self.residues
+                directory / self.file,
+                alphabet,
+                hashes=self.hashes,
+                n_bytes=self.bytes,
+                n_rows=self.rows,
+                n_residues=self.residues,
+                first_ordinal=self.first_ordinal,
             )
         except FileNotFoundError:
             raise
-        except (OSError, ValueError) as error:
-            raise DatabaseError(f"{path}: cannot be read: {error}") from None
+        except (OSError, ValueError, RuntimeError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise DatabaseError(f"{directory / self.file}: cannot be read: {reason}") from None
+
+    @staticmethod
+    def from_fields(fields: Fields) -> SegmentEntry:
+        """An entry of the list of segments, each value checked."""
+        rows, longest = fields.integer("rows", 1, MAX_ROWS), fields.integer("longest")
+        entry = SegmentEntry(
+            file=fields.file_name("file"),
+            rows=rows,
+            residues=fields.integer("residues", longest, rows * longest),
+            text_bytes=fields.integer("text_bytes"),
+            first_ordinal=fields.integer("first_ordinal"),
+            shortest=fields.integer("shortest", 0, longest),
+            longest=longest,
+            bytes=fields.integer("bytes", 1),
+            block_xxh3_64=fields.text("block_xxh3_64"),
+        )
+        try:
+            n_hashes = len(entry.hashes)
+        except (ValueError, binascii.Error):
+            n_hashes = -1
+        if n_hashes != -(-entry.bytes // BLOCK_BYTES):
+            raise fields.wrong("block_xxh3_64", f"a hash for each block of {entry.bytes} bytes")
+        return entry
 
     @staticmethod
     def hashes_as_text(hashes: NDArray[np.uint64]) -> str:
@@ -91,72 +119,78 @@ class Manifest:
     def digest(self) -> str:
         """A hash of all that the database holds: equal for equal segments."""
         content = {"letters": self.alphabet.letters, "segments": [asdict(entry) for entry in self.segments]}
-        return _content_hash(content)
+        return content_hash(content)
 
-    def to_json(self) -> str:
-        """The text of manifest.json, with a hash of itself."""
-        counts = np.trim_zeros(self.length_histogram, "b").tolist()
-        content: dict[str, Any] = {
-            "format": "exaln database",
-            "format_version": FORMAT_VERSION,
+    def to_values(self) -> dict[str, Any]:
+        """What manifest.json holds besides its format and its hash."""
+        return {
             "written_by": self.written_by,
             "alphabet": self.alphabet.to_values(),
             "targets": self.n_targets,
             "residues": self.n_residues,
             "next_ordinal": self.next_ordinal,
-            "length_histogram": counts,
+            "length_histogram": np.trim_zeros(self.length_histogram, "b").tolist(),
             "segments": [asdict(entry) for entry in self.segments],
         }
-        content["xxh3_64"] = _content_hash(content)
-        return json.dumps(content, indent=1) + "\n"
 
     @staticmethod
     def from_json(text: str | bytes, name: str) -> Manifest:
         """Parse and check a manifest; `name` is used in messages."""
-        try:
-            content = json.loads(text)
-            version = content["format_version"]
-        except (ValueError, TypeError, KeyError):
-            raise DatabaseError(
-                f"{name}: damaged or not the manifest of an exaln database; rebuild the database"
-            ) from None
-        if version != FORMAT_VERSION:
-            raise DatabaseError(
-                f"{name}: database format {version}, but this exaln reads format {FORMAT_VERSION}; "
-                "use a matching exaln or build the database again"
-            )
-        if content.pop("xxh3_64", None) != _content_hash(content):
-            raise DatabaseError(f"{name}: damaged (its hash differs from its content); rebuild the database")
-        return Manifest._from_content(content, name)
+        return Manifest.from_fields(FORMAT.load(text, name))
 
     @staticmethod
-    def _from_content(content: dict[str, Any], name: str) -> Manifest:
-        try:
-            histogram = np.zeros(N_BINS, np.int64)
-            histogram[: len(content["length_histogram"])] = content["length_histogram"]
-            manifest = Manifest(
-                alphabet=Alphabet.from_values(content["alphabet"]),
-                segments=tuple(SegmentEntry(**entry) for entry in content["segments"]),
-                length_histogram=histogram,
-                next_ordinal=content["next_ordinal"],
-                written_by=content["written_by"],
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            raise DatabaseError(f"{name}: not the manifest of an exaln database: {error}") from None
-        if (manifest.n_targets, manifest.n_residues) != (content["targets"], content["residues"]):
-            raise DatabaseError(f"{name}: totals differ from the sums over the segments; rebuild the database")
+    def from_fields(fields: Fields) -> Manifest:
+        """A manifest, each value checked; DatabaseError if one is wrong."""
+        entries = tuple(SegmentEntry.from_fields(entry) for entry in fields.objects("segments"))
+        n_targets = sum(entry.rows for entry in entries)
+        manifest = Manifest(
+            alphabet=_alphabet(fields.object("alphabet")),
+            segments=entries,
+            length_histogram=_histogram(fields, n_targets),
+            next_ordinal=fields.integer("next_ordinal"),
+            written_by=fields.text("written_by"),
+        )
+        if not entries or not _tile(entries) or manifest.next_ordinal != n_targets:
+            raise fields.wrong("segments", "a list of files that have each sequence once")
+        if (n_targets, manifest.n_residues) != (fields.integer("targets"), fields.integer("residues")):
+            raise fields.wrong("targets and residues", "the sums over the segments")
         return manifest
+
+
+def _tile(entries: Sequence[SegmentEntry]) -> bool:
+    """Whether segments have different files, and the ordinals from 0 on without a gap."""
+    ends = np.cumsum([0, *(entry.rows for entry in entries)]).tolist()
+    return [entry.first_ordinal for entry in entries] == ends[:-1] and len({entry.file for entry in entries}) == len(
+        entries
+    )
+
+
+def _histogram(fields: Fields, n_targets: int) -> NDArray[np.int64]:
+    counts = fields.integers("length_histogram", 0, n_targets)
+    if len(counts) > N_BINS or sum(counts) != n_targets:
+        raise fields.wrong("length_histogram", "the number of sequences in each bin of length")
+    histogram: NDArray[np.int64] = np.zeros(N_BINS, np.int64)
+    histogram[: len(counts)] = counts
+    return histogram
+
+
+def _alphabet(fields: Fields) -> Alphabet:
+    name, letters, synonyms = fields.text("name"), fields.text("letters"), fields.object("synonyms")
+    values = {letter: synonyms.text(letter) for letter in synonyms.values}
+    if not all(len(letter) == 1 and {letter, *others} <= set(letters) for letter, others in values.items()):
+        raise fields.wrong("synonyms", "letters of the alphabet")
+    try:
+        return Alphabet.from_values({"name": name, "letters": letters, "synonyms": values})
+    except InputError as error:
+        raise fields.form.damaged(fields.file, str(error)) from None
 
 
 def read_manifest(directory: Path) -> Manifest:
     """The manifest of a database directory; DatabaseError if there is none."""
-    path = directory / MANIFEST_NAME
     try:
-        return Manifest.from_json(path.read_bytes(), str(path))
+        return Manifest.from_fields(FORMAT.read(directory / MANIFEST_NAME))
     except FileNotFoundError:
         raise DatabaseError(f"{directory}: not a database (no {MANIFEST_NAME}); build it with makedb") from None
-    except OSError as error:
-        raise DatabaseError(f"{path}: cannot be read: {error.strerror}") from None
 
 
 def missing_segment(error: FileNotFoundError) -> DatabaseError:
@@ -166,29 +200,4 @@ def missing_segment(error: FileNotFoundError) -> DatabaseError:
 
 def replace_manifest(directory: Path, manifest: Manifest) -> None:
     """Commit: make the segments of `manifest` the content of the database, durably and at once."""
-    temporary = directory / f"{TEMPORARY_PREFIX}{uuid.uuid4().hex}"
-    with temporary.open("x", encoding="ascii") as file:
-        file.write(manifest.to_json())
-        file.flush()
-        os.fsync(file.fileno())
-    fsync_directory(directory)
-    temporary.replace(directory / MANIFEST_NAME)
-    fsync_directory(directory)
-
-
-def fsync_directory(directory: Path) -> None:
-    """Make the names in a directory durable."""
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some file systems have no such thing
-            raise
-    finally:
-        os.close(descriptor)
-
-
-def _content_hash(content: dict[str, Any]) -> str:
-    import xxhash
-
-    return xxhash.xxh3_64_hexdigest(json.dumps(content, sort_keys=True, separators=(",", ":")).encode("ascii"))
+    FORMAT.write(directory / MANIFEST_NAME, manifest.to_values())

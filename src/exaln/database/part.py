@@ -68,6 +68,10 @@ class SegmentRows:
         """n_rows strings."""
         return self._rows(self._segment.descriptions)
 
+    def require_unchanged(self) -> None:
+        """DatabaseError if the file of the segment was changed since it was opened."""
+        self._segment.require_unchanged()
+
     def rows_of(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
         """The rows, counted from `first`, of places in the input of the segment."""
         return self._segment.input_order[places].astype(np.int64) - self._first
@@ -111,6 +115,11 @@ class DatabasePart:
     def search_space(self) -> SearchSpace:
         """Of the whole database."""
         return SearchSpace(self._manifest.n_targets, self._manifest.n_residues)
+
+    def require_unchanged(self) -> None:
+        """DatabaseError if a file that the part was read from was changed since it was opened."""
+        for rows in self.segments:
+            rows.require_unchanged()
 
     def locate(self, ordinals: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Where targets of the part are: the place in `segments` and the row there, int64[n] each."""

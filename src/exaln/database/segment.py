@@ -2,7 +2,8 @@
 
 No byte of a segment is used before it was compared with the hashes in the manifest. They are kept per block of 1 MiB,
 so looking up one id checks a few blocks and not the file; `Segment.check`, which every column property calls, checks
-all that is left.
+all that is left. Then the columns must keep the rules of `exaln.database.validate`; a single row that is looked up is
+checked by itself. Whoever has read a segment calls `require_unchanged` before results are handed out.
 """
 
 from __future__ import annotations
@@ -20,13 +21,16 @@ import numpy as np
 from exaln import arguments
 from exaln.alphabet import Alphabet
 from exaln.database.layout import SegmentColumns, columns_of, segment_schema
+from exaln.database.validate import problem_of
 from exaln.errors import DatabaseError
+from exaln.mapped_file import WatchedFile
 from exaln.records import Records, Text, offsets_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BLOCK_BYTES = 1 << 20
+MAX_ROWS = (1 << 31) - 1
 FOOTER_BYTES = 1 << 16
 """An upper bound of the Arrow metadata at either end of a segment."""
 MANY_IDS = 64
@@ -67,19 +71,23 @@ class Segment:
         alphabet: Alphabet,
         *,
         batch: Any = None,
-        mapped: NDArray[np.uint8] | None = None,
+        file: WatchedFile | None = None,
         hashes: NDArray[np.uint64] | None = None,
         n_rows: int,
         n_residues: int,
+        first_ordinal: int = 0,
     ) -> None:
         self.name = name
         self.alphabet = alphabet
         self.n_rows = n_rows
         self.n_residues = n_residues
+        self.first_ordinal = first_ordinal
         self._batch = batch
-        self._mapped = mapped
+        self._file = file
+        self._mapped = None if file is None else file.bytes
         self._hashes = hashes
         self._is_checked = np.zeros(0 if hashes is None else len(hashes), np.bool_)
+        self._is_valid = file is None
         self._n_before = 0
 
     @staticmethod
@@ -90,29 +98,66 @@ class Segment:
 
     @staticmethod
     def mapped(
-        path: Path, alphabet: Alphabet, *, hashes: NDArray[np.uint64], n_bytes: int, n_rows: int, n_residues: int
+        path: Path,
+        alphabet: Alphabet,
+        *,
+        hashes: NDArray[np.uint64],
+        n_bytes: int,
+        n_rows: int,
+        n_residues: int,
+        first_ordinal: int,
     ) -> Segment:
         """Map a file into memory; FileNotFoundError if there is none, DatabaseError if its size is wrong."""
-        from exaln._core import map_file
-
-        found = path.stat().st_size
+        file = WatchedFile(path.parent, path.name)
+        found = len(file.bytes)
         if found != n_bytes:
             raise DatabaseError(
                 f"{path}: {found} bytes instead of {n_bytes}: the segment is damaged; restore or rebuild it"
             )
-        if len(hashes) != -(-n_bytes // BLOCK_BYTES):
-            raise DatabaseError(
-                f"{path}: the manifest has {len(hashes)} hashes for {n_bytes} bytes; rebuild the database"
-            )
-        return Segment(str(path), alphabet, mapped=map_file(path), hashes=hashes, n_rows=n_rows, n_residues=n_residues)
+        return Segment(
+            str(path),
+            alphabet,
+            file=file,
+            hashes=hashes,
+            n_rows=n_rows,
+            n_residues=n_residues,
+            first_ordinal=first_ordinal,
+        )
 
     def __repr__(self) -> str:
         return f"Segment({self.name!r}, n_rows={self.n_rows}, n_residues={self.n_residues})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For other processes: the file is opened there again, and nothing that was checked here counts."""
+        state = dict(vars(self))
+        if self._file is not None:
+            state |= {
+                "_batch": None,
+                "_mapped": None,
+                "_is_checked": np.zeros_like(self._is_checked),
+                "_is_valid": False,
+            }
+            state = {
+                name: value
+                for name, value in state.items()
+                if name not in ("_columns", "_moved_ordinals", "input_order")
+            }
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        if self._file is not None:
+            self._mapped = self._file.bytes
 
     def check(self) -> None:
         """Compare what was not yet compared with the hashes of the manifest; a difference is a DatabaseError."""
         if not self._is_checked.all():
             self._check_blocks(0, len(self._is_checked))
+
+    def require_unchanged(self) -> None:
+        """DatabaseError if the file was changed since it was opened: what was read since cannot be trusted."""
+        if self._file is not None:
+            self._file.require_unchanged()
 
     @property
     def codes(self) -> NDArray[np.uint8]:
@@ -194,8 +239,8 @@ class Segment:
     @property
     def batch(self) -> Any:
         """The segment as a `pyarrow.RecordBatch`, checked."""
-        self.check()
-        return self._arrow_batch()
+        self._checked_columns()
+        return self._batch
 
     @cached_property
     def input_order(self) -> NDArray[np.int32]:
@@ -228,6 +273,7 @@ class Segment:
 
     def rows_with_ids(self, ids: Sequence[str]) -> list[NDArray[np.int32]]:
         """For each id the rows that have it, in input order; an empty array where there is none."""
+        self.require_unchanged()
         by_id = self._columns.by_id
         wanted = [id_.encode("utf-8", "surrogatepass") for id_ in ids]  # never fails: what is no text is not found
         ranges = self._find_all(wanted) if len(wanted) >= MANY_IDS else [self._find(id_) for id_ in wanted]
@@ -235,31 +281,53 @@ class Segment:
 
     def ordinal(self, row: int) -> int:
         """The place of one row in the input of the whole database."""
-        return int(self._checked(self._columns.ordinals[row : row + 1])[0]) + self._n_before
+        if not 0 <= row < self.n_rows:
+            raise self._invalid("by_id has rows that do not exist")
+        ordinal = int(self._checked(self._columns.ordinals[row : row + 1])[0])
+        if self._file is not None and not 0 <= ordinal - self.first_ordinal < self.n_rows:
+            raise self._invalid("ordinals are not each place of the input once")
+        return ordinal + self._n_before
 
     def target(self, row: int) -> Target:
         """One row as text."""
         row = range(self.n_rows)[row]
         columns = self._columns
-        codes = self._slice(columns.codes, columns.offsets, row)
+        return Target(
+            id=self._text(columns.id_data, columns.id_offsets, row),
+            description=self._text(columns.description_data, columns.description_offsets, row),
+            sequence=self._letters(row),
+            ordinal=self.ordinal(row),
+        )
+
+    def _letters(self, row: int) -> str:
+        """One sequence, soft-masked stretches in lower case."""
+        columns = self._columns
+        codes = np.array(self._slice(columns.codes, columns.offsets, row))
+        if len(codes) and int(codes.max()) >= len(self.alphabet.letters):
+            raise self._invalid("codes that are no letters of the alphabet")
         letters = np.array(_letter_bytes(self.alphabet.letters)[codes])
         starts = self._slice(columns.mask_starts, columns.mask_offsets, row)
         ends = self._slice(columns.mask_ends, columns.mask_offsets, row)
         lower = _letter_bytes(self.alphabet.letters.lower())
         for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+            if not 0 <= start < end <= len(codes):
+                raise self._invalid("mask intervals outside their sequence")
             letters[start:end] = lower[codes[start:end]]
-        return Target(
-            id=bytes(self._slice(columns.id_data, columns.id_offsets, row)).decode("utf-8"),
-            description=bytes(self._slice(columns.description_data, columns.description_offsets, row)).decode("utf-8"),
-            sequence=bytes(letters).decode("ascii"),
-            ordinal=self.ordinal(row),
-        )
+        return bytes(letters).decode("ascii")
+
+    def _text(self, data: NDArray[np.uint8], offsets: NDArray[np.int64], row: int) -> str:
+        try:
+            return bytes(self._slice(data, offsets, row)).decode("utf-8")
+        except UnicodeDecodeError:
+            raise self._invalid("a text is not UTF-8") from None
 
     def _find(self, wanted: bytes) -> tuple[int, int]:
         """First and last + 1 place in by_id of an id, reading only the rows on the way."""
 
         def id_at(place: int) -> bytes:
             row = int(self._checked(columns.by_id[place : place + 1])[0])
+            if not 0 <= row < self.n_rows:
+                raise self._invalid("by_id has rows that do not exist")
             return bytes(self._slice(columns.id_data, columns.id_offsets, row))
 
         columns = self._columns
@@ -275,11 +343,16 @@ class Segment:
         data, offsets = np.frombuffer(b"".join(wanted), np.uint8), offsets_of(len(id_) for id_ in wanted)
         for column in (columns.id_data, columns.id_offsets, columns.by_id):
             self._checked(column)
-        places = find_bytes(columns.id_data, columns.id_offsets, columns.by_id, data, offsets)
+        try:
+            places = find_bytes(columns.id_data, columns.id_offsets, columns.by_id, data, offsets)
+        except (ValueError, IndexError) as error:
+            raise self._invalid(str(error)) from None
         return [(int(begin), int(end)) for begin, end in places.reshape(-1, 2)]
 
     def _slice(self, data: NDArray[Any], offsets: NDArray[np.int64], row: int) -> NDArray[Any]:
-        begin, end = self._checked(offsets[row : row + 2])
+        begin, end = self._checked(offsets[row : row + 2]).tolist()
+        if not 0 <= begin <= end <= len(data):
+            raise self._invalid("offsets lead outside their data")
         return self._checked(data[begin:end])
 
     def _checked(self, view: NDArray[Any]) -> NDArray[Any]:
@@ -309,15 +382,35 @@ class Segment:
             self._is_checked[block] = True
 
     def _checked_columns(self) -> SegmentColumns:
+        self.require_unchanged()
         self.check()
-        return self._columns
+        columns = self._columns
+        if not self._is_valid:
+            n_letters = len(self.alphabet.letters)
+            problem = problem_of(self._batch, columns, self.n_residues, n_letters, self.first_ordinal)
+            if problem is not None:
+                self.require_unchanged()
+                raise self._invalid(problem)
+            self._is_valid = True
+        return columns
+
+    def _invalid(self, problem: str) -> DatabaseError:
+        """The error for a segment that has the right hashes and cannot be right."""
+        return DatabaseError(f"{self.name}: not a valid segment: {problem}; rebuild the database")
 
     @cached_property
     def _columns(self) -> SegmentColumns:
+        """Views on the columns, all of them within the file. Nothing is known of what is in them."""
+        from pyarrow import ArrowException
+
         try:
-            return columns_of(self._arrow_batch())
-        except (ValueError, TypeError, IndexError, OSError) as error:
-            raise DatabaseError(f"{self.name}: not a segment of this format: {error}") from None
+            columns = columns_of(self._arrow_batch())
+        except (ValueError, TypeError, LookupError, OSError, MemoryError, OverflowError, ArrowException) as error:
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise DatabaseError(f"{self.name}: not a segment of this format: {reason}; rebuild the database") from None
+        if self._mapped is not None and not all(_is_within(view, self._mapped) for view in vars(columns).values()):
+            raise self._invalid("a column is not stored as it is")
+        return columns
 
     def _arrow_batch(self) -> Any:
         """The record batch; Arrow reads the metadata at both ends of the file, so these blocks are checked first."""
@@ -334,6 +427,12 @@ class Segment:
                 raise ValueError(f"{batch.num_rows} rows instead of {self.n_rows}")
             self._batch = batch
         return self._batch
+
+
+def _is_within(view: NDArray[Any], whole: NDArray[np.uint8]) -> bool:
+    """Whether an array is a part of another one."""
+    begin = view.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
+    return not view.nbytes or 0 <= begin <= len(whole) - view.nbytes
 
 
 def _letter_bytes(letters: str) -> NDArray[np.uint8]:

@@ -19,13 +19,13 @@ from exaln.database.manifest import (
     MANIFEST_NAME,
     Manifest,
     SegmentEntry,
-    fsync_directory,
     read_manifest,
     replace_manifest,
 )
 from exaln.database.segment_writer import SortedRows, write_segment
 from exaln.errors import DatabaseError, InputError, OutputError
 from exaln.output_file import output_errors
+from exaln.state_file import fsync_directory
 
 SUFFIX = ".exaln"
 LOCK_NAME = ".lock"
@@ -119,7 +119,7 @@ class DatabaseWriter:
         path = self.directory / LOCK_NAME
         while True:
             try:
-                lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+                lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
             except FileNotFoundError:
                 raise DatabaseError(f"{self.directory}: no such database") from None
             try:

@@ -24,11 +24,11 @@ from exaln.engines.base import (
 )
 from exaln.engines.long_pairs import align_apart, score_apart
 from exaln.engines.seed_chain import chain_score
-from exaln.errors import EngineError, InputError, OutOfMemoryError
+from exaln.errors import EngineError, OutOfMemoryError
 from exaln.longpair.region import NOTHING, EndCell, PathState, Region
 from exaln.modes import LOCAL
 from exaln.plurals import number_of
-from exaln.resources import available_threads
+from exaln.resources import usable_threads
 from exaln.schedule import query_blocks, row_ranges
 
 if TYPE_CHECKING:
@@ -69,9 +69,7 @@ class CpuEngine(Engine):
     """Measured: the fewer pairs there are, the more lanes they would leave empty side by side."""
 
     def __init__(self, threads: int | None = None) -> None:
-        if threads is not None and threads < 1:
-            raise InputError(f"threads is {threads}; at least 1 is needed")
-        self.threads = threads or available_threads()
+        self.threads = usable_threads(threads)
         self.isa = choose_isa()
 
     @staticmethod
@@ -245,7 +243,8 @@ class CpuEngine(Engine):
         scoring: Scoring,
         progress: Progress | None,
     ) -> ScoreBlock:
-        offsets = segment.offsets[rows.first : rows.end + 1]
+        offsets = np.array(segment.offsets[rows.first : rows.end + 1])  # a copy, which the core checks and then uses
+        ordinals = np.array(segment.ordinals[rows.first : rows.end])
         scores = score_arrays(
             (queries.codes, queries.offsets[first : end + 1]),
             (segment.codes, offsets),
@@ -254,7 +253,7 @@ class CpuEngine(Engine):
             isa=self.isa,
             progress=progress,
         )
-        return ScoreBlock(first, scores, segment.ordinals[rows.first : rows.end], np.diff(offsets))
+        return ScoreBlock(first, scores, ordinals, np.diff(offsets))
 
 
 def score_arrays(

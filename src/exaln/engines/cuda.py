@@ -38,6 +38,7 @@ from exaln.engines.base import (
 from exaln.engines.cpu import CpuEngine
 from exaln.errors import EngineError, InputError, OutOfMemoryError
 from exaln.plurals import number_of
+from exaln.resources import usable_threads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -96,8 +97,7 @@ class CudaEngine(Engine):
     def __init__(
         self, devices: Sequence[int] | None = None, memory: int | None = None, threads: int | None = None
     ) -> None:
-        if threads is not None and threads < 1:
-            raise InputError(f"threads is {threads}; at least 1 is needed")
+        threads = None if threads is None else usable_threads(threads)
         if memory is not None and memory < MIN_MEMORY:
             raise OutOfMemoryError(
                 f"{memory} bytes of GPU memory are too few; set --gpu-memory to {MIN_MEMORY >> 20}M or more"

@@ -22,7 +22,9 @@ from exaln.longpair.region import Borders, EndCell, Lines, PathState, Pruning, R
 from exaln.longpair.result import LongAlignment, judged
 from exaln.longpair.store import DirectoryStore, MemoryStore, Store, pair_name
 from exaln.longpair.walk import LongPair, RegionEngine, along_border, walk
+from exaln.mapped_file import unchanged
 from exaln.output_file import output_errors
+from exaln.paths import checked_path
 from exaln.resources import available_memory
 
 if TYPE_CHECKING:
@@ -107,6 +109,7 @@ def _align_long(pair: LongPair, options: LongOptions) -> LongAlignment:
 
 @contextmanager
 def _work_directory(work_dir: Path, pair: LongPair, memory: int, slab_rows: int) -> Iterator[DirectoryStore]:
+    work_dir = checked_path(work_dir, "the work directory")
     with output_errors(work_dir):
         work_dir.mkdir(parents=True, exist_ok=True)
         directory = work_dir / pair_name(pair)
@@ -114,7 +117,7 @@ def _work_directory(work_dir: Path, pair: LongPair, memory: int, slab_rows: int)
         disk = shutil.disk_usage(work_dir).free + stored
     rows, columns = len(pair.query), len(pair.target)
     plan = plan_path(rows, columns, pair.scoring, slab_rows, Room.of(memory, disk), pair.engine.block_bytes)
-    store = DirectoryStore(directory, plan, columns)
+    store = DirectoryStore(directory, plan, rows, columns)
     try:
         yield store
     finally:
@@ -123,6 +126,11 @@ def _work_directory(work_dir: Path, pair: LongPair, memory: int, slab_rows: int)
 
 def align_with(pair: LongPair, store: Store, watch: Watch | None = None) -> LongAlignment:
     """The alignment, from wherever the store is, which `watch` hears first."""
+    with unchanged(store.require_unchanged):
+        return _align_with(pair, store, watch)
+
+
+def _align_with(pair: LongPair, store: Store, watch: Watch | None) -> LongAlignment:
     if watch is not None:
         rows_done = store.rows_done if store.state is None else len(pair.query)
         watch(SCORES, rows_done * len(pair.target), pair.table.cells)

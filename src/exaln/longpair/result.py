@@ -40,6 +40,8 @@ class LongAlignment:
 def judged(pair: LongPair, end: EndCell, path: Sequence[NDArray[np.uint8]]) -> LongAlignment:
     """The alignment that ends there and has this path, in pieces backwards; EngineError if it scores otherwise."""
     row, column = _start(end, path)
+    if row < 0 or column < 0:
+        raise EngineError("the path of a long pair is longer than its sequences")
     first_row, first_column = row, column
     matrix = pair.scoring.matrix
     codes, lengths, n_pairs = [], [], np.zeros(matrix.size, np.int64)

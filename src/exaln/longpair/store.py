@@ -1,8 +1,9 @@
 """Where a long pair's kept lines and its path so far are: in memory, or in a directory from which work goes on.
 
 A work directory has a folder for each pair, named after all that its alignment depends on; the engine is not part of
-it, since all give the same. `manifest.json` is replaced as a whole, and that is the only commit point: files that it
-does not name are of work that was interrupted. Every file has its xxh3 hash there, and is compared with it before use.
+it, since all give the same. `manifest.json` is replaced as a whole, and that is the only commit point: files of these
+names that it does not mention are of work that was interrupted, and are deleted; files of other names stay. Every file
+has its xxh3 hash there, and is compared with it before use.
 
     slab-000003.lines     kept lines of a slab of rows: row_H, row_F, column_H, column_E, one after the other
     carry-000003.lines    H and F of the last row of the last slab, where the next one begins
@@ -14,6 +15,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,21 +25,24 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from exaln.database.manifest import fsync_directory
-from exaln.errors import InputError
+from exaln.errors import DatabaseError, ExalnError
 from exaln.longpair.lines import KeptLines
 from exaln.longpair.manifest import (
     FORMAT_VERSION,
     Manifest,
     StoredFile,
     StoredSlab,
+    TableShape,
     bytes_of,
-    damaged,
+    carry_name,
     hash_of,
-    hash_of_file,
+    slab_name,
+    steps_name,
+    work_format,
 )
-from exaln.longpair.region import NOTHING, EndCell, Lines, PathState, ReadableLines, Region
-from exaln.output_file import open_output, output_errors
+from exaln.longpair.region import NOTHING, STEP_TARGET, EndCell, Lines, PathState, ReadableLines, Region
+from exaln.mapped_file import WatchedFile
+from exaln.output_file import output_errors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,6 +53,11 @@ if TYPE_CHECKING:
     from exaln.longpair.walk import LongPair
 
 MANIFEST_NAME, LOCK_NAME = "manifest.json", ".lock"
+_OWN_NAMES = re.compile(
+    r"(slab|carry)-[0-9]{6,}\.lines|path-[0-9]{6,}\.steps"  # what is stored
+    r"|\.((slab|carry)-[0-9]{6,}\.lines|path-[0-9]{6,}\.steps|manifest\.json)\.[0-9a-f]{32}"  # of earlier versions
+    r"|manifest\.json\.[0-9a-f]{32}"
+)
 SECONDS_BETWEEN_SAVES = 5.0
 
 
@@ -81,6 +91,10 @@ class Store(Protocol):
 
     def path(self) -> Sequence[NDArray[np.uint8]]:
         """All steps, in pieces, backwards."""
+        ...
+
+    def require_unchanged(self) -> None:
+        """DatabaseError if a file that was read has changed since: what follows from it cannot be trusted."""
         ...
 
 
@@ -121,6 +135,9 @@ class MemoryStore:
         """In one piece."""
         return [np.concatenate(self._steps)]
 
+    def require_unchanged(self) -> None:
+        """There are no files."""
+
 
 def _same(lines: ReadableLines) -> ReadableLines:
     return lines
@@ -152,13 +169,15 @@ class DirectoryStore:
 
     may_be_held = False
 
-    def __init__(self, directory: Path, plan: Plan, n_columns: int) -> None:
+    def __init__(self, directory: Path, plan: Plan, n_rows: int, n_columns: int) -> None:
         self.directory, self._n_columns = directory, n_columns
+        self._format = work_format(directory)
+        self._files: list[WatchedFile] = []
         with output_errors(directory):
             directory.mkdir(parents=True, exist_ok=True)
             self._lock = _locked(directory)
         try:
-            self._manifest = self._opened(plan)
+            self._manifest = self._opened(plan, TableShape(n_rows, n_columns))
             self.plan = plan.beginning_with(**self._manifest.plan)
             self.rows_done = self._manifest.slabs[-1].end_row if self._manifest.slabs else 0
             self.end, self.state = self._manifest.end, self._manifest.state
@@ -179,13 +198,13 @@ class DirectoryStore:
     def keep_slab(self, region: Region, lines: ReadableLines, carry: TwoLines, end: EndCell) -> None:
         """Written, and named by the manifest from then on."""
         number, kept = len(self._manifest.slabs), _on_grid(lines, self.plan)
-        stored = self._write(f"slab-{number:06d}.lines", (kept.row_H, kept.row_F, kept.column_H, kept.column_E))
+        stored = self._write(slab_name(number), (kept.row_H, kept.row_F, kept.column_H, kept.column_E))
         rows, columns = tuple(kept.rows.tolist()), tuple(kept.columns.tolist())
         slab = StoredSlab(region.first_row, region.end_row, rows, columns, stored)
         self.rows_done, self.carry, self.end = region.end_row, carry, end
         self._commit(
             slabs=(*self._manifest.slabs, slab),
-            carry=self._write(f"carry-{number:06d}.lines", carry),
+            carry=self._write(carry_name(number), carry),
             end=end,
         )
 
@@ -206,7 +225,7 @@ class DirectoryStore:
         if not is_last and time.monotonic() - self._saved < SECONDS_BETWEEN_SAVES:
             return
         number = len(self._manifest.steps)
-        piece = self._write(f"path-{number:06d}.steps", self._waiting)
+        piece = self._write(steps_name(number), self._waiting)
         done = {"slabs": (), "carry": None, "is_complete": True} if is_last else {}
         self._commit(steps=(*self._manifest.steps, piece), state=state, **done)
         self.is_complete = is_last
@@ -214,7 +233,12 @@ class DirectoryStore:
 
     def path(self) -> Sequence[NDArray[np.uint8]]:
         """All pieces, as they were written."""
-        return [self._read(piece) for piece in self._manifest.steps]
+        return [self._read_steps(piece) for piece in self._manifest.steps]
+
+    def require_unchanged(self) -> None:
+        """DatabaseError if a file that was read has changed since."""
+        for file in self._files:
+            file.require_unchanged()
 
     def progress(self, n_rows: int) -> str:
         """How far it is, for people."""
@@ -224,14 +248,11 @@ class DirectoryStore:
             return f"going on with the path, at row {self.state.row + 1:,} and column {self.state.column + 1:,}"
         return f"going on after {self.rows_done:,} of {n_rows:,} rows" if self.rows_done else "beginning"
 
-    def _opened(self, plan: Plan) -> Manifest:
-        path = self.directory / MANIFEST_NAME
+    def _opened(self, plan: Plan, shape: TableShape) -> Manifest:
         try:
-            return Manifest.from_json(path.read_bytes(), path)
+            return Manifest.from_fields(self._format.read(self.directory / MANIFEST_NAME), shape)
         except FileNotFoundError:
             return Manifest({"itemsize": plan.score.itemsize, "spacing": plan.spacings[0]})
-        except OSError as error:
-            raise InputError(f"{path}: cannot be read: {error.strerror}") from None
 
     def _read_carry(self) -> TwoLines | None:
         if self._manifest.carry is None:
@@ -253,54 +274,71 @@ class DirectoryStore:
             column_E=column_e.reshape(down),
         )
 
+    def _read_steps(self, piece: StoredFile) -> NDArray[np.uint8]:
+        steps = self._read(piece)
+        if len(steps) and int(steps.max()) > STEP_TARGET:
+            raise self._damaged(piece.file, "it has steps that do not exist")
+        return steps
+
     def _read(self, stored: StoredFile) -> NDArray[np.uint8]:
-        """uint8, mapped, after a look at all of it."""
-        path = self.directory / stored.file
+        """uint8[bytes], mapped, after all of it was compared with its hash."""
         try:
-            is_whole = path.stat().st_size == stored.bytes
-            data = np.memmap(path, np.uint8, "r") if is_whole and stored.bytes else np.zeros(0, np.uint8)
+            file = WatchedFile(self.directory, stored.file)
+            is_whole = len(file.bytes) == stored.bytes and file.xxh3_64() == stored.xxh3_64
         except FileNotFoundError:
-            raise InputError(f"{path}: missing; delete {self.directory} to begin anew") from None
+            path = self.directory / stored.file
+            raise DatabaseError(f"{path}: missing; {self._format.advice}") from None
         except OSError as error:
-            raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-        if not is_whole or hash_of_file(path) != stored.xxh3_64:
-            raise damaged(path)
-        return np.asarray(data)
+            raise DatabaseError(f"{self.directory / stored.file}: cannot be read: {error.strerror}") from None
+        if not is_whole:
+            raise self._damaged(stored.file, "its size or hash differs from the manifest")
+        self._files.append(file)
+        return file.bytes
+
+    def _damaged(self, name: str, problem: str) -> ExalnError:
+        return self._format.damaged(str(self.directory / name), problem)
 
     def _write(self, name: str, arrays: Sequence[Line | NDArray[np.uint8]]) -> StoredFile:
-        with open_output(self.directory / name) as file:
-            for array in arrays:
-                file.write(bytes_of(array).data)
+        """A new file, durable once the manifest names it. What has its name is of work that was interrupted."""
+        path = self.directory / name
+        with output_errors(path):
+            path.unlink(missing_ok=True)
+            try:
+                with path.open("xb") as file:
+                    for array in arrays:
+                        file.write(bytes_of(array).data)
+                    file.flush()
+                    os.fsync(file.fileno())
+            except BaseException:
+                path.unlink(missing_ok=True)
+                raise
         return StoredFile(name, sum(array.nbytes for array in arrays), hash_of(arrays))
 
     def _commit(self, **changes: Any) -> None:
+        self.require_unchanged()
         self._manifest = replace(self._manifest, **changes)
         with output_errors(self.directory):
-            fsync_directory(self.directory)
-        with open_output(self.directory / MANIFEST_NAME) as file:
-            file.write(self._manifest.to_json().encode("ascii"))
-        with output_errors(self.directory):
-            fsync_directory(self.directory)
+            self._format.write(self.directory / MANIFEST_NAME, self._manifest.to_values())
         self._sweep()
 
     def _sweep(self) -> None:
-        """Delete what the manifest does not name."""
-        named = {MANIFEST_NAME, LOCK_NAME, *(slab.lines.file for slab in self._manifest.slabs)}
-        named |= {piece.file for piece in self._manifest.steps}
-        if self._manifest.carry is not None:
-            named.add(self._manifest.carry.file)
+        """Delete files with names of a store that the manifest does not mention."""
+        named = {stored.file for stored in self._manifest.files}
         for path in self.directory.iterdir():
-            if path.name not in named and path.is_file():
+            if path.name not in named and _OWN_NAMES.fullmatch(path.name) and not path.is_dir():
                 path.unlink(missing_ok=True)
 
 
 def _locked(directory: Path) -> int:
-    lock = os.open(directory / LOCK_NAME, os.O_RDWR | os.O_CREAT, 0o666)
+    lock = os.open(directory / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(lock)
-        raise InputError(
+        raise DatabaseError(
             f"{directory}: another exaln is working here; wait for it, or use another --work-dir"
         ) from None
+    except BaseException:
+        os.close(lock)
+        raise
     return lock
