@@ -116,6 +116,21 @@ def test_a_folder_that_is_swept_before_it_is_locked_is_made_again(
     assert not folder.path.exists()
 
 
+def test_a_folder_whose_removal_is_interrupted_keeps_its_lock_file_and_is_swept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = ScratchFolder(KINDS[0], tmp_path)
+    for name in ("a", "z"):
+        (folder.path / name).mkdir()
+        (folder.path / name / "file").write_text("x")
+    with monkeypatch.context() as patch:
+        patch.setattr(scratch.shutil, "rmtree", lambda path, **options: None)
+        folder.close()
+    assert sorted(path.name for path in folder.path.iterdir()) == ["a", "lock", "z"]
+    sweep(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_every_temporary_folder_of_the_package_is_a_scratch_folder() -> None:
     found = dict[str, list[str]]()
     for path in PACKAGE.rglob("*.py"):

@@ -39,7 +39,7 @@ class ScratchFolder:
     def close(self) -> None:
         """Remove the folder with all that is in it, then release the lock."""
         if self._lock >= 0:
-            shutil.rmtree(self.path, ignore_errors=True)
+            _remove(self.path)
             os.close(self._lock)
             self._lock = -1
 
@@ -119,9 +119,22 @@ def _remove_if_abandoned(path: Path) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         owner = os.pread(lock, 1024, 0)
         if owner == _host() or (is_stale and not owner):  # a shared file system may know locks of one machine alone
-            shutil.rmtree(path, ignore_errors=True)
+            _remove(path)
     finally:
         os.close(lock)
+
+
+def _remove(path: Path) -> None:
+    """Remove a folder, its lock file last: if that is interrupted, or something is left, the next sweep finds it."""
+    with suppress(OSError):
+        for inner in list(path.iterdir()):
+            if inner.is_dir() and not inner.is_symlink():
+                shutil.rmtree(inner, ignore_errors=True)
+            elif inner.name != LOCK_NAME:
+                inner.unlink(missing_ok=True)
+        if [inner.name for inner in path.iterdir()] == [LOCK_NAME]:
+            (path / LOCK_NAME).unlink()
+            path.rmdir()
 
 
 def _host() -> bytes:
