@@ -211,7 +211,7 @@ threads = click.option(
     blast=["-num_threads"],
     type=click.IntRange(min=1),
     metavar="N",
-    help="At most 16 per core. [default: one per core]",
+    help="Up to 16 per core. [default: one each]",
 )
 engine = click.option(
     "--engine", default="auto", show_default=True, metavar="NAME", help="auto, cuda, cpu or reference; see exaln info."
