@@ -94,7 +94,7 @@ struct BoundJob {
               threads,
               max_bytes,
               {}} {
-        require_codes(job.queries), require_codes(job.targets);
+        require_letters(costs, job.queries), require_letters(costs, job.targets);
         require_threads(threads);
         job.pairs = make_pairs(job.queries, job.targets, pairs);
     }

@@ -83,7 +83,7 @@ Region make_region(const ScoreType& type, const Costs& costs, const InputArray<u
                    const InputArray<uint8_t>& target, const InputScores& top_H, const InputScores& top_F,
                    const InputScores& left_H, const InputScores& left_E, int64_t corner) {
     const auto n_rows = int64_t(query.shape(0)), n_columns = int64_t(target.shape(0));
-    require_codes(query.data(), n_rows), require_codes(target.data(), n_columns);
+    require_letters(costs, query.data(), n_rows), require_letters(costs, target.data(), n_columns);
     require_small_costs(costs, n_rows, n_columns), Surroundings::checked(corner);
     return {query.data(),
             target.data(),

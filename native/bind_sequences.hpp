@@ -1,6 +1,7 @@
 // Costs and sequences from the arrays that Python passes, checked so that no kernel can be led outside them.
 #pragma once
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "bind.hpp"
@@ -29,6 +30,19 @@ inline Sequences make_sequences(const InputArray<uint8_t>& codes, const InputArr
 
 inline void require_codes(const Sequences& sequences) {
     require_codes(sequences.at(0), sequences.offsets[sequences.n] - sequences.offsets[0]);
+}
+
+// Walking back needs more than scoring: a letter that has no row in the matrix would lead a path astray.
+inline void require_letters(const Costs& costs, const uint8_t* codes, int64_t n) {
+    require_codes(codes, n);
+    uint8_t highest = 0;
+    for (int64_t i = 0; i < n; ++i) highest = std::max(highest, codes[i]);
+    if (n > 0 && highest >= costs.n_codes)
+        throw std::invalid_argument("a sequence holds a code that the matrix does not have");
+}
+
+inline void require_letters(const Costs& costs, const Sequences& sequences) {
+    require_letters(costs, sequences.at(0), sequences.offsets[sequences.n] - sequences.offsets[0]);
 }
 
 // Residues of all queries times residues of all targets.

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import exaln
-from exaln.errors import ExalnWarning, InputError
+from exaln.errors import DatabaseError, ExalnWarning, InputError
 from exaln.report.formats import EXTENSIONS, KINDS
 from golden_data import GOLDEN
 from hit_samples import other_strand
@@ -105,12 +105,36 @@ def test_alignments_of_hits_are_those_of_the_pairs(case: tuple[Path, Path, dict[
         assert (found.score, found.cigar, found.strand) == (hit.score, hit.cigar, hit.strand)
         assert (found.query_sequence, found.target_sequence) == (queries[hit.query_id], targets[hit.target_id])
         assert (found.query_id, found.target_id) == (hit.query_id, hit.target_id)
+        assert (found.bits, found.evalue) == (hit.bits, hit.evalue)  # of the search, not of this pair alone
         turned = other_strand_with_gaps if hit.strand < 0 else str
         pair = exaln.align(turned(queries[hit.query_id]), targets[hit.target_id], scoring=found.scoring)
         assert (turned(found.query_aligned), turned(found.target_aligned)) == (pair.query_aligned, pair.target_aligned)
         assert found.query_aligned.replace("-", "") == queries[hit.query_id][hit.query_start : hit.query_end]
         assert found.identities == hit.identities == sum(map(str.__eq__, found.query_aligned, found.target_aligned))
         assert len(found.query_aligned) == hit.columns
+
+
+def test_reads_keep_their_qualities_in_sam(run: Exaln, tmp_path: Path) -> None:
+    query, target = dna_files(tmp_path)
+    reads = tmp_path / "reads.fastq"
+    records = list(exaln.Database.open(query))
+    reads.write_text("".join(f"@{one.id}\n{one.sequence}\n+\n{'5' * len(one.sequence)}\n" for one in records))
+    exaln.search(reads, str(target)).write(tmp_path / "python.sam")
+    assert run("search", "--query", reads, "--db", target, "--out", tmp_path / "cli.sam", "--quiet").code == 0
+    assert (tmp_path / "python.sam").read_bytes() == (tmp_path / "cli.sam").read_bytes()
+    assert "5" * 20 in (tmp_path / "cli.sam").read_text()
+
+
+def test_a_database_that_changed_gives_no_alignment_and_no_report(tmp_path: Path) -> None:
+    query, target = dna_files(tmp_path)
+    database = exaln.Database.build(target, tmp_path / "db")
+    hits = exaln.search(query, database)
+    segment = Path(database.segments[0].name)
+    segment.write_bytes(segment.read_bytes())
+    for call in (hits[0].alignment, lambda: hits.write(tmp_path / "x.tsv")):
+        with pytest.raises(DatabaseError, match=r"\.arrow: changed while it was in use"):
+            call()
+    assert not (tmp_path / "x.tsv").exists()
 
 
 def test_an_alignment_on_the_minus_strand_draws_plots_and_goes_to_biopython(tmp_path: Path) -> None:

@@ -71,14 +71,17 @@ class Alignments(Sequence["Alignment"]):
         scoring: Scoring,
         mode: Mode,
         strands: NDArray[np.int8] | None = None,
+        statistics: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
     ) -> None:
-        """scores: int64[n], multiplied by `scoring.scale`. strands: all plus without them."""
+        """scores: int64[n], multiplied by `scoring.scale`. strands: all plus without them. statistics: bits and
+        E-values, float64[n] each; without them those of each pair on its own.
+        """
         traces = traces.counted_in(scoring.alphabet)
         self.queries, self.targets, self.pairs = queries, targets, pairs
         self.positions, self.counts, self.paths = traces.positions, traces.counts, traces.paths
         self.scoring, self.mode, self._scores = scoring, mode, scores
         self.strands = np.ones(len(scores), np.int8) if strands is None else strands
-        self._statistics: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+        self._statistics = statistics
 
     def __len__(self) -> int:
         return len(self._scores)
@@ -96,7 +99,8 @@ class Alignments(Sequence["Alignment"]):
         traces = Traces(self.positions, self.counts, self.paths).taken(rows)
         pairs = PairList(self.pairs.query[rows], self.pairs.target[rows])
         given = (self.queries, self.targets, pairs, self._scores[rows], traces, self.scoring, self.mode)
-        return Alignments(*given, self.strands[rows])
+        statistics = None if self._statistics is None else (self._statistics[0][rows], self._statistics[1][rows])
+        return Alignments(*given, self.strands[rows], statistics)
 
     def __iter__(self) -> Iterator[Alignment]:
         return map(partial(Alignment, self), range(len(self)))

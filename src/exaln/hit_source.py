@@ -18,6 +18,7 @@ from exaln.alignment import COUNTS, POSITIONS, Alignment, Alignments
 from exaln.biopython import as_runs, with_equality
 from exaln.cigar import DELETION, INSERTION, MATCH, Paths
 from exaln.engines.base import PairList, Traces
+from exaln.mapped_file import read_unchanged, unchanged
 from exaln.modes import LOCAL
 from exaln.query_hits import QueryHits
 from exaln.records import Records, offsets_of
@@ -74,8 +75,9 @@ class HitSource:
     is_whole: bool = True
 
     def alignment(self, hit: HitColumns) -> Alignment:
-        """The alignment of one hit."""
-        (target,) = self._targets([hit.target_ordinal])
+        """The alignment of one hit, with its bits and its E-value."""
+        with unchanged(self.database.require_unchanged):
+            target = self._targets([hit.target_ordinal])[0].copy()
         query = self.queries.sequence(hit.query_index)
         scoring = self.summary.scoring
         runs = self._runs(hit.cigar, query[hit.query_start : hit.query_end], target, hit)
@@ -93,10 +95,14 @@ class HitSource:
             scoring,
             LOCAL,
             np.array([hit.strand], np.int8),
+            (_real_or_nan(hit.bits), _real_or_nan(hit.evalue)),
         )[0]
 
     def query_hits(self, table: Any) -> Iterator[QueryHits]:
         """The hits in a table (see `exaln.report.arrow`), query by query, as reports take them."""
+        return read_unchanged(self.database.require_unchanged, self._query_hits(table))
+
+    def _query_hits(self, table: Any) -> Iterator[QueryHits]:
         index = table["query_index"].to_numpy()
         begins = np.flatnonzero(np.diff(index, prepend=-1)).tolist()
         parts = {int(index[begin]): (begin, end) for begin, end in pairwise([*begins, len(index)])}
@@ -128,6 +134,7 @@ class HitSource:
             query_id=self.queries.ids[query],
             query_description=self.queries.descriptions[query],
             query=codes,
+            query_quality=self.queries.quality(query),
             alphabet=self.database.alphabet,
             scoring=scoring,
             target_ids=columns["target_id"].to_pylist(),
@@ -177,6 +184,11 @@ class _Place:
 def _place(part: tuple[int, int]) -> tuple[int, int]:
     """Begin and length of what has this begin and end."""
     return part[0], part[1] - part[0]
+
+
+def _real_or_nan(value: float | None) -> NDArray[np.float64]:
+    """float64[1]"""
+    return np.array([np.nan if value is None else value])
 
 
 def _real(column: Any) -> NDArray[np.float64]:

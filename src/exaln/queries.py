@@ -73,7 +73,7 @@ def as_records(
         if _is_file(sequences):
             from exaln.fasta import read_records
 
-            return read_records(arguments.path(name, sequences, EXPECTED), like=like)
+            return read_records(arguments.path(name, sequences, EXPECTED), like=like, keep_qualities=True)
         records = as_records(sequences, like, name)
         require_molecule(records, name)
         return records
@@ -82,7 +82,7 @@ def as_records(
     if _is_file(sequences):
         from exaln.fasta import read_records
 
-        return read_records(arguments.path(name, sequences, EXPECTED), alphabet=alphabet)
+        return read_records(arguments.path(name, sequences, EXPECTED), alphabet=alphabet, keep_qualities=True)
     given = _listed(sequences, name)
     raw = [_letters(one, f"{name}, sequence {number}") for number, one in enumerate(given.sequences, start=1)]
     if alphabet is None:
