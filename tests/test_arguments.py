@@ -296,7 +296,8 @@ def test_options_have_the_same_names_in_search_in_search_options_and_on_the_comm
     assert set(signature) == options | own | running
     scoring = set(inspect.signature(exaln.Scoring).parameters)
     about_files = {"query", "db", "out", "outfmt", "strip_gaps", "max_record_size"}
-    cluster = {"shard", "cluster", "cluster_config", "plan", "resume", "tls_ca", "tls_cert", "tls_key", "insecure"}
+    cluster = {"shard", "cluster", "cluster_config", "plan", "resume", "dashboard"}
+    cluster |= {"tls_ca", "tls_cert", "tls_key", "insecure"}
     messages = {"quiet", "verbose", "debug", "version"}
     assert options | running | scoring <= cli_names("search")
     assert cli_names("search") - options - running - scoring - about_files - cluster - messages == set()

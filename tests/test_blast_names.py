@@ -150,7 +150,7 @@ def test_neutral_values_of_makeblastdb_and_blastdbcmd(exaln: Exaln, tmp_path: Pa
     [
         ("-task blastp", "-task blastp is for protein sequences, but these are dna; leave it out"),
         ("-word_size 7", "no such option: -word_size; leave it out: every score here is the exact optimum"),
-        ("-task megablast", "-task megablast is not available; write --match 1 --mismatch -2 --gapopen 0"),
+        ("-task megablast", "-task megablast is not available; write --match 1 --mismatch -2 --gap-open 0"),
         ("-task dc-megablast", "-task dc-megablast is not available; leave it out"),
         ("-max_hsps 5", "-max_hsps 5 is not available; one alignment per target is reported"),
         ("-max_hsps", "-max_hsps needs a value"),
@@ -181,7 +181,7 @@ def test_advice_does_not_name_options_that_do_something_else(exaln: Exaln, optio
 
 def test_options_of_search_are_not_offered_by_score(exaln: Exaln) -> None:
     assert "no such option: -evalue; exaln search has it" in exaln.error("score", *PROTEINS, "-evalue", "1")[1]
-    assert "; in exaln search, use --max-target-seqs" in exaln.error("score", *PROTEINS, "-num_alignments", "1")[1]
+    assert "; in exaln search, use --dbsize" in exaln.error("score", *PROTEINS, "-searchsp", "1")[1]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert exaln("score", *PROTEINS, "-seg", "no").out == exaln("score", *PROTEINS).out != ""

@@ -105,7 +105,7 @@ def test_limit_on_file_size(task: str, tmp_path: Path) -> None:
     Database.open(source).export(fasta)
     place = tmp_path / "place"
     place.mkdir()
-    path = place / "db.exaln"
+    path = place / ("new.fasta" if task == "export" else "db.exaln")
     if task in ("replace", "append"):
         Database.build_records([records_of(OLD)], path)
     arguments = [str(source if task == "export" else fasta), str(path), task]

@@ -174,8 +174,9 @@ def test_is_folder_tells_what_cannot_be_found_out(folder: Path) -> None:
         is_folder(folder / ("x" * 300))
 
 
-NOT_PATHS = {"ids", "name", "scheduler"}
-PATHS_BY_NAME = {"database", "query", "target", "inputs", "out", "include", "exclude", "work_dir", "plot", "parts"}
+NOT_PATHS = {"name", "scheduler"}
+PATHS_BY_NAME = {"database", "databases", "query", "target", "inputs", "out", "work_dir", "plot", "parts"}
+PATHS_BY_NAME |= {"ids", "ids_file", "exclude_ids", "cluster_config", "resume"}
 
 
 def test_every_option_that_is_a_path_is_checked() -> None:
@@ -183,7 +184,7 @@ def test_every_option_that_is_a_path_is_checked() -> None:
     found = set()
     for command in cli.commands.values():
         for parameter in command.get_params(click.Context(command)):
-            if parameter.name in PATHS_BY_NAME and parameter.metavar not in ("NAME", "NAME..."):
+            if parameter.name in PATHS_BY_NAME and parameter.metavar not in ("NAME", "NAME...", "[ID]..."):
                 found.add(parameter.name)
                 assert is_path(parameter), f"{command.name}: {parameter.name}"
             elif parameter.name in NOT_PATHS:

@@ -128,7 +128,7 @@ def test_a_header_may_be_just_as_long_as_allowed(length: int, limit: int, step: 
 
 
 def test_a_size_below_1_is_an_error() -> None:
-    with pytest.raises(InputError, match="max_record_size is 0; at least 1 is needed"):
+    with pytest.raises(InputError, match="max_record_size is 0; expected a whole number of at least 1"):
         SequenceFile(io.BytesIO(b">a\nA\n"), max_record_size=0)
 
 

@@ -364,5 +364,5 @@ def test_however_large_a_limit_is_it_is_no_warning_and_everything_passes(alphabe
 
 @pytest.mark.parametrize("limit", [0.0, -0.0, -1.0, -math.inf, math.nan, float("1e-400")])
 def test_limits_of_0_and_less_are_refused(limit: float) -> None:
-    with pytest.raises(InputError, match="it must be above 0"):
+    with pytest.raises(InputError, match="expected a number above 0"):
         SearchOptions(evalue=limit)

@@ -122,8 +122,11 @@ def encoded(name: str, value: str) -> bytes:
 
 def path(name: str, value: Any, expected: str = "a path") -> str | os.PathLike[str]:
     """The name of a file or folder, as text or as an object such as pathlib.Path."""
-    if problem_with_path(value) is not None:
+    problem = problem_with_path(value)
+    if problem is not None and not is_path(value):
         raise wrong(name, value, expected)
+    if problem is not None:
+        raise InputError(f"{name} is {shown(value)}; {problem}")
     return value  # type: ignore[no-any-return]
 
 

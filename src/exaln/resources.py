@@ -7,6 +7,7 @@ import warnings
 from pathlib import Path
 
 from exaln.errors import ExalnWarning, InputError
+from exaln.plurals import number_of
 
 CGROUP = Path("/sys/fs/cgroup")
 THREADS_PER_CORE = 16
@@ -38,7 +39,7 @@ def usable_threads(wanted: int | None) -> int:
     most = THREADS_PER_CORE * cores
     if wanted > most:
         warnings.warn(
-            f"{wanted:,} threads are too many for {cores} core{'s' if cores > 1 else ''}; {most} are used",
+            f"{number_of(wanted, 'thread')} are too many for {number_of(cores, 'core')}; {most} are used",
             ExalnWarning,
             stacklevel=3,
         )

@@ -72,9 +72,9 @@ def _all(names: str, option: BlastOption) -> dict[str, BlastOption]:
     return dict.fromkeys((f"-{name}" for name in names.split()), option)
 
 
-_SHORT_PROTEIN = "write --matrix PAM30 --gapopen 9 --gapextend 1"
-_SHORT_DNA = "write --match 1 --mismatch -3 --gapopen 5 --gapextend 2"
-_MEGABLAST = "write --match 1 --mismatch -2 --gapopen 0 --gapextend 2.5"
+_SHORT_PROTEIN = "write --matrix PAM30 --gap-open 9 --gap-extend 1"
+_SHORT_DNA = "write --match 1 --mismatch -3 --gap-open 5 --gap-extend 2"
+_MEGABLAST = "write --match 1 --mismatch -2 --gap-open 0 --gap-extend 2.5"
 _TASKS = {"blastp-short": _SHORT_PROTEIN, "blastn-short": _SHORT_DNA, "megablast": _MEGABLAST}
 _TASKS |= {"blastx": NO_TRANSLATION, "tblastn": NO_TRANSLATION, "blastx-fast": NO_TRANSLATION}
 _TASKS |= {"tblastn-fast": NO_TRANSLATION}
@@ -101,7 +101,7 @@ SEARCH_OPTIONS: dict[str, BlastOption] = {
     "-use_sw_tback": BlastOption(EXACT, True),
     "-min_raw_gapped_score": BlastOption("use --min-score"),
     "-ungapped": BlastOption(
-        "alignments have gaps; costs that rule them out, such as --gapopen 1000, leave no E-values", False
+        "alignments have gaps; costs that rule them out, such as --gap-open 1000, leave no E-values", False
     ),
     # Masks and composition
     "-seg": BlastOption(NO_FILTER, NO),

@@ -10,17 +10,17 @@ PANELS: dict[str, tuple[str, ...]] = {
         "--query", "--db", "--in", "--ids", "--exclude-ids", "--alphabet", "--strip-gaps", "--max-record-size", "--all",
     ),
     "Output": ("--out", "--outfmt", "--format", "--plot", "--width", "--force", "--json"),
-    "Scoring": ("--matrix", "--match", "--mismatch", "--gapopen", "--gapextend", "--mode", "--strand", "--dbsize"),
+    "Scoring": ("--matrix", "--match", "--mismatch", "--gap-open", "--gap-extend", "--mode", "--strand", "--dbsize"),
     "Filters": (
-        "--evalue", "--max-target-seqs", "--top", "--min-bits", "--min-score", "--min-identity",
-        "--min-query-coverage", "--min-target-coverage", "--query-coverage", "--target-coverage",
+        "--evalue", "--max-target-seqs", "--min-bits", "--min-score", "--min-identity",
+        "--min-query-coverage", "--min-target-coverage",
     ),
     "Engine": ("--engine", "--devices", "--gpu-memory", "--threads", "--memory", "--work-dir"),
     "Cluster": (
         "--cluster", "--cluster-config", "--plan", "--resume", "--shard",
-        "--tls-ca", "--tls-cert", "--tls-key", "--insecure",
+        "--dashboard", "--tls-ca", "--tls-cert", "--tls-key", "--insecure",
     ),
-    "Messages": ("--quiet", "--verbose", "--debug", "--help"),
+    "Messages": ("--quiet", "--verbose", "--debug", "--version", "--help"),
 }
 # fmt: on
 

@@ -86,11 +86,16 @@ def _rows_with_word(ids: Any, words: Sequence[str]) -> list[int]:
 
 
 def _column(segment: Segment) -> Any:
-    """The ids as an Arrow array."""
+    """The ids as an Arrow array; DatabaseError if they are not text."""
     import pyarrow as pa
 
     text = segment.checked_ids()
-    return pa.LargeStringArray.from_buffers(segment.n_rows, pa.py_buffer(text.offsets), pa.py_buffer(text.data))
+    ids = pa.LargeStringArray.from_buffers(segment.n_rows, pa.py_buffer(text.offsets), pa.py_buffer(text.data))
+    try:
+        ids.validate(full=True)  # a forged segment has the right hashes
+    except pa.ArrowInvalid:
+        raise segment.invalid("ids are not UTF-8 text") from None
+    return ids
 
 
 def _is_text(word: str) -> bool:

@@ -282,10 +282,10 @@ class Segment:
     def ordinal(self, row: int) -> int:
         """The place of one row in the input of the whole database."""
         if not 0 <= row < self.n_rows:
-            raise self._invalid("by_id has rows that do not exist")
+            raise self.invalid("by_id has rows that do not exist")
         ordinal = int(self._checked(self._columns.ordinals[row : row + 1])[0])
         if self._file is not None and not 0 <= ordinal - self.first_ordinal < self.n_rows:
-            raise self._invalid("ordinals are not each place of the input once")
+            raise self.invalid("ordinals are not each place of the input once")
         return ordinal + self._n_before
 
     def target(self, row: int) -> Target:
@@ -304,14 +304,14 @@ class Segment:
         columns = self._columns
         codes = np.array(self._slice(columns.codes, columns.offsets, row))
         if len(codes) and int(codes.max()) >= len(self.alphabet.letters):
-            raise self._invalid("codes that are no letters of the alphabet")
+            raise self.invalid("codes that are no letters of the alphabet")
         letters = np.array(_letter_bytes(self.alphabet.letters)[codes])
         starts = self._slice(columns.mask_starts, columns.mask_offsets, row)
         ends = self._slice(columns.mask_ends, columns.mask_offsets, row)
         lower = _letter_bytes(self.alphabet.letters.lower())
         for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
             if not 0 <= start < end <= len(codes):
-                raise self._invalid("mask intervals outside their sequence")
+                raise self.invalid("mask intervals outside their sequence")
             letters[start:end] = lower[codes[start:end]]
         return bytes(letters).decode("ascii")
 
@@ -319,7 +319,7 @@ class Segment:
         try:
             return bytes(self._slice(data, offsets, row)).decode("utf-8")
         except UnicodeDecodeError:
-            raise self._invalid("a text is not UTF-8") from None
+            raise self.invalid("a text is not UTF-8") from None
 
     def _find(self, wanted: bytes) -> tuple[int, int]:
         """First and last + 1 place in by_id of an id, reading only the rows on the way."""
@@ -327,7 +327,7 @@ class Segment:
         def id_at(place: int) -> bytes:
             row = int(self._checked(columns.by_id[place : place + 1])[0])
             if not 0 <= row < self.n_rows:
-                raise self._invalid("by_id has rows that do not exist")
+                raise self.invalid("by_id has rows that do not exist")
             return bytes(self._slice(columns.id_data, columns.id_offsets, row))
 
         columns = self._columns
@@ -346,13 +346,13 @@ class Segment:
         try:
             places = find_bytes(columns.id_data, columns.id_offsets, columns.by_id, data, offsets)
         except (ValueError, IndexError) as error:
-            raise self._invalid(str(error)) from None
+            raise self.invalid(str(error)) from None
         return [(int(begin), int(end)) for begin, end in places.reshape(-1, 2)]
 
     def _slice(self, data: NDArray[Any], offsets: NDArray[np.int64], row: int) -> NDArray[Any]:
         begin, end = self._checked(offsets[row : row + 2]).tolist()
         if not 0 <= begin <= end <= len(data):
-            raise self._invalid("offsets lead outside their data")
+            raise self.invalid("offsets lead outside their data")
         return self._checked(data[begin:end])
 
     def _checked(self, view: NDArray[Any]) -> NDArray[Any]:
@@ -390,11 +390,11 @@ class Segment:
             problem = problem_of(self._batch, columns, self.n_residues, n_letters, self.first_ordinal)
             if problem is not None:
                 self.require_unchanged()
-                raise self._invalid(problem)
+                raise self.invalid(problem)
             self._is_valid = True
         return columns
 
-    def _invalid(self, problem: str) -> DatabaseError:
+    def invalid(self, problem: str) -> DatabaseError:
         """The error for a segment that has the right hashes and cannot be right."""
         return DatabaseError(f"{self.name}: not a valid segment: {problem}; rebuild the database")
 
@@ -409,7 +409,7 @@ class Segment:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise DatabaseError(f"{self.name}: not a segment of this format: {reason}; rebuild the database") from None
         if self._mapped is not None and not all(_is_within(view, self._mapped) for view in vars(columns).values()):
-            raise self._invalid("a column is not stored as it is")
+            raise self.invalid("a column is not stored as it is")
         return columns
 
     def _arrow_batch(self) -> Any:

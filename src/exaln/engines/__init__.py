@@ -51,7 +51,7 @@ def choose_engine(
     if not isinstance(name, str):
         raise arguments.wrong("engine", name, f"auto, {known}")
     wish = _Request(
-        None if threads is None else arguments.integer("threads", threads, least=1, most=MOST_THREADS),
+        None if threads is None else arguments.integer("threads", threads, least=1),
         None if devices is None else _device_numbers(devices),
         None if gpu_memory is None else arguments.integer("gpu_memory", gpu_memory, least=1),
     )
@@ -68,9 +68,6 @@ def choose_engine(
                 raise EngineError(f"engine {name!r} cannot be used: {reason}")
             return _MAKE[engine](wish)
     raise EngineError(f"unknown engine {name!r}; choose auto, {known}")
-
-
-MOST_THREADS = (1 << 31) - 1
 
 
 def _device_numbers(devices: Sequence[int]) -> list[int]:
