@@ -8,7 +8,7 @@ CXX_SOURCES := $(wildcard native/*.cpp native/*.hpp tests/native/*.cpp tests/nat
 MODULES := $(VENV)/.modules-$(shell find src -name '*.py' | sort | cksum | cut -d ' ' -f 1)
 DEMO := src/exaln/data/demo
 
-.PHONY: setup demo test test-all test-flips check format bench bench-gpu wheel clean
+.PHONY: setup demo test test-all test-flips test-streams check format bench bench-gpu wheel clean
 
 setup: $(VENV)/.installed
 
@@ -47,11 +47,15 @@ test: setup
 include tests/native/native.mk tests/gpu.mk tests/cluster/cluster.mk
 
 # Everything that can be checked on one machine: other CPUs under emulation, sanitizers, clang-format and types.
-test-all: test check test-arm test-old-x86 test-sanitize test-flips
+test-all: test check test-arm test-old-x86 test-sanitize test-flips test-streams
 
 # Bytes of all state files flipped, thousands of them: the same output, or an error that names the file.
 test-flips: setup
 	EXALN_FLIPS=6000 $(BIN)/python -m pytest -q $(call side_by_side,8) tests/test_state_flips*.py tests/test_forged_databases.py
+
+# Every command with stdin, stdout and stderr closed, in all combinations.
+test-streams: setup
+	EXALN_ALL_STREAMS=1 $(BIN)/python -m pytest -q $(call side_by_side,8) tests/test_closed_streams.py
 
 check: setup
 	$(BIN)/ruff check .

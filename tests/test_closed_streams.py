@@ -1,6 +1,7 @@
 """Commands with stdin, stdout or stderr closed: results stay as they are, and nothing else gets into them."""
 
 import itertools
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,10 @@ from golden_data import GOLDEN
 EXALN = f"{sys.executable} -m exaln"
 QUERY, TARGETS = GOLDEN / "hba_hbb.fasta", GOLDEN / "scop20_part.fasta"
 REDIRECTIONS = {"stdin": "<&-", "stdout": ">&-", "stderr": "2>&-"}
-COMBINATIONS = [some for n in (1, 2, 3) for some in itertools.combinations(REDIRECTIONS, n)]
+ALL = [some for n in (1, 2, 3) for some in itertools.combinations(REDIRECTIONS, n)]
+FEW = [("stdout",), ("stderr",), ("stdin", "stdout", "stderr")]
+COMBINATIONS = ALL if os.environ.get("EXALN_ALL_STREAMS") else FEW
+"""A few in `make test`, all of them in `make test-all`."""
 
 WRITING = {
     "makedb": f"makedb --in {QUERY} --db OUT.exaln",

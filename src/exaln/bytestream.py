@@ -171,7 +171,7 @@ def _guarded(chunks: Iterator[memoryview], name: str, format_name: str) -> Itera
     """The libraries have five ways of saying that data is damaged; here it is one."""
     try:
         yield from chunks
-    except (InputError, MemoryError):
+    except (InputError, MemoryError, ImportError):
         raise
     except Exception as error:
         reason = printable(str(error)).rstrip(".")

@@ -76,7 +76,7 @@ def unchanged(require_unchanged: Callable[[], None]) -> Iterator[None]:
     require_unchanged()
 
 
-def read_unchanged(require_unchanged: Callable[[], None], items: Iterable[Item]) -> Iterator[Item]:
+def read_unchanged(require_unchanged: Callable[[], None], items: Iterable[Item]) -> Generator[Item, None, None]:
     """Items that are made from files: each is handed out only if the files did not change until it was there."""
     items = iter(items)
     with closing(items) if isinstance(items, Generator) else nullcontext():

@@ -221,9 +221,9 @@ class Search:
         parts = [self._empty()]
         waiting = 0
         report = None if progress is None else lambda cells: progress(block.cells_before + cells)
-        with self._scanning:
-            found = self.engine.scan(block.scanned, self._placement, self.scoring, keep, report)
-            for candidates in read_unchanged(self.database.require_unchanged, found):
+        scan = self.engine.scan(block.scanned, self._placement, self.scoring, keep, report)
+        with self._scanning, closing(read_unchanged(self.database.require_unchanged, scan)) as found:
+            for candidates in found:
                 listed = self._listed(candidates)
                 promising = listed if self.options.needs_alignments else pruner.prune(listed)
                 parts.append(self._passed(promising, block))

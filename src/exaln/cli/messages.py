@@ -51,10 +51,12 @@ def is_terminal(stream: Any) -> bool:
 
 def say(text: str) -> None:
     """Print `exaln: text` on stderr, in one line whatever the text holds. Nothing happens if stderr is closed."""
-    if sys.stderr is None:  # print(file=None) would write to stdout
+    if sys.stderr is None:
         return
     try:
-        print(f"exaln: {one_line(text)}", file=sys.stderr, flush=True)
+        # One write: print() writes the line end on its own, and rows of a pipe could come between.
+        sys.stderr.write(f"exaln: {one_line(text)}\n")
+        sys.stderr.flush()
     except (OSError, ValueError):
         return
 

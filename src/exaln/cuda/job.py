@@ -9,7 +9,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -149,7 +149,7 @@ class Job:
         self._posted: queue.Queue[BatchResult | BaseException | int | None] = queue.Queue(MAX_WAITING_RESULTS)
         self._lock = threading.Lock()
 
-    def results(self) -> Iterator[BatchResult | int]:
+    def results(self) -> Generator[BatchResult | int, None, None]:
         """Results of batches as they come, and between them the cells that were done."""
         workers = [_Worker(self, workspace) for workspace in self.workspaces]
         for worker in workers:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -156,19 +157,22 @@ class CudaEngine(Engine):
     ) -> Iterator[Candidates]:
         """The candidates, cut on the card; where too many pass the cut, it is made here."""
         wanted = Wanted(keep.minimum, keep.score_bins, progress is not None)
-        for result in self._results(queries, placement, scoring, wanted, progress):
-            if isinstance(result.found, Found):
-                yield from _candidates(result, result.found)
-            else:
-                for piece in _block(result).pieces(PIECE_SCORES):
-                    yield piece.cut(keep)
+        with closing(self._results(queries, placement, scoring, wanted, progress)) as results:
+            for result in results:
+                if isinstance(result.found, Found):
+                    yield from _candidates(result, result.found)
+                else:
+                    for piece in _block(result).pieces(PIECE_SCORES):
+                        yield piece.cut(keep)
 
     def blocks(
         self, queries: Records, placement: Placement, scoring: Scoring, progress: Progress | None = None
     ) -> Iterator[ScoreBlock]:
         """All scores, some queries against the rows of a batch at a time."""
-        for result in self._results(queries, placement, scoring, Wanted(progress=progress is not None), progress):
-            yield _block(result)
+        wanted = Wanted(progress=progress is not None)
+        with closing(self._results(queries, placement, scoring, wanted, progress)) as results:
+            for result in results:
+                yield _block(result)
 
     def align(self, queries: Records, targets: Records, pairs: Pairs, scoring: Scoring) -> Traces:
         """Paths are made by the CPU."""
@@ -322,7 +326,8 @@ class CudaEngine(Engine):
         scoring: Scoring,
         wanted: Wanted,
         progress: Progress | None,
-    ) -> Iterator[BatchResult]:
+    ) -> Generator[BatchResult, None, None]:
+        """What the GPUs find, batch by batch. Close it: its threads must not be ended by the garbage collector."""
         database = placement.database
         require_same_alphabet(queries, database, scoring)
         if not len(queries) or not database.n_targets:
@@ -333,12 +338,13 @@ class CudaEngine(Engine):
             job = Job(workspaces, database, queries, scoring, wanted)
             cells = 0
             try:
-                for result in job.results():
-                    if isinstance(result, BatchResult):
-                        yield result
-                    elif progress is not None:
-                        cells += result
-                        progress(min(cells, job.n_cells))
+                with closing(job.results()) as results:
+                    for result in results:
+                        if isinstance(result, BatchResult):
+                            yield result
+                        elif progress is not None:
+                            cells += result
+                            progress(min(cells, job.n_cells))
             finally:
                 self.times = job.times
                 self._reports = _report(job, database)
