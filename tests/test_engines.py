@@ -243,7 +243,7 @@ def test_the_help_states_the_cap_of_threads():
     from exaln.resources import THREADS_PER_CORE
 
     parameter = options.threads(lambda: None).__click_params__[0]
-    assert f"Up to {THREADS_PER_CORE} per core" in parameter.help
+    assert f"At most {THREADS_PER_CORE} per core" in parameter.help
 
 
 def test_no_other_place_decides_how_many_threads_are_used():

@@ -69,7 +69,7 @@ class Work:
 
     def ends_before(self, rows: Iterable[Row], out: str) -> Iterator[Row]:
         """The rows. The bar is gone before the first of them if `out` may be the same screen, as in `exaln ... | less`:
-        nobody knows when the other end of a pipe writes, so a bar that came back would be mixed with the rows.
+        the other end of a pipe may write at any time, so a bar that came back would be mixed with the rows.
         """
         is_shared = may_share_screen(out)
         for row in rows:

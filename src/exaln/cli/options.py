@@ -135,7 +135,7 @@ searched = click.option(
     callback=split_databases,
     required=True,
     metavar="DB",
-    help="Databases or sequence files.",
+    help="Database or sequence file; may be repeated.",
 )
 databases = click.option(
     "--db",
@@ -211,7 +211,7 @@ threads = click.option(
     blast=["-num_threads"],
     type=click.IntRange(min=1),
     metavar="N",
-    help="Up to 16 per core. [default: one each]",
+    help="At most 16 per core. [default: one per core]",
 )
 engine = click.option(
     "--engine", default="auto", show_default=True, metavar="NAME", help="auto, cuda, cpu or reference; see exaln info."

@@ -20,7 +20,7 @@ PANELS: dict[str, tuple[str, ...]] = {
         "--cluster", "--cluster-config", "--plan", "--resume", "--shard",
         "--dashboard", "--tls-ca", "--tls-cert", "--tls-key", "--insecure",
     ),
-    "Messages": ("--quiet", "--verbose", "--debug", "--version", "--help"),
+    "Messages": ("--quiet", "--verbose", "--debug", "--help"),
 }
 # fmt: on
 
