@@ -1,3 +1,5 @@
+// Traceback through blocks between checkpoint lines: blocks are filled ahead along the diagonal of the path,
+// on all threads.
 #include "block_walk.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Builds `Costs` from a matrix and gap costs, and checks that they fit the kernels.
 #include "costs.hpp"
 
 #include <algorithm>

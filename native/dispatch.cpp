@@ -1,3 +1,4 @@
+// The list of instruction sets, the fastest first, and the choice of one by name or by what the CPU has.
 #include "dispatch.hpp"
 
 #include <stdexcept>

@@ -1,3 +1,4 @@
+// The FASTA and FASTQ parser, line by line, and its Python class.
 #include "fasta_reader.hpp"
 
 #include <nanobind/ndarray.h>

@@ -1,3 +1,4 @@
+// Writes rows of a segment as FASTA text, soft-masked letters in lower case.
 #include "fasta_text.hpp"
 
 #include <algorithm>

@@ -1,15 +1,14 @@
 // Many targets: one target per lane, all against the same query.
 //
+// clang-format off
 //              columns of the targets, V::columns at a time
-//            +----+----+----+----+-- ...        a tile is STRIP_ROWS query rows x V::columns target columns;
-//            H and F of its columns
-//   strip 0  | ------> tile by tile             live in registers while the rows go by, H and E of its rows
-//   in the strip's
-//            +----+----+----+----+-- ...        state (2 registers a row, first-level cache) while the
-//            columns go by.
-//   strip 1  | ------> takes H and F            The lowest row of a strip goes to the next one through
-//   `border`
-//            +----+----+----+----+-- ...        (2 registers a column, read and written in order).
+//            +----+----+----+----+-- ...   A tile is STRIP_ROWS query rows x V::columns target columns.
+//   strip 0  | ------> tile by tile        H and F of its columns stay in registers while the rows go by.
+//            +----+----+----+----+-- ...   H and E of its rows are in the strip's state (2 registers a row,
+//   strip 1  | ------> takes H and F       first-level cache) while the columns go by. The lowest row of a
+//            +----+----+----+----+-- ...   strip goes to the next one through `border` (2 registers a
+//                                          column, read and written in order).
+// clang-format on
 //
 // Scores s(q_i, t_j) of all lanes come from a small profile [query letter][column], filled once per tile by
 // looking the lanes' letters up in the row of each letter that occurs in the query. (Looking up inside the

@@ -1,3 +1,4 @@
+// Transposes rows of codes into columns of lanes, with byte shuffles where the compiler has vectors.
 #include "interleave.hpp"
 
 #include <algorithm>

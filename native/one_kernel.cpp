@@ -1,3 +1,4 @@
+// Runs a single kernel on given sequences, in a workspace full of garbage: for tests.
 #include "one_kernel.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Groups pairs by length and letters, and chooses a kernel and a source of scores for each group.
 #include "pair_plan.hpp"
 
 #include <algorithm>

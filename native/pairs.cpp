@@ -1,3 +1,4 @@
+// Scores and paths of many pairs: workers take groups of pairs, and repeat in wider lanes what overflowed.
 #include "pairs.hpp"
 
 #include <algorithm>

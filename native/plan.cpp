@@ -1,3 +1,4 @@
+// Divides targets between the group kernel and the striped kernel, by measured costs.
 #include "plan.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Fills a region of one table strip by strip on several threads, and prunes parts of local tables.
 #include "region.hpp"
 
 #include <algorithm>

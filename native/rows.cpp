@@ -1,3 +1,4 @@
+// Radix sort, moves and binary search over rows of variable length.
 #include "rows.hpp"
 
 #include <nanobind/stl/vector.h>

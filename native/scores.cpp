@@ -1,3 +1,4 @@
+// Scores of all queries against all targets: rounds of growing width, on threads, until nothing overflows.
 #include "scores.hpp"
 
 #include <algorithm>

@@ -2,11 +2,17 @@
 // * n_segments - 1, so that a register holds rows that are n_segments apart and the vertical gaps cross lanes
 // only at the end of a column.
 //
-//   lane        0             1             2                    profile[letter][segment][lane] = s(q_row,
-//   letter), row = lane * n_segments segment 0   row 0         row n         row 2n               + segment;
-//   H (two columns) and E are [segment][lane]. segment 1   row 1         row n + 1     row 2n + 1 Rows beyond
-//   the query score min_score: they lie below all real rows and
-//   ...                                                          cannot raise the maximum.
+// clang-format off
+//   lane        0         1             2
+//   segment 0   row 0     row n         row 2n          n = n_segments
+//   segment 1   row 1     row n + 1     row 2n + 1
+//   ...
+//
+//   profile[letter][segment][lane] = s(q_row, letter), row = lane * n_segments + segment
+//   H (two columns) and E are [segment][lane].
+// clang-format on
+//
+// Rows beyond the query score min_score: they lie below all real rows and cannot raise the maximum.
 //
 // F is first followed inside each lane, then carried over to the next lane for as long as it still raises an
 // H ("lazy F"), at most once per lane. Kept above no_gap, it cannot wrap. H raised by the carried F is

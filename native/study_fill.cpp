@@ -1,3 +1,4 @@
+// Fills whole tables by rows, by steps and by tiles, as the papers do: for exaln.studies.
 #include "study_fill.hpp"
 
 #include <algorithm>

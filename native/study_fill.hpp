@@ -2,10 +2,11 @@
 //
 // All tables are int32 with a border of zeros, for m query letters and n target letters:
 //
+// clang-format off
 //     by rows         H[i][j] at table[i * (n + 1) + j]
-//     rotated         H[i][j] at table[i * (m + n + 1) + i + j]     a diagonal is a column (Chaibou and Sie,
-//     Fig. 3) by diagonals    H[i][j] at table[(i + j) * (m + 1) + i]       the same turned, so that a
-//     diagonal lies together
+//     rotated         H[i][j] at table[i * (m + n + 1) + i + j]     a diagonal is a column (Chaibou and Sie, Fig. 3)
+//     by diagonals    H[i][j] at table[(i + j) * (m + 1) + i]       the same turned: a diagonal lies together
+// clang-format on
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// Turns the steps of a path into runs, counts and a score.
 #include "trace.hpp"
 
 #include <algorithm>

@@ -8,15 +8,14 @@
 // begins there. Nothing that is asked for changes:
 //
 //   - No number is above the true one: each is what some alignment has, at the least the empty one.
-//   - Every cell of an optimal alignment has its true H, and E or F if it is used. For the cell before it on
-//   that
-//     alignment has its true number, by induction, and so no piece on the way passed the test above: M was at
-//     least what the alignment had, and `best` is not above what it ends with.
-//   - So the best score, and all cells that have it, are found. Walking back from one of them, a neighbour
-//   that
-//     gives the number at hand lies on an optimal alignment and has its true number; one that does not give
-//     it has no more than its true number, and still does not. The path rule decides the same. Blocks that
-//     are computed again from kept lines, which may run through skipped pieces, are no different.
+//   - Every cell of an optimal alignment has its true H, and E or F if it is used. For the cell before it
+//     on that alignment has its true number, by induction, and so no piece on the way passed the test above:
+//     M was at least what the alignment had, and `best` is not above what it ends with.
+//   - So the best score, and all cells that have it, are found. In the traceback from one of them, a
+//     neighbour that gives the number of the cell lies on an optimal alignment and has its true number; one
+//     that does not give it has no more than its true number, and still does not. The path rule decides the
+//     same. Blocks that are computed again from kept lines, which may run through skipped pieces, are no
+//     different.
 //
 // An older, lower `best` skips less. When a block is computed again for a path that comes from its last cell
 // with a known score, that is `best`, and rows and columns are left only up to that cell.
