@@ -71,7 +71,7 @@ std::vector<KeptLine> make_lines(const ScoreType& type, const InputArray<int64_t
     return lines;
 }
 
-// Whether no cell of a table with so many rows and columns, and no sum on the way to it, leaves 64 bits.
+// Throws if a cell of a table of this size, or a sum on the way to it, could leave 64 bits.
 void require_small_costs(const Costs& costs, int64_t n_rows, int64_t n_columns) {
     const double largest =
         std::max({double(costs.max_score), -double(costs.min_score), double(costs.gap_first)});

@@ -13,6 +13,7 @@ from exaln.bytestream import printable
 from exaln.errors import InputError
 from exaln.hit_source import HitColumns, HitSource
 from exaln.html_table import html_table
+from exaln.plurals import number_of
 from exaln.report.clean import one_line
 from exaln.report.columns import number_text
 from exaln.statistics import format_bits, format_evalue
@@ -234,7 +235,7 @@ def _preview(hits: Hits) -> str:
 
 
 def _heading(hits: Hits) -> str:
-    return f"Hits: {len(hits):,} {'hit' if len(hits) == 1 else 'hits'}"
+    return f"Hits: {number_of(len(hits), 'hit')}"
 
 
 def _shown_rows(hits: Hits) -> list[list[str]]:

@@ -13,6 +13,7 @@ from exaln import arguments
 from exaln.errors import ExalnWarning, InputError
 from exaln.lengths import N_BINS
 from exaln.statistics import Statistics
+from exaln.strands import STRANDS
 from exaln.target_ids import Ids, as_ids, ordinals_of
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ ORDINALS = "ordinals of targets: whole numbers in one dimension"
 OLD_NAMES = {"max_hits": "max_target_seqs", "strands": "strand", "db_residues": "dbsize"}
 """Names of options in earlier versions, which still work, and the present ones."""
 
-STRANDS = ("both", "plus", "minus")
 MOST = (1 << 31) - 1
 """No query has more hits, and no pair of a search a higher score."""
 

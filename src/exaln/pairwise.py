@@ -24,7 +24,7 @@ from exaln.progress import AligningProgress, AnyProgress, ScoringProgress, showi
 from exaln.queries import Sequences, SingleSequence, as_one_record, as_records, detect_alphabet, texts_of
 from exaln.records import Records
 from exaln.scoring import Scoring, ScoringLike, as_scoring, require_scores_for
-from exaln.strands import doubled, other_strand, positions_as_given, reverse_paths
+from exaln.strands import doubled, other_strand, positions_as_given, require_strand, reverse_paths
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,7 +38,6 @@ BATCH_CELLS = 1 << 36
 
 Pairing = Literal["zip", "all"]
 Strand = Literal["both", "plus", "minus"]
-STRANDS = ("both", "plus", "minus")
 Request = tuple[str, int | None, Sequence[int] | None, int | None]
 """Engine, threads, devices and bytes on each, as `choose_engine` takes them."""
 
@@ -215,7 +214,6 @@ def _alignments(
 ) -> Alignments:
     chosen = Mode.parse(mode)
     first, second, rules = _prepared(queries, targets, names, scoring)
-    require_strand(strand, first.alphabet)
     wanted, working = _paired_for(first, second, pairs, request)
     with showing(progress, AligningProgress, lambda: _n_cells(first, second, wanted)) as report:
         return align_strand(first, second, wanted, rules, chosen, working, strand, report, options)
@@ -278,13 +276,6 @@ def other_strand_scores(
 ) -> NDArray[np.int64]:
     """The scores of these pairs on the minus strand of the targets."""
     return score_records(other_strand(queries), targets, pairs, scoring, mode, engine)
-
-
-def require_strand(strand: str, alphabet: Alphabet) -> None:
-    """Refuse a strand that there is not."""
-    arguments.choice("strand", strand, STRANDS)
-    if strand == "minus" and not alphabet.is_nucleotide:
-        raise InputError(f"strand is minus, but {alphabet.name} sequences have one strand; leave it out")
 
 
 def align_records(

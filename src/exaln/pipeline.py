@@ -36,7 +36,7 @@ from exaln.records import Records
 from exaln.report.summary import SearchSummary
 from exaln.schedule import query_blocks
 from exaln.scoring import Scoring, ScoringLike, as_scoring
-from exaln.strands import doubled, other_strand, positions_as_given, reverse_paths
+from exaln.strands import doubled, other_strand, positions_as_given, require_strand, reverse_paths
 from exaln.topk import Ranked, is_among_first, rank
 
 if TYPE_CHECKING:
@@ -101,8 +101,7 @@ class Search:
         self._judge = judge or Judge(scoring, options, n_targets=space.n_targets, n_residues=space.n_residues)
         self._scanning = scanning or nullcontext()
         self.statistics = self._judge.statistics
-        if options.strand == "minus" and not database.alphabet.is_nucleotide:
-            raise InputError(f"strand is minus, but {database.alphabet.name} sequences have one strand; leave it out")
+        require_strand(options.strand, database.alphabet)
         if self.statistics is None:
             warn_without_statistics(scoring)
         self._placement = engine.place(database)

@@ -69,20 +69,17 @@ def as_records(
     """
     if isinstance(sequences, Records):
         return sequences
-    if alphabet is None and like is not None:
-        if _is_file(sequences):
-            from exaln.fasta import read_records
+    if _is_file(sequences):
+        from exaln.fasta import read_records
 
-            return read_records(arguments.path(name, sequences, EXPECTED), like=like, keep_qualities=True)
+        path = arguments.path(name, sequences, EXPECTED)
+        return read_records(path, alphabet=alphabet, like=like, keep_qualities=True)
+    if alphabet is None and like is not None:
         records = as_records(sequences, like, name)
         require_molecule(records, name)
         return records
     if isinstance(sequences, np.ndarray) and sequences.ndim == 2:
         return _matrix(sequences, _require_alphabet(alphabet, name), name)
-    if _is_file(sequences):
-        from exaln.fasta import read_records
-
-        return read_records(arguments.path(name, sequences, EXPECTED), alphabet=alphabet, keep_qualities=True)
     given = _listed(sequences, name)
     raw = [_letters(one, f"{name}, sequence {number}") for number, one in enumerate(given.sequences, start=1)]
     if alphabet is None:

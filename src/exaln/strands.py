@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from exaln import arguments
 from exaln.alphabet import Alphabet
 from exaln.cigar import Paths
 from exaln.errors import InputError
@@ -14,8 +15,18 @@ from exaln.records import Records
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+STRANDS = ("both", "plus", "minus")
+"""Of the target; what users choose from."""
+
 PAIRS = dict(zip("ACGTURYSWKMBDHVN", "TGCAAYRSWMKVHDBN", strict=True))
 """Each IUPAC code and its complement, as DNA."""
+
+
+def require_strand(strand: str, alphabet: Alphabet) -> None:
+    """Refuse a strand that there is not."""
+    arguments.choice("strand", strand, STRANDS)
+    if strand == "minus" and not alphabet.is_nucleotide:
+        raise InputError(f"strand is minus, but {alphabet.name} sequences have one strand; leave it out")
 
 
 def complements(alphabet: Alphabet) -> NDArray[np.uint8]:

@@ -104,9 +104,10 @@ def align(
     from exaln.fasta import SequenceFile
     from exaln.longpair.driver import LongOptions
     from exaln.modes import Mode
-    from exaln.pairwise import MANY_CELLS, align_strand, require_strand
+    from exaln.pairwise import MANY_CELLS, align_strand
     from exaln.plots import check_path
     from exaln.report import SearchSummary, parse_outfmt, write_report
+    from exaln.strands import require_strand
 
     require_stdin_once([query, target])
     wanted = Mode.parse(mode)

@@ -48,7 +48,9 @@ def _is_inside(out: str, path: str) -> bool:
     for folder in (Path(path), Path(f"{path}.exaln")):
         try:
             if folder.is_dir() and folder.resolve() in Path(out).resolve().parents:
-                return (folder / "manifest.json").exists()
+                from exaln.database.manifest import MANIFEST_NAME
+
+                return (folder / MANIFEST_NAME).exists()
         except (OSError, ValueError, RuntimeError):
             continue
     return False

@@ -57,7 +57,7 @@ class Shard:
         return Shard(number, n_shards)
 
     def range(self, places: int) -> tuple[int, int]:
-        """Its part of a line of so many residues."""
+        """The range of places that it covers, of all places of a database."""
         return places * (self.number - 1) // self.n_shards, places * self.number // self.n_shards
 
     def of(self, database: Database) -> DatabasePart:

@@ -79,7 +79,7 @@ def _created(kind: str, parent: Path) -> tuple[Path, int]:
 
 @contextmanager
 def _without_locks() -> Iterator[None]:
-    """Some network file systems have no flock. Folders there work, but nobody can sweep them."""
+    """Some network file systems have no flock. Folders there work, but they are never swept."""
     try:
         yield
     except BlockingIOError:

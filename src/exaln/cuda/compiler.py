@@ -3,7 +3,7 @@
 A cubin depends on nothing but its key: the text of the kernel and of all headers, the constants, the architecture, the
 compiler and its options. Whoever changes one of them gets another key, so the folder is never out of date, needs no
 lock, can be shared by processes and machines, and can be deleted at any time. A cubin is a program that is run: folders
-and files that somebody else could have written are not used.
+and files that another user could have written are not used.
 """
 
 from __future__ import annotations
@@ -240,7 +240,7 @@ def _read_all(files: dict[Source, Path]) -> dict[Source, bytes]:
 
 
 def _read(file: Path) -> bytes | None:
-    """A cached cubin, or None if it is missing, was damaged, or could have been written by somebody else."""
+    """A cached cubin, or None if it is missing, was damaged, or could have been written by another user."""
     try:
         _require_own_folder(file.parent)
         with os.fdopen(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as opened:

@@ -191,7 +191,7 @@ class _Reads:
 
 
 def _copy(source: IO[bytes], file: BinaryIO, n_bytes: int) -> None:
-    """Copy so many bytes."""
+    """Copy `n_bytes` bytes."""
     while n_bytes > 0:
         piece = source.read(min(n_bytes, COPY_BYTES))
         file.write(piece)
