@@ -48,7 +48,7 @@ _told_unusable: set[Path] = set()
 
 
 class UntrustedError(Exception):
-    """Somebody else can write to the cache."""
+    """Another user could have written to the cache."""
 
 
 @dataclass(frozen=True)
