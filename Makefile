@@ -6,7 +6,7 @@ NATIVE := CMakeLists.txt pyproject.toml $(wildcard native/*)
 CXX_SOURCES := $(wildcard native/*.cpp native/*.hpp tests/native/*.cpp tests/native/*.hpp $(foreach part,cuda studies,src/exaln/$(part)/kernels/*.cu*))
 # The editable install knows the modules by name: a new one, or one that is gone, installs again.
 MODULES := $(VENV)/.modules-$(shell find src -name '*.py' | sort | cksum | cut -d ' ' -f 1)
-DEMO := src/exaln/data/demo
+DEMO := examples
 
 .PHONY: setup demo test test-all test-flips test-streams check format bench bench-gpu wheel clean
 
@@ -44,18 +44,18 @@ side_by_side = -n $(shell n=$$(nproc); echo $$((n < $(1) ? n : $(1)))) --dist wo
 test: setup
 	$(BIN)/python -m pytest -q $(call side_by_side,8)
 
-include tests/native/native.mk tests/gpu.mk tests/cluster/cluster.mk
+include tests/native/native.mk tests/engines/cuda/gpu.mk tests/cluster/cluster.mk
 
 # Everything that can be checked on one machine: other CPUs under emulation, sanitizers, clang-format and types.
 test-all: test check test-arm test-old-x86 test-sanitize test-flips test-streams
 
 # Bytes of all state files flipped, thousands of them: the same output, or an error that names the file.
 test-flips: setup
-	EXALN_FLIPS=6000 $(BIN)/python -m pytest -q $(call side_by_side,8) tests/test_state_flips*.py tests/test_forged_databases.py
+	EXALN_FLIPS=6000 $(BIN)/python -m pytest -q $(call side_by_side,8) tests/*/test_flipped_bytes.py tests/database/test_forged_databases.py
 
 # Every command with stdin, stdout and stderr closed, in all combinations.
 test-streams: setup
-	EXALN_ALL_STREAMS=1 $(BIN)/python -m pytest -q $(call side_by_side,8) tests/test_closed_streams.py
+	EXALN_ALL_STREAMS=1 $(BIN)/python -m pytest -q $(call side_by_side,8) tests/cli/test_closed_streams.py
 
 check: setup
 	$(BIN)/ruff check .

@@ -23,7 +23,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from exaln import __version__
-from exaln.selfbench.runs import machine
+from exaln.engines.bench.runs import machine
 
 ALONE, ONE = "alone, all threads", "local:1, all threads"
 SINGLE, DOUBLE = "local:1, 1 thread", "local:2, 1 thread each"

@@ -3,7 +3,7 @@
     python benchmarks/cluster_simulation.py                             # the tables
     python benchmarks/cluster_simulation.py --check QUERIES DATABASE    # real runs beside simulated ones
 
-The decisions are those of `exaln.cluster.pool`, the same code that hands out real units; only the clock is simulated.
+The decisions are those of `cluster.unit_pool`, the same code that hands out real units; only the clock is simulated.
 What a unit costs besides its cells was measured: see COSTS.
 """
 
@@ -20,10 +20,10 @@ from pathlib import Path
 import numpy as np
 
 from exaln import Database
-from exaln.cluster.plan import Plan
-from exaln.cluster.simulate import Costs, Estimate
+from exaln.cluster.division import Plan
+from exaln.cluster.simulation import Costs, Estimate
 from exaln.cluster.units import Chunk, chunks_of
-from exaln.fasta import read_records
+from exaln.sequences.fasta import read_records
 
 H200 = 7.0e12
 """Cells per second of one GPU with groups of queries: benchmarks/runs."""

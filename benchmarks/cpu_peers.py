@@ -26,9 +26,9 @@ import numpy as np
 
 import exaln
 from exaln import _core
-from exaln.engines.cpu import CpuEngine
-from exaln.fasta import read_records
-from exaln.records import Records
+from exaln.engines.cpu.engine import CpuEngine
+from exaln.sequences.fasta import read_records
+from exaln.sequences.records import Records
 
 HERE = Path(__file__).parent
 LENGTHS = (144, 567, 1000, 2005, 5478)

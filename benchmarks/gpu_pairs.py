@@ -1,4 +1,4 @@
-"""Batches of pairs with their paths on a GPU: time on the card by kernel, and of the whole call.
+"""Batches of pairs with their paths on a GPU: time on the device by kernel, and of the whole call.
 
     python benchmarks/gpu_pairs.py                # needs an NVIDIA GPU
     python benchmarks/gpu_pairs.py --quick
@@ -22,11 +22,11 @@ from typing import Any
 import numpy as np
 
 import exaln
-from exaln.cuda.card import Card
-from exaln.cuda.facts import engine_facts
-from exaln.engines.cuda import CudaEngine
-from exaln.selfbench.cuda import machine_name
-from exaln.selfbench.runs import driver_version, machine, runs_folder, write_run
+from exaln.engines.bench.cuda import machine_name
+from exaln.engines.bench.runs import driver_version, machine, runs_folder, write_run
+from exaln.engines.cuda.engine import CudaEngine
+from exaln.engines.cuda.runtime.device import Device
+from exaln.engines.cuda.runtime.probe import engine_facts
 
 SCORING = exaln.Scoring(match=2, mismatch=-3, gap_open=5, gap_extend=2)
 SIZES = [(1000, 512, 512), (20_000, 150, 200), (100_000, 512, 512)]
@@ -49,25 +49,25 @@ def sequences(n: int, m: int, length: int, *, similar: bool) -> tuple[Any, Any]:
 
 @contextmanager
 def timed_kernels(seconds: dict[str, float]) -> Any:
-    """Adds up the time on the card of every kernel that is launched."""
-    launch = Card.launch
-    launched: list[tuple[Card, str, Any, Any]] = []
+    """Adds up the time on the device of every kernel that is launched."""
+    launch = Device.launch
+    launched: list[tuple[Device, str, Any, Any]] = []
 
-    def timed(card: Card, kernel: Any, grid: Any, n_threads: int, stream: Any, arguments: Any) -> None:
-        begin, end = card.event(has_time=True), card.event(has_time=True)
-        card.record(begin, stream)
-        launch(card, kernel, grid, n_threads, stream, arguments)
-        card.record(end, stream)
-        launched.append((card, kernel.name, begin, end))
+    def timed(device: Device, kernel: Any, grid: Any, n_threads: int, stream: Any, arguments: Any) -> None:
+        begin, end = device.event(has_time=True), device.event(has_time=True)
+        device.record(begin, stream)
+        launch(device, kernel, grid, n_threads, stream, arguments)
+        device.record(end, stream)
+        launched.append((device, kernel.name, begin, end))
 
-    Card.launch = timed  # type: ignore[method-assign]
+    Device.launch = timed  # type: ignore[method-assign]
     try:
         yield
     finally:
-        Card.launch = launch  # type: ignore[method-assign]
-        for card, name, begin, end in launched:
-            card.wait(end)
-            seconds[name] += card.seconds(begin, end)
+        Device.launch = launch  # type: ignore[method-assign]
+        for device, name, begin, end in launched:
+            device.wait(end)
+            seconds[name] += device.seconds(begin, end)
 
 
 def measure(n: int, m: int, length: int, mode: str, *, similar: bool) -> dict[str, Any]:
@@ -98,9 +98,9 @@ def measure(n: int, m: int, length: int, mode: str, *, similar: bool) -> dict[st
         "mode": mode,
         "similar": similar,
         "wall_seconds": min(walls),
-        "card_seconds": sum(kernels.values()),
+        "device_seconds": sum(kernels.values()),
         "kernel_seconds": dict(kernels),
-        "card_tcups": cells / sum(kernels.values()) / 1e12,
+        "device_tcups": cells / sum(kernels.values()) / 1e12,
         "wall_tcups": cells / min(walls) / 1e12,
         "score_sum": int(sum(alignment.score for alignment in found)),
     }
@@ -123,8 +123,8 @@ def main() -> None:
                 rows.append(row)
                 print(
                     f"{n:7,} x {m} x {length} {mode:10} {'similar' if similar else 'random':7} "
-                    f"wall {row['wall_seconds'] * 1e3:7.2f} ms  card {row['card_seconds'] * 1e3:7.2f} ms  "
-                    f"{row['card_tcups']:.2f} TCUPS on the card",
+                    f"wall {row['wall_seconds'] * 1e3:7.2f} ms  device {row['device_seconds'] * 1e3:7.2f} ms  "
+                    f"{row['device_tcups']:.2f} TCUPS on the device",
                     flush=True,
                 )
     content = {

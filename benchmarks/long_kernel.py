@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING, Any
 from long_pairs import made_pair, strict_scoring
 
 import exaln
-from exaln.cuda import long_pair
-from exaln.engines.cpu import CpuEngine
-from exaln.engines.cuda import CudaEngine
-from exaln.longpair.driver import LongOptions, score_long
-from exaln.modes import LOCAL
-from exaln.selfbench.runs import driver_version, machine
+from exaln.engines.bench.runs import driver_version, machine
+from exaln.engines.cpu.engine import CpuEngine
+from exaln.engines.cuda.engine import CudaEngine
+from exaln.engines.cuda.long import regions as cuda_regions
+from exaln.pairwise.long.driver import LongOptions, score_long
+from exaln.scoring.modes import LOCAL
 
 if TYPE_CHECKING:
-    from exaln.cuda.card import Event
+    from exaln.engines.cuda.runtime.device import Event
 
 BUSY_WORDS = 1 << 27
 """Words that are cleared before a launch: the GPU has something to do until the launch has got there."""
@@ -35,14 +35,14 @@ MANY_CELLS = 10**10
 MOST_CHECKED = 10**10
 
 
-class TimedPart(long_pair.CardPart):
+class TimedPart(cuda_regions.DevicePart):
     """Notes when its kernel begins and ends."""
 
     def launch(self) -> None:
-        """As CardPart does."""
-        card, stream = self._card, self._workspace.stream
-        card.activate()
-        card.fill(self._scratch("nothing", 4 * BUSY_WORDS), 0, BUSY_WORDS, stream)
+        """As DevicePart does."""
+        device, stream = self._device, self._workspace.stream
+        device.activate()
+        device.fill(self._scratch("nothing", 4 * BUSY_WORDS), 0, BUSY_WORDS, stream)
         self._began = self._now()
         super().launch()
         self._ended = self._now()
@@ -50,9 +50,9 @@ class TimedPart(long_pair.CardPart):
 
     def seconds(self) -> float:
         """Of the kernel, which is done."""
-        self._card.activate()
-        self._card.wait(self._ended)
-        return self._card.seconds(self._began, self._ended)
+        self._device.activate()
+        self._device.wait(self._ended)
+        return self._device.seconds(self._began, self._ended)
 
     def shape_facts(self) -> dict[str, int]:
         """How it was compiled and launched."""
@@ -60,7 +60,7 @@ class TimedPart(long_pair.CardPart):
         return {"rows": shape.rows, "threads": shape.threads, "blocks": self._n_blocks, "strips": len(self._strips)}
 
     def _now(self) -> Event:
-        return self._card.record(self._card.event(has_time=True), self._workspace.stream)
+        return self._device.record(self._device.event(has_time=True), self._workspace.stream)
 
 
 launched: list[TimedPart] = []
@@ -93,7 +93,7 @@ def main() -> None:
     parser.add_argument("lengths", nargs="+", type=int, metavar="N")
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
-    long_pair.CardPart = TimedPart
+    cuda_regions.DevicePart = TimedPart
     facts: dict[str, Any] = {"exaln": exaln.__version__, "command": sys.argv, "machine": machine()}
     facts |= {"driver": driver_version(), "engine": CudaEngine().describe(), "sizes": []}
     for length in arguments.lengths:

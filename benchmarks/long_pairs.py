@@ -23,13 +23,13 @@ from typing import Any
 import numpy as np
 
 import exaln
-from exaln.alphabet import DNA
-from exaln.cuda.facts import engine_facts
-from exaln.engines import choose_engine
-from exaln.fasta import read_records
-from exaln.longpair.driver import LongOptions, align_long, score_long
-from exaln.modes import Mode
-from exaln.selfbench.runs import driver_version, machine
+from exaln.engines.bench.runs import driver_version, machine
+from exaln.engines.choice import choose_engine
+from exaln.engines.cuda.runtime.probe import engine_facts
+from exaln.pairwise.long.driver import LongOptions, align_long, score_long
+from exaln.scoring.modes import Mode
+from exaln.sequences.alphabet import DNA
+from exaln.sequences.fasta import read_records
 
 KNOWN = {
     ("MT-human", "MT-orang"): (6_680, 16_569, 16_025),

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from exaln import Database
-from exaln.selfbench.swissprot import standard_queries, synthetic_swissprot
+from exaln.engines.bench.swissprot import standard_queries, synthetic_swissprot
 
 LENGTHS = (2005, 2504)
 

@@ -35,12 +35,12 @@ from cpu_peers import machine
 
 import exaln
 from exaln import _core
-from exaln.alphabet import DNA, PROTEIN
-from exaln.engines.base import PairList
-from exaln.engines.cpu import CpuEngine
-from exaln.modes import Mode
-from exaln.pairwise import paired
-from exaln.records import Records
+from exaln.engines.contracts import PairList
+from exaln.engines.cpu.engine import CpuEngine
+from exaln.pairwise.pairs import paired
+from exaln.scoring.modes import Mode
+from exaln.sequences.alphabet import DNA, PROTEIN
+from exaln.sequences.records import Records
 
 HERE = Path(__file__).parent
 MODES = {"local": "sw", "global": "nw", "semiglobal": "sg_dx", "overlap": "sg"}

@@ -25,10 +25,10 @@ from pathlib import Path
 from typing import Any
 
 from exaln import Database
+from exaln.engines.bench.cuda import machine_name
+from exaln.engines.bench.runs import driver_version, machine, runs_folder, write_run
+from exaln.engines.bench.swissprot import N_TARGETS, standard_queries, synthetic_swissprot
 from exaln.errors import ExalnError
-from exaln.selfbench.cuda import machine_name
-from exaln.selfbench.runs import driver_version, machine, runs_folder, write_run
-from exaln.selfbench.swissprot import N_TARGETS, standard_queries, synthetic_swissprot
 
 ROOT = Path(__file__).resolve().parent.parent
 QUERIES = "queries.fasta"

@@ -30,12 +30,12 @@ import numpy as np
 
 from exaln import Database, Scoring
 from exaln.__main__ import run
-from exaln.engines import cpu
-from exaln.engines.base import Keep
-from exaln.engines.cpu import CpuEngine
-from exaln.fasta import read_records
-from exaln.lengths import N_BINS
-from exaln.schedule import query_blocks
+from exaln.database.row_ranges import query_blocks
+from exaln.engines.contracts import Keep
+from exaln.engines.cpu import engine as cpu_engine
+from exaln.engines.cpu.engine import CpuEngine
+from exaln.sequences.fasta import read_records
+from exaln.statistics.length_bins import N_BINS
 
 HERE = Path(__file__).parent
 SEARCHES = {"default": ([], 1.1), "evalue 1e6": (["--evalue", "1e6"], 1.5)}
@@ -93,8 +93,8 @@ class Timed:
 
 def search_timed(arguments: list[str]) -> None:
     """`exaln search` as it is, with a clock around the two native calls."""
-    scoring, tracing = Timed(cpu.score_arrays), Timed(CpuEngine.align)
-    cpu.score_arrays = scoring
+    scoring, tracing = Timed(cpu_engine.score_arrays), Timed(CpuEngine.align)
+    cpu_engine.score_arrays = scoring
     CpuEngine.align = lambda *given: tracing(*given)  # type: ignore[method-assign]
     if run(["search", *arguments]):
         raise SystemExit(1)

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from exaln.engines.base import Engine
+from command import Exaln
+from exaln.engines.contracts import Engine
 
 # No time limit per example: a busy machine is no failure. The blob lets anyone repeat a failure seen elsewhere.
 settings.register_profile("exaln", deadline=None, print_blob=True)
@@ -51,6 +52,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
     if reason := cuda_cases.unavailable_reason():
         pytest.skip(reason)
+
+
+@pytest.fixture
+def exaln(capsys: pytest.CaptureFixture[str]) -> Exaln:
+    """The command line, in this process."""
+    return Exaln(capsys)
 
 
 @pytest.fixture

@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOME = {
-    "Alphabet": "alphabet",
-    "Scoring": "scoring",
-    "Records": "records",
-    "SequenceFile": "fasta",
-    "Database": "database",
-    "Alignment": "alignment",
-    "Alignments": "alignment",
-    "Hits": "hits",
-    "SearchOptions": "judge",
-    "Mode": "modes",
-    "align": "pairwise",
-    "align_many": "pairwise",
-    "score": "pairwise",
-    "score_many": "pairwise",
-    "scores": "pipeline",
-    "search": "pipeline",
+    "Alphabet": "sequences.alphabet",
+    "Scoring": "scoring.scoring",
+    "Records": "sequences.records",
+    "SequenceFile": "sequences.fasta",
+    "Database": "database.database",
+    "Alignment": "pairwise.alignment",
+    "Alignments": "pairwise.alignment",
+    "Hits": "search.hits",
+    "SearchOptions": "search.evaluation",
+    "Mode": "scoring.modes",
+    "align": "pairwise.pairs",
+    "align_many": "pairwise.pairs",
+    "score": "pairwise.pairs",
+    "score_many": "pairwise.pairs",
+    "scores": "search.pipeline",
+    "search": "search.pipeline",
     "ExalnError": "errors",
     "ExalnWarning": "errors",
     "InputError": "errors",
@@ -64,9 +64,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from exaln.alignment import Alignment, Alignments
-    from exaln.alphabet import Alphabet
-    from exaln.database import Database
+    from exaln.database.database import Database
     from exaln.errors import (
         DatabaseError,
         EngineError,
@@ -76,14 +74,16 @@ if TYPE_CHECKING:
         OutOfMemoryError,
         OutputError,
     )
-    from exaln.fasta import SequenceFile
-    from exaln.hits import Hits
-    from exaln.judge import SearchOptions
-    from exaln.modes import Mode
-    from exaln.pairwise import align, align_many, score, score_many
-    from exaln.pipeline import scores, search
-    from exaln.records import Records
-    from exaln.scoring import Scoring
+    from exaln.pairwise.alignment import Alignment, Alignments
+    from exaln.pairwise.pairs import align, align_many, score, score_many
+    from exaln.scoring.modes import Mode
+    from exaln.scoring.scoring import Scoring
+    from exaln.search.evaluation import SearchOptions
+    from exaln.search.hits import Hits
+    from exaln.search.pipeline import scores, search
+    from exaln.sequences.alphabet import Alphabet
+    from exaln.sequences.fasta import SequenceFile
+    from exaln.sequences.records import Records
 
 
 def __getattr__(name: str) -> Any:

@@ -19,7 +19,7 @@ require = @command -v $(1) > /dev/null || { echo "$@: $(1) is missing; install t
 
 test: test-native
 
-$(CASES): $(VENV)/.installed tests/native/write_cases.py tests/kernel_cases.py tests/oracle.py
+$(CASES): $(VENV)/.installed tests/native/write_cases.py tests/support/kernel_cases.py tests/support/oracle.py
 	@mkdir -p build
 	$(BIN)/python tests/native/write_cases.py $@
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 import golden_data
 import real_data
 from exaln._core import STRIP_ROWS
-from exaln.alphabet import PROTEIN
-from exaln.scoring import Scoring
+from exaln.scoring.scoring import Scoring
+from exaln.sequences.alphabet import PROTEIN
 from kernel_cases import Costs, diagonal_costs, mutated, random_codes, sequence_scoring, textbook
 
 BLOSUM62 = Costs.of(Scoring("BLOSUM62", gap_open=11, gap_extend=1))

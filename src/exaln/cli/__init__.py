@@ -13,7 +13,6 @@ from exaln.cli import (
     merge_command,
     score_command,
     search_command,
-    study_command,
     worker_command,
 )
 from exaln.cli.command import Group
@@ -55,6 +54,5 @@ for command in (
     database_commands.export,
     about_commands.info,
     bench_command.bench,
-    study_command.study,
 ):
     cli.add_command(command)

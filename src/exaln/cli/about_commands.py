@@ -9,8 +9,8 @@ import click
 
 from exaln.cli import options
 from exaln.cli.command import Command
-from exaln.cli.layout import aligned
-from exaln.plurals import number_of
+from exaln.cli.text_columns import aligned
+from exaln.foundation.plurals import number_of
 
 ENVIRONMENT = {
     "EXALN_ENGINE": ("auto", "the engine of --engine auto"),
@@ -34,9 +34,9 @@ def installation_facts() -> dict[str, Any]:
     import platform
 
     import exaln
-    from exaln.cuda.facts import engine_facts
-    from exaln.engines import ENGINES
-    from exaln.resources import available_memory, available_threads
+    from exaln.engines.choice import ENGINES
+    from exaln.engines.cuda.runtime.probe import engine_facts
+    from exaln.foundation.resources import available_memory, available_threads
 
     return {
         "exaln": exaln.__version__,
@@ -53,7 +53,7 @@ def installation_facts() -> dict[str, Any]:
 
 def instruction_sets() -> dict[str, str]:
     """Each instruction set that was built, the fastest first: chosen, usable, or missing in this CPU."""
-    from exaln.engines.cpu import CpuEngine, choose_isa
+    from exaln.engines.cpu.engine import CpuEngine, choose_isa
     from exaln.errors import EngineError
 
     if CpuEngine.unavailable_reason() is not None:

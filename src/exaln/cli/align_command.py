@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from exaln import colours
 from exaln.cli import options
 from exaln.cli.command import Command, FileArgument, Option
 from exaln.cli.database_commands import require_stdin_once
 from exaln.cli.hints import LongTargets, OtherStrand
 from exaln.cli.messages import Messages, is_terminal, pass_messages
 from exaln.errors import InputError
-from exaln.plurals import number_of
-from exaln.progress import PairProgress, may_share_screen
+from exaln.foundation.plurals import number_of
+from exaln.foundation.progress import PairProgress, may_share_screen
+from exaln.report import colours
 
 if TYPE_CHECKING:
-    from exaln.alignment import Alignments
-    from exaln.alphabet import Alphabet
-    from exaln.fasta import SequenceFile
-    from exaln.pair_files import PairBatch
-    from exaln.query_hits import AnyHits
-    from exaln.report import Format
+    from exaln.alignments.query_hits import AnyHits
+    from exaln.pairwise.alignment import Alignments
+    from exaln.pairwise.pair_files import PairBatch
+    from exaln.report.writing import Format
+    from exaln.sequences.alphabet import Alphabet
+    from exaln.sequences.fasta import SequenceFile
 
 
 ONE_OF_SEVERAL = ("local", "semiglobal")
@@ -100,14 +100,14 @@ def align(
     A file with a single record is aligned with every record of the other. The optimum of each pair, drawn as text
     unless --outfmt or the extension of --out says otherwise. Sequences may be as long as chromosomes.
     """
-    from exaln.engines import choose_engine
-    from exaln.fasta import SequenceFile
-    from exaln.longpair.driver import LongOptions
-    from exaln.modes import Mode
-    from exaln.pairwise import MANY_CELLS, align_strand
-    from exaln.plots import check_path
-    from exaln.report import SearchSummary, parse_outfmt, write_report
-    from exaln.strands import require_strand
+    from exaln.engines.choice import choose_engine
+    from exaln.pairwise.long.driver import LongOptions
+    from exaln.pairwise.pairs import MANY_CELLS, align_strand
+    from exaln.plots.files import check_path
+    from exaln.report.writing import SearchSummary, parse_outfmt, write_report
+    from exaln.scoring.modes import Mode
+    from exaln.sequences.fasta import SequenceFile
+    from exaln.sequences.strands import require_strand
 
     require_stdin_once([query, target])
     wanted = Mode.parse(mode)
@@ -166,7 +166,7 @@ def align(
 
 def read_pairs(first: SequenceFile, second: SequenceFile, work: PairProgress, *, is_all: bool) -> Iterator[PairBatch]:
     """The pairs of two files; the first batch is there when this returns, so that bad input is found before output."""
-    from exaln.pair_files import crossed, zipped
+    from exaln.pairwise.pair_files import crossed, zipped
 
     batches = (crossed if is_all else zipped)(first, second)
 

@@ -13,13 +13,13 @@ from exaln.cli import options
 from exaln.cli.command import Command
 from exaln.cli.messages import Messages, pass_messages
 from exaln.errors import InputError
-from exaln.plurals import number_of
+from exaln.foundation.plurals import number_of
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from exaln.engines.cpu import CpuEngine
-    from exaln.engines.cuda import CudaEngine
+    from exaln.engines.cpu.engine import CpuEngine
+    from exaln.engines.cuda.engine import CudaEngine
 
 WIDEST = 1000
 """Columns of a table that is as wide as it has to be, on any screen."""
@@ -74,7 +74,7 @@ def bench(
 
     GCUPS are 1e9 cells per second, TCUPS 1e12; the bound is the cell update alone, in registers, on every thread.
     """
-    from exaln.engines import choose_engine
+    from exaln.engines.choice import choose_engine
 
     working = choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory)
     if working.name == "cuda":
@@ -95,7 +95,7 @@ def bench(
 
 def bench_cpu(engine: CpuEngine, seconds: float, as_json: bool) -> None:
     """The cpu engine, on one thread and on all of them."""
-    from exaln.selfbench.cpu import measure
+    from exaln.engines.bench.cpu import measure
 
     isa, results = measure(engine.threads, seconds)
     if as_json:
@@ -119,9 +119,9 @@ def measured_on_gpus(
     gpu_memory: int | None,
 ) -> dict[str, Any]:
     """All figures of the cuda engine."""
-    from exaln.alphabet import DNA, PROTEIN
-    from exaln.selfbench.cuda import measure_engine
-    from exaln.selfbench.swissprot import N_TARGETS
+    from exaln.engines.bench.cuda import measure_engine
+    from exaln.engines.bench.swissprot import N_TARGETS
+    from exaln.sequences.alphabet import DNA, PROTEIN
 
     return measure_engine(
         engine,
@@ -135,8 +135,8 @@ def measured_on_gpus(
 
 def write_gpu_run(content: dict[str, Any], out: Path | None) -> Path | None:
     """Keep a run; None if no folder was asked for and there is no clone to keep it in."""
-    from exaln.selfbench.cuda import kept_in, run_name
-    from exaln.selfbench.runs import write_run
+    from exaln.engines.bench.cuda import kept_in, run_name
+    from exaln.engines.bench.runs import write_run
 
     folder = kept_in(out, content)
     return None if folder is None else write_run(folder, run_name(content), content)

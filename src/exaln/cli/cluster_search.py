@@ -15,22 +15,22 @@ from exaln.cli.hints import LongTargets
 from exaln.cli.messages import Messages
 from exaln.cli.report_output import ReportOutput
 from exaln.errors import InputError
-from exaln.progress import ClusterProgress, FoundHits, MergeProgress, SearchProgress
+from exaln.foundation.progress import ClusterProgress, FoundHits, MergeProgress, SearchProgress
 
 if TYPE_CHECKING:
-    from exaln.alphabet import Alphabet
+    from exaln.alignments.query_hits import QueryHits
+    from exaln.cluster.division import Plan
     from exaln.cluster.groups import GroupResults
     from exaln.cluster.hosts import Cluster
-    from exaln.cluster.plan import Plan
-    from exaln.cluster.spec import SearchSpec
-    from exaln.cluster.store import Store
+    from exaln.cluster.unit_search import Settings
+    from exaln.cluster.unit_store import Store
     from exaln.cluster.units import Group
-    from exaln.cluster.work import Settings
-    from exaln.database import Database
+    from exaln.database.database import Database
     from exaln.database.manifest import Manifest
-    from exaln.judge import SearchOptions
-    from exaln.query_hits import QueryHits
-    from exaln.records import Records
+    from exaln.search.evaluation import SearchOptions
+    from exaln.search.spec import SearchSpec
+    from exaln.sequences.alphabet import Alphabet
+    from exaln.sequences.records import Records
 
 
 @dataclass(frozen=True)
@@ -117,8 +117,8 @@ def search_in_units(
     messages: Messages, job: ClusterJob, wish: ClusterOptions, settings: WorkerSettings, report: ReportOutput
 ) -> None:
     """Run a search on a cluster, or print the plan; without a cluster, in this process."""
-    from exaln.cluster.store import Store
-    from exaln.cluster.work import Settings
+    from exaln.cluster.unit_search import Settings
+    from exaln.cluster.unit_store import Store
 
     cluster = None if wish.cluster is None else wish.start(Settings(*settings))  # starts when it is entered
     with nullcontext(None) if wish.resume is None else Store(wish.resume, job.spec, job.queries) as store:
@@ -149,8 +149,8 @@ def _report_finished(
 
 
 def _search_here(messages: Messages, job: ClusterJob, settings: Settings, store: Store, report: ReportOutput) -> None:
-    from exaln.cluster.local import LocalSearch
-    from exaln.cluster.work import Held, measured_speed
+    from exaln.cluster.local_search import LocalSearch
+    from exaln.cluster.unit_search import Held, measured_speed
 
     held = Held(settings)
     speed = measured_speed(held.engine)
@@ -173,8 +173,8 @@ def _search_on_cluster(
     store: Store | None,
     report: ReportOutput,
 ) -> None:
-    from exaln.cluster.crew import Crew
-    from exaln.cluster.run import ClusterSearch
+    from exaln.cluster.dask_search import ClusterSearch
+    from exaln.cluster.workers import Crew
 
     with starting as cluster:
         if cluster.dashboard and not wish.plan:
@@ -196,7 +196,7 @@ def _search_on_cluster(
 
 
 def _plan(job: ClusterJob, speeds: Sequence[float], store: Store | None) -> Plan:
-    from exaln.cluster.plan import Plan
+    from exaln.cluster.division import Plan
     from exaln.cluster.units import chunks_of
 
     edges, done = (None, []) if store is None else (store.edges, store.units)
@@ -248,10 +248,10 @@ def open_job(
 
     reading: how sequence files are read.
     """
-    from exaln.cluster.source import is_url, manifest_at
-    from exaln.cluster.spec import SearchSpec
-    from exaln.fasta import read_records
-    from exaln.judge import warn_without_statistics
+    from exaln.cluster.database_source import is_url, manifest_at
+    from exaln.search.evaluation import warn_without_statistics
+    from exaln.search.spec import SearchSpec
+    from exaln.sequences.fasta import read_records
 
     opened = None if is_url(database) else options.open_searched([database], alphabet, **reading)
     if opened is not None and opened.path is None:

@@ -165,7 +165,7 @@ def is_path(parameter: click.Parameter) -> bool:
 
 def _require_paths(parameter: click.Parameter, value: object) -> None:
     """InputError, with the name of the option, for what can be no path."""
-    from exaln.paths import checked_path
+    from exaln.foundation.paths import checked_path
 
     name = parameter.opts[0] if isinstance(parameter, click.Option) else str(parameter.metavar).removesuffix("...")
     for path in value if isinstance(value, tuple) else (value,):

@@ -12,16 +12,16 @@ import click
 
 from exaln.cli import options
 from exaln.cli.command import Command, Option
-from exaln.cli.layout import aligned
 from exaln.cli.messages import Messages, is_terminal, pass_messages
 from exaln.cli.standard_streams import TerminalText
+from exaln.cli.text_columns import aligned
 from exaln.errors import DatabaseError, DatabaseProblems, InputError
-from exaln.plurals import number_of
-from exaln.progress import CheckingProgress, ReadingProgress
+from exaln.foundation.plurals import number_of
+from exaln.foundation.progress import CheckingProgress, ReadingProgress
 
 if TYPE_CHECKING:
-    from exaln.alphabet import Alphabet
-    from exaln.database import Database
+    from exaln.database.database import Database
+    from exaln.sequences.alphabet import Alphabet
 
 
 @click.command(cls=Command, example="exaln makedb --in proteins.fasta.gz --db proteins.exaln")
@@ -53,7 +53,7 @@ def makedb(
     force: bool,
 ) -> None:
     """Build a database from sequence files."""
-    from exaln.database import Database
+    from exaln.database.database import Database
 
     require_stdin_once(inputs)
     with ReadingProgress(shown=messages.shows_progress) as work:
@@ -204,7 +204,7 @@ def require_stdin_once(sources: Sequence[str]) -> None:
 
 def open_any(names: Sequence[str], max_record_size: int | None = None) -> Database:
     """Databases as one, or sequence files in their place."""
-    from exaln.database import Database
+    from exaln.database.database import Database
 
     require_stdin_once(names)
     opened = Database.open(names, max_record_size=max_record_size)
@@ -216,7 +216,7 @@ def open_directory(path: str) -> Database:
     """A database, and nothing else."""
     from pathlib import Path
 
-    from exaln.paths import is_folder
+    from exaln.foundation.paths import is_folder
 
     is_file = path == "-"
     with suppress(OSError):  # opening it says what is wrong

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeVar
 
-from exaln.plurals import number_of
+from exaln.foundation.plurals import number_of
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from exaln.alignment import Alignments
+    from exaln.alignments.query_hits import PairHits, QueryHits
     from exaln.cli.messages import Messages
-    from exaln.engines.base import Engine
-    from exaln.query_hits import PairHits, QueryHits
+    from exaln.engines.contracts import Engine
+    from exaln.pairwise.alignment import Alignments
 
     AnyHits = TypeVar("AnyHits", QueryHits, PairHits, QueryHits | PairHits)
 
@@ -73,8 +73,8 @@ class OtherStrand:
         """Score the minus strand of pairs that were aligned on the plus strand, of the first ones if they are many."""
         import numpy as np
 
-        from exaln.engines.base import PairList
-        from exaln.pairwise import other_strand_scores
+        from exaln.engines.contracts import PairList
+        from exaln.pairwise.pairs import other_strand_scores
 
         self._n_all += len(found)
         if not found.queries.alphabet.is_nucleotide or self._n_cells > HINT_CELLS:

@@ -11,11 +11,11 @@ from exaln.cli import options
 from exaln.cli.command import Command, FileArgument
 from exaln.cli.messages import Messages, pass_messages
 from exaln.cli.report_output import ReportOutput
-from exaln.plurals import number_of
-from exaln.progress import MergeProgress
+from exaln.foundation.plurals import number_of
+from exaln.foundation.progress import MergeProgress
 
 if TYPE_CHECKING:
-    from exaln.query_hits import QueryHits
+    from exaln.alignments.query_hits import QueryHits
 
 
 @click.command(cls=Command, example="exaln merge part-*.parquet --out hits.tsv")

@@ -15,9 +15,9 @@ from exaln.cli.command import BLAST_KIND, Option
 from exaln.errors import InputError
 
 if TYPE_CHECKING:
-    from exaln.alphabet import Alphabet
-    from exaln.database import Database
-    from exaln.scoring import Scoring
+    from exaln.database.database import Database
+    from exaln.scoring.scoring import Scoring
+    from exaln.sequences.alphabet import Alphabet
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -27,7 +27,7 @@ SIZE = re.compile(r"(\d+\.?\d*|\.\d+) ?([KMGT]?)(?:i?B)?", re.IGNORECASE)
 
 def parse_alphabet(ctx: click.Context, parameter: click.Parameter, value: str | None) -> Alphabet | None:
     """protein, dna, rna, letters of one's own, or what makeblastdb calls prot and nucl."""
-    from exaln.alphabet import Alphabet
+    from exaln.sequences.alphabet import Alphabet
 
     return None if value is None else Alphabet.parse(BLAST_KINDS.get(value, value))
 
@@ -333,7 +333,7 @@ def cluster(command: Any) -> Any:
 
 def make_scoring(alphabet: Alphabet, chosen: dict[str, Any]) -> Scoring:
     """The scoring that the options of `scoring` ask for."""
-    from exaln.scoring import Scoring
+    from exaln.scoring.scoring import Scoring
 
     check_blast_kind(alphabet)
     return Scoring(
@@ -350,7 +350,7 @@ def open_searched(
     databases: Sequence[str], alphabet: Alphabet | None, *, strip_gaps: bool, max_record_size: int | None = None
 ) -> Database:
     """The databases of --db as one, which must be of the kind of --alphabet if that is given."""
-    from exaln.database import Database
+    from exaln.database.database import Database
 
     opened = Database.open(databases, alphabet=alphabet, strip_gaps=strip_gaps, max_record_size=max_record_size)
     if alphabet is not None and opened.alphabet != alphabet:

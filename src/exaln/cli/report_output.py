@@ -12,12 +12,12 @@ from exaln.cli.messages import is_terminal
 from exaln.errors import InputError
 
 if TYPE_CHECKING:
+    from exaln.alignments.query_hits import QueryHits
     from exaln.cluster.shards import Shard
-    from exaln.cluster.spec import SearchSpec
-    from exaln.database import Database
+    from exaln.database.database import Database
     from exaln.database.part import DatabasePart
-    from exaln.query_hits import QueryHits
-    from exaln.report import Format
+    from exaln.report.writing import Format
+    from exaln.search.spec import SearchSpec
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class ReportOutput:
     @staticmethod
     def of(out: str, outfmt: tuple[str, ...]) -> ReportOutput:
         """What the options ask for."""
-        from exaln.report import parse_outfmt
+        from exaln.report.writing import parse_outfmt
 
         on_screen = out == "-" and is_terminal(sys.stdout)
         form = parse_outfmt(outfmt or ("table" if on_screen else None), out)
@@ -50,7 +50,7 @@ class ReportOutput:
 
     def write(self, hits: Iterable[QueryHits], spec: SearchSpec) -> None:
         """The whole report."""
-        from exaln.report import write_report
+        from exaln.report.writing import write_report
 
         width = shutil.get_terminal_size().columns if self.on_screen else None
         write_report(self.form, hits, spec.summary, self.out, width=width)

@@ -16,16 +16,16 @@ from exaln.cli.command import Command, Option
 from exaln.cli.database_commands import counted, require_stdin_once
 from exaln.cli.messages import Messages, is_terminal, one_line, pass_messages
 from exaln.errors import InputError
-from exaln.plurals import number_of
-from exaln.progress import ScoringProgress
+from exaln.foundation.plurals import number_of
+from exaln.foundation.progress import ScoringProgress
 
 if TYPE_CHECKING:
-    from exaln.alphabet import Alphabet
-    from exaln.database import Database
-    from exaln.engines.base import Engine
-    from exaln.records import Records
-    from exaln.scoring import Scoring
-    from exaln.topk import BestTargets
+    from exaln.database.database import Database
+    from exaln.engines.contracts import Engine
+    from exaln.scoring.scoring import Scoring
+    from exaln.search.ranking import BestTargets
+    from exaln.sequences.alphabet import Alphabet
+    from exaln.sequences.records import Records
 
 TABLE_WIDTH = 120
 TABLE_PADDING = 12
@@ -84,8 +84,8 @@ def score(
 
     Columns: qseqid, sseqid, score, separated by tabs. Nucleotides are compared as given, not on the other strand.
     """
-    from exaln.engines import choose_engine
-    from exaln.output_file import open_text_output, require_extension
+    from exaln.engines.choice import choose_engine
+    from exaln.foundation.output_file import open_text_output, require_extension
 
     if layout == "table" and top is None:
         raise click.UsageError("--format table needs --max-target-seqs")
@@ -133,7 +133,7 @@ def prepare(
     min_score: float | None,
 ) -> Run:
     """Open everything that the options name. reading: how sequence files are read."""
-    from exaln.fasta import read_records
+    from exaln.sequences.fasta import read_records
 
     opened = options.open_searched(databases, alphabet, **reading)
     rules = options.make_scoring(opened.alphabet, scoring)
@@ -152,7 +152,7 @@ def scaled_minimum(minimum: float, scoring: Scoring) -> int:
 
 def write_all(run: Run, file: BinaryIO, work: ScoringProgress, out: str) -> None:
     """Every pair, as it is scored."""
-    from exaln.score_table import score_lines
+    from exaln.search.score_table import score_lines
 
     found = score_lines(run.queries, run.database, run.scoring, run.engine, minimum=run.minimum, progress=work)
     with work:
@@ -162,8 +162,8 @@ def write_all(run: Run, file: BinaryIO, work: ScoringProgress, out: str) -> None
 
 def find_best(run: Run, k: int, work: ScoringProgress) -> BestTargets:
     """The k best targets of each query."""
-    from exaln.mapped_file import read_unchanged
-    from exaln.topk import BestTargets
+    from exaln.foundation.mapped_file import read_unchanged
+    from exaln.search.ranking import BestTargets
 
     best = BestTargets(len(run.queries), k, run.minimum or 0)
     with work:
@@ -175,7 +175,7 @@ def find_best(run: Run, k: int, work: ScoringProgress) -> BestTargets:
 
 def best_rows(run: Run, best: BestTargets) -> Iterator[list[tuple[str, str, str]]]:
     """Target, score and description of the best targets, for each query."""
-    from exaln.score_table import best_targets, score_texts
+    from exaln.search.score_table import best_targets, score_texts
 
     for targets, scores in zip(best_targets(run.database, best.ordinals), best.scores, strict=True):
         texts = score_texts(scores, run.scoring)

@@ -16,14 +16,14 @@ from exaln.cli.hints import LongTargets
 from exaln.cli.messages import Messages, pass_messages
 from exaln.cli.report_output import PartOutput, ReportOutput
 from exaln.errors import InputError
-from exaln.progress import SearchProgress
+from exaln.foundation.progress import SearchProgress
 
 if TYPE_CHECKING:
-    from exaln.alphabet import Alphabet
-    from exaln.database import Database
-    from exaln.judge import SearchOptions
-    from exaln.pipeline import Search
-    from exaln.query_hits import QueryHits
+    from exaln.alignments.query_hits import QueryHits
+    from exaln.database.database import Database
+    from exaln.search.evaluation import SearchOptions
+    from exaln.search.pipeline import Search
+    from exaln.sequences.alphabet import Alphabet
 
 PERCENT = click.FloatRange(0, 100)
 
@@ -148,9 +148,9 @@ def search(
 
     Every target is scored in full. Ranked by E-value, then score, then place in the database; one alignment per target.
     """
-    from exaln.cluster.spec import SearchSpec
-    from exaln.engines import choose_engine
-    from exaln.pipeline import Search
+    from exaln.engines.choice import choose_engine
+    from exaln.search.pipeline import Search
+    from exaln.search.spec import SearchSpec
 
     require_stdin_once([query, *databases])
     reading: dict[str, Any] = {"strip_gaps": strip_gaps, "max_record_size": max_record_size}
@@ -189,7 +189,7 @@ def search(
 
 def search_file(search: Search, source: str, work: SearchProgress, **reading: Any) -> Iterator[QueryHits]:
     """The hits of each query of a file, which is read as the search goes on; reading: options of `SequenceFile`."""
-    from exaln.fasta import SequenceFile
+    from exaln.sequences.fasta import SequenceFile
 
     with SequenceFile(source, like=search.database.alphabet, **reading) as file:
 
@@ -207,8 +207,8 @@ def search_file(search: Search, source: str, work: SearchProgress, **reading: An
 
 def make_options(chosen: dict[str, Any], database: Database | None) -> SearchOptions:
     """The options of the search that those of the command line ask for; database: None if it is elsewhere."""
-    from exaln.judge import SearchOptions
-    from exaln.pipeline import OPTIONS
+    from exaln.search.evaluation import SearchOptions
+    from exaln.search.pipeline import OPTIONS
 
     lists = {name: None if chosen[name] is None else Path(chosen[name]) for name in ("ids", "exclude_ids")}
     if database is None and any(path is not None for path in lists.values()):

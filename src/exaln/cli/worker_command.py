@@ -45,8 +45,8 @@ def worker(
     Start one per GPU, or one per machine without GPUs. A file that is not there yet is waited for, a minute at most.
     """
     from exaln.cluster.security import Certificates
-    from exaln.cluster.work import Settings
-    from exaln.cluster.worker import awaited_scheduler, serve
+    from exaln.cluster.unit_search import Settings
+    from exaln.cluster.worker_process import awaited_scheduler, serve
 
     messages.note(f"working for {scheduler}, until it ends")
     address = awaited_scheduler(scheduler)

@@ -7,17 +7,17 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from exaln.alignments.query_hits import QueryHits
 from exaln.cluster.merge import MergeTree
 from exaln.cluster.part_checks import require_possible
-from exaln.cluster.parts import OF_QUERIES, from_bytes, query_columns
-from exaln.cluster.spec import SearchSpec
-from exaln.cluster.store import Store
+from exaln.cluster.part_hits import OF_QUERIES, from_bytes, query_columns
+from exaln.cluster.unit_store import Store
 from exaln.cluster.units import Group, Unit
 from exaln.database.manifest import Manifest
 from exaln.database.part import n_places, segments_between
 from exaln.errors import EngineError
-from exaln.query_hits import QueryHits
-from exaln.records import Records
+from exaln.search.spec import SearchSpec
+from exaln.sequences.records import Records
 
 
 class Tiling:

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from exaln.cluster.needs import DASHBOARD, configure_dask, require_dask
+from exaln.cluster.requirements import DASHBOARD, configure_dask, require_dask
 from exaln.cluster.scratch import scratch_folder
 from exaln.cluster.security import Certificates, require_safe
-from exaln.cluster.work import Settings
-from exaln.cluster.worker import scheduler_address
+from exaln.cluster.unit_search import Settings
+from exaln.cluster.worker_process import scheduler_address
 from exaln.errors import EngineError, InputError
-from exaln.resources import available_threads
+from exaln.foundation.resources import available_threads
 
 MOST_RESTARTS = 3
 """A local worker that dies is started again so often."""
@@ -198,7 +198,7 @@ def _share(settings: Settings, number: int, n_workers: int) -> list[str]:
 
 def _devices(settings: Settings) -> list[int]:
     """The GPUs that workers share; none where another engine is wanted or none can be used."""
-    from exaln.engines.cuda import CudaEngine
+    from exaln.engines.cuda.engine import CudaEngine
 
     if settings.devices is not None:
         return list(settings.devices)

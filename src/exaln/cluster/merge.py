@@ -1,8 +1,8 @@
 """Hits of parts of a database become the hits of the whole. Pure functions; any tree of merges gives the same.
 
 Each part has the true best k of its targets, so the best k of all are among them. They are judged again, with the
-E-values of the whole database, and ranked by the rule of `exaln.topk`: as if one machine had seen every target. Parts
-are record batches of `exaln.cluster.parts`, and all queries are merged at once.
+E-values of the whole database, and ranked by the rule of `ranking`: as if one machine had seen every target. Parts
+are record batches of `exaln.cluster.part_hits`, and all queries are merged at once.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from exaln.alignments.query_hits import QueryHits
 from exaln.cluster.part_checks import require_once
-from exaln.cluster.parts import binary_lengths, hits_of_batch, list_array, number_array, numbers_of
-from exaln.cluster.spec import SearchSpec
-from exaln.judge import Verdict
-from exaln.query_hits import QueryHits
-from exaln.records import offsets_of
-from exaln.topk import hit_order, is_among_first
+from exaln.cluster.part_hits import binary_lengths, hits_of_batch, list_array, number_array, numbers_of
+from exaln.search.evaluation import Verdict
+from exaln.search.ranking import hit_order, is_among_first
+from exaln.search.spec import SearchSpec
+from exaln.sequences.records import offsets_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from exaln.cigar import DELETION, DIFFERENT, EQUAL, INSERTION
-from exaln.cluster.parts import binary_data, binary_offsets, numbers_of
-from exaln.longpair.result import LONGEST_RUN
-from exaln.strands import complements
+from exaln.alignments.cigar import DELETION, DIFFERENT, EQUAL, INSERTION
+from exaln.cluster.part_hits import binary_data, binary_offsets, numbers_of
+from exaln.pairwise.long.result import LONGEST_RUN
+from exaln.sequences.strands import complements
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from exaln.cluster.spec import SearchSpec
-    from exaln.scoring import Scoring
+    from exaln.scoring.scoring import Scoring
+    from exaln.search.spec import SearchSpec
 
 COLUMNS_AT_ONCE = 1 << 17
 """Columns of alignments that are scored at a time, which bounds memory."""
@@ -35,7 +35,7 @@ def require_possible(
 ) -> None:
     """ValueError unless these can be hits of consecutive queries, from the one at `query_first` on.
 
-    batch: as `exaln.cluster.parts.as_batch` returns it. ordinals: ranges of the targets that were searched, ascending;
+    batch: as `cluster.part_hits.as_batch` returns it. ordinals: ranges of the targets that were searched, ascending;
     None: the whole database.
     """
     indices = numbers_of(batch.column("query_index"))

@@ -1,7 +1,7 @@
 """Part files: the hits of one shard as Parquet, with all that is needed to check them.
 
-A row per query (`exaln.cluster.parts`), in row groups of GROUP_QUERIES. The metadata have a state file
-(`exaln.state_file`) that says which shard of which search this is, and the number of queries, the number of hits and
+A row per query (`exaln.cluster.part_hits`), in row groups of GROUP_QUERIES. The metadata have a state file
+(`state_file`) that says which shard of which search this is, and the number of queries, the number of hits and
 the hash of the content of every row group.
 """
 
@@ -19,15 +19,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from exaln.alignments.query_hits import QueryHits
 from exaln.cluster.part_checks import require_possible
-from exaln.cluster.parts import as_batch, content_hash, part_batch, part_schema
-from exaln.cluster.spec import SearchSpec
-from exaln.database import Database
+from exaln.cluster.part_hits import as_batch, content_hash, part_batch, part_schema
+from exaln.database.database import Database
 from exaln.database.part import DatabasePart, n_places
 from exaln.errors import DatabaseError, ExalnError, InputError
-from exaln.output_file import open_output
-from exaln.query_hits import QueryHits
-from exaln.state_file import Fields, StateFormat
+from exaln.foundation.output_file import open_output
+from exaln.foundation.state_file import Fields, StateFormat
+from exaln.search.spec import SearchSpec
 
 FORMAT = StateFormat("exaln part file", 2, "search this shard again")
 METADATA, METADATA_OF_FORMAT_1 = b"exaln part file", b"exaln.part"

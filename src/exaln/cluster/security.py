@@ -93,7 +93,7 @@ def is_loopback(address: str) -> bool:
 
 
 def _security() -> Any:
-    from exaln.cluster.needs import configure_dask
+    from exaln.cluster.requirements import configure_dask
 
     configure_dask()
     import distributed.security

@@ -7,12 +7,12 @@ from contextlib import ExitStack
 from itertools import zip_longest
 from typing import Any
 
+from exaln.alignments.query_hits import QueryHits
 from exaln.cluster.merge import merge_batches, ranked_hits
 from exaln.cluster.part_file import FORMAT, PartFile, Shard, write_part
-from exaln.cluster.parts import WITH_QUALITIES
+from exaln.cluster.part_hits import WITH_QUALITIES
 from exaln.errors import InputError
-from exaln.plurals import number_of
-from exaln.query_hits import QueryHits
+from exaln.foundation.plurals import number_of
 
 __all__ = ["PartFile", "Parts", "Shard", "write_part"]
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from exaln.cluster.hosts import Cluster, can_draw_dashboards, connected
-from exaln.cluster.needs import DASHBOARD, configure_dask
+from exaln.cluster.requirements import DASHBOARD, configure_dask
 from exaln.cluster.scratch import scratch_folder
 from exaln.cluster.security import Certificates
-from exaln.cluster.work import Settings
+from exaln.cluster.unit_search import Settings
 from exaln.errors import EngineError, InputError
 
 PATIENCE_S = 86_400.0

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from exaln.accessions import accession, accession_with_version
 from exaln.database.segment import Segment
 from exaln.errors import InputError
+from exaln.sequences.accessions import accession, accession_with_version
 
 Places = list[tuple[Segment, int]]
 

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from exaln.alphabet import Alphabet
-from exaln.database.inputs import Progress, ProgressReporter
 from exaln.database.manifest import Manifest, SegmentEntry, missing_segment, read_manifest
 from exaln.database.segment import Segment
 from exaln.database.segment_writer import SegmentBuilder, SegmentLimits, SortedRows
+from exaln.database.source_files import Progress, ProgressReporter
 from exaln.database.writer import DatabaseWriter
 from exaln.errors import ExalnWarning, InputError
-from exaln.plurals import number_of
-from exaln.records import Records
+from exaln.foundation.plurals import number_of
+from exaln.sequences.alphabet import Alphabet
+from exaln.sequences.records import Records
 
 
 def build_in_memory(

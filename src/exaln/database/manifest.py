@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exaln import __version__
-from exaln.alphabet import Alphabet
-from exaln.database.layout import FORMAT_VERSION
+from exaln.database.columns import FORMAT_VERSION
 from exaln.database.segment import BLOCK_BYTES, MAX_ROWS, Segment
 from exaln.errors import DatabaseError, InputError
-from exaln.lengths import N_BINS
-from exaln.state_file import Fields, StateFormat, content_hash
+from exaln.foundation.state_file import Fields, StateFormat, content_hash
+from exaln.sequences.alphabet import Alphabet
+from exaln.statistics.length_bins import N_BINS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exaln.alphabet import Alphabet
 from exaln.database.manifest import Manifest
 from exaln.database.segment import Segment
-from exaln.records import Text
+from exaln.sequences.alphabet import Alphabet
+from exaln.sequences.records import Text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -2,7 +2,7 @@
 
 No byte of a segment is used before it was compared with the hashes in the manifest. They are kept per block of 1 MiB,
 so looking up one id checks a few blocks and not the file; `Segment.check`, which every column property calls, checks
-all that is left. Then the columns must keep the rules of `exaln.database.validate`; a single row that is looked up is
+all that is left. Then the columns must keep the rules of `database.column_checks`; a single row that is looked up is
 checked by itself. Whoever has read a segment calls `require_unchanged` before results are handed out.
 """
 
@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from exaln import arguments
-from exaln.alphabet import Alphabet
-from exaln.database.layout import SegmentColumns, columns_of, segment_schema
-from exaln.database.validate import problem_of
+from exaln.database.column_checks import problem_of
+from exaln.database.columns import SegmentColumns, columns_of, segment_schema
 from exaln.errors import DatabaseError
-from exaln.mapped_file import WatchedFile
-from exaln.records import Records, Text, offsets_of
+from exaln.foundation import arguments
+from exaln.foundation.mapped_file import WatchedFile
+from exaln.sequences.alphabet import Alphabet
+from exaln.sequences.records import Records, Text, offsets_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from exaln.alphabet import Alphabet
-from exaln.database.layout import INTERVAL_BYTES, segment_schema
+from exaln.database.columns import INTERVAL_BYTES, segment_schema
 from exaln.database.manifest import SegmentEntry
 from exaln.database.segment import BLOCK_BYTES
 from exaln.errors import InputError
-from exaln.lengths import N_BINS, length_histogram
-from exaln.records import Records
+from exaln.sequences.alphabet import Alphabet
+from exaln.sequences.records import Records
+from exaln.statistics.length_bins import N_BINS, length_histogram
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,17 +15,11 @@ from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
-from exaln.database.manifest import (
-    MANIFEST_NAME,
-    Manifest,
-    SegmentEntry,
-    read_manifest,
-    replace_manifest,
-)
+from exaln.database.manifest import MANIFEST_NAME, Manifest, SegmentEntry, read_manifest, replace_manifest
 from exaln.database.segment_writer import SortedRows, write_segment
 from exaln.errors import DatabaseError, InputError, OutputError
-from exaln.output_file import output_errors
-from exaln.state_file import fsync_directory
+from exaln.foundation.output_file import output_errors
+from exaln.foundation.state_file import fsync_directory
 
 SUFFIX = ".exaln"
 LOCK_NAME = ".lock"

@@ -32,18 +32,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from exaln.cigar import cigars
-from exaln.output_file import open_output
+from exaln.alignments.cigar import cigars
+from exaln.foundation.output_file import open_output
 from exaln.report.clean import encodable
 from exaln.report.columns import query_lengths
 from exaln.report.json_report import search_values
 from exaln.report.values import Values, alignment_values, target_values
 
 if TYPE_CHECKING:
-    from exaln.cigar import Paths
-    from exaln.query_hits import AnyHits
-    from exaln.records import Records, Text
+    from exaln.alignments.cigar import Paths
+    from exaln.alignments.query_hits import AnyHits
     from exaln.report.summary import SearchSummary
+    from exaln.sequences.records import Records, Text
 
 GROUP_ROWS = 1 << 17
 GROUP_BYTES = 1 << 26

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exaln.accessions import accession, accession_with_version
-from exaln.cigar import cigar_list, strings
+from exaln.alignments.cigar import cigar_list, strings
 from exaln.errors import InputError
-from exaln.records import Text
+from exaln.report.aligned_rows import Rows, btop, rows_of
 from exaln.report.clean import one_line
-from exaln.report.rows import Rows, btop, rows_of
-from exaln.statistics import format_bits, format_evalue
+from exaln.sequences.accessions import accession, accession_with_version
+from exaln.sequences.records import Text
+from exaln.statistics.evalues import format_bits, format_evalue
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from exaln.query_hits import AnyHits
+    from exaln.alignments.query_hits import AnyHits
 
 Texts = list[str]
 

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exaln.cigar import DELETION, EQUAL, INSERTION, Paths
+from exaln.alignments.cigar import DELETION, EQUAL, INSERTION, Paths
 from exaln.errors import InputError
-from exaln.report.rows import Rows, rows_of, rows_of_paths
-from exaln.strands import reverse_complement
+from exaln.report.aligned_rows import Rows, rows_of, rows_of_paths
+from exaln.sequences.strands import reverse_complement
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from exaln.query_hits import AnyHits
-    from exaln.scoring import Scoring
+    from exaln.alignments.query_hits import AnyHits
+    from exaln.scoring.scoring import Scoring
 
 WIDTH = 60
 """Alignment columns per line."""
@@ -61,12 +61,12 @@ def draw(
     colour: bool = False,
     names: tuple[str, str] = NAMES,
 ) -> str:
-    """A path (uint32, see `exaln.cigar.Paths`) between two whole sequences (uint8 codes), in blocks of lines.
+    """A path (uint32, see `alignments.cigar.Paths`) between two whole sequences (uint8 codes), in blocks of lines.
 
     Starts are 0-based, and on strand -1 `target_start` is the smallest target position, as everywhere. The middle line
     shows equal letters (`|` for nucleotides) and `+` for pairs that score above 0.
 
-    >>> from exaln.scoring import Scoring
+    >>> from exaln.scoring.scoring import Scoring
     >>> blosum = Scoring("BLOSUM50", gap_open=0, gap_extend=8)
     >>> encode = blosum.alphabet.encode
     >>> path = np.array([2 << 4 | EQUAL, 1 << 4 | INSERTION, 2 << 4 | EQUAL], np.uint32)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, BinaryIO
 
+from exaln.report.aligned_rows import aligned_targets
 from exaln.report.clean import title
-from exaln.report.rows import aligned_targets
 
 if TYPE_CHECKING:
-    from exaln.query_hits import QueryHits
+    from exaln.alignments.query_hits import QueryHits
 
 LINE = 60
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from exaln.errors import InputError
-from exaln.output_file import KNOWN_EXTENSIONS, compression_of, extension_of
+from exaln.foundation.output_file import KNOWN_EXTENSIONS, compression_of, extension_of
 from exaln.report.columns import Column, parse_columns
 
 TABLES = ("6", "7", "10")

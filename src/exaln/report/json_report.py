@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from exaln.cigar import cigar_list, strings
-from exaln.query_hits import PairHits
-from exaln.records import Text
-from exaln.report.rows import rows_of
+from exaln.alignments.cigar import cigar_list, strings
+from exaln.alignments.query_hits import PairHits
+from exaln.report.aligned_rows import rows_of
 from exaln.report.values import Values, alignment_values, target_values
+from exaln.sequences.records import Text
 
 if TYPE_CHECKING:
-    from exaln.query_hits import AnyHits, QueryHits
+    from exaln.alignments.query_hits import AnyHits, QueryHits
     from exaln.report.summary import SearchSummary
-    from exaln.statistics import Statistics
+    from exaln.statistics.evalues import Statistics
 
 
 def write_json(file: BinaryIO, hits: Iterable[AnyHits], summary: SearchSummary) -> None:

@@ -22,20 +22,21 @@ from typing import IO, TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
-from exaln.cigar import EQUAL, aligned, cigar_list
+from exaln.alignments.cigar import EQUAL, aligned, cigar_list
+from exaln.alignments.query_hits import QueryHits
+from exaln.alignments.strands import reverse_paths
 from exaln.errors import InputError
-from exaln.query_hits import QueryHits
+from exaln.report.aligned_rows import rows_of
 from exaln.report.clean import one_line
 from exaln.report.columns import number_text, query_lengths
-from exaln.report.rows import rows_of
-from exaln.strands import complements, reverse_complement, reverse_paths
+from exaln.sequences.strands import complements, reverse_complement
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from exaln.alphabet import Alphabet
-    from exaln.query_hits import AnyHits
+    from exaln.alignments.query_hits import AnyHits
     from exaln.report.summary import SearchSummary
+    from exaln.sequences.alphabet import Alphabet
 
 IN_MEMORY = 64 << 20
 """Lines of a SAM file that wait for its header beyond so many bytes are kept in a temporary file."""

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from exaln import __version__
-from exaln.modes import LOCAL
+from exaln.scoring.modes import LOCAL
 
 if TYPE_CHECKING:
-    from exaln.scoring import Scoring
-    from exaln.statistics import Statistics
+    from exaln.scoring.scoring import Scoring
+    from exaln.statistics.evalues import Statistics
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from exaln.report.clean import csv_field, no_formula, one_line, title
 from exaln.report.columns import NAMES_AND_TITLES
 
 if TYPE_CHECKING:
-    from exaln.query_hits import AnyHits, QueryHits
+    from exaln.alignments.query_hits import AnyHits, QueryHits
     from exaln.report.columns import Column
     from exaln.report.summary import SearchSummary
 

@@ -13,7 +13,7 @@ from exaln.report.columns import query_lengths, target_lengths
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from exaln.query_hits import AnyHits
+    from exaln.alignments.query_hits import AnyHits
 
 Values = Sequence[Any] | np.ndarray
 

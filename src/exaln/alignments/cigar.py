@@ -1,0 +1,136 @@
+"""Alignment paths as columns of operations, and as CIGAR text: whole columns at a time, one for every hit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+from operator import itemgetter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from exaln.sequences.records import Text, digits, offsets_of, write_numbers
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+OPERATIONS = "MIDNSHP=X"
+"""Letters of CIGAR operations by code, as in SAM. Paths use = X I D: I consumes the query, D the target."""
+
+
+@dataclass(frozen=True)
+class Paths:
+    """Alignment paths: the path of hit i is operations[offsets[i]:offsets[i + 1]], each `length << 4 | code`.
+
+    operations: uint32, codes as in `OPERATIONS`, from the start of the alignment on the query's plus strand.
+    """
+
+    operations: NDArray[np.uint32]
+    offsets: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, hit: int) -> NDArray[np.uint32]:
+        return self.operations[self.offsets[hit] : self.offsets[hit + 1]]
+
+    @staticmethod
+    def joined(parts: Sequence[Paths]) -> Paths:
+        """The paths of all parts, one part after the other.
+
+        >>> one, two = Paths(np.array([16, 32]), np.array([0, 2])), Paths(np.array([48]), np.array([0, 0, 1]))
+        >>> both = Paths.joined([one, two])
+        >>> both.operations.tolist(), both.offsets.tolist()
+        ([16, 32, 48], [0, 2, 2, 3])
+        """
+        if len(parts) == 1:
+            return parts[0]
+        whole = [aligned(part) for part in parts]
+        lengths = np.concatenate([np.empty(0, np.int64), *(np.diff(part.offsets) for part in whole)])
+        operations = np.concatenate([np.empty(0, np.uint32), *(part.operations for part in whole)])
+        return Paths(operations, offsets_of(lengths))
+
+
+MATCH, INSERTION, DELETION, EQUAL, DIFFERENT = (OPERATIONS.index(letter) for letter in "MID=X")
+FEW_PATHS = 8
+_LETTERS = np.frombuffer(OPERATIONS.encode(), np.uint8)
+_MERGED_KIND = np.arange(16, dtype=np.uint32)
+_MERGED_KIND[[EQUAL, DIFFERENT]] = MATCH
+
+
+def cigars(paths: Paths, *, extended: bool = False) -> Text:
+    """The CIGAR of each path: with M for aligned letters, or `extended` with = for equal and X for different ones.
+
+    >>> paths = Paths(np.array([12 << 4 | EQUAL, 1 << 4 | DIFFERENT, 2 << 4 | DELETION], np.uint32), np.array([0, 3]))
+    >>> cigars(paths)[0], cigars(paths, extended=True)[0]
+    ('13M2D', '12=1X2D')
+    """
+    shown = aligned(paths) if extended else merged(paths)
+    lengths, codes = shown.operations >> 4, shown.operations & 15
+    ends = np.cumsum(digits(lengths) + 1)
+    data = np.empty(int(ends[-1]) if len(ends) else 0, np.uint8)
+    data[ends - 1] = _LETTERS[codes]
+    write_numbers(data, ends - 2, lengths)
+    return Text(data, np.concatenate([np.zeros(1, np.int64), ends])[shown.offsets])
+
+
+def cigar(operations: NDArray[np.uint32], *, extended: bool = False) -> str:
+    """The CIGAR of one path; of one alone faster than `cigars`.
+
+    >>> cigar(np.array([12 << 4 | EQUAL, 1 << 4 | DIFFERENT, 2 << 4 | DELETION], np.uint32))
+    '13M2D'
+    """
+    runs = ((OPERATIONS[run & 15], run >> 4) for run in operations.tolist())
+    if not extended:
+        kinds = groupby((("M" if letter in "=X" else letter, length) for letter, length in runs), itemgetter(0))
+        runs = ((letter, sum(length for _, length in same)) for letter, same in kinds)
+    return "".join([f"{length}{letter}" for letter, length in runs])
+
+
+def cigar_list(paths: Paths, *, extended: bool = False) -> list[str]:
+    """The CIGARs of all paths; of few, one by one, which is then faster."""
+    if len(paths) > FEW_PATHS:
+        return strings(cigars(paths, extended=extended))
+    return [cigar(paths[place], extended=extended) for place in range(len(paths))]
+
+
+def aligned(paths: Paths) -> Paths:
+    """The same paths with offsets that start at 0, as they do not in a part of a larger set."""
+    first, last = int(paths.offsets[0]), int(paths.offsets[-1])
+    return Paths(paths.operations[first:last], paths.offsets - first)
+
+
+def merged(paths: Paths) -> Paths:
+    """The paths with M in place of runs of = and X."""
+    paths = aligned(paths)
+    kinds = _MERGED_KIND[paths.operations & 15]
+    is_first = np.ones(len(kinds), np.bool_)
+    is_first[1:] = kinds[1:] != kinds[:-1]
+    starts = paths.offsets[:-1]
+    is_first[starts[starts < len(kinds)]] = True
+    places = np.flatnonzero(is_first)
+    lengths = np.add.reduceat(paths.operations >> 4, places, dtype=np.uint32) if len(places) else kinds
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(is_first)])[paths.offsets]
+    return Paths(lengths << 4 | kinds[places], offsets)
+
+
+def taken(paths: Paths, rows: NDArray[np.int64]) -> Paths:
+    """The paths of these rows, in their order.
+
+    >>> some = taken(Paths(np.array([16, 32, 48], np.uint32), np.array([0, 2, 2, 3])), np.array([2, 0]))
+    >>> some.operations.tolist(), some.offsets.tolist()
+    ([48, 16, 32], [0, 1, 3])
+    """
+    if len(rows) and (np.diff(rows) == 1).all():
+        return aligned(Paths(paths.operations, paths.offsets[rows[0] : rows[-1] + 2]))
+    starts, lengths = paths.offsets[rows], np.diff(paths.offsets)[rows]
+    offsets = offsets_of(lengths)
+    places = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
+    return Paths(paths.operations[places], offsets)
+
+
+def strings(text: Text) -> list[str]:
+    """The strings of a column of ASCII text; decoded once, which is faster than row by row."""
+    whole = text.data.tobytes().decode("ascii")
+    return [whole[start:end] for start, end in pairwise(text.offsets.tolist())]

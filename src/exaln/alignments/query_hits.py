@@ -1,0 +1,150 @@
+"""Hits as columns, of one query or of many pairs: what reports are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from exaln.alignments.cigar import Paths
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from exaln.scoring.scoring import Scoring
+    from exaln.sequences.alphabet import Alphabet
+
+PART_HITS = 1 << 14
+PART_COLUMNS = 1 << 22
+"""A part of a query's hits ends at so many hits, or with the hit that reaches so many alignment columns."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HitRows:
+    """Columns of n hits, 0 allowed. Positions are 0-based half-open.
+
+    targets: uint8 codes of each whole target (views into the database).
+    ordinal: int64[n], place of the target in the database. score: int64[n], multiplied by `scoring.scale`.
+    bits, evalue: float64[n], NaN where there are no statistics for the scoring.
+    strand: int8[n], 1, or -1 if the query aligns with the reverse complement of the target. query_start and query_end
+    count on the query as given, target_start and target_end on the target as stored, always start < end; the path runs
+    along the query, so on strand -1 it runs down the target from target_end.
+    identities, positives, mismatches, gap_opens, gaps, columns: int32[n], counts over the alignment: columns is its
+    length, gaps the gap columns, gap_opens the runs of gaps, positives the pairs of letters that are equal or, of
+    proteins, score above 0.
+    """
+
+    alphabet: Alphabet
+    scoring: Scoring
+    target_ids: Sequence[str]
+    target_descriptions: Sequence[str]
+    targets: Sequence[NDArray[np.uint8]]
+    ordinal: NDArray[np.int64]
+    score: NDArray[np.int64]
+    bits: NDArray[np.float64]
+    evalue: NDArray[np.float64]
+    strand: NDArray[np.int8]
+    query_start: NDArray[np.int64]
+    query_end: NDArray[np.int64]
+    target_start: NDArray[np.int64]
+    target_end: NDArray[np.int64]
+    paths: Paths
+    identities: NDArray[np.int32]
+    positives: NDArray[np.int32]
+    mismatches: NDArray[np.int32]
+    gap_opens: NDArray[np.int32]
+    gaps: NDArray[np.int32]
+    columns: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.ordinal)
+
+    def parts(self) -> Iterator[Self]:
+        """The hits in pieces of bounded size, in order, so that texts of them fit memory; none if there are no hits."""
+        if 0 < len(self) <= PART_HITS and int(self.columns.sum(dtype=np.int64)) <= PART_COLUMNS:
+            yield self
+            return
+        total, start = np.cumsum(self.columns, dtype=np.int64), 0
+        while start < len(self):
+            done = int(total[start - 1]) if start else 0
+            end = min(start + PART_HITS, int(np.searchsorted(total, done + PART_COLUMNS)) + 1, len(self))
+            yield self.part(start, end)
+            start = end
+
+    def part(self, start: int, end: int) -> Self:
+        """The hits from `start` to before `end`."""
+        cut = {name: getattr(self, name)[start:end] for name in _COLUMNS}
+        return replace(self, paths=Paths(self.paths.operations, self.paths.offsets[start : end + 1]), **cut)
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueryHits(HitRows):
+    """All hits of one query, best first. index: its place; query: uint8 codes of all of it.
+
+    query_quality: uint8, its base qualities as FASTQ has them; None without them.
+    """
+
+    index: int
+    query_id: str
+    query_description: str
+    query: NDArray[np.uint8]
+    query_quality: NDArray[np.uint8] | None = None
+
+    @property
+    def indices(self) -> Sequence[int]:
+        """The query's place, for each hit."""
+        return [self.index] * len(self)
+
+    @property
+    def query_ids(self) -> Sequence[str]:
+        """Its name, for each hit."""
+        return [self.query_id] * len(self)
+
+    @property
+    def query_descriptions(self) -> Sequence[str]:
+        """Its description, for each hit."""
+        return [self.query_description] * len(self)
+
+    @property
+    def queries(self) -> Sequence[NDArray[np.uint8]]:
+        """Its codes, for each hit."""
+        return [self.query] * len(self)
+
+    @property
+    def query_qualities(self) -> Sequence[NDArray[np.uint8] | None]:
+        """Its base qualities, for each hit."""
+        return [self.query_quality] * len(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairHits(HitRows):
+    """Hits of many queries, one after the other: what is written row by row costs little then.
+
+    indices, query_ids, query_descriptions, queries, query_qualities: of the query of each hit, as in `QueryHits`.
+    """
+
+    indices: Sequence[int]
+    query_ids: Sequence[str]
+    query_descriptions: Sequence[str]
+    queries: Sequence[NDArray[np.uint8]]
+    query_qualities: Sequence[NDArray[np.uint8] | None]
+
+    def part(self, start: int, end: int) -> PairHits:
+        """The hits from `start` to before `end`."""
+        own = {name: getattr(self, name)[start:end] for name in _OF_QUERIES}
+        return replace(super().part(start, end), **own)
+
+
+AnyHits = QueryHits | PairHits
+"""What formats with a line per hit are made of."""
+
+# fmt: off
+_OF_QUERIES = ("indices", "query_ids", "query_descriptions", "queries", "query_qualities")
+_COLUMNS = (
+    "target_ids", "target_descriptions", "targets",
+    "ordinal", "score", "bits", "evalue", "strand", "query_start", "query_end", "target_start", "target_end",
+    "identities", "positives", "mismatches", "gap_opens", "gaps", "columns",
+)
+# fmt: on

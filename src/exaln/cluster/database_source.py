@@ -1,0 +1,135 @@
+"""Where workers find a database: on a path that all machines share, or at any URL that fsspec can read.
+
+What comes from a URL is kept in a folder of the worker, segment by segment, as it is needed. Whatever the way, no byte
+is used before it was compared with the hashes of the manifest.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from exaln.cluster.scratch import ScratchFolder
+from exaln.database.manifest import MANIFEST_NAME, Manifest, SegmentEntry, missing_segment, read_manifest
+from exaln.database.segment import Segment
+from exaln.errors import DatabaseError
+from exaln.sequences.alphabet import Alphabet
+
+SPARE_BYTES = 1 << 30
+"""Of the disk of a worker that stay free."""
+
+
+def is_url(location: str) -> bool:
+    """Whether fsspec is to read it."""
+    return "://" in location
+
+
+def manifest_at(location: str) -> Manifest:
+    """The manifest of the database at a path or URL."""
+    if not is_url(location):
+        return read_manifest(Path(location))
+    name = f"{location.rstrip('/')}/{MANIFEST_NAME}"
+    return Manifest.from_json(_read(name), name)
+
+
+def _read(name: str) -> bytes:
+    with _remote(name) as file:
+        content: bytes = file.read()
+        return content
+
+
+@contextmanager
+def _remote(name: str) -> Iterator[Any]:
+    """A file at a URL; every file system has errors of its own, and all become one that says what cannot be read."""
+    try:
+        import fsspec
+
+        system, path = fsspec.core.url_to_fs(name)
+        with system.open(path) as file:
+            yield file
+    except Exception as error:
+        raise DatabaseError(f"{name}: cannot be read: {error}") from error
+
+
+@dataclass
+class Cache:
+    """Segments in a folder of this machine; those that were used least recently go when the disk becomes full."""
+
+    folder: Path
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @staticmethod
+    def temporary() -> Cache:
+        """A folder that goes with the process."""
+        return Cache(ScratchFolder.of_process("exaln-segments-"))
+
+    def fetch(self, location: str, entry: SegmentEntry, *, again: bool = False) -> Path:
+        """The segment of this name as a file; `again`: whatever is there is damaged."""
+        path = self.folder / Path(entry.file).name
+        with self._lock:
+            if again:
+                path.unlink(missing_ok=True)
+            if path.exists():
+                os.utime(path, ns=(time.time_ns(), path.stat().st_mtime_ns))  # others have it open, and watch its mtime
+                return path
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._make_room(entry.bytes)
+            temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+            try:
+                _copy(f"{location.rstrip('/')}/{entry.file}", temporary)
+                temporary.replace(path)
+            finally:
+                temporary.unlink(missing_ok=True)
+            return path
+
+    def _make_room(self, n_bytes: int) -> None:
+        kept = sorted(self.folder.glob("*.arrow"), key=lambda path: path.stat().st_atime)
+        while kept and shutil.disk_usage(self.folder).free < n_bytes + SPARE_BYTES:
+            kept.pop(0).unlink(missing_ok=True)
+
+
+def _copy(name: str, to: Path) -> None:
+    if not is_url(name):
+        shutil.copyfile(name, to)
+        return
+    with _remote(name) as source, to.open("xb") as file:
+        shutil.copyfileobj(source, file, 1 << 22)
+
+
+def open_segment(location: str, entry: SegmentEntry, alphabet: Alphabet, cache: Cache | None) -> Segment:
+    """A segment, checked. From a cache it is fetched once more if it is damaged there."""
+    try:
+        if cache is None:
+            segment = entry.open(Path(location), alphabet)
+            segment.check()
+            return segment
+        return _open_cached(location, entry, alphabet, cache)
+    except DatabaseError:
+        raise
+    except FileNotFoundError as error:
+        raise missing_segment(error) from None
+    except OSError as error:
+        raise DatabaseError(f"{location}: {entry.file} cannot be read: {error}") from None
+
+
+def _open_cached(location: str, entry: SegmentEntry, alphabet: Alphabet, cache: Cache) -> Segment:
+    with suppress(DatabaseError, FileNotFoundError):
+        path = cache.fetch(location, entry)
+        segment = entry.open(path.parent, alphabet)
+        segment.check()
+        return segment
+    path = cache.fetch(location, entry, again=True)
+    try:
+        segment = entry.open(path.parent, alphabet)
+        segment.check()
+        return segment
+    except DatabaseError as error:
+        raise DatabaseError(str(error).replace(str(path), f"{location.rstrip('/')}/{entry.file}")) from None

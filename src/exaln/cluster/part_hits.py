@@ -1,0 +1,272 @@
+"""Hits of a part of a database as Arrow columns, one row per query: what workers send, and what part files hold.
+
+A row has the query itself and its hits with their targets, so that any report can be made of parts alone, without
+queries and database. Bits and E-values are left out: they are computed where parts are merged, in one place.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import xxhash
+
+from exaln.alignments.cigar import Paths
+from exaln.alignments.query_hits import QueryHits
+from exaln.sequences.records import Text, offsets_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from exaln.scoring.scoring import Scoring
+    from exaln.search.evaluation import Verdict
+    from exaln.sequences.records import Records
+
+OF_QUERIES = ["query_index", "query_id", "query_description", "query"]
+WITH_QUALITIES = [*OF_QUERIES, "query_quality"]
+"""What batches say of their queries. Workers get no qualities, and so send none."""
+
+NUMBERS = {
+    "ordinal": pa.int64(),
+    "score": pa.int64(),
+    "strand": pa.int8(),
+    "query_start": pa.int64(),
+    "query_end": pa.int64(),
+    "target_start": pa.int64(),
+    "target_end": pa.int64(),
+    "identities": pa.int32(),
+    "positives": pa.int32(),
+    "mismatches": pa.int32(),
+    "gap_opens": pa.int32(),
+    "gaps": pa.int32(),
+    "columns": pa.int32(),
+}
+"""The attributes of QueryHits that are columns of numbers."""
+
+
+@cache
+def part_schema() -> Any:
+    """query_index, query_id, query_description, query (codes), query_quality (as in FASTQ, empty without qualities),
+    hits: a list of structs, best first.
+    """
+    hit = pa.struct(
+        [
+            ("target_id", pa.large_string()),
+            ("target_description", pa.large_string()),
+            ("target", pa.large_binary()),
+            ("path", pa.large_binary()),
+            *NUMBERS.items(),
+        ]
+    )
+    return pa.schema(
+        [
+            ("query_index", pa.int64()),
+            ("query_id", pa.large_string()),
+            ("query_description", pa.large_string()),
+            ("query", pa.large_binary()),
+            ("query_quality", pa.large_binary()),
+            ("hits", pa.large_list(pa.field("hit", hit, nullable=False))),
+        ]
+    )
+
+
+def part_batch(found: Sequence[QueryHits]) -> Any:
+    """The hits of several queries as a pyarrow.RecordBatch."""
+    schema = part_schema()
+    hit = schema.field("hits").type.value_type
+    columns = {
+        "target_id": text_array([id_ for hits in found for id_ in hits.target_ids]),
+        "target_description": text_array([text for hits in found for text in hits.target_descriptions]),
+        "target": binary_array([target for hits in found for target in hits.targets]),
+        "path": binary_array([hits.paths[place].view(np.uint8) for hits in found for place in range(len(hits))]),
+    }
+    for name, kind in NUMBERS.items():
+        values = np.concatenate([np.empty(0, kind.to_pandas_dtype()), *(getattr(hits, name) for hits in found)])
+        columns[name] = number_array(values.astype(kind.to_pandas_dtype(), copy=False))
+    structs = pa.StructArray.from_arrays([columns[field.name] for field in hit], fields=list(hit))
+    arrays = [
+        number_array(np.array([hits.index for hits in found], np.int64)),
+        text_array([hits.query_id for hits in found]),
+        text_array([hits.query_description for hits in found]),
+        binary_array([hits.query for hits in found]),
+        binary_array([np.empty(0, np.uint8) if hits.query_quality is None else hits.query_quality for hits in found]),
+        list_array(offsets_of(map(len, found)), structs),
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def query_columns(queries: Records, first_index: int) -> Any:
+    """The columns OF_QUERIES of a batch of these queries, as a pyarrow.RecordBatch."""
+    arrays = [
+        number_array(np.arange(first_index, first_index + len(queries))),
+        text_array(queries.ids.to_list()),
+        text_array(queries.descriptions.to_list()),
+        binary_array([queries.sequence(row) for row in range(len(queries))]),
+    ]
+    return pa.RecordBatch.from_arrays(arrays, names=OF_QUERIES)
+
+
+def content_hash(batch: Any) -> str:
+    """The xxh3_64 of all values of a batch, however they lie in memory."""
+    hits = batch.column("hits")
+    state = xxhash.xxh3_64()
+    for column in [*(batch.column(name) for name in WITH_QUALITIES), *hits.flatten().flatten()]:
+        if pa.types.is_integer(column.type):
+            state.update(_little_endian(numbers_of(column)))
+        else:
+            offsets = binary_offsets(column)
+            state.update(_little_endian(np.diff(offsets)))
+            state.update(binary_data(column)[offsets[0] : offsets[-1]].data)
+    state.update(_little_endian(np.diff(numbers_of(hits.offsets))))
+    return state.hexdigest()
+
+
+def _little_endian(values: NDArray[Any]) -> memoryview:
+    return np.ascontiguousarray(values if sys.byteorder == "little" else values.byteswap()).data
+
+
+def hits_of_batch(batch: Any, scoring: Scoring, verdict: Verdict) -> Iterator[QueryHits]:
+    """The rows of a batch as the hits they were made of; verdict: of all their hits."""
+    column = batch.column("hits")
+    hits, offsets = column.flatten(), offsets_of(np.diff(numbers_of(column.offsets)))
+    fields = {name: hits.field(name) for name in column.type.value_type.names}
+    numbers = {name: numbers_of(fields[name]) for name in NUMBERS}
+    queries, targets, paths = pieces_of(batch.column("query")), pieces_of(fields["target"]), pieces_of(fields["path"])
+    qualities = pieces_of(batch.column("query_quality"))
+    indices, ids, descriptions = (
+        batch.column(name).to_pylist() for name in ("query_index", "query_id", "query_description")
+    )
+    target_ids, titles = fields["target_id"].to_pylist(), fields["target_description"].to_pylist()
+    for row, (begin, end) in enumerate(pairwise(offsets.tolist())):
+        own = slice(begin, end)
+        yield QueryHits(
+            index=indices[row],
+            query_id=ids[row],
+            query_description=descriptions[row],
+            query=queries[row],
+            query_quality=qualities[row] if len(qualities[row]) else None,
+            alphabet=scoring.alphabet,
+            scoring=scoring,
+            target_ids=target_ids[own],
+            target_descriptions=titles[own],
+            targets=targets[own],
+            bits=verdict.bits[own],
+            evalue=verdict.evalue[own],
+            paths=_joined_paths([path.view(np.uint32) for path in paths[own]]),
+            **{name: values[own] for name, values in numbers.items()},
+        )
+
+
+def _joined_paths(paths: Sequence[NDArray[np.uint32]]) -> Paths:
+    return Paths(np.concatenate([np.empty(0, np.uint32), *paths]), offsets_of(map(len, paths)))
+
+
+def to_bytes(found: Sequence[QueryHits]) -> bytes:
+    """The hits of several queries as a compressed Arrow IPC stream."""
+    batch, sink = part_batch(found), pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+        writer.write_batch(batch)
+    return bytes(sink.getvalue())
+
+
+def from_bytes(data: bytes) -> Any:
+    """The batch that `to_bytes` made; ValueError if it is something else."""
+    if not isinstance(data, bytes):  # Arrow would take a string for the name of a file
+        raise ValueError("not an Arrow stream of hits")
+    try:
+        with pa.ipc.open_stream(data) as reader:
+            return as_batch(reader.read_all())
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(f"not an Arrow stream of hits: {error}") from None
+
+
+def as_batch(table: Any) -> Any:
+    """A table as one batch; ValueError if it has not the columns of parts, or does not lie in memory as Arrow says."""
+    if not table.schema.equals(part_schema()):
+        raise ValueError("the columns are not those of a part")
+    batches = table.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], part_schema())]
+    batches[0].validate(full=True)
+    hits = batches[0].column("hits").flatten()
+    if any(column.null_count for column in [*batches[0].columns, hits, *hits.flatten()]):
+        raise ValueError("a value is missing")
+    _require_qualities(batches[0])
+    return batches[0]
+
+
+def _require_qualities(batch: Any) -> None:
+    """ValueError if a query has other than one printable quality per letter, or none."""
+    qualities = pieces_of(batch.column("query_quality"))
+    for quality, length in zip(qualities, binary_lengths(batch.column("query")).tolist(), strict=True):
+        if len(quality) not in (0, length):
+            raise ValueError("a query has not as many qualities as letters")
+        if len(quality) and not ord("!") <= int(quality.min()) <= int(quality.max()) <= ord("~"):
+            raise ValueError("a quality is not a printable character")
+
+
+# Columns are made of buffers and read from them, without pyarrow.array and to_numpy: these import pandas where there is
+# one, which takes a while.
+
+
+def number_array(values: NDArray[Any]) -> Any:
+    """Numbers as an Arrow column."""
+    whole = np.ascontiguousarray(values)
+    return pa.Array.from_buffers(pa.from_numpy_dtype(whole.dtype), len(whole), [None, pa.py_buffer(whole)])
+
+
+def numbers_of(column: Any) -> NDArray[Any]:
+    """The values of an Arrow column of numbers without gaps, as a view."""
+    kind = column.type.to_pandas_dtype()
+    if not len(column):
+        return np.empty(0, kind)
+    return np.frombuffer(column.buffers()[1], kind)[column.offset : column.offset + len(column)]
+
+
+def list_array(offsets: NDArray[np.int64], values: Any) -> Any:
+    """Lists of hits as an Arrow column."""
+    return pa.LargeListArray.from_arrays(number_array(offsets), values, type=part_schema().field("hits").type)
+
+
+def text_array(texts: Sequence[str]) -> Any:
+    """Strings as an Arrow column."""
+    column = Text.of(texts)
+    return _bytes_array(pa.large_string(), column.data, column.offsets)
+
+
+def binary_array(pieces: Sequence[NDArray[np.uint8]]) -> Any:
+    """Byte strings as an Arrow column."""
+    data = np.concatenate([np.empty(0, np.uint8), *pieces])
+    return _bytes_array(pa.large_binary(), data, offsets_of(map(len, pieces)))
+
+
+def _bytes_array(kind: Any, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Any:
+    return pa.Array.from_buffers(kind, len(offsets) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(data)])
+
+
+def binary_offsets(column: Any) -> NDArray[np.int64]:
+    """int64[n + 1]: where the values of a column of texts or byte strings begin and end in `binary_data`."""
+    if not len(column):
+        return np.zeros(1, np.int64)
+    return np.frombuffer(column.buffers()[1], np.int64)[column.offset : column.offset + len(column) + 1]
+
+
+def binary_data(column: Any) -> NDArray[np.uint8]:
+    """The bytes of a column of texts or byte strings, a view; there may be more of them than the values have."""
+    data = column.buffers()[2]
+    return np.empty(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
+
+
+def binary_lengths(column: Any) -> NDArray[np.int64]:
+    """int64[n]: of the byte strings of an Arrow column."""
+    lengths: NDArray[np.int64] = np.diff(binary_offsets(column))
+    return lengths
+
+
+def pieces_of(column: Any) -> list[NDArray[np.uint8]]:
+    """The values of a binary column, as views."""
+    values = binary_data(column)
+    return [values[begin:end] for begin, end in pairwise(binary_offsets(column).tolist())]

@@ -1,0 +1,256 @@
+"""Finished units in a folder, so that a search that was stopped goes on where it was: `--resume DIR`.
+
+Each unit is a Parquet file of its own (`part_hits`). `manifest.json`, a state file (`state_file`) that
+is replaced as a whole, says which files count, with their hashes, and of which search they are. Units of a group of
+queries never overlap, so that what is done and what is left are the whole search. Unit files that the manifest does not
+name are left over, and are removed.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import io
+import json
+import os
+import re
+import stat
+import time
+import uuid
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import xxhash
+
+from exaln.cluster.part_hits import as_batch
+from exaln.cluster.units import Unit
+from exaln.errors import DatabaseError, ExalnError, ExalnWarning, InputError
+from exaln.foundation.output_file import output_errors
+from exaln.foundation.state_file import MAX_BYTES, Fields, StateFormat, leftovers, open_beside
+from exaln.search.spec import SearchSpec
+from exaln.sequences.records import Records
+
+NAME = "manifest.json"
+FORMAT = StateFormat("exaln resume folder", 2, "remove the folder, and the search starts again")
+NAME_OF_FORMAT_1 = "exaln units"
+SAVE_INTERVAL_S = 1.0
+"""The manifest is written so often at most: what a crash can lose."""
+
+_UNIT_FILE = re.compile(r"unit-[0-9a-f]{32}\.parquet")
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A finished unit and its file."""
+
+    unit: Unit
+    file: str
+    n_bytes: int
+    xxh3_64: str
+
+
+def search_digest(spec: SearchSpec, queries: Records) -> str:
+    """Of all that can change the result."""
+    state = xxhash.xxh3_128(spec.digest.encode())
+    for array in (queries.codes, queries.offsets, queries.ids.data, queries.ids.offsets, queries.descriptions.data):
+        state.update(array.tobytes())
+    return state.hexdigest()
+
+
+class Store:
+    """The finished units of one search. edges: the groups of its queries, None before the first run chose them.
+
+    One process at a time has the folder; `close` releases it.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], spec: SearchSpec, queries: Records) -> None:
+        self.folder = Path(folder)
+        self._digest = search_digest(spec, queries)
+        self._n_queries, self._n_places = len(queries), spec.space.n_residues + 1
+        self.edges: list[int] | None = None
+        self._kept: dict[Unit, Kept] = {}
+        self._saved_at = 0.0
+        with output_errors(folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._lock = _locked(self.folder)
+            try:
+                self._load()
+                self._sweep()
+            except BaseException:
+                self.close()
+                raise
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let another process use the folder."""
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+    @property
+    def units(self) -> Sequence[Unit]:
+        """All that are finished."""
+        return list(self._kept)
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the units are the whole search."""
+        n_groups = None if self.edges is None else len(self.edges) - 1
+        places = sum(unit.end - unit.first for unit in self._kept)
+        return n_groups is not None and places == n_groups * self._n_places
+
+    def add(self, unit: Unit, batch: Any) -> None:
+        """Keep the hits of a unit, a batch of `exaln.cluster.part_hits`."""
+        sink = io.BytesIO()
+        pq.write_table(pa.Table.from_batches([batch]), sink, compression="zstd")
+        name = f"unit-{uuid.uuid4().hex}.parquet"
+        with output_errors(self.folder):
+            with (self.folder / name).open("xb") as file:
+                file.write(sink.getbuffer())
+            self._kept[unit] = Kept(unit, name, sink.tell(), xxhash.xxh3_64_hexdigest(sink.getbuffer()))
+            if time.monotonic() - self._saved_at >= SAVE_INTERVAL_S:
+                self.save()
+
+    def batch(self, unit: Unit) -> Any:
+        """The hits of a finished unit, as `cluster.part_hits` has them; its file is compared with its hash again."""
+        kept = self._kept[unit]
+        data = self._read(kept)
+        if data is None:
+            raise self.damaged(unit, "its hash differs from that in the manifest")
+        try:
+            return as_batch(pq.read_table(pa.BufferReader(data)).replace_schema_metadata(None))
+        except (ValueError, TypeError, OSError, pa.ArrowException) as error:
+            raise self.damaged(unit, str(error)) from None
+
+    def damaged(self, unit: Unit, problem: str) -> ExalnError:
+        """The error for a unit whose file is not what was written."""
+        path = self.folder / self._kept[unit].file
+        return DatabaseError(f"{path}: damaged: {problem}; remove this file, and {unit} are searched again")
+
+    def save(self) -> None:
+        """Make sure that all finished units are found again."""
+        content = {
+            "search": self._digest,
+            "edges": self.edges,
+            "units": [
+                {
+                    "queries": [kept.unit.query_first, kept.unit.query_end],
+                    "residues": [kept.unit.first, kept.unit.end],
+                    "file": kept.file,
+                    "bytes": kept.n_bytes,
+                    "xxh3_64": kept.xxh3_64,
+                }
+                for kept in self._kept.values()
+            ],
+        }
+        with output_errors(self.folder):
+            FORMAT.write(self.folder / NAME, content, indent=None)
+        self._saved_at = time.monotonic()
+
+    def _load(self) -> None:
+        try:
+            fields = FORMAT.read(self.folder / NAME)
+        except FileNotFoundError:
+            if set(self.folder.iterdir()) != _own_files(self.folder):
+                raise InputError(
+                    f"{self.folder}: neither empty nor of an earlier search; name another folder"
+                ) from None
+            return
+        except ExalnError:
+            _refuse_format_1(self.folder / NAME)
+            raise
+        if fields.text("search") != self._digest:
+            raise InputError(f"{self.folder}: of another search (queries, database or options differ); name another")
+        self.edges = self._edges_of(fields)
+        for kept in self._units_of(fields):
+            if self._read(kept) is None:
+                path = self.folder / kept.file
+                warnings.warn(f"{path}: damaged or gone; {kept.unit} are searched again", ExalnWarning, stacklevel=2)
+            else:
+                self._kept[kept.unit] = kept
+
+    def _edges_of(self, fields: Fields) -> list[int] | None:
+        if fields.is_null("edges"):
+            return None
+        edges = fields.integers("edges")
+        if not edges or (edges[0], edges[-1]) != (0, self._n_queries) or any(a >= b for a, b in pairwise(edges)):
+            raise fields.wrong("edges", f"a list of whole numbers that ascend from 0 to {self._n_queries}")
+        return edges
+
+    def _units_of(self, fields: Fields) -> list[Kept]:
+        """Units of these groups, within the database, that do not overlap; each with a file of its own."""
+        groups = set(pairwise(self.edges or []))
+        found = list[Kept]()
+        for one in fields.objects("units"):
+            queries, residues = one.integers("queries"), one.integers("residues", 0, self._n_places)
+            if tuple(queries) not in groups:
+                raise one.wrong("queries", "a group of the search")
+            if len(residues) != 2 or residues[0] >= residues[1]:
+                raise one.wrong("residues", f"a range within 0 to {self._n_places}")
+            if _UNIT_FILE.fullmatch(one.file_name("file")) is None:
+                raise one.wrong("file", "the name of a unit file")
+            unit = Unit(queries[0], queries[1], residues[0], residues[1])
+            found.append(Kept(unit, one.file_name("file"), one.integer("bytes"), one.hash("xxh3_64")))
+        for before, after in pairwise(sorted(kept.unit for kept in found)):
+            if before.query_first == after.query_first and after.first < before.end:
+                raise FORMAT.damaged(fields.file, f"{before} and {after} overlap")
+        if len({kept.file for kept in found}) != len(found):
+            raise FORMAT.damaged(fields.file, "two units have one file")
+        return found
+
+    def _read(self, kept: Kept) -> bytes | None:
+        """The bytes of a unit file; None if they are not those that were written."""
+        try:
+            with os.fdopen(open_beside(self.folder, kept.file), "rb") as file:
+                if os.fstat(file.fileno()).st_size != kept.n_bytes:
+                    return None
+                data = file.read()
+        except OSError:
+            return None
+        return data if xxhash.xxh3_64_hexdigest(data) == kept.xxh3_64 else None
+
+    def _sweep(self) -> None:
+        """Remove what was written, but not named before the last stop."""
+        named = {kept.file for kept in self._kept.values()}
+        for path in _own_files(self.folder):
+            if path.name not in named:
+                path.unlink(missing_ok=True)
+
+
+def _own_files(folder: Path) -> set[Path]:
+    """The files of a folder that a store wrote, and that count only if a manifest names them."""
+    found = {path for path in folder.iterdir() if _UNIT_FILE.fullmatch(path.name)} | set(leftovers(folder, NAME))
+    return {path for path in found if stat.S_ISREG(path.lstat().st_mode)}
+
+
+def _refuse_format_1(path: Path) -> None:
+    """An error that says what to do if this is a folder of an earlier exaln, whose manifests had no hash."""
+    try:
+        content = json.loads(path.read_bytes()) if path.stat().st_size <= MAX_BYTES else None
+    except (OSError, ValueError, RecursionError):
+        return
+    if isinstance(content, dict) and content.get("format") == NAME_OF_FORMAT_1:
+        raise DatabaseError(f"{path}: of an earlier exaln (format 1); finish the search with that, or {FORMAT.advice}")
+
+
+def _locked(folder: Path) -> int:
+    """A descriptor that holds the folder; DatabaseError if another process has it."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise DatabaseError(f"{folder}: another search uses this folder; wait until it has ended") from None
+    except OSError:
+        pass  # some network file systems have no locks
+    return descriptor

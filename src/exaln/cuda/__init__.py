@@ -1,1 +1,0 @@
-"""The cuda engine's parts: kernels and their compiler, the layout of targets on a card, one card and its scans."""

@@ -1,0 +1,89 @@
+"""The columns of a segment: their Arrow types, and NumPy views on their buffers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from exaln.sequences.alphabet import Alphabet
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+FORMAT_VERSION = 1
+INTERVAL_BYTES = 16
+"""A soft-masked interval: start and end, int64 each."""
+
+
+@dataclass(frozen=True)
+class SegmentColumns:
+    """Views on the buffers of the record batch, named as in the file."""
+
+    id_data: NDArray[np.uint8]
+    id_offsets: NDArray[np.int64]
+    description_data: NDArray[np.uint8]
+    description_offsets: NDArray[np.int64]
+    codes: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
+    mask_starts: NDArray[np.int64]
+    mask_ends: NDArray[np.int64]
+    mask_offsets: NDArray[np.int64]
+    ordinals: NDArray[np.int64]
+    by_id: NDArray[np.int32]
+
+
+def segment_schema(alphabet: Alphabet) -> Any:
+    """The Arrow schema; its metadata name format and alphabet, so that a segment can be understood on its own."""
+    import pyarrow as pa
+
+    interval = pa.struct([pa.field("start", pa.int64(), False), pa.field("end", pa.int64(), False)])
+    return pa.schema(
+        [
+            pa.field("id", pa.large_utf8(), False),
+            pa.field("description", pa.large_utf8(), False),
+            pa.field("sequence", pa.large_binary(), False),
+            pa.field("mask", pa.large_list(pa.field("interval", interval, False)), True),
+            pa.field("ordinal", pa.int64(), False),
+            pa.field("by_id", pa.int32(), False),
+        ],
+        metadata={
+            "exaln.format_version": str(FORMAT_VERSION),
+            "exaln.sequences.alphabet": alphabet.name,
+            "exaln.letters": alphabet.letters,
+        },
+    )
+
+
+def columns_of(batch: Any) -> SegmentColumns:
+    """NumPy views on the buffers of a record batch; nothing is copied."""
+    n = batch.num_rows
+    intervals = batch.column("mask").values
+    binary = {}
+    for name in ("id", "description", "sequence"):
+        _, offsets, data = batch.column(name).buffers()
+        binary[name] = _view(data, np.uint8), _view(offsets, np.int64, n + 1)
+    return SegmentColumns(
+        *binary["id"],
+        *binary["description"],
+        *binary["sequence"],
+        mask_starts=_view(intervals.field("start").buffers()[1], np.int64, len(intervals)),
+        mask_ends=_view(intervals.field("end").buffers()[1], np.int64, len(intervals)),
+        mask_offsets=_view(batch.column("mask").buffers()[1], np.int64, n + 1),
+        ordinals=_view(batch.column("ordinal").buffers()[1], np.int64, n),
+        by_id=_view(batch.column("by_id").buffers()[1], np.int32, n),
+    )
+
+
+def _view(buffer: Any, dtype: type[np.generic], count: int | None = None) -> NDArray[Any]:
+    """A read-only array over an Arrow buffer of at least `count` elements; a missing buffer is an empty one."""
+    if buffer is None or buffer.size == 0:
+        values = np.empty(0, dtype)
+    else:
+        values = np.frombuffer(buffer, dtype, buffer.size // np.dtype(dtype).itemsize)
+    if count is not None and len(values) < count:
+        raise ValueError("a column is shorter than the number of rows says")
+    view = values[:count]
+    view.flags.writeable = False
+    return view

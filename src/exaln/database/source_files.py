@@ -1,0 +1,80 @@
+"""What a database is made from: one or several sequence files, read one after the other, with progress."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import BinaryIO
+
+from exaln.foundation import arguments
+from exaln.sequences.alphabet import Alphabet, as_alphabet
+from exaln.sequences.records import Records
+
+EXPECTED = "sequence files: paths, or files that are open in binary mode"
+Source = str | os.PathLike[str] | BinaryIO
+Progress = Callable[[int, int | None, int], None]
+"""Called with bytes done, bytes in total (None if unknown) and residues so far."""
+
+PROGRESS_INTERVAL_S = 0.1
+
+
+class ProgressReporter:
+    """Calls `progress` at most ten times per second, and once at the end."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self._progress = progress
+        self._last = time.monotonic()
+
+    def report(self, bytes_done: int, bytes_total: int | None, residues: int, *, final: bool = False) -> None:
+        """Say how far the work is."""
+        now = time.monotonic()
+        if self._progress is not None and (final or now - self._last >= PROGRESS_INTERVAL_S):
+            self._last = now
+            self._progress(bytes_done, bytes_total, residues)
+
+
+def read_inputs(
+    inputs: Source | Sequence[Source],
+    *,
+    alphabet: Alphabet | str | None = None,
+    like: Alphabet | None = None,
+    strip_gaps: bool = False,
+    max_record_size: int | None = None,
+    progress: Progress | None = None,
+) -> Iterator[Records]:
+    """The records of all inputs in turn.
+
+    Without `alphabet`, that of the first file with records holds for all; `like` is that of the database they join. A
+    record of another molecule is an error then.
+    """
+    from exaln.sequences.fasta import SequenceFile
+
+    sources = [
+        arguments.binary_file("inputs", source, "read", EXPECTED)
+        for source in (inputs if isinstance(inputs, list | tuple) else [inputs])
+    ]
+    alphabet = as_alphabet(alphabet)
+    reporter = ProgressReporter(progress)
+    sizes = [_stored_bytes(source) for source in sources]
+    bytes_total = sum(size for size in sizes if size is not None) if None not in sizes else None
+    bytes_before = residues = 0
+    for source in sources:
+        with SequenceFile(
+            source, alphabet=alphabet, like=like, strip_gaps=strip_gaps, max_record_size=max_record_size
+        ) as file:
+            for records in file:
+                residues += records.n_residues
+                reporter.report(bytes_before + file.bytes_read, bytes_total, residues)
+                yield records
+            bytes_before += file.bytes_read
+            if file.n_records:
+                like = file.alphabet
+    reporter.report(bytes_before, bytes_total, residues, final=True)
+
+
+def _stored_bytes(source: Source) -> int | None:
+    """The size of a regular file; a problem with it is reported when the file is opened."""
+    if source == "-" or not isinstance(source, str | os.PathLike) or not os.path.isfile(source):  # noqa: PTH113
+        return None
+    return os.stat(source).st_size  # noqa: PTH116

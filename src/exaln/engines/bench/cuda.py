@@ -1,0 +1,205 @@
+"""What `exaln bench --engine cuda` measures and keeps: the scans, with the GPUs, the versions and the bound."""
+
+from __future__ import annotations
+
+import datetime
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from exaln.database.database import Database
+from exaln.engines.bench.runs import command, dashed, driver_version, machine
+from exaln.engines.bench.scans import Bench, Scan, Scanner
+from exaln.engines.bench.swissprot import SEED, standard_queries, synthetic_swissprot
+from exaln.engines.contracts import Candidates, Keep
+from exaln.scoring.scoring import Scoring
+from exaln.sequences.alphabet import PROTEIN, Alphabet
+from exaln.sequences.records import Records
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from exaln.engines.cuda.engine import CudaEngine
+
+
+class Measured(Scanner, Protocol):
+    """An engine with GPUs that holds a database, and what is to be known of it."""
+
+    def describe(self) -> str:
+        """The engine, as logs name it."""
+        ...
+
+    def gpus(self) -> list[dict[str, Any]]:
+        """Facts about each GPU, its "name" among them."""
+        ...
+
+    def versions(self) -> dict[str, str | None]:
+        """Of the driver and of what compiles."""
+        ...
+
+    def bound_tcups(self) -> float:
+        """What the cell update alone reaches, in registers, on all these GPUs."""
+        ...
+
+    def report(self) -> list[str]:
+        """How the last scan went."""
+        ...
+
+
+class EngineOnDatabase:
+    """The cuda engine, with a database that it has placed."""
+
+    def __init__(self, engine: CudaEngine, database: Database) -> None:
+        self._engine, self._scoring = engine, Scoring.default(database.alphabet)
+        self._placement = engine.place(database)
+
+    def scan(self, queries: Records, keep: Keep) -> Scan:
+        """As a search does it; the times are the engine's own, but for the total."""
+        started = time.perf_counter()
+        found = list(self._engine.scan(queries, self._placement, self._scoring, keep))
+        total = time.perf_counter() - started
+        times, n_devices = self._engine.times, len(self._engine.devices)
+        return Scan(
+            compile=times.compile,
+            upload=times.upload,
+            pack=times.pack / n_devices,
+            scan=times.scan / n_devices,
+            collect=times.collect / n_devices,
+            total=total,
+            bytes_sent=times.bytes_sent,
+            raw_cells=times.raw_cells,
+            candidates=joined(found),
+        )
+
+    def scores(self, queries: Records) -> NDArray[np.int32]:
+        """All of them."""
+        return self._engine.scores(queries, self._placement, self._scoring)
+
+    def describe(self) -> str:
+        """As in logs."""
+        return self._engine.describe()
+
+    def gpus(self) -> list[dict[str, Any]]:
+        """Of those that the engine uses, each once."""
+        from exaln.engines.cuda.runtime.probe import engine_facts
+
+        return [gpu for gpu in engine_facts()["gpus"] if gpu["number"] in self._engine.devices]
+
+    def versions(self) -> dict[str, str | None]:
+        """Of the driver and of what compiles."""
+        from exaln.engines.cuda.runtime.probe import engine_facts
+
+        facts = engine_facts()
+        names = ("driver_cuda", "nvrtc", "cuda_core", "cuda_bindings")
+        return {"driver": driver_version(), **{name: facts[name] for name in names}}
+
+    def bound_tcups(self) -> float:
+        """Of each device once, even if it is opened twice."""
+        from exaln.engines.bench.cuda_bound import bare_tcups
+        from exaln.engines.cuda.runtime.device import Device
+
+        gap_first, gap_extend = self._scoring.gap_first, self._scoring.gap_extend
+        devices = [Device(number) for number in sorted(set(self._engine.devices))]
+        for device in devices:
+            device.set_budget(None)
+        return sum(bare_tcups(device, gap_first, gap_extend) for device in devices)
+
+    def report(self) -> list[str]:
+        """For --verbose."""
+        return self._engine.scan_report()
+
+
+def joined(parts: list[Candidates]) -> Candidates:
+    """The candidates of all pieces of a scan, without histograms."""
+
+    def column(name: str, kind: type[np.generic]) -> Any:
+        return np.concatenate([np.empty(0, kind), *(getattr(part, name) for part in parts)])
+
+    return Candidates(
+        query=column("query", np.int32),
+        ordinal=column("ordinal", np.int64),
+        length=column("length", np.int64),
+        score=column("score", np.int32),
+    )
+
+
+def measure_engine(
+    engine: CudaEngine,
+    *,
+    alphabet: Alphabet,
+    n_targets: int,
+    seconds: float,
+    threads: int | None,
+    gpu_memory: int | None,
+) -> dict[str, Any]:
+    """Measure the cuda engine; what `report_of` returns."""
+    started = time.perf_counter()
+    targets = synthetic_swissprot(n_targets, alphabet=alphabet)
+    database = Database.in_memory([targets])
+    made = time.perf_counter() - started
+    measured = EngineOnDatabase(engine, database)
+    return report_of(measured, targets, made_seconds=made, seconds=seconds, threads=threads, gpu_memory=gpu_memory)
+
+
+def report_of(
+    measured: Measured,
+    targets: Records,
+    *,
+    made_seconds: float,
+    seconds: float,
+    threads: int | None,
+    gpu_memory: int | None,
+) -> dict[str, Any]:
+    """All figures, and what they were measured on and with, as plain data. Wrong scores are an EngineError."""
+    import exaln
+
+    bound = measured.bound_tcups()
+    bench = Bench(measured, standard_queries(alphabet=targets.alphabet), targets, bound)
+    measurements, checks = bench.run(seconds, threads)
+    return {
+        "exaln": exaln.__version__,
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "command": command(),
+        "machine": machine(),
+        "gpus": measured.gpus(),
+        "versions": {**measured.versions(), "numpy": np.__version__},
+        "engine": measured.describe(),
+        "gpu_memory": gpu_memory,
+        "scoring": bench.scoring.describe(),
+        "database": {
+            "alphabet": targets.alphabet.name,
+            "targets": len(targets),
+            "residues": targets.n_residues,
+            "longest": int(targets.lengths.max()),
+            "seed": SEED,
+            "made_seconds": made_seconds,
+        },
+        "bound_tcups": bound,
+        "measurements": [asdict(measurement) for measurement in measurements],
+        "checks": asdict(checks),
+        "scan_report": measured.report(),
+    }
+
+
+def run_name(content: dict[str, Any]) -> str:
+    """The name of the file of a run: one for each alphabet, limit of memory and size of the database."""
+    database = content["database"]
+    alphabet = [] if database["alphabet"] == PROTEIN.name else [database["alphabet"]]
+    memory = [] if content["gpu_memory"] is None else [f"{content['gpu_memory']}-bytes"]
+    return "-".join(["bench-cuda", *alphabet, f"{database['targets']}-targets", *memory])
+
+
+def machine_name(content: dict[str, Any]) -> str:
+    """The GPUs, as the folder of a run is named after them."""
+    names = [gpu["name"] for gpu in content["gpus"]]
+    return dashed(" ".join(dict.fromkeys(names))) + (f"-x{len(names)}" if len(names) > 1 else "")
+
+
+def kept_in(out: Path | None, content: dict[str, Any]) -> Path | None:
+    """Where a run is to be written: the folder asked for, or that of the clone; None outside of one."""
+    from exaln.engines.bench.runs import runs_folder
+
+    return out or runs_folder(machine_name(content))

@@ -1,0 +1,254 @@
+"""Scans of a synthetic Swiss-Prot, timed and checked: every standard query alone, then all of them together.
+
+What is timed is what a search asks of an engine: the scan with the cut of E-value 10, of nucleotides with both
+strands. Its candidates must be those of all scores, which the engine gives as well, and the scores of some targets must
+be those of the cpu engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from exaln.engines.contracts import Candidates, Keep
+from exaln.errors import EngineError
+from exaln.scoring.scoring import Scoring
+from exaln.sequences.records import Records
+from exaln.sequences.strands import reverse_complement
+from exaln.statistics.evalues import Statistics
+from exaln.statistics.length_bins import length_bin
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+MIN_REPEATS = 2
+EVALUE = 10.0
+N_SAMPLED = 256
+"""Targets whose scores are compared with those of the cpu engine, the longest among them."""
+
+SAMPLE_SEED = 3
+
+
+@dataclass(frozen=True)
+class Scan:
+    """One scan of all targets: seconds of its parts, what was sent to the GPUs, cells with padding, what was found.
+
+    `scan` is the time in which a GPU computed scores, of several the mean; `total` is that of the whole call.
+    """
+
+    compile: float
+    upload: float
+    pack: float
+    scan: float
+    collect: float
+    total: float
+    bytes_sent: int
+    raw_cells: int
+    candidates: Candidates
+
+
+class Scanner(Protocol):
+    """An engine that holds the database: the seam to what is measured."""
+
+    def scan(self, queries: Records, keep: Keep) -> Scan:
+        """Scan all targets once."""
+        ...
+
+    def scores(self, queries: Records) -> NDArray[np.int32]:
+        """int32[n_queries, n_targets]: all scores, in the order of the targets."""
+        ...
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One row of the result: a query, all of them one by one, or the batch. TCUPS are 1e12 cells per second.
+
+    The first scan compiles, uploads and packs; scan, collect and total are of the fastest scan. Useful cells are query
+    times target residues; raw ones are all that were computed, padding too. total_tcups: useful cells in the whole
+    call. sent: bytes that each scan sends, as a multiple of the database.
+    """
+
+    query: str
+    n_queries: int
+    query_residues: int
+    repeats: int
+    compile_seconds: float
+    upload_seconds: float
+    pack_seconds: float
+    first_seconds: float
+    scan_seconds: float
+    collect_seconds: float
+    total_seconds: float
+    useful_tcups: float
+    raw_tcups: float
+    total_tcups: float
+    of_bound: float
+    bytes_sent: int
+    sent: float
+    n_candidates: int
+    score_sum: int
+
+
+@dataclass(frozen=True)
+class Checks:
+    """What was compared. `sampled_targets` is 0 where the cpu engine is missing, and `unchecked` says why."""
+
+    scores: int
+    candidates: int
+    sampled_targets: int
+    sampled_scores: int
+    unchecked: str | None
+
+
+class Bench:
+    """The standard queries over a database, on one scanner."""
+
+    def __init__(self, scanner: Scanner, queries: Records, targets: Records, bound_tcups: float) -> None:
+        self.scanner, self.targets, self.bound_tcups = scanner, targets, bound_tcups
+        self.names = queries.ids.to_list()
+        self.queries = both_strands(queries) if queries.alphabet.is_nucleotide else queries
+        self.scoring = Scoring.default(queries.alphabet)
+        self.minimum = _minimum_scores(self.scoring, self.queries, targets)
+        self.scores = np.empty((0, 0), np.int32)
+        self._n_candidates = 0
+        self._n_passing = np.zeros(len(self.queries), np.int64)
+
+    def run(self, seconds: float, threads: int | None = None) -> tuple[list[Measurement], Checks]:
+        """Measure each query and the batch for about `seconds` each; scores that are wrong are an EngineError."""
+        measured = list(self.rows(seconds))
+        return measured, self.check(threads)
+
+    def rows(self, seconds: float) -> Iterator[Measurement]:
+        """Each query, their sum, the batch; timed first, so that nothing else uploads the database before."""
+        n, strands = len(self.queries), len(self.queries) // len(self.names)
+        ranges = [(row, row + strands) for row in range(0, n, strands)]
+        timed = [self._timed(first, end, seconds) for first, end in [*ranges, (0, n)]]
+        self.scores = self.scanner.scores(self.queries)
+        for (first, end), scans in zip([*ranges, (0, n)], timed, strict=True):
+            for scan in scans:
+                self._require_candidates(scan.candidates, first, end)
+        for name, (first, end), scans in zip(self.names, ranges, timed, strict=False):
+            yield self._measurement(name, first, end, [scans])
+        yield self._measurement("one by one", 0, n, timed[:-1])
+        yield self._measurement("batch", 0, n, timed[-1:])
+
+    def check(self, threads: int | None) -> Checks:
+        """Compare the scores of some targets with the cpu engine."""
+        sample, reason = self._sample(), _cpu_unavailable()
+        if reason is None:
+            self._require_cpu_scores(sample, threads)
+        n = 0 if reason else len(sample)
+        return Checks(self.scores.size, self._n_candidates, n, n * len(self.queries), reason)
+
+    def _timed(self, first: int, end: int, seconds: float) -> list[Scan]:
+        """As many scans as `seconds` hold, two at least: the first is the cold one."""
+        queries, keep = self.queries.rows(first, end), Keep(self.minimum[first:end])
+        scans: list[Scan] = []
+        while len(scans) < MIN_REPEATS or sum(scan.total for scan in scans) < seconds:
+            scans.append(self.scanner.scan(queries, keep))
+        return scans
+
+    def _measurement(self, name: str, first: int, end: int, series: Sequence[Sequence[Scan]]) -> Measurement:
+        """Of queries [first, end), each in a series of scans of its own or all in one."""
+        cold = _sum([scans[0] for scans in series])
+        fastest = _sum([min(scans[1:], key=lambda scan: scan.scan) for scans in series])
+        residues = int(self.queries.lengths[first:end].sum())
+        cells = residues * self.targets.n_residues
+        useful = cells / fastest.scan / 1e12
+        return Measurement(
+            query=name,
+            n_queries=end - first,
+            query_residues=residues,
+            repeats=min(len(scans) - 1 for scans in series),
+            compile_seconds=cold.compile,
+            upload_seconds=cold.upload,
+            pack_seconds=cold.pack,
+            first_seconds=cold.total,
+            scan_seconds=fastest.scan,
+            collect_seconds=fastest.collect,
+            total_seconds=fastest.total,
+            useful_tcups=useful,
+            raw_tcups=fastest.raw_cells / fastest.scan / 1e12,
+            total_tcups=cells / fastest.total / 1e12,
+            of_bound=useful / self.bound_tcups,
+            bytes_sent=fastest.bytes_sent,
+            sent=fastest.bytes_sent / self.targets.n_residues / len(series),
+            n_candidates=int(self._n_passing[first:end].sum()),
+            score_sum=int(self.scores[first:end].sum(dtype=np.int64)),
+        )
+
+    def _passing(self, found: Candidates, first: int) -> Candidates:
+        """Those that really pass the cut: an engine may return more."""
+        passes = found.score >= self.minimum[first + found.query, length_bin(found.length)]
+        return Candidates(found.query[passes], found.ordinal[passes], found.length[passes], found.score[passes])
+
+    def _require_candidates(self, found: Candidates, first: int, end: int) -> None:
+        """The candidates of a scan are the cut of all scores."""
+        passing = self._passing(found, first)
+        scores = self.scores[first:end]
+        query, ordinal = np.nonzero(scores >= self.minimum[first:end][:, length_bin(self.targets.lengths)])
+        order = np.lexsort((passing.ordinal, passing.query))
+        same = (
+            np.array_equal(passing.query[order], query)
+            and np.array_equal(passing.ordinal[order], ordinal)
+            and np.array_equal(passing.score[order], scores[query, ordinal])
+        )
+        if not same:
+            raise EngineError(f"queries {first} to {end - 1}: the candidates of the scan are not those of all scores")
+        self._n_candidates += len(query)
+        self._n_passing[first:end] = np.bincount(query, minlength=end - first)
+
+    def _sample(self) -> NDArray[np.int64]:
+        """The longest target, and others at random."""
+        n = len(self.targets)
+        drawn = np.random.default_rng(SAMPLE_SEED).choice(n, min(n, N_SAMPLED - 1), replace=False)
+        return np.union1d(drawn, [np.argmax(self.targets.lengths)])
+
+    def _require_cpu_scores(self, sample: NDArray[np.int64], threads: int | None) -> None:
+        from exaln.database.database import Database
+        from exaln.engines.cpu.engine import CpuEngine
+
+        engine = CpuEngine(threads)
+        chosen = Records.of(self.targets.alphabet, [self.targets.sequence(row) for row in sample.tolist()])
+        expected = engine.scores(self.queries, engine.place(Database.in_memory([chosen])), self.scoring)
+        n_wrong = int((expected != self.scores[:, sample]).sum())
+        if n_wrong:
+            raise EngineError(f"{n_wrong:,} of {expected.size:,} scores are not those of the cpu engine")
+
+
+def both_strands(queries: Records) -> Records:
+    """Each query, and its other strand after it."""
+    rows = range(len(queries))
+    pairs = [(queries.sequence(row), reverse_complement(queries.sequence(row), queries.alphabet)) for row in rows]
+    return Records.of(queries.alphabet, [strand for pair in pairs for strand in pair])
+
+
+def _sum(scans: Sequence[Scan]) -> Scan:
+    """One scan after the other; `candidates` are those of the first."""
+    return Scan(
+        compile=sum(scan.compile for scan in scans),
+        upload=sum(scan.upload for scan in scans),
+        pack=sum(scan.pack for scan in scans),
+        scan=sum(scan.scan for scan in scans),
+        collect=sum(scan.collect for scan in scans),
+        total=sum(scan.total for scan in scans),
+        bytes_sent=sum(scan.bytes_sent for scan in scans),
+        raw_cells=sum(scan.raw_cells for scan in scans),
+        candidates=scans[0].candidates,
+    )
+
+
+def _minimum_scores(scoring: Scoring, queries: Records, targets: Records) -> NDArray[np.int32]:
+    """int32[n_queries, N_BINS]: the cut of a search with the default E-value."""
+    statistics = Statistics.of(scoring, db_residues=targets.n_residues, db_targets=len(targets))
+    assert statistics is not None
+    return np.array([np.maximum(statistics.minimum_scores(n, EVALUE), 1) for n in queries.lengths.tolist()], np.int32)
+
+
+def _cpu_unavailable() -> str | None:
+    from exaln.engines.cpu.engine import CpuEngine
+
+    return CpuEngine.unavailable_reason()

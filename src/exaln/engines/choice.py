@@ -1,0 +1,94 @@
+"""Engines, and the one place where one is chosen."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from exaln.engines.contracts import Engine
+from exaln.engines.cpu.engine import CpuEngine
+from exaln.engines.cuda.engine import CudaEngine
+from exaln.engines.reference.engine import ReferenceEngine
+from exaln.errors import EngineError, ExalnWarning, InputError
+from exaln.foundation import arguments
+
+
+@dataclass(frozen=True)
+class _Request:
+    """What an engine may use."""
+
+    threads: int | None
+    devices: Sequence[int] | None
+    gpu_memory: int | None
+
+
+_MAKE: dict[type[Engine], Callable[[_Request], Engine]] = {
+    CudaEngine: lambda wish: CudaEngine(wish.devices, wish.gpu_memory, wish.threads),
+    CpuEngine: lambda wish: CpuEngine(wish.threads),
+    ReferenceEngine: lambda wish: ReferenceEngine(),
+}
+ENGINES: tuple[type[Engine], ...] = tuple(_MAKE)
+"""All engines, the fastest first."""
+
+
+def choose_engine(
+    name: str = "auto",
+    threads: int | None = None,
+    *,
+    devices: Sequence[int] | None = None,
+    gpu_memory: int | None = None,
+    for_pairs: bool = False,
+) -> Engine:
+    """The engine of that name, or with "auto" the one EXALN_ENGINE names, or else the fastest that is usable.
+
+    A request that cannot be met raises EngineError; only "auto" goes on to the next engine, and warns, unless it is
+    cuda on a machine without a GPU. Who names `devices` or `gpu_memory` (bytes on each) wants the cuda engine: "auto"
+    stands for it, and any other is refused. for_pairs: "auto" leaves out engines that pay for whole searches only.
+    """
+    known = ", ".join(engine.name for engine in ENGINES)
+    if not isinstance(name, str):
+        raise arguments.wrong("engine", name, f"auto, {known}")
+    wish = _Request(
+        None if threads is None else arguments.integer("threads", threads, least=1),
+        None if devices is None else _device_numbers(devices),
+        None if gpu_memory is None else arguments.integer("gpu_memory", gpu_memory, least=1),
+    )
+    if name == "auto":
+        name = os.environ.get("EXALN_ENGINE", "auto")
+    if devices is not None or gpu_memory is not None:
+        name = _with_gpus(name)
+    if name == "auto":
+        return _MAKE[_fastest_usable(for_pairs=for_pairs)](wish)
+    for engine in ENGINES:
+        if engine.name == name:
+            reason = engine.unavailable_reason()
+            if reason is not None:
+                raise EngineError(f"engine {name!r} cannot be used: {reason}")
+            return _MAKE[engine](wish)
+    raise EngineError(f"unknown engine {name!r}; choose auto, {known}")
+
+
+def _device_numbers(devices: Sequence[int]) -> list[int]:
+    expected = "numbers of GPUs, such as [0, 1]"
+    return [arguments.integer("devices", one) for one in arguments.items("devices", devices, expected)]
+
+
+def _with_gpus(name: str) -> str:
+    """The engine that options of GPUs ask for."""
+    if name not in ("auto", CudaEngine.name):
+        raise InputError(f"devices and GPU memory can be set for the cuda engine only, and the engine is {name!r}")
+    return CudaEngine.name
+
+
+def _fastest_usable(*, for_pairs: bool) -> type[Engine]:
+    for engine in ENGINES:
+        if for_pairs and not engine.is_for_pairs:
+            continue
+        reason = engine.unavailable_reason()
+        if reason is None:
+            return engine
+        if engine.is_expected():
+            warnings.warn(f"engine {engine.name!r} is passed over: {reason}", ExalnWarning, stacklevel=4)
+    raise EngineError("no engine can be used")

@@ -1,0 +1,1 @@
+"""The cpu engine: the C++ core with SIMD lanes and threads."""

@@ -1,0 +1,1 @@
+"""The cuda engine: NVIDIA GPUs, with kernels compiled at run time."""

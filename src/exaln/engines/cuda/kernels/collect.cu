@@ -1,0 +1,57 @@
+// From the scores of all pairs to what leaves the device: pairs to be computed again, candidates, the
+// histogram.
+//
+// `scores` is int32[n_queries][row_stride], of which n_targets columns count. Lists are filled through a
+// counter that goes on counting when the list is full: the host then knows that it has to ask differently.
+
+#include "constants.cuh"
+#include "item.cuh"
+
+// The bin of a length, as exaln/lengths.py has it: eight bins per octave.
+__device__ unsigned length_bin(long long length) {
+    const int octave = max(63 - __clzll(length) - 3, 0);
+    return octave * 8 + unsigned(length >> octave);
+}
+
+// Pairs whose packed score may be wrong, as items of block.cu: their score becomes 0.
+extern "C" __global__ void find_overflows(int* __restrict__ scores, unsigned long long row_stride,
+                                          unsigned n_queries, unsigned n_targets, int limit,
+                                          unsigned capacity, unsigned* count,
+                                          const long long* __restrict__ offsets, Item* __restrict__ items) {
+    for (unsigned query = blockIdx.y; query < n_queries; query += gridDim.y) {
+        for (unsigned row = blockIdx.x * blockDim.x + threadIdx.x; row < n_targets;
+             row += gridDim.x * blockDim.x) {
+            int& score = scores[query * row_stride + row];
+            if (score <= limit) continue;
+            const unsigned place = atomicAdd(count, 1u);
+            if (place >= capacity) continue;
+            items[place] = {query, row, 0, unsigned(offsets[row + 1] - offsets[row])};
+            score = 0;
+        }
+    }
+}
+
+struct Candidate {
+    int query, row, score;
+};
+
+// Candidates: pairs that reach the least score of their query and of the length bin of the target.
+extern "C" __global__ void cut(const int* __restrict__ scores, unsigned long long row_stride,
+                               unsigned first_query, unsigned n_queries, unsigned n_targets,
+                               const long long* __restrict__ offsets, const int* __restrict__ minimum,
+                               unsigned capacity, unsigned* count, Candidate* __restrict__ candidates,
+                               unsigned* __restrict__ histogram, unsigned score_bins) {
+    for (unsigned row = blockIdx.x * blockDim.x + threadIdx.x; row < n_targets;
+         row += gridDim.x * blockDim.x) {
+        const unsigned bin = length_bin(offsets[row + 1] - offsets[row]);
+        for (unsigned query = blockIdx.y; query < n_queries; query += gridDim.y) {
+            const int score = scores[query * row_stride + row];
+            const size_t cell = size_t(query) * BINS + bin;
+            if (histogram)
+                atomicAdd(&histogram[cell * score_bins + min(unsigned(score), score_bins - 1)], 1u);
+            if (score < minimum[cell]) continue;
+            const unsigned place = atomicAdd(count, 1u);
+            if (place < capacity) candidates[place] = {int(first_query + query), int(row), score};
+        }
+    }
+}

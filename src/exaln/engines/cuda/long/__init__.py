@@ -1,0 +1,1 @@
+"""Regions of one long pair on GPUs."""

@@ -1,0 +1,58 @@
+"""What kernels/long_packed.cu is given in place of what long.cu is: scores as bytes, and which of them columns take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from exaln.engines.cuda.scan.layout import FoldedScores
+
+MAX_LETTERS = 8
+"""Of the columns, folded: so many bytes can be chosen from at a time."""
+
+SIGN = 8
+"""A digit with this bit chooses the sign of a byte."""
+
+SAMPLE = 1 << 20
+
+
+@dataclass(frozen=True)
+class ByteScores:
+    """Scores that fit bytes. ranks: uint8[256], from the code of a letter to its place, the first four being plain.
+
+    table: int8[letters of the alphabet, MAX_LETTERS], row = code of the query's letter, column = rank.
+    """
+
+    ranks: NDArray[np.uint8]
+    table: NDArray[np.int8]
+
+    @staticmethod
+    def of(folded: FoldedScores, target: NDArray[np.uint8]) -> ByteScores | None:
+        """Plain are the most frequent letters at the beginning of the target; None if there are too many letters."""
+        if folded.n_letters > MAX_LETTERS or folded.table.min() < -128 or folded.table.max() > 127:
+            return None
+        letters = folded.fold[target[:SAMPLE]] - np.uint8(1)
+        order = np.argsort(-np.bincount(letters, minlength=folded.n_letters), kind="stable")
+        ranks = np.zeros(folded.n_letters, np.uint8)
+        ranks[order] = np.arange(folded.n_letters)
+        table = np.zeros((len(folded.table), MAX_LETTERS), np.int8)
+        table[:, : folded.n_letters] = folded.table[:, order]
+        return ByteScores(ranks[np.minimum(folded.fold - 1, folded.n_letters - 1)], table)
+
+    def places(self, target: NDArray[np.uint8], n: int) -> NDArray[np.uint16]:
+        """uint16[n]: four digits for each letter, and then those of the first one.
+
+        The lower two choose the score of a low half and its sign, among plain letters and then odd ones; the upper two
+        that of a high half, among odd letters and then plain ones.
+        """
+        low = np.arange(MAX_LETTERS, dtype=np.uint16)
+        high = low ^ 4
+        digits = low | (low | SIGN) << 4 | high << 8 | (high | SIGN) << 12
+        places = np.full(n, digits[0], np.uint16)
+        np.take(digits[self.ranks], target, out=places[: len(target)], mode="clip")
+        return places

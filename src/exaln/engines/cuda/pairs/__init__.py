@@ -1,0 +1,1 @@
+"""Many pairs of sequences aligned on GPUs."""

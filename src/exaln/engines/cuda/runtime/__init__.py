@@ -1,0 +1,1 @@
+"""The CUDA driver, device memory, the compiler of kernels and its cache."""

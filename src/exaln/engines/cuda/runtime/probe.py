@@ -1,0 +1,214 @@
+"""What the cuda engine finds here: the driver, its GPUs, the compiler, the cache; or why it cannot be used.
+
+The driver is asked through its C interface: that works whatever CUDA packages are installed, takes no memory of a GPU
+(no context is created), and a machine without a driver is known at once.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from typing import Any, ClassVar
+
+from exaln.engines.cuda.runtime.compiler import cache_folder, compiler_version
+
+OLDEST_CUDA = 12
+OLDEST_CAPABILITY = (7, 5)
+
+# Numbers of CUdevice_attribute in cuda.h.
+MULTIPROCESSOR_COUNT = 16
+COMPUTE_CAPABILITY_MAJOR = 75
+COMPUTE_CAPABILITY_MINOR = 76
+
+
+class DriverError(Exception):
+    """What a call of the driver returned, such as CUDA_ERROR_NO_DEVICE."""
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """One GPU, as the driver of this process numbers it."""
+
+    number: int
+    name: str
+    compute_capability: tuple[int, int]
+    multiprocessors: int
+    memory_bytes: int
+    pci_bus: str
+
+
+class Driver:
+    """libcuda: what can be asked without a context. OSError where there is none."""
+
+    _gpus: ClassVar[list[Gpu] | None] = None
+
+    def __init__(self) -> None:
+        self._library = ctypes.CDLL("libcuda.so.1")
+
+    def cuda_version(self) -> tuple[int, int]:
+        """The newest CUDA that this driver supports."""
+        version = ctypes.c_int()
+        self._call("cuDriverGetVersion", ctypes.byref(version))
+        return version.value // 1000, version.value % 1000 // 10
+
+    def gpus(self) -> list[Gpu]:
+        """All GPUs that CUDA_VISIBLE_DEVICES lets this process see; they stay the same, so they are asked for once."""
+        if Driver._gpus is None:
+            Driver._gpus = self._ask_for_gpus()
+        return Driver._gpus
+
+    def _ask_for_gpus(self) -> list[Gpu]:
+        count = ctypes.c_int()
+        try:
+            self._call("cuInit", ctypes.c_uint(0))
+            self._call("cuDeviceGetCount", ctypes.byref(count))
+        except DriverError as error:
+            if str(error) == "CUDA_ERROR_NO_DEVICE":
+                return []
+            raise
+        return [self._gpu(number) for number in range(count.value)]
+
+    def _gpu(self, number: int) -> Gpu:
+        device, memory = ctypes.c_int(), ctypes.c_size_t()
+        name, bus = ctypes.create_string_buffer(256), ctypes.create_string_buffer(32)
+        self._call("cuDeviceGet", ctypes.byref(device), ctypes.c_int(number))
+        self._call("cuDeviceGetName", name, ctypes.c_int(len(name)), device)
+        self._call("cuDeviceGetPCIBusId", bus, ctypes.c_int(len(bus)), device)
+        self._call("cuDeviceTotalMem_v2", ctypes.byref(memory), device)
+        return Gpu(
+            number=number,
+            name=name.value.decode(errors="replace"),
+            compute_capability=(
+                self._attribute(COMPUTE_CAPABILITY_MAJOR, device),
+                self._attribute(COMPUTE_CAPABILITY_MINOR, device),
+            ),
+            multiprocessors=self._attribute(MULTIPROCESSOR_COUNT, device),
+            memory_bytes=memory.value,
+            pci_bus=bus.value.decode(),
+        )
+
+    def _attribute(self, attribute: int, device: ctypes.c_int) -> int:
+        value = ctypes.c_int()
+        self._call("cuDeviceGetAttribute", ctypes.byref(value), ctypes.c_int(attribute), device)
+        return value.value
+
+    def _call(self, function: str, *arguments: object) -> None:
+        status = getattr(self._library, function)(*arguments)
+        if status:
+            name = ctypes.c_char_p()
+            self._library.cuGetErrorName(ctypes.c_int(status), ctypes.byref(name))
+            raise DriverError(name.value.decode() if name.value else f"CUDA error {status}")
+
+
+def unavailable_reason() -> str | None:
+    """Why the cuda engine cannot be used here, in a line that says what to do; None if it can be."""
+    try:
+        driver = Driver()
+    except OSError:
+        return "no NVIDIA driver is installed (libcuda.so.1 cannot be loaded)"
+    try:
+        version = driver.cuda_version()
+        gpus = driver.gpus()
+    except (DriverError, AttributeError) as error:
+        return f"the NVIDIA driver does not work ({error})"
+    return _gpu_reason(gpus) or _package_reason(version)
+
+
+def engine_facts() -> dict[str, Any]:
+    """All that `exaln info` tells; what cannot be found out is None, or an empty list of GPUs."""
+    version, gpus = None, []
+    with suppress(OSError, DriverError, AttributeError):
+        driver = Driver()
+        version = _dotted(driver.cuda_version())
+        gpus = [_gpu_facts(gpu) for gpu in driver.gpus()]
+    sizes = _cached_sizes()
+    return {
+        "unavailable_reason": unavailable_reason(),
+        "gpus": gpus,
+        "driver_cuda": version,
+        "nvrtc": compiler_version(),
+        "cuda_core": _version("cuda-core"),
+        "cuda_bindings": _version("cuda-bindings"),
+        "cache": {"folder": str(cache_folder()), "files": len(sizes), "bytes": sum(sizes)},
+    }
+
+
+def _gpu_reason(gpus: list[Gpu]) -> str | None:
+    """What is wrong with the GPUs."""
+    if not gpus:
+        visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+        return "no NVIDIA GPU is found" + ("" if visible is None else f" (CUDA_VISIBLE_DEVICES is {visible!r})")
+    if all(gpu.compute_capability < OLDEST_CAPABILITY for gpu in gpus):
+        has = f"GPU 0 ({gpus[0].name}) has compute capability {_dotted(gpus[0].compute_capability)}"
+        return f"{has}; {_dotted(OLDEST_CAPABILITY)} or later is needed"
+    return None
+
+
+def _package_reason(driver: tuple[int, int]) -> str | None:
+    """What is wrong with the CUDA packages, or with the driver because of them."""
+    if driver[0] < OLDEST_CUDA:
+        return f"the NVIDIA driver supports CUDA {_dotted(driver)}; update it to one for CUDA {OLDEST_CUDA} or later"
+    try:
+        import cuda.bindings
+        import cuda.core
+    except ModuleNotFoundError as error:
+        return f"cuda-core is not installed ({error}); {_install(driver[0])}"
+    except Exception as error:
+        first_line = str(error).partition("\n")[0]
+        return f"cuda-core cannot be loaded ({first_line}); {_install(driver[0])}"
+    major = int(cuda.bindings.__version__.partition(".")[0])
+    if major > driver[0]:
+        has = f"the NVIDIA driver supports CUDA {_dotted(driver)}, but the installed packages are for CUDA {major}"
+        return f"{has}; {_install(driver[0])}, or update the driver"
+    if compiler_version() is None:
+        return f"NVRTC, the compiler of CUDA kernels, is missing; {_install(major)}"
+    return None
+
+
+def _install(cuda_major: int) -> str:
+    """The command that installs the packages for a CUDA."""
+    extra = "cuda12" if cuda_major == OLDEST_CUDA else "cuda"
+    return f'pip install "exaln[{extra}]"'
+
+
+def _gpu_facts(gpu: Gpu) -> dict[str, Any]:
+    capability = _dotted(gpu.compute_capability)
+    return asdict(gpu) | {"compute_capability": capability, "free_bytes": _free_bytes(gpu.pci_bus)}
+
+
+def _free_bytes(pci_bus: str) -> int | None:
+    """Free memory of a GPU as NVML tells it, which needs no context; None without NVML."""
+    try:
+        nvml = ctypes.CDLL("libnvidia-ml.so.1")
+    except OSError:
+        return None
+    if nvml.nvmlInit_v2():
+        return None
+    device, total_free_used = ctypes.c_void_p(), (ctypes.c_ulonglong * 3)()
+    status = nvml.nvmlDeviceGetHandleByPciBusId_v2(pci_bus.encode(), ctypes.byref(device))
+    if not status:
+        status = nvml.nvmlDeviceGetMemoryInfo(device, ctypes.byref(total_free_used))
+    nvml.nvmlShutdown()
+    return None if status else total_free_used[1]
+
+
+def _cached_sizes() -> list[int]:
+    sizes = []
+    for path in cache_folder().glob("*.cubin"):
+        with suppress(OSError):
+            sizes.append(path.stat().st_size)
+    return sizes
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _dotted(version: tuple[int, int]) -> str:
+    return ".".join(map(str, version))

@@ -1,0 +1,1 @@
+"""Scans of a database on GPUs: plans, batches and launches."""

@@ -1,0 +1,187 @@
+"""Batches for a device, one after the other: those that stay on it, and those that are read, sent and forgotten.
+
+Streamed batches go through two slots on the device. While it computes with one, a thread of its own reads the next batch
+from the mapped file, which is where its hash is checked for the first time, and sends it to the other.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from exaln.engines.cuda.scan.batch_rows import BatchRows
+from exaln.engines.cuda.scan.batches import DeviceBatch, HostBatch, Workspace
+
+if TYPE_CHECKING:
+    from exaln.engines.cuda.runtime.upload import Prepared
+    from exaln.engines.cuda.scan.pending import ScanTimes
+
+N_SLOTS = 2
+WAIT_SECONDS = 0.1
+"""How long a thread waits before it looks whether it is still wanted."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One batch against one group of queries."""
+
+    group: int
+    rows: BatchRows
+
+
+class Tasks:
+    """What is still to be done, handed to devices as they become free."""
+
+    def __init__(self, tasks: Iterable[Task], split: Callable[[BatchRows], tuple[BatchRows, BatchRows]]) -> None:
+        self._waiting = deque(tasks)
+        self._split = split
+        self._max_size: int | None = None
+        self._lock = threading.Lock()
+
+    def take(self, preference: Callable[[BatchRows], int | None] = lambda rows: 0) -> Task | None:
+        """The next task, or None. `preference`: the lowest goes first, and None is left for others."""
+        with self._lock:
+            ranked = [(preference(task.rows), place) for place, task in enumerate(self._waiting)]
+            wanted = [(rank, place) for rank, place in ranked if rank is not None]
+            if not wanted:
+                return None
+            place = min(wanted)[1]
+            task = self._waiting[place]
+            del self._waiting[place]
+            while self._max_size is not None and len(task.rows) > 1 and task.rows.size > self._max_size:
+                one, other = self._split(task.rows)
+                self._waiting.appendleft(Task(task.group, other))
+                task = Task(task.group, one)
+            return task
+
+    def put_back(self, tasks: Iterable[Task]) -> None:
+        """These were taken, and not done."""
+        with self._lock:
+            self._waiting.extendleft(reversed(list(tasks)))
+
+    def halve(self) -> None:
+        """From now on, tasks are cut until they are no larger than half of the largest, down to single rows."""
+        with self._lock:
+            largest = max((task.rows.size for task in self._waiting if len(task.rows) > 1), default=1)
+            self._max_size = min(largest, self._max_size or largest) // 2
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A task whose batch is on the device, or on its way."""
+
+    task: Task
+    batch: DeviceBatch
+    slot: int | None = None
+
+
+class ResidentBatches:
+    """Batches that stay on the device: sent when they are first needed."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        take: Callable[[], Task | None],
+        read: Callable[[Task], HostBatch],
+        segment_of: Callable[[Task], object],
+        times: ScanTimes,
+    ) -> None:
+        self._workspace, self._take, self._read, self._segment_of = workspace, take, read, segment_of
+        self._times = times
+        self.taken: list[Task] = []
+
+    def next(self) -> Loaded | None:
+        """The next batch; None at the end."""
+        task = self._take()
+        if task is None:
+            return None
+        self.taken.append(task)
+        segment = self._segment_of(task)
+        batch = self._workspace.resident(segment, task.rows)
+        if batch is None:
+            started = time.perf_counter()
+            host = self._read(task)
+            batch = self._workspace.keep(segment, host)
+            self._times.upload += time.perf_counter() - started
+            self._times.bytes_sent += host.sent_bytes
+        return Loaded(task, batch)
+
+    def done(self, loaded: Loaded) -> None:
+        """The results of a batch are there."""
+        self.taken.remove(loaded.task)
+
+    def close(self) -> None:
+        """Nothing more is wanted."""
+
+
+class StreamedBatches:
+    """Batches that pass through two slots, read ahead by a thread."""
+
+    def __init__(
+        self, workspace: Workspace, take: Callable[[], Task | None], read: Callable[[Task], HostBatch], times: ScanTimes
+    ) -> None:
+        self._workspace, self._take, self._read, self._times = workspace, take, read, times
+        self._free: queue.SimpleQueue[int] = queue.SimpleQueue()
+        self._ready: queue.SimpleQueue[Loaded | BaseException | None] = queue.SimpleQueue()
+        self._is_closed = threading.Event()
+        self.taken: list[Task] = []
+        for slot in range(N_SLOTS):
+            self._free.put(slot)
+        self._thread = threading.Thread(target=self._run, name="exaln reader", daemon=True)
+        self._thread.start()
+
+    def next(self) -> Loaded | None:
+        """The next batch; None at the end. What went wrong in the thread is raised here."""
+        loaded = self._ready.get()
+        if isinstance(loaded, BaseException):
+            raise loaded
+        return loaded
+
+    def done(self, loaded: Loaded) -> None:
+        """The results of a batch are there: its slot can be filled again."""
+        self.taken.remove(loaded.task)
+        assert loaded.slot is not None
+        self._free.put(loaded.slot)
+
+    def close(self) -> None:
+        """End the thread."""
+        self._is_closed.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            self._workspace.device.activate()
+            while not self._is_closed.is_set() and (task := self._take()) is not None:
+                self.taken.append(task)
+                started = time.perf_counter()
+                host = self._read(task)
+                prepared = self._workspace.prepare(host)
+                self._times.upload += time.perf_counter() - started
+                slot = self._next_free()
+                if slot is None:
+                    break
+                self._ready.put(self._load(task, host, prepared, slot))
+            self._ready.put(None)
+        except BaseException as error:
+            self._ready.put(error)
+
+    def _next_free(self) -> int | None:
+        while not self._is_closed.is_set():
+            try:
+                return self._free.get(timeout=WAIT_SECONDS)
+            except queue.Empty:
+                continue
+        return None
+
+    def _load(self, task: Task, host: HostBatch, prepared: Prepared, slot: int) -> Loaded:
+        started = time.perf_counter()
+        address = self._workspace.scratch(f"slot {slot}", host.device_bytes)
+        ready = self._workspace.fill(address, host, prepared)
+        self._times.upload += time.perf_counter() - started
+        self._times.bytes_sent += host.sent_bytes
+        return Loaded(task, DeviceBatch(host, address, ready), slot)

@@ -1,0 +1,1 @@
+"""The reference engine: the textbook recurrence in NumPy, which defines every feature."""

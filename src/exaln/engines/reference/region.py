@@ -1,0 +1,112 @@
+"""Regions of one pair's table in NumPy: what `fill_region` and `walker` of every engine are compared with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from exaln.engines.regions import (
+    IN_E,
+    IN_F,
+    NO_GAP,
+    NOTHING,
+    STEP_BOTH,
+    STEP_QUERY,
+    STEP_TARGET,
+    Borders,
+    EndCell,
+    Lines,
+    PairTable,
+    PathState,
+    Region,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from exaln.engines.contracts import Progress
+
+
+def fill_region(
+    pair: PairTable, region: Region, borders: Borders, lines: Lines, progress: Progress | None = None
+) -> EndCell:
+    """Column by column; the best cell is looked for in every mode.
+
+    Within a column F(i) is the maximum of F above the region, extended, and of H'(k) - gap_first - (i - 1 - k) *
+    gap_extend over k < i, where H' is H without F: a running maximum of H'(k) + k * gap_extend, as in `mode_score`.
+    """
+    first, extend = pair.scoring.gap_first, pair.scoring.gap_extend
+    letters = pair.query[region.first_row : region.end_row]
+    extended = np.arange(len(letters), dtype=np.int64) * extend
+    h, e = borders.left_H.astype(np.int64), borders.left_E.astype(np.int64)
+    kept_rows = lines.rows - region.first_row - 1
+    kept_columns = {int(column): place for place, column in enumerate(lines.columns)}
+    diagonal, best = borders.corner, NOTHING
+    for j in range(region.n_columns):
+        above = np.concatenate([[diagonal], h[:-1]])
+        h = np.maximum(above + pair.scoring.matrix[letters, pair.target[region.first_column + j]], e)
+        if pair.mode.is_local:
+            h = np.maximum(h, 0)
+        f = int(borders.top_F[j]) - extended
+        f[1:] = np.maximum(f[1:], np.maximum.accumulate(h + extended)[:-1] - first - extended[:-1])
+        h = np.maximum(h, f)
+        e = np.maximum(e - extend, h - first)
+        column = region.first_column + j + 1
+        lines.row_H[:, j] = h[kept_rows]
+        lines.row_F[:, j] = np.maximum(f - extend, h - first)[kept_rows]
+        if column in kept_columns:
+            lines.column_H[kept_columns[column]] = h
+            lines.column_E[kept_columns[column]] = e
+        row = int(h.argmax())
+        if h[row] > best.score:
+            best = EndCell(int(h[row]), region.first_row + row + 1, column)
+        diagonal = int(borders.top_H[j])
+        if progress is not None:
+            progress((j + 1) * len(letters))
+    return best
+
+
+def walk_block(
+    pair: PairTable, region: Region, borders: Borders, state: PathState
+) -> tuple[NDArray[np.uint8], PathState]:
+    """All cells of the region are kept, and the path rule is applied to them."""
+    h, e, f = _table(pair, region, borders)
+    first, extend = pair.scoring.gap_first, pair.scoring.gap_extend
+    i, j = state.row - region.first_row + 1, state.column - region.first_column + 1
+    left, gap, steps = state.left, state.gap, []
+    while i > 0 and j > 0 and not (pair.mode.is_local and gap == NO_GAP and left == 0):
+        score = int(pair.scoring.matrix[pair.query[region.first_row + i - 1], pair.target[region.first_column + j - 1]])
+        if gap != NO_GAP:
+            extends = (e if gap == IN_E else f)[i, j] - extend > h[i, j] - first
+            left += extend if extends else first
+            if not extends:
+                gap = NO_GAP
+                continue
+        elif h[i, j] == h[i - 1, j - 1] + score:
+            left -= score
+            i, j = i - 1, j - 1
+            steps.append(STEP_BOTH)
+            continue
+        else:
+            gap = IN_E if h[i, j] == e[i, j] else IN_F
+        steps.append(STEP_TARGET if gap == IN_E else STEP_QUERY)
+        i, j = i - (gap == IN_F), j - (gap == IN_E)
+    left = left if pair.mode.is_local else 0
+    return np.array(steps, np.uint8), PathState(region.first_row + i - 1, region.first_column + j - 1, left, gap)
+
+
+def _table(
+    pair: PairTable, region: Region, borders: Borders
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """int64[n_rows + 1, n_columns + 1]: H with what surrounds the region, E and F as each cell of it takes them."""
+    all_rows = np.arange(region.first_row + 1, region.end_row + 1)
+    all_columns = np.arange(region.first_column + 1, region.end_column + 1)
+    lines = Lines.empty(region, all_rows, all_columns, np.dtype(np.int64))
+    fill_region(pair, region, borders, lines)
+    shape = region.n_rows + 1, region.n_columns + 1
+    h, e, f = np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    h[0, 0], h[0, 1:], h[1:, 0], h[1:, 1:] = borders.corner, borders.top_H, borders.left_H, lines.row_H
+    e[1:, 1], e[1:, 2:] = borders.left_E, lines.column_E[:-1].T
+    f[1, 1:], f[2:, 1:] = borders.top_F, lines.row_F[:-1]
+    return h, e, f

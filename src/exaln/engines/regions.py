@@ -1,0 +1,263 @@
+"""Parts of the table of one pair: what an engine computes at a time, what surrounds it, and what is kept of it.
+
+A line holds what the next cell takes. A kept row i, after i letters of the query, is H(i, j) and F as row i + 1 takes
+it, max(F(i, j) - gap_extend, H(i, j) - gap_first), for columns j = 1..n. A kept column j is H(i, j) and E as column
+j + 1 takes it, for rows i = 1..m. All of one pair is int32, or int64 where its scores could pass 31 bits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from exaln.scoring.modes import Mode
+    from exaln.scoring.scoring import Scoring
+
+    Line = NDArray[np.int32] | NDArray[np.int64]
+
+HEAD_ROOM = 1 << 20
+"""Scores of a pair are int32 if none can come within this of the ends: engines add letters, gaps and bases to them."""
+
+
+@dataclass(frozen=True)
+class PairTable:
+    """What the table of one pair is made from: two whole sequences as codes, and how they are compared."""
+
+    query: NDArray[np.uint8]
+    target: NDArray[np.uint8]
+    scoring: Scoring
+    mode: Mode
+
+
+@dataclass(frozen=True)
+class Region:
+    """Cells of a table: query letters [first_row, end_row) with target letters [first_column, end_column)."""
+
+    first_row: int
+    end_row: int
+    first_column: int
+    end_column: int
+
+    @property
+    def n_rows(self) -> int:
+        """Query letters."""
+        return self.end_row - self.first_row
+
+    @property
+    def n_columns(self) -> int:
+        """Target letters."""
+        return self.end_column - self.first_column
+
+    @property
+    def cells(self) -> int:
+        """Their product."""
+        return self.n_rows * self.n_columns
+
+
+@dataclass(frozen=True)
+class Borders:
+    """What surrounds a region, of one score type.
+
+    top_H, top_F: [n_columns] of the row above it, as a kept row; left_H, left_E: [n_rows] of the column left of it, as
+    a kept column; corner: H of the cell above and left of it.
+    """
+
+    top_H: Line
+    top_F: Line
+    left_H: Line
+    left_E: Line
+    corner: int
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Where an engine writes what is kept of a region: C-contiguous arrays of the caller, memory-mapped or not.
+
+    rows: int64[k], ascending: lines after so many letters of the query, first_row < row <= end_row; row_H, row_F:
+    [k, n_columns] of the region. columns: int64[c], likewise of the target; column_H, column_E: [c, n_rows].
+    """
+
+    rows: NDArray[np.int64]
+    row_H: Line
+    row_F: Line
+    columns: NDArray[np.int64]
+    column_H: Line
+    column_E: Line
+
+    def row(self, place: int, columns: slice) -> tuple[Line, Line]:
+        """H and F of the kept row at this place, for these columns of the region."""
+        return self.row_H[place, columns], self.row_F[place, columns]
+
+    def column(self, place: int, rows: slice) -> tuple[Line, Line]:
+        """H and E of the kept column at this place, for these rows of the region."""
+        return self.column_H[place, rows], self.column_E[place, rows]
+
+    def near(self, row: int, column: int, spacing: int, gap: int) -> LineParts:
+        """All of them."""
+        starts = np.zeros(len(self.rows), np.int64), np.zeros(len(self.columns), np.int64)
+        return LineParts(
+            self.rows, starts[0], self.row_H, self.row_F, self.columns, starts[1], self.column_H, self.column_E
+        )
+
+    @staticmethod
+    def empty(
+        region: Region, rows: NDArray[np.int64], columns: NDArray[np.int64], score: np.dtype[np.generic]
+    ) -> Lines:
+        """Room for these lines in memory."""
+        across, down = (len(rows), region.n_columns), (len(columns), region.n_rows)
+        return Lines(
+            rows=np.asarray(rows, np.int64),
+            row_H=np.empty(across, score),
+            row_F=np.empty(across, score),
+            columns=np.asarray(columns, np.int64),
+            column_H=np.empty(down, score),
+            column_E=np.empty(down, score),
+        )
+
+
+@dataclass(frozen=True)
+class LineParts:
+    """Parts of lines, as in Lines; all rows of one length, and all columns.
+
+    row_firsts: int64[k], the column of the region that each part of a row begins with; what is outside of the region
+    has no meaning. column_firsts: int64[c], likewise.
+    """
+
+    rows: NDArray[np.int64]
+    row_firsts: NDArray[np.int64]
+    row_H: Line
+    row_F: Line
+    columns: NDArray[np.int64]
+    column_firsts: NDArray[np.int64]
+    column_H: Line
+    column_E: Line
+
+
+class ReadableLines(Protocol):
+    """Lines as a walk back needs them, wherever they are kept; as in Lines."""
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """Which rows."""
+        ...
+
+    @property
+    def columns(self) -> NDArray[np.int64]:
+        """Which columns."""
+        ...
+
+    def row(self, place: int, columns: slice) -> tuple[Line, Line]:
+        """H and F."""
+        ...
+
+    def column(self, place: int, rows: slice) -> tuple[Line, Line]:
+        """H and E."""
+        ...
+
+    def near(self, row: int, column: int, spacing: int, gap: int) -> LineParts:
+        """What a walk from a cell of the region on needs of lines that are so far apart: those around the cell, and
+        others while it keeps near its diagonal, or in its gap. Good until more is asked for.
+        """
+        ...
+
+
+@dataclass
+class Pruning:
+    """Leave to an engine to skip cells of a local table that no alignment with a score of `best` or more has.
+
+    What is written of skipped cells is H = 0 and E = F = -gap_first, an alignment that begins there. Cells of optimal
+    alignments are not skipped and keep their numbers, and all others have theirs or less, so score, end and path are
+    the same: cuda/kernels/long_pruning.cuh has the proof.
+
+    best: what some alignment is known to score. end_row, end_column: beyond them no alignment gains anything. cells:
+    how many were skipped, counted up by the engine.
+    """
+
+    best: int
+    end_row: int
+    end_column: int
+    cells: int = 0
+
+    def left(self, region: Region) -> tuple[int, int]:
+        """Rows and columns in which an alignment can gain, from the first ones of a region on."""
+        return self.end_row - region.first_row, self.end_column - region.first_column
+
+
+@dataclass(frozen=True)
+class EndCell:
+    """Where an alignment ends: its score, and how many letters of query and target it has used up by then."""
+
+    score: int
+    row: int
+    column: int
+
+    def better(self, other: EndCell) -> EndCell:
+        """The higher score; of equal ones the smaller column, then the smaller row.
+
+        >>> EndCell(5, 3, 9).better(EndCell(5, 8, 7))
+        EndCell(score=5, row=8, column=7)
+        """
+        return min(self, other, key=lambda end: (-end.score, end.column, end.row))
+
+    def __post_init__(self) -> None:
+        for name in ("score", "row", "column"):  # of whatever integer type an engine has them
+            object.__setattr__(self, name, int(getattr(self, name)))
+
+
+NOTHING = EndCell(0, 0, 0)
+"""The end of a local alignment where nothing scores above 0."""
+
+STEP_BOTH, STEP_QUERY, STEP_TARGET = 0, 1, 2
+"""Steps of a path: both sequences go on, only the query (F, CIGAR I), only the target (E, CIGAR D)."""
+
+NO_GAP, IN_E, IN_F = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class PathState:
+    """A path that is walked back, as in the core: the cell to be looked at next, as index, -1 being the border, the
+    score of the part that ends there (local mode only), and the gap that it is in.
+    """
+
+    row: int
+    column: int
+    left: int = 0
+    gap: int = NO_GAP
+
+    def is_complete(self, mode: Mode) -> bool:
+        """A local path starts at the first zero, any other once it has reached a border."""
+        return (self.gap == NO_GAP and self.left == 0) if mode.is_local else min(self.row, self.column) < 0
+
+
+def score_type(n_rows: int, n_columns: int, scoring: Scoring) -> np.dtype[np.generic]:
+    """int32 where it holds every value of such a table in any mode, else int64.
+
+    Two gaps reach every cell, so no H is below -(2 gap_first + (rows + columns) gap_extend); E and F are less by a gap.
+    No cell is above min(rows, columns) times the highest score of two letters.
+    """
+    lowest = 4 * scoring.gap_first + (n_rows + n_columns + 2) * scoring.gap_extend - scoring.min_score
+    highest = (min(n_rows, n_columns) + 1) * scoring.max_score
+    return np.dtype(np.int32 if max(lowest, highest) <= np.iinfo(np.int32).max - HEAD_ROOM else np.int64)
+
+
+def border_score(letters: NDArray[np.int64], scoring: Scoring, *, is_free: bool) -> NDArray[np.int64]:
+    """H of border cells, after so many letters of one sequence and none of the other: nothing, or one gap."""
+    gap = scoring.gap_open + scoring.gap_extend * letters
+    return np.where(letters == 0, 0, 0 if is_free else -gap)
+
+
+def table_top(first_column: int, end_column: int, scoring: Scoring, mode: Mode) -> tuple[NDArray[np.int64], ...]:
+    """H and F of the row above the table, for these target letters."""
+    h = border_score(np.arange(first_column + 1, end_column + 1), scoring, is_free=mode.target_start)
+    return h, h - scoring.gap_first
+
+
+def table_left(first_row: int, end_row: int, scoring: Scoring, mode: Mode) -> tuple[NDArray[np.int64], ...]:
+    """H and E of the column left of the table, for these query letters."""
+    h = border_score(np.arange(first_row + 1, end_row + 1), scoring, is_free=mode.query_start)
+    return h, h - scoring.gap_first

@@ -1,0 +1,1 @@
+"""What every room stands on: checks of arguments, files that are read and written safely, resources, progress."""

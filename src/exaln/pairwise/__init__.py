@@ -1,0 +1,1 @@
+"""Pairs of sequences: scores and alignments in every mode, and pairs of any length."""

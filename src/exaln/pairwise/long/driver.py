@@ -1,0 +1,250 @@
+"""One long pair from sequences to alignment, in stages that can be interrupted and, with a work directory, taken up.
+
+scores   the whole table, slab by slab of rows; the score, where the alignment ends, and kept lines
+path     walking back from there, block by block of the kept lines
+result   operations, counts, and what the path scores, which must be the score
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from exaln.engines.regions import Borders, EndCell, Lines, PathState, Pruning, ReadableLines, Region, border_score
+from exaln.foundation.mapped_file import unchanged
+from exaln.foundation.output_file import output_errors
+from exaln.foundation.paths import checked_path
+from exaln.foundation.resources import available_memory
+from exaln.pairwise.long.checkpoints import KeptLines, TableSurroundings, grid
+from exaln.pairwise.long.plan import Plan, Room, plan_path, plan_score
+from exaln.pairwise.long.result import LongAlignment, judged
+from exaln.pairwise.long.store import DirectoryStore, MemoryStore, Store, pair_name
+from exaln.pairwise.long.traceback import LongPair, RegionEngine, along_border, walk
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from exaln.scoring.modes import Mode
+    from exaln.scoring.scoring import Scoring
+
+SCORES, PATH = "scores", "path"
+
+Watch = Callable[[str, int, int], None]
+"""Called with the stage, how much of it is done, and how much it is in all: cells, or letters of the path."""
+
+
+@dataclass(frozen=True)
+class LongOptions:
+    """work_dir: where lines and path are stored, for taking up what was interrupted; None: in memory.
+    memory: bytes that may be used, None: what is free. watch: told how far it is. tell: called with lines for the user,
+    detail with those for users who asked for more. prunes: whether cells that cannot matter are skipped, which changes
+    nothing but the time.
+    """
+
+    work_dir: Path | None = None
+    memory: int | None = None
+    watch: Watch | None = None
+    tell: Callable[[str], None] | None = None
+    detail: Callable[[str], None] | None = None
+    prunes: bool = True
+
+
+IN_MEMORY = LongOptions()
+
+
+def score_long(
+    engine: RegionEngine,
+    query: NDArray[np.uint8],
+    target: NDArray[np.uint8],
+    scoring: Scoring,
+    mode: Mode,
+    options: LongOptions = IN_MEMORY,
+) -> int:
+    """The exact score of one pair."""
+    pair = LongPair(query, target, scoring, mode, engine, options.prunes)
+    store = MemoryStore(plan_score(len(query), len(target), scoring))
+    score = fill(pair, store, options.watch).score
+    _give_details(pair, options)
+    return score
+
+
+def align_long(
+    engine: RegionEngine,
+    query: NDArray[np.uint8],
+    target: NDArray[np.uint8],
+    scoring: Scoring,
+    mode: Mode,
+    options: LongOptions,
+) -> LongAlignment:
+    """The alignment of one pair by the path rule; neither sequence may be empty."""
+    pair = LongPair(query, target, scoring, mode, engine, options.prunes)
+    found = _align_long(pair, options)
+    _give_details(pair, options)
+    return found
+
+
+def _give_details(pair: LongPair, options: LongOptions) -> None:
+    if options.detail is not None and str(pair.work):
+        options.detail(str(pair.work))
+
+
+def _align_long(pair: LongPair, options: LongOptions) -> LongAlignment:
+    rows, columns = len(pair.query), len(pair.target)
+    memory = available_memory() if options.memory is None else options.memory
+    slab_rows = pair.engine.slab_rows(rows, columns)
+    if options.work_dir is None:
+        plan = plan_path(rows, columns, pair.scoring, slab_rows, Room.of(memory), pair.engine.block_bytes)
+        return align_with(pair, MemoryStore(plan), options.watch)
+    with _work_directory(options.work_dir, pair, memory, slab_rows) as store:
+        if options.tell is not None:
+            options.tell(f"{store.directory}: {store.progress(rows)}")
+        return align_with(pair, store, options.watch)
+
+
+@contextmanager
+def _work_directory(work_dir: Path, pair: LongPair, memory: int, slab_rows: int) -> Iterator[DirectoryStore]:
+    work_dir = checked_path(work_dir, "the work directory")
+    with output_errors(work_dir):
+        work_dir.mkdir(parents=True, exist_ok=True)
+        directory = work_dir / pair_name(pair)
+        stored = sum(path.stat().st_size for path in directory.glob("*.lines"))
+        disk = shutil.disk_usage(work_dir).free + stored
+    rows, columns = len(pair.query), len(pair.target)
+    plan = plan_path(rows, columns, pair.scoring, slab_rows, Room.of(memory, disk), pair.engine.block_bytes)
+    store = DirectoryStore(directory, plan, rows, columns)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def align_with(pair: LongPair, store: Store, watch: Watch | None = None) -> LongAlignment:
+    """The alignment, from wherever the store is, which `watch` hears first."""
+    with unchanged(store.require_unchanged):
+        return _align_with(pair, store, watch)
+
+
+def _align_with(pair: LongPair, store: Store, watch: Watch | None) -> LongAlignment:
+    if watch is not None:
+        rows_done = store.rows_done if store.state is None else len(pair.query)
+        watch(SCORES, rows_done * len(pair.target), pair.table.cells)
+    if store.state is None:
+        end = fill(pair, store, watch)
+        store.begin_path(end, PathState(end.row - 1, end.column - 1, end.score if pair.mode.is_local else 0))
+    if not store.is_complete:
+        walk_back(pair, store, watch)
+    return judged(pair, store.end, store.path())
+
+
+def fill(pair: LongPair, store: Store, watch: Watch | None) -> EndCell:
+    """The stage of scores, or what remains of it: where the alignment ends."""
+    table, n_columns = pair.table, len(pair.target)
+    least = pair.engine.least_score(pair) if pair.prunes and pair.mode.is_local else 0
+    while store.rows_done < table.end_row:
+        first_row = store.rows_done
+        region = Region(first_row, min(table.end_row, first_row + store.plan.slab_rows), 0, n_columns)
+        progress = None if watch is None else _after(watch, first_row * n_columns, table.cells)
+        borders = _slab_borders(pair, store, region)
+        pruning = pair.pruning(max(least, store.end.score), table.end_row, table.end_column)
+        lines, found = _filled(pair, store, region, borders, progress, pruning)
+        end = found.better(store.end)
+        pair.work.scored += region.cells
+        pair.work.scored_pruned += 0 if pruning is None else pruning.cells
+        carry = lines.row(len(lines.rows) - 1, slice(0, n_columns))
+        store.keep_slab(region, lines, carry, end)
+        if watch is not None:
+            watch(SCORES, region.end_row * n_columns, table.cells)
+    return store.end if pair.mode.is_local else _end_on_borders(pair, store)
+
+
+def walk_back(pair: LongPair, store: Store, watch: Watch | None) -> None:
+    """The stage of the path, or what remains of it."""
+    assert store.state is not None
+    total = store.end.row + store.end.column
+    for piece in walk(pair, _kept_lines(pair, store), store.plan.spacings[1:], store.state):
+        store.keep_steps(*piece, is_last=False)
+        if watch is not None:
+            watch(PATH, total - (store.state.row + store.state.column + 2), total)
+    store.keep_steps(*along_border(pair.mode, store.state), is_last=True)
+    if watch is not None:
+        watch(PATH, total, total)
+
+
+def _after(watch: Watch, done: int, total: int) -> Callable[[int], None]:
+    return lambda cells: watch(SCORES, done + cells, total)
+
+
+def _around(pair: LongPair, plan: Plan) -> TableSurroundings:
+    return TableSurroundings(pair.scoring, pair.mode, plan.score)
+
+
+def _slab_borders(pair: LongPair, store: Store, region: Region) -> Borders:
+    around = _around(pair, store.plan)
+    left = around.left(region.first_row, region.end_row)
+    if store.carry is None:
+        return Borders(*around.top(0, region.end_column), *left, corner=0)
+    corner = border_score(np.array([region.first_row]), pair.scoring, is_free=pair.mode.query_start)
+    return Borders(*store.carry, *left, corner=int(corner[0]))
+
+
+def _filled(
+    pair: LongPair,
+    store: Store,
+    region: Region,
+    borders: Borders,
+    progress: Callable[[int], None] | None,
+    pruning: Pruning | None,
+) -> tuple[ReadableLines, EndCell]:
+    """A slab is computed: its lines, which stay with the engine if they may and it has room for them, and its end."""
+    rows, columns = _slab_places(pair, store.plan, region)
+    wants_end = pair.mode.is_local
+    if store.plan.spacings and store.may_be_held:
+        held = pair.engine.hold_lines(
+            pair, region, borders, rows, columns, progress=progress, wants_end=wants_end, pruning=pruning
+        )
+        if held is not None:
+            return held
+    lines = Lines.empty(region, rows, columns, store.plan.score)
+    fill_region = pair.engine.fill_region
+    return lines, fill_region(pair, region, borders, lines, progress=progress, wants_end=wants_end, pruning=pruning)
+
+
+def _slab_places(pair: LongPair, plan: Plan, region: Region) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The lines of a slab: those of the grid, the last row, and the last column if an end may lie in it."""
+    rows = columns = np.zeros(0, np.int64)
+    if plan.spacings:
+        rows = grid(region.first_row, region.end_row, plan.spacings[0])
+        columns = grid(0, region.end_column, plan.spacings[0])
+    if pair.mode.query_end and not pair.mode.is_local:
+        columns = np.append(columns, region.end_column)
+    return np.append(rows, region.end_row), columns
+
+
+def _kept_lines(pair: LongPair, store: Store) -> KeptLines:
+    spacing = store.plan.spacings[0] if store.plan.spacings else len(pair.query) + len(pair.target)
+    kept = KeptLines(pair.table, _around(pair, store.plan), spacing)
+    store.give_lines(kept)
+    return kept
+
+
+def _end_on_borders(pair: LongPair, store: Store) -> EndCell:
+    """Where an alignment that is not local ends: the best cell of the last row and column that may be its end."""
+    mode, rows, columns = pair.mode, len(pair.query), len(pair.target)
+    assert store.carry is not None
+    first = 0 if mode.target_end else columns
+    left = border_score(np.array([rows]), pair.scoring, is_free=mode.query_start)
+    in_row = np.concatenate([left, store.carry[0]])[first:]
+    best = int(in_row.argmax())
+    end = EndCell(int(in_row[best]), rows, first + best)
+    if mode.query_end:
+        top = border_score(np.array([columns]), pair.scoring, is_free=mode.target_start)
+        in_column = np.concatenate([top, _kept_lines(pair, store).column(columns, 0, rows)[0]])
+        best = int(in_column.argmax())
+        end = end.better(EndCell(int(in_column[best]), best, columns))
+    return end

@@ -1,0 +1,344 @@
+"""Where a long pair's kept lines and its path so far are: in memory, or in a directory from which work goes on.
+
+A work directory has a folder for each pair, named after all that its alignment depends on; the engine is not part of
+it, since all give the same. `manifest.json` is replaced as a whole, and that is the only commit point: files of these
+names that it does not mention are of work that was interrupted, and are deleted; files of other names stay. Every file
+has its xxh3 hash there, and is compared with it before use.
+
+    slab-000003.lines     kept lines of a slab of rows: row_H, row_F, column_H, column_E, one after the other
+    carry-000003.lines    H and F of the last row of the last slab, where the next one begins
+    path-000002.steps     steps of the path, backwards; with them all the lines are not needed any more
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from exaln.engines.regions import NOTHING, STEP_TARGET, EndCell, Lines, PathState, ReadableLines, Region
+from exaln.errors import DatabaseError, ExalnError
+from exaln.foundation.mapped_file import WatchedFile
+from exaln.foundation.output_file import output_errors
+from exaln.pairwise.long.checkpoints import KeptLines
+from exaln.pairwise.long.manifest import (
+    FORMAT_VERSION,
+    Manifest,
+    StoredFile,
+    StoredSlab,
+    TableShape,
+    bytes_of,
+    carry_name,
+    hash_of,
+    slab_name,
+    steps_name,
+    work_format,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from exaln.engines.regions import Line
+    from exaln.pairwise.long.checkpoints import TwoLines
+    from exaln.pairwise.long.plan import Plan
+    from exaln.pairwise.long.traceback import LongPair
+
+MANIFEST_NAME, LOCK_NAME = "manifest.json", ".lock"
+_OWN_NAMES = re.compile(
+    r"(slab|carry)-[0-9]{6,}\.lines|path-[0-9]{6,}\.steps"  # what is stored
+    r"|\.((slab|carry)-[0-9]{6,}\.lines|path-[0-9]{6,}\.steps|manifest\.json)\.[0-9a-f]{32}"  # of earlier versions
+    r"|manifest\.json\.[0-9a-f]{32}"
+)
+SECONDS_BETWEEN_SAVES = 5.0
+
+
+class Store(Protocol):
+    """How far a pair is, and what is kept of it."""
+
+    plan: Plan
+    rows_done: int
+    end: EndCell
+    carry: TwoLines | None
+    state: PathState | None
+    is_complete: bool
+    may_be_held: bool
+    """Whether lines may stay in the memory of an engine."""
+
+    def keep_slab(self, region: Region, lines: ReadableLines, carry: TwoLines, end: EndCell) -> None:
+        """The next slab is computed: its lines, its last row, the best end so far."""
+        ...
+
+    def give_lines(self, kept: KeptLines) -> None:
+        """Add the lines of all slabs."""
+        ...
+
+    def begin_path(self, end: EndCell, state: PathState) -> None:
+        """All scores are there, and so the path begins."""
+        ...
+
+    def keep_steps(self, steps: NDArray[np.uint8], state: PathState, *, is_last: bool) -> None:
+        """The path has gone so much further back."""
+        ...
+
+    def path(self) -> Sequence[NDArray[np.uint8]]:
+        """All steps, in pieces, backwards."""
+        ...
+
+    def require_unchanged(self) -> None:
+        """DatabaseError if a file that was read has changed since: what follows from it cannot be trusted."""
+        ...
+
+
+class MemoryStore:
+    """Everything in memory."""
+
+    may_be_held = True
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.rows_done, self.end = 0, NOTHING
+        self.carry: TwoLines | None = None
+        self.state: PathState | None = None
+        self.is_complete = False
+        self._slabs: list[tuple[Region, ReadableLines]] = []
+        self._steps: list[NDArray[np.uint8]] = []
+
+    def keep_slab(self, region: Region, lines: ReadableLines, carry: TwoLines, end: EndCell) -> None:
+        """As it is."""
+        self.rows_done, self.carry, self.end = region.end_row, carry, end
+        self._slabs.append((region, lines))
+
+    def give_lines(self, kept: KeptLines) -> None:
+        """All of them."""
+        for region, lines in self._slabs:
+            kept.add(region.first_row, region.end_row, partial(_same, lines))
+
+    def begin_path(self, end: EndCell, state: PathState) -> None:
+        """From there."""
+        self.end, self.state = end, state
+
+    def keep_steps(self, steps: NDArray[np.uint8], state: PathState, *, is_last: bool) -> None:
+        """As they are."""
+        self._steps.append(steps)
+        self.state, self.is_complete = state, is_last
+
+    def path(self) -> Sequence[NDArray[np.uint8]]:
+        """In one piece."""
+        return [np.concatenate(self._steps)]
+
+    def require_unchanged(self) -> None:
+        """There are no files."""
+
+
+def _same(lines: ReadableLines) -> ReadableLines:
+    return lines
+
+
+def _on_grid(lines: ReadableLines, plan: Plan) -> Lines:
+    """The lines of a slab without its last row, unless that is one of the grid."""
+    assert isinstance(lines, Lines)
+    if plan.spacings and lines.rows[-1] % plan.spacings[0] == 0:
+        return lines
+    return replace(lines, rows=lines.rows[:-1], row_H=lines.row_H[:-1], row_F=lines.row_F[:-1])
+
+
+def pair_name(pair: LongPair) -> str:
+    """The folder of a pair: a hash of all that its alignment depends on."""
+    import xxhash
+
+    scoring, mode = pair.scoring, pair.mode
+    facts = [FORMAT_VERSION, scoring.gap_open, scoring.gap_extend, len(pair.query), len(pair.target), mode.is_local]
+    facts += [mode.query_start, mode.query_end, mode.target_start, mode.target_end]
+    total = xxhash.xxh3_128()
+    for part in (json.dumps(facts).encode(), scoring.matrix.tobytes(), pair.query, pair.target):
+        total.update(part if isinstance(part, bytes) else np.ascontiguousarray(part).data)
+    return total.hexdigest()
+
+
+class DirectoryStore:
+    """A folder of a work directory, of which this process has the lock; `plan` is that of the first start."""
+
+    may_be_held = False
+
+    def __init__(self, directory: Path, plan: Plan, n_rows: int, n_columns: int) -> None:
+        self.directory, self._n_columns = directory, n_columns
+        self._format = work_format(directory)
+        self._files: list[WatchedFile] = []
+        with output_errors(directory):
+            directory.mkdir(parents=True, exist_ok=True)
+            self._lock = _locked(directory)
+        try:
+            self._manifest = self._opened(plan, TableShape(n_rows, n_columns))
+            self.plan = plan.beginning_with(**self._manifest.plan)
+            self.rows_done = self._manifest.slabs[-1].end_row if self._manifest.slabs else 0
+            self.end, self.state = self._manifest.end, self._manifest.state
+            self.is_complete = self._manifest.is_complete
+            self.carry = self._read_carry()
+            self._sweep()
+        except BaseException:
+            self.close()
+            raise
+        self._waiting: list[NDArray[np.uint8]] = []
+        self._saved = time.monotonic()
+        self._read_slab = cache(self._read_slab_file)
+
+    def close(self) -> None:
+        """Let another process have it."""
+        os.close(self._lock)
+
+    def keep_slab(self, region: Region, lines: ReadableLines, carry: TwoLines, end: EndCell) -> None:
+        """Written, and named by the manifest from then on."""
+        number, kept = len(self._manifest.slabs), _on_grid(lines, self.plan)
+        stored = self._write(slab_name(number), (kept.row_H, kept.row_F, kept.column_H, kept.column_E))
+        rows, columns = tuple(kept.rows.tolist()), tuple(kept.columns.tolist())
+        slab = StoredSlab(region.first_row, region.end_row, rows, columns, stored)
+        self.rows_done, self.carry, self.end = region.end_row, carry, end
+        self._commit(
+            slabs=(*self._manifest.slabs, slab),
+            carry=self._write(carry_name(number), carry),
+            end=end,
+        )
+
+    def give_lines(self, kept: KeptLines) -> None:
+        """All of them, read when they are asked for."""
+        for slab in self._manifest.slabs:
+            kept.add(slab.first_row, slab.end_row, partial(self._read_slab, slab))
+
+    def begin_path(self, end: EndCell, state: PathState) -> None:
+        """From there."""
+        self.end, self.state = end, state
+        self._commit(end=end, state=state)
+
+    def keep_steps(self, steps: NDArray[np.uint8], state: PathState, *, is_last: bool) -> None:
+        """Saved every few seconds; with the last ones the lines go."""
+        self._waiting.append(steps)
+        self.state = state
+        if not is_last and time.monotonic() - self._saved < SECONDS_BETWEEN_SAVES:
+            return
+        number = len(self._manifest.steps)
+        piece = self._write(steps_name(number), self._waiting)
+        done = {"slabs": (), "carry": None, "is_complete": True} if is_last else {}
+        self._commit(steps=(*self._manifest.steps, piece), state=state, **done)
+        self.is_complete = is_last
+        self._waiting, self._saved = [], time.monotonic()
+
+    def path(self) -> Sequence[NDArray[np.uint8]]:
+        """All pieces, as they were written."""
+        return [self._read_steps(piece) for piece in self._manifest.steps]
+
+    def require_unchanged(self) -> None:
+        """DatabaseError if a file that was read has changed since."""
+        for file in self._files:
+            file.require_unchanged()
+
+    def progress(self, n_rows: int) -> str:
+        """How far it is, for people."""
+        if self.is_complete:
+            return "this pair was aligned before"
+        if self.state is not None:
+            return f"going on with the path, at row {self.state.row + 1:,} and column {self.state.column + 1:,}"
+        return f"going on after {self.rows_done:,} of {n_rows:,} rows" if self.rows_done else "beginning"
+
+    def _opened(self, plan: Plan, shape: TableShape) -> Manifest:
+        try:
+            return Manifest.from_fields(self._format.read(self.directory / MANIFEST_NAME), shape)
+        except FileNotFoundError:
+            return Manifest({"itemsize": plan.score.itemsize, "spacing": plan.spacings[0]})
+
+    def _read_carry(self) -> TwoLines | None:
+        if self._manifest.carry is None:
+            return None
+        both = self._read(self._manifest.carry).view(self.plan.score).reshape(2, self._n_columns)
+        return both[0], both[1]
+
+    def _read_slab_file(self, slab: StoredSlab) -> Lines:
+        values = self._read(slab.lines).view(self.plan.score)
+        across, down = (len(slab.rows), self._n_columns), (len(slab.columns), slab.end_row - slab.first_row)
+        sizes = [across[0] * across[1]] * 2 + [down[0] * down[1]] * 2
+        row_h, row_f, column_h, column_e = np.split(values, np.cumsum(sizes)[:-1])
+        return Lines(
+            rows=np.array(slab.rows, np.int64),
+            row_H=row_h.reshape(across),
+            row_F=row_f.reshape(across),
+            columns=np.array(slab.columns, np.int64),
+            column_H=column_h.reshape(down),
+            column_E=column_e.reshape(down),
+        )
+
+    def _read_steps(self, piece: StoredFile) -> NDArray[np.uint8]:
+        steps = self._read(piece)
+        if len(steps) and int(steps.max()) > STEP_TARGET:
+            raise self._damaged(piece.file, "it has steps that do not exist")
+        return steps
+
+    def _read(self, stored: StoredFile) -> NDArray[np.uint8]:
+        """uint8[bytes], mapped, after all of it was compared with its hash."""
+        try:
+            file = WatchedFile(self.directory, stored.file)
+            is_whole = len(file.bytes) == stored.bytes and file.xxh3_64() == stored.xxh3_64
+        except FileNotFoundError:
+            path = self.directory / stored.file
+            raise DatabaseError(f"{path}: missing; {self._format.advice}") from None
+        except OSError as error:
+            raise DatabaseError(f"{self.directory / stored.file}: cannot be read: {error.strerror}") from None
+        if not is_whole:
+            raise self._damaged(stored.file, "its size or hash differs from the manifest")
+        self._files.append(file)
+        return file.bytes
+
+    def _damaged(self, name: str, problem: str) -> ExalnError:
+        return self._format.damaged(str(self.directory / name), problem)
+
+    def _write(self, name: str, arrays: Sequence[Line | NDArray[np.uint8]]) -> StoredFile:
+        """A new file, durable once the manifest names it. What has its name is of work that was interrupted."""
+        path = self.directory / name
+        with output_errors(path):
+            path.unlink(missing_ok=True)
+            try:
+                with path.open("xb") as file:
+                    for array in arrays:
+                        file.write(bytes_of(array).data)
+                    file.flush()
+                    os.fsync(file.fileno())
+            except BaseException:
+                path.unlink(missing_ok=True)
+                raise
+        return StoredFile(name, sum(array.nbytes for array in arrays), hash_of(arrays))
+
+    def _commit(self, **changes: Any) -> None:
+        self.require_unchanged()
+        self._manifest = replace(self._manifest, **changes)
+        with output_errors(self.directory):
+            self._format.write(self.directory / MANIFEST_NAME, self._manifest.to_values())
+        self._sweep()
+
+    def _sweep(self) -> None:
+        """Delete files with names of a store that the manifest does not mention."""
+        named = {stored.file for stored in self._manifest.files}
+        for path in self.directory.iterdir():
+            if path.name not in named and _OWN_NAMES.fullmatch(path.name) and not path.is_dir():
+                path.unlink(missing_ok=True)
+
+
+def _locked(directory: Path) -> int:
+    lock = os.open(directory / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(lock)
+        raise DatabaseError(
+            f"{directory}: another exaln is working here; wait for it, or use another --work-dir"
+        ) from None
+    except BaseException:
+        os.close(lock)
+        raise
+    return lock

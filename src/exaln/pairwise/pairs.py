@@ -1,0 +1,432 @@
+"""Pairs of sequences: scores and alignments, in every mode, one pair or many."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from exaln.alignments.strands import positions_as_given, reverse_paths
+from exaln.engines.choice import choose_engine
+from exaln.engines.contracts import Engine, PairList, Progress, Traces, require_same_alphabet
+from exaln.errors import InputError
+from exaln.foundation import arguments
+from exaln.foundation.plurals import number_of
+from exaln.foundation.progress import AligningProgress, AnyProgress, ScoringProgress, showing
+from exaln.pairwise.alignment import Alignment, Alignments
+from exaln.pairwise.long.driver import IN_MEMORY, SCORES, LongOptions
+from exaln.pairwise.routing import align_alone, are_long, score_alone
+from exaln.scoring.modes import LOCAL, Mode
+from exaln.scoring.scoring import Scoring, ScoringLike, as_scoring, require_scores_for
+from exaln.sequences.alphabet import Alphabet
+from exaln.sequences.inputs import Sequences, SingleSequence, as_one_record, as_records, detect_alphabet, texts_of
+from exaln.sequences.records import Records
+from exaln.sequences.strands import doubled, other_strand, require_strand
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+MANY_CELLS = 20 * 10**9
+"""From so many cells on, "auto" may choose a GPU for pairs."""
+
+BATCH_PAIRS = 1 << 17
+BATCH_CELLS = 1 << 36
+"""An engine gets at most so many pairs or cells at a time, unless one pair has more; progress is told in between."""
+
+Pairing = Literal["zip", "all"]
+Strand = Literal["both", "plus", "minus"]
+Request = tuple[str, int | None, Sequence[int] | None, int | None]
+"""Engine, threads, devices and bytes on each, as `choose_engine` takes them."""
+
+
+def score(
+    query: SingleSequence,
+    target: SingleSequence,
+    *,
+    scoring: ScoringLike | None = None,
+    mode: str | Mode = LOCAL,
+    engine: str = "auto",
+    threads: int | None = None,
+    devices: Sequence[int] | None = None,
+    gpu_memory: int | None = None,
+) -> int | float:
+    """The exact score of two sequences; a float only if the scoring has fractions.
+
+    >>> score("HEAGAWGHEE", "PAWHEAE", scoring=Scoring("BLOSUM50", gap_open=0, gap_extend=8))
+    28
+    >>> score("HEAGAWGHEE", "PAWHEAE", scoring=Scoring("BLOSUM50", gap_open=0, gap_extend=8), mode="global")
+    1
+    """
+    found = _scores(
+        as_one_record(query, "query"),
+        as_one_record(target, "target"),
+        ("query", "target"),
+        scoring,
+        mode,
+        "zip",
+        (engine, threads, devices, gpu_memory),
+        None,
+    )
+    value: int | float = found[0].item()
+    return value
+
+
+def score_many(
+    queries: Sequences,
+    targets: Sequences,
+    *,
+    scoring: ScoringLike | None = None,
+    mode: str | Mode = LOCAL,
+    pairs: Pairing = "zip",
+    engine: str = "auto",
+    threads: int | None = None,
+    devices: Sequence[int] | None = None,
+    gpu_memory: int | None = None,
+    progress: AnyProgress = None,
+) -> NDArray[np.int64] | NDArray[np.float64]:
+    """The exact scores of many pairs, in their order: int64[n], or float64[n] where the scoring has fractions.
+
+    The scores of `align_many`, which takes the same, in a fraction of its time: nothing is kept of the tables. Pairs
+    that share queries or targets, as with pairs="all", are the fastest.
+
+    >>> score_many(["ACGTT", "TTAC"], ["ACGT", "TAC"], mode="global", pairs="all").reshape(2, 2)
+    array([[  1, -14],
+           [-12,  -1]])
+    """
+    request = (engine, threads, devices, gpu_memory)
+    return _scores(queries, targets, ("queries", "targets"), scoring, mode, pairs, request, progress)
+
+
+def _scores(
+    queries: Sequences,
+    targets: Sequences,
+    names: tuple[str, str],
+    scoring: ScoringLike | None,
+    mode: str | Mode,
+    pairs: Pairing,
+    request: Request,
+    progress: AnyProgress,
+) -> NDArray[np.int64] | NDArray[np.float64]:
+    chosen = Mode.parse(mode)
+    first, second, rules = _prepared(queries, targets, names, scoring)
+    wanted, working = _paired_for(first, second, pairs, request)
+    with showing(progress, ScoringProgress, lambda: _n_cells(first, second, wanted)) as report:
+        scores = score_records(first, second, wanted, rules, chosen, working, report)
+    return scores if rules.scale == 1 else scores / rules.scale
+
+
+def align(
+    query: SingleSequence,
+    target: SingleSequence,
+    *,
+    scoring: ScoringLike | None = None,
+    mode: str | Mode = LOCAL,
+    strand: Strand = "plus",
+    engine: str = "auto",
+    threads: int | None = None,
+    devices: Sequence[int] | None = None,
+    gpu_memory: int | None = None,
+    work_dir: str | os.PathLike[str] | None = None,
+    memory: int | None = None,
+) -> Alignment:
+    """The optimal alignment of two sequences; among co-optimal ones always the same.
+
+    mode: "local", "global", "semiglobal" (the whole query within the target), "overlap" (all ends free), or "free:"
+    with the ends that are: "free:qs,te" for start and end of the query (qs, qe) and of the target (ts, te).
+    strand: of the target, for nucleotides: "plus", "minus" or "both", the better of the two, see `align_many`.
+    work_dir, memory: for long sequences, see `align_many`.
+
+    >>> alignment = align("HEAGAWGHEE", "PAWHEAE", scoring=Scoring("BLOSUM50", gap_open=0, gap_extend=8))
+    >>> alignment.score, alignment.cigar, alignment.query_start, alignment.target_start
+    (28, '2M1I2M', 4, 1)
+    >>> print(alignment)
+    score 28, identities 4/5 (80%), gaps 1
+    <BLANKLINE>
+    Query  5  AWGHE  9
+              AW HE
+    Sbjct  2  AW-HE  5
+    """
+    return _alignments(
+        as_one_record(query, "query"),
+        as_one_record(target, "target"),
+        ("query", "target"),
+        scoring,
+        mode,
+        "zip",
+        strand,
+        (engine, threads, devices, gpu_memory),
+        None,
+        _long_options(work_dir, memory),
+    )[0]
+
+
+def align_many(
+    queries: Sequences,
+    targets: Sequences,
+    *,
+    scoring: ScoringLike | None = None,
+    mode: str | Mode = LOCAL,
+    pairs: Pairing = "zip",
+    strand: Strand = "plus",
+    engine: str = "auto",
+    threads: int | None = None,
+    devices: Sequence[int] | None = None,
+    gpu_memory: int | None = None,
+    progress: AnyProgress = None,
+    work_dir: str | os.PathLike[str] | None = None,
+    memory: int | None = None,
+) -> Alignments:
+    """The optimal alignments of many pairs.
+
+    queries, targets: texts, arrays of codes (uint8; an array of two dimensions is one sequence per row), dicts of
+    sequences by id, files as `pathlib.Path`, or `Records`. scoring: a `Scoring`, or a matrix by its name or file.
+    pairs: "zip" aligns record by record, or one with all of the other side; "all" every query with every target, all
+    targets of the first query first. strand: of the targets, for nucleotides. "both" scores each query and its reverse
+    complement and aligns the better one, "plus" if they are equal. progress: True for a bar, or a function of the
+    number of cells done.
+    With engine "auto" a GPU is used from 20 billion cells on: before, the CPU is done sooner than the GPU is ready.
+    work_dir: a directory in which long pairs keep what is done, so that the same call goes on after an interruption;
+    memory: bytes that a long pair may use (what is free). docs/long-pairs.md has more.
+
+    >>> found = align_many(["ACGTT", "TTAC"], ["ACGT", "TAC"], mode="global")
+    >>> found.scores.tolist(), found.cigars
+    ([1, -1], ['3M1I1M', '1I3M'])
+    """
+    request, names = (engine, threads, devices, gpu_memory), ("queries", "targets")
+    options = _long_options(work_dir, memory)
+    return _alignments(queries, targets, names, scoring, mode, pairs, strand, request, progress, options)
+
+
+def _alignments(
+    queries: Sequences,
+    targets: Sequences,
+    names: tuple[str, str],
+    scoring: ScoringLike | None,
+    mode: str | Mode,
+    pairs: Pairing,
+    strand: Strand,
+    request: Request,
+    progress: AnyProgress,
+    options: LongOptions,
+) -> Alignments:
+    chosen = Mode.parse(mode)
+    first, second, rules = _prepared(queries, targets, names, scoring)
+    wanted, working = _paired_for(first, second, pairs, request)
+    with showing(progress, AligningProgress, lambda: _n_cells(first, second, wanted)) as report:
+        return align_strand(first, second, wanted, rules, chosen, working, strand, report, options)
+
+
+def _long_options(work_dir: str | os.PathLike[str] | None, memory: int | None) -> LongOptions:
+    return LongOptions(
+        None if work_dir is None else Path(arguments.path("work_dir", work_dir, "the path of a folder")),
+        None if memory is None else arguments.integer("memory", memory, least=1),
+    )
+
+
+def align_strand(
+    queries: Records,
+    targets: Records,
+    pairs: PairList,
+    scoring: Scoring,
+    mode: Mode,
+    engine: Engine,
+    strand: Strand,
+    progress: Progress | None = None,
+    options: LongOptions = IN_MEMORY,
+) -> Alignments:
+    """The alignments of these pairs on one strand of the targets, or on the better one of each pair.
+
+    The reverse complement of the query is compared with the target as given, as in a search. progress is called with
+    the cells of the pairs, whatever is computed for them.
+    """
+    require_strand(strand, queries.alphabet)
+    if strand == "plus" or not queries.alphabet.is_nucleotide:
+        return align_records(queries, targets, pairs, scoring, mode, engine, progress, options)
+    is_minus = _on_minus(queries, targets, pairs, scoring, mode, engine, strand)
+    both = doubled(queries)
+    scanned = PairList(pairs.query + len(queries) * is_minus, pairs.target)
+    found = align_records(both, targets, scanned, scoring, mode, engine, progress, options)
+    positions = positions_as_given(found.positions, queries.lengths[pairs.query], is_minus)
+    traces = Traces(positions, found.counts, reverse_paths(found.paths, is_minus))
+    strands = np.where(is_minus, -1, 1).astype(np.int8)
+    return Alignments(queries, targets, pairs, found.scaled_scores, traces, scoring, mode, strands)
+
+
+def _on_minus(
+    queries: Records,
+    targets: Records,
+    pairs: PairList,
+    scoring: Scoring,
+    mode: Mode,
+    engine: Engine,
+    strand: Strand,
+) -> NDArray[np.bool_]:
+    """bool[n]: the pairs that are aligned on the minus strand."""
+    if strand == "minus":
+        return np.ones(len(pairs), np.bool_)
+    plus = score_records(queries, targets, pairs, scoring, mode, engine)
+    return other_strand_scores(queries, targets, pairs, scoring, mode, engine) > plus
+
+
+def other_strand_scores(
+    queries: Records, targets: Records, pairs: PairList, scoring: Scoring, mode: Mode, engine: Engine
+) -> NDArray[np.int64]:
+    """The scores of these pairs on the minus strand of the targets."""
+    return score_records(other_strand(queries), targets, pairs, scoring, mode, engine)
+
+
+def align_records(
+    queries: Records,
+    targets: Records,
+    pairs: PairList,
+    scoring: Scoring,
+    mode: Mode,
+    engine: Engine,
+    progress: Progress | None = None,
+    options: LongOptions = IN_MEMORY,
+) -> Alignments:
+    """The alignments of these pairs by this engine, batch by batch; long pairs one by one, region by region."""
+    require_scores_for(scoring, mode)
+    found: list[tuple[NDArray[np.int64], Traces]] = []
+    for own, alone in _parts(queries, targets, pairs, scoring, engine, progress, options):
+        if alone is not None:
+            found.append(align_alone(engine, queries, targets, pairs, own.start, scoring, mode, alone))
+        else:
+            some = PairList(pairs.query[own], pairs.target[own])
+            found.append(engine.align_pairs(queries, targets, some, scoring, mode))
+    scores, traces = zip(*found, strict=True)
+    return Alignments(queries, targets, pairs, np.concatenate(scores), Traces.joined(traces), scoring, mode)
+
+
+def score_records(
+    queries: Records,
+    targets: Records,
+    pairs: PairList,
+    scoring: Scoring,
+    mode: Mode,
+    engine: Engine,
+    progress: Progress | None = None,
+) -> NDArray[np.int64]:
+    """The scores alone, likewise."""
+    require_scores_for(scoring, mode)
+    scores = np.empty(len(pairs), np.int64)
+    for own, alone in _parts(queries, targets, pairs, scoring, engine, progress):
+        if alone is not None:
+            scores[own] = score_alone(engine, queries, targets, pairs, own.start, scoring, mode, alone)
+        else:
+            some = PairList(pairs.query[own], pairs.target[own])
+            scores[own] = engine.score_pairs(queries, targets, some, scoring, mode)
+    return scores
+
+
+def _parts(
+    queries: Records,
+    targets: Records,
+    pairs: PairList,
+    scoring: Scoring,
+    engine: Engine,
+    progress: Progress | None,
+    options: LongOptions = IN_MEMORY,
+) -> Iterator[tuple[slice, LongOptions | None]]:
+    """What is done at a time, in order: many pairs, or a long one alone, with options. Tells of what was done before
+    it goes on.
+    """
+    cells = queries.lengths[pairs.query] * targets.lengths[pairs.target]
+    is_long = are_long(engine, queries, targets, pairs)
+    for first, end in batches(cells, is_long):
+        alone = None
+        if is_long[first:end].any():
+            require_same_alphabet(queries, targets, scoring)
+            alone = _watched(options, progress, int(cells[:first].sum()))
+        yield slice(first, end), alone
+        if progress is not None:
+            progress(int(cells[:end].sum()))
+
+
+def _paired_for(queries: Records, targets: Records, pairs: Pairing, request: Request) -> tuple[PairList, Engine]:
+    """The pairs that are wanted, and the engine for the cells that they have."""
+    wanted = paired(len(queries), len(targets), pairs)
+    engine, threads, devices, gpu_memory = request
+    is_small = _n_cells(queries, targets, wanted) < MANY_CELLS
+    return wanted, choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory, for_pairs=is_small)
+
+
+def _n_cells(queries: Records, targets: Records, pairs: PairList) -> int:
+    return int((queries.lengths[pairs.query] * targets.lengths[pairs.target]).sum())
+
+
+def _watched(options: LongOptions, progress: Progress | None, done: int) -> LongOptions:
+    """Who is told of nothing but cells hears of those of a long pair's scores."""
+    if progress is None or options.watch is not None:
+        return options
+
+    def watch(stage: str, part: int, total: int) -> None:
+        if stage == SCORES:
+            progress(done + part)
+
+    return replace(options, watch=watch)
+
+
+def batches(cells: NDArray[np.int64], is_long: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
+    """Ranges of pairs with at most BATCH_PAIRS pairs and BATCH_CELLS cells, or one pair with more; long ones alone.
+
+    >>> list(batches(np.array([1 << 35, 1 << 35, 5, 1 << 37, 1]), np.zeros(5, bool)))
+    [(0, 2), (2, 3), (3, 4), (4, 5)]
+    >>> list(batches(np.array([1, 1, 9, 9, 1, 1]), np.array([0, 0, 1, 1, 0, 0], bool)))
+    [(0, 2), (2, 3), (3, 4), (4, 6)]
+    >>> list(batches(np.array([], np.int64), np.array([], bool)))
+    [(0, 0)]
+    """
+    total, first, alone = np.cumsum(cells), 0, np.flatnonzero(is_long)
+    while True:
+        done = int(total[first - 1]) if first else 0
+        end = int(np.searchsorted(total, done + BATCH_CELLS, side="right"))
+        next_alone = alone[np.searchsorted(alone, first) :][:1].tolist()
+        end = max(end, first + 1)
+        end = min([end, first + BATCH_PAIRS, len(cells), *(max(place, first + 1) for place in next_alone)])
+        yield first, end
+        first = end
+        if first >= len(cells):
+            return
+
+
+def paired(n_queries: int, n_targets: int, pairs: Pairing) -> PairList:
+    """Which sequences make pairs."""
+    if arguments.choice("pairs", pairs, ("zip", "all")) == "all":
+        return PairList(np.repeat(np.arange(n_queries), n_targets), np.tile(np.arange(n_targets), n_queries))
+    return _zipped(n_queries, n_targets)
+
+
+def _zipped(n_queries: int, n_targets: int) -> PairList:
+    if n_queries != n_targets and 1 not in (n_queries, n_targets):
+        raise InputError(
+            f"there are {number_of(n_queries, 'query')} and {number_of(n_targets, 'target')}: they go pair by pair, "
+            "so the numbers must be equal, or one of them 1; pairs='all' aligns every query with every target"
+        )
+    number = np.arange(n_targets if n_queries == 1 else n_queries)
+    return PairList(np.minimum(number, n_queries - 1), np.minimum(number, n_targets - 1))
+
+
+def _prepared(
+    queries: Sequences, targets: Sequences, names: tuple[str, str], scoring: ScoringLike | None
+) -> tuple[Records, Records, Scoring]:
+    """Both sides as records of one alphabet, and what they score. names: of the two arguments, for messages."""
+    if scoring is not None:
+        rules = as_scoring(scoring)
+        alphabet = rules.alphabet
+        return as_records(queries, alphabet, names[0]), as_records(targets, alphabet, names[1]), rules
+    if not isinstance(queries, Records):
+        queries = as_records(queries, name=names[0], like=_alphabet_of(queries, targets, names))
+    return queries, as_records(targets, name=names[1], like=queries.alphabet), Scoring.default(queries.alphabet)
+
+
+def _alphabet_of(queries: Sequences, targets: Sequences, names: tuple[str, str]) -> Alphabet | None:
+    """That of both sides together if both can be looked at before; files are looked at when they are read."""
+    if isinstance(targets, Records):
+        return targets.alphabet
+    both = texts_of(queries, names[0]), texts_of(targets, names[1])
+    return None if both[0] is None or both[1] is None else detect_alphabet([*both[0], *both[1]])

@@ -1,0 +1,78 @@
+"""A table for people: the hits of each query with headings, in lines as long as the screen is wide."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
+
+from exaln.foundation.plurals import number_of
+from exaln.report.clean import one_line, title
+from exaln.report.columns import number_text
+from exaln.statistics.evalues import format_bits, format_evalue
+
+if TYPE_CHECKING:
+    from exaln.alignments.query_hits import QueryHits
+
+WIDTH = 100
+"""Characters per line where there is no screen."""
+
+MIN_DESCRIPTION = 20
+LONGEST_ID = 40
+
+Columns = dict[str, list[str]]
+
+
+def write_table(file: BinaryIO, hits: Iterable[QueryHits], width: int = WIDTH) -> None:
+    """The tables of all queries, one after the other; queries without hits are named too."""
+    for number, query_hits in enumerate(hits):
+        file.write(("\n" * (number > 0) + "\n".join(_query(query_hits, width)) + "\n").encode())
+        file.flush()
+
+
+def _query(hits: QueryHits, width: int) -> Iterator[str]:
+    n_hits = number_of(len(hits), "hit") if len(hits) else "no hits"
+    size = f" ({len(hits.query):,} {'nt' if hits.alphabet.is_nucleotide else 'aa'}): {n_hits}"
+    yield f"{_shortened(title(hits.query_id, hits.query_description[:width]), width - len(size))}{size}"
+    if len(hits) == 0:
+        return
+    numbers = _numbers(hits)
+    names = [_shortened(one_line(name), LONGEST_ID) for name in hits.target_ids]
+    lines = [
+        f"{name}  {fields}"
+        for name, fields in zip(_justified(["target", *names], str.ljust), _lines(numbers), strict=True)
+    ]
+    room = max(MIN_DESCRIPTION, width - len(lines[0]) - 2)
+    texts = ["description", *(one_line(text[: 2 * room]) for text in hits.target_descriptions)]
+    yield from (f"{line}  {_shortened(text, room)}".rstrip() for line, text in zip(lines, texts, strict=True))
+
+
+def _numbers(hits: QueryHits) -> Columns:
+    """The columns between the name and the description of a target."""
+    columns: Columns = {}
+    if np.isnan(hits.evalue).any():
+        columns["score"] = [number_text(hits.scoring.unscale(score)) for score in hits.score.tolist()]
+    else:
+        columns["E-value"] = [format_evalue(evalue) for evalue in hits.evalue.tolist()]
+        columns["bits"] = [format_bits(bits) for bits in hits.bits.tolist()]
+    columns["identity"] = [f"{percent:.1f}%" for percent in 100 * hits.identities / hits.columns]
+    covered = (hits.query_end - hits.query_start) / max(1, len(hits.query))
+    columns["coverage"] = [f"{percent:.0f}%" for percent in 100 * covered]
+    if hits.alphabet.is_nucleotide:
+        columns["strand"] = ["plus" if strand > 0 else "minus" for strand in hits.strand.tolist()]
+    return columns
+
+
+def _lines(columns: Columns) -> list[str]:
+    justified = [_justified([heading, *texts], str.rjust) for heading, texts in columns.items()]
+    return ["  ".join(fields) for fields in zip(*justified, strict=True)]
+
+
+def _justified(texts: Sequence[str], justify: Callable[[str, int], str]) -> list[str]:
+    width = max(map(len, texts))
+    return [justify(text, width) for text in texts]
+
+
+def _shortened(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: max(0, width - 3)] + "..."

@@ -1,0 +1,82 @@
+"""Reports: an iterator of the hits of each query -> a file. Nothing is held that was written already."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, BinaryIO, cast
+
+from exaln.foundation.output_file import open_output, open_text_output
+from exaln.report.formats import CIGAR_KINDS, Format, parse_outfmt
+from exaln.report.summary import SearchSummary
+
+if TYPE_CHECKING:
+    from exaln.alignments.query_hits import AnyHits, QueryHits
+
+__all__ = ["Format", "SearchSummary", "parse_outfmt", "write_report"]
+
+
+def write_report(
+    form: Format,
+    hits: Iterable[AnyHits],
+    summary: SearchSummary,
+    out: str | os.PathLike[str] | BinaryIO,
+    *,
+    width: int | None = None,
+    colour: bool = False,
+) -> None:
+    """Writes the hits of all queries, one QueryHits each in the order of the input, to a path, "-" or an open file.
+
+    Formats by row or by pair (see `Format`) also take PairHits, which is faster where each query has one hit.
+
+    A path is written to a temporary file and renamed at the end, so there is a whole report or none; the names .gz and
+    .zst compress text. `width`: characters per line of a table for people. `colour`: of alignments that are drawn.
+    """
+    with (open_output if form.is_binary else open_text_output)(out) as file:
+        _write(form, hits, summary, file, width, colour)
+
+
+def _write(
+    form: Format,
+    hits: Iterable[AnyHits],
+    summary: SearchSummary,
+    file: BinaryIO,
+    width: int | None,
+    colour: bool,
+) -> None:
+    """Each format is imported when it is wanted: pyarrow alone takes longer than a small search."""
+    by_query = cast("Iterable[QueryHits]", hits)
+    if form.kind in ("6", "7", "10"):
+        from exaln.report.tabular import write_commented, write_csv, write_tabs
+
+        if form.kind == "7":
+            write_commented(file, by_query, summary, form.columns)
+        else:
+            (write_tabs if form.kind == "6" else write_csv)(file, hits, form.columns)
+    elif form.kind == "0":
+        from exaln.report.pairwise_text import write_pairwise
+
+        write_pairwise(file, hits, summary, colour=colour)
+    elif form.kind == "table":
+        from exaln.report.screen_table import WIDTH, write_table
+
+        write_table(file, by_query, width or WIDTH)
+    elif form.kind == "json":
+        from exaln.report.json_report import write_json
+
+        write_json(file, hits, summary)
+    elif form.kind == "fasta":
+        from exaln.report.fasta_report import write_fasta
+
+        write_fasta(file, by_query, aligned=form.aligned)
+    elif form.kind in CIGAR_KINDS:
+        from exaln.report.sam import write_paf, write_sam
+
+        if form.kind == "sam":
+            write_sam(file, hits, summary, extended=form.extended)
+        else:
+            write_paf(file, hits, extended=form.extended)
+    else:
+        from exaln.report.arrow import write_ipc, write_parquet
+
+        (write_parquet if form.kind == "parquet" else write_ipc)(file, hits, summary)

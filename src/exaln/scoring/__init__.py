@@ -1,0 +1,1 @@
+"""Substitution matrices, gap costs and alignment modes."""

@@ -1,0 +1,1 @@
+"""Queries against a database: the search pipeline, its options, filters and ranking."""

@@ -1,0 +1,71 @@
+"""Candidates that cannot be among the best k are dropped before anything is computed for each of them.
+
+With a generous E-value nearly every target is a candidate, and ranking them all would take longer than a tenth of the
+scan. The k best scores of a query are no final answer, as E-values depend on the lengths of the targets, but the
+largest of their E-values is a limit: k candidates are at least that good, so worse ones are out. Of that limit the
+statistics give a minimum score per length bin, which is all that has to be looked up for each candidate.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from exaln.engines.contracts import Candidates
+from exaln.statistics.length_bins import N_BINS, length_bin
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from exaln.statistics.evalues import Statistics
+
+
+class Pruner:
+    """Drops candidates of one block of queries, piece by piece; what it learns from one piece helps with the next.
+
+    `k` candidates of a query are certain to hold its best hits: the hits wanted, times the strands on which one target
+    can be found.
+    """
+
+    def __init__(self, statistics: Statistics | None, query_lengths: NDArray[np.int64], k: int) -> None:
+        self._statistics, self._lengths, self._k = statistics, query_lengths, k
+        self._least_score = np.zeros(len(query_lengths), np.int64)
+        self._largest_evalue = np.full(len(query_lengths), np.inf)
+
+    def prune(self, found: Candidates) -> Candidates:
+        """The candidates that can be among the best k of their query, given all that were seen so far."""
+        query = found.query.astype(np.int64) % len(self._lengths)
+        order = np.argsort(query, kind="stable")
+        edges = np.searchsorted(query[order], np.arange(len(self._lengths) + 1))
+        bins = length_bin(found.length)
+        kept = [
+            own[self._is_promising(row, found.score[own], found.length[own], bins[own])]
+            for row in np.flatnonzero(np.diff(edges)).tolist()
+            for own in [order[edges[row] : edges[row + 1]]]
+        ]
+        places = np.concatenate([*kept, np.empty(0, np.int64)])
+        return Candidates(found.query[places], found.ordinal[places], found.length[places], found.score[places])
+
+    def _is_promising(
+        self, row: int, score: NDArray[np.int32], length: NDArray[np.int64], bins: NDArray[np.int64]
+    ) -> NDArray[np.bool_]:
+        if len(score) > self._k:
+            self._learn(row, score, length)
+        minimum: NDArray[Any] = self._least_score[row : row + 1]
+        if self._statistics is not None:
+            minimum = self._minimum_scores(row, self._statistics)[bins]
+        is_enough: NDArray[np.bool_] = score >= minimum
+        return is_enough
+
+    def _minimum_scores(self, row: int, statistics: Statistics) -> NDArray[np.int32]:
+        if np.isinf(self._largest_evalue[row]):
+            return np.ones(N_BINS, np.int32)
+        return statistics.minimum_scores(int(self._lengths[row]), float(self._largest_evalue[row]))
+
+    def _learn(self, row: int, score: NDArray[np.int32], length: NDArray[np.int64]) -> None:
+        best = np.argpartition(score, -self._k)[-self._k :]
+        self._least_score[row] = max(self._least_score[row], int(score[best].min()))
+        if self._statistics is not None:
+            evalue = self._statistics.evalues(score[best], int(self._lengths[row]), length[best])
+            self._largest_evalue[row] = min(self._largest_evalue[row], float(evalue.max()))

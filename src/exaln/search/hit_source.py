@@ -1,0 +1,196 @@
+"""Where hits come from: with the queries and the database, rows of a table become alignments and reports again.
+
+A table of hits has no sequences. Those of the queries stay in memory, those of targets are read from the database when
+they are asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from exaln.alignments.biopython import as_runs, with_equality
+from exaln.alignments.cigar import DELETION, INSERTION, MATCH, Paths
+from exaln.alignments.query_hits import QueryHits
+from exaln.engines.contracts import PairList, Traces
+from exaln.foundation.mapped_file import read_unchanged, unchanged
+from exaln.pairwise.alignment import COUNTS, POSITIONS, Alignment, Alignments
+from exaln.scoring.modes import LOCAL
+from exaln.sequences.records import Records, offsets_of
+from exaln.sequences.strands import reverse_complement
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from exaln.database.database import Database
+    from exaln.report.summary import SearchSummary
+
+_RUN = re.compile(r"([0-9]+)([MID])")
+_CODE = {"M": MATCH, "I": INSERTION, "D": DELETION}
+
+
+@dataclass(frozen=True, slots=True)
+class HitColumns:
+    """One row of a table of hits."""
+
+    query_index: int
+    query_id: str
+    query_length: int
+    target_ordinal: int
+    target_id: str
+    target_description: str
+    target_length: int
+    strand: int
+    query_start: int
+    query_end: int
+    target_start: int
+    target_end: int
+    score: int | float
+    bits: float | None
+    evalue: float | None
+    percent_identity: float
+    percent_query_coverage: float
+    percent_target_coverage: float
+    identities: int
+    positives: int
+    mismatches: int
+    gap_opens: int
+    gaps: int
+    columns: int
+    cigar: str
+
+
+@dataclass(frozen=True)
+class HitSource:
+    """The search that hits are of. is_whole: the hits are all that it found, so reports name queries without any."""
+
+    queries: Records
+    database: Database
+    summary: SearchSummary
+    is_whole: bool = True
+
+    def alignment(self, hit: HitColumns) -> Alignment:
+        """The alignment of one hit, with its bits and its E-value."""
+        with unchanged(self.database.require_unchanged):
+            target = self._targets([hit.target_ordinal])[0].copy()
+        query = self.queries.sequence(hit.query_index)
+        scoring = self.summary.scoring
+        runs = self._runs(hit.cigar, query[hit.query_start : hit.query_end], target, hit)
+        traces = Traces(
+            np.array([[getattr(hit, name) for name in POSITIONS]], np.int64),
+            np.array([[getattr(hit, name) for name in COUNTS]], np.int32),
+            Paths(runs, offsets_of([len(runs)])),
+        )
+        return Alignments(
+            self.queries,
+            Records.of(self.database.alphabet, [target], [hit.target_id], [hit.target_description]),
+            PairList(np.array([hit.query_index]), np.zeros(1, np.int64)),
+            np.array([round(hit.score * scoring.scale)], np.int64),
+            traces,
+            scoring,
+            LOCAL,
+            np.array([hit.strand], np.int8),
+            (_real_or_nan(hit.bits), _real_or_nan(hit.evalue)),
+        )[0]
+
+    def query_hits(self, table: Any) -> Iterator[QueryHits]:
+        """The hits in a table (see `report.arrow`), query by query, as reports take them."""
+        return read_unchanged(self.database.require_unchanged, self._query_hits(table))
+
+    def _query_hits(self, table: Any) -> Iterator[QueryHits]:
+        index = table["query_index"].to_numpy()
+        begins = np.flatnonzero(np.diff(index, prepend=-1)).tolist()
+        parts = {int(index[begin]): (begin, end) for begin, end in pairwise([*begins, len(index)])}
+        if self.is_whole:
+            for query in range(len(self.queries)):
+                yield self._one_query(query, table.slice(*_place(parts.get(query, (0, 0)))))
+            return
+        for begin, end in pairwise([*begins, len(index)]):
+            yield self._one_query(int(index[begin]), table.slice(begin, end - begin))
+
+    def _one_query(self, query: int, table: Any) -> QueryHits:
+        columns = {name: table[name] for name in table.column_names}
+        codes = self.queries.sequence(query)
+        ordinal = columns["target_ordinal"].to_numpy()
+        targets = self._targets(ordinal.tolist())
+        scoring = self.summary.scoring
+        numbers = {name: columns[name].to_numpy() for name in (*POSITIONS, *COUNTS, "strand")}
+        runs = [
+            self._runs(path, codes[start:end], target, _Place(first, last, strand))
+            for path, target, start, end, first, last, strand in zip(
+                columns["cigar"].to_pylist(),
+                targets,
+                *(numbers[name].tolist() for name in (*POSITIONS, "strand")),
+                strict=True,
+            )
+        ]
+        return QueryHits(
+            index=query,
+            query_id=self.queries.ids[query],
+            query_description=self.queries.descriptions[query],
+            query=codes,
+            query_quality=self.queries.quality(query),
+            alphabet=self.database.alphabet,
+            scoring=scoring,
+            target_ids=columns["target_id"].to_pylist(),
+            target_descriptions=columns["target_description"].to_pylist(),
+            targets=targets,
+            ordinal=ordinal,
+            score=np.rint(columns["score"].to_numpy() * scoring.scale).astype(np.int64),
+            bits=_real(columns["bits"]),
+            evalue=_real(columns["evalue"]),
+            paths=Paths(np.concatenate([np.empty(0, np.uint32), *runs]), offsets_of(map(len, runs))),
+            **numbers,
+        )
+
+    def _targets(self, ordinals: Sequence[int]) -> list[NDArray[np.uint8]]:
+        """Codes of whole targets, views of the database."""
+        numbers, rows = self.database.locate(np.asarray(ordinals, np.int64))
+        columns = {number: self.database.segments[number] for number in np.unique(numbers).tolist()}
+        sequences = {number: (segment.codes, segment.offsets) for number, segment in columns.items()}
+        found = []
+        for number, row in zip(numbers.tolist(), rows.tolist(), strict=True):
+            codes, offsets = sequences[number]
+            found.append(codes[offsets[row] : offsets[row + 1]])
+        return found
+
+    def _runs(
+        self, path: str, query: NDArray[np.uint8], target: NDArray[np.uint8], place: HitColumns | _Place
+    ) -> NDArray[np.uint32]:
+        """The path of a CIGAR, uint32 as in `Paths`. query: the codes that it consumes; target: all of it."""
+        part = target[place.target_start : place.target_end]
+        if place.strand < 0:
+            part = reverse_complement(part, self.database.alphabet)
+        runs = _RUN.findall(path)
+        codes, lengths = [_CODE[letter] for _, letter in runs], [int(length) for length, _ in runs]
+        columns = np.repeat(np.array(codes, np.uint32), lengths)
+        return as_runs(with_equality(columns, query, part))
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where an alignment lies in its target."""
+
+    target_start: int
+    target_end: int
+    strand: int
+
+
+def _place(part: tuple[int, int]) -> tuple[int, int]:
+    """Begin and length of what has this begin and end."""
+    return part[0], part[1] - part[0]
+
+
+def _real_or_nan(value: float | None) -> NDArray[np.float64]:
+    """float64[1]"""
+    return np.array([np.nan if value is None else value])
+
+
+def _real(column: Any) -> NDArray[np.float64]:
+    """float64[n], NaN for null."""
+    return np.asarray(column.to_numpy(), np.float64)

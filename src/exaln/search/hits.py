@@ -1,0 +1,253 @@
+"""Hits of all queries, for Python: an Arrow table that can be looked at hit by hit."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, BinaryIO, overload
+
+from exaln.errors import InputError
+from exaln.foundation import arguments
+from exaln.foundation.html_table import html_table
+from exaln.foundation.plurals import number_of
+from exaln.report.clean import one_line
+from exaln.report.columns import number_text
+from exaln.search.hit_source import HitColumns, HitSource
+from exaln.sequences.byte_streams import printable
+from exaln.statistics.evalues import format_bits, format_evalue
+
+if TYPE_CHECKING:
+    from exaln.alignments.query_hits import QueryHits
+    from exaln.pairwise.alignment import Alignment
+
+_ROWS_AT_ONCE = 1 << 10
+
+
+class Hit(HitColumns):
+    """One hit; the attributes are the columns of `report.arrow`. Positions are 0-based half-open.
+
+    bits and evalue are None where there are no statistics for the scoring. `alignment()` draws it and has its letters.
+    """
+
+    __slots__ = ("_source",)
+
+    @staticmethod
+    def of(row: dict[str, Any], source: HitSource | None) -> Hit:
+        """The hit of a row of the table. source: where its sequences are."""
+        hit = Hit(**row)
+        object.__setattr__(hit, "_source", source)
+        return hit
+
+    def alignment(self) -> Alignment:
+        """The alignment: `print` draws it, `plot()` plots it, and it has the letters of both sequences.
+
+        The target is read from the database. InputError for hits that were read from a file or made of a table: they
+        do not know where the sequences are.
+        """
+        source: HitSource | None = getattr(self, "_source", None)  # a copy by pickle has none
+        if source is None:
+            raise InputError(f"the hit with {arguments.shown(self.target_id)} {NO_SEQUENCES}")
+        return source.alignment(self)
+
+
+NO_SEQUENCES = "comes from a table, which has no sequences; hits of exaln.search have them"
+
+
+class Hits(Sequence[Hit]):
+    """The hits of all queries, an Arrow table inside: query by query, best first.
+
+    `hits[0]` and iteration give `Hit` objects, a slice gives Hits, `hits.of(query)` those of one query; columns come as
+    a pyarrow, pandas or polars table. Sequences are not in the table: hits of a search know the queries and the
+    database, which `Hit.alignment` and most formats of `write` need; hits made of a table do not.
+    """
+
+    def __init__(self, table: Any, source: HitSource | None = None) -> None:
+        """Hits of a pyarrow.Table with the columns of `report.arrow`; source: the search that they are of."""
+        self._table = table
+        self._source = source
+
+    @staticmethod
+    def collect(hits: Iterable[QueryHits], source: HitSource | None = None) -> Hits:
+        """The hits of each query, one after the other."""
+        from exaln.report.arrow import hits_table
+
+        return Hits(hits_table(hits), source)
+
+    def of(self, query: int | str) -> Hits:
+        """The hits of one query, given by its index (from 0) or by its id; none where nothing was found.
+
+        InputError if there is no such query, where the queries are known.
+        """
+        if isinstance(query, str):
+            is_known = self._source is None or query in self._source.queries.ids.to_list()
+            column = "query_id"
+        else:
+            number = arguments.integer("query", query)
+            is_known = self._source is None or number < len(self._source.queries)
+            column, query = "query_index", number
+        if not is_known:
+            assert self._source is not None
+            expected = f"the id of a query, or a number below {len(self._source.queries)}"
+            raise arguments.wrong("query", query, expected)
+        import pyarrow.compute as pc
+
+        return Hits(self._table.filter(pc.equal(self._table[column], query)), self._part_of_source())
+
+    def _part_of_source(self) -> HitSource | None:
+        """That of hits which are some of these."""
+        return None if self._source is None else replace(self._source, is_whole=False)
+
+    def __len__(self) -> int:
+        return int(self._table.num_rows)
+
+    @overload
+    def __getitem__(self, place: int) -> Hit: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Hits: ...
+
+    def __getitem__(self, place: int | slice) -> Hit | Hits:
+        if not isinstance(place, slice):
+            row = range(len(self))[place]
+            return Hit.of(self._table.slice(row, 1).to_pylist()[0], self._source)
+        rows = range(len(self))[place]
+        if rows == range(len(self)):
+            return Hits(self._table, self._source)
+        if rows.step == 1:
+            return Hits(self._table.slice(rows.start, len(rows)), self._part_of_source())
+        return Hits(self._table.take(list(rows)), self._part_of_source())
+
+    def __iter__(self) -> Iterator[Hit]:
+        for batch in self._table.to_batches(max_chunksize=_ROWS_AT_ONCE):
+            for row in batch.to_pylist():
+                yield Hit.of(row, self._source)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Hits) and bool(self._table.equals(other._table))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[type[Hits], tuple[Any]]:
+        """Copies and pickles have the table alone: the database may be far larger than the hits."""
+        return Hits, (self._table,)
+
+    def to_arrow(self) -> Any:
+        """The pyarrow.Table itself."""
+        return self._table
+
+    def to_pandas(self) -> Any:
+        """A pandas.DataFrame, one row per hit."""
+        _require("pandas")
+        return self._table.to_pandas()
+
+    def to_polars(self) -> Any:
+        """A polars.DataFrame, one row per hit."""
+        return _require("polars").from_arrow(self._table)
+
+    def write(self, path: str | os.PathLike[str] | BinaryIO, outfmt: str | Sequence[str] | None = None) -> None:
+        """Writes a report: the bytes of `exaln search --out path --outfmt outfmt`.
+
+        The format is that of `outfmt` ("7", "6 std qcovs cigar", "json", ...), or of the extension of `path`: .tsv,
+        .csv, .txt, .json, .parquet, .arrow, .feather, .fasta, .sam or .paf, text also with .gz or .zst. Hits that were
+        made of a table have no sequences and are written to Parquet and Arrow files only.
+        """
+        from exaln.report.arrow import write_table
+        from exaln.report.writing import parse_outfmt, write_report
+
+        arguments.binary_file("path", path, "write", "the path of a file, or a file that is open for bytes")
+        name = os.fspath(path) if isinstance(path, str | os.PathLike) else "-"
+        if outfmt is None:
+            _require_extension(name)
+        form = parse_outfmt(_words(outfmt), name)
+        if self._source is not None:
+            write_report(form, self._source.query_hits(self._table), self._source.summary, path)
+        elif form.is_binary:
+            write_table(self._table, form.kind, path)
+        else:
+            raise InputError(f"{printable(_name_of(path))}: what is written {NO_SEQUENCES}; write .parquet or .arrow")
+
+    def __repr__(self) -> str:
+        return _preview(self)
+
+    def _repr_html_(self) -> str:
+        """The table of `repr`, for notebooks."""
+        return html_table(_heading(self), list(_COLUMNS), _shown_rows(self))
+
+
+def _words(outfmt: str | Sequence[str] | None) -> str | list[str] | None:
+    """--outfmt, as `parse_outfmt` takes it."""
+    if outfmt is None:
+        return None
+    expected = "a format, such as '7' or '6 std cigar'"
+    if isinstance(outfmt, str):
+        return arguments.text("outfmt", outfmt, expected)
+    return [arguments.text("outfmt", word, expected) for word in arguments.items("outfmt", outfmt, expected)]
+
+
+def _require_extension(name: str) -> None:
+    """Refuses a name whose extension says nothing, where it has to say the format."""
+    from exaln.foundation.output_file import compression_of, extension_of
+    from exaln.report.formats import EXTENSIONS
+
+    compression_of(name)  # refuses others than .gz and .zst
+    if extension_of(name) not in ("", *EXTENSIONS):
+        raise InputError(
+            f"{printable(name)}: hits are written to {', '.join(EXTENSIONS)}; outfmt= gives another format"
+        )
+
+
+def _name_of(path: str | os.PathLike[str] | BinaryIO) -> str:
+    return os.fspath(path) if isinstance(path, str | os.PathLike) else str(getattr(path, "name", "output"))
+
+
+def _require(package: str) -> Any:
+    try:
+        return importlib.import_module(package)
+    except ImportError:
+        raise InputError(f"to_{package} needs {package}, which is not installed: pip install {package}") from None
+
+
+SHOWN = 10
+NAME = 24
+
+_COLUMNS: dict[str, Callable[[Hit], str]] = {
+    "query_id": lambda hit: _short(hit.query_id),
+    "target_id": lambda hit: _short(hit.target_id),
+    "score": lambda hit: number_text(hit.score),
+    "bits": lambda hit: "" if hit.bits is None else format_bits(hit.bits),
+    "evalue": lambda hit: "" if hit.evalue is None else format_evalue(hit.evalue),
+    "identity": lambda hit: f"{hit.percent_identity:.1f}%",
+    "query": lambda hit: f"{hit.query_start}:{hit.query_end}",
+    "target": lambda hit: f"{hit.target_start}:{hit.target_end}" + ("" if hit.strand > 0 else " minus"),
+}
+
+
+def _preview(hits: Hits) -> str:
+    """A short table; more than SHOWN hits are abridged."""
+    if len(hits) == 0:
+        return _heading(hits)
+    rows = _shown_rows(hits)
+    widths = [max(map(len, column)) for column in zip(list(_COLUMNS), *rows, strict=True)]
+    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in [list(_COLUMNS), *rows]]
+    return "\n".join([_heading(hits), *lines])
+
+
+def _heading(hits: Hits) -> str:
+    return f"Hits: {number_of(len(hits), 'hit')}"
+
+
+def _shown_rows(hits: Hits) -> list[list[str]]:
+    rows = [_texts(hit) for hit in (hits if len(hits) <= SHOWN else hits[: SHOWN - 1])]
+    if len(hits) > SHOWN:
+        rows += [["..."] + [""] * (len(_COLUMNS) - 1), _texts(hits[-1])]
+    return rows
+
+
+def _texts(hit: Hit) -> list[str]:
+    return [text(hit) for text in _COLUMNS.values()]
+
+
+def _short(name: str) -> str:
+    return one_line(name if len(name) <= NAME else name[: NAME - 3] + "...")

@@ -1,0 +1,119 @@
+"""The best targets of each query, whatever the order in which an engine delivers the scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from exaln.engines.contracts import ScoreBlock
+
+
+class BestTargets:
+    """The k best targets of each query so far: score descending, then place in the input. Less than `minimum` is none.
+
+    >>> from exaln.engines.contracts import ScoreBlock
+    >>> best = BestTargets(n_queries=1, k=2)
+    >>> lengths = np.array([5, 5, 5])
+    >>> best.add(ScoreBlock(0, np.array([[7, 9, 3]], np.int32), np.array([4, 5, 6]), lengths))
+    >>> best.add(ScoreBlock(0, np.array([[7, 1, 7]], np.int32), np.array([3, 1, 2]), lengths))
+    >>> best.ordinals[0].tolist(), best.scores[0].tolist()
+    ([5, 2], [9, 7])
+    """
+
+    def __init__(self, n_queries: int, k: int, minimum: int = 0) -> None:
+        self.ordinals: list[NDArray[np.int64]] = [np.empty(0, np.int64)] * n_queries
+        self.scores: list[NDArray[np.int32]] = [np.empty(0, np.int32)] * n_queries
+        self._k = k
+        self._minimum = minimum
+
+    def add(self, block: ScoreBlock) -> None:
+        """Take what is better in this block, or as good and earlier in the input."""
+        for row, scores in enumerate(block.scores):
+            query = block.first_query + row
+            columns = np.flatnonzero(scores >= self._floor(query, scores))
+            self._merge(query, block.ordinals[columns], scores[columns])
+
+    def _floor(self, query: int, scores: NDArray[np.int32]) -> int:
+        """No target below this score can be among the best. One with this score may be, if it comes first."""
+        floor = self._minimum
+        if len(self.scores[query]) == self._k:
+            floor = max(floor, int(self.scores[query][-1]))
+        if len(scores) > self._k:
+            floor = max(floor, int(np.partition(scores, -self._k)[-self._k]))
+        return floor
+
+    def _merge(self, query: int, ordinals: NDArray[np.int64], scores: NDArray[np.int32]) -> None:
+        ordinals = np.concatenate([self.ordinals[query], ordinals])
+        scores = np.concatenate([self.scores[query], scores])
+        order = np.lexsort((ordinals, -scores.astype(np.int64)))[: self._k]
+        self.ordinals[query], self.scores[query] = ordinals[order], scores[order]
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Candidates in the order in which hits are reported: query by query, the best first. Arrays of equal length.
+
+    query: int64; strand: int8; ordinal, length (of the target): int64; score: int32; bits, evalue: float64, NaN without
+    statistics.
+    """
+
+    query: NDArray[np.int64]
+    strand: NDArray[np.int8]
+    ordinal: NDArray[np.int64]
+    length: NDArray[np.int64]
+    score: NDArray[np.int32]
+    bits: NDArray[np.float64]
+    evalue: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.query)
+
+    def take(self, places: NDArray[Any]) -> Ranked:
+        """Some of them, by index or mask."""
+        return Ranked(*(getattr(self, field.name)[places] for field in fields(self)))
+
+    @staticmethod
+    def joined(parts: Sequence[Ranked]) -> Ranked:
+        """All candidates of several, one after the other."""
+        return Ranked(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Ranked)))
+
+
+def rank(found: Ranked) -> Ranked:
+    """E-value ascending (unrounded), then score descending, then place in the input; without statistics by score.
+
+    Of the two strands of a target the better one is kept, of equals the plus strand.
+    """
+    by_target = np.lexsort((-found.strand, -found.score.astype(np.int64), found.ordinal, found.query))
+    found = found.take(by_target)
+    is_first = np.ones(len(found), np.bool_)
+    is_first[1:] = (np.diff(found.query) != 0) | (np.diff(found.ordinal) != 0)
+    found = found.take(is_first)
+    return found.take(hit_order(found.query, found.evalue, found.score, found.ordinal))
+
+
+def hit_order(
+    query: NDArray[np.int64],
+    evalue: NDArray[np.float64],
+    score: NDArray[np.integer],
+    ordinal: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """int64[n]: the places of hits in the order in which they are reported; the one rule, which `rank` states."""
+    order: NDArray[np.int64] = np.lexsort((ordinal, -score.astype(np.int64), np.nan_to_num(evalue, nan=0.0), query))
+    return order
+
+
+def is_among_first(query: NDArray[np.int64], k: int) -> NDArray[np.bool_]:
+    """Which of these, sorted by query, are among the first k of their query.
+
+    >>> is_among_first(np.array([0, 0, 0, 2]), 2)
+    array([ True,  True, False,  True])
+    """
+    starts = np.flatnonzero(np.diff(query, prepend=-1))
+    place_in_query = np.arange(len(query)) - np.repeat(starts, np.diff(starts, append=len(query)))
+    return place_in_query < k

@@ -1,0 +1,105 @@
+"""All that decides what a search finds, besides the queries: as plain values that travel and are compared."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import xxhash
+
+from exaln import __version__
+from exaln.database.manifest import Manifest
+from exaln.database.part import SearchSpace
+from exaln.report.summary import SearchSummary
+from exaln.scoring.scoring import Scoring
+from exaln.search.evaluation import Judge, SearchOptions
+from exaln.search.spec_values import IDS, ORDINALS, require_search
+
+FORMAT_VERSION = 2
+"""2: options have the names of the command line."""
+
+
+@dataclass(frozen=True)
+class SearchSpec:
+    """A search of one database.
+
+    database: its name as the user gave it; database_digest: of its content; space: the size of the whole of it.
+    """
+
+    database: str
+    database_digest: str
+    space: SearchSpace
+    scoring: Scoring
+    options: SearchOptions
+
+    @staticmethod
+    def of(name: str, manifest: Manifest, scoring: Scoring, options: SearchOptions) -> SearchSpec:
+        """The search of the database with this manifest."""
+        options.require_resolved()
+        space = SearchSpace(manifest.n_targets, manifest.n_residues)
+        return SearchSpec(name, manifest.digest, space, scoring, options)
+
+    @cached_property
+    def judge(self) -> Judge:
+        """Who decides which hits pass."""
+        space = self.space
+        return Judge(self.scoring, self.options, n_targets=space.n_targets, n_residues=space.n_residues)
+
+    @property
+    def summary(self) -> SearchSummary:
+        """What a report says about the search."""
+        return SearchSummary(
+            database=self.database,
+            n_targets=self.space.n_targets,
+            n_residues=self.space.n_residues,
+            scoring=self.scoring,
+            statistics=self.judge.statistics,
+        )
+
+    @property
+    def digest(self) -> str:
+        """Equal for searches that find the same, whatever the database is called."""
+        return xxhash.xxh3_128_hexdigest(json.dumps({**self.to_values(), "database": ""}, sort_keys=True).encode())
+
+    def to_values(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        options = {name: value for name, value in asdict(self.options).items() if name not in IDS}
+        return {
+            "format_version": FORMAT_VERSION,
+            "written_by": f"exaln {__version__}",
+            "database": self.database,
+            "database_digest": self.database_digest,
+            "space": asdict(self.space),
+            "scoring": self.scoring.to_values(),
+            "options": options | {name: _as_text(options[name]) for name in ORDINALS},
+        }
+
+    @staticmethod
+    def from_values(values: dict[str, Any]) -> SearchSpec:
+        """The search that these values are of; KeyError, TypeError or ValueError if they are of something else."""
+        if values["format_version"] != FORMAT_VERSION:
+            raise ValueError(f"format {values['format_version']}, but this exaln reads format {FORMAT_VERSION}")
+        require_search(values)
+        options = values["options"]
+        try:
+            return SearchSpec(
+                database=values["database"],
+                database_digest=values["database_digest"],
+                space=SearchSpace(**values["space"]),
+                scoring=Scoring.from_values(values["scoring"]),
+                options=SearchOptions(**options | {name: _from_text(options[name]) for name in ORDINALS}),
+            )
+        except ArithmeticError as error:
+            raise ValueError(f"a number cannot be used: {error}") from None
+
+
+def _as_text(ordinals: np.ndarray | None) -> str | None:
+    return None if ordinals is None else base64.b64encode(ordinals.astype("<i8").tobytes()).decode("ascii")
+
+
+def _from_text(text: str | None) -> np.ndarray | None:
+    return None if text is None else np.frombuffer(base64.b64decode(text, validate=True), "<i8").astype(np.int64)

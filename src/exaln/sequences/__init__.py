@@ -1,0 +1,1 @@
+"""Letters, records and files of sequences, and whatever users may pass as sequences."""

@@ -1,0 +1,212 @@
+"""Sequences as columns: the one shape in which sequences travel between the reader, the database and the engines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from exaln.foundation import arguments
+from exaln.sequences.alphabet import Alphabet
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Text:
+    """A column of UTF-8 strings: `data` uint8[bytes], `offsets` int64[n + 1] (Arrow's large_utf8 layout)."""
+
+    data: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, row: int) -> str:
+        row = range(len(self))[row]
+        return bytes(self.data[self.offsets[row] : self.offsets[row + 1]]).decode("utf-8")
+
+    def to_list(self) -> list[str]:
+        """All strings; much faster than one by one."""
+        first = int(self.offsets[0])
+        data = self.data[first : self.offsets[-1]].tobytes()
+        return [data[start:end].decode("utf-8") for start, end in pairwise((self.offsets - first).tolist())]
+
+    @staticmethod
+    @lru_cache(maxsize=2)
+    def numbered(prefix: str, n: int) -> Text:
+        """Names of n sequences that have none; not to be written to, as who asks next gets the same.
+
+        >>> Text.numbered("seq", 10).to_list()[8:]
+        ['seq9', 'seq10']
+        """
+        numbers, start = np.arange(1, n + 1), np.frombuffer(prefix.encode(), np.uint8)
+        offsets = offsets_of(len(start) + digits(numbers))
+        data = np.empty(int(offsets[-1]), np.uint8)
+        for place, letter in enumerate(start):
+            data[offsets[:-1] + place] = letter
+        write_numbers(data, offsets[1:] - 1, numbers)
+        return Text(data, offsets)
+
+    @staticmethod
+    def of(strings: Sequence[str]) -> Text:
+        """The column of these strings."""
+        encoded = [s.encode("utf-8") for s in strings]
+        return Text(np.frombuffer(b"".join(encoded), np.uint8), offsets_of(len(e) for e in encoded))
+
+
+@dataclass(frozen=True)
+class Records:
+    """Consecutive sequences of one alphabet, as columns.
+
+    codes: uint8[residues], all sequences joined; offsets: int64[n + 1], sequence i is codes[offsets[i]:offsets[i + 1]].
+    mask: int64[intervals, 2], soft-masked (lower-case) stretches, 0-based half-open within their sequence;
+    mask_offsets: int64[n + 1], the intervals of sequence i are mask[mask_offsets[i]:mask_offsets[i + 1]].
+    qualities: uint8[residues], the base qualities of FASTQ as they stand in the file, one per code; None without them.
+    """
+
+    alphabet: Alphabet
+    ids: Text
+    descriptions: Text
+    codes: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
+    mask: NDArray[np.int64]
+    mask_offsets: NDArray[np.int64]
+    qualities: NDArray[np.uint8] | None = None
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def n_residues(self) -> int:
+        """Residues of all sequences together."""
+        return int(self.offsets[-1] - self.offsets[0])
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """int64[n]: the length of each sequence."""
+        return np.diff(self.offsets)
+
+    def sequence(self, row: int) -> NDArray[np.uint8]:
+        """Codes of one sequence, a view."""
+        return self.codes[self.offsets[row] : self.offsets[row + 1]]
+
+    def quality(self, row: int) -> NDArray[np.uint8] | None:
+        """Qualities of one sequence, a view; None where there are none."""
+        return None if self.qualities is None else self.qualities[self.offsets[row] : self.offsets[row + 1]]
+
+    def rows(self, first: int, end: int) -> Records:
+        """The sequences [first, end), as views: the offsets go on counting from the start of the whole."""
+        rows = slice(first, end + 1)
+        return replace(
+            self,
+            ids=Text(self.ids.data, self.ids.offsets[rows]),
+            descriptions=Text(self.descriptions.data, self.descriptions.offsets[rows]),
+            offsets=self.offsets[rows],
+            mask_offsets=self.mask_offsets[rows],
+        )
+
+    @staticmethod
+    def of(
+        alphabet: Alphabet,
+        sequences: Sequence[NDArray[np.uint8]],
+        ids: Sequence[str] | None = None,
+        descriptions: Sequence[str] | None = None,
+    ) -> Records:
+        """Records of sequences that are already encoded, without mask."""
+        arguments.instance("alphabet", alphabet, Alphabet)
+        joined = _concatenated(sequences)
+        return Records(
+            alphabet=alphabet,
+            ids=Text.numbered("seq", len(sequences)) if ids is None else _texts("ids", ids, len(sequences)),
+            descriptions=_texts(
+                "descriptions", [""] * len(sequences) if descriptions is None else descriptions, len(sequences)
+            ),
+            codes=joined,
+            offsets=offsets_of(len(s) for s in sequences),
+            mask=np.empty((0, 2), np.int64),
+            mask_offsets=np.zeros(len(sequences) + 1, np.int64),
+        )
+
+
+def _concatenated(sequences: Sequence[NDArray[np.uint8]]) -> NDArray[np.uint8]:
+    """uint8: the codes of all sequences."""
+    are_codes = isinstance(sequences, list | tuple) and all(
+        isinstance(one, np.ndarray) and one.dtype == np.uint8 and one.ndim == 1 for one in sequences
+    )
+    if not are_codes:
+        raise arguments.wrong("sequences", sequences, "a list of uint8 arrays")
+    return np.concatenate(sequences) if sequences else np.empty(0, np.uint8)
+
+
+def _texts(name: str, texts: Sequence[str], n: int) -> Text:
+    """A column of n texts."""
+    try:
+        if isinstance(texts, list | tuple) and len(texts) == n:
+            return Text.of(texts)
+    except (AttributeError, TypeError, UnicodeEncodeError):  # no text, or a lone surrogate
+        pass
+    raise arguments.wrong(name, texts, f"a list of {n} texts")
+
+
+def joined(parts: Sequence[Records]) -> Records:
+    """All records of several, one after the other; each part must start at the start of its columns."""
+    return Records(
+        alphabet=parts[0].alphabet,
+        ids=_joined_text([part.ids for part in parts]),
+        descriptions=_joined_text([part.descriptions for part in parts]),
+        codes=np.concatenate([part.codes for part in parts]),
+        offsets=_joined_offsets([part.offsets for part in parts]),
+        mask=np.concatenate([part.mask for part in parts]),
+        mask_offsets=_joined_offsets([part.mask_offsets for part in parts]),
+        qualities=_joined_qualities(parts),
+    )
+
+
+def _joined_qualities(parts: Sequence[Records]) -> NDArray[np.uint8] | None:
+    found = [part.qualities for part in parts if part.qualities is not None]
+    return np.concatenate(found) if len(found) == len(parts) else None
+
+
+def _joined_text(parts: Sequence[Text]) -> Text:
+    return Text(np.concatenate([part.data for part in parts]), _joined_offsets([part.offsets for part in parts]))
+
+
+def _joined_offsets(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    return offsets_of(np.concatenate([np.diff(part) for part in parts]))
+
+
+def offsets_of(lengths: Iterable[int]) -> NDArray[np.int64]:
+    """int64[n + 1]: where each of n consecutive pieces starts, and where the last one ends."""
+    sizes = lengths if isinstance(lengths, np.ndarray) else np.fromiter(lengths, np.int64)
+    offsets = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    return offsets
+
+
+def digits(numbers: NDArray[np.integer]) -> NDArray[np.int64]:
+    """How many decimal digits each number has.
+
+    >>> digits(np.array([0, 9, 10, 999], np.uint32)).tolist()
+    [1, 1, 2, 3]
+    """
+    count = np.ones(len(numbers), np.int64)
+    limit, largest = 10, int(numbers.max(initial=0))
+    while limit <= largest:
+        count += numbers >= limit
+        limit *= 10
+    return count
+
+
+def write_numbers(data: NDArray[np.uint8], last: NDArray[np.int64], numbers: NDArray[np.integer]) -> None:
+    """Writes numbers in decimal into ASCII `data`; the last digit of number i goes to data[last[i]]."""
+    while len(numbers):
+        data[last] = numbers % 10 + ord("0")
+        numbers = numbers // 10
+        left = numbers > 0
+        numbers, last = numbers[left], last[left] - 1

@@ -1,0 +1,1 @@
+"""Bit scores and E-values, as pure arithmetic: nothing here calls an engine."""

@@ -1,0 +1,84 @@
+"""What the GPU parts of the studies share: kernels of this folder, arrays on a device, times of work on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from exaln.engines.cuda.runtime.compiler import Source
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from exaln.engines.cuda.runtime.device import Device, Kernel, Memory
+
+KERNELS = Path(__file__).parent / "kernels"
+SHORT_SECONDS = 0.05
+
+
+def source(file: str, **constants: int) -> Source:
+    """A kernel file of the studies, with constants by name: rows=32 is ROWS. barrier=3 is CUDA's own (barrier.cuh)."""
+    macros = tuple((name.upper(), value) for name, value in constants.items())
+    return Source(file, macros, KERNELS, cuda_headers=constants.get("barrier") == 3)
+
+
+class Lab:
+    """A device with one stream, on which things are done one after another."""
+
+    def __init__(self, device: Device) -> None:
+        self.device, self.stream = device, device.stream()
+
+    def kernel(self, file: str, name: str, shared_bytes: int = 0, **constants: int) -> Kernel:
+        """A kernel, compiled with these constants."""
+        return self.device.kernel(source(file, **constants), name, shared_bytes)
+
+    def put(self, array: NDArray[Any]) -> Memory:
+        """An array, copied to the device."""
+        memory = self.device.allocate(array.nbytes)
+        self.device.upload(memory.address, np.ascontiguousarray(array), self.stream)
+        return memory
+
+    def room(self, n_bytes: int) -> Memory:
+        """Memory filled with zeros."""
+        memory = self.device.allocate(-(-n_bytes // 4) * 4)
+        self.device.fill(memory.address, 0, -(-n_bytes // 4), self.stream)
+        return memory
+
+    def get(self, memory: Memory, dtype: Any, shape: int | tuple[int, ...]) -> NDArray[Any]:
+        """What is in the memory, once all is done."""
+        array = np.empty(shape, dtype)
+        self.device.synchronize()
+        self.device.download(array, memory.address, self.stream)
+        self.device.synchronize()
+        return array
+
+    def launch(self, kernel: Kernel, grid: int | tuple[int, int], n_threads: int, *arguments: int) -> None:
+        """Put a kernel into the stream."""
+        self.device.launch(kernel, grid, n_threads, self.stream, arguments)
+
+    def fastest(self, work: Callable[[], object]) -> float:
+        """Seconds of work that has been compiled; if it is short, the least of three runs."""
+        times = self.seconds(work, 1, warm=True)
+        if times[0] < SHORT_SECONDS:
+            times += self.seconds(work, 2, warm=True)
+        return min(times)
+
+    def seconds(self, work: Callable[[], object], repeats: int = 3, *, warm: bool = False) -> list[float]:
+        """Times on the device of each run of `work`, which puts things into the stream.
+
+        One run before them warms up, unless something has been run that does.
+        """
+        begin, end = self.device.event(has_time=True), self.device.event(has_time=True)
+        if not warm:
+            work()
+        self.device.synchronize()
+        times = []
+        for _ in range(repeats):
+            self.device.record(begin, self.stream)
+            work()
+            self.device.wait(self.device.record(end, self.stream))
+            times.append(self.device.seconds(begin, end))
+        return times

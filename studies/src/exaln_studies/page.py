@@ -1,0 +1,135 @@
+"""The page of a study, in Markdown: what the paper says, what was measured here, and on what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from exaln_studies.measurements import Measurements, PartRun
+from exaln_studies.study import Bars, Block, Figure, Part, Section, Study, Table
+
+BUSY_SHARE = 0.5
+"""Of the cores: if others keep more of them busy when it begins, a measurement is not alone."""
+
+BUSY = (
+    "**Measured on a busy machine.** Others were at work on it (see below): these times are too long and vary, and only"
+    " large ratios between them mean something. Measure it again on one that does nothing else."
+)
+
+
+def page_text(study: Study, measurements: Measurements) -> tuple[str, list[Figure | Bars]]:
+    """The page, and the plots that it shows."""
+    drawn: list[Figure | Bars] = []
+    measurements = replace(measurements, gradual=frozenset(part.name for part in study.parts if part.is_gradual))
+    lines = [f"# {study.title}", "", f"{study.paper}", "", study.summary.strip(), ""]
+    findings = study.findings(measurements)
+    if findings:
+        disturbed = [name for name, run in measurements.runs.items() if is_busy(run) and measurements.rows(name)]
+        busy = [f"**Measured on a busy machine: {listed(disturbed)}.** See there.", ""] if disturbed else []
+        lines += ["## What held, and what no longer holds", "", *busy, *_blocks(study, findings, drawn)]
+    for section in study.sections:
+        lines += [f"## {section.title}", "", *_section(study, section, measurements, drawn)]
+    lines += ["## How it was measured", "", *_machines(study, measurements)]
+    return "\n".join(lines).rstrip() + "\n", drawn
+
+
+def table_text(table: Table) -> str:
+    """A table in Markdown.
+
+    >>> print(table_text(Table(("length", "s"), [("2,500", "0.1")])))
+    | length | s |
+    |---|---|
+    | 2,500 | 0.1 |
+    """
+    rows = [table.head, ["---"] * len(table.head), *table.rows]
+    return "\n".join("|" + "|".join(cell if cell == "---" else f" {cell} " for cell in row) + "|" for row in rows)
+
+
+def _section(study: Study, section: Section, measurements: Measurements, drawn: list[Figure | Bars]) -> list[str]:
+    if not measurements.rows(section.part):
+        part = study.part(section.part)
+        where = "on a machine with an NVIDIA GPU" if part.device == "gpu" else "on any machine"
+        return [f"Not measured yet: `exaln study {study.name} --part {part.name}`, {where}.", ""]
+    busy = [BUSY, ""] if is_busy(measurements.runs[section.part]) else []
+    return [*busy, *_blocks(study, section.blocks(measurements), drawn)]
+
+
+def _blocks(study: Study, blocks: Sequence[Block], drawn: list[Figure | Bars]) -> list[str]:
+    lines: list[str] = []
+    for block in blocks:
+        if isinstance(block, str):
+            lines += [block.strip(), ""]
+        elif isinstance(block, Table):
+            lines += [table_text(block), ""]
+        else:
+            drawn.append(block)
+            lines += [f"![{block.caption}]({study.name}-{block.name}.svg)", "", f"*{block.caption}*", ""]
+    return lines
+
+
+def _machines(study: Study, measurements: Measurements) -> list[str]:
+    """Which part was measured where; a quick run is called so, since its figures are rough."""
+    runs = [(part, measurements.runs[part.name]) for part in study.parts if measurements.rows(part.name)]
+    head = ("part", "measured on", "date", "command", "took", "results compared")
+    table = Table(head, [_run_cells(part, run) for part, run in runs])
+    all_checked = sum(run.checks for _, run in runs)
+    if not runs:
+        return ["Nothing was measured yet."]
+    return [
+        f"Every result was compared before its time was kept: {all_checked:,} comparisons, no difference. The figures"
+        f" are in `{study.name}.json`; `exaln study {study.name} --from FILE` makes this page from such files again.",
+        "",
+        table_text(table),
+        "",
+        f"All parts together: {sum(run.seconds for _, run in runs):.0f} s, of which"
+        f" {sum(run.seconds for part, run in runs if part.device == 'gpu'):.0f} s those of the GPU.",
+    ]
+
+
+def _run_cells(part: Part, run: PartRun) -> Sequence[str]:
+    where = f"{run.machine['processor']}, {run.machine['cores']} cores"
+    if run.gpu is not None:
+        where = f"{run.gpu}; {where}"
+    if is_busy(run):
+        where += f", **busy: {run.machine['load']} cores at work when it began**"
+    took = f"{run.seconds:.0f} s" + (", quick" if run.quick else "") + ("" if run.is_whole else ", cut short")
+    return (f"{part.name}: {part.title}", where, run.date[:10], f"`{run.command}`", took, f"{run.checks:,}")
+
+
+def is_busy(run: PartRun) -> bool:
+    """Whether others were at work on the machine when the part began: its times are then too long, and vary."""
+    return bool(run.machine.get("load", 0.0) > BUSY_SHARE * run.machine["cores"])
+
+
+def number(value: float, digits: int = 3) -> str:
+    """So many digits that count, without exponents.
+
+    >>> number(0.012345), number(1.5), number(1234.5), number(0)
+    ('0.0123', '1.50', '1,234', '0')
+    """
+    if value == 0:
+        return "0"
+    size = 0
+    while abs(value) >= 10**size:
+        size += 1
+    while size <= 0 and abs(value) < 10.0 ** (size - 1):
+        size -= 1
+    return f"{value:,.{max(0, digits - size)}f}"
+
+
+def count(value: float | None) -> str:
+    """A whole number of a counter, or a dash where the profiler had none.
+
+    >>> count(1234567.0), count(None)
+    ('1,234,567', '-')
+    """
+    return "-" if value is None else f"{value:,.0f}"
+
+
+def listed(words: Iterable[object]) -> str:
+    """Words with commas.
+
+    >>> listed([1, 2])
+    '1, 2'
+    """
+    return ", ".join(map(str, words))

@@ -1,0 +1,35 @@
+"""What the profiler watches: `python -m exaln_studies.profiled STUDY LABELS [quick]` has a launch per implementation.
+
+Everything else, such as copies and comparisons, is outside of what is counted. Labels of the launches are written as
+JSON, in the order in which the profiler sees them.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+
+def main(name: str, labels: str, *quick: str) -> None:
+    """Run and compare the launches of a study."""
+    from exaln.engines.cuda.runtime.device import Device, load_driver
+    from exaln_studies import study_named
+    from exaln_studies.study import Bench
+
+    bench = Bench(quick=bool(quick), threads=1, device=Device(0))
+    bench.gpu.set_budget(None)
+    driver, done = load_driver(), []
+    for one in study_named(name).launches(bench):
+        bench.gpu.synchronize()
+        driver.cuProfilerStart()
+        one.launch()
+        bench.gpu.synchronize()
+        driver.cuProfilerStop()
+        one.check()
+        done.append(one.label)
+    Path(labels).write_text(json.dumps(done), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,366 @@
+"""The compiler of kernels: its cache, its errors, and that it runs beside Python."""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+import warnings
+
+import pytest
+
+from exaln.engines.cuda.runtime import compiler
+from exaln.engines.cuda.runtime.compiler import Source, cache_folder, compiler_version, cubin, cubins, has_dpx
+from exaln.errors import EngineError, ExalnWarning
+
+needs_nvrtc = pytest.mark.skipif(compiler_version() is None, reason="NVRTC is not installed")
+
+ADD = '#include "number.cuh"\nextern "C" __global__ void add(int* p) { *p += EXALN_ROWS + NUMBER; }\n'
+TAKE = 'extern "C" __global__ void take(int* p) { *p -= EXALN_DPX; }\n'
+SLOW = """
+template <int N>
+__device__ __forceinline__ int deep(int x, const int* p) {
+    if constexpr (N == 0) return x;
+    else return max(p[x & 1023] * N, deep<N - 1>(x ^ p[N], p)) + N;
+}
+extern "C" __global__ void slow(const int* p, int* q) { q[threadIdx.x] = deep<180>(q[threadIdx.x], p); }
+"""
+SOURCE = Source("add.cu", (("ROWS", 32), ("LANES", 4)))
+
+
+@pytest.fixture
+def kernels(tmp_path, monkeypatch):
+    """A folder of small kernels, and a cache folder that does not exist yet."""
+    folder = tmp_path / "kernels"
+    folder.mkdir()
+    (folder / "add.cu").write_text(ADD)
+    (folder / "take.cu").write_text(TAKE)
+    (folder / "slow.cu").write_text(SLOW)
+    (folder / "number.cuh").write_text("constexpr int NUMBER = 7;\n")
+    monkeypatch.setattr(compiler, "KERNELS", folder)
+    monkeypatch.setenv("EXALN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("EXALN_CUDA_DPX", raising=False)
+    return folder
+
+
+@pytest.fixture
+def compiled(monkeypatch):
+    """What was compiled, in order: the real compiler, watched."""
+    seen = []
+    compile_one = compiler._compile
+
+    def watched(source, arch):
+        seen.append((source, arch))
+        return compile_one(source, arch)
+
+    monkeypatch.setattr(compiler, "_compile", watched)
+    return seen
+
+
+def cached_files():
+    return sorted(cache_folder().iterdir())
+
+
+# The cache
+
+
+@needs_nvrtc
+def test_a_kernel_is_compiled_once(kernels, compiled):
+    first = cubin(SOURCE, "sm_90")
+    assert first.startswith(b"\x7fELF")
+    assert cubin(SOURCE, "sm_90") == first
+    assert compiled == [(SOURCE, "sm_90")]
+    (file,) = cached_files()
+    assert file.name.startswith("add-sm_90-")
+    assert file.suffix == ".cubin"
+    assert file.read_bytes().startswith(first)
+
+
+@needs_nvrtc
+def test_only_those_that_are_missing_are_compiled(kernels, compiled):
+    cubin(SOURCE, "sm_90")
+    others = [Source("add.cu", (("ROWS", rows),)) for rows in (4, 8, 12)]
+    found = cubins([*others, SOURCE, SOURCE], "sm_90")
+    assert list(found) == [*others, SOURCE]
+    assert len(set(found.values())) == 4
+    assert len(compiled) == 4
+    assert cubins([], "sm_90") == {}
+
+
+@needs_nvrtc
+def test_no_path_of_this_machine_is_in_a_cubin(kernels):
+    assert os.fsencode(kernels) not in cubin(SOURCE, "sm_90")
+
+
+def no_change(kernels, monkeypatch):
+    pass
+
+
+def another_kernel(kernels, monkeypatch):
+    (kernels / "add.cu").write_text(ADD + "// more\n")
+
+
+def another_header(kernels, monkeypatch):
+    (kernels / "number.cuh").write_text("constexpr int NUMBER = 8;\n")
+
+
+def one_more_header(kernels, monkeypatch):
+    (kernels / "other.cuh").write_text("\n")
+
+
+def another_constant(kernels, monkeypatch):
+    return Source("add.cu", (("ROWS", 36), ("LANES", 4)))
+
+
+def one_more_constant(kernels, monkeypatch):
+    return Source("add.cu", (*SOURCE.constants, ("THREADS", 4)))
+
+
+def another_architecture(kernels, monkeypatch):
+    return "sm_100"
+
+
+def no_dpx(kernels, monkeypatch):
+    monkeypatch.setenv("EXALN_CUDA_DPX", "0")
+
+
+def another_compiler(kernels, monkeypatch):
+    monkeypatch.setattr(compiler, "_compiler", lambda: ("99.0", "1", "1.0"))
+
+
+def another_standard(kernels, monkeypatch):
+    monkeypatch.setattr(compiler, "STANDARD", "c++20")
+
+
+def another_format(kernels, monkeypatch):
+    monkeypatch.setattr(compiler, "FORMAT", compiler.FORMAT + 1)
+
+
+def constants_in_another_order(kernels, monkeypatch):
+    return Source("add.cu", SOURCE.constants[::-1])
+
+
+def another_kernel_file(kernels, monkeypatch):
+    (kernels / "take.cu").write_text(TAKE + "// more\n")
+
+
+@needs_nvrtc
+@pytest.mark.parametrize(
+    ("change", "compiles"),
+    [
+        (no_change, False),
+        (constants_in_another_order, False),
+        (another_kernel_file, False),
+        (another_kernel, True),
+        (another_header, True),
+        (one_more_header, True),
+        (another_constant, True),
+        (one_more_constant, True),
+        (another_architecture, True),
+        (no_dpx, True),
+        (another_compiler, True),
+        (another_standard, True),
+        (another_format, True),
+    ],
+    ids=lambda value: value.__name__ if callable(value) else None,
+)
+def test_whatever_changes_a_cubin_changes_its_key(kernels, compiled, monkeypatch, change, compiles):
+    cubin(SOURCE, "sm_90")
+    changed = change(kernels, monkeypatch)
+    source = changed if isinstance(changed, Source) else SOURCE
+    cubin(source, changed if isinstance(changed, str) else "sm_90")
+    assert len(compiled) == 1 + compiles
+    assert len(cached_files()) == 1 + compiles
+
+
+def flipped(content):
+    return content[:100] + bytes([content[100] ^ 1]) + content[101:]
+
+
+@needs_nvrtc
+@pytest.mark.parametrize("damage", [lambda c: b"", lambda c: c[:20], lambda c: c[:-1], lambda c: c + b"\0", flipped])
+def test_a_damaged_file_is_compiled_again(kernels, compiled, damage):
+    right = cubin(SOURCE, "sm_90")
+    (file,) = cached_files()
+    sound = file.read_bytes()
+    file.write_bytes(damage(sound))
+    assert cubin(SOURCE, "sm_90") == right
+    assert len(compiled) == 2
+    assert cached_files() == [file]
+    assert file.read_bytes() == sound
+
+
+@needs_nvrtc
+def test_a_cubin_under_another_name_is_not_taken(kernels, compiled):
+    other = Source("add.cu", (("ROWS", 4),))
+    cubins([SOURCE, other], "sm_90")
+    first, second = cached_files()
+    content = first.read_bytes(), second.read_bytes()
+    first.write_bytes(content[1])
+    cubins([SOURCE, other], "sm_90")
+    assert len(compiled) == 3
+    assert (first.read_bytes(), second.read_bytes()) == content
+
+
+@needs_nvrtc
+def test_without_a_folder_to_write_to_it_works_and_says_so_once(kernels, compiled, tmp_path, monkeypatch):
+    monkeypatch.setenv("EXALN_CACHE", str(tmp_path / "file" / "cache"))
+    (tmp_path / "file").write_text("a file, not a folder")
+    with pytest.warns(ExalnWarning, match="file/cache: compiled kernels cannot be kept .*; set EXALN_CACHE to another"):
+        code = cubin(SOURCE, "sm_90")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert cubin(SOURCE, "sm_90") == code
+    assert len(compiled) == 2
+
+
+@needs_nvrtc
+def test_eight_processes_at_once(kernels, tmp_path):
+    program = f"""
+import hashlib
+from pathlib import Path
+from exaln.cuda import compiler
+compiler.KERNELS = Path({str(kernels)!r})
+sources = [compiler.Source("add.cu", (("ROWS", rows),)) for rows in (4, 8, 12)]
+for code in compiler.cubins(sources, "sm_90").values():
+    print(hashlib.sha256(code).hexdigest())
+"""
+    processes = [subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) for _ in range(8)]
+    told = [process.communicate(timeout=120)[0] for process in processes]
+    assert [process.returncode for process in processes] == [0] * 8
+    assert len(set(told)) == 1
+    assert len(set(told[0].split())) == 3
+    assert [file.suffix for file in cached_files()] == [".cubin"] * 3
+
+
+@needs_nvrtc
+def test_threads_that_ask_at_once_compile_once(kernels, compiled):
+    threads = [threading.Thread(target=cubin, args=(SOURCE, "sm_90")) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(compiled) == 1
+
+
+@needs_nvrtc
+def test_python_goes_on_while_nvrtc_compiles(kernels):
+    """What lets several kernels be compiled side by side by threads."""
+    cubin(SOURCE, "sm_90")
+    thread = threading.Thread(target=cubin, args=(Source("slow.cu"), "sm_90"))
+    begun = time.monotonic()
+    thread.start()
+    steps = 0
+    while thread.is_alive():
+        time.sleep(0.001)
+        steps += 1
+    seconds = time.monotonic() - begun
+    assert steps > 10, f"{steps} steps in {seconds:.2f} s"
+
+
+# Errors
+
+
+@needs_nvrtc
+def test_an_error_names_the_kernel_and_the_line(kernels):
+    (kernels / "add.cu").write_text(ADD.replace("*p", "*q"))
+    says = (
+        r'^kernel add.cu does not compile for sm_90 with NVRTC [\d.]+: add.cu\(2\): error: identifier "q" is undefined$'
+    )
+    with pytest.raises(EngineError, match=says):
+        cubin(SOURCE, "sm_90")
+    assert not cache_folder().exists()
+
+
+@needs_nvrtc
+def test_an_error_in_a_header_is_told_without_the_path(kernels):
+    (kernels / "number.cuh").write_text("constexpr int NUMBER = ;\n")
+    with pytest.raises(EngineError, match=r"^kernel add.cu .*: number.cuh\(1\): error: expected an expression$"):
+        cubin(SOURCE, "sm_90")
+
+
+@needs_nvrtc
+def test_one_bad_kernel_does_not_lose_the_others(kernels, compiled):
+    (kernels / "bad.cu").write_text("bad\n")
+    with pytest.raises(EngineError, match=r"kernel bad.cu does not compile"):
+        cubins([SOURCE, Source("bad.cu")], "sm_90")
+    (kernels / "bad.cu").unlink()
+    with pytest.raises(EngineError, match=r"kernel bad.cu .*No such file"):
+        cubin(Source("bad.cu"), "sm_90")
+
+
+@needs_nvrtc
+def test_an_unknown_architecture(kernels):
+    with pytest.raises(EngineError, match=r"kernel add.cu does not compile for sm_999 .*: .*architecture"):
+        cubin(SOURCE, "sm_999")
+
+
+def test_without_nvrtc(kernels, monkeypatch):
+    compiler._compiler.cache_clear()
+    monkeypatch.setattr(compiler, "compiler_version", lambda: None)
+    with pytest.raises(EngineError, match=r'^NVRTC, .*, is missing; pip install "exaln\[cuda\]"$'):
+        cubin(SOURCE, "sm_90")
+
+
+# What the environment sets
+
+
+@pytest.mark.parametrize(
+    ("arch", "wish", "dpx"),
+    [
+        ("sm_75", None, False),
+        ("sm_89", "", False),
+        ("sm_89", "0", False),
+        ("sm_90", None, True),
+        ("sm_90a", None, True),
+        ("sm_90", "1", True),
+        ("sm_90", "0", False),
+        ("sm_120", None, True),
+        ("sm_120", "0", False),
+    ],
+)
+def test_dpx(monkeypatch, arch, wish, dpx):
+    monkeypatch.delenv("EXALN_CUDA_DPX", raising=False)
+    if wish is not None:
+        monkeypatch.setenv("EXALN_CUDA_DPX", wish)
+    assert has_dpx(arch) == dpx
+
+
+@pytest.mark.parametrize(
+    ("arch", "wish", "says"),
+    [
+        ("sm_90", "no", "EXALN_CUDA_DPX is 'no'; set it to 0 or 1"),
+        ("sm_89", "1", "EXALN_CUDA_DPX is 1, but sm_89 has no DPX instructions"),
+    ],
+)
+def test_a_wish_for_dpx_that_cannot_be_met(monkeypatch, arch, wish, says):
+    monkeypatch.setenv("EXALN_CUDA_DPX", wish)
+    with pytest.raises(EngineError, match=says):
+        has_dpx(arch)
+
+
+@needs_nvrtc
+def test_dpx_is_a_constant_of_every_kernel(kernels, monkeypatch):
+    source = Source("take.cu")
+    with_dpx = cubin(source, "sm_90")
+    monkeypatch.setenv("EXALN_CUDA_DPX", "0")
+    assert cubin(source, "sm_90") != with_dpx
+    assert cubin(Source("take.cu", (("DPX", 1),)), "sm_90") == with_dpx
+
+
+@pytest.mark.parametrize(
+    ("environment", "folder"),
+    [
+        ({"EXALN_CACHE": "/a/b"}, "/a/b"),
+        ({"EXALN_CACHE": "/a/b", "XDG_CACHE_HOME": "/c"}, "/a/b"),
+        ({"EXALN_CACHE": "", "XDG_CACHE_HOME": "/c"}, "/c/exaln"),
+        ({"XDG_CACHE_HOME": "relative", "HOME": "/home/x"}, "/home/x/.cache/exaln"),
+        ({"HOME": "/home/x"}, "/home/x/.cache/exaln"),
+    ],
+)
+def test_the_cache_folder(monkeypatch, environment, folder):
+    for name in ("EXALN_CACHE", "XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert str(cache_folder()) == folder

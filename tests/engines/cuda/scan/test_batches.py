@@ -1,0 +1,281 @@
+"""How databases are cut into batches, and how batches are handed to devices."""
+
+import threading
+from itertools import chain, pairwise
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from exaln.engines.cuda.scan import division as division_module
+from exaln.engines.cuda.scan.batch_rows import BatchRows
+from exaln.engines.cuda.scan.batch_stream import Task, Tasks
+from exaln.engines.cuda.scan.batches import RUN, HostBatch, SegmentFacts, SegmentNotes
+from exaln.engines.cuda.scan.division import Needs, RowSums, divide_resident, divide_streamed, even_edges
+from exaln.engines.cuda.scan.layout import Runs
+from exaln.engines.cuda.scan.plan import PIECES
+from memory_targets import Rows
+
+PAIRS_ONLY = Needs((False, True, False), (False, True))
+
+
+def one_range(segment, first, end, n_residues):
+    return BatchRows(segment, ((first, end),), n_residues)
+
+
+def swissprot_like(n_targets, seed=1):
+    lengths = np.random.default_rng(seed).lognormal(5.65, 0.7, n_targets)
+    return np.sort(np.clip(lengths, 30, 5000).astype(np.int64))
+
+
+def covers_everything(batches, lengths):
+    """Each row of each segment is in one batch, pieces ascend, and residues are counted."""
+    for number, rows in enumerate(lengths):
+        own = [one for one in batches if one.segment == number]
+        edges = sorted(chain(*(one.pieces for one in own)))
+        assert [first for first, _ in edges] + [len(rows)] == [0, *(end for _, end in edges)]
+        assert all(one.pieces == tuple(sorted(one.pieces)) for one in own)
+        assert all(first < end for first, end in edges)
+        assert [one.n_residues for one in own] == [int(one.of(rows).sum()) for one in own]
+        assert [len(one) for one in own] == [len(one.of(rows)) for one in own]
+
+
+@given(st.lists(st.integers(1, 1000), max_size=60), st.integers(1, 20))
+def test_even_edges(weights, n_pieces):
+    edges = even_edges(np.concatenate([[0], np.cumsum(weights)]).astype(np.int64), n_pieces).tolist()
+    assert edges == sorted(set(edges))
+    assert (edges[0], edges[-1]) == (0, len(weights))
+    assert len(edges) <= n_pieces + 1
+    assert all(sum(weights[a:b]) <= sum(weights) / n_pieces + max(weights) for a, b in pairwise(edges))
+
+
+def sums_of(lengths, long_length=5000):
+    return [RowSums(rows, long_length) for rows in lengths]
+
+
+def test_a_database_that_fits_is_one_batch():
+    lengths = [swissprot_like(570_000)]
+    division = divide_resident(sums_of(lengths), 100 << 30)
+    assert division.is_resident
+    assert len(division.batches) == 1
+    assert division.largest.n_residues == int(lengths[0].sum())
+    covers_everything(division.batches, lengths)
+
+
+def test_several_devices_get_several_batches_each():
+    lengths = [swissprot_like(200_000), swissprot_like(100_000, 2), np.empty(0, np.int64)]
+    division = divide_resident(sums_of(lengths), 100 << 30, n_devices=2)
+    assert len(division.batches) >= 8
+    covers_everything(division.batches, lengths)
+
+
+def test_batches_that_stay_leave_room_for_one_that_is_scored():
+    sums = sums_of([swissprot_like(570_000)])[0]
+    kept = int(sums.weights(division_module.ROW_BYTES, 1, 12)[-1])
+    division = divide_resident([sums], 2 * kept)
+    assert len(division.batches) > 1
+    assert kept + 48 * division.largest.n_tiles < 2 * kept
+    assert divide_resident([sums], kept) is None
+
+
+@pytest.mark.parametrize(("needs", "n_queries"), [(Needs(), 20), (PAIRS_ONLY, 1), (PAIRS_ONLY, 200)])
+def test_streamed_batches_fill_the_memory_and_no_more(needs, n_queries):
+    lengths = [swissprot_like(570_000)]
+    budget = int(lengths[0].sum()) // 4
+    division = divide_streamed(sums_of(lengths), budget, needs, n_queries)
+    used = sum(division.largest.scratch(needs, n_queries).values())
+    assert not division.is_resident
+    assert 0.75 * budget < used < budget - division_module.FIXED_BYTES
+    covers_everything(division.batches, lengths)
+
+
+def test_what_the_plan_does_not_need_makes_batches_larger():
+    sums = sums_of([swissprot_like(570_000)])
+    few, many = (divide_streamed(sums, 50 << 20, needs, 1).batches for needs in (PAIRS_ONLY, Needs()))
+    assert len(many) > 1.7 * len(few)
+    one, other = Needs((False, True, False), (False, False)), Needs((True, False, False), (False, True))
+    assert one | other == Needs((True, True, False), (False, True))
+    assert (one.stream_bytes, one.boundary_bytes, other.boundary_bytes) == (4, 0, 16)
+
+
+def test_streamed_batches_are_pictures_of_the_database():
+    """Each has long targets and short ones, so that none is a batch of long ones alone."""
+    lengths = swissprot_like(570_000)
+    division = divide_streamed(sums_of([lengths]), 50 << 20, Needs(), 20)
+    medians = [np.median(rows.of(lengths)) for rows in division.batches]
+    assert len(division.batches) > 20
+    assert max(medians) < 2 * min(medians)
+    assert {len(rows.pieces) for rows in division.batches} == {PIECES}
+    sizes = [rows.n_residues for rows in division.batches]
+    assert max(sizes) < 1.05 * min(sizes)
+
+
+def test_long_targets_have_batches_of_their_own():
+    lengths = swissprot_like(100_000)
+    division = divide_streamed(sums_of([lengths], 2000), 16 << 20, Needs(), 20)
+    covers_everything(division.batches, [lengths])
+    kinds = {
+        (bool((rows.of(lengths) > 2000).any()), bool((rows.of(lengths) <= 2000).any())) for rows in division.batches
+    }
+    assert kinds == {(True, False), (False, True)}
+    assert {len(rows.pieces) for rows in division.batches if rows.of(lengths)[-1] > 2000} == {1}
+
+
+def test_batches_have_a_largest_size():
+    division = divide_resident(sums_of([np.full(3000, 100_000)], 1_000_000), 1 << 40)
+    assert max(one.n_residues for one in division.batches) <= division_module.MAX_BATCH_RESIDUES + 100_000
+
+
+def test_long_targets_need_no_streams():
+    sums = sums_of([np.array([10, 20, 250_000_000])])
+    assert divide_resident(sums, 2 << 30).is_resident
+    assert sums[0].tiles.tolist() == [0, 3, 8, 8]
+    assert sums[0].longest == 20
+
+
+def segment_of(lengths, first_ordinal=0):
+    codes = np.random.default_rng(5).integers(0, 20, int(np.sum(lengths))).astype(np.uint8)
+    return Rows(codes, np.concatenate([[0], np.cumsum(lengths)]), first_ordinal + np.arange(len(lengths))[::-1])
+
+
+def expanded(host):
+    """What the device makes of the header: numbers by their places in the batch."""
+    header, columns = host.header(1 << 20), {}
+    table = header[: 48 * host.n_columns].view(np.int64).reshape(-1, 6)
+    sent = header[host.places["runs"] :][: RUN.itemsize * int(table[:, 3].sum())].view(RUN)
+    runs = np.stack([sent[name].astype(np.int64) for name in ("first", "value", "step")], axis=1)
+    for address, n, first, n_runs, stride, is_wide in table.tolist():
+        size = 8 if is_wide else 4
+        numbers = Runs(runs[first : first + n_runs], n).expanded().tolist()
+        columns |= {address - (1 << 20) + size * stride * i: number for i, number in enumerate(numbers)}
+    return columns
+
+
+def test_what_is_sent_of_a_batch():
+    lengths = np.array([0, 1, 1, 5, 9, 9, 30, 31, 200])
+    segment = segment_of(lengths, 100)
+    host = HostBatch(segment, SegmentFacts(lengths), one_range(0, 2, 9, 285), 31)
+    assert (len(host), host.n_stream, host.n_stream_residues, host.row_stride) == (7, 6, 85, 8)
+    assert host.ordinals.tolist() == [106, 105, 104, 103, 102, 101, 100]
+    assert np.concatenate(host.codes).tolist() == segment.codes[1:].tolist()
+    assert host.places["codes"] < host.sent_bytes == host.places["codes"] + 285 <= host.device_bytes
+    columns = expanded(host)
+    offsets = [columns[host.places["offsets"] + 8 * row] for row in range(8)]
+    assert offsets == [0, 1, 6, 15, 24, 54, 85, 285]
+    assert [columns[host.places["starts 0"] + 4 * row] for row in range(7)] == [1, 2, 4, 7, 10, 18, 26]
+    assert [columns[host.places["starts 1"] + 4 * row] for row in range(4)] == [1, 3, 6, 14]
+    assert [columns[host.places["chunks 1"] + 4 * i] for i in range(4)] == [1, 0, 14, 3]
+
+
+def test_what_is_sent_of_rows_of_several_lengths():
+    lengths = np.array([0, 1, 1, 5, 9, 9, 30, 31, 200])
+    segment = segment_of(lengths)
+    rows = BatchRows(0, ((1, 3), (4, 5), (6, 8)), 72)
+    host = HostBatch(segment, SegmentFacts(lengths), rows, 31).sending({True})
+    assert host.lengths.tolist() == [1, 1, 9, 30, 31]
+    assert host.ordinals.tolist() == [7, 6, 4, 2, 1]
+    offsets = segment.offsets
+    own = [segment.codes[offsets[row] : offsets[row + 1]] for row in (1, 2, 4, 6, 7)]
+    assert np.concatenate(host.codes).tolist() == np.concatenate(own).tolist()
+    columns = expanded(host)
+    assert [columns[host.places["offsets"] + 8 * row] for row in range(6)] == [0, 1, 2, 11, 41, 72]
+    assert [columns[host.places["starts 1"] + 4 * row] for row in range(4)] == [1, 2, 10, 18]
+    assert "starts 0" not in host.places
+
+
+def test_headers_are_small():
+    """A batch costs little more to send than its codes."""
+    lengths = swissprot_like(60_000)
+    division = divide_streamed(sums_of([lengths]), 16 << 20, Needs((True, False, False), (True, False)), 20)
+    facts = SegmentFacts(lengths)
+    segment = segment_of(lengths)
+    hosts = [HostBatch(segment, facts, rows, 5000).sending({False}) for rows in division.batches]
+    assert len(hosts) > 8
+    assert sum(host.sent_bytes for host in hosts) < 1.03 * lengths.sum()
+    assert max(host.device_bytes for host in hosts) <= division.largest.scratch(Needs(), 1)["slot 0"]
+
+
+def test_facts_of_a_segment_go_with_it():
+    notes = SegmentNotes()
+    segment = segment_of([1, 2, 3])
+    facts = notes.of(segment)
+    assert facts is notes.of(segment)
+    assert facts.lengths.tolist() == [1, 2, 3]
+    assert len(notes._facts) == 1
+    del segment
+    assert len(notes._facts) == 0
+
+
+@given(st.lists(st.integers(0, 500), min_size=2, max_size=40).map(sorted), st.data())
+def test_halves(lengths, data):
+    lengths = np.array(lengths)
+    edges = data.draw(st.lists(st.integers(0, len(lengths)), min_size=2, max_size=8, unique=True).map(sorted))
+    pieces = tuple(zip(edges[::2], edges[1::2], strict=False))
+    rows = BatchRows(3, pieces, sum(int(lengths[first:end].sum()) for first, end in pieces))
+    assume(len(rows) > 1)
+    one, other = rows.halves(lengths)
+    assert min(len(one), len(other)) >= 1
+    assert one.segment == other.segment == 3
+    assert (
+        sorted([*one.of(np.arange(len(lengths))), *other.of(np.arange(len(lengths)))])
+        == rows.of(np.arange(len(lengths))).tolist()
+    )
+    assert [one.n_residues, other.n_residues] == [int(half.of(lengths).sum()) for half in (one, other)]
+
+
+def tasks_of(n, lengths):
+    ranges = [one_range(0, i, i + 1, 10) for i in range(n)]
+    return Tasks([Task(0, rows) for rows in ranges], lambda rows: rows.halves(lengths))
+
+
+def test_devices_take_what_they_prefer_and_leave_what_they_refuse():
+    tasks = tasks_of(5, np.full(5, 10))
+    assert tasks.take(lambda rows: 0 if rows.pieces[0][0] == 3 else 1).rows.pieces[0][0] == 3
+    assert tasks.take(lambda rows: 1).rows.pieces[0][0] == 0
+    assert tasks.take(lambda rows: None) is None
+    assert [tasks.take().rows.pieces[0][0] for _ in range(3)] == [1, 2, 4]
+    assert tasks.take() is None
+
+
+def test_what_was_not_done_comes_back_first():
+    tasks = tasks_of(4, np.full(4, 10))
+    taken = [tasks.take(), tasks.take()]
+    tasks.put_back(taken)
+    assert [tasks.take().rows.pieces[0][0] for _ in range(4)] == [0, 1, 2, 3]
+
+
+def test_after_halving_tasks_are_cut_when_they_are_taken():
+    """By the largest that is left, and not by the one that was under way."""
+    lengths = np.full(20, 100)
+    few, many = one_range(0, 0, 4, 400), one_range(0, 4, 20, 1600)
+    tasks = Tasks([Task(7, few), Task(7, many)], lambda rows: rows.halves(lengths))
+    tasks.put_back([tasks.take()])
+    tasks.halve()
+    found = []
+    while (task := tasks.take()) is not None:
+        assert task.group == 7
+        found.append(task.rows)
+    assert found[0] == few
+    assert max(rows.size for rows in found) <= many.size // 2
+    covers_everything(found, [lengths])
+    tasks = Tasks([Task(0, one_range(0, 0, 2, 200))], lambda rows: rows.halves(lengths))
+    tasks.halve()
+    tasks.halve()
+    assert [len(tasks.take().rows), len(tasks.take().rows)] == [1, 1]
+
+
+def test_every_task_is_taken_once_by_several_devices():
+    tasks = tasks_of(400, np.full(400, 10))
+    found = [[], [], []]
+
+    def work(own):
+        while (task := tasks.take()) is not None:
+            own.append(task.rows.pieces[0][0])
+
+    threads = [threading.Thread(target=work, args=(own,)) for own in found]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(chain(*found)) == list(range(400))

@@ -1,0 +1,551 @@
+"""The host side of the cuda engine, on a driver without a GPU: the same results as the cpu engine, however work is cut,
+wherever memory is short, and on whatever devices; and what happens when something goes wrong.
+"""
+
+import gc
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from cuda_plans import plan_of_shapes
+from exaln.engines.contracts import Keep
+from exaln.engines.cpu.engine import CpuEngine
+from exaln.engines.cuda import engine as cuda_engine
+from exaln.engines.cuda.engine import CudaEngine
+from exaln.engines.cuda.runtime import upload
+from exaln.engines.cuda.scan import batch_scan, batches, block, collect, division, job, pending, target_parts
+from exaln.engines.cuda.scan.batch_stream import Tasks
+from exaln.engines.cuda.scan.plan import Part, Strip
+from exaln.engines.cuda.scan.variants import Packing, Shape
+from exaln.errors import DatabaseError, EngineError, InputError, OutOfMemoryError
+from exaln.scoring.scoring import Scoring
+from exaln.sequences.alphabet import DNA, PROTEIN
+from exaln.sequences.records import Records
+from exaln.statistics.length_bins import N_BINS
+from fake_cuda import FakeDriver, install
+from memory_targets import memory_targets
+
+BLOSUM62 = Scoring()
+QUERY_LENGTHS = [5, 30, 0, 61, 1]
+TARGET_LENGTHS = [0, 0, 1, 3, 4, 5, 9, 9, 17, 30, 64, 64, 65, 130]
+
+
+def sequences(seed, alphabet, lengths):
+    random = np.random.default_rng(seed)
+    return [random.integers(0, 20 if alphabet is PROTEIN else 4, length).astype(np.uint8) for length in lengths]
+
+
+class Case:
+    """Queries and a database, and all scores by the cpu engine."""
+
+    def __init__(self, scoring=BLOSUM62, queries=QUERY_LENGTHS, targets=TARGET_LENGTHS, n_segments=1, seed=1):
+        alphabet = scoring.alphabet
+        self.scoring = scoring
+        self.queries = Records.of(alphabet, sequences(seed, alphabet, queries))
+        self.database = memory_targets(alphabet, sequences(seed + 1, alphabet, targets), n_segments)
+        self.expected = CpuEngine(1).scores(self.queries, CpuEngine(1).place(self.database), scoring)
+
+    @property
+    def n_cells(self):
+        return self.queries.n_residues * self.database.n_residues
+
+    def check(self, engine, keep=None):
+        """Scores, progress and candidates."""
+        cells = []
+        found = engine.scores(self.queries, engine.place(self.database), self.scoring, cells.append)
+        np.testing.assert_array_equal(found, self.expected)
+        assert cells == sorted(cells)
+        assert cells[-1] == self.n_cells
+        keep = keep or Keep(np.full((len(self.queries), N_BINS), int(np.median(self.expected)), np.int32), score_bins=9)
+        pairs, counts = self.scanned(engine, keep)
+        expected_pairs, expected_counts = self.scanned(CpuEngine(1), keep)
+        assert pairs == expected_pairs
+        np.testing.assert_array_equal(counts, expected_counts)
+
+    def scanned(self, engine, keep):
+        pairs, counts = [], np.zeros((len(self.queries), N_BINS, keep.score_bins), np.int64)
+        for found in engine.scan(self.queries, engine.place(self.database), self.scoring, keep):
+            columns = (found.query, found.ordinal, found.length, found.score)
+            assert [column.dtype for column in columns] == [np.int32, np.int64, np.int64, np.int32]
+            pairs += zip(*(column.tolist() for column in columns), strict=True)
+            if keep.score_bins:
+                first = found.histogram.first_query
+                counts[first : first + len(found.histogram.counts)] += found.histogram.counts
+        assert len(pairs) == len(set(pairs))
+        return sorted(pairs), counts
+
+
+@pytest.fixture
+def new_driver(monkeypatch):
+    """Installs a fake driver, and lets tests use as little memory as they like."""
+    monkeypatch.setattr(cuda_engine, "MIN_MEMORY", 1)
+
+    def make(alphabet=PROTEIN, **options):
+        return install(monkeypatch, FakeDriver(**options), len(alphabet.letters))
+
+    return make
+
+
+def streamed(monkeypatch, n_batches=5):
+    """No database is resident, and all are cut."""
+    monkeypatch.setattr(job, "divide_resident", lambda *arguments: None)
+    monkeypatch.setattr(division, "MIN_BATCH_RESIDUES", 1)
+    monkeypatch.setattr(division, "STREAMED_BATCHES", n_batches)
+
+
+def all_in_streams(monkeypatch):
+    """No target is long."""
+    monkeypatch.setattr(job, "long_length", lambda lengths, *_: int(lengths[-1]))
+    monkeypatch.setattr(job, "streamed_long_length", lambda lengths, *_: (int(lengths[-1]), 0.0))
+
+
+SCORINGS = {
+    "BLOSUM62": BLOSUM62,
+    "DNA": Scoring.default(DNA),
+    "above 16 bits": Scoring(match=7000, mismatch=-9, gap_open=20, gap_extend=3, alphabet=PROTEIN),
+    "too large for packed words": Scoring(match=9000, mismatch=-9, gap_open=20, gap_extend=3, alphabet=PROTEIN),
+    "free gaps": Scoring(match=5, mismatch=-4, gap_open=9, gap_extend=0),
+}
+
+
+@pytest.mark.parametrize("name", SCORINGS)
+@pytest.mark.parametrize("long_length", [0, 20, 1000])
+def test_resident(new_driver, monkeypatch, name, long_length):
+    scoring = SCORINGS[name]
+    driver = new_driver(scoring.alphabet)
+    monkeypatch.setattr(job, "long_length", lambda lengths, *_: long_length)
+    case, engine = Case(scoring), CudaEngine()
+    case.check(engine)
+    assert driver.sent < 100_000
+    assert (engine.times.rescored > 0) == (name == "above 16 bits" and long_length > 0)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("name", ["BLOSUM62", "above 16 bits"])
+def test_streamed(new_driver, monkeypatch, seed, name):
+    scoring = SCORINGS[name]
+    new_driver(scoring.alphabet, seed=seed)
+    streamed(monkeypatch)
+    monkeypatch.setattr(upload, "PIECE_BYTES", 16)
+    case, engine = Case(scoring, n_segments=2, seed=seed), CudaEngine()
+    case.check(engine)
+    assert "streamed" in engine.scan_report()[0]
+
+
+@pytest.mark.parametrize("long_length", [0, 9, 64])
+def test_long_targets_of_a_streamed_database_go_by_themselves(new_driver, monkeypatch, long_length):
+    driver = new_driver()
+    streamed(monkeypatch)
+    monkeypatch.setattr(job, "streamed_long_length", lambda lengths, *_: (long_length, 0.0))
+    engine = CudaEngine()
+    Case(targets=TARGET_LENGTHS * 4, n_segments=2).check(engine)
+    assert engine.times.n_long == 4 * sum(length > long_length for length in TARGET_LENGTHS)
+    names = [name for name, _, _ in driver.launches]
+    assert "stream_scores" in names
+    assert "block_scores" in names
+
+
+def test_long_queries_with_long_targets_that_are_streamed(new_driver, monkeypatch):
+    """Rows between strips of block.cu lie in memory of streams, which are idle meanwhile."""
+    driver = new_driver()
+    streamed(monkeypatch)
+    monkeypatch.setattr(job, "streamed_long_length", lambda lengths, *_: (64, 0.0))
+    monkeypatch.setattr(block, "block_shape", lambda shared, n_letters, n_rows: (32, 1))
+    Case(targets=TARGET_LENGTHS * 3).check(CudaEngine())
+    kept = {arguments["boundary"] for name, _, arguments in driver.launches if name == "block_scores"}
+    assert 0 not in kept
+
+
+def test_several_groups_send_the_database_once_each(new_driver, monkeypatch):
+    driver = new_driver()
+    streamed(monkeypatch)
+    all_in_streams(monkeypatch)
+    case, engine = Case(queries=[20] * 6), CudaEngine()
+    case.check(engine)
+    once = engine.times.bytes_sent
+    assert driver.sent > once > case.database.n_residues
+    monkeypatch.setattr(job, "MAX_GROUP_QUERIES", 2)
+    case.check(engine)
+    assert engine.times.bytes_sent == 3 * once
+
+
+@pytest.mark.parametrize("gap_open", [11, 40])
+def test_stacks_that_are_cut(new_driver, monkeypatch, gap_open):
+    """Queries one below the other in both halves, cut where strips end, and one alone, by a plan made here."""
+    driver = new_driver()
+    all_in_streams(monkeypatch)
+    two, merged, pairs = (
+        Shape(4, 4, 768, packing) for packing in (Packing.TWO_QUERIES, Packing.MERGED, Packing.LETTER_PAIRS)
+    )
+
+    def plan(lengths, device, targets):
+        assert lengths == [9, 20, 3, 22, 0, 19, 6]
+        return [
+            Strip(two, (Part(0, 0, 9, 0), Part(2, 0, 3, 3)), (Part(1, 0, 16, 0),), True),
+            Strip(two, (), (Part(1, 16, 4, 0), Part(3, 0, 12, 1)), True),
+            Strip(two, (Part(6, 0, 6, 0),), (Part(3, 12, 10, 0),), False),
+            Strip(merged, (Part(5, 0, 16, 0),), (Part(5, 0, 16, 0),), True),
+            Strip(pairs, (Part(5, 16, 3, 0),), (Part(5, 16, 3, 0),), False),
+        ]
+
+    monkeypatch.setattr(job, "plan_scan", plan)
+    scoring = Scoring(gap_open=gap_open, gap_extend=1)
+    for n_targets in (len(TARGET_LENGTHS), len(TARGET_LENGTHS) - 1):
+        Case(scoring, queries=[9, 20, 3, 22, 0, 19, 6], targets=TARGET_LENGTHS[:n_targets]).check(CudaEngine())
+    assert {"pack_singles", "pack_pairs", "pack_merged"} <= {name for name, _, _ in driver.launches}
+
+
+@pytest.mark.parametrize(("most_seconds", "expected"), [(1.0, [3]), (0.0, [1, 1, 1])])
+def test_strips_with_the_same_kernel_share_a_launch(new_driver, monkeypatch, most_seconds, expected):
+    """Up to a time after which an interrupt must be obeyed."""
+    driver = new_driver()
+    all_in_streams(monkeypatch)
+    monkeypatch.setattr(batch_scan, "MAX_LAUNCH_SECONDS", most_seconds)
+    shape = Shape(4, 4, 768, Packing.TWO_QUERIES)
+    strips = [
+        Strip(shape, (Part(0, 0, 16, 0),), (Part(1, 0, 16, 0),), True),
+        Strip(shape, (Part(0, 16, 16, 0),), (Part(1, 16, 14, 0),), True),
+        Strip(shape, (Part(0, 32, 8, 0),), (), False),
+    ]
+    monkeypatch.setattr(job, "plan_scan", lambda lengths, device, targets: strips)
+    case, engine = Case(queries=[40, 30]), CudaEngine()
+    engine.scores(case.queries, engine.place(case.database), case.scoring)
+    assert [arguments["n_strips"] for name, _, arguments in driver.launches if name == "stream_scores"] == expected
+    case.check(engine)
+
+
+@pytest.mark.parametrize("devices", [None, [0], [1, 0], [0, 0], [1, 1, 1]])
+@pytest.mark.parametrize("is_resident", [True, False])
+def test_several_devices(new_driver, monkeypatch, devices, is_resident):
+    new_driver(n_gpus=2)
+    monkeypatch.setattr(division, "MIN_BATCH_RESIDUES", 1)
+    if not is_resident:
+        streamed(monkeypatch)
+    case, engine = Case(n_segments=2, targets=TARGET_LENGTHS * 3), CudaEngine(devices)
+    for _ in range(2):
+        case.check(engine)
+    n_devices = len(devices or [0, 1])
+    assert engine.describe() == ("cuda, Fake GPU" if n_devices == 1 else f"cuda, {n_devices} x Fake GPU")
+
+
+def test_devices_take_first_what_they_hold(new_driver, monkeypatch):
+    driver = new_driver(n_gpus=2)
+    monkeypatch.setattr(division, "MIN_BATCH_RESIDUES", 1)
+    case, engine = Case(targets=TARGET_LENGTHS * 4), CudaEngine()
+    case.check(engine)
+    rows = next(iter(job._notes.of(case.database.segments[0]).cuts.values())).batches
+    workspaces = [idle[0] for idle in job._idle.values()]
+    segment = case.database.segments[0]
+    assert len(rows) >= 8
+    assert all(any(workspace.holds(segment, one) for workspace in workspaces) for one in rows)
+    working = SimpleNamespace(segments=case.database.segments, workspaces=workspaces)
+    held = [one for one in rows if workspaces[0].holds(segment, one)]
+    assert {job.Job.preference(working, workspaces[0], one) for one in held} == {0}
+    assert driver.sent < 4 * case.database.n_residues * 200
+
+
+def test_a_resident_database_is_sent_once(new_driver):
+    driver = new_driver()
+    case = Case()
+    case.check(CudaEngine())
+    sent = driver.sent
+    other = Case(queries=[7], seed=9)
+    engine = CudaEngine()
+    found = engine.scores(other.queries, engine.place(case.database), BLOSUM62)
+    cpu = CpuEngine(1)
+    np.testing.assert_array_equal(found, cpu.scores(other.queries, cpu.place(case.database), BLOSUM62))
+    assert engine.times.bytes_sent == 0
+    assert driver.sent - sent < 5000
+
+
+def test_another_scoring_packs_again(new_driver):
+    new_driver()
+    case = Case()
+    same = Case(Scoring("PAM30"))
+    engine = CudaEngine()
+    for scoring in (BLOSUM62, same.scoring, Scoring(match=1, mismatch=-1, alphabet=PROTEIN), BLOSUM62):
+        cpu = CpuEngine(1)
+        expected = cpu.scores(case.queries, cpu.place(case.database), scoring)
+        np.testing.assert_array_equal(engine.scores(case.queries, engine.place(case.database), scoring), expected)
+
+
+def test_memory_of_a_database_that_is_gone_is_free(new_driver):
+    driver = new_driver()
+    case = Case(targets=[1000] * 50)
+    CudaEngine().scores(case.queries, CudaEngine().place(case.database), BLOSUM62)
+    held = driver.used
+    del case
+    gc.collect()
+    assert held - driver.used > 100_000
+
+
+def test_a_new_database_takes_the_place_of_an_old_one(new_driver):
+    driver = new_driver()
+    cases, engine = [Case(targets=[1000] * 40, seed=seed) for seed in range(8)], CudaEngine(memory=800_000)
+    for case in (*cases, *cases[:2]):
+        case.check(engine)
+        assert "resident" in engine.scan_report()[0]
+    assert 500_000 < driver.peak <= 800_000
+
+
+def test_two_scans_in_turns(new_driver):
+    new_driver()
+    case, engine = Case(targets=TARGET_LENGTHS * 2), CudaEngine()
+    one, other = (engine.blocks(case.queries, engine.place(case.database), BLOSUM62) for _ in range(2))
+    first = next(one)
+    np.testing.assert_array_equal(next(other).scores, first.scores)
+    assert [len(list(rest)) for rest in (one, other)] == [0, 0]
+    assert len(job._idle[0]) == 2
+
+
+@pytest.mark.parametrize("capacity", [1, 10, 1 << 16])
+@pytest.mark.parametrize("first", [1, 5, 1 << 14])
+def test_more_candidates_than_there_is_room_for(new_driver, monkeypatch, capacity, first):
+    new_driver()
+    monkeypatch.setattr(batch_scan, "MIN_CAPACITY", capacity)
+    monkeypatch.setattr(batch_scan, "MAX_CAPACITY", capacity)
+    monkeypatch.setattr(collect, "FIRST_CANDIDATES", first)
+    case = Case()
+    case.check(CudaEngine())
+    case.check(CudaEngine(), Keep.everything(len(case.queries)))
+    case.check(CudaEngine(), Keep(np.full((len(case.queries), N_BINS), 10_000, np.int32), score_bins=4))
+
+
+@pytest.mark.parametrize("room", [1, 3, 1 << 16])
+def test_more_scores_above_16_bits_than_there_is_room_for(new_driver, monkeypatch, room):
+    new_driver()
+    monkeypatch.setattr(pending, "MAX_OVERFLOWS", room)
+    all_in_streams(monkeypatch)
+    engine = CudaEngine()
+    Case(SCORINGS["above 16 bits"]).check(engine)
+    assert engine.times.rescored > 3
+
+
+def test_pairs_one_by_one_in_several_launches(new_driver, monkeypatch):
+    new_driver()
+    monkeypatch.setattr(target_parts, "MAX_ITEMS", 4)
+    Case(SCORINGS["too large for packed words"]).check(CudaEngine())
+
+
+def test_long_queries_against_long_targets_need_rows_between_strips(new_driver, monkeypatch):
+    new_driver()
+    monkeypatch.setattr(job, "long_length", lambda lengths, *_: 20)
+    monkeypatch.setattr(block, "block_shape", lambda shared, n_letters, n_rows: (32, 1))
+    Case().check(CudaEngine())
+
+
+def test_blocks_of_scores_are_bounded(new_driver, monkeypatch):
+    new_driver()
+    monkeypatch.setattr(collect, "BLOCK_SCORES", 2 * len(TARGET_LENGTHS))
+    case, engine = Case(), CudaEngine()
+    case.check(engine)
+    blocks = list(engine.blocks(case.queries, engine.place(case.database), BLOSUM62))
+    assert [(block.first_query, len(block.scores)) for block in blocks] == [(0, 2), (2, 2), (4, 1)]
+
+
+def test_nothing_to_do(new_driver):
+    new_driver()
+    engine, nothing = CudaEngine(), Case(queries=[], targets=[3, 4])
+    assert engine.scores(nothing.queries, engine.place(nothing.database), BLOSUM62).shape == (0, 2)
+    nothing = Case(queries=[3], targets=[])
+    assert engine.scores(nothing.queries, engine.place(nothing.database), BLOSUM62).shape == (1, 0)
+    for query_lengths, target_lengths in (([0], [0, 0]), ([4], [0]), ([0, 3], [0, 1])):
+        case = Case(queries=query_lengths, targets=target_lengths)
+        found = engine.scores(case.queries, engine.place(case.database), BLOSUM62)
+        np.testing.assert_array_equal(found, case.expected)
+
+
+# --- memory
+
+
+def test_batches_shrink_until_they_fit(new_driver):
+    """The device is smaller than it says, as if another process took its memory."""
+    case = Case(targets=[300] * 300, queries=[40, 50])
+    needed = new_driver()
+    case.check(CudaEngine())
+    driver = new_driver(memory=needed.peak // 3)
+    driver.cuMemGetInfo = lambda: (0, 1 << 40, 1 << 40)
+    engine = CudaEngine()
+    for _ in range(2):
+        case.check(engine)
+    assert driver.peak <= needed.peak // 3
+
+
+@pytest.mark.parametrize("memory", [80_000, 150_000, 400_000])
+def test_the_cap_is_kept(new_driver, monkeypatch, memory):
+    driver = new_driver()
+    monkeypatch.setattr(division, "MIN_BATCH_RESIDUES", 1)
+    monkeypatch.setattr(division, "FIXED_BYTES", 0)
+    monkeypatch.setattr(division, "HEADER_BYTES", 3000)
+    Case(targets=[300] * 60, queries=[40, 50]).check(CudaEngine(memory=memory))
+    assert driver.peak <= memory
+
+
+def test_what_is_resident_gives_way_to_a_scan_with_less_memory(new_driver, monkeypatch):
+    """Of the same database: batches need not shrink for it."""
+    new_driver()
+    monkeypatch.setattr(division, "MIN_BATCH_RESIDUES", 1)
+    monkeypatch.setattr(division, "FIXED_BYTES", 0)
+    monkeypatch.setattr(division, "HEADER_BYTES", 3000)
+    monkeypatch.setattr(Tasks, "halve", lambda tasks: pytest.fail("memory was short"))
+    case = Case(targets=[300] * 300, queries=[40, 50])
+    for memory in (None, 400_000, None, 400_000):
+        engine = CudaEngine(memory=memory)
+        case.check(engine)
+        assert ("resident" if memory is None else "streamed") in engine.scan_report()[0]
+
+
+def test_what_cannot_get_smaller_is_out_of_memory(new_driver):
+    new_driver()
+    case, engine = Case(targets=[100_000]), CudaEngine(memory=60_000)
+    with pytest.raises(OutOfMemoryError, match=r"GPU 0 \(Fake GPU\): .* more cannot be had.*--gpu-memory"):
+        engine.scores(case.queries, engine.place(case.database), BLOSUM62)
+
+
+def test_the_placement_can_ask_for_less(new_driver):
+    driver = new_driver()
+    case, engine = Case(targets=[300] * 60, queries=[40, 50]), CudaEngine()
+    found = engine.scores(case.queries, engine.place(case.database, budget=150_000), BLOSUM62)
+    np.testing.assert_array_equal(found, case.expected)
+    assert driver.peak <= 150_000
+
+
+# --- what goes wrong
+
+
+@pytest.mark.parametrize(
+    "kernel", ["expand", "pack_singles", "pack_pairs", "pack_merged", "stream_scores", "block_scores", "cut"]
+)
+def test_a_kernel_that_fails_is_an_engine_error(new_driver, monkeypatch, kernel):
+    new_driver(broken=kernel)
+    monkeypatch.setattr(job, "long_length", lambda lengths, *_: 64)
+    packing = {"pack_pairs": Packing.LETTER_PAIRS, "pack_merged": Packing.MERGED}.get(kernel, Packing.TWO_QUERIES)
+    monkeypatch.setattr(job, "plan_scan", plan_of_shapes(Shape(8, 4, 768, packing)))
+    case, engine = Case(queries=[30, 30]), CudaEngine()
+    message = rf"GPU 0 \(Fake GPU\): kernel .*{kernel}.* failed: CUDA_ERROR_ILLEGAL_ADDRESS"
+    with pytest.raises(EngineError, match=message):
+        list(engine.scan(case.queries, engine.place(case.database), BLOSUM62, Keep.everything(len(case.queries))))
+    assert job._idle.get(0, []) == []
+
+
+def test_a_score_beyond_31_bits_is_an_engine_error(new_driver, monkeypatch):
+    new_driver()
+    monkeypatch.setattr(block, "INT32_MAX", 7000 * 40)
+    scoring = SCORINGS["above 16 bits"]
+    letters = np.zeros(50, np.uint8)
+    queries = Records.of(PROTEIN, [letters])
+    engine = CudaEngine()
+    with pytest.raises(EngineError, match="a score does not fit 31 bits"):
+        engine.scores(queries, engine.place(memory_targets(PROTEIN, [letters])), scoring)
+
+
+@pytest.mark.parametrize("is_resident", [True, False])
+def test_an_error_while_reading_is_raised_here(new_driver, monkeypatch, is_resident):
+    new_driver()
+    if not is_resident:
+        streamed(monkeypatch)
+
+    def broken(*arguments):
+        raise DatabaseError("damaged")
+
+    monkeypatch.setattr(job, "HostBatch", broken)
+    case, engine = Case(), CudaEngine()
+    with pytest.raises(DatabaseError, match="damaged"):
+        engine.scores(case.queries, engine.place(case.database), BLOSUM62)
+
+
+@pytest.mark.parametrize("devices", [[0], [0, 0]])
+@pytest.mark.parametrize("is_resident", [True, False])
+def test_whoever_stops_listening_ends_the_threads(new_driver, monkeypatch, devices, is_resident):
+    import threading
+
+    new_driver()
+    monkeypatch.setattr(division, "MIN_BATCH_RESIDUES", 1)
+    if not is_resident:
+        streamed(monkeypatch, 20)
+    case, engine = Case(targets=TARGET_LENGTHS * 4, n_segments=3), CudaEngine(devices)
+    before = {thread.name for thread in threading.enumerate() if "sender" not in thread.name}
+    blocks = engine.blocks(case.queries, engine.place(case.database), BLOSUM62)
+    next(blocks)
+    started = time.perf_counter()
+    blocks.close()
+    assert time.perf_counter() - started < 5
+    assert {thread.name for thread in threading.enumerate() if "sender" not in thread.name} == before
+    case.check(engine)
+
+
+def test_an_interrupt_in_the_middle_ends_the_threads(new_driver):
+    new_driver()
+    case, engine = Case(targets=TARGET_LENGTHS * 2), CudaEngine()
+
+    def interrupt(cells):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        engine.scores(case.queries, engine.place(case.database), BLOSUM62, interrupt)
+    case.check(engine)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"threads": 0}, InputError, "threads is 0"),
+        ({"devices": []}, InputError, "no GPU was given"),
+        ({"devices": [0, 2]}, EngineError, "there is no GPU 2; this machine has 0 to 1"),
+        ({"memory": 0}, OutOfMemoryError, "0 bytes of GPU memory are too few"),
+    ],
+)
+def test_impossible_requests(new_driver, options, error, message):
+    new_driver(n_gpus=2)
+    with pytest.raises(error, match=message):
+        CudaEngine(**options)
+
+
+def test_paths_need_the_core(new_driver, monkeypatch):
+    new_driver()
+    monkeypatch.setattr(CpuEngine, "unavailable_reason", staticmethod(lambda: "no core today"))
+    case = Case()
+    with pytest.raises(EngineError, match="alignments are made by the cpu engine: no core today"):
+        CudaEngine().align(case.queries, case.queries, None, BLOSUM62)
+
+
+def test_letters_are_those_of_the_whole_database(new_driver, monkeypatch):
+    """One segment has letters that the other lacks."""
+    driver = new_driver()
+    targets = [np.array([0, 1, 2] * 5, np.uint8), np.array([3, 4, 23] * 5, np.uint8)]
+    database = memory_targets(PROTEIN, targets, 2)
+    queries = Records.of(PROTEIN, [np.arange(25, dtype=np.uint8)])
+    expected = CpuEngine(1).scores(queries, CpuEngine(1).place(database), BLOSUM62)
+    np.testing.assert_array_equal(CudaEngine().scores(queries, CudaEngine().place(database), BLOSUM62), expected)
+    assert {constants["LETTERS"] for _, constants, _ in driver.launches if "LETTERS" in constants} == {6}
+    monkeypatch.setattr(batches, "MAX_COUNTED_RESIDUES", 1)
+    np.testing.assert_array_equal(CudaEngine().scores(queries, CudaEngine().place(database), BLOSUM62), expected)
+    assert max(constants["LETTERS"] for _, constants, _ in driver.launches if "LETTERS" in constants) > 20
+
+
+def test_a_smaller_cap_than_before_is_kept(new_driver, monkeypatch):
+    """What is on the device goes, and the database that was resident is streamed."""
+    driver = new_driver()
+    monkeypatch.setattr(division, "MIN_BATCH_RESIDUES", 1)
+    monkeypatch.setattr(division, "FIXED_BYTES", 0)
+    monkeypatch.setattr(division, "HEADER_BYTES", 3000)
+    case = Case(targets=[300] * 60, queries=[40, 50])
+    case.check(CudaEngine())
+    assert driver.used > 60_000
+    engine = CudaEngine(memory=60_000)
+    case.check(engine)
+    assert driver.used <= 60_000
+    assert "streamed" in engine.scan_report()[0]
+
+
+def test_scratch_memory_of_others_is_given_up(new_driver):
+    driver = new_driver()
+    case, engine = Case(targets=[300] * 60, queries=[40, 50]), CudaEngine(memory=1_000_000)
+    case.check(engine)
+    job._idle[0][0].scratch("arena of somebody else", 1_000_000 - driver.used)
+    larger = Case(targets=[300] * 90, queries=[40, 50], seed=3)
+    larger.check(engine)
+    assert "resident" in engine.scan_report()[0]
+    assert driver.peak <= 1_000_000

@@ -1,0 +1,205 @@
+"""Plots: what they are made of, files that are the same every time, and the option of the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import exaln
+import golden_data
+from exaln.errors import InputError
+from exaln.plots import dot_plot
+from exaln.plots import files as plots
+from exaln.plots import score_matrix as table
+from exaln.scoring.scoring import Scoring
+from exaln.sequences.alphabet import DNA
+from exaln.sequences.inputs import as_records
+
+BLOSUM50 = Scoring("BLOSUM50", gap_open=0, gap_extend=8)
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture(scope="module")
+def globins() -> exaln.Alignment:
+    records = as_records(golden_data.GOLDEN / "hba_hbb.fasta")
+    return exaln.align_many(records.rows(0, 1), records.rows(1, 2))[0]
+
+
+def texts_of(figure: Any) -> list[str]:
+    from matplotlib.text import Text
+
+    return [text.get_text() for text in figure.findobj(Text) if text.get_text()]
+
+
+def test_a_dot_plot_says_what_it_shows(globins: exaln.Alignment) -> None:
+    shown = texts_of(globins.plot())
+    assert "HBA_HUMAN x HBB_HUMAN\nlocal, score 285, identities 61 of 145 (42.1 %), gaps 8" in shown
+    assert {"HBA_HUMAN, position (residues)", "HBB_HUMAN, position (residues)", "identity (%)"} <= set(shown)
+    assert {"alike in a window of 9 letters", "the alignment", "window of 11 columns; gaps marked below"} <= set(shown)
+
+
+def long_plot(length: int, n_gaps: int) -> plots.PlottedPair:
+    """Two sequences of DNA that differ by short gaps, and the path through them; every second gap is in the query."""
+    random = np.random.default_rng(6)
+    query = random.integers(0, 4, length).astype(np.uint8)
+    cuts = np.linspace(0, length, 2 * n_gaps + 2).astype(int)[1:-1]
+    pieces = np.split(query, cuts)
+    target = np.concatenate([piece[1:] if i % 2 else piece for i, piece in enumerate(pieces)])
+    runs = [
+        run
+        for i, piece in enumerate(pieces)
+        for run in ([1 << 4 | 1, (len(piece) - 1) << 4 | 7] if i % 2 else [len(piece) << 4 | 7])
+    ]
+    whole = np.array(runs, np.uint32)
+    costs = Scoring(match=1, mismatch=-1)
+    return plots.PlottedPair(query, target, "a", "b", whole, 0, 0, 1, costs, exaln.scoring.modes.GLOBAL, "")
+
+
+def test_a_plot_does_not_grow_with_the_pair(monkeypatch: pytest.MonkeyPatch) -> None:
+    pair = long_plot(3_000_000, n_gaps=30_000)
+    monkeypatch.setattr(dot_plot, "MOST_WORDS", 1 << 20)
+    target, query = dot_plot.thinned_path(pair)
+    assert (target[0], query[0], target[-1], query[-1]) == (0, 0, len(pair.target), len(pair.query))
+    assert len(target) <= 4 * dot_plot.FINEST + 2
+    assert np.abs(query - target * (len(pair.query) / len(pair.target))).max() < 200
+    spans = dot_plot.gap_spans(pair)
+    assert len(spans) <= dot_plot.FINEST
+    image, note = dot_plot.shared_words(pair)
+    assert image.shape == (450, 446)
+    assert note == "words of 17 letters in common"
+    square = len(pair.query) / 450
+    assert image[(query[:-1] / square).astype(int), (target[:-1] / square).astype(int)].mean() > 0.95
+    assert image.mean() < 0.01
+    shown = texts_of(plots.draw(pair))
+    assert "b, position (Mb)" in shown
+    place, identity, window = dot_plot.windowed_identity(pair)
+    assert (len(place), window) == (dot_plot.FINEST, 30_000)
+    assert np.abs(identity - 99).max() < 0.1
+
+
+def test_few_gaps_are_drawn_as_they_are() -> None:
+    pair = long_plot(1000, n_gaps=3)
+    assert [begin for begin, _ in dot_plot.gap_spans(pair)] == [end for _, end in dot_plot.gap_spans(pair)]
+    assert len(dot_plot.gap_spans(pair)) == 3
+    assert len(dot_plot.thinned_path(pair)[0]) == len(pair.operations) + 1
+
+
+def test_a_small_pair_is_a_table() -> None:
+    found = exaln.align("HEAGAWGHEE", "PAWHEAE", scoring=BLOSUM50)
+    shown = texts_of(found.plot())
+    assert sum(text.isdigit() for text in shown) == 11 * 8
+    assert (shown.count("28"), shown.count("27"), shown.count("26")) == (1, 1, 1)
+    assert sorted(text for text in shown if text.isalpha() and len(text) == 1) == sorted("HEAGAWGHEE" + "PAWHEAE")
+    rows, columns = table.path_cells(found._plotted())
+    assert list(zip(rows.tolist(), columns.tolist(), strict=True)) == [(4, 1), (5, 2), (6, 3), (7, 3), (8, 4), (9, 5)]
+
+
+def test_arrows_of_the_table() -> None:
+    """By hand: AC with AC, match 2, mismatch -3, gaps 5/2."""
+    found = exaln.align("AC", "AC", mode="global")._plotted()
+    scores = found.scoring.matrix[np.ix_(found.query, found.target)]
+    filled = table.fill_table(scores, found.scoring, found.mode)
+    assert filled.h.tolist() == [[0, -7, -9], [-7, 2, -5], [-9, -5, 4]]
+    assert sorted(table.sources(filled, scores, is_local=False)) == [
+        (1, 1, 1, 1),
+        (1, 2, 0, 1),
+        (2, 1, 1, 0),
+        (2, 2, 1, 1),
+    ]
+    assert table._border_sources(found) == [(0, 1, 0, 1), (0, 2, 0, 1), (1, 0, 1, 0), (2, 0, 1, 0)]
+
+
+@pytest.mark.parametrize("kind", [".svg", ".png", ".html"])
+def test_the_same_alignment_gives_the_same_file(globins: exaln.Alignment, tmp_path: Path, kind: str) -> None:
+    first, second = tmp_path / f"first{kind}", tmp_path / f"second{kind.upper()}"
+    globins.plot(first)
+    globins.plot(second)
+    data = first.read_bytes()
+    assert data == second.read_bytes()
+    assert sorted(tmp_path.iterdir()) == [first, second]
+    if kind == ".png":
+        assert data.startswith(b"\x89PNG")
+        return
+    if kind == ".svg":
+        assert ElementTree.fromstring(data).tag == f"{SVG}svg"
+        assert b"<dc:date>" not in data
+        return
+    page = data.decode()
+    assert page.startswith("<!DOCTYPE html>")
+    assert page.count("<svg") == 1
+    assert "http" not in page.replace("http://www.w3.org", "").replace("http://purl.org", "").replace(
+        "http://creativecommons.org", ""
+    ).replace("https://matplotlib.org", "")
+    assert "HBA_HUMAN x HBB_HUMAN" in page
+    assert globins.text().splitlines()[2] in page
+
+
+def test_names_are_text_not_markup(tmp_path: Path) -> None:
+    from Bio.Seq import Seq
+    from Bio.SeqRecord import SeqRecord
+
+    first = SeqRecord(Seq("ACGT" * 10), id="<b>$a_{x}$" + "y" * 60, description="")
+    exaln.align(first, "ACGT" * 9).plot(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "<b>" not in page
+    assert "&lt;b&gt;" in page
+
+
+@pytest.mark.parametrize(
+    ("query", "target"),
+    [("", "ACGT"), ("ACGT", ""), ("", ""), ("A" * 40, "C" * 31), ("", "A" * 40), ("A" * 40, ""), ("A" * 31, "A"),
+     ("A", "A" * 31)],
+)  # fmt: skip
+@pytest.mark.parametrize("mode", ["local", "global", "overlap"])
+def test_odd_pairs(query: str, target: str, mode: str, tmp_path: Path) -> None:
+    exaln.align(query, target, mode=mode, scoring=Scoring.default(DNA)).plot(tmp_path / "odd.png")
+
+
+def test_words_in_common() -> None:
+    """A long pair with a repeat: the squares are those of the two diagonals, and repeats fill theirs."""
+    rng = np.random.default_rng(7)
+    unit = rng.integers(0, 4, 4500).astype(np.uint8)
+    pair = exaln.align(np.concatenate([unit, unit]), unit, scoring=Scoring.default(DNA))._plotted()
+    image, note = dot_plot.shared_words(pair)
+    assert note == "words of 10 letters in common"
+    assert image.shape == (450, 225)
+    both = np.add.outer(np.arange(450), -np.arange(225))
+    near = np.isin(both, (-1, 0, 1, 224, 225, 226))
+    assert image[np.isin(both, (0, 225))].mean() == 1
+    assert image[~near].mean() < 0.01
+    poly = np.zeros(3000, np.uint8)
+    everywhere, _ = dot_plot.shared_words(exaln.align(poly, poly, scoring=Scoring.default(DNA))._plotted())
+    assert everywhere.mean() > 0.98
+
+
+def test_words_are_found_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(8)
+    pair = exaln.align(*rng.integers(0, 2, (2, 2500)).astype(np.uint8), scoring=Scoring.default(DNA))._plotted()
+    whole, _ = dot_plot.shared_words(pair)
+    monkeypatch.setattr(dot_plot, "PAIRS_AT_ONCE", 1000)
+    pieces, _ = dot_plot.shared_words(pair)
+    np.testing.assert_array_equal(whole, pieces)
+    assert 0 < whole.mean() < 1
+
+
+def test_windows_of_identity() -> None:
+    pair = exaln.align("ACGT" * 10, "ACGT" * 5 + "TTTT" * 5, mode="global")._plotted()
+    place, identity, window = dot_plot.windowed_identity(pair)
+    assert window == 11
+    assert identity[0] == 100
+    assert identity[-1] < 50
+    assert (np.diff(place) >= 0).all()
+
+
+def test_names_of_files(globins: exaln.Alignment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InputError, match=r"x\.pdf: plots are written to \.svg, \.png or \.html"):
+        globins.plot("x.pdf")
+    with pytest.raises(exaln.OutputError, match="cannot be written"):
+        globins.plot(tmp_path / "none" / "x.svg")
+    monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
+    with pytest.raises(InputError, match=r'plots need matplotlib.*pip install "exaln\[plots\]"'):
+        plots.check_path("x.svg")

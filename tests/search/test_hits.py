@@ -1,0 +1,130 @@
+"""Hits of all queries, as Python sees them."""
+
+import importlib
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+
+from exaln.alignments.query_hits import QueryHits
+from exaln.errors import InputError, OutputError
+from exaln.report.arrow import HITS_SCHEMA
+from exaln.search.hits import Hit, Hits
+from hit_samples import GLOBIN, MINUS, NOTHING, Pair, query_hits, random_hits
+
+
+def test_hit_has_the_columns_of_the_table() -> None:
+    assert [field.name for field in fields(Hit)] == HITS_SCHEMA.names
+
+
+def test_length_indexing_and_iteration() -> None:
+    hits = Hits.collect([GLOBIN, NOTHING, MINUS])
+    assert len(hits) == 3
+    assert [hit.target_id for hit in hits] == ["sp|P1.2|ONE_TEST", "two", "chr1"]
+    assert hits[0] == next(iter(hits))
+    assert hits[-1].strand == -1
+    assert (hits[2].target_start, hits[2].target_end, hits[2].cigar) == (2, 11, "5M1D3M")
+    assert type(hits[0].score) is int
+    for place in (3, -4):
+        with pytest.raises(IndexError):
+            hits[place]
+
+
+def test_slices_are_hits() -> None:
+    hits = Hits.collect([GLOBIN, MINUS])
+    for cut in (slice(1, None), slice(None, None, -1), slice(0, 3, 2), slice(5, 9), slice(None)):
+        part = hits[cut]
+        assert isinstance(part, Hits)
+        assert list(part) == list(hits)[cut]
+    assert hits[:] == hits
+    assert hits[:1] != hits
+    assert hits != [*hits]
+
+
+@given(random_hits())
+def test_hits_keep_every_number(sample: tuple[str, list[Pair], QueryHits]) -> None:
+    columns = sample[2]
+    for place, hit in enumerate(Hits.collect([columns])):
+        for name in ("score", "bits", "evalue", "strand", "query_start", "query_end", "target_start", "target_end"):
+            assert getattr(hit, name) == getattr(columns, name)[place]
+        assert hit.target_ordinal == columns.ordinal[place]
+        assert hit.cigar == sample[1][place].cigar
+
+
+def test_none_where_there_are_no_statistics() -> None:
+    (hit,) = Hits.collect([query_hits("AWHE", [Pair("AWHE", "4M")])])
+    assert hit.bits is None
+    assert hit.evalue is None
+
+
+def test_no_hits() -> None:
+    for hits in (Hits.collect([]), Hits.collect([NOTHING])):
+        assert len(hits) == 0
+        assert list(hits) == []
+        assert not hits
+        assert repr(hits) == "Hits: 0 hits"
+        assert hits.to_arrow().schema == HITS_SCHEMA
+
+
+def test_frames() -> None:
+    pytest.importorskip("pandas")
+    pytest.importorskip("polars")
+    hits = Hits.collect([GLOBIN, MINUS])
+    assert hits.to_pandas()["target_id"].tolist() == ["sp|P1.2|ONE_TEST", "two", "chr1"]
+    assert hits.to_polars()["score"].to_list() == hits.to_arrow()["score"].to_pylist() == [16, 41, 9]
+
+
+@pytest.mark.parametrize("package", ["pandas", "polars"])
+def test_frames_that_are_not_installed(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
+    real = importlib.import_module
+
+    def without(name: str, *rest: Any) -> Any:
+        if name == package:
+            raise ImportError(name)
+        return real(name, *rest)
+
+    monkeypatch.setattr(importlib, "import_module", without)
+    with pytest.raises(
+        InputError, match=f"to_{package} needs {package}, which is not installed: pip install {package}"
+    ):
+        getattr(Hits.collect([GLOBIN]), f"to_{package}")()
+
+
+def test_hits_of_a_table_are_written_to_parquet_and_arrow_files(tmp_path: Path) -> None:
+    hits = Hits.collect([GLOBIN, query_hits("AWHE", [Pair("AWHE", "4M", target_description='a\tb,"c"\n')])])
+    for name in ("h.parquet", "h.arrow", "h.feather"):
+        hits.write(tmp_path / name)
+    assert Hits(pq.read_table(tmp_path / "h.parquet")) == hits
+    for name in ("h.arrow", "h.feather"):
+        with pa.ipc.open_file(tmp_path / name) as file:
+            assert Hits(file.read_all()) == hits
+    with pytest.raises(InputError, match=r"h\.csv: what is written comes from a table, which has no sequences"):
+        hits.write(tmp_path / "h.csv")
+    assert not (tmp_path / "h.csv").exists()
+
+
+def test_write_refuses_and_reports(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"hits\.xlsx: hits are written to \.tsv, .*; outfmt= gives another format"):
+        Hits.collect([GLOBIN]).write(tmp_path / "hits.xlsx")
+    with pytest.raises(OutputError):
+        Hits.collect([GLOBIN]).write(tmp_path / "none" / "hits.parquet")
+
+
+def test_repr_is_a_short_table() -> None:
+    assert repr(Hits.collect([GLOBIN, MINUS])) == (
+        "Hits: 3 hits\n"
+        "query_id  target_id         score  bits  evalue    identity  query  target\n"
+        "q1        sp|P1.2|ONE_TEST  16     12.3  1.20e-04  80.0%     4:9    1:5\n"
+        "q1        two               41     123   2.5       87.5%     2:10   1:9\n"
+        "read      chr1              9      20.1  0.020     88.9%     1:9    2:11 minus"
+    )
+    lines = repr(Hits.collect([GLOBIN] * 500)).split("\n")
+    assert lines[0] == "Hits: 1,000 hits"
+    assert len(lines) == 13
+    assert lines[-2] == "..."
+    odd = Hits.collect([query_hits("AWHE", [Pair("AWHE", "4M", target_id="x\n" * 50)])])
+    assert len(repr(odd).split("\n")) == 3

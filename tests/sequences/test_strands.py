@@ -1,0 +1,34 @@
+"""The other strand, against a table written by hand."""
+
+import pytest
+
+from exaln.errors import InputError
+from exaln.report.columns import COLUMNS
+from exaln.scoring.scoring import Scoring
+from exaln.sequences.alphabet import DNA, PROTEIN, RNA, Alphabet
+from exaln.sequences.strands import complements, reverse_complement
+from hit_samples import Pair, other_strand, query_hits
+
+
+@pytest.mark.parametrize("alphabet", [DNA, RNA], ids=str)
+def test_every_letter(alphabet: Alphabet) -> None:
+    wanted = other_strand(alphabet.letters, alphabet is RNA)
+    codes = alphabet.encode(alphabet.letters)
+    assert alphabet.decode(reverse_complement(codes, alphabet)) == wanted
+    twice = reverse_complement(reverse_complement(codes, alphabet), alphabet)
+    assert twice[:-1].tolist() == codes[:-1].tolist()  # the last letter, U of DNA or T of RNA, becomes the usual one
+
+
+def test_dna_and_rna_codes_have_the_same_complements() -> None:
+    assert complements(DNA).tolist() == complements(RNA).tolist()
+
+
+def test_proteins_have_one_strand() -> None:
+    with pytest.raises(InputError, match="protein has no complement"):
+        complements(PROTEIN)
+
+
+def test_rna_rows() -> None:
+    scoring = Scoring(match=2, mismatch=-3, alphabet="rna")
+    hits = query_hits("GAUUACA", [Pair("CUGUAAUCU", "7M", 0, 1, -1)], scoring=scoring)
+    assert COLUMNS["qseq"].texts(hits) == COLUMNS["sseq"].texts(hits) == ["GAUUACA"]

@@ -1,0 +1,94 @@
+"""Batches of hits with a value changed, for tests of what refuses them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+
+from exaln.cluster.part_hits import part_schema
+
+Change = Callable[[dict[str, Any]], None]
+
+
+def forged(batch: Any, change: Change) -> Any:
+    """The batch after `change` of its first row with hits, which is a dict of plain values."""
+    rows = batch.to_pylist()
+    change(next(row for row in rows if row["hits"]))
+    return pa.RecordBatch.from_pylist(rows, part_schema())
+
+
+def of_hit(**values: Any) -> Change:
+    """A change of the first hit: new values, or functions of the old ones."""
+
+    def change(row: dict[str, Any]) -> None:
+        hit = row["hits"][0]
+        for name, value in values.items():
+            hit[name] = value(hit[name]) if callable(value) else value
+
+    return change
+
+
+def more(name: str) -> Change:
+    """One more of a number."""
+    return of_hit(**{name: lambda value: value + 1})
+
+
+def operations(*operations: tuple[int, int]) -> bytes:
+    """A path of (length, code)."""
+    return b"".join((length << 4 | code).to_bytes(4, "little") for length, code in operations)
+
+
+def _repeat_hit(row: dict[str, Any]) -> None:
+    row["hits"].append(dict(row["hits"][0]))
+
+
+def _shift_path(row: dict[str, Any]) -> None:
+    """The path one letter further in both sequences: every position is possible, the letters are others."""
+    hit = row["hits"][0]
+    move = -1 if min(hit["query_start"], hit["target_start"]) > 0 else 1
+    for name in ("query_start", "query_end", "target_start", "target_end"):
+        hit[name] += move
+
+
+IMPOSSIBLE: dict[str, tuple[Change, str]] = {
+    "score of 2^62": (of_hit(score=1 << 62), "score"),
+    "negative score": (of_hit(score=-5), "score"),
+    "score one higher": (more("score"), "score"),
+    "query start of -2^63": (of_hit(query_start=-(1 << 63)), "outside of its query"),
+    "query end after the query": (of_hit(query_end=1 << 40), "outside of its query"),
+    "target start of -2^63": (of_hit(target_start=-(1 << 63)), "outside of its target"),
+    "target end of 2^63 - 1": (of_hit(target_end=(1 << 63) - 1), "outside of its target"),
+    "no query letters": (of_hit(query_start=3, query_end=3), "outside of its query"),
+    "shifted": (_shift_path, "path|outside"),
+    "target start one later": (more("target_start"), "does not fit its target"),
+    "identities": (more("identities"), "identities"),
+    "positives": (more("positives"), "positives"),
+    "mismatches": (more("mismatches"), "mismatches"),
+    "gap opens": (more("gap_opens"), "gap_opens"),
+    "gaps": (more("gaps"), "gaps"),
+    "columns": (more("columns"), "columns"),
+    "strand 0": (of_hit(strand=0), "strand"),
+    "ordinal -1": (of_hit(ordinal=-1), "not searched"),
+    "ordinal of 2^62": (of_hit(ordinal=1 << 62), "not searched"),
+    "a target twice": (_repeat_hit, "twice"),
+    "a code that is no letter": (of_hit(target=lambda codes: b"\x1f" + codes[1:]), "no letters"),
+    "a query code that is no letter": (lambda row: row.update(query=b"\xff" + row["query"][1:]), "no letters"),
+    "query index": (lambda row: row.update(query_index=row["query_index"] + 1), "not in order"),
+    "an empty path": (of_hit(path=b""), "list of operations"),
+    "half of an operation": (of_hit(path=lambda path: path + b"\x17"), "list of operations"),
+    "an unknown operation": (of_hit(path=lambda path: path + operations((1, 9))), "unknown operations"),
+    "an operation of length 0": (of_hit(path=lambda path: path + operations((0, 7))), "unknown operations"),
+    "a longer path": (of_hit(path=lambda path: path + operations((1, 1), (1, 2))), "does not fit its query"),
+    "a path of 2^28 letters": (of_hit(path=operations(((1 << 28) - 1, 7))), "does not fit its query"),
+    "a path in pieces": (
+        of_hit(
+            path=lambda path: (
+                operations((1, path[0] & 15))
+                + (int.from_bytes(path[:4], "little") - 16).to_bytes(4, "little")
+                + path[4:]
+            )
+        ),
+        "repeats an operation|unknown operations",
+    ),
+}
+"""Changes that no search can have made, and what is said about them."""

@@ -1,0 +1,85 @@
+"""What the tests of regions share: tables of pairs cut in many ways, and the answer of another engine."""
+
+import numpy as np
+
+from exaln.engines.cuda.long import regions as cuda_regions
+from exaln.engines.cuda.scan.job import lent_workspaces
+from exaln.engines.regions import Borders, Lines, PairTable, Region, table_left, table_top
+from exaln.scoring.scoring import Scoring
+from exaln.sequences.alphabet import DNA
+
+INT32, INT64 = np.dtype(np.int32), np.dtype(np.int64)
+
+SCORINGS = {
+    "DNA": Scoring(match=1, mismatch=-3, gap_open=3, gap_extend=2),
+    "linear": Scoring(match=1, mismatch=-1, gap_open=0, gap_extend=1),
+    "free gaps": Scoring(match=1, mismatch=-1, gap_open=0, gap_extend=0),
+    "protein": Scoring("BLOSUM62", gap_open=11, gap_extend=1),
+    "largest": Scoring(match=32767, mismatch=-32767, gap_open=20000, gap_extend=12767),
+}
+
+
+def n_letters(scoring):
+    return 4 if scoring.alphabet == DNA else 20
+
+
+class OnCards:
+    """Regions on these GPUs, as an engine fills them; small ones as well."""
+
+    def __init__(self, devices=(0,), memory=None):
+        self.devices, self.memory = devices, memory
+
+    def fill_region(self, pair, region, borders, lines, *, progress=None, wants_end=False, pruning=None):
+        with lent_workspaces(self.devices, self.memory) as workspaces:
+            return cuda_regions.fill_region(
+                workspaces, pair, region, borders, lines, progress=progress, wants_end=wants_end, pruning=pruning
+            )
+
+
+def outside(region, scoring, mode, score=INT32):
+    """What surrounds a region that begins in the corner of the table."""
+    lines = (*table_top(0, region.end_column, scoring, mode), *table_left(0, region.end_row, scoring, mode))
+    return Borders(*(line.astype(score) for line in lines), corner=0)
+
+
+def core_region(n_rows, n_columns, *, is_local):
+    """The arguments of the core that say what a region is, and what surrounds it."""
+    return {
+        "query": np.zeros(n_rows, np.uint8),
+        "target": np.zeros(n_columns, np.uint8),
+        "matrix": np.ones((4, 4), np.int32),
+        "gap_first": 2,
+        "gap_extend": 1,
+        "is_local": is_local,
+        "top_h": np.zeros(n_columns, np.int32),
+        "top_f": np.zeros(n_columns, np.int32),
+        "left_h": np.zeros(n_rows, np.int32),
+        "left_e": np.zeros(n_rows, np.int32),
+        "corner": 0,
+    }
+
+
+def some(rng, n, at_most):
+    """Ascending numbers of rows or columns; the first and the last of the region may be among them."""
+    return np.unique(rng.integers(1, n + 1, int(rng.integers(0, at_most + 1)))).astype(np.int64)
+
+
+def filled(by, pair, region, borders, rows, columns, score=INT32, **options):
+    """(end, lines) of a region."""
+    lines = Lines.empty(region, rows, columns, score)
+    for array in (lines.row_H, lines.row_F, lines.column_H, lines.column_E):
+        array.fill(-99_999)
+    return by.fill_region(PairTable(*pair), region, borders, lines, wants_end=True, **options), lines
+
+
+def assert_same(found, expected):
+    for name in ("row_H", "row_F", "column_H", "column_E"):
+        np.testing.assert_array_equal(getattr(found[1], name), getattr(expected[1], name), err_msg=name)
+    assert found[0] == expected[0]
+
+
+def assert_as(engine, other, query, target, scoring, mode, rows, columns, score=INT32):
+    """The whole table, on two engines."""
+    region = Region(0, len(query), 0, len(target))
+    case = ((query, target, scoring, mode), region, outside(region, scoring, mode, score), rows, columns, score)
+    assert_same(filled(engine, *case), filled(other, *case))
