@@ -95,6 +95,14 @@ def test_type_checkers_see_the_same_names():
     assert imported == set(exaln._HOME.items())
 
 
+def test_search_is_the_function_although_a_package_has_its_name():
+    told = in_fresh_python(
+        "import exaln\nimport exaln.search.pipeline\nfrom exaln.search import ranking\n"
+        "print(exaln.search is exaln.search.__globals__['search'], ranking.__name__)"
+    )
+    assert told == ["True exaln.search.ranking"]
+
+
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="module 'exaln' has no attribute 'serach'"):
         exaln.serach  # noqa: B018
