@@ -109,7 +109,7 @@ def test_bad_input_is_one_line_and_leaves_no_file(exaln: Exaln, reads: Path, tmp
         ([reads, write(tmp_path / "protein.fa", p="HEAGAWGHEE")], "is not a dna letter"),
         ([reads, reads, "--mode", "glocal"], "unknown mode 'glocal'; choose local, global"),
         ([reads, reads, "--plot", "x.pdf"], "plots are written to .svg, .png or .html"),
-        ([reads, reads, "--plot", tmp_path / "x.svg"], "--plot draws one pair, and there are more"),
+        ([reads, reads, "--plot", tmp_path / "x.svg"], "--plot draws one pair, but there are several"),
         (["-", "-"], "stdin (-) is named twice"),
     ):
         code, message = exaln.error("align", *arguments, "--out", out)
@@ -173,7 +173,7 @@ def test_sam_needs_one_name_per_target(exaln: Exaln, tmp_path: Path) -> None:
     second.write_text(">x\nHEAG\n>x\nHEAGA\n")
     code, message = exaln.error("align", first, second, "--outfmt", "sam")
     assert code == 1
-    assert "two targets of different length are called 'x'" in message
+    assert "two targets of different lengths are named 'x'; SAM needs distinct names" in message
 
 
 def test_fractions_and_gaps_alone(exaln: Exaln, tmp_path: Path) -> None:
@@ -291,8 +291,8 @@ def test_a_note_when_targets_are_far_longer_than_the_query(
     query = write(tmp_path / "q.fa", q="ACGTTTGACC")
     targets = {length: write(tmp_path / f"{length}.fa", t=("ACGTTTGACC" * 20)[:length]) for length in (199, 200)}
     note = (
-        "exaln: note: target t is far longer than its query (200 and 10 residues); one alignment per target is shown, "
-        "and there may be others\n"
+        "exaln: note: target t is far longer than its query (200 and 10 residues); "
+        "only the best alignment per target is shown, and there may be others\n"
     )
     for command in (["align", query], ["align", query, "--all"], ["search", "-q", query, "-d"]):
         assert "note:" not in exaln(*command, targets[199]).err

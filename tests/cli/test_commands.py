@@ -344,7 +344,7 @@ def test_unexpected_errors_are_one_line_and_debug_shows_more(exaln: Exaln, monke
     def fail() -> None:
         raise RuntimeError("two\nlines")
 
-    monkeypatch.setattr(about_commands, "installation_facts", fail)
+    monkeypatch.setattr(about_commands, "probe_installation", fail)
     code, message = exaln.error("info")
     assert code == 255
     assert message.startswith("exaln: error: unexpected RuntimeError: two lines; ")
@@ -366,7 +366,7 @@ def test_errors_of_the_system(
     def fail() -> None:
         raise error
 
-    monkeypatch.setattr(about_commands, "installation_facts", fail)
+    monkeypatch.setattr(about_commands, "probe_installation", fail)
     found, message = exaln.error("info")
     assert (found, says in message) == (code, True)
 

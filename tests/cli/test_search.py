@@ -250,7 +250,7 @@ def test_formats_by_extension(exaln: Exaln, tmp_path: Path, extension: str, same
     ("outfmt", "says"),
     [("6 std nonsense", "unknown column 'nonsense'"), ("6 staxid", "no taxonomy"), ("5", "use json"),
      ("16", "use json"),
-     ("sam std", "allowed is extended"), ("99", "unknown output format '99'"), ("json std", "cannot be followed by")],
+     ("sam std", "it takes extended"), ("99", "unknown output format '99'"), ("json std", "cannot be followed by")],
 )  # fmt: skip
 def test_formats_that_are_refused(exaln: Exaln, outfmt: str, says: str) -> None:
     for words in ([outfmt], outfmt.split()):

@@ -189,7 +189,7 @@ def test_jobs_of_slurm_are_read(tmp_path: Path) -> None:
         ("jobs = 0", "jobs is 0"),
         ('jobs = "3"', "jobs is '3'"),
         ("jobs = true", "jobs is True"),
-        ("gpus = 1", "gpus is unknown; there are jobs"),
+        ("gpus = 1", "gpus is unknown; the keys are jobs"),
         ('prologue = "module load"', "prologue must be a list"),
         ("partition = 3", "partition is 3"),
         ("jobs =", "cannot be read"),

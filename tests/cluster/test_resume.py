@@ -24,7 +24,7 @@ QUERIES, TARGETS = GOLDEN / "cudasw4q_part.fasta", GOLDEN / "scop20_part.fasta"
 def _small_units(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some forty units of what would be one."""
     monkeypatch.setattr(unit_pool, "LEAST_PLACES", 2000)
-    monkeypatch.setattr(unit_pool.Pace, "cells", lambda self, speed, total_speed, cells_left: 0.0)
+    monkeypatch.setattr(unit_pool.UnitSize, "cells", lambda self, speed, total_speed, cells_left: 0.0)
     monkeypatch.setattr(units, "GROUP_QUERIES", 2)
     monkeypatch.setattr(units, "MOST_GROUP_QUERIES", 2)
 
@@ -107,7 +107,7 @@ def test_without_a_cluster_a_search_goes_on_where_it_was_stopped(
     assert exaln(*resumed) == 0
     assert (tmp_path / "out").read_bytes() == expected
     assert len(searched) == n_units
-    assert f"all of it from {tmp_path / 'kept'}" in capsys.readouterr().err.splitlines()[-1]
+    assert f"all from {tmp_path / 'kept'}" in capsys.readouterr().err.splitlines()[-1]
     for form in ("6", "json", "0"):
         for more in (["--resume", tmp_path / "kept"], []):
             assert exaln(*arguments, "--outfmt", form, "--out", tmp_path / f"out{len(more)}", "--quiet", *more) == 0
@@ -157,7 +157,7 @@ def test_a_finished_search_does_not_start_its_cluster(
         assert (tmp_path / "out").read_bytes() == expected
     capsys.readouterr()
     assert exaln(*resumed, "--cluster", "local:2", "--plan") == 0
-    assert capsys.readouterr().out == f"plan: nothing is left to search, all of it is in {tmp_path / 'kept'}\n"
+    assert capsys.readouterr().out == f"plan: nothing is left to search; all results are in {tmp_path / 'kept'}\n"
     assert exaln(*resumed, "--cluster", "local:0") == 1  # options are checked all the same
 
 
@@ -185,7 +185,7 @@ import sys
 from exaln.__main__ import run
 from exaln.cluster import pool, store, units
 unit_pool.LEAST_PLACES, units.GROUP_QUERIES, units.MOST_GROUP_QUERIES, store.SAVE_INTERVAL_S = 2000, 2, 2, 0
-unit_pool.Pace.cells = lambda self, speed, total_speed, cells_left: 0.0
+unit_pool.UnitSize.cells = lambda self, speed, total_speed, cells_left: 0.0
 sys.exit(run(sys.argv[1:]))
 """
 
@@ -226,7 +226,7 @@ def test_what_resume_refuses(arguments: list[object], tmp_path: Path, capsys: py
     assert "build one with exaln makedb" in capsys.readouterr().err
     assert exaln(*arguments, *resumed, "--quiet") == 0
     assert exaln(*arguments, *resumed, "--evalue", 5) == 1
-    assert "of another search" in capsys.readouterr().err
+    assert "from another search" in capsys.readouterr().err
     shutil.rmtree(tmp_path / "kept")
     (tmp_path / "kept").write_text("a file")
     assert exaln(*arguments, *resumed) == 6

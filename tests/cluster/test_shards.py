@@ -153,7 +153,7 @@ def test_a_search_of_an_earlier_version_is_refused_with_both_versions() -> None:
 def test_what_is_no_shard(text: str, database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["--query", QUERIES, "--db", database, "--out", tmp_path / "p.parquet"]
     assert exaln("search", *arguments, f"--shard={text}") == 1
-    assert f"{text!r} is no shard" in capsys.readouterr().err
+    assert f"{text!r} is not a shard" in capsys.readouterr().err
 
 
 def test_what_cannot_be_merged(database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -165,8 +165,8 @@ def test_what_cannot_be_merged(database: Path, tmp_path: Path, capsys: pytest.Ca
         return error
 
     one, two, three = shards(tmp_path, 3, "--query", QUERIES, "--db", database)
-    assert "1 of 3 shards is missing: 2" in says(one, three)
-    assert "2 of 3 shards are missing: 1, 3" in says(two)
+    assert "1 of 3 shards is missing: shard 2" in says(one, three)
+    assert "2 of 3 shards are missing: shards 1, 3" in says(two)
     assert "both shard 2/3" in says(one, two, two)
     assert "no such file" in says(one, tmp_path / "none.parquet")
     assert "not a part file" in says(one, QUERIES)

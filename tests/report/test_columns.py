@@ -179,7 +179,7 @@ def test_std_and_others_mix() -> None:
 
 
 def test_unknown_columns_are_refused_with_the_known_ones() -> None:
-    with pytest.raises(InputError, match=r"unknown column 'evalu'; known are std qseqid .* cigarx$"):
+    with pytest.raises(InputError, match=r"unknown column 'evalu'; the columns are std qseqid .* cigarx$"):
         parse_columns(["std", "evalu"])
 
 

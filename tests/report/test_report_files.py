@@ -225,7 +225,7 @@ def test_format_by_extension(name: str, kind: str) -> None:
 
 @pytest.mark.parametrize("name", ["a.xml", "a.bam", "a.xlsx", "a.html", "a.gff3", "a.XML.gz", "a.tar.zst", "a.fastq"])
 def test_a_name_that_promises_another_format_is_refused(name: str) -> None:
-    with pytest.raises(InputError, match=r"there is no report of this kind; use one of \.tsv .*or choose"):
+    with pytest.raises(InputError, match=r"no report format has this extension; use one of \.tsv .*or choose"):
         parse_outfmt(None, name)
     assert parse_outfmt("6", name).kind == "6"  # the user said what is wanted
 
@@ -244,10 +244,10 @@ def test_words_or_text() -> None:
     [
         ("5", "output format 5 is not available: XML is not available; use json"),
         ("15", "output format 15 is not available: BLAST's JSON is not available; use json, which is exaln's own"),
-        ("paf std", "output format paf cannot be followed by 'std'; allowed is extended"),
+        ("paf std", "output format paf cannot be followed by 'std'; it takes extended"),
         ("xlsx", "unknown output format 'xlsx'; choose one of table, 0, 6, 7, 10, json, parquet, arrow, fasta"),
-        ("0 std", "output format 0 cannot be followed by 'std'; allowed is nothing; only 6, 7 and 10 have columns"),
-        ("fasta all", "output format fasta cannot be followed by 'all'; allowed is whole or aligned"),
+        ("0 std", "output format 0 cannot be followed by 'std'; only 6, 7 and 10 have columns"),
+        ("fasta all", "output format fasta cannot be followed by 'all'; it takes whole or aligned"),
         ("6 std staxids", "column 'staxids' is not available"),
     ],
 )

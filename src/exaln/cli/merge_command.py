@@ -1,4 +1,4 @@
-"""merge: part files of a search in shards become one report."""
+"""The command merge: the part files of a sharded search become one report."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 @options.outfmt(options.SEARCH_FORMATS)
 @pass_messages
 def merge(messages: Messages, /, parts: tuple[str, ...], out: str, outfmt: tuple[str, ...]) -> None:
-    """Make one report of all part files of a search in shards: the same as that of a search without shards.
+    """Merge the part files of a sharded search into the report of the whole search.
 
-    Neither the queries nor the database are needed.
+    The report is the same as without shards. Neither the queries nor the database are needed.
     """
     from exaln.cluster.shards import Parts
 
