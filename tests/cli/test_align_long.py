@@ -84,7 +84,7 @@ def test_a_work_directory_that_cannot_be_written(exaln: Exaln, tmp_path: Path) -
 
 SLOWLY = """
 import sys, time
-from exaln.engines.cpu import CpuEngine
+from exaln.engines.cpu.engine import CpuEngine
 from exaln.__main__ import run
 real_fill, real_walk = CpuEngine.fill_region, CpuEngine._walk
 

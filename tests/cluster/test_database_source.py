@@ -108,7 +108,7 @@ def test_a_worker_does_a_unit_and_tells_what_went_wrong(database: Database, tmp_
     other = Database.build(GOLDEN / "cudasw4q_part.fasta", tmp_path / "other.exaln")
     result = unit_search.run_unit(json.dumps(spec.to_values()), str(other.path), (7, 9, 100, 9000), data)
     assert result["error"] == "DatabaseError"
-    assert "not the database that the search was started with" in result["message"]
+    assert "the database has changed since the search began" in result["message"]
     assert unit_search.introduce(unit_search.Settings("cuda", devices=(99,))).get("error") == "EngineError"
     unit_search.configure(unit_search.Settings())
 

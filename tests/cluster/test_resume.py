@@ -132,7 +132,7 @@ def test_a_damaged_unit_is_searched_again_and_a_damaged_manifest_ends_with_2(
     (tmp_path / "out").unlink()
     capsys.readouterr()
     assert exaln(*resumed) == 0
-    assert f"warning: {unit}: damaged or gone" in capsys.readouterr().err
+    assert f"warning: {unit}: damaged or missing" in capsys.readouterr().err
     assert (tmp_path / "out").read_bytes() == expected
     assert len(searched) == n_units + 1
     manifest = kept / "manifest.json"
@@ -183,8 +183,8 @@ def test_a_search_begun_here_ends_on_a_cluster_and_the_other_way_round(
 KILLED = """
 import sys
 from exaln.__main__ import run
-from exaln.cluster import pool, store, units
-unit_pool.LEAST_PLACES, units.GROUP_QUERIES, units.MOST_GROUP_QUERIES, store.SAVE_INTERVAL_S = 2000, 2, 2, 0
+from exaln.cluster import unit_pool, unit_store, units
+unit_pool.LEAST_PLACES, units.GROUP_QUERIES, units.MOST_GROUP_QUERIES, unit_store.SAVE_INTERVAL_S = 2000, 2, 2, 0
 unit_pool.UnitSize.cells = lambda self, speed, total_speed, cells_left: 0.0
 sys.exit(run(sys.argv[1:]))
 """

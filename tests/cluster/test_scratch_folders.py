@@ -138,12 +138,12 @@ def test_every_temporary_folder_of_the_package_is_a_scratch_folder() -> None:
         used = re.findall(
             r"tempfile\.mkdtemp|tempfile\.TemporaryDirectory|scratch_folder\(\"|ScratchFolder\.of_process\(", code
         )
-        if used and path.parent.name != "studies":
+        if used:
             found[path.relative_to(PACKAGE).as_posix()] = used
     assert found == {
         "cluster/scratch.py": ["tempfile.mkdtemp"],
         "cluster/hosts.py": ['scratch_folder("'],
         "cluster/slurm.py": ['scratch_folder("'],
-        "cluster/worker.py": ['scratch_folder("'],
-        "cluster/source.py": ["ScratchFolder.of_process("],
+        "cluster/worker_process.py": ['scratch_folder("'],
+        "cluster/database_source.py": ["ScratchFolder.of_process("],
     }

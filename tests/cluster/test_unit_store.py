@@ -267,7 +267,7 @@ def test_a_unit_that_is_damaged_after_the_folder_was_read_is_named(folder: Path,
     with Store(folder, spec, queries) as store:
         results = GroupResults(groups_between(EDGES, queries.lengths, 1), manifest, spec, queries, store)
         DAMAGES[damage](folder / file)
-        with pytest.raises(DatabaseError, match=f"{file}: damaged: .*; remove this file, and queries 3 to 4"):
+        with pytest.raises(DatabaseError, match=f"{file}: damaged: .*; remove this file to search queries 3 to 4"):
             list(results.ready())
 
 
