@@ -1,4 +1,4 @@
-"""Options and programs of BLAST+: those with a counterpart, those accepted as they are, and advice for all others."""
+"""BLAST+ options and programs: those with a counterpart, values that are accepted, and advice for all others."""
 
 import re
 import warnings

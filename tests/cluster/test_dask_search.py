@@ -1,4 +1,4 @@
-"""Searches on real schedulers and workers, each a process: the bytes of one machine, whatever happens to them."""
+"""Searches with real schedulers and worker processes: the report of one machine, whatever happens to them."""
 
 import os
 import signal
@@ -299,7 +299,7 @@ def test_a_scheduler_that_is_killed_and_a_database_at_a_url(
         (["--cluster", "tcp://127.0.0.1:99999"], "not the address of a Dask scheduler"),
     ],
 )
-def test_what_is_refused(
+def test_bad_cluster_options_are_refused(
     arguments: list[object], options: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert exaln(*arguments, *options) == 1
@@ -377,7 +377,9 @@ def test_a_worker_that_sends_impossible_hits_is_named_and_its_unit_is_given_up_a
     assert not (tmp_path / "out").exists()
 
 
-def test_a_plan_runs_nothing(arguments: list[object], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_plan_prints_without_searching(
+    arguments: list[object], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert exaln(*arguments, "--cluster", "local:1", "--plan", "--out", tmp_path / "out") == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(":")[0] for line in lines] == ["plan"] * 3

@@ -91,7 +91,9 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Database, Record
     return database, queries, SearchSpec.of("db", database.manifest, SCORING, OPTIONS)
 
 
-def test_flipped_bytes_of_part_files(tmp_path: Path, searched: tuple[Database, Records, SearchSpec]) -> None:
+def test_flipped_bytes_of_part_files_are_harmless_or_named(
+    tmp_path: Path, searched: tuple[Database, Records, SearchSpec]
+) -> None:
     database, queries, spec = searched
     files = [tmp_path / f"part-{number}.parquet" for number in (1, 2)]
     for number, file in enumerate(files, start=1):
@@ -122,7 +124,7 @@ def resume(folder: Path, database: Database, queries: Records, spec: SearchSpec,
 
 
 @pytest.mark.parametrize("which", ["manifest", "units"])
-def test_flipped_bytes_of_resume_folders(
+def test_flipped_bytes_of_resume_folders_are_harmless_or_named(
     tmp_path: Path,
     searched: tuple[Database, Records, SearchSpec],
     which: str,

@@ -1,4 +1,4 @@
-"""--resume: finished units are kept, with a cluster or without, and the report has the same bytes."""
+"""--resume: finished units are kept, with or without a cluster, and the report has the same bytes."""
 
 import json
 import os
@@ -191,7 +191,7 @@ sys.exit(run(sys.argv[1:]))
 
 
 @pytest.mark.usefixtures("no_cluster")
-def test_a_search_that_is_killed_goes_on(
+def test_a_killed_search_continues(
     arguments: list[object], expected: bytes, tmp_path: Path, searched: list[Unit]
 ) -> None:
     kept = tmp_path / "kept"
@@ -220,7 +220,9 @@ def test_nucleotides_on_both_strands_in_every_format(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("no_cluster")
-def test_what_resume_refuses(arguments: list[object], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_resume_refuses_sequence_files_other_searches_and_bad_folders(
+    arguments: list[object], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     resumed = ["--resume", tmp_path / "kept", "--out", tmp_path / "out"]
     assert exaln("search", "--query", QUERIES, "--db", TARGETS, *resumed) == 1
     assert "build one with exaln makedb" in capsys.readouterr().err

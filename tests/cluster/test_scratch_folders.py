@@ -1,4 +1,4 @@
-"""Scratch folders: private, gone with their process, and swept by the next one if that was killed."""
+"""Scratch folders: private, removed with their process, and swept by the next one if it was killed."""
 
 import os
 import re
@@ -61,7 +61,7 @@ def test_folders_of_a_killed_process_are_swept_at_the_next_start_and_those_of_a_
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_may_be_of_others_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folders_that_may_belong_to_others_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def abandoned(name: str, mode: int = 0o700, host: bytes | None = None) -> Path:
         folder = tmp_path / name
         folder.mkdir()

@@ -1,4 +1,4 @@
-"""Units of a search on a cluster: every pair of query and residue once, whoever takes, fails or returns them."""
+"""Units of a search on a cluster: every query meets every residue once, whichever units fail or are returned."""
 
 from collections.abc import Iterator
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Finished units in a folder: found again, never of another search, and redone or named where they are damaged."""
+"""The folder of --resume: units are found again, not mixed with other searches, and searched again if damaged."""
 
 import json
 import os

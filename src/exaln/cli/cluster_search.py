@@ -212,12 +212,13 @@ def _plan(job: ClusterJob, speeds: Sequence[float], store: Store | None) -> Plan
 def _write(job: ClusterJob, hits: Iterator[QueryHits], work: UnitsProgress, report: ReportOutput) -> LongTargets:
     """Write the report; returns the note about long targets, to be printed after the progress bar."""
     long_targets = LongTargets()
-    counted = _counted(_with_qualities(hits, job.queries), work)
+    counted = counted_hits(_with_qualities(hits, job.queries), work)
     report.write(work.ends_before(long_targets.among(counted), report.out), job.spec)
     return long_targets
 
 
-def _counted(hits: Iterator[QueryHits], work: FoundHits) -> Iterator[QueryHits]:
+def counted_hits(hits: Iterator[QueryHits], work: FoundHits) -> Iterator[QueryHits]:
+    """Yield the hits unchanged, adding their number to the progress bar."""
     for query_hits in hits:
         work.found(len(query_hits))
         yield query_hits

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
-
 import click
 
 from exaln.cli import options
+from exaln.cli.cluster_search import counted_hits
 from exaln.cli.command import Command, FileArgument
 from exaln.cli.messages import Messages, pass_messages
 from exaln.cli.report_output import ReportOutput
 from exaln.foundation.plurals import number_of
 from exaln.foundation.progress import MergeProgress
-
-if TYPE_CHECKING:
-    from exaln.alignments.query_hits import QueryHits
 
 
 @click.command(cls=Command, example="exaln merge part-*.parquet --out hits.tsv")
@@ -33,11 +28,5 @@ def merge(messages: Messages, /, parts: tuple[str, ...], out: str, outfmt: tuple
     report = ReportOutput.of(out, outfmt)
     shown = messages.shows_progress and not report.on_screen
     with Parts(parts) as merged, MergeProgress(shown=shown, total=merged.n_queries) as work:
-        report.write(work.ends_before(_counted(merged, work), out), merged.spec)
+        report.write(work.ends_before(counted_hits(iter(merged), work), out), merged.spec)
     messages.note(f"{work.counted_hits()}, of {number_of(len(parts), 'part')}, in {work.spent()}")
-
-
-def _counted(hits: Any, work: MergeProgress) -> Iterator[QueryHits]:
-    for query_hits in hits:
-        work.found(len(query_hits))
-        yield query_hits
