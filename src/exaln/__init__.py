@@ -19,7 +19,7 @@ _HOME = {
     "Alignment": "pairwise.alignment",
     "Alignments": "pairwise.alignment",
     "Hits": "search.hits",
-    "SearchOptions": "search.evaluation",
+    "SearchOptions": "search.options",
     "Mode": "scoring.modes",
     "align": "pairwise.pairs",
     "align_many": "pairwise.pairs",
@@ -78,8 +78,8 @@ if TYPE_CHECKING:
     from exaln.pairwise.pairs import align, align_many, score, score_many
     from exaln.scoring.modes import Mode
     from exaln.scoring.scoring import Scoring
-    from exaln.search.evaluation import SearchOptions
     from exaln.search.hits import Hits
+    from exaln.search.options import SearchOptions
     from exaln.search.pipeline import scores, search
     from exaln.sequences.alphabet import Alphabet
     from exaln.sequences.fasta import SequenceFile

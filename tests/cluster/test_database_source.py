@@ -16,7 +16,9 @@ from exaln.cluster.part_hits import as_batch, from_bytes
 from exaln.cluster.security import Certificates, require_safe
 from exaln.cluster.slurm import SlurmJobs
 from exaln.cluster.units import Unit
+from exaln.engines.contracts import Tuning
 from exaln.engines.cpu.engine import CpuEngine
+from exaln.engines.tasks import PairTask, ScanTask
 from exaln.search.spec import SearchSpec
 from exaln.sequences.fasta import read_records
 from golden_data import GOLDEN
@@ -122,20 +124,20 @@ def test_where_the_cpu_is_idle_a_unit_is_scanned_while_another_one_is_aligned(
     events: list[str] = []
     scan, align = CpuEngine.scan, CpuEngine.align
 
-    def told_scan(self: CpuEngine, *arguments: Any) -> Iterator[Any]:
+    def recorded_scan(self: CpuEngine, task: ScanTask) -> Iterator[Any]:
         events.append("scan")
-        yield from scan(self, *arguments)
+        yield from scan(self, task)
 
-    def told_align(self: CpuEngine, *arguments: Any) -> Any:
+    def recorded_align(self: CpuEngine, task: PairTask) -> Any:
         deadline = time.monotonic() + (10 if is_idle else 0.3)
         while events.count("scan") < 2 and time.monotonic() < deadline:
             time.sleep(0.01)
         events.append("align")
-        return align(self, *arguments)
+        return align(self, task)
 
-    monkeypatch.setattr(CpuEngine, "leaves_cpu_idle", is_idle)
-    monkeypatch.setattr(CpuEngine, "scan", told_scan)
-    monkeypatch.setattr(CpuEngine, "align", told_align)
+    monkeypatch.setattr(CpuEngine, "tuning", Tuning(scans_beside_cpu=is_idle))
+    monkeypatch.setattr(CpuEngine, "scan", recorded_scan)
+    monkeypatch.setattr(CpuEngine, "align", recorded_align)
     unit_search.configure(unit_search.Settings("cpu", 1))
     spec = SearchSpec.of("db", database.manifest, Scoring("BLOSUM62"), SearchOptions(evalue=1e4))
     text, data = (

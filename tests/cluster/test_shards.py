@@ -207,4 +207,4 @@ def test_a_shard_needs_a_database_and_a_file(
             Database.open(database).manifest,
             Scoring(match=1, mismatch=-1, alphabet="protein"),
             SearchOptions(min_bits=1),
-        ).judge
+        ).evaluator

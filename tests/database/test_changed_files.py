@@ -29,7 +29,7 @@ from exaln.foundation.mapped_file import WatchedFile
 from exaln.pairwise.long.checkpoints import KeptLines
 from exaln.scoring.modes import LOCAL
 from exaln.scoring.scoring import Scoring
-from exaln.search.evaluation import SearchOptions
+from exaln.search.options import SearchOptions
 from exaln.search.pipeline import Search
 from exaln.search.score_table import score_lines
 from long_cases import align_in, by_definition, long_pair, same

@@ -96,7 +96,7 @@ def align(
     as text unless --outfmt or the extension of --out says otherwise. Sequences may be as long as chromosomes.
     """
     from exaln.pairwise.long.driver import LongOptions
-    from exaln.pairwise.pairs import MANY_CELLS, align_strand
+    from exaln.pairwise.pairs import MANY_CELLS, align_strand, pair_task
     from exaln.plots.files import check_path
     from exaln.report.writing import SearchSummary, parse_outfmt, write_report
     from exaln.scoring.modes import Mode
@@ -124,17 +124,9 @@ def align(
 
         def aligned(batch: PairBatch) -> Alignments:
             done = work.done
-            found = align_strand(
-                batch.queries,
-                batch.targets,
-                batch.pairs,
-                rules,
-                parsed_mode,
-                chosen_engine,
-                strand or "plus",
-                lambda cells: work(done + cells),
-                long_pairs,
-            )
+            task = pair_task(batch.queries, batch.targets, batch.pairs, rules, parsed_mode)
+            report = lambda cells: work(done + cells)  # noqa: E731
+            found = align_strand(chosen_engine, batch.queries, task, strand or "plus", report, long_pairs)
             if strand is None:
                 other_strand.look(found, chosen_engine)
             if plot is not None:

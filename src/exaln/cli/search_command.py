@@ -21,7 +21,7 @@ from exaln.foundation.progress import SearchProgress
 if TYPE_CHECKING:
     from exaln.alignments.query_hits import QueryHits
     from exaln.database.database import Database
-    from exaln.search.evaluation import SearchOptions
+    from exaln.search.options import SearchOptions
     from exaln.search.pipeline import Search
     from exaln.sequences.alphabet import Alphabet
 
@@ -209,7 +209,7 @@ def search_file(search: Search, source: str, work: SearchProgress, **reading: An
 
 def make_options(chosen: dict[str, Any], database: Database | None) -> SearchOptions:
     """The `SearchOptions` of the command line; database: None if it is at a URL."""
-    from exaln.search.evaluation import SearchOptions
+    from exaln.search.options import SearchOptions
     from exaln.search.pipeline import OPTIONS
 
     lists = {name: None if chosen[name] is None else Path(chosen[name]) for name in ("ids", "exclude_ids")}

@@ -32,7 +32,8 @@ from exaln.database.manifest import Manifest
 from exaln.database.part import DatabasePart, segments_between
 from exaln.database.segment import Segment
 from exaln.engines.choice import choose_engine
-from exaln.engines.contracts import Engine, Keep
+from exaln.engines.contracts import Engine
+from exaln.engines.tasks import QueryRows, ScanTask
 from exaln.errors import DatabaseError, EngineError, ExalnError, ExalnWarning
 from exaln.scoring.scoring import Scoring
 from exaln.search.pipeline import Search
@@ -206,10 +207,11 @@ def _run_unit(spec: SearchSpec, location: str, unit: Unit, queries: bytes) -> di
     records = queries_from_bytes(queries, spec)
     times.append(time.monotonic())
     compute_lock, engine = ComputeLock(here.computing), here.engine
-    whole, scanning = (nullcontext(), compute_lock) if engine.leaves_cpu_idle else (compute_lock, nullcontext())
+    beside_cpu = engine.tuning.scans_beside_cpu
+    whole, scanning = (nullcontext(), compute_lock) if beside_cpu else (compute_lock, nullcontext())
     with whole, warnings.catch_warnings():
         warnings.simplefilter("ignore", ExalnWarning)
-        search = Search(part, spec.scoring, engine, spec.options, spec.judge, scanning)
+        search = Search(part, spec.scoring, engine, spec.options, spec.evaluator, scanning)
         found = list(search.run([records], first_index=unit.query_first))
     data = to_bytes(found)
     return {"hits": data, "times": [*times, compute_lock.began, compute_lock.ended, time.monotonic()]}
@@ -236,7 +238,7 @@ def measured_speed(engine: Engine) -> float:
 
     The first scan that takes MEASURED_SECONDS is repeated, since it may have compiled kernels or opened a GPU.
     """
-    for n_queries, n_targets in MEASURED_SIZES[-2:] if engine.leaves_cpu_idle else MEASURED_SIZES:
+    for n_queries, n_targets in MEASURED_SIZES[-2:] if engine.tuning.scans_beside_cpu else MEASURED_SIZES:
         queries, database = _random_proteins(n_queries, 400), Database.in_memory([_random_proteins(n_targets, 350)])
         seconds = _scan_seconds(engine, queries, database)
         if seconds >= MEASURED_SECONDS:
@@ -247,10 +249,11 @@ def measured_speed(engine: Engine) -> float:
 
 
 def _scan_seconds(engine: Engine, queries: Records, database: Database) -> float:
-    keep = Keep(np.full((len(queries), N_BINS), 10_000, np.int32))
+    cutoff = np.full((len(queries), N_BINS), 10_000, np.int32)
     started = time.monotonic()
-    for _ in engine.scan(queries, engine.place(database), Scoring("BLOSUM62"), keep):
-        pass
+    with engine.open(database) as resident:
+        for _ in engine.scan(ScanTask(QueryRows.of_sequences(queries, Scoring("BLOSUM62")), resident, cutoff)):
+            pass
     return max(time.monotonic() - started, 1e-6)
 
 
