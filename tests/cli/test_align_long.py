@@ -86,17 +86,22 @@ SLOWLY = """
 import sys, time
 from exaln.engines.cpu.engine import CpuEngine
 from exaln.__main__ import run
-real_fill, real_walk = CpuEngine.fill_region, CpuEngine._walk
+real_fill, real_traceback = CpuEngine.fill, CpuEngine.traceback
 
-def fill_region(self, *arguments, **options):
+def fill(self, task):
     time.sleep(0.15)
-    return real_fill(self, *arguments, **options)
+    return real_fill(self, task)
 
-def walk(self, *arguments, **options):
-    time.sleep(0.15)
-    return real_walk(self, *arguments, **options)
+def traceback(self, pair):
+    step = real_traceback(self, pair)
 
-CpuEngine.fill_region, CpuEngine._walk = fill_region, walk
+    def slow_step(*arguments):
+        time.sleep(0.15)
+        return step(*arguments)
+
+    return slow_step
+
+CpuEngine.fill, CpuEngine.traceback = fill, traceback
 CpuEngine.slab_rows = lambda self, n_rows, n_columns: 500
 sys.exit(run(sys.argv[1:]))
 """

@@ -36,7 +36,7 @@ ONE_OF_SEVERAL = ("local", "semiglobal")
 @click.command(cls=Command, example="exaln align reads.fasta genes.fasta --mode semiglobal --out pairs.sam")
 @click.argument("query", cls=FileArgument, metavar="FIRST")
 @click.argument("target", cls=FileArgument, metavar="SECOND")
-@click.option("--all", "is_all", is_flag=True, help="Align every record of FIRST with every record of SECOND.")
+@click.option("--all", "is_all", is_flag=True, help="Align every record of FIRST with all of SECOND.")
 @options.mode
 @click.option(
     "--plot",
