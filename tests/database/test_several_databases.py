@@ -173,7 +173,7 @@ def test_databases_of_different_letters_are_refused(exaln: Exaln, parts: list[Pa
 
 def test_a_cluster_searches_one_database(exaln: Exaln, parts: list[Path]) -> None:
     code, message = exaln.error("search", "--query", QUERIES, *given(parts), "--cluster", "local:1")
-    assert (code, "--cluster and --resume search one database; build one of all" in message) == (1, True)
+    assert (code, "--cluster and --resume search one database; combine them with exaln makedb" in message) == (1, True)
 
 
 @pytest.mark.parametrize("command", [["verify"], ["compact"], ["append", "--in", TARGETS], ["makedb", "--in", TARGETS]])

@@ -18,7 +18,7 @@ import numpy as np
 
 from exaln.cluster.division import Plan
 from exaln.cluster.simulation import Costs
-from exaln.cluster.unit_pool import Pace
+from exaln.cluster.unit_pool import UnitSize
 from exaln.cluster.units import Chunk, chunks_of, groups_between
 from exaln.database.database import Database
 from exaln.engines.bench.swissprot import random_sequences, synthetic_swissprot
@@ -33,7 +33,7 @@ from exaln_studies.study import REPEATS, Bench, NotMeasurable, Row
 
 if TYPE_CHECKING:
     from exaln.alignments.query_hits import QueryHits
-    from exaln.cluster.workers import Crew
+    from exaln.cluster.workers import Workers
     from exaln.sequences.records import Records
 
 LENGTHS = (63, 127, 191, 255, 319, 383, 447, 511)
@@ -55,7 +55,7 @@ WORKERS = (1, 2, 4, 8, 16)
 SIMULATED = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 SPLITS = ("queries", "database")
 PIECES_PER_WORKER, LEAST_PIECE_SECONDS = 5, 0.02
-WHOLE = Pace(seconds=1e9, least_seconds=1e9)
+WHOLE = UnitSize(seconds=1e9, least_seconds=1e9)
 """Units that are not cut: a query with all of the database, as in the paper."""
 
 
@@ -83,7 +83,7 @@ class Job:
             return Plan(groups_between(range(n_queries + 1), lengths, 1), chunks, WHOLE, (), speeds)
         groups = groups_between([0, n_queries], lengths, 1)
         seconds = groups[0].weight * chunks[-1].end / sum(speeds) / PIECES_PER_WORKER
-        return Plan(groups, chunks, Pace(seconds, LEAST_PIECE_SECONDS), (), speeds)
+        return Plan(groups, chunks, UnitSize(seconds, LEAST_PIECE_SECONDS), (), speeds)
 
     def alone(self, n_queries: int, threads: int) -> tuple[float, list[str]]:
         """One process without a cluster: seconds, and what was found."""
@@ -91,15 +91,15 @@ class Job:
         found = [told(hits) for hits in search.run([self.queries.rows(0, n_queries)])]
         return time.perf_counter() - begun, found
 
-    def on_cluster(self, crew: Crew, n_queries: int, split: str) -> tuple[float, list[str]]:
-        """All workers of a crew."""
+    def on_cluster(self, workers: Workers, n_queries: int, split: str) -> tuple[float, list[str]]:
+        """All workers of a cluster."""
         from exaln.cluster.dask_search import ClusterSearch
         from exaln.cluster.groups import GroupResults
 
-        plan = self.plan(n_queries, split, [worker.speed for worker in crew.workers.values()])
+        plan = self.plan(n_queries, split, [worker.speed for worker in workers.present.values()])
         queries, begun = self.queries.rows(0, n_queries), time.perf_counter()
         results = GroupResults(plan.groups, self.database.manifest, self.spec, queries, None)
-        search = ClusterSearch(crew, self.spec, str(self.database.path), queries, plan.pool(), results)
+        search = ClusterSearch(workers, self.spec, str(self.database.path), queries, plan.pool(), results)
         found = [told(hits) for hits in search.run()]
         return time.perf_counter() - begun, found
 
@@ -151,17 +151,17 @@ def alone_row(bench: Bench, job: Job, threads: int, n_queries: int) -> tuple[Row
 
 
 def crew_rows(bench: Bench, job: Job, n_workers: int, sizes: Sequence[int], expected: list[str]) -> Iterator[Row]:
-    """Jobs of several sizes on one crew of workers, which is there before the first begins."""
+    """Jobs of several sizes on one cluster, whose workers are present before the first begins."""
     from exaln.cluster.hosts import local_cluster
     from exaln.cluster.unit_search import Settings
-    from exaln.cluster.workers import Crew
+    from exaln.cluster.workers import Workers
 
     with local_cluster(n_workers, Settings("cpu", 1)) as cluster:
-        crew = Crew(cluster)
-        crew.wait(n_workers)
+        workers = Workers(cluster)
+        workers.wait(n_workers)
         for n_queries, split in product([n for n in sizes if n <= _largest(sizes, n_workers)], SPLITS):
             bench.tell(f"{n_workers} workers, {n_queries} queries, split by {split}")
-            seconds, found = fastest(lambda: job.on_cluster(crew, n_queries, split))  # noqa: B023
+            seconds, found = fastest(lambda: job.on_cluster(workers, n_queries, split))  # noqa: B023
             n = min(len(found), len(expected))
             bench.check(f"{n_workers} workers, {n_queries} queries", found[:n], expected[:n])
             row = {"what": "cluster", "workers": n_workers, "queries": n_queries, "split": split}
