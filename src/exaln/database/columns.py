@@ -50,7 +50,7 @@ def segment_schema(alphabet: Alphabet) -> Any:
         ],
         metadata={
             "exaln.format_version": str(FORMAT_VERSION),
-            "exaln.sequences.alphabet": alphabet.name,
+            "exaln.alphabet": alphabet.name,
             "exaln.letters": alphabet.letters,
         },
     )
