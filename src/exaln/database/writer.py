@@ -7,7 +7,6 @@ the next writer deletes.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import uuid
@@ -18,12 +17,13 @@ from types import TracebackType
 from exaln.database.manifest import MANIFEST_NAME, Manifest, SegmentEntry, read_manifest, replace_manifest
 from exaln.database.segment_writer import SortedRows, write_segment
 from exaln.errors import DatabaseError, InputError, OutputError
+from exaln.foundation.atomic_write import fsync_directory, leftovers
+from exaln.foundation.lock_file import Lock, LockHeld
 from exaln.foundation.output_file import output_errors
-from exaln.foundation.state_file import fsync_directory
 
 SUFFIX = ".exaln"
 LOCK_NAME = ".lock"
-_TEMPORARY = re.compile(r"segment-[0-9a-f]{32}\.arrow|manifest\.json\.[0-9a-f]{32}")
+_TEMPORARY = re.compile(r"segment-[0-9a-f]{32}\.arrow|\.?manifest\.json\.[0-9a-f]{32}")
 
 
 class DatabaseWriter:
@@ -35,7 +35,7 @@ class DatabaseWriter:
         self._force = force
         self._made_directory = False
         self._added: list[str] = []
-        self._lock = -1
+        self._lock: Lock | None = None
 
     def __enter__(self) -> DatabaseWriter:
         with output_errors(self.directory):
@@ -109,30 +109,16 @@ class DatabaseWriter:
             if not self._is_new:
                 raise
 
-    def _acquire_lock(self) -> int:
-        path = self.directory / LOCK_NAME
-        while True:
-            try:
-                lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
-            except FileNotFoundError:
-                raise DatabaseError(f"{self.directory}: no such database") from None
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if _same_file(lock, path):
-                    with suppress(OSError):  # only a courtesy: on a full disk it is for the segments to fail
-                        os.truncate(lock, 0)
-                        os.pwrite(lock, b"%d\n" % os.getpid(), 0)
-                    return lock
-            except BlockingIOError:
-                holder = os.pread(lock, 20, 0).decode("ascii", "replace").strip() or "unknown"
-                os.close(lock)
-                raise DatabaseError(
-                    f"{self.directory} is being written by process {holder}; try again when it has finished"
-                ) from None
-            except BaseException:
-                os.close(lock)
-                raise
-            os.close(lock)
+    def _acquire_lock(self) -> Lock:
+        try:
+            return Lock.on_file(self.directory / LOCK_NAME, note=b"%d\n" % os.getpid())
+        except FileNotFoundError:
+            raise DatabaseError(f"{self.directory}: no such database") from None
+        except LockHeld as held:
+            holder = held.note.decode("ascii", "replace").strip() or "unknown"
+            raise DatabaseError(
+                f"{self.directory} is being written by process {holder}; try again when it has finished"
+            ) from None
 
     def _sweep(self, manifest: Manifest | None) -> None:
         """Delete segments and temporary files that the manifest does not mention."""
@@ -147,7 +133,8 @@ class DatabaseWriter:
             with suppress(OSError):
                 self._delete_uncommitted()
         finally:
-            os.close(self._lock)
+            if self._lock is not None:
+                self._lock.close()
 
     def _delete_uncommitted(self) -> None:
         # What counts is the manifest on the disk: an interruption may come right after it was replaced.
@@ -158,9 +145,8 @@ class DatabaseWriter:
         for name in self._added:
             if name not in committed:
                 (self.directory / name).unlink(missing_ok=True)
-        for path in self.directory.glob(MANIFEST_NAME + ".*"):
-            if _TEMPORARY.fullmatch(path.name):
-                path.unlink(missing_ok=True)
+        for path in leftovers(self.directory, MANIFEST_NAME):
+            path.unlink(missing_ok=True)
         if self._made_directory and not (self.directory / MANIFEST_NAME).exists():
             (self.directory / LOCK_NAME).unlink(missing_ok=True)
             self.directory.rmdir()
@@ -168,11 +154,3 @@ class DatabaseWriter:
 
 def _is_ours(name: str) -> bool:
     return name in (LOCK_NAME, MANIFEST_NAME) or _TEMPORARY.fullmatch(name) is not None
-
-
-def _same_file(descriptor: int, path: Path) -> bool:
-    """Whether an open file still has its name: a writer that gave up may have deleted the lock file meanwhile."""
-    try:
-        return os.path.samestat(os.fstat(descriptor), path.stat())
-    except FileNotFoundError:
-        return False

@@ -12,13 +12,13 @@ import json
 import os
 import re
 import stat
-import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from exaln.errors import DatabaseError, ExalnError
+from exaln.foundation.atomic_write import atomic_write, fsync_directory
 
 MAX_BYTES = 1 << 30
 """Larger files are refused unread. A database of 1 TB has a manifest of 12 MB."""
@@ -74,17 +74,9 @@ class StateFormat:
 
     def write(self, path: Path, content: dict[str, Any], *, indent: int | None = 1) -> None:
         """Replace the file at `path` as a whole, durably; OSError if that is not possible."""
-        temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
-        try:
-            with temporary.open("x", encoding="ascii") as file:
-                file.write(self.dump(content, indent=indent))
-                file.flush()
-                os.fsync(file.fileno())
-            fsync_directory(path.parent)
-            temporary.replace(path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+        fsync_directory(path.parent)  # the files that the content names must be durable before it is
+        with atomic_write(path) as file:
+            file.write(self.dump(content, indent=indent).encode("ascii"))
         fsync_directory(path.parent)
 
     def damaged(self, file: str, problem: str) -> ExalnError:
@@ -208,23 +200,5 @@ def content_hash(content: dict[str, Any]) -> str:
     return xxhash.xxh3_64_hexdigest(json.dumps(content, sort_keys=True, separators=(",", ":")).encode("ascii"))
 
 
-def fsync_directory(directory: Path) -> None:
-    """Make the names in a directory durable."""
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some file systems cannot
-            raise
-    finally:
-        os.close(descriptor)
-
-
 def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
-
-
-def leftovers(directory: Path, name: str) -> Iterator[Path]:
-    """The temporary files that `StateFormat.write` left beside `name` when its process was killed."""
-    pattern = re.compile(re.escape(name) + r"\.[0-9a-f]{32}")
-    return (path for path in directory.iterdir() if pattern.fullmatch(path.name))
