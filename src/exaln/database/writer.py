@@ -1,8 +1,7 @@
-"""Changing a database directory: one writer at a time, and each change happens as a whole or not at all.
+"""Change a database directory: one writer at a time, and each change takes effect completely or not at all.
 
-New segments get names that no manifest mentions; `commit` replaces the manifest; files that no manifest mentions are
-swept by whoever holds the lock. So a writer that is stopped anywhere leaves the old database, and at worst files that
-the next writer deletes.
+New segments get names that no manifest mentions, and `commit` replaces the manifest. A writer that is stopped at any
+point leaves the old database and at worst files that no manifest mentions; the next writer deletes those.
 """
 
 from __future__ import annotations
@@ -21,13 +20,16 @@ from exaln.foundation.atomic_write import fsync_directory, leftovers
 from exaln.foundation.lock_file import Lock, LockHeld
 from exaln.foundation.output_file import output_errors
 
-SUFFIX = ".exaln"
 LOCK_NAME = ".lock"
 _TEMPORARY = re.compile(r"segment-[0-9a-f]{32}\.arrow|\.?manifest\.json\.[0-9a-f]{32}")
 
 
 class DatabaseWriter:
-    """The right to change one database directory, as a context manager. What is not committed is undone on leaving."""
+    """A context manager that holds the lock of a database directory and undoes on exit what was not committed.
+
+    create: make a new database; with `force` an existing one is replaced. Entering raises InputError if the database
+    exists, DatabaseError if it does not or is locked, and OutputError if the directory cannot be written.
+    """
 
     def __init__(self, directory: Path, *, create: bool = False, force: bool = False) -> None:
         self.directory = directory
@@ -61,7 +63,7 @@ class DatabaseWriter:
         self._undo()
 
     def add_segment(self, content: SortedRows) -> SegmentEntry:
-        """Write a segment, durably, under a name that no manifest mentions yet."""
+        """Write a segment durably under a new name; OutputError if that fails. Returns its entry for the manifest."""
         name = f"segment-{uuid.uuid4().hex}.arrow"
         self._added.append(name)
         with output_errors(self.directory / name):
@@ -69,7 +71,7 @@ class DatabaseWriter:
         return content.entry(name, n_bytes, hashes)
 
     def commit(self, manifest: Manifest) -> None:
-        """Make this the content of the database, then delete what it does not need."""
+        """Make `manifest` the content of the database, then delete files that it does not mention."""
         with output_errors(self.directory / MANIFEST_NAME):
             replace_manifest(self.directory, manifest)
         self._sweep(manifest)
@@ -81,25 +83,25 @@ class DatabaseWriter:
             fsync_directory(self.directory.parent)
         except FileExistsError:
             if not self.directory.is_dir():
-                raise OutputError(f"{self.directory}: a file is in the way; choose another name") from None
+                raise OutputError(f"{self.directory}: a file with this name exists; choose another name") from None
             if not self._force and (self.directory / MANIFEST_NAME).exists():
                 raise InputError(f"{self.directory} exists; use append to add to it or --force to replace it") from None
-            self._refuse_strangers()
+            self._refuse_foreign_files()
 
-    def _refuse_strangers(self) -> None:
-        """A directory that is not a database must be empty, or hold nothing but what a stopped writer left."""
-        strangers = [path.name for path in self.directory.iterdir() if not _is_ours(path.name)]
-        if not strangers:
+    def _refuse_foreign_files(self) -> None:
+        """OutputError if the directory is not a database and has files that no writer of databases left there."""
+        foreign = [path.name for path in self.directory.iterdir() if not _is_ours(path.name)]
+        if not foreign:
             return
         try:
             read_manifest(self.directory)
         except DatabaseError:
             raise OutputError(
-                f"{self.directory}: not a database, and other files are in it ({min(strangers)}); choose another name"
+                f"{self.directory}: not a database, and it contains other files ({min(foreign)}); choose another name"
             ) from None
 
     def _prepare(self) -> None:
-        """Sweep what earlier writers left; a manifest that cannot be read keeps its segments until it is replaced."""
+        """Delete what earlier writers left; if the manifest cannot be read, only after it is replaced."""
         manifest_exists = (self.directory / MANIFEST_NAME).exists()
         if manifest_exists and self._is_new and not self._force:
             raise InputError(f"{self.directory} exists; use append to add to it or --force to replace it")
@@ -128,7 +130,7 @@ class DatabaseWriter:
                 path.unlink(missing_ok=True)
 
     def _undo(self) -> None:
-        """Delete what was added but not committed, the directory too if it is ours and still no database; unlock."""
+        """Delete what was not committed, also a directory that this writer made and that is no database; unlock."""
         try:
             with suppress(OSError):
                 self._delete_uncommitted()
@@ -137,7 +139,7 @@ class DatabaseWriter:
                 self._lock.close()
 
     def _delete_uncommitted(self) -> None:
-        # What counts is the manifest on the disk: an interruption may come right after it was replaced.
+        # Read the manifest on disk: an interruption may come right after it was replaced.
         try:
             committed = {entry.file for entry in read_manifest(self.directory).segments}
         except DatabaseError:
