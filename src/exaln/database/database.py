@@ -340,7 +340,7 @@ class Database:
         return _opened(directory)
 
     def verify(self) -> None:
-        """Check every byte and every rule of the format. DatabaseError gives the first problem and counts the others."""
+        """Check every byte and every rule of the format; DatabaseError has the first problem and counts the rest."""
         problems = self.problems()
         if problems:
             more = f" (and {number_of(len(problems) - 1, 'more problem')})" if len(problems) > 1 else ""

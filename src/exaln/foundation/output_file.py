@@ -1,4 +1,4 @@
-"""Files that are written as a whole or not at all, and what their names say of their content."""
+"""Open output files: written atomically, compressed by name, and refused if the name promises another format."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OTHER_COMPRESSIONS = (".bz2", ".xz", ".zip", ".lz4", ".7z", ".z")
 
 @contextmanager
 def output_errors(name: str | os.PathLike[str]) -> Iterator[None]:
-    """Turns an error of the operating system while writing `name` into an OutputError that names it."""
+    """Turn an OSError raised in the block into an OutputError that names the file `name`."""
     try:
         yield
     except OSError as error:
@@ -32,11 +32,11 @@ def output_errors(name: str | os.PathLike[str]) -> Iterator[None]:
 
 @contextmanager
 def open_output(out: str | os.PathLike[str] | BinaryIO) -> Iterator[BinaryIO]:
-    """A binary file to write to: a path, "-" for stdout, or a file that is open already.
+    """A binary file to write to; `out` is a path, "-" for stdout, or an open file.
 
-    A path gets its content when the block ends without an error; until then, and after an error, what was there stays.
-    A file that is replaced keeps its mode and, where the system allows it, its owner; other hard links keep the old
-    content. Pipes and devices are written to directly.
+    A path gets its new content when the block ends without an error; otherwise it keeps the old one. A replaced file
+    keeps its mode and, where the system allows it, its owner; other hard links keep the old content. Pipes and devices
+    are written directly. Raises OutputError.
     """
     if isinstance(out, str | os.PathLike) and out != "-":
         out = checked_path(out, "the output")
@@ -57,14 +57,14 @@ def open_output(out: str | os.PathLike[str] | BinaryIO) -> Iterator[BinaryIO]:
 
 @contextmanager
 def open_text_output(out: str | os.PathLike[str] | BinaryIO) -> Iterator[BinaryIO]:
-    """As `open_output`, for text: a name that ends in .gz or .zst compresses it."""
+    """As `open_output`, for text: it is compressed if the name ends in .gz or .zst."""
     compression = compression_of(out) if isinstance(out, str | os.PathLike) else None
     with open_output(out) as file, _compressed(file, compression) as sink:
         yield sink
 
 
 def compression_of(out: str | os.PathLike[str]) -> str | None:
-    """How a file of this name is compressed: `gzip`, `zstd` or None; other compressions are refused."""
+    """The compression that a file name asks for: "gzip", "zstd" or None; InputError for others such as .bz2."""
     extension = PurePath(out).suffix.lower()
     if extension in OTHER_COMPRESSIONS:
         raise InputError(f"{out}: text is compressed as .gz or .zst, not as {extension}")
@@ -72,7 +72,7 @@ def compression_of(out: str | os.PathLike[str]) -> str | None:
 
 
 def extension_of(out: str | os.PathLike[str]) -> str:
-    """The extension that says what a file holds, in lower case and without that of a compression.
+    """The extension that tells the format of a file, in lower case and without .gz or .zst.
 
     >>> extension_of("hits.TSV.gz"), extension_of("hits"), extension_of("-")
     ('.tsv', '', '')
@@ -84,7 +84,7 @@ def extension_of(out: str | os.PathLike[str]) -> str:
 
 
 def require_extension(out: str | os.PathLike[str] | BinaryIO, what: str, allowed: tuple[str, ...]) -> None:
-    """Refuses a name whose extension promises another format than `what`; `hits` and `hits.v2` promise nothing."""
+    """Raise InputError if the extension promises another format than `what`; `hits` and `hits.v2` promise none."""
     if not isinstance(out, str | os.PathLike) or os.fspath(out) == "-":
         return
     extension = extension_of(out)
@@ -101,12 +101,12 @@ KNOWN_EXTENSIONS = frozenset(
         *(".a3m", ".a2m", ".sto", ".stk", ".aln", ".msf", ".phy", ".tar", ".exaln", ".orc", ".avro", ".pkl", ".rds"),
     )
 )
-"""Extensions that promise a format. A file of such a name never holds another one unless the user asked for it."""
+"""Extensions that promise a format. Another format is not written under such a name unless the user asks for it."""
 
 
 @contextmanager
 def _compressed(file: BinaryIO, compression: str | None) -> Iterator[BinaryIO]:
-    """The file, or what compresses into it; equal text gives equal bytes, so no time and no name is stored."""
+    """The file, or a stream that compresses into it. No time or name is stored, so equal text gives equal bytes."""
     if compression == "gzip":
         with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0, compresslevel=6) as sink:
             yield cast(BinaryIO, sink)
@@ -121,7 +121,7 @@ def _compressed(file: BinaryIO, compression: str | None) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _stdout() -> Iterator[BinaryIO]:
-    """Stdout for bytes. With PYTHONUNBUFFERED its `buffer` is a raw file, which may write less than it was given."""
+    """Stdout as a binary file. With PYTHONUNBUFFERED `buffer` is a raw file, whose writes may be partial."""
     if sys.stdout is None:
         raise OutputError("<stdout>: closed; nothing can be written there")
     sys.stdout.flush()
