@@ -97,7 +97,7 @@ def test_a_database_can_be_opened_from_within(folder: Path, monkeypatch: pytest.
 
 @pytest.mark.parametrize("name", [".", "..", "/", "a/.."])
 def test_a_new_database_needs_a_name(folder: Path, name: str) -> None:
-    with pytest.raises(InputError, match="no name for a database; choose one"):
+    with pytest.raises(InputError, match="not a name for a database; choose one"):
         Database.build(QUERY, name)
 
 

@@ -180,5 +180,5 @@ def test_a_cluster_searches_one_database(exaln: Exaln, parts: list[Path]) -> Non
 def test_writers_and_verify_take_one_database(exaln: Exaln, parts: list[Path], command: list[object]) -> None:
     code, message = exaln.error(*command, *given(parts))
     assert (code, f"--db is given 3 times, but {command[0]} takes one" in message) == (1, True)
-    with pytest.raises(DatabaseError, match="several databases; build one with a path first"):
+    with pytest.raises(DatabaseError, match="not a single database on disk; build one with a path first"):
         Database.open(parts).compact()

@@ -29,8 +29,9 @@ import xxhash
 from exaln.cluster.part_hits import as_batch
 from exaln.cluster.units import Unit
 from exaln.errors import DatabaseError, ExalnError, ExalnWarning, InputError
+from exaln.foundation.atomic_write import leftovers
 from exaln.foundation.output_file import output_errors
-from exaln.foundation.state_file import MAX_BYTES, Fields, StateFormat, leftovers, open_beside
+from exaln.foundation.state_file import MAX_BYTES, Fields, StateFormat, open_beside
 from exaln.search.spec import SearchSpec
 from exaln.sequences.records import Records
 
