@@ -34,7 +34,7 @@ ROOMS = [
 ]
 """A room imports only from rooms before it."""
 
-ENGINE_ROOMS = ["regions", "contracts", "reference", "cpu", "cuda", "choice", "bench"]
+ENGINE_ROOMS = ["tasks", "regions", "contracts", "reference", "cpu", "cuda", "choice", "bench"]
 """The same within engines/."""
 
 NOT_ROOMS = {"__init__", "__main__"}
@@ -93,6 +93,14 @@ def test_type_checkers_see_the_same_names():
         if isinstance(node, ast.ImportFrom) and node.module.startswith("exaln."):
             imported |= {(alias.name, node.module.removeprefix("exaln.")) for alias in node.names}
     assert imported == set(exaln._HOME.items())
+
+
+def test_search_is_the_function_although_a_package_has_its_name():
+    told = in_fresh_python(
+        "import exaln\nimport exaln.search.pipeline\nfrom exaln.search import ranking\n"
+        "print(exaln.search.__name__, exaln.search.__module__, ranking.__name__)"
+    )
+    assert told == ["search exaln.search.pipeline exaln.search.ranking"]
 
 
 def test_an_unknown_name_is_an_attribute_error():
