@@ -13,7 +13,7 @@ SIGNATURES = {
     "mark_letters": "codes* n+ found*",
     "pack_couples": f"{SEQUENCES} arena*",
     "fill_couples": "pairs* n_pairs layouts* table* ticket* arena*",
-    "walk_back": f"{SEQUENCES} table* run_starts* runs* results* n_wrong* arena*",
+    "trace_back": f"{SEQUENCES} table* run_starts* runs* results* n_wrong* arena*",
     "gather_runs": "runs* run_starts* offsets* n_pairs operations*",
 }
 
@@ -36,7 +36,7 @@ def fill_couples(driver, a, constants):
     assert driver.view(a.ticket, np.uint32, 1)[0] == 0, "the ticket was not set to 0"
 
 
-def walk_back(driver, a, constants):
+def trace_back(driver, a, constants):
     size = constants.LETTERS + 1
     table = driver.view(a.table, np.uint32, 2 * size * size).reshape(2, size, size)
     assert np.array_equal(table[0] << 16, table[1])
@@ -71,7 +71,7 @@ def gather_runs(driver, a, constants):
 
 def install(monkeypatch, driver):
     """Let pairs run on a fake driver."""
-    kernels = (mark_letters, pack_couples, fill_couples, walk_back, gather_runs)
+    kernels = (mark_letters, pack_couples, fill_couples, trace_back, gather_runs)
     for kernel in kernels:
         monkeypatch.setitem(fake_cuda.SIGNATURES, kernel.__name__, SIGNATURES[kernel.__name__])
         monkeypatch.setitem(fake_cuda.KERNELS, kernel.__name__, kernel)

@@ -271,7 +271,7 @@ class FakeCard:
     facts = SimpleNamespace(n_sms=100)
 
     def kernel(self, source, name):
-        assert (source.file, name) == ("bare.cu", "bare_loop")
+        assert (source.file, name) == ("recurrence_bound.cu", "bare_loop")
         self.constants = dict(source.constants)
         return "kernel"
 

@@ -20,7 +20,7 @@ REPEATS = 5
 def bare_tcups(device: Device, gap_first: int, gap_extend: int) -> float:
     """1e12 cells per second of the fastest of some runs; the runs before it have brought the clock up."""
     constants = (("ROWS", ROWS), ("THREADS", THREADS), ("GAP_FIRST", gap_first), ("GAP_EXTEND", gap_extend))
-    kernel = device.kernel(Source("bare.cu", constants), "bare_loop")
+    kernel = device.kernel(Source("recurrence_bound.cu", constants), "bare_loop")
     out, stream = device.allocate(4), device.stream()
     begin, end = device.event(has_time=True), device.event(has_time=True)
 

@@ -55,7 +55,7 @@ RESULT = np.dtype([(name, "i4") for name in ("score", *POSITIONS, *COUNTS, "n_ru
 """As in the kernels."""
 
 
-LETTERS = Source("letters.cu", ())
+LETTERS = Source("used_letters.cu", ())
 
 
 def half_words(matrix: NDArray[np.int32]) -> NDArray[np.uint32]:
@@ -305,7 +305,7 @@ class PairBatches:
             on["counters"] + 4,
             on["arena"],
         )
-        device.launch(device.kernel(source, "walk_back"), -(-n_pairs // WALK_THREADS), WALK_THREADS, stream, walking)
+        device.launch(device.kernel(source, "trace_back"), -(-n_pairs // WALK_THREADS), WALK_THREADS, stream, walking)
         self._kernels = source
 
     def _gather(self, n_runs: NDArray[np.int32], on: dict[str, int], n_pairs: int) -> NDArray[np.uint32]:

@@ -121,7 +121,7 @@ class ResultSet:
 class Zeroed:
     """What is 0 before a batch is scored, all in one place: numbers of four bytes from an address on.
 
-    Counters, what strips tell each other (kernels/course.cuh), and scores; the properties are addresses.
+    Counters, what strips tell each other (kernels/strip_schedule.cuh), and scores; the properties are addresses.
     """
 
     address: int

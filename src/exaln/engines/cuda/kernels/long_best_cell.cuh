@@ -1,8 +1,8 @@
-// The best cell of a lane of long.cu: a score, and where it is, in one number, the key, of which the largest
-// is taken. Of equal scores that of the first column, and there of the first row, has the largest key.
+// The best cell of a lane of long.cu. Its score and its position form one number, the key, and the best cell
+// is the one with the largest key. Of equal scores the first column wins, then the first row.
 //
-// A key knows cells of KEY_TILES tiles: a lane of few rows looks at its best once in a piece, as that would
-// take a good part of its time otherwise, and one of many rows, whose keys are large already, at each tile.
+// A key covers the cells of KEY_TILES tiles. A lane of few rows updates its best cell once per piece, as that
+// would otherwise take a good part of its time; a lane of many rows, whose keys are large, in each tile.
 
 #pragma once
 
@@ -11,15 +11,15 @@
 #include "long_warp.cuh"
 
 constexpr int KEY_ROWS = ROWS <= 4 ? 4 : ROWS <= 8 ? 8 : ROWS <= 16 ? 16 : 32;
-constexpr int KEY_TILES = FEW<ROWS> ? PIECE : 1;
+constexpr int KEY_TILES = HAS_FEW_ROWS<ROWS> ? PIECE : 1;
 constexpr int TILE_KEYS = COLUMNS * KEY_ROWS;
 constexpr int KEYS = KEY_TILES * TILE_KEYS;
-static_assert(ROWS <= 32 && KEYS <= 256);  // exaln/cuda/variants.py: MAX_SMALL_END
+static_assert(ROWS <= 32 && KEYS <= 256);  // scan/variants.py: MAX_SMALL_END
 
-// Not known to the compiler: it would shift, in the pipe that is the busiest.
+// Not constexpr, or the compiler would replace the product by a shift, which uses the busiest pipe.
 __constant__ int N_KEYS = KEYS;
 
-template <bool large>
+template <bool is_large>
 struct KeyOf {
     using Type = int;
     static __device__ int of(int H, int place) { return H * N_KEYS + place; }
@@ -34,22 +34,22 @@ struct KeyOf<true> {
 
 using Keys = KeyOf<LARGE || LARGE_ENDS>;
 using Key = Keys::Type;
-constexpr Key NO_KEY = -KEYS;  // of no score; local scores are not below 0
+constexpr Key NO_KEY = -KEYS;  // below every key; local scores are not negative
 constexpr Key HIGHEST_KEY = sizeof(Key) == 8 ? Key(0x7FFFFFFFFFFFFFFFll) : Key(0x7FFFFFFF);
 
-// Of a cell of the last of KEY_TILES tiles.
+// The key of a cell of the last of KEY_TILES tiles.
 __device__ __forceinline__ Key key_of(Score H, int row, int column) {
     return Keys::of(H, (COLUMNS - 1 - column) * KEY_ROWS + KEY_ROWS - 1 - row);
 }
 
-struct Best {
-    Key threshold, key = 0;  // what a key must have to be better, and the best one
-    unsigned tile = 0;       // the first one that the key knows
+struct BestCell {
+    Key threshold, key = 0;  // the least key that is better, and the best key
+    unsigned tile = 0;       // the first tile that the best key covers
 
-    __device__ Best(bool is_wanted, Score known)
-        : threshold(is_wanted ? Key(Number::max2(known, 1)) * KEYS : HIGHEST_KEY) {}
+    __device__ BestCell(bool is_used, Score known)
+        : threshold(is_used ? Key(Number::max2(known, 1)) * KEYS : HIGHEST_KEY) {}
 
-    __device__ __forceinline__ void note(unsigned first_tile, Key found) {
+    __device__ __forceinline__ void update(unsigned first_tile, Key found) {
         const bool is_better = found >= threshold;
         threshold = is_better ? (found | (KEYS - 1)) + 1 : threshold;
         key = is_better ? found : key;
@@ -63,20 +63,20 @@ struct Best {
     }
 };
 
-// What a lane finds in the tiles of a piece, one after the other.
-struct Finds {
-    Best& best;
+// Collects the keys of a lane over the tiles of a piece.
+struct PieceSearch {
+    BestCell& best;
     Key largest = NO_KEY;
-    int n_before = KEYS;  // keys of the tiles behind this one, and of itself
+    int n_left = KEYS;  // keys of the remaining tiles
 
-    __device__ explicit Finds(Best& given) : best(given) {}
+    __device__ explicit PieceSearch(BestCell& given) : best(given) {}
 
     __device__ __forceinline__ void add(unsigned tile, Key found) {
-        if (KEY_TILES == 1) return best.note(tile, found);
-        n_before -= TILE_KEYS;
-        largest = max(largest, found + n_before);
+        if (KEY_TILES == 1) return best.update(tile, found);
+        n_left -= TILE_KEYS;
+        largest = max(largest, found + n_left);
     }
     __device__ __forceinline__ void end(unsigned first_tile) {
-        if (KEY_TILES > 1) best.note(first_tile, largest);
+        if (KEY_TILES > 1) best.update(first_tile, largest);
     }
 };

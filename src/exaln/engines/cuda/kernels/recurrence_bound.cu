@@ -1,8 +1,8 @@
-// The cell update alone, in registers: the bound that a scan is compared with.
+// The cell update alone, in registers: the upper bound on speed that `exaln bench` compares a scan with.
 //
-// Each thread does n rounds of ROWS rows x 4 columns of packed pairs of cells, with the same code as
-// stream.cu, but scores that are always the same four words, no neighbours, and no stream. `out` keeps the
-// compiler from leaving it all out.
+// Each thread computes n tiles of ROWS rows x 4 columns of packed pairs of cells, with the recurrence of
+// stream.cu, but with four constant words of scores, no neighbours and no stream. `out` keeps the compiler
+// from removing the computation. Tests: tests/engines/bench/test_bench.py.
 
 #include "constants.cuh"
 #include "packed.cuh"

@@ -1,8 +1,9 @@
-// Tiles of columns on their way into shared memory, while a warp of a long pair computes.
+// Asynchronous copies from global to shared memory, which run while a warp of long.cu or long_packed.cu
+// computes. Before compute capability 8.0 they are ordinary copies.
 
 #pragma once
 
-// A tile, from global memory; older devices wait for it.
+// Starts the copy of one tile.
 template <class Tile>
 __device__ __forceinline__ void start_copy(void* to, const Tile* tile) {
 #if __CUDA_ARCH__ >= 800
@@ -14,7 +15,7 @@ __device__ __forceinline__ void start_copy(void* to, const Tile* tile) {
 #endif
 }
 
-// What was copied, and all else that was written to shared memory, is there for all lanes.
+// Waits for all copies of the warp. All lanes then see them, and all other writes to shared memory.
 __device__ __forceinline__ void wait_for_copies() {
 #if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.wait_all;" ::: "memory");

@@ -1,8 +1,10 @@
-// Numbers by which one block tells another how far it is.
+// Progress flags: counters in global memory by which one block shows others how far it is.
+//
+// A release publishes everything that the thread wrote before it; an acquire sees it. The relaxed forms order
+// nothing else.
 
 #pragma once
 
-// What was written before is seen after.
 __device__ __forceinline__ unsigned load_acquire(const unsigned* address) {
     unsigned value;
     asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
@@ -14,7 +16,6 @@ __device__ __forceinline__ void store_release(unsigned* address, unsigned value)
 __device__ __forceinline__ void add_release(unsigned* address, unsigned value) {
     asm volatile("red.release.gpu.global.add.u32 [%0], %1;" ::"l"(address), "r"(value) : "memory");
 }
-// The same without a promise about what was written before.
 __device__ __forceinline__ unsigned load_relaxed(const unsigned* address) {
     unsigned value;
     asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(address));

@@ -1,4 +1,7 @@
-// Which letters sequences have: a bit for each code, in eight words.
+// Marks the letters that occur in sequences: a bit for each code, in the eight words of `found`.
+//
+// Each block collects its letters in shared memory and adds them to the result at its end. Tests:
+// tests/engines/cuda/pairs/.
 
 extern "C" __global__ void mark_letters(const unsigned char* __restrict__ codes, unsigned long long n,
                                         unsigned* found) {
@@ -6,7 +9,7 @@ extern "C" __global__ void mark_letters(const unsigned char* __restrict__ codes,
     if (threadIdx.x < 8) of_block[threadIdx.x] = 0;
     __syncthreads();
     const unsigned long long step = (unsigned long long)gridDim.x * blockDim.x;
-    unsigned seen = 0;  // of the first 32 codes, which are all that most alphabets have
+    unsigned seen = 0;  // of the first 32 codes; most alphabets have no others
     for (unsigned long long i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
         const unsigned code = codes[i], bit = 1u << code % 32;
         if (code < 32 && seen & bit) continue;
