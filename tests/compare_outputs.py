@@ -256,27 +256,20 @@ def without_random_names(outcome: Outcome) -> Outcome:
 
 def differences_of(case: Case, before: Outcome, after: Outcome) -> list[Difference]:
     """Return all differences between the outcomes of a case."""
-    add: list[Difference] = []
-    found = partial(Difference, case.name)
+    found = []
     for old, new in zip(before.steps, after.steps, strict=True):
         if old.exit_code != new.exit_code:
-            text = f"-exit code {old.exit_code}\n+exit code {new.exit_code}\n"
-            add.append(found("bytes", old.line, text))
-        is_help = case.kind == "help"
-        stdouts = (
-            (without_measurements(old.stdout), without_measurements(new.stdout))
-            if is_help
-            else (old.stdout, new.stdout)
-        )
-        if stdouts[0] != stdouts[1]:
-            add.append(found("help" if is_help else "bytes", old.line, short_diff(*stdouts)))
-        stderrs = without_measurements(old.stderr), without_measurements(new.stderr)
-        if stderrs[0] != stderrs[1]:
-            add.append(found("messages", old.line, short_diff(*stderrs)))
+            found.append(("bytes", old.line, f"-exit code {old.exit_code}\n+exit code {new.exit_code}\n"))
+        if case.kind == "help":
+            printed = without_measurements(old.stdout), without_measurements(new.stdout)
+        else:
+            printed = old.stdout, new.stdout
+        found.append((case.kind, old.line, short_diff(*printed)))
+        messages = without_measurements(old.stderr), without_measurements(new.stderr)
+        found.append(("messages", old.line, short_diff(*messages)))
     for name in sorted(before.files.keys() | after.files.keys()):
-        if before.files.get(name) != after.files.get(name):
-            add.append(found("bytes", name, file_diff(before.files.get(name), after.files.get(name))))
-    return add
+        found.append(("bytes", name, file_diff(before.files.get(name), after.files.get(name))))
+    return [Difference(case.name, kind, where, text) for kind, where, text in found if text]
 
 
 def without_measurements(text: bytes) -> bytes:
@@ -289,16 +282,16 @@ def without_measurements(text: bytes) -> bytes:
 def file_diff(before: tuple[int, bytes | None] | None, after: tuple[int, bytes | None] | None) -> str:
     """Describe how a file differs; None stands for a file that does not exist."""
     if before is None or after is None:
-        return "only written after\n" if before is None else "only written before\n"
+        return "written after, not before\n" if before is None else "written before, not after\n"
     (old_mode, old), (new_mode, new) = before, after
-    if old is None or new is None:
-        return f"-mode {old_mode:o}\n+mode {new_mode:o}\n" if old == new else "a file and a folder\n"
     modes = "" if old_mode == new_mode else f"-mode {old_mode:o}\n+mode {new_mode:o}\n"
+    if old is None or new is None:
+        return modes + ("" if old is new else "a file on one side, a folder on the other\n")
     return modes + short_diff(old, new)
 
 
 def short_diff(before: bytes, after: bytes) -> str:
-    """Return the lines of texts that differ, or where bytes that are no text begin to differ."""
+    """Return the lines that differ, "" if none does, or where bytes that are no text begin to differ."""
     if before == after:
         return ""
     try:
@@ -308,11 +301,13 @@ def short_diff(before: bytes, after: bytes) -> str:
         return f"{len(before):,} and {len(after):,} bytes, different from byte {place:,} on\n"
     diff = []
     for tag, first, end, new_first, new_end in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag == "equal":
+            continue
         removed, added = old[first:end], new[new_first:new_end]
-        if tag == "replace" and len(removed) == len(added):
-            removed, added = zip(*map(without_prefix, removed, added), strict=True)
-        if tag != "equal":
-            diff += [f"-{line}" for line in removed] + [f"+{line}" for line in added]
+        if len(removed) == len(added):
+            pairs = [without_prefix(*pair) for pair in zip(removed, added, strict=True)]
+            removed, added = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+        diff += [f"-{line}" for line in removed] + [f"+{line}" for line in added]
     return "".join(f"{line}\n" for line in diff) or "line ends differ\n"
 
 
@@ -351,9 +346,9 @@ def print_group(title: str, differences: list[Difference], cut: Callable[[str], 
         places.setdefault(found.text, []).append(found)
     if places:
         print(f"{title}:\n")
-    for text, found in places.items():
-        others = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-        print(f"{found[0].case} | {found[0].where}{others}\n{cut(text)}")
+    for text, same in places.items():
+        others = f" (and {len(same) - 1} more)" if len(same) > 1 else ""
+        print(f"{same[0].case} | {same[0].where}{others}\n{cut(text)}")
 
 
 def cut_lines(text: str, n: int) -> str:
