@@ -127,7 +127,7 @@ def database_cases() -> Iterator[Case]:
                 "exaln fetch -db $IN/proteins.exaln -entry_batch $IN/ids.txt -line_length 50 -out blast.fasta",
             ),
             "export": (
-                "exaln export --db $IN/first.exaln --db $IN/genome.fasta",
+                "exaln export --db $IN/second.exaln --db $IN/globins.fasta",
                 "exaln export --db $IN/first.exaln --db $IN/second.exaln --out all.fasta.zst",
                 "umask 077; exaln export --db $IN/genome.exaln --out private.fasta",
                 "touch mode.fasta; chmod 640 mode.fasta; exaln export --db $IN/genome.exaln --out mode.fasta",
@@ -232,7 +232,8 @@ def part_cases() -> Iterator[Case]:
                 "exaln merge part1.parquet part1.parquet",
                 "exaln merge none.parquet",
                 "exaln merge $IN/few.fasta",
-                f"{DAMAGE} seek=3000 of=part1.parquet; exaln merge part1.parquet",
+                f"{SEARCH} --shard 2/2 --out part2.parquet",
+                f"{DAMAGE} seek=3000 of=part1.parquet; exaln merge part1.parquet part2.parquet",
             ),
             "resume twice": (
                 f"{resume} hits.tsv",
@@ -338,7 +339,8 @@ def long_cases() -> Iterator[Case]:
                 f"{long} --work-dir work --out pair.paf",
                 f"{long} --work-dir work --out again.sam --threads 1",
                 f"{long} --work-dir work --mode global --outfmt 6 score cigar",
-                f"{DAMAGE} seek=900 of=$(ls work/*/*.steps | head -n 1); {long} --work-dir work --out damaged.paf",
+                f"for file in work/*/*.steps; do {DAMAGE} seek=900 of=$file; done",
+                f"{long} --work-dir work --out damaged.paf",
             ),
             "memory": (
                 f"{long} --memory 2M --out small.paf",

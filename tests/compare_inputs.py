@@ -54,7 +54,7 @@ BAD_FILES: dict[str, bytes] = {
     "all_x.fasta": b">a\nXXXXXXXXXXXXXXXX\n",
     "short_quality.fastq": b"@a\nACGTACGT\n+\nIIII\n",
     "truncated.fastq": b"@a\nACGTACGT\n+\nIIIIIIII\n@b\nACG",
-    "bad_quality.fastq": b"@a\nACGTACGT\n+\nIIII III\n",
+    "bad_quality.fastq": b"@a\nACGTACGT\n+\nIIII\x01III\n",
     "truncated.fasta.gz": gzip.compress(b">a\n" + b"MKVLAAGITWYHE" * 40 + b"\n", mtime=0)[:-12],
     "plain.fasta.gz": b">a\nMKVLAAGIT\n",
     "gzip_inside.fasta": gzip.compress(b">a\nMKVLAAGIT\n", mtime=0),
