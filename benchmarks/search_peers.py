@@ -42,7 +42,7 @@ EXALN_OPTIONS = "--engine cpu --threads 1 --quiet --evalue 10 --max-target-seqs 
 BLAST_OPTIONS = "-num_threads 1 -evalue 10 -max_target_seqs 500 -max_hsps 1 -out report"
 SAME_SCORING = "-matrix BLOSUM62 -gapopen 11 -gapextend 1 -comp_based_stats F -seg no"
 SWIPE_OPTIONS = "-M BLOSUM62 -G 11 -E 1 -e 10 -v 500 -b 500 -a 1 -m 8 -o report"
-SSEARCH_OPTIONS = "-q -s BL62 -f -11 -g -1 -E 10 -b 500 -d 500 -T 1 -m 8 -O report"
+SSEARCH_OPTIONS = "-q -s BL62 -f -11 -g -1 -E 10 -b 500 -d 500 -T 1 -m 8"
 
 
 @dataclass(frozen=True)
@@ -151,17 +151,23 @@ def search_with_library(library: str) -> None:
 
 
 def run_tool(tool: Tool, folder: Path) -> tuple[dict[str, float], str]:
-    """Run a search from the start of its process to its end; return wall and CPU seconds, and the report."""
-    report = folder / "report"
+    """Run a search from the start of its process to its end; return wall and CPU seconds, and the report.
+
+    The report is the file `report`, or what the tool prints: ssearch36 writes a file anew for each query.
+    """
+    report, printed = folder / "report", folder / "printed"
     report.unlink(missing_ok=True)
-    start = time.perf_counter()
-    process = subprocess.Popen([tool.program, *tool.arguments], cwd=folder, stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    wall = time.perf_counter() - start
+    with printed.open("wb") as stdout:
+        start = time.perf_counter()
+        process = subprocess.Popen([tool.program, *tool.arguments], cwd=folder, stdout=stdout)
+        _, status, usage = os.wait4(process.pid, 0)
+        wall = time.perf_counter() - start
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise SystemExit(f"{tool.name}: exit code {process.returncode}")
-    return {"wall_seconds": wall, "cpu_seconds": usage.ru_utime + usage.ru_stime}, report.read_text()
+    return {"wall_seconds": wall, "cpu_seconds": usage.ru_utime + usage.ru_stime}, (
+        report if report.exists() else printed
+    ).read_text()
 
 
 def build_databases(folder: Path, options: argparse.Namespace) -> None:
