@@ -165,9 +165,8 @@ def run_tool(tool: Tool, folder: Path) -> tuple[dict[str, float], str]:
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise SystemExit(f"{tool.name}: exit code {process.returncode}")
-    return {"wall_seconds": wall, "cpu_seconds": usage.ru_utime + usage.ru_stime}, (
-        report if report.exists() else printed
-    ).read_text()
+    written = report if report.exists() else printed
+    return {"wall_seconds": wall, "cpu_seconds": usage.ru_utime + usage.ru_stime}, written.read_text()
 
 
 def build_databases(folder: Path, options: argparse.Namespace) -> None:
