@@ -75,9 +75,9 @@ class GpuBatch:
     def __init__(self, lab: Lab, batch: Batch) -> None:
         self.lab, self.batch = lab, batch
         self.queries, self.targets = lab.put(batch.queries), lab.put(batch.targets)
-        self.ends = lab.room(8 * len(batch))
-        self.steps = lab.room(2 * batch.length * len(batch))
-        self.n_steps = lab.room(4 * len(batch))
+        self.ends = lab.zeros(8 * len(batch))
+        self.steps = lab.zeros(2 * batch.length * len(batch))
+        self.n_steps = lab.zeros(4 * len(batch))
 
     @property
     def inputs(self) -> tuple[int, int, int, int, int]:

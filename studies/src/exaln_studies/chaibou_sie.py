@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exaln import _core
 from exaln.scoring.scoring import Scoring
+from exaln_studies import _native
 from exaln_studies.chaibou_sie_page import SECTIONS, findings
 from exaln_studies.gpu import Lab
 from exaln_studies.pairs import Answer, answer_of, score_by, similar_pair
@@ -78,7 +78,7 @@ class Pair:
     def fill(self, table: Table, layout: str, threads: int = 1, chunk: int = 1 << 40) -> None:
         """On the CPU."""
         matrix = self.scoring.matrix
-        _core.study_fill(self.query, self.target, matrix, GAP, layout, threads, chunk, table)
+        _native.fill_table(self.query, self.target, matrix, GAP, layout, threads, chunk, table)
 
     def check(self, bench: Bench, what: str, table: Table, layout: str, *, path: bool = False) -> None:
         """The score, and the path that is read through the inverse; corners that no cell falls into are -1 or 0."""
@@ -102,7 +102,7 @@ def measure_sequential(bench: Bench) -> Iterator[Row]:
             bench.check("cells per step", sum(cells_of_step(length, s) for s in range(1, 2 * length)), length**2)
             expected: Table | None = None
             for layout in LAYOUTS:
-                bench.tell(f"{kind}, length {length:,}, {layout}")
+                bench.progress(f"{kind}, length {length:,}, {layout}")
                 table = pair.new_table(layout)
                 seconds = bench.seconds(lambda: pair.fill(table, layout))  # noqa: B023
                 pair.check(bench, f"{kind} {length} {layout}", table, layout, path=True)
@@ -128,7 +128,7 @@ def measure_threads(bench: Bench) -> Iterator[Row]:
     counts = [threads for threads in THREADS if threads <= max(2, bench.threads)]
     for threads in counts:
         n_steps = 20_000 if threads <= bench.threads else 2000
-        beta = min(_core.study_empty_steps(threads, n_steps) for _ in range(3)) / n_steps
+        beta = min(_native.time_empty_steps(threads, n_steps) for _ in range(3)) / n_steps
         yield {"what": "empty step", "threads": threads, "seconds": beta}
     for length, kind in product(lengths_of(bench), KINDS):
         yield from thread_rows(bench, Pair(kind, length), kind, counts)
@@ -144,7 +144,7 @@ def thread_rows(bench: Bench, pair: Pair, kind: str, counts: Sequence[int]) -> I
         for threads, chunk in product(
             counts if layout == BY_DIAGONALS else (2,), CHUNKS if is_paper else (BEST_CHUNK,)
         ):
-            bench.tell(f"{kind}, length {length:,}, {layout}, {threads} threads, chunks of {chunk}")
+            bench.progress(f"{kind}, length {length:,}, {layout}, {threads} threads, chunks of {chunk}")
             table[::SAMPLED] = -1
             seconds = bench.seconds(lambda: pair.fill(table, layout, threads, chunk), THREADS_ENOUGH_SECONDS)  # noqa: B023
             work = {"kind": kind, "length": length, "layout": layout, "threads": threads, "chunk": chunk}
@@ -164,7 +164,7 @@ class GpuPair:
         self.n_cells = table_size(layout, m, n)
         self._matrix = lab.put(pair.scoring.matrix)
         self._query, self._target = lab.put(pair.query), lab.put(pair.target)
-        self.table = lab.room(4 * self.n_cells)
+        self.table = lab.zeros(4 * self.n_cells)
         self._kernel: Kernel = lab.kernel("rotated.cu", "rotated_step")
 
     def launches(self, block_size: int) -> list[tuple[int, list[int]]]:
@@ -189,7 +189,7 @@ class GpuPair:
 
     def best(self) -> int:
         """The score, found on the device."""
-        best = self.lab.room(4)
+        best = self.lab.zeros(4)
         kernel = self.lab.kernel("rotated.cu", "largest")
         n_blocks = 4 * self.lab.device.facts.n_sms
         self.lab.launch(kernel, n_blocks, 256, self.table.address, self.n_cells, best.address)
@@ -218,7 +218,7 @@ def gpu_rows(bench: Bench, lab: Lab, pair: Pair, base: Table, kind: str) -> Iter
         held = GpuPair(lab, pair, layout)
         for block_size in sizes if layout == BY_DIAGONALS else ROTATED_BLOCK_SIZES:
             for graph in (False, True):
-                bench.tell(f"{kind}, length {length:,}, {layout}, blocks of {block_size}")
+                bench.progress(f"{kind}, length {length:,}, {layout}, blocks of {block_size}")
                 lab.device.fill(held.table.address, 0, held.n_cells, lab.stream)
                 seconds = held.fill_seconds(block_size, graph=graph)
                 bench.check(f"{kind} {length} {layout} {block_size}: score", held.best(), pair.answer.score)

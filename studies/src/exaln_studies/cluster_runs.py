@@ -144,7 +144,7 @@ def measure_cluster(bench: Bench) -> Iterator[Row]:
 
 def alone_row(bench: Bench, job: Job, threads: int, n_queries: int) -> tuple[Row, list[str]]:
     """Without a cluster, by threads of one process: what this machine can give so many workers at most."""
-    bench.tell(f"{threads} threads, no cluster")
+    bench.progress(f"{threads} threads, no cluster")
     seconds, found = fastest(lambda: job.alone(n_queries, threads))
     row = {"what": "alone", "workers": threads, "queries": n_queries}
     return {**row, "cells": job.cells(n_queries), "seconds": seconds}, found
@@ -160,7 +160,7 @@ def crew_rows(bench: Bench, job: Job, n_workers: int, sizes: Sequence[int], expe
         crew = Crew(cluster)
         crew.wait(n_workers)
         for n_queries, split in product([n for n in sizes if n <= _largest(sizes, n_workers)], SPLITS):
-            bench.tell(f"{n_workers} workers, {n_queries} queries, split by {split}")
+            bench.progress(f"{n_workers} workers, {n_queries} queries, split by {split}")
             seconds, found = fastest(lambda: job.on_cluster(crew, n_queries, split))  # noqa: B023
             n = min(len(found), len(expected))
             bench.check(f"{n_workers} workers, {n_queries} queries", found[:n], expected[:n])

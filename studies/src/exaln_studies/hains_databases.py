@@ -76,7 +76,7 @@ def measure_databases(bench: Bench) -> Iterator[Row]:
     samples = rate_samples(lab, bench)
     for name, targets in databases(bench):
         for query in map(random_query, QUICK_QUERIES if bench.quick else QUERIES):
-            bench.tell(f"{name}, query {len(query)}")
+            bench.progress(f"{name}, query {len(query)}")
             yield from database_rows(bench, lab, name, targets, query, samples)
 
 

@@ -59,7 +59,7 @@ def measure_variance(bench: Bench) -> Iterator[Row]:
     size = GpuSearch(lab, sorted_targets(synthetic_proteins(random, np.array([10]))), query).group_size
     n = min(size, QUICK_TARGETS) if bench.quick else size
     for spread in QUICK_SPREADS if bench.quick else SPREADS:
-        bench.tell(f"standard deviation {spread}")
+        bench.progress(f"standard deviation {spread}")
         mean = 1000 + 600 * (spread - 100) / 1700
         sigma = math.sqrt(math.log(1 + (spread / mean) ** 2))
         drawn = random.lognormal(math.log(mean) - sigma**2 / 2, sigma, n)
@@ -93,7 +93,7 @@ def measure_shapes(bench: Bench) -> Iterator[Row]:
         def rate(
             what: str, launch: Launch, search: GpuSearch = search, expected: NDArray[np.int32] = expected
         ) -> float:
-            bench.tell(f"query {len(search.query)}, {what}")
+            bench.progress(f"query {len(search.query)}, {what}")
             return gcups(search.query, residues, timed(bench, search, what, [launch], expected))
 
         head = {"query": len(query)}
@@ -135,7 +135,7 @@ def measure_threshold(bench: Bench) -> Iterator[Row]:
     thresholds = range(THRESHOLD, THRESHOLD - 2000, -500 if bench.quick else -100)
     for threshold in [*thresholds, int(targets.lengths[-1])]:
         first = targets.first_over(threshold)
-        bench.tell(f"threshold {threshold:,}")
+        bench.progress(f"threshold {threshold:,}")
         below, above = (np.where((np.arange(len(targets)) < first) == side, expected, -1) for side in (True, False))
         row: Row = {"threshold": threshold, "targets": len(targets), "over": len(targets) - first}
         row |= {"residues": int(targets.lengths.sum()), "query": len(query)}
@@ -166,7 +166,7 @@ def measure_copies(bench: Bench) -> Iterator[Row]:
     lab = Lab(bench.gpu)
     targets = sorted_targets(synthetic_swissprot(QUICK_TARGETS if bench.quick else THRESHOLD_TARGETS))
     for query in map(random_query, QUICK_QUERIES if bench.quick else COPY_QUERIES):
-        bench.tell(f"copies, query {len(query)}")
+        bench.progress(f"copies, query {len(query)}")
         search, expected = GpuSearch(lab, targets, query), expected_scores(cuda_engine(), query, targets)
         copying, first = CopiedSearch(search), targets.first_over(THRESHOLD)
         row: Row = {"query": len(query), "targets": len(targets), "residues": int(targets.lengths.sum())}

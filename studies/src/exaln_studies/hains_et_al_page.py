@@ -37,8 +37,8 @@ def _in_paper(device: Mapping[str, tuple[tuple[float, ...], ...]], database: str
     return f"{before:.2f} -> {after:.2f}", f"{after / before - 1:+.0%}"
 
 
-def _variance(found: Measurements) -> Sequence[Block]:
-    points = found.rows("variance")
+def _variance(data: Measurements) -> Sequence[Block]:
+    points = data.rows("variance")
     rows = [
         (str(row["spread"]), f"{row['mean']:,}", f"{row['targets']:,}", *(number(row[k]) for k in KERNELS))
         for row in points
@@ -61,16 +61,16 @@ def _variance(found: Measurements) -> Sequence[Block]:
 KERNELS = {"inter": "inter-task", "original": "intra-task, original", "improved": "intra-task, improved"}
 
 
-def _shapes(found: Measurements) -> Sequence[Block]:
-    queries = found.values("shapes", "query")
+def _shapes(data: Measurements) -> Sequence[Block]:
+    queries = data.values("shapes", "query")
 
     def table(what: str, head: str, label: str) -> Table:
-        names = found.values("shapes", label, what=what)
+        names = data.values("shapes", label, what=what)
         cells = [
             (
                 name,
                 *(
-                    number(found.rows("shapes", what=what, query=query, **{label: name})[0]["gcups"])
+                    number(data.rows("shapes", what=what, query=query, **{label: name})[0]["gcups"])
                     for query in queries
                 ),
             )
@@ -85,7 +85,7 @@ def _shapes(found: Measurements) -> Sequence[Block]:
             f"{row['query']:,}",
             number(row["gcups"]),
         )
-        for row in found.rows("shapes", what="boundary")
+        for row in data.rows("shapes", what="boundary")
     ]
     shapes = [
         (
@@ -95,11 +95,11 @@ def _shapes(found: Measurements) -> Sequence[Block]:
             f"{row['query']:,}",
             number(row["gcups"]),
         )
-        for row in found.rows("shapes", what="shape")
+        for row in data.rows("shapes", what="shape")
     ]
     lines = []
-    for query, height in product(queries, found.values("shapes", "height")):
-        points = found.rows("shapes", what="shape", query=query, width=1, height=height)
+    for query, height in product(queries, data.values("shapes", "height")):
+        points = data.rows("shapes", what="shape", query=query, width=1, height=height)
         name = f"query {query:,}, {height} rows per thread"
         lines.append(Line(name, [row["strip"] for row in points], [row["gcups"] for row in points]))
     return [
@@ -130,8 +130,8 @@ INTRA = {
 }
 
 
-def _threshold(found: Measurements) -> Sequence[Block]:
-    points = [row for row in found.rows("threshold") if "inter" in row]
+def _threshold(data: Measurements) -> Sequence[Block]:
+    points = [row for row in data.rows("threshold") if "inter" in row]
     mixed = [row for row in points if row["over"] > 0]
     rows = []
     for row in points:
@@ -139,7 +139,7 @@ def _threshold(found: Measurements) -> Sequence[Block]:
         speeds = [number(_whole(row, kernel)) for kernel in INTRA]
         shares = [f"{row.get(k, 0.0) / (row['inter'] + row.get(k, 0.0)):.0%}" for k in ("original", "improved")]
         rows.append((f"{row['threshold']:,}", over, *speeds, *shares))
-    refused = [row for row in found.rows("threshold") if row.get("refused")]
+    refused = [row for row in data.rows("threshold") if row.get("refused")]
     more = [f"Threshold {row['threshold']:,}: refused, needs {row['needs'] / 2**30:.0f} GiB." for row in refused]
     percent = [100 * row["over"] / row["targets"] for row in mixed]
     rates = [Line(name, percent, [_whole(row, key) for row in mixed]) for key, name in INTRA.items()]
@@ -170,11 +170,11 @@ def _threshold(found: Measurements) -> Sequence[Block]:
     ]
 
 
-def _databases(found: Measurements) -> Sequence[Block]:
+def _databases(data: Measurements) -> Sequence[Block]:
     rows = []
-    for database in found.values("databases", "database"):
-        for query in found.values("databases", "query", database=database):
-            all_rows = found.rows("databases", database=database, query=query)
+    for database in data.values("databases", "database"):
+        for query in data.values("databases", "query", database=database):
+            all_rows = data.rows("databases", database=database, query=query)
             rate = {(r["label"], r["kernel"]): query * r["residues"] / r["seconds"] / 1e9 for r in all_rows}
             model = next(r for r in all_rows if r["label"] == "model")
             keys = [("3072", "original"), ("3072", "improved"), ("1500", "improved"), ("model", "improved")]
@@ -208,9 +208,9 @@ PAPER_ACCESSES = {
 }
 
 
-def _counters(found: Measurements) -> Sequence[Block]:
+def _counters(data: Measurements) -> Sequence[Block]:
     rows = []
-    for row in found.rows("counters"):
+    for row in data.rows("counters"):
         requests = [row["load_requests"], row["store_requests"]]
         sectors = [row["load_sectors"], row["store_sectors"]]
         moved = f"{row['dram_bytes'] / 2**20:,.1f}" if row["dram_bytes"] is not None else "-"
@@ -218,7 +218,7 @@ def _counters(found: Measurements) -> Sequence[Block]:
         rows.append(
             (f"{row['query']:,}", row["kernel"], *cells, PAPER_ACCESSES.get((row["query"], row["kernel"]), "-"))
         )
-    few = found.rows("counters")[0]
+    few = data.rows("counters")[0]
     head = ("query", "kernel", "load requests", "store requests", "load sectors", "store sectors", "sectors at L2")
     return [
         f"All {few['targets']:,} targets over 3072 of a database with the share of Swiss-Prot, {few['residues']:,}"
@@ -230,13 +230,13 @@ def _counters(found: Measurements) -> Sequence[Block]:
     ]
 
 
-def _copies(found: Measurements) -> Sequence[Block]:
+def _copies(data: Measurements) -> Sequence[Block]:
     rows = []
-    for row in found.rows("copies"):
+    for row in data.rows("copies"):
         names = ("copy", "compute", "plain", "overlapped")
         gain = 1 - row["overlapped"] / row["plain"]
         rows.append((f"{row['query']:,}", str(row["groups"]), *(number(1e3 * row[k]) for k in names), f"{gain:.0%}"))
-    few = found.rows("copies")[0]
+    few = data.rows("copies")[0]
     return [
         f"Letters of {few['targets']:,} targets ({few['residues']:,} residues) from pinned memory to the device: all"
         " before the first kernel, or the letters of a group while the group before it is scored.",
@@ -246,17 +246,17 @@ def _copies(found: Measurements) -> Sequence[Block]:
     ]
 
 
-def _core(found: Measurements) -> Sequence[Block]:
-    all_threads = found.values("core", "threads")
+def _core(data: Measurements) -> Sequence[Block]:
+    all_threads = data.values("core", "threads")
     names = [f"exaln, {threads} thread{'s' * (threads > 1)}" for threads in all_threads]
     rows = []
-    for query in found.values("core", "query"):
-        rates = [found.rows("core", query=query, threads=threads)[0]["gcups"] for threads in all_threads]
+    for query in data.values("core", "query"):
+        rates = [data.rows("core", query=query, threads=threads)[0]["gcups"] for threads in all_threads]
         rows.append((f"{query:,}", *map(number, rates)))
     lines = [
         Line(name, [row["query"] for row in points], [row["gcups"] for row in points])
         for name, threads in zip(names, all_threads, strict=True)
-        if (points := found.rows("core", threads=threads))
+        if (points := data.rows("core", threads=threads))
     ]
     return [
         "The paper compares with SWPS3 on four cores; here it is exaln's engine on the CPU: the time of scoring all"
@@ -268,23 +268,23 @@ def _core(found: Measurements) -> Sequence[Block]:
             "By length of the query (Fig. 7)",
             "length of the query",
             "GCUPS",
-            [*lines, *_lines_of_others(found)],
+            [*lines, *_lines_of_others(data)],
             log_y=True,
         ),
     ]
 
 
-def _lines_of_others(found: Measurements) -> Sequence[Line]:
+def _lines_of_others(data: Measurements) -> Sequence[Line]:
     """parasail, devices of today, devices of the paper."""
     lines = []
-    if peers := found.rows("parasail", name="parasail"):
+    if peers := data.rows("parasail", name="parasail"):
         lines.append(Line("parasail, 1 thread", [row["query"] for row in peers], [row["gcups"] for row in peers]))
     for label, kernel, name in (
         ("3072", "original", "GPU, original"),
         ("3072", "improved", "GPU, improved"),
         ("exaln", "exaln", "exaln, GPU"),
     ):
-        if points := found.rows("databases", database="Swiss-Prot", kernel=kernel, label=label):
+        if points := data.rows("databases", database="Swiss-Prot", kernel=kernel, label=label):
             rates = [row["query"] * row["residues"] / row["seconds"] / 1e9 for row in points]
             lines.append(Line(name, [row["query"] for row in points], rates))
     for name, device in (("C1060", PAPER_C1060), ("C2050", PAPER_C2050)):
@@ -294,10 +294,10 @@ def _lines_of_others(found: Measurements) -> Sequence[Line]:
     return lines
 
 
-def _parasail(found: Measurements) -> Sequence[Block]:
+def _parasail(data: Measurements) -> Sequence[Block]:
     rows = []
-    for query in found.values("parasail", "query"):
-        rates = {row["name"]: row["gcups"] for row in found.rows("parasail", query=query)}
+    for query in data.values("parasail", "query"):
+        rates = {row["name"]: row["gcups"] for row in data.rows("parasail", query=query)}
         cells = number(rates["parasail"]), number(rates["exaln"]), f"{rates['exaln'] / rates['parasail']:.1f}"
         rows.append((f"{query:,}", *cells))
     return [
@@ -307,20 +307,20 @@ def _parasail(found: Measurements) -> Sequence[Block]:
     ]
 
 
-def findings(found: Measurements) -> Sequence[Block]:
+def findings(data: Measurements) -> Sequence[Block]:
     """What the paper found beside what was found here."""
     return [
-        *_variance_finding(found),
-        *_kernel_finding(found),
-        *_threshold_finding(found),
-        *_database_finding(found),
-        *_open_finding(found),
-        *_queries_finding(found),
+        *_variance_finding(data),
+        *_kernel_finding(data),
+        *_threshold_finding(data),
+        *_database_finding(data),
+        *_open_finding(data),
+        *_queries_finding(data),
     ]
 
 
-def _variance_finding(found: Measurements) -> Sequence[Block]:
-    variance = found.rows("variance")
+def _variance_finding(data: Measurements) -> Sequence[Block]:
+    variance = data.rows("variance")
     if not variance:
         return []
     first, last = variance[0], variance[-1]
@@ -333,14 +333,14 @@ def _variance_finding(found: Measurements) -> Sequence[Block]:
     ]
 
 
-def _kernel_finding(found: Measurements) -> Sequence[Block]:
-    rates = {(row["query"], row["name"]): row["gcups"] for row in found.rows("shapes") if "name" in row}
+def _kernel_finding(data: Measurements) -> Sequence[Block]:
+    rates = {(row["query"], row["name"]): row["gcups"] for row in data.rows("shapes") if "name" in row}
     if not rates:
         return []
-    queries = found.values("shapes", "query")
+    queries = data.values("shapes", "query")
     gains = " and ".join(f"{rates[q, 'profile'] / rates[q, 'original']:.1f} times at query {q:,}" for q in queries)
     steps = " -> ".join(number(rates[queries[0], name]) for name in STEPS)
-    counted = {(row["query"], row["kernel"]): row for row in found.rows("counters")}
+    counted = {(row["query"], row["kernel"]): row for row in data.rows("counters")}
     few = counted.get((queries[0], "original"))
     cache = (
         f" At query {queries[0]} the profiler counts {few['load_sectors'] / 1e9:.1f} billion sectors that the original"
@@ -359,8 +359,8 @@ def _kernel_finding(found: Measurements) -> Sequence[Block]:
 STEPS = ("pointer swap", "register swap", "unrolled", "profile")
 
 
-def _threshold_finding(found: Measurements) -> Sequence[Block]:
-    points = [row for row in found.rows("threshold") if "inter" in row]
+def _threshold_finding(data: Measurements) -> Sequence[Block]:
+    points = [row for row in data.rows("threshold") if "inter" in row]
     mixed = [row for row in points if row["over"] > 0]
     if not mixed:
         return []
@@ -380,8 +380,8 @@ def _threshold_finding(found: Measurements) -> Sequence[Block]:
     ]
 
 
-def _database_finding(found: Measurements) -> Sequence[Block]:
-    rows = found.rows("databases", query=1000)
+def _database_finding(data: Measurements) -> Sequence[Block]:
+    rows = data.rows("databases", query=1000)
     rate = {(row["database"], row["label"], row["kernel"]): 1e-6 * row["residues"] / row["seconds"] for row in rows}
     if ("TAIR", "model", "improved") not in rate:
         return []
@@ -402,14 +402,14 @@ def _targets(rows: Sequence[Row], database: str) -> str:
     return f"{next(row['targets'] for row in rows if row['database'] == database):,}"
 
 
-def _open_finding(found: Measurements) -> Sequence[Block]:
-    rows = found.rows("shapes", what="boundary")
+def _open_finding(data: Measurements) -> Sequence[Block]:
+    rows = data.rows("shapes", what="boundary")
     if not rows:
         return []
     query = max(row["query"] for row in rows)
     rate = {(row["name"], row["one_fill"]): row["gcups"] for row in rows if row["query"] == query}
     plain = rate["by one thread", False]
-    saved = [1 - row["overlapped"] / row["plain"] for row in found.rows("copies")]
+    saved = [1 - row["overlapped"] / row["plain"] for row in data.rows("copies")]
     copies = f" Copying while computing saves {min(saved):.0%} to {max(saved):.0%}: a copy is short." if saved else ""
     return [
         f"*Their other open questions,* at query {query:,}: {number(plain)} GCUPS with the row between strips written"
@@ -424,9 +424,9 @@ def _open_finding(found: Measurements) -> Sequence[Block]:
     ]
 
 
-def _queries_finding(found: Measurements) -> Sequence[Block]:
-    rows, peers = found.rows("core"), found.rows("parasail", name="parasail")
-    devices = found.rows("databases", database="Swiss-Prot", label="3072", kernel="improved")
+def _queries_finding(data: Measurements) -> Sequence[Block]:
+    rows, peers = data.rows("core"), data.rows("parasail", name="parasail")
+    devices = data.rows("databases", database="Swiss-Prot", label="3072", kernel="improved")
     if not rows or not peers or not devices:
         return []
     threads = max(row["threads"] for row in rows)

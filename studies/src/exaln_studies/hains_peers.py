@@ -28,7 +28,7 @@ def measure_core(bench: Bench) -> Iterator[Row]:
         wanted = [local_score(query, few.records.sequence(row), scoring()) for row in range(min(8, len(few)))]
         bench.check("cpu engine", expected_scores(CpuEngine(), query, few)[: len(wanted)], wanted)
         for threads in sorted({1, bench.threads}):
-            bench.tell(f"query {len(query)}, {threads} threads")
+            bench.progress(f"query {len(query)}, {threads} threads")
             seconds = bench.seconds(partial(expected_scores, CpuEngine(threads), query, targets))
             rate = gcups(query, int(targets.lengths.sum()), seconds)
             yield {"query": len(query), "threads": threads, "gcups": rate}
@@ -50,7 +50,7 @@ def measure_parasail(bench: Bench) -> Iterator[Row]:
     letters = np.frombuffer(PROTEIN.letters.encode(), np.uint8)
     texts = [bytes(letters[targets.records.sequence(row)]).decode() for row in range(len(targets))]
     for query in map(random_query, QUICK_QUERIES if bench.quick else QUERIES):
-        bench.tell(f"query {len(query)}, parasail")
+        bench.progress(f"query {len(query)}, parasail")
         profile = parasail.profile_create_sat(bytes(letters[query]).decode(), parasail.blosum62)
 
         def scores(profile: Any = profile) -> list[int]:

@@ -69,7 +69,7 @@ class RowSearch:
         self._query = lab.put(padded)
         self._kernel = lab.kernel("query_rows.cu", "query_rows", rows_each=packing.rows, columns_each=packing.columns)
         self.size = -(-self.threads // 16) * 16
-        self.row_scores = lab.room(4 * AT_A_TIME * self.size)
+        self.row_scores = lab.zeros(4 * AT_A_TIME * self.size)
 
     def launch(self, letters: int, starts: int, lengths: int, first: int, n: int) -> None:
         """Score n targets."""
@@ -106,7 +106,7 @@ def measure_kernels(bench: Bench) -> Iterator[Row]:
         expected = expected_scores(engine, query, targets, scoring())
         head = {"query": len(query), "targets": len(targets), "residues": residues}
         for packing in PACKINGS:
-            bench.tell(f"query {len(query)}, {packing.name}")
+            bench.progress(f"query {len(query)}, {packing.name}")
             search = RowSearch(lab, query, packing)
             for first, n in chunks_of(targets):
                 search.launch(letters, starts, lengths, first, n)
@@ -267,7 +267,7 @@ def measure_pipeline(bench: Bench) -> Iterator[Row]:
         path = Path(folder) / "targets"
         path.write_bytes(targets.codes.tobytes())
         for query in map(random_query, QUICK_QUERIES if bench.quick else QUERIES):
-            bench.tell(f"query {len(query)}, from a file")
+            bench.progress(f"query {len(query)}, from a file")
             whole = FileSearch(lab, targets, query, path)
             expected = expected_scores(cuda_engine(), query, targets, scoring())
             bench.check(f"plain, query {len(query)}", whole.plain(), expected)

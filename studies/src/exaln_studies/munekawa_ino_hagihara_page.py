@@ -37,11 +37,11 @@ def _rate(row: Row, seconds: str = "seconds") -> float:
     return float(row["query"] * row["residues"] / row[seconds] / 1e9)
 
 
-def _kernels(found: Measurements) -> Sequence[Block]:
-    kernels = found.values("kernels", "kernel")
+def _kernels(data: Measurements) -> Sequence[Block]:
+    kernels = data.values("kernels", "kernel")
     rows, formulas = [], []
-    for query in found.values("kernels", "query"):
-        rates = {row["kernel"]: _rate(row) for row in found.rows("kernels", query=query)}
+    for query in data.values("kernels", "query"):
+        rates = {row["kernel"]: _rate(row) for row in data.rows("kernels", query=query)}
         rows.append((str(query), *(number(rates[kernel]) for kernel in kernels)))
         paper = PAPER.get(query)
         gips, bandwidth = rates[BEST] * OPERATIONS, rates[BEST] * 1e9 * BYTES / 2**30
@@ -51,13 +51,13 @@ def _kernels(found: Measurements) -> Sequence[Block]:
     lines = [
         Line(kernel, [row["query"] for row in points], [_rate(row) for row in points])
         for kernel in kernels
-        if (points := found.rows("kernels", kernel=kernel))
+        if (points := data.rows("kernels", kernel=kernel))
     ]
-    fetched = {row["kernel"]: row["fetched"] for row in found.rows("kernels") if row["fetched"]}
+    fetched = {row["kernel"]: row["fetched"] for row in data.rows("kernels") if row["fetched"]}
     whole, naive, best = fetched["off chip"], fetched["naive (Fig. 5)"], fetched[BEST]
     ours = ("GIPS", "GiB/s", "off chip, GIPS", "off chip, GiB/s")
     head = ("query", *ours, "paper, GIPS", "paper, GiB/s", "paper, OpenGL, GIPS", "paper, OpenGL, GiB/s")
-    queries = [query for query in found.values("kernels", "query") if query in PAPER]
+    queries = [query for query in data.values("kernels", "query") if query in PAPER]
     for name, operations in (("the paper, kernel", 4), ("the paper, OpenGL", 6)):
         rates_then = [PAPER[query][operations] / OPERATIONS for query in queries]
         lines.append(Line(name, queries, rates_then, is_papers=True))
@@ -78,8 +78,8 @@ def _kernels(found: Measurements) -> Sequence[Block]:
     ]
 
 
-def _pipeline(found: Measurements) -> Sequence[Block]:
-    points = found.rows("pipeline")
+def _pipeline(data: Measurements) -> Sequence[Block]:
+    points = data.rows("pipeline")
     rows, gaps = [], []
     for row in points:
         paper = PAPER.get(row["query"])
@@ -127,8 +127,8 @@ PIPES = {
 }
 
 
-def _counters(found: Measurements) -> Sequence[Block]:
-    points = found.rows("counters")
+def _counters(data: Measurements) -> Sequence[Block]:
+    points = data.rows("counters")
     mix, busy = [], []
     for row in points:
         shares = [f"{row[pipe] / row['instructions']:.0%}" for pipe in PIPES]
@@ -169,13 +169,13 @@ def _gcups(row: Row) -> float:
     return float(row["cells"] / row["seconds"] / 1e9)
 
 
-def _one_core(found: Measurements) -> float:
+def _one_core(data: Measurements) -> float:
     """GCUPS of a search on one core without a cluster, which speed-ups are over."""
-    return _gcups(found.rows("cluster", what="alone", workers=1)[0])
+    return _gcups(data.rows("cluster", what="alone", workers=1)[0])
 
 
-def _cluster(found: Measurements) -> Sequence[Block]:
-    one = _one_core(found)
+def _cluster(data: Measurements) -> Sequence[Block]:
+    one = _one_core(data)
     return [
         "A search of exaln on its Dask cluster, all on one machine, each worker one core; the queries have the paper's"
         " eight lengths in turn, the database is a tenth of the paper's. Times are from the first unit that is handed"
@@ -187,18 +187,18 @@ def _cluster(found: Measurements) -> Sequence[Block]:
         " threads of one process reach: the rest is what the cluster costs. The last column is how far the simulation"
         " of exaln's plans is off, with cores as fast as those threads: it counts units, but not what begins and ends a"
         " search, which short jobs on many workers consist of.",
-        _cluster_table(found, one),
-        *_cluster_figures(found, one),
-        *_simulated(found, one),
+        _cluster_table(data, one),
+        *_cluster_figures(data, one),
+        *_simulated(data, one),
     ]
 
 
-def _cluster_table(found: Measurements, one: float) -> Table:
+def _cluster_table(data: Measurements, one: float) -> Table:
     rows = []
-    for row in found.rows("cluster", what="cluster"):
+    for row in data.rows("cluster", what="cluster"):
         job = {name: row[name] for name in ("workers", "queries", "split")}
-        threads = found.rows("cluster", what="alone", workers=row["workers"])[0]
-        gap = found.rows("cluster", what="simulated", **job)[0]["seconds"] / row["seconds"] - 1
+        threads = data.rows("cluster", what="alone", workers=row["workers"])[0]
+        gap = data.rows("cluster", what="simulated", **job)[0]["seconds"] / row["seconds"] - 1
         rate, speedup = _gcups(row), _gcups(row) / one
         shares = f"{speedup / row['workers']:.0%}", f"{rate / _gcups(threads):.0%}"
         numbers = (number(row["seconds"]), number(rate), f"{speedup:.2f}", *shares, f"{gap:+.0%}")
@@ -207,9 +207,9 @@ def _cluster_table(found: Measurements, one: float) -> Table:
     return Table((*head, "simulated"), rows)
 
 
-def _cluster_figures(found: Measurements, one: float) -> Sequence[Block]:
+def _cluster_figures(data: Measurements, one: float) -> Sequence[Block]:
     """Measured: by workers, in speed-up and in GCUPS; by queries."""
-    real, threads = found.rows("cluster", what="cluster"), found.rows("cluster", what="alone")
+    real, threads = data.rows("cluster", what="cluster"), data.rows("cluster", what="alone")
     jobs = {f"split by {split}": _largest_jobs(real, split) for split in SPLITS}
     jobs["threads of one process"] = threads
     most = max(row["workers"] for row in real)
@@ -253,8 +253,8 @@ def _cluster_figures(found: Measurements, one: float) -> Sequence[Block]:
     ]
 
 
-def _simulated(found: Measurements, one: float) -> Sequence[Block]:
-    large = found.rows("cluster", what="simulated, database of the paper")
+def _simulated(data: Measurements, one: float) -> Sequence[Block]:
+    large = data.rows("cluster", what="simulated, database of the paper")
     most = max(row["queries"] for row in large)
     by_workers = [
         _line(f"split by {split}", "workers", [row for row in large if row["queries"] == most], one, split=split)
@@ -312,13 +312,13 @@ def _largest_jobs(rows: Sequence[Row], split: str) -> list[Row]:
     return [max(_of(rows, workers, split), key=lambda row: int(row["queries"])) for workers in _counts(rows)]
 
 
-def findings(found: Measurements) -> Sequence[Block]:
+def findings(data: Measurements) -> Sequence[Block]:
     """What the paper found beside what was found here."""
-    return [*_kernel_findings(found), *_pipeline_findings(found), *_cluster_findings(found)]
+    return [*_kernel_findings(data), *_pipeline_findings(data), *_cluster_findings(data)]
 
 
-def _kernel_findings(found: Measurements) -> Sequence[Block]:
-    rows = found.rows("kernels", query=255)
+def _kernel_findings(data: Measurements) -> Sequence[Block]:
+    rows = data.rows("kernels", query=255)
     if not rows:
         return []
     rates = {row["kernel"]: _rate(row) for row in rows}
@@ -334,7 +334,7 @@ def _kernel_findings(found: Measurements) -> Sequence[Block]:
         " copied"
         " back."
     )
-    counted = {row["kernel"]: row for row in found.rows("counters")}
+    counted = {row["kernel"]: row for row in data.rows("counters")}
     if not counted:
         return [text]
     fetched = {kernel: SECTOR * row["sectors"] / (row["query"] * row["residues"]) for kernel, row in counted.items()}
@@ -369,8 +369,8 @@ def _per_cell(row: Row) -> float:
     return float(32 * row["instructions"] / (row["query"] * row["residues"]))
 
 
-def _pipeline_findings(found: Measurements) -> Sequence[Block]:
-    points = found.rows("pipeline")
+def _pipeline_findings(data: Measurements) -> Sequence[Block]:
+    points = data.rows("pipeline")
     if not points:
         return []
     saved = [1 - row["pipelined"] / row["plain"] for row in points]
@@ -384,15 +384,15 @@ def _pipeline_findings(found: Measurements) -> Sequence[Block]:
     ]
 
 
-def _cluster_findings(found: Measurements) -> Sequence[Block]:
-    real = found.rows("cluster", what="cluster")
+def _cluster_findings(data: Measurements) -> Sequence[Block]:
+    real = data.rows("cluster", what="cluster")
     if not real:
         return []
-    one, most = _one_core(found), max(row["workers"] for row in real)
+    one, most = _one_core(data), max(row["workers"] for row in real)
     largest = {split: _largest_jobs(real, split)[-1] for split in SPLITS}
     fewest = {split: _of(real, most, split)[0] for split in SPLITS}
-    threads = _gcups(found.rows("cluster", what="alone", workers=most)[0])
-    large = found.rows("cluster", what="simulated, database of the paper")
+    threads = _gcups(data.rows("cluster", what="alone", workers=most)[0])
+    large = data.rows("cluster", what="simulated, database of the paper")
     beyond = min(PAPER_NODES, max(row["workers"] for row in large))
     many = max(row["queries"] for row in large)
     there = {split: _gcups(_of(large, beyond, split)[-1]) / one for split in SPLITS}
@@ -404,7 +404,7 @@ def _cluster_findings(found: Measurements) -> Sequence[Block]:
         f" {largest['queries']['queries']} queries; {most} threads of one process are {threads / one:.1f} times faster,"
         f" since they share a machine. So the cluster itself costs {costs['queries']:.0%} and {costs['database']:.0%}"
         " where client and scheduler have no core of their own"
-        f"{_with_cores_left(found, most // 2)}. With {fewest['queries']['queries']} queries it is"
+        f"{_with_cores_left(data, most // 2)}. With {fewest['queries']['queries']} queries it is"
         f" {_gcups(fewest['queries']) / one:.1f} split by queries and {_gcups(fewest['database']) / one:.1f} split by"
         " database, which the paper leaves to the future: all cores together would compute that job in"
         f" {1e3 * fewest['queries']['cells'] / threads / 1e9:.0f} ms, and it takes"
@@ -414,12 +414,12 @@ def _cluster_findings(found: Measurements) -> Sequence[Block]:
     ]
 
 
-def _with_cores_left(found: Measurements, workers: int) -> str:
+def _with_cores_left(data: Measurements, workers: int) -> str:
     """What half as many workers cost, to whom the machine leaves cores for the rest."""
-    real = [row for row in found.rows("cluster", what="cluster") if row["workers"] == workers]
+    real = [row for row in data.rows("cluster", what="cluster") if row["workers"] == workers]
     if not real:
         return ""
-    threads = _gcups(found.rows("cluster", what="alone", workers=workers)[0])
+    threads = _gcups(data.rows("cluster", what="alone", workers=workers)[0])
     shares = [_gcups(_largest_jobs(real, split)[0]) / threads for split in SPLITS]
     return f"; {workers} workers reach {shares[0]:.0%} and {shares[1]:.0%} of what {workers} threads do"
 

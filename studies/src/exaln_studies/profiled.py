@@ -1,7 +1,7 @@
-"""What the profiler watches: `python -m exaln_studies.profiled STUDY LABELS [quick]` has a launch per implementation.
+"""The process that the profiler watches: `python -m exaln_studies.profiled STUDY LABELS [quick]`.
 
-Everything else, such as copies and comparisons, is outside of what is counted. Labels of the launches are written as
-JSON, in the order in which the profiler sees them.
+Only the launches of the study are counted, not copies and comparisons. The labels of the launches are written to the
+file LABELS as JSON, in the order in which the profiler sees them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 def main(name: str, labels: str, *quick: str) -> None:
-    """Run and compare the launches of a study."""
+    """Run the launches of a study and compare their results."""
     from exaln.engines.cuda.runtime.device import Device, load_driver
     from exaln_studies import study_named
     from exaln_studies.study import Bench

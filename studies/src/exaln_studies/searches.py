@@ -118,7 +118,7 @@ class GpuSearch:
     def __init__(self, lab: Lab, targets: TargetList, query: NDArray[np.uint8], costs: Scoring | None = None) -> None:
         self.lab, self.targets, self.query, self.costs = lab, targets, query, costs or scoring()
         self._held = [lab.put(array) for array in (targets.codes, targets.starts, targets.lengths)]
-        self._scores = lab.room(4 * max(len(targets), 1))
+        self._scores = lab.zeros(4 * max(len(targets), 1))
         self._room: Memory | None = None
 
     @property

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exaln import _core
 from exaln.engines.contracts import PairList
 from exaln.scoring.modes import LOCAL
 from exaln.sequences.records import Records
+from exaln_studies import _native
 from exaln_studies.batches import GAP, Batch, GpuBatch, forward, random_batch, scoring
 from exaln_studies.gpu import Lab
 from exaln_studies.pairs import steps_of
@@ -61,14 +61,14 @@ def measure_core(bench: Bench) -> Iterator[Row]:
 
     for length in LENGTHS:
         batch = batch_for(bench, length)
-        bench.tell(f"length {length}, one core")
+        bench.progress(f"length {length}, one core")
         yield {**core_row(bench, batch), "what": "plain"}
         yield engine_row(bench, CpuEngine(1), batch, "exaln, one core")
 
 
 def core_row(bench: Bench, batch: Batch) -> Row:
     """The fastest of some runs of the plain program."""
-    runs = [_core.study_align_plainly(batch.queries, batch.targets, scoring().matrix, GAP) for _ in range(3)]
+    runs = [_native.align_pairs(batch.queries, batch.targets, scoring().matrix, GAP) for _ in range(3)]
     scores, ends, steps, offsets, fill, walk = min(runs, key=lambda run: run[4] + run[5])
     paths = [forward(steps[begin:end]) for begin, end in pairwise(offsets)]
     batch.check(bench, "one core", scores, ends.reshape(-1, 2), paths)
@@ -95,10 +95,10 @@ def measure_gpu(bench: Bench) -> Iterator[Row]:
         batch = batch_for(bench, length)
         yield {"what": "plain", **core_row(bench, batch)}
         held = GpuBatch(lab, batch)
-        bench.tell(f"length {length}, one thread per block")
+        bench.progress(f"length {length}, one thread per block")
         yield one_thread_row(bench, held)
         for kept in KEPT:
-            bench.tell(f"length {length}, directions in {kept.name}")
+            bench.progress(f"length {length}, directions in {kept.name}")
             yield from one_block_rows(bench, held, kept)
         yield copies_row(lab, batch)
         yield engine_row(bench, _cuda_engine(), batch, "exaln, GPU")
@@ -108,7 +108,7 @@ def one_thread_row(bench: Bench, held: GpuBatch) -> Row:
     """A thread per pair and block; tables and directions in global memory."""
     lab, length, n = held.lab, held.batch.length, len(held.batch)
     kernel = lab.kernel("one_thread.cu", "one_thread", length=length)
-    tables, directions = lab.room(4 * n * (length + 1) ** 2), lab.room(n * (length + 1) ** 2)
+    tables, directions = lab.zeros(4 * n * (length + 1) ** 2), lab.zeros(n * (length + 1) ** 2)
     fill, both = timed_twice(
         lab,
         lambda walks: lab.launch(kernel, n, 1, *held.inputs, tables.address, directions.address, *held.outputs, walks),
@@ -126,7 +126,7 @@ def one_block_rows(bench: Bench, held: GpuBatch, kept: Kept) -> Iterator[Row]:
         yield {**row, "refused": True, "needs": needed, "has": there}
         return
     kernel = lab.kernel("one_block.cu", "one_block", needed, length=length, where=kept.number)
-    directions = lab.room(n * kept.in_global(length))
+    directions = lab.zeros(n * kept.in_global(length))
     fill, both = timed_twice(
         lab,
         lambda walks: lab.launch(kernel, n, length, *held.inputs, directions.address, *held.outputs, walks),

@@ -20,11 +20,11 @@ def _milliseconds(seconds: float) -> str:
     return number(1e3 * seconds)
 
 
-def _core(found: Measurements) -> Sequence[Block]:
+def _core(data: Measurements) -> Sequence[Block]:
     rows = []
-    for length in found.values("core", "length"):
-        plain = found.rows("core", what="plain", length=length)[0]
-        engine = found.rows("core", what="exaln, one core", length=length)[0]
+    for length in data.values("core", "length"):
+        plain = data.rows("core", what="plain", length=length)[0]
+        engine = data.rows("core", what="exaln, one core", length=length)[0]
         total = plain["fill"] + plain["walk"]
         paper = {128: "0.152 to 0.161", 512: "2.49 to 3.10"}[length] if plain["pairs"] == 1000 else "-"
         times = (_milliseconds(plain["fill"]), _milliseconds(plain["walk"]), f"{plain['walk'] / total:.2%}")
@@ -46,10 +46,10 @@ def _name(row: Row) -> str:
     return f"{name}; walked together" if row["what"] == "walked together" else name
 
 
-def _gpu(found: Measurements) -> Sequence[Block]:
+def _gpu(data: Measurements) -> Sequence[Block]:
     blocks: list[Block] = []
-    for length in found.values("gpu", "length"):
-        rows = found.rows("gpu", length=length)
+    for length in data.values("gpu", "length"):
+        rows = data.rows("gpu", length=length)
         plain = next(row for row in rows if row["what"] == "plain")
         core = plain["fill"] + plain["walk"]
         programs = [row for row in rows if row["what"] in ("one thread", "one block", "walked together")]
@@ -118,22 +118,22 @@ def _bars(length: int, programs: list[Row], engine: float) -> Bars:
     return Bars(f"length-{length}", caption, "ms", [*(label for label, _ in shown), "exaln"], parts)
 
 
-def findings(found: Measurements) -> Sequence[Block]:
+def findings(data: Measurements) -> Sequence[Block]:
     """What the report infers beside what was measured."""
-    rows = found.rows("gpu", what="one block", length=512, where="global memory, by rows")
+    rows = data.rows("gpu", what="one block", length=512, where="global memory, by rows")
     if not rows:
         return []
     (row,) = rows
-    plain = found.rows("gpu", what="plain", length=512)[0]
+    plain = data.rows("gpu", what="plain", length=512)[0]
     core, both = plain["fill"] + plain["walk"], row["fill"] + row["walk"]
-    engine = found.rows("gpu", what="exaln, GPU", length=512)[0]["seconds"]
-    small = found.rows("gpu", what="one block", length=128)
+    engine = data.rows("gpu", what="exaln, GPU", length=512)[0]["seconds"]
+    small = data.rows("gpu", what="one block", length=128)
     seconds = {each["where"]: each["fill"] + each["walk"] for each in small if "fill" in each}
     ratio = seconds["global memory, by rows"] / seconds["shared memory, a byte each"]
-    together = found.rows("gpu", what="walked together", length=512, where="global memory, by rows")[0]["walk"]
-    one = found.rows("gpu", what="one thread", length=512)[0]
-    diagonals = found.rows("gpu", what="one block", length=512, where="global memory, by diagonals")[0]
-    bits = found.rows("gpu", what="one block", length=512, where="shared memory, two bits each")[0]
+    together = data.rows("gpu", what="walked together", length=512, where="global memory, by rows")[0]["walk"]
+    one = data.rows("gpu", what="one thread", length=512)[0]
+    diagonals = data.rows("gpu", what="one block", length=512, where="global memory, by diagonals")[0]
+    bits = data.rows("gpu", what="one block", length=512, where="shared memory, two bits each")[0]
     return [
         "*The report: its program is 8 to 10 times faster than a CPU at 512.* Here the same program is"
         f" {core / both:.0f} times faster than one core, and with directions by diagonals"

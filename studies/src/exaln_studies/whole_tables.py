@@ -112,8 +112,8 @@ class GpuTables:
         self.n_steps = sum(tiles) - 1 if technique.is_tiled else m + n + 1
         self._held = [lab.put(pair.query), lab.put(pair.target), lab.put(pair.scoring.matrix), lab.put(starts)]
         self._tables = [lab.device.allocate(4 * self.n_cells) for _ in range(3)]
-        self._state = lab.room(4 * (1 + 64 * lab.device.facts.n_sms))
-        self._best, self._steps, self._n_steps = lab.room(8), lab.room(m + n), lab.room(4)
+        self._state = lab.zeros(4 * (1 + 64 * lab.device.facts.n_sms))
+        self._best, self._steps, self._n_steps = lab.zeros(8), lab.zeros(m + n), lab.zeros(4)
 
     @property
     def arguments(self) -> list[int]:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exaln import _core
 from exaln.errors import EngineError
+from exaln_studies import _native
 from exaln_studies.counters import ProfiledLaunch, counted
 from exaln_studies.gpu import Lab, source
 from exaln_studies.pairs import align_by, score_by
@@ -67,7 +67,7 @@ def measure_blocks(bench: Bench) -> Iterator[Row]:
         held = GpuTables(lab, pair, technique)
         for n_blocks in blocks_of(bench):
             for sync in (*RELAUNCHES, *barriers):
-                bench.tell(f"{technique.name}, {sync}, {n_blocks} blocks")
+                bench.progress(f"{technique.name}, {sync}, {n_blocks} blocks")
                 is_relaunch = sync in RELAUNCHES
                 seconds = held.relaunch_seconds(n_blocks, sync) if is_relaunch else held.barrier_seconds(n_blocks, sync)
                 row = {"length": held.m, "technique": technique.name, "sync": sync, "blocks": n_blocks}
@@ -87,7 +87,7 @@ def barriers_of(bench: Bench) -> list[str]:
             bench.gpu.load(source("diagonals.cu", **one) for one in wanted)
             bench.gpu.load(source("tiles.cu", barrier=one["barrier"]) for one in wanted)
         except EngineError as error:
-            bench.tell(f"no cooperative groups: {error}")
+            bench.progress(f"no cooperative groups: {error}")
         else:
             return barriers
     raise EngineError("the kernels do not compile")
@@ -153,7 +153,7 @@ def measure_larger(bench: Bench) -> Iterator[Row]:
     for length in sorted({min(one, largest) for one in wanted}):
         pair = AffinePair(length)
         for technique in (SIMPLE, COALESCED_128, TILED):
-            bench.tell(f"length {length:,}, {technique.name}")
+            bench.progress(f"length {length:,}, {technique.name}")
             held = GpuTables(lab, pair, technique)
             for n_blocks in (bench.gpu.facts.n_sms, held.most_blocks()):
                 row = {"what": "fill", "length": length, "technique": technique.name, "blocks": n_blocks}
@@ -184,12 +184,12 @@ def measure_tiles(bench: Bench) -> Iterator[Row]:
     tables = [np.full((m + 1) * (n + 1), -1, np.int32) for _ in range(3)]
     costs = pair.scoring.matrix, pair.scoring.gap_first, pair.scoring.gap_extend
     for threads in [count for count in CPU_THREADS if count <= max(2, bench.threads)]:
-        bench.tell(f"{threads} threads")
+        bench.progress(f"{threads} threads")
         tables[0].fill(-1)
         runs = []
         for _ in range(5):
             begun = time.perf_counter()
-            waited = _core.study_fill_tiles(pair.query, pair.target, *costs, threads, SIDE, *tables)
+            waited = _native.fill_tiles(pair.query, pair.target, *costs, threads, SIDE, *tables)
             runs.append((time.perf_counter() - begun, mean(list(waited))))
         seconds, waiting = min(runs)
         bench.check(f"{threads} threads: score", int(tables[0].max()), pair.answer.score)

@@ -38,13 +38,13 @@ SYNCS = {
 }
 
 
-def _best(found: Measurements, technique: str, sync: str) -> Row:
-    rows = found.rows("blocks", technique=technique, sync=sync)
+def _best(data: Measurements, technique: str, sync: str) -> Row:
+    rows = data.rows("blocks", technique=technique, sync=sync)
     return min(rows, key=lambda row: float(row["seconds"]))
 
 
-def _techniques(found: Measurements) -> list[str]:
-    return [name for name in found.values("blocks", "technique") if name != "exaln"]
+def _techniques(data: Measurements) -> list[str]:
+    return [name for name in data.values("blocks", "technique") if name != "exaln"]
 
 
 def _file_name(technique: str) -> str:
@@ -56,17 +56,17 @@ def _file_name(technique: str) -> str:
     return "blocks-" + technique.removesuffix(" bytes").replace(", ", "-")
 
 
-def _syncs(found: Measurements) -> dict[str, str]:
-    measured = found.values("blocks", "sync")
+def _syncs(data: Measurements) -> dict[str, str]:
+    measured = data.values("blocks", "sync")
     return {sync: name for sync, name in SYNCS.items() if sync in measured}
 
 
-def _blocks(found: Measurements) -> Sequence[Block]:
+def _blocks(data: Measurements) -> Sequence[Block]:
     rows, figures = [], list[Block]()
-    for technique in _techniques(found):
+    for technique in _techniques(data):
         lines = []
-        for sync, name in _syncs(found).items():
-            best = _best(found, technique, sync)
+        for sync, name in _syncs(data).items():
+            best = _best(data, technique, sync)
             paper = PAPER_MS.get((technique, sync))
             cells = (
                 f"{1e3 * best['seconds']:.2f}",
@@ -74,12 +74,12 @@ def _blocks(found: Measurements) -> Sequence[Block]:
                 f"{1e6 * best['seconds'] / best['steps']:.2f}",
             )
             rows.append((technique, name, *cells, *((f"{paper[0]}", str(paper[1])) if paper else ("-", "-"))))
-            points = found.rows("blocks", technique=technique, sync=sync)
+            points = data.rows("blocks", technique=technique, sync=sync)
             lines.append(Line(name, [row["blocks"] for row in points], [1e3 * row["seconds"] for row in points]))
         caption = f"Filling time by number of blocks, {technique} (Fig. 8)"
         figures.append(Figure(_file_name(technique), caption, "blocks", "ms", lines))
     head = ("technique", "synchronisation", "best, ms", "blocks", "us per step", "paper, ms", "paper, blocks")
-    (engine,) = found.rows("blocks", what="engine")
+    (engine,) = data.rows("blocks", what="engine")
     length = engine["length"]
     return [
         f"Two sequences of {length:,}. Launches by the host are put into one stream one by one, as the paper does it;"
@@ -95,14 +95,14 @@ def _blocks(found: Measurements) -> Sequence[Block]:
     ]
 
 
-def _shares(found: Measurements) -> Sequence[Block]:
+def _shares(data: Measurements) -> Sequence[Block]:
     rows, labels, computing, waiting = [], [], [], []
-    for technique in _techniques(found):
-        for sync, name in _syncs(found).items():
+    for technique in _techniques(data):
+        for sync, name in _syncs(data).items():
             if sync == "none":
                 continue
-            best = _best(found, technique, sync)
-            alone = found.rows("blocks", technique=technique, sync="none", blocks=best["blocks"])[0]["seconds"]
+            best = _best(data, technique, sync)
+            alone = data.rows("blocks", technique=technique, sync="none", blocks=best["blocks"])[0]["seconds"]
             lost = max(0.0, best["seconds"] - alone)
             paper = PAPER_SHARES.get((technique, sync), "-")
             times = f"{1e3 * best['seconds']:.2f}", f"{1e3 * alone:.2f}", f"{1e3 * lost:.2f}"
@@ -127,13 +127,13 @@ def _shares(found: Measurements) -> Sequence[Block]:
     ]
 
 
-def _future(found: Measurements) -> Sequence[Block]:
+def _future(data: Measurements) -> Sequence[Block]:
     loads = [
-        (row["technique"], row["loads"], f"{1e3 * row['seconds']:.2f}") for row in found.rows("future", what="loads")
+        (row["technique"], row["loads"], f"{1e3 * row['seconds']:.2f}") for row in data.rows("future", what="loads")
     ]
     others = [
         (row["technique"], SYNCS[row["barrier"]], f"{1e3 * row['seconds']:.2f}")
-        for row in found.rows("future", what="global")
+        for row in data.rows("future", what="global")
     ]
     return [
         "What the paper leaves to the future. The barrier without atomics is in the tables above (flags). Scores from"
@@ -155,9 +155,9 @@ COLUMNS = ("loads", "stores", "branches", "divergent", "instructions", "conflict
 SECTOR = 32
 
 
-def _counters(found: Measurements) -> Sequence[Block]:
+def _counters(data: Measurements) -> Sequence[Block]:
     rows, labels, loaded, stored = [], [], list[float](), list[float]()
-    for row in found.rows("counters"):
+    for row in data.rows("counters"):
         name = row["technique"] + ("" if row["barrier"] == "none" else f", {SYNCS[row['barrier']]}")
         percent = [f"{row[k]:.0f} %" if row[k] is not None else "-" for k in ("theoretical_occupancy", "occupancy")]
         rows.append((name, count(row["steps"]), " / ".join(percent), *(count(row[column]) for column in COLUMNS)))
@@ -167,7 +167,7 @@ def _counters(found: Measurements) -> Sequence[Block]:
             stored.append((row["store_sectors"] or 0.0) / 1e6)
     for technique, cells in PAPER_TABLE_1.items():
         rows.append((f"*the paper, GTX 280, {technique}*", *cells))
-    cells_of = [row["length"] ** 2 for row in found.rows("counters", barrier="none")]
+    cells_of = [row["length"] ** 2 for row in data.rows("counters", barrier="none")]
     each = [
         (label, number(SECTOR * 1e6 * load / cells), number(SECTOR * 1e6 * store / cells))
         for label, load, store, cells in zip(labels, loaded, stored, cells_of, strict=True)
@@ -200,20 +200,20 @@ def _counters(found: Measurements) -> Sequence[Block]:
     ]
 
 
-def _larger(found: Measurements) -> Sequence[Block]:
+def _larger(data: Measurements) -> Sequence[Block]:
     rows, lines = [], []
-    for row in found.rows("larger", what="fill"):
+    for row in data.rows("larger", what="fill"):
         whole = row["seconds"] + row["looking"] + row["walking"]
         n_steps = 2 * -(-row["length"] // 32) - 1 if row["technique"] == "tiled" else 2 * row["length"] + 1
         speed = number(_rate(row, "seconds")), number(1e6 * row["seconds"] / n_steps)
         shares = [f"{row[name] / whole:.1%}" for name in ("seconds", "looking", "walking")]
         size = (f"{row['length']:,}", row["technique"], f"{row['blocks']:,}")
         rows.append((*size, number(1e3 * row["seconds"]), *speed, *shares))
-    for technique, blocks in product(*(found.values("larger", name, what="fill") for name in ("technique", "blocks"))):
-        points = found.rows("larger", what="fill", technique=technique, blocks=blocks)
+    for technique, blocks in product(*(data.values("larger", name, what="fill") for name in ("technique", "blocks"))):
+        points = data.rows("larger", what="fill", technique=technique, blocks=blocks)
         rates = [_rate(row, "seconds") for row in points]
         lines.append(Line(f"{technique}, {blocks:,} blocks", [row["length"] for row in points], rates))
-    engines = found.rows("larger", what="engine")
+    engines = data.rows("larger", what="engine")
     rates = [_rate(row, "score") for row in engines]
     lines.append(Line("exaln, score alone, with copies", [row["length"] for row in engines], rates))
     for row, rate in zip(engines, rates, strict=True):
@@ -233,8 +233,8 @@ def _rate(row: Row, seconds: str) -> float:
     return float(row["length"] ** 2 / row[seconds] / 1e9)
 
 
-def _tiles(found: Measurements) -> Sequence[Block]:
-    points = found.rows("tiles")
+def _tiles(data: Measurements) -> Sequence[Block]:
+    points = data.rows("tiles")
     rows = [
         (
             str(row["threads"]),
@@ -260,14 +260,14 @@ def _tiles(found: Measurements) -> Sequence[Block]:
     ]
 
 
-def findings(found: Measurements) -> Sequence[Block]:
+def findings(data: Measurements) -> Sequence[Block]:
     """What the paper found beside what was found here."""
-    if not found.rows("blocks"):
+    if not data.rows("blocks"):
         return []
-    simple, coalesced, tiled = (_best(found, name, "counter") for name in ("simple", "coalesced, 64 bytes", "tiled"))
-    host, graph, flags = (_best(found, "coalesced, 64 bytes", sync)["seconds"] for sync in ("host", "graph", "flags"))
-    alone = _best(found, "coalesced, 64 bytes", "none")["seconds"]
-    (engine,) = found.rows("blocks", what="engine")
+    simple, coalesced, tiled = (_best(data, name, "counter") for name in ("simple", "coalesced, 64 bytes", "tiled"))
+    host, graph, flags = (_best(data, "coalesced, 64 bytes", sync)["seconds"] for sync in ("host", "graph", "flags"))
+    alone = _best(data, "coalesced, 64 bytes", "none")["seconds"]
+    (engine,) = data.rows("blocks", what="engine")
     walking = coalesced["walking"] / (coalesced["seconds"] + coalesced["looking"] + coalesced["walking"])
     ratio = simple["seconds"] / coalesced["seconds"]
     return [
@@ -281,7 +281,7 @@ def findings(found: Measurements) -> Sequence[Block]:
         f" {1e3 * alone:.2f} ms in diagonals; the rest is waiting, and tiles wait"
         f" {simple['steps'] / tiled['steps']:.0f}"
         " times less often. In 2009 computing took most of the time, and tiles left seven eighths of each"
-        f" multiprocessor empty.{_larger_tiles(found)}",
+        f" multiprocessor empty.{_larger_tiles(data)}",
         f"*The paper: a barrier on the GPU is faster than launching again, by 4 %.* Here it takes"
         f" {1e3 * coalesced['seconds']:.2f} ms in place of {1e3 * host:.2f} ms with a launch by the host per step (from"
         f" Python, {1e6 * host / coalesced['steps']:.1f} us each). But a graph of the same launches takes"
@@ -296,7 +296,7 @@ def findings(found: Measurements) -> Sequence[Block]:
         f" {walking:.0%} here, and more beside tiles.",
         f"exaln's own kernel gives the score of the pair in {1e3 * engine['score']:.2f} ms and the alignment in"
         f" {1e3 * engine['align']:.2f} ms, with all copies and without tables in memory"
-        f"{_larger_finding(found)}.",
+        f"{_larger_finding(data)}.",
     ]
 
 
@@ -304,9 +304,9 @@ def _verdict(tiled: Row, simple: Row) -> str:
     return "still loses" if tiled["seconds"] > simple["seconds"] else "wins now"
 
 
-def _larger_tiles(found: Measurements) -> str:
+def _larger_tiles(data: Measurements) -> str:
     """Diagonals against tiles on the largest pair, each with the better number of blocks."""
-    fills = found.rows("larger", what="fill")
+    fills = data.rows("larger", what="fill")
     if not fills:
         return ""
     length = max(row["length"] for row in fills)
@@ -320,9 +320,9 @@ def _larger_tiles(found: Measurements) -> str:
     )
 
 
-def _larger_finding(found: Measurements) -> str:
+def _larger_finding(data: Measurements) -> str:
     """How far the tables fall behind on the largest pair."""
-    fills, engines = found.rows("larger", what="fill"), found.rows("larger", what="engine")
+    fills, engines = data.rows("larger", what="fill"), data.rows("larger", what="engine")
     if not fills or not engines:
         return ""
     length = max(row["length"] for row in engines)

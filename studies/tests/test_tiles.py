@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exaln import _core
 from exaln.engines.reference.path import fill_table
 from exaln.scoring.modes import LOCAL
 from exaln.sequences.alphabet import PROTEIN
+from exaln_studies import _native
 from exaln_studies.whole_tables import SIDE, scoring
 from golden_data import fasta
 
@@ -20,7 +20,7 @@ def filled(query, target, threads, side):
     """H, E and F, and what each thread waited."""
     tables = [np.full((len(query) + 1, len(target) + 1), -7, np.int32) for _ in range(3)]
     costs = SCORING.matrix, SCORING.gap_first, SCORING.gap_extend
-    waited = _core.study_fill_tiles(query, target, *costs, threads, side, *(table.reshape(-1) for table in tables))
+    waited = _native.fill_tiles(query, target, *costs, threads, side, *(table.reshape(-1) for table in tables))
     assert len(waited) == threads
     return tables
 

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exaln import _core
 from exaln.engines.reference.path import fill_table, reference_alignment
 from exaln.scoring.modes import LOCAL
 from exaln.scoring.scoring import Scoring
 from exaln.sequences.alphabet import PROTEIN
+from exaln_studies import _native
 from exaln_studies.fits import fitted
 from exaln_studies.pairs import answer_of, similar_pair, steps_of
 from exaln_studies.rotation import (
@@ -35,7 +35,7 @@ sequences = st.lists(letters, max_size=40).map(lambda codes: np.array(codes, np.
 
 def table_of(query, target, layout, threads=1, chunk=1):
     table = np.full(table_size(layout, len(query), len(target)), -7, np.int32)
-    _core.study_fill(query, target, SCORING.matrix, SCORING.gap_extend, layout, threads, chunk, table)
+    _native.fill_table(query, target, SCORING.matrix, SCORING.gap_extend, layout, threads, chunk, table)
     return table
 
 
@@ -68,7 +68,7 @@ def test_a_step_is_a_column_and_depends_on_earlier_ones(n):
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_the_core_and_python_agree_on_layouts(layout):
     m, n = 5, 9
-    assert _core.study_table_size(layout, m, n) == table_size(layout, m, n)
+    assert _native.table_size(layout, m, n) == table_size(layout, m, n)
     places = np.arange(table_size(layout, m, n), dtype=np.int32)
     view = rotated_back(places, layout, m, n)
     down, right = strides_of(layout, m, n)
@@ -119,31 +119,6 @@ def test_a_real_pair():
         h = rotated_back(table_of(query, target, layout, 2, 50), layout, len(query), len(target))
         assert h.max() == answer.score
         assert walk_back(h, query, target, SCORING) == (answer.query_end, answer.target_end, answer.steps)
-
-
-# What the core refuses
-
-
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        ({"layout": "by columns"}, "layout must be"),
-        ({"threads": 0}, "threads must be"),
-        ({"chunk": 0}, "at least one cell"),
-        ({"table": np.zeros(3, np.int32)}, "another size"),
-        ({"query": np.array([99], np.uint8)}, "outside the matrix"),
-    ],
-)
-def test_arguments_are_checked(change, says):
-    codes = np.array([1, 2], np.uint8)
-    arguments = {"query": codes, "target": codes, "matrix": SCORING.matrix, "gap": 2, "layout": ORIGINAL}
-    arguments |= {"threads": 1, "chunk": 1, "table": np.zeros(9, np.int32)}
-    with pytest.raises(ValueError, match=says):
-        _core.study_fill(**(arguments | change))
-
-
-def test_empty_steps_take_time():
-    assert 0 < _core.study_empty_steps(2, 100) < 10
 
 
 def test_a_model_is_fitted_to_relative_errors():
