@@ -112,9 +112,7 @@ def _chunks(data: Measurements) -> Sequence[Block]:
         "Two threads, milliseconds by chunk size (Fig. 8; the paper finds 50 best, by a few hundredths of a second). A"
         " chunk of 50 cells is about three cache lines, of which one or two are shared with another thread.",
         Table(("layout", "chunk", *(f"length {length:,}" for length in lengths)), rows),
-        Figure(
-            "chunks", "Two threads, by chunk size (Fig. 8)", "length of the sequences", "seconds", lines, log_y=True
-        ),
+        Figure("chunks", "Two threads by chunk size (Fig. 8)", "length of the sequences", "seconds", lines, log_y=True),
     ]
 
 

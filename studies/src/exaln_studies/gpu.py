@@ -1,19 +1,21 @@
-"""Kernels, arrays and timing on a device, as the GPU parts of the studies use them."""
+"""The device of the GPU parts of the studies: kernels, arrays, graphs of launches, and timing."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from exaln.engines.cuda.runtime.compiler import Source
+from exaln.engines.cuda.runtime.device import Device
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from exaln.engines.cuda.runtime.device import Device, Kernel, Memory
+    from exaln.engines.cuda.runtime.device import Kernel, Launches, Memory
 
 KERNELS = Path(__file__).parent / "kernels"
 SHORT_SECONDS = 0.05
@@ -28,10 +30,45 @@ def source(file: str, **constants: int) -> Source:
     return Source(file, macros, KERNELS, cuda_headers=constants.get("barrier") == 3)
 
 
+class Graph:
+    """Launches that the device repeats on its own; released when the object is deleted."""
+
+    def __init__(self, name: str, handle: Any, destroy: Any) -> None:
+        self.name, self.handle, self._destroy = name, handle, destroy
+
+    def __del__(self) -> None:
+        with suppress(Exception):
+            self._destroy(self.handle)
+
+
+class StudyDevice(Device):
+    """A device with graphs of launches and variables of kernel files, which exaln's engine does not use."""
+
+    def graph(self, launches: Launches, stream: Any) -> Graph:
+        """Capture prepared launches as a graph, which one call of the driver launches."""
+        self._call("cuStreamBeginCapture", stream, self._driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
+        self.launch_all(launches)
+        captured = self._call("cuStreamEndCapture", stream)
+        ready = self._call("cuGraphInstantiate", captured, 0)
+        self._call("cuGraphDestroy", captured)
+        return Graph(launches.name, ready, self._driver.cuGraphExecDestroy)
+
+    def launch_graph(self, graph: Graph, stream: Any) -> None:
+        """Enqueue all launches of a graph."""
+        self._launched[graph.name] = None
+        self._call("cuGraphLaunch", graph.handle, stream)
+
+    def variable(self, source: Source, name: str) -> int:
+        """Address of a variable of a kernel file, such as constant memory."""
+        self.load([source])
+        address, _ = self._call("cuModuleGetGlobal", self._modules[source], name.encode())
+        return int(address)
+
+
 class Lab:
     """A device with one stream."""
 
-    def __init__(self, device: Device) -> None:
+    def __init__(self, device: StudyDevice) -> None:
         self.device, self.stream = device, device.stream()
 
     def kernel(self, file: str, name: str, shared_bytes: int = 0, **constants: int) -> Kernel:

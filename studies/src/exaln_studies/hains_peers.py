@@ -1,4 +1,4 @@
-"""Hains et al., Figure 7: CPUs beside the devices: exaln's engine, and parasail."""
+"""Hains et al., Figure 7: CPUs for comparison, with exaln's engine and with parasail."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ CPU_TARGETS, QUICK_CPU_TARGETS = 20_000, 2000
 
 
 def measure_core(bench: Bench) -> Iterator[Row]:
-    """Figure 7, in the place of SWPS3: exaln's engine on the CPU, by length of the query."""
+    """Figure 7, instead of SWPS3: exaln's engine on the CPU, by length of the query."""
     targets = cpu_targets(bench)
     few = every(targets, max(1, len(targets) // 20))
     for query in map(random_query, QUICK_QUERIES if bench.quick else QUERIES):
-        wanted = [local_score(query, few.records.sequence(row), scoring()) for row in range(min(8, len(few)))]
-        bench.check("cpu engine", expected_scores(CpuEngine(), query, few)[: len(wanted)], wanted)
+        expected = [local_score(query, few.records.sequence(row), scoring()) for row in range(min(8, len(few)))]
+        bench.check("cpu engine", expected_scores(CpuEngine(), query, few)[: len(expected)], expected)
         for threads in sorted({1, bench.threads}):
             bench.progress(f"query {len(query)}, {threads} threads")
             seconds = bench.seconds(partial(expected_scores, CpuEngine(threads), query, targets))
@@ -35,7 +35,7 @@ def measure_core(bench: Bench) -> Iterator[Row]:
 
 
 def cpu_targets(bench: Bench) -> TargetList:
-    """Enough for a CPU."""
+    """A synthetic Swiss-Prot that is small enough for a CPU."""
     return sorted_targets(synthetic_swissprot(QUICK_CPU_TARGETS if bench.quick else CPU_TARGETS))
 
 

@@ -38,15 +38,16 @@ def page_text(study: Study, measurements: Measurements) -> tuple[str, list[Figur
 
 
 def paragraphs(text: str) -> list[str]:
-    """Wrap paragraphs, separated by empty lines, at COLUMNS; an empty line follows each.
+    """Wrap paragraphs, separated by empty lines, at COLUMNS, never after "Fig."; an empty line follows each.
 
     >>> paragraphs("One.\\n\\nTwo\\nlines.")
     ['One.', '', 'Two lines.', '']
     """
     lines: list[str] = []
     for paragraph in text.strip().split("\n\n"):
-        words = " ".join(paragraph.split())
-        lines += [*wrap(words, COLUMNS, break_long_words=False, break_on_hyphens=False), ""]
+        words = " ".join(paragraph.split()).replace("Fig. ", "Fig.\N{NO-BREAK SPACE}")
+        wrapped = wrap(words, COLUMNS, break_long_words=False, break_on_hyphens=False)
+        lines += [*(line.replace("\N{NO-BREAK SPACE}", " ") for line in wrapped), ""]
     return lines
 
 
@@ -80,7 +81,7 @@ def _blocks(study: Study, blocks: Sequence[Block], drawn: list[Figure | Bars]) -
             lines += [table_text(block), ""]
         else:
             drawn.append(block)
-            lines += [f"![{block.caption}]({study.name}-{block.name}.svg)", "", f"*{block.caption}*", ""]
+            lines += paragraphs(f"![{block.caption}]({study.name}-{block.name}.svg)\n\n*{block.caption}*")
     return lines
 
 

@@ -13,11 +13,12 @@ from pathlib import Path
 
 def main(name: str, labels: str, *quick: str) -> None:
     """Run the launches of a study and compare their results."""
-    from exaln.engines.cuda.runtime.device import Device, load_driver
+    from exaln.engines.cuda.runtime.device import load_driver
     from exaln_studies import study_named
+    from exaln_studies.gpu import StudyDevice
     from exaln_studies.study import Bench
 
-    bench = Bench(quick=bool(quick), threads=1, device=Device(0))
+    bench = Bench(quick=bool(quick), threads=1, device=StudyDevice(0))
     bench.gpu.set_budget(None)
     driver, done = load_driver(), []
     for one in study_named(name).launches(bench):

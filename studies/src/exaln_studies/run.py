@@ -69,9 +69,9 @@ def measure_part(
 
     bench = Bench(quick, threads, progress=lambda text: progress(f"{part.name}: {text}"))
     if part.device == "gpu":
-        from exaln.engines.cuda.runtime.device import Device
+        from exaln_studies.gpu import StudyDevice
 
-        bench.device = Device(device)
+        bench.device = StudyDevice(device)
         bench.device.set_budget(None)
     begun = time.perf_counter()
     run = PartRun(

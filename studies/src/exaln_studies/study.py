@@ -12,8 +12,8 @@ import numpy as np
 from exaln.errors import EngineError
 
 if TYPE_CHECKING:
-    from exaln.engines.cuda.runtime.device import Device
     from exaln_studies.counters import ProfiledLaunch
+    from exaln_studies.gpu import StudyDevice
     from exaln_studies.measurements import Measurements
 
 Row = dict[str, Any]
@@ -37,7 +37,7 @@ class Bench:
 
     quick: bool
     threads: int
-    device: Device | None = None
+    device: StudyDevice | None = None
     progress: Callable[[str], None] = lambda text: None
     n_checks: int = 0
 
@@ -58,7 +58,7 @@ class Bench:
         return min(times)
 
     @property
-    def gpu(self) -> Device:
+    def gpu(self) -> StudyDevice:
         """The device of a GPU part."""
         assert self.device is not None
         return self.device
