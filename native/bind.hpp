@@ -24,7 +24,6 @@ void bind_kernels(nb::module_& m);
 void bind_scores(nb::module_& m);
 void bind_pairs(nb::module_& m);
 void bind_region(nb::module_& m);
-void bind_studies(nb::module_& m);
 
 // Runs `work()` on another thread without the GIL and calls `tick()` with it ten times a second, so that
 // Ctrl-C and progress are heard. If tick throws, `stop()` is called and the exception goes on once the work

@@ -16,5 +16,4 @@ NB_MODULE(_core, m) {
     exaln::bind_scores(m);
     exaln::bind_pairs(m);
     exaln::bind_region(m);
-    exaln::bind_studies(m);
 }

@@ -132,13 +132,24 @@ class Command(rich_click.RichCommand):
 
 
 class Group(rich_click.RichGroup):
-    """The main command; its commands are `Command`s, in the order in which they were added."""
+    """The main command; its commands are `Command`s, in the order in which they were added, then those of plug-ins."""
 
     command_class = Command
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """In the order of the file, not of the alphabet."""
-        return list(self.commands)
+        """Names of all commands, in the order of the help."""
+        from exaln.cli.plugins import plugin_names
+
+        return [*self.commands, *(name for name in plugin_names() if name not in self.commands)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the command of this name; those of plug-ins are looked up last."""
+        known = super().get_command(ctx, cmd_name)
+        if known is not None:
+            return known
+        from exaln.cli.plugins import plugin_command
+
+        return plugin_command(cmd_name)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Let click parse the arguments; BLAST's -help and -version are words of one dash."""
@@ -154,8 +165,9 @@ class Group(rich_click.RichGroup):
         if self.get_command(ctx, name) is None and not ctx.resilient_parsing:
             if name.lower() in PROGRAMS:
                 raise click.UsageError(f"no such command: {name!r}; {PROGRAMS[name.lower()]}", ctx)
-            similar = get_close_matches(name, list(self.commands), 1)
-            hint = f"; did you mean {similar[0]!r}?" if similar else f"; there are {', '.join(self.commands)}"
+            names = self.list_commands(ctx)
+            similar = get_close_matches(name, names, 1)
+            hint = f"; did you mean {similar[0]!r}?" if similar else f"; there are {', '.join(names)}"
             raise click.UsageError(f"no such command: {name!r}{hint}", ctx)
         return super().resolve_command(ctx, args)
 

@@ -1,4 +1,4 @@
-"""The GPU parts of every study, small and on an emulated device: they run to the end, and their pages can be made."""
+"""All parts of every study, small and on an emulated device: they run to the end, and their pages are complete."""
 
 import sys
 from types import SimpleNamespace
@@ -26,6 +26,7 @@ from exaln_studies import (
     xiao_aji_feng,
 )
 from exaln_studies.figures import rendered
+from exaln_studies.gpu import StudyDevice
 from exaln_studies.measurements import Measurements, PartRun
 from exaln_studies.page import page_text
 from exaln_studies.study import Bench
@@ -36,31 +37,31 @@ pytestmark = pytest.mark.skipif(emulated_cuda.COMPILER is None, reason="g++ is m
 
 
 def measured(name, device):
-    """All parts of a study, quickly."""
-    found = Measurements(name)
+    """Measure all parts of a study with small sizes."""
+    result = Measurements(name)
     machine = {"processor": "A CPU", "cores": 2}
     for part in study_named(name).parts:
         bench = Bench(quick=True, threads=2, device=device if part.device == "gpu" else None)
         rows = list(part.measure(bench))
         assert bench.n_checks > 0
         run = PartRun(part.name, part.device, machine, "A GPU", "exaln study", "2026-01-01", "0", True, 1.0, 1, rows)
-        found.add(run)
-    return found
+        result.add(run)
+    return result
 
 
 def check_page(name, device):
-    found = measured(name, device)
-    text, drawn = page_text(study_named(name), found)
+    measurements = measured(name, device)
+    text, drawn = page_text(study_named(name), measurements)
     assert "Not measured yet" not in text
     assert "nan" not in text
     for figure in drawn:
         assert rendered(figure).startswith(b"<?xml")
-    assert found.text()
+    assert measurements.text()
     return text
 
 
 def counted(bench, study, counters):
-    """In the place of the profiler: the launches run and are compared, the numbers mean nothing."""
+    """Stand-in for the profiler: runs and compares the launches, with meaningless counters."""
     for one in study_named(study).launches(bench):
         one.launch()
         one.check()
@@ -71,10 +72,10 @@ def counted(bench, study, counters):
 def device(monkeypatch):
     for module in (xiao_aji_feng, hains_et_al, munekawa_ino_hagihara):
         monkeypatch.setattr(module, "counted", counted)
-    return emulated_cuda.emulated_device(monkeypatch)
+    return emulated_cuda.emulated_device(monkeypatch, StudyDevice)
 
 
-def test_chaibou_sie(device, monkeypatch):
+def test_chaibou_sie_is_measured_and_its_page_made(device, monkeypatch):
     monkeypatch.setattr(chaibou_sie, "QUICK_LENGTHS", (40, 60))
     monkeypatch.setattr(chaibou_sie, "QUICK_BLOCK_SIZES", (32, 256))
     monkeypatch.setattr(chaibou_sie, "N_EMPTY_LAUNCHES", 10)
@@ -83,14 +84,14 @@ def test_chaibou_sie(device, monkeypatch):
     assert "alpha + Teg" in text
 
 
-def test_taluzzi(device, monkeypatch):
+def test_taluzzi_is_measured_and_its_page_made(device, monkeypatch):
     monkeypatch.setattr(taluzzi_gpu101, "QUICK_PAIRS", 1)
     monkeypatch.setattr(taluzzi_gpu101, "_cuda_engine", lambda: CpuEngine(1))
     text = check_page("taluzzi-gpu101", device)
-    assert "refused: needs 268,300 bytes of shared memory, 232,448 are there" in text
+    assert "not run: needs 268,300 bytes of shared memory, there are 232,448" in text
 
 
-def test_xiao(device, monkeypatch):
+def test_xiao_is_measured_and_its_page_made(device, monkeypatch):
     monkeypatch.setattr(xiao_aji_feng, "QUICK_LENGTH", 40)
     monkeypatch.setattr(xiao_aji_feng, "QUICK_LARGER", (50,))
     monkeypatch.setattr(xiao_aji_feng, "_cuda_engine", lambda: CpuEngine(1))
@@ -100,7 +101,7 @@ def test_xiao(device, monkeypatch):
 
 
 class Parasail:
-    """In the place of the package, which need not be here: exaln's own scores."""
+    """Stand-in for the package, which need not be installed: computes exaln's scores."""
 
     blosum62 = "BLOSUM62"
 
@@ -116,7 +117,7 @@ class Parasail:
         return SimpleNamespace(score=local_score(*codes, costs))
 
 
-def test_hains(device, monkeypatch):
+def test_hains_is_measured_and_its_page_made(device, monkeypatch):
     monkeypatch.setitem(sys.modules, "parasail", Parasail)
     small = {"QUICK_TARGETS": 40, "QUICK_QUERIES": (20,), "QUICK_LONG": 2, "SAMPLED": 4, "THRESHOLD": 60, "POOL": 1000}
     small |= {"LOW_THRESHOLD": 40, "QUICK_SPREADS": (100,), "QUICK_CPU_TARGETS": 40, "BEST": searches.Shape(32, 4)}
@@ -136,13 +137,13 @@ def test_hains(device, monkeypatch):
     assert "improved, threshold of the model" in text
 
 
-def test_the_model_of_the_threshold():
+def test_the_model_chooses_the_threshold_by_the_rates():
     targets = searches.sorted_targets(synthetic_proteins(RANDOM, np.array([10] * 64 + [1000])))
     assert hains_databases.best_threshold(targets, 32, 1e6, 5e5) == 10
     assert hains_databases.best_threshold(targets, 1, 1e6, 1e3) == 1000
 
 
-def test_munekawa(device, monkeypatch):
+def test_munekawa_is_measured_and_its_page_made(device, monkeypatch):
     pytest.importorskip("distributed")
     small = {"QUICK_TARGETS": 20, "QUICK_QUERIES": (9, 255), "AT_A_TIME": 8, "cuda_engine": lambda: CpuEngine(1)}
     small |= {"QUICK_COUNTED": 6}

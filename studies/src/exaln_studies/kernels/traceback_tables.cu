@@ -1,11 +1,13 @@
-// The best cell of whole tables, and the path back from it: what follows diagonals.cu and tiles.cu.
+// The best cell of complete tables, and the traceback from it, after diagonals.cu or tiles.cu.
 //
-//     TILED         the layout of the tables: 1 tiles, 0 by diagonals
-//     best_cell     best: one number, set to 0 before: score, then the smaller column, then the smaller row
-//     walk_tables   one thread; steps uint8[m + n], from the end back; n_steps int32[1]. The rule of
-//                   docs/modes.md: the diagonal before E before F, opening before extending, up to a zero
+// clang-format off
+//     TILED               the layout of the tables: 1 tiles, 0 by diagonals
+//     best_cell           best: one EndKey, 0 before: score, then the smaller column, then the smaller row
+//     traceback_tables    one thread; steps uint8[m + n], from the end; n_steps int32[1]. The rule of
+//                         docs/modes.md: the diagonal before E before F, opening before extending, to a zero
+// clang-format on
 //
-// tests/test_study_kernels.py.
+// Tests: studies/tests/test_kernels.py.
 
 #include "study_constants.cuh"
 #include "tables.cuh"
@@ -39,11 +41,11 @@ extern "C" __global__ void best_cell(int m, int n, const int* H, const long long
 }
 
 template <class Layout>
-__device__ __forceinline__ int walk(const Layout& layout, const Pair& pair, const Tables& tables, EndKey end,
-                                    unsigned char* steps) {
+__device__ __forceinline__ int trace(const Layout& layout, const Pair& pair, const Tables& tables, EndKey end,
+                                     unsigned char* steps) {
     int i = MAX_PLACE - int(end & MAX_PLACE), j = MAX_PLACE - int(end >> PLACE_BITS & MAX_PLACE);
     int n = 0;
-    Direction state = DIAGONAL;  // in H; in E and F: TARGET_ALONE and QUERY_ALONE
+    Direction state = DIAGONAL;  // DIAGONAL: in H; TARGET_ONLY: in E; QUERY_ONLY: in F
     auto H = [&](int row, int column) {
         return row < 1 || column < 1 ? 0 : tables.H[layout.at(row, column)];
     };
@@ -57,14 +59,14 @@ __device__ __forceinline__ int walk(const Layout& layout, const Pair& pair, cons
                 steps[n++] = DIAGONAL;
                 i--, j--;
             } else {
-                state = h == tables.E[at] ? TARGET_ALONE : QUERY_ALONE;
+                state = h == tables.E[at] ? TARGET_ONLY : QUERY_ONLY;
             }
-        } else if (state == TARGET_ALONE) {
-            steps[n++] = TARGET_ALONE;
+        } else if (state == TARGET_ONLY) {
+            steps[n++] = TARGET_ONLY;
             if (tables.E[at] == H(i, j - 1) - pair.gap_first) state = DIAGONAL;
             j--;
         } else {
-            steps[n++] = QUERY_ALONE;
+            steps[n++] = QUERY_ONLY;
             if (tables.F[at] == H(i - 1, j) - pair.gap_first) state = DIAGONAL;
             i--;
         }
@@ -72,13 +74,13 @@ __device__ __forceinline__ int walk(const Layout& layout, const Pair& pair, cons
     return n;
 }
 
-extern "C" __global__ void walk_tables(const unsigned char* query, const unsigned char* target,
-                                       const int* matrix, int n_letters, int gap_first, int gap_extend, int m,
-                                       int n, int* H, int* E, int* F, const long long* starts,
-                                       const EndKey* best, unsigned char* steps, int* n_steps) {
+extern "C" __global__ void traceback_tables(const unsigned char* query, const unsigned char* target,
+                                            const int* matrix, int n_letters, int gap_first, int gap_extend,
+                                            int m, int n, int* H, int* E, int* F, const long long* starts,
+                                            const EndKey* best, unsigned char* steps, int* n_steps) {
     const Pair pair{query, target, matrix, n_letters, gap_first, gap_extend, m, n};
     if constexpr (TILED)
-        *n_steps = walk(Tiles{m, n}, pair, {H, E, F}, *best, steps);
+        *n_steps = trace(Tiles{m, n}, pair, {H, E, F}, *best, steps);
     else
-        *n_steps = walk(Diagonals{starts, m, n}, pair, {H, E, F}, *best, steps);
+        *n_steps = trace(Diagonals{starts, m, n}, pair, {H, E, F}, *best, steps);
 }

@@ -1,15 +1,15 @@
-"""Chaibou and Sie: the rotation, its inverse, its dependencies, cells per step; tables on threads; the way back."""
+"""Chaibou and Sie: the rotation and its inverse, cells per step, tables filled on threads, and the traceback."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exaln import _core
 from exaln.engines.reference.path import fill_table, reference_alignment
 from exaln.scoring.modes import LOCAL
 from exaln.scoring.scoring import Scoring
 from exaln.sequences.alphabet import PROTEIN
+from exaln_studies import _native
 from exaln_studies.fits import fitted
 from exaln_studies.pairs import answer_of, similar_pair, steps_of
 from exaln_studies.rotation import (
@@ -24,7 +24,7 @@ from exaln_studies.rotation import (
     rotated_back,
     strides_of,
     table_size,
-    walk_back,
+    trace_back,
 )
 from golden_data import fasta
 
@@ -35,7 +35,7 @@ sequences = st.lists(letters, max_size=40).map(lambda codes: np.array(codes, np.
 
 def table_of(query, target, layout, threads=1, chunk=1):
     table = np.full(table_size(layout, len(query), len(target)), -7, np.int32)
-    _core.study_fill(query, target, SCORING.matrix, SCORING.gap_extend, layout, threads, chunk, table)
+    _native.fill_table(query, target, SCORING.matrix, SCORING.gap_extend, layout, threads, chunk, table)
     return table
 
 
@@ -52,7 +52,7 @@ def test_the_rotation_is_one_to_one_and_its_inverse_takes_it_back(n):
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 30])
-def test_a_step_is_a_column_and_depends_on_earlier_ones(n):
+def test_a_step_is_a_column_and_depends_on_earlier_columns(n):
     columns = {}
     for i in range(1, n + 1):
         for j in range(1, n + 1):
@@ -66,9 +66,9 @@ def test_a_step_is_a_column_and_depends_on_earlier_ones(n):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_the_core_and_python_agree_on_layouts(layout):
+def test_native_code_and_python_agree_on_layouts(layout):
     m, n = 5, 9
-    assert _core.study_table_size(layout, m, n) == table_size(layout, m, n)
+    assert _native.table_size(layout, m, n) == table_size(layout, m, n)
     places = np.arange(table_size(layout, m, n), dtype=np.int32)
     view = rotated_back(places, layout, m, n)
     down, right = strides_of(layout, m, n)
@@ -84,27 +84,27 @@ def test_the_core_and_python_agree_on_layouts(layout):
                 assert divmod(expected, m + n + 1) == (rotate(i, j)[0], rotate(i, j)[1] + 1)
 
 
-# Filling, and the way back
+# Filling, and the traceback
 
 
 @given(sequences, sequences, st.sampled_from(LAYOUTS), st.integers(1, 4), st.sampled_from([1, 3, 50]))
-def test_every_cell_is_the_reference_engines(query, target, layout, threads, chunk):
+def test_every_cell_equals_that_of_the_reference_engine(query, target, layout, threads, chunk):
     expected = fill_table(SCORING.matrix[np.ix_(query, target)], SCORING, LOCAL).h
-    found = rotated_back(table_of(query, target, layout, threads, chunk), layout, len(query), len(target))
-    np.testing.assert_array_equal(found, expected)
+    result = rotated_back(table_of(query, target, layout, threads, chunk), layout, len(query), len(target))
+    np.testing.assert_array_equal(result, expected)
 
 
 @given(sequences, sequences, st.sampled_from(LAYOUTS))
-def test_the_path_through_the_inverse_is_the_reference_engines(query, target, layout):
+def test_the_path_through_the_inverse_equals_that_of_the_reference_engine(query, target, layout):
     h = rotated_back(table_of(query, target, layout), layout, len(query), len(target))
-    row, column, steps = walk_back(h, query, target, SCORING)
+    row, column, steps = trace_back(h, query, target, SCORING)
     expected = reference_alignment(query, target, SCORING, LOCAL)
     assert (row, column) == (expected.positions[1], expected.positions[3])
     assert steps == steps_of(np.array(expected.operations, np.uint32))
 
 
 @pytest.mark.parametrize("kind", ["nucleotides", "proteins"])
-def test_pairs_of_a_study_are_similar(kind):
+def test_the_sequences_of_a_pair_are_similar(kind):
     query, target = similar_pair(kind, 400)
     assert len(query) == len(target) == 400
     answer = answer_of(query, target, SCORING)
@@ -112,38 +112,13 @@ def test_pairs_of_a_study_are_similar(kind):
     assert {"D", "I", "M"} == set(answer.steps)
 
 
-def test_a_real_pair():
+def test_haemoglobins_in_every_layout():
     query, target = (PROTEIN.encode(letters) for letters in fasta("hba_hbb.fasta").values())
     answer = answer_of(query, target, SCORING)
     for layout in LAYOUTS:
         h = rotated_back(table_of(query, target, layout, 2, 50), layout, len(query), len(target))
         assert h.max() == answer.score
-        assert walk_back(h, query, target, SCORING) == (answer.query_end, answer.target_end, answer.steps)
-
-
-# What the core refuses
-
-
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        ({"layout": "by columns"}, "layout must be"),
-        ({"threads": 0}, "threads must be"),
-        ({"chunk": 0}, "at least one cell"),
-        ({"table": np.zeros(3, np.int32)}, "another size"),
-        ({"query": np.array([99], np.uint8)}, "outside the matrix"),
-    ],
-)
-def test_arguments_are_checked(change, says):
-    codes = np.array([1, 2], np.uint8)
-    arguments = {"query": codes, "target": codes, "matrix": SCORING.matrix, "gap": 2, "layout": ORIGINAL}
-    arguments |= {"threads": 1, "chunk": 1, "table": np.zeros(9, np.int32)}
-    with pytest.raises(ValueError, match=says):
-        _core.study_fill(**(arguments | change))
-
-
-def test_empty_steps_take_time():
-    assert 0 < _core.study_empty_steps(2, 100) < 10
+        assert trace_back(h, query, target, SCORING) == (answer.query_end, answer.target_end, answer.steps)
 
 
 def test_a_model_is_fitted_to_relative_errors():

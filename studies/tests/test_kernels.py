@@ -1,4 +1,4 @@
-"""The kernels of the studies: they compile for every architecture, and run on an emulated device and on a real one."""
+"""The kernels of the studies: they compile for every architecture, and give the expected results on a device."""
 
 from dataclasses import asdict
 from functools import cache
@@ -19,7 +19,7 @@ from exaln.sequences.alphabet import DNA, PROTEIN
 from exaln.sequences.records import Records
 from exaln_studies import chaibou_sie, munekawa_ino_hagihara, searches, taluzzi_gpu101
 from exaln_studies.batches import GpuBatch, batch_of, random_batch
-from exaln_studies.gpu import KERNELS, Lab, source
+from exaln_studies.gpu import KERNELS, Lab, StudyDevice, source
 from exaln_studies.pairs import answer_of, changed
 from exaln_studies.rotation import BY_DIAGONALS, ROTATED, rotated_back
 from exaln_studies.study import Bench
@@ -29,15 +29,15 @@ SOURCES = [
     source("rotated.cu"),
     *(source("one_thread.cu", length=length) for length in taluzzi_gpu101.LENGTHS),
     *(
-        source("one_block.cu", length=length, where=kept.number)
+        source("one_block.cu", length=length, where=store.number)
         for length in taluzzi_gpu101.LENGTHS
-        for kept in taluzzi_gpu101.KEPT
+        for store in taluzzi_gpu101.STORES
     ),
-    *(source("walk_pairs.cu", length=512, where=where) for where in (2, 3)),
+    *(source("traceback_pairs.cu", length=512, where=where) for where in (2, 3)),
     *(source("diagonals.cu", barrier=barrier, loads=0, local=1) for barrier in (1, 2, 3)),
     *(source("diagonals.cu", barrier=0, loads=loads, local=local) for loads in (0, 1, 2) for local in (0, 1)),
     *(source("tiles.cu", barrier=barrier) for barrier in (0, 1, 2, 3)),
-    *(source("walk_tables.cu", tiled=tiled) for tiled in (0, 1)),
+    *(source("traceback_tables.cu", tiled=tiled) for tiled in (0, 1)),
     *(
         source("query_rows.cu", rows_each=packing.rows, columns_each=packing.columns)
         for packing in munekawa_ino_hagihara.PACKINGS
@@ -64,19 +64,17 @@ needs_nvrtc = pytest.mark.skipif(compiler_version() is None, reason="NVRTC is no
     ]
 )
 def lab(request, monkeypatch):
-    """A device on which the kernels run: an emulated one everywhere, a real one under make test-gpu."""
+    """A device that runs the kernels: emulated everywhere, and real under make test-gpu."""
     is_emulated = request.param == "emulated"
-    made = Lab(emulated_cuda.emulated_device(monkeypatch) if is_emulated else real_device())
+    made = Lab(emulated_cuda.emulated_device(monkeypatch, StudyDevice) if is_emulated else real_device())
     made.is_emulated = is_emulated
     return made
 
 
 @cache
 def real_device():
-    """Opened once, so that a kernel is loaded once, too: under a sanitizer that takes longer than most tests."""
-    from exaln.engines.cuda.runtime.device import Device
-
-    device = Device(0)
+    """Open the GPU once, so that each kernel is loaded once: under a sanitizer this takes longer than most tests."""
+    device = StudyDevice(0)
     device.set_budget(8 << 30)
     return device
 
@@ -86,8 +84,8 @@ def real_device():
 def test_every_kernel_compiles(arch, tmp_path, monkeypatch):
     monkeypatch.setenv("EXALN_CACHE", str(tmp_path))
     one_each = list({one.file: one for one in SOURCES}.values())
-    found = cubins(SOURCES if arch == "sm_90" else one_each, arch)
-    assert all(code.startswith(b"\x7fELF") for code in found.values())
+    compiled = cubins(SOURCES if arch == "sm_90" else one_each, arch)
+    assert all(code.startswith(b"\x7fELF") for code in compiled.values())
 
 
 def test_every_kernel_file_is_compiled_in_the_tests():
@@ -125,7 +123,7 @@ def test_a_launch_per_diagonal(lab, layout, graph, m, n):
 
 
 def similar_batch(n_pairs, length):
-    """Similar, equal, and wholly different pairs."""
+    """Similar pairs, an equal pair, and a pair without a common letter."""
     random = np.random.default_rng(length)
     letters = DNA.encode("ACGT")
     queries = letters[random.integers(0, 4, (n_pairs, length))]
@@ -143,25 +141,25 @@ def test_a_batch_with_one_thread_per_block(lab, make, length):
     assert bench.n_checks == 3
 
 
-@pytest.mark.parametrize("kept", taluzzi_gpu101.KEPT, ids=lambda kept: kept.name)
+@pytest.mark.parametrize("store", taluzzi_gpu101.STORES, ids=lambda store: store.name)
 @pytest.mark.parametrize(("make", "length"), [(random_batch, 33), (similar_batch, 50), (similar_batch, 128)])
-def test_a_batch_with_a_thread_per_row(lab, make, length, kept):
+def test_a_batch_with_a_thread_per_row(lab, make, length, store):
     bench = Bench(quick=True, threads=1)
-    rows = list(taluzzi_gpu101.one_block_rows(bench, GpuBatch(lab, make(4, length)), kept))
-    assert [row["what"] for row in rows] == ["one block", *["walked together"] * (kept.number >= 2)]
+    rows = list(taluzzi_gpu101.one_block_rows(bench, GpuBatch(lab, make(4, length)), store))
+    assert [row["what"] for row in rows] == ["one block", *["walked together"] * (store.number >= 2)]
     assert bench.n_checks == 3 * len(rows)
 
 
 def test_bytes_do_not_fit_shared_memory_at_512_and_two_bits_do(lab):
-    needs = {kept.name: taluzzi_gpu101.shared_bytes(kept, 512) for kept in taluzzi_gpu101.KEPT}
+    needs = {store.name: taluzzi_gpu101.shared_bytes(store, 512) for store in taluzzi_gpu101.STORES}
     assert needs["shared memory, a byte each"] == 512 * 512 + 3 * 513 * 4
     assert needs["shared memory, two bits each"] == 512 * 512 // 4 + 3 * 513 * 4
     bench = Bench(quick=True, threads=1)
-    (row,) = taluzzi_gpu101.one_block_rows(bench, GpuBatch(lab, random_batch(1, 512)), taluzzi_gpu101.KEPT[0])
+    (row,) = taluzzi_gpu101.one_block_rows(bench, GpuBatch(lab, random_batch(1, 512)), taluzzi_gpu101.STORES[0])
     assert (row["refused"], row["needs"]) == (True, needs["shared memory, a byte each"])
 
 
-def test_the_example_of_the_report():
+def test_one_core_aligns_the_example_of_the_report():
     batch = batch_of(*(DNA.encode(letters)[None] for letters in ("AGCACACA", "ACACACTA")))
     assert batch.answers[0].score == 12
     bench = Bench(quick=True, threads=1)
@@ -169,7 +167,7 @@ def test_the_example_of_the_report():
     assert bench.n_checks == 3
 
 
-def test_a_plain_core_on_similar_pairs():
+def test_one_core_aligns_similar_pairs():
     bench = Bench(quick=True, threads=1)
     taluzzi_gpu101.core_row(bench, similar_batch(20, 100))
     assert bench.n_checks == 3
@@ -212,7 +210,7 @@ def test_a_pair_with_a_barrier_per_step(lab, technique, barrier, shape):
 
 @pytest.mark.parametrize("loads", LOADS)
 @pytest.mark.parametrize("technique", TECHNIQUES[:3], ids=lambda technique: technique.name)
-def test_other_loads_and_another_dynamic_programme(lab, technique, loads):
+def test_every_kind_of_load_and_a_global_alignment(lab, technique, loads):
     bench, held = Bench(quick=True, threads=1), GpuTables(lab, affine_pair(60, 50), technique)
     held.barrier_seconds(2, "counter", loads)
     held.check(bench, loads)
@@ -222,13 +220,13 @@ def test_other_loads_and_another_dynamic_programme(lab, technique, loads):
 
 def test_a_check_notices_a_table_that_was_not_filled(lab):
     held = GpuTables(lab, affine_pair(60, 50), TECHNIQUES[0])
-    held.forget()
+    held.invalidate()
     with pytest.raises(EngineError, match="nothing was filled"):
         held.check(Bench(quick=True, threads=1), "nothing was filled")
 
 
 @pytest.mark.parametrize("words", [1, 16, 32])
-def test_diagonals_begin_where_they_are_aligned(words):
+def test_diagonals_start_at_multiples_of_their_alignment(words):
     for m, n in SHAPES:
         starts = diagonal_starts(m, n, words)
         counts = [sum(0 <= d - i <= n for i in range(m + 1)) for d in range(m + n + 1)]
@@ -258,26 +256,28 @@ def small_search(lab, n_targets, longest, query_length, seed=3):
     return searches.GpuSearch(lab, targets, query), expected
 
 
-def from_place(expected, first):
+def from_index(expected, first):
     return np.where(np.arange(len(expected)) >= first, expected, -1)
 
 
 @pytest.mark.parametrize("query_length", [1, 8, 29, 64])
-def test_a_thread_per_target(lab, monkeypatch, query_length):
+def test_a_thread_per_target(lab, query_length):
     search, expected = small_search(lab, 70, 90, query_length)
     search.group_size = 32
     bench = Bench(quick=True, threads=1)
     search.check(bench, "all in groups", [search.inter(70)], expected)
     for end in (1, 64, 69):
         search.check(bench, f"up to {end}", [search.inter(end)], np.where(np.arange(70) < end, expected, -1))
+    assert bench.n_checks == 4
 
 
 @pytest.mark.parametrize("bypass", [False, True])
-def test_a_block_per_target_as_it_was(lab, bypass):
+def test_a_block_per_target_original(lab, bypass):
     search, expected = small_search(lab, 12, 60, 40)
     bench = Bench(quick=True, threads=1)
     search.check(bench, "all", [search.original(0, bypass=bypass)], expected)
-    search.check(bench, "some", [search.original(7, bypass=bypass)], from_place(expected, 7))
+    search.check(bench, "some", [search.original(7, bypass=bypass)], from_index(expected, 7))
+    assert bench.n_checks == 2
 
 
 SHAPES_IMPROVED = [
@@ -293,7 +293,9 @@ SHAPES_IMPROVED = [
 @pytest.mark.parametrize(("query_length", "longest"), [(40, 60), (300, 33), (420, 200)])
 def test_a_block_per_target_improved(lab, shape, query_length, longest):
     search, expected = small_search(lab, 6, longest, query_length)
-    search.check(Bench(quick=True, threads=1), str(shape), [search.improved(2, shape)], from_place(expected, 2))
+    bench = Bench(quick=True, threads=1)
+    search.check(bench, str(shape), [search.improved(2, shape)], from_index(expected, 2))
+    assert bench.n_checks == 1
 
 
 def test_targets_are_sorted_and_padded():
@@ -324,7 +326,7 @@ def test_a_thread_per_row_on_chip(lab, packing, query_length):
         np.testing.assert_array_equal(rows.scores(n), expected[first : first + n])
 
 
-def test_the_example_of_munekawas_figure(lab):
+def test_the_kernel_on_chip_on_the_example_of_the_paper(lab):
     linear = Scoring(match=2, mismatch=-1, gap_open=0, gap_extend=1, alphabet=DNA)
     query, target = DNA.encode("GTCTAC"), DNA.encode("TCTCGAT")
     assert local_score(query, target, linear) == 7
@@ -393,15 +395,15 @@ def test_real_proteins_by_every_kernel_of_a_search(lab):
 def test_real_proteins_on_chip(lab, packing):
     search, _ = real_search(lab)
     costs = munekawa_ino_hagihara.scoring()
-    wanted = [local_score(search.query, search.targets.records.sequence(row), costs) for row in range(10)]
+    expected = [local_score(search.query, search.targets.records.sequence(row), costs) for row in range(10)]
     rows = munekawa_ino_hagihara.RowSearch(lab, search.query, packing)
     rows.launch(*search.arguments, 0, 10)
-    assert rows.scores(10).tolist() == wanted
+    assert rows.scores(10).tolist() == expected
 
 
 @real_data.needs_real_data
-@pytest.mark.parametrize("kept", taluzzi_gpu101.KEPT, ids=lambda kept: kept.name)
-def test_mitochondria_in_a_batch(lab, kept):
+@pytest.mark.parametrize("store", taluzzi_gpu101.STORES, ids=lambda store: store.name)
+def test_mitochondria_in_a_batch(lab, store):
     human, orang = (next(iter(real_data.fasta(f"dna/MT-{name}.fa").values())).upper() for name in ("human", "orang"))
     starts = range(1000, 9000, 2000)
     queries, targets = (
@@ -410,6 +412,6 @@ def test_mitochondria_in_a_batch(lab, kept):
     )
     bench = Bench(quick=True, threads=1)
     held = GpuBatch(lab, batch_of(queries, targets))
-    list(taluzzi_gpu101.one_block_rows(bench, held, kept))
-    taluzzi_gpu101.one_thread_row(bench, held)
+    rows = [*taluzzi_gpu101.one_block_rows(bench, held, store), taluzzi_gpu101.one_thread_row(bench, held)]
+    assert bench.n_checks == 3 * len(rows)
     assert min(answer.score for answer in held.batch.answers) > 60

@@ -1,4 +1,4 @@
-"""Settings for all tests."""
+"""Settings and fixtures for all tests, of exaln (tests/) and of the studies (studies/tests)."""
 
 import faulthandler
 import os

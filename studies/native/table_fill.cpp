@@ -1,16 +1,16 @@
-// Fills whole tables by rows, by steps and by tiles, as the papers do: for exaln.studies.
-#include "study_fill.hpp"
+// Fills score tables by rows, by diagonals and by tiles, and aligns pairs with complete tables.
+#include "table_fill.hpp"
 
 #include <algorithm>
 
-#include "study_steps.hpp"
+#include "lockstep.hpp"
 
-namespace exaln {
+namespace exaln_studies {
 namespace {
 
-constexpr int32_t NEVER = -(1 << 29);
+constexpr int32_t MINUS_INFINITY = -(1 << 29);
 
-// Where H[i][j] lies: i * row + (i + j) * diagonal + j * column.
+// H[i][j] is at i * row + (i + j) * diagonal.
 struct Strides {
     int64_t row, diagonal;
 
@@ -38,7 +38,7 @@ int64_t table_size(TableLayout layout, int64_t m, int64_t n) {
     return (m + 1) * (layout == TableLayout::by_rows ? n + 1 : m + n + 1);
 }
 
-void fill_by_rows(const StudyPair& pair, int32_t* table) {
+void fill_by_rows(const Pair& pair, int32_t* table) {
     const int64_t m = pair.m, n = pair.n;
     clear_borders(strides_of(TableLayout::by_rows, m, n), m, n, table);
     for (int64_t i = 1; i <= m; ++i) {
@@ -49,11 +49,11 @@ void fill_by_rows(const StudyPair& pair, int32_t* table) {
     }
 }
 
-void fill_by_steps(const StudyPair& pair, TableLayout layout, int threads, int64_t chunk, int32_t* table) {
+void fill_by_diagonals(const Pair& pair, TableLayout layout, int threads, int64_t chunk, int32_t* table) {
     const int64_t m = pair.m, n = pair.n;
     const Strides strides = strides_of(layout, m, n);
     clear_borders(strides, m, n, table);
-    run_steps(threads, std::max<int64_t>(m + n - 1, 0), [&](int thread, int64_t number) {
+    run_in_lockstep(threads, std::max<int64_t>(m + n - 1, 0), [&](int thread, int64_t number) {
         const int64_t step = number + 2;  // i + j; the first cell is 1, 1
         const int64_t first = std::max<int64_t>(1, step - n), last = std::min(m, step - 1);
         for (int64_t begin = first + thread * chunk; begin <= last; begin += threads * chunk) {
@@ -66,17 +66,17 @@ void fill_by_steps(const StudyPair& pair, TableLayout layout, int threads, int64
     });
 }
 
-double empty_steps(int threads, int64_t n_steps) {
+double time_empty_steps(int threads, int64_t n_steps) {
     const double begun = seconds_now();
-    run_steps(threads, n_steps, [](int, int64_t) {});
+    run_in_lockstep(threads, n_steps, [](int, int64_t) {});
     return seconds_now() - begun;
 }
 
-std::vector<double> fill_by_tiles(const StudyPair& pair, int threads, int64_t side, int32_t* H, int32_t* E,
+std::vector<double> fill_by_tiles(const Pair& pair, int threads, int64_t side, int32_t* H, int32_t* E,
                                   int32_t* F) {
     const int64_t m = pair.m, n = pair.n, width = n + 1;
-    for (int64_t i = 0; i <= m; ++i) H[i * width] = 0, E[i * width] = F[i * width] = NEVER;
-    for (int64_t j = 0; j <= n; ++j) H[j] = 0, E[j] = F[j] = NEVER;
+    for (int64_t i = 0; i <= m; ++i) H[i * width] = 0, E[i * width] = F[i * width] = MINUS_INFINITY;
+    for (int64_t j = 0; j <= n; ++j) H[j] = 0, E[j] = F[j] = MINUS_INFINITY;
     const int64_t tile_rows = (m + side - 1) / side, tile_columns = (n + side - 1) / side;
     auto fill_tile = [&](int64_t tile_row, int64_t tile_column) {
         const int64_t last_row = std::min(m, (tile_row + 1) * side),
@@ -90,21 +90,21 @@ std::vector<double> fill_by_tiles(const StudyPair& pair, int threads, int64_t si
             }
         }
     };
-    return run_steps(threads, std::max<int64_t>(tile_rows + tile_columns - 1, 0),
-                     [&](int thread, int64_t step) {
-                         const int64_t first = std::max<int64_t>(0, step - tile_columns + 1),
-                                       last = std::min(tile_rows - 1, step);
-                         for (int64_t row = first + thread; row <= last; row += threads)
-                             fill_tile(row, step - row);
-                     });
+    return run_in_lockstep(threads, std::max<int64_t>(tile_rows + tile_columns - 1, 0),
+                           [&](int thread, int64_t step) {
+                               const int64_t first = std::max<int64_t>(0, step - tile_columns + 1),
+                                             last = std::min(tile_rows - 1, step);
+                               for (int64_t row = first + thread; row <= last; row += threads)
+                                   fill_tile(row, step - row);
+                           });
 }
 
 namespace {
 
-enum Direction : uint8_t { STOP, DIAGONAL, TARGET_ALONE, QUERY_ALONE };
+enum Direction : uint8_t { STOP, DIAGONAL, TARGET_ONLY, QUERY_ONLY };
 
-// The whole table and its directions; the end of the best path, by the rule of docs/modes.md.
-std::pair<int64_t, int64_t> fill_plainly(const StudyPair& pair, int32_t* table, uint8_t* directions) {
+// Fills a table and its directions. Returns the end of the best path, chosen by the rule of docs/modes.md.
+std::pair<int64_t, int64_t> fill_with_directions(const Pair& pair, int32_t* table, uint8_t* directions) {
     const int64_t m = pair.m, n = pair.n, width = n + 1;
     clear_borders(strides_of(TableLayout::by_rows, m, n), m, n, table);
     int32_t best = 0;
@@ -116,45 +116,41 @@ std::pair<int64_t, int64_t> fill_plainly(const StudyPair& pair, int32_t* table, 
             const int32_t left = table[at - 1] - pair.gap_extend, above = table[at - width] - pair.gap_extend;
             const int32_t h = std::max(std::max(0, diagonal), std::max(left, above));
             table[at] = h;
-            directions[at] = h == 0          ? STOP
-                             : h == diagonal ? DIAGONAL
-                             : h == left     ? TARGET_ALONE
-                                             : QUERY_ALONE;
+            directions[at] = h == 0 ? STOP : h == diagonal ? DIAGONAL : h == left ? TARGET_ONLY : QUERY_ONLY;
             if (h > best || (h == best && j < end_column)) best = h, end_row = i, end_column = j;
         }
     }
     return {end_row, end_column};
 }
 
-void walk_plainly(int64_t i, int64_t j, int64_t width, const uint8_t* directions,
-                  std::vector<uint8_t>& steps) {
+void trace_back(int64_t i, int64_t j, int64_t width, const uint8_t* directions, std::vector<uint8_t>& steps) {
     while (i > 0 && j > 0 && directions[i * width + j] != STOP) {
         const uint8_t step = directions[i * width + j];
         steps.push_back(step);
-        i -= step != TARGET_ALONE, j -= step != QUERY_ALONE;
+        i -= step != TARGET_ONLY, j -= step != QUERY_ONLY;
     }
 }
 
 }  // namespace
 
-PlainPairs align_plainly(const std::vector<StudyPair>& pairs) {
-    PlainPairs found;
-    found.offsets.push_back(0);
+Alignments align_pairs(const std::vector<Pair>& pairs) {
+    Alignments result;
+    result.offsets.push_back(0);
     std::vector<int32_t> table;
     std::vector<uint8_t> directions;
-    for (const StudyPair& pair : pairs) {
+    for (const Pair& pair : pairs) {
         const size_t n_cells = size_t(table_size(TableLayout::by_rows, pair.m, pair.n));
         table.resize(std::max(table.size(), n_cells)), directions.resize(table.size());
         const double begun = seconds_now();
-        const auto [i, j] = fill_plainly(pair, table.data(), directions.data());
+        const auto [i, j] = fill_with_directions(pair, table.data(), directions.data());
         const double filled = seconds_now();
-        walk_plainly(i, j, pair.n + 1, directions.data(), found.steps);
-        found.fill_seconds += filled - begun, found.walk_seconds += seconds_now() - filled;
-        found.scores.push_back(table[size_t(i * (pair.n + 1) + j)]);
-        found.ends.insert(found.ends.end(), {i, j});
-        found.offsets.push_back(int64_t(found.steps.size()));
+        trace_back(i, j, pair.n + 1, directions.data(), result.steps);
+        result.fill_seconds += filled - begun, result.traceback_seconds += seconds_now() - filled;
+        result.scores.push_back(table[size_t(i * (pair.n + 1) + j)]);
+        result.ends.insert(result.ends.end(), {i, j});
+        result.offsets.push_back(int64_t(result.steps.size()));
     }
-    return found;
+    return result;
 }
 
-}  // namespace exaln
+}  // namespace exaln_studies
