@@ -2,8 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-NATIVE := CMakeLists.txt pyproject.toml $(wildcard native/*)
-CXX_SOURCES := $(wildcard native/*.cpp native/*.hpp tests/native/*.cpp tests/native/*.hpp $(foreach part,cuda studies,src/exaln/$(part)/kernels/*.cu*))
+NATIVE := CMakeLists.txt pyproject.toml $(wildcard native/*.cmake native/*/*)
+CXX_SOURCES := $(wildcard native/*/*.cpp native/*/*.hpp tests/native/*.cpp tests/native/*.hpp $(foreach part,cuda studies,src/exaln/$(part)/kernels/*.cu*))
 # The editable install knows the modules by name: a new one, or one that is gone, installs again.
 MODULES := $(VENV)/.modules-$(shell find src -name '*.py' | sort | cksum | cut -d ' ' -f 1)
 DEMO := src/exaln/data/demo

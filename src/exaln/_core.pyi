@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# fasta_reader.cpp
+# native/sequences/fasta_reader.cpp
 class FastaReader:
     """Incremental FASTA and FASTQ parser: bytes in pieces of any size, encoded columns out."""
 
@@ -43,7 +43,7 @@ class FastaReader:
     @property
     def n_bytes(self) -> int: ...
 
-# fasta_text.cpp
+# native/sequences/fasta_text.cpp
 def fasta_text(
     ids: NDArray[np.uint8],
     id_offsets: NDArray[np.int64],
@@ -60,7 +60,7 @@ def fasta_text(
     rows: NDArray[np.int32],
 ) -> NDArray[np.uint8]: ...
 
-# mapped_file.cpp
+# native/sequences/mapped_file.cpp
 class MappedFile:
     """A file as read-only memory. Bytes that cannot be read any more are zeros, and `has_faulted` is then True."""
 
@@ -78,7 +78,7 @@ class MappedFile:
     @property
     def has_faulted(self) -> bool: ...
 
-# rows.cpp
+# native/sequences/rows.cpp
 def argsort_stable(keys: NDArray[np.int64]) -> NDArray[np.int32]: ...
 def argsort_bytes(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> tuple[NDArray[np.int32], int]: ...
 def scatter_rows(
@@ -93,7 +93,7 @@ def find_bytes(
     wanted_offsets: NDArray[np.int64],
 ) -> NDArray[np.int64]: ...
 
-# bind_kernels.cpp
+# native/bindings/kernels.cpp
 STRIP_ROWS: int
 
 def score_kernel(
@@ -112,7 +112,7 @@ def score_kernel(
 def kernel_shapes(isa: str) -> list[tuple[int, int, int]]:
     """(bits, lanes, columns of a tile) of an instruction set."""
 
-# bind_scores.cpp
+# native/bindings/scan.cpp
 def score_all(
     query_codes: NDArray[np.uint8],
     query_offsets: NDArray[np.int64],
@@ -133,7 +133,7 @@ def isas() -> list[tuple[str, bool]]:
 def bare_loop(isa: str, bits: int, seconds: float) -> float:
     """GCUPS of the cell update alone, in registers: the bound of one core."""
 
-# bind_pairs.cpp
+# native/bindings/pairs.cpp
 Sequences = tuple[NDArray[np.uint8], NDArray[np.int64]]  # codes, offsets
 PairRows = tuple[NDArray[np.int64], NDArray[np.int64]]  # of the queries, of the targets
 Costs = tuple[NDArray[np.int32], int, int]  # matrix, cost of a gap's first and of each further letter
@@ -183,7 +183,7 @@ def align_pairs(
 ) -> tuple[NDArray[np.int64], *Columns]:
     """Scores int64[n] and what trace_all returns."""
 
-# bind_region.cpp
+# native/bindings/long.cpp
 Line = NDArray[np.int32] | NDArray[np.int64]
 
 def fill_region(
@@ -254,7 +254,7 @@ class BlockWalker:
         row_h, row_f: [k, w], their parts from column row_firsts[k] of the region on. Those of columns likewise.
         """
 
-# bind_studies.cpp
+# native/studies/bindings.cpp
 def study_table_size(layout: str, m: int, n: int) -> int:
     """Cells of a table, borders included."""
 
