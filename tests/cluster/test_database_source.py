@@ -16,6 +16,7 @@ from exaln.cluster.part_hits import as_batch, from_bytes
 from exaln.cluster.security import Certificates, require_safe
 from exaln.cluster.slurm import SlurmJobs
 from exaln.cluster.units import Unit
+from exaln.engines.contracts import Tuning
 from exaln.engines.cpu.engine import CpuEngine
 from exaln.search.spec import SearchSpec
 from exaln.sequences.fasta import read_records
@@ -133,7 +134,7 @@ def test_where_the_cpu_is_idle_a_unit_is_scanned_while_another_one_is_aligned(
         events.append("align")
         return align(self, *arguments)
 
-    monkeypatch.setattr(CpuEngine, "leaves_cpu_idle", is_idle)
+    monkeypatch.setattr(CpuEngine, "tuning", Tuning(scans_beside_cpu=is_idle))
     monkeypatch.setattr(CpuEngine, "scan", told_scan)
     monkeypatch.setattr(CpuEngine, "align", told_align)
     unit_search.configure(unit_search.Settings("cpu", 1))

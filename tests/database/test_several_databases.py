@@ -9,7 +9,7 @@ import exaln as package
 from command import Exaln
 from exaln.database.database import Database
 from exaln.errors import DatabaseError, InputError
-from exaln.search.evaluation import SearchOptions
+from exaln.search.options import SearchOptions
 from golden_data import GOLDEN
 
 QUERIES = GOLDEN / "cudasw4q_part.fasta"

@@ -61,7 +61,7 @@ def instruction_sets() -> dict[str, str]:
     from exaln import _core
 
     try:
-        chosen = choose_isa()
+        chosen = choose_isa().name
     except EngineError as error:
         return {**_usable(_core.isas()), "none chosen": str(error)}
     return _usable(_core.isas()) | {chosen: "chosen"}

@@ -102,7 +102,7 @@ def align(
     """
     from exaln.engines.choice import choose_engine
     from exaln.pairwise.long.driver import LongOptions
-    from exaln.pairwise.pairs import MANY_CELLS, align_strand
+    from exaln.pairwise.pairs import MANY_CELLS, align_strand, pair_task
     from exaln.plots.files import check_path
     from exaln.report.writing import SearchSummary, parse_outfmt, write_report
     from exaln.scoring.modes import Mode
@@ -130,17 +130,9 @@ def align(
 
         def aligned(batch: PairBatch) -> Alignments:
             done = work.done
-            found = align_strand(
-                batch.queries,
-                batch.targets,
-                batch.pairs,
-                rules,
-                wanted,
-                working,
-                strand or "plus",
-                lambda cells: work(done + cells),
-                long_pairs,
-            )
+            task = pair_task(batch.queries, batch.targets, batch.pairs, rules, wanted)
+            report = lambda cells: work(done + cells)  # noqa: E731
+            found = align_strand(working, batch.queries, task, strand or "plus", report, long_pairs)
             if strand is None:
                 other_strand.look(found, working)
             if plot is not None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from exaln.cluster.units import Group
     from exaln.database.database import Database
     from exaln.database.manifest import Manifest
-    from exaln.search.evaluation import SearchOptions
+    from exaln.search.options import SearchOptions
     from exaln.search.spec import SearchSpec
     from exaln.sequences.alphabet import Alphabet
     from exaln.sequences.records import Records
@@ -260,7 +260,7 @@ def open_job(
     location = database if opened is None else str(Path(opened.path or "").resolve())
     scoring = options.make_scoring(manifest.alphabet, chosen)
     spec = SearchSpec.of(database, manifest, scoring, make_options(opened))
-    if spec.judge.statistics is None:
+    if spec.evaluator.statistics is None:
         warn_without_statistics(scoring)
     queries = read_records(query, alphabet=alphabet, like=manifest.alphabet, keep_qualities=True, **reading)
     return ClusterJob(location, manifest, spec, queries)

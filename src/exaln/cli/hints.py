@@ -73,8 +73,8 @@ class OtherStrand:
         """Score the minus strand of pairs that were aligned on the plus strand, of the first ones if they are many."""
         import numpy as np
 
-        from exaln.engines.contracts import PairList
-        from exaln.pairwise.pairs import other_strand_scores
+        from exaln.alignments.aligned_pairs import PairList
+        from exaln.pairwise.pairs import other_strand_scores, pair_task
 
         self._n_all += len(found)
         if not found.queries.alphabet.is_nucleotide or self._n_cells > HINT_CELLS:
@@ -84,7 +84,8 @@ class OtherStrand:
         self._n_cells += int(cells.sum())
         pairs = PairList(found.pairs.query[:n_pairs], found.pairs.target[:n_pairs])
         if n_pairs:
-            other = other_strand_scores(found.queries, found.targets, pairs, found.scoring, found.mode, engine)
+            task = pair_task(found.queries, found.targets, pairs, found.scoring, found.mode)
+            other = other_strand_scores(engine, found.queries, task)
             self._compare(found, found.scaled_scores[:n_pairs], other)
 
     def _compare(self, found: Alignments, own: NDArray[np.int64], other: NDArray[np.int64]) -> None:

@@ -162,14 +162,18 @@ def write_all(run: Run, file: BinaryIO, work: ScoringProgress, out: str) -> None
 
 def find_best(run: Run, k: int, work: ScoringProgress) -> BestTargets:
     """The k best targets of each query."""
+    from exaln.database.views import target_origins
+    from exaln.engines.tasks import QueryRows, ScanTask
     from exaln.foundation.mapped_file import read_unchanged
     from exaln.search.ranking import BestTargets
 
     best = BestTargets(len(run.queries), k, run.minimum or 0)
     with work:
-        blocks = run.engine.blocks(run.queries, run.engine.place(run.database), run.scoring, work)
+        rows = QueryRows.of_sequences(run.queries, run.scoring)
+        blocks = run.engine.score_blocks(ScanTask(rows, run.engine.open(run.database), progress=work))
         for block in read_unchanged(run.database.require_unchanged, blocks):
-            best.add(block)
+            ordinals = target_origins(run.database, block.rows).ordinal
+            best.add(block.first_query, block.scores, ordinals)
     return best
 
 

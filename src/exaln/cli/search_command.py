@@ -21,7 +21,7 @@ from exaln.foundation.progress import SearchProgress
 if TYPE_CHECKING:
     from exaln.alignments.query_hits import QueryHits
     from exaln.database.database import Database
-    from exaln.search.evaluation import SearchOptions
+    from exaln.search.options import SearchOptions
     from exaln.search.pipeline import Search
     from exaln.sequences.alphabet import Alphabet
 
@@ -207,7 +207,7 @@ def search_file(search: Search, source: str, work: SearchProgress, **reading: An
 
 def make_options(chosen: dict[str, Any], database: Database | None) -> SearchOptions:
     """The options of the search that those of the command line ask for; database: None if it is elsewhere."""
-    from exaln.search.evaluation import SearchOptions
+    from exaln.search.options import SearchOptions
     from exaln.search.pipeline import OPTIONS
 
     lists = {name: None if chosen[name] is None else Path(chosen[name]) for name in ("ids", "exclude_ids")}

@@ -54,7 +54,7 @@ class LocalSearch:
     def _search(self, unit: Unit) -> None:
         started, cells = time.monotonic(), self._pool.cells(unit)
         part = self._held.part(self._location, self._spec.database_digest, unit.first, unit.end)
-        search = Search(part, self._spec.scoring, self._held.engine, self._spec.options, self._spec.judge)
+        search = Search(part, self._spec.scoring, self._held.engine, self._spec.options, self._spec.evaluator)
         queries = self._queries.rows(unit.query_first, unit.query_end)
         found = search.run([queries], self._progress, first_index=unit.query_first)
         self._results.add(unit, to_bytes(list(found)))

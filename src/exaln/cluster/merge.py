@@ -16,7 +16,7 @@ import pyarrow as pa
 from exaln.alignments.query_hits import QueryHits
 from exaln.cluster.part_checks import require_once
 from exaln.cluster.part_hits import binary_lengths, hits_of_batch, list_array, number_array, numbers_of
-from exaln.search.evaluation import Verdict
+from exaln.search.evaluation import Evaluation
 from exaln.search.ranking import hit_order, is_among_first
 from exaln.search.spec import SearchSpec
 from exaln.sequences.records import offsets_of
@@ -37,9 +37,9 @@ def merge_batches(batches: Sequence[Any], spec: SearchSpec) -> Any:
     hits = pa.concat_arrays([column.flatten() for column in lists])
     if len(batches) > 1:
         require_once(row, numbers_of(hits.field("ordinal")))
-    verdict = _verdict(batches[0], row, hits, spec)
-    order = hit_order(row, verdict.evalue, numbers_of(hits.field("score")), numbers_of(hits.field("ordinal")))
-    order = order[verdict.passes[order]]
+    evaluation = _evaluation(batches[0], row, hits, spec)
+    order = hit_order(row, evaluation.evalue, numbers_of(hits.field("score")), numbers_of(hits.field("ordinal")))
+    order = order[evaluation.passes[order]]
     order = order[is_among_first(row[order], spec.options.max_target_seqs)]
     offsets = offsets_of(np.bincount(row[order], minlength=batches[0].num_rows))
     best = list_array(offsets, hits.take(number_array(order)))
@@ -50,8 +50,8 @@ def merge_batches(batches: Sequence[Any], spec: SearchSpec) -> Any:
 def ranked_hits(batch: Any, spec: SearchSpec) -> Iterator[QueryHits]:
     """The rows of a merged batch, with bits and E-values."""
     column = batch.column("hits")
-    verdict = _verdict(batch, _rows(column), column.flatten(), spec)
-    return hits_of_batch(batch, spec.scoring, verdict)
+    evaluation = _evaluation(batch, _rows(column), column.flatten(), spec)
+    return hits_of_batch(batch, spec.scoring, evaluation)
 
 
 class MergeTree:
@@ -83,6 +83,6 @@ def _rows(column: Any) -> NDArray[np.int64]:
     return np.repeat(np.arange(len(counts)), counts)
 
 
-def _verdict(batch: Any, row: NDArray[np.int64], hits: Any, spec: SearchSpec) -> Verdict:
+def _evaluation(batch: Any, row: NDArray[np.int64], hits: Any, spec: SearchSpec) -> Evaluation:
     query_lengths, target_lengths = binary_lengths(batch.column("query")), binary_lengths(hits.field("target"))
-    return spec.judge.verdict(numbers_of(hits.field("score")), query_lengths[row], target_lengths)
+    return spec.evaluator.evaluate(numbers_of(hits.field("score")), query_lengths[row], target_lengths)

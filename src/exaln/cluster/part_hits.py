@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from exaln.scoring.scoring import Scoring
-    from exaln.search.evaluation import Verdict
+    from exaln.search.evaluation import Evaluation
     from exaln.sequences.records import Records
 
 OF_QUERIES = ["query_index", "query_id", "query_description", "query"]
@@ -130,8 +130,8 @@ def _little_endian(values: NDArray[Any]) -> memoryview:
     return np.ascontiguousarray(values if sys.byteorder == "little" else values.byteswap()).data
 
 
-def hits_of_batch(batch: Any, scoring: Scoring, verdict: Verdict) -> Iterator[QueryHits]:
-    """The rows of a batch as the hits they were made of; verdict: of all their hits."""
+def hits_of_batch(batch: Any, scoring: Scoring, evaluation: Evaluation) -> Iterator[QueryHits]:
+    """The rows of a batch as the hits they were made of; evaluation: of all their hits."""
     column = batch.column("hits")
     hits, offsets = column.flatten(), offsets_of(np.diff(numbers_of(column.offsets)))
     fields = {name: hits.field(name) for name in column.type.value_type.names}
@@ -155,8 +155,8 @@ def hits_of_batch(batch: Any, scoring: Scoring, verdict: Verdict) -> Iterator[Qu
             target_ids=target_ids[own],
             target_descriptions=titles[own],
             targets=targets[own],
-            bits=verdict.bits[own],
-            evalue=verdict.evalue[own],
+            bits=evaluation.bits[own],
+            evalue=evaluation.evalue[own],
             paths=_joined_paths([path.view(np.uint32) for path in paths[own]]),
             **{name: values[own] for name, values in numbers.items()},
         )

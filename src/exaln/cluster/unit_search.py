@@ -32,7 +32,8 @@ from exaln.database.manifest import Manifest
 from exaln.database.part import DatabasePart, segments_between
 from exaln.database.segment import Segment
 from exaln.engines.choice import choose_engine
-from exaln.engines.contracts import Engine, Keep
+from exaln.engines.contracts import Engine
+from exaln.engines.tasks import QueryRows, ScanTask
 from exaln.errors import DatabaseError, EngineError, ExalnError, ExalnWarning
 from exaln.scoring.scoring import Scoring
 from exaln.search.pipeline import Search
@@ -200,10 +201,10 @@ def _run_unit(spec: SearchSpec, location: str, unit: Unit, queries: bytes) -> di
     records = queries_from_bytes(queries, spec)
     times.append(time.monotonic())
     turn, engine = Turn(here.computing), here.engine
-    whole, scanning = (nullcontext(), turn) if engine.leaves_cpu_idle else (turn, nullcontext())
+    whole, scanning = (nullcontext(), turn) if engine.tuning.scans_beside_cpu else (turn, nullcontext())
     with whole, warnings.catch_warnings():
         warnings.simplefilter("ignore", ExalnWarning)
-        search = Search(part, spec.scoring, engine, spec.options, spec.judge, scanning)
+        search = Search(part, spec.scoring, engine, spec.options, spec.evaluator, scanning)
         found = list(search.run([records], first_index=unit.query_first))
     data = to_bytes(found)
     return {"hits": data, "times": [*times, turn.began, turn.ended, time.monotonic()]}
@@ -230,7 +231,7 @@ def measured_speed(engine: Engine) -> float:
 
     What takes long is done twice, and the second time counts: the first may have compiled kernels or opened a GPU.
     """
-    for n_queries, n_targets in MEASURED_SIZES[-2:] if engine.leaves_cpu_idle else MEASURED_SIZES:
+    for n_queries, n_targets in MEASURED_SIZES[-2:] if engine.tuning.scans_beside_cpu else MEASURED_SIZES:
         queries, database = _random_proteins(n_queries, 400), Database.in_memory([_random_proteins(n_targets, 350)])
         seconds = _scan_seconds(engine, queries, database)
         if seconds >= MEASURED_SECONDS:
@@ -241,10 +242,11 @@ def measured_speed(engine: Engine) -> float:
 
 
 def _scan_seconds(engine: Engine, queries: Records, database: Database) -> float:
-    keep = Keep(np.full((len(queries), N_BINS), 10_000, np.int32))
+    cutoff = np.full((len(queries), N_BINS), 10_000, np.int32)
     started = time.monotonic()
-    for _ in engine.scan(queries, engine.place(database), Scoring("BLOSUM62"), keep):
-        pass
+    with engine.open(database) as resident:
+        for _ in engine.scan(ScanTask(QueryRows.of_sequences(queries, Scoring("BLOSUM62")), resident, cutoff)):
+            pass
     return max(time.monotonic() - started, 1e-6)
 
 

@@ -25,7 +25,7 @@ from exaln.engines.bench.swissprot import random_sequences, synthetic_swissprot
 from exaln.engines.cpu.engine import CpuEngine
 from exaln.errors import ExalnError
 from exaln.scoring.scoring import Scoring
-from exaln.search.evaluation import SearchOptions
+from exaln.search.options import SearchOptions
 from exaln.search.pipeline import Search
 from exaln.search.spec import SearchSpec
 from exaln_studies.pairs import SEED

@@ -21,7 +21,7 @@ from exaln.engines.cuda.long.packed import ByteScores
 from exaln.engines.cuda.runtime.download import Fetcher
 from exaln.engines.cuda.scan.layout import FoldedScores, fold_letters, used_letters
 from exaln.engines.cuda.scan.variants import COLUMNS, MAX_SMALL_END, WARP, LongShape, long_cycles, long_shapes
-from exaln.engines.regions import NOTHING, Borders, EndCell, Lines, PairTable, Pruning, Region
+from exaln.engines.regions import NOTHING, Boundary, Checkpoints, EndCell, PairTable, Pruning, Region
 from exaln.errors import EngineError
 
 if TYPE_CHECKING:
@@ -51,10 +51,10 @@ LOOK_SECONDS = 5e-4
 PROGRESS_SECONDS = 0.1
 ROOM_SHARE = 0.9
 QUEUES_SHARE = 4
-"""Lines and all else of a slab take this part of what may be used, queues at most one part in so many of that."""
+"""Checkpoints and all else of a slab take this part of what may be used, queues at most one part in so many of that."""
 
 HELD_SHARE = 2
-"""Lines are held on a device if they take no more than one part in so many of what is free there."""
+"""Checkpoints are held on a device if they take no more than one part in so many of what is free there."""
 
 MIN_CARD_COLUMNS = 1 << 18
 """Fewer columns than this are not worth another device."""
@@ -67,8 +67,8 @@ def fill_region(
     workspaces: Sequence[Workspace],
     pair: PairTable,
     region: Region,
-    borders: Borders,
-    lines: Lines,
+    borders: Boundary,
+    lines: Checkpoints,
     *,
     progress: Callable[[int], None] | None = None,
     wants_end: bool = False,
@@ -99,7 +99,7 @@ def fill_region(
             pruning.best = max(pruning.best, end.score)
         if carry is not None:
             last = slab.end_row - region.first_row
-            borders = Borders(*carry, borders.left_H, borders.left_E, int(borders.left_H[last - 1]))
+            borders = Boundary(*carry, borders.left_H, borders.left_E, int(borders.left_H[last - 1]))
     return end
 
 
@@ -107,7 +107,7 @@ def hold_lines(
     workspace: Workspace,
     pair: PairTable,
     region: Region,
-    borders: Borders,
+    borders: Boundary,
     wanted: WantedLines,
     *,
     progress: Callable[[int], None] | None = None,
@@ -179,7 +179,7 @@ class Slab:
         pair: PairTable,
         folded: FoldedScores,
         region: Region,
-        borders: Borders,
+        borders: Boundary,
         wanted: WantedLines,
         *,
         packs: bool,
@@ -238,7 +238,7 @@ class Slab:
                 part.wait()
             raise
 
-    def fetch(self, lines: Lines, carry: tuple[Line, Line] | None) -> None:
+    def fetch(self, lines: Checkpoints, carry: tuple[Line, Line] | None) -> None:
         """Copy lines to where they belong, and the last row."""
         for part in self._parts:
             part.fetch(lines, carry)
@@ -295,7 +295,7 @@ class DevicePart:
 
     def prepare(
         self,
-        borders: Borders,
+        borders: Boundary,
         pruning: Pruning | None,
         *,
         has_left: bool,
@@ -417,7 +417,7 @@ class DevicePart:
         self.n_received = first + len(left_h)
         self._device.upload(self._left_rows, np.array([self.n_received], np.uint32), stream)
 
-    def fetch(self, lines: Lines, carry: tuple[Line, Line] | None) -> None:
+    def fetch(self, lines: Checkpoints, carry: tuple[Line, Line] | None) -> None:
         """Copy what is kept to where it belongs; the kernel is done."""
         self._device.activate()
         columns = slice(
@@ -464,7 +464,7 @@ class DevicePart:
         shapes = long_shapes(self._folded.n_letters, self._score.itemsize, facts.shared_bytes, packed)
         return min(shapes, key=cycles)
 
-    def _load(self, borders: Borders) -> None:
+    def _load(self, borders: Boundary) -> None:
         """The kernel, and how many of its warps there are at a time."""
         shape, n_letters, scoring = self._shape, self._folded.n_letters, self._pair.scoring
         highest = max(borders.corner, int(borders.top_H.max()), int(borders.left_H.max()))
@@ -524,7 +524,7 @@ class DevicePart:
         np.take(offsets, target, out=tiles[: self._part.n_columns], mode="clip")
         return tiles
 
-    def _top(self, borders: Borders) -> Iterator[int]:
+    def _top(self, borders: Boundary) -> Iterator[int]:
         begin = self._part.first_column - self._slab.first_column
         for name, line in (("top H", borders.top_H), ("top F", borders.top_F)):
             padded = np.empty(self._padded_columns, self._score)
@@ -532,7 +532,7 @@ class DevicePart:
             padded[self._part.n_columns :] = padded[self._part.n_columns - 1]
             yield self._upload(name, padded)
 
-    def _left(self, borders: Borders, *, has_left: bool) -> Iterator[int]:
+    def _left(self, borders: Boundary, *, has_left: bool) -> Iterator[int]:
         begin = self._part.first_column - self._slab.first_column
         corner = borders.corner if has_left else borders.top_H[begin - 1]
         column = np.empty(self._part.n_rows + 1, self._score)
@@ -590,21 +590,21 @@ def _piece(target: NDArray[np.uint8], region: Region) -> NDArray[np.uint8]:
     return target[region.first_column : region.end_column]
 
 
-def _rows_of(lines: Lines, region: Region, slab: Region) -> Lines:
+def _rows_of(lines: Checkpoints, region: Region, slab: Region) -> Checkpoints:
     """The lines of a slab, views."""
     own = slice(*np.searchsorted(lines.rows, [slab.first_row, slab.end_row], "right"))
     rows = slice(slab.first_row - region.first_row, slab.end_row - region.first_row)
     columns = lines.column_H[:, rows], lines.column_E[:, rows]
-    return Lines(lines.rows[own], lines.row_H[own], lines.row_F[own], lines.columns, *columns)
+    return Checkpoints(lines.rows[own], lines.row_H[own], lines.row_F[own], lines.columns, *columns)
 
 
-def _rows_around(borders: Borders, region: Region, slab: Region) -> Borders:
+def _rows_around(borders: Boundary, region: Region, slab: Region) -> Boundary:
     """What surrounds a slab, if the row above it is that of the borders."""
     rows = slice(slab.first_row - region.first_row, slab.end_row - region.first_row)
-    return Borders(borders.top_H, borders.top_F, borders.left_H[rows], borders.left_E[rows], borders.corner)
+    return Boundary(borders.top_H, borders.top_F, borders.left_H[rows], borders.left_E[rows], borders.corner)
 
 
-def _room_for_row(region: Region, lines: Lines) -> tuple[Line, Line]:
+def _room_for_row(region: Region, lines: Checkpoints) -> tuple[Line, Line]:
     score = lines.row_H.dtype
     return np.empty(region.n_columns, score), np.empty(region.n_columns, score)
 

@@ -38,6 +38,11 @@ class BatchRows:
             return column[slice(*self.pieces[0])]
         return np.concatenate([column[first:end] for first, end in self.pieces])
 
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        """int64[n]: their places in the segment."""
+        return np.concatenate([np.arange(first, end) for first, end in self.pieces])
+
     def halves(self, lengths: NDArray[np.int64]) -> tuple[BatchRows, BatchRows]:
         """Two rows or more as two batches, of about the same size if there are many. lengths: of all rows."""
         if len(self.pieces) > 1:

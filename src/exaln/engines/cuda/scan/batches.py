@@ -95,7 +95,7 @@ class SegmentNotes:
 class HostBatch:
     """Rows of a segment in the memory of the host, and what has to be sent of them.
 
-    lengths, ordinals: int64[n_rows]. The first n_stream rows go through the streams, the longer ones one by one.
+    lengths, segment_rows: int64[n_rows]; the latter are their places in the segment. The first n_stream rows go through the streams, the longer ones one by one.
     layouts: of single targets and of pairs of them; columns of those in `sent_layouts` are sent.
     On the device: a table of the columns, their runs, the codes; that is sent; then the columns, expanded there.
     """
@@ -106,7 +106,7 @@ class HostBatch:
         self.codes: list[NDArray[np.uint8]] = [
             segment.codes[int(offsets[first]) : int(offsets[end])] for first, end in rows.pieces
         ]
-        self.ordinals: NDArray[np.int64] = rows.of(segment.ordinals)
+        self.segment_rows = rows.numbers
         self.lengths = rows.of(facts.lengths)
         self.long_length = long_length
         self.n_stream = int(np.searchsorted(self.lengths, long_length, side="right"))

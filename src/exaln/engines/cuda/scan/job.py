@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from exaln.database.views import segment_starts
 from exaln.engines.cuda.runtime.device import Device, DeviceMemoryError
 from exaln.engines.cuda.scan.batch_scan import Scanner, fits_packed, needs_of, plan_key, target_facts
 from exaln.engines.cuda.scan.batch_stream import Loaded, ResidentBatches, StreamedBatches, Task, Tasks
@@ -43,8 +44,8 @@ if TYPE_CHECKING:
 
     from exaln.engines.cuda.runtime.device import DeviceFacts
     from exaln.engines.cuda.scan.batch_rows import BatchRows
+    from exaln.engines.tasks import EncodedSequences
     from exaln.scoring.scoring import Scoring
-    from exaln.sequences.records import Records
 
 MAX_GROUP_QUERIES = 512
 TYPICAL_GROUP_QUERIES = 256
@@ -96,10 +97,13 @@ def _opened(devices: Sequence[int]) -> list[Workspace]:
 
 @dataclass(frozen=True)
 class BatchResult:
-    """What was found in a batch for a group of queries. ordinals, lengths: int64[rows of the batch]."""
+    """What was found in a batch for a group of queries. Row i of the batch is row first_row + segment_rows[i] of the
+    view, with lengths[i] letters: int64[rows of the batch].
+    """
 
     first_query: int
-    ordinals: NDArray[np.int64]
+    first_row: int
+    segment_rows: NDArray[np.int64]
     lengths: NDArray[np.int64]
     found: Found | ScoreRows
 
@@ -117,10 +121,11 @@ class Job:
     """All queries against all targets of a database, on these workspaces."""
 
     def __init__(
-        self, workspaces: list[Workspace], database: Any, queries: Records, scoring: Scoring, wanted: Wanted
+        self, workspaces: list[Workspace], database: Any, queries: EncodedSequences, scoring: Scoring, wanted: Wanted
     ) -> None:
         self.workspaces, self.scoring = workspaces, scoring
         self.segments: tuple[Any, ...] = database.segments
+        self.starts = segment_starts(database)
         self.facts = [_notes.of(segment) for segment in self.segments]
         n_letters = len(database.alphabet.letters)
         is_used = letters_of(self.segments, _notes, n_letters, database.n_residues)
@@ -309,7 +314,7 @@ class Job:
         key = ("streamed", *self.facts, self.long_length, self.budget, needs, n_queries, n_devices)
         return self.facts[0].once(key, lambda: divide_streamed(self._sums, self.budget, needs, n_queries, n_devices))
 
-    def _groups(self, queries: Records, wanted: Wanted) -> list[QueryGroup]:
+    def _groups(self, queries: EncodedSequences, wanted: Wanted) -> list[QueryGroup]:
         """As many queries together as there is memory for scores."""
         n_rows = self.division.largest.n_rows
         share = self.budget // SCORES_SHARE
@@ -393,9 +398,10 @@ class _Worker(threading.Thread):
         self, scanner: Scanner, source: ResidentBatches | StreamedBatches, loaded: Loaded, pending: Pending
     ) -> None:
         host, first_query = loaded.batch.host, pending.group.first
+        first_row = int(self._job.starts[host.rows.segment])
         for found in scanner.finish(pending):
             if not (isinstance(found, Found) and found.is_nothing):
-                self._job.post(BatchResult(first_query, host.ordinals, host.lengths, found))
+                self._job.post(BatchResult(first_query, first_row, host.segment_rows, host.lengths, found))
         source.done(loaded)
 
     def _shrink(self, unfinished: list[Task], error: DeviceMemoryError) -> None:

@@ -1,10 +1,9 @@
-"""A score that some local alignment of a long pair has, quickly found: with it cells can be pruned from the start.
+"""A lower bound of a long pair's local score, found quickly, so that cells can be pruned from the start.
 
-Words that occur once in each sequence are points that an alignment may run through. The longest chain of them,
-ascending in both, cuts the pair into small parts; what each part scores from corner to corner is exact. A run of parts
-is an alignment, whether or not it is a good one: where two gaps meet at a point they are counted as two, so that it
-scores at least the sum of its parts. Which words are looked at decides how near the sum is to the best score, not that
-it is right.
+Words that occur once in each sequence are points that an alignment may pass through. The longest chain of them,
+ascending in both sequences, cuts the pair into small parts, and the score of each part from corner to corner is exact.
+A run of parts is an alignment, good or not: where two gaps meet at a point they are counted as two, so the alignment
+scores at least the sum of its parts. The choice of words decides how close the bound is, not whether it holds.
 """
 
 from __future__ import annotations
@@ -15,8 +14,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exaln.engines.contracts import PairList
-from exaln.pairwise.long.driver import score_long
+from exaln.engines.regions import (
+    Boundary,
+    Checkpoints,
+    PairTable,
+    Region,
+    RegionTask,
+    score_type,
+    table_left,
+    table_top,
+)
+from exaln.engines.tasks import PairTask, QueryRows
 from exaln.scoring.modes import GLOBAL
 from exaln.sequences.records import Records, Text
 
@@ -24,26 +32,24 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from exaln.engines.contracts import Engine
-    from exaln.engines.regions import PairTable
     from exaln.sequences.alphabet import Alphabet
 
 WORD = 24
 MOST_WORDS = 1 << 17
-"""Of each sequence so many are looked at, about: those whose first eight letters have the smallest hash."""
+"""Words of each sequence that are used, about: those whose first eight letters have the smallest hash."""
 
-ALONE = 1 << 26
-"""Parts with more cells are scored one by one, as long pairs."""
+LARGE_CELLS = 1 << 26
+"""Parts with more cells are scored one by one, as a region each."""
 
 SHARE = 512
-"""All parts together have at most one in so many of the table's cells; the largest ones beyond that are taken for gaps.
-"""
+"""All parts together have at most one in SHARE of the table's cells; larger ones beyond that count as gaps."""
 
 HASHED_AT_ONCE = 1 << 22
 MULTIPLIER, MIXER = np.uint64(0x9E3779B97F4A7C15), np.uint32(0xC2B2AE3D)
 
 
 def chain_score(engine: Engine, pair: PairTable) -> int:
-    """What the best run of parts of the chain scores, or 0."""
+    """The score of the best run of parts of the chain, or 0."""
     rows, columns = _chain(*_common_words(pair.query, pair.target))
     if len(rows) < 2:
         return 0
@@ -59,14 +65,28 @@ def _part_scores(
     scores = -2 * pair.scoring.gap_open - (n_rows + n_columns) * pair.scoring.gap_extend
     cells = n_rows * n_columns
     order = np.argsort(cells)
-    taken = order[np.cumsum(cells[order]) <= max(ALONE, len(pair.query) * len(pair.target) // SHARE)]
-    small, large = taken[cells[taken] <= ALONE], taken[cells[taken] > ALONE]
+    taken = order[np.cumsum(cells[order]) <= max(LARGE_CELLS, len(pair.query) * len(pair.target) // SHARE)]
+    small, large = taken[cells[taken] <= LARGE_CELLS], taken[cells[taken] > LARGE_CELLS]
     parts = _between(pair.query, rows, pair.scoring.alphabet), _between(pair.target, columns, pair.scoring.alphabet)
-    scores[small] = engine.score_pairs(*parts, PairList(small, small), pair.scoring, GLOBAL)
+    queries = QueryRows.of_sequences(parts[0], pair.scoring)
+    scores[small] = engine.score(PairTask(queries, parts[1], small, small, GLOBAL))
     for part in large.tolist():
-        of_query, of_target = parts[0].sequence(part), parts[1].sequence(part)
-        scores[part] = score_long(engine, of_query, of_target, pair.scoring, GLOBAL)
+        own = PairTable(parts[0].sequence(part), parts[1].sequence(part), pair.scoring, GLOBAL)
+        scores[part] = _global_score(engine, own)
     return scores
+
+
+def _global_score(engine: Engine, pair: PairTable) -> int:
+    """The score of one pair from corner to corner, from the last row of its table."""
+    n_rows, n_columns = len(pair.query), len(pair.target)
+    region, score = Region(0, n_rows, 0, n_columns), score_type(n_rows, n_columns, pair.scoring)
+    top, left = table_top(0, n_columns, pair.scoring, GLOBAL), table_left(0, n_rows, pair.scoring, GLOBAL)
+    top_h, top_f, left_h, left_e = (line.astype(score) for line in (*top, *left))
+    boundary = Boundary(top_h, top_f, left_h, left_e, corner=0)
+    rows, columns = np.array([n_rows], np.int64), np.zeros(0, np.int64)
+    task = RegionTask(pair, region, boundary, rows, columns, lambda: Checkpoints.empty(region, rows, columns, score))
+    h, _ = engine.fill(task).checkpoints.row(0, slice(n_columns - 1, n_columns))
+    return int(h[0])
 
 
 def _between(sequence: NDArray[np.uint8], cuts: NDArray[np.int64], alphabet: Alphabet) -> Records:
