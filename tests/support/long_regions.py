@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from exaln.engines.cuda import engine as cuda_engine
 from exaln.engines.cuda.long import regions as cuda_regions
-from exaln.engines.cuda.scan.job import lent_workspaces
 from exaln.engines.regions import Borders, Lines, PairTable, Region, table_left, table_top
 from exaln.scoring.scoring import Scoring
 from exaln.sequences.alphabet import DNA
@@ -30,7 +30,7 @@ class OnCards:
         self.devices, self.memory = devices, memory
 
     def fill_region(self, pair, region, borders, lines, *, progress=None, wants_end=False, pruning=None):
-        with lent_workspaces(self.devices, self.memory) as workspaces:
+        with cuda_engine.PROCESS_POOL.lend(self.devices, self.memory) as workspaces:
             return cuda_regions.fill_region(
                 workspaces, pair, region, borders, lines, progress=progress, wants_end=wants_end, pruning=pruning
             )

@@ -130,7 +130,7 @@ class GpuSearch:
     def group_size(self) -> int:
         """The paper's s: as many threads as the device holds of the inter-task kernel."""
         kernel = self.lab.kernel("inter_task.cu", "inter_task")
-        return self.lab.device.facts.n_sms * self.lab.device.blocks_per_sm(kernel, GROUP_THREADS) * GROUP_THREADS
+        return self.lab.device.properties.n_sms * self.lab.device.blocks_per_sm(kernel, GROUP_THREADS) * GROUP_THREADS
 
     def groups(self, end: int) -> list[tuple[int, int]]:
         """Targets 0 .. end - 1 in groups of s, the longest in full groups."""

@@ -121,7 +121,7 @@ def one_block_rows(bench: Bench, held: GpuBatch, kept: Kept) -> Iterator[Row]:
     """A thread per row; refused where the directions do not fit, with the room that they would need."""
     lab, length, n = held.lab, held.batch.length, len(held.batch)
     row = {"what": "one block", "where": kept.name, "length": length, "pairs": n}
-    needed, there = shared_bytes(kept, length), lab.device.facts.shared_bytes
+    needed, there = shared_bytes(kept, length), lab.device.properties.shared_bytes
     if needed > there:
         yield {**row, "refused": True, "needs": needed, "has": there}
         return

@@ -112,7 +112,7 @@ class GpuTables:
         self.n_steps = sum(tiles) - 1 if technique.is_tiled else m + n + 1
         self._held = [lab.put(pair.query), lab.put(pair.target), lab.put(pair.scoring.matrix), lab.put(starts)]
         self._tables = [lab.device.allocate(4 * self.n_cells) for _ in range(3)]
-        self._state = lab.room(4 * (1 + 64 * lab.device.facts.n_sms))
+        self._state = lab.room(4 * (1 + 64 * lab.device.properties.n_sms))
         self._best, self._steps, self._n_steps = lab.room(8), lab.room(m + n), lab.room(4)
 
     @property
@@ -173,7 +173,7 @@ class GpuTables:
     def most_blocks(self) -> int:
         """As many as can wait for each other."""
         kernel = self.lab.kernel(self.technique.file, f"all_{self.technique.plural}", **self.constants("counter"))
-        return self.lab.device.facts.n_sms * self.lab.device.blocks_per_sm(kernel, THREADS)
+        return self.lab.device.properties.n_sms * self.lab.device.blocks_per_sm(kernel, THREADS)
 
     def _walk_seconds(self) -> tuple[float, float]:
         """Looking for the best cell, and walking back from it."""
@@ -184,7 +184,7 @@ class GpuTables:
         def look() -> None:
             lab.device.fill(self._best.address, 0, 2, lab.stream)
             table, starts = self._tables[0].address, self._held[3].address
-            lab.launch(best, 8 * lab.device.facts.n_sms, 256, self.m, self.n, table, starts, self._best.address)
+            lab.launch(best, 8 * lab.device.properties.n_sms, 256, self.m, self.n, table, starts, self._best.address)
 
         (looking,) = lab.seconds(look, 1, warm=True)
         (walking,) = lab.seconds(lambda: lab.launch(walk, 1, 1, *self.arguments, *places), 1, warm=True)

@@ -31,13 +31,14 @@ from exaln.engines.contracts import (
     require_same_alphabet,
 )
 from exaln.engines.cpu.engine import CpuEngine
+from exaln.engines.cuda.device_pool import DevicePool
 from exaln.engines.cuda.long import regions
 from exaln.engines.cuda.long.device_checkpoints import WantedLines
 from exaln.engines.cuda.pairs.batches import COUNTS, POSITIONS, PairBatches, PairResults
 from exaln.engines.cuda.runtime import probe
 from exaln.engines.cuda.runtime.device import MIN_MEMORY
-from exaln.engines.cuda.scan.job import BatchResult, Job, Wanted, lent_workspaces
-from exaln.engines.cuda.scan.pending import Found, ScanTimes
+from exaln.engines.cuda.scan.job import Job
+from exaln.engines.cuda.scan.results import BatchResult, CandidateRows, ScanOptions, ScanTimes
 from exaln.errors import EngineError, InputError, OutOfMemoryError
 from exaln.foundation.plurals import number_of
 from exaln.foundation.resources import usable_threads
@@ -45,7 +46,7 @@ from exaln.foundation.resources import usable_threads
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from exaln.engines.cuda.scan.batches import Workspace
+    from exaln.engines.cuda.runtime.workspace import Workspace
     from exaln.engines.regions import Borders, EndCell, Lines, PairTable, Pruning, ReadableLines, Region
     from exaln.pairwise.long.traceback import Walker
     from exaln.scoring.modes import Mode
@@ -72,6 +73,9 @@ SMALL_REGION = 1 << 22
 LEAST_SHARE = 1 << 30
 """Cells of pairs that are worth another device: about a millisecond of its time."""
 
+PROCESS_POOL = DevicePool()
+"""The devices of this process. Engines share it unless they are given another."""
+
 
 @dataclass(frozen=True)
 class CudaPlacement(Placement):
@@ -86,7 +90,8 @@ class CudaPlacement(Placement):
 class CudaEngine(Engine):
     """Scores on NVIDIA GPUs. devices: their numbers, None for all; memory: the most bytes to use on each.
 
-    A number that comes twice opens the GPU twice. threads: for alignments, which the CPU makes.
+    A number that comes twice opens the GPU twice. threads: for alignments, which the CPU makes. pool: of devices; by
+    default that of the process.
     """
 
     name = "cuda"
@@ -97,8 +102,14 @@ class CudaEngine(Engine):
     leaves_cpu_idle = True
 
     def __init__(
-        self, devices: Sequence[int] | None = None, memory: int | None = None, threads: int | None = None
+        self,
+        devices: Sequence[int] | None = None,
+        memory: int | None = None,
+        threads: int | None = None,
+        *,
+        pool: DevicePool | None = None,
     ) -> None:
+        self.pool = PROCESS_POOL if pool is None else pool
         threads = None if threads is None else usable_threads(threads)
         if memory is not None and memory < MIN_MEMORY:
             raise OutOfMemoryError(
@@ -157,11 +168,11 @@ class CudaEngine(Engine):
         progress: Progress | None = None,
     ) -> Iterator[Candidates]:
         """The candidates, cut on the device; where too many pass the cut, it is made here."""
-        wanted = Wanted(keep.minimum, keep.score_bins, progress is not None)
-        with closing(self._results(queries, placement, scoring, wanted, progress)) as results:
+        options = ScanOptions(keep.minimum, keep.score_bins, progress is not None)
+        with closing(self._results(queries, placement, scoring, options, progress)) as results:
             for result in results:
-                if isinstance(result.found, Found):
-                    yield from _candidates(result, result.found)
+                if isinstance(result.result, CandidateRows):
+                    yield from _candidates(result, result.result)
                 else:
                     for piece in _block(result).pieces(PIECE_SCORES):
                         yield piece.cut(keep)
@@ -170,8 +181,8 @@ class CudaEngine(Engine):
         self, queries: Records, placement: Placement, scoring: Scoring, progress: Progress | None = None
     ) -> Iterator[ScoreBlock]:
         """All scores, some queries against the rows of a batch at a time."""
-        wanted = Wanted(progress=progress is not None)
-        with closing(self._results(queries, placement, scoring, wanted, progress)) as results:
+        options = ScanOptions(progress=progress is not None)
+        with closing(self._results(queries, placement, scoring, options, progress)) as results:
             for result in results:
                 yield _block(result)
 
@@ -222,7 +233,7 @@ class CudaEngine(Engine):
             )
         openings = self._openings(region)
         memory = None if self.memory is None else self.memory * len(self.devices) // len(openings)
-        with lent_workspaces(openings, memory) as workspaces:
+        with self.pool.lend(openings, memory) as workspaces:
             return regions.fill_region(
                 workspaces, pair, region, borders, lines, progress=progress, wants_end=wants_end, pruning=pruning
             )
@@ -243,7 +254,7 @@ class CudaEngine(Engine):
         is_whole = region.cells == len(pair.query) * len(pair.target)
         if region.cells < SMALL_REGION or (is_whole and len(self._openings(region)) > 1):
             return None
-        with lent_workspaces(self.devices[:1], self.memory) as (workspace,):
+        with self.pool.lend(self.devices[:1], self.memory) as (workspace,):
             return regions.hold_lines(
                 workspace,
                 pair,
@@ -269,7 +280,7 @@ class CudaEngine(Engine):
 
     def _open(self) -> None:
         """What is open is found again by whoever uses a device next."""
-        with lent_workspaces(self.devices, self.memory):
+        with self.pool.lend(self.devices, self.memory):
             pass
 
     def walker(self, pair: PairTable) -> Walker:
@@ -301,7 +312,7 @@ class CudaEngine(Engine):
             fits = batches.fits(query, target)
             return fits, batches.align(query[fits], target[fits])
 
-        with lent_workspaces(self.devices[: len(shares)], self.memory) as workspaces:
+        with self.pool.lend(self.devices[: len(shares)], self.memory) as workspaces:
             if len(shares) == 1:
                 return run(workspaces[0], shares[0])
             with ThreadPoolExecutor(len(shares)) as pool:
@@ -325,7 +336,7 @@ class CudaEngine(Engine):
         queries: Records,
         placement: Placement,
         scoring: Scoring,
-        wanted: Wanted,
+        options: ScanOptions,
         progress: Progress | None,
     ) -> Generator[BatchResult, None, None]:
         """What the GPUs find, batch by batch. Close it: its threads must not be ended by the garbage collector."""
@@ -335,8 +346,8 @@ class CudaEngine(Engine):
             return
         budgets = [self.memory, placement.budget if isinstance(placement, CudaPlacement) else None]
         memory = min((budget for budget in budgets if budget is not None), default=None)
-        with lent_workspaces(self.devices, memory) as workspaces:
-            job = Job(workspaces, database, queries, scoring, wanted)
+        with self.pool.lend(self.devices, memory) as workspaces:
+            job = Job(workspaces, database, queries, scoring, options, self.pool.cache, self.pool.planner)
             cells = 0
             try:
                 with closing(job.results()) as results:
@@ -382,16 +393,16 @@ def _as_traces(found: PairResults) -> tuple[NDArray[np.int64], Traces]:
 
 
 def _block(result: BatchResult) -> ScoreBlock:
-    found = result.found
-    assert not isinstance(found, Found)
-    return ScoreBlock(result.first_query + found.first_query, found.scores, result.ordinals, result.lengths)
+    rows = result.result
+    assert not isinstance(rows, CandidateRows)
+    return ScoreBlock(result.first_query + rows.first_query, rows.scores, result.ordinals, result.lengths)
 
 
-def _candidates(result: BatchResult, found: Found) -> Iterator[Candidates]:
+def _candidates(result: BatchResult, candidates: CandidateRows) -> Iterator[Candidates]:
     """Candidates of a batch, some at a time; the histogram goes with the first."""
-    counts = found.histogram
-    for begin in range(0, max(1, len(found.pairs)), PIECE_SCORES):
-        query, row, score = found.pairs[begin : begin + PIECE_SCORES].T
+    counts = candidates.histogram
+    for begin in range(0, max(1, len(candidates.rows)), PIECE_SCORES):
+        query, row, score = candidates.rows[begin : begin + PIECE_SCORES].T
         yield Candidates(
             query=query + result.first_query,
             ordinal=result.ordinals[row],
@@ -404,8 +415,8 @@ def _candidates(result: BatchResult, found: Found) -> Iterator[Candidates]:
 
 def _report(job: Job, database: Targets) -> list[str]:
     times = job.times
-    how = "resident" if job.division.is_resident else "streamed"
-    n_batches, n_groups = len(job.division.batches), len(job.groups)
+    how = "resident" if job.plan.is_resident else "streamed"
+    n_batches, n_groups = len(job.plan.division.batches), len(job.groups)
     sent, ratio = f"{times.bytes_sent / 1e6:,.0f} MB", f"{times.bytes_sent / max(1, database.n_residues):.2f}"
     lines = [
         f"database {how} in {n_batches:,} batch{'es' if n_batches > 1 else ''}, "
