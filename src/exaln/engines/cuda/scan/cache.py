@@ -5,7 +5,6 @@ Segments are told apart by identity; what is remembered about one goes with it. 
 
 from __future__ import annotations
 
-import itertools
 import threading
 import weakref
 from collections.abc import Callable, Hashable, Sequence
@@ -38,8 +37,6 @@ Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 
 NO_LENGTHS = np.empty(0, np.int64)
-
-_serials = itertools.count()
 
 
 class Memo(Generic[Key, Value]):
@@ -75,10 +72,10 @@ class Memo(Generic[Key, Value]):
 
 @dataclass(frozen=True, eq=False)
 class SegmentCache:
-    """What is remembered about a segment. lengths: int64[n_rows], ascending. number: unique in the process."""
+    """What is remembered about a segment. lengths: int64[n_rows], ascending. number: unique among SegmentCaches."""
 
     lengths: NDArray[np.int64]
-    number: int = field(default_factory=lambda: next(_serials))
+    number: int = 0
     letters: Memo[int, NDArray[np.bool_]] = field(default_factory=Memo)
     """By the letters of the alphabet: bool[256], which codes occur."""
     long_lengths: Memo[tuple[DeviceProperties, BatchRows], int] = field(default_factory=Memo)
@@ -134,7 +131,7 @@ class DatabaseCache:
     @staticmethod
     def of_lengths(segments: Sequence[NDArray[np.int64]]) -> DatabaseCache:
         """Return an empty cache for segments with these target lengths, each ascending."""
-        return DatabaseCache(tuple(SegmentCache(lengths) for lengths in segments))
+        return DatabaseCache(tuple(SegmentCache(lengths, number) for number, lengths in enumerate(segments)))
 
     @cached_property
     def n_residues(self) -> int:
@@ -165,6 +162,7 @@ class SegmentCaches:
         self._segments: dict[int, SegmentCache] = {}
         self._databases: dict[tuple[int, ...], DatabaseCache] = {}
         self._alive: dict[int, weakref.ref[Any]] = {}
+        self._n_made = 0
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -175,7 +173,8 @@ class SegmentCaches:
         identity = id(segment)
         with self._lock:
             if identity not in self._segments:
-                self._segments[identity] = SegmentCache(np.diff(segment.offsets))
+                self._segments[identity] = SegmentCache(np.diff(segment.offsets), self._n_made)
+                self._n_made += 1
                 self._alive[identity] = weakref.ref(segment, lambda _: self._forget(identity))
             return self._segments[identity]
 
