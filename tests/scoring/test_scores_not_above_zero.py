@@ -22,8 +22,9 @@ from exaln.alignments.aligned_pairs import PairList
 from exaln.engines.cpu.engine import CpuEngine
 from exaln.engines.cuda.engine import CudaEngine
 from exaln.engines.cuda.long import regions as cuda_regions
+from exaln.engines.cuda.long.shapes import LongShape
 from exaln.engines.cuda.pairs import batches as pair_batches
-from exaln.engines.cuda.scan.variants import PAIR_SHAPES, LongShape
+from exaln.engines.cuda.pairs.shapes import PAIR_SHAPES
 from exaln.engines.reference.engine import ReferenceEngine
 from exaln.errors import InputError
 from exaln.pairwise.long.driver import LongOptions, align_long, score_long

@@ -135,7 +135,7 @@ class GpuSearch:
     def group_size(self) -> int:
         """The paper's s: number of threads of the inter-task kernel that the device can hold."""
         kernel = self.lab.kernel("inter_task.cu", "inter_task")
-        return self.lab.device.facts.n_sms * self.lab.device.blocks_per_sm(kernel, GROUP_THREADS) * GROUP_THREADS
+        return self.lab.device.properties.n_sms * self.lab.device.blocks_per_sm(kernel, GROUP_THREADS) * GROUP_THREADS
 
     def groups(self, end: int) -> list[tuple[int, int]]:
         """Groups of s targets among 0 .. end - 1, as (first, number); the longest targets are in full groups."""

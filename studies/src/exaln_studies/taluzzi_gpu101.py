@@ -120,7 +120,7 @@ def one_block_rows(bench: Bench, held: GpuBatch, store: DirectionStore) -> Itera
     """One thread per row; where the directions do not fit, a row with the shared memory that they would need."""
     lab, length, n = held.lab, held.batch.length, len(held.batch)
     row = {"what": "one block", "where": store.name, "length": length, "pairs": n}
-    needed, there = shared_bytes(store, length), lab.device.facts.shared_bytes
+    needed, there = shared_bytes(store, length), lab.device.properties.shared_bytes
     if needed > there:
         yield {**row, "refused": True, "needs": needed, "has": there}
         return

@@ -12,8 +12,8 @@ from exaln.engines.cuda.long import device_checkpoints
 from exaln.engines.cuda.long import regions as cuda_regions
 from exaln.engines.cuda.long.device_checkpoints import WantedLines
 from exaln.engines.cuda.long.regions import slabs, strips_of
+from exaln.engines.cuda.long.shapes import LONG_SHAPES, PACKED_SHAPES, LongShape, long_cycles, long_shapes
 from exaln.engines.cuda.runtime import download
-from exaln.engines.cuda.scan.variants import LONG_SHAPES, PACKED_SHAPES, LongShape, long_cycles, long_shapes
 from exaln.engines.reference.engine import ReferenceEngine
 from exaln.engines.regions import NOTHING, PairTable, Region
 from exaln.errors import EngineError
