@@ -6,6 +6,8 @@ The public names are imported when first used, so that `import exaln` and `exaln
 from __future__ import annotations
 
 import importlib
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
@@ -84,6 +86,17 @@ if TYPE_CHECKING:
     from exaln.sequences.alphabet import Alphabet
     from exaln.sequences.fasta import SequenceFile
     from exaln.sequences.records import Records
+
+
+class _Package(ModuleType):
+    """`exaln.search` is the function, although a subpackage has that name: importing it must not hide the function."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name != "search" or not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:

@@ -21,9 +21,10 @@ import pytest
 import exaln
 from database_samples import TINY, random_sequences, records_of
 from exaln.database.database import Database
-from exaln.engines.contracts import Candidates, Engine
+from exaln.engines.contracts import Engine
 from exaln.engines.cpu.engine import CpuEngine
 from exaln.engines.reference.engine import ReferenceEngine
+from exaln.engines.tasks import Candidates
 from exaln.errors import DatabaseError
 from exaln.foundation.mapped_file import WatchedFile
 from exaln.pairwise.long.checkpoints import KeptLines
@@ -331,16 +332,16 @@ def test_a_path_that_changes_while_it_is_read_is_named(tmp_path: Path, monkeypat
 
     pair = long_pair(LOCAL)
     assert same(align_in(tmp_path, pair), by_definition(pair))
-    judged = driver.judged
+    rescored = driver.rescored
 
     def disturbed(*arguments: Any) -> Any:
-        found = judged(*arguments)
+        found = rescored(*arguments)
         zero(tmp_path / "path-000000.steps")
         return found
 
     for path in tmp_path.glob("path-*"):
         make_old(path)
-    monkeypatch.setattr(driver, "judged", disturbed)
+    monkeypatch.setattr(driver, "rescored", disturbed)
     with pytest.raises(DatabaseError, match=r"path-000000\.steps: changed while it was in use"):
         align_in(tmp_path, pair)
 
