@@ -153,7 +153,7 @@ def test_every_warning_comes_once_with_count_and_line(tmp_path: Path) -> None:
     assert sorted(str(warning.message).removeprefix(f"{path}: ") for warning in raised) == [
         "1 record without residues, kept with length 0 (first in line 3)",
         "2 headers not in UTF-8, read as Latin-1 (first in line 1)",
-        "2 records without a name, called unnamed_N by place in the file (first in line 3)",
+        "2 records without a name, called unnamed_N by position in the file (first in line 3)",
         "3 gap characters removed (first in line 2)",
     ]
     assert [records.ids[row] for row in range(4)] == ["a", "unnamed_2", "b", "unnamed_4"]

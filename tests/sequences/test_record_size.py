@@ -71,7 +71,7 @@ def test_a_bomb_is_refused_in_little_memory(tmp_path: Path, kind: str) -> None:
         if kind == "header":
             assert "record 'bomb' (line 1): the header has more than 67,108,864 bytes" in message
         elif kind == "blank lines":
-            assert "no letter of a sequence in the first 128 MiB of text" in message
+            assert "no sequence letters in the first 128 MiB" in message
         else:
             assert "record 'bomb' (line " in message
             assert "takes more than 16,777,216 bytes of memory" in message
@@ -172,7 +172,7 @@ def test_every_command_that_reads_sequences_has_the_option(
     assert (code, message) == (
         1,
         f"exaln: error: {files['large']}: record 'large' (line 106): the record takes more than 1,024 bytes of memory; "
-        "the file is damaged, or give --max-record-size SIZE (max_record_size in Python) to allow more\n",
+        "the file is damaged, or use --max-record-size SIZE (max_record_size in Python) to allow more\n",
     )
     if "--cluster" not in words:
         assert exaln(*words, "--max-record-size", "10K", "--quiet").code == 0
