@@ -70,7 +70,7 @@ def test_odd_letters_where_the_tables_of_blastp_differ(name):
     }
 
 
-def test_j_in_numbers():
+def test_scores_of_j_in_blosum62():
     blosum = Scoring("BLOSUM62")
     assert [score(blosum, "J", other) for other in "ILJVMFDK"] == [3, 3, 3, 2, 1, 0, -4, -3]
 
@@ -130,7 +130,7 @@ def test_ambiguity_codes_of_any_match_and_mismatch(match, mismatch):
         assert score(scoring, a, b) == (min(expected, 0) if "N" in (a, b) else expected)
 
 
-def test_n_never_scores(tmp_path):
+def test_n_never_scores_above_0(tmp_path):
     generous = Scoring(match=10, mismatch=-1)
     four = Scoring(write(tmp_path / "four.mat", "ACGT", lambda a, b: 10 if a == b else -1))
     for scoring in (generous, four, Scoring("NUC.4.4")):

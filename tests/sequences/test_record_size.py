@@ -58,7 +58,7 @@ def write_bomb(path: Path, kind: str, packer: str, n_mib: int = UNPACKED_MIB) ->
 
 
 @pytest.mark.parametrize("kind", BOMBS)
-def test_a_bomb_is_refused_in_little_memory(tmp_path: Path, kind: str) -> None:
+def test_a_decompression_bomb_is_refused_in_little_memory(tmp_path: Path, kind: str) -> None:
     paths = [write_bomb(tmp_path / f"bomb.{packer}", kind, packer) for packer in PACKERS]
     limit = 0 if kind in ("header", "blank lines") else 16 * MIB
     command = [sys.executable, "-c", READ, str(limit), *map(str, paths)]
@@ -127,7 +127,7 @@ def test_a_header_may_be_just_as_long_as_allowed(length: int, limit: int, step: 
         assert reader.problem == ("header_size", 1, 0, "abc")
 
 
-def test_a_size_below_1_is_an_error() -> None:
+def test_a_maximum_record_size_below_1_is_an_error() -> None:
     with pytest.raises(InputError, match="max_record_size is 0; expected a whole number of at least 1"):
         SequenceFile(io.BytesIO(b">a\nA\n"), max_record_size=0)
 
