@@ -17,9 +17,10 @@ import numpy as np
 from exaln.alignments.aligned_pairs import AlignedPairs, PairList
 from exaln.alignments.biopython import as_runs, with_equality
 from exaln.alignments.cigar import DELETION, INSERTION, MATCH, Paths
+from exaln.alignments.hit_columns import COUNTS, POSITIONS
 from exaln.alignments.query_hits import QueryHits
 from exaln.foundation.mapped_file import read_unchanged, unchanged
-from exaln.pairwise.alignment import COUNTS, POSITIONS, Alignment, Alignments
+from exaln.pairwise.alignment import Alignment, Alignments
 from exaln.scoring.modes import LOCAL
 from exaln.sequences.records import Records, offsets_of
 from exaln.sequences.strands import reverse_complement
