@@ -88,8 +88,8 @@ def score_many(
 ) -> NDArray[np.int64] | NDArray[np.float64]:
     """The exact scores of many pairs, in their order: int64[n], or float64[n] if the scoring has fractions.
 
-    Arguments and scores are those of `align_many`, in a fraction of its time, because no table is kept. Pairs that share
-    queries or targets, as with pairs="all", are the fastest.
+    Arguments and scores are those of `align_many`, but no table is kept, so it takes a fraction of the time. Pairs that
+    share queries or targets, as with pairs="all", are the fastest.
 
     >>> score_many(["ACGTT", "TTAC"], ["ACGT", "TAC"], mode="global", pairs="all").reshape(2, 2)
     array([[  1, -14],

@@ -132,9 +132,8 @@ class SlabCheckpoints:
         """The region through which a path leads back; where there are several slabs, only the block of its cell."""
         if len(self._slabs) != 1:
             block, boundary = self.block(state)
-            checkpoints: CheckpointReader = Checkpoints.empty(
-                block, *(np.zeros(0, np.int64),) * 2, boundary.top_H.dtype
-            )
+            nowhere = np.zeros(0, np.int64)
+            checkpoints: CheckpointReader = Checkpoints.empty(block, nowhere, nowhere, boundary.top_H.dtype)
         else:
             block, checkpoints = self.region, self._slabs[0]()
             boundary = Boundary(
