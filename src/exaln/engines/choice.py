@@ -44,9 +44,9 @@ def choose_engine(
     """The engine with this name; "auto" means the one that EXALN_ENGINE names, or else the fastest that is usable.
 
     A request that cannot be met raises EngineError. Only "auto" goes on to the next engine. It warns then, unless the
-    engine is cuda on a machine without a GPU. `devices` and `gpu_memory` (bytes on each) need the cuda engine: with them
-    "auto" means cuda, and any other engine raises InputError. for_pairs: "auto" skips engines that do not serve few
-    pairs well.
+    engine is cuda on a machine without a GPU. `devices` and `gpu_memory` (bytes on each) need the cuda engine: with
+    them "auto" means cuda, and any other engine raises InputError. for_pairs: "auto" skips engines that pay off only
+    for large work.
     """
     known = ", ".join(engine.name for engine in ENGINES)
     if not isinstance(name, str):

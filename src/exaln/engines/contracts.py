@@ -153,8 +153,8 @@ def _require_memory(n_queries: int, n_targets: int) -> None:
 
 
 LENGTH_RATIO, SHORT_LENGTH = 32, 4096
-"""A sequence shorter than SHORT_LENGTH, with one at least LENGTH_RATIO times as long, is not a long pair: the longer one
-is cut into windows, which are aligned as a batch.
+"""A sequence shorter than SHORT_LENGTH and one at least LENGTH_RATIO times as long are not a long pair: the target is
+cut into windows, which are aligned as a batch.
 """
 
 

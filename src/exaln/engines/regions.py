@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Line = NDArray[np.int32] | NDArray[np.int64]
 
 HEAD_ROOM = 1 << 20
-"""Scores of a pair are int32 if all stay this far from its limits: engines add letter scores, gaps and bases to them."""
+"""Scores of a pair are int32 if all stay this far from its limits: engines add letter scores, gaps and bases."""
 
 
 @dataclass(frozen=True)
@@ -244,9 +244,9 @@ class RegionTask:
 
     rows, columns: int64, the places of checkpoints, in letters of the whole sequences. room: returns the checkpoints to
     write to, unless the engine holds them itself. may_hold: whether the engine may hold checkpoints in its own memory,
-    to be read in parts. finds_end: in local mode, whether to find the best cell. pruning: cells that may be skipped; the
-    best cell is then found if its score is at least `pruning.best`. progress: called with the cells of this region done
-    so far.
+    to be read in parts. finds_end: in local mode, whether to find the best cell. pruning: cells that may be skipped;
+    the best cell is then found if its score is at least `pruning.best`. progress: called with the cells of this region
+    done so far.
     """
 
     pair: PairTable
@@ -292,7 +292,7 @@ class CheckpointGrid(Protocol):
 
 
 Traceback = Callable[[CheckpointGrid, PathState], "tuple[NDArray[np.uint8], PathState]"]
-"""Follows a path back from a state through at least one block. Returns its steps, uint8, backwards, and the new state."""
+"""Follows a path back through at least one block. Returns its steps, uint8, backwards, and the state after them."""
 
 
 def score_type(n_rows: int, n_columns: int, scoring: Scoring) -> np.dtype[np.generic]:

@@ -258,8 +258,8 @@ class PairTask:
     """Pairs of queries and targets, each compared on its own, in any mode.
 
     query, target: int64[n], rows of `queries` and of `targets`. known_scores: int64[n], the exact scores, which the
-    alignments must have; None if unknown. forbidden: for each pair int64[k, 2], cells (query letter, target letter) that
-    the alignment may not use; None for none.
+    alignments must have; None if unknown. forbidden: for each pair int64[k, 2], cells (query letter, target letter)
+    that the alignment may not use; None for none.
     """
 
     queries: QueryRows
