@@ -12,6 +12,7 @@ import pytest
 import exaln
 import golden_data
 from exaln.errors import InputError
+from exaln.pairwise.alignment_drawing import plotted_pair
 from exaln.plots import dot_plot
 from exaln.plots import files as plots
 from exaln.plots import score_matrix as table
@@ -94,13 +95,13 @@ def test_a_small_pair_is_drawn_as_score_matrix() -> None:
     assert sum(text.isdigit() for text in shown) == 11 * 8
     assert (shown.count("28"), shown.count("27"), shown.count("26")) == (1, 1, 1)
     assert sorted(text for text in shown if text.isalpha() and len(text) == 1) == sorted("HEAGAWGHEE" + "PAWHEAE")
-    rows, columns = table.path_cells(found._plotted())
+    rows, columns = table.path_cells(plotted_pair(found))
     assert list(zip(rows.tolist(), columns.tolist(), strict=True)) == [(4, 1), (5, 2), (6, 3), (7, 3), (8, 4), (9, 5)]
 
 
 def test_arrows_of_the_score_matrix_are_those_found_by_hand() -> None:
     """By hand: AC with AC, match 2, mismatch -3, gaps 5/2."""
-    found = exaln.align("AC", "AC", mode="global")._plotted()
+    found = plotted_pair(exaln.align("AC", "AC", mode="global"))
     scores = found.scoring.matrix[np.ix_(found.query, found.target)]
     filled = table.fill_table(scores, found.scoring, found.mode)
     assert filled.h.tolist() == [[0, -7, -9], [-7, 2, -5], [-9, -5, 4]]
@@ -170,7 +171,7 @@ def test_shared_words_fill_the_squares_of_diagonals_and_repeats() -> None:
     """A long pair with a repeat: the squares are those of the two diagonals, and repeats fill theirs."""
     rng = np.random.default_rng(7)
     unit = rng.integers(0, 4, 4500).astype(np.uint8)
-    pair = exaln.align(np.concatenate([unit, unit]), unit, scoring=Scoring.default(DNA))._plotted()
+    pair = plotted_pair(exaln.align(np.concatenate([unit, unit]), unit, scoring=Scoring.default(DNA)))
     image, note = dot_plot.shared_words(pair)
     assert note == "words of 10 letters in common"
     assert image.shape == (450, 225)
@@ -179,13 +180,13 @@ def test_shared_words_fill_the_squares_of_diagonals_and_repeats() -> None:
     assert image[np.isin(both, (0, 225))].mean() == 1
     assert image[~near].mean() < 0.01
     poly = np.zeros(3000, np.uint8)
-    everywhere, _ = dot_plot.shared_words(exaln.align(poly, poly, scoring=Scoring.default(DNA))._plotted())
+    everywhere, _ = dot_plot.shared_words(plotted_pair(exaln.align(poly, poly, scoring=Scoring.default(DNA))))
     assert everywhere.mean() > 0.98
 
 
 def test_shared_words_do_not_depend_on_the_piece_size(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(8)
-    pair = exaln.align(*rng.integers(0, 2, (2, 2500)).astype(np.uint8), scoring=Scoring.default(DNA))._plotted()
+    pair = plotted_pair(exaln.align(*rng.integers(0, 2, (2, 2500)).astype(np.uint8), scoring=Scoring.default(DNA)))
     whole, _ = dot_plot.shared_words(pair)
     monkeypatch.setattr(dot_plot, "PAIRS_AT_ONCE", 1000)
     pieces, _ = dot_plot.shared_words(pair)
@@ -194,7 +195,7 @@ def test_shared_words_do_not_depend_on_the_piece_size(monkeypatch: pytest.Monkey
 
 
 def test_identity_is_measured_in_windows_along_the_path() -> None:
-    pair = exaln.align("ACGT" * 10, "ACGT" * 5 + "TTTT" * 5, mode="global")._plotted()
+    pair = plotted_pair(exaln.align("ACGT" * 10, "ACGT" * 5 + "TTTT" * 5, mode="global"))
     place, identity, window = dot_plot.windowed_identity(pair)
     assert window == 11
     assert identity[0] == 100

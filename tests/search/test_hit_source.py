@@ -15,6 +15,7 @@ import pytest
 import exaln
 from command import Exaln
 from exaln.errors import DatabaseError, ExalnWarning, InputError
+from exaln.pairwise.alignment_drawing import plotted_pair
 from exaln.report.formats import EXTENSIONS, KINDS
 from golden_data import GOLDEN
 from hit_samples import other_strand
@@ -145,7 +146,7 @@ def test_an_alignment_on_the_minus_strand_draws_plots_and_goes_to_biopython(tmp_
     assert lines[0].endswith(", minus strand")
     assert lines[2].split()[:2] == ["Query", "1"]
     assert lines[4].split()[:2] == ["Sbjct", str(hit.target_end)]
-    pair = alignment._plotted()
+    pair = plotted_pair(alignment)
     assert pair.target_start == 3000 - hit.target_end
     assert pair.title == "minus x chr1 (reverse complement)"
     alignment.plot(tmp_path / "minus.svg")

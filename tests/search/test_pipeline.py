@@ -184,7 +184,7 @@ def test_both_strands_of_dna_are_searched() -> None:
 
 def test_without_statistics_hits_are_ranked_by_score() -> None:
     scoring = Scoring("VTML200")
-    with pytest.warns(ExalnWarning, match="no statistics"):
+    with pytest.warns(ExalnWarning, match="no E-value statistics"):
         search = Search(database(), scoring, CpuEngine(), SearchOptions(max_target_seqs=5))
     for found in search.run([QUERIES]):
         assert np.isnan(found.evalue).all()

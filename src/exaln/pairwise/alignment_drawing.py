@@ -56,14 +56,15 @@ def alignment_plot(alignment: Alignment, path: str | os.PathLike[str] | None) ->
 
     if path is not None:
         check_path(arguments.path("path", path, "the path of a file, .svg, .png or .html"))
-    pair = _plotted_pair(alignment)
+    pair = plotted_pair(alignment)
     figure = draw(pair)
     if path is not None:
         save(pair, figure, path)
     return figure
 
 
-def _plotted_pair(alignment: Alignment) -> PlottedPair:
+def plotted_pair(alignment: Alignment) -> PlottedPair:
+    """What a plot of an alignment shows."""
     from exaln.plots.files import PlottedPair
 
     target, target_start = _target_along_query(alignment)
