@@ -114,4 +114,4 @@ def _seconds(seconds: float) -> str:
         return f"{seconds / 3600:.1f} hours"
     if seconds >= 90:
         return f"{seconds / 60:.1f} minutes"
-    return f"{seconds:.3g} s"
+    return f"{seconds:.3g} s" if seconds >= 0.01 else "0.01 s or less"
