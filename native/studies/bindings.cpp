@@ -1,4 +1,4 @@
-// exaln._core: tables filled as the papers fill them, for exaln.studies.
+// exaln._core: tables filled as the papers fill them, for the studies.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -9,7 +9,8 @@
 #include <string>
 #include <tuple>
 
-#include "bindings/arguments.hpp"
+#include "bindings/arrays.hpp"
+#include "bindings/module.hpp"
 #include "studies/fill.hpp"
 
 namespace exaln {
@@ -27,7 +28,7 @@ TableLayout layout_of(const std::string& name) {
     throw std::invalid_argument("layout must be 'by rows', 'rotated' or 'by diagonals'");
 }
 
-// These tables are int32, whatever the letters score.
+// Throws if a score could exceed the int32 of these tables.
 void require_small_costs(const Matrix& matrix, int32_t gap_first, int32_t gap_extend, int64_t n_letters) {
     int64_t largest = 0;
     for (size_t i = 0; i < matrix.size(); ++i)
@@ -139,13 +140,13 @@ void bind_studies(nb::module_& m) {
           nb::arg("layout"), nb::arg("threads"), nb::arg("chunk"), nb::arg("table"),
           "Fill a table of local scores with linear gaps: 'by rows', 'rotated' or 'by diagonals'.");
     m.def("study_empty_steps", bound_empty_steps, nb::arg("threads"), nb::arg("n_steps"),
-          "Seconds of so many steps without work, all threads waiting for each other after each.");
+          "Seconds of n_steps steps without work; all threads wait for each other after each step.");
     m.def("study_fill_tiles", bound_fill_tiles, nb::arg("query"), nb::arg("target"), nb::arg("matrix"),
           nb::arg("gap_first"), nb::arg("gap_extend"), nb::arg("threads"), nb::arg("side"), nb::arg("H"),
           nb::arg("E"), nb::arg("F"), "Fill H, E and F by tiles; the seconds that each thread waited.");
     m.def("study_align_plainly", bound_align_plainly, nb::arg("queries"), nb::arg("targets"),
           nb::arg("matrix"), nb::arg("gap"),
-          "Scores, ends, steps from the end back, their offsets, seconds of filling and of walking back.");
+          "Scores, ends, steps from end to start, their offsets, seconds of filling and of traceback.");
 }
 
 }  // namespace exaln

@@ -1,4 +1,4 @@
-// Fills whole tables by rows, by steps and by tiles, as the papers do: for exaln.studies.
+// Fills whole tables by rows, by diagonals and by tiles, as the papers do. Used by the studies only.
 #include "studies/fill.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace {
 
 constexpr int32_t NEVER = -(1 << 29);
 
-// Where H[i][j] lies: i * row + (i + j) * diagonal + j * column.
+// H[i][j] is at index i * row + (i + j) * diagonal.
 struct Strides {
     int64_t row, diagonal;
 
@@ -103,7 +103,7 @@ namespace {
 
 enum Direction : uint8_t { STOP, DIAGONAL, TARGET_ALONE, QUERY_ALONE };
 
-// The whole table and its directions; the end of the best path, by the rule of docs/modes.md.
+// Fills the table and its directions. Returns the end of the best path, by the rule of docs/modes.md.
 std::pair<int64_t, int64_t> fill_plainly(const StudyPair& pair, int32_t* table, uint8_t* directions) {
     const int64_t m = pair.m, n = pair.n, width = n + 1;
     clear_borders(strides_of(TableLayout::by_rows, m, n), m, n, table);

@@ -1,5 +1,5 @@
-// Threads that go through a row of steps together: nobody begins a step before all have ended the one before.
-// What the studies of the papers fill their tables with, one step per diagonal.
+// Runs steps on several threads in lockstep: no thread begins a step before all have finished the previous
+// one. The studies fill their tables this way, one diagonal per step.
 #pragma once
 
 #include <atomic>
@@ -14,8 +14,8 @@ inline double seconds_now() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Looks for a while, then lets others run: with more threads than cores, the one waited for may need this
-// one.
+// A barrier that spins for a while and then yields: with more threads than cores, the last thread to arrive
+// may need the core of a waiting one.
 class StepBarrier {
   public:
     explicit StepBarrier(int threads) : threads_(threads) {}
@@ -27,12 +27,12 @@ class StepBarrier {
             step_.store(step + 1, std::memory_order_release);
             return;
         }
-        for (int looks = 0; step_.load(std::memory_order_acquire) == step; ++looks)
-            if (looks > LOOKS) std::this_thread::yield();
+        for (int spins = 0; step_.load(std::memory_order_acquire) == step; ++spins)
+            if (spins > SPINS) std::this_thread::yield();
     }
 
   private:
-    static constexpr int LOOKS = 2000;
+    static constexpr int SPINS = 2000;
     const int threads_;
     std::atomic<int> arrived_{0};
     std::atomic<unsigned> step_{0};
@@ -54,8 +54,8 @@ std::vector<double> run_steps(int threads, int64_t n_steps, Work work) {
         }
         waited[size_t(thread)] = seconds;
     };
-    // Nobody begins before all threads are there: if the system refuses one, the others are sent home.
-    enum Start { WAIT, GO, GO_HOME };
+    // No thread begins before all are started. If one cannot be started, the others return without working.
+    enum Start { WAIT, GO, GIVE_UP };
     std::atomic<int> start{WAIT};
     auto begin = [&](int thread) {
         while (start.load(std::memory_order_acquire) == WAIT) std::this_thread::yield();
@@ -65,7 +65,7 @@ std::vector<double> run_steps(int threads, int64_t n_steps, Work work) {
     try {
         for (int thread = 1; thread < threads; ++thread) others.emplace_back(begin, thread);
     } catch (...) {
-        start.store(GO_HOME, std::memory_order_release);
+        start.store(GIVE_UP, std::memory_order_release);
         for (std::thread& other : others) other.join();
         throw;
     }

@@ -1,10 +1,10 @@
-// Groups of one lane go through all chunks in turns; which tiles and ids they saw. For
-// tests/test_cuda_feed.py.
+// Test kernel: groups of one lane take turns in reading all chunks, and record the tiles and ids they
+// read. For test_cuda_feed.py.
 #include "feed.cuh"
 
 constexpr int MAX_GROUPS = 8;
 
-// One strip, whose chunks can be begun at the second try.
+// One strip whose chunks can begin only at the second attempt.
 struct OneStrip {
     unsigned* own_ticket;
     bool was_asked = false;
@@ -18,8 +18,8 @@ struct OneStrip {
     }
 };
 
-// seen: [max_steps]: tile, id, group. marks: [tile]: whether it is the last one of its target. n_seen is
-// max_steps where a group would go on for ever.
+// seen: [max_steps] of tile, id and group. marks: [tile], 1 for the last tile of a target. n_seen is
+// max_steps if a group would never end.
 extern "C" __global__ void walk_feed(const uint2* chunks, unsigned n_chunks, unsigned* ticket,
                                      const unsigned char* marks, unsigned n_groups, uint3* seen,
                                      unsigned max_steps, unsigned* n_seen) {
