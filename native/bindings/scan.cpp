@@ -119,7 +119,8 @@ void bind_scan(nb::module_& m) {
           "second.");
     m.def("plan_scan", bound_plan_scan, nb::arg("query_lengths"), nb::arg("target_lengths"),
           nb::arg("threads") = 1, nb::arg("isa") = "",
-          "(lanes, n): of targets with these ascending lengths the last n would be scored by the striped kernel, "
+          "(lanes, n): of targets with these ascending lengths the last n would be scored by the striped "
+          "kernel, "
           "the others in groups of so many lanes.");
     m.def("isas", bound_isas,
           "[(name, usable on this CPU)] of the instruction sets built in, the fastest first.");
