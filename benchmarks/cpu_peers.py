@@ -26,7 +26,9 @@ import numpy as np
 
 import exaln
 from exaln import _core
+from exaln.engines.contracts import score_matrix
 from exaln.engines.cpu.engine import CpuEngine
+from exaln.engines.tasks import QueryRows, ScanTask
 from exaln.sequences.fasta import read_records
 from exaln.sequences.records import Records
 
@@ -44,7 +46,8 @@ class Exaln:
         """Seconds and scores."""
         engine = CpuEngine(threads)
         start = time.perf_counter()
-        scores = engine.scores(query, engine.place(self.database), self.scoring)
+        task = ScanTask(QueryRows.of_sequences(query, self.scoring), engine.open(self.database))
+        scores = score_matrix(engine, task)
         return time.perf_counter() - start, scores[0]
 
 

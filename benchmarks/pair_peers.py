@@ -35,9 +35,10 @@ from cpu_peers import machine
 
 import exaln
 from exaln import _core
-from exaln.engines.contracts import PairList
+from exaln.alignments.aligned_pairs import PairList
 from exaln.engines.cpu.engine import CpuEngine
-from exaln.pairwise.pairs import paired
+from exaln.pairwise.pairs import pair_task, paired
+from exaln.pairwise.routing import align_pairs, score_pairs
 from exaln.scoring.modes import Mode
 from exaln.sequences.alphabet import DNA, PROTEIN
 from exaln.sequences.records import Records
@@ -145,12 +146,12 @@ class Contest:
     def measure(self, mode: str, threads: int, rounds: int, *, wants_paths: bool) -> dict[str, Any]:
         """GCUPS of each, taken in turn, the best of some rounds."""
         engine = CpuEngine(threads)
-        work = (self.queries, self.targets, self.pairs, self.scoring, Mode.parse(mode))
+        task = pair_task(self.queries, self.targets, self.pairs, self.scoring, Mode.parse(mode))
         best: dict[str, float] = {}
         wrong: dict[str, int] = {}
         for _ in range(rounds):
-            seconds, found = timed(lambda: (engine.align_pairs if wants_paths else engine.score_pairs)(*work))
-            ours = found[0] if wants_paths else found
+            seconds, found = timed(lambda: (align_pairs if wants_paths else score_pairs)(engine, task))
+            ours = found.scores if wants_paths else found
             best["exaln"] = min(best.get("exaln", seconds), seconds)
             for function, label, wants_cigar in self._functions(mode, wants_paths=wants_paths):
                 seconds, scores = self.parasail.run(function, threads, wants_cigar=wants_cigar)

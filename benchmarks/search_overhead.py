@@ -31,9 +31,9 @@ import numpy as np
 from exaln import Database, Scoring
 from exaln.__main__ import run
 from exaln.database.row_ranges import query_blocks
-from exaln.engines.contracts import Keep
-from exaln.engines.cpu import engine as cpu_engine
+from exaln.engines.cpu import core_calls
 from exaln.engines.cpu.engine import CpuEngine
+from exaln.engines.tasks import QueryRows, ScanTask
 from exaln.sequences.fasta import read_records
 from exaln.statistics.length_bins import N_BINS
 
@@ -93,8 +93,8 @@ class Timed:
 
 def search_timed(arguments: list[str]) -> None:
     """`exaln search` as it is, with a clock around the two native calls."""
-    scoring, tracing = Timed(cpu_engine.score_arrays), Timed(CpuEngine.align)
-    cpu_engine.score_arrays = scoring
+    scoring, tracing = Timed(core_calls.score_arrays), Timed(CpuEngine.align)
+    core_calls.score_arrays = scoring
     CpuEngine.align = lambda *given: tracing(*given)  # type: ignore[method-assign]
     if run(["search", *arguments]):
         raise SystemExit(1)
@@ -104,11 +104,12 @@ def search_timed(arguments: list[str]) -> None:
 def score_only(queries: Path, database: Path, threads: int) -> None:
     """What the process that is compared with does: all scores, with a cut that nothing passes."""
     engine, scoring, records = CpuEngine(threads), Scoring("BLOSUM62"), read_records(queries)
-    placement = engine.place(Database.open(database))
+    resident = engine.open(Database.open(database))
     start = time.perf_counter()
     for first, end in query_blocks(len(records), QUERIES_AT_A_TIME):
-        nothing = Keep(np.full((end - first, N_BINS), np.iinfo(np.int32).max, np.int32))
-        for candidates in engine.scan(records.rows(first, end), placement, scoring, nothing):
+        cutoff = np.full((end - first, N_BINS), np.iinfo(np.int32).max, np.int32)
+        rows = QueryRows.of_sequences(records.rows(first, end), scoring)
+        for candidates in engine.scan(ScanTask(rows, resident, cutoff)):
             assert len(candidates.query) == 0
     print(json.dumps({"scoring_seconds": time.perf_counter() - start, "tracing_seconds": 0.0}))
 

@@ -34,7 +34,7 @@ ROOMS = [
 ]
 """A room imports only from rooms before it."""
 
-ENGINE_ROOMS = ["regions", "contracts", "reference", "cpu", "cuda", "choice", "bench"]
+ENGINE_ROOMS = ["tasks", "outline", "regions", "contracts", "reference", "cpu", "cuda", "choice", "bench"]
 """The same within engines/."""
 
 NOT_ROOMS = {"__init__", "__main__"}
@@ -95,6 +95,14 @@ def test_type_checkers_see_the_same_names():
     assert imported == set(exaln._HOME.items())
 
 
+def test_search_is_the_function_although_a_package_has_its_name():
+    told = in_fresh_python(
+        "import exaln\nimport exaln.search.pipeline\nfrom exaln.search import ranking\n"
+        "print(exaln.search.__name__, exaln.search.__module__, ranking.__name__)"
+    )
+    assert told == ["search exaln.search.pipeline exaln.search.ranking"]
+
+
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="module 'exaln' has no attribute 'serach'"):
         exaln.serach  # noqa: B018
@@ -119,7 +127,7 @@ def test_imports_go_one_way(path):
 
 def test_the_import_finder_sees_imports():
     found = set(imports_of(PACKAGE / "engines" / "cpu" / "engine.py"))
-    assert {("engines", "contracts"), ("errors", ""), ("scoring", "scoring")} <= found
+    assert {("engines", "contracts"), ("errors", ""), ("database", "views")} <= found
     assert ("scoring", "matrices") in set(imports_of(PACKAGE / "scoring" / "scoring.py"))
     assert ("sequences", "fasta") in set(imports_of(PACKAGE / "sequences" / "inputs.py"))
 

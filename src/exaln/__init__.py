@@ -6,6 +6,8 @@ The public names are imported when first used, so that `import exaln` and `exaln
 from __future__ import annotations
 
 import importlib
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
@@ -19,7 +21,7 @@ _HOME = {
     "Alignment": "pairwise.alignment",
     "Alignments": "pairwise.alignment",
     "Hits": "search.hits",
-    "SearchOptions": "search.evaluation",
+    "SearchOptions": "search.options",
     "Mode": "scoring.modes",
     "align": "pairwise.pairs",
     "align_many": "pairwise.pairs",
@@ -78,12 +80,23 @@ if TYPE_CHECKING:
     from exaln.pairwise.pairs import align, align_many, score, score_many
     from exaln.scoring.modes import Mode
     from exaln.scoring.scoring import Scoring
-    from exaln.search.evaluation import SearchOptions
     from exaln.search.hits import Hits
+    from exaln.search.options import SearchOptions
     from exaln.search.pipeline import scores, search
     from exaln.sequences.alphabet import Alphabet
     from exaln.sequences.fasta import SequenceFile
     from exaln.sequences.records import Records
+
+
+class _Package(ModuleType):
+    """`exaln.search` is the function, although a subpackage has that name: importing it must not hide the function."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name != "search" or not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:

@@ -127,6 +127,13 @@ def score_all(
 ) -> NDArray[np.int32]:
     """int32[n_queries, n_targets]: exact local scores. on_progress(cells) is called about ten times a second."""
 
+def plan_scan(
+    query_lengths: NDArray[np.int64], target_lengths: NDArray[np.int64], threads: int = 1, isa: str = ""
+) -> tuple[int, int]:
+    """(lanes, n): of targets with these ascending lengths the last n would be scored by the striped kernel, the others in
+    groups of so many lanes.
+    """
+
 def isas() -> list[tuple[str, bool]]:
     """(name, usable on this CPU) of the instruction sets built in, the fastest first."""
 
@@ -253,41 +260,3 @@ class BlockWalker:
         rows: int64[k] of the lines that are at hand, after so many letters of the region, a multiple of `spacing`;
         row_h, row_f: [k, w], their parts from column row_firsts[k] of the region on. Those of columns likewise.
         """
-
-# bind_studies.cpp
-def study_table_size(layout: str, m: int, n: int) -> int:
-    """Cells of a table, borders included."""
-
-def study_fill(
-    query: NDArray[np.uint8],
-    target: NDArray[np.uint8],
-    matrix: NDArray[np.int32],
-    gap: int,
-    layout: str,
-    threads: int,
-    chunk: int,
-    table: NDArray[np.int32],
-) -> None:
-    """Fill a table of local scores with linear gaps: 'by rows', 'rotated' or 'by diagonals'."""
-
-def study_empty_steps(threads: int, n_steps: int) -> float:
-    """Seconds of so many steps without work, all threads waiting for each other after each."""
-
-def study_fill_tiles(
-    query: NDArray[np.uint8],
-    target: NDArray[np.uint8],
-    matrix: NDArray[np.int32],
-    gap_first: int,
-    gap_extend: int,
-    threads: int,
-    side: int,
-    H: NDArray[np.int32],  # noqa: N803
-    E: NDArray[np.int32],  # noqa: N803
-    F: NDArray[np.int32],  # noqa: N803
-) -> list[float]:
-    """Fill H, E and F by rows, with affine gaps, by tiles; the seconds that each thread waited."""
-
-def study_align_plainly(
-    queries: NDArray[np.uint8], targets: NDArray[np.uint8], matrix: NDArray[np.int32], gap: int
-) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.uint8], NDArray[np.int64], float, float]:
-    """Scores, ends, steps from the end back, their offsets, seconds of filling and of walking back."""

@@ -21,15 +21,16 @@ import pytest
 import exaln
 from database_samples import TINY, random_sequences, records_of
 from exaln.database.database import Database
-from exaln.engines.contracts import Candidates, Engine
+from exaln.engines.contracts import Engine
 from exaln.engines.cpu.engine import CpuEngine
 from exaln.engines.reference.engine import ReferenceEngine
+from exaln.engines.tasks import Candidates
 from exaln.errors import DatabaseError
 from exaln.foundation.mapped_file import WatchedFile
 from exaln.pairwise.long.checkpoints import KeptLines
 from exaln.scoring.modes import LOCAL
 from exaln.scoring.scoring import Scoring
-from exaln.search.evaluation import SearchOptions
+from exaln.search.options import SearchOptions
 from exaln.search.pipeline import Search
 from exaln.search.score_table import score_lines
 from long_cases import align_in, by_definition, long_pair, same
@@ -253,7 +254,7 @@ def test_an_empty_file_can_be_watched(tmp_path: Path) -> None:
 FOREIGN = """
 import faulthandler, mmap, os, sys
 from pathlib import Path
-from exaln.mapped_file import WatchedFile
+from exaln.foundation.mapped_file import WatchedFile
 path = Path(sys.argv[1], "file")
 path.write_bytes(bytes(100_000))
 if sys.argv[2] == "faulthandler first":
@@ -285,7 +286,7 @@ def test_more_files_than_descriptors_raise_the_limit_or_are_an_error(tmp_path: P
     code = """
 import resource, sys
 from pathlib import Path
-from exaln.mapped_file import WatchedFile
+from exaln.foundation.mapped_file import WatchedFile
 resource.setrlimit(resource.RLIMIT_NOFILE, (30, int(sys.argv[2])))
 files = []
 try:
@@ -331,16 +332,16 @@ def test_a_path_that_changes_while_it_is_read_is_named(tmp_path: Path, monkeypat
 
     pair = long_pair(LOCAL)
     assert same(align_in(tmp_path, pair), by_definition(pair))
-    judged = driver.judged
+    rescored = driver.rescored
 
     def disturbed(*arguments: Any) -> Any:
-        found = judged(*arguments)
+        found = rescored(*arguments)
         zero(tmp_path / "path-000000.steps")
         return found
 
     for path in tmp_path.glob("path-*"):
         make_old(path)
-    monkeypatch.setattr(driver, "judged", disturbed)
+    monkeypatch.setattr(driver, "rescored", disturbed)
     with pytest.raises(DatabaseError, match=r"path-000000\.steps: changed while it was in use"):
         align_in(tmp_path, pair)
 

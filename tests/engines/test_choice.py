@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 
 import exaln
 import golden_data
+from engine_calls import scan, scores
 from exaln import _core
 from exaln.engines import contracts
 from exaln.engines.choice import ENGINES, choose_engine
-from exaln.engines.contracts import Keep, Placement, ScoreBlock
 from exaln.engines.cpu.engine import CpuEngine
 from exaln.engines.cuda.engine import CudaEngine
 from exaln.engines.reference.engine import ReferenceEngine
+from exaln.engines.tasks import QueryRows, Resident, ScanTask, ScoreBlock
 from exaln.errors import EngineError, ExalnWarning, InputError, OutOfMemoryError
 from exaln.scoring.scoring import Scoring
 from exaln.sequences.alphabet import DNA, PROTEIN, RNA, Alphabet
@@ -36,8 +37,8 @@ def plain_environment(monkeypatch):
     monkeypatch.setattr(CudaEngine, "is_expected", staticmethod(lambda: False))
 
 
-def protein_placement(sequences, n_segments=1):
-    return Placement(memory_targets(PROTEIN, [PROTEIN.encode(s) for s in sequences], n_segments))
+def protein_view(sequences, n_segments=1):
+    return memory_targets(PROTEIN, [PROTEIN.encode(s) for s in sequences], n_segments)
 
 
 def test_auto_is_the_fastest_that_is_usable():
@@ -130,17 +131,17 @@ def test_no_threads_are_refused(threads):
 def test_scores_are_in_the_order_of_the_input(name, n_segments):
     queries, targets = list(golden_data.queries().items())[:2], list(golden_data.targets().items())[:12]
     expected = [[golden_data.scores()[query, target] for target, _ in targets] for query, _ in queries]
-    placement = protein_placement([sequence for _, sequence in targets], n_segments)
+    view = protein_view([sequence for _, sequence in targets], n_segments)
     records = as_records([sequence for _, sequence in queries], PROTEIN)
     engine = choose_engine(name)
-    assert engine.scores(records, engine.place(placement.database), BLOSUM62).tolist() == expected
+    assert scores(engine, records, view, BLOSUM62).tolist() == expected
 
 
 @pytest.mark.parametrize("name", ["cpu", "reference"])
 def test_progress_ends_with_all_cells(name):
     cells = []
     records = as_records(["HEAGAWGHEE", "PAWHEAE", ""], PROTEIN)
-    choose_engine(name).scores(records, protein_placement(["AAA", "", "W" * 9], 2), BLOSUM62, cells.append)
+    scores(choose_engine(name), records, protein_view(["AAA", "", "W" * 9], 2), BLOSUM62, cells.append)
     assert cells == sorted(cells)
     assert cells[-1] == 17 * 12
 
@@ -148,35 +149,35 @@ def test_progress_ends_with_all_cells(name):
 @pytest.mark.parametrize("name", ["cpu", "reference"])
 def test_no_queries_and_no_targets(name):
     engine, nothing, some = choose_engine(name), as_records([], PROTEIN), as_records(["WWW"], PROTEIN)
-    assert engine.scores(nothing, protein_placement(["A", "AC"]), BLOSUM62).shape == (0, 2)
-    assert engine.scores(some, protein_placement([]), BLOSUM62).shape == (1, 0)
-    assert list(engine.scan(nothing, protein_placement([]), BLOSUM62, Keep.everything(0))) == []
+    assert scores(engine, nothing, protein_view(["A", "AC"]), BLOSUM62).shape == (0, 2)
+    assert scores(engine, some, protein_view([]), BLOSUM62).shape == (1, 0)
+    assert list(scan(engine, nothing, protein_view([]), BLOSUM62)) == []
 
 
 @pytest.mark.parametrize("name", ["cpu", "reference"])
 def test_scores_that_cannot_fit_are_refused_before_work_begins(name, monkeypatch):
     monkeypatch.setattr(contracts, "available_memory", lambda: 4 * 3 * 2 - 1)
-    records, placement = as_records(["AC", "CC", "W"], PROTEIN), protein_placement(["AC", "W"])
+    records, view = as_records(["AC", "CC", "W"], PROTEIN), protein_view(["AC", "W"])
     with pytest.raises(OutOfMemoryError, match=r"3 x 2 scores need .* GiB are free; pass fewer queries"):
-        choose_engine(name).scores(records, placement, BLOSUM62)
+        scores(choose_engine(name), records, view, BLOSUM62)
     monkeypatch.setattr(contracts, "available_memory", lambda: 4 * 3 * 2)
-    assert choose_engine(name).scores(records, placement, BLOSUM62).shape == (3, 2)
+    assert scores(choose_engine(name), records, view, BLOSUM62).shape == (3, 2)
 
 
 @pytest.mark.parametrize("name", ["cpu", "reference"])
 def test_alphabets_that_do_not_fit_are_refused(name):
     engine, dna = choose_engine(name), Scoring.default(DNA)
     proteins, nucleotides = as_records(["HEAG"], PROTEIN), as_records(["ACGT"], DNA)
-    targets = Placement(memory_targets(DNA, [DNA.encode("ACGT")]))
+    targets = memory_targets(DNA, [DNA.encode("ACGT")])
     with pytest.raises(InputError, match="the queries are protein, but 2/-3 scores dna"):
-        engine.scores(proteins, targets, dna)
+        scores(engine, proteins, targets, dna)
     with pytest.raises(InputError, match="the database is dna, but BLOSUM62 scores protein"):
-        engine.scores(proteins, targets, BLOSUM62)
+        scores(engine, proteins, targets, BLOSUM62)
     custom = as_records(["ACGT"], Alphabet("custom", "ACGT"))
     with pytest.raises(InputError, match="the queries are custom"):
-        list(engine.scan(custom, targets, dna, Keep.everything(1)))
-    assert engine.scores(nucleotides, targets, dna).tolist() == [[8]]
-    assert engine.scores(as_records(["ACGU"], RNA), targets, dna).tolist() == [[8]]
+        list(scan(engine, custom, targets, dna))
+    assert scores(engine, nucleotides, targets, dna).tolist() == [[8]]
+    assert scores(engine, as_records(["ACGU"], RNA), targets, dna).tolist() == [[8]]
 
 
 @st.composite
@@ -186,48 +187,40 @@ def score_blocks(draw):
     block = ScoreBlock(
         first_query=draw(st.integers(0, 3)),
         scores=rng.integers(0, 12, (n_queries, n_targets)).astype(np.int32),
-        ordinals=rng.permutation(100)[:n_targets],
+        rows=rng.permutation(100)[:n_targets],
         lengths=rng.integers(0, 40, n_targets),
     )
-    minimum = rng.integers(0, 14, (block.first_query + n_queries, N_BINS)).astype(np.int32)
-    return block, Keep(minimum, score_bins=draw(st.sampled_from([0, 1, 5, 20])))
+    n_all = block.first_query + n_queries
+    cutoff = draw(st.sampled_from([None, rng.integers(0, 14, (n_all, N_BINS)).astype(np.int32)]))
+    return block, cutoff, draw(st.sampled_from([None, rng.integers(0, 100, n_all)]))
 
 
 @settings(max_examples=300)
 @given(score_blocks())
-def test_the_cut_and_its_histogram(case):
-    block, keep = case
-    kept, counts = set(), np.zeros((len(block.scores), N_BINS, max(keep.score_bins, 1)), int)
-    for row, scores in enumerate(block.scores):
-        for score, ordinal, length in zip(scores, block.ordinals, block.lengths, strict=True):
-            length_class = int(length_bin(length))
-            counts[row, length_class, min(int(score), max(keep.score_bins, 1) - 1)] += 1
-            if score >= keep.minimum[block.first_query + row, length_class]:
-                kept.add((block.first_query + row, int(ordinal), int(score)))
-    found = block.cut(keep)
-    triples = zip(found.query.tolist(), found.ordinal.tolist(), found.score.tolist(), strict=True)
-    assert sorted(triples) == sorted(kept)
-    assert [found.query.dtype, found.ordinal.dtype, found.score.dtype] == [np.int32, np.int64, np.int32]
-    if keep.score_bins == 0:
-        assert found.histogram is None
-    else:
-        assert found.histogram.first_query == block.first_query
-        np.testing.assert_array_equal(found.histogram.counts, counts)
+def test_candidates_reach_the_cutoff_from_their_first_row_on(case):
+    block, cutoff, first_row = case
+    expected = set()
+    for place, scores_of_query in enumerate(block.scores):
+        query = block.first_query + place
+        for score, row, length in zip(scores_of_query, block.rows, block.lengths, strict=True):
+            reaches = cutoff is None or score >= cutoff[query, int(length_bin(length))]
+            if reaches and (first_row is None or row >= first_row[query]):
+                expected.add((query, int(row), int(score)))
+    view = protein_view([])
+    task = ScanTask(QueryRows.of_sequences(as_records([], PROTEIN), BLOSUM62), Resident(view), cutoff, first_row)
+    found = block.candidates(task)
+    assert sorted(zip(found.query.tolist(), found.row.tolist(), found.score.tolist(), strict=True)) == sorted(expected)
+    assert [found.query.dtype, found.row.dtype, found.score.dtype] == [np.int32, np.int64, np.int32]
 
 
 @pytest.mark.parametrize("engine", [CpuEngine(2), ReferenceEngine()], ids=["cpu", "reference"])
-def test_a_scan_finds_every_pair_once_and_counts_every_pair(engine):
+def test_a_scan_finds_every_pair_above_the_cutoff_once(engine):
     queries = as_records(list(golden_data.queries().values())[:2], PROTEIN)
-    placement = protein_placement(list(golden_data.targets().values())[:9], 2)
-    expected = engine.scores(queries, placement, BLOSUM62)
-    keep = Keep(np.full((2, N_BINS), 30, np.int32), score_bins=64)
-    found = list(engine.scan(queries, placement, BLOSUM62, keep))
-    triples = [t for c in found for t in zip(c.query.tolist(), c.ordinal.tolist(), c.score.tolist(), strict=True)]
+    view = protein_view(list(golden_data.targets().values())[:9], 2)
+    expected = scores(engine, queries, view, BLOSUM62)
+    triples = [t for c in scan(engine, queries, view, BLOSUM62, np.full((2, N_BINS), 30, np.int32)) for t in c.triples]
     assert sorted(triples) == [(q, t, int(expected[q, t])) for q, t in np.argwhere(expected >= 30).tolist()]
     assert 0 < len(triples) < expected.size
-    counted = sum(candidates.histogram.counts.sum(axis=1) for candidates in found)
-    for query, scores in enumerate(expected):
-        np.testing.assert_array_equal(counted[query], np.bincount(np.minimum(scores, 63), minlength=64))
 
 
 @pytest.mark.parametrize("threads", [40_000, 2**31, 2**70])

@@ -13,10 +13,9 @@ from Bio.SeqRecord import SeqRecord
 
 import exaln
 import golden_data
-from exaln.engines.contracts import NEVER_LONG
-from exaln.engines.cpu.engine import CpuEngine
+from exaln.engines.cpu import engine as cpu_engine
 from exaln.errors import InputError
-from exaln.pairwise import pairs as pairwise
+from exaln.pairwise import routing
 from exaln.scoring.scoring import Scoring
 from exaln.sequences.alphabet import DNA, PROTEIN
 from exaln.sequences.inputs import as_records
@@ -162,7 +161,7 @@ def test_many_objects_are_made_at_once() -> None:
 
 def test_batches_change_nothing_and_progress_counts_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     whole, told = exaln.align_many(READS, READS, pairs="all", mode="overlap"), []
-    monkeypatch.setattr(pairwise, "BATCH_PAIRS", 2)
+    monkeypatch.setattr(routing, "BATCH_PAIRS", 2)
     parts = exaln.align_many(READS, READS, pairs="all", mode="overlap", progress=told.append)
     assert rows(parts) == rows(whole)
     assert parts.cigars == whole.cigars
@@ -183,8 +182,8 @@ def test_scores_alone_are_those_of_alignments(mode: str, monkeypatch: pytest.Mon
             assert found.dtype == expected.dtype
             assert found.tolist() == expected.tolist()
     told: list[int] = []
-    monkeypatch.setattr(pairwise, "BATCH_PAIRS", 32)
-    monkeypatch.setattr(CpuEngine, "long_pairs", ((NEVER_LONG, 2000),))
+    monkeypatch.setattr(routing, "BATCH_PAIRS", 32)
+    monkeypatch.setattr(cpu_engine, "LONG_PAIRS", ((1 << 62, 2000),))
     apart = exaln.score_many(codes, codes[:3], mode=mode, pairs="all", scoring=fractions, progress=told.append)
     assert apart.tolist() == found.tolist()
     assert told == sorted(told)

@@ -13,11 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import engine_calls
 import exaln
 import strategies
 from command import Exaln
 from emulated_cuda import COMPILER, EmulatedDriver
-from exaln.engines.contracts import PairList
+from exaln.alignments.aligned_pairs import PairList
 from exaln.engines.cpu.engine import CpuEngine
 from exaln.engines.cuda.engine import CudaEngine
 from exaln.engines.cuda.long import regions as cuda_regions
@@ -105,8 +106,13 @@ def test_long_pairs_of_edits_region_by_region(mode: Mode) -> None:
     rng = np.random.default_rng(5)
     query = random_codes(rng, 700, 4)
     target = mutated(rng, query, 4, 0.2)
-    direct = ReferenceEngine().score_pairs(
-        Records.of(DNA, [query]), Records.of(DNA, [target]), PairList(np.zeros(1, int), np.zeros(1, int)), EDIT, mode
+    direct = engine_calls.score_pairs(
+        ReferenceEngine(),
+        Records.of(DNA, [query]),
+        Records.of(DNA, [target]),
+        PairList(np.zeros(1, int), np.zeros(1, int)),
+        EDIT,
+        mode,
     )[0]
     for engine in (CpuEngine(1), CpuEngine(2)):
         assert score_long(engine, query, target, EDIT, mode, LongOptions()) == direct
@@ -127,8 +133,9 @@ def test_pairs_on_an_emulated_device(monkeypatch: pytest.MonkeyPatch, mode: str,
     targets = Records.of(DNA, [mutated(rng, codes, 4, 0.3) for codes in sequences])
     rows = np.arange(len(sequences))
     pairs, scoring, chosen = PairList(rows, rows), Scoring(**costs), Mode.parse(mode)
-    expected, traces = ReferenceEngine().align_pairs(queries, targets, pairs, scoring, chosen)
-    scores, found = CudaEngine([0]).align_pairs(queries, targets, pairs, scoring, chosen)
+    traces = engine_calls.align_pairs(ReferenceEngine(), queries, targets, pairs, scoring, chosen)
+    found = engine_calls.align_pairs(CudaEngine([0]), queries, targets, pairs, scoring, chosen)
+    expected, scores = traces.scores, found.scores
     assert scores.tolist() == expected.tolist()
     assert found.positions.tolist() == traces.positions.tolist()
     assert found.paths.operations.tolist() == traces.paths.operations.tolist()
@@ -236,6 +243,10 @@ def test_devices_hand_such_pairs_to_the_cpu(monkeypatch: pytest.MonkeyPatch) -> 
     queries, targets = Records.of(DNA, [DNA.encode("CCC")]), Records.of(DNA, [DNA.encode("ACGT" * (N // 4))])
     pairs = PairList(np.zeros(1, np.int64), np.zeros(1, np.int64))
     engine = CudaEngine([0])
-    assert engine.score_pairs(queries, targets, pairs, STEEP, GLOBAL).tolist() == [3 - (N - 3) * MAX_VALUE]
-    assert engine.align_pairs(queries, targets, pairs, STEEP, GLOBAL)[0].tolist() == [3 - (N - 3) * MAX_VALUE]
+    assert engine_calls.score_pairs(engine, queries, targets, pairs, STEEP, GLOBAL).tolist() == [
+        3 - (N - 3) * MAX_VALUE
+    ]
+    assert engine_calls.align_pairs(engine, queries, targets, pairs, STEEP, GLOBAL).scores.tolist() == [
+        3 - (N - 3) * MAX_VALUE
+    ]
     assert [name for name, _, _ in driver.launches if name == "fill_couples"] == []

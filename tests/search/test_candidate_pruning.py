@@ -3,20 +3,20 @@
 import numpy as np
 import pytest
 
-from exaln.engines.contracts import Candidates, ScoreBlock
+from exaln.engines.tasks import ScoreBlock
 from exaln.scoring.scoring import Scoring
-from exaln.search.candidate_pruning import Pruner
+from exaln.search.candidate_pruning import LocatedCandidates, Pruner
 from exaln.sequences.alphabet import DNA
 from exaln.statistics.evalues import Statistics
 
 LENGTHS = np.array([30, 200, 3000])
 
 
-def candidates(rng: np.random.Generator, n: int) -> Candidates:
+def candidates(rng: np.random.Generator, n: int) -> LocatedCandidates:
     """Of three queries; scores with many ties, lengths from 0 to very long ones."""
     lengths = np.floor(2 ** rng.uniform(0, 14, n)).astype(np.int64) - 1
     scores = rng.integers(20, 60, n).astype(np.int32)
-    return Candidates(rng.integers(0, 3, n).astype(np.int32), np.arange(n), lengths, scores)
+    return LocatedCandidates(rng.integers(0, 3, n), np.ones(n, np.int8), np.arange(n), lengths, scores)
 
 
 @pytest.mark.parametrize(
@@ -33,8 +33,7 @@ def test_the_best_k_are_never_dropped(scoring: Scoring, k: int, n_pieces: int) -
         evalue = statistics.evalues(found.score, LENGTHS[found.query], found.length)
     pruner, kept = Pruner(statistics, LENGTHS, k), []
     for piece in np.array_split(rng.permutation(3000), n_pieces):
-        part = Candidates(found.query[piece], found.ordinal[piece], found.length[piece], found.score[piece])
-        kept.extend(pruner.prune(part).ordinal.tolist())
+        kept.extend(pruner.prune(found.taken(piece)).ordinal.tolist())
     assert len(kept) == len(set(kept))
     for query in range(3):
         own = np.flatnonzero(found.query == query)
@@ -47,7 +46,7 @@ def test_with_few_candidates_all_are_kept() -> None:
     found = candidates(np.random.default_rng(1), 50)
     statistics = Statistics.of(Scoring("BLOSUM62"), db_residues=10_000, db_targets=50)
     assert sorted(Pruner(statistics, LENGTHS, 50).prune(found).ordinal.tolist()) == list(range(50))
-    none = Candidates(*(getattr(found, name)[:0] for name in ("query", "ordinal", "length", "score")))
+    none = found.taken(np.empty(0, np.int64))
     assert len(Pruner(statistics, LENGTHS, 5).prune(none).ordinal) == 0
 
 
@@ -59,7 +58,7 @@ def test_pieces_hold_every_score_once(max_scores: int) -> None:
     for piece in block.pieces(max_scores):
         assert piece.scores.size <= max_scores
         for row, line in enumerate(piece.scores.tolist()):
-            for ordinal, score in zip(piece.ordinals.tolist(), line, strict=True):
+            for ordinal, score in zip(piece.rows.tolist(), line, strict=True):
                 assert (piece.first_query + row, ordinal) not in seen
                 seen[piece.first_query + row, ordinal] = score
     assert seen == {(5 + row, 9 - column): 4 * row + column for row in range(3) for column in range(4)}

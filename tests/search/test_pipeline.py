@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +14,18 @@ import pytest
 
 import exaln
 import golden_data
+from exaln.alignments.aligned_pairs import AlignedPairs
 from exaln.alignments.query_hits import QueryHits
 from exaln.database.database import Database
 from exaln.database.segment_writer import SegmentLimits
-from exaln.engines.contracts import Candidates, Engine, Keep, Pairs, Placement, Traces
+from exaln.engines.contracts import Engine, Tuning
 from exaln.engines.cpu.engine import CpuEngine
 from exaln.engines.reference.engine import ReferenceEngine, local_score
+from exaln.engines.tasks import Candidates, PairTask, ScanTask
 from exaln.errors import ExalnWarning, InputError
 from exaln.report.writing import SearchSummary, parse_outfmt, write_report
 from exaln.scoring.scoring import Scoring
+from exaln.search import pipeline
 from exaln.search.pipeline import Search, SearchOptions
 from exaln.search.spec import SearchSpec
 from exaln.sequences.alphabet import DNA, PROTEIN
@@ -50,45 +54,23 @@ def report(engine: Engine, searched: Database, options: SearchOptions, outfmt: s
     return file.getvalue()
 
 
-class ShufflingEngine(Engine):
+class ShufflingEngine(CpuEngine):
     """Two devices that deliver a superset of what was asked for, in pieces, in any order."""
 
     name = "shuffling"
 
     def __init__(self) -> None:
-        self._real = CpuEngine(threads=1)
+        super().__init__(threads=1)
 
-    @staticmethod
-    def unavailable_reason() -> str | None:
-        return None
-
-    def describe(self) -> str:
-        return "shuffling"
-
-    def blocks(self, *args: Any) -> Any:
-        raise NotImplementedError
-
-    def align(self, queries: Records, targets: Records, pairs: Pairs, scoring: Scoring) -> Traces:
-        return self._real.align(queries, targets, pairs, scoring)
-
-    def align_pairs(self, *args: Any) -> Any:
-        raise NotImplementedError
-
-    def score_pairs(self, *args: Any) -> Any:
-        raise NotImplementedError
-
-    def scan(
-        self, queries: Records, placement: Placement, scoring: Scoring, keep: Keep, progress: Any = None
-    ) -> Iterator[Candidates]:
-        everything = Keep.everything(len(queries))
-        parts = list(self._real.scan(queries, placement, scoring, everything))
-        query, ordinal, length, score = (
-            np.concatenate([getattr(part, name) for part in parts]) for name in ("query", "ordinal", "length", "score")
+    def scan(self, task: ScanTask) -> Iterator[Candidates]:
+        parts = list(super().scan(replace(task, cutoff=None)))
+        query, row, score = (
+            np.concatenate([getattr(part, name) for part in parts]) for name in ("query", "row", "score")
         )
         order = np.random.default_rng(1).permutation(len(query))
         for device in (order[::2], order[1::2]):
             for piece in np.array_split(device, 7):
-                yield Candidates(query[piece], ordinal[piece], length[piece], score[piece])
+                yield Candidates(query[piece], row[piece], score[piece])
 
 
 def test_hits_are_the_true_best_by_evalue() -> None:
@@ -112,12 +94,12 @@ def test_output_does_not_depend_on_how_it_was_computed(options: SearchOptions, m
     assert report(CpuEngine(threads=2), database(), options) == expected
     assert report(CpuEngine(threads=2), database(rows_per_segment=7), options) == expected
     assert report(ShufflingEngine(), database(), options) == expected
-    monkeypatch.setattr("exaln.search.pipeline.MAX_BLOCK_QUERIES", 3)
-    monkeypatch.setattr("exaln.search.pipeline.PRUNE_CANDIDATES", 10)
-    monkeypatch.setattr("exaln.search.pipeline.ROUND_ALIGNMENTS", 9)
-    monkeypatch.setattr("exaln.engines.contracts.PIECE_SCORES", 25)
+    monkeypatch.setattr(pipeline, "MAX_BLOCK_QUERIES", 3)
+    monkeypatch.setattr(pipeline, "PRUNE_CANDIDATES", 10)
+    monkeypatch.setattr(pipeline, "ROUND_ALIGNMENTS", 9)
+    monkeypatch.setattr("exaln.engines.tasks.PIECE_SCORES", 25)
     assert report(ShufflingEngine(), database(rows_per_segment=7), options) == expected
-    monkeypatch.setattr(ShufflingEngine, "leaves_cpu_idle", True)
+    monkeypatch.setattr(ShufflingEngine, "tuning", Tuning(scans_beside_cpu=True))
     assert report(ShufflingEngine(), database(rows_per_segment=7), options) == expected
 
 
@@ -126,19 +108,20 @@ def test_a_block_is_scanned_while_the_one_before_is_aligned(monkeypatch: pytest.
     scans = iter(began)
 
     class Idle(ShufflingEngine):
-        leaves_cpu_idle = True
+        tuning = Tuning(scans_beside_cpu=True)
 
-        def scan(self, *args: Any) -> Iterator[Candidates]:
+        def scan(self, task: ScanTask) -> Iterator[Candidates]:
             next(scans).set()
-            args[4](0)
-            yield from super().scan(*args)
+            assert task.progress is not None
+            task.progress(0)
+            yield from super().scan(task)
 
-        def align(self, *args: Any) -> Traces:
+        def align(self, task: PairTask) -> AlignedPairs:
             assert began[1].wait(10)
             assert not began[2].is_set()
-            return super().align(*args)
+            return super().align(task)
 
-    monkeypatch.setattr("exaln.search.pipeline.MAX_BLOCK_QUERIES", 3)
+    monkeypatch.setattr(pipeline, "MAX_BLOCK_QUERIES", 3)
     cells: list[int] = []
     before = set(threading.enumerate())
     found = Search(database(), BLOSUM62, Idle(), SearchOptions()).run([QUERIES], cells.append)

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from exaln.search.prefetch import NotWanted, one_ahead
+from exaln.search.prefetch import Cancelled, prefetch
 
 Check = Callable[[], None]
 
 
-def test_all_results_come_in_order_one_ahead() -> None:
+def test_all_results_come_in_order_prefetch() -> None:
     computed: list[int] = []
     threads = set()
 
@@ -21,7 +21,7 @@ def test_all_results_come_in_order_one_ahead() -> None:
         check()
         return item**2
 
-    for item, result in one_ahead(range(5), compute):
+    for item, result in prefetch(range(5), compute):
         assert result == item**2
         expected = min(5, item + 2)
         deadline = time.monotonic() + 10
@@ -31,7 +31,7 @@ def test_all_results_come_in_order_one_ahead() -> None:
         assert len(computed) == expected
     assert computed == [0, 1, 2, 3, 4]
     assert len(threads - {threading.get_ident()}) == 1
-    assert list(one_ahead([], compute)) == []
+    assert list(prefetch([], compute)) == []
 
 
 def test_errors_come_in_their_turn() -> None:
@@ -40,11 +40,11 @@ def test_errors_come_in_their_turn() -> None:
         yield 2
         raise ValueError("no third item")
 
-    results = one_ahead(items(), lambda item, check: item)
+    results = prefetch(items(), lambda item, check: item)
     assert [next(results), next(results)] == [(1, 1), (2, 2)]
     with pytest.raises(ValueError, match="no third item"):
         next(results)
-    results = one_ahead([2, 1, 0], lambda item, check: 1 // item)
+    results = prefetch([2, 1, 0], lambda item, check: 1 // item)
     assert [next(results), next(results)] == [(2, 0), (1, 1)]
     with pytest.raises(ZeroDivisionError):
         next(results)
@@ -58,12 +58,12 @@ def test_nothing_runs_any_more_when_the_caller_stops() -> None:
             while item:
                 time.sleep(0.001)
                 check()
-        except NotWanted:
+        except Cancelled:
             ended.set()
             raise
         return item
 
-    results = one_ahead([0, 1, 2], compute)
+    results = prefetch([0, 1, 2], compute)
     assert next(results) == (0, 0)
     results.close()
     assert ended.is_set()

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+import engine_calls
 import golden_data
 import real_data
 from exaln import Database, Scoring, search
@@ -170,7 +171,7 @@ class Scop:
         self.labels = [records.descriptions[row].split()[0].split(".") for row in chosen]
         self.queries = type(records).of(records.alphabet, [records.sequence(row) for row in chosen], self.names)
         engine = CpuEngine()
-        self.scores = engine.scores(self.queries, engine.place(self.database), BLOSUM62)
+        self.scores = engine_calls.scores(engine, self.queries, self.database, BLOSUM62)
         own = [text.split()[0].split(".") for text in self.targets.descriptions.to_list()]
         self.shared = np.array([[shared_levels(label, other) for other in own] for label in self.labels])
 

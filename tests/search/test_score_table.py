@@ -5,11 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import engine_calls
 from database_samples import TINY, random_sequences, records_of
 from exaln.database.database import Database
 from exaln.database.segment_writer import DEFAULT_LIMITS, SegmentLimits
+from exaln.database.views import target_origins
 from exaln.engines.choice import choose_engine
-from exaln.engines.contracts import ScoreBlock
 from exaln.scoring.scoring import Scoring
 from exaln.search import score_table
 from exaln.search.ranking import BestTargets
@@ -65,8 +66,8 @@ def test_best_targets_of_a_database_in_many_segments(expected: list[tuple[str, s
     database = Database.in_memory([records_of(TARGETS)], limits=TINY)
     queries, engine = records_of(QUERIES), choose_engine("cpu")
     best = BestTargets(len(queries), k=6, minimum=20)
-    for block in engine.blocks(queries, engine.place(database), SCORING):
-        best.add(block)
+    for block in engine.score_blocks(engine_calls.scan_task(engine, queries, database, SCORING)):
+        best.add(block.first_query, block.scores, target_origins(database, block.rows).ordinal)
     names = best_targets(database, best.ordinals)
     for query, (name, _, _) in enumerate(QUERIES):
         of_query = [(-score, target) for q, target, score in expected if q == name and score >= 20]
@@ -90,6 +91,6 @@ def test_the_best_do_not_depend_on_pieces_and_order(
     best = BestTargets(1, k, minimum)
     for ordinals in np.array_split(np.random.default_rng(seed).permutation(len(scores)), n_pieces):
         values = np.array(scores, np.int32)[ordinals]
-        best.add(ScoreBlock(0, values[None, :], ordinals, np.ones(len(ordinals), np.int64)))
+        best.add(0, values[None, :], ordinals)
     ranked = sorted((-score, ordinal) for ordinal, score in enumerate(scores) if score >= minimum)[:k]
     assert list(zip((-best.scores[0]).tolist(), best.ordinals[0].tolist(), strict=True)) == ranked

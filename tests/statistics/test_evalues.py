@@ -15,7 +15,7 @@ import golden_data
 from exaln.errors import InputError
 from exaln.scoring.matrices import DATA as MATRICES
 from exaln.scoring.scoring import Scoring
-from exaln.search.evaluation import SearchOptions
+from exaln.search.options import SearchOptions
 from exaln.statistics.evalues import NucleotideStatistics, Statistics, format_bits, format_evalue, pair_statistics
 from exaln.statistics.karlin_altschul import DATA, NucleotideParameters, parameters_of, ungapped_parameters
 from exaln.statistics.length_bins import N_BINS, length_bin, shortest_in_bin

@@ -2,9 +2,18 @@
 
 import numpy as np
 
-from exaln.engines.cuda import engine as cuda_engine
 from exaln.engines.cuda.long import regions as cuda_regions
-from exaln.engines.regions import Borders, Lines, PairTable, Region, table_left, table_top
+from exaln.engines.cuda.scan.job import lent_workspaces
+from exaln.engines.regions import (
+    Boundary,
+    Checkpoints,
+    PairTable,
+    Region,
+    RegionResult,
+    RegionTask,
+    table_left,
+    table_top,
+)
 from exaln.scoring.scoring import Scoring
 from exaln.sequences.alphabet import DNA
 
@@ -29,17 +38,26 @@ class OnCards:
     def __init__(self, devices=(0,), memory=None):
         self.devices, self.memory = devices, memory
 
-    def fill_region(self, pair, region, borders, lines, *, progress=None, wants_end=False, pruning=None):
-        with cuda_engine.PROCESS_POOL.lend(self.devices, self.memory) as workspaces:
-            return cuda_regions.fill_region(
-                workspaces, pair, region, borders, lines, progress=progress, wants_end=wants_end, pruning=pruning
+    def fill(self, task):
+        checkpoints = task.room()
+        with lent_workspaces(self.devices, self.memory) as workspaces:
+            end = cuda_regions.fill_region(
+                workspaces,
+                task.pair,
+                task.region,
+                task.boundary,
+                checkpoints,
+                progress=task.progress,
+                wants_end=task.finds_end,
+                pruning=task.pruning,
             )
+        return RegionResult(checkpoints, end)
 
 
 def outside(region, scoring, mode, score=INT32):
-    """What surrounds a region that begins in the corner of the table."""
+    """The boundary of a region that begins in the corner of the table."""
     lines = (*table_top(0, region.end_column, scoring, mode), *table_left(0, region.end_row, scoring, mode))
-    return Borders(*(line.astype(score) for line in lines), corner=0)
+    return Boundary(*(line.astype(score) for line in lines), corner=0)
 
 
 def core_region(n_rows, n_columns, *, is_local):
@@ -64,12 +82,18 @@ def some(rng, n, at_most):
     return np.unique(rng.integers(1, n + 1, int(rng.integers(0, at_most + 1)))).astype(np.int64)
 
 
-def filled(by, pair, region, borders, rows, columns, score=INT32, **options):
-    """(end, lines) of a region."""
-    lines = Lines.empty(region, rows, columns, score)
-    for array in (lines.row_H, lines.row_F, lines.column_H, lines.column_E):
-        array.fill(-99_999)
-    return by.fill_region(PairTable(*pair), region, borders, lines, wants_end=True, **options), lines
+def filled(by, pair, region, boundary, rows, columns, score=INT32, **options):
+    """(end, checkpoints) of a region."""
+
+    def room():
+        made = Checkpoints.empty(region, rows, columns, score)
+        for array in (made.row_H, made.row_F, made.column_H, made.column_E):
+            array.fill(-99_999)
+        return made
+
+    task = RegionTask(PairTable(*pair), region, boundary, rows, columns, room, finds_end=True, **options)
+    result = by.fill(task)
+    return result.end, result.checkpoints
 
 
 def assert_same(found, expected):

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+import engine_calls
 import oracle
+from exaln.alignments.aligned_pairs import PairList
 from exaln.alignments.cigar import OPERATIONS
 from exaln.engines.choice import choose_engine
-from exaln.engines.contracts import PairList
 from exaln.scoring.modes import ENDS, GLOBAL, LOCAL, Mode
 from exaln.scoring.scoring import Scoring
 from exaln.sequences.alphabet import Alphabet
@@ -68,9 +69,10 @@ def aligned(
     )
     pairs = PairList(np.arange(len(queries)), np.arange(len(queries)))
     working = choose_engine(engine, threads=1)
-    scores, traces = working.align_pairs(first, second, pairs, scoring, mode)
+    traces = engine_calls.align_pairs(working, first, second, pairs, scoring, mode)
+    scores = traces.scores
     assert scores.dtype == traces.positions.dtype == np.int64
-    assert working.score_pairs(first, second, pairs, scoring, mode).tolist() == scores.tolist()
+    assert engine_calls.score_pairs(working, first, second, pairs, scoring, mode).tolist() == scores.tolist()
     found = []
     for i, (query, target) in enumerate(zip(queries, targets, strict=True)):
         path, (q0, q1, t0, t1) = expanded(traces.paths[i]), traces.positions[i].tolist()

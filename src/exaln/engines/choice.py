@@ -1,4 +1,4 @@
-"""Engines, and the one place where one is chosen."""
+"""The one place where an engine is chosen."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from exaln.foundation import arguments
 
 @dataclass(frozen=True)
 class _Request:
-    """What an engine may use."""
+    """The resources that an engine may use."""
 
     threads: int | None
     devices: Sequence[int] | None
@@ -25,9 +25,9 @@ class _Request:
 
 
 _MAKE: dict[type[Engine], Callable[[_Request], Engine]] = {
-    CudaEngine: lambda wish: CudaEngine(wish.devices, wish.gpu_memory, wish.threads),
-    CpuEngine: lambda wish: CpuEngine(wish.threads),
-    ReferenceEngine: lambda wish: ReferenceEngine(),
+    CudaEngine: lambda request: CudaEngine(request.devices, request.gpu_memory, request.threads),
+    CpuEngine: lambda request: CpuEngine(request.threads),
+    ReferenceEngine: lambda request: ReferenceEngine(),
 }
 ENGINES: tuple[type[Engine], ...] = tuple(_MAKE)
 """All engines, the fastest first."""
@@ -43,14 +43,15 @@ def choose_engine(
 ) -> Engine:
     """The engine of that name, or with "auto" the one EXALN_ENGINE names, or else the fastest that is usable.
 
-    A request that cannot be met raises EngineError; only "auto" goes on to the next engine, and warns, unless it is
-    cuda on a machine without a GPU. Who names `devices` or `gpu_memory` (bytes on each) wants the cuda engine: "auto"
-    stands for it, and any other is refused. for_pairs: "auto" leaves out engines that pay for whole searches only.
+    A request that cannot be met raises EngineError. Only "auto" goes on to the next engine; it warns, unless the engine
+    is cuda on a machine without a GPU. `devices` and `gpu_memory` (bytes on each) need the cuda engine: with them
+    "auto" means cuda, and any other engine is refused. for_pairs: "auto" leaves out engines that only pay off for large
+    work.
     """
     known = ", ".join(engine.name for engine in ENGINES)
     if not isinstance(name, str):
         raise arguments.wrong("engine", name, f"auto, {known}")
-    wish = _Request(
+    request = _Request(
         None if threads is None else arguments.integer("threads", threads, least=1),
         None if devices is None else _device_numbers(devices),
         None if gpu_memory is None else arguments.integer("gpu_memory", gpu_memory, least=1),
@@ -60,14 +61,29 @@ def choose_engine(
     if devices is not None or gpu_memory is not None:
         name = _with_gpus(name)
     if name == "auto":
-        return _MAKE[_fastest_usable(for_pairs=for_pairs)](wish)
+        return _MAKE[_fastest_usable(for_pairs=for_pairs)](request)
     for engine in ENGINES:
         if engine.name == name:
             reason = engine.unavailable_reason()
             if reason is not None:
                 raise EngineError(f"engine {name!r} cannot be used: {reason}")
-            return _MAKE[engine](wish)
+            return _MAKE[engine](request)
     raise EngineError(f"unknown engine {name!r}; choose auto, {known}")
+
+
+def engine_reasons(chosen: str) -> dict[str, str]:
+    """For each engine, the fastest first, why it is or is not the chosen one."""
+    names = [engine.name for engine in ENGINES]
+    reasons = {}
+    for place, engine in enumerate(ENGINES):
+        reason = engine.unavailable_reason()
+        if engine.name == chosen:
+            reasons[engine.name] = "used"
+        elif reason is not None:
+            reasons[engine.name] = f"cannot be used: {reason}"
+        else:
+            reasons[engine.name] = "available, not asked for" if place < names.index(chosen) else "slower"
+    return reasons
 
 
 def _device_numbers(devices: Sequence[int]) -> list[int]:
@@ -76,7 +92,7 @@ def _device_numbers(devices: Sequence[int]) -> list[int]:
 
 
 def _with_gpus(name: str) -> str:
-    """The engine that options of GPUs ask for."""
+    """The engine for options that only concern GPUs; InputError if another one is named."""
     if name not in ("auto", CudaEngine.name):
         raise InputError(f"devices and GPU memory can be set for the cuda engine only, and the engine is {name!r}")
     return CudaEngine.name
@@ -84,7 +100,7 @@ def _with_gpus(name: str) -> str:
 
 def _fastest_usable(*, for_pairs: bool) -> type[Engine]:
     for engine in ENGINES:
-        if for_pairs and not engine.is_for_pairs:
+        if for_pairs and not engine.tuning.serves_few_pairs:
             continue
         reason = engine.unavailable_reason()
         if reason is None:

@@ -1,12 +1,14 @@
-"""Parts of the table of one pair: what an engine computes at a time, what surrounds it, and what is kept of it.
+"""Regions of the table of one long pair: what an engine fills at a time, its boundary, and the checkpoints it keeps.
 
-A line holds what the next cell takes. A kept row i, after i letters of the query, is H(i, j) and F as row i + 1 takes
-it, max(F(i, j) - gap_extend, H(i, j) - gap_first), for columns j = 1..n. A kept column j is H(i, j) and E as column
-j + 1 takes it, for rows i = 1..m. All of one pair is int32, or int64 where its scores could pass 31 bits.
+A checkpoint row or column holds what the next cell needs. Checkpoint row i, after i letters of the query, is H(i, j)
+and F as row i + 1 takes it, max(F(i, j) - gap_extend, H(i, j) - gap_first), for columns j = 1..n. Checkpoint column j
+is H(i, j) and E as column j + 1 takes it, for rows i = 1..m. All values of one pair are int32, or int64 where its
+scores could pass 31 bits.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -60,11 +62,11 @@ class Region:
 
 
 @dataclass(frozen=True)
-class Borders:
-    """What surrounds a region, of one score type.
+class Boundary:
+    """The row above a region and the column left of it, of one score type.
 
-    top_H, top_F: [n_columns] of the row above it, as a kept row; left_H, left_E: [n_rows] of the column left of it, as
-    a kept column; corner: H of the cell above and left of it.
+    top_H, top_F: [n_columns], as a checkpoint row; left_H, left_E: [n_rows], as a checkpoint column; corner: H of the
+    cell above and left of the region.
     """
 
     top_H: Line
@@ -75,11 +77,11 @@ class Borders:
 
 
 @dataclass(frozen=True)
-class Lines:
-    """Where an engine writes what is kept of a region: C-contiguous arrays of the caller, memory-mapped or not.
+class Checkpoints:
+    """Checkpoint rows and columns of a region, in C-contiguous arrays, memory-mapped or not.
 
-    rows: int64[k], ascending: lines after so many letters of the query, first_row < row <= end_row; row_H, row_F:
-    [k, n_columns] of the region. columns: int64[c], likewise of the target; column_H, column_E: [c, n_rows].
+    rows: int64[k], ascending: a checkpoint follows so many letters of the query, first_row < row <= end_row; row_H,
+    row_F: [k, n_columns] of the region. columns: int64[c], the same for the target; column_H, column_E: [c, n_rows].
     """
 
     rows: NDArray[np.int64]
@@ -90,27 +92,27 @@ class Lines:
     column_E: Line
 
     def row(self, place: int, columns: slice) -> tuple[Line, Line]:
-        """H and F of the kept row at this place, for these columns of the region."""
+        """H and F of the checkpoint row at this place, for these columns of the region."""
         return self.row_H[place, columns], self.row_F[place, columns]
 
     def column(self, place: int, rows: slice) -> tuple[Line, Line]:
-        """H and E of the kept column at this place, for these rows of the region."""
+        """H and E of the checkpoint column at this place, for these rows of the region."""
         return self.column_H[place, rows], self.column_E[place, rows]
 
-    def near(self, row: int, column: int, spacing: int, gap: int) -> LineParts:
-        """All of them."""
+    def near(self, row: int, column: int, spacing: int, gap: int) -> CheckpointParts:
+        """All of them; see `CheckpointReader.near`."""
         starts = np.zeros(len(self.rows), np.int64), np.zeros(len(self.columns), np.int64)
-        return LineParts(
+        return CheckpointParts(
             self.rows, starts[0], self.row_H, self.row_F, self.columns, starts[1], self.column_H, self.column_E
         )
 
     @staticmethod
     def empty(
         region: Region, rows: NDArray[np.int64], columns: NDArray[np.int64], score: np.dtype[np.generic]
-    ) -> Lines:
-        """Room for these lines in memory."""
+    ) -> Checkpoints:
+        """Uninitialised checkpoints at these rows and columns, in memory."""
         across, down = (len(rows), region.n_columns), (len(columns), region.n_rows)
-        return Lines(
+        return Checkpoints(
             rows=np.asarray(rows, np.int64),
             row_H=np.empty(across, score),
             row_F=np.empty(across, score),
@@ -121,11 +123,11 @@ class Lines:
 
 
 @dataclass(frozen=True)
-class LineParts:
-    """Parts of lines, as in Lines; all rows of one length, and all columns.
+class CheckpointParts:
+    """Parts of checkpoints, as in Checkpoints; all parts of rows have one length, and so have those of columns.
 
-    row_firsts: int64[k], the column of the region that each part of a row begins with; what is outside of the region
-    has no meaning. column_firsts: int64[c], likewise.
+    row_firsts: int64[k], the column of the region that each part of a row begins with; values outside the region have
+    no meaning. column_firsts: int64[c], the same for columns.
     """
 
     rows: NDArray[np.int64]
@@ -138,44 +140,45 @@ class LineParts:
     column_E: Line
 
 
-class ReadableLines(Protocol):
-    """Lines as a walk back needs them, wherever they are kept; as in Lines."""
+class CheckpointReader(Protocol):
+    """Checkpoints as a traceback reads them, in memory or on a device; the members are those of Checkpoints."""
 
     @property
     def rows(self) -> NDArray[np.int64]:
-        """Which rows."""
+        """int64[k]: the checkpoint rows."""
         ...
 
     @property
     def columns(self) -> NDArray[np.int64]:
-        """Which columns."""
+        """int64[c]: the checkpoint columns."""
         ...
 
     def row(self, place: int, columns: slice) -> tuple[Line, Line]:
-        """H and F."""
+        """H and F of the checkpoint row at this place, for these columns of the region."""
         ...
 
     def column(self, place: int, rows: slice) -> tuple[Line, Line]:
-        """H and E."""
+        """H and E of the checkpoint column at this place, for these rows of the region."""
         ...
 
-    def near(self, row: int, column: int, spacing: int, gap: int) -> LineParts:
-        """What a walk from a cell of the region on needs of lines that are so far apart: those around the cell, and
-        others while it keeps near its diagonal, or in its gap. Good until more is asked for.
+    def near(self, row: int, column: int, spacing: int, gap: int) -> CheckpointParts:
+        """What a traceback from a cell of the region needs of checkpoints every `spacing` rows and columns: those
+        around the cell, and others as long as the path keeps near its diagonal, or in its gap. Valid until the next
+        call.
         """
         ...
 
 
 @dataclass
 class Pruning:
-    """Leave to an engine to skip cells of a local table that no alignment with a score of `best` or more has.
+    """Permission to skip cells of a local table that no alignment with a score of `best` or more contains.
 
-    What is written of skipped cells is H = 0 and E = F = -gap_first, an alignment that begins there. Cells of optimal
-    alignments are not skipped and keep their numbers, and all others have theirs or less, so score, end and path are
-    the same: cuda/kernels/long_pruning.cuh has the proof.
+    Skipped cells are written as H = 0 and E = F = -gap_first, an alignment that begins there. Cells of optimal
+    alignments are never skipped and keep their values; all others have their values or less. So score, end and path do
+    not change: cuda/kernels/long_pruning.cuh has the proof.
 
-    best: what some alignment is known to score. end_row, end_column: beyond them no alignment gains anything. cells:
-    how many were skipped, counted up by the engine.
+    best: a score that some alignment reaches. end_row, end_column: beyond them no alignment gains anything. cells: the
+    number of skipped cells, which the engine adds to.
     """
 
     best: int
@@ -184,7 +187,7 @@ class Pruning:
     cells: int = 0
 
     def left(self, region: Region) -> tuple[int, int]:
-        """Rows and columns in which an alignment can gain, from the first ones of a region on."""
+        """Rows and columns, counted from the first ones of a region, in which an alignment can gain."""
         return self.end_row - region.first_row, self.end_column - region.first_column
 
 
@@ -216,12 +219,13 @@ STEP_BOTH, STEP_QUERY, STEP_TARGET = 0, 1, 2
 """Steps of a path: both sequences go on, only the query (F, CIGAR I), only the target (E, CIGAR D)."""
 
 NO_GAP, IN_E, IN_F = 0, 1, 2
+"""The gap that a traceback is in."""
 
 
 @dataclass(frozen=True)
 class PathState:
-    """A path that is walked back, as in the core: the cell to be looked at next, as index, -1 being the border, the
-    score of the part that ends there (local mode only), and the gap that it is in.
+    """The state of a traceback: the next cell as indices, -1 being the border; the score of the part of the path that
+    ends there (local mode only); and the gap that it is in.
     """
 
     row: int
@@ -234,8 +238,65 @@ class PathState:
         return (self.gap == NO_GAP and self.left == 0) if mode.is_local else min(self.row, self.column) < 0
 
 
+@dataclass(frozen=True)
+class RegionTask:
+    """One region to fill.
+
+    rows, columns: int64, where checkpoints are kept, in letters of the whole sequences. room: makes the checkpoints
+    that are written, unless the engine keeps them itself. may_hold: whether the engine may keep checkpoints in its own
+    memory, to be read in parts. finds_end: in local mode, whether the best cell is wanted. pruning: cells that may be
+    skipped; the best cell is then found if its score is `pruning.best` or more. progress: gets the cells of this region
+    done so far.
+    """
+
+    pair: PairTable
+    region: Region
+    boundary: Boundary
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    room: Callable[[], Checkpoints]
+    may_hold: bool = False
+    finds_end: bool = False
+    pruning: Pruning | None = None
+    progress: Callable[[int], None] | None = None
+
+
+@dataclass(frozen=True)
+class RegionResult:
+    """The checkpoints of a region, and its best cell by the path rule: NOTHING unless the task asks for it."""
+
+    checkpoints: CheckpointReader
+    end: EndCell
+
+
+@dataclass(frozen=True)
+class TracebackWindow:
+    """A region with its boundary, and parts of its checkpoints every `spacing` rows and columns."""
+
+    region: Region
+    boundary: Boundary
+    spacing: int
+    parts: CheckpointParts
+
+
+class CheckpointGrid(Protocol):
+    """Checkpoints every few rows and columns around a path, as a traceback asks for them."""
+
+    def window(self, state: PathState) -> TracebackWindow:
+        """The region around a path and on its way back."""
+        ...
+
+    def block(self, state: PathState) -> tuple[Region, Boundary]:
+        """The cells between the next checkpoints above and left of a path and the path, with their boundary."""
+        ...
+
+
+Traceback = Callable[[CheckpointGrid, PathState], "tuple[NDArray[np.uint8], PathState]"]
+"""Follows a path back from a state, through at least one block: its steps, uint8, backwards, and the state then."""
+
+
 def score_type(n_rows: int, n_columns: int, scoring: Scoring) -> np.dtype[np.generic]:
-    """int32 where it holds every value of such a table in any mode, else int64.
+    """int32 where it holds every value of such a table in any mode, otherwise int64.
 
     Two gaps reach every cell, so no H is below -(2 gap_first + (rows + columns) gap_extend); E and F are less by a gap.
     No cell is above min(rows, columns) times the highest score of two letters.

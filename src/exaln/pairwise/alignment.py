@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from exaln.alignments.aligned_pairs import AlignedPairs, PairList
 from exaln.alignments.cigar import DELETION, DIFFERENT, EQUAL, INSERTION, Paths, cigar, cigar_list, taken
 from exaln.alignments.query_hits import PairHits, QueryHits
-from exaln.engines.contracts import PairList, Traces
 from exaln.foundation import arguments
 from exaln.foundation.html_table import html_table, html_text
 from exaln.foundation.plurals import number_of
@@ -67,21 +67,20 @@ class Alignments(Sequence["Alignment"]):
         queries: Records,
         targets: Records,
         pairs: PairList,
-        scores: NDArray[np.int64],
-        traces: Traces,
+        aligned: AlignedPairs,
         scoring: Scoring,
         mode: Mode,
         strands: NDArray[np.int8] | None = None,
         statistics: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
     ) -> None:
-        """scores: int64[n], multiplied by `scoring.scale`. strands: all plus without them. statistics: bits and
+        """aligned: with scores multiplied by `scoring.scale`. strands: all plus without them. statistics: bits and
         E-values, float64[n] each; without them those of each pair on its own.
         """
-        traces = traces.counted_in(scoring.alphabet)
+        aligned = aligned.counted_in(scoring.alphabet)
         self.queries, self.targets, self.pairs = queries, targets, pairs
-        self.positions, self.counts, self.paths = traces.positions, traces.counts, traces.paths
-        self.scoring, self.mode, self._scores = scoring, mode, scores
-        self.strands = np.ones(len(scores), np.int8) if strands is None else strands
+        self.positions, self.counts, self.paths = aligned.positions, aligned.counts, aligned.paths
+        self.scoring, self.mode, self._scores = scoring, mode, aligned.scores
+        self.strands = np.ones(len(aligned), np.int8) if strands is None else strands
         self._statistics = statistics
 
     def __len__(self) -> int:
@@ -97,9 +96,9 @@ class Alignments(Sequence["Alignment"]):
         if not isinstance(place, slice):
             return Alignment(self, range(len(self))[place])
         rows = np.arange(len(self))[place]
-        traces = Traces(self.positions, self.counts, self.paths).taken(rows)
+        aligned = AlignedPairs(self._scores, self.positions, self.counts, self.paths).taken(rows)
         pairs = PairList(self.pairs.query[rows], self.pairs.target[rows])
-        given = (self.queries, self.targets, pairs, self._scores[rows], traces, self.scoring, self.mode)
+        given = (self.queries, self.targets, pairs, aligned, self.scoring, self.mode)
         statistics = None if self._statistics is None else (self._statistics[0][rows], self._statistics[1][rows])
         return Alignments(*given, self.strands[rows], statistics)
 
@@ -490,15 +489,16 @@ class Alignment:
         query_part, target_part = codes[0][found.query_start : query_end], codes[1][found.target_start : target_end]
         columns = with_equality(found.columns(), query_part, target_part)
         runs = as_runs(columns)
-        score, counts = _judged(columns, runs, query_part, target_part, rules)
+        score, counts = _rescored(columns, runs, query_part, target_part, rules)
         mode = GLOBAL if positions == [0, len(codes[0]), 0, len(codes[1])] else LOCAL
-        traces = Traces(np.array([positions], np.int64), counts, Paths(runs, np.array([0, len(runs)], np.int64)))
+        paths = Paths(runs, np.array([0, len(runs)], np.int64))
+        aligned = AlignedPairs(score, np.array([positions], np.int64), counts, paths)
         first = PairList(np.zeros(1, np.int64), np.zeros(1, np.int64))
         queries, targets = (
             Records.of(rules.alphabet, [one], [name or "seq1"])
             for one, (_, name) in zip(codes, (query, target), strict=True)
         )
-        return Alignments(queries, targets, first, score, traces, rules, mode)[0]
+        return Alignments(queries, targets, first, aligned, rules, mode)[0]
 
     def __repr__(self) -> str:
         where = f"query {self.query_start}:{self.query_end}, target {self.target_start}:{self.target_end}"
@@ -515,14 +515,14 @@ class Alignment:
         return html_text(names, self.text() if self.columns <= MOST_DRAWN else repr(self))
 
 
-def _judged(
+def _rescored(
     columns: NDArray[np.uint32],
     runs: NDArray[np.uint32],
     query: NDArray[np.uint8],
     target: NDArray[np.uint8],
     scoring: Scoring,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """What a path scores, int64[1], and its counts, int32[1, 6], as in `Traces`."""
+    """The score of a path, int64[1], and its counts, int32[1, 6], as in `AlignedPairs`."""
     is_pair = (columns != INSERTION) & (columns != DELETION)
     pairs = scoring.matrix[query[is_pair[columns != DELETION]], target[is_pair[columns != INSERTION]]]
     gap_opens = int(np.isin(runs & 15, (INSERTION, DELETION)).sum())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from exaln.engines.contracts import PairList
+from exaln.alignments.aligned_pairs import PairList
 from exaln.errors import InputError
 from exaln.foundation.plurals import number_of
 from exaln.pairwise.pairs import paired

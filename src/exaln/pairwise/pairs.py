@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from exaln.alignments.aligned_pairs import PairList
 from exaln.alignments.strands import positions_as_given, reverse_paths
 from exaln.engines.choice import choose_engine
-from exaln.engines.contracts import Engine, PairList, Progress, Traces, require_same_alphabet
+from exaln.engines.contracts import Engine
+from exaln.engines.tasks import PairTask, Progress, QueryRows
 from exaln.errors import InputError
 from exaln.foundation import arguments
 from exaln.foundation.plurals import number_of
 from exaln.foundation.progress import AligningProgress, AnyProgress, ScoringProgress, showing
 from exaln.pairwise.alignment import Alignment, Alignments
-from exaln.pairwise.long.driver import IN_MEMORY, SCORES, LongOptions
-from exaln.pairwise.routing import align_alone, are_long, score_alone
+from exaln.pairwise.long.driver import IN_MEMORY, LongOptions
+from exaln.pairwise.routing import align_pairs, score_pairs
 from exaln.scoring.modes import LOCAL, Mode
 from exaln.scoring.scoring import Scoring, ScoringLike, as_scoring, require_scores_for
 from exaln.sequences.alphabet import Alphabet
@@ -31,11 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MANY_CELLS = 20 * 10**9
-"""From so many cells on, "auto" may choose a GPU for pairs."""
-
-BATCH_PAIRS = 1 << 17
-BATCH_CELLS = 1 << 36
-"""An engine gets at most so many pairs or cells at a time, unless one pair has more; progress is told in between."""
+"""Cells from which on "auto" may choose a GPU for pairs."""
 
 Pairing = Literal["zip", "all"]
 Strand = Literal["both", "plus", "minus"]
@@ -113,9 +111,9 @@ def _scores(
 ) -> NDArray[np.int64] | NDArray[np.float64]:
     chosen = Mode.parse(mode)
     first, second, rules = _prepared(queries, targets, names, scoring)
-    wanted, working = _paired_for(first, second, pairs, request)
-    with showing(progress, ScoringProgress, lambda: _n_cells(first, second, wanted)) as report:
-        scores = score_records(first, second, wanted, rules, chosen, working, report)
+    task, chosen_engine = _task_for(first, second, pairs, rules, chosen, request)
+    with showing(progress, ScoringProgress, lambda: int(task.cells.sum())) as report:
+        scores = score_task(chosen_engine, task, report)
     return scores if rules.scale == 1 else scores / rules.scale
 
 
@@ -215,9 +213,9 @@ def _alignments(
 ) -> Alignments:
     chosen = Mode.parse(mode)
     first, second, rules = _prepared(queries, targets, names, scoring)
-    wanted, working = _paired_for(first, second, pairs, request)
-    with showing(progress, AligningProgress, lambda: _n_cells(first, second, wanted)) as report:
-        return align_strand(first, second, wanted, rules, chosen, working, strand, report, options)
+    task, chosen_engine = _task_for(first, second, pairs, rules, chosen, request)
+    with showing(progress, AligningProgress, lambda: int(task.cells.sum())) as report:
+        return align_strand(chosen_engine, first, task, strand, report, options)
 
 
 def _long_options(work_dir: str | os.PathLike[str] | None, memory: int | None) -> LongOptions:
@@ -228,174 +226,70 @@ def _long_options(work_dir: str | os.PathLike[str] | None, memory: int | None) -
 
 
 def align_strand(
-    queries: Records,
-    targets: Records,
-    pairs: PairList,
-    scoring: Scoring,
-    mode: Mode,
     engine: Engine,
+    queries: Records,
+    task: PairTask,
     strand: Strand,
     progress: Progress | None = None,
     options: LongOptions = IN_MEMORY,
 ) -> Alignments:
-    """The alignments of these pairs on one strand of the targets, or on the better one of each pair.
+    """The alignments of the pairs of a task on one strand of the targets, or on the better one of each pair.
 
-    The reverse complement of the query is compared with the target as given, as in a search. progress is called with
-    the cells of the pairs, whatever is computed for them.
+    queries: those of the task. The reverse complement of the query is compared with the target as given, as in a
+    search. progress: gets the cells of the pairs, whatever is computed for them.
     """
     require_strand(strand, queries.alphabet)
+    require_scores_for(task.scoring, task.mode)
+    pairs = PairList(task.query, task.target)
     if strand == "plus" or not queries.alphabet.is_nucleotide:
-        return align_records(queries, targets, pairs, scoring, mode, engine, progress, options)
-    is_minus = _on_minus(queries, targets, pairs, scoring, mode, engine, strand)
-    both = doubled(queries)
-    scanned = PairList(pairs.query + len(queries) * is_minus, pairs.target)
-    found = align_records(both, targets, scanned, scoring, mode, engine, progress, options)
-    positions = positions_as_given(found.positions, queries.lengths[pairs.query], is_minus)
-    traces = Traces(positions, found.counts, reverse_paths(found.paths, is_minus))
+        aligned = align_pairs(engine, task, options, progress)
+        return Alignments(queries, task.targets, pairs, aligned, task.scoring, task.mode)
+    is_minus = _on_minus(engine, queries, task, strand)
+    both = QueryRows.of_sequences(doubled(queries), task.scoring)
+    doubled_task = replace(task, queries=both, query=task.query + len(queries) * is_minus)
+    aligned = align_pairs(engine, doubled_task, options, progress)
+    positions = positions_as_given(aligned.positions, queries.lengths[task.query], is_minus)
+    as_given = replace(aligned, positions=positions, paths=reverse_paths(aligned.paths, is_minus))
     strands = np.where(is_minus, -1, 1).astype(np.int8)
-    return Alignments(queries, targets, pairs, found.scaled_scores, traces, scoring, mode, strands)
+    return Alignments(queries, task.targets, pairs, as_given, task.scoring, task.mode, strands)
 
 
-def _on_minus(
-    queries: Records,
-    targets: Records,
-    pairs: PairList,
-    scoring: Scoring,
-    mode: Mode,
-    engine: Engine,
-    strand: Strand,
-) -> NDArray[np.bool_]:
+def _on_minus(engine: Engine, queries: Records, task: PairTask, strand: Strand) -> NDArray[np.bool_]:
     """bool[n]: the pairs that are aligned on the minus strand."""
     if strand == "minus":
-        return np.ones(len(pairs), np.bool_)
-    plus = score_records(queries, targets, pairs, scoring, mode, engine)
-    return other_strand_scores(queries, targets, pairs, scoring, mode, engine) > plus
+        return np.ones(len(task), np.bool_)
+    return other_strand_scores(engine, queries, task) > score_task(engine, task)
 
 
-def other_strand_scores(
-    queries: Records, targets: Records, pairs: PairList, scoring: Scoring, mode: Mode, engine: Engine
-) -> NDArray[np.int64]:
-    """The scores of these pairs on the minus strand of the targets."""
-    return score_records(other_strand(queries), targets, pairs, scoring, mode, engine)
+def other_strand_scores(engine: Engine, queries: Records, task: PairTask) -> NDArray[np.int64]:
+    """int64[n]: the scores of the pairs of a task on the minus strand of the targets. queries: those of the task."""
+    return score_task(engine, replace(task, queries=QueryRows.of_sequences(other_strand(queries), task.scoring)))
 
 
-def align_records(
-    queries: Records,
-    targets: Records,
-    pairs: PairList,
-    scoring: Scoring,
-    mode: Mode,
-    engine: Engine,
-    progress: Progress | None = None,
-    options: LongOptions = IN_MEMORY,
-) -> Alignments:
-    """The alignments of these pairs by this engine, batch by batch; long pairs one by one, region by region."""
-    require_scores_for(scoring, mode)
-    found: list[tuple[NDArray[np.int64], Traces]] = []
-    for own, alone in _parts(queries, targets, pairs, scoring, engine, progress, options):
-        if alone is not None:
-            found.append(align_alone(engine, queries, targets, pairs, own.start, scoring, mode, alone))
-        else:
-            some = PairList(pairs.query[own], pairs.target[own])
-            found.append(engine.align_pairs(queries, targets, some, scoring, mode))
-    scores, traces = zip(*found, strict=True)
-    return Alignments(queries, targets, pairs, np.concatenate(scores), Traces.joined(traces), scoring, mode)
+def score_task(engine: Engine, task: PairTask, progress: Progress | None = None) -> NDArray[np.int64]:
+    """int64[n]: the scores of the pairs of a task; InputError for a scoring without sense in its mode."""
+    require_scores_for(task.scoring, task.mode)
+    return score_pairs(engine, task, progress=progress)
 
 
-def score_records(
-    queries: Records,
-    targets: Records,
-    pairs: PairList,
-    scoring: Scoring,
-    mode: Mode,
-    engine: Engine,
-    progress: Progress | None = None,
-) -> NDArray[np.int64]:
-    """The scores alone, likewise."""
-    require_scores_for(scoring, mode)
-    scores = np.empty(len(pairs), np.int64)
-    for own, alone in _parts(queries, targets, pairs, scoring, engine, progress):
-        if alone is not None:
-            scores[own] = score_alone(engine, queries, targets, pairs, own.start, scoring, mode, alone)
-        else:
-            some = PairList(pairs.query[own], pairs.target[own])
-            scores[own] = engine.score_pairs(queries, targets, some, scoring, mode)
-    return scores
-
-
-def _parts(
-    queries: Records,
-    targets: Records,
-    pairs: PairList,
-    scoring: Scoring,
-    engine: Engine,
-    progress: Progress | None,
-    options: LongOptions = IN_MEMORY,
-) -> Iterator[tuple[slice, LongOptions | None]]:
-    """What is done at a time, in order: many pairs, or a long one alone, with options. Tells of what was done before
-    it goes on.
-    """
-    cells = queries.lengths[pairs.query] * targets.lengths[pairs.target]
-    is_long = are_long(engine, queries, targets, pairs)
-    for first, end in batches(cells, is_long):
-        alone = None
-        if is_long[first:end].any():
-            require_same_alphabet(queries, targets, scoring)
-            alone = _watched(options, progress, int(cells[:first].sum()))
-        yield slice(first, end), alone
-        if progress is not None:
-            progress(int(cells[:end].sum()))
-
-
-def _paired_for(queries: Records, targets: Records, pairs: Pairing, request: Request) -> tuple[PairList, Engine]:
-    """The pairs that are wanted, and the engine for the cells that they have."""
-    wanted = paired(len(queries), len(targets), pairs)
+def _task_for(
+    queries: Records, targets: Records, pairs: Pairing, scoring: Scoring, mode: Mode, request: Request
+) -> tuple[PairTask, Engine]:
+    """The pairs as a task, and the engine for their cells."""
+    listed = paired(len(queries), len(targets), pairs)
     engine, threads, devices, gpu_memory = request
-    is_small = _n_cells(queries, targets, wanted) < MANY_CELLS
-    return wanted, choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory, for_pairs=is_small)
+    n_cells = int((queries.lengths[listed.query] * targets.lengths[listed.target]).sum())
+    chosen = choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory, for_pairs=n_cells < MANY_CELLS)
+    return pair_task(queries, targets, listed, scoring, mode), chosen
 
 
-def _n_cells(queries: Records, targets: Records, pairs: PairList) -> int:
-    return int((queries.lengths[pairs.query] * targets.lengths[pairs.target]).sum())
-
-
-def _watched(options: LongOptions, progress: Progress | None, done: int) -> LongOptions:
-    """Who is told of nothing but cells hears of those of a long pair's scores."""
-    if progress is None or options.watch is not None:
-        return options
-
-    def watch(stage: str, part: int, total: int) -> None:
-        if stage == SCORES:
-            progress(done + part)
-
-    return replace(options, watch=watch)
-
-
-def batches(cells: NDArray[np.int64], is_long: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
-    """Ranges of pairs with at most BATCH_PAIRS pairs and BATCH_CELLS cells, or one pair with more; long ones alone.
-
-    >>> list(batches(np.array([1 << 35, 1 << 35, 5, 1 << 37, 1]), np.zeros(5, bool)))
-    [(0, 2), (2, 3), (3, 4), (4, 5)]
-    >>> list(batches(np.array([1, 1, 9, 9, 1, 1]), np.array([0, 0, 1, 1, 0, 0], bool)))
-    [(0, 2), (2, 3), (3, 4), (4, 6)]
-    >>> list(batches(np.array([], np.int64), np.array([], bool)))
-    [(0, 0)]
-    """
-    total, first, alone = np.cumsum(cells), 0, np.flatnonzero(is_long)
-    while True:
-        done = int(total[first - 1]) if first else 0
-        end = int(np.searchsorted(total, done + BATCH_CELLS, side="right"))
-        next_alone = alone[np.searchsorted(alone, first) :][:1].tolist()
-        end = max(end, first + 1)
-        end = min([end, first + BATCH_PAIRS, len(cells), *(max(place, first + 1) for place in next_alone)])
-        yield first, end
-        first = end
-        if first >= len(cells):
-            return
+def pair_task(queries: Records, targets: Records, pairs: PairList, scoring: Scoring, mode: Mode) -> PairTask:
+    """Listed pairs of two sets of records as a task."""
+    return PairTask(QueryRows.of_sequences(queries, scoring), targets, pairs.query, pairs.target, mode)
 
 
 def paired(n_queries: int, n_targets: int, pairs: Pairing) -> PairList:
-    """Which sequences make pairs."""
+    """The pairs that `pairs` asks for: "zip" or "all"."""
     if arguments.choice("pairs", pairs, ("zip", "all")) == "all":
         return PairList(np.repeat(np.arange(n_queries), n_targets), np.tile(np.arange(n_targets), n_queries))
     return _zipped(n_queries, n_targets)

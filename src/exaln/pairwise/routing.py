@@ -1,116 +1,124 @@
-"""Long pairs among others: they are aligned one by one, over the whole machine, and take their places again."""
+"""The one place where pairs are routed: to batches that an engine computes side by side, or one by one to `long`.
+
+An engine says once, for all pairs of a call, which of them are long. Short queries in long targets stay in batches: the
+engine cuts their targets into windows. Long pairs are computed region by region, over the whole machine, with the
+caller's memory limit, work directory and progress.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from exaln.alignments.aligned_pairs import AlignedPairs
 from exaln.alignments.cigar import Paths
-from exaln.engines.contracts import Engine, PairList, Pairs, Traces
-from exaln.pairwise.long.driver import IN_MEMORY, LongOptions, align_long, score_long
+from exaln.errors import EngineError
+from exaln.pairwise.long.driver import IN_MEMORY, SCORES, LongOptions, align_long, score_long
 from exaln.sequences.records import offsets_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from exaln.scoring.modes import Mode
-    from exaln.scoring.scoring import Scoring
-    from exaln.sequences.records import Records
+    from exaln.engines.contracts import Engine
+    from exaln.engines.tasks import PairTask, Progress
 
-    Aligned = tuple[NDArray[np.int64], Traces]  # scores and alignments of some pairs
-
-SHORT, UNEVEN = 4096, 32
-"""A sequence shorter than this, with one so many times as long, is no long pair: parts of the longer one side by side
-are sooner done.
-"""
+BATCH_PAIRS = 1 << 17
+BATCH_CELLS = 1 << 36
+"""Pairs and cells that an engine gets at a time, at most, unless one pair has more cells."""
 
 
-def are_long(engine: Engine, queries: Records, targets: Records, pairs: PairList | Pairs) -> NDArray[np.bool_]:
-    """bool[n]: which of these pairs the engine should align one by one."""
-    rows, columns = queries.lengths[pairs.query], targets.lengths[pairs.target]
-    shorter, longer = np.minimum(rows, columns), np.maximum(rows, columns)
-    is_uneven = (shorter < SHORT) & (longer >= UNEVEN * shorter)
-    return np.asarray((rows * columns > engine.long_pair_cells(len(pairs))) & ~is_uneven, np.bool_)
+def align_pairs(
+    engine: Engine, task: PairTask, options: LongOptions = IN_MEMORY, progress: Progress | None = None
+) -> AlignedPairs:
+    """Scores and alignments of all pairs, in their order. progress: gets the cells done so far."""
+    parts, places = [], []
+    for own, long_options in _parts(engine, task, options, progress):
+        some = task.taken(own)
+        parts.append(engine.align(some) if long_options is None else _align_long(engine, some, long_options))
+        places.append(own)
+    if len(parts) == 1:
+        return parts[0]
+    return AlignedPairs.joined(parts).taken(np.argsort(np.concatenate(places)))
 
 
-def align_alone(
-    engine: Engine,
-    queries: Records,
-    targets: Records,
-    pairs: PairList | Pairs,
-    row: int,
-    scoring: Scoring,
-    mode: Mode,
-    options: LongOptions = IN_MEMORY,
-) -> Aligned:
-    """One pair of many, as a long one."""
-    found = align_long(engine, *_sequences(queries, targets, pairs, row), scoring, mode, options)
-    return np.array([found.score], np.int64), Traces(
+def score_pairs(
+    engine: Engine, task: PairTask, options: LongOptions = IN_MEMORY, progress: Progress | None = None
+) -> NDArray[np.int64]:
+    """int64[n]: scores of all pairs, in their order. progress: gets the cells done so far."""
+    scores = np.empty(len(task), np.int64)
+    for own, long_options in _parts(engine, task, options, progress):
+        some = task.taken(own)
+        if long_options is None:
+            scores[own] = engine.score(some)
+        else:
+            scores[own] = score_long(engine, *_sequences(some), task.scoring, task.mode, long_options)
+    return scores
+
+
+def _align_long(engine: Engine, task: PairTask, options: LongOptions) -> AlignedPairs:
+    """The alignment of the only pair of a task."""
+    found = align_long(engine, *_sequences(task), task.scoring, task.mode, options)
+    if task.known_scores is not None and found.score != task.known_scores[0]:
+        raise EngineError("traceback failed: a pair has not the score that it should have")
+    return AlignedPairs(
+        scores=np.array([found.score], np.int64),
         positions=np.array([found.positions], np.int64),
         counts=np.array([found.counts], np.int32),
         paths=Paths(found.operations, offsets_of([len(found.operations)])),
     )
 
 
-def score_alone(
-    engine: Engine,
-    queries: Records,
-    targets: Records,
-    pairs: PairList,
-    row: int,
-    scoring: Scoring,
-    mode: Mode,
-    options: LongOptions = IN_MEMORY,
-) -> int:
-    """Its score alone."""
-    return score_long(engine, *_sequences(queries, targets, pairs, row), scoring, mode, options)
+def _sequences(task: PairTask) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    return task.queries.sequence(int(task.query[0])), task.targets.sequence(int(task.target[0]))
 
 
-def _sequences(
-    queries: Records, targets: Records, pairs: PairList | Pairs, row: int
-) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    return queries.sequence(int(pairs.query[row])), targets.sequence(int(pairs.target[row]))
+def _parts(
+    engine: Engine, task: PairTask, options: LongOptions, progress: Progress | None
+) -> Iterator[tuple[NDArray[np.int64], LongOptions | None]]:
+    """Pairs to compute at a time: batches first, then each long pair with its options. Reports the cells in between."""
+    cells, is_long = task.cells, engine.is_long(task)
+    short, done = np.flatnonzero(~is_long), 0
+    for first, end in batches(cells[short]) if len(short) or not len(task) else ():
+        yield short[first:end], None
+        done += int(cells[short[first:end]].sum())
+        if progress is not None:
+            progress(done)
+    for place in np.flatnonzero(is_long).tolist():
+        yield np.array([place]), _watched(options, progress, done)
+        done += int(cells[place])
+        if progress is not None:
+            progress(done)
 
 
-def align_apart(
-    engine: Engine,
-    queries: Records,
-    targets: Records,
-    pairs: PairList | Pairs,
-    scoring: Scoring,
-    mode: Mode,
-    align_rest: Callable[[NDArray[np.int64]], Aligned],
-) -> Aligned:
-    """All pairs, of which those that are long are aligned one by one, and the rows of the rest by `align_rest`."""
-    is_long = are_long(engine, queries, targets, pairs)
-    rest, alone = np.flatnonzero(~is_long), np.flatnonzero(is_long)
-    if not len(alone):
-        return align_rest(rest)
-    parts = [align_alone(engine, queries, targets, pairs, row, scoring, mode) for row in alone.tolist()]
-    if len(rest):
-        parts.insert(0, align_rest(rest))
-    scores, traces = zip(*parts, strict=True)
-    order = np.argsort(np.concatenate([rest, alone]))
-    return np.concatenate(scores)[order], Traces.joined(traces).taken(order)
+def _watched(options: LongOptions, progress: Progress | None, done: int) -> LongOptions:
+    """Options that report the cells of a long pair's scores, on top of those done before."""
+    if progress is None or options.watch is not None:
+        return options
+
+    def watch(stage: str, part: int, total: int) -> None:
+        if stage == SCORES:
+            progress(done + part)
+
+    return replace(options, watch=watch)
 
 
-def score_apart(
-    engine: Engine,
-    queries: Records,
-    targets: Records,
-    pairs: PairList,
-    scoring: Scoring,
-    mode: Mode,
-    score_rest: Callable[[NDArray[np.int64]], NDArray[np.int64]],
-) -> NDArray[np.int64]:
-    """The scores alone, likewise."""
-    is_long = are_long(engine, queries, targets, pairs)
-    scores = np.empty(len(pairs), np.int64)
-    for row in np.flatnonzero(is_long).tolist():
-        scores[row] = score_alone(engine, queries, targets, pairs, row, scoring, mode)
-    rest = np.flatnonzero(~is_long)
-    if len(rest):
-        scores[rest] = score_rest(rest)
-    return scores
+def batches(cells: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Ranges of pairs with at most BATCH_PAIRS pairs and BATCH_CELLS cells, or one pair with more.
+
+    >>> list(batches(np.array([1 << 35, 1 << 35, 5, 1 << 37, 1])))
+    [(0, 2), (2, 3), (3, 4), (4, 5)]
+    >>> list(batches(np.array([], np.int64)))
+    [(0, 0)]
+    """
+    total, first = np.cumsum(cells), 0
+    while True:
+        done = int(total[first - 1]) if first else 0
+        end = int(np.searchsorted(total, done + BATCH_CELLS, side="right"))
+        end = min(max(end, first + 1), first + BATCH_PAIRS, len(cells))
+        yield first, end
+        first = end
+        if first >= len(cells):
+            return

@@ -1,18 +1,18 @@
-"""Candidates that cannot be among the best k are dropped before anything is computed for each of them.
+"""Drop candidates that cannot be among the best k, before anything is computed for each of them.
 
 With a generous E-value nearly every target is a candidate, and ranking them all would take longer than a tenth of the
-scan. The k best scores of a query are no final answer, as E-values depend on the lengths of the targets, but the
-largest of their E-values is a limit: k candidates are at least that good, so worse ones are out. Of that limit the
-statistics give a minimum score per length bin, which is all that has to be looked up for each candidate.
+scan. The k best scores of a query do not decide, because E-values depend on the lengths of the targets, but the largest
+of their E-values is a limit: k candidates are at least that good, so worse ones are out. From that limit the statistics
+derive a minimum score per length bin, which is all that has to be looked up for each candidate.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from exaln.engines.contracts import Candidates
 from exaln.statistics.length_bins import N_BINS, length_bin
 
 if TYPE_CHECKING:
@@ -21,11 +21,29 @@ if TYPE_CHECKING:
     from exaln.statistics.evalues import Statistics
 
 
-class Pruner:
-    """Drops candidates of one block of queries, piece by piece; what it learns from one piece helps with the next.
+@dataclass(frozen=True)
+class LocatedCandidates:
+    """Candidates with their origins; arrays of equal length.
 
-    `k` candidates of a query are certain to hold its best hits: the hits wanted, times the strands on which one target
-    can be found.
+    query: int64, the input query; strand: int8; ordinal, length: int64, of the target; score: int32.
+    """
+
+    query: NDArray[np.int64]
+    strand: NDArray[np.int8]
+    ordinal: NDArray[np.int64]
+    length: NDArray[np.int64]
+    score: NDArray[np.int32]
+
+    def taken(self, places: NDArray[Any]) -> LocatedCandidates:
+        """Some of them, by index or mask."""
+        return LocatedCandidates(*(getattr(self, field.name)[places] for field in fields(self)))
+
+
+class Pruner:
+    """Drops candidates of one block of queries, piece by piece; limits found in one piece help with the next.
+
+    k: so many candidates of a query are certain to hold its best hits: the hits to report, times the strands on which
+    one target can be found.
     """
 
     def __init__(self, statistics: Statistics | None, query_lengths: NDArray[np.int64], k: int) -> None:
@@ -33,9 +51,9 @@ class Pruner:
         self._least_score = np.zeros(len(query_lengths), np.int64)
         self._largest_evalue = np.full(len(query_lengths), np.inf)
 
-    def prune(self, found: Candidates) -> Candidates:
+    def prune(self, found: LocatedCandidates) -> LocatedCandidates:
         """The candidates that can be among the best k of their query, given all that were seen so far."""
-        query = found.query.astype(np.int64) % len(self._lengths)
+        query = found.query
         order = np.argsort(query, kind="stable")
         edges = np.searchsorted(query[order], np.arange(len(self._lengths) + 1))
         bins = length_bin(found.length)
@@ -45,7 +63,7 @@ class Pruner:
             for own in [order[edges[row] : edges[row + 1]]]
         ]
         places = np.concatenate([*kept, np.empty(0, np.int64)])
-        return Candidates(found.query[places], found.ordinal[places], found.length[places], found.score[places])
+        return found.taken(places)
 
     def _is_promising(
         self, row: int, score: NDArray[np.int32], length: NDArray[np.int64], bins: NDArray[np.int64]

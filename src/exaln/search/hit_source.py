@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from exaln.alignments.aligned_pairs import AlignedPairs, PairList
 from exaln.alignments.biopython import as_runs, with_equality
 from exaln.alignments.cigar import DELETION, INSERTION, MATCH, Paths
 from exaln.alignments.query_hits import QueryHits
-from exaln.engines.contracts import PairList, Traces
 from exaln.foundation.mapped_file import read_unchanged, unchanged
 from exaln.pairwise.alignment import COUNTS, POSITIONS, Alignment, Alignments
 from exaln.scoring.modes import LOCAL
@@ -81,7 +81,8 @@ class HitSource:
         query = self.queries.sequence(hit.query_index)
         scoring = self.summary.scoring
         runs = self._runs(hit.cigar, query[hit.query_start : hit.query_end], target, hit)
-        traces = Traces(
+        aligned = AlignedPairs(
+            np.array([round(hit.score * scoring.scale)], np.int64),
             np.array([[getattr(hit, name) for name in POSITIONS]], np.int64),
             np.array([[getattr(hit, name) for name in COUNTS]], np.int32),
             Paths(runs, offsets_of([len(runs)])),
@@ -90,8 +91,7 @@ class HitSource:
             self.queries,
             Records.of(self.database.alphabet, [target], [hit.target_id], [hit.target_description]),
             PairList(np.array([hit.query_index]), np.zeros(1, np.int64)),
-            np.array([round(hit.score * scoring.scale)], np.int64),
-            traces,
+            aligned,
             scoring,
             LOCAL,
             np.array([hit.strand], np.int8),

@@ -1,7 +1,7 @@
-"""Queries against a database: scan with a cut, rank, trace the survivors, hand out the hits query by query.
+"""Queries against a database: scan with a cutoff, rank, align the best, yield the hits query by query.
 
 queries -> blocks -> engine.scan (exact scores, cut to candidates)
-        -> E-values, rank, best k -> engine.align (paths of the survivors) -> QueryHits
+        -> E-values, rank, best k -> engine.align (paths of the best) -> QueryHits
 
 Where the engine leaves the CPU idle, a block is scanned while the one before it is aligned and reported.
 """
@@ -11,30 +11,36 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from exaln.alignments.aligned_pairs import AlignedPairs
 from exaln.alignments.cigar import Paths
 from exaln.alignments.query_hits import QueryHits
 from exaln.alignments.strands import positions_as_given, reverse_paths
 from exaln.database.database import Database
 from exaln.database.part import DatabasePart
 from exaln.database.row_ranges import query_blocks
+from exaln.database.views import segment_starts, target_origins
 from exaln.engines.choice import choose_engine
-from exaln.engines.contracts import Candidates, Engine, Keep, Pairs, Traces, comparable
+from exaln.engines.contracts import Engine, score_matrix
+from exaln.engines.tasks import Candidates, PairTask, QueryRows, ScanTask, comparable
 from exaln.errors import InputError
 from exaln.foundation import arguments
 from exaln.foundation.mapped_file import read_unchanged, unchanged
 from exaln.foundation.progress import AnyProgress, ScoringProgress, SearchProgress, showing
+from exaln.pairwise.routing import align_pairs
 from exaln.report.summary import SearchSummary
+from exaln.scoring.modes import LOCAL
 from exaln.scoring.scoring import Scoring, ScoringLike, as_scoring
-from exaln.search.candidate_pruning import Pruner
-from exaln.search.evaluation import OLD_NAMES, Judge, SearchOptions, warn_without_statistics
+from exaln.search.candidate_pruning import LocatedCandidates, Pruner
+from exaln.search.evaluation import HitEvaluator, warn_without_statistics
 from exaln.search.hit_source import HitSource
 from exaln.search.hits import Hits
-from exaln.search.prefetch import one_ahead
+from exaln.search.options import OLD_NAMES, SearchOptions
+from exaln.search.prefetch import prefetch
 from exaln.search.ranking import Ranked, is_among_first, rank
 from exaln.sequences.inputs import as_records
 from exaln.sequences.records import Records
@@ -44,42 +50,42 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from exaln.database.database import Databases
-    from exaln.engines.contracts import Progress
+    from exaln.engines.tasks import Progress
     from exaln.search.target_ids import Ids
     from exaln.sequences.inputs import Sequences
 
 MAX_BLOCK_QUERIES = 256
-"""Queries are searched in blocks of so many, and of as many pairs as the engine takes at a time."""
+"""Queries in a block; there are fewer where the engine takes fewer pairs at a time."""
 
 MAX_FILTERED_PAIRS = 2 << 20
-"""The same where a filter looks at alignments: then every pair may have to stay in memory as a candidate."""
+"""Pairs of a block where a filter needs alignments: every pair may have to stay in memory as a candidate."""
 
 PRUNE_CANDIDATES = 1 << 20
-"""From so many candidates on, those that are not among the best k are dropped during the scan."""
+"""Candidates from which on those that are not among the best k are dropped during the scan."""
 
 ROUND_ALIGNMENTS = 32 << 10
-"""About so many alignments are made at a time, and are in memory."""
+"""Alignments made, and in memory, at a time, about."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """Queries that are scanned together. first_index: the place of the first of them among all queries.
+    """Queries that are scanned together.
 
-    cells_before: of the blocks before. scanned: the sequences that are compared with the targets, `strands` says which
-    strand each is: the queries, their reverse complements, or both, one after the other.
+    first_index: the place of the first of them among all queries. cells_before: cells of the blocks before. rows: what
+    is compared with the targets: the queries, their reverse complements, or both, one after the other.
     """
 
     queries: Records
     first_index: int
     cells_before: int
-    scanned: Records
-    strands: NDArray[np.int8]
+    rows: QueryRows
 
 
 class Search:
-    """A database, a scoring and an engine, ready for queries. judge: of an earlier search of the same kind.
+    """A database, a scoring and an engine, ready for queries.
 
-    scanning: entered for the scan of each block, for those who share an engine.
+    evaluator: that of an earlier search of the same kind. scanning: a context manager entered for the scan of each
+    block, for callers that share an engine.
     """
 
     def __init__(
@@ -88,7 +94,7 @@ class Search:
         scoring: Scoring,
         engine: Engine,
         options: SearchOptions,
-        judge: Judge | None = None,
+        evaluator: HitEvaluator | None = None,
         scanning: AbstractContextManager[object] | None = None,
     ) -> None:
         scoring.require_positive("a search")
@@ -99,30 +105,33 @@ class Search:
             raise InputError(f"{scoring.name} scores {scoring.alphabet.name}, the database is {database.alphabet.name}")
         self.database, self.scoring, self.engine, self.options = database, scoring, engine, options
         space = database.search_space
-        self._judge = judge or Judge(scoring, options, n_targets=space.n_targets, n_residues=space.n_residues)
+        self._evaluator = evaluator or HitEvaluator(
+            scoring, options, n_targets=space.n_targets, n_residues=space.n_residues
+        )
         self._scanning = scanning or nullcontext()
-        self.statistics = self._judge.statistics
+        self.statistics = self._evaluator.statistics
         require_strand(options.strand, database.alphabet)
         if self.statistics is None:
             warn_without_statistics(scoring)
-        self._placement = engine.place(database)
+        self._resident = engine.open(database)
+        self._starts = segment_starts(database)
 
     def run(
         self, queries: Iterable[Records], progress: Progress | None = None, *, first_index: int = 0
     ) -> Iterator[QueryHits]:
-        """The hits of each query, in the order of the queries. `progress` gets the cells done so far.
+        """The hits of each query, in the order of the queries.
 
-        first_index: the place of the first of them among all queries. Where the engine leaves the CPU idle, `progress`
-        is called on another thread.
+        progress: gets the cells done so far, on another thread where the engine leaves the CPU idle. first_index: the
+        place of the first query among all queries.
         """
         blocks = self._blocks(queries, first_index)
-        if self.engine.leaves_cpu_idle:
-            scanned = one_ahead(blocks, lambda block, check: self._scan(block, _with_check(progress, check)))
+        if self.engine.tuning.scans_beside_cpu:
+            scanned = prefetch(blocks, lambda block, check: self._scan(block, _with_check(progress, check)))
         else:
             scanned = ((block, self._scan(block, progress)) for block in blocks)
         with closing(scanned):
             for block, ranked in scanned:
-                yield from self._traced(block, ranked)
+                yield from self._aligned(block, ranked)
 
     def _blocks(self, queries: Iterable[Records], first_index: int) -> Iterator[Block]:
         cells = 0
@@ -131,33 +140,37 @@ class Search:
                 raise InputError(f"the queries are {records.alphabet.name}, the database {self.database.alphabet.name}")
             for first, end in query_blocks(len(records), self._block_queries()):
                 own = records.rows(first, end)
-                yield Block(own, first_index + first, cells, *self._with_strands(own))
+                yield Block(own, first_index + first, cells, self._query_rows(own))
                 cells += self.n_cells(own.n_residues)
             first_index += len(records)
 
+    def blocks(self, queries: Records) -> Iterator[Block]:
+        """The blocks in which these queries are scanned."""
+        return self._blocks([queries], 0)
+
     @property
     def n_strands(self) -> int:
-        """How often each query is compared with the database."""
+        """Strands of each query that are compared with the database: 1 or 2."""
         return 2 if self.database.alphabet.is_nucleotide and self.options.strand == "both" else 1
 
     def summary(self, database: str) -> SearchSummary:
-        """What reports say about the search. database: its name."""
+        """The description of the search in reports. database: its name."""
         space = self.database.search_space
         return SearchSummary(database, space.n_targets, space.n_residues, self.scoring, self.statistics)
 
     def n_cells(self, query_residues: int) -> int:
-        """Cells of queries with so many residues."""
+        """Cells of a search with queries of so many residues."""
         return query_residues * self.n_strands * self.database.n_residues
 
     def _block_queries(self) -> int:
-        max_pairs = MAX_FILTERED_PAIRS if self.options.needs_alignments else self.engine.block_pairs
+        max_pairs = MAX_FILTERED_PAIRS if self.options.needs_alignments else self.engine.tuning.scan_pairs
         return max(1, min(MAX_BLOCK_QUERIES, max_pairs // max(1, self.database.n_targets)))
 
-    def _traced(self, block: Block, ranked: Ranked) -> Iterator[QueryHits]:
+    def _aligned(self, block: Block, ranked: Ranked) -> Iterator[QueryHits]:
         """The hits of the queries of a block."""
         if self.options.needs_alignments:
-            ranked, traces = self._align_and_filter(block, ranked)
-            yield from self._hits(block, range(len(block.queries)), ranked, traces)
+            ranked, aligned = self._align_and_filter(block, ranked)
+            yield from self._hits(block, range(len(block.queries)), ranked, aligned)
             return
         ranked = self._best(ranked)
         for rows in self._rounds(ranked, len(block.queries)):
@@ -174,17 +187,18 @@ class Search:
             yield range(first, max(end, first + 1))
             first = max(end, first + 1)
 
-    def _align(self, block: Block, ranked: Ranked) -> Traces:
+    def _align(self, block: Block, ranked: Ranked) -> AlignedPairs:
         with unchanged(self.database.require_unchanged):
             targets, places = self._gather(ranked.ordinal, texts=False)
-        pairs = Pairs(self._rows_of(ranked, len(block.queries)), places, ranked.score)
-        traces = self.engine.align(block.scanned, targets, pairs, self.scoring).counted_in(self.database.alphabet)
-        return self._on_given_strand(traces, ranked, block.queries)
+        query = self._rows_of(ranked, len(block.queries))
+        task = PairTask(block.rows, targets, query, places, LOCAL, known_scores=ranked.score.astype(np.int64))
+        aligned = align_pairs(self.engine, task).counted_in(self.database.alphabet)
+        return self._on_given_strand(aligned, ranked, block.queries)
 
-    def _align_and_filter(self, block: Block, ranked: Ranked) -> tuple[Ranked, Traces]:
-        """The best k that pass the filters on their alignment; nothing is aligned for a query that has them."""
+    def _align_and_filter(self, block: Block, ranked: Ranked) -> tuple[Ranked, AlignedPairs]:
+        """The best k that pass the filters on their alignment. A query that has k gets no more alignments."""
         queries = block.queries
-        kept, traces = [self._empty()], []
+        kept, parts = [self._empty()], []
         n_kept = np.zeros(len(queries), np.int64)
         while len(ranked):
             n_waiting = len(np.unique(ranked.query))
@@ -193,38 +207,38 @@ class Search:
             aligned = self._align(block, now)
             passing = self._passing(now, aligned, queries)
             kept.append(now.take(passing))
-            traces.append(aligned.taken(passing))
+            parts.append(aligned.taken(passing))
             n_kept += np.bincount(kept[-1].query, minlength=len(queries))
             ranked = ranked.take(~is_next & (n_kept[ranked.query] < self.options.max_target_seqs))
-        found, paths = Ranked.joined(kept), Traces.joined(traces)
-        order = np.argsort(found.query, kind="stable")  # rounds go on where the one before ended
+        found, alignments = Ranked.joined(kept), AlignedPairs.joined(parts)
+        order = np.argsort(found.query, kind="stable")  # each round continues the one before
         order = order[is_among_first(found.query[order], self.options.max_target_seqs)]
-        return found.take(order), paths.taken(order)
+        return found.take(order), alignments.taken(order)
 
-    def _with_strands(self, queries: Records) -> tuple[Records, NDArray[np.int8]]:
-        """The sequences to scan with, and the strand of each: the queries, then their reverse complements."""
-        n = len(queries)
+    def _query_rows(self, queries: Records) -> QueryRows:
+        """The queries on the strands that are asked for; with both, the reverse complements follow all queries."""
+        n, both = len(queries), np.repeat(np.array([1, -1], np.int8), len(queries))
         if not self.database.alphabet.is_nucleotide or self.options.strand == "plus":
-            return queries, np.ones(n, np.int8)
+            return QueryRows.of_sequences(queries, self.scoring)
         if self.options.strand == "minus":
-            return other_strand(queries), np.full(n, -1, np.int8)
-        return doubled(queries), np.repeat(np.array([1, -1], np.int8), n)
+            return QueryRows.of_sequences(other_strand(queries), self.scoring, strand=both[n:])
+        return QueryRows.of_sequences(doubled(queries), self.scoring, query=np.arange(2 * n) % n, strand=both)
 
     def _rows_of(self, ranked: Ranked, n_queries: int) -> NDArray[np.int64]:
-        """Where the scanned sequence of each candidate is."""
+        """The query row of each candidate: the one of its strand."""
         return ranked.query + (n_queries if self.n_strands == 2 else 0) * (ranked.strand < 0)
 
     def _scan(self, block: Block, progress: Progress | None) -> Ranked:
         """All candidates that pass the filters which need no alignment, ranked."""
-        keep = Keep(self._judge.minimum_scores(block.scanned.lengths), k=self.options.max_target_seqs)
         pruner = Pruner(self.statistics, block.queries.lengths, self.options.max_target_seqs * self.n_strands)
         parts = [self._empty()]
         waiting = 0
         report = None if progress is None else lambda cells: progress(block.cells_before + cells)
-        scan = self.engine.scan(block.scanned, self._placement, self.scoring, keep, report)
+        task = ScanTask(block.rows, self._resident, self._evaluator.cutoff(block.rows.lengths), progress=report)
+        scan = self.engine.scan(task)
         with self._scanning, closing(read_unchanged(self.database.require_unchanged, scan)) as found:
             for candidates in found:
-                listed = self._listed(candidates)
+                listed = self._listed(self._located(candidates, block.rows))
                 promising = listed if self.options.needs_alignments else pruner.prune(listed)
                 parts.append(self._passed(promising, block))
                 waiting += len(parts[-1])
@@ -235,7 +249,13 @@ class Search:
     def _best(self, ranked: Ranked) -> Ranked:
         return ranked.take(is_among_first(ranked.query, self.options.max_target_seqs))
 
-    def _listed(self, found: Candidates) -> Candidates:
+    def _located(self, found: Candidates, rows: QueryRows) -> LocatedCandidates:
+        """Candidates with the queries and the targets that they come from."""
+        origins = target_origins(self.database, found.row, self._starts)
+        query, strand = rows.query[found.query], rows.strand[found.query]
+        return LocatedCandidates(query, strand, origins.ordinal, origins.length, found.score)
+
+    def _listed(self, found: LocatedCandidates) -> LocatedCandidates:
         """The candidates that the lists of targets allow."""
         include, exclude = self.options.include, self.options.exclude
         if include is None and exclude is None:
@@ -245,22 +265,20 @@ class Search:
             passes &= np.isin(found.ordinal, include)
         if exclude is not None:
             passes &= ~np.isin(found.ordinal, exclude)
-        return Candidates(found.query[passes], found.ordinal[passes], found.length[passes], found.score[passes])
+        return found.taken(passes)
 
-    def _passed(self, found: Candidates, block: Block) -> Ranked:
-        """Candidates with bits and E-values; only those that pass."""
-        query = found.query.astype(np.int64) % len(block.queries)
-        verdict = self._judge.verdict(found.score, block.queries.lengths[query], found.length)
-        strand = block.strands[found.query]
-        judged = Ranked(query, strand, found.ordinal, found.length, found.score, verdict.bits, verdict.evalue)
-        return judged.take(verdict.passes)
+    def _passed(self, found: LocatedCandidates, block: Block) -> Ranked:
+        """The candidates that pass the filters, with bits and E-values."""
+        evaluated = self._evaluator.evaluate(found.score, block.queries.lengths[found.query], found.length)
+        columns = found.query, found.strand, found.ordinal, found.length, found.score
+        return Ranked(*columns, evaluated.bits, evaluated.evalue).take(evaluated.passes)
 
     def _empty(self) -> Ranked:
         whole, real = np.empty(0, np.int64), np.empty(0, np.float64)
         return Ranked(whole, np.empty(0, np.int8), whole, whole, np.empty(0, np.int32), real, real)
 
     def _gather(self, ordinals: NDArray[np.int64], *, texts: bool) -> tuple[Records, NDArray[np.int64]]:
-        """The targets with these ordinals, each once, on demand with their texts; and which of them each ordinal is."""
+        """The targets with these ordinals, each once, and which of them each ordinal is. texts: with ids and titles."""
         unique, places = np.unique(ordinals, return_inverse=True)
         numbers, rows = self.database.locate(unique)
         sequences: list[NDArray[np.uint8]] = []
@@ -277,17 +295,17 @@ class Search:
         found = Records.of(self.database.alphabet, sequences, *([ids, descriptions] if texts else []))
         return found, places.astype(np.int64)
 
-    def _on_given_strand(self, traces: Traces, ranked: Ranked, queries: Records) -> Traces:
+    def _on_given_strand(self, aligned: AlignedPairs, ranked: Ranked, queries: Records) -> AlignedPairs:
         """Alignments of reverse complements, in terms of the query as given: the path runs along it."""
         minus = ranked.strand < 0
         if not minus.any():
-            return traces
-        positions = positions_as_given(traces.positions, queries.lengths[ranked.query], minus)
-        return Traces(positions, traces.counts, reverse_paths(traces.paths, minus))
+            return aligned
+        positions = positions_as_given(aligned.positions, queries.lengths[ranked.query], minus)
+        return replace(aligned, positions=positions, paths=reverse_paths(aligned.paths, minus))
 
-    def _passing(self, ranked: Ranked, traces: Traces, queries: Records) -> NDArray[np.int64]:
-        """Which hits pass the filters on their alignment."""
-        options, positions, counts = self.options, traces.positions, traces.counts
+    def _passing(self, ranked: Ranked, aligned: AlignedPairs, queries: Records) -> NDArray[np.int64]:
+        """The places of hits that pass the filters on their alignment."""
+        options, positions, counts = self.options, aligned.positions, aligned.counts
         checks = (
             (options.min_identity, counts[:, 0], counts[:, 5]),
             (options.min_query_coverage, positions[:, 1] - positions[:, 0], queries.lengths[ranked.query]),
@@ -299,7 +317,7 @@ class Search:
                 passes &= 100.0 * part >= minimum * whole
         return np.flatnonzero(passes)
 
-    def _hits(self, block: Block, rows: range, ranked: Ranked, traces: Traces) -> Iterator[QueryHits]:
+    def _hits(self, block: Block, rows: range, ranked: Ranked, aligned: AlignedPairs) -> Iterator[QueryHits]:
         """One QueryHits for each of these rows of the queries, also without hits."""
         queries = block.queries
         with unchanged(self.database.require_unchanged):
@@ -309,11 +327,8 @@ class Search:
         for query, begin, end in zip(rows, edges[:-1], edges[1:], strict=True):
             own = slice(begin, end)
             found = places[own].tolist()
-            positions, counts, offsets = (
-                traces.positions[own],
-                traces.counts[own],
-                traces.paths.offsets[begin : end + 1],
-            )
+            positions, counts, paths = aligned.positions[own], aligned.counts[own], aligned.paths
+            offsets = paths.offsets[begin : end + 1]
             yield QueryHits(
                 index=block.first_index + query,
                 query_id=queries.ids[query],
@@ -334,7 +349,7 @@ class Search:
                 query_end=positions[:, 1],
                 target_start=positions[:, 2],
                 target_end=positions[:, 3],
-                paths=Paths(traces.paths.operations[offsets[0] : offsets[-1]], offsets - offsets[0]),
+                paths=Paths(paths.operations[offsets[0] : offsets[-1]], offsets - offsets[0]),
                 identities=counts[:, 0],
                 positives=counts[:, 1],
                 mismatches=counts[:, 2],
@@ -345,7 +360,7 @@ class Search:
 
 
 def _with_check(progress: Progress | None, check: Callable[[], None]) -> Progress:
-    """Tells of progress, and finds out whether it is still wanted."""
+    """A progress function that first checks whether the results are still wanted."""
 
     def report(cells: int) -> None:
         check()
@@ -356,7 +371,7 @@ def _with_check(progress: Progress | None, check: Callable[[], None]) -> Progres
 
 
 OPTIONS = tuple(field.name for field in fields(SearchOptions) if field.name not in ("include", "exclude"))
-"""Options of a search that `exaln.search` takes as arguments of its own."""
+"""Options that `exaln.search` takes as arguments."""
 
 
 @arguments.renamed(**OLD_NAMES)
@@ -399,7 +414,7 @@ def search(
     >>> [(hit.target_id, hit.score, hit.cigar) for hit in search(["HEAGAWGHEE"], fasta)]
     [('t2', 62, '10M'), ('t1', 17, '3M')]
     """
-    wanted = SearchOptions(
+    chosen = SearchOptions(
         evalue,
         max_target_seqs,
         min_bits,
@@ -413,17 +428,17 @@ def search(
         dbsize,
     )
     if options is not None:
-        wanted = arguments.instance("options", options, SearchOptions)
-    working = choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory)
+        chosen = arguments.instance("options", options, SearchOptions)
+    running = choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory)
     opened, records = _prepare(queries, database, scoring)
-    found = Search(opened, as_scoring(scoring, opened.alphabet), working, wanted)
+    found = Search(opened, as_scoring(scoring, opened.alphabet), running, chosen)
     with showing(progress, SearchProgress, lambda: found.n_cells(records.n_residues)) as report:
         hits = found.run([records], report)
         return Hits.collect(hits, HitSource(records, opened, found.summary(_name(database))))
 
 
 def _name(database: Databases) -> str:
-    """What reports call it: as the user does."""
+    """The name of a database in reports: as the user gave it."""
     if isinstance(database, Database):
         return database.name
     return os.fspath(database) if isinstance(database, str | os.PathLike) else " ".join(map(_name, database))
@@ -460,12 +475,13 @@ def scores(
     >>> scores(["HEAGAWGHEE"], fasta)
     array([[17, 62]], dtype=int32)
     """
-    working = choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory)
+    running = choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory)
     opened, records = _prepare(queries, database, scoring)
     rules = as_scoring(scoring, opened.alphabet)
     rules.require_positive("a search")
     with (
         unchanged(opened.require_unchanged),
         showing(progress, ScoringProgress, lambda: records.n_residues * opened.n_residues) as report,
+        running.open(opened) as resident,
     ):
-        return working.scores(records, working.place(opened), rules, report)
+        return score_matrix(running, ScanTask(QueryRows.of_sequences(records, rules), resident, progress=report))

@@ -1,4 +1,4 @@
-"""The best targets of each query, whatever the order in which an engine delivers the scores."""
+"""Ranking: the best targets of each query, whatever the order in which an engine delivers the scores."""
 
 from __future__ import annotations
 
@@ -11,17 +11,14 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from exaln.engines.contracts import ScoreBlock
-
 
 class BestTargets:
-    """The k best targets of each query so far: score descending, then place in the input. Less than `minimum` is none.
+    """The k best targets of each query so far: score descending, then place in the input. Scores below `minimum` are
+    left out.
 
-    >>> from exaln.engines.contracts import ScoreBlock
     >>> best = BestTargets(n_queries=1, k=2)
-    >>> lengths = np.array([5, 5, 5])
-    >>> best.add(ScoreBlock(0, np.array([[7, 9, 3]], np.int32), np.array([4, 5, 6]), lengths))
-    >>> best.add(ScoreBlock(0, np.array([[7, 1, 7]], np.int32), np.array([3, 1, 2]), lengths))
+    >>> best.add(0, np.array([[7, 9, 3]], np.int32), np.array([4, 5, 6]))
+    >>> best.add(0, np.array([[7, 1, 7]], np.int32), np.array([3, 1, 2]))
     >>> best.ordinals[0].tolist(), best.scores[0].tolist()
     ([5, 2], [9, 7])
     """
@@ -32,12 +29,15 @@ class BestTargets:
         self._k = k
         self._minimum = minimum
 
-    def add(self, block: ScoreBlock) -> None:
-        """Take what is better in this block, or as good and earlier in the input."""
-        for row, scores in enumerate(block.scores):
-            query = block.first_query + row
-            columns = np.flatnonzero(scores >= self._floor(query, scores))
-            self._merge(query, block.ordinals[columns], scores[columns])
+    def add(self, first_query: int, scores: NDArray[np.int32], ordinals: NDArray[np.int64]) -> None:
+        """Take the better targets of a block, and those that are as good and earlier in the input.
+
+        scores: int32[queries, targets], from query `first_query` on; ordinals: int64[targets].
+        """
+        for row, own in enumerate(scores):
+            query = first_query + row
+            columns = np.flatnonzero(own >= self._floor(query, own))
+            self._merge(query, ordinals[columns], own[columns])
 
     def _floor(self, query: int, scores: NDArray[np.int32]) -> int:
         """No target below this score can be among the best. One with this score may be, if it comes first."""

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exaln.database.row_ranges import query_blocks
+from exaln.database.views import target_origins
+from exaln.engines.tasks import QueryRows, ScanTask
 from exaln.foundation.mapped_file import read_unchanged, unchanged
 from exaln.report.clean import one_line
 from exaln.scoring.scoring import Scoring
@@ -23,7 +25,8 @@ if TYPE_CHECKING:
 
     from exaln.database.database import Database
     from exaln.database.segment import Segment
-    from exaln.engines.contracts import Engine, Progress
+    from exaln.engines.contracts import Engine
+    from exaln.engines.tasks import Progress
     from exaln.sequences.records import Records
 
 MAX_SCORES = 16 << 20
@@ -106,11 +109,12 @@ def _group_scores(
     queries: Records, group: SegmentGroup, scoring: Scoring, engine: Engine, progress: Progress | None
 ) -> NDArray[np.int32]:
     scores = np.zeros((len(queries), group.n_targets), np.int32)
-    for block in read_unchanged(
-        group.require_unchanged, engine.blocks(queries, engine.place(group), scoring, progress)
-    ):
-        last = block.first_query + len(block.scores)
-        scores[block.first_query : last, block.ordinals - group.first_ordinal] = block.scores
+    with engine.open(group) as resident:
+        task = ScanTask(QueryRows.of_sequences(queries, scoring), resident, progress=progress)
+        for block in read_unchanged(group.require_unchanged, engine.score_blocks(task)):
+            last = block.first_query + len(block.scores)
+            places = target_origins(group, block.rows).ordinal - group.first_ordinal
+            scores[block.first_query : last, places] = block.scores
     return scores
 
 

@@ -16,7 +16,8 @@ from exaln.database.manifest import Manifest
 from exaln.database.part import SearchSpace
 from exaln.report.summary import SearchSummary
 from exaln.scoring.scoring import Scoring
-from exaln.search.evaluation import Judge, SearchOptions
+from exaln.search.evaluation import HitEvaluator
+from exaln.search.options import SearchOptions
 from exaln.search.spec_values import IDS, ORDINALS, require_search
 
 FORMAT_VERSION = 2
@@ -44,10 +45,10 @@ class SearchSpec:
         return SearchSpec(name, manifest.digest, space, scoring, options)
 
     @cached_property
-    def judge(self) -> Judge:
-        """Who decides which hits pass."""
+    def evaluator(self) -> HitEvaluator:
+        """E-values and filters of this search."""
         space = self.space
-        return Judge(self.scoring, self.options, n_targets=space.n_targets, n_residues=space.n_residues)
+        return HitEvaluator(self.scoring, self.options, n_targets=space.n_targets, n_residues=space.n_residues)
 
     @property
     def summary(self) -> SearchSummary:
@@ -57,7 +58,7 @@ class SearchSpec:
             n_targets=self.space.n_targets,
             n_residues=self.space.n_residues,
             scoring=self.scoring,
-            statistics=self.judge.statistics,
+            statistics=self.evaluator.statistics,
         )
 
     @property

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from exaln.search.evaluation import SearchOptions
+from exaln.search.options import SearchOptions
 
 ORDINALS = ("include", "exclude")
 IDS = ("ids", "exclude_ids")

@@ -1,7 +1,7 @@
-"""Pairs of sequences for the studies, made from fixed seeds, and the answers that every result is compared with.
+"""Pairs of sequences for the studies, made from fixed seeds, and the expected alignments.
 
-Scores are the reference engine's, paths the cpu engine's, whose scores must be the same. Of large batches a sample is
-compared with the reference, and pairs that are too large for it are compared with the cpu engine alone.
+Scores come from the reference engine, paths from the cpu engine, whose scores must be equal. For large batches only a
+sample is compared with the reference engine; pairs that are too large for it are compared with the cpu engine only.
 """
 
 from __future__ import annotations
@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from exaln.alignments.aligned_pairs import PairList
 from exaln.alignments.cigar import OPERATIONS
 from exaln.engines.bench.cpu import synthetic_proteins
-from exaln.engines.contracts import PairList
 from exaln.engines.cpu.engine import CpuEngine
 from exaln.engines.reference.engine import local_score
 from exaln.errors import EngineError
-from exaln.pairwise.long.driver import score_long
-from exaln.pairwise.pairs import align_records
-from exaln.pairwise.routing import are_long
+from exaln.pairwise.pairs import pair_task
+from exaln.pairwise.routing import align_pairs, score_pairs
 from exaln.scoring.modes import LOCAL
 from exaln.sequences.alphabet import PROTEIN
 from exaln.sequences.records import Records
@@ -28,26 +27,26 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from exaln.engines.contracts import Engine
+    from exaln.engines.tasks import PairTask
     from exaln.scoring.scoring import Scoring
 
     Codes = NDArray[np.uint8]
 
 SEED = 8
 CHANGED = 0.25
-"""Of the letters of the first sequence in the second: replaced, or (every fifth of them) lost or put in."""
+"""Share of the letters that differ in the second sequence: replaced, or (a tenth each) deleted or duplicated."""
 
 LETTERS = {"nucleotides": "ACGT", "proteins": "ARNDCQEGHILKMFPSTWYV"}
-ONE_PAIR = PairList(np.zeros(1, np.int64), np.zeros(1, np.int64))
 SAMPLED = 24
-"""Pairs of a batch whose scores are compared with the reference engine."""
+"""Number of pairs of a batch whose scores are compared with the reference engine."""
 
 LARGEST_REFERENCE = 1 << 28
-"""Cells of a pair up to which the reference engine is asked: some seconds."""
+"""Largest number of cells of a pair for the reference engine: some seconds."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The best local alignment of a pair. steps: its path from start to end, M, D (target alone), I (query alone)."""
+    """The best local alignment of a pair. steps: its path from the start, M, D (target only), I (query only)."""
 
     score: int
     query_end: int
@@ -56,7 +55,7 @@ class Answer:
 
 
 def similar_pair(kind: str, length: int, seed: int = SEED) -> tuple[Codes, Codes]:
-    """Two similar sequences of equal length, nucleotides or proteins, encoded as proteins."""
+    """Two similar sequences of equal length, nucleotides or proteins, both encoded as proteins."""
     random = np.random.default_rng((seed, length))
     codes = PROTEIN.encode(LETTERS[kind])
     if kind == "proteins":
@@ -67,7 +66,7 @@ def similar_pair(kind: str, length: int, seed: int = SEED) -> tuple[Codes, Codes
 
 
 def changed(random: np.random.Generator, sequence: Codes, letters: Codes) -> Codes:
-    """A similar sequence of the same length."""
+    """Return a similar sequence of the same length."""
     n = len(sequence)
     what = random.random(n)
     other = letters[random.integers(0, len(letters), n)]
@@ -79,47 +78,52 @@ def changed(random: np.random.Generator, sequence: Codes, letters: Codes) -> Cod
     return np.ascontiguousarray(longer[:n], np.uint8)
 
 
+def task_of(queries: list[Codes], targets: list[Codes], scoring: Scoring) -> PairTask:
+    """The pairs queries[i], targets[i] as a task for engines, in local mode."""
+    rows = np.arange(len(queries), dtype=np.int64)
+    records = [Records.of(scoring.alphabet, sequences) for sequences in (queries, targets)]
+    return pair_task(records[0], records[1], PairList(rows, rows), scoring, LOCAL)
+
+
 def answer_of(query: Codes, target: Codes, scoring: Scoring) -> Answer:
-    """The best alignment of one pair, its score by the reference engine."""
+    """The best alignment of one pair; its score is checked with the reference engine."""
     (answer,) = answers_of([query], [target], scoring)
     return answer
 
 
 def answers_of(queries: list[Codes], targets: list[Codes], scoring: Scoring) -> list[Answer]:
-    """The best alignments of pairs: by the cpu engine, sampled scores by the reference engine."""
-    records = [Records.of(scoring.alphabet, sequences) for sequences in (queries, targets)]
-    places = np.arange(len(queries), dtype=np.int64)
-    scores, traces = CpuEngine().align_pairs(records[0], records[1], PairList(places, places), scoring, LOCAL)
+    """The best alignments of pairs by the cpu engine; a sample of scores is checked with the reference engine.
+
+    Raises EngineError if they differ.
+    """
+    aligned = CpuEngine().align(task_of(queries, targets, scoring))
+    scores = aligned.scores
     for i in np.unique(np.linspace(0, len(queries) - 1, SAMPLED).astype(int)) if queries else ():
         is_small = len(queries[i]) * len(targets[i]) <= LARGEST_REFERENCE
         expected = local_score(queries[i], targets[i], scoring) if is_small else scores[i]
         if scores[i] != expected:
             raise EngineError(f"pair {i}: the cpu engine's score is {scores[i]}, and must be {expected}")
-    paths, offsets = traces.paths.operations, traces.paths.offsets
+    paths, offsets = aligned.paths.operations, aligned.paths.offsets
     return [
         Answer(int(score), int(ends[1]), int(ends[3]), steps_of(paths[offsets[i] : offsets[i + 1]]))
-        for i, (score, ends) in enumerate(zip(scores, traces.positions, strict=True))
+        for i, (score, ends) in enumerate(zip(scores, aligned.positions, strict=True))
     ]
 
 
 def score_by(engine: Engine, query: Codes, target: Codes, scoring: Scoring) -> int:
-    """The score of one pair as exaln gives it: a long pair goes over the whole machine or device."""
-    queries, targets = (Records.of(scoring.alphabet, [codes]) for codes in (query, target))
-    if are_long(engine, queries, targets, ONE_PAIR)[0]:
-        return score_long(engine, query, target, scoring, LOCAL)
-    return int(engine.score_pairs(queries, targets, ONE_PAIR, scoring, LOCAL)[0])
+    """The score of one pair by an engine; a long pair uses the whole machine or device."""
+    return int(score_pairs(engine, task_of([query], [target], scoring))[0])
 
 
 def align_by(engine: Engine, query: Codes, target: Codes, scoring: Scoring) -> Answer:
-    """The same with its path."""
-    queries, targets = (Records.of(scoring.alphabet, [codes]) for codes in (query, target))
-    found = align_records(queries, targets, ONE_PAIR, scoring, LOCAL, engine)
-    _, query_end, _, target_end = found.positions[0].tolist()
-    return Answer(int(found.scores[0]), query_end, target_end, steps_of(found.paths.operations))
+    """The alignment of one pair by an engine."""
+    result = align_pairs(engine, task_of([query], [target], scoring))
+    _, query_end, _, target_end = result.positions[0].tolist()
+    return Answer(int(result.scores[0]), query_end, target_end, steps_of(result.paths.operations))
 
 
 def steps_of(operations: NDArray[np.uint32]) -> str:
-    """A path as one letter per column: M for = and X.
+    """Convert a path to one letter per column: M for = and X.
 
     >>> steps_of(np.array([2 << 4 | OPERATIONS.index("="), 1 << 4 | OPERATIONS.index("D")], np.uint32))
     'MMD'

@@ -7,15 +7,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import engine_calls
 from exaln.__main__ import run
 from exaln.cli import bench_command
 from exaln.database.database import Database
 from exaln.engines import choice
 from exaln.engines.bench import cuda, cuda_bound, runs, scans, swissprot
 from exaln.engines.bench.cuda_bound import bare_tcups
-from exaln.engines.bench.scans import Bench, Measurement, Scan
+from exaln.engines.bench.scans import Bench, FoundTargets, Measurement, Scan
 from exaln.engines.bench.swissprot import standard_queries, synthetic_swissprot
-from exaln.engines.contracts import Candidates, Keep
 from exaln.engines.cpu.engine import CpuEngine
 from exaln.engines.cuda.scan.results import ScanTimes
 from exaln.errors import EngineError, OutputError
@@ -23,6 +23,7 @@ from exaln.scoring.scoring import Scoring
 from exaln.sequences.alphabet import DNA, PROTEIN
 from exaln.sequences.records import Records
 from exaln.sequences.strands import reverse_complement
+from exaln.statistics.length_bins import N_BINS
 
 LAB_LENGTHS = [35213, 34350, 22152, 166, 219, 155, 305, 693, 214, 197, 402, 369]
 """The first lengths that the program gives which made the database of the published figures."""
@@ -92,21 +93,22 @@ class FakeGpu:
 
     def __init__(self, targets, spoil=None, wrong_scores=0):
         self.engine, self.scoring = CpuEngine(2), Scoring.default(targets.alphabet)
-        self.placement = self.engine.place(Database.in_memory([targets]))
+        self.database = Database.in_memory([targets])
         self.spoil, self.wrong_scores = spoil, wrong_scores
         self.n_scans = 0
 
-    def scan(self, queries, keep):
+    def scan(self, queries, cutoff):
         self.n_scans += 1
         # A superset in two pieces, as an engine may return it.
-        more = Keep(np.maximum(keep.minimum - 3, 0))
-        found = cuda.joined(list(self.engine.scan(queries, self.placement, self.scoring, more)))
+        parts = list(engine_calls.scan(self.engine, queries, self.database, self.scoring, np.maximum(cutoff - 3, 0)))
+        columns = ("query", "ordinal", "length", "score")
+        found = FoundTargets(*(np.concatenate([getattr(part, name) for part in parts]) for name in columns))
         found = found if self.spoil is None else self.spoil(found)
-        cells = queries.n_residues * self.placement.database.n_residues
+        cells = queries.n_residues * self.database.n_residues
         return Scan(1.5, 0.25, 0.125, 2.0, 0.5, 4.0, 1_000_000, 2 * cells, found)
 
     def scores(self, queries):
-        scores = self.engine.scores(queries, self.placement, self.scoring)
+        scores = engine_calls.scores(self.engine, queries, self.database, self.scoring)
         scores[:, : self.wrong_scores] += 1
         return scores
 
@@ -159,7 +161,7 @@ def test_every_query_their_sum_and_the_batch_are_measured(content, targets):
 
 
 def test_scores_are_those_of_the_cpu_engine(content, targets):
-    expected = CpuEngine(2).scores(standard_queries(), FakeGpu(targets).placement, Scoring())
+    expected = engine_calls.scores(CpuEngine(2), standard_queries(), FakeGpu(targets).database, Scoring())
     assert [row["score_sum"] for row in content["measurements"][:20]] == expected.sum(axis=1).tolist()
     assert content["checks"]["scores"] == expected.size
     assert content["checks"]["sampled_scores"] == content["checks"]["sampled_targets"] * 20
@@ -176,7 +178,7 @@ def test_of_dna_both_strands_are_measured_together():
     assert (rows[0]["n_queries"], rows[0]["query_residues"], rows[-1]["n_queries"]) == (2, 288, 40)
     queries = standard_queries(alphabet=DNA)
     strands = Records.of(DNA, [queries.sequence(0), reverse_complement(queries.sequence(0), DNA)])
-    expected = CpuEngine(2).scores(strands, FakeGpu(targets).placement, Scoring.default(DNA))
+    expected = engine_calls.scores(CpuEngine(2), strands, FakeGpu(targets).database, Scoring.default(DNA))
     assert rows[0]["score_sum"] == expected.sum()
     assert content["checks"]["sampled_scores"] == content["checks"]["sampled_targets"] * 40
     assert content["database"]["alphabet"] == "dna"
@@ -193,10 +195,10 @@ def test_scans_are_repeated_for_the_time_given(targets):
 @pytest.mark.parametrize(
     "spoil",
     [
-        lambda c: Candidates(c.query[1:], c.ordinal[1:], c.length[1:], c.score[1:] + 1),
-        lambda c: Candidates(*(np.r_[column, column[-1:]] for column in (c.query, c.ordinal, c.length, c.score))),
-        lambda c: Candidates(c.query[:0], c.ordinal[:0], c.length[:0], c.score[:0]),
-        lambda c: Candidates(c.query, c.ordinal ^ 1, c.length, c.score),
+        lambda c: FoundTargets(c.query[1:], c.ordinal[1:], c.length[1:], c.score[1:] + 1),
+        lambda c: FoundTargets(*(np.r_[column, column[-1:]] for column in (c.query, c.ordinal, c.length, c.score))),
+        lambda c: FoundTargets(c.query[:0], c.ordinal[:0], c.length[:0], c.score[:0]),
+        lambda c: FoundTargets(c.query, c.ordinal ^ 1, c.length, c.score),
     ],
     ids=["wrong scores", "twice", "nothing", "other targets"],
 )
@@ -235,7 +237,7 @@ class SlowCard(CpuEngine):
 def test_times_of_several_gpus_are_their_mean(targets):
     engine = SlowCard(2)
     measured = cuda.EngineOnDatabase(engine, Database.in_memory([targets]))
-    scan = measured.scan(standard_queries().rows(0, 1), Keep.everything(1))
+    scan = measured.scan(standard_queries().rows(0, 1), np.zeros((1, N_BINS), np.int32))
     assert (scan.compile, scan.upload, scan.pack, scan.scan, scan.collect) == (1.0, 0.5, 0.1, 2.0, 0.3)
     assert (scan.bytes_sent, scan.raw_cells) == (7, 9)
     assert scan.total > 0
@@ -269,7 +271,7 @@ class FakeCard:
     facts = SimpleNamespace(n_sms=100)
 
     def kernel(self, source, name):
-        assert (source.file, name) == ("bare.cu", "bare_loop")
+        assert (source.file, name) == ("recurrence_bound.cu", "bare_loop")
         self.constants = dict(source.constants)
         return "kernel"
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import engine_calls
 import exaln.engines.cpu.engine
 import strategies
-from exaln.engines.contracts import Placement
 from exaln.engines.cpu.engine import CpuEngine
 from exaln.engines.reference.engine import ReferenceEngine
 from exaln.scoring.matrices import MAX_VALUE
@@ -111,15 +111,15 @@ def test_blocks_and_segments_change_nothing(mixture, n_segments, block_scores, b
     alphabet, costs, queries, targets = mixture
     scoring = Scoring(costs.matrix, gap_open=costs.gap_open, gap_extend=costs.gap_extend, alphabet=alphabet)
     records = Records.of(alphabet, queries)
-    placement = Placement(memory_targets(alphabet, targets, n_segments))
-    expected = ReferenceEngine().scores(records, placement, scoring)
+    view = memory_targets(alphabet, targets, n_segments)
+    expected = engine_calls.scores(ReferenceEngine(), records, view, scoring)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exaln.engines.cpu.engine, "BLOCK_SCORES", block_scores)
         patch.setattr(exaln.engines.cpu.engine, "MAX_BLOCK_QUERIES", block_queries)
         cells = [0]
-        np.testing.assert_array_equal(CpuEngine(2).scores(records, placement, scoring, cells.append), expected)
+        np.testing.assert_array_equal(engine_calls.scores(CpuEngine(2), records, view, scoring, cells.append), expected)
     assert cells == sorted(cells)
-    assert cells[-1] == records.n_residues * placement.database.n_residues
+    assert cells[-1] == records.n_residues * view.n_residues
 
 
 @pytest.mark.parametrize("isa", ISAS)

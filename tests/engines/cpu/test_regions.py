@@ -9,7 +9,7 @@ import long_regions
 import strategies
 from exaln import _core
 from exaln.engines.reference.engine import ReferenceEngine
-from exaln.engines.regions import NOTHING, Borders, Region
+from exaln.engines.regions import NOTHING, Boundary, Region
 from exaln.scoring.modes import GLOBAL, LOCAL, OVERLAP, SEMIGLOBAL
 from kernel_cases import ISAS, Costs, engine_with, mutated, random_codes
 from long_regions import INT32, INT64, assert_same, core_region, outside
@@ -142,7 +142,7 @@ def test_scores_beyond_32_bits(mode):
     region = whole(query, target)
     near = outside(region, DNA, GLOBAL, INT64)
     for base in (1 << 40, *(() if mode.is_local else (-(1 << 40),))):
-        high = Borders(near.top_H + base, near.top_F + base, near.left_H + base, near.left_E + base, base)
+        high = Boundary(near.top_H + base, near.top_F + base, near.left_H + base, near.left_E + base, base)
         case = (query, target, DNA, mode, region, high, every(400), every(len(target)), INT64)
         expected = filled(REFERENCE, *case)
         assert mode.is_local is False or expected[0].score > 1 << 40
@@ -163,7 +163,7 @@ def test_a_table_put_together_from_regions(mode):
     for first_row, end_row, first_column, end_column in ((100, 300, 77, n), (1, 2, 1, 2), (37, 250, 130, 131)):
         part = Region(first_row, end_row, first_column, end_column)
         inside = np.s_[first_column:end_column], np.s_[first_row:end_row]
-        borders = Borders(
+        borders = Boundary(
             all_lines.row_H[first_row - 1][inside[0]],
             all_lines.row_F[first_row - 1][inside[0]],
             all_lines.column_H[first_column - 1][inside[1]],

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 import golden_data
 import strategies
+from engine_calls import align_pairs
 from exaln import _core
+from exaln.alignments.aligned_pairs import PairList
 from exaln.alignments.cigar import OPERATIONS
-from exaln.engines.contracts import Pairs
 from exaln.engines.cpu.engine import CpuEngine
 from exaln.engines.reference.engine import ReferenceEngine, local_score
 from exaln.errors import EngineError
@@ -50,8 +51,8 @@ def trace_all_pairs(engine: Any, query: Records, targets: Records, scoring: Scor
     """(positions, counts, path) of every target that has a score above 0."""
     scores = [local_score(query.sequence(0), targets.sequence(row), scoring) for row in range(len(targets))]
     rows = np.flatnonzero(scores)
-    pairs = Pairs(np.zeros(len(rows), np.int64), rows.astype(np.int64), np.array(scores, np.int32)[rows])
-    traces = engine.align(query, targets, pairs, scoring)
+    pairs = PairList(np.zeros(len(rows), np.int64), rows.astype(np.int64))
+    traces = align_pairs(engine, query, targets, pairs, scoring, known_scores=np.array(scores, np.int64)[rows])
     return [
         (traces.positions[i].tolist(), traces.counts[i].tolist(), expanded(traces.paths[i])) for i in range(len(rows))
     ]
@@ -85,14 +86,11 @@ def test_real_pairs_rescore_and_agree(isa: str, monkeypatch: pytest.MonkeyPatch)
     encode = PROTEIN.encode
     all_queries = Records.of(PROTEIN, [encode(text) for text in queries.values()])
     all_targets = Records.of(PROTEIN, [encode(text) for text in targets.values()])
-    pairs = Pairs(
-        np.repeat(np.arange(len(queries)), len(targets)),
-        np.tile(np.arange(len(targets)), len(queries)),
-        np.array([scores[q, t] for q in queries for t in targets], np.int32),
-    )
-    fastest = CpuEngine(threads=2).align(all_queries, all_targets, pairs, scoring)
+    pairs = PairList(np.repeat(np.arange(len(queries)), len(targets)), np.tile(np.arange(len(targets)), len(queries)))
+    known = np.array([scores[q, t] for q in queries for t in targets], np.int64)
+    fastest = align_pairs(CpuEngine(threads=2), all_queries, all_targets, pairs, scoring, known_scores=known)
     monkeypatch.setenv("EXALN_ISA", isa)
-    traces = CpuEngine(threads=1).align(all_queries, all_targets, pairs, scoring)
+    traces = align_pairs(CpuEngine(threads=1), all_queries, all_targets, pairs, scoring, known_scores=known)
     assert np.array_equal(traces.positions, fastest.positions)
     assert np.array_equal(traces.counts, fastest.counts)
     assert np.array_equal(traces.paths.operations, fastest.paths.operations)
@@ -163,4 +161,4 @@ def test_a_score_that_is_not_the_optimum_is_refused() -> None:
     one = Records.of(PROTEIN, [PROTEIN.encode("HEAGAWGHEE")])
     first = np.zeros(1, np.int64)
     with pytest.raises(EngineError, match="traceback failed"):
-        CpuEngine(threads=1).align(one, one, Pairs(first, first, np.array([63], np.int32)), scoring)
+        align_pairs(CpuEngine(threads=1), one, one, PairList(first, first), scoring, known_scores=np.array([63]))

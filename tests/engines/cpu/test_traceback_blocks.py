@@ -10,8 +10,8 @@ from exaln import _core
 from exaln.engines.cuda.long import device_checkpoints
 from exaln.engines.reference.engine import ReferenceEngine
 from exaln.engines.reference.path import reference_alignment
-from exaln.engines.regions import LineParts, PairTable, PathState, Region
-from exaln.pairwise.long.checkpoints import KeptLines, RegionSurroundings, grid
+from exaln.engines.regions import CheckpointParts, PairTable, PathState, Region
+from exaln.pairwise.long.checkpoints import RegionBoundary, SlabCheckpoints, grid_places
 from exaln.scoring.modes import GLOBAL, LOCAL, SEMIGLOBAL
 from kernel_cases import ISAS, Costs, engine_with, mutated, random_codes
 from long_regions import INT32, INT64, core_region, filled, outside
@@ -29,7 +29,7 @@ def few_lines_at_a_time(monkeypatch):
 
 
 class FewParts:
-    """Lines of which no more than is near a path can be had, with rubbish beside them, as from a device."""
+    """Checkpoints of which no more than is near a path can be had, with rubbish beside them, as from a device."""
 
     def __init__(self, lines, region):
         self._lines, self._region = lines, region
@@ -41,7 +41,7 @@ class FewParts:
         rows, columns = device_checkpoints.lines_ahead(
             self._region, (self.rows, self.columns), row, column, spacing, gap
         )
-        return LineParts(
+        return CheckpointParts(
             self.rows[rows.own],
             rows.firsts,
             *(cut(lines, rows) for lines in (self._lines.row_H, self._lines.row_F)),
@@ -68,9 +68,9 @@ class Case:
         self.pair = PairTable(query, target, costs, mode)
         self.region = Region(0, len(query), 0, len(target))
         borders = outside(self.region, costs, mode, score)
-        places = grid(0, len(query), spacing), grid(0, len(target), spacing)
+        places = grid_places(0, len(query), spacing), grid_places(0, len(target), spacing)
         end, self.lines = filled(REFERENCE, (query, target, costs, mode), self.region, borders, *places, score)
-        self.around, self.spacing = RegionSurroundings(self.region, borders), spacing
+        self.around, self.spacing = RegionBoundary(self.region, borders), spacing
         self.state = PathState(len(query) - 1, len(target) - 1)
         if mode.is_local:
             self.state = PathState(end.row - 1, end.column - 1, end.score)
@@ -78,9 +78,9 @@ class Case:
 
     def walked(self, by, lines=None):
         """The steps, the state after them, and after how many calls."""
-        kept = KeptLines(self.region, self.around, self.spacing)
+        kept = SlabCheckpoints(self.region, self.around, self.spacing)
         kept.add(0, self.region.end_row, lambda: lines or self.lines)
-        steps, state, n_calls, walk = [], self.state, 0, by.walker(self.pair)
+        steps, state, n_calls, walk = [], self.state, 0, by.traceback(self.pair)
         while not state.is_complete(self.pair.mode) and min(state.row, state.column) >= 0:
             piece, state = walk(kept, state)
             steps.extend(piece.tolist())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,19 +10,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import engine_calls
 import exaln
-from exaln.engines.contracts import Engine, PairList, Pairs
+from exaln.alignments.aligned_pairs import PairList
+from exaln.engines.contracts import Engine
+from exaln.engines.cpu import engine as engine_module
 from exaln.engines.cpu.engine import CpuEngine
 from exaln.engines.reference.engine import ReferenceEngine
-from exaln.engines.regions import NOTHING, EndCell, PathState, score_type
+from exaln.engines.regions import NOTHING, EndCell, PathState, RegionResult, RegionTask, score_type
 from exaln.errors import EngineError, InputError, OutOfMemoryError
+from exaln.pairwise import routing
 from exaln.pairwise.long import plan as plans
 from exaln.pairwise.long import result
 from exaln.pairwise.long.driver import PATH, SCORES, LongOptions, align_long, align_with, fill, score_long
 from exaln.pairwise.long.plan import LAST_SPACING, Plan, Room, plan_path
 from exaln.pairwise.long.store import DirectoryStore, MemoryStore, pair_name
 from exaln.pairwise.long.traceback import LongPair
-from exaln.pairwise.routing import are_long
 from exaln.scoring.modes import GLOBAL, LOCAL, SEMIGLOBAL
 from exaln.scoring.scoring import Scoring
 from exaln.sequences.alphabet import BUILT_IN, DNA
@@ -90,21 +94,21 @@ def test_long_pairs_among_others_keep_their_places(monkeypatch: pytest.MonkeyPat
     queries, targets = (Records.of(DNA, [pair[side] for pair in pairs]) for side in (0, 1))
     rows = np.array([3, 0, 1, 5, 4, 2])
     listed, engine = PairList(rows, rows), CpuEngine(1)
-    scores, expected = engine.align_pairs(queries, targets, listed, COSTS, LOCAL)
-    monkeypatch.setattr(CpuEngine, "long_pair_cells", lambda self, n_pairs: 50_000)
-    known = Pairs(rows, rows, scores.astype(np.int32))
-    for found in (
-        engine.align_pairs(queries, targets, listed, COSTS, LOCAL)[1],
-        engine.align(queries, targets, known, COSTS),
-    ):
+    task = engine_calls.pair_task(queries, targets, listed, COSTS)
+    expected = engine.align(task)
+    known = replace(task, known_scores=expected.scores)
+    monkeypatch.setattr(engine_module, "LONG_PAIRS", ((10, 50_000),))
+    assert engine.is_long(task).any()
+    for found in (routing.align_pairs(engine, task), routing.align_pairs(engine, known)):
+        assert found.scores.tolist() == expected.scores.tolist()
         assert found.positions.tolist() == expected.positions.tolist()
         assert found.counts.tolist() == expected.counts.tolist()
         assert found.paths.operations.tolist() == expected.paths.operations.tolist()
         assert found.paths.offsets.tolist() == expected.paths.offsets.tolist()
-    assert engine.score_pairs(queries, targets, listed, COSTS, LOCAL).tolist() == scores.tolist()
-    wrong = Pairs(rows[:1], rows[:1], known.score[:1] - 1)
+    assert routing.score_pairs(engine, task).tolist() == expected.scores.tolist()
+    wrong = replace(known, known_scores=expected.scores - 1).taken(np.array([0]))
     with pytest.raises(EngineError, match="traceback failed"):
-        engine.align(queries, targets, wrong, COSTS)
+        routing.align_pairs(engine, wrong)
 
 
 def test_the_store_does_not_depend_on_the_engine(tmp_path: Path) -> None:
@@ -114,11 +118,11 @@ def test_the_store_does_not_depend_on_the_engine(tmp_path: Path) -> None:
     class Stopping(ReferenceEngine):
         n_left = 2
 
-        def fill_region(self, *arguments: object, **options: object) -> EndCell:
+        def fill(self, task: RegionTask) -> RegionResult:
             self.n_left -= 1
             if self.n_left < 0:
                 raise KeyboardInterrupt
-            return super().fill_region(*arguments, **options)  # type: ignore[arg-type]
+            return super().fill(task)
 
     with pytest.raises(KeyboardInterrupt):
         align_in(tmp_path, LongPair(pair.query, pair.target, COSTS, GLOBAL, Stopping()))
@@ -132,14 +136,14 @@ def test_the_store_does_not_depend_on_the_engine(tmp_path: Path) -> None:
 def test_a_path_that_scores_otherwise_is_an_error() -> None:
     pair = long_pair(GLOBAL)
     with pytest.raises(EngineError, match="the path of a long pair scores"):
-        result.judged(pair, EndCell(1000, 40, 41), [np.zeros(40, np.uint8), np.full(1, 2, np.uint8)])
+        result.rescored(pair, EndCell(1000, 40, 41), [np.zeros(40, np.uint8), np.full(1, 2, np.uint8)])
 
 
 def test_pieces_of_a_path_are_joined(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(result, "STEPS_AT_ONCE", 3)
     monkeypatch.setattr(result, "LONGEST_RUN", 4)
     pair = LongPair(np.zeros(10, np.uint8), np.zeros(10, np.uint8), COSTS, GLOBAL, REFERENCE)
-    found = result.judged(pair, EndCell(20, 10, 10), [np.zeros(4, np.uint8), np.zeros(6, np.uint8)])
+    found = result.rescored(pair, EndCell(20, 10, 10), [np.zeros(4, np.uint8), np.zeros(6, np.uint8)])
     assert found.operations.tolist() == [4 << 4 | 7, 4 << 4 | 7, 2 << 4 | 7]
     assert found.counts == (10, 10, 0, 0, 0, 10)
 
@@ -202,7 +206,7 @@ def test_long_pairs_are_chosen_by_themselves(monkeypatch: pytest.MonkeyPatch, tm
     pairs = [mutated_pair(length, seed=length) for length in (20, 900, 30, 1000, 700, 40)]
     queries, targets = ([pair[side] for pair in pairs] for side in (0, 1))
     expected = exaln.align_many(queries, targets, scoring=COSTS, mode=SEMIGLOBAL)
-    monkeypatch.setattr(CpuEngine, "long_pair_cells", lambda self, n_pairs: 400_000)
+    monkeypatch.setattr(engine_module, "LONG_PAIRS", ((10, 400_000),))
     told: list[int] = []
     found = exaln.align_many(
         queries, targets, scoring=COSTS, mode=SEMIGLOBAL, progress=told.append, work_dir=tmp_path / "work"
@@ -225,10 +229,10 @@ def test_long_pairs_are_chosen_by_themselves(monkeypatch: pytest.MonkeyPatch, tm
 def test_a_short_sequence_with_a_long_one_is_no_long_pair() -> None:
     lengths = [(500, 20_000), (600, 15_000), (5000, 200_000), (400, 400), (3000, 3000)]
     queries, targets = (Records.of(DNA, [np.zeros(pair[side], np.uint8) for pair in lengths]) for side in (0, 1))
-    few = are_long(CpuEngine(1), queries.rows(0, 4), targets.rows(0, 4), PairList(np.arange(4), np.arange(4)))
-    assert few.tolist() == [False, True, True, False]
-    many = are_long(CpuEngine(1), queries, targets, PairList(np.arange(5).repeat(5), np.arange(5).repeat(5)))
-    assert many[::5].tolist() == [False, False, True, False, False]
+    few = engine_calls.pair_task(queries, targets, PairList(np.arange(4), np.arange(4)), COSTS)
+    assert CpuEngine(1).is_long(few).tolist() == [False, True, True, False]
+    many = engine_calls.pair_task(queries, targets, PairList(np.arange(5).repeat(5), np.arange(5).repeat(5)), COSTS)
+    assert CpuEngine(1).is_long(many)[::5].tolist() == [False, False, True, False, False]
 
 
 def test_stages_are_told(tmp_path: Path) -> None:

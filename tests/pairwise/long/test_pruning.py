@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 from exaln.engines.contracts import Engine
 from exaln.engines.cpu import engine as cpu_engine
 from exaln.engines.cpu.engine import CpuEngine
+from exaln.engines.cpu.seed_chain import chain_score
 from exaln.engines.cuda import engine as cuda_engine
 from exaln.engines.cuda.engine import CudaEngine
 from exaln.engines.cuda.long import regions as cuda_regions
 from exaln.engines.reference.engine import ReferenceEngine
-from exaln.engines.regions import Borders, EndCell, Lines, PairTable, Pruning, Region
+from exaln.engines.regions import Boundary, Checkpoints, EndCell, PairTable, Pruning, Region, RegionResult, RegionTask
 from exaln.pairwise.long import driver
-from exaln.pairwise.long.checkpoints import TableSurroundings
+from exaln.pairwise.long.checkpoints import TableBoundary
 from exaln.pairwise.long.driver import LongOptions, align_long, score_long
 from exaln.pairwise.long.plan import Plan
 from exaln.pairwise.long.result import LongAlignment
-from exaln.pairwise.long.seed_chain import chain_score
 from exaln.pairwise.long.store import MemoryStore
 from exaln.pairwise.long.traceback import LongPair
 from exaln.scoring.modes import GLOBAL, LOCAL
@@ -95,10 +95,11 @@ def test_cells_are_pruned_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert shares[2:] == [0.0, 0.0]
 
 
-def filled(engine: Engine, table: PairTable, region: Region, lines: Lines, pruning: Pruning | None) -> EndCell:
-    around = TableSurroundings(table.scoring, table.mode, INT32)
-    borders = Borders(*around.top(0, region.end_column), *around.left(0, region.end_row), corner=0)
-    return engine.fill_region(table, region, borders, lines, wants_end=True, pruning=pruning)
+def filled(engine: Engine, table: PairTable, region: Region, lines: Checkpoints, pruning: Pruning | None) -> EndCell:
+    around = TableBoundary(table.scoring, table.mode, INT32)
+    borders = Boundary(*around.top(0, region.end_column), *around.left(0, region.end_row), corner=0)
+    task = RegionTask(table, region, borders, lines.rows, lines.columns, lambda: lines, finds_end=True, pruning=pruning)
+    return engine.fill(task).end
 
 
 @pytest.mark.parametrize("isa", ISAS)
@@ -109,7 +110,7 @@ def test_what_is_pruned_is_never_too_high(isa: str, kind: str, share: float) -> 
     table, region = PairTable(query, target, COSTS["DNA"], LOCAL), Region(0, len(query), 0, len(target))
     rows, columns = np.arange(100, len(query), 333), np.arange(77, len(target), 333)
     engine = engine_with(isa, 2)
-    expected, found = (Lines.empty(region, rows, columns, INT32) for _ in range(2))
+    expected, found = (Checkpoints.empty(region, rows, columns, INT32) for _ in range(2))
     end = filled(engine, table, region, expected, None)
     pruning = Pruning(int(end.score * share), len(query), len(target))
     assert filled(engine, table, region, found, pruning) == end
@@ -124,7 +125,7 @@ def test_fewer_rows_left_than_there_are() -> None:
     region = Region(0, 100, 0, len(table.target))
     nothing = np.zeros(0, np.int64)
     with pytest.raises(ValueError, match="fewer rows or columns are left"):
-        filled(CpuEngine(1), table, region, Lines.empty(region, nothing, nothing, INT32), Pruning(5, 99, 10_000))
+        filled(CpuEngine(1), table, region, Checkpoints.empty(region, nothing, nothing, INT32), Pruning(5, 99, 10_000))
 
 
 @settings(max_examples=60, deadline=None)
@@ -168,20 +169,11 @@ class PruningReference(ReferenceEngine):
 
     least = 0
 
-    def least_score(self, pair: PairTable) -> int:
+    def lower_bound(self, pair: PairTable) -> int:
         return self.least
 
-    def fill_region(
-        self,
-        pair: PairTable,
-        region: Region,
-        borders: Borders,
-        lines: Lines,
-        *,
-        progress: Any = None,
-        wants_end: bool = False,
-        pruning: Pruning | None = None,
-    ) -> EndCell:
+    def fill(self, task: RegionTask) -> RegionResult:
+        pair, region, borders, lines, pruning = task.pair, task.region, task.boundary, task.room(), task.pruning
         assert pruning is not None
         first, extend = pair.scoring.gap_first, pair.scoring.gap_extend
         most, end = pair.scoring.max_score, EndCell(0, 0, 0)
@@ -200,14 +192,14 @@ class PruningReference(ReferenceEngine):
                     h, e, f = 0, -first, -first
                     pruning.cells += 1
                 diagonal, above_h[j], above_f[j], left_h = above_h[j], h, f, h
-                if wants_end:
+                if task.finds_end:
                     here = EndCell(h, region.first_row + i + 1, region.first_column + j + 1)
                     end = end.better(here) if h else end
                 place = np.flatnonzero(lines.columns == region.first_column + j + 1)
                 lines.column_H[place, i], lines.column_E[place, i] = h, e
             place = np.flatnonzero(lines.rows == region.first_row + i + 1)
             lines.row_H[place], lines.row_F[place] = above_h, above_f
-        return end
+        return RegionResult(lines, end)
 
 
 @settings(max_examples=30, deadline=None)
@@ -223,8 +215,8 @@ def test_a_chain_of_words_is_never_above_the_score(seed: int, kind: str, name: s
 
 def test_a_chain_over_a_part_that_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """It counts as two gaps, over which a long enough chain goes on."""
-    monkeypatch.setattr("exaln.pairwise.long.seed_chain.ALONE", 10_000)
-    monkeypatch.setattr("exaln.pairwise.long.seed_chain.SHARE", 1 << 40)
+    monkeypatch.setattr("exaln.engines.cpu.seed_chain.LARGE_CELLS", 10_000)
+    monkeypatch.setattr("exaln.engines.cpu.seed_chain.SHARE", 1 << 40)
     rng = np.random.default_rng(3)
     query, new = random_codes(rng, 4000, 4), random_codes(rng, 90, 4)
     target = np.concatenate([query[:2000], new, query[2090:]])
@@ -249,7 +241,7 @@ def test_a_device_is_told_what_is_left(device: FakeDriver, monkeypatch: pytest.M
     monkeypatch.setattr(cuda_regions, "slabs", lambda region, lines, room: slabs(region, lines, 60_000))
     query, target = pair_of("similar", 300)
     table, region = PairTable(query, target, COSTS["large"], LOCAL), Region(0, 300, 0, len(target))
-    lines = Lines.empty(region, np.arange(7, 300, 7), np.arange(50, len(target), 50), INT32)
+    lines = Checkpoints.empty(region, np.arange(7, 300, 7), np.arange(50, len(target), 50), INT32)
     pruning = Pruning(7, 1000, 2000)
     end = filled(OnCards(), table, region, lines, pruning)
     launched = [arguments for name, _, arguments in device.launches if name == "fill_region"]

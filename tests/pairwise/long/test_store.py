@@ -86,7 +86,7 @@ def stage_of(directory: Path) -> str:
 
 
 def assert_nothing_stays_behind(directory: Path) -> None:
-    """Lines are not needed once the path is there."""
+    """Checkpoints are not needed once the path is there."""
     kinds = {re.sub(r"-\d+", "", path.name) for path in directory.iterdir()}
     assert kinds == {".lock", MANIFEST_NAME, "path.steps"}
 

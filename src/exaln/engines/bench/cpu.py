@@ -50,7 +50,7 @@ def measure(threads: int, seconds: float) -> tuple[str, list[Measurement]]:
     from exaln import _core
     from exaln.engines.cpu.engine import choose_isa
 
-    isa = choose_isa()
+    isa = choose_isa().name
     bound = _core.bare_loop(isa, 8, min(BARE_LOOP_SECONDS, seconds))
     random = np.random.default_rng(SEED)
     lengths = np.clip(random.lognormal(LOG_LENGTH, LOG_LENGTH_SPREAD, MAX_TARGETS), 30, 5000).astype(np.int64)
@@ -68,14 +68,17 @@ def measure(threads: int, seconds: float) -> tuple[str, list[Measurement]]:
 def _best_rate(query: Records, targets: Records, threads: int, seconds: float) -> float:
     """GCUPS of the fastest of as many runs as `seconds` hold: what else runs on a machine only slows."""
     from exaln.database.database import Database
+    from exaln.engines.contracts import score_matrix
     from exaln.engines.cpu.engine import CpuEngine
+    from exaln.engines.tasks import QueryRows, ScanTask
 
     engine, scoring = CpuEngine(threads), Scoring()
-    placement = engine.place(Database.in_memory([targets]))
+    resident = engine.open(Database.in_memory([targets]))
+    task = ScanTask(QueryRows.of_sequences(query, scoring), resident)
     elapsed: list[float] = []
     while len(elapsed) < MIN_REPEATS or sum(elapsed) < seconds:
         started = time.perf_counter()
-        engine.scores(query, placement, scoring)
+        score_matrix(engine, task)
         elapsed.append(time.perf_counter() - started)
     return query.n_residues * targets.n_residues / min(elapsed) / 1e9
 

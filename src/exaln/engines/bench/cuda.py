@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from exaln.database.database import Database
+from exaln.database.views import target_origins
 from exaln.engines.bench.runs import command, dashed, driver_version, machine
-from exaln.engines.bench.scans import Bench, Scan, Scanner
+from exaln.engines.bench.scans import Bench, FoundTargets, Scan, Scanner
 from exaln.engines.bench.swissprot import SEED, standard_queries, synthetic_swissprot
-from exaln.engines.contracts import Candidates, Keep
+from exaln.engines.contracts import score_matrix
+from exaln.engines.tasks import Candidates, QueryRows, ScanTask
 from exaln.scoring.scoring import Scoring
 from exaln.sequences.alphabet import PROTEIN, Alphabet
 from exaln.sequences.records import Records
@@ -50,16 +52,17 @@ class Measured(Scanner, Protocol):
 
 
 class EngineOnDatabase:
-    """The cuda engine, with a database that it has placed."""
+    """The cuda engine, with a database that it holds."""
 
     def __init__(self, engine: CudaEngine, database: Database) -> None:
         self._engine, self._scoring = engine, Scoring.default(database.alphabet)
-        self._placement = engine.place(database)
+        self._database, self._resident = database, engine.open(database)
 
-    def scan(self, queries: Records, keep: Keep) -> Scan:
+    def scan(self, queries: Records, cutoff: NDArray[np.int32]) -> Scan:
         """As a search does it; the times are the engine's own, but for the total."""
+        task = ScanTask(QueryRows.of_sequences(queries, self._scoring), self._resident, cutoff)
         started = time.perf_counter()
-        found = list(self._engine.scan(queries, self._placement, self._scoring, keep))
+        found = list(self._engine.scan(task))
         total = time.perf_counter() - started
         times, n_devices = self._engine.times, len(self._engine.devices)
         return Scan(
@@ -71,12 +74,22 @@ class EngineOnDatabase:
             total=total,
             bytes_sent=times.bytes_sent,
             raw_cells=times.raw_cells,
-            candidates=joined(found),
+            candidates=self._targets_of(found),
         )
 
     def scores(self, queries: Records) -> NDArray[np.int32]:
         """All of them."""
-        return self._engine.scores(queries, self._placement, self._scoring)
+        task = ScanTask(QueryRows.of_sequences(queries, self._scoring), self._resident)
+        return score_matrix(self._engine, task)
+
+    def _targets_of(self, parts: list[Candidates]) -> FoundTargets:
+        """The candidates of all pieces of a scan, with their targets."""
+        query, row, score = (
+            np.concatenate([np.empty(0, kind), *(getattr(part, name) for part in parts)])
+            for name, kind in (("query", np.int32), ("row", np.int64), ("score", np.int32))
+        )
+        origins = target_origins(self._database, row)
+        return FoundTargets(query, origins.ordinal, origins.length, score)
 
     def describe(self) -> str:
         """As in logs."""
@@ -110,20 +123,6 @@ class EngineOnDatabase:
     def report(self) -> list[str]:
         """For --verbose."""
         return self._engine.scan_report()
-
-
-def joined(parts: list[Candidates]) -> Candidates:
-    """The candidates of all pieces of a scan, without histograms."""
-
-    def column(name: str, kind: type[np.generic]) -> Any:
-        return np.concatenate([np.empty(0, kind), *(getattr(part, name) for part in parts)])
-
-    return Candidates(
-        query=column("query", np.int32),
-        ordinal=column("ordinal", np.int64),
-        length=column("length", np.int64),
-        score=column("score", np.int32),
-    )
 
 
 def measure_engine(

@@ -26,7 +26,7 @@ def all_sources() -> Iterator[Source]:
         yield shape.source(N_LETTERS, GAP_FIRST, GAP_EXTEND, keeps_rows=number % 2 == 1)
     for threads, rows in BLOCK_SHAPES:
         yield Source("block.cu", (("THREADS", threads), ("ROWS", rows), ("LETTERS", N_LETTERS), *gaps))
-    yield Source("bare.cu", (("ROWS", cuda_bound.ROWS), ("THREADS", cuda_bound.THREADS), *gaps))
+    yield Source("recurrence_bound.cu", (("ROWS", cuda_bound.ROWS), ("THREADS", cuda_bound.THREADS), *gaps))
     yield Source("expand.cu")
     for pair_shape in PAIR_SHAPES:
         for ends in ((1, 1, 1, 1, 1), (0, 0, 0, 0, 0), (0, 0, 0, 1, 1), (0, 1, 1, 1, 1)):
@@ -43,6 +43,6 @@ def all_sources() -> Iterator[Source]:
     for packed_shape in PACKED_SHAPES:
         for n_letters, is_local in ((4, True), (4, False), (5, True), (5, False)):
             yield packed_shape.source(n_letters, costs, is_local=is_local, is_large=False, large_ends=False)
-    yield Source("letters.cu", ())
+    yield Source("used_letters.cu", ())
     yield Source("pack.cu", (("LETTERS", N_LETTERS),))
     yield Source("collect.cu", (("BINS", N_BINS),))

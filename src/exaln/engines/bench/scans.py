@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from exaln.engines.contracts import Candidates, Keep
+from exaln.engines.contracts import score_matrix
+from exaln.engines.tasks import QueryRows, ScanTask
 from exaln.errors import EngineError
 from exaln.scoring.scoring import Scoring
 from exaln.sequences.records import Records
@@ -33,6 +34,16 @@ SAMPLE_SEED = 3
 
 
 @dataclass(frozen=True)
+class FoundTargets:
+    """Candidates of a scan: query int32[n], ordinal and length of the target int64[n], score int32[n]."""
+
+    query: NDArray[np.int32]
+    ordinal: NDArray[np.int64]
+    length: NDArray[np.int64]
+    score: NDArray[np.int32]
+
+
+@dataclass(frozen=True)
 class Scan:
     """One scan of all targets: seconds of its parts, what was sent to the GPUs, cells with padding, what was found.
 
@@ -47,13 +58,13 @@ class Scan:
     total: float
     bytes_sent: int
     raw_cells: int
-    candidates: Candidates
+    candidates: FoundTargets
 
 
 class Scanner(Protocol):
     """An engine that holds the database: the seam to what is measured."""
 
-    def scan(self, queries: Records, keep: Keep) -> Scan:
+    def scan(self, queries: Records, cutoff: NDArray[np.int32]) -> Scan:
         """Scan all targets once."""
         ...
 
@@ -145,10 +156,10 @@ class Bench:
 
     def _timed(self, first: int, end: int, seconds: float) -> list[Scan]:
         """As many scans as `seconds` hold, two at least: the first is the cold one."""
-        queries, keep = self.queries.rows(first, end), Keep(self.minimum[first:end])
+        queries, cutoff = self.queries.rows(first, end), self.minimum[first:end]
         scans: list[Scan] = []
         while len(scans) < MIN_REPEATS or sum(scan.total for scan in scans) < seconds:
-            scans.append(self.scanner.scan(queries, keep))
+            scans.append(self.scanner.scan(queries, cutoff))
         return scans
 
     def _measurement(self, name: str, first: int, end: int, series: Sequence[Sequence[Scan]]) -> Measurement:
@@ -180,12 +191,12 @@ class Bench:
             score_sum=int(self.scores[first:end].sum(dtype=np.int64)),
         )
 
-    def _passing(self, found: Candidates, first: int) -> Candidates:
+    def _passing(self, found: FoundTargets, first: int) -> FoundTargets:
         """Those that really pass the cut: an engine may return more."""
         passes = found.score >= self.minimum[first + found.query, length_bin(found.length)]
-        return Candidates(found.query[passes], found.ordinal[passes], found.length[passes], found.score[passes])
+        return FoundTargets(found.query[passes], found.ordinal[passes], found.length[passes], found.score[passes])
 
-    def _require_candidates(self, found: Candidates, first: int, end: int) -> None:
+    def _require_candidates(self, found: FoundTargets, first: int, end: int) -> None:
         """The candidates of a scan are the cut of all scores."""
         passing = self._passing(found, first)
         scores = self.scores[first:end]
@@ -213,7 +224,8 @@ class Bench:
 
         engine = CpuEngine(threads)
         chosen = Records.of(self.targets.alphabet, [self.targets.sequence(row) for row in sample.tolist()])
-        expected = engine.scores(self.queries, engine.place(Database.in_memory([chosen])), self.scoring)
+        resident = engine.open(Database.in_memory([chosen]))
+        expected = score_matrix(engine, ScanTask(QueryRows.of_sequences(self.queries, self.scoring), resident))
         n_wrong = int((expected != self.scores[:, sample]).sum())
         if n_wrong:
             raise EngineError(f"{n_wrong:,} of {expected.size:,} scores are not those of the cpu engine")

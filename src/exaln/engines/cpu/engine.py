@@ -1,76 +1,70 @@
-"""The C++ core: SIMD lanes and threads."""
+"""The cpu engine: the C++ core, with SIMD lanes and threads."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exaln.alignments.cigar import Paths
 from exaln.database.row_ranges import query_blocks, row_ranges
-from exaln.engines.contracts import (
-    NEVER_LONG,
-    Engine,
-    PairList,
-    Pairs,
-    Placement,
-    Progress,
-    ScoreBlock,
-    Traces,
-    require_same_alphabet,
-)
-from exaln.engines.regions import NOTHING, EndCell, PathState, Region
-from exaln.errors import EngineError, OutOfMemoryError
+from exaln.database.views import segment_starts
+from exaln.engines.contracts import Engine, Tuning, exceeds
+from exaln.engines.cpu import core_calls
+from exaln.engines.cpu.seed_chain import chain_score
+from exaln.engines.outline import ScanOutline, kernel_uses, target_lengths
+from exaln.engines.regions import RegionResult, RegionTask
+from exaln.engines.tasks import Candidates, PairTask, QueryRows, Resident, ScanTask, ScoreBlock, candidates_of
+from exaln.errors import EngineError
 from exaln.foundation.plurals import number_of
 from exaln.foundation.resources import usable_threads
-from exaln.pairwise.long.seed_chain import chain_score
-from exaln.pairwise.routing import align_apart, score_apart
-from exaln.scoring.modes import LOCAL
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from exaln._core import BlockWalker, Costs, PairRows, Sequences
+    from exaln.alignments.aligned_pairs import AlignedPairs
     from exaln.database.row_ranges import RowRange
-    from exaln.engines.contracts import TargetRows
-    from exaln.engines.regions import Borders, Line, Lines, PairTable, Pruning
-    from exaln.pairwise.long.checkpoints import KeptLines
-    from exaln.pairwise.long.traceback import Walker
-    from exaln.scoring.modes import Mode
-    from exaln.scoring.scoring import Scoring
-    from exaln.sequences.records import Records
+    from exaln.database.views import TargetRows, TargetView
+    from exaln.engines.regions import PairTable, Traceback
+    from exaln.engines.tasks import Progress
 
 BLOCK_SCORES = 16 << 20
 """Scores in a block: 64 MiB, so that memory stays bounded and a block is still seconds of work."""
 
-CHAIN_CELLS = 1 << 33
-"""Of a long pair's table, for each thread: with fewer, a score to prune with is not looked for beforehand."""
-
 MAX_BLOCK_QUERIES = 1024
 
+CHAIN_CELLS = 1 << 33
+"""Cells per thread of a long pair's table from which on a lower bound of its score is looked for."""
+
 SLAB_CELLS = 10**11
-"""Of one thread's share of a slab of one pair's table: about ten seconds of work."""
+"""Cells per thread of a slab of one pair's table: about ten seconds of work."""
 
 REGION_STRIP_ROWS = 8192
 """Rows that a thread takes at a time, or a multiple of them."""
 
-Column = TypeVar("Column", np.uint8, np.int64)
+EFFICIENCY, PROBE_SECONDS = 0.75, 0.01
+"""For estimates: the share of the speed of the bare cell update that a scan reaches, and how long that is measured."""
+
+LONG_PAIRS = ((4, 1 << 18), (16, 1 << 22), (1 << 62, 1 << 27))
+"""Thresholds (up to so many pairs, cells): larger pairs use the region algorithm. Measured: the fewer pairs there are,
+the more lanes they would leave empty side by side.
+"""
 
 
 class CpuEngine(Engine):
     """Scores on `threads` threads with the fastest instruction set of this CPU, or the one that EXALN_ISA names."""
 
     name = "cpu"
-    long_pairs = ((4, 1 << 18), (16, 1 << 22), (NEVER_LONG, 1 << 27))
-    """Measured: the fewer pairs there are, the more lanes they would leave empty side by side."""
+    tuning = Tuning()
+    checkpoint_bytes = 1 << 27
 
     def __init__(self, threads: int | None = None) -> None:
         self.threads = usable_threads(threads)
-        self.isa = choose_isa()
+        instructions = choose_isa()
+        self.isa, self._is_forced = instructions.name, instructions.is_forced
 
     @staticmethod
     def unavailable_reason() -> str | None:
@@ -85,284 +79,132 @@ class CpuEngine(Engine):
         """For logs."""
         return f"cpu, {self.isa}, {number_of(self.threads, 'thread')}"
 
-    def blocks(
-        self, queries: Records, placement: Placement, scoring: Scoring, progress: Progress | None = None
-    ) -> Iterator[ScoreBlock]:
+    @property
+    def _how(self) -> core_calls.How:
+        return core_calls.How(self.threads, self.isa, self._is_forced)
+
+    def open(self, view: TargetView, budget: int | None = None) -> Resident:
+        """The view itself: segments are read through memory maps."""
+        return Resident(view, budget)
+
+    def scan(self, task: ScanTask) -> Iterator[Candidates]:
+        """Candidates block by block."""
+        return candidates_of(self.score_blocks(task), task)
+
+    def score_blocks(self, task: ScanTask) -> Iterator[ScoreBlock]:
         """Some queries against some rows of a segment, as many as a block can hold."""
-        require_same_alphabet(queries, placement.database, scoring)
-        segments = placement.database.segments
-        cells = 0
+        queries, segments, progress = task.queries, task.view.segments, task.progress
+        queries.codes(self.name)
+        starts, cells = segment_starts(task.view), 0
         max_queries = min(max(len(queries), 1), MAX_BLOCK_QUERIES)
         for rows in row_ranges(segments, BLOCK_SCORES // max_queries):
             for first, end in query_blocks(len(queries), max_queries):
                 done = cells
                 report = None if progress is None else lambda new, done=done: progress(done + new)
-                yield self._block(queries, first, end, segments[rows.segment], rows, scoring, report)
+                first_row = int(starts[rows.segment]) + rows.first
+                yield self._block(queries, first, end, segments[rows.segment], rows, first_row, report)
                 cells += int(queries.offsets[end] - queries.offsets[first]) * rows.n_residues
                 if progress:
                     progress(cells)
 
-    def align(self, queries: Records, targets: Records, pairs: Pairs, scoring: Scoring) -> Traces:
-        """Groups of pairs side by side, on all threads; long ones one by one."""
-        from exaln import _core
-
-        def together(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], Traces]:
-            with _translated_errors(self.threads):
-                columns = _core.trace_all(
-                    *_arrays(queries, targets, PairList(pairs.query[rows], pairs.target[rows]), scoring),
-                    np.require(pairs.score[rows], np.int32, ["C_CONTIGUOUS", "ALIGNED"]),
-                    *self._how(),
-                )
-            return pairs.score[rows].astype(np.int64), _traces(*columns)
-
-        scores, traces = align_apart(self, queries, targets, pairs, scoring, LOCAL, together)
-        if not np.array_equal(scores, pairs.score):
-            raise EngineError("traceback failed: a pair has not the score that it should have")
-        return traces
-
-    def align_pairs(
-        self, queries: Records, targets: Records, pairs: PairList, scoring: Scoring, mode: Mode
-    ) -> tuple[NDArray[np.int64], Traces]:
-        """Score and path in one pass where that can be, groups of pairs side by side; long ones one by one."""
-        from exaln import _core
-
-        require_same_alphabet(queries, targets, scoring)
-
-        def together(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], Traces]:
-            some = PairList(pairs.query[rows], pairs.target[rows])
-            with _translated_errors(self.threads):
-                scores, positions, counts, operations, offsets = _core.align_pairs(
-                    *_arrays(queries, targets, some, scoring), _flags(mode), *self._how()
-                )
-            return scores, _traces(positions, counts, operations, offsets)
-
-        return align_apart(self, queries, targets, pairs, scoring, mode, together)
-
-    def score_pairs(
-        self, queries: Records, targets: Records, pairs: PairList, scoring: Scoring, mode: Mode
-    ) -> NDArray[np.int64]:
-        """Groups of pairs side by side; long ones one by one."""
-        from exaln import _core
-
-        require_same_alphabet(queries, targets, scoring)
-
-        def together(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-            some = PairList(pairs.query[rows], pairs.target[rows])
-            with _translated_errors(self.threads):
-                return _core.score_pairs(*_arrays(queries, targets, some, scoring), _flags(mode), *self._how())
-
-        return score_apart(self, queries, targets, pairs, scoring, mode, together)
-
-    def fill_region(
+    def _block(
         self,
-        pair: PairTable,
-        region: Region,
-        borders: Borders,
-        lines: Lines,
-        *,
-        progress: Progress | None = None,
-        wants_end: bool = False,
-        pruning: Pruning | None = None,
-    ) -> EndCell:
-        """Strips of rows that follow one another, on all threads."""
+        queries: QueryRows,
+        first: int,
+        end: int,
+        segment: TargetRows,
+        rows: RowRange,
+        first_row: int,
+        progress: Progress | None,
+    ) -> ScoreBlock:
+        offsets = np.array(segment.offsets[rows.first : rows.end + 1])  # a copy, which the core checks and then uses
+        scores = core_calls.score_arrays(
+            (queries.codes(self.name), queries.offsets[first : end + 1]),
+            (segment.codes, offsets),
+            queries.scoring,
+            threads=self.threads,
+            isa=self.isa,
+            progress=progress,
+        )
+        return ScoreBlock(first, scores, np.arange(first_row, first_row + len(rows)), np.diff(offsets))
+
+    def outline(self, task: ScanTask) -> ScanOutline:
+        """Groups of targets side by side, and the longest striped; the time from the speed of the bare cell update."""
         from exaln import _core
 
-        with _translated_errors(self.threads):
-            score, row, column, pruned = _core.fill_region(
-                *_region_arrays(pair, region, borders),
-                _aligned(lines.rows - region.first_row),
-                lines.row_H,
-                lines.row_F,
-                _aligned(lines.columns - region.first_column),
-                lines.column_H,
-                lines.column_E,
-                wants_end,
-                self.threads,
-                self.isa,
-                progress,
-                None if pruning is None else (pruning.best, *pruning.left(region)),
-            )
-        if pruning is not None:
-            pruning.cells += pruned
-        if score == 0:
-            return NOTHING
-        return EndCell(score, region.first_row + row, region.first_column + column)
+        lengths = target_lengths(task.view)
+        lanes, n_striped = _core.plan_scan(np.sort(task.queries.lengths), lengths, self.threads, self.isa)
+        n_queries = min(max(len(task.queries), 1), MAX_BLOCK_QUERIES)
+        n_batches = sum(1 for _ in row_ranges(task.view.segments, BLOCK_SCORES // n_queries))
+        cells = task.queries.n_rows * int(lengths.sum())
+        gcups = EFFICIENCY * self.threads * _core.bare_loop(self.isa, 8, PROBE_SECONDS)
+        return ScanOutline(
+            kernels=kernel_uses(
+                lengths,
+                [
+                    (f"{self.isa} group kernel, {lanes} targets side by side", len(lengths) - n_striped),
+                    (f"{self.isa} striped kernel, one target over {lanes} lanes", n_striped),
+                ],
+            ),
+            n_batches=n_batches,
+            host_bytes=4 * min(BLOCK_SCORES, len(task.queries) * len(lengths)),
+            seconds=cells / gcups / 1e9,
+            source=f"from the cell update alone, measured just now, at {EFFICIENCY:.0%}",
+        )
 
-    def least_score(self, pair: PairTable) -> int:
-        """By words that both sequences have."""
+    def align(self, task: PairTask) -> AlignedPairs:
+        """Groups of pairs side by side, on all threads; score and path in one pass where that can be."""
+        task.require_no_forbidden_cells(self.name)
+        return core_calls.align_pairs(task, self._how)
+
+    def score(self, task: PairTask) -> NDArray[np.int64]:
+        """Groups of pairs side by side, on all threads."""
+        task.require_no_forbidden_cells(self.name)
+        return core_calls.score_pairs(task, self._how)
+
+    def is_long(self, task: PairTask) -> NDArray[np.bool_]:
+        """By the number of pairs and their cells."""
+        return exceeds(task, LONG_PAIRS)
+
+    def fill(self, task: RegionTask) -> RegionResult:
+        """Strips of rows that follow one another, on all threads."""
+        checkpoints = task.room()
+        return RegionResult(checkpoints, core_calls.fill_region(task, checkpoints, self._how))
+
+    def traceback(self, pair: PairTable) -> Traceback:
+        """Blocks along the diagonal are filled ahead by threads, which last as long as the returned function."""
+        return partial(core_calls.trace_blocks, core_calls.block_walker(self._how), pair, self._how)
+
+    def lower_bound(self, pair: PairTable) -> int:
+        """From words that both sequences share, where the table is large."""
         is_large = len(pair.query) * len(pair.target) >= CHAIN_CELLS * self.threads
         return chain_score(self, pair) if is_large else 0
-
-    def walker(self, pair: PairTable) -> Walker:
-        """Blocks along the diagonal are filled on threads, which last as long as the walker."""
-        from exaln import _core
-
-        with _translated_errors(self.threads):
-            return partial(self._walk, _core.BlockWalker(self.threads, self.isa), pair)
-
-    def _walk(
-        self, walker: BlockWalker, pair: PairTable, kept: KeptLines, state: PathState
-    ) -> tuple[NDArray[np.uint8], PathState]:
-        near = kept.near(state)
-        region, parts = near.region, near.parts
-        with _translated_errors(self.threads):
-            steps, row, column, left, gap = walker.walk(
-                *_region_arrays(pair, region, near.borders),
-                near.spacing,
-                _aligned(parts.rows - region.first_row),
-                parts.row_firsts,
-                parts.row_H,
-                parts.row_F,
-                _aligned(parts.columns - region.first_column),
-                parts.column_firsts,
-                parts.column_H,
-                parts.column_E,
-                state.row - region.first_row,
-                state.column - region.first_column,
-                state.left,
-                state.gap,
-            )
-        return steps, PathState(region.first_row + row, region.first_column + column, left, gap)
 
     def slab_rows(self, n_rows: int, n_columns: int) -> int:
         """Whole strips, several for each thread."""
         strips = max(4 * self.threads, SLAB_CELLS * self.threads // (REGION_STRIP_ROWS * max(1, n_columns)))
         return strips * REGION_STRIP_ROWS
 
-    def _how(self) -> tuple[int, str, bool]:
-        """Threads, instruction set, and whether it is the only one that may be used."""
-        return self.threads, self.isa, bool(os.environ.get("EXALN_ISA"))
 
-    def _block(
-        self,
-        queries: Records,
-        first: int,
-        end: int,
-        segment: TargetRows,
-        rows: RowRange,
-        scoring: Scoring,
-        progress: Progress | None,
-    ) -> ScoreBlock:
-        offsets = np.array(segment.offsets[rows.first : rows.end + 1])  # a copy, which the core checks and then uses
-        ordinals = np.array(segment.ordinals[rows.first : rows.end])
-        scores = score_arrays(
-            (queries.codes, queries.offsets[first : end + 1]),
-            (segment.codes, offsets),
-            scoring,
-            threads=self.threads,
-            isa=self.isa,
-            progress=progress,
-        )
-        return ScoreBlock(first, scores, ordinals, np.diff(offsets))
+@dataclass(frozen=True)
+class InstructionSet:
+    """An instruction set by name; is_forced: EXALN_ISA asks for it, so that no other may be used beside it."""
+
+    name: str
+    is_forced: bool
 
 
-def score_arrays(
-    queries: tuple[NDArray[np.uint8], NDArray[np.int64]],
-    targets: tuple[NDArray[np.uint8], NDArray[np.int64]],
-    scoring: Scoring,
-    *,
-    threads: int,
-    isa: str,
-    progress: Progress | None = None,
-) -> NDArray[np.int32]:
-    """int32[n_queries, n_targets]: exact scores of sequences given as (codes, offsets)."""
+def choose_isa() -> InstructionSet:
+    """The fastest instruction set of this CPU, or the one that EXALN_ISA names; EngineError if the CPU lacks it."""
     from exaln import _core
 
-    try:
-        return _core.score_all(
-            _aligned(queries[0]),
-            _aligned(queries[1]),
-            _aligned(targets[0]),
-            _aligned(targets[1]),
-            scoring.matrix,
-            scoring.gap_first,
-            scoring.gap_extend,
-            threads,
-            isa,
-            progress,
-        )
-    except OverflowError:
-        raise EngineError("a score does not fit 31 bits; use smaller scores or shorter sequences") from None
-    except MemoryError:
-        raise OutOfMemoryError("not enough memory for the scores of one block; close other programs") from None
-    except RuntimeError as error:
-        raise EngineError(f"{threads} threads could not be started ({error}); use fewer threads") from None
-
-
-@contextmanager
-def _translated_errors(threads: int) -> Iterator[None]:
-    """What the core throws, as errors that say what to do."""
-    try:
-        yield
-    except OverflowError:
-        raise EngineError("a score does not fit 31 bits; use smaller scores or shorter sequences") from None
-    except MemoryError:
-        raise OutOfMemoryError("not enough memory to align a pair; use fewer threads") from None
-    except RuntimeError as error:
-        raise EngineError(f"traceback failed on {threads} threads: {error}") from None
-
-
-def _arrays(
-    queries: Records, targets: Records, pairs: Pairs | PairList, scoring: Scoring
-) -> tuple[Sequences, Sequences, PairRows, Costs]:
-    """Sequences, pairs and costs as the core takes them."""
-    return (
-        (_aligned(queries.codes), _aligned(queries.offsets)),
-        (_aligned(targets.codes), _aligned(targets.offsets)),
-        (_aligned(pairs.query), _aligned(pairs.target)),
-        (scoring.matrix, scoring.gap_first, scoring.gap_extend),
-    )
-
-
-def _flags(mode: Mode) -> tuple[bool, bool, bool, bool, bool]:
-    return mode.is_local, mode.query_start, mode.query_end, mode.target_start, mode.target_end
-
-
-def _whole_line(line: Line) -> Line:
-    return line if line.flags.c_contiguous and line.flags.aligned else line.copy()
-
-
-def _region_arrays(
-    pair: PairTable, region: Region, borders: Borders
-) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.int32], int, int, bool, Line, Line, Line, Line, int]:
-    """A region and what surrounds it, as the core takes them."""
-    return (
-        _aligned(pair.query[region.first_row : region.end_row]),
-        _aligned(pair.target[region.first_column : region.end_column]),
-        pair.scoring.matrix,
-        pair.scoring.gap_first,
-        pair.scoring.gap_extend,
-        pair.mode.is_local,
-        _whole_line(borders.top_H),
-        _whole_line(borders.top_F),
-        _whole_line(borders.left_H),
-        _whole_line(borders.left_E),
-        borders.corner,
-    )
-
-
-def _traces(
-    positions: NDArray[np.int64], counts: NDArray[np.int32], operations: NDArray[np.uint32], offsets: NDArray[np.int64]
-) -> Traces:
-    return Traces(positions.reshape(-1, 4), counts.reshape(-1, 6), Paths(operations, offsets))
-
-
-def _aligned(array: NDArray[Column]) -> NDArray[Column]:
-    """Columns of a memory-mapped file need not be aligned; the core wants them to be."""
-    return np.require(array, requirements=["C_CONTIGUOUS", "ALIGNED"])
-
-
-def choose_isa() -> str:
-    """The instruction set to use; EXALN_ISA forces one, and an unknown or missing one is an error."""
-    from exaln import _core
-
-    wanted = os.environ.get("EXALN_ISA", "")
+    forced = os.environ.get("EXALN_ISA", "")
     built = dict(_core.isas())
     usable = [name for name, is_usable in built.items() if is_usable]
-    if not wanted:
-        return usable[0]
-    if wanted not in built:
-        raise EngineError(f"EXALN_ISA={wanted} is unknown; built in are {', '.join(built)}")
-    if wanted not in usable:
-        raise EngineError(f"EXALN_ISA={wanted}: this CPU does not have it; usable are {', '.join(usable)}")
-    return wanted
+    if not forced:
+        return InstructionSet(usable[0], is_forced=False)
+    if forced not in built:
+        raise EngineError(f"EXALN_ISA={forced} is unknown; built in are {', '.join(built)}")
+    if forced not in usable:
+        raise EngineError(f"EXALN_ISA={forced}: this CPU does not have it; usable are {', '.join(usable)}")
+    return InstructionSet(forced, is_forced=True)

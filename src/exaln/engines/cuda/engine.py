@@ -7,38 +7,34 @@ from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from exaln.alignments.aligned_pairs import AlignedPairs
 from exaln.alignments.cigar import Paths
-from exaln.engines.contracts import (
-    NEVER_LONG,
-    PIECE_SCORES,
-    Candidates,
-    Engine,
-    Histogram,
-    Keep,
-    PairList,
-    Pairs,
-    Placement,
-    Progress,
-    ScoreBlock,
-    Targets,
-    Traces,
-    require_same_alphabet,
-)
+from exaln.engines.contracts import Engine, Tuning, exceeds
 from exaln.engines.cpu.engine import CpuEngine
 from exaln.engines.cuda.device_pool import DevicePool
 from exaln.engines.cuda.long import regions
 from exaln.engines.cuda.long.device_checkpoints import WantedLines
-from exaln.engines.cuda.pairs.batches import COUNTS, POSITIONS, PairBatches, PairResults
+from exaln.engines.cuda.pairs.batches import COUNTS, POSITIONS, PairBatches, PairResults, fits_numbers
 from exaln.engines.cuda.runtime import probe
 from exaln.engines.cuda.runtime.device import MIN_MEMORY
 from exaln.engines.cuda.scan.job import Job
 from exaln.engines.cuda.scan.results import BatchResult, CandidateRows, ScanOptions, ScanTimes
+from exaln.engines.regions import RegionResult, RegionTask
+from exaln.engines.tasks import (
+    PIECE_SCORES,
+    Candidates,
+    EncodedSequences,
+    PairTask,
+    Resident,
+    ScanTask,
+    ScoreBlock,
+    candidates_of,
+)
 from exaln.errors import EngineError, InputError, OutOfMemoryError
 from exaln.foundation.plurals import number_of
 from exaln.foundation.resources import usable_threads
@@ -46,26 +42,23 @@ from exaln.foundation.resources import usable_threads
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from exaln.database.views import TargetView
     from exaln.engines.cuda.runtime.workspace import Workspace
-    from exaln.engines.regions import Borders, EndCell, Lines, PairTable, Pruning, ReadableLines, Region
-    from exaln.pairwise.long.traceback import Walker
-    from exaln.scoring.modes import Mode
-    from exaln.scoring.scoring import Scoring
-    from exaln.sequences.records import Records
+    from exaln.engines.regions import PairTable, Region, Traceback
 
 SLAB_CELLS = 35 * 10**12
 """Of a slab of one pair's table, on each device: about ten seconds of work."""
 
 TWICE_CELLS = (10**11, 10**13)
-"""Of so many cells each half of the columns gets an opening of the device of its own, which is sooner full of strips, and
-done. Larger regions fill it anyway."""
+"""In this range of cells a single GPU is opened twice, each context with half of the columns: two smaller regions fill
+the GPU with strips sooner. Larger regions fill it anyway.
+"""
 
 CHAIN_CELLS = 1 << 42
-"""Of a long pair's table, for each device, about a second: with fewer, a score to prune with is not looked for before."""
+"""Cells per device of a long pair's table, about a second of work, from which on a lower bound is looked for."""
 
 BLOCK_SHARE = 8
-"""Lines of a block on a path stay on a device, and take one part in so many of its memory: the more there are, the fewer
-levels of blocks."""
+"""Checkpoints of a block on the path take at most this share (one in so many) of the memory of a device."""
 
 SMALL_REGION = 1 << 22
 """A region with fewer cells is sooner computed here than sent."""
@@ -77,14 +70,10 @@ PROCESS_POOL = DevicePool()
 """The devices of this process. Engines share it unless they are given another."""
 
 
-@dataclass(frozen=True)
-class CudaPlacement(Placement):
-    """A database for scans within `budget` bytes of each device, or None for what the engine allows.
-
-    What of it is on a device belongs to the device, and is found there by every engine of the process.
-    """
-
-    budget: int | None = None
+LONG_PAIRS = ((1, 1 << 20), (4, 1 << 22), (16, 1 << 25), (64, 1 << 28), (1 << 62, 1 << 30))
+"""Thresholds (up to so many pairs, cells): larger pairs use the region algorithm. The fewer pairs there are, the less
+of a GPU they would keep busy side by side.
+"""
 
 
 class CudaEngine(Engine):
@@ -95,11 +84,7 @@ class CudaEngine(Engine):
     """
 
     name = "cuda"
-    long_pairs = ((1, 1 << 20), (4, 1 << 22), (16, 1 << 25), (64, 1 << 28), (NEVER_LONG, 1 << 30))
-    """The fewer pairs there are, the less of a device they would keep busy side by side."""
-    block_pairs = sys.maxsize
-    is_for_pairs = False
-    leaves_cpu_idle = True
+    tuning = Tuning(scan_pairs=sys.maxsize, serves_few_pairs=False, scans_beside_cpu=True)
 
     def __init__(
         self,
@@ -128,7 +113,7 @@ class CudaEngine(Engine):
             if not 0 <= number < len(self._names):
                 raise EngineError(f"there is no GPU {number}; this machine has 0 to {len(self._names) - 1}")
         held = [gpus[self.devices[0]].memory_bytes, *([] if memory is None else [memory])]
-        self.block_bytes = min(held) // BLOCK_SHARE
+        self.checkpoint_bytes = min(held) // BLOCK_SHARE
 
     @staticmethod
     def unavailable_reason() -> str | None:
@@ -155,126 +140,111 @@ class CudaEngine(Engine):
         """What the last scan did with the database, for --verbose; empty before the first."""
         return self._reports
 
-    def place(self, database: Targets, budget: int | None = None) -> CudaPlacement:
-        """Nothing is sent yet: that happens in the first scan, and later ones find what is still on the device."""
-        return CudaPlacement(database, budget)
+    def open(self, view: TargetView, budget: int | None = None) -> Resident:
+        """The view, which the first scan sends to the devices; later scans find what is still there."""
+        return Resident(view, budget)
 
-    def scan(
-        self,
-        queries: Records,
-        placement: Placement,
-        scoring: Scoring,
-        keep: Keep,
-        progress: Progress | None = None,
-    ) -> Iterator[Candidates]:
-        """The candidates, cut on the device; where too many pass the cut, it is made here."""
-        options = ScanOptions(keep.minimum, keep.score_bins, progress is not None)
-        with closing(self._results(queries, placement, scoring, options, progress)) as results:
+    def scan(self, task: ScanTask) -> Iterator[Candidates]:
+        """Candidates, cut on the device; where too many pass the cutoff, the cut is made here."""
+        options = ScanOptions(task.cutoff, task.progress is not None)
+        with closing(self._results(task, options)) as results:
             for result in results:
                 if isinstance(result.result, CandidateRows):
-                    yield from _candidates(result, result.result)
+                    yield from _candidates(result, result.result, task)
                 else:
-                    for piece in _block(result).pieces(PIECE_SCORES):
-                        yield piece.cut(keep)
+                    yield from candidates_of([_block(result)], task)
 
-    def blocks(
-        self, queries: Records, placement: Placement, scoring: Scoring, progress: Progress | None = None
-    ) -> Iterator[ScoreBlock]:
+    def score_blocks(self, task: ScanTask) -> Iterator[ScoreBlock]:
         """All scores, some queries against the rows of a batch at a time."""
-        options = ScanOptions(progress=progress is not None)
-        with closing(self._results(queries, placement, scoring, options, progress)) as results:
+        with closing(self._results(task, ScanOptions(progress=task.progress is not None))) as results:
             for result in results:
                 yield _block(result)
 
-    def align(self, queries: Records, targets: Records, pairs: Pairs, scoring: Scoring) -> Traces:
-        """Paths are made by the CPU."""
-        return self._cpu().align(queries, targets, pairs, scoring)
+    def align(self, task: PairTask) -> AlignedPairs:
+        """On the devices, unless the scores are known: then the CPU makes the paths, while the devices scan.
 
-    def align_pairs(
-        self, queries: Records, targets: Records, pairs: PairList, scoring: Scoring, mode: Mode
-    ) -> tuple[NDArray[np.int64], Traces]:
-        """On the devices; what is too large for 16 bits, or for the directions of all cells, on the CPU."""
-        on_device, found = self._pairs_on_devices(queries, targets, pairs, scoring, mode, paths=True)
-        scores, traces = _as_traces(found)
+        Pairs that are too large for 16 bits, or for the directions of all cells, are aligned by the CPU as well.
+        """
+        task.require_no_forbidden_cells(self.name)
+        if task.known_scores is not None:
+            return self._cpu().align(task)
+        on_device, found = self._pairs_on_devices(task, paths=True)
+        aligned = _as_columns(found)
         if on_device.all():
-            return scores, traces
-        rest = PairList(pairs.query[~on_device], pairs.target[~on_device])
-        others, other_traces = self._cpu().align_pairs(queries, targets, rest, scoring, mode)
-        order = np.argsort(np.argsort(~on_device, kind="stable"))  # those of the device, then the others, are at hand
-        return np.concatenate([scores, others])[order], Traces.joined([traces, other_traces]).taken(order)
+            return aligned
+        others = self._cpu().align(task.taken(np.flatnonzero(~on_device)))
+        order = np.argsort(np.argsort(~on_device, kind="stable"))  # pairs of the device come before the others
+        return AlignedPairs.joined([aligned, others]).taken(order)
 
-    def score_pairs(
-        self, queries: Records, targets: Records, pairs: PairList, scoring: Scoring, mode: Mode
-    ) -> NDArray[np.int64]:
-        """The same without paths."""
-        on_device, found = self._pairs_on_devices(queries, targets, pairs, scoring, mode, paths=False)
-        scores = np.empty(len(pairs), np.int64)
+    def score(self, task: PairTask) -> NDArray[np.int64]:
+        """As `align`, without paths."""
+        task.require_no_forbidden_cells(self.name)
+        on_device, found = self._pairs_on_devices(task, paths=False)
+        scores = np.empty(len(task), np.int64)
         scores[on_device] = found.result["score"]
         if not on_device.all():
-            rest = PairList(pairs.query[~on_device], pairs.target[~on_device])
-            scores[~on_device] = self._cpu().score_pairs(queries, targets, rest, scoring, mode)
+            scores[~on_device] = self._cpu().score(task.taken(np.flatnonzero(~on_device)))
         return scores
 
-    def fill_region(
-        self,
-        pair: PairTable,
-        region: Region,
-        borders: Borders,
-        lines: Lines,
-        *,
-        progress: Progress | None = None,
-        wants_end: bool = False,
-        pruning: Pruning | None = None,
-    ) -> EndCell:
-        """On one device, or where there are many columns on all; small ones on the CPU."""
-        if region.cells < SMALL_REGION:
-            return self._cpu().fill_region(
-                pair, region, borders, lines, progress=progress, wants_end=wants_end, pruning=pruning
-            )
-        openings = self._openings(region)
+    def is_long(self, task: PairTask) -> NDArray[np.bool_]:
+        """By the number of pairs and their cells; by the thresholds of the CPU for pairs that it has to align."""
+        if task.known_scores is not None:
+            return self._cpu().is_long(task)
+        is_long = exceeds(task, LONG_PAIRS)
+        others = np.flatnonzero(~fits_numbers(*task.shapes, task.scoring, task.mode))
+        if len(others):
+            is_long[others] |= self._cpu().is_long(task.taken(others))
+        return is_long
+
+    def fill(self, task: RegionTask) -> RegionResult:
+        """On one device, or where there are many columns on all; small regions on the CPU.
+
+        Checkpoints stay on the first device if they may and there is room; those of a whole table only if one device,
+        opened once, is as fast as any.
+        """
+        if task.region.cells < SMALL_REGION:
+            return self._cpu().fill(task)
+        pair, region, openings = task.pair, task.region, self._openings(task.region)
+        is_whole = region.cells == len(pair.query) * len(pair.target)
+        if task.may_hold and not (is_whole and len(openings) > 1):
+            with self.pool.lend(self.devices[:1], self.memory) as (workspace,):
+                request = WantedLines(task.rows, task.columns, task.boundary.top_H.dtype)
+                held = regions.hold_lines(
+                    workspace,
+                    pair,
+                    region,
+                    task.boundary,
+                    request,
+                    progress=task.progress,
+                    wants_end=task.finds_end,
+                    pruning=task.pruning,
+                )
+                if held is not None:
+                    return RegionResult(*held)
+        checkpoints = task.room()
         memory = None if self.memory is None else self.memory * len(self.devices) // len(openings)
         with self.pool.lend(openings, memory) as workspaces:
-            return regions.fill_region(
-                workspaces, pair, region, borders, lines, progress=progress, wants_end=wants_end, pruning=pruning
-            )
-
-    def hold_lines(
-        self,
-        pair: PairTable,
-        region: Region,
-        borders: Borders,
-        rows: NDArray[np.int64],
-        columns: NDArray[np.int64],
-        *,
-        progress: Progress | None = None,
-        wants_end: bool = False,
-        pruning: Pruning | None = None,
-    ) -> tuple[ReadableLines, EndCell] | None:
-        """On the first device, if it has room; a whole table only if one device, opened once, is as fast as any."""
-        is_whole = region.cells == len(pair.query) * len(pair.target)
-        if region.cells < SMALL_REGION or (is_whole and len(self._openings(region)) > 1):
-            return None
-        with self.pool.lend(self.devices[:1], self.memory) as (workspace,):
-            return regions.hold_lines(
-                workspace,
+            end = regions.fill_region(
+                workspaces,
                 pair,
                 region,
-                borders,
-                WantedLines(rows, columns, borders.top_H.dtype),
-                progress=progress,
-                wants_end=wants_end,
-                pruning=pruning,
+                task.boundary,
+                checkpoints,
+                progress=task.progress,
+                wants_end=task.finds_end,
+                pruning=task.pruning,
             )
+        return RegionResult(checkpoints, end)
 
-    def least_score(self, pair: PairTable) -> int:
-        """By words that both sequences have, on the CPU: it is done before kernels for it would be loaded. The devices,
-        which are needed next, are opened meanwhile.
+    def lower_bound(self, pair: PairTable) -> int:
+        """From words that both sequences share, on the CPU, which is done before kernels for it would be loaded. The
+        devices, which are needed next, are opened meanwhile.
         """
         if len(pair.query) * len(pair.target) < CHAIN_CELLS * len(self.devices):
             return 0
         with ThreadPoolExecutor(1) as pool:
             opened = pool.submit(self._open)
-            score = self._cpu().least_score(pair)
+            score = self._cpu().lower_bound(pair)
             opened.result()
         return score
 
@@ -283,9 +253,9 @@ class CudaEngine(Engine):
         with self.pool.lend(self.devices, self.memory):
             pass
 
-    def walker(self, pair: PairTable) -> Walker:
+    def traceback(self, pair: PairTable) -> Traceback:
         """On the CPU."""
-        return self._cpu().walker(pair)
+        return self._cpu().traceback(pair)
 
     def _openings(self, region: Region) -> list[int]:
         """Devices for a region; one that comes twice is opened twice."""
@@ -296,19 +266,20 @@ class CudaEngine(Engine):
         """Ten seconds of work."""
         return max(1, len(self.devices) * SLAB_CELLS // max(1, n_columns))
 
-    def _pairs_on_devices(
-        self, queries: Records, targets: Records, pairs: PairList, scoring: Scoring, mode: Mode, *, paths: bool
-    ) -> tuple[NDArray[np.bool_], PairResults]:
-        """Which pairs the devices can do, and what they found for them; each device has a share of equal size."""
-        cells = queries.lengths[pairs.query] * targets.lengths[pairs.target]
-        shares = _shares(cells, len(self.devices))
+    def _pairs_on_devices(self, task: PairTask, *, paths: bool) -> tuple[NDArray[np.bool_], PairResults]:
+        """Which pairs the devices can align, and the results for them; each device has a share of equal size."""
+        codes, shares = task.queries.codes(self.name), _shares(task.cells, len(self.devices))
 
         def run(workspace: Workspace, share: slice) -> tuple[NDArray[np.bool_], PairResults]:
             workspace.device.activate()
             (own_queries, query), (own_targets, target) = (
-                _used(records, rows[share]) for records, rows in ((queries, pairs.query), (targets, pairs.target))
+                _used(sequences, rows[share])
+                for sequences, rows in (
+                    (EncodedSequences(codes, task.queries.offsets), task.query),
+                    (EncodedSequences(task.targets.codes, task.targets.offsets), task.target),
+                )
             )
-            batches = PairBatches(workspace, own_queries, own_targets, scoring, mode, paths=paths)
+            batches = PairBatches(workspace, own_queries, own_targets, task.scoring, task.mode, paths=paths)
             fits = batches.fits(query, target)
             return fits, batches.align(query[fits], target[fits])
 
@@ -331,23 +302,16 @@ class CudaEngine(Engine):
             self._cpu_engine = CpuEngine(self._threads)
         return self._cpu_engine
 
-    def _results(
-        self,
-        queries: Records,
-        placement: Placement,
-        scoring: Scoring,
-        options: ScanOptions,
-        progress: Progress | None,
-    ) -> Generator[BatchResult, None, None]:
-        """What the GPUs find, batch by batch. Close it: its threads must not be ended by the garbage collector."""
-        database = placement.database
-        require_same_alphabet(queries, database, scoring)
-        if not len(queries) or not database.n_targets:
+    def _results(self, task: ScanTask, options: ScanOptions) -> Generator[BatchResult, None, None]:
+        """Results, batch by batch. Close the generator: the garbage collector must not end its threads."""
+        view, queries, progress = task.view, task.queries, task.progress
+        encoded = EncodedSequences(queries.codes(self.name), queries.offsets)
+        if not len(queries) or not view.n_targets:
             return
-        budgets = [self.memory, placement.budget if isinstance(placement, CudaPlacement) else None]
+        budgets = [self.memory, task.resident.budget]
         memory = min((budget for budget in budgets if budget is not None), default=None)
         with self.pool.lend(self.devices, memory) as workspaces:
-            job = Job(workspaces, database, queries, scoring, options, self.pool.cache, self.pool.planner)
+            job = Job(workspaces, view, encoded, task.scoring, options, self.pool.cache, self.pool.planner)
             cells = 0
             try:
                 with closing(job.results()) as results:
@@ -359,7 +323,7 @@ class CudaEngine(Engine):
                             progress(min(cells, job.n_cells))
             finally:
                 self.times = job.times
-                self._reports = _report(job, database)
+                self._reports = _report(job, view)
 
 
 def _shares(cells: NDArray[np.int64], n: int) -> list[slice]:
@@ -377,47 +341,45 @@ def _shares(cells: NDArray[np.int64], n: int) -> list[slice]:
     return [slice(first, end) for first, end in pairwise(edges)]
 
 
-def _used(records: Records, rows: NDArray[np.int64]) -> tuple[Records, NDArray[np.int64]]:
-    """The part of the records from the first to the last of these rows, and the rows in it: no more is sent."""
+def _used(sequences: EncodedSequences, rows: NDArray[np.int64]) -> tuple[EncodedSequences, NDArray[np.int64]]:
+    """The sequences from the first to the last of these rows, and the rows among them: no more is sent."""
     if not len(rows):
-        return records.rows(0, 0), rows
-    first = int(rows.min())
-    return records.rows(first, int(rows.max()) + 1), rows - first
+        return EncodedSequences(sequences.codes[:0], np.zeros(1, np.int64)), rows
+    first, end = int(rows.min()), int(rows.max()) + 1
+    return EncodedSequences(sequences.codes, sequences.offsets[first : end + 1]), rows - first
 
 
-def _as_traces(found: PairResults) -> tuple[NDArray[np.int64], Traces]:
+def _as_columns(found: PairResults) -> AlignedPairs:
     result = found.result
     positions = np.stack([result[name] for name in POSITIONS], axis=1).astype(np.int64)
     counts = np.stack([result[name] for name in COUNTS], axis=1)
-    return result["score"].astype(np.int64), Traces(positions, counts, found.paths)
+    return AlignedPairs(result["score"].astype(np.int64), positions, counts, found.paths)
 
 
 def _block(result: BatchResult) -> ScoreBlock:
-    rows = result.result
-    assert not isinstance(rows, CandidateRows)
-    return ScoreBlock(result.first_query + rows.first_query, rows.scores, result.ordinals, result.lengths)
+    scores = result.result
+    assert not isinstance(scores, CandidateRows)
+    rows = result.first_row + result.segment_rows
+    return ScoreBlock(result.first_query + scores.first_query, scores.scores, rows, result.lengths)
 
 
-def _candidates(result: BatchResult, candidates: CandidateRows) -> Iterator[Candidates]:
-    """Candidates of a batch, some at a time; the histogram goes with the first."""
-    counts = candidates.histogram
-    for begin in range(0, max(1, len(candidates.rows)), PIECE_SCORES):
-        query, row, score = candidates.rows[begin : begin + PIECE_SCORES].T
-        yield Candidates(
-            query=query + result.first_query,
-            ordinal=result.ordinals[row],
-            length=result.lengths[row],
-            score=score.copy(),
-            histogram=None if counts is None else Histogram(result.first_query, counts),
+def _candidates(result: BatchResult, batch: CandidateRows, task: ScanTask) -> Iterator[Candidates]:
+    """Candidates of a batch, some at a time."""
+    for begin in range(0, len(batch.rows), PIECE_SCORES):
+        query, row, score = batch.rows[begin : begin + PIECE_SCORES].T
+        candidates = Candidates(
+            query + np.int32(result.first_query), result.first_row + result.segment_rows[row], score.copy()
         )
-        counts = None if counts is None else counts[:0]
+        if task.first_row is not None:
+            candidates = candidates.taken(candidates.row >= task.first_row[candidates.query])
+        yield candidates
 
 
-def _report(job: Job, database: Targets) -> list[str]:
+def _report(job: Job, view: TargetView) -> list[str]:
     times = job.times
     how = "resident" if job.plan.is_resident else "streamed"
     n_batches, n_groups = len(job.plan.division.batches), len(job.groups)
-    sent, ratio = f"{times.bytes_sent / 1e6:,.0f} MB", f"{times.bytes_sent / max(1, database.n_residues):.2f}"
+    sent, ratio = f"{times.bytes_sent / 1e6:,.0f} MB", f"{times.bytes_sent / max(1, view.n_residues):.2f}"
     lines = [
         f"database {how} in {n_batches:,} batch{'es' if n_batches > 1 else ''}, "
         f"{number_of(n_groups, 'group')} of queries; sent {sent}, {ratio} x the database",

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from exaln.alignments.aligned_pairs import AlignedPairs
 from exaln.alignments.cigar import Paths
-from exaln.engines.contracts import (
-    Engine,
-    PairList,
-    Pairs,
-    Placement,
-    Progress,
-    ScoreBlock,
-    Traces,
-    require_same_alphabet,
-)
-from exaln.engines.reference.path import NEVER, ReferenceAlignment, border, reference_alignment
-from exaln.engines.reference.region import fill_region, walk_block
-from exaln.engines.regions import NOTHING, Borders, EndCell, Lines, PairTable, Pruning, Region
+from exaln.engines.contracts import Engine, Tuning
+from exaln.engines.outline import ScanOutline, kernel_uses, target_lengths
+from exaln.engines.reference.path import NEVER, ReferenceAlignment, border, table_alignment
+from exaln.engines.reference.region import fill_region, trace_block
+from exaln.engines.regions import NOTHING, RegionResult, RegionTask
+from exaln.engines.tasks import Candidates, PairTask, Resident, ScanTask, ScoreBlock, candidates_of
 from exaln.errors import EngineError
 from exaln.scoring.modes import LOCAL, Mode
 from exaln.sequences.records import offsets_of
@@ -28,102 +22,140 @@ from exaln.sequences.records import offsets_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from exaln.pairwise.long.traceback import Walker
+    from exaln.database.views import TargetView
+    from exaln.engines.regions import PairTable, Traceback
     from exaln.scoring.scoring import Scoring
-    from exaln.sequences.records import Records
+
+
+CELLS_PER_SECOND = 2e6
+"""A typical speed, for estimates."""
 
 
 class ReferenceEngine(Engine):
     """Slow, and easy to check by eye."""
 
     name = "reference"
+    tuning = Tuning()
+    checkpoint_bytes = 1 << 27
 
     @staticmethod
     def unavailable_reason() -> str | None:
-        """It always works."""
+        """None: NumPy is always there."""
         return None
 
     def describe(self) -> str:
         """For logs."""
         return "reference, NumPy"
 
-    def blocks(
-        self, queries: Records, placement: Placement, scoring: Scoring, progress: Progress | None = None
-    ) -> Iterator[ScoreBlock]:
+    def open(self, view: TargetView, budget: int | None = None) -> Resident:
+        """The view itself."""
+        return Resident(view, budget)
+
+    def scan(self, task: ScanTask) -> Iterator[Candidates]:
+        """Candidates target by target."""
+        return candidates_of(self.score_blocks(task), task)
+
+    def score_blocks(self, task: ScanTask) -> Iterator[ScoreBlock]:
         """A block per target."""
-        require_same_alphabet(queries, placement.database, scoring)
-        cells = 0
-        for segment in placement.database.segments:
+        queries = [task.queries.row_scores(query) for query in range(len(task.queries))]
+        cells = row = 0
+        for segment in task.view.segments:
             codes, offsets = segment.codes, segment.offsets
-            for row, ordinal in enumerate(segment.ordinals):
-                target = codes[offsets[row] : offsets[row + 1]]
-                scores = [[local_score(queries.sequence(q), target, scoring)] for q in range(len(queries))]
+            for place in range(len(offsets) - 1):
+                target = codes[offsets[place] : offsets[place + 1]]
+                scores = [[_search_score(rows, target, task.scoring)] for rows in queries]
                 yield ScoreBlock(
                     first_query=0,
                     scores=np.array(scores, np.int32).reshape(len(queries), 1),
-                    ordinals=np.array([ordinal], np.int64),
+                    rows=np.array([row], np.int64),
                     lengths=np.array([len(target)], np.int64),
                 )
-                cells += queries.n_residues * len(target)
-                if progress:
-                    progress(cells)
+                row += 1
+                cells += task.queries.n_rows * len(target)
+                if task.progress:
+                    task.progress(cells)
 
-    def align(self, queries: Records, targets: Records, pairs: Pairs, scoring: Scoring) -> Traces:
-        """As `align_pairs`, with scores that must be right."""
-        found, traces = self.align_pairs(queries, targets, PairList(pairs.query, pairs.target), scoring, LOCAL)
-        for score, expected in zip(found.tolist(), pairs.score.tolist(), strict=True):
-            if score != expected:
-                raise EngineError(f"traceback failed: the score is {score}, not {expected}")
-        return traces
+    def outline(self, task: ScanTask) -> ScanOutline:
+        """Target by target."""
+        lengths = target_lengths(task.view)
+        cells = task.queries.n_rows * int(lengths.sum())
+        return ScanOutline(
+            kernels=kernel_uses(lengths, [("NumPy, column by column", len(lengths))]),
+            n_batches=len(lengths),
+            host_bytes=64 * int(task.queries.lengths.max(initial=0)),
+            seconds=cells / CELLS_PER_SECOND,
+            source="from a typical speed",
+        )
 
-    def align_pairs(
-        self, queries: Records, targets: Records, pairs: PairList, scoring: Scoring, mode: Mode
-    ) -> tuple[NDArray[np.int64], Traces]:
+    def align(self, task: PairTask) -> AlignedPairs:
         """Pair by pair, over the whole table."""
-        require_same_alphabet(queries, targets, scoring)
-        found = [
-            reference_alignment(queries.sequence(q), targets.sequence(t), scoring, mode)
-            for q, t in zip(pairs.query.tolist(), pairs.target.tolist(), strict=True)
-        ]
-        return np.array([alignment.score for alignment in found], np.int64), _traces(found)
+        found = _columns([_alignment(task, pair) for pair in range(len(task))])
+        if task.known_scores is not None:
+            for score, expected in zip(found.scores.tolist(), task.known_scores.tolist(), strict=True):
+                if score != expected:
+                    raise EngineError(f"traceback failed: the score is {score}, not {expected}")
+        return found
 
-    def score_pairs(
-        self, queries: Records, targets: Records, pairs: PairList, scoring: Scoring, mode: Mode
-    ) -> NDArray[np.int64]:
+    def score(self, task: PairTask) -> NDArray[np.int64]:
         """Pair by pair."""
-        require_same_alphabet(queries, targets, scoring)
-        scores = [
-            mode_score(queries.sequence(q), targets.sequence(t), scoring, mode)
-            for q, t in zip(pairs.query.tolist(), pairs.target.tolist(), strict=True)
-        ]
-        return np.array(scores, np.int64)
+        return np.array([_pair_score(task, pair) for pair in range(len(task))], np.int64)
 
-    def fill_region(
-        self,
-        pair: PairTable,
-        region: Region,
-        borders: Borders,
-        lines: Lines,
-        *,
-        progress: Progress | None = None,
-        wants_end: bool = False,
-        pruning: Pruning | None = None,
-    ) -> EndCell:
+    def is_long(self, task: PairTask) -> NDArray[np.bool_]:
+        """None: the whole table is kept for every pair."""
+        return np.zeros(len(task), np.bool_)
+
+    def fill(self, task: RegionTask) -> RegionResult:
         """Column by column; nothing is pruned."""
-        end = fill_region(pair, region, borders, lines, progress)
-        return end if pair.mode.is_local and wants_end else NOTHING
+        checkpoints = task.room()
+        end = fill_region(task.pair, task.region, task.boundary, checkpoints, task.progress)
+        return RegionResult(checkpoints, end if task.pair.mode.is_local and task.finds_end else NOTHING)
 
-    def walker(self, pair: PairTable) -> Walker:
-        """Over the whole table of the block."""
-        return lambda kept, state: walk_block(pair, *kept.block_of(state), state)
+    def traceback(self, pair: PairTable) -> Traceback:
+        """Over the whole table of each block."""
+        return lambda grid, state: trace_block(pair, *grid.block(state), state)
+
+    def lower_bound(self, pair: PairTable) -> int:
+        """0: nothing is pruned."""
+        return 0
 
     def slab_rows(self, n_rows: int, n_columns: int) -> int:
-        """So few that somebody sees progress."""
+        """Few rows, so that progress is seen."""
         return max(1, 10**8 // max(1, n_columns))
 
 
-def _traces(found: list[ReferenceAlignment]) -> Traces:
-    return Traces(
+FORBIDDEN = -(2**40)
+"""Far below every score of two letters, and far above NEVER."""
+
+
+def _cell_scores(task: PairTask, pair: int) -> NDArray[np.int64]:
+    """int64[rows, columns]: what each letter of the query scores with each of the target."""
+    rows = task.queries.row_scores(int(task.query[pair])).astype(np.int64)
+    scores = rows[:, task.targets.sequence(int(task.target[pair]))]
+    if task.forbidden is not None:
+        scores[task.forbidden[pair][:, 0], task.forbidden[pair][:, 1]] = FORBIDDEN
+    return scores
+
+
+def _pair_score(task: PairTask, pair: int) -> int:
+    if task.forbidden is not None:
+        return table_score([*_cell_scores(task, pair).T], int(task.shapes[0][pair]), task.scoring, task.mode)
+    rows, target = task.queries.row_scores(int(task.query[pair])), task.targets.sequence(int(task.target[pair]))
+    return table_score([rows[:, letter] for letter in target], len(rows), task.scoring, task.mode)
+
+
+def _alignment(task: PairTask, pair: int) -> ReferenceAlignment:
+    """A profile has no letters, so that nothing of it is identical: positives are pairs that score above 0."""
+    target = task.targets.sequence(int(task.target[pair]))
+    scores = _cell_scores(task, pair)
+    is_same = np.zeros(scores.shape, np.bool_)
+    if not task.queries.is_profile:
+        is_same = np.equal.outer(task.queries.sequence(int(task.query[pair])), target)
+    return table_alignment(scores, is_same, task.scoring, task.mode)
+
+
+def _columns(found: list[ReferenceAlignment]) -> AlignedPairs:
+    return AlignedPairs(
+        scores=np.array([alignment.score for alignment in found], np.int64),
         positions=np.array([alignment.positions for alignment in found], np.int64).reshape(-1, 4),
         counts=np.array([alignment.counts for alignment in found], np.int32).reshape(-1, 6),
         paths=Paths(
@@ -135,27 +167,37 @@ def _traces(found: list[ReferenceAlignment]) -> Traces:
 
 def local_score(query: NDArray[np.uint8], target: NDArray[np.uint8], scoring: Scoring) -> int:
     """The best local score of two encoded sequences; EngineError if it does not fit the int32 of a search."""
-    best = mode_score(query, target, scoring, LOCAL)
+    return _search_score(scoring.matrix[query], target, scoring)
+
+
+def _search_score(rows: NDArray[np.int32], target: NDArray[np.uint8], scoring: Scoring) -> int:
+    best = table_score([rows[:, letter] for letter in target], len(rows), scoring, LOCAL)
     if best > np.iinfo(np.int32).max:
         raise EngineError(f"the score {best} does not fit 31 bits; use smaller scores")
     return best
 
 
 def mode_score(query: NDArray[np.uint8], target: NDArray[np.uint8], scoring: Scoring, mode: Mode) -> int:
-    """The best score of two encoded sequences.
+    """The best score of two encoded sequences."""
+    rows = scoring.matrix[query]
+    return table_score([rows[:, letter] for letter in target], len(rows), scoring, mode)
 
-    Column by column. Within a column F(i) is the maximum over k < i of H'(k) - gap_first - (i - 1 - k) * gap_extend,
-    where H' is H without F (to open a gap where another ends never pays): a running maximum of H'(k) + k * gap_extend.
+
+def table_score(columns: Sequence[NDArray[np.integer]], n_rows: int, scoring: Scoring, mode: Mode) -> int:
+    """The best score of a pair. columns: for each letter of the target int[n_rows], what it scores in each row.
+
+    Within a column F(i) is the maximum over k < i of H'(k) - gap_first - (i - 1 - k) * gap_extend, where H' is H
+    without F (to open a gap where another ends never pays): a running maximum of H'(k) + k * gap_extend.
     """
     gap_first, gap_extend = scoring.gap_first, scoring.gap_extend
-    rows = np.arange(len(query) + 1, dtype=np.int64) * gap_extend
-    top = border(len(target), scoring, is_free=mode.target_start)
-    h = border(len(query), scoring, is_free=mode.query_start)
+    rows = np.arange(n_rows + 1, dtype=np.int64) * gap_extend
+    top = border(len(columns), scoring, is_free=mode.target_start)
+    h = border(n_rows, scoring, is_free=mode.query_start)
     e = np.full(len(h), NEVER, np.int64)
-    best = int(h[-1]) if mode.target_end or not len(target) else NEVER
-    for letter, above in zip(target, top[1:], strict=True):
+    best = int(h[-1]) if mode.target_end or not len(columns) else NEVER
+    for column, above in zip(columns, top[1:], strict=True):
         e = np.maximum(e - gap_extend, h - gap_first)
-        matched = h[:-1] + scoring.matrix[query, letter]
+        matched = h[:-1] + column
         h = np.concatenate([[above], np.maximum(matched, e[1:])])
         if mode.is_local:
             h = np.maximum(h, 0)

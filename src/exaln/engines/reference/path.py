@@ -1,7 +1,8 @@
 """The recurrence of every mode and the path rule, in plain Python: among co-optimal alignments, the one to report.
 
-The smallest target end, then the smallest query end; walking back the diagonal before E before F, opening a gap before
-extending it. A local path stops at the first zero, any other at the first border cell that is free, or in the corner.
+The smallest target end, then the smallest query end; the traceback prefers the diagonal to E and E to F, and opening a
+gap to extending it. A local path stops at the first zero, any other at the first border cell that is free, or in the
+corner.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ NEVER = -(2**62)
 
 @dataclass(frozen=True)
 class ReferenceAlignment:
-    """One alignment: (query start, end, target start, end), counts as in `Traces`, operations as in `Paths`."""
+    """One alignment: (query start, end, target start, end), counts as in `AlignedPairs`, operations as in `Paths`."""
 
     score: int
     positions: tuple[int, int, int, int]
@@ -52,7 +53,7 @@ def border(length: int, scoring: Scoring, *, is_free: bool) -> NDArray[np.int64]
     return -costs
 
 
-def fill_table(scores: NDArray[np.int32], scoring: Scoring, mode: Mode) -> Table:
+def fill_table(scores: NDArray[np.integer], scoring: Scoring, mode: Mode) -> Table:
     """The recurrence, cell by cell; scores[i, j] is what query letter i and target letter j score."""
     gap_first, gap_extend = scoring.gap_first, scoring.gap_extend
     rows, columns = scores.shape[0] + 1, scores.shape[1] + 1
@@ -84,8 +85,8 @@ def end_cell(h: NDArray[np.int64], mode: Mode) -> tuple[int, int]:
     return row, column
 
 
-def walk_back(
-    table: Table, scores: NDArray[np.int32], gap_first: int, mode: Mode, i: int, j: int
+def trace_back(
+    table: Table, scores: NDArray[np.integer], gap_first: int, mode: Mode, i: int, j: int
 ) -> tuple[str, int, int]:
     """Steps M, D, I of the path that ends in cell (i, j), from its start on, and the cell before the first one."""
     h, e, f = table.h, table.e, table.f
@@ -116,16 +117,24 @@ def walk_back(
 def reference_alignment(
     query: NDArray[np.uint8], target: NDArray[np.uint8], scoring: Scoring, mode: Mode
 ) -> ReferenceAlignment:
-    """The alignment that every engine reports for this pair."""
-    scores = scoring.matrix[np.ix_(query, target)]
+    """The alignment that every engine reports for two encoded sequences."""
+    return table_alignment(scoring.matrix[np.ix_(query, target)], np.equal.outer(query, target), scoring, mode)
+
+
+def table_alignment(
+    scores: NDArray[np.integer], is_same: NDArray[np.bool_], scoring: Scoring, mode: Mode
+) -> ReferenceAlignment:
+    """The alignment of a pair by the path rule. scores, is_same: [rows, columns], what each letter of the query scores
+    with each of the target, and whether they are equal.
+    """
     table = fill_table(scores, scoring, mode)
     row, column = end_cell(table.h, mode)
-    steps, first_row, first_column = walk_back(table, scores, scoring.gap_first, mode, row, column)
+    steps, first_row, first_column = trace_back(table, scores, scoring.gap_first, mode, row, column)
     i, j, letters, positives = first_row, first_column, [], 0
     for step in steps:
         if step == "M":
-            letters.append("=" if query[i] == target[j] else "X")
-            positives += int(query[i] == target[j] or scores[i, j] > 0)
+            letters.append("=" if is_same[i, j] else "X")
+            positives += int(is_same[i, j] or scores[i, j] > 0)
         else:
             letters.append(step)
         i, j = i + (step != "D"), j + (step != "I")

@@ -1,4 +1,4 @@
-"""Regions of one pair's table in NumPy: what `fill_region` and `walker` of every engine are compared with."""
+"""Regions of one pair's table in NumPy: what `fill` and `traceback` of every engine are compared with."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from exaln.engines.regions import (
     STEP_BOTH,
     STEP_QUERY,
     STEP_TARGET,
-    Borders,
+    Boundary,
+    Checkpoints,
     EndCell,
-    Lines,
     PairTable,
     PathState,
     Region,
@@ -25,11 +25,11 @@ from exaln.engines.regions import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from exaln.engines.contracts import Progress
+    from exaln.engines.tasks import Progress
 
 
 def fill_region(
-    pair: PairTable, region: Region, borders: Borders, lines: Lines, progress: Progress | None = None
+    pair: PairTable, region: Region, boundary: Boundary, checkpoints: Checkpoints, progress: Progress | None = None
 ) -> EndCell:
     """Column by column; the best cell is looked for in every mode.
 
@@ -39,39 +39,39 @@ def fill_region(
     first, extend = pair.scoring.gap_first, pair.scoring.gap_extend
     letters = pair.query[region.first_row : region.end_row]
     extended = np.arange(len(letters), dtype=np.int64) * extend
-    h, e = borders.left_H.astype(np.int64), borders.left_E.astype(np.int64)
-    kept_rows = lines.rows - region.first_row - 1
-    kept_columns = {int(column): place for place, column in enumerate(lines.columns)}
-    diagonal, best = borders.corner, NOTHING
+    h, e = boundary.left_H.astype(np.int64), boundary.left_E.astype(np.int64)
+    kept_rows = checkpoints.rows - region.first_row - 1
+    kept_columns = {int(column): place for place, column in enumerate(checkpoints.columns)}
+    diagonal, best = boundary.corner, NOTHING
     for j in range(region.n_columns):
         above = np.concatenate([[diagonal], h[:-1]])
         h = np.maximum(above + pair.scoring.matrix[letters, pair.target[region.first_column + j]], e)
         if pair.mode.is_local:
             h = np.maximum(h, 0)
-        f = int(borders.top_F[j]) - extended
+        f = int(boundary.top_F[j]) - extended
         f[1:] = np.maximum(f[1:], np.maximum.accumulate(h + extended)[:-1] - first - extended[:-1])
         h = np.maximum(h, f)
         e = np.maximum(e - extend, h - first)
         column = region.first_column + j + 1
-        lines.row_H[:, j] = h[kept_rows]
-        lines.row_F[:, j] = np.maximum(f - extend, h - first)[kept_rows]
+        checkpoints.row_H[:, j] = h[kept_rows]
+        checkpoints.row_F[:, j] = np.maximum(f - extend, h - first)[kept_rows]
         if column in kept_columns:
-            lines.column_H[kept_columns[column]] = h
-            lines.column_E[kept_columns[column]] = e
+            checkpoints.column_H[kept_columns[column]] = h
+            checkpoints.column_E[kept_columns[column]] = e
         row = int(h.argmax())
         if h[row] > best.score:
             best = EndCell(int(h[row]), region.first_row + row + 1, column)
-        diagonal = int(borders.top_H[j])
+        diagonal = int(boundary.top_H[j])
         if progress is not None:
             progress((j + 1) * len(letters))
     return best
 
 
-def walk_block(
-    pair: PairTable, region: Region, borders: Borders, state: PathState
+def trace_block(
+    pair: PairTable, region: Region, boundary: Boundary, state: PathState
 ) -> tuple[NDArray[np.uint8], PathState]:
     """All cells of the region are kept, and the path rule is applied to them."""
-    h, e, f = _table(pair, region, borders)
+    h, e, f = _table(pair, region, boundary)
     first, extend = pair.scoring.gap_first, pair.scoring.gap_extend
     i, j = state.row - region.first_row + 1, state.column - region.first_column + 1
     left, gap, steps = state.left, state.gap, []
@@ -97,16 +97,16 @@ def walk_block(
 
 
 def _table(
-    pair: PairTable, region: Region, borders: Borders
+    pair: PairTable, region: Region, boundary: Boundary
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """int64[n_rows + 1, n_columns + 1]: H with what surrounds the region, E and F as each cell of it takes them."""
+    """int64[n_rows + 1, n_columns + 1]: H with its boundary, E and F as each cell of it takes them."""
     all_rows = np.arange(region.first_row + 1, region.end_row + 1)
     all_columns = np.arange(region.first_column + 1, region.end_column + 1)
-    lines = Lines.empty(region, all_rows, all_columns, np.dtype(np.int64))
-    fill_region(pair, region, borders, lines)
+    checkpoints = Checkpoints.empty(region, all_rows, all_columns, np.dtype(np.int64))
+    fill_region(pair, region, boundary, checkpoints)
     shape = region.n_rows + 1, region.n_columns + 1
     h, e, f = np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-    h[0, 0], h[0, 1:], h[1:, 0], h[1:, 1:] = borders.corner, borders.top_H, borders.left_H, lines.row_H
-    e[1:, 1], e[1:, 2:] = borders.left_E, lines.column_E[:-1].T
-    f[1, 1:], f[2:, 1:] = borders.top_F, lines.row_F[:-1]
+    h[0, 0], h[0, 1:], h[1:, 0], h[1:, 1:] = boundary.corner, boundary.top_H, boundary.left_H, checkpoints.row_H
+    e[1:, 1], e[1:, 2:] = boundary.left_E, checkpoints.column_E[:-1].T
+    f[1, 1:], f[2:, 1:] = boundary.top_F, checkpoints.row_F[:-1]
     return h, e, f

@@ -1,8 +1,8 @@
-"""One long pair from sequences to alignment, in stages that can be interrupted and, with a work directory, taken up.
+"""One long pair from sequences to alignment, in stages. With a work directory, interrupted runs resume.
 
-scores   the whole table, slab by slab of rows; the score, where the alignment ends, and kept lines
-path     walking back from there, block by block of the kept lines
-result   operations, counts, and what the path scores, which must be the score
+scores   fill the whole table, slab by slab of rows: the score, the end of the alignment, and checkpoints
+path     trace back from there, block by block between checkpoints
+result   operations and counts; the path is re-scored and must give the score
 """
 
 from __future__ import annotations
@@ -16,34 +16,47 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exaln.engines.regions import Borders, EndCell, Lines, PathState, Pruning, ReadableLines, Region, border_score
+from exaln.engines.regions import (
+    Boundary,
+    Checkpoints,
+    EndCell,
+    PathState,
+    Pruning,
+    Region,
+    RegionResult,
+    RegionTask,
+    border_score,
+)
 from exaln.foundation.mapped_file import unchanged
 from exaln.foundation.output_file import output_errors
 from exaln.foundation.paths import checked_path
 from exaln.foundation.resources import available_memory
-from exaln.pairwise.long.checkpoints import KeptLines, TableSurroundings, grid
+from exaln.pairwise.long.checkpoints import SlabCheckpoints, TableBoundary, grid_places
 from exaln.pairwise.long.plan import Plan, Room, plan_path, plan_score
-from exaln.pairwise.long.result import LongAlignment, judged
+from exaln.pairwise.long.result import LongAlignment, rescored
 from exaln.pairwise.long.store import DirectoryStore, MemoryStore, Store, pair_name
-from exaln.pairwise.long.traceback import LongPair, RegionEngine, along_border, walk
+from exaln.pairwise.long.traceback import LongPair, along_border, trace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from exaln.engines.contracts import RegionEngine
     from exaln.scoring.modes import Mode
     from exaln.scoring.scoring import Scoring
 
 SCORES, PATH = "scores", "path"
 
 Watch = Callable[[str, int, int], None]
-"""Called with the stage, how much of it is done, and how much it is in all: cells, or letters of the path."""
+"""Called with the stage, the work done in it and all its work: cells, or letters of the path."""
 
 
 @dataclass(frozen=True)
 class LongOptions:
-    """work_dir: where lines and path are stored, for taking up what was interrupted; None: in memory.
-    memory: bytes that may be used, None: what is free. watch: told how far it is. tell: called with lines for the user,
-    detail with those for users who asked for more. prunes: whether cells that cannot matter are skipped, which changes
+    """How long pairs are aligned.
+
+    work_dir: where checkpoints and path are stored, so that an interrupted run resumes; None keeps them in memory.
+    memory: bytes that may be used; None for what is free. watch: called with the progress. tell: called with lines for
+    the user, detail with lines for --verbose. prunes: whether cells that cannot matter are skipped, which changes
     nothing but the time.
     """
 
@@ -66,7 +79,7 @@ def score_long(
     mode: Mode,
     options: LongOptions = IN_MEMORY,
 ) -> int:
-    """The exact score of one pair."""
+    """The exact score of one pair, without checkpoints."""
     pair = LongPair(query, target, scoring, mode, engine, options.prunes)
     store = MemoryStore(plan_score(len(query), len(target), scoring))
     score = fill(pair, store, options.watch).score
@@ -99,7 +112,7 @@ def _align_long(pair: LongPair, options: LongOptions) -> LongAlignment:
     memory = available_memory() if options.memory is None else options.memory
     slab_rows = pair.engine.slab_rows(rows, columns)
     if options.work_dir is None:
-        plan = plan_path(rows, columns, pair.scoring, slab_rows, Room.of(memory), pair.engine.block_bytes)
+        plan = plan_path(rows, columns, pair.scoring, slab_rows, Room.of(memory), pair.engine.checkpoint_bytes)
         return align_with(pair, MemoryStore(plan), options.watch)
     with _work_directory(options.work_dir, pair, memory, slab_rows) as store:
         if options.tell is not None:
@@ -116,7 +129,7 @@ def _work_directory(work_dir: Path, pair: LongPair, memory: int, slab_rows: int)
         stored = sum(path.stat().st_size for path in directory.glob("*.lines"))
         disk = shutil.disk_usage(work_dir).free + stored
     rows, columns = len(pair.query), len(pair.target)
-    plan = plan_path(rows, columns, pair.scoring, slab_rows, Room.of(memory, disk), pair.engine.block_bytes)
+    plan = plan_path(rows, columns, pair.scoring, slab_rows, Room.of(memory, disk), pair.engine.checkpoint_bytes)
     store = DirectoryStore(directory, plan, rows, columns)
     try:
         yield store
@@ -125,7 +138,7 @@ def _work_directory(work_dir: Path, pair: LongPair, memory: int, slab_rows: int)
 
 
 def align_with(pair: LongPair, store: Store, watch: Watch | None = None) -> LongAlignment:
-    """The alignment, from wherever the store is, which `watch` hears first."""
+    """The alignment, resumed from the state of the store, which `watch` hears first."""
     with unchanged(store.require_unchanged):
         return _align_with(pair, store, watch)
 
@@ -138,22 +151,22 @@ def _align_with(pair: LongPair, store: Store, watch: Watch | None) -> LongAlignm
         end = fill(pair, store, watch)
         store.begin_path(end, PathState(end.row - 1, end.column - 1, end.score if pair.mode.is_local else 0))
     if not store.is_complete:
-        walk_back(pair, store, watch)
-    return judged(pair, store.end, store.path())
+        trace_path(pair, store, watch)
+    return rescored(pair, store.end, store.path())
 
 
 def fill(pair: LongPair, store: Store, watch: Watch | None) -> EndCell:
-    """The stage of scores, or what remains of it: where the alignment ends."""
+    """Fill what remains of the table; where the alignment ends."""
     table, n_columns = pair.table, len(pair.target)
-    least = pair.engine.least_score(pair) if pair.prunes and pair.mode.is_local else 0
+    bound = pair.engine.lower_bound(pair) if pair.prunes and pair.mode.is_local else 0
     while store.rows_done < table.end_row:
         first_row = store.rows_done
         region = Region(first_row, min(table.end_row, first_row + store.plan.slab_rows), 0, n_columns)
         progress = None if watch is None else _after(watch, first_row * n_columns, table.cells)
-        borders = _slab_borders(pair, store, region)
-        pruning = pair.pruning(max(least, store.end.score), table.end_row, table.end_column)
-        lines, found = _filled(pair, store, region, borders, progress, pruning)
-        end = found.better(store.end)
+        boundary = _slab_borders(pair, store, region)
+        pruning = pair.pruning(max(bound, store.end.score), table.end_row, table.end_column)
+        filled = _filled(pair, store, region, boundary, progress, pruning)
+        lines, end = filled.checkpoints, filled.end.better(store.end)
         pair.work.scored += region.cells
         pair.work.scored_pruned += 0 if pruning is None else pruning.cells
         carry = lines.row(len(lines.rows) - 1, slice(0, n_columns))
@@ -163,11 +176,11 @@ def fill(pair: LongPair, store: Store, watch: Watch | None) -> EndCell:
     return store.end if pair.mode.is_local else _end_on_borders(pair, store)
 
 
-def walk_back(pair: LongPair, store: Store, watch: Watch | None) -> None:
-    """The stage of the path, or what remains of it."""
+def trace_path(pair: LongPair, store: Store, watch: Watch | None) -> None:
+    """Trace what remains of the path."""
     assert store.state is not None
     total = store.end.row + store.end.column
-    for piece in walk(pair, _kept_lines(pair, store), store.plan.spacings[1:], store.state):
+    for piece in trace(pair, _kept_lines(pair, store), store.plan.spacings[1:], store.state):
         store.keep_steps(*piece, is_last=False)
         if watch is not None:
             watch(PATH, total - (store.state.row + store.state.column + 2), total)
@@ -180,55 +193,58 @@ def _after(watch: Watch, done: int, total: int) -> Callable[[int], None]:
     return lambda cells: watch(SCORES, done + cells, total)
 
 
-def _around(pair: LongPair, plan: Plan) -> TableSurroundings:
-    return TableSurroundings(pair.scoring, pair.mode, plan.score)
+def _table_boundary(pair: LongPair, plan: Plan) -> TableBoundary:
+    return TableBoundary(pair.scoring, pair.mode, plan.score)
 
 
-def _slab_borders(pair: LongPair, store: Store, region: Region) -> Borders:
-    around = _around(pair, store.plan)
-    left = around.left(region.first_row, region.end_row)
+def _slab_borders(pair: LongPair, store: Store, region: Region) -> Boundary:
+    table = _table_boundary(pair, store.plan)
+    left = table.left(region.first_row, region.end_row)
     if store.carry is None:
-        return Borders(*around.top(0, region.end_column), *left, corner=0)
+        return Boundary(*table.top(0, region.end_column), *left, corner=0)
     corner = border_score(np.array([region.first_row]), pair.scoring, is_free=pair.mode.query_start)
-    return Borders(*store.carry, *left, corner=int(corner[0]))
+    return Boundary(*store.carry, *left, corner=int(corner[0]))
 
 
 def _filled(
     pair: LongPair,
     store: Store,
     region: Region,
-    borders: Borders,
+    boundary: Boundary,
     progress: Callable[[int], None] | None,
     pruning: Pruning | None,
-) -> tuple[ReadableLines, EndCell]:
-    """A slab is computed: its lines, which stay with the engine if they may and it has room for them, and its end."""
+) -> RegionResult:
+    """A slab, filled: its checkpoints, which stay with the engine if they may, and its end."""
     rows, columns = _slab_places(pair, store.plan, region)
-    wants_end = pair.mode.is_local
-    if store.plan.spacings and store.may_be_held:
-        held = pair.engine.hold_lines(
-            pair, region, borders, rows, columns, progress=progress, wants_end=wants_end, pruning=pruning
-        )
-        if held is not None:
-            return held
-    lines = Lines.empty(region, rows, columns, store.plan.score)
-    fill_region = pair.engine.fill_region
-    return lines, fill_region(pair, region, borders, lines, progress=progress, wants_end=wants_end, pruning=pruning)
+    task = RegionTask(
+        pair,
+        region,
+        boundary,
+        rows,
+        columns,
+        room=lambda: Checkpoints.empty(region, rows, columns, store.plan.score),
+        may_hold=bool(store.plan.spacings) and store.may_be_held,
+        finds_end=pair.mode.is_local,
+        pruning=pruning,
+        progress=progress,
+    )
+    return pair.engine.fill(task)
 
 
 def _slab_places(pair: LongPair, plan: Plan, region: Region) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The lines of a slab: those of the grid, the last row, and the last column if an end may lie in it."""
+    """Checkpoints of a slab: those of the grid, the last row, and the last column if an end may lie in it."""
     rows = columns = np.zeros(0, np.int64)
     if plan.spacings:
-        rows = grid(region.first_row, region.end_row, plan.spacings[0])
-        columns = grid(0, region.end_column, plan.spacings[0])
+        rows = grid_places(region.first_row, region.end_row, plan.spacings[0])
+        columns = grid_places(0, region.end_column, plan.spacings[0])
     if pair.mode.query_end and not pair.mode.is_local:
         columns = np.append(columns, region.end_column)
     return np.append(rows, region.end_row), columns
 
 
-def _kept_lines(pair: LongPair, store: Store) -> KeptLines:
+def _kept_lines(pair: LongPair, store: Store) -> SlabCheckpoints:
     spacing = store.plan.spacings[0] if store.plan.spacings else len(pair.query) + len(pair.target)
-    kept = KeptLines(pair.table, _around(pair, store.plan), spacing)
+    kept = SlabCheckpoints(pair.table, _table_boundary(pair, store.plan), spacing)
     store.give_lines(kept)
     return kept
 

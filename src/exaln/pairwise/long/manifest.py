@@ -12,7 +12,7 @@ import numpy as np
 from exaln.engines.regions import IN_F, NO_GAP, NOTHING, EndCell, PathState
 from exaln.foundation.mapped_file import HASHED_AT_ONCE
 from exaln.foundation.state_file import Fields, StateFormat
-from exaln.pairwise.long.checkpoints import grid
+from exaln.pairwise.long.checkpoints import grid_places
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -69,8 +69,8 @@ class StoredSlab:
         """The slab with this number; it begins at `first_row`, and has the lines of the grid."""
         spacing = plan["spacing"]
         end_row = fields.integer("end_row", first_row + 1, shape.n_rows)
-        rows = grid(first_row, end_row + 1, spacing).tolist()
-        columns = grid(0, shape.n_columns, spacing).tolist()
+        rows = grid_places(first_row, end_row + 1, spacing).tolist()
+        columns = grid_places(0, shape.n_columns, spacing).tolist()
         if fields.integer("first_row") != first_row or fields.integers("rows") != rows:
             raise fields.wrong("rows", "those of the grid that follow the slab before")
         found = fields.integers("columns")

@@ -5,7 +5,7 @@
     ...
     last      a block of the last spacing, with the directions of its cells, which are walked
 
-Lines of an m x n table every R rows and columns are 4 m n / R scores, and the blocks on a path have at most (m + n) R
+Checkpoints of an m x n table every R rows and columns take 4 m n / R scores, and the blocks on a path have at most (m + n) R
 cells: with S scores kept per letter of the two sequences they are a share of 4 / S of the table, 5 % with 80.
 """
 
@@ -28,7 +28,7 @@ LEAST_SCORES_PER_LETTER = 4
 """With fewer the blocks on the path could be more work than the whole table was."""
 
 MOST_BLOCK_BYTES = 1 << 27
-"""Lines of a block of level 1 and beyond take no more than this, if they need not: to write more takes longer than to
+"""Checkpoints of a block of level 1 and beyond take no more than this, if they need not: to write more takes longer than to
 compute more again.
 """
 

@@ -37,7 +37,7 @@ class LongAlignment:
     operations: NDArray[np.uint32]
 
 
-def judged(pair: LongPair, end: EndCell, path: Sequence[NDArray[np.uint8]]) -> LongAlignment:
+def rescored(pair: LongPair, end: EndCell, path: Sequence[NDArray[np.uint8]]) -> LongAlignment:
     """The alignment that ends there and has this path, in pieces backwards; EngineError if it scores otherwise."""
     row, column = _start(end, path)
     if row < 0 or column < 0:

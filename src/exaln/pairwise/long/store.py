@@ -25,11 +25,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from exaln.engines.regions import NOTHING, STEP_TARGET, EndCell, Lines, PathState, ReadableLines, Region
+from exaln.engines.regions import NOTHING, STEP_TARGET, CheckpointReader, Checkpoints, EndCell, PathState, Region
 from exaln.errors import DatabaseError, ExalnError
 from exaln.foundation.mapped_file import WatchedFile
 from exaln.foundation.output_file import output_errors
-from exaln.pairwise.long.checkpoints import KeptLines
+from exaln.pairwise.long.checkpoints import SlabCheckpoints
 from exaln.pairwise.long.manifest import (
     FORMAT_VERSION,
     Manifest,
@@ -73,11 +73,11 @@ class Store(Protocol):
     may_be_held: bool
     """Whether lines may stay in the memory of an engine."""
 
-    def keep_slab(self, region: Region, lines: ReadableLines, carry: TwoLines, end: EndCell) -> None:
+    def keep_slab(self, region: Region, lines: CheckpointReader, carry: TwoLines, end: EndCell) -> None:
         """The next slab is computed: its lines, its last row, the best end so far."""
         ...
 
-    def give_lines(self, kept: KeptLines) -> None:
+    def give_lines(self, kept: SlabCheckpoints) -> None:
         """Add the lines of all slabs."""
         ...
 
@@ -109,15 +109,15 @@ class MemoryStore:
         self.carry: TwoLines | None = None
         self.state: PathState | None = None
         self.is_complete = False
-        self._slabs: list[tuple[Region, ReadableLines]] = []
+        self._slabs: list[tuple[Region, CheckpointReader]] = []
         self._steps: list[NDArray[np.uint8]] = []
 
-    def keep_slab(self, region: Region, lines: ReadableLines, carry: TwoLines, end: EndCell) -> None:
+    def keep_slab(self, region: Region, lines: CheckpointReader, carry: TwoLines, end: EndCell) -> None:
         """As it is."""
         self.rows_done, self.carry, self.end = region.end_row, carry, end
         self._slabs.append((region, lines))
 
-    def give_lines(self, kept: KeptLines) -> None:
+    def give_lines(self, kept: SlabCheckpoints) -> None:
         """All of them."""
         for region, lines in self._slabs:
             kept.add(region.first_row, region.end_row, partial(_same, lines))
@@ -139,13 +139,13 @@ class MemoryStore:
         """There are no files."""
 
 
-def _same(lines: ReadableLines) -> ReadableLines:
+def _same(lines: CheckpointReader) -> CheckpointReader:
     return lines
 
 
-def _on_grid(lines: ReadableLines, plan: Plan) -> Lines:
+def _on_grid(lines: CheckpointReader, plan: Plan) -> Checkpoints:
     """The lines of a slab without its last row, unless that is one of the grid."""
-    assert isinstance(lines, Lines)
+    assert isinstance(lines, Checkpoints)
     if plan.spacings and lines.rows[-1] % plan.spacings[0] == 0:
         return lines
     return replace(lines, rows=lines.rows[:-1], row_H=lines.row_H[:-1], row_F=lines.row_F[:-1])
@@ -195,7 +195,7 @@ class DirectoryStore:
         """Let another process have it."""
         os.close(self._lock)
 
-    def keep_slab(self, region: Region, lines: ReadableLines, carry: TwoLines, end: EndCell) -> None:
+    def keep_slab(self, region: Region, lines: CheckpointReader, carry: TwoLines, end: EndCell) -> None:
         """Written, and named by the manifest from then on."""
         number, kept = len(self._manifest.slabs), _on_grid(lines, self.plan)
         stored = self._write(slab_name(number), (kept.row_H, kept.row_F, kept.column_H, kept.column_E))
@@ -208,7 +208,7 @@ class DirectoryStore:
             end=end,
         )
 
-    def give_lines(self, kept: KeptLines) -> None:
+    def give_lines(self, kept: SlabCheckpoints) -> None:
         """All of them, read when they are asked for."""
         for slab in self._manifest.slabs:
             kept.add(slab.first_row, slab.end_row, partial(self._read_slab, slab))
@@ -260,12 +260,12 @@ class DirectoryStore:
         both = self._read(self._manifest.carry).view(self.plan.score).reshape(2, self._n_columns)
         return both[0], both[1]
 
-    def _read_slab_file(self, slab: StoredSlab) -> Lines:
+    def _read_slab_file(self, slab: StoredSlab) -> Checkpoints:
         values = self._read(slab.lines).view(self.plan.score)
         across, down = (len(slab.rows), self._n_columns), (len(slab.columns), slab.end_row - slab.first_row)
         sizes = [across[0] * across[1]] * 2 + [down[0] * down[1]] * 2
         row_h, row_f, column_h, column_e = np.split(values, np.cumsum(sizes)[:-1])
-        return Lines(
+        return Checkpoints(
             rows=np.array(slab.rows, np.int64),
             row_H=row_h.reshape(across),
             row_F=row_f.reshape(across),

@@ -1,100 +1,47 @@
-"""Walking a path back over kept lines: blocks that it runs through are computed again, with finer lines each time.
+"""Traceback over checkpoints: the blocks that the path runs through are filled again, each time with finer checkpoints.
 
-The cells of a block, computed from what surrounds it, are those of the whole table, so the path is that of the direct
-method: it depends on nothing but the two sequences, the costs and the mode.
+The cells of a block, filled from its boundary, are those of the whole table, so the path is that of the direct method:
+it depends on nothing but the two sequences, the costs and the mode.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from exaln.engines.regions import (
     STEP_QUERY,
     STEP_TARGET,
-    Borders,
-    EndCell,
-    Lines,
+    Boundary,
+    CheckpointReader,
+    Checkpoints,
     PairTable,
     PathState,
     Pruning,
-    ReadableLines,
     Region,
+    RegionTask,
+    Traceback,
 )
-from exaln.pairwise.long.checkpoints import KeptLines, RegionSurroundings, grid
+from exaln.pairwise.long.checkpoints import RegionBoundary, SlabCheckpoints, grid_places
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from exaln.engines.contracts import RegionEngine
     from exaln.scoring.modes import Mode
 
 
 Piece = tuple["NDArray[np.uint8]", PathState]
-"""Some steps of a path, backwards, and where it is after them."""
-
-Walker = Callable[[KeptLines, PathState], Piece]
-"""From the state of a path on, through at least one block."""
-
-
-class RegionEngine(Protocol):
-    """What an engine does for one long pair: see `exaln.engines.contracts.Engine`."""
-
-    @property
-    def block_bytes(self) -> int:
-        """What lines of a block may take."""
-        ...
-
-    def fill_region(
-        self,
-        pair: PairTable,
-        region: Region,
-        borders: Borders,
-        lines: Lines,
-        *,
-        progress: Callable[[int], None] | None = None,
-        wants_end: bool = False,
-        pruning: Pruning | None = None,
-    ) -> EndCell:
-        """All cells of a region; its lines are written."""
-        ...
-
-    def hold_lines(
-        self,
-        pair: PairTable,
-        region: Region,
-        borders: Borders,
-        rows: NDArray[np.int64],
-        columns: NDArray[np.int64],
-        *,
-        progress: Callable[[int], None] | None = None,
-        wants_end: bool = False,
-        pruning: Pruning | None = None,
-    ) -> tuple[ReadableLines, EndCell] | None:
-        """Lines of a region in the engine's own memory, and its end."""
-        ...
-
-    def least_score(self, pair: PairTable) -> int:
-        """What some local alignment scores."""
-        ...
-
-    def walker(self, pair: PairTable) -> Walker:
-        """For walking through blocks between lines."""
-        ...
-
-    def slab_rows(self, n_rows: int, n_columns: int) -> int:
-        """Rows to be computed at a time."""
-        ...
+"""Some steps of a path, backwards, and its state after them."""
 
 
 @dataclass
 class Work:
-    """Cells of the table, and cells that were computed again for the path; how many of them were pruned; seconds that
-    the latter took.
-    """
+    """Cells of the table, cells filled again for the path, how many of both were pruned; seconds of the latter."""
 
     scored: int = 0
     scored_pruned: int = 0
@@ -115,7 +62,7 @@ class Work:
 
 @dataclass(frozen=True)
 class LongPair(PairTable):
-    """One pair, and who computes it; whether cells that cannot matter are pruned."""
+    """One pair and the engine that fills it. prunes: whether cells that cannot matter are skipped."""
 
     engine: RegionEngine
     prunes: bool = True
@@ -127,28 +74,28 @@ class LongPair(PairTable):
         return Region(0, len(self.query), 0, len(self.target))
 
     def pruning(self, best: int, end_row: int, end_column: int) -> Pruning | None:
-        """What may be pruned where an alignment that ends in these rows and columns has this score."""
+        """Permission to prune, in local mode, where an alignment that ends in these rows and columns has this score."""
         return Pruning(best, end_row, end_column) if self.prunes and self.mode.is_local else None
 
 
 class Scratch:
-    """What a walk uses again and again. walker: for the last level; room for the lines of one block on each of the
-    others: fresh memory takes time.
+    """Memory that a traceback uses again: room for the checkpoints of one block on each level but the last, which
+    `follow` traces. Fresh memory takes time.
     """
 
-    def __init__(self, walker: Walker) -> None:
-        self.walker = walker
+    def __init__(self, follow: Traceback) -> None:
+        self.follow = follow
         self._memory: dict[int, NDArray[np.uint8]] = {}
 
-    def lines(
+    def checkpoints(
         self,
         level: int,
         block: Region,
         rows: NDArray[np.int64],
         columns: NDArray[np.int64],
         score: np.dtype[np.generic],
-    ) -> Lines:
-        """For these lines of a block."""
+    ) -> Checkpoints:
+        """Uninitialised checkpoints of a block."""
         shapes = [(len(rows), block.n_columns)] * 2 + [(len(columns), block.n_rows)] * 2
         sizes = [n_lines * length * score.itemsize for n_lines, length in shapes]
         memory = self._memory.get(level)
@@ -158,60 +105,62 @@ class Scratch:
         row_h, row_f, column_h, column_e = (
             part.view(score).reshape(shape) for part, shape in zip(parts, shapes, strict=True)
         )
-        return Lines(rows, row_h, row_f, columns, column_h, column_e)
+        return Checkpoints(rows, row_h, row_f, columns, column_h, column_e)
 
 
-def walk(pair: LongPair, kept: KeptLines, spacings: tuple[int, ...], state: PathState) -> Iterator[Piece]:
-    """The path from a cell of a region on, until it leaves the region; spacings are those of further levels."""
-    return _walk_region(pair, kept, spacings, state, Scratch(pair.engine.walker(pair)))
+def trace(pair: LongPair, grid: SlabCheckpoints, spacings: tuple[int, ...], state: PathState) -> Iterator[Piece]:
+    """The path from a cell of a region on, until it leaves the region. spacings: of the checkpoints of finer levels."""
+    return _trace_region(pair, grid, spacings, state, Scratch(pair.engine.traceback(pair)))
 
 
-def _walk_region(
-    pair: LongPair, kept: KeptLines, spacings: tuple[int, ...], state: PathState, scratch: Scratch
+def _trace_region(
+    pair: LongPair, grid: SlabCheckpoints, spacings: tuple[int, ...], state: PathState, scratch: Scratch
 ) -> Iterator[Piece]:
-    while not state.is_complete(pair.mode) and _is_within(kept.region, state):
-        for piece in _walk_on(pair, kept, spacings, state, scratch):
+    while not state.is_complete(pair.mode) and _is_within(grid.region, state):
+        for piece in _trace_block(pair, grid, spacings, state, scratch):
             yield piece
             state = piece[1]
 
 
-def _walk_on(
-    pair: LongPair, kept: KeptLines, spacings: tuple[int, ...], state: PathState, scratch: Scratch
+def _trace_block(
+    pair: LongPair, grid: SlabCheckpoints, spacings: tuple[int, ...], state: PathState, scratch: Scratch
 ) -> Iterator[Piece]:
-    """The path through the block that it is in, and on the last level further, as far as the engine goes at a time."""
+    """The path through the block that it is in, and on the last level as far as the engine goes at a time."""
     if not spacings:
-        yield scratch.walker(kept, state)
+        yield scratch.follow(grid, state)
         return
-    block, borders = kept.block_of(state)
-    lines = _lines_of(pair, block, borders, spacings, state, scratch)
-    finer = KeptLines(block, RegionSurroundings(block, borders), spacings[0])
-    finer.add(block.first_row, block.end_row, lambda: lines)
-    yield from _walk_region(pair, finer, spacings[1:], state, scratch)
+    block, boundary = grid.block(state)
+    checkpoints = _filled_block(pair, block, boundary, spacings, state, scratch)
+    finer = SlabCheckpoints(block, RegionBoundary(block, boundary), spacings[0])
+    finer.add(block.first_row, block.end_row, lambda: checkpoints)
+    yield from _trace_region(pair, finer, spacings[1:], state, scratch)
 
 
-def _lines_of(
-    pair: LongPair, block: Region, borders: Borders, spacings: tuple[int, ...], state: PathState, scratch: Scratch
-) -> ReadableLines:
-    """The lines of a block: held by the engine, of which a walk fetches those it needs, or here.
-
-    The path comes from the block's last cell, with a score that it has from there on back.
-    """
-    rows = grid(block.first_row, block.end_row, spacings[0], block.first_row)
-    columns = grid(block.first_column, block.end_column, spacings[0], block.first_column)
+def _filled_block(
+    pair: LongPair, block: Region, boundary: Boundary, spacings: tuple[int, ...], state: PathState, scratch: Scratch
+) -> CheckpointReader:
+    """The checkpoints of a block. The path enters at its last cell, with the score that it has from there on back."""
+    rows = grid_places(block.first_row, block.end_row, spacings[0], block.first_row)
+    columns = grid_places(block.first_column, block.end_column, spacings[0], block.first_column)
+    score = boundary.top_H.dtype
     if not len(rows) and not len(columns):
-        return Lines.empty(block, rows, columns, borders.top_H.dtype)
+        return Checkpoints.empty(block, rows, columns, score)
     pruning, began = pair.pruning(state.left, block.end_row, block.end_column), time.perf_counter()
-    held = pair.engine.hold_lines(pair, block, borders, rows, columns, pruning=pruning)
-    lines: ReadableLines
-    if held is not None:
-        lines, _ = held
-    else:
-        lines = room = scratch.lines(len(spacings), block, rows, columns, borders.top_H.dtype)
-        pair.engine.fill_region(pair, block, borders, room, pruning=pruning)
+    task = RegionTask(
+        pair,
+        block,
+        boundary,
+        rows,
+        columns,
+        room=lambda: scratch.checkpoints(len(spacings), block, rows, columns, score),
+        may_hold=True,
+        pruning=pruning,
+    )
+    checkpoints = pair.engine.fill(task).checkpoints
     pair.work.again_seconds += time.perf_counter() - began
     pair.work.again += block.cells
     pair.work.again_pruned += 0 if pruning is None else pruning.cells
-    return lines
+    return checkpoints
 
 
 def _is_within(region: Region, state: PathState) -> bool:

@@ -28,8 +28,8 @@ def read_tiles(targets_of_chunks, n_groups):
     chunks = np.array([*chunks, (len(marks), n_targets)], np.uint32)
     marks, seen = np.array(marks, np.uint8), np.zeros((max_steps, 3), np.uint32)
     ticket, n_seen = np.zeros(1, np.uint32), np.zeros(1, np.uint32)
-    walk = emulated_cuda.library_of(Source("feed_walk.cu", folder=Path(emulated_cuda.NATIVE))).launch_walk_feed
-    emulated_cuda.launch(walk, chunks, n_chunks, ticket, marks, n_groups, seen, max_steps, n_seen)
+    read = emulated_cuda.library_of(Source("stream_cursor.cu", folder=Path(emulated_cuda.NATIVE))).launch_read_stream
+    emulated_cuda.launch(read, chunks, n_chunks, ticket, marks, n_groups, seen, max_steps, n_seen)
     return None if n_seen[0] == max_steps else seen[: n_seen[0]], marks, n_targets
 
 

@@ -1,74 +1,77 @@
-// Scores of single pairs, each spread over a whole block, in 32 bits: for targets too long to share a group
-// of lanes, and for pairs whose packed score may be wrong.
+// Single-pair kernel: exact 32-bit scores, each pair spread over a whole block. It scores targets too long to
+// share a group of lanes, and pairs whose packed score may be wrong.
 //
-// The rows of the query are split over all threads, ROWS each; per step a thread computes a tile of ROWS rows
-// x 4 columns, one step behind the thread above it. Within a warp the last row and the letters, which the
-// first thread reads, go on by shuffles, from warp to warp through shared memory, with one barrier per step,
-// at which warps without rows wait too. A query longer than THREADS * ROWS goes in strips, each by a block of
-// its own, one behind the other: the row between two strips is in global memory, and the upper one says how
-// far it is. Blocks take strips by a ticket, the upper ones first, so that none waits for one that nobody
-// has.
+// The query rows are divided over all threads, ROWS each. In each step a thread computes a tile of ROWS rows
+// x 4 columns, one step behind the thread above. Within a warp, the last row and the letters (read by the
+// first warp) move down by shuffles; between warps they move through shared memory, with one barrier per step
+// at which warps without rows wait as well.
 //
-//   codes, offsets      the targets, as the database has them
-//   fold                from their codes to 1 .. LETTERS
-//   items               [n_items]: a query, a row of the targets, and which part of it: a target much longer
-//                       than what an alignment can span is split into parts that overlap by that much
+// A query longer than THREADS * ROWS is cut into strips, each computed by a block of its own, one behind the
+// other. The boundary row between two strips is in global memory, and the upper strip publishes how many
+// tiles of it are written. Blocks claim strips with a ticket, upper strips first, so every strip waits for
+// one that is running or done.
+//
+//   codes, offsets      the targets, as the database stores them
+//   fold                from codes of targets to 1 .. LETTERS
+//   items               [n_items]: block_item.cuh. A target much longer than an alignment can span is split
+//                       into parts that overlap by the longest span
 //   queries             codes of all queries; query_offsets: where each begins
 //   table               int16[letters of the query][LETTERS]
-//   n_strips            of the longest query; others have some that are empty
+//   n_strips            of the longest query; shorter queries have empty strips
 //   boundary            [n_items][boundary_stride]: H and F of a column, if there are several strips
-//   n_written           [n_items][n_strips]: tiles that are in it by each strip; 0 before
+//   n_written           [n_items][n_strips], zeros at first: tiles of the boundary row that are written
 //   scores              the best of an item is max-combined into scores[query * row_stride + row]
 //   overflows           counts scores above `limit`
 //
-// Lengths and places are counted in 32 bits, with some to spare behind the last column (MAX_LENGTH in
-// pairs.py). Scores are exact up to 2^31 - 1 less the largest score of two letters, by the argument of
-// packed.cuh. Shared memory: the profile, [letter][rows / 4][thread]. Tests: tests/test_cuda_engine.py.
+// Lengths and positions are 32-bit, with room after the last column (MAX_LENGTH in scan/target_parts.py).
+// Scores are exact up to 2^31 - 1 less the highest score of two letters, by the argument of packed.cuh.
+// Shared memory: the profile, [letter][rows / 4][thread].
+//
+// Tests: tests/engines/cuda/scan/test_block_kernel.py, tests/engines/cuda/test_engine.py.
 
+#include "block_item.cuh"
 #include "constants.cuh"
-#include "flags.cuh"
-#include "item.cuh"
+#include "progress_flags.cuh"
 #include "recurrence.cuh"
 #include "wide.cuh"
 
 constexpr int CHUNKS_OF_ROWS = ROWS / 4;
-constexpr int WARPS = THREADS / 32;
+constexpr int WARPS = THREADS / WARP;
 constexpr unsigned STRIP_ROWS = THREADS * ROWS;
-constexpr unsigned ALL = 0xFFFFFFFFu;
-constexpr unsigned TOLD = 64;   // tiles of a row after which the next strip is told: the block waits for it
-constexpr unsigned WAIT = 100;  // nanoseconds between two looks at how many there are
+constexpr unsigned FLAG_TILES = 64;  // tiles of a boundary row between two updates of its progress flag
+constexpr unsigned POLL_NANOSECONDS = 100;
 
-// What goes from thread to thread: the last row of a tile, and the letters of its columns, one in each byte.
+// Passed from thread to thread: the last row of a tile, and the letters of its columns, one per byte.
 struct Edge {
     int H[COLUMNS], F[COLUMNS];
     unsigned letters;
 };
-static_assert(PAD == 0, "edges are cleared with it");
+static_assert(PAD == 0, "zeroed edges hold PAD");
 
-// The letters of all columns, for the first thread; its whole warp reads them, 32 columns at a time and as
-// many ahead.
+// The letters of all columns, for the first thread. Its whole warp reads them, 32 columns at a time, and
+// prefetches the next 32.
 struct Letters {
-    static constexpr unsigned TILES = 32 / COLUMNS;
+    static constexpr unsigned TILES = WARP / COLUMNS;
     const unsigned char *target, *fold;
     unsigned length, lane;
-    unsigned together;  // the letters of four columns, in the lanes of these
-    int ahead;          // the code of one column, or -1 behind the last
+    unsigned four;   // the letters of four columns, in the lanes of these columns
+    int prefetched;  // the code of one column, or -1 after the last
 
-    __device__ void look_ahead(unsigned step) {
+    __device__ void prefetch(unsigned step) {
         const unsigned column = step * COLUMNS + lane;
-        ahead = column < length ? target[column] : -1;
+        prefetched = column < length ? target[column] : -1;
     }
     __device__ unsigned of_step(unsigned step) {
         if (step % TILES == 0) {
-            together = (ahead < 0 ? PAD : fold[ahead]) << lane % COLUMNS * 8;
-            together |= __shfl_xor_sync(ALL, together, 1);
-            together |= __shfl_xor_sync(ALL, together, 2);
-            look_ahead(step + TILES);
+            four = (prefetched < 0 ? PAD : fold[prefetched]) << lane % COLUMNS * 8;
+            four |= __shfl_xor_sync(ALL, four, 1);
+            four |= __shfl_xor_sync(ALL, four, 2);
+            prefetch(step + TILES);
         }
-        return __shfl_sync(ALL, together, step % TILES * COLUMNS);
+        return __shfl_sync(ALL, four, step % TILES * COLUMNS);
     }
 };
-static_assert(COLUMNS == 4, "two exchanges put the letters of a tile together");
+static_assert(COLUMNS == 4, "two exchanges combine the letters of a tile");
 
 __device__ void fill_profile(int* profile, const unsigned char* query, unsigned n_rows, const short* table) {
     for (unsigned i = threadIdx.x; i < (LETTERS + 1) * STRIP_ROWS; i += THREADS) {
@@ -80,20 +83,22 @@ __device__ void fill_profile(int* profile, const unsigned char* query, unsigned 
     }
 }
 
-// The row between strips: H and F of each column. Those of the strip above are read, and give way to its own.
-struct Between {
+// The boundary row between strips: H and F of each column. A strip reads the row above and overwrites it
+// with its own last row.
+struct BoundaryRow {
     int2* row;
-    const unsigned* n_above;  // tiles that the strip above has written, or none
-    unsigned* n_below;        // the same of this one, if there is one below
+    const unsigned* n_above;  // tiles that the strip above has written; null in the first strip
+    unsigned* n_below;        // tiles that this strip has written; null in the last strip
     unsigned length;
-    unsigned n_there;  // of those above, as far as is known
+    unsigned n_known;  // the last value read from n_above
 
     __device__ bool has_top() const { return n_above != nullptr; }
 
-    // Above four columns, as soon as they are there; 0 behind the last.
+    // Loads the row above four columns, after waiting for it; 0 after the last column.
     __device__ __forceinline__ void load(int2 (&four)[COLUMNS], unsigned tile) {
         const unsigned column = tile * COLUMNS;
-        for (; column < length && n_there <= tile; n_there = load_acquire(n_above)) __nanosleep(WAIT);
+        for (; column < length && n_known <= tile; n_known = load_acquire(n_above))
+            __nanosleep(POLL_NANOSECONDS);
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) four[c] = column + c < length ? row[column + c] : make_int2(0, 0);
     }
@@ -103,30 +108,33 @@ struct Between {
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++)
             if (column + c < length) row[column + c] = make_int2(edge.H[c], edge.F[c]);
-        if (tile % TOLD == TOLD - 1 || column + COLUMNS >= length) store_release(n_below, unsigned(tile) + 1);
+        if (tile % FLAG_TILES == FLAG_TILES - 1 || column + COLUMNS >= length)
+            store_release(n_below, unsigned(tile) + 1);
     }
 };
 
-// One strip of at most STRIP_ROWS rows over all columns; the best diagonal step of this thread's rows.
+// Computes one strip of at most STRIP_ROWS rows over all columns. Returns the best diagonal step of this
+// thread's rows.
 __device__ int score_strip(const int4* profile, Edge (*edges)[2], const unsigned char* target,
-                           unsigned length, const unsigned char* fold, unsigned n_rows, Between between) {
+                           unsigned length, const unsigned char* fold, unsigned n_rows,
+                           BoundaryRow boundary_row) {
     const unsigned n_threads = (n_rows + ROWS - 1) / ROWS;
-    const unsigned thread = threadIdx.x, warp = thread / 32, lane = thread % 32;
+    const unsigned thread = threadIdx.x, warp = thread / WARP, lane = thread % WARP;
     const unsigned n_tiles = (length + COLUMNS - 1) / COLUMNS, n_steps = n_tiles + n_threads - 1;
-    if (warp * 32 >= n_threads) {
+    if (warp * WARP >= n_threads) {
         for (unsigned step = 0; step < n_steps; step++) __syncthreads();
         return 0;
     }
-    const bool is_last = between.n_below != nullptr && thread == n_threads - 1;
+    const bool is_last = boundary_row.n_below != nullptr && thread == n_threads - 1;
     int H[ROWS], E[ROWS];
 #pragma unroll
     for (int k = 0; k < ROWS; k++) H[k] = 0, E[k] = 0;
     Edge edge = {};
     int diagonal = 0, best = 0;
     Letters letters{target, fold, length, lane};
-    if (warp == 0) letters.look_ahead(0);
+    if (warp == 0) letters.prefetch(0);
     int2 above[COLUMNS] = {};  // the row above the next tile of the first thread
-    if (warp == 0 && between.has_top()) between.load(above, 0);
+    if (warp == 0 && boundary_row.has_top()) boundary_row.load(above, 0);
 
     for (unsigned step = 0; step < n_steps; step++) {
 #pragma unroll
@@ -142,7 +150,7 @@ __device__ int score_strip(const int4* profile, Edge (*edges)[2], const unsigned
 #pragma unroll
                 for (int c = 0; c < COLUMNS; c++) edge.H[c] = above[c].x, edge.F[c] = above[c].y;
             }
-            if (between.has_top()) between.load(above, step + 1);
+            if (boundary_row.has_top()) boundary_row.load(above, step + 1);
         } else if (lane == 0) {
             edge = edges[warp - 1][(step + 1) % 2];
         }
@@ -156,8 +164,8 @@ __device__ int score_strip(const int4* profile, Edge (*edges)[2], const unsigned
             diagonal = H_above;
             edge.H[c] = H[ROWS - 1];
         }
-        if (is_last) between.store(edge, int(step - thread));
-        if (lane == 31) edges[warp][step % 2] = edge;
+        if (is_last) boundary_row.store(edge, int(step - thread));
+        if (lane == WARP - 1) edges[warp][step % 2] = edge;
         __syncthreads();
     }
     return best;
@@ -166,7 +174,7 @@ __device__ int score_strip(const int4* profile, Edge (*edges)[2], const unsigned
 __device__ int block_maximum(int value, int* of_warps) {
     for (int distance = 16; distance > 0; distance /= 2)
         value = max(value, __shfl_xor_sync(ALL, value, distance));
-    if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = value;
+    if (threadIdx.x % WARP == 0) of_warps[threadIdx.x / WARP] = value;
     __syncthreads();
     for (int warp = 0; warp < WARPS; warp++) value = max(value, of_warps[warp]);
     return value;
@@ -174,19 +182,19 @@ __device__ int block_maximum(int value, int* of_warps) {
 
 extern "C" __global__ void __launch_bounds__(THREADS)
     block_scores(const unsigned char* __restrict__ codes, const long long* __restrict__ offsets,
-                 const unsigned char* __restrict__ fold, const Item* __restrict__ items, unsigned n_items,
-                 unsigned* ticket, const unsigned char* __restrict__ queries,
+                 const unsigned char* __restrict__ fold, const BlockItem* __restrict__ items,
+                 unsigned n_items, unsigned* ticket, const unsigned char* __restrict__ queries,
                  const long long* __restrict__ query_offsets, const short* __restrict__ table,
                  unsigned n_strips, int2* boundary, unsigned long long boundary_stride, unsigned* n_written,
                  int* scores, unsigned long long row_stride, int limit, unsigned* overflows) {
     extern __shared__ int4 profile[];
     __shared__ Edge edges[WARPS][2];
     __shared__ int of_warps[WARPS];
-    __shared__ unsigned taken;
+    __shared__ unsigned claimed;
     for (;;) {
-        if (threadIdx.x == 0) taken = atomicAdd(ticket, 1u);
+        if (threadIdx.x == 0) claimed = atomicAdd(ticket, 1u);
         __syncthreads();
-        const unsigned item = taken / n_strips, first = taken % n_strips * STRIP_ROWS;
+        const unsigned item = claimed / n_strips, first = claimed % n_strips * STRIP_ROWS;
         if (item >= n_items) return;
         const auto [query, row, begin, length] = items[item];
         const unsigned n_rows = unsigned(query_offsets[query + 1] - query_offsets[query]);
@@ -196,11 +204,11 @@ extern "C" __global__ void __launch_bounds__(THREADS)
             fill_profile(reinterpret_cast<int*>(profile), rows, n_own, table);
             if (threadIdx.x < WARPS * 2) edges[threadIdx.x / 2][threadIdx.x % 2] = {{}, {}};
             __syncthreads();
-            const Between between{boundary + item * boundary_stride,
-                                  first > 0 ? n_written + taken - 1 : nullptr,
-                                  first + n_own < n_rows ? n_written + taken : nullptr, length, 0};
+            const BoundaryRow boundary_row{boundary + item * boundary_stride,
+                                           first > 0 ? n_written + claimed - 1 : nullptr,
+                                           first + n_own < n_rows ? n_written + claimed : nullptr, length, 0};
             const unsigned char* target = codes + offsets[row] + begin;
-            int best = score_strip(profile, edges, target, length, fold, n_own, between);
+            int best = score_strip(profile, edges, target, length, fold, n_own, boundary_row);
             __syncthreads();
             best = block_maximum(best, of_warps);
             if (threadIdx.x == 0) {

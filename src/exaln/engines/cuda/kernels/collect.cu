@@ -1,23 +1,27 @@
-// From the scores of all pairs to what leaves the device: pairs to be computed again, candidates, the
+// Selects from the scores of a batch what leaves the device: pairs to score again, candidates, and the
 // histogram.
 //
-// `scores` is int32[n_queries][row_stride], of which n_targets columns count. Lists are filled through a
-// counter that goes on counting when the list is full: the host then knows that it has to ask differently.
+//   scores      int32[n_queries][row_stride], of which n_targets columns are used
+//   count       the entries of a list, which has room for `capacity`. It keeps counting when the list is
+//               full, so the host sees that entries are missing
+//
+// Tests: tests/engines/cuda/scan/, tests/engines/cuda/test_engine.py.
 
+#include "block_item.cuh"
 #include "constants.cuh"
-#include "item.cuh"
 
-// The bin of a length, as exaln/lengths.py has it: eight bins per octave.
+// The bin of a length, as in statistics/length_bins.py: eight bins per octave.
 __device__ unsigned length_bin(long long length) {
     const int octave = max(63 - __clzll(length) - 3, 0);
     return octave * 8 + unsigned(length >> octave);
 }
 
-// Pairs whose packed score may be wrong, as items of block.cu: their score becomes 0.
+// Lists pairs whose packed score may be wrong as items of block.cu, and sets their score to 0.
 extern "C" __global__ void find_overflows(int* __restrict__ scores, unsigned long long row_stride,
                                           unsigned n_queries, unsigned n_targets, int limit,
                                           unsigned capacity, unsigned* count,
-                                          const long long* __restrict__ offsets, Item* __restrict__ items) {
+                                          const long long* __restrict__ offsets,
+                                          BlockItem* __restrict__ items) {
     for (unsigned query = blockIdx.y; query < n_queries; query += gridDim.y) {
         for (unsigned row = blockIdx.x * blockDim.x + threadIdx.x; row < n_targets;
              row += gridDim.x * blockDim.x) {
@@ -35,7 +39,7 @@ struct Candidate {
     int query, row, score;
 };
 
-// Candidates: pairs that reach the least score of their query and of the length bin of the target.
+// Lists candidates: pairs whose score reaches the cutoff of the query and the length bin of the target.
 extern "C" __global__ void cut(const int* __restrict__ scores, unsigned long long row_stride,
                                unsigned first_query, unsigned n_queries, unsigned n_targets,
                                const long long* __restrict__ offsets, const int* __restrict__ minimum,

@@ -1,24 +1,36 @@
-// Which pieces of long.cu are skipped, as no cell of them can be part of an optimal local alignment.
+// Pruning: which pieces of long.cu are skipped because no cell of them can be part of an optimal local
+// alignment, and why that changes no result.
 //
-// Let M be the largest H that anything of a piece can come from. An alignment that runs through the piece has
-// at most max(0, M) when it comes in or begins there, and gains at most `highest`, the highest score of two
-// letters, for each row and for each column that is left from the first ones of the piece on. If that is
-// below `best`, which some alignment has, none that is optimal, or equals it, has a cell in the piece, and it
-// is skipped: what it hands on and what is kept of it is H = 0 and E = F = -gap_first, an alignment that
-// begins there. Nothing that is asked for changes:
+// clang-format off
+//                    |<---- columns left ---->|
+//          H <= M    +-------+- - - - - - - - +  ---
+//          enters    | piece |                |   ^      max(0, M) at most enters or begins here,
+//            --->    |       |                |  rows    and each further diagonal step adds at
+//                    +-------+                |  left    most `highest`
+//                    |                        |   v
+//                    + - - - - - - - - - - - -+  ---
+// clang-format on
 //
-//   - No number is above the true one: each is what some alignment has, at the least the empty one.
-//   - Every cell of an optimal alignment has its true H, and E or F if it is used. For the cell before it
-//     on that alignment has its true number, by induction, and so no piece on the way passed the test above:
-//     M was at least what the alignment had, and `best` is not above what it ends with.
-//   - So the best score, and all cells that have it, are found. In the traceback from one of them, a
-//     neighbour that gives the number of the cell lies on an optimal alignment and has its true number; one
-//     that does not give it has no more than its true number, and still does not. The path rule decides the
-//     same. Blocks that are computed again from kept lines, which may run through skipped pieces, are no
-//     different.
+// Let M be the largest H that any cell of the piece can come from, and `highest` the highest score of two
+// letters. The piece is skipped if max(0, M) + highest * min(rows left, columns left) < best, where rows and
+// columns are counted from the first ones of the piece, and some alignment has the score `best`. A skipped
+// piece passes on and stores H = 0 and E = F = -gap_first: an alignment that begins there.
 //
-// An older, lower `best` skips less. When a block is computed again for a path that comes from its last cell
-// with a known score, that is `best`, and rows and columns are left only up to that cell.
+// Score, end and path do not change:
+//
+//   1. No value exceeds the true one: each is the score of some alignment, at least of the empty one.
+//   2. Every cell of an optimal alignment has its true H, and its true E or F where the alignment uses it. By
+//      induction, the cell before it on that alignment has its true value. So no piece on the way is skipped:
+//      M is at least what the alignment has there, and `best` is at most its final score.
+//   3. So the best score and all cells that have it are found. In the traceback from one of them, a neighbour
+//      that yields the value of the cell lies on an optimal alignment and has its true value; one that does
+//      not yield it has at most its true value, and still does not. The path rule decides as before. That
+//      holds as well for blocks that are computed again from checkpoints, which may cross skipped pieces.
+//
+// An older, lower `best` skips less. When a block is computed again for a path that leaves its last cell with
+// a known score, that score is `best`, and rows and columns are left only up to that cell.
+//
+// Tests: tests/engines/cuda/long/test_regions.py, tests/pairwise/long/test_pruning.py.
 
 #pragma once
 
@@ -26,26 +38,25 @@
 #include "long_warp.cuh"
 
 struct Pruning {
-    long long highest;  // score of two letters; 0: nothing is skipped
-    long long rows_left,
-        columns_left;  // in which an alignment can gain, from the first ones of the region on
+    long long highest;                  // score of two letters; 0: nothing is skipped
+    long long rows_left, columns_left;  // in which an alignment can gain, from the first of the region on
 };
 
-// What an alignment can gain in a strip; where nothing is skipped, without end.
-struct Hope {
-    static constexpr long long ENDLESS = 1ll << 60;
-    long long highest, in_rows, columns_left;
+// The upper bound on what an alignment can gain in a strip; unlimited where nothing is skipped.
+struct GainBound {
+    static constexpr long long UNLIMITED = 1ll << 60;
+    long long highest, row_gain, columns_left;
 
-    __device__ Hope(const Pruning& pruning, unsigned first_row) {
-        const bool has_end = pruning.highest > 0;
-        highest = in_registers(has_end ? pruning.highest : 1);
-        in_rows = in_registers(has_end ? pruning.highest * (pruning.rows_left - first_row) : ENDLESS);
-        columns_left = in_registers(has_end ? pruning.columns_left : ENDLESS);
+    __device__ GainBound(const Pruning& pruning, unsigned first_row) {
+        const bool is_limited = pruning.highest > 0;
+        highest = in_registers(is_limited ? pruning.highest : 1);
+        row_gain = in_registers(is_limited ? pruning.highest * (pruning.rows_left - first_row) : UNLIMITED);
+        columns_left = in_registers(is_limited ? pruning.columns_left : UNLIMITED);
     }
 
-    // The least M with which a piece is not hopeless; its first tile may be before the first column.
-    __device__ __forceinline__ Score least(int first_tile, Score best) const {
-        const long long in_columns = highest * (columns_left - max(first_tile, 0) * (long long)COLUMNS);
-        return Score(max(best - min(in_rows, in_columns), 0ll));
+    // The least M with which a piece must be computed. first_tile may lie before the first column.
+    __device__ __forceinline__ Score least_start(int first_tile, Score best) const {
+        const long long column_gain = highest * (columns_left - max(first_tile, 0) * (long long)COLUMNS);
+        return Score(max(best - min(row_gain, column_gain), 0ll));
     }
 };

@@ -1,10 +1,11 @@
-// Scores of long.cu, one in a register: 32 bits, or 64 where a table could pass them; and how they travel
-// from one strip to the next, in words of 64 bits that say by a tag of their own whether they are there yet.
+// Number types of long.cu, one score per register: 32 bits, or 64 where a score could exceed them; and the
+// 64-bit words in which H and F pass from one strip to the next.
 //
-// The row above a region is in no queue, and is held in such words without a tag.
+// Each queue word carries a round tag, so readers need no flag or fence (long_row_queues.cuh). The row above
+// a region comes from no queue; its words have no tag.
 //
-// F of a row, as the next row takes it, is max(F - gap_extend, H - gap_first), and F <= H: so it lies between
-// H - gap_first and H - gap_extend, and 20 bits are enough for the difference.
+// F, as the next row needs it, is max(F - gap_extend, H - gap_first), and F <= H. So it lies between
+// H - gap_first and H - gap_extend, and 20 bits hold the difference.
 
 #pragma once
 
@@ -12,18 +13,18 @@
 #include "wide.cuh"
 
 constexpr unsigned TAG_BITS = 12;
-constexpr unsigned N_TAGS = (1u << TAG_BITS) - 1;  // 1 .. N_TAGS; 0 is in memory that was only cleared
+constexpr unsigned N_TAGS = (1u << TAG_BITS) - 1;  // tags are 1 .. N_TAGS; cleared memory has 0
 static_assert(GAP_FIRST < 1 << 18);
 
 using Tagged = unsigned long long;
 
-// Not known to the compiler: it would turn a product with 1 into a sum. Sums, like maxima, are computed in
-// the pipe that is the busiest, and products beside it.
+// Not constexpr, or the compiler would turn a product with 1 into a sum. Sums and maxima use the busiest
+// pipe, products another one.
 __constant__ int ONE = 1;
 
 struct Score32 : Wide {
     using Value = int;
-    static constexpr int WORDS = 1;  // of a column
+    static constexpr int WORDS = 1;  // queue words of a column
     static __device__ int cell(int t, int E, int F) {
         return LOCAL ? __vimax3_s32_relu(t, E, F) : __vimax3_s32(t, E, F);
     }
@@ -33,13 +34,14 @@ struct Score32 : Wide {
     static __device__ void pack(int H, int F, unsigned tag, Tagged* words) {
         words[0] = Tagged(unsigned(F - H) * (1u << TAG_BITS) + tag) << 32 | unsigned(H);
     }
-    static __device__ void hold(int H, int F, Tagged* words) {
+    static __device__ void pack_untagged(int H, int F, Tagged* words) {
         words[0] = Tagged(unsigned(F)) << 32 | unsigned(H);
     }
-    static __device__ bool unpack(const Tagged (&words)[WORDS], bool is_held, unsigned tag, int& H, int& F) {
+    static __device__ bool unpack(const Tagged (&words)[WORDS], bool is_untagged, unsigned tag, int& H,
+                                  int& F) {
         const unsigned upper = unsigned(words[0] >> 32);
-        H = int(unsigned(words[0])), F = is_held ? int(upper) : H + (int(upper) >> TAG_BITS);
-        return is_held || (upper & N_TAGS) == tag;
+        H = int(unsigned(words[0])), F = is_untagged ? int(upper) : H + (int(upper) >> TAG_BITS);
+        return is_untagged || (upper & N_TAGS) == tag;
     }
 };
 
@@ -60,19 +62,19 @@ struct Score64 {
     static __device__ void pack(Value H, Value F, unsigned tag, Tagged* words) {
         words[0] = Tagged(H) << TAG_BITS | tag, words[1] = Tagged(F) << TAG_BITS | tag;
     }
-    static __device__ void hold(Value H, Value F, Tagged* words) {
+    static __device__ void pack_untagged(Value H, Value F, Tagged* words) {
         words[0] = Tagged(H), words[1] = Tagged(F);
     }
-    static __device__ bool unpack(const Tagged (&words)[WORDS], bool is_held, unsigned tag, Value& H,
+    static __device__ bool unpack(const Tagged (&words)[WORDS], bool is_untagged, unsigned tag, Value& H,
                                   Value& F) {
-        H = Value(words[0]) >> (is_held ? 0 : TAG_BITS), F = Value(words[1]) >> (is_held ? 0 : TAG_BITS);
-        const bool is_there =
-            (words[0] & words[1] & N_TAGS) == tag && ((words[0] | words[1]) & N_TAGS) == tag;
-        return is_held || is_there;
+        H = Value(words[0]) >> (is_untagged ? 0 : TAG_BITS),
+        F = Value(words[1]) >> (is_untagged ? 0 : TAG_BITS);
+        const bool has_tag = (words[0] & words[1] & N_TAGS) == tag && ((words[0] | words[1]) & N_TAGS) == tag;
+        return is_untagged || has_tag;
     }
 };
 
-template <bool large>
+template <bool is_large>
 struct NumberOf {
     using Type = Score32;
 };

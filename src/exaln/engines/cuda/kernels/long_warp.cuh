@@ -1,36 +1,35 @@
-// What lanes of a warp of long.cu have in common, and what stays in their registers.
+// Warp-wide helpers of long.cu and long_packed.cu: uniform values, reductions, and values that stay in
+// registers.
 
 #pragma once
 
 #include "constants.cuh"
 #include "long_scores.cuh"
 
-constexpr unsigned ALL = 0xFFFFFFFFu;
-
-// Lanes of few rows have too little to do to hide how long anything takes: what they need is fetched a step
+// Lanes of few rows have too little work to hide latencies, so everything they need is prefetched a step
 // ahead.
 template <int N_ROWS>
-constexpr bool FEW = N_ROWS <= 8;
+constexpr bool HAS_FEW_ROWS = N_ROWS <= 8;
 
-// The same for all lanes, and the compiler knows that: they stay together, and nothing has to bring them
-// together.
+// The value of the first lane. The compiler then knows that it is uniform, so lanes do not diverge and need
+// no reconvergence.
 template <class Value>
-__device__ __forceinline__ Value from_first(Value value) {
+__device__ __forceinline__ Value from_first_lane(Value value) {
     return __shfl_sync(ALL, value, 0);
 }
 
-// The same for all lanes, and in registers, if there are enough: the compiler would rather load what comes
-// from arguments anew, wherever it is used, and wait for it. It does not know that blockIdx.z is 0.
+// The value of the first lane, kept in registers where lanes have few rows. Otherwise the compiler would load
+// kernel arguments again at each use, and wait for them. It does not know that blockIdx.z is 0.
 template <class Value>
 __device__ __forceinline__ Value in_registers(Value value) {
-    if (!FEW<ROWS>) return value;
+    if (!HAS_FEW_ROWS<ROWS>) return value;
     value += blockIdx.z;
     if constexpr (sizeof(Value) == 8) {
         asm volatile("" : "+l"(value));
     } else {
         asm volatile("" : "+r"(value));
     }
-    return from_first(value);
+    return from_first_lane(value);
 }
 template <class Value>
 __device__ __forceinline__ Value* in_registers(Value* pointer) {

@@ -1,25 +1,24 @@
-// Targets as streams of tiles, from the bytes of the database.
+// Packs targets from the bytes of the database into the tile streams that stream.cu reads.
 //
-// A stream is what stream.cu reads: for each target (singles) or pair of neighbouring targets (pairs, merged)
-// its columns in tiles of four, at least one, filled up with PAD; the last one is marked. `starts` says where
-// each begins; tile 0 is idle, all PAD.
+// A stream holds for each target (singles) or pair of neighbouring targets (pairs, merged) its columns in
+// tiles of four, padded with PAD, at least one tile. `starts` is the first tile of each. Tile 0 is the idle
+// tile, all PAD. The highest bit of the last tile of each target or pair is set: the mark.
 //
 //   singles     a byte per column: the folded letter
-//   pairs       two bytes per column: letter of the first * (LETTERS + 1) + letter of the second, PAD where
-//               one has ended. Targets 2i and 2i + 1 are a pair; a last one without a partner is paired with
-//               nothing
-//   merged      the same pairs, four bytes of the first, then four of the second
+//   pairs       two bytes per column: letter of the first * (LETTERS + 1) + letter of the second, with PAD
+//               after the end of the shorter one. Targets 2i and 2i + 1 are a pair; the last target of an odd
+//               number is paired with an empty one
+//   merged      the same pairs: four bytes of the first target, then four of the second
 //
-// The mark is the highest bit of a tile.
+// One warp packs a target or pair. Its lanes take consecutive tiles, so that loads and stores are coalesced.
 //
-// One warp per target or pair; the lanes take tiles in turn, so that loads and stores are coalesced.
+// Tests: tests/engines/cuda/scan/test_stream_kernel.py, tests/engines/cuda/test_engine.py.
 
 #include "constants.cuh"
 
-constexpr unsigned WARP = 32;
 constexpr unsigned PAIR_LETTERS = LETTERS + 1;
 constexpr unsigned MARK = 0x80000000u;
-static_assert(LETTERS < 128, "the mark of a tile is the highest bit of a symbol");
+static_assert(LETTERS < 128, "the highest bit of a symbol is free for the mark");
 static_assert(PAD == 0, "a word of PAD is 0");
 
 struct Target {
@@ -45,7 +44,7 @@ __device__ unsigned lane_of_warp() {
     return threadIdx.x % WARP;
 }
 
-// The four letters of a tile of a target, from this column on.
+// Four folded letters of a target, one per byte, from a column on.
 __device__ unsigned four_letters(const Target& target, long long column, const unsigned char* fold) {
     unsigned word = 0;
 #pragma unroll
@@ -70,7 +69,7 @@ extern "C" __global__ void pack_singles(const unsigned char* __restrict__ codes,
     if (number == 0 && lane_of_warp() == 0) stream[0] = PAD;
 }
 
-// The letters of two targets from this column on, as symbols of pairs or one target after the other.
+// A tile of two targets: as four letter pairs, or as the letters of one target after the other.
 __device__ uint2 letter_pairs(const Target& first, const Target& second, long long column,
                               const unsigned char* fold) {
     unsigned symbols[COLUMNS];

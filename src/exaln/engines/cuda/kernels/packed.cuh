@@ -1,18 +1,23 @@
 // Two scores in a 32-bit word, and the range in which they are exact.
 //
-// Both number types have the same functions, so that the recurrence is written once. Scores are never
-// negative; E, F and the score of a diagonal step may be. When is the best score `best` of a pair known to be
-// exact? Let MAX be the largest number that the type holds exactly, and w the largest score of two letters. A
-// cell can only be wrong if some diagonal step t = d + w(a, b) was above MAX before it. For the first such
-// step d = t - w(a, b) > MAX - w. That d is the H of a cell computed exactly; H is 0 or comes from a diagonal
-// step, less the cost of gaps, and every diagonal step goes into `best`, so best >= d > MAX - w. Hence: best
-// <= MAX - w proves that all cells are exact. What is above is computed again in 32 bits; a best that once
-// rose above the limit never falls, so a wrong number cannot hide.
+// Both number types have the same functions, so the recurrence is written once. H is never negative; E, F and
+// the score of a diagonal step may be.
 //
-// Downwards: E and F are at least -GAP_FIRST or 0, where they start, and GAP_EXTEND may be taken off once
-// before they are compared again; -32768 or -infinity (IMPOSSIBLE in layout.py) is added to scores of at
-// least 0. With costs within MAX_COST nothing leaves the range. (That E and F start with 0 and not with less
-// changes nothing: they count only where they are above 0.)
+// When is the best score of a pair exact? Let MAX be the largest number that the type holds exactly, and w
+// the highest score of two letters.
+//
+//   1. A cell can only be wrong if some diagonal step t = d + w(a, b) exceeded MAX at or before it.
+//   2. For the first such step, d = t - w(a, b) > MAX - w, and d is the H of a cell that is exact.
+//   3. H is 0 or comes from a diagonal step, less the cost of gaps, and every diagonal step goes into `best`.
+//      So best >= d > MAX - w.
+//
+// Hence best <= MAX - w proves that all cells are exact. Pairs above that limit are scored again in 32 bits.
+// `best` never decreases, so a wrong number cannot hide.
+//
+// Lower end: E and F start at -GAP_FIRST or 0 at the least, and GAP_EXTEND is subtracted at most once before
+// the next maximum. -32768 or -infinity (IMPOSSIBLE in scan/layout.py) is added only to scores of at least 0.
+// With costs up to MAX_COST in scan/variants.py nothing leaves the range. E and F may start at 0 instead of
+// less, because they count only where they are above 0.
 
 #pragma once
 
@@ -20,7 +25,8 @@
 
 using Word = unsigned;
 
-// Four bytes of two words. A digit of `places` with the highest bit set repeats the sign of its byte.
+// Four bytes of two words, selected by the hexadecimal digits of `places`: 0 .. 3 of the first word, 4 .. 7
+// of the second. A digit with the highest bit set repeats the sign of its byte.
 __device__ __forceinline__ Word chosen_bytes(Word first, Word second, unsigned places) {
     Word chosen;
     asm("prmt.b32 %0, %1, %2, %3;" : "=r"(chosen) : "r"(first), "r"(second), "r"(places));
@@ -30,11 +36,10 @@ __device__ __forceinline__ Word chosen_bytes(Word first, Word second, unsigned p
 template <bool has_dpx>
 struct PackedNumber;
 
-// int16: additions run beside the maxima, on another pipe.
+// int16, for devices with DPX: additions and maxima run on different pipes.
 template <>
 struct PackedNumber<true> {
     static constexpr int MAX = 32767;
-    static constexpr int MAX_COST = 8192;
 
     static __device__ constexpr Word half_of(int score) { return Word(score) & 0xFFFFu; }
     static __device__ constexpr Word both(int score) { return half_of(score) * 0x10001u; }
@@ -56,13 +61,12 @@ struct PackedNumber<true> {
     static __device__ Word max3(Word a, Word b, Word c) { return __vimax3_s16x2(a, b, c); }
 };
 
-// half2: what devices before compute capability 9.0 do fastest. Whole numbers are exact up to 2048.
+// fp16, the fastest type before compute capability 9.0. Whole numbers are exact up to 2048.
 template <>
 struct PackedNumber<false> {
     static constexpr int MAX = 2048;
-    static constexpr int MAX_COST = 1024;
 
-    static __device__ constexpr Word half_of(int score) {  // a whole number up to 2048 as fp16
+    static __device__ constexpr Word half_of(int score) {  // a whole number up to 2048
         if (score == 0) return 0;
         const Word sign = score < 0 ? 0x8000u : 0u;
         Word magnitude = Word(score < 0 ? -score : score);
@@ -92,8 +96,8 @@ struct PackedNumber<false> {
         return max2(add(d, w), 0);
 #endif
     }
-    // t is at least 0; F may be no number, which is less than any: it comes first, as a comparison prefers
-    // the second.
+    // t is at least 0. F may be NaN, which must lose: it comes first, as max2 returns the second operand if
+    // the comparison is false.
     static __device__ Word cell(Word t, Word E, Word F) { return max3(F, E, t); }
     static __device__ Word add_max(Word a, Word b, Word c) { return max2(add(a, b), c); }
     static __device__ Word max2(Word a, Word b) {

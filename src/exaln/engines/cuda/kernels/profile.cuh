@@ -1,17 +1,19 @@
-// The scores of the rows of a strip with all letters, in shared memory, and how a lane reads them.
+// The query profile of a strip: the scores of its rows with all letters, in shared memory, and how a lane
+// reads them.
 //
-// What a word of scores packs, and how the profile makes it (PACKING):
+// PACKING says what the two halves of a word hold, and what the profile stores:
 //
-//   TWO_QUERIES   two queries and one target. A symbol is a letter of the target; the profile has a word for
-//                 each symbol and row
-//   LETTER_PAIRS  one query and two targets. A symbol is a pair of letters, the profile the same: the fewest
-//                 operations, but so large that a strip has few rows
-//   MERGED        one query and two targets. A word for each letter of the first one and row, half a word for
-//                 each of the second one, put together when they are read: half an operation more for each
-//                 cell, but strips have many rows
+//   TWO_QUERIES   two queries, one target. A symbol is a letter of the target; the profile has a word for
+//                 each symbol and row.
+//   LETTER_PAIRS  one query, two targets. A symbol is a pair of letters; the profile has a word for each
+//                 symbol and row. This takes the fewest operations, but the profile is so large that a strip
+//                 has few rows.
+//   MERGED        one query, two targets. The profile has a word for each letter of the first target and row,
+//                 and a half word for each letter of the second. They are merged when read, which takes half
+//                 an operation more per cell, but strips have many rows.
 //
-// It lies there as [symbol][rows / 4][lane][4], halves of words as [symbol][rows / 8][lane][8], so that the
-// bank depends on the lane and not on the letter: lanes never wait for each other, whatever the targets.
+// Words are stored as [symbol][rows / 4][lane][4], half words as [symbol][rows / 8][lane][8]. The bank
+// depends on the lane and not on the letter, so there are no bank conflicts, whatever the targets.
 
 #pragma once
 
@@ -21,29 +23,29 @@
 constexpr unsigned N_LETTERS = LETTERS + 1;  // with PAD
 constexpr unsigned N_SYMBOLS = PACKING == LETTER_PAIRS ? N_LETTERS * N_LETTERS : N_LETTERS;
 constexpr unsigned STRIP_ROWS = LANES * ROWS;
-constexpr unsigned PIECE_BYTES = sizeof(uint4);  // what a lane reads at a time
+constexpr unsigned PIECE_BYTES = sizeof(uint4);  // read by a lane at a time
 constexpr unsigned SYMBOL_BYTES = STRIP_ROWS * sizeof(Word);
-constexpr unsigned N_HALF_PIECES = (ROWS + 7) / 8;  // of halves of words, eight rows each
+constexpr unsigned N_HALF_PIECES = (ROWS + 7) / 8;  // of half words, eight rows each
 constexpr unsigned SYMBOL_HALF_BYTES = N_HALF_PIECES * LANES * PIECE_BYTES;
-constexpr unsigned ROW_PIECES = (N_LETTERS + 7) / 8;  // of eight scores each, in a row of the table
+constexpr unsigned ROW_PIECES = (N_LETTERS + 7) / 8;  // of eight scores, in a row of the table
 constexpr unsigned NO_QUERY = 0xFFFFFFFFu;
 
 // Rows of a query in one half of the words of a lane.
 struct LaneRows {
-    unsigned first;   // the place of the first one's letter among those of all queries
-    unsigned n_rows;  // at most ROWS
-    unsigned query;   // whose best score leaves here, or NO_QUERY
-    unsigned joined;  // ABOVE: with the row above the first one; BELOW: with the next strip
+    unsigned first;      // index of the first row's letter among the letters of all queries
+    unsigned n_rows;     // at most ROWS
+    unsigned query;      // the query that ends here, or NO_QUERY
+    unsigned continues;  // ABOVE, BELOW: the query continues in the row above the first, or in the next strip
 };
-constexpr unsigned ABOVE = 1, BELOW = 2;  // of the same query
+constexpr unsigned ABOVE = 1, BELOW = 2;
 
 struct Profile {
     const LaneRows* rows;  // [LANES][2]
     const unsigned char* queries;
     const uint4* table;
 
-    // The scores of all symbols with all rows of N lanes. A thread takes a row, of pairs with one first
-    // letter.
+    // Stores the scores of all symbols with the rows of N lanes. A thread fills one row; with LETTER_PAIRS,
+    // for the pairs of one first letter.
     template <unsigned N>
     __device__ void fill(void* profile, unsigned first_lane) const {
         constexpr unsigned N_FIRST = PACKING == LETTER_PAIRS ? N_LETTERS : 1;
@@ -54,24 +56,24 @@ struct Profile {
             const uint4 *low = scores_of(2 * lane, row), *high = scores_of(2 * lane + 1, row);
             Word* to = words + first * N_LETTERS * STRIP_ROWS + (four * LANES + lane) * 4 + i % 4;
             if constexpr (PACKING == TWO_QUERIES) {
-                for_letters([=](unsigned letter, unsigned piece, Halves halves) {
-                    to[letter * STRIP_ROWS] = halves.joined(low[piece], high[piece]);
+                for_letters([=](unsigned letter, unsigned piece, HalfWord half) {
+                    to[letter * STRIP_ROWS] = half.joined(low[piece], high[piece]);
                 });
             } else if constexpr (PACKING == LETTER_PAIRS) {
                 const Word own = reinterpret_cast<const unsigned short*>(low)[first];
-                for_letters([=](unsigned letter, unsigned piece, Halves halves) {
-                    to[letter * STRIP_ROWS] = own | halves.of(high[piece]) << 16;
+                for_letters([=](unsigned letter, unsigned piece, HalfWord half) {
+                    to[letter * STRIP_ROWS] = own | half.of(high[piece]) << 16;
                 });
             } else {
-                for_letters([=](unsigned letter, unsigned piece, Halves halves) {
-                    to[letter * STRIP_ROWS] = halves.of(low[piece]);
+                for_letters([=](unsigned letter, unsigned piece, HalfWord half) {
+                    to[letter * STRIP_ROWS] = half.of(low[piece]);
                 });
             }
         }
         if constexpr (PACKING == MERGED) fill_halves<N>(words + N_LETTERS * STRIP_ROWS, first_lane);
     }
 
-    // The halves of a merged profile: two rows of a lane in each word.
+    // Stores the half words of a merged profile: two rows of a lane in each word.
     template <unsigned N>
     __device__ void fill_halves(Word* words, unsigned first_lane) const {
         constexpr unsigned N_WORDS = SYMBOL_HALF_BYTES / sizeof(Word);
@@ -79,20 +81,20 @@ struct Profile {
             const unsigned eight = i / (4 * N), lane = first_lane + i / 4 % N, row = 8 * eight + i % 4 * 2;
             const uint4 *one = scores_of(2 * lane + 1, row), *next = scores_of(2 * lane + 1, row + 1);
             Word* to = words + (eight * LANES + lane) * 4 + i % 4;
-            for_letters([=](unsigned letter, unsigned piece, Halves halves) {
-                to[letter * N_WORDS] = halves.joined(one[piece], next[piece]);
+            for_letters([=](unsigned letter, unsigned piece, HalfWord half) {
+                to[letter * N_WORDS] = half.joined(one[piece], next[piece]);
             });
         }
     }
 
-    // The scores of one row of one half with all letters, eight in a piece.
+    // The scores of one row in one half with all letters, eight per piece.
     __device__ const uint4* scores_of(unsigned half, unsigned row) const {
         const LaneRows& own = rows[half];
         return table + (row < own.n_rows ? 1 + queries[own.first + row] : 0) * ROW_PIECES;
     }
 
-    // A place among the eight of a piece.
-    struct Halves {
+    // One of the eight half words of a piece.
+    struct HalfWord {
         int number;
 
         __device__ __forceinline__ Word word(uint4 piece) const {
@@ -112,13 +114,13 @@ struct Profile {
         for (unsigned piece = 0; piece < ROW_PIECES; piece++) {
 #pragma unroll
             for (int number = 0; number < 8; number++) {
-                if (piece * 8 + number < N_LETTERS) put(piece * 8 + number, piece, Halves{number});
+                if (piece * 8 + number < N_LETTERS) put(piece * 8 + number, piece, HalfWord{number});
             }
         }
     }
 };
 
-// One of the four letters, or pairs of letters, of a tile; the highest bit is the mark.
+// One of the four letters, or letter pairs, of a tile, without the mark in its highest bit.
 __device__ __forceinline__ unsigned letter_of(unsigned word, int column) {
     return column < 3 ? __byte_perm(word, 0, 0x4440 | column) : word >> 24 & 0x7Fu;
 }
@@ -136,7 +138,7 @@ __device__ __forceinline__ uint4 load_piece(unsigned address) {
     return piece;
 }
 
-// The packed scores of the rows of a lane with one column, four rows at a time, from the top.
+// The packed scores of a lane's rows in one column, four rows at a time, from the top.
 struct WordColumn {
     unsigned address;
 
@@ -144,11 +146,12 @@ struct WordColumn {
     __device__ uint4 operator()(int four) const { return load_piece(address + four * (LANES * PIECE_BYTES)); }
 };
 
-// Words of the first target's letter, the upper half empty, and halves of the second one's, two in a word:
-// the first of these is moved up by a product, which does not keep the maxima waiting, the second lies right.
+// Merges words of the first target's letter, whose upper half is empty, with half words of the second one's.
+// Of two half words in a word, the lower is moved up by a multiplication, which does not use the pipe of the
+// maxima; the upper is in place already.
 struct MergedColumn {
     unsigned first, second;  // addresses
-    uint4 halves;            // of eight rows
+    uint4 halves;            // half words of eight rows
 
     __device__ MergedColumn(unsigned profile, unsigned first_letter, unsigned second_letter)
         : first(profile + first_letter * SYMBOL_BYTES),

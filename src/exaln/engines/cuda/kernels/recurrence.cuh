@@ -4,15 +4,16 @@
 //     E(i,j) = max(E(i,j-1) - gap_extend, H(i,j-1) - gap_first)      consumes t_j
 //     F(i,j) = max(F(i-1,j) - gap_extend, H(i-1,j) - gap_first)      consumes q_i
 //
-// A lane owns ROWS rows of the query. It walks down a column in registers: H and E hold, for each row, what
-// the column to the left left behind, and are overwritten; F and the diagonal come from the row above.
+// A lane owns ROWS query rows and computes a column from the top down, in registers. H and E hold the values
+// of the column to the left for each row and are overwritten; F and the diagonal come from the row above.
 //
-// Gap costs are constants, so that they are part of the instructions: an operand from a register would make
-// the maxima of three wait for the register file.
+// Gap costs are compile-time constants, so they are immediate operands. As register operands they would make
+// the three-way maxima wait for the register file.
 
 #pragma once
 
-// One cell; `t` is the diagonal step. H, E and F come in as of the neighbours and go out for the next ones.
+// One cell. t: the score of the diagonal step. H is written; E and F enter as this cell needs them and leave
+// as the next column and the next row need them.
 template <class Number, class Value>
 __device__ __forceinline__ void update_cell(Value t, Value& H, Value& E, Value& F) {
     H = Number::cell(t, E, F);
@@ -21,9 +22,9 @@ __device__ __forceinline__ void update_cell(Value t, Value& H, Value& E, Value& 
     F = Number::add_max(F, Number::minus_extend(), opened);
 }
 
-// One column of a lane. `scores(chunk)` gives the scores of four rows; `diagonal` is H above the first row,
-// one column to the left; F comes in from above and goes out below. The best score always ends with a
-// diagonal step, so the maximum is taken over these alone, two rows at a time, if it is wanted.
+// One column of a lane. scores(chunk): the scores of four rows. diagonal: H above the first row, one column
+// to the left. F enters at the top and leaves at the bottom. An optimal local alignment ends with a diagonal
+// step, so `best` is the maximum over these alone, two rows at a time.
 template <class Number, bool WITH_BEST = true, int N_ROWS, class Value, class Scores>
 __device__ __forceinline__ void update_column(Value (&H)[N_ROWS], Value (&E)[N_ROWS], Value& F,
                                               Value diagonal, Value& best, Scores scores) {

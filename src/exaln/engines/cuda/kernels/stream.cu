@@ -1,59 +1,64 @@
-// Scores of queries against many targets, two pairs in each word: the many-targets kernel.
+// Many-targets kernel: exact scores of queries against a stream of targets, two scores per 32-bit word.
 //
-// A group of LANES lanes holds a strip of LANES * ROWS rows, each lane ROWS of them, and lets a stream of
-// targets pass through: per step each lane computes a tile of ROWS rows x 4 columns, one step behind the
-// lane above it, which hands down the last row of its tile. The wavefront never drains: the last tile of a
-// target is marked, a lane clears its rows after it, and the next target follows at once.
+// A group of LANES threads owns a strip of LANES * ROWS query rows, ROWS per thread. Targets pass through the
+// group as one continuous stream of tiles of four columns. In each step a thread computes its ROWS x 4 tile,
+// one step behind the thread above, which passes down the last row of its own tile.
 //
-//      step s:    lane 0   tile s        | H, F of the last row, the symbols,
-//                 lane 1   tile s - 1    | the place of a tile and the id of its
-//                 lane 2   tile s - 2    v target go from lane to lane by shuffles
+// clang-format off
+//     step s   thread 0   tile s       moved down by shuffles: H and F of the last row, the letters,
+//              thread 1   tile s-1     the tile index and the target id
+//              thread 2   tile s-2
+// clang-format on
 //
-// Each word holds two scores: two queries meet one target, or one query meets two targets; profile.cuh has
-// the ways. In each half of the words queries lie one below the other: two stacks. A query begins at a lane
-// of its own, where nothing comes from above, and its best score leaves at the lane where it ends. One that
-// is longer than what is left of a strip goes on in the next strip: the last row of a strip is kept, in
-// place, and comes back as the row above the next one. A launch has one strip after the other: course.cuh.
+// The wavefront never drains. The last tile of a target is marked; each thread clears its rows after it, and
+// the next target follows in the next step.
 //
-// Work is handed out in chunks of consecutive targets, the longest first, by a ticket: feed.cuh.
+// Packing. A word holds two queries against one target, or one query against two targets (profile.cuh).
+// Queries are stacked within a strip, one stack in each half of the words: each query starts at a thread of
+// its own, where no row enters from above, and its best score leaves at the thread where it ends. A query
+// longer than the rest of the strip continues in the next one; the row between strips is stored and read back
+// (boundary.cuh). strip_schedule.cuh orders the strips of a launch.
 //
-//   stream      [n_tiles]: four symbols each; see pack.cu
-//   chunks      [n_chunks + 1]: first tile, first id
-//   n_strips    of this launch; n_strips_before: of launches before it, for the same targets
-//   tickets     [n_strips], 0 before; n_done likewise, and passed [targets]: what strips tell each other
-//   stacks      [n_strips][LANES][2]: the rows of each lane in both halves
-//   queries     codes of all queries
-//   table       [1 + letters of the query][LETTERS + 1, rounded up to eight]: halves of words; the first row
-//               is where there is no letter of a query, the first column PAD
-//   kept        [n_tiles][2]: H and F of the row between strips, where KEEPS_ROWS. All lanes load of it, but
-//               only first lanes with rows above use it; the others get IDLE_TILE, which is 0. Nobody writes
-//               there: all warps of the device would do so at once, as long as no tile has reached their last
-//               lanes, which took 5 % of a launch of a thousand steps
-//   scores      int[n_queries][row_stride]: best scores are max-combined into it
+// Work distribution: chunks of consecutive targets, longest first, claimed with an atomic ticket
+// (tile_stream.cuh).
 //
-// The busy pipe is that of the maxima (3.5 per packed pair of cells). What can be is kept off it: the first
-// lane adds the symbols that it reads to what it gets from the lane above times 0, the others add 0, so that
-// there is nothing to select; additions and products run on another pipe.
+//   stream           [n_tiles]: four symbols each; see pack.cu
+//   chunks           [n_chunks + 1]: first tile, first target id
+//   n_strips         strips of this launch; n_strips_before: of earlier launches for the same targets
+//   tickets          [n_strips], zeros at first; chunks_done the same
+//   target_flags     [targets]: the progress flags of strip_schedule.cuh
+//   stacks           [n_strips][LANES][2]: the rows of each lane in both halves
+//   queries          codes of all queries
+//   table            [1 + letters of the query][LETTERS + 1, rounded up to eight]: half words. The first row
+//                    is for rows without a query letter, the first column for PAD
+//   boundary         [n_tiles][2]: H and F of the row between strips, with KEEPS_ROWS. Element IDLE_TILE is 0
+//   scores           int[n_queries][row_stride]: best scores are max-combined into it
 //
-// Exactness: packed.cuh. Tests: tests/test_cuda_engine.py, tests/test_cuda_kernels.py,
-// tests/test_cuda_stream.py.
+// Throughput is limited by the pipe that computes maxima (3.5 operations per packed pair of cells).
+// Everything else is kept off that pipe: selections are replaced by multiply-adds with 0 or 1. So all lanes
+// load from `boundary`, but only first lanes that continue a query use a real tile. No lane ever stores to
+// IDLE_TILE: until the first tile reaches the last lanes, all warps of the device would store to that one
+// address, which took 5 % of a launch of a thousand steps.
+//
+// Exactness: packed.cuh. Tests: tests/engines/cuda/test_engine.py and tests/engines/cuda/scan/.
 
 #include "boundary.cuh"
 #include "constants.cuh"
-#include "course.cuh"
 #include "packed.cuh"
 #include "profile.cuh"
 #include "recurrence.cuh"
+#include "strip_schedule.cuh"
 
 constexpr bool TWO_TARGETS = PACKING != TWO_QUERIES;
 
-// A number that the compiler knows nothing of: it would turn a product with 0 or 1 into a selection, or
-// compute in each step again what never changes. By all lanes of a warp.
+// The number, hidden from the compiler, which would otherwise turn a product with 0 or 1 into a selection, or
+// recompute an invariant in each step. Called by all lanes of a warp.
 __device__ __forceinline__ unsigned opaque(unsigned number) {
     return __shfl_sync(ALL, number, threadIdx.x);
 }
 
-// What comes from the lane above, or in the first lane, where is_below is 0, `own`; `own` is 0 in the others.
+// The value of the lane above, or `own` in the first lane of a group. is_below: 0 in the first lane, else 1.
+// own: 0 in all but the first lane.
 __device__ __forceinline__ unsigned from_above(unsigned value, unsigned is_below, unsigned own) {
     return __shfl_up_sync(ALL, value, 1, LANES) * is_below + own;
 }
@@ -62,7 +67,7 @@ __device__ __forceinline__ uint2 from_above(uint2 value, unsigned is_below, uint
     return make_uint2(from_above(value.x, is_below, own.x), from_above(value.y, is_below, own.y));
 }
 
-// Four symbols, as they lie in the stream; the highest bit marks the last tile of a target.
+// Four symbols, as stored in the stream; the highest bit marks the last tile of a target.
 template <int packing>
 struct TileOf;
 
@@ -91,32 +96,32 @@ struct TileOf<MERGED> {
 
 using Tile = TileOf<PACKING>;
 
-// How the row above a lane is put together: from the lane above, or in the first one from the boundary.
+// Merges the row above a tile from two sources: the lane above, and in the first lane the boundary row.
 //
-// Two stacks: of each half the bytes of one of them are chosen, or none where a query begins; none is the
-// sign of what comes from above, repeated: 0 for H, and 0 or less for F, which is as good (packed.cuh). One
-// query: a product with 0 or 1 and a sum, which keep the maxima waiting less than a choice.
-struct Joint {
-    unsigned how;  // the bytes, or whether there is a lane above
+// Two stacks: a byte permutation selects the source for each half. Where a query begins, it repeats the sign
+// of the value from above instead: 0 for H, and 0 or less for F, which is as good as 0 (packed.cuh).
+// One query: a multiply-add with 0 or 1, which delays the maxima less than a permutation.
+struct RowMerge {
+    unsigned selector;  // bytes of the permutation, or 1 if there is a lane above
 
-    __device__ Joint(const LaneRows* halves, bool is_first) {
-        const unsigned low = halves[0].joined & ABOVE ? is_first ? 0x54 : 0x10 : 0x99;
-        const unsigned high = halves[1].joined & ABOVE ? is_first ? 0x76 : 0x32 : 0xBB;
-        how = TWO_TARGETS ? opaque(is_first ? 0 : 1) : low | high << 8;
+    __device__ RowMerge(const LaneRows* halves, bool is_first) {
+        const unsigned low = halves[0].continues & ABOVE ? is_first ? 0x54 : 0x10 : 0x99;
+        const unsigned high = halves[1].continues & ABOVE ? is_first ? 0x76 : 0x32 : 0xBB;
+        selector = TWO_TARGETS ? opaque(is_first ? 0 : 1) : low | high << 8;
     }
-    __device__ Word row(Word value, Word own) const {
-        if constexpr (TWO_TARGETS) return from_above(value, how, own);
-        return chosen_bytes(__shfl_up_sync(ALL, value, 1, LANES), own, how);
+    __device__ Word merged(Word value, Word own) const {
+        if constexpr (TWO_TARGETS) return from_above(value, selector, own);
+        return chosen_bytes(__shfl_up_sync(ALL, value, 1, LANES), own, selector);
     }
-    __device__ void row(Word (&edge)[COLUMNS], uint4 own) const {
-        edge[0] = row(edge[0], own.x);
-        edge[1] = row(edge[1], own.y);
-        edge[2] = row(edge[2], own.z);
-        edge[3] = row(edge[3], own.w);
+    __device__ void merge(Word (&edge)[COLUMNS], uint4 own) const {
+        edge[0] = merged(edge[0], own.x);
+        edge[1] = merged(edge[1], own.y);
+        edge[2] = merged(edge[2], own.z);
+        edge[3] = merged(edge[3], own.w);
     }
 };
 
-// The best scores of the queries that end in a lane.
+// Writes the best scores of the queries that end in a lane.
 __device__ void write_scores(const LaneRows* halves, Word best, unsigned id, int* scores, size_t row_stride) {
     const size_t place = TWO_TARGETS ? 2 * size_t(id) : id;
     if (halves[0].query != NO_QUERY) {
@@ -127,31 +132,31 @@ __device__ void write_scores(const LaneRows* halves, Word best, unsigned id, int
     }
 }
 
-// What a lane does in a strip, besides the rows that it has.
+// How a lane exchanges rows with its neighbours in a strip.
 struct Role {
-    Joint joint;
-    unsigned reads_row, keeps_row;  // 0 or 1: whether the row above or below is in `kept`
+    RowMerge top;
+    unsigned reads_boundary, writes_boundary;  // 0 or 1: whether the row above or below is a boundary row
 
     __device__ Role(const LaneRows* halves, bool is_first, bool is_last)
-        : joint(halves, is_first),
-          reads_row(opaque(is_first && (halves[0].joined | halves[1].joined) & ABOVE ? 1 : 0)),
-          keeps_row(opaque(is_last && (halves[0].joined | halves[1].joined) & BELOW ? 1 : 0)) {}
+        : top(halves, is_first),
+          reads_boundary(opaque(is_first && (halves[0].continues | halves[1].continues) & ABOVE ? 1 : 0)),
+          writes_boundary(opaque(is_last && (halves[0].continues | halves[1].continues) & BELOW ? 1 : 0)) {}
 };
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     stream_scores(const Tile* __restrict__ stream, const uint2* __restrict__ chunks, unsigned n_chunks,
-                  unsigned n_strips, unsigned n_strips_before, unsigned* tickets, unsigned* n_done,
-                  unsigned* passed, const LaneRows* __restrict__ stacks,
-                  const unsigned char* __restrict__ queries, const uint4* __restrict__ table, uint4* kept,
+                  unsigned n_strips, unsigned n_strips_before, unsigned* tickets, unsigned* chunks_done,
+                  unsigned* target_flags, const LaneRows* __restrict__ stacks,
+                  const unsigned char* __restrict__ queries, const uint4* __restrict__ table, uint4* boundary,
                   int* scores, unsigned long long row_stride) {
     extern __shared__ uint4 profile[];
     __shared__ LaneRows rows[2 * LANES];
-    __shared__ Course course;
-    Strips strips{n_strips, n_strips_before, tickets, n_done, passed, n_chunks, &course};
+    __shared__ StripSchedule schedule;
+    Strips strips{n_strips, n_strips_before, tickets, chunks_done, target_flags, n_chunks, &schedule};
     if (threadIdx.x == 0) strips.begin(chunks);
     __syncthreads();
-    if (course.strip >= n_strips) return;
-    const LaneRows* own_stacks = stacks + course.strip * 2 * LANES;
+    if (schedule.strip >= n_strips) return;
+    const LaneRows* own_stacks = stacks + schedule.strip * 2 * LANES;
     if (threadIdx.x < 2 * LANES) rows[threadIdx.x] = own_stacks[threadIdx.x];
     Profile{own_stacks, queries, table}.fill<LANES>(profile, 0);
     __syncthreads();
@@ -161,40 +166,40 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     const unsigned is_below = opaque(is_first ? 0 : 1);
     const unsigned own_profile = opaque(unsigned(__cvta_generic_to_shared(profile + lane)));
     Role role(rows + 2 * lane, is_first, is_last);
-    Feed<Strips> feed{chunks, n_chunks, strips};
-    feed.stay_idle();
-    if (is_first) feed.start();
+    StreamCursor<Strips> cursor{chunks, n_chunks, strips};
+    cursor.set_idle();
+    if (is_first) cursor.start();
 
     Word H[ROWS] = {}, E[ROWS] = {}, edge_H[COLUMNS] = {}, edge_F[COLUMNS] = {};
     Word diagonal = 0, best = 0, best_above = 0;
-    Tile tile = stream[IDLE_TILE], next_tile = stream[feed.tile];
-    KeptRow next_row = KeptRow::load(kept, feed.tile * role.reads_row);
-    unsigned id = 0, place = IDLE_TILE;
+    Tile tile = stream[IDLE_TILE], next_tile = stream[cursor.tile];
+    BoundaryRow next_row = BoundaryRow::load(boundary, cursor.tile * role.reads_boundary);
+    unsigned id = 0, tile_index = IDLE_TILE;
 
     for (bool goes_on = true; goes_on;) {
-        const bool is_called = __any_sync(ALL, feed.calls);
-        role.joint.row(edge_H, next_row.H());
-        role.joint.row(edge_F, next_row.F());
-        best_above = role.joint.row(best_above, 0);
+        const bool needs_attention = __any_sync(ALL, cursor.attention);
+        role.top.merge(edge_H, next_row.H());
+        role.top.merge(edge_F, next_row.F());
+        best_above = role.top.merged(best_above, 0);
         tile.word = from_above(tile.word, is_below, next_tile.word);
-        id = from_above(id, is_below, feed.id);
-        if constexpr (KEEPS_ROWS) place = from_above(place, is_below, feed.tile);
-        feed.advance(next_tile.is_marked());
-        if (is_called) {
-            const auto take_lanes = [&](unsigned strip, unsigned first_lane) {
+        id = from_above(id, is_below, cursor.id);
+        if constexpr (KEEPS_ROWS) tile_index = from_above(tile_index, is_below, cursor.tile);
+        cursor.advance(next_tile.is_marked());
+        if (needs_attention) {
+            const auto load_lanes = [&](unsigned strip, unsigned first_lane) {
                 const LaneRows* next = stacks + strip * 2 * LANES;
-                Profile{next, queries, table}.fill<TURN_LANES>(profile, first_lane);
-                if (threadIdx.x < 2 * TURN_LANES)
+                Profile{next, queries, table}.fill<SWITCH_LANES>(profile, first_lane);
+                if (threadIdx.x < 2 * SWITCH_LANES)
                     rows[2 * first_lane + threadIdx.x] = next[2 * first_lane + threadIdx.x];
                 const Role next_role(next + 2 * lane, is_first, is_last);
-                if (lane - first_lane < TURN_LANES) role = next_role;
+                if (lane - first_lane < SWITCH_LANES) role = next_role;
             };
-            goes_on = Turn::step(feed, is_first, take_lanes);
+            goes_on = StripSwitch::step(cursor, is_first, load_lanes);
         }
-        // The compiler puts these loads near the end of the step. To force them forward (a fence, copies to
-        // shared memory, a branch behind them) costs 2 to 4 %.
-        next_tile = stream[feed.tile];
-        next_row = KeptRow::load(kept, feed.tile * role.reads_row);
+        // The compiler moves these loads near the end of the step. Forcing them forward (a fence, copies to
+        // shared memory, a branch after them) costs 2 to 4 %.
+        next_tile = stream[cursor.tile];
+        next_row = BoundaryRow::load(boundary, cursor.tile * role.reads_boundary);
 
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) {
@@ -205,9 +210,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         }
 
         best_above = Packed::max2(best_above, best);
-        if (KEEPS_ROWS && place * role.keeps_row != 0) keep_row(kept, place, edge_H, edge_F);
+        if (KEEPS_ROWS && tile_index * role.writes_boundary != 0)
+            store_boundary(boundary, tile_index, edge_H, edge_F);
         if (tile.is_marked()) {
-            if (KEEPS_ROWS && role.keeps_row) feed.strips.has_passed(id);
+            if (KEEPS_ROWS && role.writes_boundary) cursor.strips.flag_target(id);
             write_scores(rows + 2 * lane, best_above, id, scores, row_stride);
             best = diagonal = 0;
 #pragma unroll

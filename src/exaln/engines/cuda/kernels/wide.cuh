@@ -1,4 +1,4 @@
-// One score in a 32-bit word, with the functions of packed.cuh.
+// One score in a 32-bit word, with the interface of the number types in packed.cuh.
 
 #pragma once
 

@@ -1,4 +1,4 @@
-"""Lines of a region that stay on a device: a walk back fetches what it needs of them."""
+"""Checkpoints of a region that stay on a device: a walk back fetches what it needs of them."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exaln.engines.regions import IN_E, NO_GAP, LineParts
+from exaln.engines.regions import IN_E, NO_GAP, CheckpointParts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from exaln.engines.cuda.runtime.workspace import Workspace
-    from exaln.engines.regions import Line, Lines, Region
+    from exaln.engines.regions import Checkpoints, Line, Region
 
 REACH = 2
 """Parts of lines near a path reach so many times the distance of two lines to both sides of its diagonal: blocks on the
@@ -38,7 +38,7 @@ class WantedLines:
     score: np.dtype[np.generic]
 
     @staticmethod
-    def of(lines: Lines) -> WantedLines:
+    def of(lines: Checkpoints) -> WantedLines:
         """Those that an engine was given room for."""
         return WantedLines(lines.rows, lines.columns, lines.row_H.dtype)
 
@@ -132,7 +132,7 @@ class LineMemory:
 
 
 class DeviceLines:
-    """Lines that stay on a device until this object dies, and are fetched piece by piece: ReadableLines."""
+    """Checkpoints that stay on a device until this object dies, and are fetched piece by piece: CheckpointReader."""
 
     def __init__(
         self,
@@ -148,20 +148,20 @@ class DeviceLines:
         self._row_bytes, self._column_bytes = row_bytes, column_bytes
 
     def row(self, place: int, columns: slice) -> tuple[Line, Line]:
-        """As in Lines."""
+        """As in Checkpoints."""
         first = self._row_bytes * place
         return self._fetched("row H", first, columns), self._fetched("row F", first, columns)
 
     def column(self, place: int, rows: slice) -> tuple[Line, Line]:
-        """As in Lines."""
+        """As in Checkpoints."""
         first = self._column_bytes * place
         return self._fetched("column H", first, rows), self._fetched("column E", first, rows)
 
-    def near(self, row: int, column: int, spacing: int, gap: int) -> LineParts:
+    def near(self, row: int, column: int, spacing: int, gap: int) -> CheckpointParts:
         """Four copies: what the diagonal meets of each line lies as far behind that of the line before."""
         rows, columns = lines_ahead(self._region, (self.rows, self.columns), row, column, spacing, gap)
         row_h, row_f, column_h, column_e = self._fetched_parts(rows, columns)
-        return LineParts(
+        return CheckpointParts(
             rows=self.rows[rows.own],
             row_firsts=rows.firsts,
             row_H=row_h,

@@ -16,21 +16,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from exaln.engines.cuda.letters import FoldedScores, fold_letters, used_letters
-from exaln.engines.cuda.long.arguments import RegionArguments
 from exaln.engines.cuda.long.device_checkpoints import DeviceLines, LineMemory, WantedLines
 from exaln.engines.cuda.long.packed import ByteScores
-from exaln.engines.cuda.long.shapes import MAX_SMALL_END, LongShape, long_cycles, long_shapes
-from exaln.engines.cuda.runtime.constants import COLUMNS, WARP
 from exaln.engines.cuda.runtime.download import Fetcher
-from exaln.engines.regions import NOTHING, Borders, EndCell, Lines, PairTable, Pruning, Region
+from exaln.engines.cuda.scan.layout import FoldedScores, fold_letters, used_letters
+from exaln.engines.cuda.scan.variants import COLUMNS, MAX_SMALL_END, WARP, LongShape, long_cycles, long_shapes
+from exaln.engines.regions import NOTHING, Boundary, Checkpoints, EndCell, PairTable, Pruning, Region
 from exaln.errors import EngineError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from exaln.engines.cuda.runtime.device import Event
-    from exaln.engines.cuda.runtime.workspace import Workspace
+    from exaln.engines.cuda.scan.batches import Workspace
     from exaln.engines.regions import Line
 
 STRIP = np.dtype([("first_row", "u4"), ("n_rows", "u4"), ("line", "i4"), ("is_narrow", "u4")])
@@ -53,10 +51,10 @@ LOOK_SECONDS = 5e-4
 PROGRESS_SECONDS = 0.1
 ROOM_SHARE = 0.9
 QUEUES_SHARE = 4
-"""Lines and all else of a slab take this part of what may be used, queues at most one part in so many of that."""
+"""Checkpoints and all else of a slab take this part of what may be used, queues at most one part in so many of that."""
 
 HELD_SHARE = 2
-"""Lines are held on a device if they take no more than one part in so many of what is free there."""
+"""Checkpoints are held on a device if they take no more than one part in so many of what is free there."""
 
 MIN_CARD_COLUMNS = 1 << 18
 """Fewer columns than this are not worth another device."""
@@ -69,8 +67,8 @@ def fill_region(
     workspaces: Sequence[Workspace],
     pair: PairTable,
     region: Region,
-    borders: Borders,
-    lines: Lines,
+    borders: Boundary,
+    lines: Checkpoints,
     *,
     progress: Callable[[int], None] | None = None,
     wants_end: bool = False,
@@ -101,7 +99,7 @@ def fill_region(
             pruning.best = max(pruning.best, end.score)
         if carry is not None:
             last = slab.end_row - region.first_row
-            borders = Borders(*carry, borders.left_H, borders.left_E, int(borders.left_H[last - 1]))
+            borders = Boundary(*carry, borders.left_H, borders.left_E, int(borders.left_H[last - 1]))
     return end
 
 
@@ -109,7 +107,7 @@ def hold_lines(
     workspace: Workspace,
     pair: PairTable,
     region: Region,
-    borders: Borders,
+    borders: Boundary,
     wanted: WantedLines,
     *,
     progress: Callable[[int], None] | None = None,
@@ -181,7 +179,7 @@ class Slab:
         pair: PairTable,
         folded: FoldedScores,
         region: Region,
-        borders: Borders,
+        borders: Boundary,
         wanted: WantedLines,
         *,
         packs: bool,
@@ -240,7 +238,7 @@ class Slab:
                 part.wait()
             raise
 
-    def fetch(self, lines: Lines, carry: tuple[Line, Line] | None) -> None:
+    def fetch(self, lines: Checkpoints, carry: tuple[Line, Line] | None) -> None:
         """Copy lines to where they belong, and the last row."""
         for part in self._parts:
             part.fetch(lines, carry)
@@ -297,7 +295,7 @@ class DevicePart:
 
     def prepare(
         self,
-        borders: Borders,
+        borders: Boundary,
         pruning: Pruning | None,
         *,
         has_left: bool,
@@ -323,45 +321,36 @@ class DevicePart:
         gain = COLUMNS * self._shape.piece * max(0, self._pair.scoring.max_score) if is_local and wants_end else -1
         control = np.zeros(1, CONTROL)
         highest = max(0, self._pair.scoring.max_score) if is_local and pruning is not None else 0
-        rows_left, columns_left = pruning.left(part) if pruning is not None else (0, 0)
-        control["best"] = pruning.best if pruning is not None and highest else 0
+        best, *left = (pruning.best, *pruning.left(part)) if pruning is not None else (0, 0, 0)
+        control["best"] = best if highest else 0
         self._control = self._upload("control", control)
         self._left_rows = 0 if has_left else self._upload("left rows", np.zeros(1, np.uint32))
         n_channels = min(self._n_warps, -(-len(strips) // self._block_warps) * self._block_warps)
         self._n_blocks = n_channels // self._block_warps
-        top_h, top_f = self._top(borders)
-        left_h, left_e = self._left(borders, has_left=has_left)
-        row_h, row_f, column_h, column_e = self._room_for_lines()
-        self._arguments = RegionArguments(
-            columns=self._upload("tiles", self._tiles()),
-            n_pieces=self._n_pieces,
-            n_columns=part.n_columns,
-            query=self._upload("query", self._pair.query[part.first_row : part.end_row]),
-            strips=self._upload("strips", strips),
-            n_strips=len(strips),
-            table=self._upload("table", self._table()),
-            top_H=top_h,
-            top_F=top_f,
-            left_H=left_h,
-            left_E=left_e,
-            queues=self._cleared("queues", self._queue_words(n_channels) * 8),
-            queue_pieces=QUEUE_PIECES,
-            consumed=self._cleared("consumed", 4 * n_channels),
-            n_channels=n_channels,
-            kept_columns=self._upload("columns", np.append(self._kept_columns - 1, NEVER).astype(np.uint32)),
-            row_H=row_h,
-            row_F=row_f,
-            column_H=column_h,
-            column_E=column_e,
-            n_rows=part.n_rows,
-            ends=self._scratch("ends", END.itemsize * len(strips)),
-            gain=gain,
-            control=self._control,
-            patience=int(PATIENCE_SECONDS * 1e9),
-            left_rows=self._left_rows,
-            highest=highest,
-            rows_left=rows_left,
-            columns_left=columns_left,
+        self._arguments = (
+            self._upload("tiles", self._tiles()),
+            self._n_pieces,
+            part.n_columns,
+            self._upload("query", self._pair.query[part.first_row : part.end_row]),
+            self._upload("strips", strips),
+            len(strips),
+            self._upload("table", self._table()),
+            *self._top(borders),
+            *self._left(borders, has_left=has_left),
+            self._cleared("queues", self._queue_words(n_channels) * 8),
+            QUEUE_PIECES,
+            self._cleared("consumed", 4 * n_channels),
+            n_channels,
+            self._upload("columns", np.append(self._kept_columns - 1, NEVER).astype(np.uint32)),
+            *self._room_for_lines(),
+            part.n_rows,
+            self._scratch("ends", END.itemsize * len(strips)),
+            gain,
+            self._control,
+            int(PATIENCE_SECONDS * 1e9),
+            self._left_rows,
+            highest,
+            *left,
         )
         assert len(strips) // n_channels * self._n_pieces < MAX_SEQUENCE
         assert score == borders.top_H.dtype
@@ -428,7 +417,7 @@ class DevicePart:
         self.n_received = first + len(left_h)
         self._device.upload(self._left_rows, np.array([self.n_received], np.uint32), stream)
 
-    def fetch(self, lines: Lines, carry: tuple[Line, Line] | None) -> None:
+    def fetch(self, lines: Checkpoints, carry: tuple[Line, Line] | None) -> None:
         """Copy what is kept to where it belongs; the kernel is done."""
         self._device.activate()
         columns = slice(
@@ -461,7 +450,7 @@ class DevicePart:
         return EndCell(int(best["score"]), row, column)
 
     def _fastest_shape(self) -> LongShape:
-        facts, part = self._device.properties, self._part
+        facts, part = self._device.facts, self._part
 
         def cycles(shape: LongShape) -> float:
             """Of whole strips; where columns are kept, packed ones take twice as long."""
@@ -475,7 +464,7 @@ class DevicePart:
         shapes = long_shapes(self._folded.n_letters, self._score.itemsize, facts.shared_bytes, packed)
         return min(shapes, key=cycles)
 
-    def _load(self, borders: Borders) -> None:
+    def _load(self, borders: Boundary) -> None:
         """The kernel, and how many of its warps there are at a time."""
         shape, n_letters, scoring = self._shape, self._folded.n_letters, self._pair.scoring
         highest = max(borders.corner, int(borders.top_H.max()), int(borders.left_H.max()))
@@ -490,7 +479,7 @@ class DevicePart:
         self._kernel = self._device.kernel(source, shape.kernel, shape.shared_bytes(n_letters, self._score.itemsize))
         self._block_warps = shape.threads // WARP
         per_sm = min(shape.blocks, self._device.blocks_per_sm(self._kernel, shape.threads))
-        n_blocks = self._device.properties.n_sms * per_sm // self._share
+        n_blocks = self._device.facts.n_sms * per_sm // self._share
         queue_bytes = QUEUE_PIECES * COLUMNS * shape.piece * 2 * self._score.itemsize
         most_warps = int(self._device.budget * ROOM_SHARE) // QUEUES_SHARE // queue_bytes
         self._n_warps = max(1, min(n_blocks, most_warps // self._block_warps)) * self._block_warps
@@ -535,7 +524,7 @@ class DevicePart:
         np.take(offsets, target, out=tiles[: self._part.n_columns], mode="clip")
         return tiles
 
-    def _top(self, borders: Borders) -> Iterator[int]:
+    def _top(self, borders: Boundary) -> Iterator[int]:
         begin = self._part.first_column - self._slab.first_column
         for name, line in (("top H", borders.top_H), ("top F", borders.top_F)):
             padded = np.empty(self._padded_columns, self._score)
@@ -543,7 +532,7 @@ class DevicePart:
             padded[self._part.n_columns :] = padded[self._part.n_columns - 1]
             yield self._upload(name, padded)
 
-    def _left(self, borders: Borders, *, has_left: bool) -> Iterator[int]:
+    def _left(self, borders: Boundary, *, has_left: bool) -> Iterator[int]:
         begin = self._part.first_column - self._slab.first_column
         corner = borders.corner if has_left else borders.top_H[begin - 1]
         column = np.empty(self._part.n_rows + 1, self._score)
@@ -601,21 +590,21 @@ def _piece(target: NDArray[np.uint8], region: Region) -> NDArray[np.uint8]:
     return target[region.first_column : region.end_column]
 
 
-def _rows_of(lines: Lines, region: Region, slab: Region) -> Lines:
+def _rows_of(lines: Checkpoints, region: Region, slab: Region) -> Checkpoints:
     """The lines of a slab, views."""
     own = slice(*np.searchsorted(lines.rows, [slab.first_row, slab.end_row], "right"))
     rows = slice(slab.first_row - region.first_row, slab.end_row - region.first_row)
     columns = lines.column_H[:, rows], lines.column_E[:, rows]
-    return Lines(lines.rows[own], lines.row_H[own], lines.row_F[own], lines.columns, *columns)
+    return Checkpoints(lines.rows[own], lines.row_H[own], lines.row_F[own], lines.columns, *columns)
 
 
-def _rows_around(borders: Borders, region: Region, slab: Region) -> Borders:
+def _rows_around(borders: Boundary, region: Region, slab: Region) -> Boundary:
     """What surrounds a slab, if the row above it is that of the borders."""
     rows = slice(slab.first_row - region.first_row, slab.end_row - region.first_row)
-    return Borders(borders.top_H, borders.top_F, borders.left_H[rows], borders.left_E[rows], borders.corner)
+    return Boundary(borders.top_H, borders.top_F, borders.left_H[rows], borders.left_E[rows], borders.corner)
 
 
-def _room_for_row(region: Region, lines: Lines) -> tuple[Line, Line]:
+def _room_for_row(region: Region, lines: Checkpoints) -> tuple[Line, Line]:
     score = lines.row_H.dtype
     return np.empty(region.n_columns, score), np.empty(region.n_columns, score)
 

@@ -104,7 +104,7 @@ class LongShape:
         return Source("long_packed.cu", tuple(constants.items()))
 
     def holds(self, scoring: Scoring) -> bool:
-        """Return whether 16 bits hold all scores of a strip at a time; kernels/long_range.cuh has the proof."""
+        """Return whether 16 bits hold all scores of a strip at a time; kernels/long_packed_range.cuh has the proof."""
         highest, extend = max(0, scoring.max_score), scoring.gap_extend
         columns = COLUMNS * self.piece
         n = self.strip_rows + 1 + COLUMNS * self.lanes + 2 * columns

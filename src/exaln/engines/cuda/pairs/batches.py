@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from exaln.engines.cuda.runtime.workspace import Workspace
+    from exaln.engines.tasks import EncodedSequences
     from exaln.scoring.modes import Mode
     from exaln.scoring.scoring import Scoring
-    from exaln.sequences.records import Records
 
 MAX_NUMBER = 32000
 """What a half of a word holds with something to spare."""
@@ -62,7 +62,7 @@ RESULT = np.dtype([(name, "i4") for name in ("score", *POSITIONS, *COUNTS, "n_ru
 """As in the kernels."""
 
 
-LETTERS = Source("letters.cu", ())
+LETTERS = Source("used_letters.cu", ())
 
 
 def half_words(matrix: NDArray[np.int32]) -> NDArray[np.uint32]:
@@ -79,11 +79,29 @@ class PairResults:
     paths: Paths
 
 
+def fits_numbers(m: NDArray[np.int64], n: NDArray[np.int64], scoring: Scoring, mode: Mode) -> NDArray[np.bool_]:
+    """bool[n]: whether 16 bits hold every value of tables with so many rows and columns, none of them empty."""
+    largest = int(np.abs(scoring.matrix).max())
+    if max(scoring.gap_first, largest) > MAX_COST[True]:
+        return np.zeros(len(m), np.bool_)
+    highest = np.minimum(m, n) * max(0, scoring.max_score)
+    lowest = 2 * scoring.gap_open + (m + n + 2) * scoring.gap_extend + scoring.gap_first + largest
+    is_narrow = highest <= MAX_NUMBER if mode.is_local else np.maximum(highest, lowest) <= MAX_NUMBER
+    return (m > 0) & (n > 0) & is_narrow
+
+
 class PairBatches:
     """Pairs of two sets of sequences on one device, with one scoring, in one mode."""
 
     def __init__(
-        self, workspace: Workspace, queries: Records, targets: Records, scoring: Scoring, mode: Mode, *, paths: bool
+        self,
+        workspace: Workspace,
+        queries: EncodedSequences,
+        targets: EncodedSequences,
+        scoring: Scoring,
+        mode: Mode,
+        *,
+        paths: bool,
     ) -> None:
         self._workspace, self._device = workspace, workspace.device
         self._queries, self._targets = queries, targets
@@ -95,15 +113,9 @@ class PairBatches:
 
     def fits(self, query: NDArray[np.int64], target: NDArray[np.int64]) -> NDArray[np.bool_]:
         """bool[n]: which pairs can be aligned here."""
-        scoring, m, n = self._scoring, self._m[query], self._n[target]
-        largest = int(np.abs(scoring.matrix).max())
-        if max(scoring.gap_first, largest) > MAX_COST[True]:
-            return np.zeros(len(query), np.bool_)
-        highest = np.minimum(m, n) * max(0, scoring.max_score)
-        lowest = 2 * scoring.gap_open + (m + n + 2) * scoring.gap_extend + scoring.gap_first + largest
-        is_narrow = highest <= MAX_NUMBER if self._mode.is_local else np.maximum(highest, lowest) <= MAX_NUMBER
-        shape = PAIR_SHAPES[-1]
-        return (m > 0) & (n > 0) & is_narrow & (self._bytes_of(shape, m, n) <= self._arena_bytes)
+        m, n = self._m[query], self._n[target]
+        fits_arena = self._bytes_of(PAIR_SHAPES[-1], m, n) <= self._arena_bytes
+        return fits_arena & fits_numbers(m, n, self._scoring, self._mode)
 
     def align(self, query: NDArray[np.int64], target: NDArray[np.int64]) -> PairResults:
         """All of these pairs, which must fit."""
@@ -301,7 +313,7 @@ class PairBatches:
             on["counters"] + 4,
             on["arena"],
         )
-        device.launch(device.kernel(source, "walk_back"), -(-n_pairs // WALK_THREADS), WALK_THREADS, stream, walking)
+        device.launch(device.kernel(source, "trace_back"), -(-n_pairs // WALK_THREADS), WALK_THREADS, stream, walking)
         self._kernels = source
 
     def _gather(self, n_runs: NDArray[np.int32], on: dict[str, int], n_pairs: int) -> NDArray[np.uint32]:

@@ -118,17 +118,6 @@ class Launches:
     memory: Any
 
 
-class Graph:
-    """A CUDA graph of launches, destroyed with the object."""
-
-    def __init__(self, name: str, handle: Any, destroy: Any) -> None:
-        self.name, self.handle, self._destroy = name, handle, destroy
-
-    def __del__(self) -> None:
-        with suppress(Exception):
-            self._destroy(self.handle)
-
-
 @dataclass(frozen=True)
 class Kernel:
     """A function on the device, prepared for launches with `shared_bytes` of dynamic shared memory."""
@@ -303,12 +292,6 @@ class Device:
         made = self._kernels[source, name] = Kernel(name, handle, shared_bytes)
         return made
 
-    def variable(self, source: Source, name: str) -> int:
-        """Return the address of a variable of a kernel file, such as constant memory."""
-        self.load([source])
-        address, _ = self._call("cuModuleGetGlobal", self._modules[source], name.encode())
-        return int(address)
-
     def blocks_per_sm(self, kernel: Kernel, n_threads: int) -> int:
         """Return how many blocks of a kernel run on a multiprocessor at a time."""
         occupancy = "cuOccupancyMaxActiveBlocksPerMultiprocessor"
@@ -360,20 +343,6 @@ class Device:
         prepared = self.prepare(kernel, n_threads, [(n_blocks, _values(kernel, arguments))], stream)
         self._launched[kernel.name] = None
         self._call("cuLaunchCooperativeKernel", *prepared.calls[0][:-1])
-
-    def graph(self, launches: Launches, stream: Any) -> Graph:
-        """Capture launches in a graph, which one call of the driver starts."""
-        self._call("cuStreamBeginCapture", stream, self._driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
-        self.launch_all(launches)
-        captured = self._call("cuStreamEndCapture", stream)
-        ready = self._call("cuGraphInstantiate", captured, 0)
-        self._call("cuGraphDestroy", captured)
-        return Graph(launches.name, ready, self._driver.cuGraphExecDestroy)
-
-    def launch_graph(self, graph: Graph, stream: Any) -> None:
-        """Queue all launches of a graph in a stream."""
-        self._launched[graph.name] = None
-        self._call("cuGraphLaunch", graph.handle, stream)
 
     def _properties(self, device: Any) -> DeviceProperties:
         names = self._driver.CUdevice_attribute

@@ -41,6 +41,11 @@ class BatchRows:
             return column[slice(*self.pieces[0])]
         return np.concatenate([column[first:end] for first, end in self.pieces])
 
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        """int64[n]: these rows of the segment."""
+        return np.concatenate([np.arange(first, end) for first, end in self.pieces])
+
     def halves(self, lengths: NDArray[np.int64]) -> tuple[BatchRows, BatchRows]:
         """Split two rows or more into two batches of similar size. lengths: of all rows of the segment."""
         if len(self.pieces) > 1:

@@ -77,7 +77,8 @@ class _Column:
 class HostBatch:
     """Rows of a segment in host memory, and what is sent of them.
 
-    lengths, ordinals: int64[n_rows]. The first n_stream rows go through streams; longer targets are scored one by one.
+    lengths, segment_rows: int64[n_rows]; the latter are rows of the segment. The first n_stream rows go through
+    streams; longer targets are scored one by one.
     layouts: of single targets and of pairs; the columns of `sent_layouts` are sent.
     """
 
@@ -87,7 +88,7 @@ class HostBatch:
         self.codes: list[NDArray[np.uint8]] = [
             segment.codes[int(offsets[first]) : int(offsets[end])] for first, end in rows.pieces
         ]
-        self.ordinals: NDArray[np.int64] = rows.of(segment.ordinals)
+        self.segment_rows = rows.numbers
         self.lengths = rows.of(cache.lengths)
         self.long_length = long_length
         self.n_stream = int(np.searchsorted(self.lengths, long_length, side="right"))

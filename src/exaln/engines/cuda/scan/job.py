@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from exaln.database.views import segment_starts
 from exaln.engines.cuda.letters import fold_letters
 from exaln.engines.cuda.runtime.device import DeviceMemoryError
 from exaln.engines.cuda.scan.batch_sources import Loaded, ResidentBatches, StreamedBatches, Task, Tasks
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
     from exaln.engines.cuda.scan.cache import ScanCache
     from exaln.engines.cuda.scan.planner import Planner
     from exaln.engines.cuda.scan.strips import Strip
+    from exaln.engines.tasks import EncodedSequences
     from exaln.scoring.scoring import Scoring
-    from exaln.sequences.records import Records
 
 MAX_WAITING_RESULTS = 4
 POST_SECONDS = 0.1
@@ -45,7 +46,7 @@ class Job:
         self,
         workspaces: Sequence[Workspace],
         database: Any,
-        queries: Records,
+        queries: EncodedSequences,
         scoring: Scoring,
         options: ScanOptions,
         cache: ScanCache,
@@ -53,6 +54,7 @@ class Job:
     ) -> None:
         self.workspaces, self.scoring = workspaces, scoring
         self.segments: tuple[Any, ...] = database.segments
+        self.first_rows = segment_starts(database)
         letters = cache.segments.letters(self.segments, len(database.alphabet.letters), database.n_residues)
         self.folded = fold_letters(scoring, letters)
         self.n_cells = queries.n_residues * database.n_residues
@@ -66,7 +68,6 @@ class Job:
             properties=devices[0].properties,
             budget=min(device.budget for device in devices),
             n_devices=len(devices),
-            score_bins=options.score_bins,
         )
         self._planning = ScanPlanning(request, self._database, cache, planner)
         self.plan = self._planning.plan()
@@ -165,15 +166,15 @@ class Job:
         self._database.resident.clear()
 
 
-def _group(queries: Records, options: ScanOptions, group: QueryRange) -> QueryGroup:
+def _group(queries: EncodedSequences, options: ScanOptions, group: QueryRange) -> QueryGroup:
     """Return the queries of a range with their score cutoffs."""
     first, end = group.first, group.end
     offsets = np.asarray(queries.offsets[first : end + 1], np.int64)
     codes = np.ascontiguousarray(queries.codes[int(offsets[0]) : int(offsets[-1])])
-    minimum = None
-    if options.minimum is not None:
-        minimum = np.ascontiguousarray(options.minimum[first:end], np.int32)
-    return QueryGroup(first, codes, offsets - offsets[0], group.lengths, minimum, options.score_bins)
+    cutoff = None
+    if options.cutoff is not None:
+        cutoff = np.ascontiguousarray(options.cutoff[first:end], np.int32)
+    return QueryGroup(first, codes, offsets - offsets[0], group.lengths, cutoff)
 
 
 class _Worker(threading.Thread):
@@ -246,9 +247,10 @@ class _Worker(threading.Thread):
         pending: BatchInFlight,
     ) -> None:
         host, first_query = loaded.batch.host, pending.group.first
+        first_row = int(self._job.first_rows[host.rows.segment])
         for result in scanner.finish(pending):
-            if not (isinstance(result, CandidateRows) and result.is_empty):
-                self._job.post(BatchResult(first_query, host.ordinals, host.lengths, result))
+            if not isinstance(result, CandidateRows) or len(result.rows):
+                self._job.post(BatchResult(first_query, first_row, host.segment_rows, host.lengths, result))
         source.done(loaded)
 
     def _shrink(self, unfinished: list[Task], error: DeviceMemoryError) -> None:

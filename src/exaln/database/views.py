@@ -1,0 +1,155 @@
+"""A database seen as letters to be scored: as it is stored, or translated in frames.
+
+Engines know targets only through a view. Its rows are numbered from 0 on, segment after segment; what an engine finds
+is a row of the view, and `target_origins` leads back to the stored target. Views of masked letters and of windows have
+their place here, too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from exaln.sequences.alphabet import PROTEIN, Alphabet
+from exaln.sequences.records import offsets_of
+from exaln.sequences.translation import FRAMES, translate
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class TargetRows(Protocol):
+    """Rows of one segment, sorted by length. Reading a column checks that it is not damaged."""
+
+    @property
+    def codes(self) -> NDArray[np.uint8]:
+        """uint8[n_residues]"""
+        ...
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """int64[n_rows + 1]"""
+        ...
+
+    @property
+    def ordinals(self) -> NDArray[np.int64]:
+        """int64[n_rows]: the place of each target in the input of the database."""
+        ...
+
+
+class TargetView(Protocol):
+    """Targets as engines see them. A `Database` is the view of what it stores."""
+
+    @property
+    def alphabet(self) -> Alphabet:
+        """What the codes mean."""
+        ...
+
+    @property
+    def segments(self) -> tuple[TargetRows, ...]:
+        """All segments, in the order of the manifest."""
+        ...
+
+    @property
+    def n_targets(self) -> int:
+        """Rows of all segments."""
+        ...
+
+    @property
+    def n_residues(self) -> int:
+        """Residues of all rows."""
+        ...
+
+
+def segment_starts(view: TargetView) -> NDArray[np.int64]:
+    """int64[n_segments + 1]: the number of the first row of each segment, and the number of all rows."""
+    return offsets_of(len(segment.offsets) - 1 for segment in view.segments)
+
+
+@dataclass(frozen=True)
+class TargetOrigins:
+    """Where rows of a view come from: ordinal int64[n], the place in the input; length int64[n], letters of the row."""
+
+    ordinal: NDArray[np.int64]
+    length: NDArray[np.int64]
+
+
+def target_origins(view: TargetView, rows: NDArray[np.int64], starts: NDArray[np.int64] | None = None) -> TargetOrigins:
+    """The stored targets of these rows of a view. starts: its `segment_starts`, if they are known."""
+    if len(view.segments) == 1:
+        return _origins_in(view.segments[0], rows)
+    starts = segment_starts(view) if starts is None else starts
+    numbers = np.searchsorted(starts, rows, side="right") - 1
+    found = TargetOrigins(np.empty(len(rows), np.int64), np.empty(len(rows), np.int64))
+    for number in np.flatnonzero(np.bincount(numbers, minlength=len(view.segments))).tolist():
+        own = numbers == number
+        part = _origins_in(view.segments[number], rows[own] - starts[number])
+        found.ordinal[own], found.length[own] = part.ordinal, part.length
+    return found
+
+
+def _origins_in(segment: TargetRows, rows: NDArray[np.int64]) -> TargetOrigins:
+    return TargetOrigins(segment.ordinals[rows], segment.offsets[rows + 1] - segment.offsets[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class TranslatedRows:
+    """The frames of all targets of a segment as proteins, sorted by length. frames: int8[n_rows]."""
+
+    codes: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
+    ordinals: NDArray[np.int64]
+    frames: NDArray[np.int8]
+
+
+class TranslatedView:
+    """Nucleotides of a view as proteins: one row for each target and frame.
+
+    A segment is translated as a whole when it is first read, and stays in memory.
+    """
+
+    def __init__(self, stored: TargetView, frames: tuple[int, ...] = FRAMES) -> None:
+        self._stored, self._frames = stored, frames
+
+    @property
+    def alphabet(self) -> Alphabet:
+        """Proteins."""
+        return PROTEIN
+
+    @cached_property
+    def segments(self) -> tuple[TranslatedRows, ...]:
+        """One for each stored segment."""
+        return tuple(self._translated(segment) for segment in self._stored.segments)
+
+    @property
+    def n_targets(self) -> int:
+        """Rows: targets times frames."""
+        return self._stored.n_targets * len(self._frames)
+
+    @property
+    def n_residues(self) -> int:
+        """Amino acids of all rows."""
+        return sum(int(segment.offsets[-1]) for segment in self.segments)
+
+    def frames(self, rows: NDArray[np.int64]) -> NDArray[np.int8]:
+        """int8[n]: the frame of each of these rows."""
+        every = np.concatenate([np.empty(0, np.int8), *(segment.frames for segment in self.segments)])
+        return every[rows]
+
+    def _translated(self, segment: TargetRows) -> TranslatedRows:
+        codes, offsets, n_rows = segment.codes, segment.offsets, len(segment.offsets) - 1
+        proteins = [
+            translate(codes[offsets[row] : offsets[row + 1]], self._stored.alphabet, frame)
+            for row in range(n_rows)
+            for frame in self._frames
+        ]
+        order = np.argsort([len(protein) for protein in proteins], kind="stable")
+        return TranslatedRows(
+            np.concatenate([np.empty(0, np.uint8), *(proteins[row] for row in order)]),
+            offsets_of(len(proteins[row]) for row in order),
+            np.repeat(segment.ordinals, len(self._frames))[order],
+            np.tile(np.array(self._frames, np.int8), n_rows)[order],
+        )

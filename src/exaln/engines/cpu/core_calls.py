@@ -1,0 +1,217 @@
+"""Calls of the C++ core: tasks become the arrays that it takes, and what it throws becomes errors of exaln."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from exaln.alignments.aligned_pairs import AlignedPairs
+from exaln.alignments.cigar import Paths
+from exaln.engines.regions import NOTHING, EndCell, PathState
+from exaln.errors import EngineError, OutOfMemoryError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from exaln._core import BlockWalker, Costs, PairRows, Sequences
+    from exaln.engines.regions import Boundary, CheckpointGrid, Checkpoints, Line, PairTable, Region, RegionTask
+    from exaln.engines.tasks import PairTask, Progress
+    from exaln.scoring.modes import Mode
+    from exaln.scoring.scoring import Scoring
+
+Column = TypeVar("Column", np.uint8, np.int64)
+
+
+@dataclass(frozen=True)
+class How:
+    """Threads, instruction set, and whether it is the only one that may be used."""
+
+    threads: int
+    isa: str
+    is_forced: bool
+
+
+def score_arrays(
+    queries: tuple[NDArray[np.uint8], NDArray[np.int64]],
+    targets: tuple[NDArray[np.uint8], NDArray[np.int64]],
+    scoring: Scoring,
+    *,
+    threads: int,
+    isa: str,
+    progress: Progress | None = None,
+) -> NDArray[np.int32]:
+    """int32[n_queries, n_targets]: exact scores of sequences given as (codes, offsets)."""
+    from exaln import _core
+
+    try:
+        return _core.score_all(
+            _aligned(queries[0]),
+            _aligned(queries[1]),
+            _aligned(targets[0]),
+            _aligned(targets[1]),
+            scoring.matrix,
+            scoring.gap_first,
+            scoring.gap_extend,
+            threads,
+            isa,
+            progress,
+        )
+    except OverflowError:
+        raise EngineError("a score does not fit 31 bits; use smaller scores or shorter sequences") from None
+    except MemoryError:
+        raise OutOfMemoryError("not enough memory for the scores of one block; close other programs") from None
+    except RuntimeError as error:
+        raise EngineError(f"{threads} threads could not be started ({error}); use fewer threads") from None
+
+
+def align_pairs(task: PairTask, how: How) -> AlignedPairs:
+    """Scores and alignments of all pairs of a task."""
+    from exaln import _core
+
+    with _translated_errors(how.threads):
+        if task.known_scores is not None:
+            known = np.require(task.known_scores, np.int32, ["C_CONTIGUOUS", "ALIGNED"])
+            columns = _core.trace_all(*_pair_arrays(task), known, how.threads, how.isa, how.is_forced)
+            return _alignments(task.known_scores.astype(np.int64), *columns)
+        return _alignments(
+            *_core.align_pairs(*_pair_arrays(task), _flags(task.mode), how.threads, how.isa, how.is_forced)
+        )
+
+
+def score_pairs(task: PairTask, how: How) -> NDArray[np.int64]:
+    """int64[n]: scores of all pairs of a task."""
+    from exaln import _core
+
+    with _translated_errors(how.threads):
+        return _core.score_pairs(*_pair_arrays(task), _flags(task.mode), how.threads, how.isa, how.is_forced)
+
+
+def fill_region(task: RegionTask, checkpoints: Checkpoints, how: How) -> EndCell:
+    """Fill a region and write its checkpoints; the best cell, if the task asks for it."""
+    from exaln import _core
+
+    region, pruning = task.region, task.pruning
+    with _translated_errors(how.threads):
+        score, row, column, pruned = _core.fill_region(
+            *_region_arrays(task.pair, region, task.boundary),
+            _aligned(checkpoints.rows - region.first_row),
+            checkpoints.row_H,
+            checkpoints.row_F,
+            _aligned(checkpoints.columns - region.first_column),
+            checkpoints.column_H,
+            checkpoints.column_E,
+            task.finds_end,
+            how.threads,
+            how.isa,
+            task.progress,
+            None if pruning is None else (pruning.best, *pruning.left(region)),
+        )
+    if pruning is not None:
+        pruning.cells += pruned
+    if score == 0:
+        return NOTHING
+    return EndCell(score, region.first_row + row, region.first_column + column)
+
+
+def block_walker(how: How) -> BlockWalker:
+    """Threads that fill blocks for a traceback."""
+    from exaln import _core
+
+    with _translated_errors(how.threads):
+        return _core.BlockWalker(how.threads, how.isa)
+
+
+def trace_blocks(
+    walker: BlockWalker, pair: PairTable, how: How, grid: CheckpointGrid, state: PathState
+) -> tuple[NDArray[np.uint8], PathState]:
+    """The steps of a path from a state on, backwards, through blocks between checkpoints; and the state then."""
+    window = grid.window(state)
+    region, parts = window.region, window.parts
+    with _translated_errors(how.threads):
+        steps, row, column, left, gap = walker.walk(
+            *_region_arrays(pair, region, window.boundary),
+            window.spacing,
+            _aligned(parts.rows - region.first_row),
+            parts.row_firsts,
+            parts.row_H,
+            parts.row_F,
+            _aligned(parts.columns - region.first_column),
+            parts.column_firsts,
+            parts.column_H,
+            parts.column_E,
+            state.row - region.first_row,
+            state.column - region.first_column,
+            state.left,
+            state.gap,
+        )
+    return steps, PathState(region.first_row + row, region.first_column + column, left, gap)
+
+
+@contextmanager
+def _translated_errors(threads: int) -> Iterator[None]:
+    """What the core throws, as errors that say what to do."""
+    try:
+        yield
+    except OverflowError:
+        raise EngineError("a score does not fit 31 bits; use smaller scores or shorter sequences") from None
+    except MemoryError:
+        raise OutOfMemoryError("not enough memory to align a pair; use fewer threads") from None
+    except RuntimeError as error:
+        raise EngineError(f"traceback failed on {threads} threads: {error}") from None
+
+
+def _pair_arrays(task: PairTask) -> tuple[Sequences, Sequences, PairRows, Costs]:
+    """Sequences, pairs and costs as the core takes them."""
+    scoring = task.scoring
+    return (
+        (_aligned(task.queries.codes("cpu")), _aligned(task.queries.offsets)),
+        (_aligned(task.targets.codes), _aligned(task.targets.offsets)),
+        (_aligned(task.query), _aligned(task.target)),
+        (scoring.matrix, scoring.gap_first, scoring.gap_extend),
+    )
+
+
+def _region_arrays(
+    pair: PairTable, region: Region, boundary: Boundary
+) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.int32], int, int, bool, Line, Line, Line, Line, int]:
+    """A region and its boundary as the core takes them."""
+    return (
+        _aligned(pair.query[region.first_row : region.end_row]),
+        _aligned(pair.target[region.first_column : region.end_column]),
+        pair.scoring.matrix,
+        pair.scoring.gap_first,
+        pair.scoring.gap_extend,
+        pair.mode.is_local,
+        _contiguous(boundary.top_H),
+        _contiguous(boundary.top_F),
+        _contiguous(boundary.left_H),
+        _contiguous(boundary.left_E),
+        boundary.corner,
+    )
+
+
+def _alignments(
+    scores: NDArray[np.int64],
+    positions: NDArray[np.int64],
+    counts: NDArray[np.int32],
+    operations: NDArray[np.uint32],
+    offsets: NDArray[np.int64],
+) -> AlignedPairs:
+    return AlignedPairs(scores, positions.reshape(-1, 4), counts.reshape(-1, 6), Paths(operations, offsets))
+
+
+def _flags(mode: Mode) -> tuple[bool, bool, bool, bool, bool]:
+    return mode.is_local, mode.query_start, mode.query_end, mode.target_start, mode.target_end
+
+
+def _contiguous(line: Line) -> Line:
+    return line if line.flags.c_contiguous and line.flags.aligned else line.copy()
+
+
+def _aligned(array: NDArray[Column]) -> NDArray[Column]:
+    """Columns of a memory-mapped file need not be aligned; the core needs them to be."""
+    return np.require(array, requirements=["C_CONTIGUOUS", "ALIGNED"])

@@ -1,0 +1,318 @@
+"""What engines are asked to do, and what they return: scans of a database, and pairs.
+
+QueryRows    queries as rows of scores: sequences that index a matrix, or profiles
+Resident     a view of a database that an engine holds ready for scans
+ScanTask     queries against a view            -> Candidates, or ScoreBlocks
+PairTask     pairs of queries and targets      -> AlignedPairs, or scores
+RegionTask   a region of one long pair's table -> see `regions`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from exaln.errors import EngineError, InputError
+from exaln.sequences.records import offsets_of
+from exaln.statistics.length_bins import length_bin
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from numpy.typing import NDArray
+
+    from exaln.database.views import TargetView
+    from exaln.scoring.modes import Mode
+    from exaln.scoring.scoring import Scoring
+    from exaln.sequences.alphabet import Alphabet
+    from exaln.sequences.records import Records
+
+Progress = Callable[[int], None]
+"""Called now and then with the number of cells done so far."""
+
+PIECE_SCORES = 1 << 18
+"""Scores compared with the cutoff at a time: where all pass, the candidates of so many are in memory."""
+
+
+@dataclass(frozen=True)
+class EncodedSequences:
+    """Sequences as codes, uint8, and offsets, int64[n + 1]: sequence i is codes[offsets[i]:offsets[i + 1]]."""
+
+    codes: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """int64[n]: the length of each sequence."""
+        return np.diff(self.offsets)
+
+    @property
+    def n_residues(self) -> int:
+        """Letters of all sequences."""
+        return int(self.offsets[-1] - self.offsets[0])
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+
+@dataclass(frozen=True)
+class QueryRows:
+    """Queries, as the scores of their rows against every letter.
+
+    table: int32[n_table_rows, n_letters]. index: unsigned[n_rows], the row of the table that each row of a query uses.
+    offsets: int64[n + 1]; the rows of query i are index[offsets[i]:offsets[i + 1]]. A sequence indexes the matrix of
+    the scoring by its codes; a profile has a table row of its own for each position.
+    query: int64[n], strand: int8[n]: the input query that each was made from, and 1 or -1 for its strand, or its frame.
+    """
+
+    scoring: Scoring
+    table: NDArray[np.int32]
+    index: NDArray[np.unsignedinteger]
+    offsets: NDArray[np.int64]
+    query: NDArray[np.int64]
+    strand: NDArray[np.int8]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @staticmethod
+    def of_sequences(
+        records: Records,
+        scoring: Scoring,
+        *,
+        query: NDArray[np.int64] | None = None,
+        strand: NDArray[np.int8] | None = None,
+    ) -> QueryRows:
+        """Sequences compared by the matrix of a scoring; InputError if it is for other letters."""
+        require_alphabet("the queries are", records.alphabet, scoring)
+        return QueryRows(
+            scoring,
+            scoring.matrix,
+            records.codes,
+            records.offsets,
+            np.arange(len(records)) if query is None else query,
+            np.ones(len(records), np.int8) if strand is None else strand,
+        )
+
+    @staticmethod
+    def of_profiles(profiles: Sequence[NDArray[np.int32]], scoring: Scoring) -> QueryRows:
+        """Profiles, int32[length, n_letters] each: the score of every letter at every position. Gap costs are those of
+        the scoring, whose matrix is not used.
+        """
+        n_letters = len(scoring.alphabet.letters)
+        if any(profile.ndim != 2 or profile.shape[1] != n_letters for profile in profiles):
+            raise InputError(f"a profile needs a score for each of the {n_letters} letters of {scoring.alphabet.name}")
+        table = np.concatenate([np.empty((0, n_letters), np.int32), *profiles]).astype(np.int32)
+        offsets = offsets_of(len(profile) for profile in profiles)
+        index = np.arange(len(table), dtype=np.uint32)
+        return QueryRows(scoring, table, index, offsets, np.arange(len(profiles)), np.ones(len(profiles), np.int8))
+
+    @property
+    def is_profile(self) -> bool:
+        """Whether the rows have scores of their own."""
+        return self.table is not self.scoring.matrix
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """int64[n]: rows of each query."""
+        return np.diff(self.offsets)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of all queries."""
+        return int(self.offsets[-1] - self.offsets[0])
+
+    def row_scores(self, query: int) -> NDArray[np.int32]:
+        """int32[rows, n_letters]: what each letter scores in each row of a query."""
+        rows: NDArray[np.int32] = self.table[self.index[self.offsets[query] : self.offsets[query + 1]]]
+        return rows
+
+    def codes(self, engine: str) -> NDArray[np.uint8]:
+        """uint8[n_rows]: the letters of sequences. EngineError for profiles, of which `engine` is the name."""
+        if self.is_profile:
+            raise EngineError(f"the {engine} engine cannot score profiles; use the reference engine")
+        return self.index.view(np.uint8)
+
+    def sequence(self, query: int) -> NDArray[np.uint8]:
+        """The codes of one query."""
+        return self.codes("")[self.offsets[query] : self.offsets[query + 1]]
+
+
+class Resident:
+    """A view that an engine holds ready for any number of scans. A context manager; closing it frees its memory."""
+
+    def __init__(self, view: TargetView, budget: int | None = None) -> None:
+        self.view, self.budget = view, budget
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of the engine's own memory that it takes now."""
+        return 0
+
+    def close(self) -> None:
+        """Free what it holds."""
+
+    def __enter__(self) -> Resident:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+@dataclass(frozen=True)
+class ScanTask:
+    """Queries against all targets of a view, in local mode.
+
+    cutoff: int32[n_queries, N_BINS], the least score of a candidate for each query and length bin of the target; None
+    for all scores. first_row: int64[n_queries], the first row of the view that each query is compared with, for scans
+    of a triangle; None for all rows.
+    """
+
+    queries: QueryRows
+    resident: Resident
+    cutoff: NDArray[np.int32] | None = None
+    first_row: NDArray[np.int64] | None = None
+    progress: Progress | None = None
+
+    def __post_init__(self) -> None:
+        require_alphabet("the database is", self.view.alphabet, self.queries.scoring)
+
+    @property
+    def view(self) -> TargetView:
+        """The targets."""
+        return self.resident.view
+
+    @property
+    def scoring(self) -> Scoring:
+        """That of the queries."""
+        return self.queries.scoring
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Pairs that reach the cutoff, and perhaps others, in any order.
+
+    query: int32[n], a query of the task; row: int64[n], a row of its view; score: int32[n], exact.
+    """
+
+    query: NDArray[np.int32]
+    row: NDArray[np.int64]
+    score: NDArray[np.int32]
+
+    def taken(self, places: NDArray[np.int64] | NDArray[np.bool_]) -> Candidates:
+        """Some of them, by index or mask."""
+        return Candidates(self.query[places], self.row[places], self.score[places])
+
+
+@dataclass(frozen=True)
+class ScoreBlock:
+    """All scores of some queries against some targets.
+
+    scores: int32[queries, targets]; the first row is query `first_query`. rows: int64[targets], rows of the view;
+    lengths: int64[targets].
+    """
+
+    first_query: int
+    scores: NDArray[np.int32]
+    rows: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+
+    def pieces(self, max_scores: int) -> Iterator[ScoreBlock]:
+        """These scores as smaller blocks of at most `max_scores`, views."""
+        n_queries, n_targets = self.scores.shape
+        columns = max(1, min(n_targets, max_scores))
+        rows = max(1, max_scores // columns)
+        for row in range(0, n_queries, rows):
+            for column in range(0, n_targets, columns):
+                own = slice(column, column + columns)
+                scores = self.scores[row : row + rows, own]
+                yield ScoreBlock(self.first_query + row, scores, self.rows[own], self.lengths[own])
+
+    def candidates(self, task: ScanTask) -> Candidates:
+        """The pairs of this block that the task asks for."""
+        own = slice(self.first_query, self.first_query + len(self.scores))
+        passes = np.ones(self.scores.shape, np.bool_)
+        if task.cutoff is not None:
+            passes = self.scores >= task.cutoff[own][:, length_bin(self.lengths)]
+        if task.first_row is not None:
+            passes &= self.rows >= task.first_row[own][:, np.newaxis]
+        row, column = np.nonzero(passes)
+        return Candidates((row + self.first_query).astype(np.int32), self.rows[column], self.scores[row, column])
+
+
+def candidates_of(blocks: Iterable[ScoreBlock], task: ScanTask) -> Iterator[Candidates]:
+    """The candidates of blocks of scores, piece by piece."""
+    for block in blocks:
+        for piece in block.pieces(PIECE_SCORES):
+            yield piece.candidates(task)
+
+
+@dataclass(frozen=True)
+class PairTask:
+    """Pairs of queries and targets, each compared on its own, in any mode.
+
+    query, target: int64[n], rows of `queries` and of `targets`. known_scores: int64[n], the exact scores, which the
+    alignments must have; None if they are not known. forbidden: for each pair int64[k, 2], cells (query letter, target
+    letter) that no alignment may pair; None for none.
+    """
+
+    queries: QueryRows
+    targets: Records
+    query: NDArray[np.int64]
+    target: NDArray[np.int64]
+    mode: Mode
+    known_scores: NDArray[np.int64] | None = None
+    forbidden: tuple[NDArray[np.int64], ...] | None = None
+
+    def __post_init__(self) -> None:
+        require_alphabet("the targets are", self.targets.alphabet, self.queries.scoring)
+
+    def __len__(self) -> int:
+        return len(self.query)
+
+    @property
+    def scoring(self) -> Scoring:
+        """That of the queries."""
+        return self.queries.scoring
+
+    @property
+    def shapes(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """int64[n] each: rows and columns of the tables."""
+        return self.queries.lengths[self.query], self.targets.lengths[self.target]
+
+    @property
+    def cells(self) -> NDArray[np.int64]:
+        """int64[n]: cells of the tables."""
+        rows, columns = self.shapes
+        return rows * columns
+
+    def taken(self, places: NDArray[np.int64]) -> PairTask:
+        """Some of these pairs."""
+        return replace(
+            self,
+            query=self.query[places],
+            target=self.target[places],
+            known_scores=None if self.known_scores is None else self.known_scores[places],
+            forbidden=None if self.forbidden is None else tuple(self.forbidden[place] for place in places.tolist()),
+        )
+
+    def require_no_forbidden_cells(self, engine: str) -> None:
+        """EngineError if there are any, which the engine of this name cannot leave out."""
+        if self.forbidden is not None:
+            raise EngineError(f"the {engine} engine cannot leave out cells of an alignment; use the reference engine")
+
+
+def require_alphabet(what: str, alphabet: Alphabet, scoring: Scoring) -> None:
+    """InputError unless a scoring is for sequences of this alphabet. what: "the queries are"."""
+    if not comparable(alphabet, scoring.alphabet):
+        raise InputError(f"{what} {alphabet.name}, but {scoring.name} scores {scoring.alphabet.name}")
+
+
+def comparable(a: Alphabet, b: Alphabet) -> bool:
+    """Whether the codes of two alphabets mean the same; those of DNA and RNA do, T being U."""
+    return a == b or (a.is_nucleotide and b.is_nucleotide)

@@ -1,0 +1,114 @@
+"""Options of a search: which hits are reported."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from exaln.errors import InputError
+from exaln.foundation import arguments
+from exaln.search.target_ids import Ids, as_ids, ordinals_of
+from exaln.sequences.strands import STRANDS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from exaln.database.database import Database
+
+ORDINALS = "ordinals of targets: whole numbers in one dimension"
+
+
+OLD_NAMES = {"max_hits": "max_target_seqs", "strands": "strand", "db_residues": "dbsize"}
+"""Names of options in earlier versions, which still work, and the present ones."""
+
+MOST = (1 << 31) - 1
+"""No query has more hits, and no pair of a search a higher score."""
+
+
+@arguments.renamed_fields(**OLD_NAMES)
+@dataclass(frozen=True)
+class SearchOptions:
+    """Which hits are reported. Identity and coverage are percentages; None does not filter.
+
+    evalue, min_bits: of scorings with statistics. max_target_seqs: hits per query, after all filters. min_score: in the
+    units of the scoring. strand: both, plus or minus, for nucleotides. ids, exclude_ids: only these targets, or all
+    others: their ids, or the pathlib.Path of a file with one id a line. dbsize: residues of the database for E-values,
+    instead of its own. include, exclude: what ids become once the database is known, ordinals of targets.
+    The names of earlier versions still work: max_hits, strands, db_residues.
+    """
+
+    evalue: float = 10.0
+    max_target_seqs: int = 500
+    min_bits: float | None = None
+    min_score: int = 1
+    min_identity: float | None = None
+    min_query_coverage: float | None = None
+    min_target_coverage: float | None = None
+    strand: str = "both"
+    ids: Ids | None = None
+    exclude_ids: Ids | None = None
+    dbsize: int | None = None
+    include: NDArray[np.int64] | None = None
+    exclude: NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        checked: dict[str, object] = {
+            "evalue": arguments.number("evalue", self.evalue, above=0),
+            "max_target_seqs": min(arguments.integer("max_target_seqs", self.max_target_seqs, least=1), MOST),
+            "min_score": min(arguments.integer("min_score", self.min_score), MOST),
+            "strand": arguments.choice("strand", self.strand, STRANDS),
+        }
+        if self.min_bits is not None:
+            checked["min_bits"] = arguments.number("min_bits", self.min_bits)
+        for name in ("min_identity", "min_query_coverage", "min_target_coverage"):
+            if getattr(self, name) is not None:
+                checked[name] = arguments.number(name, getattr(self, name), least=0, most=100)
+        if self.dbsize is not None:
+            checked["dbsize"] = arguments.integer("dbsize", self.dbsize, least=1)
+        for name in ("ids", "exclude_ids"):
+            if getattr(self, name) is not None:
+                checked[name] = as_ids(name, getattr(self, name))
+        for name in ("include", "exclude"):
+            if getattr(self, name) is not None:
+                checked[name] = _ordinals(name, getattr(self, name))
+        self.__dict__.update(checked)
+
+    @property
+    def needs_alignments(self) -> bool:
+        """Whether a filter looks at the alignment, so that it acts before the best k are taken."""
+        return any(x is not None for x in (self.min_identity, self.min_query_coverage, self.min_target_coverage))
+
+    def require_resolved(self) -> None:
+        """An InputError if ids are not ordinals yet: parts of a database, and other machines, cannot look them up."""
+        if self.ids is not None or self.exclude_ids is not None:
+            raise InputError("ids and exclude_ids need the whole database; call options.resolved(database) first")
+
+    def resolved(self, database: Database) -> SearchOptions:
+        """The same with ordinals in this database in place of ids; an id that no target has is an InputError."""
+        from exaln.database.database import Database
+
+        arguments.instance("database", database, Database)
+        if self.ids is None and self.exclude_ids is None:
+            return self
+        include, exclude = self.include, self.exclude
+        if self.ids is not None:
+            include = ordinals_of("ids", self.ids, database)
+            if not len(include):
+                place = os.fspath(self.ids) if isinstance(self.ids, os.PathLike) else "ids"
+                raise InputError(f"{place}: the list of ids is empty; leave ids out to search all targets")
+        if self.exclude_ids is not None:
+            exclude = ordinals_of("exclude_ids", self.exclude_ids, database)
+        return replace(self, ids=None, exclude_ids=None, include=include, exclude=exclude)
+
+
+def _ordinals(name: str, value: object) -> NDArray[np.int64]:
+    try:
+        found = np.asarray(value)
+    except (TypeError, ValueError):
+        raise arguments.wrong(name, value, ORDINALS) from None
+    if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
+        raise arguments.wrong(name, value, ORDINALS)
+    return found.astype(np.int64)
