@@ -23,7 +23,9 @@ from exaln.engines.cuda.pairs.batches import COUNTS, POSITIONS, PairBatches, Pai
 from exaln.engines.cuda.runtime import probe
 from exaln.engines.cuda.runtime.device import MIN_MEMORY
 from exaln.engines.cuda.scan.job import Job
+from exaln.engines.cuda.scan.planner import plan_scan
 from exaln.engines.cuda.scan.results import BatchResult, CandidateRows, ScanOptions, ScanTimes
+from exaln.engines.outline import ScanOutline, kernel_uses, target_lengths
 from exaln.engines.regions import RegionResult, RegionTask
 from exaln.engines.tasks import (
     PIECE_SCORES,
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
 
     from exaln.database.views import TargetView
     from exaln.engines.cuda.runtime.workspace import Workspace
+    from exaln.engines.cuda.scan.plan import KernelUse
     from exaln.engines.regions import PairTable, Region, Traceback
 
 SLAB_CELLS = 35 * 10**12
@@ -66,9 +69,12 @@ SMALL_REGION = 1 << 22
 LEAST_SHARE = 1 << 30
 """Cells of pairs that are worth another device: about a millisecond of its time."""
 
-PROCESS_POOL = DevicePool()
-"""The devices of this process. Engines share it unless they are given another."""
 
+HOST_BYTES = 64 << 20
+"""Pinned memory and results of a scan on the host, about."""
+
+PROCESS_POOL = DevicePool()
+"""The opened devices of this process, with what they hold."""
 
 LONG_PAIRS = ((1, 1 << 20), (4, 1 << 22), (16, 1 << 25), (64, 1 << 28), (1 << 62, 1 << 30))
 """Thresholds (up to so many pairs, cells): larger pairs use the region algorithm. The fewer pairs there are, the less
@@ -159,6 +165,37 @@ class CudaEngine(Engine):
         with closing(self._results(task, ScanOptions(progress=task.progress is not None))) as results:
             for result in results:
                 yield _block(result)
+
+    def outline(self, task: ScanTask) -> ScanOutline:
+        """The plan of the scan for these devices and their free memory; only contexts are opened."""
+        with self.pool.lend(self.devices, self._budget(task)) as workspaces:
+            devices = [workspace.device for workspace in workspaces]
+            plan = plan_scan(
+                [np.diff(segment.offsets) for segment in task.view.segments],
+                task.queries.lengths.tolist(),
+                task.scoring,
+                devices[0].properties,
+                min(device.budget for device in devices),
+                len(devices),
+                planner=self.pool.planner,
+            )
+        lengths = target_lengths(task.view)
+        n_short = int(np.searchsorted(lengths, plan.long_length, side="right"))
+        uses = [
+            (_kernel_name(use), lengths[n_short:] if use.name == "block" else lengths[:n_short]) for use in plan.kernels
+        ]
+        return ScanOutline(
+            kernels=tuple(one for name, own in uses for one in kernel_uses(own, [(name, len(own))])),
+            n_batches=len(plan.batches),
+            host_bytes=HOST_BYTES,
+            seconds=plan.estimated_seconds,
+            source="the kernels as planned, without uploads and compilation",
+            device_buffers={buffer.name: buffer.n_bytes for buffer in plan.buffers},
+        )
+
+    def _budget(self, task: ScanTask) -> int | None:
+        """Bytes on each device, or None for all that is free."""
+        return min((budget for budget in (self.memory, task.resident.budget) if budget is not None), default=None)
 
     def align(self, task: PairTask) -> AlignedPairs:
         """On the devices, unless the scores are known: then the CPU makes the paths, while the devices scan.
@@ -308,9 +345,7 @@ class CudaEngine(Engine):
         encoded = EncodedSequences(queries.codes(self.name), queries.offsets)
         if not len(queries) or not view.n_targets:
             return
-        budgets = [self.memory, task.resident.budget]
-        memory = min((budget for budget in budgets if budget is not None), default=None)
-        with self.pool.lend(self.devices, memory) as workspaces:
+        with self.pool.lend(self.devices, self._budget(task)) as workspaces:
             job = Job(workspaces, view, encoded, task.scoring, options, self.pool.cache, self.pool.planner)
             cells = 0
             try:
@@ -324,6 +359,16 @@ class CudaEngine(Engine):
             finally:
                 self.times = job.times
                 self._reports = _report(job, view)
+
+
+def _kernel_name(use: KernelUse) -> str:
+    """A kernel of a plan with its queries, for people."""
+    shortest, longest = use.query_lengths
+    of_length = f"{shortest:,}" if shortest == longest else f"{shortest:,} to {longest:,}"
+    queries = f"{number_of(use.n_queries, 'query')} of length {of_length}"
+    if use.name == "block":
+        return f"block kernel, one pair per block, {queries}"
+    return f"stream kernel {use.name}, {number_of(use.n_strips, 'strip')}, {queries}"
 
 
 def _shares(cells: NDArray[np.int64], n: int) -> list[slice]:
@@ -357,16 +402,16 @@ def _as_columns(found: PairResults) -> AlignedPairs:
 
 
 def _block(result: BatchResult) -> ScoreBlock:
-    scores = result.result
-    assert not isinstance(scores, CandidateRows)
+    found = result.result
+    assert not isinstance(found, CandidateRows)
     rows = result.first_row + result.segment_rows
-    return ScoreBlock(result.first_query + scores.first_query, scores.scores, rows, result.lengths)
+    return ScoreBlock(result.first_query + found.first_query, found.scores, rows, result.lengths)
 
 
-def _candidates(result: BatchResult, batch: CandidateRows, task: ScanTask) -> Iterator[Candidates]:
+def _candidates(result: BatchResult, found: CandidateRows, task: ScanTask) -> Iterator[Candidates]:
     """Candidates of a batch, some at a time."""
-    for begin in range(0, len(batch.rows), PIECE_SCORES):
-        query, row, score = batch.rows[begin : begin + PIECE_SCORES].T
+    for begin in range(0, len(found.rows), PIECE_SCORES):
+        query, row, score = found.rows[begin : begin + PIECE_SCORES].T
         candidates = Candidates(
             query + np.int32(result.first_query), result.first_row + result.segment_rows[row], score.copy()
         )

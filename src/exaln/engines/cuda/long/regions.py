@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from exaln.engines.cuda.letters import FoldedScores, fold_letters, used_letters
+from exaln.engines.cuda.long.arguments import RegionArguments
 from exaln.engines.cuda.long.device_checkpoints import DeviceLines, LineMemory, WantedLines
 from exaln.engines.cuda.long.packed import ByteScores
+from exaln.engines.cuda.long.shapes import MAX_SMALL_END, LongShape, long_cycles, long_shapes
+from exaln.engines.cuda.runtime.constants import COLUMNS, WARP
 from exaln.engines.cuda.runtime.download import Fetcher
-from exaln.engines.cuda.scan.layout import FoldedScores, fold_letters, used_letters
-from exaln.engines.cuda.scan.variants import COLUMNS, MAX_SMALL_END, WARP, LongShape, long_cycles, long_shapes
 from exaln.engines.regions import NOTHING, Boundary, Checkpoints, EndCell, PairTable, Pruning, Region
 from exaln.errors import EngineError
 
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from exaln.engines.cuda.runtime.device import Event
-    from exaln.engines.cuda.scan.batches import Workspace
+    from exaln.engines.cuda.runtime.workspace import Workspace
     from exaln.engines.regions import Line
 
 STRIP = np.dtype([("first_row", "u4"), ("n_rows", "u4"), ("line", "i4"), ("is_narrow", "u4")])
@@ -321,36 +323,45 @@ class DevicePart:
         gain = COLUMNS * self._shape.piece * max(0, self._pair.scoring.max_score) if is_local and wants_end else -1
         control = np.zeros(1, CONTROL)
         highest = max(0, self._pair.scoring.max_score) if is_local and pruning is not None else 0
-        best, *left = (pruning.best, *pruning.left(part)) if pruning is not None else (0, 0, 0)
-        control["best"] = best if highest else 0
+        rows_left, columns_left = pruning.left(part) if pruning is not None else (0, 0)
+        control["best"] = pruning.best if pruning is not None and highest else 0
         self._control = self._upload("control", control)
         self._left_rows = 0 if has_left else self._upload("left rows", np.zeros(1, np.uint32))
         n_channels = min(self._n_warps, -(-len(strips) // self._block_warps) * self._block_warps)
         self._n_blocks = n_channels // self._block_warps
-        self._arguments = (
-            self._upload("tiles", self._tiles()),
-            self._n_pieces,
-            part.n_columns,
-            self._upload("query", self._pair.query[part.first_row : part.end_row]),
-            self._upload("strips", strips),
-            len(strips),
-            self._upload("table", self._table()),
-            *self._top(borders),
-            *self._left(borders, has_left=has_left),
-            self._cleared("queues", self._queue_words(n_channels) * 8),
-            QUEUE_PIECES,
-            self._cleared("consumed", 4 * n_channels),
-            n_channels,
-            self._upload("columns", np.append(self._kept_columns - 1, NEVER).astype(np.uint32)),
-            *self._room_for_lines(),
-            part.n_rows,
-            self._scratch("ends", END.itemsize * len(strips)),
-            gain,
-            self._control,
-            int(PATIENCE_SECONDS * 1e9),
-            self._left_rows,
-            highest,
-            *left,
+        top_h, top_f = self._top(borders)
+        left_h, left_e = self._left(borders, has_left=has_left)
+        row_h, row_f, column_h, column_e = self._room_for_lines()
+        self._arguments = RegionArguments(
+            columns=self._upload("tiles", self._tiles()),
+            n_pieces=self._n_pieces,
+            n_columns=part.n_columns,
+            query=self._upload("query", self._pair.query[part.first_row : part.end_row]),
+            strips=self._upload("strips", strips),
+            n_strips=len(strips),
+            table=self._upload("table", self._table()),
+            top_H=top_h,
+            top_F=top_f,
+            left_H=left_h,
+            left_E=left_e,
+            queues=self._cleared("queues", self._queue_words(n_channels) * 8),
+            queue_pieces=QUEUE_PIECES,
+            consumed=self._cleared("consumed", 4 * n_channels),
+            n_channels=n_channels,
+            checkpoint_columns=self._upload("columns", np.append(self._kept_columns - 1, NEVER).astype(np.uint32)),
+            row_H=row_h,
+            row_F=row_f,
+            column_H=column_h,
+            column_E=column_e,
+            n_rows=part.n_rows,
+            ends=self._scratch("ends", END.itemsize * len(strips)),
+            gain=gain,
+            control=self._control,
+            patience=int(PATIENCE_SECONDS * 1e9),
+            left_rows_ready=self._left_rows,
+            highest=highest,
+            rows_left=rows_left,
+            columns_left=columns_left,
         )
         assert len(strips) // n_channels * self._n_pieces < MAX_SEQUENCE
         assert score == borders.top_H.dtype
@@ -450,7 +461,7 @@ class DevicePart:
         return EndCell(int(best["score"]), row, column)
 
     def _fastest_shape(self) -> LongShape:
-        facts, part = self._device.facts, self._part
+        facts, part = self._device.properties, self._part
 
         def cycles(shape: LongShape) -> float:
             """Of whole strips; where columns are kept, packed ones take twice as long."""
@@ -479,7 +490,7 @@ class DevicePart:
         self._kernel = self._device.kernel(source, shape.kernel, shape.shared_bytes(n_letters, self._score.itemsize))
         self._block_warps = shape.threads // WARP
         per_sm = min(shape.blocks, self._device.blocks_per_sm(self._kernel, shape.threads))
-        n_blocks = self._device.facts.n_sms * per_sm // self._share
+        n_blocks = self._device.properties.n_sms * per_sm // self._share
         queue_bytes = QUEUE_PIECES * COLUMNS * shape.piece * 2 * self._score.itemsize
         most_warps = int(self._device.budget * ROOM_SHARE) // QUEUES_SHARE // queue_bytes
         self._n_warps = max(1, min(n_blocks, most_warps // self._block_warps)) * self._block_warps

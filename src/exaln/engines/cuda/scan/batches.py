@@ -35,7 +35,7 @@ ALIGNMENT = 256
 BOTH_LAYOUTS = frozenset({False, True})
 
 BREAKPOINT = np.dtype([("first", "<u4"), ("step", "<u4"), ("value", "<i8")])
-"""struct Run of kernels/expand.cu."""
+"""struct Breakpoint of kernels/expand.cu."""
 
 COLUMN_FIELDS = 6
 """Numbers of struct Column of kernels/expand.cu."""

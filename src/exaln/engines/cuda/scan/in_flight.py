@@ -106,19 +106,19 @@ class LaunchState:
         return self.counters + 4 * N_COUNTERS
 
     @property
-    def n_done(self) -> int:
+    def chunks_done(self) -> int:
         """uint32[n_strips]: finished chunks of each strip."""
         return self.tickets + 4 * self.n_strips
 
     @property
-    def progress(self) -> int:
+    def target_flags(self) -> int:
         """uint32[n_targets]: progress flags, the strips that have finished each target or pair."""
-        return self.n_done + 4 * self.n_strips
+        return self.chunks_done + 4 * self.n_strips
 
     @property
     def scores(self) -> int:
         """int32[n_scores]."""
-        return self.progress + 4 * self.n_targets
+        return self.target_flags + 4 * self.n_targets
 
 
 @dataclass
