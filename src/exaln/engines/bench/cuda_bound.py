@@ -21,7 +21,7 @@ REPEATS = 5
 
 @dataclass(slots=True)
 class BareLoopArguments(KernelArguments):
-    """The cell update in a loop: kernels/bare.cu."""
+    """The cell update in a loop: kernels/recurrence_bound.cu."""
 
     kernels = ("bare_loop",)
     n: UInt32
