@@ -27,7 +27,7 @@ from exaln.engines.reference.engine import ReferenceEngine
 from exaln.engines.tasks import Candidates
 from exaln.errors import DatabaseError
 from exaln.foundation.mapped_file import WatchedFile
-from exaln.pairwise.long.checkpoints import KeptLines
+from exaln.pairwise.long.checkpoints import SlabCheckpoints
 from exaln.scoring.modes import LOCAL
 from exaln.scoring.scoring import Scoring
 from exaln.search.options import SearchOptions
@@ -308,20 +308,20 @@ def test_checkpoints_of_a_work_directory_that_change_during_traceback_are_named(
     tmp_path: Path, change: Change, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pair = long_pair(LOCAL)
-    near = KeptLines.near
+    window = SlabCheckpoints.window
     calls = 0
 
-    def disturbed(self: KeptLines, *arguments: Any) -> Any:
+    def disturbed(self: SlabCheckpoints, *arguments: Any) -> Any:
         nonlocal calls
         calls += 1
-        found = near(self, *arguments)
+        found = window(self, *arguments)
         if calls == 3:
             path = next(tmp_path.glob("slab-000002*"))
             make_old(path) if change is rewrite else None
             change(path)
         return found
 
-    monkeypatch.setattr(KeptLines, "near", disturbed)
+    monkeypatch.setattr(SlabCheckpoints, "window", disturbed)
     with pytest.raises(DatabaseError, match=r"slab-000002\.lines: changed while it was in use"):
         align_in(tmp_path, pair)
     assert calls >= 3

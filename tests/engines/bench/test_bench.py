@@ -268,7 +268,7 @@ def test_bench_of_the_command_line(as_json, capsys, tmp_path, monkeypatch):
 class FakeCard:
     """A device that does a round of its loop in a microsecond, if it is asked in the right way."""
 
-    facts = SimpleNamespace(n_sms=100)
+    properties = SimpleNamespace(n_sms=100)
 
     def kernel(self, source, name):
         assert (source.file, name) == ("recurrence_bound.cu", "bare_loop")
