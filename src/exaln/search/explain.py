@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from exaln.engines.choice import engine_reasons
 from exaln.engines.tasks import ScanTask
+from exaln.foundation.mapped_file import unchanged
 from exaln.foundation.plurals import number_of
 
 if TYPE_CHECKING:
@@ -82,7 +83,8 @@ def explain(search: Search, queries: Records) -> Explanation:
     """The plan of a search for these queries; nothing is scored."""
     database, blocks = search.database, list(search.blocks(queries))
     widest = max(blocks, key=lambda block: block.rows.n_rows)
-    outline = search.engine.outline(ScanTask(widest.rows, search.engine.open(database)))
+    with unchanged(database.require_unchanged), search.engine.open(database) as resident:
+        outline = search.engine.outline(ScanTask(widest.rows, resident))
     cells = search.n_cells(queries.n_residues)
     scanned = widest.rows.n_rows * database.n_residues
     return Explanation(

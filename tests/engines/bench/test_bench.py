@@ -289,8 +289,8 @@ class FakeCard:
         return event
 
     def launch(self, kernel, grid, n_threads, stream, arguments):
-        assert (kernel, stream, arguments[1]) == ("kernel", "stream", 4096)
-        self.launched, self.cells_per_round = arguments[0], grid * n_threads * self.constants["ROWS"] * 4 * 2
+        assert (kernel, stream, arguments.out) == ("kernel", "stream", 4096)
+        self.launched, self.cells_per_round = arguments.n, grid * n_threads * self.constants["ROWS"] * 4 * 2
 
     def wait(self, event):
         pass
