@@ -428,13 +428,13 @@ def stream_letters(driver, a, constants, n_tiles):
 
 def stream_scores(driver, a, constants):
     assert a.n_strips > 0
-    for flags in (a.tickets, a.n_done):
+    for flags in (a.tickets, a.chunks_done):
         assert not driver.view(flags, np.uint32, a.n_strips).any(), "strips of another launch are there"
     driver.view(a.tickets, np.uint32, a.n_strips)[:] = a.n_chunks
     chunks = driver.view(a.chunks, np.uint32, 2 * (a.n_chunks + 1)).reshape(-1, 2).astype(int)
     n_tiles, n_ids = chunks[-1]
-    assert (driver.view(a.passed, np.uint32, n_ids) <= a.n_strips_before).all()
-    driver.view(a.passed, np.uint32, n_ids)[:] = a.n_strips_before + a.n_strips
+    assert (driver.view(a.target_flags, np.uint32, n_ids) <= a.n_strips_before).all()
+    driver.view(a.target_flags, np.uint32, n_ids)[:] = a.n_strips_before + a.n_strips
     is_marked, letters = stream_letters(driver, a, constants, n_tiles)
     ends = np.flatnonzero(is_marked) + 1
     assert len(ends) == n_ids
