@@ -2,10 +2,11 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-NATIVE := CMakeLists.txt pyproject.toml $(wildcard native/*)
-CXX_SOURCES := $(wildcard native/*.cpp native/*.hpp tests/native/*.cpp tests/native/*.hpp $(foreach part,cuda studies,src/exaln/$(part)/kernels/*.cu*))
-# The editable install knows the modules by name: a new one, or one that is gone, installs again.
-MODULES := $(VENV)/.modules-$(shell find src -name '*.py' | sort | cksum | cut -d ' ' -f 1)
+# Native code of exaln and of exaln-studies, and what builds it.
+NATIVE := CMakeLists.txt pyproject.toml studies/CMakeLists.txt studies/pyproject.toml $(shell find native studies/native -type f)
+CXX_SOURCES := $(shell find native tests/native src studies/native studies/src -name '*.[ch]pp' -o -name '*.cu' -o -name '*.cuh')
+# The editable installs know the modules by name: after one is added or removed, they are installed again.
+MODULES := $(VENV)/.modules-$(shell find src studies/src -name '*.py' | sort | cksum | cut -d ' ' -f 1)
 DEMO := examples
 
 .PHONY: setup demo test test-all test-flips test-streams check format bench bench-gpu wheel clean
@@ -23,7 +24,7 @@ $(MODULES): $(VENV)/.tools
 	touch $@
 
 $(VENV)/.installed: $(VENV)/.tools $(MODULES) $(NATIVE)
-	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[dev]"
+	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[dev]" --editable ./studies
 	touch $@
 
 # A database of real protein domains; those that are similar to human haemoglobin; how one of them is aligned with it.
@@ -86,4 +87,4 @@ wheel: setup
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair --wheel-dir wheelhouse dist/*.whl
 
 clean:
-	rm -rf build dist wheelhouse $(VENV)
+	rm -rf build studies/build dist wheelhouse $(VENV)

@@ -1,4 +1,4 @@
-"""The command `exaln`: runs the command line and turns every end it can have into an exit code and one line."""
+"""The program `exaln`: runs a command line and turns every outcome into an exit code and at most one line."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ COMPLETE_VARIABLE = "_EXALN_COMPLETE"
 
 
 class Terminated(BaseException):
-    """SIGTERM came: what is half-written has to go, as after Ctrl-C."""
+    """Raised on SIGTERM, so that unfinished output is removed as after Ctrl-C."""
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run a command line (default: that of the process) and exit."""
+    """Run a command line, by default that of the process, and exit."""
     take_closed_descriptors()
     signal.signal(signal.SIGTERM, _raise_terminated)
     instruction = os.environ.get(COMPLETE_VARIABLE)
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def run(arguments: list[str]) -> int:
-    """Run a command line; the exit code. Nothing but SystemExit leaves this function."""
+    """Run a command line and return its exit code. Raises nothing but SystemExit."""
     messages = Messages()
     try:
         with warnings_as_messages():
@@ -72,7 +72,7 @@ def _invoke(arguments: list[str], messages: Messages) -> int:
 
 
 def _report(error: BaseException) -> int:
-    """Say what happened, in one line; the exit code."""
+    """Print what happened in one line and return the exit code."""
     for kind, handle in HANDLERS:
         if isinstance(error, kind):
             return handle(error)
@@ -109,7 +109,7 @@ def _terminated(error: BaseException) -> int:
 
 
 def _pipe_closed(error: BaseException) -> int:
-    """Whoever read our output has enough of it, as `head` does: nothing to say."""
+    """The reader of our output has closed the pipe, as `head` does: end without a message."""
     _forget_stdout()
     return PIPE_CLOSED
 
@@ -142,7 +142,7 @@ HANDLERS: tuple[tuple[type[BaseException], Callable[[BaseException], int]], ...]
 
 
 def _forget_stdout() -> None:
-    """What is left in the buffer cannot be written: the interpreter must not try it again on its way out."""
+    """Point stdout at /dev/null: the interpreter must not write the rest of its buffer when it exits."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

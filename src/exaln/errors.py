@@ -1,4 +1,4 @@
-"""Errors a user can cause or meet. Each carries the exit code of the command line, as BLAST assigns them."""
+"""The exceptions that exaln raises on purpose, each with the exit code of the command line (BLAST's numbers)."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 
 class ExalnError(Exception):
-    """Base of all errors raised on purpose; the message is one line that says what to do."""
+    """Base of all errors raised on purpose. The message is one line that says what is wrong and what to do."""
 
     exit_code = 255
 
 
 class InputError(ExalnError, ValueError):
-    """Something is wrong with sequences, options or scoring that the user gave."""
+    """Sequences, options or a scoring that the user gave are wrong."""
 
     exit_code = 1
 
@@ -24,7 +24,7 @@ class DatabaseError(ExalnError):
 
 
 class DatabaseProblems(DatabaseError):
-    """All that is wrong with a database, one line each."""
+    """Everything that `verify` found wrong with a database, one line per problem."""
 
     def __init__(self, problems: Sequence[str]) -> None:
         super().__init__("\n".join(problems))
@@ -32,22 +32,22 @@ class DatabaseProblems(DatabaseError):
 
 
 class EngineError(ExalnError):
-    """An engine is not usable here or failed."""
+    """An engine is not available on this machine, or it failed."""
 
     exit_code = 3
 
 
 class OutOfMemoryError(ExalnError, MemoryError):
-    """The request does not fit into host or device memory, even after batches were shrunk."""
+    """The request does not fit into host or device memory, even with the smallest batches."""
 
     exit_code = 4
 
 
 class OutputError(ExalnError, OSError):
-    """A result could not be written: the disk is full, a directory is missing or read-only."""
+    """A file could not be written: the disk is full, or a directory is missing or read-only."""
 
     exit_code = 6
 
 
 class ExalnWarning(UserWarning):
-    """Something was read or done in a way the user should know about; one line, once per file."""
+    """Input was read, or work was done, in a way the user should know about; one line, once per file."""

@@ -1,4 +1,4 @@
-"""align from the command line: modes, pairs, formats, plots, bad input. test_cli_search.py has what search shares."""
+"""align from the command line: modes, pairs, formats, plots, bad input. What search shares: test_search.py."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def genes(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("mode", ["local", "global", "semiglobal", "overlap", "free:qs,te"])
-def test_modes(exaln: Exaln, reads: Path, genes: Path, mode: str) -> None:
+def test_every_mode_equals_the_python_result(exaln: Exaln, reads: Path, genes: Path, mode: str) -> None:
     found = package.align_many(list(READS.values()), list(GENES.values()), mode=mode)
     rows = exaln("align", reads, genes, "--mode", mode, *SCORE).rows
     expected = [[f"r{i}", f"g{i}", str(one.score), one.cigar] for i, one in enumerate(found, start=1) if one.columns]
@@ -46,7 +46,9 @@ def test_modes(exaln: Exaln, reads: Path, genes: Path, mode: str) -> None:
     assert scores == [[one.score] if one.columns else [] for one in found]
 
 
-def test_all_with_all(exaln: Exaln, reads: Path, genes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_against_all_equals_the_python_result(
+    exaln: Exaln, reads: Path, genes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     expected = package.align_many(reads, genes, pairs="all")
     rows = [[one.query_id, one.target_id, str(one.score), one.cigar] for one in expected if one.columns]
     assert exaln("align", "--all", reads, genes, *SCORE).rows == rows
@@ -58,7 +60,7 @@ def test_all_with_all(exaln: Exaln, reads: Path, genes: Path, monkeypatch: pytes
 
 @pytest.mark.parametrize("batch_residues", [1, 9, 1 << 20])
 @pytest.mark.parametrize("max_pairs", [1, 2, 100])
-def test_batches_of_files_change_nothing(
+def test_pairs_do_not_depend_on_the_batch_size(
     reads: Path, genes: Path, batch_residues: int, max_pairs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pair_files, "MAX_PAIRS", max_pairs)
@@ -84,7 +86,7 @@ def test_batches_of_files_change_nothing(
 
 
 @pytest.mark.parametrize("batch_residues", [1, 1 << 20])
-def test_different_numbers_of_records(reads: Path, batch_residues: int) -> None:
+def test_different_numbers_of_records_are_refused(reads: Path, batch_residues: int) -> None:
     two = write(reads.parent / "two.fa", a="ACGT", b="ACGT")
     for first, second, numbers in ((reads, two, "has 3 .*has 2"), (two, reads, "has 2 .*has 3")):
         with (
@@ -109,7 +111,7 @@ def test_bad_input_is_one_line_and_leaves_no_file(exaln: Exaln, reads: Path, tmp
         ([reads, write(tmp_path / "protein.fa", p="HEAGAWGHEE")], "is not a dna letter"),
         ([reads, reads, "--mode", "glocal"], "unknown mode 'glocal'; choose local, global"),
         ([reads, reads, "--plot", "x.pdf"], "plots are written to .svg, .png or .html"),
-        ([reads, reads, "--plot", tmp_path / "x.svg"], "--plot draws one pair, and there are more"),
+        ([reads, reads, "--plot", tmp_path / "x.svg"], "--plot draws one pair, but there are several"),
         (["-", "-"], "stdin (-) is named twice"),
     ):
         code, message = exaln.error("align", *arguments, "--out", out)
@@ -121,7 +123,7 @@ def test_bad_input_is_one_line_and_leaves_no_file(exaln: Exaln, reads: Path, tmp
     assert code == 6
 
 
-def test_nothing_is_printed_before_numbers_of_records_are_known(exaln: Exaln, reads: Path, tmp_path: Path) -> None:
+def test_nothing_is_printed_if_the_numbers_of_records_differ(exaln: Exaln, reads: Path, tmp_path: Path) -> None:
     two = write(tmp_path / "two.fa", a="ACGT", b="ACGT")
     assert exaln("align", reads, two).out == ""
 
@@ -154,7 +156,7 @@ def test_sam_is_read_by_biopython(exaln: Exaln, reads: Path, genes: Path, mode: 
         assert [*begin, *end] == [ours.target_start, ours.query_start, ours.target_end, ours.query_end]
 
 
-def test_sam_of_what_does_not_align_and_of_odd_names(exaln: Exaln, tmp_path: Path) -> None:
+def test_sam_of_unaligned_reads_and_unusual_names(exaln: Exaln, tmp_path: Path) -> None:
     first = write(tmp_path / "a.fa", plain="WWWW", stop="HEAG*", hélix="HEAG")
     second = write(tmp_path / "b.fa", **{"x": "GGGG", "=y,z": "HEAG", "z": "HEAG"})
     lines = exaln("align", first, second, "--outfmt", "sam").out.splitlines()
@@ -173,10 +175,10 @@ def test_sam_needs_one_name_per_target(exaln: Exaln, tmp_path: Path) -> None:
     second.write_text(">x\nHEAG\n>x\nHEAGA\n")
     code, message = exaln.error("align", first, second, "--outfmt", "sam")
     assert code == 1
-    assert "two targets of different length are called 'x'" in message
+    assert "two targets of different lengths are named 'x'; SAM needs distinct names" in message
 
 
-def test_fractions_and_gaps_alone(exaln: Exaln, tmp_path: Path) -> None:
+def test_fractional_scores_and_alignments_of_gaps_only(exaln: Exaln, tmp_path: Path) -> None:
     some, none = write(tmp_path / "a.fa", a="ACGT"), write(tmp_path / "n.fa", n="")
     costs = ["--mode", "global", "--gapopen", "1.5", "--gapextend", "1"]
     assert exaln("align", some, some, *costs, "--outfmt", "paf").out == (
@@ -192,7 +194,7 @@ def test_fractions_and_gaps_alone(exaln: Exaln, tmp_path: Path) -> None:
             assert exaln("align", *pair, *costs, *alphabet, "--outfmt", outfmt).code == 0
 
 
-def test_the_other_strand_in_sam_and_paf(exaln: Exaln, tmp_path: Path) -> None:
+def test_minus_strand_hits_in_sam_and_paf(exaln: Exaln, tmp_path: Path) -> None:
     """From a search, which looks at both strands."""
     target = "TTGACAGCTAGCTCAGTCCTAGGTATAATGCTAGCGAAAGAGGAGAAATACTAGATGCGTAAAGGAGAAGAACTTTTCACTGGAGTTG"
     primer = "AACTCCAGTGAAAAGTTCTTCTCCTTTACAA"  # the reverse complement of its end, and AA that does not fit
@@ -235,7 +237,7 @@ def test_verbose_says_mode_and_engine(exaln: Exaln, reads: Path, genes: Path) ->
 
 
 @pytest.mark.parametrize("kind", ["svg", "png", "html"])
-def test_plot(exaln: Exaln, tmp_path: Path, kind: str) -> None:
+def test_the_plot_equals_that_of_python(exaln: Exaln, tmp_path: Path, kind: str) -> None:
     first, second = write(tmp_path / "a.fa", a="HEAGAWGHEE"), write(tmp_path / "b.fa", b="PAWHEAE")
     result = exaln("align", first, second, "--plot", tmp_path / f"plot.{kind}", "--out", tmp_path / "out.txt")
     assert (result.code, result.out, result.err) == (0, "", "")
@@ -244,7 +246,7 @@ def test_plot(exaln: Exaln, tmp_path: Path, kind: str) -> None:
     assert "Sbjct" in (tmp_path / "out.txt").read_text()
 
 
-def test_many_pairs_stream(exaln: Exaln, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_pairs_are_aligned_batch_by_batch(exaln: Exaln, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pairs go out before the last are read: an error in the last record leaves no file, but the first were aligned."""
     rng = np.random.default_rng(3)
     letters = ["".join(rng.choice(list("ACGT"), 30)) for _ in range(500)]
@@ -276,7 +278,7 @@ def test_local_pairs_have_bits_and_evalue_in_every_format(exaln: Exaln, globins:
     assert (query["hits"][0]["bits"], query["hits"][0]["evalue"]) == (expected.bits, expected.evalue)
 
 
-def test_other_modes_have_empty_columns(exaln: Exaln, globins: list[Path]) -> None:
+def test_modes_other_than_local_have_no_bits_and_evalue(exaln: Exaln, globins: list[Path]) -> None:
     options = ["--mode", "global", "--outfmt"]
     assert exaln("align", *globins, *options, "6", "bitscore", "evalue", "score").rows == [["", "", "282"]]
     assert " Score = 282 (global)\n" in exaln("align", *globins, *options, "0").out
@@ -291,8 +293,8 @@ def test_a_note_when_targets_are_far_longer_than_the_query(
     query = write(tmp_path / "q.fa", q="ACGTTTGACC")
     targets = {length: write(tmp_path / f"{length}.fa", t=("ACGTTTGACC" * 20)[:length]) for length in (199, 200)}
     note = (
-        "exaln: note: target t is far longer than its query (200 and 10 residues); one alignment per target is shown, "
-        "and there may be others\n"
+        "exaln: note: target t is far longer than its query (200 and 10 residues); "
+        "only the best alignment per target is shown, and there may be others\n"
     )
     for command in (["align", query], ["align", query, "--all"], ["search", "-q", query, "-d"]):
         assert "note:" not in exaln(*command, targets[199]).err

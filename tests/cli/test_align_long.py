@@ -38,7 +38,7 @@ def files(folder: Path, length: int) -> list[str]:
     return [str(write(folder / f"{name}.fa", **{name: DNA.decode(one)})) for name, one in zip("ab", codes, strict=True)]
 
 
-def test_a_work_directory_changes_nothing(exaln: Exaln, tmp_path: Path) -> None:
+def test_a_work_directory_does_not_change_the_result(exaln: Exaln, tmp_path: Path) -> None:
     sequences, work = files(tmp_path, 2000), tmp_path / "work"
     plain = exaln("align", *sequences, *COLUMNS)
     assert (plain.code, plain.err) == (0, "")
@@ -65,7 +65,7 @@ def test_verbose_says_how_much_was_pruned(exaln: Exaln, tmp_path: Path) -> None:
     assert (in_files.code, in_files.out) == (0, found.out)
 
 
-def test_what_cannot_be_held_is_refused(exaln: Exaln, tmp_path: Path) -> None:
+def test_a_pair_that_exceeds_the_memory_limit_is_refused(exaln: Exaln, tmp_path: Path) -> None:
     sequences = files(tmp_path, 20_000)
     refused = exaln("align", *sequences, *COLUMNS, "--memory", "1M")
     assert (refused.code, refused.out) == (4, "")
@@ -75,7 +75,7 @@ def test_what_cannot_be_held_is_refused(exaln: Exaln, tmp_path: Path) -> None:
     assert exaln("align", *sequences, "--memory", "much").code == 1
 
 
-def test_a_work_directory_that_cannot_be_written(exaln: Exaln, tmp_path: Path) -> None:
+def test_an_unwritable_work_directory_is_refused(exaln: Exaln, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     result = exaln("align", *files(tmp_path, 2000), "--work-dir", tmp_path / "file")
     assert (result.code, result.out) == (6, "")
@@ -84,19 +84,24 @@ def test_a_work_directory_that_cannot_be_written(exaln: Exaln, tmp_path: Path) -
 
 SLOWLY = """
 import sys, time
-from exaln.engines.cpu import CpuEngine
+from exaln.engines.cpu.engine import CpuEngine
 from exaln.__main__ import run
-real_fill, real_walk = CpuEngine.fill_region, CpuEngine._walk
+real_fill, real_traceback = CpuEngine.fill, CpuEngine.traceback
 
-def fill_region(self, *arguments, **options):
+def fill(self, task):
     time.sleep(0.15)
-    return real_fill(self, *arguments, **options)
+    return real_fill(self, task)
 
-def walk(self, *arguments, **options):
-    time.sleep(0.15)
-    return real_walk(self, *arguments, **options)
+def traceback(self, pair):
+    step = real_traceback(self, pair)
 
-CpuEngine.fill_region, CpuEngine._walk = fill_region, walk
+    def slow_step(*arguments):
+        time.sleep(0.15)
+        return step(*arguments)
+
+    return slow_step
+
+CpuEngine.fill, CpuEngine.traceback = fill, traceback
 CpuEngine.slab_rows = lambda self, n_rows, n_columns: 500
 sys.exit(run(sys.argv[1:]))
 """
@@ -105,7 +110,7 @@ sys.exit(run(sys.argv[1:]))
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 @pytest.mark.parametrize("stage", ["scores", "path"])
-def test_what_was_interrupted_goes_on(
+def test_an_interrupted_alignment_continues(
     exaln: Exaln,
     tmp_path: Path,
     how: signal.Signals,
@@ -136,7 +141,7 @@ def wait_for(work: Path, text: str) -> None:
     raise AssertionError(f"{text} has not come")
 
 
-def test_a_terminal_sees_the_stages(tmp_path: Path) -> None:
+def test_the_progress_bar_shows_the_stages(tmp_path: Path) -> None:
     sequences = files(tmp_path, 3000)
     command = [
         sys.executable,
@@ -190,7 +195,7 @@ def test_stages_of_several_pairs_share_a_bar() -> None:
 @real_data.needs_real_data
 @pytest.mark.parametrize(("first", "second", "score", "query_end", "target_end"), PAIRS)
 @pytest.mark.parametrize("memory", ["3M", "1G"])
-def test_known_scores_and_ends(
+def test_real_pairs_have_the_published_scores_and_ends(
     exaln: Exaln,
     first: str,
     second: str,
@@ -213,7 +218,7 @@ sys.exit(run(sys.argv[1:]))
 """
 
 
-def test_a_full_disk_is_one_line_and_the_work_goes_on_elsewhere(exaln: Exaln, tmp_path: Path) -> None:
+def test_a_full_disk_is_one_error_line_and_the_work_can_continue(exaln: Exaln, tmp_path: Path) -> None:
     sequences, work = files(tmp_path, 3000), tmp_path / "work"
     arguments = ["align", *sequences, *COLUMNS, "--work-dir", str(work)]
     full = subprocess.run([sys.executable, "-c", LIMITED, *arguments], capture_output=True, text=True, check=False)

@@ -25,7 +25,7 @@ def lines_of(capfd: pytest.CaptureFixture[str]) -> tuple[str, list[str]]:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["file"])
-def test_makedb(case: dict[str, str], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_makedb_of_every_bad_file(case: dict[str, str], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     options = ["--alphabet", case["alphabet"]] if case["alphabet"] else []
     code = run(["makedb", "--in", str(FOLDER / case["file"]), "--db", str(tmp_path / "db"), "--quiet", *options])
     out, messages = lines_of(capfd)
@@ -46,7 +46,7 @@ def test_makedb(case: dict[str, str], tmp_path: Path, capfd: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["file"])
-def test_score(case: dict[str, str], capfd: pytest.CaptureFixture[str]) -> None:
+def test_score_of_every_bad_file(case: dict[str, str], capfd: pytest.CaptureFixture[str]) -> None:
     """As queries and as targets at once; warnings that are the same for both come once."""
     path = str(FOLDER / case["file"])
     options = ["--alphabet", case["alphabet"]] if case["alphabet"] else []
@@ -63,7 +63,7 @@ def test_score(case: dict[str, str], capfd: pytest.CaptureFixture[str]) -> None:
         assert len(messages) == (case["outcome"] == "warning" or case["file"] in REPEATED_ID)
 
 
-def test_odd_files_score_as_the_plain_one(capfd: pytest.CaptureFixture[str]) -> None:
+def test_files_of_unusual_layout_score_as_the_plain_one(capfd: pytest.CaptureFixture[str]) -> None:
     plain = FOLDER / "ok_two.fa"
     for name in ["ok_two.fa", "crlf.fa", "bom.fa", "lower.fa", "no_final_newline.fa", "blank_inside.fa", "pipe_ids.fa"]:
         assert run(["score", "--query", str(plain), "--db", str(FOLDER / name), "--quiet"]) == 0
@@ -100,7 +100,7 @@ def test_a_cut_gzip_file_never_becomes_a_database(cut: int, tmp_path: Path, capf
 
 
 @pytest.mark.parametrize("name", ["", "line\nbreak.fa", "\udcff.fa", "\x1b[31m"])
-def test_odd_names_of_files(name: str, tmp_path: Path) -> None:
+def test_unusual_file_names_give_one_error_line(name: str, tmp_path: Path) -> None:
     """As a process: names that are not UTF-8 have to pass through arguments and messages."""
     command = [sys.executable, "-m", "exaln", "makedb", "--in", str(tmp_path / name), "--db", str(tmp_path / "db")]
     ended = subprocess.run([os.fsencode(word) for word in command], capture_output=True, timeout=60)

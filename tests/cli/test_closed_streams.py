@@ -1,4 +1,4 @@
-"""Commands with stdin, stdout or stderr closed: results stay as they are, and nothing else gets into them."""
+"""Commands with stdin, stdout or stderr closed: results are unchanged, and no message gets into them."""
 
 import itertools
 import os

@@ -1,4 +1,4 @@
-"""The command line: what it prints, where, and its exit codes. Processes, signals and pipes: test_cli_process.py."""
+"""The command line: what it prints, where, and its exit codes. Processes, signals and pipes: test_process.py."""
 
 import io
 import json
@@ -138,14 +138,14 @@ def test_makedb_replaces_only_with_force(exaln: Exaln, database: Path) -> None:
     assert Database.open(database).n_targets == 2
 
 
-def test_append_and_compact(exaln: Exaln, database: Path) -> None:
+def test_append_adds_a_segment_and_compact_merges_it(exaln: Exaln, database: Path) -> None:
     assert "2 added, now 62 protein sequences" in exaln("append", "--in", GLOBINS, "--db", database).err
     assert json.loads(exaln("dbinfo", "--db", database, "--json").out)["segments"] == 2
     assert "2 segments before, 1 now" in exaln("compact", "--db", database).err
     assert Database.open(database).n_targets == 62
 
 
-def test_dbinfo(exaln: Exaln, database: Path) -> None:
+def test_dbinfo_describes_a_database(exaln: Exaln, database: Path) -> None:
     lines = exaln("dbinfo", "--db", database).out.splitlines()
     assert ["sequences", "60"] in [line.split() for line in lines]
     facts = json.loads(exaln("dbinfo", "--db", database, "--json").out)
@@ -170,7 +170,7 @@ def test_a_damaged_segment_is_named(exaln: Exaln, database: Path, command: str) 
     assert str(segment) in message
 
 
-def test_fetch(exaln: Exaln, database: Path, tmp_path: Path) -> None:
+def test_fetch_prints_sequences_by_id(exaln: Exaln, database: Path, tmp_path: Path) -> None:
     first, second = list(fasta("scop20_part.fasta"))[:2]
     result = exaln("fetch", "--db", database, second, first, "--width", "0")
     assert [line.split()[0] for line in result.out.splitlines()[::2]] == [f">{second}", f">{first}"]
@@ -182,7 +182,7 @@ def test_fetch(exaln: Exaln, database: Path, tmp_path: Path) -> None:
     assert (tmp_path / "out.fasta").read_text() == result.out
 
 
-def test_fetch_fails_as_a_whole(exaln: Exaln, database: Path, tmp_path: Path) -> None:
+def test_fetch_prints_nothing_if_an_id_is_unknown(exaln: Exaln, database: Path, tmp_path: Path) -> None:
     code, message = exaln.error("fetch", "--db", database, "d1gkma_", "nobody", "--out", tmp_path / "out")
     assert (code, "nobody" in message) == (1, True)
     assert not (tmp_path / "out").exists()
@@ -234,7 +234,7 @@ def test_fractional_scores_are_in_the_units_of_the_user(exaln: Exaln) -> None:
     ]
 
 
-def test_nucleotides(exaln: Exaln, tmp_path: Path) -> None:
+def test_score_of_nucleotides(exaln: Exaln, tmp_path: Path) -> None:
     (tmp_path / "q").write_text(">q\nAGCACACA\n")
     (tmp_path / "t").write_text(">t\nACACACTA\n")
     options = ["-reward", "2", "-penalty", "-1", "--gapopen", "0", "--gapextend", "1"]
@@ -246,7 +246,7 @@ def test_the_alphabet_must_be_that_of_the_database(exaln: Exaln, database: Path)
     assert (code, "a protein database, but --alphabet says dna" in message) == (1, True)
 
 
-def test_the_best_targets(exaln: Exaln, database: Path) -> None:
+def test_score_prints_the_best_targets(exaln: Exaln, database: Path) -> None:
     order = {target: place for place, target in enumerate(fasta("scop20_part.fasta"))}
     expected = []
     for query in fasta("cudasw4q_part.fasta"):
@@ -256,7 +256,7 @@ def test_the_best_targets(exaln: Exaln, database: Path) -> None:
     assert exaln("score", "--query", QUERIES, "--db", database, "-max_target_seqs", "7").rows == expected
 
 
-def test_the_table_shows_descriptions(exaln: Exaln, database: Path) -> None:
+def test_the_score_table_shows_descriptions(exaln: Exaln, database: Path) -> None:
     result = exaln("score", "--query", GLOBINS, "--db", database, "--top", "2", "--format", "table")
     assert "Flavohemoglobin, N-terminal domain" in result.out
     assert max(map(len, result.out.splitlines())) <= 120
@@ -312,7 +312,7 @@ def test_verbose_says_what_a_gap_costs(exaln: Exaln) -> None:
         ("info extra", 1, "extra"),
     ],
 )
-def test_errors_are_one_line(exaln: Exaln, arguments: str, code: int, says: str) -> None:
+def test_user_errors_are_one_line_with_their_exit_code(exaln: Exaln, arguments: str, code: int, says: str) -> None:
     found, message = exaln.error(*arguments.split())
     assert says in message
     assert found == code
@@ -344,7 +344,7 @@ def test_unexpected_errors_are_one_line_and_debug_shows_more(exaln: Exaln, monke
     def fail() -> None:
         raise RuntimeError("two\nlines")
 
-    monkeypatch.setattr(about_commands, "installation_facts", fail)
+    monkeypatch.setattr(about_commands, "probe_installation", fail)
     code, message = exaln.error("info")
     assert code == 255
     assert message.startswith("exaln: error: unexpected RuntimeError: two lines; ")
@@ -360,13 +360,13 @@ def test_unexpected_errors_are_one_line_and_debug_shows_more(exaln: Exaln, monke
         (PermissionError(13, "Permission denied", "x"), 255, "x: Permission denied"),
     ],
 )
-def test_errors_of_the_system(
+def test_system_errors_are_one_line_with_their_exit_code(
     exaln: Exaln, monkeypatch: pytest.MonkeyPatch, error: Exception, code: int, says: str
 ) -> None:
     def fail() -> None:
         raise error
 
-    monkeypatch.setattr(about_commands, "installation_facts", fail)
+    monkeypatch.setattr(about_commands, "probe_installation", fail)
     found, message = exaln.error("info")
     assert (found, says in message) == (code, True)
 
@@ -374,7 +374,7 @@ def test_errors_of_the_system(
 # The installation
 
 
-def test_info(exaln: Exaln, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_info_lists_engines_instruction_sets_and_environment(exaln: Exaln, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EXALN_ISA", "portable")
     facts = json.loads(exaln("info", "--json").out)
     assert list(facts["engines"]) == ["cuda", "cpu", "reference"]
@@ -388,7 +388,7 @@ def test_info(exaln: Exaln, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "EXALN_ISA=mmx is unknown" in exaln("info").out
 
 
-def test_bench(exaln: Exaln) -> None:
+def test_bench_measures_the_cpu_engine(exaln: Exaln) -> None:
     measured = json.loads(exaln("bench", "--engine", "cpu", "--threads", "1", "--seconds", "0.01", "--json").out)
     assert [result["query_length"] for result in measured["results"]] == [144, 567, 1000, 2005, 5478]
     assert all(result["gcups"] > 0 and result["bound_gcups"] > 0 for result in measured["results"])

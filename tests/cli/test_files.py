@@ -1,4 +1,4 @@
-"""Files that the command line reads and writes: none is replaced that is read, and text of others stays text."""
+"""Files that the command line reads and writes: no input is overwritten, and hostile headers stay harmless."""
 
 from __future__ import annotations
 

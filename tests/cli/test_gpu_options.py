@@ -1,4 +1,7 @@
-"""--engine cuda, --devices and --gpu-memory: how they are read, passed on and refused. With a GPU: test_cuda_cli.py."""
+"""--engine cuda, --devices and --gpu-memory: how they are parsed, passed on and refused.
+
+tests/engines/cuda/test_command_line.py has the tests that need a GPU.
+"""
 
 import os
 import subprocess
@@ -60,37 +63,37 @@ def chosen(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
         ("0.1G", 107374182),
     ],
 )
-def test_sizes(text: str, n_bytes: int) -> None:
+def test_sizes_are_parsed(text: str, n_bytes: int) -> None:
     assert parse_size(text) == n_bytes
 
 
 @pytest.mark.parametrize(
     "text", ["", "G", "-1", "-1G", "0", "0G", "0.5", "8X", "8GG", "1e9", "nan", "8 000", "8,5G", "all", "½G", "1.2.3"]
 )
-def test_no_sizes(text: str) -> None:
-    with pytest.raises(InputError, match="is no size; write bytes, or a number with K, M, G or T, such as 8G or 500M"):
+def test_texts_that_are_not_sizes_are_refused(text: str) -> None:
+    with pytest.raises(InputError, match="is not a size; write bytes, or a number with K, M, G or T, such as 8G or 5"):
         parse_size(text)
 
 
 @pytest.mark.parametrize(
     ("text", "numbers"), [("0", (0,)), ("1,0", (1, 0)), ("0,0", (0, 0)), (" 2 , 3", (2, 3)), ("10,11,12", (10, 11, 12))]
 )
-def test_devices(text: str, numbers: tuple[int, ...]) -> None:
+def test_lists_of_gpus_are_parsed(text: str, numbers: tuple[int, ...]) -> None:
     assert parse_devices(text) == numbers
 
 
 @pytest.mark.parametrize("text", ["", ",", "0,", "-1", "0;1", "a", "0,1.0", "all", "12345", "²"])
-def test_no_devices(text: str) -> None:
-    with pytest.raises(InputError, match="are no GPUs; write their numbers with commas between them, such as 0,1"):
+def test_texts_that_are_not_lists_of_gpus_are_refused(text: str) -> None:
+    with pytest.raises(InputError, match="is not a list of GPUs; write their numbers separated by commas, such as 0,1"):
         parse_devices(text)
 
 
 @pytest.mark.parametrize("command", ["search", "score", "bench"])
 @pytest.mark.parametrize(
     ("option", "value", "says"),
-    [("--devices", "0,one", "'0,one' are no GPUs"), ("--gpu-memory", "lots", "'lots' is no")],
+    [("--devices", "0,one", "'0,one' is not a list of GPUs"), ("--gpu-memory", "lots", "'lots' is not a size")],
 )
-def test_what_cannot_be_read_is_one_line_with_the_name_of_the_option(
+def test_a_bad_value_is_one_line_with_the_name_of_the_option(
     run: Exaln, command: str, option: str, value: str, says: str
 ) -> None:
     files = [] if command == "bench" else ["--query", GLOBINS, "--db", GLOBINS]
@@ -102,14 +105,14 @@ def test_what_cannot_be_read_is_one_line_with_the_name_of_the_option(
 
 
 @pytest.mark.parametrize("command", ["search", "score"])
-def test_the_engine_gets_what_the_options_say(run: Exaln, chosen: list[tuple[object, ...]], command: str) -> None:
+def test_the_engine_gets_the_command_line_options(run: Exaln, chosen: list[tuple[object, ...]], command: str) -> None:
     files = ["--query", GLOBINS, "--db", GLOBINS]
     assert run(command, *files, "--engine", "cuda", "--devices", "1,0", "--gpu-memory", "2G", "--threads", 1).code == 0
     assert run(command, *files).code == 0
     assert chosen == [("cuda", 1, (1, 0), 2 << 30), ("auto", None, None, None)]
 
 
-def test_the_engine_gets_what_python_says(chosen: list[tuple[object, ...]]) -> None:
+def test_the_engine_gets_the_python_arguments(chosen: list[tuple[object, ...]]) -> None:
     queries, database = ["HEAGAWGHEE"], GLOBINS
     exaln.search(queries, database, engine="cuda", threads=1, devices=[0, 1], gpu_memory=1 << 30)
     exaln.scores(queries, database, devices=[0], gpu_memory=5)
@@ -118,7 +121,7 @@ def test_the_engine_gets_what_python_says(chosen: list[tuple[object, ...]]) -> N
 
 
 @pytest.mark.parametrize("command", ["search", "score"])
-def test_verbose_tells_what_the_engine_tells_about_the_scan(
+def test_verbose_prints_the_scan_report_of_the_engine(
     run: Exaln, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     monkeypatch.setattr(CpuEngine, "scan_report", lambda self: ["streamed, 4 batches", "sent 1.00 x the database"])
@@ -129,7 +132,7 @@ def test_verbose_tells_what_the_engine_tells_about_the_scan(
     assert "batches" not in run(*arguments).err
 
 
-def test_other_engines_have_nothing_to_tell() -> None:
+def test_the_cpu_engine_has_no_scan_report() -> None:
     assert CpuEngine(1).scan_report() == []
 
 
@@ -139,14 +142,14 @@ def test_other_engines_have_nothing_to_tell() -> None:
 @pytest.mark.parametrize("engine", ["cpu", "reference"])
 @pytest.mark.parametrize("option", [["--devices", "0"], ["--gpu-memory", "1G"]])
 @pytest.mark.parametrize("command", ["search", "score", "bench"])
-def test_other_engines_have_no_gpus(run: Exaln, command: str, engine: str, option: list[str]) -> None:
+def test_gpu_options_need_the_cuda_engine(run: Exaln, command: str, engine: str, option: list[str]) -> None:
     files = [] if command == "bench" else ["--query", GLOBINS, "--db", GLOBINS]
     code, message = run.error(command, *files, "--engine", engine, *option)
     assert code == 1
     assert f"devices and GPU memory can be set for the cuda engine only, and the engine is '{engine}'" in message
 
 
-def test_other_engines_have_no_gpus_in_python_either(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gpu_arguments_in_python_need_the_cuda_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="for the cuda engine only"):
         exaln.search(["ACGT"], GLOBINS, engine="cpu", devices=[0])
     monkeypatch.setenv("EXALN_ENGINE", "reference")
@@ -155,14 +158,14 @@ def test_other_engines_have_no_gpus_in_python_either(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("option", [["--targets", "10"], ["--out", "folder"]])
-def test_bench_has_options_for_gpus_only(run: Exaln, option: list[str]) -> None:
+def test_bench_options_for_gpus_need_the_cuda_engine(run: Exaln, option: list[str]) -> None:
     code, message = run.error("bench", "--engine", "cpu", *option)
-    assert (code, f"{option[0]} is for the cuda engine only, and the engine is 'cpu'" in message) == (1, True)
+    assert (code, f"{option[0]} needs --engine cuda, but the engine is 'cpu'" in message) == (1, True)
 
 
 def test_bench_does_not_measure_the_reference(run: Exaln) -> None:
     code, message = run.error("bench", "--engine", "reference")
-    assert (code, "bench measures the cuda and the cpu engine" in message) == (1, True)
+    assert (code, "bench measures the cuda and cpu engines" in message) == (1, True)
 
 
 def without_gpus(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -175,7 +178,7 @@ def without_gpus(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("options", [["--engine", "cuda"], ["--devices", "0"], ["--gpu-memory", "1G"]])
 @pytest.mark.parametrize("command", ["search", "score", "bench"])
-def test_without_a_gpu_the_demand_for_one_is_one_line(command: str, options: list[str], tmp_path: Path) -> None:
+def test_without_a_gpu_gpu_options_are_one_error_line(command: str, options: list[str], tmp_path: Path) -> None:
     out = tmp_path / "out.tsv"
     files = [] if command == "bench" else ["--query", GLOBINS, "--db", GLOBINS, "--out", str(out)]
     done = without_gpus(command, *files, *options)

@@ -1,4 +1,4 @@
-"""Where paths enter: what cannot be one is refused with exit code 1 or 2 and one line, never as a bug."""
+"""Paths in options and arguments: an impossible one is refused with exit code 1 or 2 and one line, never as a bug."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def with_each_path_replaced(command: list[str], other: str) -> Iterator[list[str
 
 @pytest.mark.parametrize("other", NO_PATHS, ids=["empty", "far too long", "too long"])
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
-def test_what_is_no_path_is_one_line_and_exit_code_1_or_2(
+def test_an_impossible_path_is_one_line_and_exit_code_1_or_2(
     folder: Path, capfd: pytest.CaptureFixture[str], command: list[str], other: str
 ) -> None:
     for words in with_each_path_replaced(command, other):
@@ -97,7 +97,7 @@ def test_a_database_can_be_opened_from_within(folder: Path, monkeypatch: pytest.
 
 @pytest.mark.parametrize("name", [".", "..", "/", "a/.."])
 def test_a_new_database_needs_a_name(folder: Path, name: str) -> None:
-    with pytest.raises(InputError, match="no name for a database; choose one"):
+    with pytest.raises(InputError, match="not a name for a database; choose one"):
         Database.build(QUERY, name)
 
 
@@ -128,7 +128,7 @@ def test_python_says_what_is_wrong_with_a_path(folder: Path, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", [None, 3, b"bytes", ["list"]])
-def test_other_types_are_no_paths(path: object) -> None:
+def test_other_types_are_refused_as_paths(path: object) -> None:
     with pytest.raises(InputError, match=r"a path is needed|name a file"):
         checked_path(path)  # type: ignore[arg-type]
 
@@ -163,7 +163,7 @@ def test_a_closed_folder_is_one_line_and_exit_code_1_or_2(
         assert "this is a bug" not in one_line(capfd)
 
 
-def test_is_folder_tells_what_cannot_be_found_out(folder: Path) -> None:
+def test_is_folder_is_none_for_missing_paths(folder: Path) -> None:
     assert [is_folder(path) for path in (folder, folder / "ids", folder / "ids" / "x", folder / "none")] == [
         True,
         False,

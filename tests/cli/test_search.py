@@ -1,4 +1,4 @@
-"""search and align from the command line: every option, every format, odd input, exit codes."""
+"""search and align from the command line: every option, every format, unusual input, exit codes."""
 
 import csv
 import gzip
@@ -32,7 +32,7 @@ def searched(exaln: Exaln, *options: object, query: object = GLOBINS, db: object
 # What is found
 
 
-def test_the_default_is_blasts_table(exaln: Exaln) -> None:
+def test_the_default_format_is_blasts_table(exaln: Exaln) -> None:
     result = exaln("search", "--query", GLOBINS, "--db", GLOBINS)
     assert "\t".join(result.rows[1]) == "HBA_HUMAN\tHBB_HUMAN\t42.069\t145\t76\t2\t3\t141\t4\t146\t5.00e-38\t114"
     assert [row[:2] for row in result.rows[2:]] == [["HBB_HUMAN", "HBB_HUMAN"], ["HBB_HUMAN", "HBA_HUMAN"]]
@@ -40,7 +40,7 @@ def test_the_default_is_blasts_table(exaln: Exaln) -> None:
     assert result.err.count("\n") == 1
 
 
-def test_names_of_blast(exaln: Exaln) -> None:
+def test_blast_names_of_options_give_the_same_hits(exaln: Exaln) -> None:
     ours = searched(exaln, "--evalue", "1e3", "--max-target-seqs", 3, "--min-identity", 25, "--query-coverage", 10,
                     "--outfmt", "6 std cigar", "--threads", 1, query=QUERIES, db=TARGETS)  # fmt: skip
     blast = ["search", "-query", QUERIES, "-subject", TARGETS, "-evalue", "1e3", "-max_target_seqs", "3",
@@ -50,7 +50,7 @@ def test_names_of_blast(exaln: Exaln) -> None:
     assert len(ours) > 5
 
 
-def test_evalue_score_and_number_of_hits(exaln: Exaln) -> None:
+def test_filters_by_evalue_score_bits_and_number_of_hits(exaln: Exaln) -> None:
     columns = ["--outfmt", "6", "qseqid", "evalue", "bitscore", "score"]
     everything = searched(exaln, "--evalue", "1e9", *columns, query=QUERIES, db=TARGETS)
     assert len(everything) == 600
@@ -91,7 +91,7 @@ def test_the_least_score_counts_in_units_of_the_scoring(exaln: Exaln) -> None:
     assert result.err.startswith("exaln: warning: no statistics")
 
 
-def test_the_size_of_the_database_can_be_fixed(exaln: Exaln, tmp_path: Path) -> None:
+def test_dbsize_fixes_the_search_space(exaln: Exaln, tmp_path: Path) -> None:
     whole = searched(exaln, "--outfmt", "6 qseqid sseqid evalue", "--evalue", "1e-3", query=QUERIES, db=TARGETS)
     parts = []
     text = Path(TARGETS).read_text().split(">")[1:]
@@ -103,7 +103,7 @@ def test_the_size_of_the_database_can_be_fixed(exaln: Exaln, tmp_path: Path) -> 
     assert sorted(parts) == sorted(whole)
 
 
-def test_lists_of_ids(exaln: Exaln, tmp_path: Path) -> None:
+def test_searches_limited_by_lists_of_ids(exaln: Exaln, tmp_path: Path) -> None:
     list_ = tmp_path / "some.ids"
     list_.write_bytes(b"HBB_HUMAN\r\n\r\n  HBB_HUMAN \n")
     assert {row[1] for row in searched(exaln, "--ids", list_)} == {"HBB_HUMAN"}
@@ -126,7 +126,7 @@ def test_lists_of_ids(exaln: Exaln, tmp_path: Path) -> None:
     assert exaln.error("search", "--query", GLOBINS, "--db", GLOBINS, "--ids", tmp_path / "none")[0] == 1
 
 
-def test_without_statistics(exaln: Exaln) -> None:
+def test_without_statistics_hits_are_ranked_by_score(exaln: Exaln) -> None:
     result = exaln("search", "--query", QUERIES, "--db", TARGETS, "--matrix", "VTML200", "--quiet",
                    "--max-target-seqs", 4, "--outfmt", "6 qseqid evalue bitscore score")  # fmt: skip
     assert result.code == 0
@@ -158,7 +158,7 @@ def test_both_strands_of_dna_and_rna(exaln: Exaln, tmp_path: Path) -> None:
     assert "protein sequences have one strand" in message
 
 
-def test_letters_of_ones_own(exaln: Exaln, tmp_path: Path) -> None:
+def test_search_with_custom_letters(exaln: Exaln, tmp_path: Path) -> None:
     file = write(tmp_path / "hp.fa", a="HPHPPH", b="PPHHHHP")
     options = ["--alphabet", "HP", "--match", 1, "--mismatch", -1, "--gapopen", 1, "--gapextend", 1]
     result = exaln("search", "--query", file, "--db", file, *options, "--outfmt", "6 std score")
@@ -166,7 +166,7 @@ def test_letters_of_ones_own(exaln: Exaln, tmp_path: Path) -> None:
     assert exaln.error("search", "--query", file, "--db", file, "--alphabet", "HP")[0] == 1
 
 
-def test_lengths_at_the_edge(exaln: Exaln, tmp_path: Path) -> None:
+def test_queries_longer_than_targets_and_empty_sequences(exaln: Exaln, tmp_path: Path) -> None:
     """A query longer than every target, targets and queries without residues."""
     short = write(tmp_path / "short.fa", mkv="MKV", nothing="", w="WWWW")
     result = exaln("search", "--query", QUERIES, "--db", short, "--evalue", "1e9", "--outfmt", "6 std slen", "--quiet")
@@ -213,7 +213,7 @@ STARTS = {"0": b"exaln ", "7": b"# exaln", "json": b"{", "parquet": b"PAR1", "ar
 
 @pytest.mark.parametrize("outfmt", BY_NAME)
 @pytest.mark.parametrize("command", ["search", "align"])
-def test_formats_by_name(exaln: Exaln, tmp_path: Path, outfmt: str, command: str) -> None:
+def test_every_format_can_be_chosen_by_name(exaln: Exaln, tmp_path: Path, outfmt: str, command: str) -> None:
     out = tmp_path / "hits"
     files = ["--query", GLOBINS, "--db", GLOBINS] if command == "search" else [GLOBINS, GLOBINS]
     result = exaln(command, *files, "--outfmt", outfmt, "--out", out, "--quiet")
@@ -250,7 +250,7 @@ def test_formats_by_extension(exaln: Exaln, tmp_path: Path, extension: str, same
     ("outfmt", "says"),
     [("6 std nonsense", "unknown column 'nonsense'"), ("6 staxid", "no taxonomy"), ("5", "use json"),
      ("16", "use json"),
-     ("sam std", "allowed is extended"), ("99", "unknown output format '99'"), ("json std", "cannot be followed by")],
+     ("sam std", "it takes extended"), ("99", "unknown output format '99'"), ("json std", "cannot be followed by")],
 )  # fmt: skip
 def test_formats_that_are_refused(exaln: Exaln, outfmt: str, says: str) -> None:
     for words in ([outfmt], outfmt.split()):
@@ -272,7 +272,9 @@ def test_no_binary_on_a_terminal(exaln: Exaln, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("place", ["query", "db"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["file"])
-def test_bad_files(exaln: Exaln, case: dict[str, str], place: str, tmp_path: Path) -> None:
+def test_every_bad_file_as_queries_and_as_targets(
+    exaln: Exaln, case: dict[str, str], place: str, tmp_path: Path
+) -> None:
     """Each odd file as queries and as targets: it works with at most a warning, or fails with one line."""
     is_dna = case["alphabet"] == "dna"
     other = write(tmp_path / "dna.fa", d="ACGTTGCATGCCAAGTCTTGA" * 3) if is_dna else Path(GLOBINS)
@@ -317,7 +319,7 @@ def test_bad_files(exaln: Exaln, case: dict[str, str], place: str, tmp_path: Pat
         (["--evlaue", "3"], 1, "did you mean --evalue?"),
     ],
 )
-def test_what_is_refused_and_its_exit_code(exaln: Exaln, options: list[str], code: int, says: str) -> None:
+def test_bad_options_end_with_their_exit_code(exaln: Exaln, options: list[str], code: int, says: str) -> None:
     failed, message = exaln.error("search", "--query", GLOBINS, "--db", GLOBINS, *options)
     assert says in message
     assert failed == code
@@ -337,7 +339,7 @@ def test_a_damaged_database_is_exit_code_2(exaln: Exaln, tmp_path: Path) -> None
     assert not out.exists()
 
 
-def test_stdin(exaln: Exaln, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_queries_or_targets_from_stdin(exaln: Exaln, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = searched(exaln)
     content = Path(GLOBINS).read_bytes()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
@@ -351,7 +353,7 @@ def test_stdin(exaln: Exaln, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "stdin (-) is named twice" in exaln.error("search", "--query", "-", "--db", "-")[1]
 
 
-def test_verbose_says_what_works(exaln: Exaln) -> None:
+def test_verbose_prints_scoring_engine_and_statistics(exaln: Exaln) -> None:
     said = exaln("search", "--query", GLOBINS, "--db", GLOBINS, "--verbose", "--threads", 1).err
     assert "a gap of 1 costs 12" in said
     assert "1 thread" in said
@@ -381,7 +383,7 @@ def test_align_goes_pair_by_pair(exaln: Exaln, tmp_path: Path) -> None:
     assert "has 2 records and" in message
 
 
-def test_align_draws(exaln: Exaln, tmp_path: Path) -> None:
+def test_align_draws_the_worked_example(exaln: Exaln, tmp_path: Path) -> None:
     one, two = write(tmp_path / "1.fa", one="HEAGAWGHEE"), write(tmp_path / "2.fa", two="PAWHEAE")
     drawn = exaln("align", one, two, "--matrix", "BLOSUM50", "--gapopen", 0, "--gapextend", 8).out
     assert "Query  5  AWGHE  9\n          AW HE\nSbjct  2  AW-HE  5\n" in drawn
@@ -398,7 +400,7 @@ def test_align_without_residues_or_without_similarity(exaln: Exaln, tmp_path: Pa
     assert exaln("align", some, other, "--outfmt", "6", "--alphabet", "protein").out == ""
 
 
-def test_align_refuses_what_does_not_fit(exaln: Exaln, tmp_path: Path) -> None:
+def test_align_refuses_mixed_alphabets_and_missing_files(exaln: Exaln, tmp_path: Path) -> None:
     dna = write(tmp_path / "dna.fa", d="ACGTACGTACGT")
     assert "is not a dna letter" in exaln.error("align", dna, write(tmp_path / "p.fa", p="HEAGAWGHEE"))[1]
     assert exaln.error("align", dna, tmp_path / "none.fa")[0] == 1
@@ -438,7 +440,7 @@ def test_old_names_of_options_work_and_are_not_in_the_help(exaln: Exaln, old: li
     assert str(new[0]) in shown
 
 
-def test_the_best_scores_have_the_name_of_the_best_hits(exaln: Exaln) -> None:
+def test_score_takes_max_target_seqs_and_its_old_name_top(exaln: Exaln) -> None:
     arguments = ["score", "--query", GLOBINS, "--db", GLOBINS, "--quiet"]
     assert exaln(*arguments, "--top", 1).rows == exaln(*arguments, "--max-target-seqs", 1).rows
     assert "--top" not in exaln("score", "--help").out

@@ -1,4 +1,4 @@
-"""Searches on real schedulers and workers, each a process: the bytes of one machine, whatever happens to them."""
+"""Searches with real schedulers and worker processes: the report of one machine, whatever happens to them."""
 
 import os
 import signal
@@ -28,7 +28,7 @@ pytest.importorskip("distributed")
 def _small_units(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some forty units of what would be one."""
     monkeypatch.setattr(unit_pool, "LEAST_PLACES", 2000)
-    monkeypatch.setattr(unit_pool.Pace, "cells", lambda self, speed, total_speed, cells_left: 0.0)
+    monkeypatch.setattr(unit_pool.UnitSize, "cells", lambda self, speed, total_speed, cells_left: 0.0)
     monkeypatch.setattr(units, "GROUP_QUERIES", 2)
     monkeypatch.setattr(units, "MOST_GROUP_QUERIES", 2)
 
@@ -115,7 +115,7 @@ def test_a_worker_that_is_killed_loses_nothing_and_a_search_goes_on_where_it_was
     assert (tmp_path / "out").read_bytes() == expected
     assert n_units < len(came) <= n_units + 2
     assert exaln(*arguments, "--evalue", 5, *cluster) == 1
-    assert "of another search" in capsys.readouterr().err
+    assert "from another search" in capsys.readouterr().err
 
 
 def test_a_worker_that_hangs_is_not_waited_for(
@@ -271,7 +271,7 @@ def test_a_scheduler_that_is_killed_and_a_database_at_a_url(
     at_url = [f"file://{database}" if argument is database else argument for argument in arguments]
     assert exaln(*at_url, "--cluster", tmp_path / "scheduler.json", *kept) == 3
     said = capsys.readouterr().err.splitlines()
-    assert "the scheduler is gone; the same command goes on with what is missing in" in said[-1]
+    assert "the scheduler is gone; the same command continues from" in said[-1]
     assert [line for line in said if not line.startswith("exaln: ")] == []
     assert not (tmp_path / "out").exists()
     assert [path.suffix for path in (tmp_path / "cache").iterdir()] == [".arrow"]
@@ -287,19 +287,19 @@ def test_a_scheduler_that_is_killed_and_a_database_at_a_url(
         (["--cluster", "local:0"], "write local:N"),
         (["--cluster", "tcp://10.255.0.1:8786"], "not encrypted"),
         (["--cluster", "tls://10.255.0.1:8786"], "needs certificates"),
-        (["--cluster", "http://10.255.0.1:8786"], "no address of a Dask scheduler"),
+        (["--cluster", "http://10.255.0.1:8786"], "not the address of a Dask scheduler"),
         (["--cluster", "local:1", "--tls-ca", "x.pem"], "go together"),
         (["--cluster", "local:1", "--shard", "1/2"], "choose one of the two"),
-        (["--cluster", "local:1", "--cluster-config", "x.toml"], "goes with --cluster slurm"),
+        (["--cluster", "local:1", "--cluster-config", "x.toml"], "needs --cluster slurm"),
         (["--resume", "folder", "--shard", "1/2"], "choose one of the two"),
-        (["--plan"], "go with --cluster"),
-        (["--dashboard"], "go with --cluster"),
-        (["--resume", "folder", "--plan"], "go with --cluster"),
-        (["--cluster", "tls://[10.255.0.1"], "no address of a Dask scheduler"),
-        (["--cluster", "tcp://127.0.0.1:99999"], "no address of a Dask scheduler"),
+        (["--plan"], "need --cluster"),
+        (["--dashboard"], "need --cluster"),
+        (["--resume", "folder", "--plan"], "need --cluster"),
+        (["--cluster", "tls://[10.255.0.1"], "not the address of a Dask scheduler"),
+        (["--cluster", "tcp://127.0.0.1:99999"], "not the address of a Dask scheduler"),
     ],
 )
-def test_what_is_refused(
+def test_bad_cluster_options_are_refused(
     arguments: list[object], options: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert exaln(*arguments, *options) == 1
@@ -321,7 +321,7 @@ def test_a_worker_waits_for_the_file_of_a_scheduler_but_not_for_ever(
 ) -> None:
     monkeypatch.setattr(worker_process, "PATIENCE_S", 0.1)
     assert exaln("worker", tmp_path / "nowhere.json") == 3
-    assert "nowhere.json: neither an address" in capsys.readouterr().err.splitlines()[-1]
+    assert "nowhere.json: neither the address" in capsys.readouterr().err.splitlines()[-1]
 
 
 SCHEDULER_FILES = {
@@ -347,7 +347,7 @@ def test_a_file_that_no_scheduler_wrote_is_named(
     for command in (["worker", file], [*arguments, "--cluster", file]):
         assert exaln(*command, "--quiet") == 3
         error = capsys.readouterr().err
-        assert "scheduler.json: neither an address" in error
+        assert "scheduler.json: neither the address" in error
         assert error.count("\n") == 1
 
 
@@ -357,7 +357,7 @@ def test_a_folder_or_a_pipe_is_no_scheduler_file(
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path, tmp_path / "pipe"):
         assert exaln(*arguments, "--cluster", path) == 3
-        assert f"{path}: neither an address" in capsys.readouterr().err
+        assert f"{path}: neither the address" in capsys.readouterr().err
 
 
 def test_a_worker_that_sends_impossible_hits_is_named_and_its_unit_is_given_up_after_three_times(
@@ -377,7 +377,9 @@ def test_a_worker_that_sends_impossible_hits_is_named_and_its_unit_is_given_up_a
     assert not (tmp_path / "out").exists()
 
 
-def test_a_plan_runs_nothing(arguments: list[object], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_plan_prints_without_searching(
+    arguments: list[object], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert exaln(*arguments, "--cluster", "local:1", "--plan", "--out", tmp_path / "out") == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(":")[0] for line in lines] == ["plan"] * 3

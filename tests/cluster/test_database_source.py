@@ -1,4 +1,4 @@
-"""What workers find, keep and refuse: databases at paths and URLs, copies of segments, certificates, jobs of SLURM."""
+"""Databases of workers at paths and URLs, copies of segments, units, certificates, and SLURM jobs."""
 
 import stat
 import time
@@ -18,6 +18,7 @@ from exaln.cluster.slurm import SlurmJobs
 from exaln.cluster.units import Unit
 from exaln.engines.contracts import Tuning
 from exaln.engines.cpu.engine import CpuEngine
+from exaln.engines.tasks import PairTask, ScanTask
 from exaln.search.spec import SearchSpec
 from exaln.sequences.fasta import read_records
 from golden_data import GOLDEN
@@ -58,7 +59,7 @@ def test_a_damaged_copy_is_fetched_again_and_a_damaged_original_is_named(tmp_pat
             database_source.open_segment(place, entry, manifest.alphabet, keeping)
 
 
-def test_old_copies_go_when_the_disk_is_full(
+def test_old_copies_are_removed_when_the_disk_is_full(
     tmp_path: Path, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cache, entry = database_source.Cache(tmp_path), database.manifest.segments[0]
@@ -73,12 +74,12 @@ def test_old_copies_go_when_the_disk_is_full(
 
 
 @pytest.mark.parametrize("location", ["file:///nowhere/db.exaln", "nosuch://x/db.exaln", "/nowhere/db.exaln"])
-def test_what_is_no_database(location: str) -> None:
+def test_a_location_without_a_database_is_named(location: str) -> None:
     with pytest.raises(DatabaseError, match=r"db\.exaln"):
         database_source.manifest_at(location)
 
 
-def test_a_worker_does_a_unit_and_tells_what_went_wrong(database: Database, tmp_path: Path) -> None:
+def test_a_worker_searches_a_unit_or_returns_its_error(database: Database, tmp_path: Path) -> None:
     import json
 
     queries = read_records(GOLDEN / "cudasw4q_part.fasta").rows(0, 2)
@@ -109,7 +110,7 @@ def test_a_worker_does_a_unit_and_tells_what_went_wrong(database: Database, tmp_
     other = Database.build(GOLDEN / "cudasw4q_part.fasta", tmp_path / "other.exaln")
     result = unit_search.run_unit(json.dumps(spec.to_values()), str(other.path), (7, 9, 100, 9000), data)
     assert result["error"] == "DatabaseError"
-    assert "not the database that the search was started with" in result["message"]
+    assert "the database has changed since the search began" in result["message"]
     assert unit_search.introduce(unit_search.Settings("cuda", devices=(99,))).get("error") == "EngineError"
     unit_search.configure(unit_search.Settings())
 
@@ -123,20 +124,20 @@ def test_where_the_cpu_is_idle_a_unit_is_scanned_while_another_one_is_aligned(
     events: list[str] = []
     scan, align = CpuEngine.scan, CpuEngine.align
 
-    def told_scan(self: CpuEngine, *arguments: Any) -> Iterator[Any]:
+    def recorded_scan(self: CpuEngine, task: ScanTask) -> Iterator[Any]:
         events.append("scan")
-        yield from scan(self, *arguments)
+        yield from scan(self, task)
 
-    def told_align(self: CpuEngine, *arguments: Any) -> Any:
+    def recorded_align(self: CpuEngine, task: PairTask) -> Any:
         deadline = time.monotonic() + (10 if is_idle else 0.3)
         while events.count("scan") < 2 and time.monotonic() < deadline:
             time.sleep(0.01)
         events.append("align")
-        return align(self, *arguments)
+        return align(self, task)
 
     monkeypatch.setattr(CpuEngine, "tuning", Tuning(scans_beside_cpu=is_idle))
-    monkeypatch.setattr(CpuEngine, "scan", told_scan)
-    monkeypatch.setattr(CpuEngine, "align", told_align)
+    monkeypatch.setattr(CpuEngine, "scan", recorded_scan)
+    monkeypatch.setattr(CpuEngine, "align", recorded_align)
     unit_search.configure(unit_search.Settings("cpu", 1))
     spec = SearchSpec.of("db", database.manifest, Scoring("BLOSUM62"), SearchOptions(evalue=1e4))
     text, data = (
@@ -176,7 +177,7 @@ def test_certificates_are_private_and_all_or_none(tmp_path: Path) -> None:
     require_safe("tcp://127.0.0.1:1", None, insecure=False)
 
 
-def test_jobs_of_slurm_are_read(tmp_path: Path) -> None:
+def test_slurm_configurations_are_read(tmp_path: Path) -> None:
     assert SlurmJobs.read(None) == SlurmJobs()
     path = tmp_path / "jobs.toml"
     path.write_text('jobs = 3\ngres = "gpu:1"\npartition = "gpu"\ndirectives = ["--exclusive"]\n')
@@ -190,13 +191,13 @@ def test_jobs_of_slurm_are_read(tmp_path: Path) -> None:
         ("jobs = 0", "jobs is 0"),
         ('jobs = "3"', "jobs is '3'"),
         ("jobs = true", "jobs is True"),
-        ("gpus = 1", "gpus is unknown; there are jobs"),
+        ("gpus = 1", "gpus is unknown; the keys are jobs"),
         ('prologue = "module load"', "prologue must be a list"),
         ("partition = 3", "partition is 3"),
         ("jobs =", "cannot be read"),
     ],
 )
-def test_what_is_no_configuration_of_jobs(tmp_path: Path, text: str, message: str) -> None:
+def test_bad_slurm_configurations_are_refused(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "jobs.toml"
     path.write_text(text)
     with pytest.raises(InputError, match=message):
@@ -204,7 +205,7 @@ def test_what_is_no_configuration_of_jobs(tmp_path: Path, text: str, message: st
 
 
 @pytest.mark.parametrize("text", ["x = " + "[" * 100_000, "jobs = 10000000000", "jobs = 0", "jobs = true", "\xff"])
-def test_jobs_of_slurm_that_cannot_be_are_refused_by_name(tmp_path: Path, text: str) -> None:
+def test_impossible_slurm_numbers_are_refused_by_name(tmp_path: Path, text: str) -> None:
     (tmp_path / "jobs.toml").write_bytes(text.encode("latin-1"))
     with pytest.raises(InputError, match=r"jobs\.toml: "):
         SlurmJobs.read(str(tmp_path / "jobs.toml"))
@@ -220,7 +221,7 @@ def test_jobs_of_slurm_serve_web_pages_only_if_they_are_asked_for(tmp_path: Path
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", "5", "[" * 100_000, '{"format_version": 1}'])
-def test_a_worker_that_gets_no_search_says_so(text: str) -> None:
+def test_a_worker_that_cannot_read_its_search_returns_an_error(text: str) -> None:
     result = unit_search.run_unit(text, "/nowhere", (0, 1, 0, 1), b"")
     assert result["error"] == "EngineError"
     assert result["message"].startswith("the search cannot be read: ")

@@ -21,7 +21,7 @@ from exaln.cluster.groups import GroupResults
 from exaln.cluster.local_search import LocalSearch
 from exaln.cluster.part_file import Shard, write_part
 from exaln.cluster.shards import Parts
-from exaln.cluster.unit_search import Held, Settings
+from exaln.cluster.unit_search import Resources, Settings
 from exaln.cluster.unit_store import Store
 from exaln.cluster.units import chunks_of
 from exaln.engines.cpu.engine import CpuEngine
@@ -91,7 +91,9 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Database, Record
     return database, queries, SearchSpec.of("db", database.manifest, SCORING, OPTIONS)
 
 
-def test_flipped_bytes_of_part_files(tmp_path: Path, searched: tuple[Database, Records, SearchSpec]) -> None:
+def test_flipped_bytes_of_part_files_are_harmless_or_named(
+    tmp_path: Path, searched: tuple[Database, Records, SearchSpec]
+) -> None:
     database, queries, spec = searched
     files = [tmp_path / f"part-{number}.parquet" for number in (1, 2)]
     for number, file in enumerate(files, start=1):
@@ -107,7 +109,7 @@ def test_flipped_bytes_of_part_files(tmp_path: Path, searched: tuple[Database, R
     assert n_errors > n_same / 4
 
 
-def resume(folder: Path, database: Database, queries: Records, spec: SearchSpec, held: Held) -> bytes:
+def resume(folder: Path, database: Database, queries: Records, spec: SearchSpec, resources: Resources) -> bytes:
     """The report of a search that goes on with what is in a folder."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ExalnWarning)
@@ -117,22 +119,22 @@ def resume(folder: Path, database: Database, queries: Records, spec: SearchSpec,
         plan = Plan.of(chunks, queries.lengths, 1, [1e9], edges=store.edges, done=store.units)
         store.edges = plan.edges
         results = GroupResults(plan.groups, database.manifest, spec, queries, store)
-        search = LocalSearch(held, spec, str(database.path), queries, plan.pool(), results, store, 1e9)
+        search = LocalSearch(resources, spec, str(database.path), queries, plan.pool(), results, store, 1e9)
         return table(search.run(), spec)
 
 
 @pytest.mark.parametrize("which", ["manifest", "units"])
-def test_flipped_bytes_of_resume_folders(
+def test_flipped_bytes_of_resume_folders_are_harmless_or_named(
     tmp_path: Path,
     searched: tuple[Database, Records, SearchSpec],
     which: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(unit_pool, "LEAST_PLACES", 6000)
-    monkeypatch.setattr(unit_pool.Pace, "cells", lambda self, speed, total_speed, cells_left: 0.0)
+    monkeypatch.setattr(unit_pool.UnitSize, "cells", lambda self, speed, total_speed, cells_left: 0.0)
     database, queries, spec = searched
-    held, original, folder = Held(Settings("cpu", 1)), tmp_path / "original", tmp_path / "folder"
-    expected = resume(original, database, queries, spec, held)
+    resources, original, folder = Resources(Settings("cpu", 1)), tmp_path / "original", tmp_path / "folder"
+    expected = resume(original, database, queries, spec, resources)
     assert len(list(original.glob("unit-*"))) > 1
     names = [path.name for path in sorted(original.iterdir()) if (path.suffix == ".json") == (which == "manifest")]
     shutil.copytree(original, folder)
@@ -140,7 +142,7 @@ def test_flipped_bytes_of_resume_folders(
     def report() -> bytes:
         """Of the folder as it is; then it is as before, but for the file that is flipped."""
         try:
-            return resume(folder, database, queries, spec, held)
+            return resume(folder, database, queries, spec, resources)
         finally:
             shutil.rmtree(folder)
             shutil.copytree(original, folder)

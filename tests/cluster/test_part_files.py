@@ -1,4 +1,4 @@
-"""Part files: what they say about themselves is checked, and forged or damaged ones are named, never printed."""
+"""Part files: their metadata are checked, and forged or damaged ones are named and never reported."""
 
 import json
 from collections.abc import Callable
@@ -157,7 +157,7 @@ def _first(parts: list[Path]) -> Content:
     return {name: content[name] for name in ("shard", "residues")}
 
 
-def test_what_is_no_part_file_is_told_from_a_damaged_one(
+def test_other_files_are_distinguished_from_damaged_part_files(
     parts: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     other = tmp_path / "other.parquet"

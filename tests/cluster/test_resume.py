@@ -1,4 +1,4 @@
-"""--resume: finished units are kept, with a cluster or without, and the report has the same bytes."""
+"""--resume: finished units are kept, with or without a cluster, and the report has the same bytes."""
 
 import json
 import os
@@ -24,7 +24,7 @@ QUERIES, TARGETS = GOLDEN / "cudasw4q_part.fasta", GOLDEN / "scop20_part.fasta"
 def _small_units(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some forty units of what would be one."""
     monkeypatch.setattr(unit_pool, "LEAST_PLACES", 2000)
-    monkeypatch.setattr(unit_pool.Pace, "cells", lambda self, speed, total_speed, cells_left: 0.0)
+    monkeypatch.setattr(unit_pool.UnitSize, "cells", lambda self, speed, total_speed, cells_left: 0.0)
     monkeypatch.setattr(units, "GROUP_QUERIES", 2)
     monkeypatch.setattr(units, "MOST_GROUP_QUERIES", 2)
 
@@ -107,7 +107,7 @@ def test_without_a_cluster_a_search_goes_on_where_it_was_stopped(
     assert exaln(*resumed) == 0
     assert (tmp_path / "out").read_bytes() == expected
     assert len(searched) == n_units
-    assert f"all of it from {tmp_path / 'kept'}" in capsys.readouterr().err.splitlines()[-1]
+    assert f"all from {tmp_path / 'kept'}" in capsys.readouterr().err.splitlines()[-1]
     for form in ("6", "json", "0"):
         for more in (["--resume", tmp_path / "kept"], []):
             assert exaln(*arguments, "--outfmt", form, "--out", tmp_path / f"out{len(more)}", "--quiet", *more) == 0
@@ -132,7 +132,7 @@ def test_a_damaged_unit_is_searched_again_and_a_damaged_manifest_ends_with_2(
     (tmp_path / "out").unlink()
     capsys.readouterr()
     assert exaln(*resumed) == 0
-    assert f"warning: {unit}: damaged or gone" in capsys.readouterr().err
+    assert f"warning: {unit}: damaged or missing" in capsys.readouterr().err
     assert (tmp_path / "out").read_bytes() == expected
     assert len(searched) == n_units + 1
     manifest = kept / "manifest.json"
@@ -157,7 +157,7 @@ def test_a_finished_search_does_not_start_its_cluster(
         assert (tmp_path / "out").read_bytes() == expected
     capsys.readouterr()
     assert exaln(*resumed, "--cluster", "local:2", "--plan") == 0
-    assert capsys.readouterr().out == f"plan: nothing is left to search, all of it is in {tmp_path / 'kept'}\n"
+    assert capsys.readouterr().out == f"plan: nothing is left to search; all results are in {tmp_path / 'kept'}\n"
     assert exaln(*resumed, "--cluster", "local:0") == 1  # options are checked all the same
 
 
@@ -183,15 +183,15 @@ def test_a_search_begun_here_ends_on_a_cluster_and_the_other_way_round(
 KILLED = """
 import sys
 from exaln.__main__ import run
-from exaln.cluster import pool, store, units
-unit_pool.LEAST_PLACES, units.GROUP_QUERIES, units.MOST_GROUP_QUERIES, store.SAVE_INTERVAL_S = 2000, 2, 2, 0
-unit_pool.Pace.cells = lambda self, speed, total_speed, cells_left: 0.0
+from exaln.cluster import unit_pool, unit_store, units
+unit_pool.LEAST_PLACES, units.GROUP_QUERIES, units.MOST_GROUP_QUERIES, unit_store.SAVE_INTERVAL_S = 2000, 2, 2, 0
+unit_pool.UnitSize.cells = lambda self, speed, total_speed, cells_left: 0.0
 sys.exit(run(sys.argv[1:]))
 """
 
 
 @pytest.mark.usefixtures("no_cluster")
-def test_a_search_that_is_killed_goes_on(
+def test_a_killed_search_continues(
     arguments: list[object], expected: bytes, tmp_path: Path, searched: list[Unit]
 ) -> None:
     kept = tmp_path / "kept"
@@ -220,13 +220,15 @@ def test_nucleotides_on_both_strands_in_every_format(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("no_cluster")
-def test_what_resume_refuses(arguments: list[object], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_resume_refuses_sequence_files_other_searches_and_bad_folders(
+    arguments: list[object], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     resumed = ["--resume", tmp_path / "kept", "--out", tmp_path / "out"]
     assert exaln("search", "--query", QUERIES, "--db", TARGETS, *resumed) == 1
     assert "build one with exaln makedb" in capsys.readouterr().err
     assert exaln(*arguments, *resumed, "--quiet") == 0
     assert exaln(*arguments, *resumed, "--evalue", 5) == 1
-    assert "of another search" in capsys.readouterr().err
+    assert "from another search" in capsys.readouterr().err
     shutil.rmtree(tmp_path / "kept")
     (tmp_path / "kept").write_text("a file")
     assert exaln(*arguments, *resumed) == 6

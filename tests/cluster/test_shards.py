@@ -1,4 +1,4 @@
-"""Shards of a search, merged, are the whole: byte for byte, however the database is cut."""
+"""Merged shards give the report of the whole search, byte for byte, however the database is divided."""
 
 import io
 from dataclasses import replace
@@ -126,7 +126,7 @@ def test_a_part_needs_only_the_segments_that_it_begins_in(database: Path) -> Non
     assert segments_between(opened.manifest, 5, 5) == []
 
 
-def test_a_search_is_the_same_after_travelling() -> None:
+def test_a_search_survives_serialization() -> None:
     options = SearchOptions(include=np.array([3, 1 << 40]), min_bits=20.5)
     manifest = Database.in_memory([read_records(TARGETS)]).manifest
     for scoring in (Scoring("BLOSUM62", gap_open=9.5, gap_extend=0.5), Scoring(match=1, mismatch=-2.5)):
@@ -150,13 +150,17 @@ def test_a_search_of_an_earlier_version_is_refused_with_both_versions() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "0/3", "4/3", "a/b", "1/0", "-1/3", "3"])
-def test_what_is_no_shard(text: str, database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_texts_that_are_not_shards_are_refused(
+    text: str, database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     arguments = ["--query", QUERIES, "--db", database, "--out", tmp_path / "p.parquet"]
     assert exaln("search", *arguments, f"--shard={text}") == 1
-    assert f"{text!r} is no shard" in capsys.readouterr().err
+    assert f"{text!r} is not a shard" in capsys.readouterr().err
 
 
-def test_what_cannot_be_merged(database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_incomplete_and_mixed_parts_cannot_be_merged(
+    database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     def says(*parts: object, code: int = 1) -> str:
         assert exaln("merge", *parts, "--out", tmp_path / "merged") == code
         assert not (tmp_path / "merged").exists()
@@ -165,8 +169,8 @@ def test_what_cannot_be_merged(database: Path, tmp_path: Path, capsys: pytest.Ca
         return error
 
     one, two, three = shards(tmp_path, 3, "--query", QUERIES, "--db", database)
-    assert "1 of 3 shards is missing: 2" in says(one, three)
-    assert "2 of 3 shards are missing: 1, 3" in says(two)
+    assert "1 of 3 shards is missing: shard 2" in says(one, three)
+    assert "2 of 3 shards are missing: shards 1, 3" in says(two)
     assert "both shard 2/3" in says(one, two, two)
     assert "no such file" in says(one, tmp_path / "none.parquet")
     assert "not a part file" in says(one, QUERIES)
@@ -203,4 +207,4 @@ def test_a_shard_needs_a_database_and_a_file(
             Database.open(database).manifest,
             Scoring(match=1, mismatch=-1, alphabet="protein"),
             SearchOptions(min_bits=1),
-        ).judge
+        ).evaluator

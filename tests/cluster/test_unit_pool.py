@@ -1,4 +1,4 @@
-"""Units of a search on a cluster: every pair of query and residue once, whoever takes, fails or returns them."""
+"""Units of a search on a cluster: every query meets every residue once, whichever units fail or are returned."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from exaln.cluster import unit_pool as pool_module
 from exaln.cluster.division import Plan
 from exaln.cluster.simulation import Costs, simulate
-from exaln.cluster.unit_pool import Pace, Pool
+from exaln.cluster.unit_pool import Pool, UnitSize
 from exaln.cluster.units import Chunk, Group, Unit, chunks_of, query_groups
 from exaln.database.database import Database
 from exaln.database.segment_writer import SegmentLimits
@@ -44,8 +44,8 @@ def area(units: list[Unit], groups: list[Group], n_places: int) -> np.ndarray:
 def pools(draw: st.DrawFn) -> tuple[Pool, int]:
     edges = sorted({0, *draw(st.lists(st.integers(1, 300), max_size=5)), 301})
     weights = draw(st.lists(st.integers(1, 50), min_size=1, max_size=12))
-    pace = Pace(draw(st.floats(0.1, 20)), 0.1)
-    return Pool(groups_of(weights), chunks_at(edges), pace), edges[-1]
+    unit_size = UnitSize(draw(st.floats(0.1, 20)), 0.1)
+    return Pool(groups_of(weights), chunks_at(edges), unit_size), edges[-1]
 
 
 @settings(deadline=None, max_examples=30)
@@ -84,7 +84,7 @@ def test_every_residue_of_every_group_is_done_once_whatever_fails(made: tuple[Po
 def test_what_was_done_before_is_not_done_again(made: tuple[Pool, int], data: st.DataObject) -> None:
     pool, n_places = made
     before = [unit for unit in drained(pool) if data.draw(st.booleans())]
-    after = drained(Pool(pool.groups, pool.chunks, pool.pace, before))
+    after = drained(Pool(pool.groups, pool.chunks, pool.unit_size, before))
     assert (area(before + after, list(pool.groups), n_places) == 1).all()
 
 
@@ -98,7 +98,7 @@ def taken(pool: Pool, total_speed: float = 100.0) -> Iterator[Unit]:
 
 
 def test_a_unit_that_failed_goes_to_another_worker_if_there_is_one() -> None:
-    pool = Pool(groups_of([1]), chunks_at([0, 10]), Pace())
+    pool = Pool(groups_of([1]), chunks_at([0, 10]), UnitSize())
     unit = pool.take("a", 1e9, 1e9, ["a", "b"])
     assert unit is not None
     assert pool.fail(unit, "a") == 1
@@ -109,7 +109,7 @@ def test_a_unit_that_failed_goes_to_another_worker_if_there_is_one() -> None:
 
 
 def test_workers_stay_with_the_chunk_they_hold() -> None:
-    pool = Pool(groups_of([1] * 20), chunks_at([0, 1000, 2000, 3000]), Pace(1.0))
+    pool = Pool(groups_of([1] * 20), chunks_at([0, 1000, 2000, 3000]), UnitSize(1.0))
     held: dict[str, set[int]] = {"a": set(), "b": set(), "c": set()}
     for _ in range(15):
         for worker, chunks in held.items():
@@ -120,7 +120,7 @@ def test_workers_stay_with_the_chunk_they_hold() -> None:
 
 
 def test_units_are_as_large_as_their_worker_is_fast_and_become_smaller() -> None:
-    pool = Pool(groups_of([1]), chunks_at([0, 10**6]), Pace(10.0, 0.01))
+    pool = Pool(groups_of([1]), chunks_at([0, 10**6]), UnitSize(10.0, 0.01))
     fast, slow = pool.take("fast", 900.0, 1000.0), pool.take("slow", 100.0, 1000.0)
     assert fast is not None
     assert slow is not None
@@ -131,12 +131,12 @@ def test_units_are_as_large_as_their_worker_is_fast_and_become_smaller() -> None
 
 
 def test_units_of_a_worker_that_is_alone_stay_large() -> None:
-    pool = Pool(groups_of([1]), chunks_at([0, 10**6]), Pace(10.0, 0.01))
+    pool = Pool(groups_of([1]), chunks_at([0, 10**6]), UnitSize(10.0, 0.01))
     assert {unit.end - unit.first for unit in taken(pool)} == {1000}
 
 
 def test_long_targets_are_taken_first() -> None:
-    units = drained(Pool(groups_of([1]), chunks_at([0, 50, 100]), Pace(0.1, 0.1)))
+    units = drained(Pool(groups_of([1]), chunks_at([0, 50, 100]), UnitSize(0.1, 0.1)))
     assert [unit.first for unit in units] == [40, 30, 20, 10, 0, 90, 80, 70, 60, 50]
 
 

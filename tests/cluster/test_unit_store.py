@@ -1,4 +1,4 @@
-"""Finished units in a folder: found again, never of another search, and redone or named where they are damaged."""
+"""The folder of --resume: units are found again, not mixed with other searches, and searched again if damaged."""
 
 import json
 import os
@@ -103,7 +103,7 @@ def test_a_search_that_was_killed_before_its_first_manifest_starts_again(tmp_pat
 
 
 def test_one_process_at_a_time_has_the_folder(folder: Path, made: Made) -> None:
-    with Store(folder, made[0], made[1]), pytest.raises(DatabaseError, match="another search uses this folder"):
+    with Store(folder, made[0], made[1]), pytest.raises(DatabaseError, match="another search is using this folder"):
         Store(folder, made[0], made[1])
     Store(folder, made[0], made[1]).close()
 
@@ -112,14 +112,14 @@ def test_another_search_is_refused(folder: Path, made: Made) -> None:
     spec, queries = made[:2]
     other = SearchSpec(spec.database, spec.database_digest, spec.space, SCORING, SearchOptions(evalue=1))
     for search, sequences in ((other, queries), (spec, queries.rows(0, 1))):
-        with pytest.raises(InputError, match="of another search"):
+        with pytest.raises(InputError, match="from another search"):
             Store(folder, search, sequences)
     assert scores(folder, made)
 
 
 def test_a_folder_with_other_things_is_refused(tmp_path: Path, made: Made) -> None:
     (tmp_path / "thesis.tex").write_text("precious")
-    with pytest.raises(InputError, match="neither empty nor of an earlier search"):
+    with pytest.raises(InputError, match="neither empty nor from an earlier search"):
         Store(tmp_path, made[0], made[1])
     (tmp_path / "manifest.json").write_text("{}")
     with pytest.raises(DatabaseError, match=r"manifest\.json: damaged"):
@@ -130,7 +130,9 @@ def test_a_folder_with_other_things_is_refused(tmp_path: Path, made: Made) -> No
 def test_a_folder_of_the_first_format_says_what_to_do(folder: Path, made: Made) -> None:
     old = {"format": "exaln units", "format_version": 1, "search": "x", "edges": [0, 4], "units": []}
     (folder / "manifest.json").write_text(json.dumps(old))
-    with pytest.raises(DatabaseError, match=r"manifest\.json: of an earlier exaln \(format 1\); finish .*remove the f"):
+    with pytest.raises(
+        DatabaseError, match=r"manifest\.json: written by an earlier exaln \(format 1\); finish .*remove the f"
+    ):
         Store(folder, made[0], made[1])
 
 
@@ -173,7 +175,7 @@ FORGED: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "a path": (first_unit(file="../evil/unit-x.parquet"), "file is not the plain name"),
     "an absolute path": (first_unit(file="/etc/passwd"), "file is not the plain name"),
     "another name": (first_unit(file="thesis.parquet"), "file is not the name of a unit file"),
-    "one file for two units": (_one_file, "two units have one file"),
+    "one file for two units": (_one_file, "two units have the same file"),
     "no hash": (first_unit(xxh3_64="zz"), "xxh3_64 is not"),
     "a unit without a file": (lambda content: content["units"][0].pop("file"), "file is missing"),
     "units that are numbers": (lambda content: content.update(units=[1, 2]), "units is not"),
@@ -250,7 +252,7 @@ def test_a_damaged_unit_is_done_again(folder: Path, made: Made, damage: str) -> 
     file = content_of(folder)["units"][0]["file"]
     DAMAGES[damage](folder / file)
     with pytest.warns(
-        ExalnWarning, match=f"{file}: damaged or gone; queries 1 to 2, residues 0 to .* are searched again"
+        ExalnWarning, match=f"{file}: damaged or missing; searching queries 1 to 2, residues 0 to .* again"
     ):
         store = Store(folder, made[0], made[1])
     assert list(store.units) == list(made[3])[1:]
@@ -265,7 +267,7 @@ def test_a_unit_that_is_damaged_after_the_folder_was_read_is_named(folder: Path,
     with Store(folder, spec, queries) as store:
         results = GroupResults(groups_between(EDGES, queries.lengths, 1), manifest, spec, queries, store)
         DAMAGES[damage](folder / file)
-        with pytest.raises(DatabaseError, match=f"{file}: damaged: .*; remove this file, and queries 3 to 4"):
+        with pytest.raises(DatabaseError, match=f"{file}: damaged: .*; remove this file to search queries 3 to 4"):
             list(results.ready())
 
 

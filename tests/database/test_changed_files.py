@@ -254,7 +254,7 @@ def test_an_empty_file_can_be_watched(tmp_path: Path) -> None:
 FOREIGN = """
 import faulthandler, mmap, os, sys
 from pathlib import Path
-from exaln.mapped_file import WatchedFile
+from exaln.foundation.mapped_file import WatchedFile
 path = Path(sys.argv[1], "file")
 path.write_bytes(bytes(100_000))
 if sys.argv[2] == "faulthandler first":
@@ -286,7 +286,7 @@ def test_more_files_than_descriptors_raise_the_limit_or_are_an_error(tmp_path: P
     code = """
 import resource, sys
 from pathlib import Path
-from exaln.mapped_file import WatchedFile
+from exaln.foundation.mapped_file import WatchedFile
 resource.setrlimit(resource.RLIMIT_NOFILE, (30, int(sys.argv[2])))
 files = []
 try:

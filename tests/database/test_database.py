@@ -118,7 +118,7 @@ def test_export_is_lossless(database: Database, tmp_path: Path, width: int) -> N
 
 
 def test_export_in_small_blocks(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("exaln.database.database.EXPORT_BLOCK_BYTES", 50)
+    monkeypatch.setattr("exaln.database.export.EXPORT_BLOCK_BYTES", 50)
     stream = io.BytesIO()
     database.export(stream)
     assert stream.getvalue().decode() == fasta(PLAIN)
@@ -186,9 +186,9 @@ def test_compact_refuses_a_damaged_database(database: Database) -> None:
 
 def test_a_database_in_memory_cannot_be_changed() -> None:
     database = Database.in_memory([records_of(PLAIN)])
-    with pytest.raises(DatabaseError, match="in memory only"):
+    with pytest.raises(DatabaseError, match="not a single database on disk"):
         database.append_records([records_of(PLAIN)])
-    with pytest.raises(DatabaseError, match="in memory only"):
+    with pytest.raises(DatabaseError, match="not a single database on disk"):
         database.compact()
 
 
@@ -247,13 +247,13 @@ def test_other_peoples_directories_are_left_alone(tmp_path: Path) -> None:
     directory.mkdir()
     (directory / "holiday.jpg").write_text("not a sequence")
     for force in (False, True):
-        with pytest.raises(OutputError, match=r"not a database, and other files are in it \(holiday\.jpg\)"):
+        with pytest.raises(OutputError, match=r"not a database, and it contains other files \(holiday\.jpg\)"):
             Database.build_records([records_of(PLAIN)], directory, force=force)
     assert files_in(directory) == {"holiday.jpg"}
     with pytest.raises(DatabaseError, match="not a database"):
         Database.open(directory)
     (tmp_path / "file.exaln").write_text("")
-    with pytest.raises(OutputError, match="a file is in the way"):
+    with pytest.raises(OutputError, match="a file with this name exists"):
         Database.build_records([records_of(PLAIN)], tmp_path / "file")
     with pytest.raises(OutputError, match="No such file or directory"):
         Database.build_records([records_of(PLAIN)], tmp_path / "missing" / "db")
@@ -329,7 +329,7 @@ def test_iteration_indices_and_slices_give_targets_in_input_order(database: Data
     for place in (95, -96):
         with pytest.raises(IndexError):
             database[place]
-    with pytest.raises(InputError, match=r"expected a place in the database; fetch\(id\) finds a sequence by its id"):
+    with pytest.raises(InputError, match=r"expected a position in the database; fetch\(id\) finds a sequence by id"):
         database[PLAIN[0][0]]  # type: ignore[call-overload]
 
 

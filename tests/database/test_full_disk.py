@@ -22,7 +22,7 @@ OLD = random_sequences(50, seed=20)
 LIMITED = """
 import resource, sys
 from pathlib import Path
-from exaln.database import Database
+from exaln.database.database import Database
 from exaln.errors import OutputError
 source, path, task = sys.argv[1:]
 resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))

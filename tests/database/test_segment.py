@@ -47,7 +47,7 @@ def test_any_arrow_reader_understands_the_file(segment: Segment, plain: list[Pla
         table = reader.read_all()
     metadata = table.schema.metadata
     assert metadata[b"exaln.format_version"] == b"1"
-    assert metadata[b"exaln.sequences.alphabet"] == b"protein"
+    assert metadata[b"exaln.alphabet"] == b"protein"
     letters = metadata[b"exaln.letters"].decode()
     for row in table.to_pylist():
         id_, description, sequence = plain[row["ordinal"]]
@@ -220,7 +220,7 @@ def test_verify_finds_what_hashes_cannot(plain: list[Plain]) -> None:
     ordinals = np.array(good.ordinals)
     ordinals[0] = ordinals[1]
     wrong = {
-        "codes that are not protein letters": {"sequence": pa.Array.from_buffers(pa.large_binary(), 300, buffers)},
+        "codes outside the alphabet": {"sequence": pa.Array.from_buffers(pa.large_binary(), 300, buffers)},
         "ordinals": {"ordinal": pa.array(ordinals)},
         "by_id": {"by_id": pa.array(np.roll(good.by_id, 1))},
         "sorted by length": {"sequence": pa.array(columns["sequence"].to_pylist()[::-1], pa.large_binary())},

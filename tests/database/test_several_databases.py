@@ -173,12 +173,12 @@ def test_databases_of_different_letters_are_refused(exaln: Exaln, parts: list[Pa
 
 def test_a_cluster_searches_one_database(exaln: Exaln, parts: list[Path]) -> None:
     code, message = exaln.error("search", "--query", QUERIES, *given(parts), "--cluster", "local:1")
-    assert (code, "--cluster and --resume search one database; build one of all" in message) == (1, True)
+    assert (code, "--cluster and --resume search one database; combine them with exaln makedb" in message) == (1, True)
 
 
 @pytest.mark.parametrize("command", [["verify"], ["compact"], ["append", "--in", TARGETS], ["makedb", "--in", TARGETS]])
 def test_writers_and_verify_take_one_database(exaln: Exaln, parts: list[Path], command: list[object]) -> None:
     code, message = exaln.error(*command, *given(parts))
     assert (code, f"--db is given 3 times, but {command[0]} takes one" in message) == (1, True)
-    with pytest.raises(DatabaseError, match="several databases; build one with a path first"):
+    with pytest.raises(DatabaseError, match="not a single database on disk; build one with a path first"):
         Database.open(parts).compact()

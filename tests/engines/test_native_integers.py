@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +16,8 @@ import pytest
 
 import exaln
 from exaln import _core
+from senseless_arguments import LARGEST, LEAST, check_senseless_arguments
 
-LARGEST, LEAST = 2**63 - 1, -(2**63)
-INTEGERS = [
-    *(LEAST, LEAST + 1, -(2**62), -(2**61) - 1, -(2**32), -(2**31), -(2**31) + 1, -1, 0, 1, 2, 3, 7),
-    *(2**15, 2**31 - 1, 2**31, 2**32, 2**61 + 1, 2**62, 2**62 + 1, LARGEST - 1, LARGEST, 2**63, 2**64 - 1, 2**64),
-]
-ALLOWED = (ValueError, TypeError, IndexError, OverflowError, MemoryError, RuntimeError, OSError)
 MATRIX = np.array([[2, -1], [-1, 2]], np.int32)
 CODES, OFFSETS = np.array([0, 1, 1, 1, 0], np.uint8), np.array([0, 3, 5], np.int64)
 SEQUENCES, PAIRS, COSTS = (CODES, OFFSETS), (np.array([0, 1]), np.array([1, 1])), (MATRIX, 3, 1)
@@ -70,10 +64,6 @@ def walked(dtype: type[np.signedinteger[Any]]) -> dict[str, Any]:
         "column": N - 1,
         "left": 9,
     }
-
-
-def table(layout: str) -> np.ndarray:
-    return np.zeros(_core.study_table_size(layout, N, N), np.int32)
 
 
 BINDINGS: dict[str, tuple[Any, dict[str, Any]]] = {
@@ -140,43 +130,6 @@ BINDINGS: dict[str, tuple[Any, dict[str, Any]]] = {
     "BlockWalker.walk int32": (_core.BlockWalker(2).walk, walked(np.int32)),
     "BlockWalker.walk int64": (_core.BlockWalker(2).walk, walked(np.int64)),
     "BlockWalker": (_core.BlockWalker, {"threads": 2}),
-    "study_table_size": (_core.study_table_size, {"layout": "rotated", "m": 4, "n": 5}),
-    **{
-        f"study_fill {layout}": (
-            _core.study_fill,
-            {
-                "query": LETTERS,
-                "target": LETTERS,
-                "matrix": MATRIX,
-                "gap": 1,
-                "layout": layout,
-                "threads": 2,
-                "chunk": 3,
-                "table": table(layout),
-            },
-        )
-        for layout in ("by rows", "rotated", "by diagonals")
-    },
-    "study_empty_steps": (_core.study_empty_steps, {"threads": 2, "n_steps": 5}),
-    "study_fill_tiles": (
-        _core.study_fill_tiles,
-        {
-            "query": LETTERS,
-            "target": LETTERS,
-            "matrix": MATRIX,
-            "gap_first": 3,
-            "gap_extend": 1,
-            "threads": 2,
-            "side": 4,
-            "H": table("by rows"),
-            "E": table("by rows"),
-            "F": table("by rows"),
-        },
-    ),
-    "study_align_plainly": (
-        _core.study_align_plainly,
-        {"queries": CODES[:4].reshape(2, 2), "targets": CODES[:4].reshape(2, 2), "matrix": MATRIX, "gap": 1},
-    ),
     "bare_loop": (_core.bare_loop, {"isa": "", "bits": 16, "seconds": 0.001}),
     "argsort_stable": (_core.argsort_stable, {"keys": np.array([3, 1, 2], np.int64)}),
     "argsort_bytes": (_core.argsort_bytes, {"data": CODES, "offsets": OFFSETS}),
@@ -218,36 +171,6 @@ BINDINGS: dict[str, tuple[Any, dict[str, Any]]] = {
 WITHOUT_INTEGERS = {"FastaReader", "isas", "kernel_shapes", "STRIP_ROWS"}
 
 
-def spoiled(value: Any) -> Iterator[Any]:
-    """What an argument is replaced by: each integer and array in it by senseless ones, one at a time."""
-    if isinstance(value, bool | str):
-        return
-    if isinstance(value, tuple):
-        for place, part in enumerate(value):
-            for other in spoiled(part):
-                yield (*value[:place], other, *value[place + 1 :])
-    elif isinstance(value, float):  # seconds: some that are few would be waited for
-        yield from (float("nan"), float("inf"), 1e300, -1.0, 0.0, *(other for other in INTEGERS if abs(other) > 2**14))
-    elif isinstance(value, int):
-        yield from INTEGERS
-    elif isinstance(value, np.ndarray):
-        yield from spoiled_arrays(value)
-
-
-def spoiled_arrays(array: np.ndarray) -> Iterator[np.ndarray]:
-    limits = np.iinfo(array.dtype)
-    yield array[:0]
-    yield array[:-1]
-    yield np.concatenate([array, array])
-    for value in INTEGERS:
-        if limits.min <= value <= limits.max:
-            for place in {0, array.size // 2, array.size - 1}:
-                other = array.copy()
-                other.reshape(-1)[place] = value
-                yield other
-            yield np.full_like(array, value)
-
-
 def test_every_binding_is_called() -> None:
     stubs = ast.parse((Path(exaln.__file__).parent / "_core.pyi").read_text(encoding="utf-8"))
     names = {node.name for node in stubs.body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
@@ -263,35 +186,7 @@ def test_a_good_call_is_good(name: str) -> None:
 
 @pytest.mark.parametrize("name", BINDINGS)
 def test_senseless_integers_are_exceptions_or_harmless(name: str) -> None:
-    function, good = BINDINGS[name]
-    n_calls = 0
-    for argument, value in good.items():
-        for other in spoiled(value):
-            if argument == "threads" and other in (2**15, 2**31 - 1) and isinstance(other, int):
-                with pytest.raises(ValueError, match="threads must be"):
-                    function(**(good | {argument: other}))
-                continue
-            n_calls += 1
-            try:
-                function(**copies(good | {argument: other}))
-            except ALLOWED:
-                continue
-    assert n_calls > 10
-
-
-def copies(arguments: dict[str, Any]) -> dict[str, Any]:
-    """So that outputs of one call are no inputs of the next."""
-    return {name: np.copy(value) if isinstance(value, np.ndarray) else value for name, value in arguments.items()}
-
-
-@pytest.mark.parametrize("chunk", [2**31, 2**62, LARGEST])
-@pytest.mark.parametrize("layout", ["rotated", "by diagonals"])
-def test_a_chunk_larger_than_the_table_is_one_chunk(chunk: int, layout: str) -> None:
-    function, good = BINDINGS[f"study_fill {layout}"]
-    expected, found = table(layout), table(layout)
-    function(**(good | {"table": expected}))
-    function(**(good | {"table": found, "chunk": chunk}))
-    np.testing.assert_array_equal(found, expected)
+    check_senseless_arguments(*BINDINGS[name])
 
 
 @pytest.mark.parametrize("name", ["fill_region int64", "BlockWalker.walk int64"])

@@ -77,8 +77,8 @@ def test_engines_that_cannot_score_profiles_say_so():
     rows = QueryRows.of_profiles([np.zeros((5, N_LETTERS), np.int32)], BLOSUM62)
     engine = CpuEngine(1)
     with pytest.raises(EngineError, match="the cpu engine cannot score profiles; use the reference engine"):
-        list(engine.scan(ScanTask(rows, engine.open(memory_targets(PROTEIN, random_proteins(np.random, [9]))))))
-    with pytest.raises(InputError, match="a profile needs a score for each of the .* letters of protein"):
+        list(engine.scan(ScanTask(rows, engine.open(memory_targets(PROTEIN, random_proteins(np.random.default_rng(1), [9]))))))
+    with pytest.raises(InputError, match=r"a profile needs a score for each of the .* letters of protein"):
         QueryRows.of_profiles([np.zeros((5, 4), np.int32)], BLOSUM62)
 
 
@@ -189,9 +189,8 @@ def test_pairs_of_a_task_are_taken_with_all_that_belongs_to_them():
     queries = QueryRows.of_sequences(as_records(["HEAG", "PAWHEAE"], PROTEIN), BLOSUM62)
     listed = PairList(np.array([0, 1, 1]), np.array([1, 0, 1]))
     forbidden = tuple(np.full((1, 2), place) for place in range(3))
-    task = PairTask(
-        queries, as_records(["HEAG", "PAWHEAE"], PROTEIN), *vars(listed).values(), LOCAL, np.arange(3), forbidden
-    )
+    targets = as_records(["HEAG", "PAWHEAE"], PROTEIN)
+    task = PairTask(queries, targets, listed.query, listed.target, LOCAL, np.arange(3), forbidden)
     some = task.taken(np.array([2, 0]))
     assert (some.query.tolist(), some.target.tolist(), some.known_scores.tolist()) == ([1, 0], [1, 1], [2, 0])
     assert [cells.tolist() for cells in some.forbidden] == [[[2, 2]], [[0, 0]]]

@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 from exaln.errors import InputError, OutputError
-from exaln.foundation import output_file
+from exaln.foundation import atomic_write
 from exaln.foundation.output_file import open_output, open_text_output, require_extension
 
 WAITING = """
 import sys, time
-from exaln.output_file import open_output
+from exaln.foundation.output_file import open_output
 with open_output(sys.argv[1]) as file:
     file.write(b"half")
     file.flush()
@@ -39,13 +39,13 @@ def file_system(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
                 raise OSError(95, "Operation not supported")
             return opened(path, flags, *mode)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(output_file.os, "open", without_unnamed)
+        monkeypatch.setattr(atomic_write.os, "open", without_unnamed)
     if request.param == "unlinkable":
 
         def no_links(descriptor: int, path: Path) -> None:
             raise OSError(1, "Operation not permitted")
 
-        monkeypatch.setattr(output_file, "_link", no_links)
+        monkeypatch.setattr(atomic_write, "_link", no_links)
     return str(request.param)
 
 

@@ -18,11 +18,11 @@
 #include <string>
 #include <vector>
 
-#include "costs.hpp"
-#include "dispatch.hpp"
-#include "one_kernel.hpp"
-#include "pairs.hpp"
+#include "pairs/run.hpp"
+#include "recurrence/costs.hpp"
 #include "region_check.hpp"
+#include "scan/single_kernel.hpp"
+#include "simd/dispatch.hpp"
 
 namespace {
 

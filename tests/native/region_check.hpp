@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "block_walk.hpp"
-#include "trace.hpp"
+#include "long/block_traceback.hpp"
+#include "pairs/alignment.hpp"
 
 namespace exaln {
 

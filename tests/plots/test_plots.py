@@ -1,4 +1,4 @@
-"""Plots: what they are made of, files that are the same every time, and the option of the command line."""
+"""Plots: the parts of a dot plot and of a score matrix, and files that are the same in every run."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def long_plot(length: int, n_gaps: int) -> plots.PlottedPair:
     return plots.PlottedPair(query, target, "a", "b", whole, 0, 0, 1, costs, exaln.scoring.modes.GLOBAL, "")
 
 
-def test_a_plot_does_not_grow_with_the_pair(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_size_of_a_dot_plot_does_not_grow_with_the_pair(monkeypatch: pytest.MonkeyPatch) -> None:
     pair = long_plot(3_000_000, n_gaps=30_000)
     monkeypatch.setattr(dot_plot, "MOST_WORDS", 1 << 20)
     target, query = dot_plot.thinned_path(pair)
@@ -81,14 +81,14 @@ def test_a_plot_does_not_grow_with_the_pair(monkeypatch: pytest.MonkeyPatch) -> 
     assert np.abs(identity - 99).max() < 0.1
 
 
-def test_few_gaps_are_drawn_as_they_are() -> None:
+def test_few_gaps_are_drawn_one_by_one() -> None:
     pair = long_plot(1000, n_gaps=3)
     assert [begin for begin, _ in dot_plot.gap_spans(pair)] == [end for _, end in dot_plot.gap_spans(pair)]
     assert len(dot_plot.gap_spans(pair)) == 3
     assert len(dot_plot.thinned_path(pair)[0]) == len(pair.operations) + 1
 
 
-def test_a_small_pair_is_a_table() -> None:
+def test_a_small_pair_is_drawn_as_score_matrix() -> None:
     found = exaln.align("HEAGAWGHEE", "PAWHEAE", scoring=BLOSUM50)
     shown = texts_of(found.plot())
     assert sum(text.isdigit() for text in shown) == 11 * 8
@@ -98,7 +98,7 @@ def test_a_small_pair_is_a_table() -> None:
     assert list(zip(rows.tolist(), columns.tolist(), strict=True)) == [(4, 1), (5, 2), (6, 3), (7, 3), (8, 4), (9, 5)]
 
 
-def test_arrows_of_the_table() -> None:
+def test_arrows_of_the_score_matrix_are_those_found_by_hand() -> None:
     """By hand: AC with AC, match 2, mismatch -3, gaps 5/2."""
     found = exaln.align("AC", "AC", mode="global")._plotted()
     scores = found.scoring.matrix[np.ix_(found.query, found.target)]
@@ -138,7 +138,7 @@ def test_the_same_alignment_gives_the_same_file(globins: exaln.Alignment, tmp_pa
     assert globins.text().splitlines()[2] in page
 
 
-def test_names_are_text_not_markup(tmp_path: Path) -> None:
+def test_names_are_escaped_in_html(tmp_path: Path) -> None:
     from Bio.Seq import Seq
     from Bio.SeqRecord import SeqRecord
 
@@ -155,11 +155,18 @@ def test_names_are_text_not_markup(tmp_path: Path) -> None:
      ("A", "A" * 31)],
 )  # fmt: skip
 @pytest.mark.parametrize("mode", ["local", "global", "overlap"])
-def test_odd_pairs(query: str, target: str, mode: str, tmp_path: Path) -> None:
-    exaln.align(query, target, mode=mode, scoring=Scoring.default(DNA)).plot(tmp_path / "odd.png")
+def test_empty_and_dissimilar_pairs_can_be_drawn(query: str, target: str, mode: str, tmp_path: Path) -> None:
+    found = exaln.align(query, target, mode=mode, scoring=Scoring.default(DNA))
+    found.plot(tmp_path / "pair.png")
+    assert (tmp_path / "pair.png").read_bytes().startswith(b"\x89PNG")
+    shown = texts_of(found.plot())
+    counted = f"of {found.columns} (" if found.columns else "no letters are aligned"
+    assert sum(counted in text for text in shown) == 1
+    is_dot_plot = max(len(query), len(target)) > plots.LARGEST_TABLE
+    assert ("identity (%)" in shown) == is_dot_plot
 
 
-def test_words_in_common() -> None:
+def test_shared_words_fill_the_squares_of_diagonals_and_repeats() -> None:
     """A long pair with a repeat: the squares are those of the two diagonals, and repeats fill theirs."""
     rng = np.random.default_rng(7)
     unit = rng.integers(0, 4, 4500).astype(np.uint8)
@@ -176,7 +183,7 @@ def test_words_in_common() -> None:
     assert everywhere.mean() > 0.98
 
 
-def test_words_are_found_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shared_words_do_not_depend_on_the_piece_size(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(8)
     pair = exaln.align(*rng.integers(0, 2, (2, 2500)).astype(np.uint8), scoring=Scoring.default(DNA))._plotted()
     whole, _ = dot_plot.shared_words(pair)
@@ -186,7 +193,7 @@ def test_words_are_found_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 0 < whole.mean() < 1
 
 
-def test_windows_of_identity() -> None:
+def test_identity_is_measured_in_windows_along_the_path() -> None:
     pair = exaln.align("ACGT" * 10, "ACGT" * 5 + "TTTT" * 5, mode="global")._plotted()
     place, identity, window = dot_plot.windowed_identity(pair)
     assert window == 11
@@ -195,7 +202,9 @@ def test_windows_of_identity() -> None:
     assert (np.diff(place) >= 0).all()
 
 
-def test_names_of_files(globins: exaln.Alignment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bad_plot_paths_and_a_missing_matplotlib_are_refused(
+    globins: exaln.Alignment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(InputError, match=r"x\.pdf: plots are written to \.svg, \.png or \.html"):
         globins.plot("x.pdf")
     with pytest.raises(exaln.OutputError, match="cannot be written"):

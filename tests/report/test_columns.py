@@ -20,7 +20,7 @@ def texts(name: str, hits: QueryHits) -> list[str]:
     return COLUMNS[name].texts(hits)
 
 
-def test_golden_protein() -> None:
+def test_columns_of_protein_hits_equal_those_written_by_hand() -> None:
     wanted = {
         "qseqid": ["q1", "q1"],
         "qtitle": ["a query", "a query"],
@@ -60,7 +60,7 @@ def test_golden_protein() -> None:
     assert {name: texts(name, GLOBIN) for name in wanted} == wanted
 
 
-def test_golden_minus_strand() -> None:
+def test_columns_of_a_minus_strand_hit_equal_those_written_by_hand() -> None:
     wanted = {
         "qstart": ["2"],
         "qend": ["9"],
@@ -127,14 +127,14 @@ def test_paths_as_text_give_the_alignment_again(sample: tuple[str, list[Pair], Q
 
 
 @given(random_hits())
-def test_parts_have_the_same_texts(sample: tuple[str, list[Pair], QueryHits]) -> None:
+def test_columns_do_not_depend_on_how_hits_are_divided(sample: tuple[str, list[Pair], QueryHits]) -> None:
     hits = sample[2]
     cuts = [hits.part(place, place + 1) for place in range(len(hits))]
     for name, column in COLUMNS.items():
         assert column.texts(hits) == [text for cut in cuts for text in column.texts(cut)], name
 
 
-def test_long_runs_and_empty_paths() -> None:
+def test_cigars_of_long_runs_and_empty_paths() -> None:
     operations = np.array([7, 1000000 << 4 | 7, 99 << 4 | 8, 100 << 4 | 2, 10 << 4 | 7], np.uint32)[1:]
     paths = Paths(operations, np.array([0, 0, 3, 4, 4], np.int64))
     assert strings(cigars(paths)) == ["", "1000099M100D", "10M", ""]
@@ -145,12 +145,12 @@ def test_long_runs_and_empty_paths() -> None:
 @pytest.mark.parametrize(
     ("covered", "percent"), [(1, "1"), (5, "3"), (197, "99"), (198, "99"), (199, "99"), (200, "100")]
 )
-def test_coverage_is_full_only_when_it_is(covered: int, percent: str) -> None:
+def test_only_full_coverage_is_100_percent(covered: int, percent: str) -> None:
     hits = query_hits("A" * 200, [Pair("A" * 200, f"{covered}M")])
     assert texts("qcovs", hits) == texts("scovhsp", hits) == [percent]
 
 
-def test_fractional_scores() -> None:
+def test_fractional_scores_are_written_in_the_units_of_the_scoring() -> None:
     scoring = Scoring("BLOSUM62", gap_open=9.5, gap_extend=0.5)
     hits = query_hits("AWGHE", [Pair("AWHE", "2M1I2M"), Pair("AWGHE", "5M")], scoring=scoring)
     assert texts("score", hits) == ["18", "34"]
@@ -163,7 +163,7 @@ def test_no_statistics_leave_fields_empty() -> None:
     assert texts("evalue", hits) == texts("bitscore", hits) == [""]
 
 
-def test_headers_of_several_sequences() -> None:
+def test_merged_headers_of_identical_sequences_are_split() -> None:
     description = "first title\x01gi|1|ref|NP_2.1| second title\x01id3"
     hits = query_hits("AWHE", [Pair("AWHE", "4M", target_id="sp|P5.1|X", target_description=description)])
     assert texts("stitle", hits) == ["first title"]
@@ -172,19 +172,19 @@ def test_headers_of_several_sequences() -> None:
     assert texts("sallacc", hits) == ["P5;NP_2;id3"]
 
 
-def test_std_and_others_mix() -> None:
+def test_std_and_single_columns_can_be_combined() -> None:
     assert tuple(column.name for column in parse_columns([])) == STD
     names = [column.name for column in parse_columns(["qlen", "std", "cigar"])]
     assert names == ["qlen", *STD, "cigar"]
 
 
-def test_unknown_columns_are_refused_with_the_known_ones() -> None:
-    with pytest.raises(InputError, match=r"unknown column 'evalu'; known are std qseqid .* cigarx$"):
+def test_an_unknown_column_is_refused_with_a_list_of_columns() -> None:
+    with pytest.raises(InputError, match=r"unknown column 'evalu'; the columns are std qseqid .* cigarx$"):
         parse_columns(["std", "evalu"])
 
 
 @pytest.mark.parametrize("name", list(REFUSED))
-def test_columns_of_blast_that_cannot_be_had_are_refused_by_name(name: str) -> None:
+def test_blast_columns_without_counterpart_are_refused_with_a_reason(name: str) -> None:
     assert name not in COLUMNS
     with pytest.raises(InputError, match=f"column '{name}' is not available: "):
         parse_columns([name])
@@ -205,7 +205,7 @@ def test_columns_of_blast_that_cannot_be_had_are_refused_by_name(name: str) -> N
         ("", "", ""),
     ],
 )
-def test_accessions(identifier: str, with_version: str, without: str) -> None:
+def test_accessions_are_found_within_ids(identifier: str, with_version: str, without: str) -> None:
     assert accession_with_version(identifier) == with_version
     assert accession(identifier) == without
 

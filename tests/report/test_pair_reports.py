@@ -1,4 +1,4 @@
-"""Reports of pairs: all pairs at once as columns, or one by one, are the same bytes."""
+"""Reports of pairs: the same bytes for all pairs at once and for pairs one by one."""
 
 import io
 
@@ -23,7 +23,7 @@ def written(form, hits, found):
 
 @pytest.mark.parametrize("kind", [*BY_ROW, *BY_PAIR, "10 qseqid qlen qordinal qcovs qseq btop", "sam extended"])
 @pytest.mark.parametrize("mode", ["local", "global", "overlap"])
-def test_all_at_once_or_one_by_one(kind, mode):
+def test_pairs_written_at_once_equal_pairs_written_one_by_one(kind, mode):
     scoring = exaln.Scoring(match=2, mismatch=-3, gap_open=5, gap_extend=2)
     found = exaln.align_many(FIRST, SECOND, scoring=scoring, mode=mode)
     form = parse_outfmt(kind)
@@ -46,6 +46,6 @@ def test_more_pairs_than_a_part_holds(kind):
     assert written(form, [hits], found) == written(form, found.query_hits(), found)
 
 
-def test_every_format_has_its_way():
+def test_no_format_is_both_by_row_and_by_pair():
     assert not set(BY_ROW) & set(BY_PAIR)
     assert set(KINDS) - set(BY_ROW) - set(BY_PAIR) == {"table", "7", "fasta"}

@@ -95,11 +95,11 @@ Sbjct  11  CGTTGTCAA  3
 """
 
 
-def test_golden() -> None:
+def test_the_report_equals_that_written_by_hand() -> None:
     assert report("0", [GLOBIN, NOTHING]) == PROTEIN_TEXT
 
 
-def test_golden_minus_strand() -> None:
+def test_a_hit_on_the_minus_strand_equals_that_written_by_hand() -> None:
     text = report("0", [MINUS], scoring=DNA)
     assert MINUS_TEXT in text
     assert "\nEffective search space used: " in text
@@ -130,7 +130,7 @@ def test_positive_pairs_and_mismatches_in_the_middle() -> None:
     assert drawn.split("\n")[1] == "          +IW "
 
 
-def test_names_and_width() -> None:
+def test_drawing_with_other_names_and_width() -> None:
     hits = query_hits("AWGHE", [Pair("AWGHE", "5M")])
     drawn = draw(hits.query, hits.targets[0], hits.paths[0], scoring=BLOSUM, width=3, names=("HBA_HUMAN", "HBB"))
     assert drawn == (
@@ -146,7 +146,7 @@ def test_an_empty_path_draws_nothing() -> None:
 
 
 @given(random_hits())
-def test_colours_add_no_letters_and_one_by_one_is_the_same(sample: tuple[str, list[Pair], QueryHits]) -> None:
+def test_colours_add_no_letters_and_draw_equals_draw_all(sample: tuple[str, list[Pair], QueryHits]) -> None:
     hits = sample[2]
     for hit, drawn in enumerate(draw_all(hits)):
         places = {

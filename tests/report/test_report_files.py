@@ -37,7 +37,7 @@ def file_of(form: str, hits: list[QueryHits]) -> io.BytesIO:
     return file
 
 
-def test_json_golden() -> None:
+def test_json_equals_that_written_by_hand() -> None:
     document = json.loads(report("json", [GLOBIN, NOTHING]))
     assert document["search"]["database"] == {"name": "targets", "n_targets": 3, "n_residues": 300}
     assert document["search"]["scoring"]["gap_open"] == 11
@@ -88,7 +88,7 @@ def test_json_without_queries_and_without_statistics() -> None:
 
 
 @pytest.mark.parametrize("text", [HOSTILE, HOSTILE * 200_000])
-def test_hostile_headers_are_kept(text: str) -> None:
+def test_hostile_headers_survive_json_and_arrow(text: str) -> None:
     pair = Pair("AWHE", "4M", target_id=text, target_description=text)
     hits = query_hits("AWHE", [pair], query_id=text, query_description=text)
     (query,) = json.loads(report("json", [hits]))["queries"]
@@ -116,7 +116,7 @@ def test_json_and_arrow_agree(sample: tuple[str, list[Pair], QueryHits]) -> None
 
 
 @pytest.mark.parametrize("form", ["parquet", "arrow"])
-def test_arrow_files_in_groups(monkeypatch: pytest.MonkeyPatch, form: str) -> None:
+def test_arrow_and_parquet_files_are_written_in_groups(monkeypatch: pytest.MonkeyPatch, form: str) -> None:
     hits = [GLOBIN, NOTHING, GLOBIN, GLOBIN]
     whole = hits_table(hits)
     many, huge = 1 << 17, 1 << 26
@@ -143,7 +143,7 @@ def test_arrow_files_in_groups(monkeypatch: pytest.MonkeyPatch, form: str) -> No
         assert json.loads(metadata[b"exaln"])["database"]["name"] == "targets"
 
 
-def test_parts_make_the_same_table(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arrow_tables_do_not_depend_on_how_hits_are_divided(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = hits_table([GLOBIN, NOTHING])
     monkeypatch.setattr(hits_module, "PART_HITS", 1)
     assert hits_table([GLOBIN, NOTHING]).equals(whole)
@@ -183,7 +183,7 @@ def test_pandas_and_polars_read_parquet(tmp_path: Path) -> None:
         assert list(frame["evalue"]) == [0.00012, 2.5, 0.0203]
 
 
-def test_fasta() -> None:
+def test_fasta_of_whole_targets_and_of_aligned_parts() -> None:
     assert report("fasta", [GLOBIN, NOTHING]) == ">sp|P1.2|ONE_TEST first, of two\nPAWHEAE\n>two\nAAGAWGREE\n"
     assert report("fasta aligned", [GLOBIN]) == (">sp|P1.2|ONE_TEST:2-5 first, of two\nAWHE\n>two:2-9\nAGAWGREE\n")
     assert report("fasta", [MINUS]) == ">chr1 plasmid\nCCTTGACAACGG\n"
@@ -218,19 +218,19 @@ def test_fasta_has_each_target_once_per_query_and_is_read_again(tmp_path: Path) 
         ("-", "6"),
     ],
 )
-def test_format_by_extension(name: str, kind: str) -> None:
+def test_the_extension_chooses_the_format(name: str, kind: str) -> None:
     assert parse_outfmt(None, name).kind == kind
     assert parse_outfmt("7", name).kind == "7"
 
 
 @pytest.mark.parametrize("name", ["a.xml", "a.bam", "a.xlsx", "a.html", "a.gff3", "a.XML.gz", "a.tar.zst", "a.fastq"])
 def test_a_name_that_promises_another_format_is_refused(name: str) -> None:
-    with pytest.raises(InputError, match=r"there is no report of this kind; use one of \.tsv .*or choose"):
+    with pytest.raises(InputError, match=r"no report format has this extension; use one of \.tsv .*or choose"):
         parse_outfmt(None, name)
     assert parse_outfmt("6", name).kind == "6"  # the user said what is wanted
 
 
-def test_words_or_text() -> None:
+def test_outfmt_as_words_equals_outfmt_as_one_text() -> None:
     assert parse_outfmt("6 std qcovs") == parse_outfmt(["6", "std", "qcovs"]) == parse_outfmt(["6 std", "qcovs"])
     assert parse_outfmt("JSON").kind == "json"
     assert parse_outfmt("fasta aligned").aligned
@@ -244,10 +244,10 @@ def test_words_or_text() -> None:
     [
         ("5", "output format 5 is not available: XML is not available; use json"),
         ("15", "output format 15 is not available: BLAST's JSON is not available; use json, which is exaln's own"),
-        ("paf std", "output format paf cannot be followed by 'std'; allowed is extended"),
+        ("paf std", "output format paf cannot be followed by 'std'; it takes extended"),
         ("xlsx", "unknown output format 'xlsx'; choose one of table, 0, 6, 7, 10, json, parquet, arrow, fasta"),
-        ("0 std", "output format 0 cannot be followed by 'std'; allowed is nothing; only 6, 7 and 10 have columns"),
-        ("fasta all", "output format fasta cannot be followed by 'all'; allowed is whole or aligned"),
+        ("0 std", "output format 0 cannot be followed by 'std'; only 6, 7 and 10 have columns"),
+        ("fasta all", "output format fasta cannot be followed by 'all'; it takes whole or aligned"),
         ("6 std staxids", "column 'staxids' is not available"),
     ],
 )
@@ -304,7 +304,7 @@ def test_a_missing_folder_is_an_output_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["6", "json", "parquet", "arrow"])
-def test_stdout_is_a_pipe(form: str) -> None:
+def test_every_format_can_be_written_to_a_pipe(form: str) -> None:
     code = (
         "import hit_samples as s; from exaln.report.writing import *;"
         f"write_report(parse_outfmt({form!r}), [s.GLOBIN], SearchSummary('targets', 3, 300, s.BLOSUM), '-')"

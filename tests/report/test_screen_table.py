@@ -1,4 +1,4 @@
-"""The table for people, against text written by hand."""
+"""The table for a terminal, against text written by hand."""
 
 import io
 
@@ -22,7 +22,7 @@ chr1      0.020  20.1     88.9%       80%   minus  plasmid
 """
 
 
-def test_tables_of_several_queries() -> None:
+def test_tables_of_several_queries_equal_those_written_by_hand() -> None:
     assert report("table", [GLOBIN, NOTHING, MINUS]) == TEXT
 
 

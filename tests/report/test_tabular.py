@@ -40,7 +40,7 @@ def hostile(text: str) -> QueryHits:
     return query_hits("AWHE", [pair, pair], query_id=f"q{text}", query_description=text)
 
 
-def test_golden() -> None:
+def test_tables_equal_those_written_by_hand() -> None:
     assert report("6", [GLOBIN, NOTHING]) == TABS
     assert report("7", [GLOBIN, NOTHING]) == COMMENTED
     assert report("10", [GLOBIN, NOTHING]) == TABS.replace("\t", ",")
@@ -48,7 +48,7 @@ def test_golden() -> None:
     assert report("10 sseqid stitle", [GLOBIN]) == 'sp|P1.2|ONE_TEST,"first, of two"\ntwo,\n'
 
 
-def test_no_queries_at_all() -> None:
+def test_tables_without_queries() -> None:
     assert report("6", []) == report("10", []) == ""
     assert report("7", []) == "# exaln processed 0 queries\n"
 
@@ -86,7 +86,7 @@ def _as_in_csv(fields: list[str]) -> list[str]:
 
 
 @given(st.text(max_size=20), random_hits())
-def test_csv_and_tabs_agree(text: str, sample: tuple[str, list[Pair], QueryHits]) -> None:
+def test_csv_and_tab_separated_fields_agree(text: str, sample: tuple[str, list[Pair], QueryHits]) -> None:
     hits = hostile(text)
     both = [hits, sample[2]]
     lines = report("6 std stitle qseqid cigar", both).split("\n")[:-1]
@@ -96,7 +96,7 @@ def test_csv_and_tabs_agree(text: str, sample: tuple[str, list[Pair], QueryHits]
 
 
 @pytest.mark.parametrize("form", ["6", "7 std qseq btop cigar", "10 std cigarx", "json", "0", "fasta", "fasta aligned"])
-def test_parts_do_not_show(monkeypatch: pytest.MonkeyPatch, form: str) -> None:
+def test_tables_do_not_depend_on_how_hits_are_divided(monkeypatch: pytest.MonkeyPatch, form: str) -> None:
     whole = report(form, [GLOBIN, NOTHING])
     for name, value in (("PART_HITS", 1), ("PART_COLUMNS", 3)):
         with monkeypatch.context() as patch:

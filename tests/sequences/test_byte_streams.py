@@ -160,7 +160,7 @@ def peak_kibibytes():
     return int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1])
 """
 UNPACK = """
-from exaln.bytestream import ByteStream
+from exaln.sequences.byte_streams import ByteStream
 before = peak_kibibytes()
 print(sum(map(len, ByteStream("-"))), peak_kibibytes() - before)
 """

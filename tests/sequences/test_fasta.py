@@ -240,7 +240,7 @@ def test_any_file_gives_records_or_an_input_error(data: bytes, start: bytes) -> 
 
 LONG_LINE = """
 import io, re
-from exaln.fasta import SequenceFile
+from exaln.sequences.fasta import SequenceFile
 
 class OneLine(io.RawIOBase):
     left = 128 << 20

@@ -73,7 +73,7 @@ def test_python_refuses_a_gene_among_proteins_unless_a_scoring_is_given(files: P
         call(scoring=scoring)
     with pytest.raises(InputError, match="looks like DNA"):
         database.append(files / "gene.fasta")
-    with pytest.raises(InputError, match="a protein database; the alphabet cannot be another"):
+    with pytest.raises(InputError, match="a protein database; alphabet cannot be changed by append"):
         database.append(files / "gene.fasta", alphabet="dna")
 
 

@@ -38,7 +38,7 @@ READ = """
 import sys
 from pathlib import Path
 from exaln.errors import InputError
-from exaln.fasta import read_records
+from exaln.sequences.fasta import read_records
 for path in sys.argv[2:]:
     try:
         read_records(path, max_record_size=int(sys.argv[1]) or None, keep_qualities=True)

@@ -190,12 +190,12 @@ class EmulatedDriver(FakeDriver):
         return (OK,)
 
 
-def emulated_device(monkeypatch, **more):
-    """A device of the emulated driver."""
+def emulated_device(monkeypatch, device_type=None, **more):
+    """A device of the emulated driver; device_type: a subclass of Device."""
     from exaln.engines.cuda.runtime import compiler, device
 
     monkeypatch.setattr(compiler, "cubins", lambda sources, arch: {s: repr(s).encode() for s in sources})
-    made = device.Device(0, EmulatedDriver(**more))
+    made = (device_type or device.Device)(0, EmulatedDriver(**more))
     made.set_budget(None)
     return made
 

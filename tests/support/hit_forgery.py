@@ -1,4 +1,4 @@
-"""Batches of hits with a value changed, for tests of what refuses them."""
+"""Record batches of hits with a changed value, for tests of the checks that refuse them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -29,12 +29,12 @@ def of_hit(**values: Any) -> Change:
 
 
 def more(name: str) -> Change:
-    """One more of a number."""
+    """A change that adds 1 to a number of the first hit."""
     return of_hit(**{name: lambda value: value + 1})
 
 
 def operations(*operations: tuple[int, int]) -> bytes:
-    """A path of (length, code)."""
+    """The bytes of a path of (length, code) operations."""
     return b"".join((length << 4 | code).to_bytes(4, "little") for length, code in operations)
 
 
@@ -43,7 +43,7 @@ def _repeat_hit(row: dict[str, Any]) -> None:
 
 
 def _shift_path(row: dict[str, Any]) -> None:
-    """The path one letter further in both sequences: every position is possible, the letters are others."""
+    """Move the path by one letter in both sequences: the positions are possible, but the letters differ."""
     hit = row["hits"][0]
     move = -1 if min(hit["query_start"], hit["target_start"]) > 0 else 1
     for name in ("query_start", "query_end", "target_start", "target_end"):
@@ -91,4 +91,4 @@ IMPOSSIBLE: dict[str, tuple[Change, str]] = {
         "repeats an operation|unknown operations",
     ),
 }
-"""Changes that no search can have made, and what is said about them."""
+"""Changes that make a hit impossible, and a pattern of the error that reports each."""

@@ -1,4 +1,4 @@
-"""Hits made by hand, for tests of reports: counts come from the letters and the path alone, by plain Python."""
+"""Hits made by hand, for tests of reports; plain Python computes their counts from letters and path."""
 
 import io
 import itertools
@@ -22,7 +22,7 @@ PAIRED = dict(zip("ACGTURYSWKMBDHVN", "TGCAAYRSWMKVHDBN", strict=True))
 
 @dataclass(frozen=True)
 class Pair:
-    """A target and how the query aligns with it; the CIGAR has M, I and D, starts are 0-based."""
+    """A target and its alignment with the query; the CIGAR has M, I and D, starts are 0-based."""
 
     target: str
     cigar: str
@@ -59,7 +59,7 @@ def steps(cigar: str) -> list[tuple[int, str]]:
 
 
 def rows(query: str, pair: Pair, rna: bool = False) -> Row:
-    """The alignment written out."""
+    """The aligned rows of a pair."""
     consumed = sum(length for length, letter in steps(pair.cigar) if letter != "I")
     target_end = pair.target_start + consumed
     target = pair.target[pair.target_start : target_end]
@@ -177,7 +177,7 @@ def random_pairs(draw: st.DrawFn, query: str, scoring: Scoring) -> Pair:
 
 
 def runs_of(cigar: str) -> list[tuple[str, list[tuple[int, str]]]]:
-    """Consecutive operations of the same letter, together."""
+    """The operations, grouped by runs of the same letter."""
     return [(kind, list(run)) for kind, run in itertools.groupby(steps(cigar), key=lambda step: step[1])]
 
 
@@ -191,7 +191,7 @@ def random_hits(draw: st.DrawFn) -> tuple[str, list[Pair], QueryHits]:
 
 
 def report(form: str, hits: Sequence[QueryHits], database: str = "targets", scoring: Scoring = BLOSUM) -> str:
-    """A report as text; the database is said to have 3 targets of 300 residues, and statistics are those of it."""
+    """A report as text, for a database of 3 targets with 300 residues."""
     statistics = Statistics.of(scoring, db_residues=300, db_targets=3)
     file = io.BytesIO()
     write_report(parse_outfmt(form), hits, SearchSummary(database, 3, 300, scoring, statistics), file)

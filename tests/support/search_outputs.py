@@ -13,7 +13,7 @@ FORMATS = ["6 std score cigar btop", "7", "10 std qseq sseq", "0", "json", "fast
 
 
 def split_fasta(path: Path, n_parts: int, folder: Path) -> list[Path]:
-    """The records of a file in n files, in order, the sizes as even as they can be."""
+    """The records of a file in n files, in order, of about equal sizes."""
     with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as file:
         records = re.split(r"^>", file.read(), flags=re.MULTILINE)[1:]
     edges = [len(records) * part // n_parts for part in range(n_parts + 1)]
@@ -24,7 +24,7 @@ def split_fasta(path: Path, n_parts: int, folder: Path) -> list[Path]:
 
 
 def databases(path: Path, folder: Path) -> dict[str, Path]:
-    """The file itself, a database of one segment, and one of nine."""
+    """The file itself, a database of one segment, and a database of nine."""
     one, nine = folder / "one.exaln", folder / "nine.exaln"
     Database.build(path, one)
     first, *others = split_fasta(path, 9, folder)
@@ -36,7 +36,7 @@ def databases(path: Path, folder: Path) -> dict[str, Path]:
 
 
 def found(out: Path, query: object, database: Path, outfmt: str, options: Sequence[object]) -> bytes:
-    """The report, with the name of the database, which some formats tell, made the same."""
+    """The report of a search, with the name of the database replaced by DB."""
     arguments = ["search", "--query", query, "--db", database, "--out", out, "--outfmt", outfmt, "--quiet", *options]
     assert run([str(argument) for argument in arguments]) == 0
     content = out.read_bytes()
@@ -47,7 +47,7 @@ def found(out: Path, query: object, database: Path, outfmt: str, options: Sequen
 
 
 def parquet_rows(content: bytes) -> bytes:
-    """The rows without the file's metadata, which has the name of the database."""
+    """The rows of a Parquet file without its metadata, which contain the name of the database."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

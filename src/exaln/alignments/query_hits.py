@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from exaln.alignments.cigar import Paths
+from exaln.alignments.hit_columns import NUMBERS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -140,11 +141,5 @@ class PairHits(HitRows):
 AnyHits = QueryHits | PairHits
 """What formats with a line per hit are made of."""
 
-# fmt: off
 _OF_QUERIES = ("indices", "query_ids", "query_descriptions", "queries", "query_qualities")
-_COLUMNS = (
-    "target_ids", "target_descriptions", "targets",
-    "ordinal", "score", "bits", "evalue", "strand", "query_start", "query_end", "target_start", "target_end",
-    "identities", "positives", "mismatches", "gap_opens", "gaps", "columns",
-)
-# fmt: on
+_COLUMNS = ("target_ids", "target_descriptions", "targets", "bits", "evalue", *NUMBERS)

@@ -1,4 +1,4 @@
-"""info: what this installation can do."""
+"""The command info: the engines, instruction sets, GPUs and settings of this installation."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ ENVIRONMENT = {
     "EXALN_ENGINE": ("auto", "the engine of --engine auto"),
     "EXALN_ISA": ("the fastest", "the instruction set of the cpu engine"),
     "EXALN_CACHE": ("the user's cache", "the folder of compiled kernels of the cuda engine"),
-    "EXALN_CUDA_DPX": ("1 if the GPU has it", "0: the kernels of GPUs without DPX instructions"),
+    "EXALN_CUDA_DPX": ("1 if the GPU has it", "0 uses the kernels for GPUs without DPX instructions"),
 }
 
 
 @click.command(cls=Command, example="exaln info")
 @options.as_json
 def info(as_json: bool) -> None:
-    """Show engines, instruction sets, GPUs, threads and memory that exaln can use here."""
-    facts = installation_facts()
-    click.echo(json.dumps(facts, indent=2) if as_json else installation_text(facts))
+    """Show the engines, instruction sets, GPUs, threads and memory that exaln can use on this machine."""
+    found = probe_installation()
+    click.echo(json.dumps(found, indent=2) if as_json else installation_text(found))
 
 
-def installation_facts() -> dict[str, Any]:
-    """What info tells."""
+def probe_installation() -> dict[str, Any]:
+    """What this installation has and can use, as values for JSON."""
     import os
     import platform
 
@@ -52,7 +52,7 @@ def installation_facts() -> dict[str, Any]:
 
 
 def instruction_sets() -> dict[str, str]:
-    """Each instruction set that was built, the fastest first: chosen, usable, or missing in this CPU."""
+    """Each instruction set of the core, fastest first: chosen, usable, or not in this CPU."""
     from exaln.engines.cpu.engine import CpuEngine, choose_isa
     from exaln.errors import EngineError
 
@@ -71,34 +71,34 @@ def _usable(isas: list[tuple[str, bool]]) -> dict[str, str]:
     return {name: "usable" if is_usable else "not in this CPU" for name, is_usable in isas}
 
 
-def installation_text(facts: dict[str, Any]) -> str:
-    """For people."""
+def installation_text(found: dict[str, Any]) -> str:
+    """The result of `probe_installation` as text."""
     machine = [
-        ("exaln", facts["exaln"]),
-        ("Python", facts["python"]),
-        ("platform", facts["platform"]),
-        ("threads", f"{facts['threads']} that may be used"),
-        ("memory", f"{facts['memory_bytes'] / 2**30:.1f} GiB available"),
+        ("exaln", found["exaln"]),
+        ("Python", found["python"]),
+        ("platform", found["platform"]),
+        ("threads", f"{found['threads']} available"),
+        ("memory", f"{found['memory_bytes'] / 2**30:.1f} GiB available"),
     ]
     environment = [("variable", "value", "default", "meaning")]
     for name, (default, meaning) in ENVIRONMENT.items():
-        environment.append((name, facts["environment"][name] or "not set", default, meaning))
+        environment.append((name, found["environment"][name] or "not set", default, meaning))
     return "\n\n".join(
         [
             aligned(machine),
-            "Engines, the fastest first\n" + aligned(list(facts["engines"].items()), "  "),
-            "Instruction sets of the cpu engine, the fastest first\n"
-            + (aligned(list(facts["instruction_sets"].items()), "  ") if facts["instruction_sets"] else "  none"),
-            "GPUs of the cuda engine\n" + cuda_text(facts["cuda"]),
+            "Engines, fastest first\n" + aligned(list(found["engines"].items()), "  "),
+            "Instruction sets of the cpu engine, fastest first\n"
+            + (aligned(list(found["instruction_sets"].items()), "  ") if found["instruction_sets"] else "  none"),
+            "GPUs of the cuda engine\n" + cuda_text(found["cuda"]),
             "Environment\n" + aligned(environment, "  "),
         ]
     )
 
 
-def cuda_text(facts: dict[str, Any]) -> str:
-    """GPUs, versions and cache of the cuda engine; or why it cannot be used."""
-    if not facts["gpus"]:
-        return f"  none: {facts['unavailable_reason']}"
+def cuda_text(found: dict[str, Any]) -> str:
+    """GPUs, versions and cache of the cuda engine as text, or why it cannot be used."""
+    if not found["gpus"]:
+        return f"  none: {found['unavailable_reason']}"
     gpus = [
         (
             f"GPU {gpu['number']}",
@@ -108,15 +108,15 @@ def cuda_text(facts: dict[str, Any]) -> str:
             f"{gpu['memory_bytes'] / 2**30:.1f} GiB",
             "" if gpu["free_bytes"] is None else f"{gpu['free_bytes'] / 2**30:.1f} GiB free",
         )
-        for gpu in facts["gpus"]
+        for gpu in found["gpus"]
     ]
-    cache = facts["cache"]
+    cache = found["cache"]
     rest = [
-        ("usable", facts["unavailable_reason"] or "yes"),
-        ("driver", f"for CUDA {facts['driver_cuda']} and earlier"),
-        ("NVRTC", facts["nvrtc"] or "not installed"),
-        ("cuda-core", facts["cuda_core"] or "not installed"),
-        ("cuda-bindings", facts["cuda_bindings"] or "not installed"),
+        ("usable", found["unavailable_reason"] or "yes"),
+        ("driver", f"for CUDA {found['driver_cuda']} and earlier"),
+        ("NVRTC", found["nvrtc"] or "not installed"),
+        ("cuda-core", found["cuda_core"] or "not installed"),
+        ("cuda-bindings", found["cuda_bindings"] or "not installed"),
         ("cache", f"{cache['folder']}, {number_of(cache['files'], 'kernel')}, {cache['bytes'] / 1e6:.1f} MB"),
     ]
     return aligned(gpus, "  ") + "\n" + aligned(rest, "  ")

@@ -1,4 +1,4 @@
-"""align: pairs of sequences, record by record or all with all, with the alignment drawn."""
+"""The command align: optimal alignments of pairs of sequences, record by record or all against all."""
 
 from __future__ import annotations
 
@@ -36,32 +36,33 @@ ONE_OF_SEVERAL = ("local", "semiglobal")
 @click.command(cls=Command, example="exaln align reads.fasta genes.fasta --mode semiglobal --out pairs.sam")
 @click.argument("query", cls=FileArgument, metavar="FIRST")
 @click.argument("target", cls=FileArgument, metavar="SECOND")
-@click.option("--all", "is_all", is_flag=True, help="Every record of FIRST with every record of SECOND.")
+@click.option("--all", "is_all", is_flag=True, help="Align every record of FIRST with all of SECOND.")
 @options.mode
 @click.option(
     "--plot",
     cls=Option,
     writes=True,
     metavar="FILE",
-    help="Draw a single pair, as .svg, .png or .html: a dot plot with the alignment, or, up to 30 letters, all scores.",
+    help="Plot a single pair (.svg, .png or .html): a dot plot, or the score matrix of up to 30 letters.",
 )
 @click.option(
     "--strand",
     cls=Option,
     blast=["-strand"],
     type=click.Choice(["both", "plus", "minus"]),
-    help="Of SECOND, for nucleotides; both: the better one of each pair. [default: plus, with a note where the other "
-    "is clearly better]",
+    help="Strand of SECOND, for nucleotides; both takes the better one for each pair. [default: plus, with a note if "
+    "the other is clearly better]",
 )
 @options.out
 @options.outfmt(
     "0 pairwise text, sam, paf, 6 tabular, 7 with comments, 10 csv, json, parquet, arrow, fasta, table; columns "
-    "may follow: 6 qseqid sseqid score cigar; extended after sam and paf: = and X. [default: 0, or by --out]"
+    "may follow: 6 qseqid sseqid score cigar; extended may follow sam and paf: = and X in place of M. "
+    "[default: 0, or by the extension of --out]"
 )
 @click.option(
     "--work-dir",
     metavar="DIR",
-    help="For long pairs: keep there what is done; the same command goes on from it after an interruption.",
+    help="Keep the work on long pairs in this folder; after an interruption the same command continues from it.",
 )
 @options.memory
 @options.scoring
@@ -69,9 +70,6 @@ ONE_OF_SEVERAL = ("local", "semiglobal")
 @options.strip_gaps
 @options.max_record_size
 @options.engine
-@options.devices
-@options.gpu_memory
-@options.threads
 @pass_messages
 def align(
     messages: Messages,
@@ -89,18 +87,14 @@ def align(
     alphabet: Alphabet | None,
     strip_gaps: bool,
     max_record_size: int | None,
-    engine: str,
-    devices: tuple[int, ...] | None,
-    gpu_memory: int | None,
-    threads: int | None,
+    engine: options.EngineOptions,
     **chosen: Any,
 ) -> None:
     """Align the records of two files pair by pair: the first with the first, the second with the second.
 
-    A file with a single record is aligned with every record of the other. The optimum of each pair, drawn as text
-    unless --outfmt or the extension of --out says otherwise. Sequences may be as long as chromosomes.
+    A file with a single record is aligned with every record of the other. Each pair has its optimal alignment, drawn
+    as text unless --outfmt or the extension of --out says otherwise. Sequences may be as long as chromosomes.
     """
-    from exaln.engines.choice import choose_engine
     from exaln.pairwise.long.driver import LongOptions
     from exaln.pairwise.pairs import MANY_CELLS, align_strand, pair_task
     from exaln.plots.files import check_path
@@ -110,14 +104,14 @@ def align(
     from exaln.sequences.strands import require_strand
 
     require_stdin_once([query, target])
-    wanted = Mode.parse(mode)
+    parsed_mode = Mode.parse(mode)
     on_screen = out == "-" and is_terminal(sys.stdout)
     form = parse_outfmt(outfmt or ("0" if out == "-" else None), out)
     if form.is_binary and on_screen:
         raise InputError(f"{form.kind} is not text; give --out FILE")
     if plot is not None:
         check_path(plot)
-    working = choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory, for_pairs=True)
+    chosen_engine = engine.choose(for_pairs=True)
     work = PairProgress(shown=messages.shows_progress, shares_screen=may_share_screen(out))
     other_strand, long_targets = OtherStrand(), LongTargets()
     long_pairs = LongOptions(
@@ -130,34 +124,34 @@ def align(
 
         def aligned(batch: PairBatch) -> Alignments:
             done = work.done
-            task = pair_task(batch.queries, batch.targets, batch.pairs, rules, wanted)
+            task = pair_task(batch.queries, batch.targets, batch.pairs, rules, parsed_mode)
             report = lambda cells: work(done + cells)  # noqa: E731
-            found = align_strand(working, batch.queries, task, strand or "plus", report, long_pairs)
+            found = align_strand(chosen_engine, batch.queries, task, strand or "plus", report, long_pairs)
             if strand is None:
-                other_strand.look(found, working)
+                other_strand.look(found, chosen_engine)
             if plot is not None:
                 found[0].plot(plot)
             return found
 
         with SequenceFile(target, alphabet=alphabet, like=first.alphabet, **reading) as second, work:
             batches = read_pairs(first, second, work, is_all=is_all)
-            if engine == "auto" and work.n_cells >= MANY_CELLS:
-                working = choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory)
-            messages.detail(f"{rules.describe()}; {wanted}; {working.describe()}")
+            if engine.name == "auto" and work.n_cells >= MANY_CELLS:
+                chosen_engine = engine.choose()
+            messages.detail(f"{rules.describe()}; {parsed_mode}; {chosen_engine.describe()}")
             if plot is not None:
                 batches = only_pair(batches)
             hits = aligned_pairs(batches, aligned, form, joined=is_all)
-            if wanted.name in ONE_OF_SEVERAL:
+            if parsed_mode.name in ONE_OF_SEVERAL:
                 hits = long_targets.among(hits)
-            summary = SearchSummary(target, 0, 0, rules, is_pairs=True, mode=wanted.name)
+            summary = SearchSummary(target, 0, 0, rules, is_pairs=True, mode=parsed_mode.name)
             write_report(form, hits, summary, out, colour=on_screen and colours.are_wanted(sys.stdout))
     other_strand.tell(messages)
     long_targets.tell(messages)
-    messages.detail(f"{number_of(work.n_pairs, 'pair')} in {work.spent(working.describe())}")
+    messages.detail(f"{number_of(work.n_pairs, 'pair')} in {work.spent(chosen_engine.describe())}")
 
 
 def read_pairs(first: SequenceFile, second: SequenceFile, work: PairProgress, *, is_all: bool) -> Iterator[PairBatch]:
-    """The pairs of two files; the first batch is there when this returns, so that bad input is found before output."""
+    """The pairs of two files. The first batch is read before this returns, so that bad input fails before output."""
     from exaln.pairwise.pair_files import crossed, zipped
 
     batches = (crossed if is_all else zipped)(first, second)
@@ -173,17 +167,17 @@ def read_pairs(first: SequenceFile, second: SequenceFile, work: PairProgress, *,
 
 
 def only_pair(batches: Iterator[PairBatch]) -> Iterator[PairBatch]:
-    """The same, where it is one pair: a plot shows no more."""
+    """The batches, if they are one pair, which is what a plot shows; otherwise InputError."""
     batch = next(batches)
     if len(batch.pairs) > 1 or next(batches, None) is not None:
-        raise InputError("--plot draws one pair, and there are more; give files with one record each")
+        raise InputError("--plot draws one pair, but there are several; give files with one record each")
     return iter([batch])
 
 
 def aligned_pairs(
     batches: Iterator[PairBatch], aligned: Callable[[PairBatch], Alignments], form: Format, *, joined: bool
 ) -> Iterator[AnyHits]:
-    """What the report is made of, batch by batch; with `joined` the pairs of a query are together."""
+    """The hits for the report, batch by batch; joined: the pairs of one query form one entry."""
     for batch in batches:
         found = aligned(batch)
         if form.is_by_row:

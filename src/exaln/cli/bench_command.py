@@ -1,4 +1,4 @@
-"""bench: how fast the engines are on this machine."""
+"""The command bench: the speed of an engine on this machine, and the bound of the hardware."""
 
 from __future__ import annotations
 
@@ -22,14 +22,11 @@ if TYPE_CHECKING:
     from exaln.engines.cuda.engine import CudaEngine
 
 WIDEST = 1000
-"""Columns of a table that is as wide as it has to be, on any screen."""
+"""Columns of the console that tables are drawn on, so that none is cut off."""
 
 
 @click.command(cls=Command, example="exaln bench --engine cuda")
 @options.engine
-@options.devices
-@options.gpu_memory
-@options.threads
 @click.option(
     "--seconds",
     type=click.FloatRange(min=0, min_open=True, max=60),
@@ -42,28 +39,25 @@ WIDEST = 1000
     "--targets",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Of the synthetic database, for cuda. [default: 570,000, as Swiss-Prot]",
+    help="Targets of the synthetic database, for cuda. [default: 570,000, as Swiss-Prot]",
 )
 @click.option(
     "--alphabet",
     type=click.Choice(["protein", "dna"]),
-    help="Of the synthetic database, for cuda; of dna both strands are scanned. [default: protein]",
+    help="Kind of sequences, for cuda; both strands of dna are scanned. [default: protein]",
 )
 @click.option(
     "--out",
     "-o",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Folder for the figures as JSON, for cuda. [default: in benchmarks/runs of a clone]",
+    help="Folder for the results as JSON, for cuda. [default: benchmarks/runs in a clone]",
 )
 @options.as_json
 @pass_messages
 def bench(
     messages: Messages,
-    engine: str,
-    devices: tuple[int, ...] | None,
-    gpu_memory: int | None,
-    threads: int | None,
+    engine: options.EngineOptions,
     seconds: float,
     targets: int | None,
     alphabet: str | None,
@@ -74,11 +68,11 @@ def bench(
 
     GCUPS are 1e9 cells per second, TCUPS 1e12; the bound is the cell update alone, in registers, on every thread.
     """
-    from exaln.engines.choice import choose_engine
-
-    working = choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory)
-    if working.name == "cuda":
-        content = measured_on_gpus(cast("CudaEngine", working), alphabet, targets, seconds, threads, gpu_memory)
+    measured = engine.choose()
+    if measured.name == "cuda":
+        content = measured_on_gpus(
+            cast("CudaEngine", measured), alphabet, targets, seconds, engine.threads, engine.gpu_memory
+        )
         path = write_gpu_run(content, out)
         click.echo(json.dumps(content, indent=1) if as_json else gpu_text(content), nl=as_json)
         messages.details(content["scan_report"])
@@ -87,14 +81,14 @@ def bench(
         return
     for name, value in (("--targets", targets), ("--alphabet", alphabet), ("--out", out)):
         if value is not None:
-            raise InputError(f"{name} is for the cuda engine only, and the engine is {working.name!r}")
-    if working.name != "cpu":
-        raise InputError(f"bench measures the cuda and the cpu engine, and the engine is {working.name!r}")
-    bench_cpu(cast("CpuEngine", working), seconds, as_json)
+            raise InputError(f"{name} needs --engine cuda, but the engine is {measured.name!r}")
+    if measured.name != "cpu":
+        raise InputError(f"bench measures the cuda and cpu engines, but the engine is {measured.name!r}")
+    bench_cpu(cast("CpuEngine", measured), seconds, as_json)
 
 
 def bench_cpu(engine: CpuEngine, seconds: float, as_json: bool) -> None:
-    """The cpu engine, on one thread and on all of them."""
+    """Measure the cpu engine on one thread and on all threads, and print the results."""
     from exaln.engines.bench.cpu import measure
 
     isa, results = measure(engine.threads, seconds)
@@ -118,7 +112,7 @@ def measured_on_gpus(
     threads: int | None,
     gpu_memory: int | None,
 ) -> dict[str, Any]:
-    """All figures of the cuda engine."""
+    """All results of the cuda engine, as values for JSON."""
     from exaln.engines.bench.cuda import measure_engine
     from exaln.engines.bench.swissprot import N_TARGETS
     from exaln.sequences.alphabet import DNA, PROTEIN
@@ -134,7 +128,7 @@ def measured_on_gpus(
 
 
 def write_gpu_run(content: dict[str, Any], out: Path | None) -> Path | None:
-    """Keep a run; None if no folder was asked for and there is no clone to keep it in."""
+    """Write the results to a folder; returns the path, or None if there is neither --out nor a clone."""
     from exaln.engines.bench.cuda import kept_in, run_name
     from exaln.engines.bench.runs import write_run
 
@@ -156,11 +150,11 @@ GPU_COLUMNS: dict[str, Callable[[dict[str, Any]], str]] = {
     "hits": lambda m: f"{m['n_candidates']:,}",
     "score sum": lambda m: f"{m['score_sum']:,}",
 }
-"""A column of the table for each: its heading, and what it shows of a measurement."""
+"""Heading and text of each column of the table, from a measurement."""
 
 
 def gpu_text(content: dict[str, Any]) -> str:
-    """The figures of the cuda engine, for people."""
+    """The results of the cuda engine as a table and two lines."""
     database, checks = content["database"], content["checks"]
     kind = "proteins" if database["alphabet"] == "protein" else "DNA sequences, both strands of the queries"
     size = f"{database['targets']:,} synthetic {kind}, {database['residues']:,} residues"
@@ -169,7 +163,7 @@ def gpu_text(content: dict[str, Any]) -> str:
         table.add_column(heading, justify="right", no_wrap=True)
     for measurement in content["measurements"]:
         table.add_row(*(show(measurement) for show in GPU_COLUMNS.values()))
-    lines = [f"{checks['candidates']:,} candidates of the scans are those of {checks['scores']:,} scores"]
+    lines = [f"{checks['candidates']:,} candidates of the scans agree with {checks['scores']:,} scores"]
     if checks["unchecked"] is None:
         sampled = number_of(checks["sampled_targets"], "target")
         lines.append(f"{checks['sampled_scores']:,} scores of {sampled} equal the cpu engine's")
@@ -179,7 +173,7 @@ def gpu_text(content: dict[str, Any]) -> str:
 
 
 def new_table(title: str) -> Table:
-    """An empty table."""
+    """An empty table with this title."""
     from rich import box
     from rich.table import Table
 
@@ -187,7 +181,7 @@ def new_table(title: str) -> Table:
 
 
 def drawn(parts: list[Any]) -> str:
-    """Tables and lines as text, on the screen with colours; figures are never cut off."""
+    """Tables and lines as text, with colours on a terminal."""
     from rich.console import Console
 
     console = Console(width=WIDEST)

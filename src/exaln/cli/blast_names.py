@@ -1,6 +1,6 @@
-"""Options and programs of BLAST+ without a counterpart here.
+"""BLAST+ options and programs that exaln does not have, with what to do instead.
 
-An option is accepted where its value says what exaln does anyway (`-seg no`), and else refused with what to do instead.
+An option is accepted if its value asks for what exaln does anyway (`-seg no`); otherwise it is refused with advice.
 tests/golden/blast_options.tsv lists every option of BLAST+ 2.12, and a test looks for each of them here or among the
 options of the commands.
 """
@@ -13,31 +13,32 @@ from dataclasses import dataclass
 
 YES = "true|t|yes|y|1"
 NO = "false|f|no|n|0"
-"""How programs of NCBI write a Boolean."""
+"""The spellings of a Boolean in NCBI's programs, as patterns."""
 
-EXACT = "leave it out: every score here is the exact optimum, there is no heuristic to set"
-NO_FILTER = "leave it out: sequences are scored as they are, nothing is filtered or masked"
+EXACT = "leave it out: every score is the exact optimum, and there is no heuristic to set"
+NO_FILTER = "leave it out: sequences are scored as they are, without filters or masks"
 NO_COMPOSITION = "scores are not adjusted for composition; write 0, or leave it out"
 NO_GI = "GI numbers were retired by NCBI"
-NO_TAXONOMY = "there is no taxonomy here: select sequences of these organisms before exaln makedb"
-NO_TRANSLATION = "nothing is translated here: translate the sequences first, for example with EMBOSS transeq"
-NO_PROFILES = "there are no profiles here: exaln search compares with the sequence of the query itself"
+NO_TAXONOMY = "exaln has no taxonomy: select the sequences of these organisms before exaln makedb"
+NO_TRANSLATION = "exaln does not translate: translate the sequences first, for example with EMBOSS transeq"
+NO_PROFILES = "exaln has no profiles: exaln search compares with the sequence of the query itself"
 NO_STRATEGY = "leave it out, and keep the command line in a script"
 NO_CULLING = "hits that overlap on the query are all reported; filter the report instead"
 LOCAL = "exaln searches files and databases on this machine"
-CUT = "cut the sequences to this range before"
+CUT = "cut the sequences to this range first"
 LOG = "messages go to stderr: redirect it with 2> FILE"
-OWN_FORMAT = "leave it out: exaln has a database format of its own"
+OWN_FORMAT = "leave it out: exaln has its own database format"
 AS_STORED = "leave it out: headers are printed as they were read"
 DESCRIBED = "exaln dbinfo --db DB describes a database"
 
 
 @dataclass(frozen=True)
 class BlastOption:
-    """neutral: the values that say what exaln does anyway, as a pattern; of a flag, whether it does; None: no value.
+    """A BLAST option without a counterpart in exaln.
 
-    advice: what to do where it is refused; refused: advice for certain values. kinds: the kind of letters that a value
-    is about, protein or nucleotide.
+    advice: what to do if it is refused. neutral: a pattern of the values that ask for what exaln does anyway; for a
+    flag, True if exaln does what it asks for; None if no value is accepted. refused: advice for certain values.
+    kinds: the kind of sequences, protein or nucleotide, that a value is for.
     """
 
     advice: str
@@ -47,24 +48,24 @@ class BlastOption:
 
     @property
     def is_flag(self) -> bool:
-        """Whether no value follows."""
+        """True if the option takes no value."""
         return isinstance(self.neutral, bool)
 
     def accepts(self, value: str) -> bool:
-        """Whether exaln does that anyway; of a flag, `value` is empty."""
+        """True if exaln does anyway what the value asks for; `value` is empty for a flag."""
         if self.neutral is None or isinstance(self.neutral, bool):
             return bool(self.neutral) and not value
         return re.fullmatch(self.neutral, value.strip().lower()) is not None
 
     def refusal(self, name: str, value: str, known: Iterable[str]) -> str:
-        """Why this value is not accepted, and what to do; known: the options of the command."""
+        """The message that refuses a value and says what to do; known: the options of the command."""
         advice = advice_for((self.refused or {}).get(value.strip().lower(), self.advice), known)
         if self.neutral is None or self.neutral is False:
             return f"no such option: {name}; {advice}"
         return f"{name} {value} is not available; {advice}" if value else f"{name} needs a value; {advice}"
 
     def kind(self, value: str) -> str | None:
-        """protein or nucleotide if the value is about one of them."""
+        """protein or nucleotide if the value is for such sequences, otherwise None."""
         return (self.kinds or {}).get(value.strip().lower())
 
 
@@ -80,7 +81,7 @@ _TASKS |= {"blastx": NO_TRANSLATION, "tblastn": NO_TRANSLATION, "blastx-fast": N
 _TASKS |= {"tblastn-fast": NO_TRANSLATION}
 
 SEARCH_OPTIONS: dict[str, BlastOption] = {
-    # What to look for
+    # Queries and targets
     "-task": BlastOption(EXACT, "blast[pn]", _TASKS, {"blastp": "protein", "blastn": "nucleotide"}),
     **_all("query_loc subject_loc", BlastOption(CUT)),
     **_all("query_gencode db_gencode max_intron_length", BlastOption(NO_TRANSLATION)),
@@ -113,19 +114,19 @@ SEARCH_OPTIONS: dict[str, BlastOption] = {
     # Statistics
     "-searchsp": BlastOption("use --dbsize: the search space follows from the residues of the database", "0"),
     "-sum_stats": BlastOption("every alignment has the E-value of its own score; write false, or leave it out", NO),
-    # What is reported
+    # Reports
     "-max_hsps": BlastOption("one alignment per target is reported, the best; write 1, or leave it out", "1"),
     "-subject_besthit": BlastOption(EXACT, True),
     "-culling_limit": BlastOption(NO_CULLING, "0"),
     **_all("best_hit_overhang best_hit_score_edge", BlastOption(NO_CULLING)),
-    **_all("num_descriptions num_alignments", BlastOption("use --max-target-seqs, which holds for all formats")),
+    **_all("num_descriptions num_alignments", BlastOption("use --max-target-seqs, which applies to all formats")),
     "-sorthits": BlastOption("hits are sorted by E-value; write 0, or sort the report", "0"),
     "-sorthsps": BlastOption("one alignment per target is reported", "[0-4]"),
-    "-show_gis": BlastOption(f"{NO_GI}; ids are printed as they stand in the files", False),
+    "-show_gis": BlastOption(f"{NO_GI}; ids are printed as in the files", False),
     "-html": BlastOption("use --outfmt 0 for text, or json", False),
     "-line_length": BlastOption("alignments are drawn 60 letters wide", "60"),
     "-parse_deflines": BlastOption(EXACT, True),
-    "-mt_mode": BlastOption("leave it out: threads share queries and database as it suits them", "[0-2]"),
+    "-mt_mode": BlastOption("leave it out: exaln divides queries and database among threads by itself", "[0-2]"),
     **_all("import_search_strategy export_search_strategy", BlastOption(NO_STRATEGY)),
     # psiblast
     "-num_iterations": BlastOption(NO_PROFILES, "1"),
@@ -164,7 +165,7 @@ FETCH_OPTIONS: dict[str, BlastOption] = {
     **_all("recursive remove_redundant_dbs", BlastOption(DESCRIBED, False)),
     **_all("list list_outfmt", BlastOption(DESCRIBED)),
     "-show_blastdb_search_path": BlastOption("a database is named by its path; there is no search path", False),
-    "-range": BlastOption(CUT.replace("before", "afterwards")),
+    "-range": BlastOption(CUT.replace("first", "afterwards")),
     "-strand": BlastOption("sequences are printed as they were read; write plus, or leave it out", "plus"),
     "-mask_sequence_with": BlastOption("sequences are printed as they were read, lower case too"),
     "-outfmt": BlastOption("sequences are printed as FASTA; write %f, or leave it out", "%f"),
@@ -185,13 +186,13 @@ _BY_COMMAND = {
 
 _TRANSLATED = "(for example with EMBOSS transeq) and use exaln search"
 _SEARCH = "exaln search -query FILE -db DB takes its options"
-_NO_MASK = "nothing is masked here; exaln search scores sequences as they are"
+_NO_MASK = "exaln search scores sequences as they are, without masks"
 PROGRAMS: dict[str, str] = {
     **dict.fromkeys(("blastp", "blastn", "blast", "blastall", "legacy_blast"), _SEARCH),
     "megablast": f"{_SEARCH}; for its scoring {_MEGABLAST}",
-    "blastx": f"nothing is translated here: translate the queries {_TRANSLATED}",
-    "tblastn": f"nothing is translated here: translate the database {_TRANSLATED}",
-    "tblastx": f"nothing is translated here: translate queries and database {_TRANSLATED}",
+    "blastx": f"exaln does not translate: translate the queries {_TRANSLATED}",
+    "tblastn": f"exaln does not translate: translate the database {_TRANSLATED}",
+    "tblastx": f"exaln does not translate: translate queries and database {_TRANSLATED}",
     **dict.fromkeys(("psiblast", "deltablast", "rpsblast", "rpsblast+", "rpstblastn"), NO_PROFILES),
     **dict.fromkeys(("makeblastdb", "formatdb"), "exaln makedb -in FILE -out NAME builds a database"),
     **dict.fromkeys(
@@ -208,16 +209,16 @@ PROGRAMS: dict[str, str] = {
     "blast_formatter": "choose the format with --outfmt of exaln search; parquet keeps all hits for later",
     **dict.fromkeys(("dustmasker", "segmasker", "windowmasker", "convert2blastmask"), _NO_MASK),
 }
-"""Programs of BLAST+, for those who write them after `exaln`."""
+"""What to use in place of a BLAST+ program that is given as a command of exaln."""
 
 
 def blast_option(command: str | None, name: str) -> BlastOption | None:
-    """The option of BLAST that is meant by -name, --name or --na-me in a command; None if BLAST has none."""
+    """The BLAST option that -name, --name or --na-me stands for in a command; None if BLAST has no such option."""
     return _BY_COMMAND.get(command or "", {}).get(blast_spelling(name))
 
 
 def blast_spelling(name: str) -> str:
-    """How BLAST writes an option.
+    """The name of an option as BLAST writes it.
 
     >>> blast_spelling("--max-hsps")
     '-max_hsps'
@@ -226,6 +227,6 @@ def blast_spelling(name: str) -> str:
 
 
 def advice_for(advice: str, known: Iterable[str]) -> str:
-    """The advice; where it names an option that the command lacks, with the command that has it."""
+    """The advice; if it names an option that the command lacks, preceded by the command that has it."""
     named = set(re.findall(r"--[a-z][a-z-]*", advice))
     return advice if "exaln " in advice or named <= set(known) else f"in exaln search, {advice}"

@@ -1,4 +1,7 @@
-"""search --cluster and search --resume: the same report, computed in units, by the workers of a cluster or here."""
+"""search --cluster and search --resume: a search in units, by the workers of a cluster or in this process.
+
+The report is the same as that of an undivided search.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ClusterOptions:
-    """--cluster and what goes with it."""
+    """--cluster and the options that belong to it."""
 
     cluster: str | None
     config: str | None
@@ -49,28 +52,28 @@ class ClusterOptions:
 
     @staticmethod
     def taken_from(chosen: dict[str, Any]) -> ClusterOptions:
-        """Takes them out of the options of a command."""
+        """The cluster options, removed from `chosen`; InputError if some are given without --cluster."""
         names = ("cluster", "plan", "resume", "dashboard", "insecure", "tls_ca", "tls_cert", "tls_key")
         given = {name: chosen.pop(name) for name in names}
         found = ClusterOptions(config=chosen.pop("cluster_config"), **given)
         only_clusters = [value for name, value in given.items() if name != "resume"]
         if found.cluster is None and any(value for value in (found.config, *only_clusters)):
-            raise InputError("--plan, --dashboard, --cluster-config, --insecure and --tls-... go with --cluster")
+            raise InputError("--plan, --dashboard, --cluster-config, --insecure and --tls-... need --cluster")
         return found
 
     @property
     def in_units(self) -> bool:
-        """Whether the search is done in units: on a cluster, or here with --resume."""
+        """True if the search runs in units: on a cluster, or in this process with --resume."""
         return self.cluster is not None or self.resume is not None
 
     def require_no_shard(self, shard: str | None) -> None:
-        """InputError if a shard is asked for as well."""
+        """InputError if --shard is combined with --cluster or --resume."""
         if shard is not None and self.in_units:
-            what = "a cluster" if self.cluster is not None else "--resume"
-            raise InputError(f"--shard is for searches without {what}; choose one of the two")
+            other = "--cluster" if self.cluster is not None else "--resume"
+            raise InputError(f"--shard and {other} cannot be combined; choose one of the two")
 
     def start(self, settings: Settings) -> AbstractContextManager[Cluster]:
-        """The cluster that is meant."""
+        """The cluster that --cluster names; it starts when the context manager is entered."""
         from exaln.cluster import hosts
         from exaln.cluster.security import Certificates
         from exaln.cluster.slurm import slurm_cluster
@@ -79,7 +82,7 @@ class ClusterOptions:
         certificates = Certificates.of(self.tls_ca, self.tls_cert, self.tls_key)
         kind, n_workers = hosts.parse_cluster(self.cluster)
         if self.config is not None and kind != "slurm":
-            raise InputError("--cluster-config goes with --cluster slurm")
+            raise InputError("--cluster-config needs --cluster slurm")
         if kind == "local":
             return hosts.local_cluster(n_workers, settings, dashboard=self.dashboard)
         if kind == "slurm":
@@ -89,7 +92,7 @@ class ClusterOptions:
 
 @dataclass(frozen=True)
 class ClusterJob:
-    """A search that is to run in units: where the database is, what is wanted, and the queries."""
+    """A search that runs in units: location (path or URL) and manifest of the database, search and queries."""
 
     location: str
     manifest: Manifest
@@ -98,100 +101,100 @@ class ClusterJob:
 
     @property
     def n_strands(self) -> int:
-        """How often each query is compared with the database."""
+        """How many strands of each target are searched."""
         return 2 if self.manifest.alphabet.is_nucleotide and self.spec.options.strand == "both" else 1
 
     def results(self, groups: Sequence[Group], store: Store | None) -> GroupResults:
-        """Where the hits of units are collected."""
+        """The collector of the hits of units."""
         from exaln.cluster.groups import GroupResults
 
         return GroupResults(groups, self.manifest, self.spec, self.queries, store)
 
 
 UnitsProgress = ClusterProgress | MergeProgress | SearchProgress
-WorkerSettings = tuple[str, int | None, tuple[int, ...] | None, int | None]
-"""Engine, threads, devices and GPU memory, of workers that are started or of this process."""
 
 
 def search_in_units(
-    messages: Messages, job: ClusterJob, wish: ClusterOptions, settings: WorkerSettings, report: ReportOutput
+    messages: Messages, job: ClusterJob, cluster: ClusterOptions, engine: options.EngineOptions, report: ReportOutput
 ) -> None:
-    """Run a search on a cluster, or print the plan; without a cluster, in this process."""
+    """Run a search on a cluster, or print the plan; without --cluster, run it in this process."""
     from exaln.cluster.unit_search import Settings
     from exaln.cluster.unit_store import Store
 
-    cluster = None if wish.cluster is None else wish.start(Settings(*settings))  # starts when it is entered
-    with nullcontext(None) if wish.resume is None else Store(wish.resume, job.spec, job.queries) as store:
+    settings = Settings(engine.name, engine.threads, engine.devices, engine.gpu_memory)
+    starting = None if cluster.cluster is None else cluster.start(settings)
+    with nullcontext(None) if cluster.resume is None else Store(cluster.resume, job.spec, job.queries) as store:
         if store is not None and store.is_finished:
-            _report_finished(messages, job, store, wish, report)
-        elif cluster is not None:
-            _search_on_cluster(messages, job, wish, cluster, store, report)
+            _report_finished(messages, job, store, report, plan_only=cluster.plan)
+        elif starting is not None:
+            _search_on_cluster(messages, job, starting, store, report, plan_only=cluster.plan)
         else:
             assert store is not None
-            _search_here(messages, job, Settings(*settings), store, report)
+            _search_here(messages, job, settings, store, report)
 
 
 def _report_finished(
-    messages: Messages, job: ClusterJob, store: Store, wish: ClusterOptions, report: ReportOutput
+    messages: Messages, job: ClusterJob, store: Store, report: ReportOutput, *, plan_only: bool
 ) -> None:
-    """Nothing is left to search: the report comes from the folder."""
+    """Write the report from the folder of a finished search."""
     from exaln.cluster.units import groups_between
 
-    if wish.plan:
-        click.echo(f"plan: nothing is left to search, all of it is in {store.folder}")
+    if plan_only:
+        click.echo(f"plan: nothing is left to search; all results are in {store.folder}")
         return
     groups = groups_between(store.edges or [0], job.queries.lengths, job.n_strands)
     shown = messages.shows_progress and not report.on_screen
     with MergeProgress(shown=shown, total=len(job.queries)) as work:
         long_targets = _write(job, job.results(groups, store).ready(), work, report)
     long_targets.tell(messages)
-    messages.note(f"{work.counted_hits()} in {work.spent(f'all of it from {store.folder}')}")
+    messages.note(f"{work.counted_hits()} in {work.spent(f'all from {store.folder}')}")
 
 
 def _search_here(messages: Messages, job: ClusterJob, settings: Settings, store: Store, report: ReportOutput) -> None:
     from exaln.cluster.local_search import LocalSearch
-    from exaln.cluster.unit_search import Held, measured_speed
+    from exaln.cluster.unit_search import Resources, measured_speed
 
-    held = Held(settings)
-    speed = measured_speed(held.engine)
-    messages.detail(f"{job.spec.scoring.describe()}; {held.engine.describe()}")
+    resources = Resources(settings)
+    speed = measured_speed(resources.engine)
+    messages.detail(f"{job.spec.scoring.describe()}; {resources.engine.describe()}")
     plan = _plan(job, [speed], store)
     pool, results = plan.pool(), job.results(plan.groups, store)
     with SearchProgress(shown=messages.shows_progress and not report.on_screen, total=pool.cells_left) as work:
-        search = LocalSearch(held, job.spec, job.location, job.queries, pool, results, store, speed, work)
+        search = LocalSearch(resources, job.spec, job.location, job.queries, pool, results, store, speed, work)
         long_targets = _write(job, search.run(), work, report)
     long_targets.tell(messages)
-    messages.details(held.engine.scan_report())
-    messages.note(f"{work.counted_hits()} in {work.spent(held.engine.describe())}")
+    messages.details(resources.engine.scan_report())
+    messages.note(f"{work.counted_hits()} in {work.spent(resources.engine.describe())}")
 
 
 def _search_on_cluster(
     messages: Messages,
     job: ClusterJob,
-    wish: ClusterOptions,
     starting: AbstractContextManager[Cluster],
     store: Store | None,
     report: ReportOutput,
+    *,
+    plan_only: bool,
 ) -> None:
     from exaln.cluster.dask_search import ClusterSearch
-    from exaln.cluster.workers import Crew
+    from exaln.cluster.workers import Workers
 
     with starting as cluster:
-        if cluster.dashboard and not wish.plan:
+        if cluster.dashboard and not plan_only:
             messages.note(f"dashboard: {cluster.dashboard}")
-        crew = Crew(cluster)
-        workers = crew.wait(cluster.n_expected)
-        plan = _plan(job, [worker.speed for worker in workers], store)
-        for line in plan.lines([worker.engine for worker in workers]):
-            (click.echo if wish.plan else messages.note)(f"plan: {line}")
-        if wish.plan:
+        workers = Workers(cluster)
+        present = workers.wait(cluster.n_expected)
+        plan = _plan(job, [worker.speed for worker in present], store)
+        for line in plan.lines([worker.engine for worker in present]):
+            (click.echo if plan_only else messages.note)(f"plan: {line}")
+        if plan_only:
             return
         pool, results = plan.pool(), job.results(plan.groups, store)
         with ClusterProgress(shown=messages.shows_progress and not report.on_screen, total=pool.cells_left) as work:
-            search = ClusterSearch(crew, job.spec, job.location, job.queries, pool, results, store, work.changed)
+            search = ClusterSearch(workers, job.spec, job.location, job.queries, pool, results, store, work.changed)
             long_targets = _write(job, search.run(), work, report)
     long_targets.tell(messages)
-    messages.details(worker.describe() for worker in [*crew.workers.values(), *crew.gone] if worker.n_units)
+    messages.details(worker.describe() for worker in [*workers.present.values(), *workers.gone] if worker.n_units)
     messages.note(f"{work.counted_hits()} in {work.spent(cluster.name)}")
 
 
@@ -207,30 +210,31 @@ def _plan(job: ClusterJob, speeds: Sequence[float], store: Store | None) -> Plan
 
 
 def _write(job: ClusterJob, hits: Iterator[QueryHits], work: UnitsProgress, report: ReportOutput) -> LongTargets:
-    """Write the report; returns what there is to say of long targets when the progress bar is gone."""
+    """Write the report; returns the note about long targets, to be printed after the progress bar."""
     long_targets = LongTargets()
-    counted = _counted(_with_qualities(hits, job.queries), work)
+    counted = counted_hits(_with_qualities(hits, job.queries), work)
     report.write(work.ends_before(long_targets.among(counted), report.out), job.spec)
     return long_targets
 
 
-def _counted(hits: Iterator[QueryHits], work: FoundHits) -> Iterator[QueryHits]:
+def counted_hits(hits: Iterator[QueryHits], work: FoundHits) -> Iterator[QueryHits]:
+    """Yield the hits unchanged, adding their number to the progress bar."""
     for query_hits in hits:
         work.found(len(query_hits))
         yield query_hits
 
 
 def one_database(databases: Sequence[str]) -> str:
-    """The database of --db; workers open no more than one."""
+    """The database of --db; InputError if there are several, since workers open only one."""
     if len(databases) > 1:
         raise InputError(
-            "--cluster and --resume search one database; build one of all with exaln makedb, or search with --shard"
+            "--cluster and --resume search one database; combine them with exaln makedb, or search with --shard"
         )
     return databases[0]
 
 
 def _with_qualities(hits: Iterator[QueryHits], queries: Records) -> Iterator[QueryHits]:
-    """The hits with the base qualities of their queries, which workers do not need."""
+    """The hits with the base qualities of their queries, which workers do not send."""
     if queries.qualities is None:
         return hits
     return (replace(one, query_quality=queries.quality(one.index)) for one in hits)
@@ -244,9 +248,9 @@ def open_job(
     make_options: Callable[[Database | None], SearchOptions],
     reading: dict[str, Any],
 ) -> ClusterJob:
-    """The database, of which only the manifest is read here, and all queries.
+    """The job of a search in units: reads all queries, and only the manifest of the database.
 
-    reading: how sequence files are read.
+    reading: strip_gaps and max_record_size of sequence files.
     """
     from exaln.cluster.database_source import is_url, manifest_at
     from exaln.search.evaluation import warn_without_statistics

@@ -1,8 +1,8 @@
-"""How commands of exaln read their arguments: long options, BLAST's single-dash names, and options with many values.
+"""The classes of commands and options: long names, BLAST's single-dash names, and options with many values.
 
-Every option has one long name, which the help shows. `Option(blast=("-num_threads",))` gives it names of BLAST+ as
-well: they are replaced by the long name before click sees them, so that a word of several letters after one dash is
-never taken for several options of one letter.
+Every option has one long name, which the help shows. `Option(blast=("-num_threads",))` gives it BLAST+ names as well.
+They are replaced by the long name before click sees them, because click would take `-num_threads` for several options
+of one letter.
 """
 
 from __future__ import annotations
@@ -22,18 +22,19 @@ from exaln.cli.messages import Messages
 from exaln.cli.panels import option_groups
 
 PATH_METAVARS = {"FILE", "DB", "DIR", "FIRST", "SECOND", "PART"}
-"""Parameters whose value is a path are shown as one of these in the help."""
+"""The help shows a parameter whose value is a path as one of these."""
 
 NUMBER = re.compile(r"-\.?\d.*")
 BLAST_KIND = "exaln.blast_kind"
-"""In `Context.meta`: an option of BLAST as it was given, and the kind of letters that it is about."""
+"""Key in `Context.meta` for a BLAST option as it was given and the kind of sequences that it is for."""
 
 
 class Option(click.Option):
-    """An option with names of BLAST+ (`blast`), or one that takes all words up to the next option (`many`).
+    """An option of a command.
 
-    reads, writes: its value names files that the command reads or writes; see `exaln.cli.files`.
-    old: names of earlier versions, which still work and are not in the help.
+    blast: its BLAST+ names. old: its names in earlier versions, which still work but are not in the help. many: it
+    takes all words up to the next option. reads, writes: its value names files that the command reads or writes; see
+    `exaln.cli.files`.
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class FileArgument(click.Argument):
 
 
 class Command(rich_click.RichCommand):
-    """A command with --quiet, --verbose and --debug, and an example and BLAST's names at the end of its help."""
+    """A command with --quiet, --verbose and --debug; its help ends with an example and the BLAST names."""
 
     def __init__(self, *args: Any, example: str = "", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -72,7 +73,7 @@ class Command(rich_click.RichCommand):
             self.context_settings["rich_help_config"] = {"option_groups": {"*": groups}}
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Let click parse the arguments with long names only."""
+        """Replace all names by long ones, let click parse the arguments, and check the paths."""
         if ctx.resilient_parsing:
             return super().parse_args(ctx, args)
         rest = super().parse_args(ctx, self._with_long_names(ctx, args))
@@ -82,7 +83,7 @@ class Command(rich_click.RichCommand):
         return rest
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command, unless it would write over a file that it reads."""
+        """Run the command; InputError if it would write over a file that it reads."""
         named = [(param, ctx.params.get(param.name or "")) for param in self.params]
         require_distinct_files(
             reads=[value for param, value in named if getattr(param, "reads", False)],
@@ -94,6 +95,7 @@ class Command(rich_click.RichCommand):
         return [parameter for parameter in self.params if isinstance(parameter, Option)]
 
     def _with_long_names(self, ctx: click.Context, args: Sequence[str]) -> list[str]:
+        """The arguments with long names only, and with the name repeated before each value of a `many` option."""
         options = {
             name: param for param in self.get_params(ctx) if isinstance(param, click.Option) for name in param.opts
         }
@@ -103,8 +105,8 @@ class Command(rich_click.RichCommand):
         options |= {"-help": options["--help"]} if "--help" in options else {}
         n_missing = sum(isinstance(param, click.Argument) for param in self.get_params(ctx))
         result: list[str] = []
-        repeated: list[str] = []  # the option that further words belong to
-        taken: list[int] = []  # where in the result further words got that option
+        repeated: list[str] = []  # the `many` option that further words belong to
+        taken: list[int] = []  # where in the result its name was repeated
         words = iter(args)
         for word in words:
             if word == "--":
@@ -130,13 +132,24 @@ class Command(rich_click.RichCommand):
 
 
 class Group(rich_click.RichGroup):
-    """The main command; its commands are `Command`s, in the order in which they were added."""
+    """The main command; its commands are `Command`s, in the order in which they were added, then those of plug-ins."""
 
     command_class = Command
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """In the order of the file, not of the alphabet."""
-        return list(self.commands)
+        """Names of all commands, in the order of the help."""
+        from exaln.cli.plugins import plugin_names
+
+        return [*self.commands, *(name for name in plugin_names() if name not in self.commands)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the command of this name; those of plug-ins are looked up last."""
+        known = super().get_command(ctx, cmd_name)
+        if known is not None:
+            return known
+        from exaln.cli.plugins import plugin_command
+
+        return plugin_command(cmd_name)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Let click parse the arguments; BLAST's -help and -version are words of one dash."""
@@ -152,19 +165,20 @@ class Group(rich_click.RichGroup):
         if self.get_command(ctx, name) is None and not ctx.resilient_parsing:
             if name.lower() in PROGRAMS:
                 raise click.UsageError(f"no such command: {name!r}; {PROGRAMS[name.lower()]}", ctx)
-            similar = get_close_matches(name, list(self.commands), 1)
-            hint = f"; did you mean {similar[0]!r}?" if similar else f"; there are {', '.join(self.commands)}"
+            names = self.list_commands(ctx)
+            similar = get_close_matches(name, names, 1)
+            hint = f"; did you mean {similar[0]!r}?" if similar else f"; there are {', '.join(names)}"
             raise click.UsageError(f"no such command: {name!r}{hint}", ctx)
         return super().resolve_command(ctx, args)
 
 
 def is_path(parameter: click.Parameter) -> bool:
-    """Whether a parameter is the path of something, or several: its metavar says so."""
+    """True if the values of a parameter are paths, which its metavar says."""
     return (parameter.metavar or "").removesuffix("...") in PATH_METAVARS
 
 
 def _require_paths(parameter: click.Parameter, value: object) -> None:
-    """InputError, with the name of the option, for what can be no path."""
+    """InputError with the name of the option if a value cannot be a path."""
     from exaln.foundation.paths import checked_path
 
     name = parameter.opts[0] if isinstance(parameter, click.Option) else str(parameter.metavar).removesuffix("...")
@@ -174,7 +188,7 @@ def _require_paths(parameter: click.Parameter, value: object) -> None:
 
 
 def _value_of(option: click.Option, words: Any, options: dict[str, click.Option], ctx: click.Context) -> list[str]:
-    """The next word, if it is there and is not another option."""
+    """The next word, if there is one; UsageError if it is another option."""
     for word in words:
         if word in options:
             raise click.UsageError(f"option '{option.opts[0]}' needs a value, but '{word}' follows", ctx)
@@ -185,7 +199,7 @@ def _value_of(option: click.Option, words: Any, options: dict[str, click.Option]
 def _accept_neutral(
     ctx: click.Context, name: str, value: str | None, words: Iterator[str], options: dict[str, click.Option]
 ) -> None:
-    """Take an option of BLAST with a value that says what exaln does anyway; anything else is a UsageError."""
+    """Accept a BLAST option whose value asks for what exaln does anyway; anything else is a UsageError."""
     option = blast_option(ctx.command.name, name)
     if option is None:
         raise click.UsageError(_explain_unknown(ctx, name, list(options)), ctx)
@@ -217,8 +231,8 @@ def _common_options() -> list[click.Parameter]:
         return callback
 
     texts = {
-        "quiet": "Print nothing but warnings and errors.",
-        "verbose": "Say what is done.",
+        "quiet": "Print only warnings and errors.",
+        "verbose": "Print details of the run.",
         "debug": "Show the traceback of an error.",
     }
     options: list[click.Parameter] = [
@@ -229,7 +243,7 @@ def _common_options() -> list[click.Parameter]:
 
 
 def _version_option() -> click.Parameter:
-    """--version of a command, as BLAST's programs have it; the help of `exaln` shows it, that of commands does not."""
+    """--version of a command, as BLAST's programs have it; hidden, since the help of `exaln` shows it."""
 
     def show(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
         if value:

@@ -1,4 +1,4 @@
-"""makedb, append, compact, dbinfo, verify, fetch, export."""
+"""The commands on databases: makedb, append, compact, dbinfo, verify, fetch and export."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     callback=options.single,
     required=True,
     metavar="NAME",
-    help="Name of the new database; .exaln is added if it is missing.",
+    help="Name of the new database; the extension .exaln is added if it is missing.",
 )
 @options.alphabet
 @options.strip_gaps
@@ -114,25 +114,25 @@ def compact(messages: Messages, database: str) -> None:
 @options.as_json
 def dbinfo(databases: tuple[str, ...], max_record_size: int | None, as_json: bool) -> None:
     """Describe a database, or several as one."""
-    facts = database_facts(open_any(databases, max_record_size))
+    values = database_values(open_any(databases, max_record_size))
     if len(databases) > 1:
-        facts["path"] = " ".join(databases)
-    click.echo(json.dumps(facts, indent=2) if as_json else aligned([(k, shown(v)) for k, v in facts.items()]))
+        values["path"] = " ".join(databases)
+    click.echo(json.dumps(values, indent=2) if as_json else aligned([(k, shown(v)) for k, v in values.items()]))
 
 
 @click.command(cls=Command, example="exaln verify --db proteins.exaln")
 @options.database
 @pass_messages
 def verify(messages: Messages, database: str) -> None:
-    """Check every byte and every rule of a database.
+    """Check every byte of a database against its hashes, and every rule of the format.
 
-    Exit code 2 if anything is wrong; the damaged segment is named.
+    The exit code is 2 if anything is wrong; the damaged segment is named.
     """
     opened = open_directory(database)
     residues = 0
     with CheckingProgress(shown=messages.shows_progress, total=opened.n_residues) as work:
         for segment in opened.segments:
-            with suppress(DatabaseError):  # it is among the problems below
+            with suppress(DatabaseError):  # `problems` lists it
                 segment.check()
             residues += segment.n_residues
             work(residues)
@@ -156,7 +156,7 @@ def verify(messages: Messages, database: str) -> None:
     blast=["-entry_batch"],
     reads=True,
     metavar="FILE",
-    help="A file with one id per line. - is stdin.",
+    help="File with one id per line. - is stdin.",
 )
 @options.max_record_size
 @options.out
@@ -169,14 +169,14 @@ def fetch(
     out: str,
     width: int,
 ) -> None:
-    """Print the sequences with these ids as FASTA, in the order asked for.
+    """Print the sequences with these ids as FASTA, in the order of the ids.
 
     Accessions work too: P69905 finds sp|P69905|HBA_HUMAN.
     """
-    wanted = [*ids, *(read_ids(ids_file) if ids_file else [])]
-    if not wanted:
-        raise InputError("no ids were given; name them as arguments, or a file of them with --ids")
-    open_any(databases, max_record_size).export(sequence_output(out), width=width, ids=wanted)
+    all_ids = [*ids, *(read_ids(ids_file) if ids_file else [])]
+    if not all_ids:
+        raise InputError("no ids given; name them as arguments, or a file of ids with --ids")
+    open_any(databases, max_record_size).export(sequence_output(out), width=width, ids=all_ids)
 
 
 @click.command(cls=Command, example="exaln export --db proteins.exaln --out proteins.fasta")
@@ -185,25 +185,25 @@ def fetch(
 @options.out
 @options.width
 def export(databases: tuple[str, ...], max_record_size: int | None, out: str, width: int) -> None:
-    """Print a database as FASTA, in the order of the input."""
+    """Print all sequences of a database as FASTA, in the order of the input."""
     open_any(databases, max_record_size).export(sequence_output(out), width=width)
 
 
 def sequence_output(out: str) -> str | BinaryIO:
-    """Where FASTA goes. Files and pipes get every byte of a header; a terminal gets no control characters."""
+    """The output for FASTA. Files and pipes get headers unchanged; a terminal gets no control characters."""
     if out == "-" and is_terminal(sys.stdout):
         return cast(BinaryIO, TerminalText(sys.stdout.buffer))
     return out
 
 
 def require_stdin_once(sources: Sequence[str]) -> None:
-    """Refuse to read stdin twice."""
+    """InputError if stdin (-) is named twice."""
     if list(sources).count("-") > 1:
         raise InputError("stdin (-) is named twice, but can be read only once")
 
 
 def open_any(names: Sequence[str], max_record_size: int | None = None) -> Database:
-    """Databases as one, or sequence files in their place."""
+    """Databases or sequence files, opened as one database."""
     from exaln.database.database import Database
 
     require_stdin_once(names)
@@ -213,13 +213,13 @@ def open_any(names: Sequence[str], max_record_size: int | None = None) -> Databa
 
 
 def open_directory(path: str) -> Database:
-    """A database, and nothing else."""
+    """A database on disk; DatabaseError for a sequence file or stdin."""
     from pathlib import Path
 
     from exaln.foundation.paths import is_folder
 
     is_file = path == "-"
-    with suppress(OSError):  # opening it says what is wrong
+    with suppress(OSError):  # opening it reports the problem
         is_file = is_file or is_folder(Path(path)) is False
     if is_file:
         raise DatabaseError(f"{path}: not a database; build one with exaln makedb")
@@ -227,13 +227,13 @@ def open_directory(path: str) -> Database:
 
 
 def counted(database: Database) -> str:
-    """How much there is in a database, in words."""
+    """The size of a database in words: 60 protein sequences, 16,624 residues."""
     n_sequences = number_of(database.n_targets, f"{database.alphabet.name} sequence")
     return f"{n_sequences}, {number_of(database.n_residues, 'residue')}"
 
 
 def read_ids(path: str) -> list[str]:
-    """The first word of each line that is not blank; `>` in front is allowed, so headers of FASTA files work."""
+    """The first word of each line that is not blank; a leading `>` is dropped, so FASTA headers work."""
     try:
         with click.open_file(path, encoding="utf-8") as file:
             words = [line.removeprefix(">").split() for line in file]
@@ -244,8 +244,8 @@ def read_ids(path: str) -> list[str]:
     return [word[0] for word in words if word]
 
 
-def database_facts(database: Database) -> dict[str, Any]:
-    """What dbinfo tells."""
+def database_values(database: Database) -> dict[str, Any]:
+    """What dbinfo prints, as values for JSON."""
     info = database.info
     return {
         "path": str(info.path) if info.path else None,
@@ -264,7 +264,7 @@ def database_facts(database: Database) -> dict[str, Any]:
 
 
 def shown(value: Any) -> str:
-    """A fact for people."""
+    """A value of dbinfo as text."""
     if value is None:
         return "in memory"
     return f"{value:,}" if isinstance(value, int | float) else str(value)

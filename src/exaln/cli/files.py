@@ -1,4 +1,4 @@
-"""Files that a command reads and writes: none may be both."""
+"""The check that no command writes over a file that it reads."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from exaln.errors import InputError
 
 
 def require_distinct_files(reads: Sequence[Any], writes: Sequence[tuple[str, Any]]) -> None:
-    """Refuse to write over a file that is read, or into a database, or to one file twice.
+    """InputError if an output is also an input, lies in a database that is read, or is named twice.
 
-    reads: values of options and arguments: a path, several, or None. writes: options with such values.
+    reads: values of options and arguments, each a path, several paths or None. writes: option names with such values.
     """
     inputs = [path for value in reads for path in _paths(value)]
     outputs = [(option, path) for option, value in writes for path in _paths(value)]
     for place, (option, out) in enumerate(outputs):
         for path in inputs:
             if _is_same(path, out) or _is_inside(out, path):
-                raise InputError(f"{out}: {option} would replace what is read from {path}; name another file")
+                raise InputError(f"{out}: {option} would overwrite the input {path}; name another file")
         for earlier, other in outputs[:place]:
             if _is_same(other, out):
                 raise InputError(f"{out}: {earlier} and {option} name the same file; name another")
@@ -34,7 +34,7 @@ def _paths(value: Any) -> Iterator[str]:
 
 
 def _is_same(path: str, other: str) -> bool:
-    """Whether two paths name one regular file, which need not exist yet. Devices and pipes may be named twice."""
+    """True if two paths name one regular file, which need not exist yet. Devices and pipes may be named twice."""
     try:
         if Path(path).exists() and Path(other).exists():
             return Path(path).is_file() and Path(path).samefile(other)
@@ -44,7 +44,7 @@ def _is_same(path: str, other: str) -> bool:
 
 
 def _is_inside(out: str, path: str) -> bool:
-    """Whether `out` lies in the folder of the database `path`, whose name may lack .exaln."""
+    """True if `out` lies in the folder of the database `path`; the extension .exaln may be left out."""
     for folder in (Path(path), Path(f"{path}.exaln")):
         try:
             if folder.is_dir() and folder.resolve() in Path(out).resolve().parents:

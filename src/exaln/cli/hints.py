@@ -1,4 +1,4 @@
-"""Notes on stderr about what a report does not show: other alignments in long targets, and the other strand."""
+"""Notes on stderr about alignments that a report does not show: further ones in long targets, and the other strand."""
 
 from __future__ import annotations
 
@@ -20,36 +20,36 @@ if TYPE_CHECKING:
 
 FAR_LONGER = 20
 LONG_TARGET = 50_000
-"""A target is far longer than its query if it has this many times its residues, and at least this many."""
+"""A target is far longer than its query if it has FAR_LONGER times its residues, and at least LONG_TARGET."""
 
 HINT_CELLS = 1 << 30
-"""The other strand is scored for the first pairs of a command, up to this many cells: a fraction of a second."""
+"""The other strand is scored for the first pairs of a command, up to this many cells, a fraction of a second."""
 
 CLEARLY_BETTER = 2
 LEAST_MATCHES = 10
-"""The other strand is clearly better with this many times the score, and at least that of this many equal letters."""
+"""The other strand is clearly better with CLEARLY_BETTER times the score, and at least LEAST_MATCHES equal letters."""
 
 
 class LongTargets:
-    """Looks for hits in targets far longer than their query, of which one alignment each is shown."""
+    """Looks for hits in targets that are far longer than their query, where one alignment may not be all."""
 
     def __init__(self) -> None:
         self._found: tuple[str, int, int] | None = None
 
     def among(self, hits: Iterator[AnyHits]) -> Iterator[AnyHits]:
-        """The hits, looked at as they pass."""
+        """Yield the hits unchanged, looking at each."""
         for some in hits:
             if self._found is None:
                 self._look(some)
             yield some
 
     def tell(self, messages: Messages) -> None:
-        """One note, if there is such a hit."""
+        """Print one note if there was such a hit."""
         if self._found is not None:
             name, length, query = self._found
             messages.note(
                 f"note: target {name} is far longer than its query ({length:,} and {number_of(query, 'residue')}); "
-                "one alignment per target is shown, and there may be others"
+                "only the best alignment per target is shown, and there may be others"
             )
 
     def _look(self, hits: QueryHits | PairHits) -> None:
@@ -63,14 +63,14 @@ class LongTargets:
 
 
 class OtherStrand:
-    """Looks for pairs of nucleotides that align clearly better on the strand that was not asked for."""
+    """Looks for nucleotide pairs that align clearly better on the other strand."""
 
     def __init__(self) -> None:
         self._n_cells = self._n_pairs = self._n_better = self._n_all = 0
         self._example = ""
 
     def look(self, found: Alignments, engine: Engine) -> None:
-        """Score the minus strand of pairs that were aligned on the plus strand, of the first ones if they are many."""
+        """Score the minus strand of pairs that were aligned on the plus strand, up to HINT_CELLS in all."""
         import numpy as np
 
         from exaln.alignments.aligned_pairs import PairList
@@ -101,7 +101,7 @@ class OtherStrand:
         self._n_better += int(better.sum())
 
     def tell(self, messages: Messages) -> None:
-        """One note, if there are such pairs."""
+        """Print one note if there were such pairs."""
         if self._n_better:
             first = "the first " if self._n_pairs < self._n_all else ""
             verb = "aligns" if self._n_better == 1 else "align"

@@ -1,4 +1,4 @@
-"""What goes to stderr: notes, warnings and errors, one line each."""
+"""Messages on stderr: notes, warnings and errors, one line each."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ import click
 
 @dataclass
 class Messages:
-    """How much the user wants to be told."""
+    """How much is printed on stderr: --quiet, --verbose and --debug."""
 
     quiet: bool = False
     verbose: bool = False
     debug: bool = False
 
     def note(self, text: str) -> None:
-        """A line for those who did not ask for quiet."""
+        """Print a line, unless --quiet is given."""
         if not self.quiet:
             say(text)
 
     def detail(self, text: str) -> None:
-        """A line for those who asked for more."""
+        """Print a line if --verbose is given."""
         if self.verbose:
             say(text)
 
     def details(self, texts: Iterable[str]) -> None:
-        """Several such lines."""
+        """Print several lines if --verbose is given."""
         for text in texts:
             self.detail(text)
 
     @property
     def shows_progress(self) -> bool:
-        """Whether a bar can be drawn: not in a pipe, and not if quiet is wanted."""
+        """True if progress bars are drawn: stderr is a terminal and --quiet is not given."""
         return not self.quiet and is_terminal(sys.stderr)
 
 
@@ -45,16 +45,16 @@ pass_messages = click.make_pass_decorator(Messages, ensure=True)
 
 
 def is_terminal(stream: Any) -> bool:
-    """Whether somebody looks at it."""
+    """True if the stream is a terminal."""
     return stream is not None and bool(stream.isatty())
 
 
 def say(text: str) -> None:
-    """Print `exaln: text` on stderr, in one line whatever the text holds. Nothing happens if stderr is closed."""
+    """Print `exaln: text` on stderr, always as one line. Does nothing if stderr is closed."""
     if sys.stderr is None:
         return
     try:
-        # One write: print() writes the line end on its own, and rows of a pipe could come between.
+        # One write: print() would write the line end separately, and rows from a pipe could come in between.
         sys.stderr.write(f"exaln: {one_line(text)}\n")
         sys.stderr.flush()
     except (OSError, ValueError):
@@ -62,7 +62,7 @@ def say(text: str) -> None:
 
 
 def one_line(text: str) -> str:
-    """Text without line breaks and control characters.
+    """The text without line breaks, and with control characters escaped.
 
     >>> one_line("two\\n  lines\\x1b")
     'two lines\\\\x1b'
@@ -72,7 +72,7 @@ def one_line(text: str) -> str:
 
 @contextmanager
 def warnings_as_messages() -> Iterator[None]:
-    """Warnings of exaln become lines on stderr, each of them once; those of libraries go their usual way."""
+    """Within the block, print each warning of exaln once as a line on stderr; others are shown as usual."""
     from exaln.errors import ExalnWarning
 
     said: set[str] = set()

@@ -1,11 +1,17 @@
-"""Options that several commands share, each defined once, with its names in BLAST+."""
+"""Options that several commands share, each defined once, with its BLAST+ names.
+
+A group of options that belong together is one decorator (`scoring`, `engine`, `cluster`). To add an option to every
+command of a group, add it there, and list its name in `panels`.
+"""
 
 from __future__ import annotations
 
 import re
 import shlex
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,6 +22,7 @@ from exaln.errors import InputError
 
 if TYPE_CHECKING:
     from exaln.database.database import Database
+    from exaln.engines.contracts import Engine
     from exaln.scoring.scoring import Scoring
     from exaln.sequences.alphabet import Alphabet
 
@@ -26,14 +33,14 @@ SIZE = re.compile(r"(\d+\.?\d*|\.\d+) ?([KMGT]?)(?:i?B)?", re.IGNORECASE)
 
 
 def parse_alphabet(ctx: click.Context, parameter: click.Parameter, value: str | None) -> Alphabet | None:
-    """protein, dna, rna, letters of one's own, or what makeblastdb calls prot and nucl."""
+    """The alphabet of --alphabet: protein, dna, rna, custom letters, or makeblastdb's prot and nucl."""
     from exaln.sequences.alphabet import Alphabet
 
     return None if value is None else Alphabet.parse(BLAST_KINDS.get(value, value))
 
 
 def parse_size(text: str) -> int:
-    """Bytes: a number, of which K, M, G and T make 1024, 1024 * 1024 and so on times as many.
+    """A size in bytes, from a number that K, M, G or T may follow (powers of 1024); InputError for anything else.
 
     >>> parse_size("8G"), parse_size("0.5GiB"), parse_size("500 mb"), parse_size("1000000")
     (8589934592, 536870912, 524288000, 1000000)
@@ -41,24 +48,24 @@ def parse_size(text: str) -> int:
     match = SIZE.fullmatch(text.strip())
     n_bytes = int(Fraction(match[1]) * 1024 ** " KMGT".index(match[2].upper() or " ")) if match else 0
     if n_bytes < 1:
-        raise InputError(f"{text!r} is no size; write bytes, or a number with K, M, G or T, such as 8G or 500M")
+        raise InputError(f"{text!r} is not a size; write bytes, or a number with K, M, G or T, such as 8G or 500M")
     return n_bytes
 
 
 def parse_devices(text: str) -> tuple[int, ...]:
-    """Numbers of GPUs, as exaln info and nvidia-smi count them.
+    """GPU numbers, as exaln info and nvidia-smi count them; InputError for anything else.
 
     >>> parse_devices("0"), parse_devices("0,2, 1")
     ((0,), (0, 2, 1))
     """
     numbers = [part.strip() for part in text.split(",")]
     if not all(re.fullmatch("[0-9]{1,4}", number) for number in numbers):
-        raise InputError(f"{text!r} are no GPUs; write their numbers with commas between them, such as 0,1")
+        raise InputError(f"{text!r} is not a list of GPUs; write their numbers separated by commas, such as 0,1")
     return tuple(map(int, numbers))
 
 
 def _parsed_by(parse: Any) -> Any:
-    """A callback that parses the text of an option, and names the option where it cannot."""
+    """A callback that parses the text of an option; its InputError names the option."""
 
     def callback(ctx: click.Context, parameter: click.Parameter, value: str | None) -> Any:
         try:
@@ -70,18 +77,18 @@ def _parsed_by(parse: Any) -> Any:
 
 
 def single(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> str | None:
-    """The value of an option that may be given once; a second one would otherwise replace it without a word."""
+    """The value of an option that may be given once; without this, click would silently take the last one."""
     if len(value) > 1:
         raise click.UsageError(f"{parameter.opts[0]} is given {len(value)} times, but {ctx.info_name} takes one", ctx)
     return value[0] if value else None
 
 
 def split_databases(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
-    """The names of databases. BLAST's -db "a b" names two of them, unless there is one of that name."""
+    """The names of databases. As in BLAST, -db "a b" names two, unless there is a database "a b"."""
     names: list[str] = []
     for text in value:
-        words = _words(text) if any(letter.isspace() for letter in text) and not _is_there(text) else [text]
-        names += words if any(_is_there(word) for word in words) else [text]
+        words = _words(text) if any(letter.isspace() for letter in text) and not _exists(text) else [text]
+        names += words if any(_exists(word) for word in words) else [text]
     return tuple(names)
 
 
@@ -92,8 +99,8 @@ def _words(text: str) -> list[str]:
         return [text]
 
 
-def _is_there(name: str) -> bool:
-    """Whether there is a file or a database of this name."""
+def _exists(name: str) -> bool:
+    """True if there is a file or a database with this name."""
     try:
         return name == "-" or Path(name).exists() or Path(f"{name}.exaln").exists()
     except (OSError, ValueError):
@@ -109,7 +116,7 @@ inputs = click.option(
     reads=True,
     required=True,
     metavar="FILE...",
-    help="FASTA or FASTQ, plain or compressed; several may follow. - is stdin.",
+    help="FASTA or FASTQ files, plain or compressed. - is stdin.",
 )
 database = click.option(
     "--db",
@@ -135,7 +142,7 @@ searched = click.option(
     callback=split_databases,
     required=True,
     metavar="DB",
-    help="Database or sequence file; may be repeated.",
+    help="Database or sequence file to search; may be repeated.",
 )
 databases = click.option(
     "--db",
@@ -158,7 +165,7 @@ queries = click.option(
     reads=True,
     required=True,
     metavar="FILE",
-    help="FASTA or FASTQ. - is stdin.",
+    help="Queries, FASTA or FASTQ. - is stdin.",
 )
 alphabet = click.option(
     "--alphabet",
@@ -173,7 +180,7 @@ max_record_size = click.option(
     "--max-record-size",
     callback=_parsed_by(parse_size),
     metavar="SIZE",
-    help="Most memory that one record may take, and longest header, such as 32G; a larger one is an error. "
+    help="Refuse records that need more memory than this, such as 32G, and longer headers. "
     "[default: half of the free memory, at most 16G; 64M for headers]",
 )
 out = click.option(
@@ -184,15 +191,15 @@ out = click.option(
     writes=True,
     default="-",
     metavar="FILE",
-    help="Where to write. [default: stdout]",
+    help="Output file. [default: stdout]",
 )
 mode = click.option(
     "--mode",
     default="local",
     show_default=True,
     metavar="MODE",
-    help="local, global, semiglobal (all of FIRST within SECOND), overlap (all ends free), or free: with the ends that "
-    "are, such as free:qs,te (qs, qe: start and end of FIRST; ts, te: of SECOND).",
+    help="local, global, semiglobal (all of FIRST within SECOND), overlap (all ends free), or free: and the free ends, "
+    "such as free:qs,te (qs, qe: start and end of FIRST; ts, te: of SECOND).",
 )
 width = click.option(
     "--width",
@@ -202,35 +209,79 @@ width = click.option(
     default=60,
     show_default=True,
     metavar="N",
-    help="Letters per line; 0: one line per sequence.",
+    help="Letters per line; 0 writes each sequence on one line.",
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+memory = click.option(
+    "--memory",
+    callback=_parsed_by(parse_size),
+    metavar="SIZE",
+    help="Memory for a long pair, such as 8G. [default: all free]",
+)
+engine_name = click.option(
+    "--engine",
+    default="auto",
+    show_default=True,
+    metavar="NAME",
+    help="auto, cuda, cpu or reference; see exaln info.",
+)
+devices = click.option(
+    "--devices", callback=_parsed_by(parse_devices), metavar="N,...", help="GPUs to use. [default: all]"
+)
+gpu_memory = click.option(
+    "--gpu-memory",
+    callback=_parsed_by(parse_size),
+    metavar="SIZE",
+    help="Memory on each GPU, such as 8G. [default: all free]",
+)
 threads = click.option(
     "--threads",
     cls=Option,
     blast=["-num_threads"],
     type=click.IntRange(min=1),
     metavar="N",
-    help="At most 16 per core. [default: one per core]",
+    help="CPU threads, at most 16 per core. [default: one per core]",
 )
-engine = click.option(
-    "--engine", default="auto", show_default=True, metavar="NAME", help="auto, cuda, cpu or reference; see exaln info."
-)
-devices = click.option(
-    "--devices", callback=_parsed_by(parse_devices), metavar="N,...", help="GPUs to use. [default: all]"
-)
-memory = click.option(
-    "--memory",
-    callback=_parsed_by(parse_size),
-    metavar="SIZE",
-    help="What a long pair may use, such as 8G. [default: what is free]",
-)
-gpu_memory = click.option(
-    "--gpu-memory",
-    callback=_parsed_by(parse_size),
-    metavar="SIZE",
-    help="Per GPU, such as 8G. [default: all free]",
-)
+
+
+def _together(*options: Any) -> Callable[[Any], Any]:
+    """A decorator that adds several options, in this order."""
+
+    def decorate(command: Any) -> Any:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """--engine, --devices, --gpu-memory (bytes) and --threads; None leaves the choice to exaln."""
+
+    name: str = "auto"
+    threads: int | None = None
+    devices: tuple[int, ...] | None = None
+    gpu_memory: int | None = None
+
+    def choose(self, *, for_pairs: bool = False) -> Engine:
+        """The engine that the options ask for; for_pairs: for few pairs. InputError or EngineError if it cannot be."""
+        from exaln.engines.choice import choose_engine
+
+        more = {"for_pairs": True} if for_pairs else {}
+        return choose_engine(self.name, self.threads, devices=self.devices, gpu_memory=self.gpu_memory, **more)
+
+
+def engine(command: Any) -> Any:
+    """--engine, --devices, --gpu-memory and --threads; the command gets them as one `EngineOptions`, named engine."""
+
+    @wraps(command)
+    def collected(
+        *args: Any, engine: str, devices: Any, gpu_memory: int | None, threads: int | None, **others: Any
+    ) -> Any:
+        return command(*args, engine=EngineOptions(engine, threads, devices, gpu_memory), **others)
+
+    return _together(engine_name, devices, gpu_memory, threads)(collected)
 
 
 SEARCH_FORMATS = (
@@ -245,94 +296,69 @@ def outfmt(formats: str) -> Callable[[Function], Function]:
     return click.option("--outfmt", cls=Option, blast=["-outfmt"], many=True, metavar="FORMAT", help=formats)
 
 
-def scoring(command: Any) -> Any:
-    """--matrix, --match, --mismatch, --gap-open and --gap-extend."""
-    number = {"type": float, "metavar": "N"}
-    options = [
-        click.option(
-            "--matrix",
-            cls=Option,
-            blast=["-matrix"],
-            reads=True,
-            metavar="NAME",
-            help="Built-in matrix or matrix file. [default: BLOSUM62 for proteins]",
-        ),
-        click.option(
-            "--match",
-            cls=Option,
-            blast=["-reward"],
-            help="Score of equal letters. [default: 2 for nucleotides]",
-            **number,
-        ),
-        click.option(
-            "--mismatch",
-            cls=Option,
-            blast=["-penalty"],
-            help="Score of others. [default: -3 for nucleotides]",
-            **number,
-        ),
-        click.option(
-            "--gap-open",
-            cls=Option,
-            blast=["-gapopen"],
-            help="A gap of length k costs gap-open + k * gap-extend. [default: as the matrix needs, 11 for BLOSUM62]",
-            **number,
-        ),
-        click.option(
-            "--gap-extend",
-            cls=Option,
-            blast=["-gapextend"],
-            help="[default: as the matrix needs, 1 for BLOSUM62]",
-            **number,
-        ),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
+_NUMBER: dict[str, Any] = {"cls": Option, "type": float, "metavar": "N"}
+scoring = _together(
+    click.option(
+        "--matrix",
+        cls=Option,
+        blast=["-matrix"],
+        reads=True,
+        metavar="NAME",
+        help="Built-in matrix or matrix file. [default: BLOSUM62 for proteins]",
+    ),
+    click.option("--match", blast=["-reward"], help="Score of equal letters. [default: 2 for nucleotides]", **_NUMBER),
+    click.option(
+        "--mismatch",
+        blast=["-penalty"],
+        help="Score of different letters. [default: -3 for nucleotides]",
+        **_NUMBER,
+    ),
+    click.option(
+        "--gap-open",
+        blast=["-gapopen"],
+        help="A gap of length k costs gap-open + k * gap-extend. [default: by the matrix, 11 for BLOSUM62]",
+        **_NUMBER,
+    ),
+    click.option(
+        "--gap-extend",
+        blast=["-gapextend"],
+        help="Cost of each letter of a gap. [default: by the matrix, 1 for BLOSUM62]",
+        **_NUMBER,
+    ),
+)
+"""--matrix, --match, --mismatch, --gap-open and --gap-extend; `make_scoring` reads them."""
 
-
-def certificates(command: Any) -> Any:
-    """--tls-ca, --tls-cert, --tls-key and --insecure."""
-    options = [
-        click.option(
-            "--tls-ca", cls=Option, reads=True, metavar="FILE", help="Certificate of the authority of the cluster, PEM."
-        ),
-        click.option("--tls-cert", cls=Option, reads=True, metavar="FILE", help="Own certificate."),
-        click.option("--tls-key", cls=Option, reads=True, metavar="FILE", help="Key of the own certificate."),
-        click.option("--insecure", is_flag=True, help="Allow other machines without encryption."),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
+certificates = _together(
+    click.option(
+        "--tls-ca", cls=Option, reads=True, metavar="FILE", help="Certificate authority of the cluster, a PEM file."
+    ),
+    click.option("--tls-cert", cls=Option, reads=True, metavar="FILE", help="Certificate of this process."),
+    click.option("--tls-key", cls=Option, reads=True, metavar="FILE", help="Private key of this process."),
+    click.option("--insecure", is_flag=True, help="Allow other machines without encryption."),
+)
 dashboard = click.option(
     "--dashboard", is_flag=True, help="Serve Dask's status pages, to every user of this machine. [default: none]"
 )
-
-
-def cluster(command: Any) -> Any:
-    """--cluster and what goes with it."""
-    options = [
-        click.option(
-            "--cluster",
-            metavar="WHERE",
-            help="Search on a Dask cluster: tls://HOST:PORT or the file of a scheduler, local:N for N workers "
-            "on this machine, or slurm.",
-        ),
-        click.option("--cluster-config", cls=Option, reads=True, metavar="FILE", help="Jobs of --cluster slurm, TOML."),
-        click.option("--plan", is_flag=True, help="Print how the cluster would search, and for how long."),
-        click.option("--resume", metavar="DIR", help="Keep finished work there, and go on with it after a stop."),
-        dashboard,
-        certificates,
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
+cluster = _together(
+    click.option(
+        "--cluster",
+        metavar="WHERE",
+        help="Search on a Dask cluster: the address of its scheduler (tls://HOST:PORT) or its scheduler file, local:N "
+        "for N workers on this machine, or slurm.",
+    ),
+    click.option("--cluster-config", cls=Option, reads=True, metavar="FILE", help="Jobs of --cluster slurm, TOML."),
+    click.option("--plan", is_flag=True, help="Print how the cluster would search and the estimated time, then stop."),
+    click.option(
+        "--resume", metavar="DIR", help="Keep finished work in this folder; the same command continues from it."
+    ),
+    dashboard,
+    certificates,
+)
+"""--cluster and the options that belong to it; `ClusterOptions` reads them."""
 
 
 def make_scoring(alphabet: Alphabet, chosen: dict[str, Any]) -> Scoring:
-    """The scoring that the options of `scoring` ask for."""
+    """The scoring that the options of `scoring` ask for; chosen: their values."""
     from exaln.scoring.scoring import Scoring
 
     check_blast_kind(alphabet)
@@ -349,7 +375,7 @@ def make_scoring(alphabet: Alphabet, chosen: dict[str, Any]) -> Scoring:
 def open_searched(
     databases: Sequence[str], alphabet: Alphabet | None, *, strip_gaps: bool, max_record_size: int | None = None
 ) -> Database:
-    """The databases of --db as one, which must be of the kind of --alphabet if that is given."""
+    """The databases of --db as one; InputError if they are of another kind than --alphabet says."""
     from exaln.database.database import Database
 
     opened = Database.open(databases, alphabet=alphabet, strip_gaps=strip_gaps, max_record_size=max_record_size)
@@ -361,7 +387,7 @@ def open_searched(
 
 
 def check_blast_kind(alphabet: Alphabet) -> None:
-    """InputError if an option of BLAST, such as -task blastp, is about other letters than those of the targets."""
+    """InputError if a BLAST option, such as -task blastp, is for other sequences than these."""
     ctx = click.get_current_context(silent=True)
     option, kind = ("", "") if ctx is None else ctx.meta.get(BLAST_KIND, ("", ""))
     if kind and kind != ("nucleotide" if alphabet.is_nucleotide else alphabet.name):

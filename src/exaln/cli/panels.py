@@ -1,4 +1,4 @@
-"""The panels of options in the help of a command, from what goes in to how it runs."""
+"""The panels in which the help of a command shows its options, from input to messages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FEW_OPTIONS = 9
 
 
 def option_groups(names: Iterable[str]) -> list[dict[str, object]]:
-    """The panels of a command with these options, as rich-click wants them; an option without a panel is in its own.
+    """The panels of a command with these options, in the form that rich-click takes; empty for few options.
 
     >>> option_groups(["--db", "--json"])
     []

@@ -1,4 +1,4 @@
-"""Where a report goes, and what it looks like there."""
+"""The output of a search: a report in some format, or the part file of a shard."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReportOutput:
-    """--out and --outfmt; a terminal gets a table, as wide as it is."""
+    """--out and --outfmt; the default on a terminal is a table as wide as the screen."""
 
     out: str
     form: Format
@@ -30,7 +30,7 @@ class ReportOutput:
 
     @staticmethod
     def of(out: str, outfmt: tuple[str, ...]) -> ReportOutput:
-        """What the options ask for."""
+        """The output that the options name."""
         from exaln.report.writing import parse_outfmt
 
         on_screen = out == "-" and is_terminal(sys.stdout)
@@ -41,15 +41,15 @@ class ReportOutput:
 
     @property
     def has_qualities(self) -> bool:
-        """Whether base qualities of the queries are part of it."""
+        """True if the report contains the base qualities of the queries."""
         return self.form.kind == "sam"
 
     def part_of(self, database: Database) -> Database | DatabasePart:
-        """What of the database is searched for it: all."""
+        """The part of the database to search: all of it."""
         return database
 
     def write(self, hits: Iterable[QueryHits], spec: SearchSpec) -> None:
-        """The whole report."""
+        """Write the report."""
         from exaln.report.writing import write_report
 
         width = shutil.get_terminal_size().columns if self.on_screen else None
@@ -67,25 +67,25 @@ class PartOutput:
 
     @staticmethod
     def of(out: str, outfmt: tuple[str, ...], shard: str) -> PartOutput:
-        """What the options ask for."""
+        """The output that the options name."""
         from exaln.cluster.shards import Shard
 
         if outfmt:
-            raise InputError("a shard writes a part file; give --outfmt to exaln merge instead")
+            raise InputError("--shard writes a part file; give --outfmt to exaln merge instead")
         if out == "-":
-            raise InputError("a shard writes a part file; name it, such as --out part-1.parquet")
+            raise InputError("--shard writes a part file; name it, such as --out part-1.parquet")
         if not out.lower().endswith(".parquet"):
-            raise InputError(f"{out}: a shard writes a part file, which is Parquet; use a name that ends in .parquet")
+            raise InputError(f"{out}: --shard writes a Parquet file; use a name that ends in .parquet")
         return PartOutput(out, Shard.parse(shard))
 
     def part_of(self, database: Database) -> Database | DatabasePart:
-        """The shard."""
+        """The part of the database to search: the shard."""
         if not database.is_stored:
             raise InputError("--shard needs a database, not a sequence file; build one with exaln makedb")
         return self.shard.of(database)
 
     def write(self, hits: Iterable[QueryHits], spec: SearchSpec) -> None:
-        """The whole file."""
+        """Write the part file."""
         from exaln.cluster.shards import write_part
 
         write_part(hits, spec, self.shard, self.out)

@@ -1,4 +1,4 @@
-"""score: exact scores of queries against a database."""
+"""The command score: exact scores of queries against a database, without alignments."""
 
 from __future__ import annotations
 
@@ -44,23 +44,21 @@ MIN_DESCRIPTION = 20
     old=["--top"],
     type=click.IntRange(min=1),
     metavar="K",
-    help="Only the best K targets of each query, the best first. [default: all, in the order of the input]",
+    help="Report only the K best targets of each query, best first. [default: all, in the order of the input]",
 )
-@click.option("--min-score", type=float, metavar="N", help="Only pairs with this score or more.")
+@click.option("--min-score", type=float, metavar="N", help="Report only pairs with at least this score.")
 @click.option(
     "--format",
     "layout",
     type=click.Choice(["tsv", "table"]),
-    help="table: with descriptions, needs --max-target-seqs. [default: with that on a terminal table, else tsv]",
+    help="table adds descriptions and needs --max-target-seqs. [default: table for --max-target-seqs on a terminal, "
+    "otherwise tsv]",
 )
 @options.scoring
 @options.alphabet
 @options.strip_gaps
 @options.max_record_size
 @options.engine
-@options.devices
-@options.gpu_memory
-@options.threads
 @pass_messages
 def score(
     messages: Messages,
@@ -74,26 +72,22 @@ def score(
     alphabet: Alphabet | None,
     strip_gaps: bool,
     max_record_size: int | None,
-    engine: str,
-    devices: tuple[int, ...] | None,
-    gpu_memory: int | None,
-    threads: int | None,
+    engine: options.EngineOptions,
     **scoring: Any,
 ) -> None:
     """Print the exact Smith-Waterman score of every query and target.
 
     Columns: qseqid, sseqid, score, separated by tabs. Nucleotides are compared as given, not on the other strand.
     """
-    from exaln.engines.choice import choose_engine
     from exaln.foundation.output_file import open_text_output, require_extension
 
     if layout == "table" and top is None:
         raise click.UsageError("--format table needs --max-target-seqs")
     require_extension(out, "a table", (".tsv", ".tab", ".txt"))
     require_stdin_once([query, *databases])
-    working = choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory)
+    chosen_engine = engine.choose()
     reading: dict[str, Any] = {"strip_gaps": strip_gaps, "max_record_size": max_record_size}
-    run = prepare(query, databases, alphabet, reading, scoring, working, min_score)
+    run = prepare(query, databases, alphabet, reading, scoring, chosen_engine, min_score)
     messages.detail(f"{' '.join(databases)}: {counted(run.database)}")
     messages.detail(f"{query}: {number_of(len(run.queries), 'query')}, {number_of(run.queries.n_residues, 'residue')}")
     messages.detail(f"{run.scoring.describe()}; {run.engine.describe()}")
@@ -107,14 +101,14 @@ def score(
             write_table(run, find_best(run, top, work), file, on_screen=on_screen)
         else:
             write_best(run, find_best(run, top, work), file)
-    messages.details(working.scan_report())
+    messages.details(chosen_engine.scan_report())
     pairs = len(run.queries) * run.database.n_targets
     messages.note(f"{number_of(pairs, 'pair')} in {work.spent(run.engine.describe())}")
 
 
 @dataclass(frozen=True)
 class Run:
-    """What is scored, and how; pairs below `minimum` (scaled) are not wanted."""
+    """Everything that a scoring run needs. minimum: score cutoff in the engine's units; None reports every pair."""
 
     queries: Records
     database: Database
@@ -132,7 +126,7 @@ def prepare(
     engine: Engine,
     min_score: float | None,
 ) -> Run:
-    """Open everything that the options name. reading: how sequence files are read."""
+    """Open everything that the options name; reading: strip_gaps and max_record_size of sequence files."""
     from exaln.sequences.fasta import read_records
 
     opened = options.open_searched(databases, alphabet, **reading)
@@ -144,14 +138,14 @@ def prepare(
 
 
 def scaled_minimum(minimum: float, scoring: Scoring) -> int:
-    """The least whole score, in the engine's units, that is not below what the user asked for."""
+    """The smallest integer score, in the engine's units, that is at least `minimum`."""
     if not math.isfinite(minimum):
         raise InputError(f"--min-score is {minimum}; it must be a finite number")
     return min(math.ceil(Fraction(str(minimum)) * scoring.scale), 2**31 - 1)
 
 
 def write_all(run: Run, file: BinaryIO, work: ScoringProgress, out: str) -> None:
-    """Every pair, as it is scored."""
+    """Write every pair as it is scored."""
     from exaln.search.score_table import score_lines
 
     found = score_lines(run.queries, run.database, run.scoring, run.engine, minimum=run.minimum, progress=work)
@@ -187,7 +181,7 @@ def best_rows(run: Run, best: BestTargets) -> Iterator[list[tuple[str, str, str]
 
 
 def write_best(run: Run, best: BestTargets, file: BinaryIO) -> None:
-    """The best of each query as tab-separated lines."""
+    """Write the best targets of each query as tab-separated lines."""
     from exaln.report.clean import one_line as cleaned
 
     for query, rows in enumerate(best_rows(run, best)):
@@ -197,14 +191,14 @@ def write_best(run: Run, best: BestTargets, file: BinaryIO) -> None:
 
 
 def write_table(run: Run, best: BestTargets, file: BinaryIO, *, on_screen: bool) -> None:
-    """The best of each query as a table for people, with descriptions."""
+    """Write the best targets of each query as a table with descriptions."""
     for query, rows in enumerate(best_rows(run, best)):
         title = f"{run.queries.ids[query]} {run.queries.descriptions[query]}"
         file.write(drawn_table(title, rows, on_screen=on_screen).encode())
 
 
 def drawn_table(title: str, rows: list[tuple[str, str, str]], *, on_screen: bool) -> str:
-    """Targets, scores and descriptions, as wide as the screen or TABLE_WIDTH."""
+    """A table of targets, scores and descriptions as text, as wide as the screen or TABLE_WIDTH."""
     import io
 
     from rich import box

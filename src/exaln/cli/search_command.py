@@ -1,4 +1,4 @@
-"""search: exact hits with alignments and E-values."""
+"""The command search: the exact best hits of each query, with alignments and E-values."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ PERCENT = click.FloatRange(0, 100)
     default=10.0,
     show_default=True,
     metavar="E",
-    help="Largest E-value that is reported.",
+    help="Report only hits with at most this E-value.",
 )
 @click.option(
     "--max-target-seqs",
@@ -51,17 +51,24 @@ PERCENT = click.FloatRange(0, 100)
     default=500,
     show_default=True,
     metavar="K",
-    help="Hits per query, the true best.",
+    help="Report at most this many hits per query, the true best.",
 )
-@click.option("--min-bits", type=float, metavar="N", help="Least bit score.")
+@click.option("--min-bits", type=float, metavar="N", help="Report only hits with at least this bit score.")
 @click.option(
     "--min-score",
     type=click.IntRange(min=1),
     default=1,
     metavar="N",
-    help="Least raw score; scores below 1 are no hits.",
+    help="Report only hits with at least this raw score.",
 )
-@click.option("--min-identity", cls=Option, blast=["-perc_identity"], type=PERCENT, metavar="%", help="Least identity.")
+@click.option(
+    "--min-identity",
+    cls=Option,
+    blast=["-perc_identity"],
+    type=PERCENT,
+    metavar="%",
+    help="Report only hits with at least this identity.",
+)
 @click.option(
     "--min-query-coverage",
     cls=Option,
@@ -69,7 +76,7 @@ PERCENT = click.FloatRange(0, 100)
     old=["--query-coverage"],
     type=PERCENT,
     metavar="%",
-    help="Least part of the query.",
+    help="Report only hits that cover at least this much of the query.",
 )
 @click.option(
     "--min-target-coverage",
@@ -77,7 +84,7 @@ PERCENT = click.FloatRange(0, 100)
     old=["--target-coverage"],
     type=PERCENT,
     metavar="%",
-    help="Least part of the target.",
+    help="Report only hits that cover at least this much of the target.",
 )
 @click.option(
     "--strand",
@@ -86,7 +93,7 @@ PERCENT = click.FloatRange(0, 100)
     type=click.Choice(["both", "plus", "minus"]),
     default="both",
     show_default=True,
-    help="Of the target, for nucleotides.",
+    help="Strand of the targets to search, for nucleotides.",
 )
 @click.option(
     "--ids",
@@ -94,7 +101,7 @@ PERCENT = click.FloatRange(0, 100)
     blast=["-seqidlist"],
     reads=True,
     metavar="FILE",
-    help="Only targets with these ids, one a line.",
+    help="Search only the targets with these ids, one per line.",
 )
 @click.option(
     "--exclude-ids",
@@ -102,7 +109,7 @@ PERCENT = click.FloatRange(0, 100)
     blast=["-negative_seqidlist"],
     reads=True,
     metavar="FILE",
-    help="No targets with these ids, one a line.",
+    help="Leave out the targets with these ids, one per line.",
 )
 @click.option(
     "--dbsize",
@@ -110,20 +117,18 @@ PERCENT = click.FloatRange(0, 100)
     blast=["-dbsize"],
     type=click.IntRange(min=1),
     metavar="N",
-    help="Residues of the database, for E-values. [default: its own]",
+    help="Compute E-values for a database of this many residues. [default: its own size]",
 )
 @options.scoring
 @options.alphabet
 @options.strip_gaps
 @options.max_record_size
 @options.engine
-@options.devices
-@options.gpu_memory
-@options.threads
 @click.option(
     "--shard",
     metavar="I/N",
-    help="Search part I of N of the database; --out is a part file, and exaln merge makes the report of all.",
+    help="Search only part I of N of the database and write a part file to --out; exaln merge makes the report of "
+    "all parts.",
 )
 @options.cluster
 @pass_messages
@@ -137,18 +142,15 @@ def search(
     alphabet: Alphabet | None,
     strip_gaps: bool,
     max_record_size: int | None,
-    engine: str,
-    devices: tuple[int, ...] | None,
-    gpu_memory: int | None,
-    threads: int | None,
+    engine: options.EngineOptions,
     shard: str | None,
     **chosen: Any,
 ) -> None:
     """Find the targets that are most similar to each query, exactly, with alignments and E-values.
 
-    Every target is scored in full. Ranked by E-value, then score, then place in the database; one alignment per target.
+    Every target is scored in full. Hits are ranked by E-value, then score, then order in the database, and have one
+    alignment per target.
     """
-    from exaln.engines.choice import choose_engine
     from exaln.search.pipeline import Search
     from exaln.search.spec import SearchSpec
 
@@ -165,30 +167,30 @@ def search(
             lambda opened: make_options(chosen, opened),
             reading,
         )
-        search_in_units(messages, job, cluster, (engine, threads, devices, gpu_memory), ReportOutput.of(out, outfmt))
+        search_in_units(messages, job, cluster, engine, ReportOutput.of(out, outfmt))
         return
     report = ReportOutput.of(out, outfmt) if shard is None else PartOutput.of(out, outfmt, shard)
-    working = choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory)
+    chosen_engine = engine.choose()
     opened = options.open_searched(databases, alphabet, **reading)
-    wanted = make_options(chosen, opened)
+    search_options = make_options(chosen, opened)
     scoring = options.make_scoring(opened.alphabet, chosen)
-    found = Search(report.part_of(opened), scoring, working, wanted)
+    run = Search(report.part_of(opened), scoring, chosen_engine, search_options)
     messages.detail(f"{' '.join(databases)}: {counted(opened)}")
-    messages.detail(f"{scoring.describe()}; {working.describe()}")
-    if found.statistics is not None:
-        messages.detail(found.statistics.describe())
+    messages.detail(f"{scoring.describe()}; {chosen_engine.describe()}")
+    if run.statistics is not None:
+        messages.detail(run.statistics.describe())
     long_targets = LongTargets()
     with SearchProgress(shown=messages.shows_progress and not report.on_screen) as work:
         reading |= {"alphabet": alphabet, "keep_qualities": report.has_qualities}
-        hits = work.ends_before(long_targets.among(search_file(found, query, work, **reading)), out)
-        report.write(hits, SearchSpec.of(" ".join(databases), opened.manifest, scoring, wanted))
-    messages.details(working.scan_report())
+        hits = work.ends_before(long_targets.among(search_file(run, query, work, **reading)), out)
+        report.write(hits, SearchSpec.of(" ".join(databases), opened.manifest, scoring, search_options))
+    messages.details(chosen_engine.scan_report())
     long_targets.tell(messages)
-    messages.note(f"{work.counted_hits()} in {work.spent(working.describe())}")
+    messages.note(f"{work.counted_hits()} in {work.spent(chosen_engine.describe())}")
 
 
 def search_file(search: Search, source: str, work: SearchProgress, **reading: Any) -> Iterator[QueryHits]:
-    """The hits of each query of a file, which is read as the search goes on; reading: options of `SequenceFile`."""
+    """The hits of each query of a file, which is read while the search runs; reading: options of `SequenceFile`."""
     from exaln.sequences.fasta import SequenceFile
 
     with SequenceFile(source, like=search.database.alphabet, **reading) as file:
@@ -206,7 +208,7 @@ def search_file(search: Search, source: str, work: SearchProgress, **reading: An
 
 
 def make_options(chosen: dict[str, Any], database: Database | None) -> SearchOptions:
-    """The options of the search that those of the command line ask for; database: None if it is elsewhere."""
+    """The `SearchOptions` of the command line; database: None if it is at a URL."""
     from exaln.search.options import SearchOptions
     from exaln.search.pipeline import OPTIONS
 

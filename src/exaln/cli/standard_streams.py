@@ -1,9 +1,8 @@
-"""Standard streams that the caller closed, as in `exaln search ... 2>&-`, and text of others on a terminal.
+"""Standard streams that the caller closed, as in `exaln search ... 2>&-`, and safe text on a terminal.
 
-A closed descriptor is a trap: the next file that the process opens gets its number, and whatever prints to it writes
-into that file. Python sets the stream to None, and `print(..., file=None)` prints to stdout. So each closed descriptor
-is taken before anything else is opened. Messages to a closed stderr are dropped. Reading a closed stdin, or writing
-results to a closed stdout, is an error.
+A closed descriptor is dangerous: the next file that the process opens gets its number, and whatever prints to the
+stream writes into that file. So `take_closed_descriptors` occupies each one before anything else is opened. Messages
+to a closed stderr are dropped. Reading a closed stdin, or writing results to a closed stdout, is an error.
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ STDIN, STDOUT, STDERR = 0, 1, 2
 
 
 def take_closed_descriptors() -> None:
-    """Open /dev/null on each of the descriptors 0, 1 and 2 that is closed; the first thing that a command does."""
+    """Open /dev/null on each of the descriptors 0, 1 and 2 that is closed. Must run before any file is opened."""
     closed = [descriptor for descriptor in (STDIN, STDOUT, STDERR) if not _is_open(descriptor)]
-    for descriptor in closed:  # in ascending order: a new descriptor has the lowest number that is free
-        # Read-only for stdout, so that writing there fails. Write-only for stdin, so that reading there fails.
+    for descriptor in closed:  # in ascending order: a new descriptor gets the lowest free number
+        # Read-only for stdout, so that writing fails; write-only for stdin, so that reading fails.
         taken = os.open(os.devnull, os.O_RDONLY if descriptor == STDOUT else os.O_WRONLY)
         assert taken == descriptor
     if STDOUT in closed:
@@ -34,7 +33,7 @@ def take_closed_descriptors() -> None:
 
 
 class TerminalText(io.RawIOBase):
-    """A binary file for a terminal: UTF-8 text passes without control characters other than line ends."""
+    """A binary file that writes UTF-8 text to a terminal, with control characters other than line ends removed."""
 
     name = "<stdout>"
 
@@ -56,7 +55,7 @@ class TerminalText(io.RawIOBase):
 
 
 class _ClosedStdout(io.FileIO):
-    """Stdout on a descriptor that cannot be written to; the error says so."""
+    """The closed stdout: writing to it raises OutputError."""
 
     def write(self, data: Any) -> int:
         try:

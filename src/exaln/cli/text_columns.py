@@ -1,4 +1,4 @@
-"""Text in columns."""
+"""Plain text tables for info and dbinfo."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def aligned(rows: Sequence[Sequence[str]], indent: str = "") -> str:
-    """Columns side by side, the last one as long as it is.
+    """The rows as text, with every column but the last padded to its widest cell.
 
     >>> print(aligned([("engine", "cpu"), ("isa", "avx2")]))
     engine  cpu

@@ -1,4 +1,4 @@
-"""worker: one process of a cluster."""
+"""The command worker: one process of a Dask cluster that searches for a scheduler."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from exaln.cli.messages import Messages, pass_messages
     cls=Command, example="exaln worker tls://node1:8786 --device 0 --tls-ca ca.pem --tls-cert w.pem --tls-key w.key"
 )
 @click.argument("scheduler", metavar="SCHEDULER")
-@options.engine
-@click.option("--device", type=click.IntRange(min=0), metavar="N", help="The one GPU to use. [default: all]")
+@options.engine_name
+@click.option("--device", type=click.IntRange(min=0), metavar="N", help="Use only this GPU. [default: all]")
 @options.gpu_memory
 @options.threads
-@click.option("--cache", metavar="DIR", help="Copy segments of databases there. [default: only those from URLs]")
-@click.option("--host", metavar="ADDRESS", help="Address of this machine for others. [default: found out]")
-@click.option("--name", metavar="NAME", help="What the dashboard calls it.")
+@click.option("--cache", metavar="DIR", help="Copy database segments to this folder. [default: only from URLs]")
+@click.option("--host", metavar="ADDRESS", help="Address of this machine for the others. [default: detected]")
+@click.option("--name", metavar="NAME", help="Name on the dashboard.")
 @options.dashboard
 @options.certificates
 @pass_messages
@@ -40,15 +40,15 @@ def worker(
     tls_key: str | None,
     insecure: bool,
 ) -> None:
-    """Search for a Dask scheduler until that ends: SCHEDULER is its address, or the file that it writes.
+    """Work for a Dask scheduler until it ends: SCHEDULER is its address or its scheduler file.
 
-    Start one per GPU, or one per machine without GPUs. A file that is not there yet is waited for, a minute at most.
+    Start one worker per GPU, or one per machine without GPUs. A worker waits up to a minute for the scheduler file.
     """
     from exaln.cluster.security import Certificates
     from exaln.cluster.unit_search import Settings
     from exaln.cluster.worker_process import awaited_scheduler, serve
 
-    messages.note(f"working for {scheduler}, until it ends")
+    messages.note(f"working for {scheduler} until it ends")
     address = awaited_scheduler(scheduler)
     certificates = Certificates.of(tls_ca, tls_cert, tls_key)
     devices = None if device is None else (device,)

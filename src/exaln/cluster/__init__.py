@@ -1,4 +1,4 @@
-"""Searches beyond one machine: in shards without a scheduler, and on a Dask cluster.
+"""Searches beyond one machine: in shards without a scheduler, and in units on a Dask cluster.
 
-Dask itself is imported in `exaln.cluster.dask_search`, `hosts`, `worker`, `slurm` and `without_http` alone.
+Only `hosts`, `requirements`, `security`, `slurm`, `without_http` and `worker_process` import Dask.
 """

@@ -1,7 +1,7 @@
-"""A search on a Dask cluster: hands out units, redoes what is lost or overdue, and merges what comes back.
+"""A search on a Dask cluster: assigns units to workers, repeats lost or overdue ones, and merges the results.
 
-Dask carries units to workers and results back. Which worker gets which unit is decided here (`cluster.unit_pool`), and
-so is what happens when one fails: a unit counts once, with the first result that comes, whoever sends it.
+Dask carries units to workers and results back. `unit_pool` decides which worker gets which unit, and `ClusterSearch`
+what happens when one fails. A unit counts once, with the first result that arrives.
 """
 
 from __future__ import annotations
@@ -15,37 +15,37 @@ from typing import Any
 
 from exaln.alignments.query_hits import QueryHits
 from exaln.cluster.groups import GroupResults
-from exaln.cluster.simulation import AHEAD
+from exaln.cluster.simulation import UNITS_IN_FLIGHT
 from exaln.cluster.unit_pool import MOST_ATTEMPTS, Pool
 from exaln.cluster.unit_search import queries_to_bytes, run_unit
 from exaln.cluster.unit_store import Store
 from exaln.cluster.units import Unit
-from exaln.cluster.workers import Assigned, Crew, WorkerState
+from exaln.cluster.workers import Assigned, Workers, WorkerState
 from exaln.errors import DatabaseError, EngineError, ExalnError, ExalnWarning, InputError, OutOfMemoryError
 from exaln.search.spec import SearchSpec
 from exaln.sequences.records import Records
 
 OVERDUE_FACTOR, OVERDUE_S = 3.0, 5.0
-"""A unit is overdue when it takes so many times as long as expected, and so many seconds."""
+"""A unit is overdue when it takes OVERDUE_FACTOR times as long as expected, and at least OVERDUE_S seconds."""
 
 KEPT_MESSAGES = 16
 N_TIMES = 5
-"""When a worker began a unit, had its data, began and ended to compute, and was done."""
+"""A worker reports when it began a unit, had its data, began and ended computing, and had the result ready."""
 
-KINDS: dict[str, type[ExalnError]] = {
+ERROR_CLASSES: dict[str, type[ExalnError]] = {
     kind.__name__: kind for kind in (DatabaseError, EngineError, InputError, OutOfMemoryError)
 }
 
 
 class ClusterSearch:
-    """One search by one crew. location: of the database, as workers find it.
+    """One search by the workers of a cluster. location: path or URL of the database, as workers see it.
 
-    `changed` is called with the cells done and the number of workers, whenever one of them changes.
+    changed: called with the cells done and the number of workers, after each round of results.
     """
 
     def __init__(
         self,
-        crew: Crew,
+        workers: Workers,
         spec: SearchSpec,
         location: str,
         queries: Records,
@@ -54,7 +54,7 @@ class ClusterSearch:
         store: Store | None = None,
         changed: Callable[[int, int], None] = lambda cells, workers: None,
     ) -> None:
-        self._crew, self._pool, self._store, self._changed = crew, pool, store, changed
+        self._workers, self._pool, self._store, self._changed = workers, pool, store, changed
         self._spec_text, self._location, self._queries = json.dumps(spec.to_values()), location, queries
         self._results = results
         self._copies: dict[Unit, list[Assigned]] = {}
@@ -62,29 +62,29 @@ class ClusterSearch:
         self._messages: dict[int, bytes] = {}
         self._cells_done = 0
         if store is not None:
-            crew.advice = f"; the same command goes on with what is missing in {store.folder}"
+            workers.advice = f"; the same command continues from {store.folder}"
 
     def run(self) -> Iterator[QueryHits]:
-        """The hits of each query, in order."""
+        """Yield the hits of each query, in order."""
         try:
             yield from self._results.ready()
             while not self._results.is_finished:
-                for worker in self._crew.look():
+                for worker in self._workers.refresh():
                     self._lose(worker)
                 self._hand_out()
-                for ended in self._crew.listen():
+                for ended in self._workers.ended_tasks():
                     if ended.key in self._owners:
                         self._came_back(self._owners.pop(ended.key), ended.result)
-                self._changed(self._cells_done, len(self._crew.workers))
+                self._changed(self._cells_done, len(self._workers.present))
                 yield from self._results.ready()
         finally:
             if self._store is not None:
                 self._store.save()
 
     def _hand_out(self) -> None:
-        """Every worker gets so many units that it never waits; towards the end, copies of those that are overdue."""
-        workers, total_speed = self._crew.workers, self._crew.speed
-        for depth in range(AHEAD):
+        """Assign units until every worker has UNITS_IN_FLIGHT; an idle worker may get a copy of an overdue unit."""
+        workers, total_speed = self._workers.present, self._workers.speed
+        for depth in range(UNITS_IN_FLIGHT):
             for worker in workers.values():
                 if len(worker.assigned) > depth:
                     continue
@@ -98,13 +98,13 @@ class ClusterSearch:
         if not worker.assigned:
             worker.heard_at = time.monotonic()
         arguments = (self._spec_text, self._location, astuple(unit), self._message(unit))
-        assigned = Assigned(unit, worker, self._crew.submit(run_unit, worker.address, *arguments))
+        assigned = Assigned(unit, worker, self._workers.submit(run_unit, worker.address, *arguments))
         worker.assigned.append(assigned)
         self._copies.setdefault(unit, []).append(assigned)
         self._owners[assigned.future.key] = assigned
 
     def _message(self, unit: Unit) -> bytes:
-        """The queries of a unit; those of a few groups are kept."""
+        """The queries of a unit as bytes; the last KEPT_MESSAGES are cached."""
         if unit.query_first not in self._messages:
             while len(self._messages) >= KEPT_MESSAGES:
                 self._messages.pop(next(iter(self._messages)))
@@ -112,9 +112,9 @@ class ClusterSearch:
         return self._messages[unit.query_first]
 
     def _overdue(self, idle: WorkerState) -> Unit | None:
-        """A unit of a worker that should have been heard of long ago, and that nobody else works on."""
+        """A unit of a worker that is overdue, unless another worker has a copy already; None if there is none."""
         now = time.monotonic()
-        for worker in self._crew.workers.values():
+        for worker in self._workers.present.values():
             if worker is idle or not worker.assigned:
                 continue
             expected = self._pool.cells(worker.assigned[0].unit) / worker.speed
@@ -122,7 +122,7 @@ class ClusterSearch:
                 continue
             for assigned in worker.assigned:
                 if len(self._copies[assigned.unit]) == 1:
-                    _warn(f"worker {worker.name} is late; another one does its work too")
+                    _warn(f"worker {worker.name} is late; another worker repeats its work")
                     return assigned.unit
         return None
 
@@ -134,7 +134,7 @@ class ClusterSearch:
         self._copies[unit].remove(assigned)
         worker.heard_at = time.monotonic()
         if result is None:
-            self._crew.require_scheduler()
+            self._workers.require_scheduler()
             self._failed(assigned, f"lost by worker {worker.name}", "EngineError")
         elif "error" in result:
             self._failed(assigned, f"{result['message']} (worker {worker.name})", result["error"])
@@ -160,15 +160,17 @@ class ClusterSearch:
     def _failed(self, assigned: Assigned, reason: str, kind: str) -> None:
         unit = assigned.unit
         if self._copies[unit]:
-            return  # another worker is at it
+            return  # another worker has a copy
         del self._copies[unit]
         n_failures = self._pool.fail(unit, assigned.worker.address)
         if n_failures >= MOST_ATTEMPTS:
-            raise KINDS.get(kind, EngineError)(f"{unit}: failed {n_failures} times: {reason}{self._crew.advice}")
-        _warn(f"{reason}; {unit} are searched again")
+            raise ERROR_CLASSES.get(kind, EngineError)(
+                f"{unit}: failed {n_failures} times: {reason}{self._workers.advice}"
+            )
+        _warn(f"{reason}; searching {unit} again")
 
     def _lose(self, worker: WorkerState) -> None:
-        """A worker is gone. What it computed has failed; what waited behind that has not."""
+        """Return the units of a lost worker: the one it computed counts as failed, those that waited do not."""
         self._pool.forget(worker.address)
         if not worker.assigned:
             _warn(f"worker {worker.name} is gone")

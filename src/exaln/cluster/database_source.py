@@ -1,7 +1,7 @@
-"""Where workers find a database: on a path that all machines share, or at any URL that fsspec can read.
+"""Databases as workers open them: on a path that all machines share, or at any URL that fsspec can read.
 
-What comes from a URL is kept in a folder of the worker, segment by segment, as it is needed. Whatever the way, no byte
-is used before it was compared with the hashes of the manifest.
+Segments from a URL are copied to a cache folder of the worker when they are first needed. Every segment is checked
+against the hashes of the manifest before it is used.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from exaln.errors import DatabaseError
 from exaln.sequences.alphabet import Alphabet
 
 SPARE_BYTES = 1 << 30
-"""Of the disk of a worker that stay free."""
+"""Disk space that the cache leaves free."""
 
 
 def is_url(location: str) -> bool:
-    """Whether fsspec is to read it."""
+    """True if the location is a URL, which fsspec reads."""
     return "://" in location
 
 
@@ -48,7 +48,7 @@ def _read(name: str) -> bytes:
 
 @contextmanager
 def _remote(name: str) -> Iterator[Any]:
-    """A file at a URL; every file system has errors of its own, and all become one that says what cannot be read."""
+    """A file at a URL. File systems raise errors of many classes; all become a DatabaseError that names the file."""
     try:
         import fsspec
 
@@ -61,24 +61,26 @@ def _remote(name: str) -> Iterator[Any]:
 
 @dataclass
 class Cache:
-    """Segments in a folder of this machine; those that were used least recently go when the disk becomes full."""
+    """Copies of segments in a folder of this machine; the least recently used are removed when the disk is full."""
 
     folder: Path
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @staticmethod
     def temporary() -> Cache:
-        """A folder that goes with the process."""
+        """A cache in a folder that is removed when the process ends."""
         return Cache(ScratchFolder.of_process("exaln-segments-"))
 
     def fetch(self, location: str, entry: SegmentEntry, *, again: bool = False) -> Path:
-        """The segment of this name as a file; `again`: whatever is there is damaged."""
+        """The path of the copy of a segment, fetched if necessary; again: replace a damaged copy."""
         path = self.folder / Path(entry.file).name
         with self._lock:
             if again:
                 path.unlink(missing_ok=True)
             if path.exists():
-                os.utime(path, ns=(time.time_ns(), path.stat().st_mtime_ns))  # others have it open, and watch its mtime
+                os.utime(
+                    path, ns=(time.time_ns(), path.stat().st_mtime_ns)
+                )  # not its mtime, by which open segments notice changes
                 return path
             self.folder.mkdir(parents=True, exist_ok=True)
             self._make_room(entry.bytes)
@@ -105,7 +107,7 @@ def _copy(name: str, to: Path) -> None:
 
 
 def open_segment(location: str, entry: SegmentEntry, alphabet: Alphabet, cache: Cache | None) -> Segment:
-    """A segment, checked. From a cache it is fetched once more if it is damaged there."""
+    """An open, checked segment; a damaged copy in the cache is fetched again. DatabaseError if it cannot be read."""
     try:
         if cache is None:
             segment = entry.open(Path(location), alphabet)

@@ -1,4 +1,4 @@
-"""Hits of units become hits of queries: groups are handed out in order, each when all of its units are there."""
+"""Merges the hits of units into hits of queries, and yields each group of queries when all its units are done."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Tiling:
         self._n_places, self._ranges, self._covered = n_places, list[tuple[int, int]](), 0
 
     def add(self, first: int, end: int) -> None:
-        """One more range; ValueError if it overlaps another one or leaves the line."""
+        """Add a range; ValueError if it overlaps another one or leaves the line."""
         place = bisect(self._ranges, (first, end))
         begins_after = place == 0 or self._ranges[place - 1][1] <= first
         ends_before = place == len(self._ranges) or end <= self._ranges[place][0]
@@ -38,15 +38,15 @@ class Tiling:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the ranges are the whole line."""
+        """True if the ranges cover the whole line."""
         return self._covered == self._n_places
 
 
 class GroupResults:
-    """What is known of each group of queries; with a store, every unit is kept there as well.
+    """The results of each group of queries so far; with a store, every unit is saved there as well.
 
-    Every unit is checked before it is merged, and the hits of a group are handed out only if its units are all of the
-    database, each residue once.
+    Every unit is checked before it is merged. The hits of a group are yielded only when its units cover every residue
+    of the database exactly once.
     """
 
     def __init__(
@@ -66,11 +66,11 @@ class GroupResults:
 
     @property
     def is_finished(self) -> bool:
-        """Whether all units are there."""
+        """True if all units are done."""
         return all(known.is_whole for known in self._known[self._next :])
 
     def add(self, unit: Unit, data: bytes) -> None:
-        """The hits of a unit, which did not come before; ValueError if they cannot be its hits."""
+        """Add the hits of a unit, as `part_hits.to_bytes` wrote them; ValueError if they cannot be its hits."""
         batch = from_bytes(data)
         self._require_possible(unit, batch)
         number = self._number_of[unit.query_first]
@@ -80,7 +80,7 @@ class GroupResults:
         self._merge(unit, batch)
 
     def ready(self) -> Iterator[QueryHits]:
-        """The hits of the queries whose turn it is, as far as they are known."""
+        """Yield the hits of the next queries in order, as far as their groups are complete."""
         while self._next < len(self._groups) and self._known[self._next].is_whole:
             for unit in self._stored.pop(self._next, []):
                 self._merge_stored(unit)
@@ -106,7 +106,7 @@ class GroupResults:
         self._parts[number].add(batch)
 
     def _require_possible(self, unit: Unit, batch: Any) -> None:
-        """ValueError if these cannot be the hits of a unit: its queries, and targets of its segments."""
+        """ValueError if these cannot be hits of the unit: other queries, or targets outside of its segments."""
         number = self._number_of[unit.query_first]
         if number not in self._columns:
             self._columns[number] = query_columns(

@@ -1,4 +1,7 @@
-"""Clusters: one that runs already, workers on this machine, or jobs of SLURM. Each is a context manager."""
+"""Dask clusters: one that is already running, or workers on this machine. Each is a context manager.
+
+`slurm` has the third kind, SLURM jobs.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +24,16 @@ from exaln.errors import EngineError, InputError
 from exaln.foundation.resources import available_threads
 
 MOST_RESTARTS = 3
-"""A local worker that dies is started again so often."""
+"""A local worker that dies is restarted this many times."""
 
 
 @dataclass
 class Cluster:
-    """Where a search runs. patience_s: how long to wait for any worker. has_dashboard: whether there may be one.
+    """A cluster on which a search runs.
 
-    settings: of workers that were not started with any.
+    n_expected: workers to wait for. patience_s: how long a search waits while there is no worker. has_dashboard:
+    False if the scheduler certainly has none. processes: workers that this process has started. settings: for
+    workers that were started without any.
     """
 
     client: Any
@@ -41,7 +46,7 @@ class Cluster:
 
     @property
     def dashboard(self) -> str | None:
-        """Where Dask shows what goes on."""
+        """The address of Dask's dashboard, or None."""
         try:
             return (self.client.dashboard_link or None) if self.has_dashboard else None
         except KeyError:  # the scheduler has none
@@ -49,16 +54,16 @@ class Cluster:
 
     @property
     def addresses(self) -> set[str]:
-        """Of all workers, asked of the scheduler: the list that the client keeps has none of them now and then."""
+        """The addresses of all workers, from the scheduler: the client's own list is sometimes empty."""
         return set(self.client.nthreads())
 
     def result_of(self, key: str, timeout_s: float) -> Any:
-        """Of a task that is done, by way of the scheduler; None if it cannot be had."""
+        """The result of a finished task, fetched through the scheduler; None if it is lost."""
         gathered = self.client.sync(self.client.scheduler.gather, keys=[key], callback_timeout=timeout_s)
         return gathered.get("data", {}).get(key)
 
     def check(self) -> None:
-        """Start local workers again that have died."""
+        """Restart local workers that have died."""
         for process in self.processes:
             process.check()
 
@@ -69,7 +74,7 @@ class LocalWorker:
     def __init__(self, arguments: list[str], log: Path) -> None:
         self._arguments, self._log = arguments, log
         self._n_restarts = 0
-        self._is_told = False
+        self._is_terminated = False
         self.process = self._start()
 
     def _start(self) -> subprocess.Popen[bytes]:
@@ -78,7 +83,7 @@ class LocalWorker:
             return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def check(self) -> None:
-        """Start it again if it died; EngineError if that happens too often."""
+        """Restart the worker if it died; EngineError after MOST_RESTARTS."""
         code = self.process.poll()
         if code is None:
             return
@@ -88,15 +93,15 @@ class LocalWorker:
         self._n_restarts += 1
         self.process = self._start()
 
-    def tell(self) -> None:
-        """Tell it to end, once: a second signal would disturb it while it removes its folder."""
-        if not self._is_told:
-            self._is_told = True
+    def terminate(self) -> None:
+        """Send SIGTERM, once: a second signal would interrupt the removal of its folder."""
+        if not self._is_terminated:
+            self._is_terminated = True
             self.process.terminate()
 
     def stop(self) -> None:
-        """End it."""
-        self.tell()
+        """End the worker, with SIGKILL if SIGTERM does not."""
+        self.terminate()
         try:
             self.process.wait(3)
         except subprocess.TimeoutExpired:
@@ -106,7 +111,7 @@ class LocalWorker:
 
 @contextmanager
 def running_cluster(address: str, certificates: Certificates | None, *, insecure: bool) -> Iterator[Cluster]:
-    """One that somebody has started, by the address of its scheduler or the file that it wrote."""
+    """A cluster that is already running; address: of its scheduler, or its scheduler file."""
     configure_dask()
     address = scheduler_address(address)
     require_safe(address, certificates, insecure=insecure)
@@ -118,13 +123,13 @@ def running_cluster(address: str, certificates: Certificates | None, *, insecure
 
 @contextmanager
 def local_cluster(n_workers: int, settings: Settings, *, dashboard: bool = False) -> Iterator[Cluster]:
-    """A scheduler in this process and workers on this machine that share its cores and GPUs."""
+    """A scheduler in this process, and workers on this machine that share its cores and GPUs."""
     require_dask()
     with ExitStack() as stack:
         folder = stack.enter_context(scratch_folder("exaln-cluster-"))
         file, certificates = folder / "scheduler.json", Certificates.in_folder(folder)
         processes = []
-        for number in range(n_workers):  # they start while this process starts the scheduler, and wait for its file
+        for number in range(n_workers):  # workers start while the scheduler starts, and wait for its file
             arguments = [str(file), *_tls_options(certificates), *_share(settings, number, n_workers)]
             arguments += ["--dashboard"] if dashboard else []
             processes.append(LocalWorker(arguments, folder / f"worker-{number}.log"))
@@ -144,14 +149,14 @@ def local_cluster(n_workers: int, settings: Settings, *, dashboard: bool = False
 
 def _stop(processes: Sequence[LocalWorker]) -> None:
     for process in processes:
-        process.tell()
+        process.terminate()
     for process in processes:
         process.stop()
 
 
 @contextmanager
 def _scheduler(folder: Path, certificates: Certificates, *, dashboard: bool) -> Iterator[str]:
-    """A scheduler in this process that writes to this folder alone, by its address. The certificates are made."""
+    """Run a scheduler in this process that writes only to this folder, with new certificates; yields its address."""
     configure_dask()
     import dask
     from distributed import Scheduler, SpecCluster
@@ -171,19 +176,19 @@ def _scheduler(folder: Path, certificates: Certificates, *, dashboard: bool) -> 
 
 
 def _write_at_once(file: Path, text: str) -> None:
-    """Nobody sees half of it."""
+    """Write a file in one step, so that no reader sees half of it."""
     temporary = file.with_suffix(".new")
     temporary.write_text(text, encoding="ascii")
     temporary.replace(file)
 
 
 def can_draw_dashboards() -> bool:
-    """Whether there is bokeh, which draws them."""
+    """True if bokeh is installed, which draws Dask's dashboards."""
     return importlib.util.find_spec("bokeh") is not None
 
 
 def _share(settings: Settings, number: int, n_workers: int) -> list[str]:
-    """The options of one of several workers on a machine: its part of the cores, and one of the GPUs."""
+    """The options of one of several workers on a machine: its share of the cores, and one of the GPUs."""
     threads = settings.threads or max(1, available_threads() // n_workers)
     options = ["--engine", settings.engine, "--threads", str(threads), "--name", f"local-{number}"]
     devices = _devices(settings)
@@ -197,7 +202,7 @@ def _share(settings: Settings, number: int, n_workers: int) -> list[str]:
 
 
 def _devices(settings: Settings) -> list[int]:
-    """The GPUs that workers share; none where another engine is wanted or none can be used."""
+    """The GPUs that workers share; empty for another engine, or if no GPU can be used."""
     from exaln.engines.cuda.engine import CudaEngine
 
     if settings.devices is not None:
@@ -213,7 +218,7 @@ def _tls_options(certificates: Certificates) -> list[str]:
 
 @contextmanager
 def connected(address: str, certificates: Certificates | None) -> Iterator[Any]:
-    """A client of Dask."""
+    """A Dask client of the scheduler at this address; EngineError if it does not answer."""
     from distributed import Client
 
     security = None if certificates is None else certificates.for_dask()
@@ -229,7 +234,7 @@ def connected(address: str, certificates: Certificates | None) -> Iterator[Any]:
 
 
 def parse_cluster(text: str) -> tuple[str, int]:
-    """("local", n), ("slurm", 0) or (address or file, 0).
+    """The value of --cluster as ("local", n), ("slurm", 0) or (address or file, 0).
 
     >>> parse_cluster("local:4"), parse_cluster("slurm"), parse_cluster("tls://node1:8786")
     (('local', 4), ('slurm', 0), ('tls://node1:8786', 0))

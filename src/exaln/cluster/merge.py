@@ -1,8 +1,8 @@
-"""Hits of parts of a database become the hits of the whole. Pure functions; any tree of merges gives the same.
+"""Merges hits of parts of a database into the hits of the whole. Pure functions; the order of merges does not matter.
 
-Each part has the true best k of its targets, so the best k of all are among them. They are judged again, with the
-E-values of the whole database, and ranked by the rule of `ranking`: as if one machine had seen every target. Parts
-are record batches of `exaln.cluster.part_hits`, and all queries are merged at once.
+Each part has the true best k of its targets, so the best k of all targets are among them. They are evaluated again
+with the E-values of the whole database and ranked as `search.ranking` does, as if one machine had seen every target.
+Parts are record batches of `part_hits`, and all queries are merged at once.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FAN_IN = 8
 
 
 def merge_batches(batches: Sequence[Any], spec: SearchSpec) -> Any:
-    """The best hits of each query in all parts, which have the same queries in the same order.
+    """A record batch of the best hits of each query; batches: parts with the same queries in the same order.
 
     ValueError if a target is in two parts.
     """
@@ -48,21 +48,21 @@ def merge_batches(batches: Sequence[Any], spec: SearchSpec) -> Any:
 
 
 def ranked_hits(batch: Any, spec: SearchSpec) -> Iterator[QueryHits]:
-    """The rows of a merged batch, with bits and E-values."""
+    """The hits of each query of a merged record batch, with bits and E-values."""
     column = batch.column("hits")
     evaluation = _evaluation(batch, _rows(column), column.flatten(), spec)
     return hits_of_batch(batch, spec.scoring, evaluation)
 
 
 class MergeTree:
-    """Parts that come one by one: FAN_IN of them are merged, FAN_IN of the results again, and so on."""
+    """Merges parts as they arrive: FAN_IN parts into one, FAN_IN of those into one, and so on."""
 
     def __init__(self, spec: SearchSpec) -> None:
         self._spec = spec
         self._levels: list[list[Any]] = []
 
     def add(self, batch: Any) -> None:
-        """One more part."""
+        """Add a part, a record batch."""
         for level in self._levels:
             level.append(batch)
             if len(level) < FAN_IN:
@@ -72,13 +72,13 @@ class MergeTree:
         self._levels.append([batch])
 
     def result(self) -> Iterator[QueryHits]:
-        """The hits of the whole."""
+        """The hits of each query in all parts."""
         merged = merge_batches([batch for level in self._levels for batch in level], self._spec)
         return ranked_hits(merged, self._spec)
 
 
 def _rows(column: Any) -> NDArray[np.int64]:
-    """The row that each hit of a column of lists belongs to."""
+    """int64: the row of each hit of a column of lists."""
     counts = np.diff(numbers_of(column.offsets))
     return np.repeat(np.arange(len(counts)), counts)
 

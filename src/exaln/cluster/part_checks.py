@@ -1,7 +1,7 @@
-"""Whether hits of a part are possible: all values are checked before they are merged, wherever they come from.
+"""Checks that the hits of a part are possible; all hits pass them before they are merged, wherever they come from.
 
-A digest shows that a file is as it was written. These checks show that what was written, or what a worker sent, can be
-the result of the search: each path lies within its sequences and scores what the hit says.
+A digest shows that a file is as it was written. These checks show that the hits, from a file or a worker, can be
+results of the search: each path lies within its sequences and has the score of its hit.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from exaln.search.spec import SearchSpec
 
 COLUMNS_AT_ONCE = 1 << 17
-"""Columns of alignments that are scored at a time, which bounds memory."""
+"""Alignment columns that are scored at a time, to bound memory."""
 
 _IS_OPERATION = np.zeros(16, np.bool_)
 _IS_OPERATION[[EQUAL, DIFFERENT, INSERTION, DELETION]] = True
@@ -33,10 +33,10 @@ _IS_OPERATION[[EQUAL, DIFFERENT, INSERTION, DELETION]] = True
 def require_possible(
     batch: Any, spec: SearchSpec, query_first: int, ordinals: Sequence[tuple[int, int]] | None = None
 ) -> None:
-    """ValueError unless these can be hits of consecutive queries, from the one at `query_first` on.
+    """ValueError unless these can be hits of consecutive queries, starting with query `query_first`.
 
-    batch: as `cluster.part_hits.as_batch` returns it. ordinals: ranges of the targets that were searched, ascending;
-    None: the whole database.
+    batch: as `part_hits.as_batch` returns it. ordinals: ascending ranges of the targets that were searched; None
+    stands for the whole database.
     """
     indices = numbers_of(batch.column("query_index"))
     _require(indices == np.arange(query_first, query_first + batch.num_rows), "the queries are not in order")
@@ -59,13 +59,13 @@ class Pieces:
 
     @staticmethod
     def of(column: Any) -> Pieces:
-        """Those of an Arrow column."""
+        """The values of an Arrow column of texts or byte strings."""
         offsets = binary_offsets(column)
         return Pieces(binary_data(column)[offsets[0] : offsets[-1]], offsets - offsets[0])
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """int64[n]"""
+        """int64[n]: the length of each piece."""
         return np.diff(self.offsets)
 
 
@@ -81,7 +81,7 @@ class Hits:
 
     @staticmethod
     def of(batch: Any) -> Hits:
-        """Those of all rows."""
+        """The hits of all rows of a record batch."""
         column = batch.column("hits")
         found, counts = column.flatten(), np.diff(numbers_of(column.offsets))
         pieces = {"target", "path", "target_id", "target_description"}
@@ -106,7 +106,7 @@ def _require(holds: Any, problem: str) -> None:
 
 
 def _require_ordinals(hits: Hits, ordinals: Sequence[tuple[int, int]]) -> None:
-    """Of targets that were searched, each once per query."""
+    """ValueError unless all hits are of targets that were searched, each at most once per query."""
     ordinal = hits.numbers["ordinal"]
     ranges = np.array(ordinals, np.int64).reshape(-1, 2)
     place = np.searchsorted(ranges[:, 0], ordinal, side="right") - 1
@@ -116,7 +116,7 @@ def _require_ordinals(hits: Hits, ordinals: Sequence[tuple[int, int]]) -> None:
 
 
 def require_once(row: NDArray[np.int64], ordinal: NDArray[np.int64]) -> None:
-    """ValueError if a target occurs twice in a row."""
+    """ValueError if a target occurs twice for one query; row: the query of each hit."""
     order = np.lexsort((ordinal, row))
     is_same = (np.diff(row[order]) == 0) & (np.diff(ordinal[order]) == 0)
     _require(~is_same, "a target occurs twice for one query")
@@ -136,9 +136,10 @@ def _require_positions(hits: Hits) -> None:
 
 @dataclass(frozen=True)
 class Runs:
-    """The operations of all paths. code: integers; length: int64; first: int64[n hits], where each path begins.
+    """The operations of all paths, one run each.
 
-    hit: int64, the hit of each run; query, target: int64, letters of the path before each run.
+    code, length: operation and columns of each run. first: int64[n hits], the first run of each path. hit: the hit of
+    each run. query, target: letters of query and target that the path consumes before each run.
     """
 
     code: NDArray[np.integer]
@@ -155,7 +156,7 @@ class Runs:
 
 
 def _runs(hits: Hits) -> Runs:
-    """The runs of paths that are well formed and as long as the positions say."""
+    """The runs of all paths; ValueError unless they are well formed and as long as the positions say."""
     sizes = hits.paths.lengths
     _require((sizes > 0) & (sizes % 4 == 0), "a path is not a list of operations")
     operations = hits.paths.data.view(np.uint32)
@@ -174,7 +175,7 @@ def _runs(hits: Hits) -> Runs:
 
 
 def _changes(values: NDArray[Any], first: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Where values differ from those before them; `first`: where they do in any case."""
+    """bool: True where a value differs from the one before it, and at the positions `first`."""
     changes = np.ones(len(values), np.bool_)
     np.not_equal(values[1:], values[:-1], out=changes[1:])
     changes[first] = True
@@ -182,7 +183,7 @@ def _changes(values: NDArray[Any], first: NDArray[np.int64]) -> NDArray[np.bool_
 
 
 def _require_counts(hits: Hits, scoring: Scoring) -> None:
-    """The counts over the path of each hit, and its score."""
+    """ValueError unless the counts and the score of each hit are those of its path."""
     if not len(hits.row):
         _require(len(hits.paths.data) == 0, "a path without a hit")
         return
@@ -212,9 +213,9 @@ def positive_pairs(scoring: Scoring) -> NDArray[np.bool_]:
 
 
 def _letter_scores(hits: Hits, runs: Runs, scoring: Scoring) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Of each hit: the sum of the scores of its aligned letters, and how many pairs are positive.
+    """int64[n hits], twice: the sum of the scores of the aligned letters, and the number of positive pairs.
 
-    ValueError if a path says = of letters that differ, or X of equal ones.
+    ValueError if a path has = for different letters, or X for equal ones.
     """
     sums, positives = np.zeros((2, len(hits.row)), np.int64)
     scores, is_positive = scoring.matrix.reshape(-1), positive_pairs(scoring).reshape(-1)
@@ -233,7 +234,7 @@ def _letter_scores(hits: Hits, runs: Runs, scoring: Scoring) -> tuple[NDArray[np
 
 @dataclass(frozen=True)
 class Stretches:
-    """Aligned letters without a gap: `length` columns, from `skipped` columns after the beginning of `run` on."""
+    """Aligned letters without a gap: `length` columns, starting `skipped` columns after the start of `run`."""
 
     run: NDArray[np.int64]
     skipped: NDArray[np.int64]
@@ -241,7 +242,7 @@ class Stretches:
 
 
 def _stretches(runs: Runs, aligned: NDArray[np.int64]) -> Iterator[Stretches]:
-    """All stretches, in portions of about COLUMNS_AT_ONCE columns; longer ones are cut. aligned: runs of = and X."""
+    """Yield all stretches in portions of about COLUMNS_AT_ONCE columns, cutting long ones; aligned: runs of = and X."""
     if not len(aligned):
         return
     is_first = np.ones(len(aligned), np.bool_)
@@ -265,7 +266,7 @@ def _stretches(runs: Runs, aligned: NDArray[np.int64]) -> Iterator[Stretches]:
 def _letters(
     hits: Hits, runs: Runs, some: Stretches, scoring: Scoring
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.int64]]:
-    """The letters that are aligned, as the matrix sees them, and where each stretch begins in them."""
+    """The aligned query and target codes, complemented on the minus strand, and where each stretch begins in them."""
     hit, starts, numbers = runs.hit[some.run], np.cumsum(some.length) - some.length, hits.numbers
     is_minus = numbers["strand"][hit] < 0
     query = hits.queries.offsets[hits.row[hit]] + numbers["query_start"][hit] + runs.query[some.run] + some.skipped
@@ -276,6 +277,6 @@ def _letters(
     q = hits.queries.data[np.repeat(query - starts, some.length) + column]
     if not is_minus.any():
         return q, hits.targets.data[np.repeat(target - starts, some.length) + column], starts
-    step = np.where(is_minus, -1, 1)  # along the query, the path of the other strand runs down the target
+    step = np.where(is_minus, -1, 1)  # on the minus strand, the path runs down the target
     t = hits.targets.data[np.repeat(target - step * starts, some.length) + np.repeat(step, some.length) * column]
     return np.where(np.repeat(is_minus, some.length), complements(scoring.alphabet)[q], q), t, starts

@@ -1,8 +1,8 @@
-"""Part files: the hits of one shard as Parquet, with all that is needed to check them.
+"""Part files: the hits of one shard as Parquet, with everything that is needed to check them.
 
-A row per query (`exaln.cluster.part_hits`), in row groups of GROUP_QUERIES. The metadata have a state file
-(`state_file`) that says which shard of which search this is, and the number of queries, the number of hits and
-the hash of the content of every row group.
+A part file has a row per query (`part_hits`), in row groups of GROUP_QUERIES. Its metadata hold a state file
+(`foundation.state_file`) with the search, the shard, and the number of queries, the number of hits and the content
+hash of every row group.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ FORMAT = StateFormat("exaln part file", 2, "search this shard again")
 METADATA, METADATA_OF_FORMAT_1 = b"exaln part file", b"exaln.part"
 PARQUET = b"PAR1"
 GROUP_QUERIES = 16
-"""Queries in a row group: merging holds one of each part."""
+"""Queries in a row group; merging holds one row group of each part in memory."""
 
 
 @dataclass(frozen=True)
 class Shard:
-    """Number `number`, from 1, of `n_shards` parts of a database with about equal numbers of residues."""
+    """Part `number`, counted from 1, of `n_shards` parts of a database with about equal numbers of residues."""
 
     number: int
     n_shards: int
 
     @staticmethod
     def parse(text: str) -> Shard:
-        """3/64
+        """The shard of a text such as 3/64; InputError if it is none.
 
         >>> Shard.parse("3/64")
         Shard(number=3, n_shards=64)
@@ -53,15 +53,15 @@ class Shard:
         match = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", text)
         number, n_shards = (int(match[1]), int(match[2])) if match else (0, 0)
         if not 1 <= number <= n_shards:
-            raise InputError(f"{text!r} is no shard; write number/shards, such as 1/64 for the first of 64")
+            raise InputError(f"{text!r} is not a shard; write number/shards, such as 1/64 for the first of 64")
         return Shard(number, n_shards)
 
     def range(self, places: int) -> tuple[int, int]:
-        """The range of places that it covers, of all places of a database."""
+        """The range that the shard covers of a database with `places` places."""
         return places * (self.number - 1) // self.n_shards, places * self.number // self.n_shards
 
     def of(self, database: Database) -> DatabasePart:
-        """Its part of a database."""
+        """The shard's part of a database."""
         return database.part(*self.range(n_places(database.manifest)))
 
     def __str__(self) -> str:
@@ -70,7 +70,7 @@ class Shard:
 
 @dataclass(frozen=True)
 class Group:
-    """What the metadata say about a row group."""
+    """A row group, as the metadata describe it."""
 
     n_queries: int
     n_hits: int
@@ -78,7 +78,7 @@ class Group:
 
 
 def write_part(hits: Iterable[QueryHits], spec: SearchSpec, shard: Shard, out: str | os.PathLike[str]) -> None:
-    """A part file, whole or absent."""
+    """Write a part file; it appears as a whole or not at all."""
     groups = []
     with (
         open_output(out) as file,
@@ -95,7 +95,7 @@ def write_part(hits: Iterable[QueryHits], spec: SearchSpec, shard: Shard, out: s
 def _content(spec: SearchSpec, shard: Shard, groups: list[Group]) -> dict[str, Any]:
     first, end = shard.range(spec.space.n_residues + 1)
     return {
-        "search": json.dumps(spec.to_values()),  # as text: it may have an infinite E-value, which is not JSON
+        "search": json.dumps(spec.to_values()),  # as text: it may contain an infinite E-value, which JSON does not have
         "shard": shard.number,
         "shards": shard.n_shards,
         "residues": [first, end],
@@ -106,7 +106,7 @@ def _content(spec: SearchSpec, shard: Shard, groups: list[Group]) -> dict[str, A
 
 
 class PartFile:
-    """A part file that is open for reading."""
+    """A part file, open for reading."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -122,11 +122,11 @@ class PartFile:
         self.n_queries = fields.integer("queries")
 
     def close(self) -> None:
-        """No more is read."""
+        """Close the file."""
         self._file.close(force=True)
 
     def groups(self) -> Iterator[Any]:
-        """The row groups, as batches, each checked."""
+        """Yield the row groups as record batches, each checked."""
         n_queries = 0
         for number, written in enumerate(self.groups_written):
             with _reading(self.path):
@@ -140,7 +140,7 @@ class PartFile:
             yield batch
 
     def _require_layout(self, fields: Fields) -> None:
-        """The numbers in the metadata fit each other, the search and the file."""
+        """DatabaseError unless the numbers in the metadata agree with each other, the search and the file."""
         total = [sum(one.n_queries for one in self.groups_written), sum(one.n_hits for one in self.groups_written)]
         if [fields.integer("queries"), fields.integer("hits")] != total:
             raise fields.wrong("queries", "the sum over the row groups")
@@ -197,13 +197,13 @@ def _groups(fields: Fields) -> list[Group]:
 
 @contextmanager
 def _reading(path: str) -> Iterator[None]:
-    """Whatever goes wrong with a part file becomes one line that names it."""
+    """Turn every error of reading a part file into a DatabaseError that names it."""
     try:
         yield
     except ExalnError:
         raise
     except MemoryError:
-        raise FORMAT.damaged(path, "more memory is asked for than there is") from None
+        raise FORMAT.damaged(path, "it asks for more memory than there is") from None
     except (KeyError, TypeError, ValueError, OverflowError, OSError, RuntimeError, pa.ArrowException) as error:
         said = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise FORMAT.damaged(path, said) from None

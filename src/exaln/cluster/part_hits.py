@@ -1,7 +1,7 @@
-"""Hits of a part of a database as Arrow columns, one row per query: what workers send, and what part files hold.
+"""Hits of a part of a database as Arrow columns, one row per query: what workers send and part files store.
 
-A row has the query itself and its hits with their targets, so that any report can be made of parts alone, without
-queries and database. Bits and E-values are left out: they are computed where parts are merged, in one place.
+A row has the query itself and its hits with their targets, so that any report can be made from parts alone, without
+queries and database. Bits and E-values are left out; they are computed when parts are merged.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import pyarrow as pa
 import xxhash
 
 from exaln.alignments.cigar import Paths
+from exaln.alignments.hit_columns import NUMBERS
 from exaln.alignments.query_hits import QueryHits
 from exaln.sequences.records import Text, offsets_of
 
@@ -29,30 +30,15 @@ if TYPE_CHECKING:
 
 OF_QUERIES = ["query_index", "query_id", "query_description", "query"]
 WITH_QUALITIES = [*OF_QUERIES, "query_quality"]
-"""What batches say of their queries. Workers get no qualities, and so send none."""
-
-NUMBERS = {
-    "ordinal": pa.int64(),
-    "score": pa.int64(),
-    "strand": pa.int8(),
-    "query_start": pa.int64(),
-    "query_end": pa.int64(),
-    "target_start": pa.int64(),
-    "target_end": pa.int64(),
-    "identities": pa.int32(),
-    "positives": pa.int32(),
-    "mismatches": pa.int32(),
-    "gap_opens": pa.int32(),
-    "gaps": pa.int32(),
-    "columns": pa.int32(),
-}
-"""The attributes of QueryHits that are columns of numbers."""
+"""The columns of queries. Workers get no qualities, so they send none."""
 
 
 @cache
 def part_schema() -> Any:
-    """query_index, query_id, query_description, query (codes), query_quality (as in FASTQ, empty without qualities),
-    hits: a list of structs, best first.
+    """The pyarrow.Schema of parts: query_index, query_id, query_description, query (codes), query_quality, hits.
+
+    query_quality: as in FASTQ, empty without qualities. hits: a list of structs, best first, with the integer columns
+    of `alignments.hit_columns`.
     """
     hit = pa.struct(
         [
@@ -60,7 +46,7 @@ def part_schema() -> Any:
             ("target_description", pa.large_string()),
             ("target", pa.large_binary()),
             ("path", pa.large_binary()),
-            *NUMBERS.items(),
+            *((name, pa.from_numpy_dtype(dtype)) for name, dtype in NUMBERS.items()),
         ]
     )
     return pa.schema(
@@ -85,9 +71,9 @@ def part_batch(found: Sequence[QueryHits]) -> Any:
         "target": binary_array([target for hits in found for target in hits.targets]),
         "path": binary_array([hits.paths[place].view(np.uint8) for hits in found for place in range(len(hits))]),
     }
-    for name, kind in NUMBERS.items():
-        values = np.concatenate([np.empty(0, kind.to_pandas_dtype()), *(getattr(hits, name) for hits in found)])
-        columns[name] = number_array(values.astype(kind.to_pandas_dtype(), copy=False))
+    for name, dtype in NUMBERS.items():
+        values = np.concatenate([np.empty(0, dtype), *(getattr(hits, name) for hits in found)])
+        columns[name] = number_array(values.astype(dtype, copy=False))
     structs = pa.StructArray.from_arrays([columns[field.name] for field in hit], fields=list(hit))
     arrays = [
         number_array(np.array([hits.index for hits in found], np.int64)),
@@ -101,7 +87,7 @@ def part_batch(found: Sequence[QueryHits]) -> Any:
 
 
 def query_columns(queries: Records, first_index: int) -> Any:
-    """The columns OF_QUERIES of a batch of these queries, as a pyarrow.RecordBatch."""
+    """The columns OF_QUERIES of these queries, as a pyarrow.RecordBatch."""
     arrays = [
         number_array(np.arange(first_index, first_index + len(queries))),
         text_array(queries.ids.to_list()),
@@ -112,7 +98,7 @@ def query_columns(queries: Records, first_index: int) -> Any:
 
 
 def content_hash(batch: Any) -> str:
-    """The xxh3_64 of all values of a batch, however they lie in memory."""
+    """The xxh3_64 hash of all values of a record batch; it does not depend on their layout in memory."""
     hits = batch.column("hits")
     state = xxhash.xxh3_64()
     for column in [*(batch.column(name) for name in WITH_QUALITIES), *hits.flatten().flatten()]:
@@ -131,7 +117,7 @@ def _little_endian(values: NDArray[Any]) -> memoryview:
 
 
 def hits_of_batch(batch: Any, scoring: Scoring, evaluation: Evaluation) -> Iterator[QueryHits]:
-    """The rows of a batch as the hits they were made of; evaluation: of all their hits."""
+    """The rows of a record batch as hits; evaluation: bits and E-values of all hits of the batch."""
     column = batch.column("hits")
     hits, offsets = column.flatten(), offsets_of(np.diff(numbers_of(column.offsets)))
     fields = {name: hits.field(name) for name in column.type.value_type.names}
@@ -167,7 +153,7 @@ def _joined_paths(paths: Sequence[NDArray[np.uint32]]) -> Paths:
 
 
 def to_bytes(found: Sequence[QueryHits]) -> bytes:
-    """The hits of several queries as a compressed Arrow IPC stream."""
+    """The hits of several queries, as a compressed Arrow IPC stream."""
     batch, sink = part_batch(found), pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, batch.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
         writer.write_batch(batch)
@@ -175,8 +161,8 @@ def to_bytes(found: Sequence[QueryHits]) -> bytes:
 
 
 def from_bytes(data: bytes) -> Any:
-    """The batch that `to_bytes` made; ValueError if it is something else."""
-    if not isinstance(data, bytes):  # Arrow would take a string for the name of a file
+    """The record batch that `to_bytes` wrote; ValueError if `data` is anything else."""
+    if not isinstance(data, bytes):  # Arrow would open a string as a file name
         raise ValueError("not an Arrow stream of hits")
     try:
         with pa.ipc.open_stream(data) as reader:
@@ -186,7 +172,7 @@ def from_bytes(data: bytes) -> Any:
 
 
 def as_batch(table: Any) -> Any:
-    """A table as one batch; ValueError if it has not the columns of parts, or does not lie in memory as Arrow says."""
+    """A table as one record batch; ValueError unless it has the columns of parts and is valid Arrow without nulls."""
     if not table.schema.equals(part_schema()):
         raise ValueError("the columns are not those of a part")
     batches = table.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], part_schema())]
@@ -199,27 +185,27 @@ def as_batch(table: Any) -> Any:
 
 
 def _require_qualities(batch: Any) -> None:
-    """ValueError if a query has other than one printable quality per letter, or none."""
+    """ValueError unless each query has one printable quality per letter, or no qualities."""
     qualities = pieces_of(batch.column("query_quality"))
     for quality, length in zip(qualities, binary_lengths(batch.column("query")).tolist(), strict=True):
         if len(quality) not in (0, length):
-            raise ValueError("a query has not as many qualities as letters")
+            raise ValueError("a query has fewer or more qualities than letters")
         if len(quality) and not ord("!") <= int(quality.min()) <= int(quality.max()) <= ord("~"):
             raise ValueError("a quality is not a printable character")
 
 
-# Columns are made of buffers and read from them, without pyarrow.array and to_numpy: these import pandas where there is
-# one, which takes a while.
+# Columns are built from buffers and read from them. pyarrow.array and to_numpy would import pandas if it is installed,
+# which is slow.
 
 
 def number_array(values: NDArray[Any]) -> Any:
-    """Numbers as an Arrow column."""
+    """An Arrow column of numbers."""
     whole = np.ascontiguousarray(values)
     return pa.Array.from_buffers(pa.from_numpy_dtype(whole.dtype), len(whole), [None, pa.py_buffer(whole)])
 
 
 def numbers_of(column: Any) -> NDArray[Any]:
-    """The values of an Arrow column of numbers without gaps, as a view."""
+    """The values of an Arrow column of numbers without nulls, as a view."""
     kind = column.type.to_pandas_dtype()
     if not len(column):
         return np.empty(0, kind)
@@ -227,18 +213,18 @@ def numbers_of(column: Any) -> NDArray[Any]:
 
 
 def list_array(offsets: NDArray[np.int64], values: Any) -> Any:
-    """Lists of hits as an Arrow column."""
+    """An Arrow column of lists of hits; values: the structs of all lists."""
     return pa.LargeListArray.from_arrays(number_array(offsets), values, type=part_schema().field("hits").type)
 
 
 def text_array(texts: Sequence[str]) -> Any:
-    """Strings as an Arrow column."""
+    """An Arrow column of texts."""
     column = Text.of(texts)
     return _bytes_array(pa.large_string(), column.data, column.offsets)
 
 
 def binary_array(pieces: Sequence[NDArray[np.uint8]]) -> Any:
-    """Byte strings as an Arrow column."""
+    """An Arrow column of byte strings."""
     data = np.concatenate([np.empty(0, np.uint8), *pieces])
     return _bytes_array(pa.large_binary(), data, offsets_of(map(len, pieces)))
 
@@ -255,18 +241,18 @@ def binary_offsets(column: Any) -> NDArray[np.int64]:
 
 
 def binary_data(column: Any) -> NDArray[np.uint8]:
-    """The bytes of a column of texts or byte strings, a view; there may be more of them than the values have."""
+    """The bytes of a column of texts or byte strings, as a view; it may extend beyond the values of the column."""
     data = column.buffers()[2]
     return np.empty(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
 
 
 def binary_lengths(column: Any) -> NDArray[np.int64]:
-    """int64[n]: of the byte strings of an Arrow column."""
+    """int64[n]: the lengths of the byte strings of an Arrow column."""
     lengths: NDArray[np.int64] = np.diff(binary_offsets(column))
     return lengths
 
 
 def pieces_of(column: Any) -> list[NDArray[np.uint8]]:
-    """The values of a binary column, as views."""
+    """The values of a column of byte strings, as views."""
     values = binary_data(column)
     return [values[begin:end] for begin, end in pairwise(binary_offsets(column).tolist())]

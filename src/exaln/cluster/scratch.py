@@ -1,7 +1,7 @@
-"""Scratch folders: for one process, readable by its user alone, and swept by the next one if the process was killed.
+"""Scratch folders: private to one process, and removed by the next process if that one was killed.
 
-The owner holds a lock (flock) on a file in the folder for as long as it lives. The kernel gives the lock back however
-the owner ends, so a folder whose lock is free has no owner.
+The owner holds a lock (flock) on a file in the folder while it lives. The kernel releases the lock however the owner
+ends, so a folder whose lock is free has no owner.
 """
 
 from __future__ import annotations
@@ -22,13 +22,16 @@ from pathlib import Path
 KINDS = ("exaln-cluster-", "exaln-worker-", "exaln-segments-", ".exaln-slurm-")
 LOCK_NAME = "lock"
 STALE_S = 3600
-"""A folder of this age without a whole lock file was left by a process that was killed as it began."""
+"""A folder of this age without a complete lock file was left by a process that was killed while creating it."""
 
 _NAME = re.compile(rf"(?:{'|'.join(map(re.escape, KINDS))})[a-z0-9_]{{8}}")
 
 
 class ScratchFolder:
-    """A new folder of this process; `close` removes it. kind: one of KINDS; parent: the system's temporary folder."""
+    """A new folder of this process; `close` removes it.
+
+    kind: its prefix, one of KINDS. parent: by default, the system's temporary folder.
+    """
 
     def __init__(self, kind: str, parent: Path | None = None) -> None:
         assert kind in KINDS
@@ -37,7 +40,7 @@ class ScratchFolder:
         self.path, self._lock = _created(kind, parent)
 
     def close(self) -> None:
-        """Remove the folder with all that is in it, then release the lock."""
+        """Remove the folder and its content, then release the lock."""
         if self._lock >= 0:
             _remove(self.path)
             os.close(self._lock)
@@ -45,7 +48,7 @@ class ScratchFolder:
 
     @staticmethod
     def of_process(kind: str) -> Path:
-        """A folder that is removed when the process ends."""
+        """The path of a new folder that is removed when the process ends."""
         folder = ScratchFolder(kind)
         atexit.register(folder.close)
         return folder.path
@@ -53,7 +56,7 @@ class ScratchFolder:
 
 @contextmanager
 def scratch_folder(kind: str, parent: Path | None = None) -> Iterator[Path]:
-    """A folder for the time of a block."""
+    """A folder that exists for the duration of the block."""
     folder = ScratchFolder(kind, parent)
     try:
         yield folder.path
@@ -62,7 +65,7 @@ def scratch_folder(kind: str, parent: Path | None = None) -> Iterator[Path]:
 
 
 def _created(kind: str, parent: Path) -> tuple[Path, int]:
-    """A folder and the descriptor of its lock. Another process that sweeps may take a folder before it is locked."""
+    """A new folder and the descriptor of its lock. Retries, since another process may sweep it before it is locked."""
     while True:
         path = Path(tempfile.mkdtemp(prefix=kind, dir=parent))
         lock = -1
@@ -79,7 +82,7 @@ def _created(kind: str, parent: Path) -> tuple[Path, int]:
 
 @contextmanager
 def _without_locks() -> Iterator[None]:
-    """Some network file systems have no flock. Folders there work, but they are never swept."""
+    """Ignore file systems without flock, as some network ones are: folders work there, but are never swept."""
     try:
         yield
     except BlockingIOError:
@@ -113,19 +116,19 @@ def _remove_if_abandoned(path: Path) -> None:
         lock = os.open(path / LOCK_NAME, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
     except FileNotFoundError:
         if is_stale:
-            path.rmdir()  # fails unless it is empty
+            path.rmdir()  # fails unless the folder is empty
         return
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         owner = os.pread(lock, 1024, 0)
-        if owner == _host() or (is_stale and not owner):  # a shared file system may know locks of one machine alone
+        if owner == _host() or (is_stale and not owner):  # on shared file systems, locks may hold on one machine only
             _remove(path)
     finally:
         os.close(lock)
 
 
 def _remove(path: Path) -> None:
-    """Remove a folder, its lock file last: if that is interrupted, or something is left, the next sweep finds it."""
+    """Remove a folder, its lock file last: if the removal is interrupted, the next sweep finds the rest."""
     with suppress(OSError):
         for inner in list(path.iterdir()):
             if inner.is_dir() and not inner.is_symlink():

@@ -1,4 +1,4 @@
-"""Who may talk to whom: certificates, and addresses that need them."""
+"""Encryption between the machines of a cluster: certificates, and the addresses that need them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from exaln.errors import InputError
 
 @dataclass(frozen=True)
 class Certificates:
-    """PEM files: the authority that everybody must be certified by, one's own certificate, and its key."""
+    """Paths of PEM files: the certificate authority of the cluster, and the certificate and key of this process."""
 
     ca: str
     cert: str
@@ -22,7 +22,7 @@ class Certificates:
 
     @staticmethod
     def of(ca: str | None, cert: str | None, key: str | None) -> Certificates | None:
-        """What was given: all three, or none."""
+        """The certificates of the options; None if none is given, InputError if some are missing."""
         if ca is None and cert is None and key is None:
             return None
         if ca is None or cert is None or key is None:
@@ -34,18 +34,18 @@ class Certificates:
 
     @staticmethod
     def in_folder(folder: Path) -> Certificates:
-        """Those of one cluster, which is its own authority; `make` writes them."""
+        """The paths for the certificates of a cluster that is its own authority; `make` writes the files."""
         return Certificates(*(str(folder / name) for name in ("ca.pem", "cert.pem", "key.pem")))
 
     @staticmethod
     def temporary(folder: Path) -> Certificates:
-        """Such ones, made."""
+        """New certificates in a folder, written."""
         certificates = Certificates.in_folder(folder)
         certificates.make()
         return certificates
 
     def make(self) -> None:
-        """New ones, as files that nobody else can read."""
+        """Write new certificates, as files that only this user can read."""
         made = _security().Security.temporary()
         texts = (made.tls_ca_file, made.tls_worker_cert, made.tls_worker_key)
         for path, text in zip((self.ca, self.cert, self.key), texts, strict=True):
@@ -53,7 +53,7 @@ class Certificates:
                 file.write(text)
 
     def for_dask(self) -> Any:
-        """As Dask wants them, for every role."""
+        """The certificates as distributed.security.Security, for every role."""
         roles = {
             f"tls_{role}_{part}": getattr(self, part)
             for role in ("client", "scheduler", "worker")
@@ -63,24 +63,24 @@ class Certificates:
 
 
 def require_safe(address: str, certificates: Certificates | None, *, insecure: bool) -> None:
-    """Refuse to talk to another machine without encryption, unless that is wanted."""
+    """InputError for an address of another machine without encryption (unless `insecure`), or without certificates."""
     try:
         scheme, host, _ = urlsplit(address).scheme, urlsplit(address).hostname, urlsplit(address).port
     except ValueError:
         scheme, host = "", None
     if scheme not in ("tcp", "tls") or not host:
-        raise InputError(f"{address}: no address of a Dask scheduler; it begins with tls:// or tcp://")
+        raise InputError(f"{address}: not the address of a Dask scheduler, which begins with tls:// or tcp://")
     if scheme == "tls" and certificates is None:
         raise InputError(f"{address} needs certificates: --tls-ca, --tls-cert and --tls-key")
     if scheme == "tcp" and not insecure and not is_loopback(address):
         raise InputError(
-            f"{address} is not encrypted, and whoever reaches it can run programs on all workers; "
+            f"{address} is not encrypted, and anyone who can reach it can run programs on all workers; "
             "use tls:// with certificates, or --insecure in a network that you trust"
         )
 
 
 def is_loopback(address: str) -> bool:
-    """Whether an address is of this machine alone.
+    """True if only this machine can reach an address.
 
     >>> is_loopback("tcp://127.0.0.1:8786"), is_loopback("tcp://10.0.0.1:8786"), is_loopback("tcp://localhost:1")
     (True, False, True)

@@ -1,4 +1,4 @@
-"""Searches without a scheduler: every shard searches its part of the database on its own, and part files are merged."""
+"""Searches without a scheduler: each shard is searched by itself, and the part files are merged."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ __all__ = ["PartFile", "Parts", "Shard", "write_part"]
 
 
 class Parts:
-    """All parts of one search, checked against each other; a context manager. Iterating gives the hits of the whole."""
+    """All part files of one search, checked against each other; a context manager.
+
+    Iterating yields the hits of each query in the whole database.
+    """
 
     def __init__(self, paths: Sequence[str]) -> None:
         self._files = list[PartFile]()
@@ -49,7 +52,7 @@ class Parts:
 
 
 def _require_whole(files: Sequence[PartFile]) -> None:
-    """Parts of one search, each once, none missing."""
+    """InputError unless these are all parts of one search, each once."""
     first, seen = files[0], dict[int, str]()
     for file in files:
         if file.spec.digest != first.spec.digest or file.shard.n_shards != first.shard.n_shards:
@@ -67,14 +70,16 @@ def _require_whole(files: Sequence[PartFile]) -> None:
         missing = (number for number in range(1, first.shard.n_shards + 1) if number not in seen)
         listed = ", ".join(str(number) for number, _ in zip(missing, range(8), strict=False))
         listed += ", ..." if n_missing > 8 else ""
-        are = "is" if n_missing == 1 else "are"
-        raise InputError(f"{n_missing:,} of {first.shard.n_shards:,} shards {are} missing: {listed}")
+        are, word = ("is", "shard") if n_missing == 1 else ("are", "shards")
+        raise InputError(f"{n_missing:,} of {first.shard.n_shards:,} shards {are} missing: {word} {listed}")
 
 
 def _require_same_queries(files: Sequence[PartFile], batches: Sequence[Any]) -> None:
     for file, batch in zip(files, batches, strict=True):
         if batch is None or batches[0] is None or not _queries(batch).equals(_queries(batches[0])):
-            raise InputError(f"{file.path} and {files[0].path} have different queries; search again with the same")
+            raise InputError(
+                f"{file.path} and {files[0].path} have different queries; search again with the same queries"
+            )
 
 
 def _queries(batch: Any) -> Any:

@@ -1,6 +1,6 @@
-"""How long a search takes on workers of given speeds: the pool's own decisions, with a clock that is only counted.
+"""Estimates how long a search takes on workers of given speeds: the decisions of `unit_pool` with a simulated clock.
 
-Used for the estimate of a plan, and for clusters that are not at hand.
+Used for --plan, and by benchmarks to study clusters that are not available.
 """
 
 from __future__ import annotations
@@ -11,16 +11,17 @@ from dataclasses import dataclass
 
 from exaln.cluster.unit_pool import Pool
 
-AHEAD = 2
-"""Units that a worker has at a time: one computes while the data of the next are fetched."""
+UNITS_IN_FLIGHT = 2
+"""Units that a worker has at a time: one is computed while the data of the next are fetched."""
 
 
 @dataclass(frozen=True)
 class Costs:
-    """What a search costs besides its cells.
+    """The costs of a search besides its cells.
 
-    unit_s: seconds per unit that nothing hides. merge_s, query_s: of the client, per unit and for all hits of a query.
-    bytes_per_second: at which one worker fetches a chunk; bytes_per_second_of_all: of the storage they share.
+    unit_s: seconds per unit that do not overlap with computing. merge_s, query_s: seconds of the client, per unit and
+    for all hits of a query. bytes_per_second: at which one worker fetches a chunk. bytes_per_second_of_all: of the
+    storage that all workers share.
     """
 
     unit_s: float = 0.03
@@ -32,10 +33,11 @@ class Costs:
 
 @dataclass(frozen=True)
 class Estimate:
-    """seconds: from the first unit to the last merge. ideal: the cells alone.
+    """The result of a simulation; all times in seconds.
 
-    fetch, unit, idle: what a worker lost on average, waiting for data, per unit, and at the end for others.
-    client: how long all waited at the end for the client to merge.
+    seconds: from the first unit to the last merge. ideal: for the cells alone. fetch, unit, idle: mean time that a
+    worker lost waiting for data, to the cost of units, and waiting for the others at the end. client: time that all
+    waited at the end for the client to merge.
     """
 
     seconds: float
@@ -48,17 +50,17 @@ class Estimate:
 
     @property
     def efficiency(self) -> float:
-        """1 would be no time but that of the cells."""
+        """The fraction of the time that goes into cells, from 0 to 1."""
         return self.ideal / self.seconds if self.seconds else 1.0
 
 
 def simulate(pool: Pool, speeds: Sequence[float], costs: Costs) -> Estimate:
-    """Empties the pool. A worker fetches while it computes; only what is not there in time is waited for."""
+    """Simulate a search, which empties the pool. A worker fetches data while it computes, and waits for the rest."""
     total_speed, cells = sum(speeds), pool.cells_left
     fetched = [set[int]() for _ in speeds]
     fetch_free, ends, client_free, storage_free = [0.0] * len(speeds), [0.0] * len(speeds), 0.0, 0.0
     waited, n_units = 0.0, 0
-    events = [(0.0, depth, number) for depth in range(AHEAD) for number in range(len(speeds))]
+    events = [(0.0, depth, number) for depth in range(UNITS_IN_FLIGHT) for number in range(len(speeds))]
     while events:
         now, _, number = heapq.heappop(events)
         unit = pool.take(str(number), speeds[number], total_speed)

@@ -1,4 +1,4 @@
-"""Workers as jobs of SLURM, with dask-jobqueue: a scheduler in this process, one worker per job."""
+"""A cluster of SLURM jobs, with dask-jobqueue: a scheduler in this process, and one worker per job."""
 
 from __future__ import annotations
 
@@ -20,18 +20,19 @@ from exaln.cluster.unit_search import Settings
 from exaln.errors import EngineError, InputError
 
 PATIENCE_S = 86_400.0
-"""Jobs may wait for long before they start."""
+"""How long a search waits for its first worker: jobs may be queued for a long time."""
 
 MOST = 1_000_000
+"""Limit of the numbers in the configuration."""
 
 
 @dataclass(frozen=True)
 class SlurmJobs:
-    """What --cluster-config says, one key each.
+    """The keys of --cluster-config.
 
-    jobs: how many, each with one worker. cpus, memory, gres (such as gpu:1), partition, account, walltime: of each.
-    directives: more options of sbatch; prologue: lines of the job script before the worker starts. interface: of the
-    network, such as ib0. shared: a folder that all nodes see, for certificates and logs.
+    jobs: their number; each runs one worker. cpus, memory, gres (such as gpu:1), partition, account, walltime: of each
+    job. directives: further options of sbatch. prologue: lines of the job script before the worker starts. interface:
+    the network interface, such as ib0. shared: a folder that all nodes can access, for certificates and logs.
     """
 
     jobs: int = 1
@@ -48,7 +49,7 @@ class SlurmJobs:
 
     @staticmethod
     def read(path: str | None) -> SlurmJobs:
-        """From a TOML file; the defaults without one."""
+        """The configuration in a TOML file; the defaults without one. InputError for anything else."""
         if path is None:
             return SlurmJobs()
         try:
@@ -58,7 +59,7 @@ class SlurmJobs:
         known = {one.name: one.default for one in fields(SlurmJobs)}
         for name, value in content.items():
             if name not in known:
-                raise InputError(f"{path}: {name} is unknown; there are {', '.join(known)}")
+                raise InputError(f"{path}: {name} is unknown; the keys are {', '.join(known)}")
             if isinstance(known[name], tuple):
                 if not isinstance(value, list) or not all(isinstance(line, str) for line in value):
                     raise InputError(f"{path}: {name} must be a list of strings")
@@ -70,7 +71,7 @@ class SlurmJobs:
         return SlurmJobs(**content)
 
     def directive_lines(self) -> list[str]:
-        """Options of sbatch that dask-jobqueue has no name for."""
+        """Options of sbatch for which dask-jobqueue has no argument."""
         return [*([f"--gres={self.gres}"] if self.gres else []), *self.directives]
 
 
@@ -78,35 +79,39 @@ class SlurmJobs:
 def slurm_cluster(
     config: str | None, settings: Settings, given: Certificates | None, *, dashboard: bool = False
 ) -> Iterator[Cluster]:
-    """Jobs that are submitted at the beginning and cancelled at the end; encrypted, with new certificates or given."""
-    wanted = SlurmJobs.read(config)
+    """A cluster of jobs that are submitted at the start of the block and cancelled at its end.
+
+    Connections are encrypted, with the given certificates or new ones.
+    """
+    configuration = SlurmJobs.read(config)
     configure_dask()
     import dask
 
     if shutil.which("sbatch") is None:
-        raise EngineError("slurm: there is no sbatch here; search from a login node, or choose another --cluster")
+        raise EngineError("slurm: sbatch is not installed; search from a login node, or choose another --cluster")
     with ExitStack() as stack:
-        shared = Path(wanted.shared).resolve()
+        shared = Path(configuration.shared).resolve()
         try:
             folder = stack.enter_context(scratch_folder(".exaln-slurm-", shared))
         except OSError as error:
-            raise InputError(f"{shared}: no folder that certificates can be kept in: {error.strerror}") from None
+            raise InputError(f"{shared}: cannot hold certificates: {error.strerror}") from None
         stack.enter_context(dask.config.set({"temporary-directory": str(folder)}))  # of the scheduler
         certificates = given or Certificates.temporary(folder)
-        jobs = stack.enter_context(_started(wanted, certificates, folder, dashboard=dashboard))
-        jobs.scale(jobs=wanted.jobs)
+        jobs = stack.enter_context(_started(configuration, certificates, folder, dashboard=dashboard))
+        jobs.scale(jobs=configuration.jobs)
         client = stack.enter_context(connected(jobs.scheduler_address, certificates))
         yield Cluster(
             client,
             "slurm",
-            wanted.jobs,
+            configuration.jobs,
             patience_s=PATIENCE_S,
             has_dashboard=dashboard and can_draw_dashboards(),
             settings=settings,
         )
 
 
-def _started(wanted: SlurmJobs, certificates: Certificates, folder: Path, *, dashboard: bool) -> Any:
+def _started(configuration: SlurmJobs, certificates: Certificates, folder: Path, *, dashboard: bool) -> Any:
+    """A SLURMCluster without jobs yet; EngineError if its scheduler cannot be started."""
     from dask_jobqueue import SLURMCluster
     from distributed import Scheduler
 
@@ -119,16 +124,16 @@ def _started(wanted: SlurmJobs, certificates: Certificates, folder: Path, *, das
         return SLURMCluster(
             n_workers=0,
             processes=1,
-            cores=wanted.cpus,
-            memory=wanted.memory,
-            queue=wanted.partition,
-            account=wanted.account,
-            walltime=wanted.walltime,
-            job_extra_directives=wanted.directive_lines(),
-            job_script_prologue=list(wanted.prologue),
+            cores=configuration.cpus,
+            memory=configuration.memory,
+            queue=configuration.partition,
+            account=configuration.account,
+            walltime=configuration.walltime,
+            job_extra_directives=configuration.directive_lines(),
+            job_script_prologue=list(configuration.prologue),
             job_name="exaln-worker",
             python=sys.executable,
-            interface=wanted.interface,
+            interface=configuration.interface,
             protocol="tls://",
             security=certificates.for_dask(),
             log_directory=str(folder),
@@ -138,4 +143,4 @@ def _started(wanted: SlurmJobs, certificates: Certificates, folder: Path, *, das
             worker_extra_args=of_worker,
         )
     except (OSError, RuntimeError, ValueError) as error:
-        raise EngineError(f"slurm: no scheduler could be started: {error}") from None
+        raise EngineError(f"slurm: the scheduler could not be started: {error}") from None

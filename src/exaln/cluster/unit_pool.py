@@ -1,10 +1,10 @@
-"""The work that is left, and which piece of it a worker gets next. Knows no Dask and no clock.
+"""The pool of units that are left to do, and the choice of the next unit for a worker. It uses neither Dask nor time.
 
-A worker gets work on a chunk that it holds already, of the earliest queries that have any; else of the chunk that the
-fewest hold. How much depends on its speed: units take about equally long on all workers, and become shorter towards the
-end, so that all end together. Queries go in order, a few groups at a time, so that reports can be written early. The
-residues of a chunk are taken from its end, where targets are long: the short ones that are left fill the lanes of the
-kernels even if a unit is small.
+A worker gets a unit of a chunk that it has already fetched, for the earliest queries that have one; otherwise of the
+chunk that the fewest workers have. The size of a unit follows the worker's speed: units take about equally long on all
+workers and become shorter towards the end, so that all workers end together. Queries are taken in order, a few groups
+at a time, so that reports can be written early. The residues of a chunk are taken from its end, where targets are long:
+the short targets that remain fill the lanes of the kernels even in small units.
 """
 
 from __future__ import annotations
@@ -16,35 +16,39 @@ from dataclasses import dataclass
 from exaln.cluster.units import Chunk, Group, Unit
 
 OPEN_GROUPS = 8
-"""Work is taken from so many groups at a time."""
+"""Units are taken from this many groups at a time."""
 
 MOST_ATTEMPTS = 3
-"""A unit that failed so often is given up."""
+"""A search ends with an error when a unit has failed this many times."""
 
 LEAST_PLACES = 1 << 16
-"""Shorter units would leave lanes of the kernels empty; the last one of a chunk may be shorter."""
+"""The smallest unit, except for the last one of a chunk; smaller ones would leave lanes of the kernels empty."""
 
 
 @dataclass(frozen=True)
-class Pace:
-    """How long units take: `seconds`, or less towards the end, but not less than `least_seconds`."""
+class UnitSize:
+    """The size of units: `seconds` of computing, or less towards the end, but at least `least_seconds`.
+
+    rounds: a unit takes at most the time that is left for all workers, divided by this; not so for a single worker.
+    """
 
     seconds: float = 20.0
     least_seconds: float = 0.25
     rounds: float = 3.0
-    """A unit takes at most what is left for all, divided by this; but a worker that is alone takes what it can."""
 
     def cells(self, speed: float, total_speed: float, cells_left: float) -> float:
-        """Of a unit for a worker that makes `speed` cells per second, of all that make `total_speed`."""
+        """The cells of a unit; speed, total_speed: of the worker and of all workers, in cells per second."""
         left = cells_left / max(total_speed, speed, 1e-9) / (self.rounds if total_speed > speed else 1)
         return speed * max(self.least_seconds, min(self.seconds, left))
 
 
 class Pool:
-    """All units of a search that nobody works on."""
+    """All units of a search that no worker has. done: units that were finished in an earlier run."""
 
-    def __init__(self, groups: Sequence[Group], chunks: Sequence[Chunk], pace: Pace, done: Iterable[Unit] = ()) -> None:
-        self.groups, self.chunks, self.pace = groups, chunks, pace
+    def __init__(
+        self, groups: Sequence[Group], chunks: Sequence[Chunk], unit_size: UnitSize, done: Iterable[Unit] = ()
+    ) -> None:
+        self.groups, self.chunks, self.unit_size = groups, chunks, unit_size
         self._group_of = {group.query_first: number for number, group in enumerate(groups)}
         finished = defaultdict[int, list[tuple[int, int]]](list)
         for unit in done:
@@ -66,15 +70,15 @@ class Pool:
         self._holders = Counter[int]()
 
     def group_of(self, unit: Unit) -> int:
-        """The number of its group of queries."""
+        """The number of the unit's group of queries."""
         return self._group_of[unit.query_first]
 
     def cells(self, unit: Unit) -> int:
-        """How much work it is."""
+        """The number of cells of a unit."""
         return self.groups[self.group_of(unit)].weight * (unit.end - unit.first)
 
     def take(self, worker: str, speed: float, total_speed: float, workers: Iterable[str] = ()) -> Unit | None:
-        """The next unit for a worker, one of `workers`; None if there is none for it now."""
+        """The next unit for a worker; None if there is none for it now. workers: the names of all workers."""
         again = self._take_again(worker, set(workers))
         if again is not None:
             return again
@@ -84,8 +88,7 @@ class Pool:
         number, chunk = found
         group, intervals = self.groups[number], self._free[number][chunk]
         first, end = intervals[-1]
-        wanted = int(self.pace.cells(speed, total_speed, self.cells_left) / group.weight)
-        size = max(LEAST_PLACES, wanted)
+        size = max(LEAST_PLACES, int(self.unit_size.cells(speed, total_speed, self.cells_left) / group.weight))
         if (end - first) < 1.5 * size:
             intervals.pop()
         else:
@@ -97,22 +100,22 @@ class Pool:
         return unit
 
     def give_back(self, unit: Unit) -> None:
-        """Nobody works on it any more."""
+        """Return a unit that no worker works on any more."""
         self._again.append(unit)
         self.cells_left += self.cells(unit)
 
     def fail(self, unit: Unit, worker: str) -> int:
-        """It failed on this worker; how often it has by now. The caller gives up at MOST_ATTEMPTS."""
+        """Return a unit that failed on this worker; returns the number of its failures so far."""
         self._failed_on[unit].append(worker)
         self.give_back(unit)
         return len(self._failed_on[unit])
 
     def forget(self, worker: str) -> None:
-        """The worker is gone, with all that it held."""
+        """Forget the chunks of a worker that is gone."""
         self._holders.subtract(self._held.pop(worker, set()))
 
     def _take_again(self, worker: str, workers: set[str]) -> Unit | None:
-        """A unit that came back, if it failed elsewhere, or if it failed on all workers there are."""
+        """A returned unit that did not fail on this worker, or that failed on all workers; None if there is none."""
         for place, unit in enumerate(self._again):
             if worker not in self._failed_on[unit] or not workers - set(self._failed_on[unit]):
                 del self._again[place]
@@ -121,7 +124,7 @@ class Pool:
         return None
 
     def _choose(self, worker: str) -> tuple[int, int] | None:
-        """Group and chunk."""
+        """The numbers of the group and the chunk for the worker's next unit; None if no work is left."""
         opened = list(self._open_groups())
         for number in opened:
             for chunk in self._held[worker]:
@@ -145,7 +148,7 @@ class Pool:
 
 
 def _without(interval: tuple[int, int], taken: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """What is left of an interval.
+    """The parts of an interval that are not taken.
 
     >>> list(_without((0, 10), [(5, 6), (0, 2), (8, 12)]))
     [(2, 5), (6, 8)]

@@ -1,8 +1,8 @@
-"""What a worker does with a unit: the single-machine search, on a part of the database.
+"""The search of one unit by a worker: the single-machine search on a part of the database.
 
-Two units are in a worker at a time. One computes; the other fetches and checks its segments meanwhile, or turns its
-hits into bytes and sends them. On a GPU one scans while the hits of the other are aligned, by the CPU. `Held` is what a
-process keeps between units: its engine and its segments.
+A worker has two units at a time. While one is computed, the segments of the other are fetched and checked, or its hits
+are serialized and sent. On a GPU, one unit is scanned while the CPU aligns the hits of the other. `Resources` holds
+what a process keeps between units: its engine and its segments.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ from exaln.sequences.records import Records
 from exaln.statistics.length_bins import N_BINS
 
 MOST_PARTS = 64
-"""Parts of databases that a process keeps; each is a few views, but on a GPU they may be resident."""
+"""Database parts that a process keeps. Each is a few views, but may be resident on a GPU."""
 
 MEASURED_SECONDS = 0.05
 MEASURED_SIZES = ((1, 1 << 3), (1, 1 << 10), (2, 1 << 13), (8, 1 << 13), (64, 1 << 14), (256, 1 << 14))
-"""A worker is measured for so long at least, with so many queries and targets, or at last with the most; a GPU with the
-most at once, as every size needs kernels of its own."""
+"""Numbers of queries and targets with which a worker is measured: more and more, until a scan takes MEASURED_SECONDS.
+GPUs are measured with the largest only, since every size needs its own kernels."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a worker may use, and where it keeps segments; None leaves it to exaln."""
+    """The engine options of a worker, and its cache folder for segments; None leaves the choice to exaln."""
 
     engine: str = "auto"
     threads: int | None = None
@@ -62,8 +62,8 @@ class Settings:
     cache: str | None = None
 
 
-class Held:
-    """What a worker has: made when it is first needed, used by all units."""
+class Resources:
+    """The engine and the open database parts of a process, created when first needed and shared by all units."""
 
     def __init__(self, settings: Settings) -> None:
         self.computing = threading.Lock()
@@ -77,17 +77,20 @@ class Held:
 
     @property
     def engine(self) -> Engine:
-        """The one engine of the process."""
+        """The engine of the process."""
         with self._making:
             if self._engine is None:
-                wish = self._settings
+                settings = self._settings
                 self._engine = choose_engine(
-                    wish.engine, wish.threads, devices=wish.devices, gpu_memory=wish.gpu_memory
+                    settings.engine, settings.threads, devices=settings.devices, gpu_memory=settings.gpu_memory
                 )
             return self._engine
 
     def part(self, location: str, digest: str, first: int, end: int) -> DatabasePart:
-        """A part of the database at a path or URL, whose content must have this digest; fetched if it is not here."""
+        """The residues [first, end) of the database at a path or URL, fetched if necessary.
+
+        DatabaseError if the digest of the database is another one.
+        """
         with self._fetching:
             key = (digest, first, end)
             if key not in self._parts:
@@ -106,7 +109,7 @@ class Held:
         if (location, digest) not in self._manifests:
             manifest = manifest_at(location)
             if manifest.digest != digest:
-                raise DatabaseError(f"{location}: not the database that the search was started with; start it again")
+                raise DatabaseError(f"{location}: the database has changed since the search began; start it again")
             self._manifests[location, digest] = manifest
         return self._manifests[location, digest]
 
@@ -119,8 +122,11 @@ class Held:
         return self._segments[digest, number]
 
 
-class Turn:
-    """A context manager, for a unit: it is its turn to compute, once or several times. began, ended: in all."""
+class ComputeLock:
+    """A context manager that holds the compute lock for a unit, once or several times.
+
+    began, ended: when the lock was first taken and last released (time.monotonic).
+    """
 
     def __init__(self, computing: threading.Lock) -> None:
         self._computing = computing
@@ -136,28 +142,28 @@ class Turn:
 
 
 _settings = Settings()
-_held: Held | None = None
-_holding = threading.Lock()
+_resources: Resources | None = None
+_resources_lock = threading.Lock()
 
 
 def configure(settings: Settings) -> None:
-    """What this process may use; before its first unit."""
-    global _settings, _held
-    with _holding:
-        _settings, _held = settings, None
+    """Set what this process may use; call it before the first unit."""
+    global _settings, _resources
+    with _resources_lock:
+        _settings, _resources = settings, None
 
 
-def held() -> Held:
-    """What this process has."""
-    global _held
-    with _holding:
-        if _held is None:
-            _held = Held(_settings)
-        return _held
+def process_resources() -> Resources:
+    """The resources of this process."""
+    global _resources
+    with _resources_lock:
+        if _resources is None:
+            _resources = Resources(_settings)
+        return _resources
 
 
 def queries_to_bytes(queries: Records) -> bytes:
-    """Ids, descriptions and codes as a compressed Arrow IPC stream."""
+    """Ids, descriptions and codes of queries, as a compressed Arrow IPC stream."""
     columns = {
         "id": text_array(queries.ids.to_list()),
         "description": text_array(queries.descriptions.to_list()),
@@ -170,7 +176,7 @@ def queries_to_bytes(queries: Records) -> bytes:
 
 
 def queries_from_bytes(data: bytes, spec: SearchSpec) -> Records:
-    """What `queries_to_bytes` was given, without masks."""
+    """The queries that `queries_to_bytes` wrote, without masks."""
     with pa.ipc.open_stream(data) as reader:
         table = reader.read_all().combine_chunks()
     ids, descriptions, codes = (table.column(name).combine_chunks() for name in ("id", "description", "codes"))
@@ -182,11 +188,11 @@ def _spec(text: str) -> SearchSpec:
     try:
         return SearchSpec.from_values(json.loads(text))
     except (KeyError, TypeError, ValueError, RecursionError) as error:
-        raise EngineError(f"the search cannot be read: {error}; do all processes have the same exaln?") from None
+        raise EngineError(f"the search cannot be read: {error}; do all processes run the same exaln?") from None
 
 
 def run_unit(spec_text: str, location: str, unit: tuple[int, int, int, int], queries: bytes) -> dict[str, Any]:
-    """The hits of a unit and how long it took; or, under "error", what went wrong and whose fault it is."""
+    """Search a unit: {"hits": bytes, "times": seconds}, or {"error": class name, "message": text, "host": name}."""
     try:
         return _run_unit(_spec(spec_text), location, Unit(*unit), queries)
     except ExalnError as error:
@@ -196,22 +202,23 @@ def run_unit(spec_text: str, location: str, unit: tuple[int, int, int, int], que
 
 
 def _run_unit(spec: SearchSpec, location: str, unit: Unit, queries: bytes) -> dict[str, Any]:
-    here, times = held(), [time.monotonic()]
+    here, times = process_resources(), [time.monotonic()]
     part = here.part(location, spec.database_digest, unit.first, unit.end)
     records = queries_from_bytes(queries, spec)
     times.append(time.monotonic())
-    turn, engine = Turn(here.computing), here.engine
-    whole, scanning = (nullcontext(), turn) if engine.tuning.scans_beside_cpu else (turn, nullcontext())
+    compute_lock, engine = ComputeLock(here.computing), here.engine
+    beside_cpu = engine.tuning.scans_beside_cpu
+    whole, scanning = (nullcontext(), compute_lock) if beside_cpu else (compute_lock, nullcontext())
     with whole, warnings.catch_warnings():
         warnings.simplefilter("ignore", ExalnWarning)
         search = Search(part, spec.scoring, engine, spec.options, spec.evaluator, scanning)
         found = list(search.run([records], first_index=unit.query_first))
     data = to_bytes(found)
-    return {"hits": data, "times": [*times, turn.began, turn.ended, time.monotonic()]}
+    return {"hits": data, "times": [*times, compute_lock.began, compute_lock.ended, time.monotonic()]}
 
 
 def introduce(settings: Settings | None) -> dict[str, Any]:
-    """Who this worker is, and how fast: measured on a few random sequences. Or what keeps it from working.
+    """Version, host, process id, engine and measured speed of this worker; or "error" and "message" if it cannot work.
 
     settings: for a worker that was started without any.
     """
@@ -219,7 +226,7 @@ def introduce(settings: Settings | None) -> dict[str, Any]:
         configure(settings)
     about = {"version": __version__, "host": socket.gethostname(), "pid": os.getpid()}
     try:
-        here = held()
+        here = process_resources()
         with here.computing:
             return about | {"engine": here.engine.describe(), "speed": measured_speed(here.engine)}
     except ExalnError as error:
@@ -227,9 +234,9 @@ def introduce(settings: Settings | None) -> dict[str, Any]:
 
 
 def measured_speed(engine: Engine) -> float:
-    """Cells per second, on more and more work until it takes long enough.
+    """The speed of an engine in cells per second, measured on random proteins.
 
-    What takes long is done twice, and the second time counts: the first may have compiled kernels or opened a GPU.
+    The first scan that takes MEASURED_SECONDS is repeated, since it may have compiled kernels or opened a GPU.
     """
     for n_queries, n_targets in MEASURED_SIZES[-2:] if engine.tuning.scans_beside_cpu else MEASURED_SIZES:
         queries, database = _random_proteins(n_queries, 400), Database.in_memory([_random_proteins(n_targets, 350)])

@@ -1,7 +1,7 @@
-"""Pieces of a search: some queries against a range of residues of the database. Plain data.
+"""The pieces of a search, as plain data: units, groups of queries and chunks of the database.
 
-A search is a rectangle, queries by residues, and a unit is a rectangle in it. Queries are cut into groups once, before
-anything runs; the residues of a group are cut when a worker asks for work, to the size that suits it.
+A search is a rectangle of queries by residues, and a unit is a rectangle within it. Queries are divided into groups
+once, before the search begins. The residues of a group are divided when a worker asks for work, by its speed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 LEAST_CHUNK_RESIDUES = 1 << 20
 LEAST_GROUP_QUERIES, GROUP_QUERIES, MOST_GROUP_QUERIES = 16, 256, 4096
-"""Of queries in a group: with fewer the kernels of a GPU would not be full; more than 256 only for small databases."""
+"""Queries in a group: fewer would not fill the kernels of a GPU; more than GROUP_QUERIES only for small databases."""
 
 
 @dataclass(frozen=True, order=True)
@@ -39,20 +39,20 @@ class Unit:
 
 @dataclass(frozen=True)
 class Group:
-    """Queries that are searched together; weight: cells per residue of the database, at least 1."""
+    """Queries [query_first, query_end), searched together. weight: cells per residue of the database, at least 1."""
 
     query_first: int
     query_end: int
     weight: int
 
     def unit(self, first: int, end: int) -> Unit:
-        """These queries against the residues [first, end)."""
+        """The unit of these queries against the residues [first, end)."""
         return Unit(self.query_first, self.query_end, first, end)
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Neighbouring segments, as a range of residues: what a worker fetches to work on any part of it."""
+    """Neighbouring segments, as a range of residues. A worker fetches a chunk as a whole."""
 
     first: int
     end: int
@@ -60,9 +60,9 @@ class Chunk:
 
 
 def query_groups(lengths: NDArray[np.int64], n_strands: int, chunks: Sequence[Chunk], cells: float) -> list[Group]:
-    """Groups of consecutive queries, of about `cells` with the largest chunk: then a unit is a group and a whole chunk.
+    """Groups of consecutive queries that have about `cells` with the largest chunk, so that a unit is a whole chunk.
 
-    That has no more GROUP_QUERIES than it must: more only where even the whole database has less than `cells`.
+    A group has more than GROUP_QUERIES only if it has fewer than `cells` with the whole database.
     """
     n_places, largest = chunks[-1].end, max(chunk.end - chunk.first for chunk in chunks)
     edges, weight, first = [0], 0, 0
@@ -80,12 +80,12 @@ def query_groups(lengths: NDArray[np.int64], n_strands: int, chunks: Sequence[Ch
 
 
 def groups_between(edges: Sequence[int], lengths: NDArray[np.int64], n_strands: int) -> list[Group]:
-    """The groups with these edges."""
+    """The groups of queries between neighbouring edges."""
     return [Group(first, end, max(1, n_strands * int(lengths[first:end].sum()))) for first, end in pairwise(edges)]
 
 
 def chunks_of(manifest: Manifest) -> list[Chunk]:
-    """All segments, small ones together, so that no chunk is much smaller than a thousandth of the database."""
+    """The segments of a database as chunks, small ones joined: none is much smaller than 1/1024 of the database."""
     enough = max(LEAST_CHUNK_RESIDUES, manifest.n_residues // 1024)
     ends = list(accumulate(entry.residues for entry in manifest.segments))
     ends[-1] = n_places(manifest)

@@ -1,4 +1,4 @@
-"""`exaln worker`: one process that searches for a scheduler until that goes away."""
+"""The worker process of `exaln worker`: it works for a scheduler until the scheduler ends."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from exaln.cluster.security import Certificates, is_loopback, require_safe
 from exaln.errors import EngineError
 
 THREADS = 3
-"""Of Dask, not of the engine: one unit computes while another one is prepared; one for questions."""
+"""Threads of Dask, not of the engine: two for units, of which one is computed, and one for other requests."""
 
 PATIENCE_S = 60
-"""How long a worker waits for its scheduler, or for the file that it writes."""
+"""How long a worker waits for its scheduler, or for the scheduler file."""
 
 LOOK_S = 0.02
 LARGEST_FILE = 1 << 20
-"""Of a scheduler, in bytes; Dask writes some hundreds."""
+"""Limit of the size of a scheduler file, in bytes; Dask writes a few hundred."""
 
 
 def serve(
@@ -36,7 +36,7 @@ def serve(
     insecure: bool = False,
     dashboard: bool = False,
 ) -> None:
-    """Work until the scheduler at this address is gone; with `dashboard` there are pages about the worker."""
+    """Work for the scheduler at this address until it ends; dashboard: serve Dask's pages about the worker."""
     configure_dask()
     require_safe(address, certificates, insecure=insecure)
     unit_search.configure(settings)
@@ -44,11 +44,11 @@ def serve(
 
 
 def awaited_scheduler(scheduler: str) -> str:
-    """The address of a scheduler, given so, or by the file that it writes, which need not be there yet.
+    """The address of a scheduler; scheduler: the address itself, or its scheduler file, which need not exist yet.
 
-    A folder that is gone, as that of a search that was killed, is not waited for.
+    Does not wait if the folder of the file is gone, as that of a search that was killed.
     """
-    configure_dask()  # which takes a while
+    configure_dask()  # slow: meanwhile the file may appear
     file, deadline = Path(scheduler), time.monotonic() + PATIENCE_S
     while "://" not in scheduler and not file.exists() and file.parent.is_dir() and time.monotonic() < deadline:
         time.sleep(LOOK_S)
@@ -56,7 +56,7 @@ def awaited_scheduler(scheduler: str) -> str:
 
 
 def scheduler_address(scheduler: str) -> str:
-    """The address itself, or that in a scheduler file."""
+    """The address of a scheduler; scheduler: the address itself, or its scheduler file. EngineError for others."""
     if "://" in scheduler:
         return scheduler
     try:
@@ -64,12 +64,12 @@ def scheduler_address(scheduler: str) -> str:
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         address = None
     if not isinstance(address, str):
-        raise EngineError(f"{scheduler}: neither an address (tls://HOST:PORT) nor the file of a scheduler")
+        raise EngineError(f"{scheduler}: neither the address (tls://HOST:PORT) nor the file of a scheduler")
     return address
 
 
 def _small_file(path: str) -> bytes:
-    """The content of a file; OSError if it is no regular file, or too large."""
+    """The content of a file; OSError if it is not a regular file, or larger than LARGEST_FILE."""
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST_FILE:

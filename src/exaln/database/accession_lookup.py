@@ -1,7 +1,7 @@
-"""Sequences by accession: `P30775` finds `sp|P30775|RF1M_YEAST`, with or without a version.
+"""Find sequences by accession: `P30775` finds `sp|P30775|RF1M_YEAST`, with or without a version.
 
-Segments have an index of whole ids alone, so this reads all ids: for a million of them about 0.1 s for each of a few
-accessions, or 3 s for any number.
+Segments index whole ids only, so this reads all ids: with a million of them, about 0.1 s per accession for a few, or
+3 s for any number.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ Places = list[tuple[Segment, int]]
 
 ROWS_AT_ONCE = 1 << 20
 FEW_WORDS = 16
-"""Up to this number of words, looking for each of them is faster than cutting every id into words."""
-MOST_NAMED = 5
-"""Candidates that an error names."""
+"""Up to this number of words, one substring search per word is faster than splitting every id."""
+MAX_LISTED = 5
+"""Candidates that an error lists."""
 
 _VERSION = re.compile(r"\.[0-9]+$")
 
 
 def find_accessions(name: str, segments: Sequence[Segment], wanted: Sequence[str]) -> dict[str, Places]:
-    """Segment and row of the sequences with these accessions, in input order.
+    """Segment and row of the sequences with each accession, in input order.
 
-    InputError, which names the database, if an accession is in no id, or in several different ones.
+    name: what messages call the database. InputError if an accession occurs in no id, or in several different ids.
     """
     found: dict[str, dict[str, Places]] = {text: {} for text in wanted}
     for segment in segments:
@@ -44,14 +44,14 @@ def _only(name: str, text: str, ids: dict[str, Places]) -> Places:
     if not ids:
         raise InputError(f"{name}: no sequence with the id {text!r}")
     if len(ids) > 1:
-        more = ", ..." if len(ids) > MOST_NAMED else ""
-        listed = ", ".join(list(ids)[:MOST_NAMED]) + more
+        more = ", ..." if len(ids) > MAX_LISTED else ""
+        listed = ", ".join(list(ids)[:MAX_LISTED]) + more
         raise InputError(f"{name}: {text!r} is the accession of {len(ids)} ids: {listed}; give one of these ids")
     return next(iter(ids.values()))
 
 
 def _candidates(segment: Segment, wanted: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """Row and id of all rows whose id has one of these words, whatever the version; a superset."""
+    """Row and id of all rows that may match: a superset, chosen by words of the id without versions."""
     words = {_VERSION.sub("", text) for text in wanted}
     words |= {word.rpartition("_")[0] for word in words if "_" in word}  # pdb|2GDM|A is 2GDM_A
     words |= {word.partition(":")[0] for word in words if ":" in word}  # gnl|db|abc is db:abc
@@ -64,7 +64,7 @@ def _candidates(segment: Segment, wanted: Sequence[str]) -> Iterator[tuple[int, 
 
 
 def _rows_with_text(ids: Any, words: Sequence[str]) -> list[int]:
-    """The rows in which one of a few words occurs."""
+    """Rows whose id contains one of a few words."""
     import pyarrow.compute as pc
 
     is_wanted = np.zeros(len(ids), np.bool_)
@@ -74,7 +74,7 @@ def _rows_with_text(ids: Any, words: Sequence[str]) -> list[int]:
 
 
 def _rows_with_word(ids: Any, words: Sequence[str]) -> list[int]:
-    """The rows that have one of many words between bars, its version left out."""
+    """Rows whose id has one of many words between bars, compared without versions."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -86,7 +86,7 @@ def _rows_with_word(ids: Any, words: Sequence[str]) -> list[int]:
 
 
 def _column(segment: Segment) -> Any:
-    """The ids as an Arrow array; DatabaseError if they are not text."""
+    """The ids as an Arrow array; DatabaseError if they are not UTF-8."""
     import pyarrow as pa
 
     text = segment.checked_ids()
@@ -99,5 +99,5 @@ def _column(segment: Segment) -> Any:
 
 
 def _is_text(word: str) -> bool:
-    """Whether it can be written as UTF-8, as ids are."""
+    """Whether a word can be encoded in UTF-8; a lone surrogate cannot."""
     return not any("\ud800" <= letter <= "\udfff" for letter in word)

@@ -1,4 +1,4 @@
-"""Build, append and compact: from records to the segments and the manifest of a database."""
+"""Build, append to and compact databases: from records to segments and a manifest."""
 
 from __future__ import annotations
 
@@ -21,12 +21,14 @@ from exaln.sequences.records import Records
 def build_in_memory(
     batches: Iterable[Records], name: str, limits: SegmentLimits
 ) -> tuple[Manifest, tuple[Segment, ...]]:
-    """A database without files: what its manifest would say, and its segments."""
+    """The manifest and the segments of a database in memory; `name` appears in messages."""
     segments: list[Segment] = []
     entries: list[SegmentEntry] = []
 
     def keep(content: SortedRows) -> None:
-        segment = Segment.in_memory(f"{name}[{len(segments)}]", content.alphabet, content.batch)
+        segment = Segment.in_memory(
+            f"{name}[{len(segments)}]", content.alphabet, content.batch, first_ordinal=content.first_ordinal
+        )
         segments.append(segment)
         entries.append(content.entry(segment.name, content.batch.nbytes))
 
@@ -36,7 +38,7 @@ def build_in_memory(
 
 
 def build_directory(batches: Iterable[Records], directory: Path, *, force: bool, limits: SegmentLimits) -> None:
-    """Make a new database, or replace an old one with `force`."""
+    """Build a database in a directory; `force` replaces an existing one, which otherwise is an InputError."""
     entries: list[SegmentEntry] = []
     alphabets: list[Alphabet] = []
     with DatabaseWriter(directory, create=True, force=force) as writer:
@@ -51,7 +53,7 @@ def build_directory(batches: Iterable[Records], directory: Path, *, force: bool,
 
 
 def append_to_directory(batches: Iterable[Records], directory: Path, *, limits: SegmentLimits) -> None:
-    """Add segments to a database."""
+    """Add the records to a database as new segments; InputError if their alphabet differs."""
     with DatabaseWriter(directory) as writer:
         old = read_manifest(directory)
         entries = list(old.segments)
@@ -64,7 +66,7 @@ def append_to_directory(batches: Iterable[Records], directory: Path, *, limits: 
 
 
 def compact_directory(directory: Path, *, progress: Progress | None, limits: SegmentLimits) -> None:
-    """Replace neighbouring small segments by one of them all; nothing is written if there are none."""
+    """Merge neighbouring segments that fit into one within `limits`; nothing is written if there are none."""
     with DatabaseWriter(directory) as writer:
         old = read_manifest(directory)
         groups = _groups_to_merge(old.segments, limits)
@@ -88,7 +90,7 @@ def _fill(builder: SegmentBuilder, batches: Iterable[Records]) -> None:
         builder.add(records)
     builder.finish()
     if builder.next_ordinal == first_ordinal:
-        raise InputError("no sequences found in the input; FASTA or FASTQ with at least one record is needed")
+        raise InputError("no sequences found in the input; expected FASTA or FASTQ with at least one record")
     if builder.repeated_ids:
         warnings.warn(
             f"{number_of(builder.repeated_ids, 'sequence')} {'has' if builder.repeated_ids == 1 else 'have'} the id of "
@@ -110,7 +112,7 @@ def _manifest_of(alphabet: Alphabet, entries: Sequence[SegmentEntry], builder: S
 
 
 def _groups_to_merge(entries: Sequence[SegmentEntry], limits: SegmentLimits) -> list[list[SegmentEntry]]:
-    """Neighbours that fit into one segment together, from the first on; a group of one stays as it is."""
+    """Groups of neighbouring entries that fit into one segment, formed greedily from the first entry."""
     groups: list[list[SegmentEntry]] = []
     rows = residues = text_bytes = 0
     for entry in entries:
@@ -124,7 +126,7 @@ def _groups_to_merge(entries: Sequence[SegmentEntry], limits: SegmentLimits) -> 
 
 
 def _merge(group: Sequence[SegmentEntry], alphabet: Alphabet, writer: DatabaseWriter) -> SegmentEntry:
-    """One segment of several. They are sorted and in input order, so a stable sort keeps ties in input order."""
+    """Write one segment from several. They come in input order, so a stable sort by length keeps ties in that order."""
     merged: list[SegmentEntry] = []
     segments: list[Segment] = []
     builder = SegmentBuilder(lambda content: merged.append(writer.add_segment(content)))

@@ -1,4 +1,4 @@
-"""The columns of a segment: their Arrow types, and NumPy views on their buffers."""
+"""The columns of a segment: their Arrow types, and NumPy views of their buffers."""
 
 from __future__ import annotations
 
@@ -14,12 +14,17 @@ if TYPE_CHECKING:
 
 FORMAT_VERSION = 1
 INTERVAL_BYTES = 16
-"""A soft-masked interval: start and end, int64 each."""
+"""Size of a soft-masked interval: start and end, int64 each."""
 
 
 @dataclass(frozen=True)
 class SegmentColumns:
-    """Views on the buffers of the record batch, named as in the file."""
+    """Views of the buffers of a record batch.
+
+    id_data, description_data, codes: uint8, the values of all rows joined, with their offsets int64[n_rows + 1].
+    mask_starts, mask_ends: int64[intervals], with mask_offsets int64[n_rows + 1].
+    ordinals: int64[n_rows], position of each row in the input. by_id: int32[n_rows], the rows sorted by id.
+    """
 
     id_data: NDArray[np.uint8]
     id_offsets: NDArray[np.int64]
@@ -35,7 +40,7 @@ class SegmentColumns:
 
 
 def segment_schema(alphabet: Alphabet) -> Any:
-    """The Arrow schema; its metadata name format and alphabet, so that a segment can be understood on its own."""
+    """The Arrow schema. Its metadata give the format and the alphabet, so a segment can be read on its own."""
     import pyarrow as pa
 
     interval = pa.struct([pa.field("start", pa.int64(), False), pa.field("end", pa.int64(), False)])
@@ -50,14 +55,14 @@ def segment_schema(alphabet: Alphabet) -> Any:
         ],
         metadata={
             "exaln.format_version": str(FORMAT_VERSION),
-            "exaln.sequences.alphabet": alphabet.name,
+            "exaln.alphabet": alphabet.name,
             "exaln.letters": alphabet.letters,
         },
     )
 
 
 def columns_of(batch: Any) -> SegmentColumns:
-    """NumPy views on the buffers of a record batch; nothing is copied."""
+    """NumPy views of the buffers of a record batch, without copies; ValueError if a buffer is too short."""
     n = batch.num_rows
     intervals = batch.column("mask").values
     binary = {}
@@ -77,13 +82,13 @@ def columns_of(batch: Any) -> SegmentColumns:
 
 
 def _view(buffer: Any, dtype: type[np.generic], count: int | None = None) -> NDArray[Any]:
-    """A read-only array over an Arrow buffer of at least `count` elements; a missing buffer is an empty one."""
+    """A read-only array over the first `count` elements of an Arrow buffer; a missing buffer counts as empty."""
     if buffer is None or buffer.size == 0:
         values = np.empty(0, dtype)
     else:
         values = np.frombuffer(buffer, dtype, buffer.size // np.dtype(dtype).itemsize)
     if count is not None and len(values) < count:
-        raise ValueError("a column is shorter than the number of rows says")
+        raise ValueError("a column is shorter than the number of rows")
     view = values[:count]
     view.flags.writeable = False
     return view

@@ -1,4 +1,4 @@
-"""Databases: encoded sequences, sorted by length, memory-mapped; built once, opened at once.
+"""`Database`: encoded sequences, sorted by length and memory-mapped, so that opening one takes milliseconds.
 
 A database is a directory `NAME.exaln/` of immutable segments and a manifest that names them (exaln.database.segment,
 exaln.database.manifest). A `Database` is a snapshot: writers never change what an open one sees.
@@ -17,20 +17,20 @@ import numpy as np
 from exaln.database.accession_lookup import find_accessions
 from exaln.database.build import append_to_directory, build_directory, build_in_memory, compact_directory
 from exaln.database.columns import FORMAT_VERSION
+from exaln.database.directory import find_directory, open_snapshot, with_suffix
+from exaln.database.export import fasta_blocks
 from exaln.database.joined import joined
-from exaln.database.manifest import MANIFEST_NAME, Manifest, missing_segment, read_manifest
+from exaln.database.manifest import Manifest
 from exaln.database.part import DatabasePart, SearchSpace
 from exaln.database.segment import Segment, Target
-from exaln.database.segment_writer import DEFAULT_LIMITS, SegmentLimits, text_bytes_before
+from exaln.database.segment_writer import DEFAULT_LIMITS, SegmentLimits
 from exaln.database.source_files import Progress, Source, read_inputs
 from exaln.database.verify import problems_of_database
-from exaln.database.writer import SUFFIX
 from exaln.errors import DatabaseError, InputError
 from exaln.foundation import arguments
 from exaln.foundation.html_table import html_table
 from exaln.foundation.mapped_file import read_unchanged, unchanged
 from exaln.foundation.output_file import open_text_output, require_extension
-from exaln.foundation.paths import is_folder
 from exaln.foundation.plurals import number_of
 from exaln.foundation.progress import ReadingProgress, showing
 from exaln.sequences.alphabet import Alphabet, as_alphabet
@@ -42,20 +42,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Databases: TypeAlias = "Database | str | os.PathLike[str] | Sequence[Database | str | os.PathLike[str]]"
-"""What can be searched: a database, its path or a sequence file, or several of these, which are searched as one."""
+"""What can be searched: a Database, the path of one or of a sequence file, or a list of these, searched as one."""
 
-EXPORT_BLOCK_BYTES = 16 << 20
-OPEN_ATTEMPTS = 5
 FASTA_EXTENSIONS = (".fasta", ".fa", ".faa", ".fna", ".txt")
 IN_MEMORY = "database in memory"
-WIDEST = 1 << 40
-SHOWN = 5
+MAX_LINE_WIDTH = 1 << 40
+N_SHOWN = 5
 """Sequences that a notebook shows."""
 
 
 @dataclass(frozen=True)
 class DatabaseInfo:
-    """What `Database.info` tells; everything in it comes from the manifest. `path` is None for a database in memory."""
+    """A summary of a database, taken from its manifest; `path` is None for a database in memory."""
 
     path: Path | None
     format_version: int
@@ -70,7 +68,7 @@ class DatabaseInfo:
 
 
 class Database:
-    """Sequences to search in. Made by `Database.open` and `Database.build`.
+    """Sequences to search. Use `Database.open` or `Database.build` to get one.
 
     >>> import pathlib, tempfile
     >>> folder = tempfile.TemporaryDirectory()
@@ -105,7 +103,7 @@ class Database:
         return self.n_targets
 
     def __iter__(self) -> Iterator[Target]:
-        """All sequences in input order; each is read when its turn comes."""
+        """All sequences in input order, read one at a time."""
         for segment in self.segments:
             targets = (segment.target(row) for row in segment.input_order.tolist())
             yield from read_unchanged(segment.require_unchanged, targets)
@@ -117,11 +115,11 @@ class Database:
     def __getitem__(self, place: slice) -> list[Target]: ...
 
     def __getitem__(self, place: int | slice) -> Target | list[Target]:
-        """The sequence at a place in the input, from 0 on, or from -1 back; a slice gives a list."""
+        """The sequence at a position of the input, counted from 0, or from the end if negative; a list for a slice."""
         if isinstance(place, slice):
             return self._at(range(len(self))[place])
         if isinstance(place, str):
-            raise arguments.wrong("the index", place, "a place in the database; fetch(id) finds a sequence by its id")
+            raise arguments.wrong("the index", place, "a position in the database; fetch(id) finds a sequence by id")
         return self._at([range(len(self))[place]])[0]
 
     def __contains__(self, id_: object) -> bool:
@@ -133,8 +131,8 @@ class Database:
 
     def _repr_html_(self) -> str:
         """A summary and the first sequences, for notebooks."""
-        rows = [[str(one.ordinal), one.id, one.description, str(len(one.sequence))] for one in self[:SHOWN]]
-        rows += [["...", "", "", ""]] if len(self) > SHOWN else []
+        rows = [[str(one.ordinal), one.id, one.description, str(len(one.sequence))] for one in self[:N_SHOWN]]
+        rows += [["...", "", "", ""]] if len(self) > N_SHOWN else []
         return html_table(repr(self).strip("<>"), ["place", "id", "description", "length"], rows)
 
     @property
@@ -144,32 +142,32 @@ class Database:
 
     @property
     def n_targets(self) -> int:
-        """Number of sequences; their ordinals are 0 to n_targets - 1."""
+        """Number of sequences. Their ordinals, the positions in the input, are 0 to n_targets - 1."""
         return self._manifest.n_targets
 
     @property
     def n_residues(self) -> int:
-        """Residues of all sequences together."""
+        """Total number of residues."""
         return self._manifest.n_residues
 
     @property
     def is_stored(self) -> bool:
-        """Whether all of it is in files with hashes, so that other processes find the same content."""
+        """Whether all segments are files with hashes, so that other processes can open the same content."""
         return all(entry.block_xxh3_64 for entry in self._manifest.segments)
 
     @property
     def search_space(self) -> SearchSpace:
-        """What E-values count with."""
+        """The database size from which E-values are computed."""
         return SearchSpace(self.n_targets, self.n_residues)
 
     @property
     def length_histogram(self) -> NDArray[np.int64]:
-        """int64[exaln.statistics.length_bins.N_BINS]: sequences per bin of length."""
+        """int64[exaln.statistics.length_bins.N_BINS]: number of sequences in each length bin."""
         return self._manifest.length_histogram
 
     @property
     def info(self) -> DatabaseInfo:
-        """A summary."""
+        """A summary of the content and the files."""
         entries = self._manifest.segments
         return DatabaseInfo(
             path=self.path,
@@ -192,10 +190,10 @@ class Database:
         strip_gaps: bool = False,
         max_record_size: int | None = None,
     ) -> Database:
-        """Open a database, or read a FASTA or FASTQ file or "-" (stdin) into memory; several become one.
+        """Open a database, or read a FASTA or FASTQ file or "-" (stdin) into memory. A list of paths becomes one.
 
-        `.exaln` may be left out. Only the manifest is read, and sizes are checked; content is checked where it is used.
-        `alphabet`, `strip_gaps` and `max_record_size` (bytes, see `exaln.sequences.fasta`) hold for sequence files.
+        `.exaln` may be left out. Opening reads the manifest and checks file sizes; content is checked when it is used.
+        `alphabet`, `strip_gaps` and `max_record_size` (bytes, see `exaln.sequences.fasta`) apply to sequence files.
         """
         if isinstance(path, list | tuple):
             return Database.joined(
@@ -207,9 +205,9 @@ class Database:
         source = os.fspath(arguments.path("path", path, "the path of a database or sequence file"))
         as_alphabet(alphabet), arguments.flag("strip_gaps", strip_gaps)
         if source != "-":
-            directory = _find_directory(Path(source))
+            directory = find_directory(Path(source))
             if directory is not None:
-                return _open_directory(directory)
+                return _opened(directory)
             other = other_database(source)
             if other is not None:
                 raise DatabaseError(f"{printable(source)}: {other}")
@@ -222,7 +220,10 @@ class Database:
 
     @staticmethod
     def of(databases: Databases, name: str = "databases") -> Database:
-        """A database, opened if it is a path; several become one. name: of the argument, for messages."""
+        """A Database from whatever a user passed; paths are opened, a list is joined.
+
+        name: what messages call the argument.
+        """
         if isinstance(databases, Database):
             return databases
         if isinstance(databases, list | tuple):
@@ -232,9 +233,9 @@ class Database:
 
     @staticmethod
     def joined(databases: Sequence[Database]) -> Database:
-        """Several databases as one: the targets of each in turn, and E-values of all together.
+        """Several databases as one, with E-values for their total size.
 
-        Place in the input runs on from one database to the next. InputError if their letters differ.
+        Ordinals continue from one database to the next. InputError if the alphabets differ.
         """
         if not arguments.items("databases", databases, "a list of databases"):
             raise InputError("databases is empty; at least one is needed")
@@ -250,7 +251,7 @@ class Database:
     def in_memory(
         batches: Iterable[Records], *, name: str = IN_MEMORY, limits: SegmentLimits = DEFAULT_LIMITS
     ) -> Database:
-        """A database of these records that is not written anywhere."""
+        """A database of these records in memory, without files."""
         arguments.text("name", name)
         arguments.instance("limits", limits, SegmentLimits)
         return Database(None, *build_in_memory(_batches(batches), name, limits), name=name)
@@ -267,12 +268,12 @@ class Database:
         progress: Progress | bool | None = None,
         limits: SegmentLimits = DEFAULT_LIMITS,
     ) -> Database:
-        """Build a database from sequence files, one after the other, and open it.
+        """Build a database from sequence files, read in the order given, and open it.
 
-        `path` gets the suffix `.exaln` if it has another one. An existing database is replaced only with `force`.
-        Whatever goes wrong, what was there before stays. progress: True for a bar, or a function that is called up to
-        ten times per second as `progress(bytes_done, bytes_total or None, residues)`. A record that takes more than
-        `max_record_size` bytes is refused.
+        `.exaln` is added to `path` if it is missing. An existing database is replaced only with `force`, and stays as
+        it is if anything fails. progress: True for a bar, or a function that is called up to ten times per second as
+        `progress(bytes_done, bytes_total or None, residues)`. A record of more than `max_record_size` bytes is an
+        InputError.
         """
         with showing(progress, ReadingProgress, lambda: None) as report:
             batches = read_inputs(
@@ -288,13 +289,13 @@ class Database:
         force: bool = False,
         limits: SegmentLimits = DEFAULT_LIMITS,
     ) -> Database:
-        """Build a database from records in memory or from a generator of them, and open it."""
-        directory = _with_suffix(Path(arguments.path("path", path, "the path of the database")))
+        """Build a database from batches of records, such as a list or a generator yields, and open it."""
+        directory = with_suffix(Path(arguments.path("path", path, "the path of the database")))
         if directory is None:
-            raise InputError(f"{os.fspath(path)}: no name for a database; choose one, such as proteins.exaln")
+            raise InputError(f"{os.fspath(path)}: not a name for a database; choose one such as proteins.exaln")
         arguments.instance("limits", limits, SegmentLimits)
         build_directory(_batches(batches), directory, force=arguments.flag("force", force), limits=limits)
-        return _open_directory(directory)
+        return _opened(directory)
 
     def append(
         self,
@@ -306,12 +307,12 @@ class Database:
         progress: Progress | bool | None = None,
         limits: SegmentLimits = DEFAULT_LIMITS,
     ) -> Database:
-        """Add the sequences of these files. Returns the new database; this object goes on showing the old one.
+        """Add the sequences of these files. Returns the new database; this object keeps showing the old content.
 
-        `alphabet`: what the sequences are, if they may look like another molecule; it must be that of the database.
+        alphabet: that of the database, for sequences that look like another molecule and would otherwise be refused.
         """
         if as_alphabet(alphabet) not in (None, self.alphabet):
-            raise InputError(f"{self.path}: a {self.alphabet.name} database; the alphabet cannot be another")
+            raise InputError(f"{self.path}: a {self.alphabet.name} database; alphabet cannot be changed by append")
         with showing(progress, ReadingProgress, lambda: None) as report:
             batches = read_inputs(
                 inputs,
@@ -324,55 +325,55 @@ class Database:
             return self.append_records(batches, limits=limits)
 
     def append_records(self, batches: Iterable[Records], *, limits: SegmentLimits = DEFAULT_LIMITS) -> Database:
-        """Add these records at the end. Returns the new database; this object goes on showing the old one."""
+        """Add records at the end. Returns the new database; this object keeps showing the old content."""
         directory = self._directory()
         arguments.instance("limits", limits, SegmentLimits)
         append_to_directory(_batches(batches), directory, limits=limits)
-        return _open_directory(directory)
+        return _opened(directory)
 
     def compact(self, *, progress: Progress | bool | None = None, limits: SegmentLimits = DEFAULT_LIMITS) -> Database:
-        """Merge neighbouring small segments, as many appends leave them. Returns the new database."""
+        """Merge neighbouring small segments, such as many appends leave. Returns the new database."""
         directory = self._directory()
         arguments.instance("limits", limits, SegmentLimits)
         with showing(progress, ReadingProgress, lambda: None) as report:
             compact_directory(directory, progress=report, limits=limits)
-        return _open_directory(directory)
+        return _opened(directory)
 
     def verify(self) -> None:
-        """Check every byte and every rule of the format; DatabaseError with the first problem and their number."""
+        """Check every byte and every rule of the format; DatabaseError has the first problem and counts the rest."""
         problems = self.problems()
         if problems:
             more = f" (and {number_of(len(problems) - 1, 'more problem')})" if len(problems) > 1 else ""
             raise DatabaseError(problems[0] + more)
 
     def problems(self) -> list[str]:
-        """What `verify` finds, one line per problem; empty if all is well."""
+        """What `verify` finds, one line per problem; an empty list if the database is sound."""
         return list(problems_of_database(self._manifest, self.segments))
 
     def fetch(self, ids: str | Iterable[str]) -> list[Target]:
-        """All sequences with this id, or with these ids in turn, in input order; an unknown id is an InputError.
+        """All sequences with this id, or with each of these ids in turn; several with one id are in input order.
 
-        What is no id may be an accession within one: P30775 finds sp|P30775|RF1M_YEAST.
+        An accession within an id works too: P30775 finds sp|P30775|RF1M_YEAST. InputError if an id is unknown.
         """
         with unchanged(self.require_unchanged):
             return [segment.target(row) for segment, row in self._find(_ids(ids))]
 
     def ordinals(self, ids: str | Iterable[str]) -> NDArray[np.int64]:
-        """int64[n], ascending: the places of all sequences with these ids; an unknown id is an InputError."""
+        """int64[n], ascending: the ordinals of all sequences with these ids. InputError if an id is unknown."""
         with unchanged(self.require_unchanged):
             return np.unique(np.array([segment.ordinal(row) for segment, row in self._find(_ids(ids))], np.int64))
 
     def require_unchanged(self) -> None:
-        """DatabaseError if a segment was changed since it was opened: what was read since cannot be trusted.
+        """Raise DatabaseError if a segment file changed after it was opened, so that results cannot be trusted.
 
-        Searches and everything else here call this before they hand out results. Deleted segments do not matter: a
-        writer may delete what an open database still uses.
+        Searches and all methods that read sequences call this before they return results. A deleted segment is not a
+        change: a writer may delete a file that an open database still uses.
         """
         for segment in self.segments:
             segment.require_unchanged()
 
     def locate(self, ordinals: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Where targets are: the number of the segment and the row in it, int64[n] each, of n places in the input."""
+        """Segment number and row of each target, int64[n] each; ordinals: int64[n]."""
         ends = np.cumsum([segment.n_rows for segment in self.segments])
         numbers = np.searchsorted(ends, ordinals, side="right")
         rows = np.empty(len(ordinals), np.int64)
@@ -382,54 +383,48 @@ class Database:
         return numbers, rows
 
     def part(self, first: int, end: int) -> DatabasePart:
-        """The targets that begin at the residues [first, end), counted over all segments."""
+        """The targets whose first residue lies in [first, end), counted over all segments."""
         return DatabasePart(self._manifest, dict(enumerate(self.segments)), first, end)
 
     @property
     def manifest(self) -> Manifest:
-        """What the database consists of."""
+        """The segments of the database and totals over them."""
         return self._manifest
 
     def export(
         self, out: str | os.PathLike[str] | BinaryIO, *, width: int = 60, ids: Iterable[str] | None = None
     ) -> None:
-        """Write FASTA: everything in input order, or only these ids in turn.
+        """Write FASTA: all sequences in input order, or only those with `ids`, in that order.
 
-        `out` is a path (written as a whole or not at all; .gz and .zst compress), "-" or a binary file. `width` letters
-        per line, 0: one line.
+        out: a path (replaced atomically; .gz and .zst compress), "-" for stdout, or a binary file. width: letters per
+        line, 0 for one line.
         """
-        width = min(arguments.integer("width", width), WIDEST)
+        width = min(arguments.integer("width", width), MAX_LINE_WIDTH)
         arguments.binary_file("out", out, "write", "a path, - or a file that is open for bytes")
         require_extension(out, "FASTA", FASTA_EXTENSIONS)
-        texts = self._fasta(width) if ids is None else self._fasta_of(_ids(ids), width)
+        texts = fasta_blocks(self.segments, width) if ids is None else self._fasta_of(_ids(ids), width)
         first = next(texts, b"")
         with open_text_output(out) as file:
             file.write(first)
             for text in texts:
                 file.write(text)
 
-    def _fasta(self, width: int) -> Iterator[bytes]:
-        """All sequences as FASTA text, in input order, in pieces."""
-        for segment in self.segments:
-            texts = (segment.fasta(rows, width).tobytes() for rows in _export_blocks(segment))
-            yield from read_unchanged(segment.require_unchanged, texts)
-
     def _fasta_of(self, ids: Sequence[str], width: int) -> Iterator[bytes]:
-        """The sequences with these ids as FASTA text; all of them are found before the first is written."""
+        """The sequences with these ids as FASTA; all ids are looked up before the first one is yielded."""
         with unchanged(self.require_unchanged):
             places = self._find(ids)
         texts = (segment.target(row).fasta(width).encode("utf-8") for segment, row in places)
         yield from read_unchanged(self.require_unchanged, texts)
 
     def _at(self, ordinals: Sequence[int]) -> list[Target]:
-        """The sequences at these places of the input."""
+        """The sequences with these ordinals."""
         with unchanged(self.require_unchanged):
             numbers, rows = self.locate(np.array(ordinals, np.int64))
             places = zip(numbers.tolist(), rows.tolist(), strict=True)
             return [self.segments[number].target(row) for number, row in places]
 
     def _find(self, ids: Sequence[str]) -> list[tuple[Segment, int]]:
-        """Segment and row of each sequence with these ids."""
+        """Segment and row of each sequence with these ids; InputError if an id is unknown."""
         found: list[list[tuple[Segment, int]]] = [[] for _ in ids]
         for segment in self.segments:
             for rows, places in zip(segment.rows_with_ids(ids), found, strict=True):
@@ -440,13 +435,13 @@ class Database:
 
     def _directory(self) -> Path:
         if self.path is None:
-            raise DatabaseError(f"{self.name}: in memory only, or several databases; build one with a path first")
+            raise DatabaseError(f"{self.name}: not a single database on disk; build one with a path first")
         return self.path
 
 
 def _ids(ids: str | Iterable[str]) -> list[str]:
-    """One id or several, as a list."""
-    expected = "an id, or several"
+    """One id or several, as a list of strings."""
+    expected = "an id or a list of ids"
     wanted = [ids] if isinstance(ids, str) else arguments.items("ids", ids, expected)
     for id_ in wanted:
         if not isinstance(id_, str):
@@ -455,8 +450,8 @@ def _ids(ids: str | Iterable[str]) -> list[str]:
 
 
 def _batches(batches: Iterable[Records]) -> Iterator[Records]:
-    """The same, each checked to be records."""
-    expected = "Records, several of them"
+    """The batches, each checked to be Records."""
+    expected = "a list of Records"
     if isinstance(batches, Records) or not isinstance(batches, Iterable):
         raise arguments.wrong("batches", batches, expected)
     for records in batches:
@@ -465,47 +460,6 @@ def _batches(batches: Iterable[Records]) -> Iterator[Records]:
         yield records
 
 
-def _with_suffix(path: Path) -> Path | None:
-    """The path with the suffix of databases; None for `.`, `..` and `/`, to which none can be added."""
-    if path.suffix == SUFFIX:
-        return path
-    return None if path.name in ("", "..") else path.with_name(path.name + SUFFIX)
-
-
-def _find_directory(path: Path) -> Path | None:
-    """The directory that the user means, `.exaln` left out or not; None if it is a file or nothing."""
-    try:
-        if is_folder(path) is False:
-            return None
-        candidates = [one for one in (path, _with_suffix(path)) if one is not None and is_folder(one)]
-        databases = [one for one in candidates if is_folder(one / MANIFEST_NAME) is not None]
-    except OSError as error:
-        raise DatabaseError(f"{path}: cannot be read: {error.strerror}") from None
-    return next(iter(databases + candidates), None)
-
-
-def _open_directory(directory: Path) -> Database:
-    """A snapshot. A writer may replace the manifest and delete segments meanwhile: then the new manifest is read."""
-    missing = FileNotFoundError()
-    for _ in range(OPEN_ATTEMPTS):
-        manifest = read_manifest(directory)
-        try:
-            segments = tuple(entry.open(directory, manifest.alphabet) for entry in manifest.segments)
-            return Database(directory, manifest, segments)
-        except FileNotFoundError as error:
-            missing = error
-            if read_manifest(directory).segments == manifest.segments:
-                break
-    raise missing_segment(missing)
-
-
-def _export_blocks(segment: Segment) -> Iterator[NDArray[np.int32]]:
-    """The rows of a segment in input order, in blocks of about EXPORT_BLOCK_BYTES of text."""
-    rows = segment.input_order
-    ends = np.cumsum(np.diff(segment.offsets + text_bytes_before(segment.records))[rows])
-    begin = 0
-    while begin < len(rows):
-        before = int(ends[begin - 1]) if begin else 0
-        end = max(begin + 1, int(np.searchsorted(ends, before + EXPORT_BLOCK_BYTES, side="right")))
-        yield rows[begin:end]
-        begin = end
+def _opened(directory: Path) -> Database:
+    """A snapshot of the database in a directory."""
+    return Database(directory, *open_snapshot(directory))

@@ -1,4 +1,4 @@
-"""Several databases as one: segments in turn, and places in the input that run on from one database to the next."""
+"""Several databases as one: their segments in turn, with ordinals that continue from one database to the next."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from exaln.errors import InputError
 def joined(
     names: Sequence[str], manifests: Sequence[Manifest], segments: Sequence[Sequence[Segment]]
 ) -> tuple[Manifest, tuple[Segment, ...]]:
-    """The manifest and the segments of all databases; InputError if their letters differ."""
+    """Manifest and segments of all databases together; InputError if the alphabets differ.
+
+    names: what messages call the databases; segments: those of each database.
+    """
     first = manifests[0]
     n_before, entries, moved = 0, [], []
     for name, manifest, own in zip(names, manifests, segments, strict=True):

@@ -1,4 +1,7 @@
-"""manifest.json: which segments make up a database. It is replaced as a whole, and that is the only commit point."""
+"""manifest.json: the segments that make up a database, with their sizes and hashes.
+
+It is replaced atomically, and that is the only moment at which a change to a database takes effect.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +31,11 @@ FORMAT = StateFormat("exaln database", FORMAT_VERSION, "rebuild the database")
 
 @dataclass(frozen=True)
 class SegmentEntry:
-    """What the manifest says about one segment. It has the ordinals from `first_ordinal` on, each once, `rows` of them.
+    """One segment in the manifest. Its rows have the ordinals first_ordinal to first_ordinal + rows - 1, in any order.
 
-    block_xxh3_64: base64 of little-endian uint64[blocks], the xxh3_64 of each block of 1 MiB of the file.
+    residues, text_bytes, bytes: sizes of the sequences, of ids, descriptions and masks, and of the file.
+    shortest, longest: sequence lengths. block_xxh3_64: base64 of little-endian uint64[blocks], the xxh3_64 of each
+    block of 1 MiB of the file.
     """
 
     file: str
@@ -49,7 +54,9 @@ class SegmentEntry:
         return np.frombuffer(base64.b64decode(self.block_xxh3_64, validate=True), "<u8")
 
     def open(self, directory: Path, alphabet: Alphabet) -> Segment:
-        """Map the segment; FileNotFoundError if it is gone, DatabaseError if it cannot be what was written."""
+        """Map the segment. FileNotFoundError if the file is missing, DatabaseError if it cannot be read or has a wrong
+        size.
+        """
         try:
             return Segment.mapped(
                 directory / self.file,
@@ -68,7 +75,7 @@ class SegmentEntry:
 
     @staticmethod
     def from_fields(fields: Fields) -> SegmentEntry:
-        """An entry of the list of segments, each value checked."""
+        """An entry of the manifest's list of segments; the format's error if a value is wrong."""
         rows, longest = fields.integer("rows", 1, MAX_ROWS), fields.integer("longest")
         entry = SegmentEntry(
             file=fields.file_name("file"),
@@ -91,13 +98,16 @@ class SegmentEntry:
 
     @staticmethod
     def hashes_as_text(hashes: NDArray[np.uint64]) -> str:
-        """How hashes are written."""
+        """Block hashes as the manifest stores them: base64 of little-endian uint64."""
         return base64.b64encode(hashes.astype("<u8").tobytes()).decode("ascii")
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """The content of a database: its segments in the order of their ordinals, and totals over them."""
+    """The content of a database: its segments in the order of their ordinals, and totals over them.
+
+    length_histogram: int64[N_BINS], the number of sequences in each length bin. next_ordinal: for the next append.
+    """
 
     alphabet: Alphabet
     segments: tuple[SegmentEntry, ...]
@@ -112,17 +122,17 @@ class Manifest:
 
     @property
     def n_residues(self) -> int:
-        """Residues of all sequences together."""
+        """Total number of residues."""
         return sum(entry.residues for entry in self.segments)
 
     @property
     def digest(self) -> str:
-        """A hash of all that the database holds: equal for equal segments."""
+        """A hash of alphabet and segments; databases with equal segments have equal digests."""
         content = {"letters": self.alphabet.letters, "segments": [asdict(entry) for entry in self.segments]}
         return content_hash(content)
 
     def to_values(self) -> dict[str, Any]:
-        """What manifest.json holds besides its format and its hash."""
+        """The content of manifest.json without its format and its hash."""
         return {
             "written_by": self.written_by,
             "alphabet": self.alphabet.to_values(),
@@ -135,12 +145,12 @@ class Manifest:
 
     @staticmethod
     def from_json(text: str | bytes, name: str) -> Manifest:
-        """Parse and check a manifest; `name` is used in messages."""
+        """Parse and check the text of a manifest; DatabaseError, which names the file `name`, if it is damaged."""
         return Manifest.from_fields(FORMAT.load(text, name))
 
     @staticmethod
     def from_fields(fields: Fields) -> Manifest:
-        """A manifest, each value checked; DatabaseError if one is wrong."""
+        """A manifest from the values of its file; DatabaseError if one is wrong."""
         entries = tuple(SegmentEntry.from_fields(entry) for entry in fields.objects("segments"))
         n_targets = sum(entry.rows for entry in entries)
         manifest = Manifest(
@@ -158,7 +168,7 @@ class Manifest:
 
 
 def _tile(entries: Sequence[SegmentEntry]) -> bool:
-    """Whether segments have different files, and the ordinals from 0 on without a gap."""
+    """Whether the segments have different files and cover the ordinals from 0 without gap or overlap."""
     ends = np.cumsum([0, *(entry.rows for entry in entries)]).tolist()
     return [entry.first_ordinal for entry in entries] == ends[:-1] and len({entry.file for entry in entries}) == len(
         entries
@@ -194,10 +204,10 @@ def read_manifest(directory: Path) -> Manifest:
 
 
 def missing_segment(error: FileNotFoundError) -> DatabaseError:
-    """What to tell the user about a segment that `SegmentEntry.open` did not find."""
+    """The error for a segment file that `SegmentEntry.open` did not find."""
     return DatabaseError(f"{error.filename}: a segment is missing; restore it from a copy or rebuild the database")
 
 
 def replace_manifest(directory: Path, manifest: Manifest) -> None:
-    """Commit: make the segments of `manifest` the content of the database, durably and at once."""
+    """Commit: make `manifest` the content of the database, atomically and durably; OSError if that fails."""
     FORMAT.write(directory / MANIFEST_NAME, manifest.to_values())

@@ -1,8 +1,8 @@
 """A part of a database that is searched on its own, with the E-values of the whole.
 
-Rows of all segments lie on one line of residues, in the order of the segments. A part is a range of it, and has the
-rows that begin there: ranges that cover the line without overlap have every row once, wherever they are cut. A row
-without residues begins where the next one does, so the line has one place more than the database has residues.
+The residues of all segments are numbered from 0 in the order of the segments and their rows. A part is a range of these
+numbers and has the rows that begin in it. Ranges that cover the numbers without overlap thus have every row once,
+wherever they are cut. An empty row begins where the next one does, so the last number is n_residues itself.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class SearchSpace:
 
 
 class SegmentRows:
-    """Rows [first, end) of a segment: the columns that a search reads, as views."""
+    """Rows [first, end) of a segment: views of the columns that a search reads."""
 
     def __init__(self, segment: Segment, first: int, end: int) -> None:
         self._segment, self._first, self._end = segment, first, end
@@ -42,38 +42,38 @@ class SegmentRows:
 
     @property
     def codes(self) -> NDArray[np.uint8]:
-        """uint8[n_residues]"""
+        """uint8[n_residues]: the codes of all rows, joined."""
         begin = int(self._segment.offsets[self._first])
         return self._segment.codes[begin : begin + self.n_residues]
 
     @cached_property
     def offsets(self) -> NDArray[np.int64]:
-        """int64[n_rows + 1], from 0 on."""
+        """int64[n_rows + 1]: row i is codes[offsets[i]:offsets[i + 1]]; the first offset is 0."""
         offsets = self._segment.offsets[self._first : self._end + 1]
         shifted: NDArray[np.int64] = offsets - offsets[0]
         return shifted
 
     @property
     def ordinals(self) -> NDArray[np.int64]:
-        """int64[n_rows]: places in the input of the whole database."""
+        """int64[n_rows]: position of each row in the input of the whole database."""
         return self._segment.ordinals[self._first : self._end]
 
     @property
     def ids(self) -> Text:
-        """n_rows strings."""
+        """The ids, n_rows strings."""
         return self._rows(self._segment.ids)
 
     @property
     def descriptions(self) -> Text:
-        """n_rows strings."""
+        """The descriptions, n_rows strings."""
         return self._rows(self._segment.descriptions)
 
     def require_unchanged(self) -> None:
-        """DatabaseError if the file of the segment was changed since it was opened."""
+        """Raise DatabaseError if the segment's file changed after it was opened."""
         self._segment.require_unchanged()
 
     def rows_of(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The rows, counted from `first`, of places in the input of the segment."""
+        """int64[n]: rows, counted from `first`, of n positions in the input of the segment."""
         return self._segment.input_order[places].astype(np.int64) - self._first
 
     def _rows(self, text: Text) -> Text:
@@ -81,9 +81,9 @@ class SegmentRows:
 
 
 class DatabasePart:
-    """The targets of a database that begin at the residues [first, end); of its segments only theirs are needed.
+    """The targets of a database whose first residue lies in [first, end).
 
-    segments: the opened ones, by number.
+    segments: open segments by number; only those of `segments_between` are needed.
     """
 
     def __init__(self, manifest: Manifest, segments: Mapping[int, Segment], first: int, end: int) -> None:
@@ -103,26 +103,26 @@ class DatabasePart:
 
     @property
     def n_targets(self) -> int:
-        """Of the part."""
+        """Number of sequences in the part."""
         return sum(rows.n_rows for rows in self.segments)
 
     @property
     def n_residues(self) -> int:
-        """Of the part."""
+        """Number of residues in the part."""
         return sum(rows.n_residues for rows in self.segments)
 
     @property
     def search_space(self) -> SearchSpace:
-        """Of the whole database."""
+        """The size of the whole database, from which E-values are computed."""
         return SearchSpace(self._manifest.n_targets, self._manifest.n_residues)
 
     def require_unchanged(self) -> None:
-        """DatabaseError if a file that the part was read from was changed since it was opened."""
+        """Raise DatabaseError if a file of the part changed after it was opened."""
         for rows in self.segments:
             rows.require_unchanged()
 
     def locate(self, ordinals: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Where targets of the part are: the place in `segments` and the row there, int64[n] each."""
+        """Index into `segments` and row there of each target, int64[n] each; ordinals: int64[n], within the part."""
         ends = np.cumsum([entry.rows for entry in self._manifest.segments])
         numbers = np.searchsorted(ends, ordinals, side="right")
         places = np.searchsorted(self._numbers, numbers)
@@ -134,12 +134,12 @@ class DatabasePart:
 
 
 def n_places(manifest: Manifest) -> int:
-    """The end of the line of residues: [0, n_places) has every row."""
+    """The end of the residue numbers: the range [0, n_places) has every row."""
     return manifest.n_residues + 1
 
 
 def segments_between(manifest: Manifest, first: int, end: int) -> list[int]:
-    """The numbers of the segments that have rows which begin at the residues [first, end)."""
+    """Numbers of the segments that have rows beginning in [first, end)."""
     spans = zip(_starts(manifest), manifest.segments, strict=True)
     return [
         number
@@ -149,7 +149,7 @@ def segments_between(manifest: Manifest, first: int, end: int) -> list[int]:
 
 
 def _starts(manifest: Manifest) -> list[int]:
-    """Where each segment begins on the line of residues."""
+    """The number of the first residue of each segment."""
     return list(accumulate((entry.residues for entry in manifest.segments[:-1]), initial=0))
 
 

@@ -1,4 +1,4 @@
-"""Ranges of segment rows, each a piece of work of bounded size. Plain data; knows no device."""
+"""Ranges of segment rows and of queries: pieces of work of bounded size, independent of any engine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Rows(Protocol):
-    """What a schedule needs to know of a segment."""
+    """Rows of variable length, such as a segment or a part of one."""
 
     @property
     def offsets(self) -> NDArray[np.int64]:
@@ -24,7 +24,7 @@ class Rows(Protocol):
 
 @dataclass(frozen=True)
 class RowRange:
-    """Rows [first, end) of one segment."""
+    """Rows [first, end) of the segment with number `segment`, and their total length."""
 
     segment: int
     first: int
@@ -36,7 +36,7 @@ class RowRange:
 
 
 def row_ranges(segments: Sequence[Rows], max_rows: int) -> Iterator[RowRange]:
-    """All rows of all segments, in pieces of at most `max_rows`, as even as possible within a segment."""
+    """All rows of all segments, in ranges of at most `max_rows`, as equal as possible within a segment."""
     for number, segment in enumerate(segments):
         offsets = segment.offsets
         n_rows = len(offsets) - 1
@@ -47,7 +47,7 @@ def row_ranges(segments: Sequence[Rows], max_rows: int) -> Iterator[RowRange]:
 
 
 def query_blocks(n_queries: int, max_queries: int) -> Iterator[tuple[int, int]]:
-    """Ranges [first, end) of queries that are scored together.
+    """Ranges [first, end) of at most `max_queries` queries each.
 
     >>> list(query_blocks(5, 2))
     [(0, 2), (2, 4), (4, 5)]

@@ -1,9 +1,9 @@
-"""One immutable file of a database: an Arrow IPC file with one record batch, memory-mapped, rows sorted by length.
+"""A segment: one immutable, memory-mapped file of a database, an Arrow IPC file with one record batch sorted by length.
 
-No byte of a segment is used before it was compared with the hashes in the manifest. They are kept per block of 1 MiB,
-so looking up one id checks a few blocks and not the file; `Segment.check`, which every column property calls, checks
-all that is left. Then the columns must keep the rules of `database.column_checks`; a single row that is looked up is
-checked by itself. Whoever has read a segment calls `require_unchanged` before results are handed out.
+No byte is used before its hash was compared with the manifest. There is one hash per block of 1 MiB, so looking up one
+id checks a few blocks; `Segment.check`, which every column property calls, checks the rest. The columns must then keep
+the rules of `database.column_checks`; a single row that is looked up is checked on its own. After reading a segment,
+call `require_unchanged` before returning results.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from exaln.database.column_checks import problem_of
+from exaln.database.column_checks import WRONG_CODES, WRONG_MASK, WRONG_ORDINALS, problem_of
 from exaln.database.columns import SegmentColumns, columns_of, segment_schema
 from exaln.errors import DatabaseError
 from exaln.foundation import arguments
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 1 << 20
 MAX_ROWS = (1 << 31) - 1
 FOOTER_BYTES = 1 << 16
-"""An upper bound of the Arrow metadata at either end of a segment."""
+"""An upper bound for the size of the Arrow metadata at either end of a segment."""
 MANY_IDS = 64
-"""From this number of ids on, checking and searching whole columns is faster than probing row by row."""
+"""From this number of ids on, one pass over whole columns is faster than a binary search for each id."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """A database sequence as text, soft-masked stretches in lower case; `ordinal` is its place in the input, from 0."""
+    """A database sequence as text, soft-masked stretches in lower case; `ordinal` is its input position from 0."""
 
     id: str
     description: str
@@ -63,7 +63,10 @@ class Target:
 
 
 class Segment:
-    """Rows of a database, sorted by length. Arrays are read-only views; rows are numbered from 0 within the segment."""
+    """Rows of a database, sorted by length. Arrays are read-only views; rows are numbered from 0 within a segment.
+
+    Every property and method that reads columns raises DatabaseError if the file is damaged or has changed.
+    """
 
     def __init__(
         self,
@@ -91,10 +94,12 @@ class Segment:
         self._n_before = 0
 
     @staticmethod
-    def in_memory(name: str, alphabet: Alphabet, batch: Any) -> Segment:
-        """A segment over a record batch that is already in memory and needs no check."""
+    def in_memory(name: str, alphabet: Alphabet, batch: Any, *, first_ordinal: int = 0) -> Segment:
+        """A segment over a record batch in memory, made by this process and therefore used without checks."""
         n_residues = int(columns_of(batch).offsets[-1])
-        return Segment(name, alphabet, batch=batch, n_rows=batch.num_rows, n_residues=n_residues)
+        return Segment(
+            name, alphabet, batch=batch, n_rows=batch.num_rows, n_residues=n_residues, first_ordinal=first_ordinal
+        )
 
     @staticmethod
     def mapped(
@@ -107,7 +112,10 @@ class Segment:
         n_residues: int,
         first_ordinal: int,
     ) -> Segment:
-        """Map a file into memory; FileNotFoundError if there is none, DatabaseError if its size is wrong."""
+        """Map a file. hashes: uint64[blocks]; the other arguments are those of the manifest.
+
+        FileNotFoundError if there is no such file, DatabaseError if its size is not `n_bytes`.
+        """
         file = WatchedFile(path.parent, path.name)
         found = len(file.bytes)
         if found != n_bytes:
@@ -128,7 +136,7 @@ class Segment:
         return f"Segment({self.name!r}, n_rows={self.n_rows}, n_residues={self.n_residues})"
 
     def __getstate__(self) -> dict[str, Any]:
-        """For other processes: the file is opened there again, and nothing that was checked here counts."""
+        """The state to pickle: another process opens the file again and repeats all checks."""
         state = dict(vars(self))
         if self._file is not None:
             state |= {
@@ -150,12 +158,12 @@ class Segment:
             self._mapped = self._file.bytes
 
     def check(self) -> None:
-        """Compare what was not yet compared with the hashes of the manifest; a difference is a DatabaseError."""
+        """Compare all blocks that were not yet compared with their hashes; DatabaseError if one differs."""
         if not self._is_checked.all():
             self._check_blocks(0, len(self._is_checked))
 
     def require_unchanged(self) -> None:
-        """DatabaseError if the file was changed since it was opened: what was read since cannot be trusted."""
+        """Raise DatabaseError if the file changed after it was opened, so that what was read cannot be trusted."""
         if self._file is not None:
             self._file.require_unchanged()
 
@@ -171,12 +179,12 @@ class Segment:
 
     @property
     def ordinals(self) -> NDArray[np.int64]:
-        """int64[n_rows]: the place of each row in the input of the whole database."""
+        """int64[n_rows]: position of each row in the input of the whole database."""
         columns = self._checked_columns()
         return self._moved_ordinals if self._n_before else columns.ordinals
 
     def moved(self, n_before: int) -> Segment:
-        """The same rows in a database that has `n_before` further targets before its first one."""
+        """The same rows with `n_before` added to their ordinals, for databases that are joined."""
         if not n_before:
             return self
         moved = copy.copy(self)
@@ -192,7 +200,7 @@ class Segment:
 
     @property
     def by_id(self) -> NDArray[np.int32]:
-        """int32[n_rows]: the rows in the order of the bytes of their ids."""
+        """int32[n_rows]: the rows sorted by the bytes of their ids."""
         return self._checked_columns().by_id
 
     @property
@@ -202,7 +210,7 @@ class Segment:
         return Text(columns.id_data, columns.id_offsets)
 
     def checked_ids(self) -> Text:
-        """The ids; only their part of the file is read and checked, which is little next to the sequences."""
+        """The ids; reads and checks only their part of the file, which is small next to the sequences."""
         columns = self._columns
         return Text(self._checked(columns.id_data), self._checked(columns.id_offsets))
 
@@ -225,7 +233,7 @@ class Segment:
 
     @property
     def records(self) -> Records:
-        """All rows, in the order of the segment (by length)."""
+        """All rows, sorted by length."""
         return Records(
             alphabet=self.alphabet,
             ids=self.ids,
@@ -238,20 +246,20 @@ class Segment:
 
     @property
     def batch(self) -> Any:
-        """The segment as a `pyarrow.RecordBatch`, checked."""
+        """The checked segment as a `pyarrow.RecordBatch`."""
         self._checked_columns()
         return self._batch
 
     @cached_property
     def input_order(self) -> NDArray[np.int32]:
-        """int32[n_rows]: the rows in the order of the input."""
+        """int32[n_rows]: the rows in input order."""
         ordinals = self.ordinals
         rows = np.empty(self.n_rows, np.int32)
         rows[ordinals - ordinals.min()] = np.arange(self.n_rows, dtype=np.int32)
         return rows
 
     def fasta(self, rows: NDArray[np.int32], width: int) -> NDArray[np.uint8]:
-        """FASTA text of these rows, as bytes; `width` letters per line, 0 for one line."""
+        """uint8: FASTA text of these rows; `width` letters per line, 0 for one line. rows: int32[n]."""
         from exaln._core import fasta_text
 
         columns = self._checked_columns()
@@ -272,24 +280,24 @@ class Segment:
         )
 
     def rows_with_ids(self, ids: Sequence[str]) -> list[NDArray[np.int32]]:
-        """For each id the rows that have it, in input order; an empty array where there is none."""
+        """The rows with each id, an int32 array per id, in input order; an empty array for an unknown id."""
         self.require_unchanged()
         by_id = self._columns.by_id
-        wanted = [id_.encode("utf-8", "surrogatepass") for id_ in ids]  # never fails: what is no text is not found
+        wanted = [id_.encode("utf-8", "surrogatepass") for id_ in ids]  # a string that is not text is just not found
         ranges = self._find_all(wanted) if len(wanted) >= MANY_IDS else [self._find(id_) for id_ in wanted]
         return [np.array(sorted(self._checked(by_id[begin:end]), key=self.ordinal), np.int32) for begin, end in ranges]
 
     def ordinal(self, row: int) -> int:
-        """The place of one row in the input of the whole database."""
+        """The position of one row in the input of the whole database."""
         if not 0 <= row < self.n_rows:
             raise self.invalid("by_id has rows that do not exist")
         ordinal = int(self._checked(self._columns.ordinals[row : row + 1])[0])
-        if self._file is not None and not 0 <= ordinal - self.first_ordinal < self.n_rows:
-            raise self.invalid("ordinals are not each place of the input once")
+        if not 0 <= ordinal - self.first_ordinal < self.n_rows:
+            raise self.invalid(WRONG_ORDINALS)
         return ordinal + self._n_before
 
     def target(self, row: int) -> Target:
-        """One row as text."""
+        """One row as text; IndexError if there is no such row."""
         row = range(self.n_rows)[row]
         columns = self._columns
         return Target(
@@ -300,18 +308,18 @@ class Segment:
         )
 
     def _letters(self, row: int) -> str:
-        """One sequence, soft-masked stretches in lower case."""
+        """The letters of one sequence, soft-masked stretches in lower case."""
         columns = self._columns
         codes = np.array(self._slice(columns.codes, columns.offsets, row))
         if len(codes) and int(codes.max()) >= len(self.alphabet.letters):
-            raise self.invalid("codes that are no letters of the alphabet")
+            raise self.invalid(WRONG_CODES)
         letters = np.array(_letter_bytes(self.alphabet.letters)[codes])
         starts = self._slice(columns.mask_starts, columns.mask_offsets, row)
         ends = self._slice(columns.mask_ends, columns.mask_offsets, row)
         lower = _letter_bytes(self.alphabet.letters.lower())
         for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
             if not 0 <= start < end <= len(codes):
-                raise self.invalid("mask intervals outside their sequence")
+                raise self.invalid(WRONG_MASK)
             letters[start:end] = lower[codes[start:end]]
         return bytes(letters).decode("ascii")
 
@@ -319,10 +327,10 @@ class Segment:
         try:
             return bytes(self._slice(data, offsets, row)).decode("utf-8")
         except UnicodeDecodeError:
-            raise self.invalid("a text is not UTF-8") from None
+            raise self.invalid("an id or description is not UTF-8 text") from None
 
     def _find(self, wanted: bytes) -> tuple[int, int]:
-        """First and last + 1 place in by_id of an id, reading only the rows on the way."""
+        """The range [begin, end) of an id in by_id, by binary search: only the rows that it probes are read."""
 
         def id_at(place: int) -> bytes:
             row = int(self._checked(columns.by_id[place : place + 1])[0])
@@ -336,7 +344,7 @@ class Segment:
         return begin, bisect.bisect_right(places, wanted, lo=begin, key=id_at)
 
     def _find_all(self, wanted: Sequence[bytes]) -> list[tuple[int, int]]:
-        """The same for many ids, reading the columns as a whole."""
+        """The range [begin, end) in by_id of each of many ids, in one pass over whole columns."""
         from exaln._core import find_bytes
 
         columns = self._columns
@@ -352,11 +360,11 @@ class Segment:
     def _slice(self, data: NDArray[Any], offsets: NDArray[np.int64], row: int) -> NDArray[Any]:
         begin, end = self._checked(offsets[row : row + 2]).tolist()
         if not 0 <= begin <= end <= len(data):
-            raise self.invalid("offsets lead outside their data")
+            raise self.invalid("offsets point outside their data")
         return self._checked(data[begin:end])
 
     def _checked(self, view: NDArray[Any]) -> NDArray[Any]:
-        """A part of a column, after the blocks that it lies in were compared with their hashes."""
+        """The view itself, after its blocks were compared with their hashes; DatabaseError if one differs."""
         if self._mapped is None or not view.size:
             return view
         begin = view.__array_interface__["data"][0] - self._mapped.__array_interface__["data"][0]
@@ -386,21 +394,24 @@ class Segment:
         self.check()
         columns = self._columns
         if not self._is_valid:
-            n_letters = len(self.alphabet.letters)
-            problem = problem_of(self._batch, columns, self.n_residues, n_letters, self.first_ordinal)
+            problem = self.broken_rule()
             if problem is not None:
                 self.require_unchanged()
                 raise self.invalid(problem)
             self._is_valid = True
         return columns
 
+    def broken_rule(self) -> str | None:
+        """The first rule of `column_checks` that the columns break; None if they keep all of them."""
+        return problem_of(self._batch, self._columns, self.n_residues, len(self.alphabet.letters), self.first_ordinal)
+
     def invalid(self, problem: str) -> DatabaseError:
-        """The error for a segment that has the right hashes and cannot be right."""
+        """The error for a segment whose hashes are right and whose content is not."""
         return DatabaseError(f"{self.name}: not a valid segment: {problem}; rebuild the database")
 
     @cached_property
     def _columns(self) -> SegmentColumns:
-        """Views on the columns, all of them within the file. Nothing is known of what is in them."""
+        """Views of the columns, all within the file; their content is not checked yet."""
         from pyarrow import ArrowException
 
         try:
@@ -409,11 +420,11 @@ class Segment:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise DatabaseError(f"{self.name}: not a segment of this format: {reason}; rebuild the database") from None
         if self._mapped is not None and not all(_is_within(view, self._mapped) for view in vars(columns).values()):
-            raise self.invalid("a column is not stored as it is")
+            raise self.invalid("a column is compressed or lies outside the file")
         return columns
 
     def _arrow_batch(self) -> Any:
-        """The record batch; Arrow reads the metadata at both ends of the file, so these blocks are checked first."""
+        """The record batch. Arrow reads metadata at both ends of the file, so these blocks are checked first."""
         if self._batch is None:
             import pyarrow as pa
 
@@ -430,7 +441,7 @@ class Segment:
 
 
 def _is_within(view: NDArray[Any], whole: NDArray[np.uint8]) -> bool:
-    """Whether an array is a part of another one."""
+    """Whether an array is a view into another one."""
     begin = view.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
     return not view.nbytes or 0 <= begin <= len(whole) - view.nbytes
 

@@ -1,4 +1,4 @@
-"""Writing segments: a stream of records is cut into segments, each sorted by length and written with its hashes."""
+"""Write segments: cut a stream of records into segments, sort each by length, and write it with its hashes."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ MIB = 1 << 20
 
 @dataclass(frozen=True)
 class SegmentLimits:
-    """A segment closes before it exceeds one of these; a single larger sequence gets a segment of its own.
+    """Upper limits for one segment; a sequence beyond them gets a segment of its own.
 
-    `text_bytes` counts ids, descriptions and soft-masked intervals. Building needs about twice this much memory.
+    `text_bytes` counts ids, descriptions and soft-masked intervals. Building takes about twice as much memory.
     """
 
     rows: int = 4 * MIB
@@ -43,7 +43,7 @@ DEFAULT_LIMITS = SegmentLimits()
 
 @dataclass(frozen=True)
 class SortedRows:
-    """The content of one segment, ready to be written: an Arrow record batch and what the manifest says about it."""
+    """The content of one segment, ready to be written: an Arrow record batch and its figures for the manifest."""
 
     alphabet: Alphabet
     batch: Any
@@ -57,7 +57,7 @@ class SortedRows:
     length_histogram: NDArray[np.int64]
 
     def entry(self, file: str, n_bytes: int, hashes: NDArray[np.uint64] | None = None) -> SegmentEntry:
-        """What the manifest says about it once it is written; a segment in memory has no hashes."""
+        """The manifest's entry for this segment in a file of `n_bytes`; a segment in memory has no hashes."""
         return SegmentEntry(
             file=file,
             rows=self.rows,
@@ -72,7 +72,7 @@ class SortedRows:
 
 
 class RowBuffer:
-    """Rows on their way into one segment, column by column, so that each column can be released once it is sorted."""
+    """Rows of one segment that are not sorted yet, kept by column so that each can be released once it is sorted."""
 
     def __init__(self, alphabet: Alphabet) -> None:
         self.alphabet = alphabet
@@ -85,7 +85,7 @@ class RowBuffer:
         self._ordinals: list[NDArray[np.int64]] = []
 
     def add(self, records: Records, ordinals: NDArray[np.int64]) -> None:
-        """Append rows; their arrays are kept, not copied."""
+        """Append rows with their ordinals, int64[n]; the arrays are referenced, not copied."""
         self._ids.append((records.ids.data, records.ids.offsets))
         self._descriptions.append((records.descriptions.data, records.descriptions.offsets))
         self._sequences.append((records.codes, records.offsets))
@@ -98,7 +98,7 @@ class RowBuffer:
         self.text_bytes += int(text_bytes_before(records)[-1])
 
     def take_sorted(self) -> SortedRows:
-        """The rows sorted by length, in input order among equals. Empties the buffer while it goes."""
+        """The rows sorted by length, equal ones in input order. Empties the buffer, column by column."""
         import pyarrow as pa
 
         from exaln._core import argsort_bytes, argsort_stable
@@ -148,7 +148,7 @@ class RowBuffer:
 
 
 def _rank_of(order: NDArray[np.int32]) -> NDArray[np.int32] | None:
-    """Where each row goes; None if the rows are in order already, as they are when all are equally long."""
+    """int32[n]: the sorted position of each row; None if the rows are sorted already."""
     places = np.arange(len(order), dtype=np.int32)
     if np.array_equal(order, places):
         return None
@@ -160,7 +160,7 @@ def _rank_of(order: NDArray[np.int32]) -> NDArray[np.int32] | None:
 def _take_sorted_column(
     pieces: Pieces, order: NDArray[np.int32], rank: NDArray[np.int32] | None
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Data and offsets of variable-length rows in sorted order; each piece is released after it is copied."""
+    """Data uint8 and offsets int64[n + 1] of a column in sorted order; each piece is released once it is copied."""
     from exaln._core import scatter_rows
 
     lengths = np.concatenate([np.diff(offsets) for _, offsets in pieces])
@@ -184,7 +184,7 @@ def _binary_array(kind: Any, data: NDArray[np.uint8], offsets: NDArray[np.int64]
 
 
 class SegmentBuilder:
-    """Cuts a stream of records into segments and hands each to `keep` as soon as it is complete."""
+    """Cuts a stream of records into segments and passes each to `keep` when it is complete."""
 
     def __init__(
         self, keep: Callable[[SortedRows], None], *, limits: SegmentLimits = DEFAULT_LIMITS, next_ordinal: int = 0
@@ -197,7 +197,7 @@ class SegmentBuilder:
         self.length_histogram = np.zeros(N_BINS, np.int64)
 
     def add(self, records: Records) -> None:
-        """Take the next records of the input."""
+        """Append records, which get the next ordinals. Complete segments go to `keep`."""
         begin = 0
         while begin < len(records):
             n = self._rows_that_fit(records, begin)
@@ -210,7 +210,10 @@ class SegmentBuilder:
             begin += n
 
     def add_rows(self, records: Records, ordinals: NDArray[np.int64]) -> None:
-        """Take rows that have their ordinals already; they go into the open segment, whatever its size."""
+        """Append rows that have ordinals already, int64[n], to the open segment whatever its size.
+
+        InputError if their alphabet differs from that of the open segment.
+        """
         if self._buffer is None:
             self._buffer = RowBuffer(records.alphabet)
         elif self._buffer.alphabet != records.alphabet:
@@ -229,7 +232,7 @@ class SegmentBuilder:
         self._keep(content)
 
     def _rows_that_fit(self, records: Records, begin: int) -> int:
-        """How many rows from `begin` on the open segment can take: at least one when it is empty."""
+        """How many rows from `begin` on fit into the open segment; at least one if it is empty."""
         limits, buffer = self._limits, self._buffer
         rows, residues, text_bytes = (buffer.rows, buffer.residues, buffer.text_bytes) if buffer else (0, 0, 0)
         text_before = text_bytes_before(records)
@@ -240,7 +243,7 @@ class SegmentBuilder:
 
 
 def _last_at_most(offsets: NDArray[np.int64], begin: int, room: int) -> int:
-    """How many rows from `begin` on have at most `room` in total."""
+    """How many rows from `begin` on have a total length of at most `room`."""
     return int(np.searchsorted(offsets, offsets[begin] + room, side="right")) - 1 - begin
 
 
@@ -254,7 +257,7 @@ def text_bytes_before(records: Records) -> NDArray[np.int64]:
 
 
 def write_segment(path: Path, content: SortedRows) -> tuple[int, NDArray[np.uint64]]:
-    """Write a segment and make it durable. Returns its size in bytes and the xxh3_64 of each block of BLOCK_BYTES."""
+    """Write a segment durably. Returns its size in bytes and uint64[blocks], the xxh3_64 of each BLOCK_BYTES."""
     import pyarrow as pa
 
     with path.open("xb") as file:
@@ -267,7 +270,7 @@ def write_segment(path: Path, content: SortedRows) -> tuple[int, NDArray[np.uint
 
 
 class _HashingFile:
-    """Passes what is written on to a file and hashes it block by block."""
+    """A file for Arrow to write to, which hashes the bytes block by block on their way."""
 
     closed = False
 
@@ -306,4 +309,4 @@ class _HashingFile:
         self._file.flush()
 
     def close(self) -> None:
-        """The file is closed by whoever opened it."""
+        """Does nothing: `write_segment` closes the file."""

@@ -1,4 +1,4 @@
-"""What a database is made from: one or several sequence files, read one after the other, with progress."""
+"""Read the sequence files that a database is built from, one after the other, and report progress."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from exaln.foundation import arguments
 from exaln.sequences.alphabet import Alphabet, as_alphabet
 from exaln.sequences.records import Records
 
-EXPECTED = "sequence files: paths, or files that are open in binary mode"
+EXPECTED = "sequence files: paths, or files open in binary mode"
 Source = str | os.PathLike[str] | BinaryIO
 Progress = Callable[[int, int | None, int], None]
-"""Called with bytes done, bytes in total (None if unknown) and residues so far."""
+"""Called as progress(bytes_done, bytes_total or None, residues)."""
 
 PROGRESS_INTERVAL_S = 0.1
 
@@ -27,7 +27,7 @@ class ProgressReporter:
         self._last = time.monotonic()
 
     def report(self, bytes_done: int, bytes_total: int | None, residues: int, *, final: bool = False) -> None:
-        """Say how far the work is."""
+        """Call `progress` if the last call was long enough ago, or if `final`."""
         now = time.monotonic()
         if self._progress is not None and (final or now - self._last >= PROGRESS_INTERVAL_S):
             self._last = now
@@ -43,10 +43,10 @@ def read_inputs(
     max_record_size: int | None = None,
     progress: Progress | None = None,
 ) -> Iterator[Records]:
-    """The records of all inputs in turn.
+    """The records of all inputs, one file after the other, in batches.
 
-    Without `alphabet`, that of the first file with records holds for all; `like` is that of the database they join. A
-    record of another molecule is an error then.
+    Without `alphabet`, all files are read in that of the first file with records, or in `like`, the alphabet of the
+    database they are added to; a record that looks like another molecule is then an InputError.
     """
     from exaln.sequences.fasta import SequenceFile
 
@@ -74,7 +74,7 @@ def read_inputs(
 
 
 def _stored_bytes(source: Source) -> int | None:
-    """The size of a regular file; a problem with it is reported when the file is opened."""
+    """The size of a regular file, None for anything else; problems are reported when the file is opened."""
     if source == "-" or not isinstance(source, str | os.PathLike) or not os.path.isfile(source):  # noqa: PTH113
         return None
     return os.stat(source).st_size  # noqa: PTH116

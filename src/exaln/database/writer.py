@@ -1,13 +1,11 @@
-"""Changing a database directory: one writer at a time, and each change happens as a whole or not at all.
+"""Change a database directory: one writer at a time, and each change takes effect completely or not at all.
 
-New segments get names that no manifest mentions; `commit` replaces the manifest; files that no manifest mentions are
-swept by whoever holds the lock. So a writer that is stopped anywhere leaves the old database, and at worst files that
-the next writer deletes.
+New segments get names that no manifest mentions, and `commit` replaces the manifest. A writer that is stopped at any
+point leaves the old database and at worst files that no manifest mentions; the next writer deletes those.
 """
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import uuid
@@ -18,16 +16,20 @@ from types import TracebackType
 from exaln.database.manifest import MANIFEST_NAME, Manifest, SegmentEntry, read_manifest, replace_manifest
 from exaln.database.segment_writer import SortedRows, write_segment
 from exaln.errors import DatabaseError, InputError, OutputError
+from exaln.foundation.atomic_write import fsync_directory, leftovers
+from exaln.foundation.lock_file import Lock, LockHeld
 from exaln.foundation.output_file import output_errors
-from exaln.foundation.state_file import fsync_directory
 
-SUFFIX = ".exaln"
 LOCK_NAME = ".lock"
-_TEMPORARY = re.compile(r"segment-[0-9a-f]{32}\.arrow|manifest\.json\.[0-9a-f]{32}")
+_TEMPORARY = re.compile(r"segment-[0-9a-f]{32}\.arrow|\.?manifest\.json\.[0-9a-f]{32}")
 
 
 class DatabaseWriter:
-    """The right to change one database directory, as a context manager. What is not committed is undone on leaving."""
+    """A context manager that holds the lock of a database directory and undoes on exit what was not committed.
+
+    create: make a new database; with `force` an existing one is replaced. Entering raises InputError if the database
+    exists, DatabaseError if it does not or is locked, and OutputError if the directory cannot be written.
+    """
 
     def __init__(self, directory: Path, *, create: bool = False, force: bool = False) -> None:
         self.directory = directory
@@ -35,7 +37,7 @@ class DatabaseWriter:
         self._force = force
         self._made_directory = False
         self._added: list[str] = []
-        self._lock = -1
+        self._lock: Lock | None = None
 
     def __enter__(self) -> DatabaseWriter:
         with output_errors(self.directory):
@@ -61,7 +63,7 @@ class DatabaseWriter:
         self._undo()
 
     def add_segment(self, content: SortedRows) -> SegmentEntry:
-        """Write a segment, durably, under a name that no manifest mentions yet."""
+        """Write a segment durably under a new name; OutputError if that fails. Returns its entry for the manifest."""
         name = f"segment-{uuid.uuid4().hex}.arrow"
         self._added.append(name)
         with output_errors(self.directory / name):
@@ -69,7 +71,7 @@ class DatabaseWriter:
         return content.entry(name, n_bytes, hashes)
 
     def commit(self, manifest: Manifest) -> None:
-        """Make this the content of the database, then delete what it does not need."""
+        """Make `manifest` the content of the database, then delete files that it does not mention."""
         with output_errors(self.directory / MANIFEST_NAME):
             replace_manifest(self.directory, manifest)
         self._sweep(manifest)
@@ -81,25 +83,25 @@ class DatabaseWriter:
             fsync_directory(self.directory.parent)
         except FileExistsError:
             if not self.directory.is_dir():
-                raise OutputError(f"{self.directory}: a file is in the way; choose another name") from None
+                raise OutputError(f"{self.directory}: a file with this name exists; choose another name") from None
             if not self._force and (self.directory / MANIFEST_NAME).exists():
                 raise InputError(f"{self.directory} exists; use append to add to it or --force to replace it") from None
-            self._refuse_strangers()
+            self._refuse_foreign_files()
 
-    def _refuse_strangers(self) -> None:
-        """A directory that is not a database must be empty, or hold nothing but what a stopped writer left."""
-        strangers = [path.name for path in self.directory.iterdir() if not _is_ours(path.name)]
-        if not strangers:
+    def _refuse_foreign_files(self) -> None:
+        """OutputError if the directory is not a database and has files that no writer of databases left there."""
+        foreign = [path.name for path in self.directory.iterdir() if not _is_ours(path.name)]
+        if not foreign:
             return
         try:
             read_manifest(self.directory)
         except DatabaseError:
             raise OutputError(
-                f"{self.directory}: not a database, and other files are in it ({min(strangers)}); choose another name"
+                f"{self.directory}: not a database, and it contains other files ({min(foreign)}); choose another name"
             ) from None
 
     def _prepare(self) -> None:
-        """Sweep what earlier writers left; a manifest that cannot be read keeps its segments until it is replaced."""
+        """Delete what earlier writers left; if the manifest cannot be read, only after it is replaced."""
         manifest_exists = (self.directory / MANIFEST_NAME).exists()
         if manifest_exists and self._is_new and not self._force:
             raise InputError(f"{self.directory} exists; use append to add to it or --force to replace it")
@@ -109,30 +111,16 @@ class DatabaseWriter:
             if not self._is_new:
                 raise
 
-    def _acquire_lock(self) -> int:
-        path = self.directory / LOCK_NAME
-        while True:
-            try:
-                lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
-            except FileNotFoundError:
-                raise DatabaseError(f"{self.directory}: no such database") from None
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if _same_file(lock, path):
-                    with suppress(OSError):  # only a courtesy: on a full disk it is for the segments to fail
-                        os.truncate(lock, 0)
-                        os.pwrite(lock, b"%d\n" % os.getpid(), 0)
-                    return lock
-            except BlockingIOError:
-                holder = os.pread(lock, 20, 0).decode("ascii", "replace").strip() or "unknown"
-                os.close(lock)
-                raise DatabaseError(
-                    f"{self.directory} is being written by process {holder}; try again when it has finished"
-                ) from None
-            except BaseException:
-                os.close(lock)
-                raise
-            os.close(lock)
+    def _acquire_lock(self) -> Lock:
+        try:
+            return Lock.on_file(self.directory / LOCK_NAME, note=b"%d\n" % os.getpid())
+        except FileNotFoundError:
+            raise DatabaseError(f"{self.directory}: no such database") from None
+        except LockHeld as held:
+            holder = held.note.decode("ascii", "replace").strip() or "unknown"
+            raise DatabaseError(
+                f"{self.directory} is being written by process {holder}; try again when it has finished"
+            ) from None
 
     def _sweep(self, manifest: Manifest | None) -> None:
         """Delete segments and temporary files that the manifest does not mention."""
@@ -142,15 +130,16 @@ class DatabaseWriter:
                 path.unlink(missing_ok=True)
 
     def _undo(self) -> None:
-        """Delete what was added but not committed, the directory too if it is ours and still no database; unlock."""
+        """Delete what was not committed, also a directory that this writer made and that is no database; unlock."""
         try:
             with suppress(OSError):
                 self._delete_uncommitted()
         finally:
-            os.close(self._lock)
+            if self._lock is not None:
+                self._lock.close()
 
     def _delete_uncommitted(self) -> None:
-        # What counts is the manifest on the disk: an interruption may come right after it was replaced.
+        # Read the manifest on disk: an interruption may come right after it was replaced.
         try:
             committed = {entry.file for entry in read_manifest(self.directory).segments}
         except DatabaseError:
@@ -158,9 +147,8 @@ class DatabaseWriter:
         for name in self._added:
             if name not in committed:
                 (self.directory / name).unlink(missing_ok=True)
-        for path in self.directory.glob(MANIFEST_NAME + ".*"):
-            if _TEMPORARY.fullmatch(path.name):
-                path.unlink(missing_ok=True)
+        for path in leftovers(self.directory, MANIFEST_NAME):
+            path.unlink(missing_ok=True)
         if self._made_directory and not (self.directory / MANIFEST_NAME).exists():
             (self.directory / LOCK_NAME).unlink(missing_ok=True)
             self.directory.rmdir()
@@ -168,11 +156,3 @@ class DatabaseWriter:
 
 def _is_ours(name: str) -> bool:
     return name in (LOCK_NAME, MANIFEST_NAME) or _TEMPORARY.fullmatch(name) is not None
-
-
-def _same_file(descriptor: int, path: Path) -> bool:
-    """Whether an open file still has its name: a writer that gave up may have deleted the lock file meanwhile."""
-    try:
-        return os.path.samestat(os.fstat(descriptor), path.stat())
-    except FileNotFoundError:
-        return False

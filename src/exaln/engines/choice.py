@@ -71,6 +71,21 @@ def choose_engine(
     raise EngineError(f"unknown engine {name!r}; choose auto, {known}")
 
 
+def engine_reasons(chosen: str) -> dict[str, str]:
+    """For each engine, the fastest first, why it is or is not the chosen one."""
+    names = [engine.name for engine in ENGINES]
+    reasons = {}
+    for place, engine in enumerate(ENGINES):
+        reason = engine.unavailable_reason()
+        if engine.name == chosen:
+            reasons[engine.name] = "used"
+        elif reason is not None:
+            reasons[engine.name] = f"cannot be used: {reason}"
+        else:
+            reasons[engine.name] = "available, not asked for" if place < names.index(chosen) else "slower"
+    return reasons
+
+
 def _device_numbers(devices: Sequence[int]) -> list[int]:
     expected = "numbers of GPUs, such as [0, 1]"
     return [arguments.integer("devices", one) for one in arguments.items("devices", devices, expected)]

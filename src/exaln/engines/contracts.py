@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from exaln.alignments.aligned_pairs import AlignedPairs
     from exaln.database.views import TargetView
+    from exaln.engines.outline import ScanOutline
     from exaln.engines.regions import PairTable, RegionResult, RegionTask, Traceback
 
 
@@ -38,6 +39,10 @@ class ScanEngine(Protocol):
 
     def score_blocks(self, task: ScanTask) -> Iterator[ScoreBlock]:
         """All scores, in blocks of bounded size; cutoff and first row of the task are not used."""
+        ...
+
+    def outline(self, task: ScanTask) -> ScanOutline:
+        """What a scan would do; nothing is scored, and no memory of a device is used."""
         ...
 
 

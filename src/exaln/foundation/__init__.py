@@ -1,1 +1,1 @@
-"""What every room stands on: checks of arguments, files that are read and written safely, resources, progress."""
+"""What all other rooms use: checks of arguments, safe reading and writing of files, locks, resources, progress."""

@@ -1,7 +1,7 @@
-"""Arguments of the public functions: one check for each kind, and the names that they had before.
+"""Checks for the arguments of public functions, and decorators that keep old argument names working.
 
-A check returns the value as the rest of the package takes it, or raises an InputError that names the argument and says
-what was expected. Checks are cheap: none of them imports or calls NumPy.
+A check returns the value in the form the package uses, or raises an InputError that names the argument and says what
+was expected. Checks are cheap: none of them imports or calls NumPy.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _repr.maxstring = _repr.maxother = LONGEST_SHOWN
 
 
 def wrong(name: str, value: object, expected: str) -> InputError:
-    """The error for an argument: one line with its name, its value and what was expected.
+    """An InputError for an argument: one line with its name, its value and what was expected.
 
     >>> str(wrong("threads", 2.5, "a whole number"))
     'threads is 2.5; expected a whole number'
@@ -37,17 +37,17 @@ def wrong(name: str, value: object, expected: str) -> InputError:
 
 
 def shown(value: object) -> str:
-    """A value in a message: one line of bounded length, without characters that cannot be printed."""
+    """The repr of a value for a message: one printable ASCII line of at most LONGEST_SHOWN characters."""
     try:
         text = " ".join(_repr.repr(value).split())
-    except Exception:  # what a foreign __repr__ raises must not hide the message
+    except Exception:  # a broken __repr__ must not replace our error
         text = f"a {type(value).__name__}"
     text = text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 3] + "..."
     return text.encode("ascii", "backslashreplace").decode("ascii")
 
 
 def integer(name: str, value: object, *, least: int = 0, most: int | None = None) -> int:
-    """A whole number from `least` to `most`: an int, or what counts as one, such as numpy.int64; no bool."""
+    """A whole number from `least` to `most` as an int. Accepts types with __index__, such as numpy.int64; not bool."""
     number = value if type(value) is int else _as_integer(value)
     if number is None or number < least or (most is not None and number > most):
         limit = "" if most is None else f" and at most {most:,}"
@@ -67,7 +67,7 @@ def _as_integer(value: Any) -> int | None:
 def number(
     name: str, value: Any, *, above: float = -math.inf, least: float = -math.inf, most: float = math.inf
 ) -> float:
-    """A number that is not NaN, as float: above `above`, from `least` to `most`; no bool and no text."""
+    """A number greater than `above` and from `least` to `most`, as a float; not NaN, bool or text."""
     found = value if type(value) is float else _as_float(value)
     if found is None or not (above < found and least <= found <= most):
         limits = [f"above {above:g}"] if above > -math.inf else []
@@ -78,7 +78,7 @@ def number(
 
 
 def _as_float(value: Any) -> float | None:
-    """What is a number: it adds and converts. Texts convert only, and arrays are refused by their length."""
+    """The value as a float, None if it is not a number. Text converts to float too, and arrays of one element do."""
     if isinstance(value, bool | str | bytes) or not hasattr(value, "__float__") or hasattr(value, "__len__"):
         return None
     try:
@@ -88,7 +88,7 @@ def _as_float(value: Any) -> float | None:
 
 
 def flag(name: str, value: object) -> bool:
-    """True or False; numpy.bool_ too."""
+    """True or False as a bool; numpy.bool_ is accepted."""
     if value is True or value is False:
         return value
     if type(value).__name__ in ("bool", "bool_") and type(value).__module__ == "numpy":
@@ -97,14 +97,14 @@ def flag(name: str, value: object) -> bool:
 
 
 def choice(name: str, value: object, choices: tuple[str, ...]) -> str:
-    """One of these texts."""
+    """The value, which must be one of the strings in `choices`."""
     if isinstance(value, str) and value in choices:
         return value
     raise wrong(name, value, f"one of {', '.join(choices)}")
 
 
 def text(name: str, value: object, expected: str = "text") -> str:
-    """A text that can be encoded; not empty."""
+    """A string that is not empty and can be encoded in UTF-8."""
     if not isinstance(value, str) or not value:
         raise wrong(name, value, expected)
     encoded(name, value)
@@ -112,7 +112,7 @@ def text(name: str, value: object, expected: str = "text") -> str:
 
 
 def encoded(name: str, value: str) -> bytes:
-    """The bytes of a text; a lone surrogate, which stands for no character, is an error."""
+    """The string in UTF-8; InputError if it has a lone surrogate, which is not a character."""
     try:
         return value.encode("utf-8")
     except UnicodeEncodeError as error:
@@ -121,7 +121,7 @@ def encoded(name: str, value: str) -> bytes:
 
 
 def path(name: str, value: Any, expected: str = "a path") -> str | os.PathLike[str]:
-    """The name of a file or folder, as text or as an object such as pathlib.Path."""
+    """The path of a file or folder, a string or an object such as pathlib.Path, unchanged."""
     problem = problem_with_path(value)
     if problem is not None and not is_path(value):
         raise wrong(name, value, expected)
@@ -131,12 +131,12 @@ def path(name: str, value: Any, expected: str = "a path") -> str | os.PathLike[s
 
 
 def is_path(value: object) -> bool:
-    """Whether it names a file: text or a path object, and no open file."""
+    """Whether a value is a string or a path object, as opposed to an open file."""
     return isinstance(value, str | os.PathLike)
 
 
 def binary_file(name: str, value: Any, method: str, expected: str) -> Any:
-    """A path, or a file that is open in binary mode and has this method, `read` or `write`."""
+    """A path, or a file open in binary mode that has `method`, which is "read" or "write"."""
     if is_path(value):
         return path(name, value, expected)
     if not callable(getattr(value, method, None)) or isinstance(value, type) or hasattr(value, "encoding"):
@@ -145,26 +145,26 @@ def binary_file(name: str, value: Any, method: str, expected: str) -> Any:
 
 
 def instance(name: str, value: object, kind: type[T]) -> T:
-    """An object of this class."""
+    """The value, which must be an instance of `kind`."""
     if isinstance(value, kind):
         return value
     raise wrong(name, value, f"{'an' if kind.__name__[0] in 'AEIOU' else 'a'} {kind.__name__}")
 
 
 def items(name: str, value: Any, expected: str) -> list[Any]:
-    """The items of an iterable that is neither a text nor a mapping."""
+    """The items of an iterable as a list; strings, mappings and arrays of more than one dimension are refused."""
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable) or getattr(value, "ndim", 1) != 1:
         raise wrong(name, value, expected)
     return list(value)
 
 
 def mapped(value: T | None, check: Callable[[str, T], R], name: str) -> R | None:
-    """What a check gives for an argument that may be left out."""
+    """The result of `check` for an optional argument; None for None."""
     return None if value is None else check(name, value)
 
 
 def renamed(**current: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """A decorator: keywords of earlier versions still work. `current` gives the present name of each old one."""
+    """A decorator that accepts old keyword names; `current` maps each old name to the present one."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         @functools.wraps(function)
@@ -179,7 +179,7 @@ def renamed(**current: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 
 def exclusive(whole: str, parts: Collection[str]) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """A decorator: the keyword `whole` holds all of `parts`, so none of these may be given with it."""
+    """A decorator that refuses the keyword `whole` together with any of `parts`, which `whole` contains."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         @functools.wraps(function)
@@ -196,7 +196,7 @@ def exclusive(whole: str, parts: Collection[str]) -> Callable[[Callable[P, R]], 
 
 
 def renamed_fields(**current: str) -> Callable[[type[T]], type[T]]:
-    """A decorator of dataclasses: fields of earlier versions still work, as keywords and as attributes."""
+    """A decorator for dataclasses that accepts old field names as keywords and as attributes."""
 
     def decorate(kind: type[T]) -> type[T]:
         type.__setattr__(kind, "__init__", renamed(**current)(vars(kind)["__init__"]))
@@ -208,7 +208,7 @@ def renamed_fields(**current: str) -> Callable[[type[T]], type[T]]:
 
 
 def with_current_names(given: Mapping[str, Any], current: Mapping[str, str]) -> dict[str, Any]:
-    """Keyword arguments under their present names; an error if both names of one are given."""
+    """Keyword arguments under their present names; InputError if an argument has both of its names."""
     names = [current.get(name, name) for name in given]
     for old, new in current.items():
         if old in given and names.count(new) > 1:

@@ -1,4 +1,4 @@
-"""Tables for notebooks. Everything is escaped: ids and descriptions are text of others."""
+"""HTML for notebooks. All text is escaped, because ids and descriptions come from sequence files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 
 def html_table(heading: str, names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table as HTML, with a line above it.
+    """An HTML table with a heading line above it.
 
     >>> html_table("2 hits", ["id"], [["<b>"]])
     '<p>2 hits</p><table><thead><tr><th>id</th></tr></thead><tbody><tr><td>&lt;b&gt;</td></tr></tbody></table>'
@@ -19,5 +19,5 @@ def html_table(heading: str, names: Sequence[str], rows: Iterable[Sequence[str]]
 
 
 def html_text(heading: str, text: str) -> str:
-    """Text with its line breaks and blanks as HTML, with a line above it."""
+    """Preformatted text as HTML with a heading line above it."""
     return f"<p>{html.escape(heading)}</p><pre>{html.escape(text)}</pre>"

@@ -1,8 +1,8 @@
-"""Files that are read through memory while they are in use, and whether they are still what was opened.
+"""Memory-mapped files, and checks that they did not change while they were in use.
 
-Databases and work directories map their files. A file that another process changes in place would change results
-without a word, and one that becomes shorter would end the process with SIGBUS. So whoever reads a `WatchedFile` calls
-`require_unchanged` after the last read and before anything that follows from it is handed out.
+Databases and work directories map their files. If another process changes a mapped file in place, results change
+silently; if it truncates the file, a read ends the process with SIGBUS. `WatchedFile` survives both: code that reads one
+calls `require_unchanged` after the last read and before it returns anything that depends on it.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ Item = TypeVar("Item")
 
 
 class WatchedFile:
-    """A regular file as bytes. It may be deleted or renamed while it is open, but must not change.
+    """A mapped regular file. It may be deleted or renamed while it is open, but must not change.
 
-    A change is one of size or modification time. Opening raises OSError, for a symbolic link too, and FileNotFoundError
-    if there is no file.
+    Changes are recognised by size and modification time. Opening raises OSError, also for a symbolic link;
+    FileNotFoundError if there is no file.
     """
 
     def __init__(self, directory: Path, name: str) -> None:
@@ -40,14 +40,14 @@ class WatchedFile:
         self._mapped = _with_enough_descriptors(lambda: _map(directory, name))
         self._identity = self._mapped.identity
         self.bytes: NDArray[np.uint8] = self._mapped.bytes
-        """uint8[size], read-only; bytes that could not be read any more are 0."""
+        """uint8[size], read-only; bytes that can no longer be read are 0."""
 
     def __reduce__(self) -> tuple[type[WatchedFile], tuple[Path, str]]:
-        """In another process it is opened again."""
+        """Pickles the path: another process opens the file again."""
         return WatchedFile, (self.path.absolute().parent, self.path.name)
 
     def require_unchanged(self) -> None:
-        """DatabaseError if the file is not what was opened: then what was read since cannot be trusted."""
+        """Raise DatabaseError if the file changed after it was opened, so that what was read cannot be trusted."""
         if self._mapped.has_faulted or self._mapped.identity != self._identity:
             raise DatabaseError(
                 f"{self.path}: changed while it was in use, so nothing is reported; "
@@ -55,19 +55,19 @@ class WatchedFile:
             )
 
     def xxh3_64(self) -> str:
-        """The hash of the whole file, read and not mapped: what is only looked at once should not take memory."""
+        """The hash of the whole file in hexadecimal digits. It is read in blocks, so it takes little memory."""
         import xxhash
 
-        total, place = xxhash.xxh3_64(), 0
-        while some := os.pread(self._mapped.descriptor, HASHED_AT_ONCE, place):
-            total.update(some)
-            place += len(some)
-        return str(total.hexdigest())
+        digest, place = xxhash.xxh3_64(), 0
+        while block := os.pread(self._mapped.descriptor, HASHED_AT_ONCE, place):
+            digest.update(block)
+            place += len(block)
+        return str(digest.hexdigest())
 
 
 @contextmanager
 def unchanged(require_unchanged: Callable[[], None]) -> Iterator[None]:
-    """A block that reads files. If they changed meanwhile, that is the error, whatever else went wrong."""
+    """A `with` block that reads files. If they changed meanwhile, that error is raised instead of any other."""
     try:
         yield
     except Exception:
@@ -77,7 +77,7 @@ def unchanged(require_unchanged: Callable[[], None]) -> Iterator[None]:
 
 
 def read_unchanged(require_unchanged: Callable[[], None], items: Iterable[Item]) -> Generator[Item, None, None]:
-    """Items that are made from files: each is handed out only if the files did not change until it was there."""
+    """The items, which are computed from files; each is yielded only if the files did not change before."""
     items = iter(items)
     with closing(items) if isinstance(items, Generator) else nullcontext():
         while True:
@@ -99,7 +99,7 @@ def _map(directory: Path, name: str) -> MappedFile:
 
 
 def _with_enough_descriptors(open_file: Callable[[], MappedFile]) -> MappedFile:
-    """Each mapped file keeps a descriptor: where they run out, the limit is raised as far as this process may."""
+    """Open a file. If the process is out of descriptors, raise its limit as far as allowed and try again."""
     import resource
 
     try:

@@ -1,4 +1,4 @@
-"""A progress bar in notebooks: HTML that is replaced as the work goes on. It needs IPython, which notebooks have."""
+"""A progress bar for notebooks: HTML that is updated in place through IPython."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ SECONDS_BETWEEN_UPDATES = 0.2
 
 
 def is_notebook() -> bool:
-    """Whether this process is the kernel of a notebook, such as Jupyter's, which can display HTML."""
+    """Whether this process is a notebook kernel, such as Jupyter's, which can display HTML."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return getattr(shell, "kernel", None) is not None
 
 
 class NotebookBar:
-    """One task as a bar, with the methods of `rich.progress.Progress` that `exaln.foundation.progress` calls."""
+    """A bar for one task, with the methods of `rich.progress.Progress` that `exaln.foundation.progress` calls."""
 
     def __init__(self) -> None:
         self._description, self._rate = "", ""
@@ -29,7 +29,7 @@ class NotebookBar:
         self._began = self._last = time.monotonic()
 
     def add_task(self, description: str, *, total: int | None = None, rate: str = "") -> int:
-        """Set what is shown before anything is done."""
+        """Set what the bar shows before work begins. Returns the task number, always 0."""
         self._description, self._total, self._rate = description, total, rate
         return 0
 
@@ -41,16 +41,16 @@ class NotebookBar:
             self._handle = display.display(display.HTML(self.html()), display_id=True)
 
     def stop(self) -> None:
-        """Show how far the work got; the bar stays in the notebook."""
+        """Draw the final state; the bar stays in the notebook."""
         self._draw()
 
     def reset(self, task: int, *, total: int | None = None, completed: int = 0, description: str = "") -> None:
-        """Begin another stage."""
+        """Start another stage of the work."""
         self._description = description
         self.update(task, completed=completed, total=total)
 
     def update(self, task: int, *, completed: int, total: int | None = None, rate: str = "") -> None:
-        """Tell how much is done; the bar follows five times a second."""
+        """Set how much is done; the bar is redrawn at most five times per second."""
         self._done, self._total, self._rate = completed, total, rate
         now = time.monotonic()
         if now - self._last >= SECONDS_BETWEEN_UPDATES:

@@ -1,4 +1,4 @@
-"""Paths that users give. What cannot be a path on any system is refused here, before anything is opened."""
+"""Check paths given by users, so that an impossible one is refused with a clear message before it is opened."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from exaln.errors import InputError
 
 
 def problem_with_path(path: object) -> str | None:
-    """Why this cannot be the path of anything, or None if it can.
+    """Why a value cannot be a path, None if it can.
 
     >>> problem_with_path("a/b.fasta"), problem_with_path(""), problem_with_path("a\\0b")
     (None, 'name a file or a folder', 'it cannot be a path')
@@ -33,7 +33,7 @@ def problem_with_path(path: object) -> str | None:
 
 
 def checked_path(path: str | os.PathLike[str], what: str = "a path") -> Path:
-    """The path; InputError, which names `what`, if it cannot be one."""
+    """The path as a pathlib.Path; InputError if it cannot be one. what: the argument's name in the message."""
     problem = problem_with_path(path)
     if problem is not None:
         text = repr(path)
@@ -42,7 +42,7 @@ def checked_path(path: str | os.PathLike[str], what: str = "a path") -> Path:
 
 
 def is_folder(path: Path) -> bool | None:
-    """Whether a path leads to a folder; None if to nothing. OSError if that cannot be found out, as in closed folders.
+    """Whether a path is a folder; None if nothing is there. OSError if that cannot be determined.
 
     >>> is_folder(Path("/")), is_folder(Path("/dev/null")), is_folder(Path("/dev/null/x"))
     (True, False, None)

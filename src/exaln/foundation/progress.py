@@ -1,5 +1,6 @@
-"""How far a long piece of work is: a bar on a terminal or in a notebook, nothing in a pipe. What was done is counted in
-any case.
+"""Progress of long work: a bar on a terminal or in a notebook, nothing in a pipe. Work is counted in all cases.
+
+Each kind of work is a class that is called with how much is done, as engines and readers call it.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 AnyProgress: TypeAlias = Callable[[int], None] | bool | None
-"""What functions take as `progress`: True for a bar, or a function that is called with the number of cells done."""
+"""The `progress` argument of public functions: True for a bar, or a function called with the number of cells done."""
 
 LEAST_SECONDS_FOR_A_RATE = 0.5
 Row = TypeVar("Row")
 
 
 def may_share_screen(out: str) -> bool:
-    """Whether what is written to `out` ("-" is stdout) may appear on the screen of the bar: a terminal or a pipe."""
+    """Whether output to `out` may appear on the same screen as the bar: "-", if stdout is a terminal or a pipe."""
     if out != "-":
         return False
     try:
@@ -39,7 +40,10 @@ def may_share_screen(out: str) -> bool:
 
 
 class Work:
-    """A piece of work, as a context manager; on stderr while it runs, with its rate and the time left."""
+    """A context manager for one piece of work, shown on stderr while it runs, with its rate and the time left.
+
+    shown: whether to draw a bar. total: the amount of work, None if unknown. `done` and `seconds` count the work.
+    """
 
     description = "Working"
     _shown_at_once = True
@@ -68,8 +72,9 @@ class Work:
             self._bar.stop()
 
     def ends_before(self, rows: Iterable[Row], out: str) -> Iterator[Row]:
-        """The rows. The bar is gone before the first of them if `out` may be the same screen, as in `exaln ... | less`:
-        the other end of a pipe may write at any time, so a bar that came back would be mixed with the rows.
+        """The rows, with the bar removed before the first one if `out` may share its screen.
+
+        In `exaln ... | less` the other end of the pipe may write at any time, so the bar does not come back.
         """
         is_shared = may_share_screen(out)
         for row in rows:
@@ -78,11 +83,11 @@ class Work:
             yield row
 
     def rate(self) -> str:
-        """How fast the work is, with its unit."""
+        """The speed with its unit, for the bar and the final line; "" if it has none."""
         return ""
 
     def spent(self, *more: str) -> str:
-        """The time, and in brackets how fast it was and what else is to be said. A blink says nothing about speed."""
+        """The time spent, then in brackets the speed and `more`. Work that was too short shows no speed."""
         rate = self.rate() if self.seconds >= LEAST_SECONDS_FOR_A_RATE else ""
         brackets = "; ".join(part for part in (rate, *more) if part)
         return f"{self.seconds:.2f} s" + (f" ({brackets})" if brackets else "")
@@ -96,8 +101,10 @@ class Work:
 
 @contextmanager
 def showing(progress: Any, kind: Callable[..., Work], total: Callable[[], int | None]) -> Iterator[Any]:
-    """What a piece of work calls to tell how far it is, from the argument `progress` of a public function: the function
-    that was passed, a bar for True, None for None and False. total: asked for a bar only.
+    """The callback for an argument `progress` of a public function: the function itself, a `Work` for True, or None.
+
+    kind: the class of Work for a bar. total: gives the amount of work; called only for a bar. InputError for anything
+    else than a function, True, False or None.
     """
     if progress is True:
         with kind(shown=is_notebook() or (sys.stderr is not None and sys.stderr.isatty()), total=total()) as work:
@@ -113,42 +120,42 @@ def showing(progress: Any, kind: Callable[..., Work], total: Callable[[], int | 
 
 
 class ReadingProgress(Work):
-    """Bytes of files that are read (or of segments that are written anew): called as `exaln.Database` calls it."""
+    """Bytes of sequence files that are read, or of segments that are merged."""
 
     description = "Reading"
     residues = 0
 
     def __call__(self, bytes_done: int, bytes_total: int | None, residues: int) -> None:
-        """So far."""
+        """Set the bytes and residues so far; bytes_total is None if unknown."""
         self.residues = residues
         self._advance(bytes_done, bytes_total)
 
     def rate(self) -> str:
-        """Of the files as they are stored."""
+        """MB per second of the files as stored, compressed or not."""
         return f"{_rounded(self.done / self.seconds / 1e6)} MB/s"
 
 
 class CheckingProgress(Work):
-    """Residues whose segments were compared with their hashes."""
+    """Residues of segments that were compared with their hashes."""
 
     description = "Checking"
 
     def __call__(self, residues: int) -> None:
-        """So far."""
+        """Set the residues checked so far."""
         self._advance(residues, self._total)
 
     def rate(self) -> str:
-        """In residues."""
+        """Million residues per second."""
         return f"{_rounded(self.done / self.seconds / 1e6)} M residues/s"
 
 
 class ScoringProgress(Work):
-    """Cells of the dynamic programme: called as engines call it."""
+    """Cells of the dynamic programming matrix."""
 
     description = "Scoring"
 
     def __call__(self, cells: int) -> None:
-        """So far."""
+        """Set the cells computed so far."""
         self._advance(cells, self._total)
 
     def rate(self) -> str:
@@ -163,67 +170,67 @@ class AligningProgress(ScoringProgress):
 
 
 class FoundHits:
-    """Counts what is reported."""
+    """Counts the queries and hits that are reported."""
 
     n_queries = n_hits = 0
 
     def found(self, n_hits: int) -> None:
-        """One more query was searched."""
+        """Count one more query and its hits."""
         self.n_queries += 1
         self.n_hits += n_hits
 
     def counted_hits(self) -> str:
-        """For the last line: 219 hits of 2 queries."""
+        """For the final line: 219 hits of 2 queries."""
         return f"{number_of(self.n_hits, 'hit')} of {number_of(self.n_queries, 'query')}"
 
 
 class SearchProgress(ScoringProgress, FoundHits):
-    """A search: cells, and how much of the query file was read, from which the whole is estimated."""
+    """Cells of a search. The total is estimated from the share of the query file that was read."""
 
     description = "Searching"
 
     def reading(self, cells: int, bytes_read: int, bytes_total: int | None) -> None:
-        """Queries worth so many cells were read, which are so many bytes of their file: the rest is estimated."""
+        """Estimate the total: the queries in the first `bytes_read` bytes of the file make `cells` cells."""
         if bytes_total and bytes_read:
             self._total = int(cells * max(1.0, bytes_total / bytes_read))
 
 
 class ClusterProgress(ScoringProgress, FoundHits):
-    """A search on a cluster: cells of the units that came back."""
+    """Cells of the finished units of a cluster search."""
 
     description = "Searching"
     n_workers = 0
 
     def changed(self, cells: int, n_workers: int) -> None:
-        """So far."""
+        """Set the cells computed so far and the current number of workers."""
         self.n_workers = n_workers
         self(cells)
 
     def rate(self) -> str:
-        """With the number of workers."""
+        """Cell updates per second and the number of workers."""
         return f"{super().rate()}, {number_of(self.n_workers, 'worker')}"
 
 
 class MergeProgress(Work, FoundHits):
-    """Queries whose parts are merged."""
+    """Queries whose hits from several parts are merged."""
 
     description = "Merging"
 
     def found(self, n_hits: int) -> None:
-        """One more query was merged."""
+        """Count one more merged query and its hits."""
         super().found(n_hits)
         self._advance(self.n_queries, self._total)
 
 
 class PairProgress(ScoringProgress):
-    """Pairs that are aligned: cells, and how much of the first file was read, from which the whole is estimated.
+    """Cells of aligned pairs. The total is estimated from the share of the first file that was read.
 
-    If results go to the same screen (`shares_screen`), a bar is there for the stages of long pairs only.
+    If results go to the same screen (`shares_screen`), the bar is shown only during the stages of long pairs.
     """
 
     description = "Aligning"
     n_pairs = n_cells = 0
-    _n_given = 0  # cells that were computed before, by a process that was interrupted
+    _n_resumed = 0  # cells computed before an interruption, by an earlier process
     _stage = ""
     _stage_began = (0, 0.0)
 
@@ -232,7 +239,7 @@ class PairProgress(ScoringProgress):
         self._shown_at_once = not shares_screen
 
     def __call__(self, cells: int) -> None:
-        """So far."""
+        """Set the cells computed so far; ends the stage of a long pair."""
         if self._stage and self._bar is not None and self._task is not None:
             self._bar.reset(self._task, total=self._total, completed=cells, description=self.description)
             if not self._shown_at_once:
@@ -241,9 +248,9 @@ class PairProgress(ScoringProgress):
         super().__call__(cells)
 
     def stage(self, stage: str, done: int, total: int) -> None:
-        """How far a stage of a long pair is: "scores" counts cells, "path" letters."""
+        """Show a stage of a long pair: "scores" counts cells, "path" counts letters."""
         if stage != self._stage:
-            self._n_given += done if stage == "scores" else 0
+            self._n_resumed += done if stage == "scores" else 0
             self._stage, self._stage_began = stage, (done, time.perf_counter())
             if self._bar is not None and self._task is not None:
                 self._bar.reset(self._task, total=total, completed=done, description=f"{self.description}: {stage}")
@@ -252,8 +259,8 @@ class PairProgress(ScoringProgress):
             self._bar.update(self._task, completed=done, total=total, rate=self._stage_rate(done))
 
     def rate(self) -> str:
-        """Cell updates per second, of those that were computed here."""
-        here = self.done - self._n_given
+        """Cell updates per second, without the cells that an earlier process computed."""
+        here = self.done - self._n_resumed
         return f"{_rounded(here / self.seconds / 1e9)} GCUPS" if here else ""
 
     def _stage_rate(self, done: int) -> str:
@@ -263,7 +270,7 @@ class PairProgress(ScoringProgress):
         return in_cells if self._stage == "scores" else in_letters
 
     def reading(self, n_pairs: int, cells: int, bytes_read: int, bytes_total: int | None) -> None:
-        """So many pairs more, which bring what was read of the file to so many bytes: the rest is estimated."""
+        """Count more pairs, read from the first `bytes_read` bytes of the file, and estimate the total."""
         self.n_pairs += n_pairs
         self.n_cells += cells
         if bytes_total and bytes_read:
@@ -271,7 +278,7 @@ class PairProgress(ScoringProgress):
 
 
 def _rounded(rate: float) -> str:
-    """Three digits.
+    """A rate with three significant digits, or as a whole number from 100 on.
 
     >>> _rounded(1234.5), _rounded(12.345), _rounded(0.0012345), _rounded(0)
     ('1,234', '12.3', '0.00123', '0')

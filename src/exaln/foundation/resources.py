@@ -1,4 +1,4 @@
-"""What this process may use: cores and memory, with the limits of cgroups, SLURM and CPU affinity."""
+"""Cores and memory available to this process, within the limits of cgroups, SLURM and CPU affinity."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from exaln.foundation.plurals import number_of
 
 CGROUP = Path("/sys/fs/cgroup")
 THREADS_PER_CORE = 16
-"""The most that may be asked for, of cores that this process may use."""
+"""Upper limit for the number of threads per available core."""
 
 
 def available_threads() -> int:
-    """Cores this process may use: affinity, cgroup quota and SLURM's allotment, whichever is least."""
+    """Number of cores this process may use: the least of affinity, cgroup quota and SLURM's allocation."""
     limits = [len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1]
     quota = _cgroup_cores()
     if quota is not None:
@@ -26,28 +26,28 @@ def available_threads() -> int:
     return max(1, min(limits))
 
 
-def usable_threads(wanted: int | None) -> int:
-    """The threads to use: `wanted`, but at most THREADS_PER_CORE for each core; None: one for each core.
+def usable_threads(requested: int | None) -> int:
+    """Number of threads to use: `requested`, limited to THREADS_PER_CORE per core; None means one per core.
 
-    More would only wait for each other, and take minutes to start; a warning says how many are used.
+    A larger number would be slower and take minutes to start, so it is reduced with a warning. InputError below 1.
     """
     cores = available_threads()
-    if wanted is None:
+    if requested is None:
         return cores
-    if wanted < 1:
-        raise InputError(f"threads is {wanted}; at least 1 is needed")
+    if requested < 1:
+        raise InputError(f"threads is {requested}; at least 1 is needed")
     most = THREADS_PER_CORE * cores
-    if wanted > most:
+    if requested > most:
         warnings.warn(
-            f"{number_of(wanted, 'thread')} are too many for {number_of(cores, 'core')}; {most} are used",
+            f"{number_of(requested, 'thread')} are too many for {number_of(cores, 'core')}; using {most}",
             ExalnWarning,
             stacklevel=3,
         )
-    return min(wanted, most)
+    return min(requested, most)
 
 
 def available_memory() -> int:
-    """Bytes that can still be allocated without swapping, within the cgroup's limit."""
+    """Bytes that can be allocated without swapping, within the cgroup's limit."""
     free = _meminfo_bytes("MemAvailable")
     limit, used = _read_number(CGROUP / "memory.max"), _read_number(CGROUP / "memory.current")
     if limit is not None and used is not None:
@@ -70,7 +70,7 @@ def _meminfo_bytes(name: str) -> int:
 
 
 def _reclaimable() -> int:
-    """Page cache that the cgroup is charged for, and gives back when asked."""
+    """Bytes of page cache that count towards the cgroup's use and are freed on demand."""
     for line in _read(CGROUP / "memory.stat").splitlines():
         if line.startswith("inactive_file "):
             return int(line.split()[1])

@@ -1,7 +1,7 @@
-"""State files: the JSON that exaln writes and reads again, with a hash of itself.
+"""State files: JSON that exaln writes and reads back, with a hash of its own content.
 
-Databases, resume folders, work directories and part files each keep one JSON object that says what they hold. All of
-them are read and written here, so a changed byte, a wrong type or a forged path is found in one place, and the error
+Databases, resume folders, work directories and part files each have one JSON object that describes their content. All
+are read and written here, so a changed byte, a wrong type or a forged path is found in one place, with an error that
 names the file and says what to do.
 """
 
@@ -12,26 +12,27 @@ import json
 import os
 import re
 import stat
-import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from exaln.errors import DatabaseError, ExalnError
+from exaln.foundation.atomic_write import atomic_write, fsync_directory
 
 MAX_BYTES = 1 << 30
-"""Larger files are refused unread. A database of 1 TB has a manifest of 12 MB."""
+"""Larger files are refused. The manifest of a database of 1 TB has 12 MB."""
 
 MAX_INTEGER = (1 << 63) - 1
 HASH_KEY = "xxh3_64"
+T = TypeVar("T")
 _HASH = re.compile(r"[0-9a-f]{16}")
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 
 
 @dataclass(frozen=True)
 class StateFormat:
-    """A kind of state file: its name and version, and what a user can do about a damaged one."""
+    """A kind of state file: its name and version, advice for a damaged one, and the error class to raise."""
 
     name: str
     version: int
@@ -39,13 +40,13 @@ class StateFormat:
     error: type[ExalnError] = DatabaseError
 
     def dump(self, content: dict[str, Any], *, indent: int | None = 1) -> str:
-        """The text of a state file: the content with its format, its version and a hash of all that."""
+        """The text of a state file: the content, its format and version, and a hash of these."""
         whole = {"format": self.name, "format_version": self.version, **content}
         whole[HASH_KEY] = content_hash(whole)
         return json.dumps(whole, indent=indent) + "\n"
 
     def load(self, text: str | bytes, file: str) -> Fields:
-        """The content of a state file after all checks; an error names `file`."""
+        """The content of a state file from its text. Raises `self.error`, which names `file`, if it is damaged."""
         content = self._parsed(text, file)
         if not isinstance(content, dict) or content.get("format", self.name) != self.name:
             raise self.damaged(file, f"not an {self.name}")
@@ -60,7 +61,9 @@ class StateFormat:
         return Fields(content, file, self)
 
     def read(self, path: Path) -> Fields:
-        """The content of the file at `path`, which is no symbolic link; FileNotFoundError if there is none."""
+        """The content of the file at `path`. Raises FileNotFoundError if there is none, and `self.error` if it is
+        damaged, unreadable or a symbolic link.
+        """
         try:
             with open(open_beside(path.parent, path.name), "rb") as file:
                 if os.fstat(file.fileno()).st_size > MAX_BYTES:
@@ -73,22 +76,14 @@ class StateFormat:
         return self.load(text, str(path))
 
     def write(self, path: Path, content: dict[str, Any], *, indent: int | None = 1) -> None:
-        """Replace the file at `path` as a whole, durably; OSError if that is not possible."""
-        temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
-        try:
-            with temporary.open("x", encoding="ascii") as file:
-                file.write(self.dump(content, indent=indent))
-                file.flush()
-                os.fsync(file.fileno())
-            fsync_directory(path.parent)
-            temporary.replace(path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+        """Replace the file at `path` atomically and durably; OSError if that fails."""
+        fsync_directory(path.parent)  # the files that the content names must be durable before it is
+        with atomic_write(path) as file:
+            file.write(self.dump(content, indent=indent).encode("ascii"))
         fsync_directory(path.parent)
 
     def damaged(self, file: str, problem: str) -> ExalnError:
-        """The error for a file that is not what was written."""
+        """The error for a damaged file, with the format's advice."""
         return self.error(f"{file}: damaged: {problem}; {self.advice}")
 
     def _parsed(self, text: str | bytes, file: str) -> Any:
@@ -100,13 +95,16 @@ class StateFormat:
     def _hash_of(self, content: dict[str, Any], file: str) -> str:
         try:
             return content_hash(content)
-        except RecursionError:  # writing takes a level more than reading
+        except RecursionError:  # dumping nests one level deeper than parsing
             raise self.damaged(file, f"not an {self.name}") from None
 
 
 @dataclass(frozen=True)
 class Fields:
-    """The values of a JSON object. Each method returns a value of one type, or raises an error that names the file."""
+    """The values of a JSON object. Each method returns one value of a type, or raises an error that names the file.
+
+    file: its name in messages. place: path of this object within the file, such as "segments[3].".
+    """
 
     values: dict[str, Any]
     file: str
@@ -114,14 +112,14 @@ class Fields:
     place: str = ""
 
     def integer(self, name: str, least: int = 0, most: int = MAX_INTEGER) -> int:
-        """A whole number in [least, most]."""
+        """A whole number from `least` to `most`."""
         value = self._get(name)
         if type(value) is not int or not least <= value <= most:
             raise self.wrong(name, f"a whole number from {least} to {most}")
         return value
 
     def integers(self, name: str, least: int = 0, most: int = MAX_INTEGER) -> list[int]:
-        """A list of whole numbers in [least, most]."""
+        """A list of whole numbers from `least` to `most`."""
         values = self._get(name)
         if not isinstance(values, list) or not all(type(one) is int and least <= one <= most for one in values):
             raise self.wrong(name, f"a list of whole numbers from {least} to {most}")
@@ -129,53 +127,50 @@ class Fields:
 
     def text(self, name: str) -> str:
         """A string."""
-        value = self._get(name)
-        if not isinstance(value, str):
-            raise self.wrong(name, "text")
-        return value
+        return self._typed(name, str, "text")
 
     def flag(self, name: str) -> bool:
-        """True or false."""
-        value = self._get(name)
-        if not isinstance(value, bool):
-            raise self.wrong(name, "true or false")
-        return value
+        """A boolean."""
+        return self._typed(name, bool, "true or false")
 
     def hash(self, name: str) -> str:
-        """An xxh3_64 in hexadecimal digits."""
+        """An xxh3_64 as 16 hexadecimal digits."""
         value = self._get(name)
         if not isinstance(value, str) or _HASH.fullmatch(value) is None:
             raise self.wrong(name, "a hash of 16 hexadecimal digits")
         return value
 
     def file_name(self, name: str) -> str:
-        """The name of a file beside this one: no folders, nothing hidden."""
+        """The name of a file in the same folder: no path, not hidden."""
         value = self._get(name)
         if not isinstance(value, str) or _PLAIN_NAME.fullmatch(value) is None:
             raise self.wrong(name, "the plain name of a file")
         return value
 
     def object(self, name: str) -> Fields:
-        """An object within this one."""
-        value = self._get(name)
-        if not isinstance(value, dict):
-            raise self.wrong(name, "an object")
-        return Fields(value, self.file, self.form, f"{self.place}{name}.")
+        """A nested object."""
+        return Fields(self._typed(name, dict, "an object"), self.file, self.form, f"{self.place}{name}.")
 
     def objects(self, name: str) -> Sequence[Fields]:
-        """A list of objects."""
+        """A list of nested objects."""
         values = self._get(name)
         if not isinstance(values, list) or not all(isinstance(one, dict) for one in values):
             raise self.wrong(name, "a list of objects")
         return [Fields(one, self.file, self.form, f"{self.place}{name}[{i}].") for i, one in enumerate(values)]
 
     def is_null(self, name: str) -> bool:
-        """Whether a value that may be missing is."""
+        """Whether an optional value is null; the key itself must be there."""
         return self._get(name) is None
 
     def wrong(self, name: str, expected: str) -> ExalnError:
-        """The error for a value that is not what it must be."""
+        """The error for a value that is not `expected`."""
         return self.form.damaged(self.file, f"{self.place}{name} is not {expected}")
+
+    def _typed(self, name: str, kind: type[T], expected: str) -> T:
+        value = self._get(name)
+        if not isinstance(value, kind):
+            raise self.wrong(name, expected)
+        return value
 
     def _get(self, name: str) -> Any:
         if name not in self.values:
@@ -184,10 +179,10 @@ class Fields:
 
 
 def open_beside(directory: Path, name: str) -> int:
-    """A descriptor of the file that a state file in `directory` names, for reading.
+    """A descriptor for reading the file `name` in `directory`; OSError unless it is a regular file.
 
-    Only a regular file is opened: a symbolic link, a folder or a pipe is an OSError. Hash and use what this descriptor
-    reads; a second look at the name may find another file.
+    Symbolic links, folders and pipes are refused. Hash and use what this descriptor reads: opening the name again may
+    give another file.
     """
     try:
         descriptor = os.open(directory / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -202,29 +197,11 @@ def open_beside(directory: Path, name: str) -> int:
 
 
 def content_hash(content: dict[str, Any]) -> str:
-    """The xxh3_64 of a JSON object, whatever the order of its keys."""
+    """The xxh3_64 of a JSON object in hexadecimal digits, independent of the order of its keys."""
     import xxhash
 
     return xxhash.xxh3_64_hexdigest(json.dumps(content, sort_keys=True, separators=(",", ":")).encode("ascii"))
 
 
-def fsync_directory(directory: Path) -> None:
-    """Make the names in a directory durable."""
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some file systems cannot
-            raise
-    finally:
-        os.close(descriptor)
-
-
 def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
-
-
-def leftovers(directory: Path, name: str) -> Iterator[Path]:
-    """The temporary files that `StateFormat.write` left beside `name` when its process was killed."""
-    pattern = re.compile(re.escape(name) + r"\.[0-9a-f]{32}")
-    return (path for path in directory.iterdir() if pattern.fullmatch(path.name))

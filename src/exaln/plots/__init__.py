@@ -1,1 +1,1 @@
-"""Plots of one alignment. They need matplotlib."""
+"""Plots of one alignment: a dot plot, or for small pairs the score matrix. They need matplotlib."""

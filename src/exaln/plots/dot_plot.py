@@ -1,7 +1,7 @@
-"""A dot plot: where the two sequences are alike, the path of the alignment through it, and the identity along it.
+"""The dot plot of a pair: where the sequences are similar, the path of the alignment, and the identity along it.
 
-Small pairs show the mean score of a window along each diagonal; large ones the words that both sequences have, long
-enough that few of them are there by chance. What is drawn is bounded, whatever the length of the pair.
+For small pairs, similarity is the mean score of a window along each diagonal; for large ones, the words that both
+sequences contain, long enough that few are shared by chance. The size of the figure does not grow with the pair.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ if TYPE_CHECKING:
 
 PATH_COLOUR, DOT_COLOUR, GAP_COLOUR = "#d1495b", "#30638e", "#8d6a9f"
 LARGEST_WINDOWED = 1 << 22
-"""Pairs with more cells than this show words in place of windows."""
+"""Pairs with more cells than this show shared words in place of windows."""
 
 WINDOW = 9
 SQUARES = 450
-"""Words are counted in squares, so many along the longer sequence: the picture does not grow with the pair."""
+"""Shared words are drawn in squares, this many along the longer sequence."""
 
 CHANCE_SQUARES = 0.005
-"""Words are so long that at most this share of the squares has one in common by chance."""
+"""Words are long enough that at most this fraction of the squares has a word in common by chance."""
 
 MOST_WORDS = 1 << 23
-"""Of longer sequences a sample of the words is compared: those whose hash is small, so the same ones of both."""
+"""Longer sequences are sampled: only words with a small hash are compared, the same ones in both sequences."""
 
 WORDS_AT_ONCE = 1 << 20
 FINEST = 2000
-"""Steps along the longer side in which a path, and along an axis in which gaps are drawn."""
+"""Resolution of the path along the longer side, and of gaps along the target."""
 
 PAIRS_AT_ONCE = 4 << 20
 HASH_BASE = np.uint64(0x9E3779B97F4A7C15)
 SIZE = 6.0
-"""Inches of the longer side of the dot plot."""
+"""Length of the longer side of the dot plot, in inches."""
 
 
 def draw_dots(pair: PlottedPair) -> Figure:
-    """Dot plot above, identity below, both over the positions of the target."""
+    """A figure with the dot plot above and the identity below, both over the positions of the target."""
     from matplotlib.figure import Figure
 
     m, n = max(1, len(pair.query)), max(1, len(pair.target))
@@ -66,7 +66,7 @@ def draw_dots(pair: PlottedPair) -> Figure:
 
 
 def _unit(pair: PlottedPair) -> tuple[str, int]:
-    """What a position counts, and how many letters that is."""
+    """The unit of the axes and the number of letters in it."""
     longest = max(len(pair.query), len(pair.target))
     is_dna = pair.scoring.alphabet.is_nucleotide
     letters = "bp" if is_dna else "residues" if pair.scoring.alphabet.name == "protein" else "letters"
@@ -96,9 +96,9 @@ def _draw_similarity(axes: Axes, pair: PlottedPair, scale: int) -> None:
 
 
 def windowed_scores(pair: PlottedPair) -> tuple[NDArray[np.float64], str]:
-    """float64[query, target] between 0 and 1: the mean score of the window around each cell along its diagonal.
+    """The mean score of the window around each cell along its diagonal, and the text of its legend.
 
-    1 stands for about half of what equal letters score, 0 for what chance gives.
+    float64[query, target] from 0 to 1: 1 is about half the score of equal letters, 0 what chance gives.
     """
     scores = pair.scoring.matrix[np.ix_(pair.query, pair.target)].astype(np.float64)
     m, n = scores.shape
@@ -109,7 +109,10 @@ def windowed_scores(pair: PlottedPair) -> tuple[NDArray[np.float64], str]:
 
 
 def shared_words(pair: PlottedPair) -> tuple[NDArray[np.float64], str]:
-    """float64[rows, columns], 0 or 1: squares of the plot in which both sequences have a word in common."""
+    """The squares of the plot in which the sequences share a word, and the text of their legend.
+
+    float64[rows, columns], 0 or 1.
+    """
     m, n = len(pair.query), len(pair.target)
     n_letters = 4 if pair.scoring.alphabet.is_nucleotide else 16
     square = max(m, n) / SQUARES
@@ -117,22 +120,22 @@ def shared_words(pair: PlottedPair) -> tuple[NDArray[np.float64], str]:
     k = min(
         m, n, max(_length_of(100 * min(m, n), n_letters), _length_of(m * n / image.size / CHANCE_SQUARES, n_letters))
     )
-    part = -(-max(m, n) // MOST_WORDS)
-    for rows, columns in _common(_squares(pair.query, k, square, part), _squares(pair.target, k, square, part)):
+    step = -(-max(m, n) // MOST_WORDS)
+    for rows, columns in _common(_squares(pair.query, k, square, step), _squares(pair.target, k, square, step)):
         image[rows, columns] = 1
     return image, f"words of {k} letters in common"
 
 
 def _length_of(n_words: float, n_letters: int) -> int:
-    """Letters of a word of which there are so many."""
+    """The shortest word length for which there are at least `n_words` different words."""
     return max(2, math.ceil(math.log(n_words) / math.log(n_letters)))
 
 
 def _squares(
-    codes: NDArray[np.uint8], k: int, square: float, part: int
+    codes: NDArray[np.uint8], k: int, square: float, step: int
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """Each word, and each square in which its middle lies, once; sorted by word. Of `part` words about one is taken."""
-    words, positions = _sampled_words(codes, k, part)
+    """Distinct pairs of a word and the square of its middle, sorted by word; about one word in `step` is sampled."""
+    words, positions = _sampled_words(codes, k, step)
     places = ((positions + k // 2) / square).astype(np.int64)
     order = np.argsort(words, kind="stable")
     words, places = words[order], places[order]
@@ -144,7 +147,7 @@ def _squares(
 def _common(
     first: tuple[NDArray[np.uint64], NDArray[np.int64]], second: tuple[NDArray[np.uint64], NDArray[np.int64]]
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Squares of both sequences that have a word in common, some at a time: repeats have very many."""
+    """Pairs of squares that share a word, in pieces of bounded size: repeats have very many."""
     begin, end = (np.searchsorted(second[0], first[0], side=side) for side in ("left", "right"))
     found = np.flatnonzero(end > begin)
     total = np.cumsum((end - begin)[found])
@@ -159,19 +162,19 @@ def _common(
         start = stop
 
 
-def _sampled_words(codes: NDArray[np.uint8], k: int, part: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """Words and where they begin, of all words those that are as small as a part of them is."""
+def _sampled_words(codes: NDArray[np.uint8], k: int, step: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """About one word in `step`, those with the smallest hashes, and the positions where they begin."""
     words, positions = [], []
     for first in range(0, max(1, len(codes) - k + 1), WORDS_AT_ONCE):
         some = _words(codes[first : first + WORDS_AT_ONCE + k - 1], k)
-        taken = np.flatnonzero(some * HASH_BASE <= np.uint64((2**64 - 1) // part))
+        taken = np.flatnonzero(some * HASH_BASE <= np.uint64((2**64 - 1) // step))
         words.append(some[taken])
         positions.append(first + taken)
     return np.concatenate(words), np.concatenate(positions)
 
 
 def _words(codes: NDArray[np.uint8], k: int) -> NDArray[np.uint64]:
-    """A number for the word at each position: a polynomial modulo 2^64."""
+    """uint64: the hash of the word at each position, a polynomial modulo 2^64."""
     words = np.zeros(max(0, len(codes) - k + 1), np.uint64)
     for shift in range(k):
         words = words * HASH_BASE + codes[shift : shift + len(words)].astype(np.uint64) + np.uint64(1)
@@ -185,7 +188,7 @@ def _draw_path(axes: Axes, pair: PlottedPair, scale: int) -> None:
 
 
 def thinned_path(pair: PlottedPair) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Target and query positions of the path, of those that are drawn at one place the first and the last."""
+    """Target and query positions of the path; of those that are drawn at one point, only the first and the last."""
     target, query = pair.corners()
     step = max(1.0, max(len(pair.query), len(pair.target)) / FINEST)
     places = (target / step).astype(np.int64), (query / step).astype(np.int64)
@@ -196,7 +199,7 @@ def thinned_path(pair: PlottedPair) -> tuple[NDArray[np.int64], NDArray[np.int64
 
 
 def _draw_identity(axes: Axes, pair: PlottedPair, scale: int) -> None:
-    """Identity in a window of columns over the target; where the path has a gap, a mark below."""
+    """Draw the identity in a window of columns over the target, with gaps marked below."""
     axes.set_yticks([0, 50, 100])
     axes.grid(axis="y", color="#dddddd", linewidth=0.8)
     axes.set_axisbelow(True)
@@ -212,7 +215,7 @@ def _draw_identity(axes: Axes, pair: PlottedPair, scale: int) -> None:
 
 
 def gap_spans(pair: PlottedPair) -> list[tuple[float, float]]:
-    """Where the path has gaps, as target positions; very many become the places of the axis that have any."""
+    """The gaps of the path as target ranges; if there are very many, the ranges of the axis that have any."""
     target, _ = pair.corners()
     is_gap = np.isin(pair.operations & 15, (INSERTION, DELETION))
     begin, end = target[:-1][is_gap], target[1:][is_gap]
@@ -227,9 +230,9 @@ def gap_spans(pair: PlottedPair) -> list[tuple[float, float]]:
 
 
 def windowed_identity(pair: PlottedPair) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
-    """Target position and percent of equal letters of windows along the path, and the columns of a window."""
+    """Target position and percent identity of each window along the path, and the columns of a window."""
     lengths, codes = (pair.operations >> 4).astype(np.int64), pair.operations & 15
-    column = np.concatenate([[0], np.cumsum(lengths)])  # at the ends of runs; between them everything is a line
+    column = np.concatenate([[0], np.cumsum(lengths)])  # at the ends of runs; linear in between
     target, _ = pair.corners()
     equal = np.concatenate([[0], np.cumsum(np.where(codes == EQUAL, lengths, 0))])
     n_columns = int(column[-1])

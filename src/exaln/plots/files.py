@@ -1,4 +1,4 @@
-"""Pictures of one alignment: a dot plot with its path, or for small pairs the table of scores. Needs matplotlib."""
+"""Plots of one alignment as figures and files: the choice of the plot, and its SVG, PNG or HTML."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["PlottedPair", "check_path", "draw", "load_matplotlib", "rendered", "
 
 KINDS = (".svg", ".png", ".html")
 LARGEST_TABLE = 30
-"""Pairs of which neither sequence is longer are drawn as a table."""
+"""If neither sequence is longer than this, the score matrix is drawn."""
 
 PNG_DPI = 120
 SETTINGS: dict[str, Any] = {
@@ -31,11 +31,11 @@ SETTINGS: dict[str, Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
 }
-"""The same alignment gives the same bytes: the ids in an SVG do not depend on the clock."""
+"""The fixed hash salt makes the ids in an SVG, and so its bytes, the same in every run."""
 
 
 def draw(pair: PlottedPair) -> Figure:
-    """The picture that fits the size of the pair."""
+    """The figure of a pair: the score matrix of a small pair, otherwise the dot plot."""
     matplotlib = load_matplotlib()
     with matplotlib.rc_context(SETTINGS):
         if max(len(pair.query), len(pair.target)) <= LARGEST_TABLE:
@@ -48,14 +48,14 @@ def draw(pair: PlottedPair) -> Figure:
 
 
 def check_path(path: str | os.PathLike[str]) -> None:
-    """Refuse a name whose extension says nothing, and a machine without matplotlib, before any work is done."""
+    """InputError if the extension is not one of KINDS, or if matplotlib is missing; called before any work is done."""
     if PurePath(path).suffix.lower() not in KINDS:
         raise InputError(f"{printable(os.fspath(path))}: plots are written to .svg, .png or .html")
     load_matplotlib()
 
 
 def save(pair: PlottedPair, figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Writes a figure by the extension of the path: .svg, .png, or a page of its own, .html."""
+    """Write a figure as .svg, .png or .html, by the extension of the path."""
     check_path(path)
     data = rendered(pair, figure, PurePath(path).suffix.lower())
     with open_output(path) as file:
@@ -63,7 +63,7 @@ def save(pair: PlottedPair, figure: Figure, path: str | os.PathLike[str]) -> Non
 
 
 def rendered(pair: PlottedPair, figure: Figure, kind: str) -> bytes:
-    """The bytes of a file of this kind."""
+    """The bytes of a plot file; kind: one of KINDS."""
     buffer = io.BytesIO()
     with load_matplotlib().rc_context(SETTINGS):
         if kind == ".png":
@@ -97,7 +97,7 @@ pre {{ overflow-x: auto; font-size: 0.9em; line-height: 1.3; }}
 
 
 def _page(pair: PlottedPair, svg: bytes) -> bytes:
-    """A page that needs nothing else: the picture, and the alignment as text."""
+    """A self-contained HTML page with the figure and the alignment as text."""
     drawing = svg.decode("utf-8")
     drawing = drawing[drawing.index("<svg") :]
     return PAGE.format(
@@ -109,7 +109,7 @@ def _page(pair: PlottedPair, svg: bytes) -> bytes:
 
 
 def load_matplotlib() -> Any:
-    """The library, or an error that says how to install it."""
+    """The module matplotlib; InputError if it is not installed."""
     try:
         return import_module("matplotlib")
     except ImportError:

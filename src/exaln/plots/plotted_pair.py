@@ -1,4 +1,4 @@
-"""What is plotted: two sequences and a path between them."""
+"""The alignment that a plot shows: two sequences, their names and the path between them."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 LONGEST_NAME = 40
 IN_THOUSANDS, IN_MILLIONS = 10_000, 2_000_000
-"""Axes of longer sequences count in thousands, or in millions."""
+"""The axes of longer sequences count in thousands, or in millions."""
 
 
 @dataclass(frozen=True)
 class PlottedPair:
-    """One alignment. query, target: uint8 codes of the whole sequences; operations: its path, see `cigar.Paths`.
+    """One alignment. query, target: uint8 codes of the whole sequences. operations: its path, see `cigar.Paths`.
 
-    text: the alignment drawn with letters.
+    query_start, target_start: 0-based. text: the alignment drawn as text.
     """
 
     query: NDArray[np.uint8]
@@ -41,17 +41,17 @@ class PlottedPair:
 
     @property
     def title(self) -> str:
-        """Both names."""
+        """The names of query and target."""
         return f"{self.query_label} x {self.target_label}"
 
     @property
     def query_label(self) -> str:
-        """The name of the query, if it has one of its own."""
+        """The name of the query, or `query` if both sequences have the same name."""
         return "query" if self.query_name == self.target_name else short(self.query_name)
 
     @property
     def target_label(self) -> str:
-        """The name of the target, if it has one of its own."""
+        """The name of the target, or `target` if both sequences have the same name."""
         return "target" if self.query_name == self.target_name else short(self.target_name)
 
     @property
@@ -69,7 +69,7 @@ class PlottedPair:
         return ", ".join(parts)
 
     def corners(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Target and query position at the start of the path and after each of its operations."""
+        """int64: target and query positions at the start of the path and after each of its operations."""
         lengths, codes = (self.operations >> 4).astype(np.int64), self.operations & 15
         target = np.cumsum(np.where(codes == INSERTION, 0, lengths))
         query = np.cumsum(np.where(codes == DELETION, 0, lengths))
@@ -81,6 +81,6 @@ class PlottedPair:
 
 
 def short(name: str) -> str:
-    """A name that fits a line; `$` would begin a formula."""
+    """A name cut to LONGEST_NAME, with `$` escaped, which would begin a formula."""
     name = name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 3] + "..."
     return name.replace("$", r"\$")

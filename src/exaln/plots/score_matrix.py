@@ -1,4 +1,4 @@
-"""The table of scores as in textbooks: H of every cell, arrows to the cells that it may come from, and the path."""
+"""The score matrix as in textbooks: H of every cell, arrows to the cells that it can come from, and the path."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 CELL = 0.52
-"""Inches of a cell."""
+"""Size of a cell, in inches."""
 
 PATH_COLOUR, PATH_FILL, ARROW_COLOUR = "#d1495b", "#fbe3e6", "#a9b4c0"
 ARROW = 0.42
@@ -24,7 +24,7 @@ ARROW = 0.42
 
 
 def draw_table(pair: PlottedPair) -> Figure:
-    """Query downwards, target to the right; the cells of the path are filled."""
+    """A figure of the score matrix: query downwards, target to the right, the cells of the path filled."""
     from matplotlib.figure import Figure
 
     m, n = len(pair.query), len(pair.target)
@@ -46,7 +46,7 @@ def draw_table(pair: PlottedPair) -> Figure:
 
 
 def path_cells(pair: PlottedPair) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Row and column of every cell of the path, that before its first letter included."""
+    """int64: row and column of every cell of the path, including the cell before its first letter."""
     column = np.repeat(pair.operations & 15, pair.operations >> 4)
     rows = np.concatenate([[0], np.cumsum(column != DELETION)]) + pair.query_start
     columns = np.concatenate([[0], np.cumsum(column != INSERTION)]) + pair.target_start
@@ -54,7 +54,7 @@ def path_cells(pair: PlottedPair) -> tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 def sources(table: Table, scores: NDArray[np.int32], *, is_local: bool) -> list[tuple[int, int, int, int]]:
-    """Cells and the step back from each: (row, column, rows up, columns left), for every way that gives its score."""
+    """Every step that gives a cell its score, as (row, column, rows up, columns left)."""
     h, e, f = table.h, table.e, table.f
     found = []
     for i, j in np.ndindex(*h.shape):
@@ -70,7 +70,7 @@ def sources(table: Table, scores: NDArray[np.int32], *, is_local: bool) -> list[
 
 
 def _border_sources(pair: PlottedPair) -> list[tuple[int, int, int, int]]:
-    """Steps along borders that are not free."""
+    """The steps along the borders where gaps cost, in the form of `sources`."""
     along_top = [] if pair.mode.target_start else [(0, j, 0, 1) for j in range(1, len(pair.target) + 1)]
     down_left = [] if pair.mode.query_start else [(i, 0, 1, 0) for i in range(1, len(pair.query) + 1)]
     return along_top + down_left
@@ -97,7 +97,7 @@ def _arrows(
     colour: str,
     width: float,
 ) -> None:
-    """Between the numbers: each begins near the edge of its cell and ends near that of the cell it comes from."""
+    """Draw arrows between the numbers, each from the edge of its cell to that of the cell it comes from."""
     half = ARROW / 2
     x, y = j - left / 2 + half * left, i - up / 2 + half * up
     style: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1, "units": "xy", "zorder": 3}

@@ -1,1 +1,1 @@
-"""Report formats, one file each."""
+"""Reports of hits and alignments, one file per format; `writing` chooses the format."""

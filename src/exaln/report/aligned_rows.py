@@ -1,4 +1,4 @@
-"""Alignments as rows of letters: both sequences with their gaps, for many hits at once."""
+"""Alignments as rows of letters, both sequences with their gaps, for many hits at once."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ GAP_LETTER = ord("-")
 
 @dataclass(frozen=True)
 class Rows:
-    """The columns of all alignments, one after the other: those of hit i are offsets[i]:offsets[i + 1].
+    """The columns of all alignments, concatenated; hit i has the columns offsets[i]:offsets[i + 1].
 
-    query, target: uint8, ASCII letters and `-`. operation: uint8, the code of `OPERATIONS` of each column.
+    query, target: uint8, ASCII letters and `-`. operation: uint8, the code in `OPERATIONS` of each column.
     """
 
     query: NDArray[np.uint8]
@@ -35,14 +35,14 @@ class Rows:
 
 
 def rows_of(hits: AnyHits) -> Rows:
-    """The aligned letters of all hits."""
+    """The aligned rows of all hits."""
     places = zip(hits.queries, hits.query_start.tolist(), hits.query_end.tolist(), strict=True)
     query = [codes[start:end] for codes, start, end in places]
     return rows_of_paths(query, aligned_targets(hits), hits.paths, hits.alphabet)
 
 
 def aligned_targets(hits: AnyHits) -> list[NDArray[np.uint8]]:
-    """Codes of the aligned part of each target, read along the query."""
+    """The codes (uint8) of the aligned part of each target, reverse-complemented on the minus strand."""
     parts = zip(hits.targets, hits.target_start, hits.target_end, hits.strand, strict=True)
     if not (hits.strand < 0).any():
         return [target[start:end] for target, start, end, _ in parts]
@@ -53,7 +53,7 @@ def aligned_targets(hits: AnyHits) -> list[NDArray[np.uint8]]:
 def rows_of_paths(
     query: list[NDArray[np.uint8]], target: list[NDArray[np.uint8]], paths: Paths, alphabet: Alphabet
 ) -> Rows:
-    """The rows of paths; query and target hold the codes that each path consumes."""
+    """The aligned rows of paths; query, target: for each path, the codes that it consumes."""
     paths = aligned(paths)
     lengths = (paths.operations >> 4).astype(np.int64)
     operation = np.repeat((paths.operations & 15).astype(np.uint8), lengths)
@@ -70,6 +70,7 @@ def rows_of_paths(
 def _spread(
     letters: NDArray[np.uint8], pieces: list[NDArray[np.uint8]], is_letter: NDArray[np.bool_]
 ) -> NDArray[np.uint8]:
+    """The letters of all pieces in the columns where `is_letter` holds, and gaps in the others."""
     row = np.full(len(is_letter), GAP_LETTER, np.uint8)
     if pieces:
         row[is_letter] = letters[np.concatenate(pieces)]
@@ -77,9 +78,9 @@ def _spread(
 
 
 def btop(rows: Rows, paths: Paths) -> Text:
-    """BLAST's trace-back operations: the length of each run of equal letters, and both letters of other columns.
+    """BLAST's trace-back operations (BTOP): the length of each run of equal letters, and both letters elsewhere.
 
-    `7AG39-C` is 7 equal letters, A of the query on G of the target, 39 equal letters, a gap in the query on C.
+    `7AG39-C`: 7 equal letters, A in the query against G in the target, 39 equal letters, a gap in the query against C.
     """
     paths = aligned(paths)
     lengths = paths.operations >> 4

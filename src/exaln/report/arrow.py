@@ -1,23 +1,4 @@
-"""Hits as Arrow: the columns that Python, Parquet and Arrow files have.
-
-| column | type | meaning |
-|---|---|---|
-| query_index | int64 | place of the query in the input, from 0 |
-| query_id | text | |
-| query_length | int64 | residues of the whole query |
-| target_ordinal | int64 | place of the target in the database, from 0 |
-| target_id, target_description | text | |
-| target_length | int64 | residues of the whole target |
-| strand | int8 | 1, or -1 where the query aligns with the reverse complement of the target |
-| query_start, query_end | int64 | 0-based half-open |
-| target_start, target_end | int64 | 0-based half-open, on the target as stored; start < end on both strands |
-| score | int64 | raw score; float64 where the scoring has fractions |
-| bits, evalue | float64 | not rounded; null where there are no statistics |
-| percent_identity | float64 | 100 * identities / columns |
-| percent_query_coverage, percent_target_coverage | float64 | aligned residues of all residues |
-| identities, positives, mismatches, gap_opens, gaps, columns | int32 | counts over the alignment |
-| cigar | text | M, I (consumes the query), D (consumes the target) |
-"""
+"""Hits as Arrow tables, Parquet files and Arrow IPC files; `hit_columns` lists their columns."""
 
 from __future__ import annotations
 
@@ -34,10 +15,8 @@ import pyarrow.parquet as pq
 
 from exaln.alignments.cigar import cigars
 from exaln.foundation.output_file import open_output
-from exaln.report.clean import encodable
-from exaln.report.columns import query_lengths
+from exaln.report.hit_columns import ALIGNMENT_COLUMNS, QUERY_COLUMNS, SCORE, TARGET_COLUMNS, TEXT, Values
 from exaln.report.json_report import search_values
-from exaln.report.values import Values, alignment_values, target_values
 
 if TYPE_CHECKING:
     from exaln.alignments.cigar import Paths
@@ -45,45 +24,24 @@ if TYPE_CHECKING:
     from exaln.report.summary import SearchSummary
     from exaln.sequences.records import Records, Text
 
+COLUMNS = (*QUERY_COLUMNS, *TARGET_COLUMNS, *ALIGNMENT_COLUMNS)
+"""All columns but `cigar`, the last one."""
+
 GROUP_ROWS = 1 << 17
 GROUP_BYTES = 1 << 26
-"""A row group or batch of a file is written when it has so many rows or bytes."""
+"""A row group of Parquet, or a record batch of Arrow IPC, ends once it has this many rows or bytes."""
 
 MANY_BATCHES = 512
 LARGE_BATCH = 1 << 10
-"""Batches are joined when so many wait, or when one has so many rows."""
-
-_TEXT = pa.large_string()
-_COUNTS = ("identities", "positives", "mismatches", "gap_opens", "gaps", "columns")
+"""Record batches are joined once this many wait, or once one has this many rows."""
 
 
 @cache
 def hits_schema(*, fractional: bool = False) -> Any:
-    """The columns of hits; `score` is a float where the scoring has fractions."""
-    return pa.schema(
-        [
-            ("query_index", pa.int64()),
-            ("query_id", _TEXT),
-            ("query_length", pa.int64()),
-            ("target_ordinal", pa.int64()),
-            ("target_id", _TEXT),
-            ("target_description", _TEXT),
-            ("target_length", pa.int64()),
-            ("strand", pa.int8()),
-            ("query_start", pa.int64()),
-            ("query_end", pa.int64()),
-            ("target_start", pa.int64()),
-            ("target_end", pa.int64()),
-            ("score", pa.float64() if fractional else pa.int64()),
-            ("bits", pa.float64()),
-            ("evalue", pa.float64()),
-            ("percent_identity", pa.float64()),
-            ("percent_query_coverage", pa.float64()),
-            ("percent_target_coverage", pa.float64()),
-            *((name, pa.int32()) for name in _COUNTS),
-            ("cigar", _TEXT),
-        ]
-    )
+    """The pyarrow.Schema of hits; `fractional`: the scoring has fractions, so `score` is float64."""
+    kinds = {TEXT: pa.large_string(), SCORE: pa.float64() if fractional else pa.int64()}
+    named = [(column.name, kinds.get(column.kind) or pa.type_for_alias(column.kind)) for column in COLUMNS]
+    return pa.schema([*named, ("cigar", pa.large_string())])
 
 
 HITS_SCHEMA = hits_schema()
@@ -92,14 +50,7 @@ HITS_SCHEMA = hits_schema()
 def record_batch(hits: AnyHits) -> Any:
     """Hits as a pyarrow.RecordBatch."""
     schema = hits_schema(fractional=hits.scoring.scale > 1)
-    columns: dict[str, Values] = {
-        "query_index": hits.indices,
-        "query_id": [encodable(text) for text in hits.query_ids],
-        "query_length": query_lengths(hits),
-        **target_values(hits),
-        **alignment_values(hits),
-    }
-    arrays = [_array(columns[field.name], field.type) for field in schema if field.name != "cigar"]
+    arrays = [_array(column.values(hits), schema.field(column.name).type) for column in COLUMNS]
     return pa.RecordBatch.from_arrays([*arrays, _text_array(cigars(hits.paths))], schema=schema)
 
 
@@ -110,11 +61,11 @@ def hits_table(hits: Iterable[AnyHits]) -> Any:
 
 
 def pairs_table(queries: Records, targets: Records, columns: dict[str, np.ndarray], paths: Paths) -> Any:
-    """Alignments of pairs as one pyarrow.Table: the columns of hits that they have, and `target_index`.
+    """Alignments of pairs as one pyarrow.Table: `target_index`, and those columns of hits that pairs have.
 
-    columns: query_index, target_index (rows of the records), score, positions and counts, by name.
+    columns: by name, query_index and target_index (rows of the records), score, positions and counts.
     """
-    some = {
+    table = {
         "query_index": columns["query_index"],
         **_sequences("query", queries, columns["query_index"]),
         "target_index": columns["target_index"],
@@ -122,17 +73,17 @@ def pairs_table(queries: Records, targets: Records, columns: dict[str, np.ndarra
         **{name: values for name, values in columns.items() if not name.endswith("_index")},
         "cigar": _text_array(cigars(paths)),
     }
-    return pa.table(some)
+    return pa.table(table)
 
 
 def _sequences(what: str, records: Records, rows: np.ndarray) -> dict[str, Any]:
-    """Id and length of the sequence of each pair."""
+    """Id and length of the sequence of each pair, as columns; what: query or target."""
     ids = _text_array(records.ids).take(pa.array(rows))
     return {f"{what}_id": ids, f"{what}_length": records.lengths[rows]}
 
 
 def write_parquet(file: BinaryIO, hits: Iterable[AnyHits], summary: SearchSummary) -> None:
-    """A Parquet file, written in row groups."""
+    """Write a Parquet file, one row group at a time."""
     schema, batches = _batches(hits)
     schema = schema.with_metadata(_metadata(summary))
     with pa.PythonFile(_Counted(file), "w") as sink, pq.ParquetWriter(sink, schema, compression="zstd") as writer:
@@ -141,7 +92,7 @@ def write_parquet(file: BinaryIO, hits: Iterable[AnyHits], summary: SearchSummar
 
 
 def write_ipc(file: BinaryIO, hits: Iterable[AnyHits], summary: SearchSummary) -> None:
-    """An Arrow IPC file (also known as Feather), written in batches."""
+    """Write an Arrow IPC file (Feather), one record batch at a time."""
     schema, batches = _batches(hits)
     schema = schema.with_metadata(_metadata(summary))
     with pa.PythonFile(_Counted(file), "w") as sink, pa.ipc.new_file(sink, schema) as writer:
@@ -150,7 +101,7 @@ def write_ipc(file: BinaryIO, hits: Iterable[AnyHits], summary: SearchSummary) -
 
 
 def write_table(table: Any, kind: str, path: str | os.PathLike[str] | BinaryIO) -> None:
-    """Writes a table of hits as it is, as `parquet` or `arrow`."""
+    """Write a table of hits; kind: `parquet` or `arrow`."""
     with open_output(path) as file, pa.PythonFile(_Counted(file), "w") as sink:
         if kind == "parquet":
             pq.write_table(table, sink, compression="zstd", row_group_size=GROUP_ROWS)
@@ -160,7 +111,7 @@ def write_table(table: Any, kind: str, path: str | os.PathLike[str] | BinaryIO) 
 
 
 def _batches(hits: Iterable[AnyHits]) -> tuple[Any, Iterator[Any]]:
-    """The schema, known from the first query, and the batches of all."""
+    """The schema, which the first query decides, and the record batches of all queries."""
     queries = iter(hits)
     first = next(queries, None)
     schema = hits_schema(fractional=first is not None and first.scoring.scale > 1)
@@ -169,7 +120,7 @@ def _batches(hits: Iterable[AnyHits]) -> tuple[Any, Iterator[Any]]:
 
 
 def _groups(batches: Iterable[Any]) -> Iterator[Any]:
-    """Tables of one chunk, large enough to be worth a row group."""
+    """Tables of one chunk each, large enough for a row group."""
     waiting: list[Any] = []
     n_rows = n_bytes = 0
     for table in _joined(batches):
@@ -183,7 +134,7 @@ def _groups(batches: Iterable[Any]) -> Iterator[Any]:
 
 
 def _joined(batches: Iterable[Any]) -> Iterator[Any]:
-    """The batches as tables, small ones together: a batch of one row takes 10 kB of memory for its columns alone."""
+    """The record batches as tables, small ones joined: a batch of one row takes 10 kB for its columns alone."""
     waiting: list[Any] = []
     for batch in batches:
         waiting.append(batch)
@@ -210,7 +161,7 @@ def _metadata(summary: SearchSummary) -> dict[str, str]:
 
 
 class _Counted:
-    """A file that knows how much was written, so that formats with positions can go to a pipe; left open at the end."""
+    """A file that counts its bytes, so that formats that store positions can be piped. `close` leaves the file open."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file

@@ -1,11 +1,11 @@
-"""Text of others in lines of ours: ids and titles that cannot break a format."""
+"""Ids and titles from sequence files, made safe for each format: no line breaks, control characters or formulas."""
 
 from __future__ import annotations
 
 import re
 
-# Control characters, all that some reader takes for the end of a line, controls of writing direction, which can make
-# a line look like another one, and lone surrogates, which no file can hold.
+# Control characters, everything that some reader takes for a line break, controls of writing direction, which can
+# disguise a line, and lone surrogates, which cannot be encoded.
 UNSAFE = "\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff"
 _UNSAFE = re.compile(f"[{UNSAFE}]")
 _UNSAFE_IN_LINES = re.compile(f"(?!\n)[{UNSAFE}]")
@@ -13,7 +13,7 @@ _FORMULA = ("=", "+", "-", "@")
 
 
 def one_line(text: str) -> str:
-    r"""The text with a space for each control character, and for each control of writing direction.
+    r"""The text with a space in place of each control character and each control of writing direction.
 
     >>> one_line("tab\tand\r\nnewline")
     'tab and  newline'
@@ -22,7 +22,7 @@ def one_line(text: str) -> str:
 
 
 def safe_lines(text: str) -> str:
-    r"""The same for text of several lines, which stay.
+    r"""Text of several lines with a space in place of each unsafe character (see `one_line`); line breaks stay.
 
     >>> safe_lines(">a\x1b[2J\nACGT\n")
     '>a [2J\nACGT\n'
@@ -36,7 +36,7 @@ def title(identifier: str, description: str) -> str:
 
 
 def csv_field(text: str) -> str:
-    '''A field of a csv line, quoted if it must be.
+    '''A field of a CSV line, quoted if it contains a comma or a quote.
 
     >>> print(csv_field('say "a, b"'), csv_field("plain"))
     "say ""a, b""" plain
@@ -45,7 +45,7 @@ def csv_field(text: str) -> str:
 
 
 def no_formula(text: str) -> str:
-    """An id or title for a csv file, with an apostrophe before what a spreadsheet would compute.
+    """An id or title for a CSV file, with an apostrophe in front if a spreadsheet would take it for a formula.
 
     >>> no_formula("=1+1"), no_formula("P69905")
     ("'=1+1", 'P69905')
@@ -54,5 +54,5 @@ def no_formula(text: str) -> str:
 
 
 def encodable(text: str) -> str:
-    """The text with a question mark for each lone surrogate, for formats that keep all other characters."""
+    """The text with a question mark in place of each lone surrogate, for formats that keep all other characters."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")

@@ -1,4 +1,4 @@
-"""Whether text may be coloured."""
+"""Whether alignments on a terminal are coloured."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def are_wanted(stream: Any) -> bool:
-    """Whether somebody looks at the stream, on a screen that has colours, and has not asked for none (NO_COLOR)."""
+    """True if the stream is a terminal with colours (TERM is not `dumb`) and NO_COLOR is not set."""
     if stream is None or not stream.isatty():
         return False
     return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

@@ -1,6 +1,7 @@
-"""The columns of tabular reports, by BLAST's names. Positions are 1-based inclusive; percentages as BLAST rounds them.
+"""The columns of tabular reports under BLAST's names.
 
-Every column is a function of hits, of one query or of many, and gives one text per hit, whole columns at a time.
+Positions are 1-based and inclusive, and percentages are rounded as BLAST rounds them. A column is computed for all hits
+at once, of one query or of many, and has one text per hit. To add a column, add an entry to `_ALL`.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ Texts = list[str]
 
 @dataclass(frozen=True)
 class Column:
-    """`heading` is what BLAST calls it in the comment lines of format 7."""
+    """A column: its name in --outfmt, its heading in the comment lines of format 7, and its texts, one per hit."""
 
     name: str
     heading: str
@@ -49,7 +50,7 @@ NAMES_AND_TITLES = (
     "sseqid", "sallseqid", "sacc", "saccver", "sallacc", "stitle", "salltitles",
 )
 # fmt: on
-"""Columns with text from sequence files."""
+"""Columns with text from sequence files, which CSV protects against formulas."""
 
 _NO_GI = "GI numbers were retired by NCBI; use qaccver and saccver"
 _NO_TAXONOMY = "a FASTA file carries no taxonomy; join on sseqid or saccver instead"
@@ -61,31 +62,31 @@ REFUSED = {
 """BLAST's columns that cannot be provided, and why."""
 
 TITLE_SEPARATOR = "\x01"
-"""Stands between the headers of identical sequences in NCBI's non-redundant databases."""
+"""Separates the headers of identical sequences in NCBI's non-redundant databases."""
 
 
 def parse_columns(names: Iterable[str]) -> tuple[Column, ...]:
-    """The columns of these names; `std` stands for the twelve standard ones, and is the default.
+    """The columns with these names; `std` stands for the twelve standard ones and is the default.
 
     >>> [column.name for column in parse_columns(["qseqid", "btop"])]
     ['qseqid', 'btop']
     """
     chosen: list[Column] = []
     for name in list(names) or ["std"]:
-        chosen.extend(COLUMNS[one] for one in (STD if name == "std" else [_known(name)]))
+        chosen.extend(COLUMNS[one] for one in (STD if name == "std" else [_require_known(name)]))
     return tuple(chosen)
 
 
-def _known(name: str) -> str:
+def _require_known(name: str) -> str:
     if name in REFUSED:
         raise InputError(f"column {name!r} is not available: {REFUSED[name]}")
     if name not in COLUMNS:
-        raise InputError(f"unknown column {name!r}; known are std {' '.join(COLUMNS)}")
+        raise InputError(f"unknown column {name!r}; the columns are std {' '.join(COLUMNS)}")
     return name
 
 
 def number_text(value: float) -> str:
-    """A score in its own units: 344, or 293.5 where the scoring has fractions.
+    """A score as text: 344, or 293.5 if the scoring has fractions.
 
     >>> number_text(293.5), number_text(12.0), number_text(344)
     ('293.5', '12', '344')
@@ -117,7 +118,7 @@ def _percent(part: NDArray[np.int32], whole: NDArray[np.int32], decimals: int) -
 
 
 def _coverage(covered: NDArray[np.int64], length: NDArray[np.int64]) -> Texts:
-    """Whole percents; like BLAST nothing but full cover is rounded up to 100."""
+    """Coverage in whole percent. As in BLAST, only full coverage is 100."""
     percent = 100.0 * covered / np.maximum(length, 1)
     return _integers(np.where(percent < 99, percent + 0.5, percent).astype(np.int64))
 
@@ -132,7 +133,7 @@ def _query_coverage(hits: AnyHits) -> Texts:
 
 
 def _coverage_of_unique(hits: AnyHits) -> Texts:
-    """qcovus: BLAST has it for nucleotides alone."""
+    """qcovus, which BLAST computes only for nucleotides."""
     return _query_coverage(hits) if hits.alphabet.is_nucleotide else _repeated("N/A", hits)
 
 

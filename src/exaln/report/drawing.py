@@ -1,4 +1,4 @@
-"""One alignment as text: blocks of query, middle line and target, as BLAST draws them."""
+"""Alignments drawn as text: blocks of query, middle line and target, as in BLAST."""
 
 from __future__ import annotations
 
@@ -28,15 +28,16 @@ NAMES = ("Query", "Sbjct")
 IDENTICAL, POSITIVE, MISMATCH, GAP = range(4)
 _MARKS = np.frombuffer(b"|+  ", np.uint8)
 _COLOURS = ("\x1b[1;32m", "\x1b[33m", "\x1b[31m", "\x1b[2m")
-"""ANSI sequences of the four kinds of columns: bold green, yellow, red, faint."""
+"""ANSI sequences for IDENTICAL, POSITIVE, MISMATCH and GAP columns: bold green, yellow, red, faint."""
+
 _PLAIN = "\x1b[0m"
 
 
 @dataclass(frozen=True)
 class Picture:
-    """What is drawn: three rows of letters, the kind of each column, and how the positions are counted.
+    """One alignment to draw: three rows of letters, and the kind of each column.
 
-    `query_first`, `target_first`: 1-based position of the first letter; `target_step` is -1 on the minus strand.
+    query_first, target_first: 1-based position of the first letter. target_step: -1 on the minus strand, otherwise 1.
     """
 
     query: str
@@ -61,10 +62,11 @@ def draw(
     colour: bool = False,
     names: tuple[str, str] = NAMES,
 ) -> str:
-    """A path (uint32, see `alignments.cigar.Paths`) between two whole sequences (uint8 codes), in blocks of lines.
+    """An alignment of two whole sequences (uint8 codes) as text, in blocks of `width` columns.
 
-    Starts are 0-based, and on strand -1 `target_start` is the smallest target position, as everywhere. The middle line
-    shows equal letters (`|` for nucleotides) and `+` for pairs that score above 0.
+    path: uint32, see `alignments.cigar.Paths`. query_start, target_start: 0-based; on strand -1, target_start is the
+    smallest target position of the alignment. The middle line shows equal letters (`|` for nucleotides) and `+` for
+    pairs that score above 0.
 
     >>> from exaln.scoring.scoring import Scoring
     >>> blosum = Scoring("BLOSUM50", gap_open=0, gap_extend=8)
@@ -88,7 +90,7 @@ def draw(
 
 
 def draw_all(hits: AnyHits, *, colour: bool = False) -> Iterator[str]:
-    """The alignments of all hits, each as `draw` gives it; much faster than one by one."""
+    """The alignments of all hits, each as `draw` returns it; much faster than calling `draw` for each."""
     target_first = np.where(hits.strand > 0, hits.target_start + 1, hits.target_end).tolist()
     query_first, steps = (hits.query_start + 1).tolist(), hits.strand.tolist()
     for picture in _pictures(rows_of(hits), query_first, target_first, steps, hits.scoring):
@@ -111,6 +113,7 @@ def _pictures(
 def _consumed(
     query: NDArray[np.uint8], target: NDArray[np.uint8], path: NDArray[np.uint32], query_start: int, target_start: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """The codes of query and target that the path consumes."""
     lengths, codes = (path >> 4).astype(np.int64), path & 15
     query_part = query[query_start : query_start + int(lengths[codes != DELETION].sum())]
     target_part = target[target_start : target_start + int(lengths[codes != INSERTION].sum())]
@@ -118,7 +121,7 @@ def _consumed(
 
 
 def column_kinds(rows: Rows, scoring: Scoring) -> NDArray[np.uint8]:
-    """Whether each column is IDENTICAL, POSITIVE, MISMATCH or GAP."""
+    """uint8: IDENTICAL, POSITIVE, MISMATCH or GAP for each column."""
     code = scoring.alphabet.table
     kinds = np.full(len(rows.operation), GAP, np.uint8)
     is_pair = (rows.operation != DELETION) & (rows.operation != INSERTION)
@@ -129,7 +132,7 @@ def column_kinds(rows: Rows, scoring: Scoring) -> NDArray[np.uint8]:
 
 
 def middle_line(rows: Rows, kinds: NDArray[np.uint8], scoring: Scoring) -> NDArray[np.uint8]:
-    """ASCII letters of the line between query and target."""
+    """uint8: the ASCII letters of the line between query and target."""
     if scoring.alphabet.is_nucleotide:
         return np.where(kinds == IDENTICAL, ord("|"), ord(" ")).astype(np.uint8)
     return np.where(kinds == IDENTICAL, rows.query, _MARKS[kinds])
@@ -153,7 +156,7 @@ def _blocks(picture: Picture, width: int, colour: bool, names: tuple[str, str]) 
 
 
 def _line(name: str, label: int, digits: int, first: int, n_letters: int, step: int, text: str) -> str:
-    """One row; a row of gaps alone has no positions."""
+    """One row with its name and positions; a row that is all gaps has no positions."""
     if n_letters == 0:
         return f"{name:<{label}}  {'':<{digits}}  {text}"
     return f"{name:<{label}}  {first:<{digits}}  {text}  {first + step * (n_letters - 1)}"

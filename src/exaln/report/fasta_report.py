@@ -1,4 +1,4 @@
-"""The sequences of hits as FASTA: whole targets, or the aligned parts of them."""
+"""The FASTA report: the sequences of the targets, whole or only their aligned parts."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ LINE = 60
 
 
 def write_fasta(file: BinaryIO, hits: Iterable[QueryHits], *, aligned: bool = False) -> None:
-    """Each target of a query once, best first; with `aligned` the part that is aligned, as `>id:start-end`.
+    """Write each target of a query once, best first; `aligned`: only the aligned part, as `>id:start-end`.
 
-    An aligned part on the minus strand is written as its reverse complement, which is what the query aligns with; its
-    start is then larger than its end, as in tables.
+    An aligned part on the minus strand is written as its reverse complement, which is what the query aligns with. Its
+    start is then larger than its end, as in tabular reports.
     """
     for query_hits in hits:
         seen: set[int] = set()

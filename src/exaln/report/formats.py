@@ -1,4 +1,4 @@
-"""Which report is wanted: `--outfmt`, or the extension of `--out`."""
+"""The choice of a report format: by --outfmt, or by the extension of --out."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BY_ROW = ("6", "10", "paf", *BINARY)
 BY_PAIR = ("0", "json", "sam")
 
 NAMES = {"pairwise": "0", "tsv": "6", "csv": "10", "feather": "arrow", "17": "sam"}
-"""Other words for a kind of report; 17 is BLAST's number for SAM."""
+"""Other names for the kinds; 17 is BLAST's number for SAM."""
 
 EXTENSIONS = {
     ".tsv": "6",
@@ -51,9 +51,9 @@ REFUSED = {
 
 @dataclass(frozen=True)
 class Format:
-    """A kind of report (one of KINDS) and the columns of a table.
+    """A report format: its kind, one of KINDS, and the columns of a table.
 
-    aligned: FASTA holds the aligned parts only. extended: CIGARs of SAM and PAF have = and X in place of M.
+    aligned: FASTA has only the aligned parts. extended: the CIGARs of SAM and PAF have = and X in place of M.
     """
 
     kind: str
@@ -63,27 +63,27 @@ class Format:
 
     @property
     def is_by_row(self) -> bool:
-        """Whether hits are written row by row, with nothing between those of different queries."""
+        """True if the report is one row per hit, with nothing between the hits of different queries."""
         return self.kind in BY_ROW
 
     @property
     def is_by_pair(self) -> bool:
-        """Whether pairs are written one by one, those where nothing aligns as well."""
+        """True if the report has an entry for every pair, also for pairs without an alignment."""
         return self.kind in BY_PAIR
 
     @property
     def is_binary(self) -> bool:
-        """Whether this is no text, so that a terminal cannot show it."""
+        """True if the report is not text and cannot be shown on a terminal."""
         return self.kind in BINARY
 
 
-def parse_outfmt(wanted: str | Sequence[str] | None = None, out: str | os.PathLike[str] = "-") -> Format:
-    """The format that was asked for, as one text or as words; without any the one of the extension of `out`, else 6.
+def parse_outfmt(outfmt: str | Sequence[str] | None = None, out: str | os.PathLike[str] = "-") -> Format:
+    """The format that `outfmt` names, as one text or as words; by default that of the extension of `out`, or else 6.
 
     >>> parse_outfmt("6 std cigar").columns[-1].name, parse_outfmt(None, "hits.parquet").kind
     ('cigar', 'parquet')
     """
-    words = (wanted.split() if isinstance(wanted, str) else [w for text in wanted or () for w in text.split()]) or []
+    words = (outfmt.split() if isinstance(outfmt, str) else [w for text in outfmt or () for w in text.split()]) or []
     kind = _kind(words[0]) if words else _kind_of(out)
     if compression_of(out) and kind in BINARY:
         raise InputError(f"{out}: {kind} files are compressed inside; use a name without {PurePath(out).suffix}")
@@ -95,10 +95,10 @@ def parse_outfmt(wanted: str | Sequence[str] | None = None, out: str | os.PathLi
     if kind in CIGAR_KINDS and rest in ([], ["extended"]):
         return Format(kind, extended=rest == ["extended"])
     if rest:
-        allowed = {"fasta": "whole or aligned", **dict.fromkeys(CIGAR_KINDS, "extended")}.get(
-            kind, "nothing; only 6, 7 and 10 have columns"
+        allowed = {"fasta": "it takes whole or aligned", **dict.fromkeys(CIGAR_KINDS, "it takes extended")}.get(
+            kind, "only 6, 7 and 10 have columns"
         )
-        raise InputError(f"output format {words[0]} cannot be followed by {' '.join(rest)!r}; allowed is {allowed}")
+        raise InputError(f"output format {words[0]} cannot be followed by {' '.join(rest)!r}; {allowed}")
     return Format(kind)
 
 
@@ -112,13 +112,13 @@ def _kind(word: str) -> str:
 
 
 def _kind_of(out: str | os.PathLike[str]) -> str:
-    """The kind that the extension of a file says; 6 where it says nothing."""
+    """The kind that the extension of a file stands for; 6 if there is no extension, or an unknown one."""
     extension = extension_of(out)
     if extension in EXTENSIONS:
         return EXTENSIONS[extension]
     if extension in KNOWN_EXTENSIONS:
         raise InputError(
-            f"{out}: there is no report of this kind; use one of {' '.join(EXTENSIONS)}, "
+            f"{out}: no report format has this extension; use one of {' '.join(EXTENSIONS)}, "
             "or choose the format with --outfmt"
         )
     return DEFAULT

@@ -1,7 +1,7 @@
-"""One JSON document: the search, then every query with its hits. Written query by query, never held as a whole.
+"""The JSON report: one document with the search, then every query with its hits, written query by query.
 
-Names and meanings are those of the Arrow columns: positions are 0-based half-open, numbers are not rounded, and bits
-and evalue are null where there are no statistics. Ids and titles keep every character.
+Names and meanings are those of `hit_columns`: positions are 0-based and half-open, numbers are not rounded, and bits
+and evalue are null if there are no statistics. Ids and titles keep every character.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from exaln.alignments.cigar import cigar_list, strings
 from exaln.alignments.query_hits import PairHits
 from exaln.report.aligned_rows import rows_of
-from exaln.report.values import Values, alignment_values, target_values
+from exaln.report.hit_columns import ALIGNMENT_COLUMNS, TARGET_COLUMNS, Values
 from exaln.sequences.records import Text
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def write_json(file: BinaryIO, hits: Iterable[AnyHits], summary: SearchSummary) -> None:
-    """The document of all queries, of `PairHits` one for each hit."""
+    """Write the document; of `PairHits`, each hit is a query of its own."""
     file.write(b'{"search":' + _dump(search_values(summary)) + b',\n"queries":[')
     n_queries = n_hits = 0
     for some in hits:
@@ -45,7 +45,7 @@ def write_json(file: BinaryIO, hits: Iterable[AnyHits], summary: SearchSummary) 
 
 
 def search_values(summary: SearchSummary) -> dict[str, Any]:
-    """The search as a whole, as plain values."""
+    """The search as a whole, as values for JSON."""
     scoring = summary.scoring
     database = {"name": summary.database, "n_targets": summary.n_targets, "n_residues": summary.n_residues}
     return {
@@ -75,7 +75,7 @@ def _statistics_values(statistics: Statistics) -> dict[str, Any]:
 
 
 def _write_query(file: BinaryIO, hits: QueryHits) -> None:
-    file.write(_query(hits.index, hits.query_id, hits.query_description, len(hits.query)))
+    file.write(_query_start(hits.index, hits.query_id, hits.query_description, len(hits.query)))
     separator = b"\n"
     for part in hits.parts():
         file.write(separator + b",\n".join(_hits(part)))
@@ -83,24 +83,23 @@ def _write_query(file: BinaryIO, hits: QueryHits) -> None:
     file.write(b"]}")
 
 
-def _query(index: int, name: str, description: str, length: int) -> bytes:
-    """What is said of a query, up to its hits."""
+def _query_start(index: int, name: str, description: str, length: int) -> bytes:
+    """The beginning of a query's object, up to its list of hits."""
     query = {"query_index": index, "query_id": name, "query_description": description, "query_length": length}
     return _dump(query)[:-1] + b',"hits":['
 
 
 def _pairs(hits: PairHits) -> Iterator[bytes]:
-    """A query for each hit, without it where nothing is aligned."""
+    """The object of each pair; its list of hits is empty if nothing is aligned."""
     queries = zip(hits.indices, hits.query_ids, hits.query_descriptions, map(len, hits.queries), strict=True)
     for query, n_columns, hit in zip(queries, hits.columns.tolist(), _hits(hits), strict=True):
-        yield _query(*query) + (b"\n" + hit if n_columns else b"") + b"]}"
+        yield _query_start(*query) + (b"\n" + hit if n_columns else b"") + b"]}"
 
 
 def _hits(hits: AnyHits) -> Iterator[bytes]:
     rows = rows_of(hits)
     columns: dict[str, Values] = {
-        **target_values(hits),
-        **alignment_values(hits),
+        **{column.name: column.values(hits) for column in (*TARGET_COLUMNS, *ALIGNMENT_COLUMNS)},
         "cigar": cigar_list(hits.paths),
         "query_aligned": strings(Text(rows.query, rows.offsets)),
         "target_aligned": strings(Text(rows.target, rows.offsets)),

@@ -1,4 +1,4 @@
-"""Pairwise text, BLAST's format 0: for each query a table of its hits, then every alignment drawn."""
+"""The pairwise report, BLAST's format 0: for each query a table of its hits, then every alignment as text."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 LINE = 80
 TITLE = 68
-"""Columns of a line of text, and of a title in the table of hits."""
+"""Widths of a line of text and of a title in the table of hits, in characters."""
 
 NOTHING = b"***** No similarity *****\n\n\n"
 
 LONGEST_TITLE = 100_000
-"""Titles longer than this are cut, with a note: a title is for reading."""
+"""Longer titles are cut, with a note of their length."""
 
 
 def write_pairwise(file: BinaryIO, hits: Iterable[AnyHits], summary: SearchSummary, *, colour: bool = False) -> None:
-    """The report of all queries, one after the other; `colour` paints the letters for a terminal."""
+    """Write the report of all queries; `colour`: with ANSI colours, for a terminal."""
     if summary.is_pairs:
         _write_pairs(file, hits, summary, colour)
         return
@@ -41,7 +41,7 @@ def write_pairwise(file: BinaryIO, hits: Iterable[AnyHits], summary: SearchSumma
 
 
 def _write_pairs(file: BinaryIO, hits: Iterable[AnyHits], summary: SearchSummary, colour: bool) -> None:
-    """Pairs that the user has chosen: nothing was searched, so there is no database and no table of hits."""
+    """Write pairs that the user has chosen: nothing was searched, so there is no database and no table of hits."""
     mode = None if summary.mode == LOCAL.name else summary.mode
     for some in hits:
         if isinstance(some, QueryHits):
@@ -143,7 +143,7 @@ def _query_footer(hits: QueryHits, summary: SearchSummary) -> str:
 
 
 def _share(part: int, whole: int) -> str:
-    """`75/143 (52%)`; 100% is said of nothing less than all."""
+    """A count as `75/143 (52%)`; as in BLAST, only all of them are 100%."""
     percent = 100 if part == whole else min(99, int(0.5 + 100 * part / whole))
     return f"{part}/{whole} ({percent}%)"
 
@@ -153,7 +153,7 @@ def _has_statistics(hits: AnyHits, hit: int) -> bool:
 
 
 def _expect(hits: AnyHits, hit: int) -> str:
-    """The E-value with one digit, where tables have three."""
+    """The E-value with one digit; tables have three."""
     return format_evalue(float(hits.evalue[hit]), digits=0)
 
 
@@ -162,7 +162,7 @@ def _raw(hits: AnyHits, hit: int) -> str:
 
 
 def _wrapped(text: str) -> str:
-    """A title over several lines; all but the first are indented, so that none looks like the start of a hit."""
+    """A title wrapped to LINE; further lines are indented, so that none looks like the start of a hit."""
     if len(text) <= LINE:
         return text
     if len(text) > LONGEST_TITLE:

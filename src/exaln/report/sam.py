@@ -1,12 +1,12 @@
-"""SAM and PAF: alignments as programs for reads write them, one line each.
+"""SAM and PAF, the formats of read mappers, with one line per alignment.
 
-The target is the reference. SAM has the letters of the whole query, of which S in the CIGAR are not aligned, and its
-qualities, where they were read from FASTQ; both have NM and AS, the score. CIGARs have M, or = and X with `extended`.
-On the minus strand the query is written as its reverse complement, and the CIGAR runs along the target, as both formats
-demand.
+The target is the reference. A SAM line has the whole query, with unaligned ends as S in the CIGAR, and its base
+qualities if they were read from FASTQ. Both formats have the tags NM and AS (the score). CIGARs have M, or = and X with
+`extended`. On the minus strand the query is written as its reverse complement and the CIGAR runs along the target, as
+both formats require.
 
-Exactly one line of a query in SAM is primary. Of a search it is the first hit; of pairs the one with the best score,
-the first of equals. The others have the flag 256. A query without any alignment has one line with the flag 4.
+Exactly one SAM line of a query is primary: the first hit of a search, or the best-scoring one of pairs (the first of
+equals). The others have the flag 256. A query without an alignment has one line with the flag 4.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ if TYPE_CHECKING:
     from exaln.sequences.alphabet import Alphabet
 
 IN_MEMORY = 64 << 20
-"""Lines of a SAM file that wait for its header beyond so many bytes are kept in a temporary file."""
+"""SAM lines wait for the header in memory up to this many bytes, then in a temporary file."""
 
 LONGEST_NAME = 254
 UNKNOWN_QUALITY = 255
 UNMAPPED, MINUS, SECONDARY = 4, 16, 256
 COPY_BYTES = 1 << 20
 NEVER_EQUAL = "NU"
-"""Letters of nucleotides that samtools, and so NM, does not take for equal to themselves; BAM has no U."""
+"""Nucleotide letters that samtools counts as different from themselves in NM; BAM has no U."""
 
 _NOT_IN_QUERY_NAME = re.compile(r"[^!-?A-~]")
 _NOT_IN_TARGET_NAME = re.compile(r"[^0-9A-Za-z!#$%&*+./:;=?@^_|~-]")
@@ -54,12 +54,12 @@ _SEQUENCE = re.compile(r"[A-Za-z=.]+")
 
 
 def write_sam(file: BinaryIO, hits: Iterable[AnyHits], summary: SearchSummary, *, extended: bool) -> None:
-    """Header and lines. The header names the targets, so the lines wait for it."""
+    """Write header and lines. The header names all targets, so the lines wait for it."""
     lengths: dict[str, int] = {}
     with tempfile.SpooledTemporaryFile(max_size=IN_MEMORY) as body:
         reads = _Reads(body, extended, first_is_best=not summary.is_pairs)
         for some in hits:
-            _note_targets(some, lengths)
+            _add_targets(some, lengths)
             reads.add(some)
         reads.end_read()
         targets = "".join(f"@SQ\tSN:{name}\tLN:{length}\n" for name, length in lengths.items())
@@ -68,17 +68,20 @@ def write_sam(file: BinaryIO, hits: Iterable[AnyHits], summary: SearchSummary, *
         reads.copy_to(file)
 
 
-def _note_targets(hits: AnyHits, lengths: dict[str, int]) -> None:
-    """Add the targets to the header; different ones must have different names there."""
+def _add_targets(hits: AnyHits, lengths: dict[str, int]) -> None:
+    """Add the aligned targets to `lengths`; InputError if two of different lengths have the same name in SAM."""
     for identifier, target, n_columns in zip(hits.target_ids, hits.targets, hits.columns.tolist(), strict=True):
         name, length = _target_name(identifier), len(target)
         if n_columns and length and lengths.setdefault(name, length) != length:
-            raise InputError(f"two targets of different length are called {name!r}; SAM needs one name for each")
+            raise InputError(f"two targets of different lengths are named {name!r}; SAM needs distinct names")
 
 
 @dataclass
 class _Read:
-    """A query as SAM writes it, and what was written of it. place: where its primary line begins; -1: no line yet."""
+    """A query as SAM writes it, and its primary line so far.
+
+    place: byte offset of that line, -1 before the first line; score: of that line.
+    """
 
     index: int
     identifier: str
@@ -94,17 +97,17 @@ class _Read:
 
     @cached_property
     def plus(self) -> str:
-        """Letters and qualities, as given."""
+        """Letters and qualities as given, as two columns of a line."""
         return self._columns(self.codes, self.quality)
 
     @cached_property
     def minus(self) -> str:
-        """The same of the other strand."""
+        """Letters and qualities of the reverse complement, as two columns of a line."""
         quality = None if self.quality is None else self.quality[::-1]
         return self._columns(reverse_complement(self.codes, self.alphabet), quality)
 
     def _columns(self, codes: NDArray[np.uint8], quality: NDArray[np.uint8] | None) -> str:
-        """Nothing where SAM has no place for the letters, as for the stop codon of proteins."""
+        """The two columns; `*` for both if SAM does not allow one of the letters, such as a stop codon."""
         letters = self.alphabet.decode(codes)
         if not _SEQUENCE.fullmatch(letters):
             return "*\t*"
@@ -112,10 +115,10 @@ class _Read:
 
 
 class _Reads:
-    """The lines of all reads, on their way to the file. A read may go on from one piece of hits to the next.
+    """The lines of all reads, collected in a temporary file. A read may continue in the next piece of hits.
 
-    The best alignment of a read is known when the read ends. A line that was primary until a better one came is demoted
-    when the lines are copied: there is at most one such line for each piece of hits, so they are few.
+    The best alignment of a read is known when the read ends. A line that was primary until a better one came becomes
+    secondary when the lines are copied. There is at most one such line per piece of hits.
     """
 
     def __init__(self, body: IO[bytes], extended: bool, *, first_is_best: bool) -> None:
@@ -126,7 +129,7 @@ class _Reads:
         self._demoted: list[int] = []
 
     def add(self, hits: AnyHits) -> None:
-        """Write the lines of these hits."""
+        """Add the lines of these hits."""
         if isinstance(hits, QueryHits):
             self.end_read()
             self._read = _Read(hits.index, hits.query_id, hits.query, hits.query_quality, hits.alphabet)
@@ -135,13 +138,13 @@ class _Reads:
             self._flush()
 
     def end_read(self) -> None:
-        """Nothing more comes of the read that was begun last."""
+        """End the current read; one without an alignment gets its line with the flag 4."""
         if self._read is not None and self._read.place < 0:
             self._put(f"{self._read.name}\t{UNMAPPED}\t*\t0\t{UNKNOWN_QUALITY}\t*\t*\t0\t0\t{self._read.plus}\n")
         self._read = None
 
     def copy_to(self, file: BinaryIO) -> None:
-        """Copy all lines to the file."""
+        """Copy all lines to the file, with demoted lines as secondary."""
         self._flush()
         self._body.seek(0)
         at = 0
@@ -170,14 +173,14 @@ class _Reads:
                 self._put(_line(read, columns[row], is_primary=row == primary))
 
     def _primary(self, read: _Read, rows: list[int], scores: NDArray[np.int64]) -> int:
-        """The row of the best alignment of the read so far; -1 if that was written before."""
+        """The row of the best alignment of the read so far; -1 if it is among the lines already added."""
         if not rows or (self._first_is_best and read.place >= 0):
             return -1
         best = rows[0] if self._first_is_best else rows[int(np.argmax(scores[rows]))]
         return best if read.place < 0 or int(scores[best]) > read.score else -1
 
     def _make_primary(self, read: _Read, score: int) -> None:
-        """The line that is written next is the best of its read so far."""
+        """Record that the next line is the best of its read so far."""
         if read.place >= 0:
             self._demoted.append(read.place)
         read.place, read.score = self._n_bytes, score
@@ -192,7 +195,7 @@ class _Reads:
 
 
 def _copy(source: IO[bytes], file: BinaryIO, n_bytes: int) -> None:
-    """Copy `n_bytes` bytes."""
+    """Copy `n_bytes` bytes from the position of `source`."""
     while n_bytes > 0:
         piece = source.read(min(n_bytes, COPY_BYTES))
         file.write(piece)
@@ -205,7 +208,7 @@ def _read_of(hits: AnyHits, row: int) -> _Read:
 
 
 def _sam_columns(hits: AnyHits, extended: bool) -> list[tuple[str, int, int, int, bool, str, str]]:
-    """Of each hit: target, where it begins there, query letters before and after it, strand, path and tags."""
+    """For each hit: target id, target start, unaligned query letters before and after, is minus, CIGAR and tags."""
     columns = (
         hits.target_ids,
         hits.target_start.tolist(),
@@ -219,7 +222,7 @@ def _sam_columns(hits: AnyHits, extended: bool) -> list[tuple[str, int, int, int
 
 
 def _line(read: _Read, hit: tuple[str, int, int, int, bool, str, str], *, is_primary: bool) -> str:
-    """One alignment, a row of `_sam_columns`."""
+    """The SAM line of one alignment; hit: a row of `_sam_columns`."""
     target, start, before, after, is_minus, path, tags = hit
     if is_minus:
         before, after = after, before
@@ -230,7 +233,7 @@ def _line(read: _Read, hit: tuple[str, int, int, int, bool, str, str], *, is_pri
 
 
 def write_paf(file: BinaryIO, hits: Iterable[AnyHits], *, extended: bool) -> None:
-    """One line per alignment, with the CIGAR as cg:Z; nothing for queries without one."""
+    """Write one line per alignment, with the CIGAR as cg:Z; queries without an alignment have none."""
     for some in hits:
         for part in some.parts():
             file.write("".join(_paf_lines(part, extended)).encode())
@@ -261,14 +264,14 @@ def _paf_lines(hits: AnyHits, extended: bool) -> Iterator[str]:
 
 
 def _target_cigars(hits: AnyHits, extended: bool) -> list[str]:
-    """The path of each hit along the target."""
+    """The CIGAR of each hit, running along the target."""
     minus = hits.strand < 0
     paths = reverse_paths(aligned(hits.paths), minus) if minus.any() else hits.paths
     return cigar_list(paths, extended=extended)
 
 
 def _tags(hits: AnyHits) -> list[str]:
-    """NM and AS of each hit; a score is a float only where the scoring has fractions."""
+    """The tags NM and AS of each hit; AS is a float only if the scoring has fractions."""
     kind = "i" if hits.scoring.scale == 1 else "f"
     edits = (hits.mismatches + hits.gaps + _never_equal(hits)).tolist()
     scores = [number_text(hits.scoring.unscale(score)) for score in hits.score.tolist()]
@@ -276,15 +279,15 @@ def _tags(hits: AnyHits) -> list[str]:
 
 
 def _never_equal(hits: AnyHits) -> NDArray[np.int64]:
-    """int64[n]: columns of each hit whose letters are equal, but count as different in NM.
+    """int64[n]: columns of each hit whose letters are equal but count as different in NM.
 
-    samtools takes N for different from N, and other codes of several bases for equal to themselves; so does this.
+    As in samtools, N differs from N, and the other ambiguity codes equal themselves.
     """
     counts = np.zeros(len(hits), np.int64)
     if not hits.alphabet.is_nucleotide:
         return counts
     odd = np.isin(np.arange(len(hits.alphabet.letters)), hits.alphabet.encode(NEVER_EQUAL))
-    odd_minus = odd[complements(hits.alphabet)]  # the letters of the query as it is written there
+    odd_minus = odd[complements(hits.alphabet)]  # on the minus strand the complement of the query is written
     queries = dict(zip(hits.indices, hits.queries, strict=True))
     if not any((odd | odd_minus)[query].any() for query in queries.values()):
         return counts

@@ -1,4 +1,4 @@
-"""A table for people: the hits of each query with headings, in lines as long as the screen is wide."""
+"""The table report: the hits of each query under headings, in lines that fit the screen."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from exaln.alignments.query_hits import QueryHits
 
 WIDTH = 100
-"""Characters per line where there is no screen."""
+"""Characters per line if the output is not a terminal."""
 
 MIN_DESCRIPTION = 20
 LONGEST_ID = 40
@@ -25,7 +25,7 @@ Columns = dict[str, list[str]]
 
 
 def write_table(file: BinaryIO, hits: Iterable[QueryHits], width: int = WIDTH) -> None:
-    """The tables of all queries, one after the other; queries without hits are named too."""
+    """Write the tables of all queries; queries without hits are named too. width: characters per line."""
     for number, query_hits in enumerate(hits):
         file.write(("\n" * (number > 0) + "\n".join(_query(query_hits, width)) + "\n").encode())
         file.flush()
@@ -49,7 +49,7 @@ def _query(hits: QueryHits, width: int) -> Iterator[str]:
 
 
 def _numbers(hits: QueryHits) -> Columns:
-    """The columns between the name and the description of a target."""
+    """The columns between the id and the description of a target, by heading."""
     columns: Columns = {}
     if np.isnan(hits.evalue).any():
         columns["score"] = [number_text(hits.scoring.unscale(score)) for score in hits.score.tolist()]

@@ -1,4 +1,4 @@
-"""What a report says about the search as a whole."""
+"""The facts about a search as a whole that reports print: program, database, scoring and statistics."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SearchSummary:
-    """The search that a report belongs to.
+    """The search that a report is about.
 
-    database: its name, as the user gave it; n_targets and n_residues: of the whole database. statistics: None where
-    there are neither bits nor E-values for the scoring. is_pairs: nothing was searched, pairs
-    were aligned in this mode.
+    database: its name, as the user gave it. n_targets, n_residues: of the whole database. statistics: None if the
+    scoring has no bits and E-values. is_pairs: True if nothing was searched and pairs were aligned, in this mode.
     """
 
     database: str

@@ -1,8 +1,8 @@
-"""Tables: BLAST's formats 6 (tabs), 7 (tabs with comment lines) and 10 (comma-separated values).
+"""Tabular reports: BLAST's formats 6 (tabs), 7 (tabs with comment lines) and 10 (comma-separated values).
 
-Control characters in ids and titles are written as spaces, so that every hit is one line. Fields of format 10 are
-quoted where they hold a comma or a quote; ids and titles that a spreadsheet would take for a formula get an apostrophe.
-Where there are no statistics, E-value and bits are empty.
+Control characters in ids and titles are written as spaces, so that every hit is one line. In format 10, fields with a
+comma or a quote are quoted, and ids and titles that a spreadsheet would take for a formula get an apostrophe. E-value
+and bits are empty if there are no statistics.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def write_tabs(file: BinaryIO, hits: Iterable[AnyHits], columns: tuple[Column, ...]) -> None:
-    """Format 6: one line per hit."""
+    """Write format 6: one line per hit."""
     for some in hits:
         _write_rows(file, some, columns)
 
@@ -28,9 +28,9 @@ def write_tabs(file: BinaryIO, hits: Iterable[AnyHits], columns: tuple[Column, .
 def write_commented(
     file: BinaryIO, hits: Iterable[QueryHits], summary: SearchSummary, columns: tuple[Column, ...]
 ) -> None:
-    """Format 7: as 6, with comment lines before each query, also before those without hits."""
+    """Write format 7: format 6 with comment lines before each query, also before queries without hits."""
     n_queries = 0
-    # BLAST writes "1 hits found" and "processed 1 queries", and parsers of its format look for these words.
+    # BLAST writes "1 hits found" and "processed 1 queries", and parsers look for these words.
     for query_hits in hits:
         file.write("".join(f"# {line}\n" for line in _comments(query_hits, summary, columns)).encode())
         _write_rows(file, query_hits, columns)
@@ -39,11 +39,11 @@ def write_commented(
 
 
 def write_csv(file: BinaryIO, hits: Iterable[AnyHits], columns: tuple[Column, ...]) -> None:
-    """Format 10: one line per hit, without a line of headings, as BLAST writes it."""
+    """Write format 10: one line per hit, without headings, as BLAST does."""
     for some in hits:
         for part in some.parts():
             fields = [_csv_fields(column, part) for column in columns]
-            if len(columns) == 1:  # an empty line would be no record
+            if len(columns) == 1:  # CSV readers skip empty lines
                 fields = [[text or '""' for text in fields[0]]]
             file.write("".join(",".join(row) + "\n" for row in zip(*fields, strict=True)).encode())
 

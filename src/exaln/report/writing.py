@@ -1,4 +1,7 @@
-"""Reports: an iterator of the hits of each query -> a file. Nothing is held that was written already."""
+"""The entry point to all reports: hits, query by query, are written to a file in the chosen format.
+
+Reports are streamed: hits that were written are not kept.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +28,13 @@ def write_report(
     width: int | None = None,
     colour: bool = False,
 ) -> None:
-    """Writes the hits of all queries, one QueryHits each in the order of the input, to a path, "-" or an open file.
+    """Write the hits of all queries to a path, "-" or an open file; hits: a QueryHits per query, in input order.
 
-    Formats by row or by pair (see `Format`) also take PairHits, which is faster where each query has one hit.
+    Formats by row or by pair (see `Format`) also take PairHits, which is faster if each query has one hit.
 
-    A path is written to a temporary file and renamed at the end, so there is a whole report or none; the names .gz and
-    .zst compress text. `width`: characters per line of a table for people. `colour`: of alignments that are drawn.
+    A path is written as a temporary file and renamed at the end, so the report is there as a whole or not at all. The
+    extensions .gz and .zst compress text. width: characters per line of the screen table. colour: draw alignments
+    with ANSI colours.
     """
     with (open_output if form.is_binary else open_text_output)(out) as file:
         _write(form, hits, summary, file, width, colour)
@@ -44,7 +48,7 @@ def _write(
     width: int | None,
     colour: bool,
 ) -> None:
-    """Each format is imported when it is wanted: pyarrow alone takes longer than a small search."""
+    """Write one format. Each is imported only when used: importing pyarrow alone takes longer than a small search."""
     by_query = cast("Iterable[QueryHits]", hits)
     if form.kind in ("6", "7", "10"):
         from exaln.report.tabular import write_commented, write_csv, write_tabs

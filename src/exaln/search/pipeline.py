@@ -144,6 +144,10 @@ class Search:
                 cells += self.n_cells(own.n_residues)
             first_index += len(records)
 
+    def blocks(self, queries: Records) -> Iterator[Block]:
+        """The blocks in which these queries are scanned."""
+        return self._blocks([queries], 0)
+
     @property
     def n_strands(self) -> int:
         """Strands of each query that are compared with the database: 1 or 2."""

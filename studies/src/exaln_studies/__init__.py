@@ -1,10 +1,9 @@
-"""The experiments of the five papers that exaln descends from, on today's hardware: what `exaln study` runs.
+"""The experiments of five papers on Smith-Waterman, repeated on today's hardware: what `exaln study` runs.
 
-They ship with the package, so that whoever has it can repeat them, but nothing imports them except the command line:
-the techniques of the papers stand here as they were, beside the engines and outside of them, with kernels of their own
-(`kernels/`). A study measures, compares every result with the reference engine or with what was proven equal to it,
-and keeps its figures as JSON; a page with tables and plots is made from that, so GPU and CPU can be measured on two
-machines.
+A study implements the techniques of a paper as the paper describes them, with kernels of its own (`kernels/`,
+`_native`), measures them, and compares every result with the reference engine or with an engine that the tests compare
+with it. Measurements are kept as JSON, and a page with tables and plots is made from them, so the CPU and GPU parts of
+a study can be measured on different machines.
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ if TYPE_CHECKING:
     from exaln_studies.study import Study
 
 NAMES = ("xiao-aji-feng", "taluzzi-gpu101", "chaibou-sie", "hains-et-al", "munekawa-ino-hagihara")
-"""The studies, by the authors of the papers."""
+"""Names of the studies, after the authors of the papers."""
 
 
 def study_named(name: str) -> Study:
-    """One of NAMES, loaded when it is asked for."""
+    """Import and return the study with this name, one of NAMES."""
     from importlib import import_module
 
     study: Study = import_module(f"exaln_studies.{name.replace('-', '_')}").STUDY

@@ -1,4 +1,4 @@
-"""A batch of pairs of equal length for the batch study, its answers, and the batch on a device."""
+"""Batches of pairs of equal length for the study of Taluzzi: their expected alignments, and the batch on a device."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 MATCH, MISMATCH, GAP = 2, -1, 1
 STEPS = np.frombuffer(b"?MDI", np.uint8)
-"""Letters of the directions of kernels/cells.cuh and native/study_fill.hpp."""
+"""Letters of the directions of kernels/cells.cuh and of _native.align_pairs."""
 
 
 def scoring() -> Scoring:
-    """+2 / -1 and a linear gap of 1, as read off Fig. 2.1 of the paper."""
+    """+2 / -1 and a linear gap of 1, as inferred from Fig. 2.1 of the report."""
     return Scoring(match=MATCH, mismatch=MISMATCH, gap_open=0, gap_extend=GAP, alphabet=DNA)
 
 
 @dataclass(frozen=True)
 class Batch:
-    """uint8[n_pairs, length] queries and targets, and the best alignment of each pair."""
+    """Queries and targets, uint8[n_pairs, length], and the expected alignment of each pair."""
 
     queries: NDArray[np.uint8]
     targets: NDArray[np.uint8]
@@ -36,7 +36,7 @@ class Batch:
 
     @property
     def length(self) -> int:
-        """Of every sequence."""
+        """Length of every sequence."""
         return int(self.queries.shape[1])
 
     def __len__(self) -> int:
@@ -45,19 +45,19 @@ class Batch:
     def check(
         self, bench: Bench, what: str, scores: NDArray[np.int32], ends: NDArray[np.int64], paths: list[str]
     ) -> None:
-        """Every score, end and path."""
+        """Compare every score, end and path."""
         bench.check(f"{what}: scores", scores, [answer.score for answer in self.answers])
         bench.check(f"{what}: ends", ends, [(answer.query_end, answer.target_end) for answer in self.answers])
         bench.check(f"{what}: paths", paths, [answer.steps for answer in self.answers])
 
 
 def batch_of(queries: NDArray[np.uint8], targets: NDArray[np.uint8]) -> Batch:
-    """With its answers."""
+    """Return a batch with its expected alignments."""
     return Batch(queries, targets, answers_of(list(queries), list(targets), scoring()))
 
 
 def random_batch(n_pairs: int, length: int) -> Batch:
-    """Random nucleotides."""
+    """Return a batch of random nucleotides."""
     random = np.random.default_rng((SEED, n_pairs, length))
     letters = DNA.encode("ACGT")
     queries, targets = letters[random.integers(0, 4, (2, n_pairs, length))]
@@ -65,32 +65,32 @@ def random_batch(n_pairs: int, length: int) -> Batch:
 
 
 def forward(steps: NDArray[np.uint8]) -> str:
-    """Directions from the end of a path back, as letters from its start on."""
+    """Convert the directions of a path, from its end, to letters from its start."""
     return bytes(STEPS[steps[::-1]]).decode()
 
 
 class GpuBatch:
-    """A batch on a device, with room for what kernels of kernels/steps.cuh give."""
+    """A batch on a device, with memory for the results that kernels/steps.cuh describes."""
 
     def __init__(self, lab: Lab, batch: Batch) -> None:
         self.lab, self.batch = lab, batch
         self.queries, self.targets = lab.put(batch.queries), lab.put(batch.targets)
-        self.ends = lab.room(8 * len(batch))
-        self.steps = lab.room(2 * batch.length * len(batch))
-        self.n_steps = lab.room(4 * len(batch))
+        self.ends = lab.zeros(8 * len(batch))
+        self.steps = lab.zeros(2 * batch.length * len(batch))
+        self.n_steps = lab.zeros(4 * len(batch))
 
     @property
     def inputs(self) -> tuple[int, int, int, int, int]:
-        """The first arguments of every kernel."""
+        """First arguments of every kernel."""
         return self.queries.address, self.targets.address, MATCH, MISMATCH, GAP
 
     @property
     def outputs(self) -> tuple[int, int, int]:
-        """Where ends, steps and their numbers go."""
+        """Addresses of ends, steps and numbers of steps."""
         return self.ends.address, self.steps.address, self.n_steps.address
 
     def check(self, bench: Bench, what: str) -> None:
-        """Get everything from the device, compare it, and forget it there."""
+        """Copy the results from the device, compare them, and clear them there."""
         n, lab = len(self.batch), self.lab
         keys = lab.get(self.ends, np.uint64, n)
         scores = (keys >> np.uint64(32)).astype(np.int32)

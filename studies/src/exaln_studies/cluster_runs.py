@@ -1,7 +1,7 @@
-"""Searches on exaln's Dask cluster for the cluster study: many queries, split by query or by residues of the database.
+"""Searches on exaln's Dask cluster for the study of Munekawa et al., split by queries or by residues of the database.
 
-Workers have one core each, all on this machine. Larger clusters are simulated with the same decisions and a clock that
-is only counted (`exaln.cluster.simulation`).
+Workers have one core each, all on this machine. Larger clusters are simulated with the same scheduling decisions and a
+simulated clock (`exaln.cluster.simulation`).
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ import numpy as np
 
 from exaln.cluster.division import Plan
 from exaln.cluster.simulation import Costs
-from exaln.cluster.unit_pool import Pace
+from exaln.cluster.unit_pool import UnitSize
 from exaln.cluster.units import Chunk, chunks_of, groups_between
 from exaln.database.database import Database
 from exaln.engines.bench.swissprot import random_sequences, synthetic_swissprot
 from exaln.engines.cpu.engine import CpuEngine
 from exaln.errors import ExalnError
 from exaln.scoring.scoring import Scoring
-from exaln.search.options import SearchOptions
+from exaln.search.evaluation import SearchOptions
 from exaln.search.pipeline import Search
 from exaln.search.spec import SearchSpec
 from exaln_studies.pairs import SEED
@@ -33,35 +33,35 @@ from exaln_studies.study import REPEATS, Bench, NotMeasurable, Row
 
 if TYPE_CHECKING:
     from exaln.alignments.query_hits import QueryHits
-    from exaln.cluster.workers import Crew
+    from exaln.cluster.workers import Workers
     from exaln.sequences.records import Records
 
 LENGTHS = (63, 127, 191, 255, 319, 383, 447, 511)
 N_TARGETS, QUICK_TARGETS = 25_014, 2000
-"""A tenth of the paper's database: a task then takes a worker about a tenth of a second."""
+"""A tenth of the paper's database: a task then takes about a tenth of a second."""
 
 N_QUERIES, QUICK_QUERIES = (8, 16, 32, 64, 128, 256), (8, 16)
-MOST_QUERIES_PER_WORKER = 16
-"""Of the largest job that few workers get, to bound the time; speed-ups are per cell, so jobs need not be the same."""
+MAX_QUERIES_PER_WORKER = 16
+"""Bounds the jobs of few workers; speed-ups are by cells per second, so jobs need not have the same size."""
 
 ENOUGH_SECONDS = 0.6
-"""Jobs that have taken so long are not repeated."""
+"""Jobs that have taken this long are not repeated."""
 
 PAPER_RESIDUES = 90_588_910
 COSTS = Costs(unit_s=0.002, merge_s=0.001)
-"""Of a unit: what Dask and the client take, as far as nothing hides it."""
+"""Overhead of Dask and of the client per unit, as far as it is not overlapped."""
 
 WORKERS = (1, 2, 4, 8, 16)
 SIMULATED = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 SPLITS = ("queries", "database")
-PIECES_PER_WORKER, LEAST_PIECE_SECONDS = 5, 0.02
-WHOLE = Pace(seconds=1e9, least_seconds=1e9)
-"""Units that are not cut: a query with all of the database, as in the paper."""
+PIECES_PER_WORKER, MIN_PIECE_SECONDS = 5, 0.02
+WHOLE = UnitSize(seconds=1e9, least_seconds=1e9)
+"""Units are not split: one query and the whole database, as in the paper."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """A database on disk and many queries."""
+    """A database on disk and its queries."""
 
     database: Database
     queries: Records
@@ -69,48 +69,48 @@ class Job:
 
     @property
     def spec(self) -> SearchSpec:
-        """BLOSUM62 and default gaps: the paper's scoring has no statistics, and the time does not depend on it."""
+        """BLOSUM62 and default gaps: the paper's scoring has no E-values, and the time does not depend on it."""
         return SearchSpec.of("synthetic", self.database.manifest, Scoring(), SearchOptions())
 
     def cells(self, n_queries: int) -> int:
-        """Of the first so many queries."""
+        """Number of cells of the first n_queries queries."""
         return self.queries.rows(0, n_queries).n_residues * self.chunks[-1].end
 
     def plan(self, n_queries: int, split: str, speeds: Sequence[float]) -> Plan:
-        """A query per unit, or all queries together and the database in pieces."""
+        """Plan one query per unit, or all queries together with pieces of the database."""
         lengths, chunks = self.queries.lengths[:n_queries], self.chunks
         if split == "queries":
             return Plan(groups_between(range(n_queries + 1), lengths, 1), chunks, WHOLE, (), speeds)
         groups = groups_between([0, n_queries], lengths, 1)
         seconds = groups[0].weight * chunks[-1].end / sum(speeds) / PIECES_PER_WORKER
-        return Plan(groups, chunks, Pace(seconds, LEAST_PIECE_SECONDS), (), speeds)
+        return Plan(groups, chunks, UnitSize(seconds, MIN_PIECE_SECONDS), (), speeds)
 
-    def alone(self, n_queries: int, threads: int) -> tuple[float, list[str]]:
-        """One process without a cluster: seconds, and what was found."""
+    def in_one_process(self, n_queries: int, threads: int) -> tuple[float, list[str]]:
+        """Search in this process without a cluster; return seconds and hits."""
         search, begun = Search(self.database, Scoring(), CpuEngine(threads), SearchOptions()), time.perf_counter()
-        found = [told(hits) for hits in search.run([self.queries.rows(0, n_queries)])]
-        return time.perf_counter() - begun, found
+        hits = [hits_text(one) for one in search.run([self.queries.rows(0, n_queries)])]
+        return time.perf_counter() - begun, hits
 
-    def on_cluster(self, crew: Crew, n_queries: int, split: str) -> tuple[float, list[str]]:
-        """All workers of a crew."""
+    def on_cluster(self, workers: Workers, n_queries: int, split: str) -> tuple[float, list[str]]:
+        """Search with all workers; return seconds and hits."""
         from exaln.cluster.dask_search import ClusterSearch
         from exaln.cluster.groups import GroupResults
 
-        plan = self.plan(n_queries, split, [worker.speed for worker in crew.workers.values()])
+        plan = self.plan(n_queries, split, [worker.speed for worker in workers.workers.values()])
         queries, begun = self.queries.rows(0, n_queries), time.perf_counter()
         results = GroupResults(plan.groups, self.database.manifest, self.spec, queries, None)
-        search = ClusterSearch(crew, self.spec, str(self.database.path), queries, plan.pool(), results)
-        found = [told(hits) for hits in search.run()]
-        return time.perf_counter() - begun, found
+        search = ClusterSearch(workers, self.spec, str(self.database.path), queries, plan.pool(), results)
+        hits = [hits_text(one) for one in search.run()]
+        return time.perf_counter() - begun, hits
 
 
-def told(hits: QueryHits) -> str:
-    """Enough of a query's hits to compare them."""
+def hits_text(hits: QueryHits) -> str:
+    """Targets and scores of a query's hits, for comparison."""
     return f"{hits.query_id}: {list(hits.target_ids)} {hits.score.tolist()}"
 
 
 def job_in(folder: Path, n_targets: int, n: int) -> Job:
-    """n queries, which have the paper's eight lengths in turn."""
+    """Build a job of n queries, which have the paper's eight lengths in turn."""
     targets = synthetic_swissprot(n_targets)
     lengths = np.resize(LENGTHS, n).astype(np.int64)
     queries = random_sequences(np.random.default_rng((SEED, n)), lengths, [f"q{number}" for number in range(n)])
@@ -119,7 +119,7 @@ def job_in(folder: Path, n_targets: int, n: int) -> Job:
 
 
 def measure_cluster(bench: Bench) -> Iterator[Row]:
-    """Figures 9 to 11: by workers, by queries, split both ways; then simulated with the speed of one core here."""
+    """Figures 9 to 11: by workers and by queries, for both splits; then simulated with the speed of one core here."""
     try:
         from exaln.cluster.requirements import require_dask
 
@@ -133,43 +133,43 @@ def measure_cluster(bench: Bench) -> Iterator[Row]:
         speeds: dict[int, float] = {}
         expected: list[str] = []
         for threads in counts:
-            row, found = alone_row(bench, job, threads, _largest(sizes, threads))
-            speeds[threads], expected = row["cells"] / row["seconds"] / threads, expected or found
-            bench.check(f"{threads} threads", found[: len(expected)], expected)
+            row, hits = one_process_row(bench, job, threads, _largest(sizes, threads))
+            speeds[threads], expected = row["cells"] / row["seconds"] / threads, expected or hits
+            bench.check(f"{threads} threads", hits[: len(expected)], expected)
             yield row
         for n_workers in counts:
-            yield from crew_rows(bench, job, n_workers, sizes, expected)
+            yield from cluster_rows(bench, job, n_workers, sizes, expected)
         yield from simulated(job, sizes, speeds, quick=bench.quick)
 
 
-def alone_row(bench: Bench, job: Job, threads: int, n_queries: int) -> tuple[Row, list[str]]:
-    """Without a cluster, by threads of one process: what this machine can give so many workers at most."""
-    bench.tell(f"{threads} threads, no cluster")
-    seconds, found = fastest(lambda: job.alone(n_queries, threads))
+def one_process_row(bench: Bench, job: Job, threads: int, n_queries: int) -> tuple[Row, list[str]]:
+    """Threads of one process without a cluster: the most that this machine can give as many workers."""
+    bench.progress(f"{threads} threads, no cluster")
+    seconds, hits = fastest(lambda: job.in_one_process(n_queries, threads))
     row = {"what": "alone", "workers": threads, "queries": n_queries}
-    return {**row, "cells": job.cells(n_queries), "seconds": seconds}, found
+    return {**row, "cells": job.cells(n_queries), "seconds": seconds}, hits
 
 
-def crew_rows(bench: Bench, job: Job, n_workers: int, sizes: Sequence[int], expected: list[str]) -> Iterator[Row]:
-    """Jobs of several sizes on one crew of workers, which is there before the first begins."""
+def cluster_rows(bench: Bench, job: Job, n_workers: int, sizes: Sequence[int], expected: list[str]) -> Iterator[Row]:
+    """Jobs of several sizes on the same workers, which are started before the first job."""
     from exaln.cluster.hosts import local_cluster
     from exaln.cluster.unit_search import Settings
-    from exaln.cluster.workers import Crew
+    from exaln.cluster.workers import Workers
 
     with local_cluster(n_workers, Settings("cpu", 1)) as cluster:
-        crew = Crew(cluster)
-        crew.wait(n_workers)
+        workers = Workers(cluster)
+        workers.wait(n_workers)
         for n_queries, split in product([n for n in sizes if n <= _largest(sizes, n_workers)], SPLITS):
-            bench.tell(f"{n_workers} workers, {n_queries} queries, split by {split}")
-            seconds, found = fastest(lambda: job.on_cluster(crew, n_queries, split))  # noqa: B023
-            n = min(len(found), len(expected))
-            bench.check(f"{n_workers} workers, {n_queries} queries", found[:n], expected[:n])
+            bench.progress(f"{n_workers} workers, {n_queries} queries, split by {split}")
+            seconds, hits = fastest(lambda: job.on_cluster(workers, n_queries, split))  # noqa: B023
+            n = min(len(hits), len(expected))
+            bench.check(f"{n_workers} workers, {n_queries} queries", hits[:n], expected[:n])
             row = {"what": "cluster", "workers": n_workers, "queries": n_queries, "split": split}
             yield {**row, "cells": job.cells(n_queries), "seconds": seconds}
 
 
 def fastest(work: Callable[[], tuple[float, list[str]]]) -> tuple[float, list[str]]:
-    """The fastest of some runs, of long ones of fewer."""
+    """Return the fastest of up to REPEATS runs; long ones are not repeated."""
     runs = [work()]
     while len(runs) < REPEATS and sum(seconds for seconds, _ in runs) < ENOUGH_SECONDS:
         runs.append(work())
@@ -177,14 +177,14 @@ def fastest(work: Callable[[], tuple[float, list[str]]]) -> tuple[float, list[st
 
 
 def _largest(sizes: Sequence[int], n_workers: int) -> int:
-    return max(n for n in sizes if n <= max(MOST_QUERIES_PER_WORKER * n_workers, sizes[0]))
+    return max(n for n in sizes if n <= max(MAX_QUERIES_PER_WORKER * n_workers, sizes[0]))
 
 
 def simulated(job: Job, sizes: Sequence[int], speeds: dict[int, float], *, quick: bool) -> Iterator[Row]:
-    """The same jobs; then those with a database of the paper's size, on any number of workers.
+    """Simulate the measured jobs, and then jobs with a database of the paper's size on many workers.
 
-    speeds: cells per second of a core, by the number of cores at work on one machine. Workers of more machines have
-    that of a core alone.
+    speeds: cells per second of a core, by the number of busy cores of the machine. In the second simulation each worker
+    has a machine of its own, so the speed of a single busy core.
     """
     large = replace(job, chunks=[Chunk(0, PAPER_RESIDUES, PAPER_RESIDUES)])
     many = SIMULATED[:4] if quick else SIMULATED

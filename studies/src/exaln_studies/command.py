@@ -1,4 +1,4 @@
-"""study: the experiments of the papers that exaln descends from, measured here."""
+"""The command `exaln study`, which exaln finds through the entry point group `exaln.commands`."""
 
 from __future__ import annotations
 
@@ -14,14 +14,20 @@ from exaln.cli.messages import Messages, pass_messages
 from exaln.errors import InputError
 from exaln_studies import NAMES
 
-PAGES = Path("docs") / "studies"
+PAGES = Path("studies") / "pages"
+OUTSIDE_A_CLONE = Path("study-pages")
 
 
 @click.command(cls=Command, example="exaln study chaibou-sie --quick")
 @click.argument("name", type=click.Choice(NAMES), metavar="NAME")
-@click.option("--quick", is_flag=True, help="Small sizes and few of them: under a minute, figures are rough.")
+@click.option("--quick", is_flag=True, help="Measure a few small sizes: under a minute, but the numbers are rough.")
 @click.option(
-    "--part", "parts", cls=Option, many=True, metavar="NAME...", help="Only these. [default: all that this machine can]"
+    "--part",
+    "parts",
+    cls=Option,
+    many=True,
+    metavar="NAME...",
+    help="Measure only these parts. [default: all that this machine can measure]",
 )
 @click.option(
     "--from",
@@ -31,14 +37,15 @@ PAGES = Path("docs") / "studies"
     reads=True,
     type=click.Path(path_type=Path),
     metavar="FILE...",
-    help="Measure nothing: make the page from measurements of earlier runs, on any machine.",
+    help="Measure nothing: make the page from the measurements of earlier runs, on any machine.",
 )
 @click.option(
     "--out",
     "-o",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Folder of page, plots and measurements. [default: docs/studies of a clone; studies for --quick]",
+    help="Folder for page, plots and measurements. [default: studies/pages in a clone; study-pages elsewhere and with"
+    " --quick]",
 )
 @options.threads
 @pass_messages
@@ -51,41 +58,41 @@ def study(
     out: Path | None,
     threads: int | None,
 ) -> None:
-    """Repeat the measurements of a paper, compare every result with the reference, and write a page about it.
+    """Repeat the measurements of a paper, compare every result with the reference, and write a page about them.
 
-    Parts that were measured before, and are not now, are kept: a GPU part can be measured on another machine.
+    Parts that were measured before and are not measured now are kept: a GPU part can be measured on another machine.
     """
     from exaln.foundation.resources import usable_threads
+    from exaln.plots.files import load_matplotlib
     from exaln_studies import run, study_named
     from exaln_studies.measurements import merged
 
     if files and (quick or parts):
         raise InputError("--from measures nothing, so --quick and --part do not go with it")
+    load_matplotlib()  # fails here if it is missing, not after minutes of measuring
     chosen = study_named(name)
     folder = out or default_folder(quick)
     if files:
-        found = merged(chosen.name, files)
+        result = merged(chosen.name, files)
     else:
-        kept = run.measurements_file(chosen, folder)
-        known = [kept] if kept.exists() else []
-        n_threads = usable_threads(threads)
-        with telling(messages) as tell:
-            found = run.measure(
+        saved = run.measurements_file(chosen, folder)
+        with progress_line(messages) as progress:
+            result = run.measure(
                 chosen,
                 quick=quick,
-                threads=n_threads,
+                threads=usable_threads(threads),
                 parts=parts,
-                known=known,
+                earlier=[saved] if saved.exists() else [],
                 note=messages.note,
-                tell=tell,
-                keep=lambda so_far: run.keep_measurements(chosen, so_far, folder),
+                progress=progress,
+                save=lambda so_far: run.save_measurements(chosen, so_far, folder),
             )
-    messages.note(f"written to {run.write(chosen, found, folder)}")
+    messages.note(f"written to {run.write(chosen, result, folder)}")
 
 
 @contextmanager
-def telling(messages: Messages) -> Iterator[Callable[[str], None]]:
-    """What is measured just now: a line that changes on a terminal, a line each with --verbose, else nothing."""
+def progress_line(messages: Messages) -> Iterator[Callable[[str], None]]:
+    """Show what is being measured: one line that changes on a terminal, a line each with --verbose, else nothing."""
     if messages.verbose or not messages.shows_progress:
         yield messages.detail
         return
@@ -96,9 +103,12 @@ def telling(messages: Messages) -> Iterator[Callable[[str], None]]:
 
 
 def default_folder(quick: bool) -> Path:
-    """docs/studies, if the current directory is in a clone of exaln; what is kept there is not for quick runs."""
+    """Return studies/pages of the clone that holds the current directory, or study-pages.
+
+    Quick runs never go to the clone: the pages kept there are of full runs.
+    """
     here = Path.cwd()
     for folder in (here, *here.parents) if not quick else ():
-        if (folder / "docs").is_dir() and (folder / "src" / "exaln").is_dir():
+        if (folder / PAGES).is_dir() and (folder / "src" / "exaln").is_dir():
             return folder / PAGES
-    return Path("studies")
+    return OUTSIDE_A_CLONE

@@ -1,7 +1,7 @@
-"""Counters of a device: what Nsight Compute's `ncu` saw of single launches, one per implementation of a study.
+"""Hardware counters of single kernel launches, read by Nsight Compute's `ncu`.
 
-The profiler watches a process of its own, `python -m exaln_studies.profiled NAME`, which runs the launches that the
-study names and compares their results, so that what is counted is known to be right.
+The profiler runs a process of its own, `python -m exaln_studies.profiled NAME`, which runs the launches of the study
+and compares their results, so that what is counted is known to be correct.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from pathlib import Path
 from exaln_studies.study import Bench, NotMeasurable, Row
 
 PROFILER = "ncu"
-MOST_SECONDS = 240
+MAX_SECONDS = 240
 NUMBERS = "ID"
-"""The first column of the profiler's table; a line of units follows the line of names."""
+"""First column of the profiler's table; it is empty in the line of units, which follows the line of names."""
 
 
 @dataclass(frozen=True)
 class ProfiledLaunch:
-    """One launch to be counted. label: which it is; launch: puts it into a stream; check: compares what it gave."""
+    """One launch to count. label: its columns; launch: enqueues it; check: compares its result."""
 
     label: Row
     launch: Callable[[], object]
@@ -34,35 +34,38 @@ class ProfiledLaunch:
 
 
 def counted(bench: Bench, study: str, counters: Mapping[str, str]) -> Iterator[Row]:
-    """A row per launch of the study: its label, and each of `counters` (ours by the profiler's name) as a number."""
+    """Yield a row per launch of the study: its label and its counters.
+
+    counters: column name -> the profiler's name. Raises NotMeasurable where the profiler is missing or fails.
+    """
     profiler = shutil.which(PROFILER)
     if profiler is None:
         raise NotMeasurable(f"{PROFILER} of NVIDIA Nsight Compute is not installed")
-    bench.tell(f"{PROFILER} counts")
+    bench.progress(f"{PROFILER} counts")
     with tempfile.TemporaryDirectory() as folder:
         labels, log = Path(folder) / "labels.json", Path(folder) / "log.csv"
-        watched = [sys.executable, "-m", "exaln_studies.profiled", study, str(labels), *(["quick"] * bench.quick)]
+        profiled = [sys.executable, "-m", "exaln_studies.profiled", study, str(labels), *(["quick"] * bench.quick)]
         options = ["--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none"]
         options += ["--profile-from-start", "off", "--metrics", ",".join(counters.values()), "--log-file", str(log)]
         try:
             done = subprocess.run(
-                [profiler, *options, *watched], capture_output=True, text=True, timeout=MOST_SECONDS, check=False
+                [profiler, *options, *profiled], capture_output=True, text=True, timeout=MAX_SECONDS, check=False
             )
         except subprocess.TimeoutExpired:
-            raise NotMeasurable(f"{PROFILER} took more than {MOST_SECONDS} s") from None
-        told = log.read_text(encoding="utf-8") if log.exists() else ""
+            raise NotMeasurable(f"{PROFILER} took more than {MAX_SECONDS} s") from None
+        output = log.read_text(encoding="utf-8") if log.exists() else ""
         if done.returncode != 0 or not labels.exists():
-            raise NotMeasurable(f"{PROFILER} failed: {_last_line(told, done.stdout, done.stderr)}")
+            raise NotMeasurable(f"{PROFILER} failed: {_last_line(output, done.stdout, done.stderr)}")
         launches = json.loads(labels.read_text(encoding="utf-8"))
-    values = list(counts_of(told.splitlines(), counters))
+    values = list(counts_of(output.splitlines(), counters))
     bench.check("launches that were counted", len(values), len(launches))
     bench.n_checks += len(launches)
-    for label, found in zip(launches, values, strict=True):
-        yield {**label, **found}
+    for label, counts in zip(launches, values, strict=True):
+        yield {**label, **counts}
 
 
 def counts_of(lines: Iterable[str], counters: Mapping[str, str]) -> Iterator[Row]:
-    """What the profiler's table says of each launch.
+    """Parse the profiler's table: one row of counters per launch.
 
     >>> lines = ["==PROF== connected", '"ID","Kernel Name","a.sum"', '"","","inst"', '"0","k","1,234"']
     >>> list(counts_of(lines, {"all": "a.sum", "other": "b.sum"}))
@@ -76,7 +79,7 @@ def counts_of(lines: Iterable[str], counters: Mapping[str, str]) -> Iterator[Row
 
 
 def _number(text: str | None) -> float | None:
-    """None for a counter that this device or profiler does not have."""
+    """Parse a number; None for a counter that this device or profiler does not have."""
     try:
         return float((text or "").replace(",", ""))
     except ValueError:

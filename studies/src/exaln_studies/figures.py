@@ -1,4 +1,4 @@
-"""Plots of a study, as SVG with matplotlib: lines, or bars; the same measurements give the same bytes."""
+"""Line and bar plots of a study, drawn with matplotlib; equal measurements give equal bytes."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ COLOURS = ("#30638e", "#d1495b", "#3c887e", "#edae49", "#8d6a9f", "#7a7a7a", "#0
 MARKERS, PAPER_MARKERS = "osD^vPX*<>", "osD^"
 SIZE = (7.2, 4.2)
 CROWDED = 10
-"""Bars with more labels have them steeper and smaller."""
+"""With more bars than this, labels are smaller and steeper."""
 
 
 def rendered(block: Figure | Bars, kind: str = "svg") -> bytes:
-    """The bytes of a file, svg or png."""
+    """Draw a plot; return the bytes of an svg or png file."""
     with load_matplotlib().rc_context(SETTINGS):
         from matplotlib.figure import Figure as Drawing
 
@@ -38,7 +38,7 @@ def rendered(block: Figure | Bars, kind: str = "svg") -> bytes:
 
 
 def _draw_lines(axes: Axes, figure: Figure) -> None:
-    """A dashed line has the colour of the one before it, which it explains; those of papers are black and dotted."""
+    """A dashed line, a model, has the colour of the line before it; lines of papers are black and dotted."""
     measured = n_papers = 0
     for line in figure.lines:
         if line.is_papers:
@@ -78,7 +78,7 @@ def _draw_lines(axes: Axes, figure: Figure) -> None:
 
 
 def _scale_log(axes: Axes) -> None:
-    """With plain numbers, also between powers of ten where there are few of them."""
+    """Logarithmic y axis with plain numbers, also between powers of ten where the axis spans few of them."""
     from matplotlib.ticker import LogFormatter
 
     class Plain(LogFormatter):

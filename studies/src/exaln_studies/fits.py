@@ -1,4 +1,4 @@
-"""Models of run times, fitted to measurements by least squares of the relative error."""
+"""Models of run times, fitted to measurements by least squares of the relative errors."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Fit:
-    """coefficients: one per column; residuals: (measured - model) / measured, of each measurement."""
+    """A fitted model. coefficients: one per column; residuals: (measured - model) / measured, one per measurement."""
 
     coefficients: tuple[float, ...]
     residuals: tuple[float, ...]
 
     @property
     def worst(self) -> float:
-        """The largest relative difference between model and measurement."""
+        """Largest relative error of the model."""
         return max(map(abs, self.residuals))
 
 
 def fitted(columns: Sequence[Sequence[float]], measured: Sequence[float]) -> Fit:
-    """measured[k] as a sum of coefficient * columns[.][k]; small and large measurements count the same.
+    """Fit measured[k] as the sum over c of coefficients[c] * columns[c][k]; all measurements weigh the same.
 
     >>> [round(value, 6) for value in fitted([[1, 2, 3], [1, 1, 1]], [12.0, 22.0, 32.0]).coefficients]
     [10.0, 2.0]
     """
     times = np.asarray(measured, float)
     scaled = np.array(columns, float).T / times[:, None]
-    found, *_ = np.linalg.lstsq(scaled, np.ones(len(times)), rcond=None)
-    residuals = 1 - scaled @ found
-    return Fit(tuple(round(float(c), 15) for c in found), tuple(map(float, residuals)))
+    coefficients, *_ = np.linalg.lstsq(scaled, np.ones(len(times)), rcond=None)
+    residuals = 1 - scaled @ coefficients
+    return Fit(tuple(round(float(c), 15) for c in coefficients), tuple(map(float, residuals)))

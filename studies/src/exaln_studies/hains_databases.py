@@ -1,4 +1,4 @@
-"""Hains et al.: databases with few and with many long targets, and which targets go to which kernel."""
+"""Hains et al., Table II: databases with few and with many long targets, and the threshold between the kernels."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
 
 LOW_THRESHOLD = 1500
 DATABASES = {"dog": 0.53, "rat": 0.35, "human": 0.56, "mouse": 0.54, "TAIR": 0.06, "Swiss-Prot": 0.12}
-"""Per cent of targets over the threshold, Table II: all that the synthetic databases have of these."""
+"""Per cent of targets over the threshold, Table II; the synthetic databases share only this with the real ones."""
 
 SWISSPROT_TARGETS, DATABASE_TARGETS = 200_000, 60_000
 REAL_FILES = {"UniProt sample, real": "protein/mmseqs_DB.fasta.gz", "yeast, real": "protein/yeast_UP000002311.fasta.gz"}
 
 
 def database_like(name: str, n_targets: int) -> TargetList:
-    """Synthetic proteins of which as many are over the threshold as of the database of this name."""
+    """Synthetic proteins with the same share of targets over the threshold as the named database."""
     random = np.random.default_rng((SEED, len(name), n_targets))
     n_over = max(1, round(n_targets * DATABASES[name] / 100))
     short = np.minimum(random.lognormal(math.log(294), 0.64, n_targets - n_over), THRESHOLD).astype(np.int64)
@@ -54,10 +54,10 @@ def database_like(name: str, n_targets: int) -> TargetList:
 
 
 def best_threshold(targets: TargetList, group: int, inter_rate: float, intra_rate: float) -> int:
-    """The paper's open question: the threshold that a model of both kernels calls best.
+    """Return the best threshold according to a model of both kernels, an open question of the paper.
 
-    A group takes as long as its longest target in every thread; the others take their residues. Rates: cells per second
-    of a full device on targets of equal length, per row of the query.
+    The time of a group is that of its longest target in every thread; the time of other targets is proportional to
+    their residues. Rates: residues per second of a full device on targets of equal length.
     """
     lengths = targets.lengths.astype(np.float64)
     after = np.concatenate([np.cumsum(lengths[::-1])[::-1], [0.0]]) / intra_rate
@@ -71,17 +71,17 @@ def best_threshold(targets: TargetList, group: int, inter_rate: float, intra_rat
 
 
 def measure_databases(bench: Bench) -> Iterator[Row]:
-    """Table II: databases with the paper's shares of long targets, and real ones where they are at hand."""
+    """Table II: databases with the paper's shares of long targets, and real ones where they are available."""
     lab = Lab(bench.gpu)
     samples = rate_samples(lab, bench)
     for name, targets in databases(bench):
         for query in map(random_query, QUICK_QUERIES if bench.quick else QUERIES):
-            bench.tell(f"{name}, query {len(query)}")
+            bench.progress(f"{name}, query {len(query)}")
             yield from database_rows(bench, lab, name, targets, query, samples)
 
 
 def databases(bench: Bench) -> Iterator[tuple[str, TargetList]]:
-    """Synthetic ones; and files of real proteins, if EXALN_DATA names a folder that has them."""
+    """Synthetic databases, and files of real proteins if the folder EXALN_DATA has them."""
     for name in ("TAIR", "Swiss-Prot") if bench.quick else DATABASES:
         n = QUICK_TARGETS if bench.quick else SWISSPROT_TARGETS if name == "Swiss-Prot" else DATABASE_TARGETS
         yield name, database_like(name, n)
@@ -94,7 +94,7 @@ def databases(bench: Bench) -> Iterator[tuple[str, TargetList]]:
 def database_rows(
     bench: Bench, lab: Lab, name: str, targets: TargetList, query: NDArray[np.uint8], samples: Samples
 ) -> Iterator[Row]:
-    """One query: the original kernel at the paper's threshold, the improved one at three; and exaln."""
+    """One query: the original kernel at the paper's threshold, the improved kernel at three, and exaln."""
     search, expected = GpuSearch(lab, targets, query), expected_scores(cuda_engine(), query, targets)
     row: Row = {"database": name, "query": len(query), "targets": len(targets), "residues": int(targets.lengths.sum())}
     row["over"] = len(targets) - targets.first_over(THRESHOLD)
@@ -114,7 +114,7 @@ def database_rows(
 
 
 def rate_samples(lab: Lab, bench: Bench) -> Samples:
-    """A full group of equal targets, and long ones."""
+    """A full group of targets of equal length, and long targets, to measure the rates of both kernels."""
     random, query = np.random.default_rng(SEED), random_query(8)
     group = GpuSearch(lab, sorted_targets(synthetic_proteins(random, np.array([10]))), query).group_size
     equal = np.full(min(group, QUICK_TARGETS) if bench.quick else group, 256)
@@ -123,7 +123,7 @@ def rate_samples(lab: Lab, bench: Bench) -> Samples:
 
 
 def rates(lab: Lab, query: NDArray[np.uint8], samples: Samples) -> tuple[float, float]:
-    """Residues per second of both kernels, measured on this query."""
+    """Residues per second of both kernels, measured with this query."""
     equal, long = (GpuSearch(lab, targets, query) for targets in samples)
     inter, intra = lab.fastest(equal.inter(len(samples[0]))), lab.fastest(long.improved(0, BEST))
     return float(samples[0].lengths.sum()) / inter, float(samples[1].lengths.sum()) / intra

@@ -1,4 +1,4 @@
-"""Hains et al., 2011: CUDASW++'s kernel for long targets, improved: measured, with the questions left open."""
+"""Hains et al., 2011: an improved kernel for the long targets of CUDASW++, and the paper's open questions."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 N_SWISSPROT = 570_000
 SPREADS, QUICK_SPREADS = (100, 525, 950, 1375, 1800), (100, 900, 1800)
 SAMPLED = 4096
-"""Targets of a database of Fig. 2 that the intra-task kernels score; their rate does not depend on lengths."""
+"""Number of targets of Fig. 2 that the intra-task kernels score; their rate does not depend on the number."""
 
 LONG_TARGETS, QUICK_LONG = 1000, 100
 THRESHOLD_TARGETS = 285_000
@@ -53,13 +53,13 @@ SHAPE_THREADS, SHAPE_HEIGHTS, SHAPE_WIDTHS = (64, 128, 192, 256, 320), (4, 8), (
 
 
 def measure_variance(bench: Bench) -> Iterator[Row]:
-    """Figure 2: targets of one group, of log-normal lengths with a growing spread; query 567."""
+    """Figure 2: one group of targets with log-normal lengths of growing standard deviation; query 567."""
     lab, query, random = Lab(bench.gpu), random_query(567), np.random.default_rng(SEED)
     letters = synthetic_proteins(random, np.array([POOL])).codes
     size = GpuSearch(lab, sorted_targets(synthetic_proteins(random, np.array([10]))), query).group_size
     n = min(size, QUICK_TARGETS) if bench.quick else size
     for spread in QUICK_SPREADS if bench.quick else SPREADS:
-        bench.tell(f"standard deviation {spread}")
+        bench.progress(f"standard deviation {spread}")
         mean = 1000 + 600 * (spread - 100) / 1700
         sigma = math.sqrt(math.log(1 + (spread / mean) ** 2))
         drawn = random.lognormal(math.log(mean) - sigma**2 / 2, sigma, n)
@@ -71,15 +71,15 @@ def measure_variance(bench: Bench) -> Iterator[Row]:
         row["inter"] = gcups(query, int(lengths.sum()), seconds)
         del search
         part = every(whole, max(1, n // SAMPLED))
-        few, wanted = GpuSearch(lab, part, query), expected_scores(cuda_engine(), query, part)
+        few, few_expected = GpuSearch(lab, part, query), expected_scores(cuda_engine(), query, part)
         residues = int(part.lengths.sum())
         for name, launch in (("original", few.original(0)), ("improved", few.improved(0, BEST))):
-            row[name] = gcups(query, residues, timed(bench, few, name, [launch], wanted))
+            row[name] = gcups(query, residues, timed(bench, few, name, [launch], few_expected))
         yield row
 
 
 def measure_shapes(bench: Bench) -> Iterator[Row]:
-    """Strips and tiles of the improved kernel, the steps in which it was built, and the open questions."""
+    """Strips and tiles of the improved kernel, the steps by which it was built, and the open questions."""
     lab, random = Lab(bench.gpu), np.random.default_rng(SEED)
     n = QUICK_LONG if bench.quick else LONG_TARGETS
     lengths = np.minimum(THRESHOLD + random.exponential(1500, n), 9000).astype(np.int64)
@@ -93,7 +93,7 @@ def measure_shapes(bench: Bench) -> Iterator[Row]:
         def rate(
             what: str, launch: Launch, search: GpuSearch = search, expected: NDArray[np.int32] = expected
         ) -> float:
-            bench.tell(f"query {len(search.query)}, {what}")
+            bench.progress(f"query {len(search.query)}, {what}")
             return gcups(search.query, residues, timed(bench, search, what, [launch], expected))
 
         head = {"query": len(query)}
@@ -121,27 +121,27 @@ def measure_shapes(bench: Bench) -> Iterator[Row]:
 
 
 def shapes(*, quick: bool) -> list[Shape]:
-    """Threads x height x width of a thread's tile."""
+    """Shapes to compare: threads, and height and width of a thread's tile."""
     if quick:
         return [Shape(64, 4), Shape(256, 4), Shape(256, 4, 2)]
     return [Shape(*shape) for shape in product(SHAPE_THREADS, SHAPE_HEIGHTS, SHAPE_WIDTHS)]
 
 
 def measure_threshold(bench: Bench) -> Iterator[Row]:
-    """Figures 3, 5 and 6: the threshold from 3072 down by 100, and all targets by the inter-task kernel."""
+    """Figures 3, 5 and 6: thresholds from 3072 down in steps of 100, and all targets in the inter-task kernel."""
     lab, query = Lab(bench.gpu), random_query(576)
     targets = sorted_targets(synthetic_swissprot(QUICK_TARGETS if bench.quick else THRESHOLD_TARGETS))
     search, expected = GpuSearch(lab, targets, query), expected_scores(cuda_engine(), query, targets)
     thresholds = range(THRESHOLD, THRESHOLD - 2000, -500 if bench.quick else -100)
     for threshold in [*thresholds, int(targets.lengths[-1])]:
         first = targets.first_over(threshold)
-        bench.tell(f"threshold {threshold:,}")
+        bench.progress(f"threshold {threshold:,}")
         below, above = (np.where((np.arange(len(targets)) < first) == side, expected, -1) for side in (True, False))
         row: Row = {"threshold": threshold, "targets": len(targets), "over": len(targets) - first}
         row |= {"residues": int(targets.lengths.sum()), "query": len(query)}
-        room = 8 * min(search.group_size, max(first, 1)) * threshold
-        if room > lab.device.budget * 3 // 4:
-            yield {**row, "refused": True, "needs": room}
+        n_bytes = 8 * min(search.group_size, max(first, 1)) * threshold
+        if n_bytes > lab.device.budget * 3 // 4:
+            yield {**row, "refused": True, "needs": n_bytes}
             continue
         row["inter"] = timed(bench, search, "inter-task", [search.inter(first)], below)
         if first < len(targets):
@@ -151,7 +151,7 @@ def measure_threshold(bench: Bench) -> Iterator[Row]:
 
 
 def intra_launches(search: GpuSearch, first: int) -> dict[str, Launch]:
-    """Both kernels for long targets, with L1 and past it, and the improved one with one fill of its pipeline."""
+    """Both kernels for long targets, with and without L1, and the improved one with one fill of its pipeline."""
     return {
         "original": search.original(first),
         "improved": search.improved(first, BEST),
@@ -162,11 +162,11 @@ def intra_launches(search: GpuSearch, first: int) -> dict[str, Launch]:
 
 
 def measure_copies(bench: Bench) -> Iterator[Row]:
-    """Their open question: copying targets to the device while others are scored, a group at a time."""
+    """An open question of the paper: copying a group of targets to the device while another is scored."""
     lab = Lab(bench.gpu)
     targets = sorted_targets(synthetic_swissprot(QUICK_TARGETS if bench.quick else THRESHOLD_TARGETS))
     for query in map(random_query, QUICK_QUERIES if bench.quick else COPY_QUERIES):
-        bench.tell(f"copies, query {len(query)}")
+        bench.progress(f"copies, query {len(query)}")
         search, expected = GpuSearch(lab, targets, query), expected_scores(cuda_engine(), query, targets)
         copying, first = CopiedSearch(search), targets.first_over(THRESHOLD)
         row: Row = {"query": len(query), "targets": len(targets), "residues": int(targets.lengths.sum())}
@@ -180,7 +180,7 @@ def measure_copies(bench: Bench) -> Iterator[Row]:
         }
         for name, launches in works.items():
             if name in ("plain", "overlapped"):
-                copying.forget()
+                copying.invalidate()
                 row[name] = timed(bench, search, f"{name}, query {len(query)}", launches, expected)
             else:
                 row[name] = lab.fastest(lambda: [launch() for launch in launches])  # noqa: B023
@@ -199,12 +199,12 @@ COUNTED_QUERIES = (567, 5478)
 
 
 def measure_counters(bench: Bench) -> Iterator[Row]:
-    """Table I: accesses of global memory, of both kernels for long targets."""
+    """Table I: accesses of global memory by both kernels for long targets."""
     return counted(bench, "hains-et-al", COUNTERS)
 
 
 def launches(bench: Bench) -> Iterator[ProfiledLaunch]:
-    """Targets over the threshold, as many and as long as in the synthetic database with the share of Swiss-Prot."""
+    """Targets over the threshold, as in a synthetic database with Swiss-Prot's share of them."""
     lab, random = Lab(bench.gpu), np.random.default_rng(SEED)
     n = QUICK_LONG if bench.quick else round(N_SWISSPROT * DATABASES["Swiss-Prot"] / 100)
     targets = sorted_targets(synthetic_proteins(random, long_lengths(random, n)))
@@ -213,7 +213,7 @@ def launches(bench: Bench) -> Iterator[ProfiledLaunch]:
         kernels = {"original": search.original(0), "improved": search.improved(0, BEST)}
         for name, launch in kernels.items():
             label = {"kernel": name, "query": len(query), "targets": n, "residues": int(targets.lengths.sum())}
-            search.forget()
+            search.invalidate()
             compare = lambda: bench.check(name, search.scores(), expected)  # noqa: E731, B023
             yield ProfiledLaunch(label, launch, compare)
 
@@ -226,17 +226,17 @@ STUDY = Study(
         " Smith-Waterman for CUDA Enabled Devices*, IPDPS Workshops 2011."
     ),
     summary="""
-CUDASW++ scores targets up to a threshold (3072) with a thread each (inter-task) and longer ones with a block each
-(intra-task). The paper replaces the second kernel: strips of the query, a few rows per thread in registers, a
-profile. Measured there on a Tesla C1060 and C2050. The paper does not state its scoring; here it is BLOSUM62 and gaps
+CUDASW++ scores targets up to a threshold (3072) with one thread each (inter-task) and longer ones with one block each
+(intra-task). The paper replaces the second kernel: strips of the query, a few rows per thread in registers, a query
+profile. The paper measured on a Tesla C1060 and a C2050. It does not state its scoring; here it is BLOSUM62 with gaps
 of 10 for the first residue and 2 for each further one (exaln: 8/2). The kernels are `inter_task.cu`,
-`intra_original.cu` and `intra_improved.cu` in `src/exaln/studies/kernels`.
+`intra_original.cu` and `intra_improved.cu` in `studies/src/exaln_studies/kernels`.
 
-Times are of kernels, targets and query on the device. Databases are synthetic; those of Table II have the paper's
-shares of targets over 3072, not its sequences. All scores of every run are compared with those of exaln's engine,
-which the tests compare with the reference. The L2 cache cannot be turned off on today's devices, so in the place of
-Fig. 6 only L1 is passed by. The query of Fig. 3 has 572 residues in the text, that of Fig. 5, which repeats it, 576 in
-the caption; here it has 576.
+Times are those of the kernels, with targets and query on the GPU. The databases are synthetic; those of Table II have
+the paper's shares of targets over 3072, not its sequences. All scores of every run are compared with those of exaln's
+engine, which the tests compare with the reference. The L2 cache of today's GPUs cannot be turned off, so instead of
+Fig. 6 only L1 is bypassed. The query of Fig. 3 has 572 residues in the text, but 576 in the caption of Fig. 5, which
+repeats it; here it has 576.
 """,
     parts=(
         Part("variance", "gpu", "spread of lengths", measure_variance),

@@ -1,4 +1,4 @@
-"""Hains et al.: tables and plots, beside what the paper says."""
+"""The page of Hains et al.: tables, plots and findings, beside the numbers of the paper."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ PAPER_C2050 = {
     "TAIR": ((15.29, 17.40, 17.53, 17.63, 17.52, 17.54), (15.31, 17.69, 17.81, 17.94, 17.89, 17.89)),
     "Swiss-Prot": ((24.20, 27.46, 27.29, 26.97, 26.77, 26.71), (26.02, 29.29, 29.26, 29.28, 29.19, 29.20)),
 }
-"""Table II: GCUPS of the original and the improved program, by query."""
+"""Table II: GCUPS of the original and of the improved program, by query."""
 
 
 def _in_paper(device: Mapping[str, tuple[tuple[float, ...], ...]], database: str, query: int) -> tuple[str, str]:
-    """GCUPS before and after, and the gain."""
+    """The paper's GCUPS before and after, and the gain."""
     if database not in device or query not in PAPER_QUERIES:
         return "-", "-"
     before, after = (rates[PAPER_QUERIES.index(query)] for rates in device[database])
     return f"{before:.2f} -> {after:.2f}", f"{after / before - 1:+.0%}"
 
 
-def _variance(found: Measurements) -> Sequence[Block]:
-    points = found.rows("variance")
+def _variance(data: Measurements) -> Sequence[Block]:
+    points = data.rows("variance")
     rows = [
         (str(row["spread"]), f"{row['mean']:,}", f"{row['targets']:,}", *(number(row[k]) for k in KERNELS))
         for row in points
@@ -48,11 +48,9 @@ def _variance(found: Measurements) -> Sequence[Block]:
     ]
     caption = "The kernels by standard deviation of the lengths, query 567 (Fig. 2)"
     return [
-        "One group of targets, as many as the device holds threads, of log-normal lengths; the mean grows from 1000 to"
-        " 1600 with"
-        " the spread, as in the paper. The paper: inter-task 17 GCUPS at best, original intra-task 1.5 (C1060), and"
-        " the"
-        " first falls with the spread.",
+        "One group of targets, one per thread that the GPU can hold, with log-normal lengths; the mean grows from 1000"
+        " to 1600 with the standard deviation, as in the paper. The paper: inter-task 17 GCUPS at best, original"
+        " intra-task 1.5 (C1060); inter-task becomes slower as the lengths spread.",
         Table(("standard deviation", "mean", "targets", *(f"{name}, GCUPS" for name in KERNELS.values())), rows),
         Figure("variance", caption, "standard deviation of the lengths", "GCUPS", lines),
     ]
@@ -61,16 +59,16 @@ def _variance(found: Measurements) -> Sequence[Block]:
 KERNELS = {"inter": "inter-task", "original": "intra-task, original", "improved": "intra-task, improved"}
 
 
-def _shapes(found: Measurements) -> Sequence[Block]:
-    queries = found.values("shapes", "query")
+def _shapes(data: Measurements) -> Sequence[Block]:
+    queries = data.values("shapes", "query")
 
     def table(what: str, head: str, label: str) -> Table:
-        names = found.values("shapes", label, what=what)
+        names = data.values("shapes", label, what=what)
         cells = [
             (
                 name,
                 *(
-                    number(found.rows("shapes", what=what, query=query, **{label: name})[0]["gcups"])
+                    number(data.rows("shapes", what=what, query=query, **{label: name})[0]["gcups"])
                     for query in queries
                 ),
             )
@@ -85,7 +83,7 @@ def _shapes(found: Measurements) -> Sequence[Block]:
             f"{row['query']:,}",
             number(row["gcups"]),
         )
-        for row in found.rows("shapes", what="boundary")
+        for row in data.rows("shapes", what="boundary")
     ]
     shapes = [
         (
@@ -95,25 +93,24 @@ def _shapes(found: Measurements) -> Sequence[Block]:
             f"{row['query']:,}",
             number(row["gcups"]),
         )
-        for row in found.rows("shapes", what="shape")
+        for row in data.rows("shapes", what="shape")
     ]
     lines = []
-    for query, height in product(queries, found.values("shapes", "height")):
-        points = found.rows("shapes", what="shape", query=query, width=1, height=height)
+    for query, height in product(queries, data.values("shapes", "height")):
+        points = data.rows("shapes", what="shape", query=query, width=1, height=height)
         name = f"query {query:,}, {height} rows per thread"
         lines.append(Line(name, [row["strip"] for row in points], [row["gcups"] for row in points]))
     return [
-        "Targets of 3072 to 9000. The kernel before, and past the L1 cache:",
+        "Targets of 3072 to 9000 residues. The kernels with and without the L1 cache:",
         table("kernel", "kernel", "name"),
-        "The steps in which the improved kernel was built, 256 threads x 4 rows:",
+        "The steps by which the improved kernel was built, with 256 threads x 4 rows:",
         table("version", "step", "name"),
-        "Strips and tiles (paper: best strip 512 on the C1060, 1024 on the C2050; width 1):",
+        "Strips and tiles (the paper's best strip: 512 rows on the C1060, 1024 on the C2050; width 1):",
         Table(("threads x rows", "width", "strip", "query", "GCUPS"), shapes),
         Figure("strips", "The improved kernel by height of the strip, width 1", "rows of a strip", "GCUPS", lines),
-        "Questions that the paper leaves open: the row between two strips written and read by all threads in pieces,"
-        " or kept in"
-        " shared memory (targets below 10,000); the pipeline filled once for all strips.",
-        Table(("row between strips", "fills of the pipeline", "query", "GCUPS"), boundary),
+        "Questions that the paper leaves open: the boundary row between two strips is written and read by all threads"
+        " in pieces, or kept in shared memory (targets below 10,000); the pipeline is filled once for all strips.",
+        Table(("boundary row", "fills of the pipeline", "query", "GCUPS"), boundary),
     ]
 
 
@@ -130,8 +127,8 @@ INTRA = {
 }
 
 
-def _threshold(found: Measurements) -> Sequence[Block]:
-    points = [row for row in found.rows("threshold") if "inter" in row]
+def _threshold(data: Measurements) -> Sequence[Block]:
+    points = [row for row in data.rows("threshold") if "inter" in row]
     mixed = [row for row in points if row["over"] > 0]
     rows = []
     for row in points:
@@ -139,8 +136,8 @@ def _threshold(found: Measurements) -> Sequence[Block]:
         speeds = [number(_whole(row, kernel)) for kernel in INTRA]
         shares = [f"{row.get(k, 0.0) / (row['inter'] + row.get(k, 0.0)):.0%}" for k in ("original", "improved")]
         rows.append((f"{row['threshold']:,}", over, *speeds, *shares))
-    refused = [row for row in found.rows("threshold") if row.get("refused")]
-    more = [f"Threshold {row['threshold']:,}: refused, needs {row['needs'] / 2**30:.0f} GiB." for row in refused]
+    refused = [row for row in data.rows("threshold") if row.get("refused")]
+    more = [f"Threshold {row['threshold']:,}: not run, needs {row['needs'] / 2**30:.0f} GiB." for row in refused]
     percent = [100 * row["over"] / row["targets"] for row in mixed]
     rates = [Line(name, percent, [_whole(row, key) for row in mixed]) for key, name in INTRA.items()]
     shares_lines = [
@@ -149,11 +146,10 @@ def _threshold(found: Measurements) -> Sequence[Block]:
     ]
     over = "% of targets over the threshold"
     return [
-        "A synthetic Swiss-Prot, query 576, GCUPS of inter-task and intra-task kernels together; the last line has all"
-        " targets"
-        " in the inter-task kernel. The paper, on the C1060: 17 at 3072 and 10 with all inter-task; improved 25 %"
-        " faster at"
-        " 0.12 % and 67 % at 2.5 % over the threshold, on the C2050 6.7 to 39.3 %.",
+        "A synthetic Swiss-Prot, query 576, GCUPS of the inter-task and intra-task kernels together; in the last row"
+        " all targets go to the inter-task kernel. The paper, on the C1060: 17 at 3072, 10 with all targets inter-task;"
+        " the improved program is 25 % faster with 0.12 % of the targets over the threshold and 67 % faster with 2.5 %;"
+        " on the C2050 6.7 to 39.3 %.",
         Table(
             (
                 "threshold",
@@ -166,15 +162,15 @@ def _threshold(found: Measurements) -> Sequence[Block]:
         ),
         *more,
         Figure("threshold", "GCUPS by targets over the threshold (Fig. 3, 5a and 6)", over, "GCUPS", rates),
-        Figure("share", "Time in the intra-task kernel (Fig. 5b)", over, "% of the time", shares_lines),
+        Figure("share", "Share of the intra-task kernel (Fig. 5b)", over, "% of the time", shares_lines),
     ]
 
 
-def _databases(found: Measurements) -> Sequence[Block]:
+def _databases(data: Measurements) -> Sequence[Block]:
     rows = []
-    for database in found.values("databases", "database"):
-        for query in found.values("databases", "query", database=database):
-            all_rows = found.rows("databases", database=database, query=query)
+    for database in data.values("databases", "database"):
+        for query in data.values("databases", "query", database=database):
+            all_rows = data.rows("databases", database=database, query=query)
             rate = {(r["label"], r["kernel"]): query * r["residues"] / r["seconds"] / 1e9 for r in all_rows}
             model = next(r for r in all_rows if r["label"] == "model")
             keys = [("3072", "original"), ("3072", "improved"), ("1500", "improved"), ("model", "improved")]
@@ -192,10 +188,10 @@ def _databases(found: Measurements) -> Sequence[Block]:
         "improved, threshold of the model",
     )
     return [
-        "GCUPS, scores of all targets. The model chooses the threshold from the lengths alone: a group takes as long"
-        " as its"
-        " longest target, a long target its residues, with rates measured on equal targets. exaln's column is the"
-        " whole call, its database on the device: scores of all targets are copied back.",
+        "GCUPS, scores of all targets. The model chooses the threshold from the lengths alone: the time of a group is"
+        " that of its longest target, the time of a long target is proportional to its length, with rates measured on"
+        " targets of equal length. exaln's column is the whole call with the database resident on the GPU; the scores"
+        " of all targets are copied back.",
         Table((*head, "gain at 3072", "paper, C1060", "gain", "paper, C2050", "gain", "exaln"), rows),
     ]
 
@@ -208,9 +204,9 @@ PAPER_ACCESSES = {
 }
 
 
-def _counters(found: Measurements) -> Sequence[Block]:
+def _counters(data: Measurements) -> Sequence[Block]:
     rows = []
-    for row in found.rows("counters"):
+    for row in data.rows("counters"):
         requests = [row["load_requests"], row["store_requests"]]
         sectors = [row["load_sectors"], row["store_sectors"]]
         moved = f"{row['dram_bytes'] / 2**20:,.1f}" if row["dram_bytes"] is not None else "-"
@@ -218,73 +214,71 @@ def _counters(found: Measurements) -> Sequence[Block]:
         rows.append(
             (f"{row['query']:,}", row["kernel"], *cells, PAPER_ACCESSES.get((row["query"], row["kernel"]), "-"))
         )
-    few = found.rows("counters")[0]
+    few = data.rows("counters")[0]
     head = ("query", "kernel", "load requests", "store requests", "load sectors", "store sectors", "sectors at L2")
     return [
-        f"All {few['targets']:,} targets over 3072 of a database with the share of Swiss-Prot, {few['residues']:,}"
-        " residues, as Nsight Compute counts them: requests of warps to global memory, and the sectors of 32 bytes that"
-        " these touched. The paper counts accesses of its targets over 3072. Loads of the improved kernel are letters"
-        " of the target and words of the profile, which the paper kept in texture memory and did not count; its stores"
-        " are the row between strips, and one score per target.",
+        f"All {few['targets']:,} targets over 3072 of a database with Swiss-Prot's share of them, {few['residues']:,}"
+        " residues, counted by Nsight Compute: requests of warps to global memory, and the 32-byte sectors that they"
+        " touch. The paper counts the accesses for its targets over 3072. The improved kernel loads letters of the"
+        " target and words of the profile, which the paper kept in texture memory and did not count; it stores the"
+        " boundary row between strips and one score per target.",
         Table((*head, "MiB of DRAM", "paper, accesses"), rows),
     ]
 
 
-def _copies(found: Measurements) -> Sequence[Block]:
+def _copies(data: Measurements) -> Sequence[Block]:
     rows = []
-    for row in found.rows("copies"):
+    for row in data.rows("copies"):
         names = ("copy", "compute", "plain", "overlapped")
         gain = 1 - row["overlapped"] / row["plain"]
         rows.append((f"{row['query']:,}", str(row["groups"]), *(number(1e3 * row[k]) for k in names), f"{gain:.0%}"))
-    few = found.rows("copies")[0]
+    few = data.rows("copies")[0]
     return [
-        f"Letters of {few['targets']:,} targets ({few['residues']:,} residues) from pinned memory to the device: all"
-        " before the first kernel, or the letters of a group while the group before it is scored.",
-        Table(
-            ("query", "groups", "copies, ms", "kernels, ms", "one after another, ms", "overlapped, ms", "saved"), rows
-        ),
+        f"The letters of {few['targets']:,} targets ({few['residues']:,} residues) are copied from pinned memory to the"
+        " GPU: all before the first kernel, or those of a group while the previous group is scored.",
+        Table(("query", "groups", "copies, ms", "kernels, ms", "sequential, ms", "overlapped, ms", "saved"), rows),
     ]
 
 
-def _core(found: Measurements) -> Sequence[Block]:
-    all_threads = found.values("core", "threads")
+def _core(data: Measurements) -> Sequence[Block]:
+    all_threads = data.values("core", "threads")
     names = [f"exaln, {threads} thread{'s' * (threads > 1)}" for threads in all_threads]
     rows = []
-    for query in found.values("core", "query"):
-        rates = [found.rows("core", query=query, threads=threads)[0]["gcups"] for threads in all_threads]
+    for query in data.values("core", "query"):
+        rates = [data.rows("core", query=query, threads=threads)[0]["gcups"] for threads in all_threads]
         rows.append((f"{query:,}", *map(number, rates)))
     lines = [
         Line(name, [row["query"] for row in points], [row["gcups"] for row in points])
         for name, threads in zip(names, all_threads, strict=True)
-        if (points := found.rows("core", threads=threads))
+        if (points := data.rows("core", threads=threads))
     ]
     return [
-        "The paper compares with SWPS3 on four cores; here it is exaln's engine on the CPU: the time of scoring all"
-        " targets, which are in memory. The lines of devices in the plot are those of Table II with the lengths of"
-        " Swiss-Prot: of kernels alone, and exaln's of its whole call.",
+        "The paper compares with SWPS3 on four cores. Here the comparison is with exaln's engine on the CPU, which"
+        " scores all targets from memory. The GPU lines of the plot are those of Table II with the lengths of"
+        " Swiss-Prot: the kernels alone, and for exaln the whole call.",
         Table(("query", *(f"{name}, GCUPS" for name in names)), rows),
         Figure(
             "queries",
             "By length of the query (Fig. 7)",
             "length of the query",
             "GCUPS",
-            [*lines, *_lines_of_others(found)],
+            [*lines, *_lines_of_others(data)],
             log_y=True,
         ),
     ]
 
 
-def _lines_of_others(found: Measurements) -> Sequence[Line]:
-    """parasail, devices of today, devices of the paper."""
+def _lines_of_others(data: Measurements) -> Sequence[Line]:
+    """Lines of parasail, of today's GPU, and of the paper's GPUs."""
     lines = []
-    if peers := found.rows("parasail", name="parasail"):
+    if peers := data.rows("parasail", name="parasail"):
         lines.append(Line("parasail, 1 thread", [row["query"] for row in peers], [row["gcups"] for row in peers]))
     for label, kernel, name in (
         ("3072", "original", "GPU, original"),
         ("3072", "improved", "GPU, improved"),
         ("exaln", "exaln", "exaln, GPU"),
     ):
-        if points := found.rows("databases", database="Swiss-Prot", kernel=kernel, label=label):
+        if points := data.rows("databases", database="Swiss-Prot", kernel=kernel, label=label):
             rates = [row["query"] * row["residues"] / row["seconds"] / 1e9 for row in points]
             lines.append(Line(name, [row["query"] for row in points], rates))
     for name, device in (("C1060", PAPER_C1060), ("C2050", PAPER_C2050)):
@@ -294,107 +288,108 @@ def _lines_of_others(found: Measurements) -> Sequence[Line]:
     return lines
 
 
-def _parasail(found: Measurements) -> Sequence[Block]:
+def _parasail(data: Measurements) -> Sequence[Block]:
     rows = []
-    for query in found.values("parasail", "query"):
-        rates = {row["name"]: row["gcups"] for row in found.rows("parasail", query=query)}
+    for query in data.values("parasail", "query"):
+        rates = {row["name"]: row["gcups"] for row in data.rows("parasail", query=query)}
         cells = number(rates["parasail"]), number(rates["exaln"]), f"{rates['exaln'] / rates['parasail']:.1f}"
         rows.append((f"{query:,}", *cells))
     return [
-        "One core, a quarter of the targets. parasail (`sw_striped_profile_sat`) is called from Python, once per"
-        " target, which costs it some microseconds each; its profile is made before.",
+        "One core, a quarter of the targets. parasail (`sw_striped_profile_sat`) is called from Python once per target,"
+        " which adds some microseconds to each; the profile is computed beforehand.",
         Table(("query", "parasail, GCUPS", "exaln, GCUPS", "exaln / parasail"), rows),
     ]
 
 
-def findings(found: Measurements) -> Sequence[Block]:
-    """What the paper found beside what was found here."""
+def findings(data: Measurements) -> Sequence[Block]:
+    """The claims of the paper beside the results here."""
     return [
-        *_variance_finding(found),
-        *_kernel_finding(found),
-        *_threshold_finding(found),
-        *_database_finding(found),
-        *_open_finding(found),
-        *_queries_finding(found),
+        *_variance_finding(data),
+        *_kernel_finding(data),
+        *_threshold_finding(data),
+        *_database_finding(data),
+        *_open_finding(data),
+        *_queries_finding(data),
     ]
 
 
-def _variance_finding(found: Measurements) -> Sequence[Block]:
-    variance = found.rows("variance")
+def _variance_finding(data: Measurements) -> Sequence[Block]:
+    variance = data.rows("variance")
     if not variance:
         return []
     first, last = variance[0], variance[-1]
     return [
-        "*The paper: inter-task depends on the spread of lengths, intra-task does not.* From a standard deviation of"
-        f" {first['spread']} to {last['spread']} inter-task goes from {number(first['inter'])} to"
-        f" {number(last['inter'])} GCUPS. The original intra-task kernel goes from {number(first['original'])} to"
+        "*The paper: inter-task depends on the spread of the lengths, intra-task does not.* Between standard deviations"
+        f" of {first['spread']} and {last['spread']}, inter-task goes from {number(first['inter'])} to"
+        f" {number(last['inter'])} GCUPS, the original intra-task kernel from {number(first['original'])} to"
         f" {number(last['original'])} and the improved one from {number(first['improved'])} to"
-        f" {number(last['improved'])}: a device with so many multiprocessors waits for its longest blocks, too."
+        f" {number(last['improved'])}: a GPU with this many multiprocessors waits for its longest blocks, too."
     ]
 
 
-def _kernel_finding(found: Measurements) -> Sequence[Block]:
-    rates = {(row["query"], row["name"]): row["gcups"] for row in found.rows("shapes") if "name" in row}
+def _kernel_finding(data: Measurements) -> Sequence[Block]:
+    rates = {(row["query"], row["name"]): row["gcups"] for row in data.rows("shapes") if "name" in row}
     if not rates:
         return []
-    queries = found.values("shapes", "query")
+    queries = data.values("shapes", "query")
     gains = " and ".join(f"{rates[q, 'profile'] / rates[q, 'original']:.1f} times at query {q:,}" for q in queries)
     steps = " -> ".join(number(rates[queries[0], name]) for name in STEPS)
-    counted = {(row["query"], row["kernel"]): row for row in found.rows("counters")}
+    counted = {(row["query"], row["kernel"]): row for row in data.rows("counters")}
     few = counted.get((queries[0], "original"))
     cache = (
-        f" At query {queries[0]} the profiler counts {few['load_sectors'] / 1e9:.1f} billion sectors that the original"
-        f" kernel loads, and {few['dram_bytes'] / 2**20:.0f} MiB that reach memory."
+        f" At query {queries[0]} the original kernel loads {few['load_sectors'] / 1e9:.1f} billion sectors, but only"
+        f" {few['dram_bytes'] / 2**20:.0f} MiB go to or from DRAM."
         if few is not None
         else ""
     )
     return [
         f"*The paper: the improved kernel is over 11 times faster than the original.* Here {gains}. The wavefronts of"
-        " the original, which went to the memory of a C1060 and back at every step, stay in caches today."
+        " the original, which a C1060 wrote to memory and read back at every step, stay in the caches today."
         f"{cache} The steps of the improved kernel give {steps} GCUPS at query {queries[0]}"
-        f" ({', '.join(STEPS)}): keeping arrays in registers, by unrolling, still is what pays most."
+        f" ({', '.join(STEPS)}): the largest gain still comes from unrolling, which keeps arrays in registers."
     ]
 
 
 STEPS = ("pointer swap", "register swap", "unrolled", "profile")
 
 
-def _threshold_finding(found: Measurements) -> Sequence[Block]:
-    points = [row for row in found.rows("threshold") if "inter" in row]
+def _threshold_finding(data: Measurements) -> Sequence[Block]:
+    points = [row for row in data.rows("threshold") if "inter" in row]
     mixed = [row for row in points if row["over"] > 0]
     if not mixed:
         return []
     gains = [_whole(row, "improved") / _whole(row, "original") - 1 for row in mixed]
     best, usual = max(mixed, key=lambda row: _whole(row, "improved")), mixed[0]
     alone = [_whole(row, "improved") for row in points if row["over"] == 0]
-    text = f" With all targets in the inter-task kernel it is {number(alone[0])} (10 for 17 there)." if alone else ""
+    all_inter = (
+        f" With all targets in the inter-task kernel it is {number(alone[0])} (in the paper 10 instead of 17)."
+        if alone
+        else ""
+    )
     return [
-        f"*The paper: the whole search gains 6.7 to 39.3 % (C2050).* Here {min(gains):.0%} to {max(gains):.0%} over the"
-        " thresholds of Fig. 3. *There, lowering the threshold slows the original program, and can speed up the"
-        " improved"
+        f"*The paper: the whole search gains 6.7 to 39.3 % (C2050).* Here {min(gains):.0%} to {max(gains):.0%} for the"
+        " thresholds of Fig. 3. *The paper: a lower threshold slows the original program and can speed up the improved"
         " one (TAIR, 1500).* Here it speeds up both:"
         f" {number(_whole(usual, 'original'))} and {number(_whole(usual, 'improved'))} GCUPS at {usual['threshold']:,},"
         f" {number(_whole(best, 'original'))} and {number(_whole(best, 'improved'))} at {best['threshold']:,}, because"
-        " a"
-        f" group waits for its longest target, and the kernels for long targets have caught up.{text}"
+        f" a group waits for its longest target, and the kernels for long targets have caught up.{all_inter}"
     ]
 
 
-def _database_finding(found: Measurements) -> Sequence[Block]:
-    rows = found.rows("databases", query=1000)
+def _database_finding(data: Measurements) -> Sequence[Block]:
+    rows = data.rows("databases", query=1000)
     rate = {(row["database"], row["label"], row["kernel"]): 1e-6 * row["residues"] / row["seconds"] for row in rows}
     if ("TAIR", "model", "improved") not in rate:
         return []
     small, large = ([rate[name, label, "improved"] for label in ("3072", "model")] for name in ("TAIR", "Swiss-Prot"))
     return [
-        "*Their open question, a threshold from the lengths:* a model of both kernels chooses one that gives"
-        f" {number(large[1])} GCUPS in place of {number(large[0])} on {_targets(rows, 'Swiss-Prot')} targets with the"
-        f" lengths of Swiss-Prot, and {number(small[1])} in place of {number(small[0])} on"
-        f" {_targets(rows, 'TAIR')} with those of TAIR, where it gives every target a block: too few targets for a"
-        " thread"
-        " each on this device. exaln's engine, which packs two targets in a word and streams them through groups of"
-        " lanes,"
-        f" gives {number(rate['Swiss-Prot', 'exaln', 'exaln'])} and {number(rate['TAIR', 'exaln', 'exaln'])}."
+        "*An open question of the paper, a threshold from the lengths:* a model of both kernels chooses one that gives"
+        f" {number(large[1])} instead of {number(large[0])} GCUPS on {_targets(rows, 'Swiss-Prot')} targets with the"
+        f" lengths of Swiss-Prot, and {number(small[1])} instead of {number(small[0])} on"
+        f" {_targets(rows, 'TAIR')} with those of TAIR. For the latter it assigns a block to every target, since there"
+        " are too few targets to give each a thread of this GPU. exaln's engine, which packs two targets in a word and"
+        f" streams them through groups of lanes, reaches {number(rate['Swiss-Prot', 'exaln', 'exaln'])} and"
+        f" {number(rate['TAIR', 'exaln', 'exaln'])}."
     ]
 
 
@@ -402,31 +397,27 @@ def _targets(rows: Sequence[Row], database: str) -> str:
     return f"{next(row['targets'] for row in rows if row['database'] == database):,}"
 
 
-def _open_finding(found: Measurements) -> Sequence[Block]:
-    rows = found.rows("shapes", what="boundary")
+def _open_finding(data: Measurements) -> Sequence[Block]:
+    rows = data.rows("shapes", what="boundary")
     if not rows:
         return []
     query = max(row["query"] for row in rows)
     rate = {(row["name"], row["one_fill"]): row["gcups"] for row in rows if row["query"] == query}
     plain = rate["by one thread", False]
-    saved = [1 - row["overlapped"] / row["plain"] for row in found.rows("copies")]
-    copies = f" Copying while computing saves {min(saved):.0%} to {max(saved):.0%}: a copy is short." if saved else ""
+    saved = [1 - row["overlapped"] / row["plain"] for row in data.rows("copies")]
+    copies = f" Copying while computing saves {min(saved):.0%} to {max(saved):.0%}: copies are short." if saved else ""
     return [
-        f"*Their other open questions,* at query {query:,}: {number(plain)} GCUPS with the row between strips written"
-        " and"
-        f" read by one thread, {number(rate['coalesced', False])} by all threads in pieces,"
+        f"*Its other open questions,* at query {query:,}: {number(plain)} GCUPS with the boundary row written and read"
+        f" by one thread, {number(rate['coalesced', False])} by all threads in pieces,"
         f" {number(rate['shared memory', False])} in shared memory, {number(rate['by one thread', True])} with one"
-        " fill of"
-        " the pipeline."
-        " None pays: the row is a small part of the work, pieces need barriers of their own, and shared memory for"
-        " whole"
-        f" rows leaves fewer blocks on a multiprocessor.{copies}"
+        " fill of the pipeline. None pays off: the boundary row is a small part of the work, pieces need barriers of"
+        f" their own, and shared memory for whole rows leaves fewer blocks on a multiprocessor.{copies}"
     ]
 
 
-def _queries_finding(found: Measurements) -> Sequence[Block]:
-    rows, peers = found.rows("core"), found.rows("parasail", name="parasail")
-    devices = found.rows("databases", database="Swiss-Prot", label="3072", kernel="improved")
+def _queries_finding(data: Measurements) -> Sequence[Block]:
+    rows, peers = data.rows("core"), data.rows("parasail", name="parasail")
+    devices = data.rows("databases", database="Swiss-Prot", label="3072", kernel="improved")
     if not rows or not peers or not devices:
         return []
     threads = max(row["threads"] for row in rows)
@@ -438,10 +429,10 @@ def _queries_finding(found: Measurements) -> Sequence[Block]:
         return f"{number(min(rates))} to {number(max(rates))}"
 
     return [
-        "*The paper: a device is faster than SWPS3 on four cores, and depends less on the length of the query.* It still"
-        f" depends less: {span(on_device)} GCUPS from query {devices[0]['query']} to {devices[-1]['query']:,}. But a CPU has"
-        f" caught up with these kernels: exaln's engine reaches {span(many)} on {threads} cores, the more the longer"
-        f" the query; {span(one)} on one, where parasail reaches {span(alone)}."
+        "*The paper: a GPU is faster than SWPS3 on four cores, and depends less on the length of the query.* It still"
+        f" depends less: {span(on_device)} GCUPS from query {devices[0]['query']} to {devices[-1]['query']:,}. But CPUs"
+        f" have caught up with these kernels: exaln's engine reaches {span(many)} on {threads} cores, more for longer"
+        f" queries; {span(one)} on one core, where parasail reaches {span(alone)}."
     ]
 
 

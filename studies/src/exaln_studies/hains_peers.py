@@ -1,4 +1,4 @@
-"""Hains et al., Figure 7: CPUs beside the devices: exaln's engine, and parasail."""
+"""Hains et al., Figure 7: CPUs for comparison, with exaln's engine and with parasail."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ CPU_TARGETS, QUICK_CPU_TARGETS = 20_000, 2000
 
 
 def measure_core(bench: Bench) -> Iterator[Row]:
-    """Figure 7, in the place of SWPS3: exaln's engine on the CPU, by length of the query."""
+    """Figure 7, instead of SWPS3: exaln's engine on the CPU, by length of the query."""
     targets = cpu_targets(bench)
     few = every(targets, max(1, len(targets) // 20))
     for query in map(random_query, QUICK_QUERIES if bench.quick else QUERIES):
-        wanted = [local_score(query, few.records.sequence(row), scoring()) for row in range(min(8, len(few)))]
-        bench.check("cpu engine", expected_scores(CpuEngine(), query, few)[: len(wanted)], wanted)
+        expected = [local_score(query, few.records.sequence(row), scoring()) for row in range(min(8, len(few)))]
+        bench.check("cpu engine", expected_scores(CpuEngine(), query, few)[: len(expected)], expected)
         for threads in sorted({1, bench.threads}):
-            bench.tell(f"query {len(query)}, {threads} threads")
+            bench.progress(f"query {len(query)}, {threads} threads")
             seconds = bench.seconds(partial(expected_scores, CpuEngine(threads), query, targets))
             rate = gcups(query, int(targets.lengths.sum()), seconds)
             yield {"query": len(query), "threads": threads, "gcups": rate}
 
 
 def cpu_targets(bench: Bench) -> TargetList:
-    """Enough for a CPU."""
+    """A synthetic Swiss-Prot that is small enough for a CPU."""
     return sorted_targets(synthetic_swissprot(QUICK_CPU_TARGETS if bench.quick else CPU_TARGETS))
 
 
@@ -50,7 +50,7 @@ def measure_parasail(bench: Bench) -> Iterator[Row]:
     letters = np.frombuffer(PROTEIN.letters.encode(), np.uint8)
     texts = [bytes(letters[targets.records.sequence(row)]).decode() for row in range(len(targets))]
     for query in map(random_query, QUICK_QUERIES if bench.quick else QUERIES):
-        bench.tell(f"query {len(query)}, parasail")
+        bench.progress(f"query {len(query)}, parasail")
         profile = parasail.profile_create_sat(bytes(letters[query]).decode(), parasail.blosum62)
 
         def scores(profile: Any = profile) -> list[int]:

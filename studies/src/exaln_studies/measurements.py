@@ -1,7 +1,7 @@
-"""Measurements of a study as JSON: what each part measured, on what machine, with what command.
+"""Measurements of a study as JSON: the rows of each part, its machine and its command line.
 
-A part that is measured again takes the place of what it measured before; the other parts stay. So a file grows on
-several machines, and a page can be made from it without measuring.
+Measuring a part again replaces its rows and keeps those of the other parts. So a file can be filled on several
+machines, and a page can be made from it on any.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class PartRun:
-    """What one part measured; `checks` results were compared with the oracle on the way.
+    """One run of one part. checks: number of results that were compared.
 
-    is_whole: whether it ran to its end; of one that was cut short the rows are kept, but few pages show them.
+    is_whole: whether the run was completed. The rows of an interrupted run are kept, but few pages show them.
     """
 
     part: str
@@ -42,34 +42,34 @@ class PartRun:
 
 @dataclass
 class Measurements:
-    """All parts of a study that were measured, by name."""
+    """The runs of a study, by the name of their part."""
 
     study: str
     runs: dict[str, PartRun] = field(default_factory=dict)
     gradual: frozenset[str] = frozenset()
-    """Parts of which a run that was cut short counts, too."""
+    """Parts whose interrupted runs are shown, too."""
 
     def add(self, run: PartRun) -> None:
-        """In the place of an earlier run of the same part."""
+        """Add a run; it replaces an earlier run of the same part."""
         self.runs[run.part] = run
 
     def rows(self, part: str, **equal: Any) -> list[Row]:
-        """Measurements of a part whose columns have these values; none if the part was not measured to its end."""
+        """Rows of a part whose columns have these values; none if its run was not completed."""
         run = self.runs.get(part)
         rows = run.rows if run is not None and (run.is_whole or part in self.gradual) else []
         return [row for row in rows if all(row.get(name) == value for name, value in equal.items())]
 
     def values(self, part: str, column: str, **equal: Any) -> list[Any]:
-        """One column of these rows, each value once, in the order of the measurements."""
+        """Distinct values of a column in these rows, in the order of measurement."""
         return list(dict.fromkeys(row[column] for row in self.rows(part, **equal) if column in row))
 
     def one(self, part: str, **equal: Any) -> Row | None:
-        """The only such row, or None."""
+        """The row with these values, or None unless there is exactly one."""
         rows = self.rows(part, **equal)
         return rows[0] if len(rows) == 1 else None
 
     def text(self) -> str:
-        """As JSON, a row per line."""
+        """Return the measurements as JSON, one row per line."""
         runs = []
         for run in self.runs.values():
             fields = asdict(run)
@@ -81,12 +81,15 @@ class Measurements:
 
 
 def merged(study: str, files: Iterable[Path]) -> Measurements:
-    """The measurements of several files; of a part that several have, those of the last."""
-    found = Measurements(study)
+    """Read several files and merge their runs; for a part in several files the last file counts.
+
+    Raises InputError for a file that cannot be read or belongs to another study.
+    """
+    result = Measurements(study)
     for path in files:
         for run in _read(study, path):
-            found.add(run)
-    return found
+            result.add(run)
+    return result
 
 
 def _read(study: str, path: Path) -> list[PartRun]:
@@ -95,15 +98,15 @@ def _read(study: str, path: Path) -> list[PartRun]:
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
     except ValueError:
-        raise InputError(f"{path}: no JSON, so no measurements of a study") from None
+        raise InputError(f"{path}: not JSON, so not the measurements of a study") from None
     try:
         if content["format"] != FORMAT or content["study"] != study:
-            raise InputError(f"{path}: no measurements of the study {study}")
+            raise InputError(f"{path}: not the measurements of the study {study}")
         return [PartRun(**run) for run in content["runs"]]
     except (KeyError, TypeError):
-        raise InputError(f"{path}: no measurements of the study {study}") from None
+        raise InputError(f"{path}: not the measurements of the study {study}") from None
 
 
 def now() -> str:
-    """The date of a run."""
+    """Return the current time in UTC, as ISO 8601."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

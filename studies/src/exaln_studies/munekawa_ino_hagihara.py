@@ -1,4 +1,4 @@
-"""Munekawa, Ino and Hagihara, 2010: a database search on chip, packed letters, pipelined: measured."""
+"""Munekawa, Ino and Hagihara, 2010: a database search on chip, with packed letters and a pipeline."""
 
 from __future__ import annotations
 
@@ -30,14 +30,17 @@ if TYPE_CHECKING:
 QUERIES, QUICK_QUERIES = (63, 127, 191, 255, 319, 383, 447, 511), (63, 255)
 N_TARGETS, QUICK_TARGETS = 250_143, 20_000
 AT_A_TIME = 8192
-"""The paper's L: targets of a launch."""
+"""The paper's L: targets per launch."""
 
 MATCH, MISMATCH = 2, -1
 
 
 @dataclass(frozen=True)
 class Packing:
-    """Cells of a thread and step. fetched: bytes of off-chip memory read and written per cell, counted in the code."""
+    """Rows and columns that a thread computes per step.
+
+    fetched: bytes of off-chip memory read and written per cell, counted in the code.
+    """
 
     name: str
     rows: int
@@ -50,16 +53,16 @@ PACKED = Packing("packed letters", 4, 1, 0.25)
 LOOKAHEAD = Packing("packed, with lookahead", 4, 4, 0.25)
 PACKINGS = (NAIVE, PACKED, LOOKAHEAD)
 OFF_CHIP, OFF_CHIP_FETCHED = "off chip", 34.0
-"""Per cell two letters, five words read and three written."""
+"""Bytes per cell: two letters, five words read and three written."""
 
 
 def scoring() -> Scoring:
-    """+2 / -1, and 10/2 in the paper's meaning: exaln 8/2."""
+    """+2 / -1, gaps of 10 for the first residue and 2 for each further one (exaln: 8/2)."""
     return Scoring(match=MATCH, mismatch=MISMATCH, gap_open=8, gap_extend=2, alphabet=PROTEIN)
 
 
 class RowSearch:
-    """Launches of query_rows.cu for a query: all targets, AT_A_TIME at a time."""
+    """Launches of query_rows.cu for a query, AT_A_TIME targets per launch."""
 
     def __init__(self, lab: Lab, query: NDArray[np.uint8], packing: Packing) -> None:
         self.lab, self.packing, self.costs = lab, packing, scoring()
@@ -69,7 +72,7 @@ class RowSearch:
         self._query = lab.put(padded)
         self._kernel = lab.kernel("query_rows.cu", "query_rows", rows_each=packing.rows, columns_each=packing.columns)
         self.size = -(-self.threads // 16) * 16
-        self.row_scores = lab.room(4 * AT_A_TIME * self.size)
+        self.row_scores = lab.zeros(4 * AT_A_TIME * self.size)
 
     def launch(self, letters: int, starts: int, lengths: int, first: int, n: int) -> None:
         """Score n targets."""
@@ -78,7 +81,7 @@ class RowSearch:
         self.lab.launch(self._kernel, n, self.threads, *arguments)
 
     def scores(self, n: int) -> NDArray[np.int32]:
-        """Of the targets of the last launch: the maximum over rows is taken here, as in the paper."""
+        """Scores of the last launch; the maximum over rows is taken on the host, as in the paper."""
         rows = np.empty((n, self.size), np.int32)
         self.lab.device.download(rows, self.row_scores.address, self.lab.stream)
         best: NDArray[np.int32] = rows[:, : self.threads].max(axis=1)
@@ -92,12 +95,12 @@ def chunks_of(targets: TargetList) -> list[tuple[int, int]]:
 
 
 def database(bench: Bench) -> TargetList:
-    """As many targets as the paper's, of about the same mean length."""
+    """A synthetic database with as many targets as the paper's, of about the same mean length."""
     return sorted_targets(synthetic_swissprot(QUICK_TARGETS if bench.quick else N_TARGETS))
 
 
 def measure_kernels(bench: Bench) -> Iterator[Row]:
-    """Tables 3 and 4 for the kernels alone: targets on the device, all launches of a query."""
+    """Tables 3 and 4 for the kernels alone: all launches of a query, targets on the device."""
     lab, targets, engine = Lab(bench.gpu), database(bench), cuda_engine()
     held = [lab.put(array) for array in (targets.codes, targets.starts, targets.lengths)]
     letters, starts, lengths = (memory.address for memory in held)
@@ -106,7 +109,7 @@ def measure_kernels(bench: Bench) -> Iterator[Row]:
         expected = expected_scores(engine, query, targets, scoring())
         head = {"query": len(query), "targets": len(targets), "residues": residues}
         for packing in PACKINGS:
-            bench.tell(f"query {len(query)}, {packing.name}")
+            bench.progress(f"query {len(query)}, {packing.name}")
             search = RowSearch(lab, query, packing)
             for first, n in chunks_of(targets):
                 search.launch(letters, starts, lengths, first, n)
@@ -140,18 +143,18 @@ COUNTERS = {
     "dram_bytes": "dram__bytes.sum",
     "nanoseconds": "gpu__time_duration.sum",
 }
-"""Warp instructions by pipe, and how busy each pipe is."""
+"""Warp instructions and utilization, by pipe."""
 
 COUNTED_TARGETS, QUICK_COUNTED, COUNTED_QUERY = 4096, 1024, 255
 
 
 def measure_counters(bench: Bench) -> Iterator[Row]:
-    """Table 4: the mix of instructions, and the pipe that bounds each kernel."""
+    """Table 4: the instruction mix, and the pipe that bounds each kernel."""
     return counted(bench, "munekawa-ino-hagihara", COUNTERS)
 
 
 def launches(bench: Bench) -> Iterator[ProfiledLaunch]:
-    """One launch of each kernel, the same targets."""
+    """One launch of each kernel with the same targets."""
     lab, query = Lab(bench.gpu), random_query(COUNTED_QUERY)
     targets = sorted_targets(synthetic_swissprot(QUICK_COUNTED if bench.quick else COUNTED_TARGETS))
     off_chip, n = GpuSearch(lab, targets, query, scoring()), len(targets)
@@ -173,7 +176,7 @@ def launches(bench: Bench) -> Iterator[ProfiledLaunch]:
 
 
 class FileSearch:
-    """The whole of a search: a file is read, letters go to the device, scores come back; plainly or pipelined."""
+    """A whole search: read a file, copy letters to the device, compute, copy scores back; plain or pipelined."""
 
     def __init__(self, lab: Lab, targets: TargetList, query: NDArray[np.uint8], path: Path) -> None:
         self.lab, self.targets, self.path = lab, targets, path
@@ -188,24 +191,24 @@ class FileSearch:
         self.times = {"read": 0.0, "copy": 0.0, "kernel": 0.0}
 
     def read(self, file: FileIO, chunk: int) -> None:
-        """Database access: the paper's t3."""
-        wanted = self._pinned[chunk % 2].array[: self._sizes[chunk]].data
-        if file.readinto(wanted) != self._sizes[chunk]:
+        """Read a chunk of the database: the paper's t3."""
+        buffer = self._pinned[chunk % 2].array[: self._sizes[chunk]].data
+        if file.readinto(buffer) != self._sizes[chunk]:
             raise OSError("the file of the study is too short")
 
     def send(self, chunk: int) -> None:
-        """Letters to the device: a part of t2."""
+        """Copy the letters of a chunk to the device: a part of the paper's t2."""
         array = self._pinned[chunk % 2].array[: self._sizes[chunk]]
         self.lab.device.upload(self._letters.address, array, self.lab.stream)
 
     def launch(self, chunk: int) -> None:
-        """The kernel: t1."""
+        """Enqueue the kernel of a chunk: the paper's t1."""
         first, n = self.chunks[chunk]
         self.search.launch(self._letters.address, self._starts.address, self._lengths.address, first, n)
 
     def plain(self) -> NDArray[np.int32]:
-        """Read, send, compute, get back, and again; the times of the three are kept."""
-        found = []
+        """Scores without overlap, chunk by chunk; the times of reading, copies and kernels are in `times`."""
+        scores = []
         self.times = dict.fromkeys(self.times, 0.0)
         with self.path.open("rb", buffering=0) as file:
             for chunk, (_, n) in enumerate(self.chunks):
@@ -218,17 +221,17 @@ class FileSearch:
                 self.launch(chunk)
                 self.lab.device.synchronize()
                 marks.append(time.perf_counter())
-                found.append(self.search.scores(n))
+                scores.append(self.search.scores(n))
                 marks.append(time.perf_counter())
                 read, sent, ran, got = np.diff(marks).tolist()
                 self.times["read"] += read
                 self.times["copy"] += sent + got
                 self.times["kernel"] += ran
-        return np.concatenate(found)
+        return np.concatenate(scores)
 
     def pipelined(self) -> NDArray[np.int32]:
-        """While a kernel runs, the next targets are read (Fig. 7b)."""
-        found = []
+        """Scores with overlap: the next chunk is read while a kernel runs (Fig. 7b)."""
+        scores = []
         with self.path.open("rb", buffering=0) as file:
             self.read(file, 0)
             for chunk, (_, n) in enumerate(self.chunks):
@@ -236,12 +239,12 @@ class FileSearch:
                 self.launch(chunk)
                 if chunk + 1 < len(self.chunks):
                     self.read(file, chunk + 1)
-                found.append(self.search.scores(n))
-        return np.concatenate(found)
+                scores.append(self.search.scores(n))
+        return np.concatenate(scores)
 
 
 def model_seconds(n_chunks: int, kernel: float, copy: float, read: float) -> float:
-    """The paper's model of the pipelined search, from the times of a chunk.
+    """The paper's model of the pipelined search; kernel, copy and read are seconds per chunk.
 
     >>> model_seconds(1, 1, 2, 3), model_seconds(3, 1, 2, 3)
     (6, 16)
@@ -250,7 +253,7 @@ def model_seconds(n_chunks: int, kernel: float, copy: float, read: float) -> flo
 
 
 def fastest_plain(whole: FileSearch) -> tuple[float, dict[str, float]]:
-    """Seconds of the fastest of some plain runs, and of its parts."""
+    """Seconds of the fastest of REPEATS plain runs, and of its parts."""
     runs = []
     for _ in range(REPEATS):
         begun = time.perf_counter()
@@ -260,14 +263,14 @@ def fastest_plain(whole: FileSearch) -> tuple[float, dict[str, float]]:
 
 
 def measure_pipeline(bench: Bench) -> Iterator[Row]:
-    """Table 3 and Figure 8: with reading the database from a file and all copies, plainly and pipelined."""
+    """Table 3 and Figure 8: with reading the database from a file and all copies, plain and pipelined."""
     lab, targets = Lab(bench.gpu), database(bench)
     residues = int(targets.lengths.sum())
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "targets"
         path.write_bytes(targets.codes.tobytes())
         for query in map(random_query, QUICK_QUERIES if bench.quick else QUERIES):
-            bench.tell(f"query {len(query)}, from a file")
+            bench.progress(f"query {len(query)}, from a file")
             whole = FileSearch(lab, targets, query, path)
             expected = expected_scores(cuda_engine(), query, targets, scoring())
             bench.check(f"plain, query {len(query)}", whole.plain(), expected)
@@ -287,20 +290,20 @@ STUDY = Study(
         " CUDA-Compatible GPUs*, IEICE Transactions on Information and Systems E93-D (2010) 1479-1488."
     ),
     summary=f"""
-A block per target and a thread per row of the query, everything but letters on chip; letters packed in words, four rows
-per thread, with and without lookahead; the database read while the kernel runs. Measured there on a GTX 280 with
-Swiss-Prot of 250,143 sequences, {AT_A_TIME:,} targets per launch; +2 / -1, gaps of 10 for the first residue and 2 for
-each further one (exaln: 8/2). The kernel is `query_rows.cu` in `src/exaln/studies/kernels`; in the place of the OpenGL
-program stands `intra_original.cu`, which keeps H, E and F in global memory.
+One block per target and one thread per row of the query, with everything but the letters on chip; letters packed in
+words, four rows per thread, with and without lookahead; the database is read while the kernel runs. The paper measured
+on a GTX 280 with a Swiss-Prot of 250,143 sequences, {AT_A_TIME:,} targets per launch; +2 / -1, gaps of 10 for the first
+residue and 2 for each further one (exaln: 8/2). The kernel is `query_rows.cu` in `studies/src/exaln_studies/kernels`;
+`intra_original.cu`, which keeps H, E and F in global memory, takes the place of the OpenGL program.
 
-The kernel of the paper's Fig. 5 is not correct as printed: the bound of a row is the target's length, the cost of a gap
-is subtracted twice, F goes to the row below, rows above the first and the score need a value, and H of the row above
-needs a second barrier or buffer. Its conclusion gives 8.12 GCUPS as the peak, its Table 3 8.32. Packing without
-lookahead computes six cells per fetch there; here it is four rows by one column per step, with a word kept for four
-columns.
+The kernel in the paper's Fig. 5 is not correct as printed: a row must end at the target's length, the cost of a gap is
+subtracted twice, F belongs to the row below, the rows above the first and the score need initial values, and H of the
+row above needs a second barrier or buffer. The paper's conclusion gives 8.12 GCUPS as the peak, its Table 3 gives 8.32.
+Its packing without lookahead computes six cells per fetch; here it is four rows by one column per step, with one word
+for four columns.
 
-The cluster is exaln's own, on Dask, with workers of one core each and exaln's engine on the CPU; the paper's had a
-GPU in each of 32 nodes. It begins when workers are there, as in the paper, and ends when all hits have come back.
+The cluster is exaln's own, on Dask, with one-core workers and exaln's engine on the CPU; the paper's cluster had a GPU
+in each of 32 nodes. Times run from when the workers are there, as in the paper, until all hits have been received.
 """,
     parts=(
         Part("kernels", "gpu", "kernels alone", measure_kernels),

@@ -1,31 +1,35 @@
-"""The page of a study, in Markdown: what the paper says, what was measured here, and on what."""
+"""The page of a study, in Markdown: what the paper says, what was measured here, and on which machine."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from textwrap import wrap
 
 from exaln_studies.measurements import Measurements, PartRun
 from exaln_studies.study import Bars, Block, Figure, Part, Section, Study, Table
 
+COLUMNS = 100
+"""Where prose is wrapped."""
+
 BUSY_SHARE = 0.5
-"""Of the cores: if others keep more of them busy when it begins, a measurement is not alone."""
+"""A measurement counts as disturbed if other processes keep more than this share of the cores busy."""
 
 BUSY = (
-    "**Measured on a busy machine.** Others were at work on it (see below): these times are too long and vary, and only"
-    " large ratios between them mean something. Measure it again on one that does nothing else."
+    "**Measured on a busy machine.** Other processes were running (see below): these times are too long and vary, and"
+    " only large ratios between them are meaningful. Repeat the measurement on an idle machine."
 )
 
 
 def page_text(study: Study, measurements: Measurements) -> tuple[str, list[Figure | Bars]]:
-    """The page, and the plots that it shows."""
+    """Return the page and the plots that it shows."""
     drawn: list[Figure | Bars] = []
     measurements = replace(measurements, gradual=frozenset(part.name for part in study.parts if part.is_gradual))
-    lines = [f"# {study.title}", "", f"{study.paper}", "", study.summary.strip(), ""]
+    lines = [f"# {study.title}", "", *paragraphs(study.paper), *paragraphs(study.summary)]
     findings = study.findings(measurements)
     if findings:
         disturbed = [name for name, run in measurements.runs.items() if is_busy(run) and measurements.rows(name)]
-        busy = [f"**Measured on a busy machine: {listed(disturbed)}.** See there.", ""] if disturbed else []
+        busy = paragraphs(f"**Measured on a busy machine: {listed(disturbed)}.** See there.") if disturbed else []
         lines += ["## What held, and what no longer holds", "", *busy, *_blocks(study, findings, drawn)]
     for section in study.sections:
         lines += [f"## {section.title}", "", *_section(study, section, measurements, drawn)]
@@ -33,8 +37,22 @@ def page_text(study: Study, measurements: Measurements) -> tuple[str, list[Figur
     return "\n".join(lines).rstrip() + "\n", drawn
 
 
+def paragraphs(text: str) -> list[str]:
+    """Wrap paragraphs, separated by empty lines, at COLUMNS, never after "Fig."; an empty line follows each.
+
+    >>> paragraphs("One.\\n\\nTwo\\nlines.")
+    ['One.', '', 'Two lines.', '']
+    """
+    lines: list[str] = []
+    for paragraph in text.strip().split("\n\n"):
+        words = " ".join(paragraph.split()).replace("Fig. ", "Fig.\N{NO-BREAK SPACE}")
+        wrapped = wrap(words, COLUMNS, break_long_words=False, break_on_hyphens=False)
+        lines += [*(line.replace("\N{NO-BREAK SPACE}", " ") for line in wrapped), ""]
+    return lines
+
+
 def table_text(table: Table) -> str:
-    """A table in Markdown.
+    """Format a table in Markdown.
 
     >>> print(table_text(Table(("length", "s"), [("2,500", "0.1")])))
     | length | s |
@@ -50,7 +68,7 @@ def _section(study: Study, section: Section, measurements: Measurements, drawn: 
         part = study.part(section.part)
         where = "on a machine with an NVIDIA GPU" if part.device == "gpu" else "on any machine"
         return [f"Not measured yet: `exaln study {study.name} --part {part.name}`, {where}.", ""]
-    busy = [BUSY, ""] if is_busy(measurements.runs[section.part]) else []
+    busy = paragraphs(BUSY) if is_busy(measurements.runs[section.part]) else []
     return [*busy, *_blocks(study, section.blocks(measurements), drawn)]
 
 
@@ -58,31 +76,33 @@ def _blocks(study: Study, blocks: Sequence[Block], drawn: list[Figure | Bars]) -
     lines: list[str] = []
     for block in blocks:
         if isinstance(block, str):
-            lines += [block.strip(), ""]
+            lines += paragraphs(block)
         elif isinstance(block, Table):
             lines += [table_text(block), ""]
         else:
             drawn.append(block)
-            lines += [f"![{block.caption}]({study.name}-{block.name}.svg)", "", f"*{block.caption}*", ""]
+            lines += paragraphs(f"![{block.caption}]({study.name}-{block.name}.svg)\n\n*{block.caption}*")
     return lines
 
 
 def _machines(study: Study, measurements: Measurements) -> list[str]:
-    """Which part was measured where; a quick run is called so, since its figures are rough."""
+    """Say where each part was measured; quick runs are marked, since their numbers are rough."""
     runs = [(part, measurements.runs[part.name]) for part in study.parts if measurements.rows(part.name)]
     head = ("part", "measured on", "date", "command", "took", "results compared")
     table = Table(head, [_run_cells(part, run) for part, run in runs])
     all_checked = sum(run.checks for _, run in runs)
     if not runs:
-        return ["Nothing was measured yet."]
+        return ["Nothing has been measured yet."]
+    summary = (
+        f"Every result was compared with the expected one: {all_checked:,} comparisons, no difference. The measurements"
+        f" are in `{study.name}.json`; `exaln study {study.name} --from FILE` makes this page from such files."
+    )
     return [
-        f"Every result was compared before its time was kept: {all_checked:,} comparisons, no difference. The figures"
-        f" are in `{study.name}.json`; `exaln study {study.name} --from FILE` makes this page from such files again.",
-        "",
+        *paragraphs(summary),
         table_text(table),
         "",
         f"All parts together: {sum(run.seconds for _, run in runs):.0f} s, of which"
-        f" {sum(run.seconds for part, run in runs if part.device == 'gpu'):.0f} s those of the GPU.",
+        f" the GPU parts took {sum(run.seconds for part, run in runs if part.device == 'gpu'):.0f} s.",
     ]
 
 
@@ -91,18 +111,18 @@ def _run_cells(part: Part, run: PartRun) -> Sequence[str]:
     if run.gpu is not None:
         where = f"{run.gpu}; {where}"
     if is_busy(run):
-        where += f", **busy: {run.machine['load']} cores at work when it began**"
-    took = f"{run.seconds:.0f} s" + (", quick" if run.quick else "") + ("" if run.is_whole else ", cut short")
+        where += f", **busy: {run.machine['load']} cores in use at the start**"
+    took = f"{run.seconds:.0f} s" + (", quick" if run.quick else "") + ("" if run.is_whole else ", interrupted")
     return (f"{part.name}: {part.title}", where, run.date[:10], f"`{run.command}`", took, f"{run.checks:,}")
 
 
 def is_busy(run: PartRun) -> bool:
-    """Whether others were at work on the machine when the part began: its times are then too long, and vary."""
+    """Return whether other processes kept the machine busy when the part started."""
     return bool(run.machine.get("load", 0.0) > BUSY_SHARE * run.machine["cores"])
 
 
 def number(value: float, digits: int = 3) -> str:
-    """So many digits that count, without exponents.
+    """Format a number with this many significant digits and no exponent.
 
     >>> number(0.012345), number(1.5), number(1234.5), number(0)
     ('0.0123', '1.50', '1,234', '0')
@@ -118,7 +138,7 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def count(value: float | None) -> str:
-    """A whole number of a counter, or a dash where the profiler had none.
+    """Format a counter as an integer; a dash for None, a counter that the profiler does not have.
 
     >>> count(1234567.0), count(None)
     ('1,234,567', '-')
@@ -127,7 +147,7 @@ def count(value: float | None) -> str:
 
 
 def listed(words: Iterable[object]) -> str:
-    """Words with commas.
+    """Join with commas.
 
     >>> listed([1, 2])
     '1, 2'

@@ -1,7 +1,7 @@
-"""Pairs of sequences for the studies, made from fixed seeds, and the answers that every result is compared with.
+"""Pairs of sequences for the studies, made from fixed seeds, and the expected alignments.
 
-Scores are the reference engine's, paths the cpu engine's, whose scores must be the same. Of large batches a sample is
-compared with the reference, and pairs that are too large for it are compared with the cpu engine alone.
+Scores come from the reference engine, paths from the cpu engine, whose scores must be equal. For large batches only a
+sample is compared with the reference engine; pairs that are too large for it are compared with the cpu engine only.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ if TYPE_CHECKING:
 
 SEED = 8
 CHANGED = 0.25
-"""Of the letters of the first sequence in the second: replaced, or (every fifth of them) lost or put in."""
+"""Share of the letters that differ in the second sequence: replaced, or (a tenth each) deleted or duplicated."""
 
 LETTERS = {"nucleotides": "ACGT", "proteins": "ARNDCQEGHILKMFPSTWYV"}
 ONE_PAIR = PairList(np.zeros(1, np.int64), np.zeros(1, np.int64))
 SAMPLED = 24
-"""Pairs of a batch whose scores are compared with the reference engine."""
+"""Number of pairs of a batch whose scores are compared with the reference engine."""
 
 LARGEST_REFERENCE = 1 << 28
-"""Cells of a pair up to which the reference engine is asked: some seconds."""
+"""Largest number of cells of a pair for the reference engine: some seconds."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The best local alignment of a pair. steps: its path from start to end, M, D (target alone), I (query alone)."""
+    """The best local alignment of a pair. steps: its path from the start, M, D (target only), I (query only)."""
 
     score: int
     query_end: int
@@ -56,7 +56,7 @@ class Answer:
 
 
 def similar_pair(kind: str, length: int, seed: int = SEED) -> tuple[Codes, Codes]:
-    """Two similar sequences of equal length, nucleotides or proteins, encoded as proteins."""
+    """Two similar sequences of equal length, nucleotides or proteins, both encoded as proteins."""
     random = np.random.default_rng((seed, length))
     codes = PROTEIN.encode(LETTERS[kind])
     if kind == "proteins":
@@ -67,7 +67,7 @@ def similar_pair(kind: str, length: int, seed: int = SEED) -> tuple[Codes, Codes
 
 
 def changed(random: np.random.Generator, sequence: Codes, letters: Codes) -> Codes:
-    """A similar sequence of the same length."""
+    """Return a similar sequence of the same length."""
     n = len(sequence)
     what = random.random(n)
     other = letters[random.integers(0, len(letters), n)]
@@ -80,13 +80,16 @@ def changed(random: np.random.Generator, sequence: Codes, letters: Codes) -> Cod
 
 
 def answer_of(query: Codes, target: Codes, scoring: Scoring) -> Answer:
-    """The best alignment of one pair, its score by the reference engine."""
+    """The best alignment of one pair; its score is checked with the reference engine."""
     (answer,) = answers_of([query], [target], scoring)
     return answer
 
 
 def answers_of(queries: list[Codes], targets: list[Codes], scoring: Scoring) -> list[Answer]:
-    """The best alignments of pairs: by the cpu engine, sampled scores by the reference engine."""
+    """The best alignments of pairs by the cpu engine; a sample of scores is checked with the reference engine.
+
+    Raises EngineError if they differ.
+    """
     records = [Records.of(scoring.alphabet, sequences) for sequences in (queries, targets)]
     places = np.arange(len(queries), dtype=np.int64)
     scores, traces = CpuEngine().align_pairs(records[0], records[1], PairList(places, places), scoring, LOCAL)
@@ -103,7 +106,7 @@ def answers_of(queries: list[Codes], targets: list[Codes], scoring: Scoring) -> 
 
 
 def score_by(engine: Engine, query: Codes, target: Codes, scoring: Scoring) -> int:
-    """The score of one pair as exaln gives it: a long pair goes over the whole machine or device."""
+    """The score of one pair by an engine; a long pair uses the whole machine or device."""
     queries, targets = (Records.of(scoring.alphabet, [codes]) for codes in (query, target))
     if are_long(engine, queries, targets, ONE_PAIR)[0]:
         return score_long(engine, query, target, scoring, LOCAL)
@@ -111,15 +114,15 @@ def score_by(engine: Engine, query: Codes, target: Codes, scoring: Scoring) -> i
 
 
 def align_by(engine: Engine, query: Codes, target: Codes, scoring: Scoring) -> Answer:
-    """The same with its path."""
+    """The alignment of one pair by an engine."""
     queries, targets = (Records.of(scoring.alphabet, [codes]) for codes in (query, target))
-    found = align_records(queries, targets, ONE_PAIR, scoring, LOCAL, engine)
-    _, query_end, _, target_end = found.positions[0].tolist()
-    return Answer(int(found.scores[0]), query_end, target_end, steps_of(found.paths.operations))
+    result = align_records(queries, targets, ONE_PAIR, scoring, LOCAL, engine)
+    _, query_end, _, target_end = result.positions[0].tolist()
+    return Answer(int(result.scores[0]), query_end, target_end, steps_of(result.paths.operations))
 
 
 def steps_of(operations: NDArray[np.uint32]) -> str:
-    """A path as one letter per column: M for = and X.
+    """Convert a path to one letter per column: M for = and X.
 
     >>> steps_of(np.array([2 << 4 | OPERATIONS.index("="), 1 << 4 | OPERATIONS.index("D")], np.uint32))
     'MMD'

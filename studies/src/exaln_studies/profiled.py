@@ -1,7 +1,7 @@
-"""What the profiler watches: `python -m exaln_studies.profiled STUDY LABELS [quick]` has a launch per implementation.
+"""The process that the profiler watches: `python -m exaln_studies.profiled STUDY LABELS [quick]`.
 
-Everything else, such as copies and comparisons, is outside of what is counted. Labels of the launches are written as
-JSON, in the order in which the profiler sees them.
+Only the launches of the study are counted, not copies and comparisons. The labels of the launches are written to the
+file LABELS as JSON, in the order in which the profiler sees them.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from pathlib import Path
 
 
 def main(name: str, labels: str, *quick: str) -> None:
-    """Run and compare the launches of a study."""
-    from exaln.engines.cuda.runtime.device import Device, load_driver
+    """Run the launches of a study and compare their results."""
+    from exaln.engines.cuda.runtime.device import load_driver
     from exaln_studies import study_named
+    from exaln_studies.gpu import StudyDevice
     from exaln_studies.study import Bench
 
-    bench = Bench(quick=bool(quick), threads=1, device=Device(0))
+    bench = Bench(quick=bool(quick), threads=1, device=StudyDevice(0))
     bench.gpu.set_budget(None)
     driver, done = load_driver(), []
     for one in study_named(name).launches(bench):

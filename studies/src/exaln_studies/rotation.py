@@ -1,7 +1,7 @@
-"""The rotation of Chaibou and Sie: the table of scores turned so that a diagonal becomes a column.
+"""The rotation of Chaibou and Sie: the table of scores, rotated so that a diagonal becomes a column.
 
-The paper counts cells from 1 and has no border: f(i, j) = (i, i + j - 1). The tables of exaln._core have a border of
-zeros, row and column 0, so that H(i, j) stands in column i + j of row i.
+The paper counts cells from 1 and has no border: f(i, j) = (i, i + j - 1). The tables of exaln_studies._native have a
+border of zeros, row and column 0, so H(i, j) is in column i + j of row i.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from exaln.scoring.scoring import Scoring
 
 ORIGINAL, ROTATED, BY_DIAGONALS = "by rows", "rotated", "by diagonals"
-"""Layouts: as usual; rotated as in the paper, so that the cells of a step lie a row apart; the same turned again, so
-that they lie side by side."""
+"""Layouts: row by row; rotated as in the paper, where the cells of a step are one row apart; and its transpose, where
+they are contiguous."""
 
 LAYOUTS = (ORIGINAL, ROTATED, BY_DIAGONALS)
 DEPENDENCIES = ((-1, -2), (-1, -1), (0, -1))
-"""What m[i'][j'] depends on, relative to it: H on the diagonal, above, and to the left."""
+"""Offsets of the cells that a rotated cell depends on: on the diagonal, above, and to the left."""
 
 
 def rotate(i: int, j: int) -> tuple[int, int]:
-    """The paper's f: where the cell (i, j) is in the rotated table.
+    """The paper's f: row and column of the cell (i, j) in the rotated table.
 
     >>> rotate(1, 1), rotate(3, 5)
     ((1, 1), (3, 7))
@@ -35,7 +35,7 @@ def rotate(i: int, j: int) -> tuple[int, int]:
 
 
 def rotate_back(row: int, column: int) -> tuple[int, int]:
-    """Its inverse.
+    """The inverse of `rotate`.
 
     >>> rotate_back(*rotate(3, 5))
     (3, 5)
@@ -44,7 +44,7 @@ def rotate_back(row: int, column: int) -> tuple[int, int]:
 
 
 def cells_of_step(n: int, step: int) -> int:
-    """Cells that can be computed at the same time, for two sequences of length n and a step from 1 to 2 n - 1.
+    """Number of cells that step 1 to 2 n - 1 computes, for two sequences of length n.
 
     >>> [cells_of_step(3, step) for step in range(1, 6)]
     [1, 2, 3, 2, 1]
@@ -53,25 +53,25 @@ def cells_of_step(n: int, step: int) -> int:
 
 
 def strides_of(layout: str, m: int, n: int) -> tuple[int, int]:
-    """How far H(i + 1, j) and H(i, j + 1) are from H(i, j), in cells."""
+    """Distances of H(i + 1, j) and H(i, j + 1) from H(i, j), in cells."""
     return {ORIGINAL: (n + 1, 1), ROTATED: (m + n + 2, 1), BY_DIAGONALS: (m + 2, m + 1)}[layout]
 
 
 def table_size(layout: str, m: int, n: int) -> int:
-    """Cells of a table with its border, the corners that no cell falls into included."""
+    """Number of entries of a table with its border, including those that hold no cell."""
     return (m + 1) * (n + 1 if layout == ORIGINAL else m + n + 1)
 
 
 def rotated_back(table: NDArray[np.int32], layout: str, m: int, n: int) -> NDArray[np.int32]:
-    """H as int32[m + 1, n + 1], whatever the layout: the inverse for all cells at once, as a view."""
+    """Return H as a view, int32[m + 1, n + 1], for any layout: the inverse rotation of all cells."""
     strides = tuple(step * table.itemsize for step in strides_of(layout, m, n))
     return as_strided(table, (m + 1, n + 1), strides, writeable=False)
 
 
-def walk_back(
+def trace_back(
     h: NDArray[np.int32], query: NDArray[np.uint8], target: NDArray[np.uint8], scoring: Scoring
 ) -> tuple[int, int, str]:
-    """Ends and steps of the best path, for linear gaps, read off the scores alone: no directions are kept.
+    """Query end, target end and steps of the best path with linear gaps, from the scores alone.
 
     h: int32[m + 1, n + 1], as `rotated_back` gives it. The rule is that of docs/modes.md.
     """

@@ -1,4 +1,4 @@
-"""Run the parts of a study that this machine can run, and write its page."""
+"""Runs the parts of a study that this machine can measure, and writes its page."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from exaln_studies.measurements import Measurements, PartRun, merged, now
 from exaln_studies.page import page_text
 from exaln_studies.study import Bars, Bench, Figure, NotMeasurable, Part, Study
 
-Tell = Callable[[str], None]
+Say = Callable[[str], None]
 
 STAT = Path("/proc/stat")
-"""Its first line has the ticks of all cores: of users, low priority, system, idle, waiting for disks, interrupts."""
+"""Its first line counts ticks of all cores: user, nice, system, idle, waiting for disks, interrupts."""
 
-KEPT_EVERY_SECONDS = 5.0
-"""Of a long part: who ends it early has the rows so far."""
+SAVED_EVERY_SECONDS = 5.0
+"""How often the rows of a part are saved while it runs, so that an interrupted run keeps them."""
 
 
 def measure(
@@ -32,51 +32,52 @@ def measure(
     quick: bool,
     threads: int,
     parts: Sequence[str] = (),
-    known: Iterable[Path] = (),
-    note: Tell = lambda text: None,
-    tell: Tell = lambda text: None,
-    keep: Callable[[Measurements], object] = lambda found: None,
+    earlier: Iterable[Path] = (),
+    note: Say = lambda text: None,
+    progress: Say = lambda text: None,
+    save: Callable[[Measurements], object] = lambda measurements: None,
     device: int = 0,
 ) -> Measurements:
-    """Measure parts: those that are named, or all that this machine can; `known` files have what is kept of others.
+    """Measure the named parts, or all that this machine can, and return them with those of the `earlier` files.
 
-    note is called with what everybody wants to know, tell with what is measured just now, keep every few seconds and
-    after each part with all that there is so far.
+    note: called with messages for the user; progress: called with what is being measured; save: called every few
+    seconds and after each part with all measurements so far. Raises EngineError for a wrong result, and for a named
+    part that cannot be measured here.
     """
-    found = merged(study.name, known)
+    result = merged(study.name, earlier)
 
-    def so_far(run: PartRun) -> None:
-        found.add(run)
-        keep(found)
+    def save_part(run: PartRun) -> None:
+        result.add(run)
+        save(result)
 
     for part in _chosen(study, parts, note):
         note(f"measuring part {part.name}: {part.title}")
         try:
-            measure_part(part, quick=quick, threads=threads, tell=tell, keep=so_far, device=device)
+            measure_part(part, quick=quick, threads=threads, progress=progress, save=save_part, device=device)
         except NotMeasurable as error:
             if parts:
                 raise
             note(f"not measured here: {part.name} ({error})")
-    return found
+    return result
 
 
 def measure_part(
-    part: Part, *, quick: bool, threads: int, tell: Tell, keep: Callable[[PartRun], object], device: int = 0
+    part: Part, *, quick: bool, threads: int, progress: Say, save: Callable[[PartRun], object], device: int = 0
 ) -> None:
-    """One part, with what it was measured on: kept every few seconds, and in the end."""
+    """Measure one part. `save` is called with its rows and its machine every few seconds and at the end."""
     import exaln
 
-    bench = Bench(quick, threads, tell=lambda text: tell(f"{part.name}: {text}"))
+    bench = Bench(quick, threads, progress=lambda text: progress(f"{part.name}: {text}"))
     if part.device == "gpu":
-        from exaln.engines.cuda.runtime.device import Device
+        from exaln_studies.gpu import StudyDevice
 
-        bench.device = Device(device)
+        bench.device = StudyDevice(device)
         bench.device.set_budget(None)
     begun = time.perf_counter()
     run = PartRun(
         part=part.name,
         device=part.device,
-        machine={**machine(), "load": round(cores_at_work(), 1)},
+        machine={**machine(), "load": round(busy_cores(), 1)},
         gpu=bench.device.name if bench.device is not None else None,
         command=without_paths(command()),
         date=now(),
@@ -92,19 +93,19 @@ def measure_part(
         seconds = round(time.perf_counter() - begun, 1)
         return replace(run, seconds=seconds, checks=bench.n_checks, is_whole=is_whole)
 
-    kept = begun
+    saved = begun
     for row in part.measure(bench):
         run.rows.append(row)
-        if time.perf_counter() - kept > KEPT_EVERY_SECONDS:
-            keep(so_far(is_whole=False))
-            kept = time.perf_counter()
+        if time.perf_counter() - saved > SAVED_EVERY_SECONDS:
+            save(so_far(is_whole=False))
+            saved = time.perf_counter()
     if bench.n_checks == 0:
         raise EngineError(f"part {part.name} of the study compared no result")
-    keep(so_far(is_whole=True))
+    save(so_far(is_whole=True))
 
 
 def without_paths(text: str) -> str:
-    """A command without what says only where and how it reports.
+    """Return a command line without --out and --verbose, which do not affect what is measured.
 
     >>> without_paths("exaln study chaibou-sie --out /somewhere --part gpu --verbose")
     'exaln study chaibou-sie --part gpu'
@@ -112,8 +113,8 @@ def without_paths(text: str) -> str:
     return re.sub(r" --(out \S+|verbose)(?= |$)", "", text)
 
 
-def cores_at_work(seconds: float = 0.2) -> float:
-    """How many cores others keep busy just now; where the system does not count ticks, the mean of a minute."""
+def busy_cores(seconds: float = 0.2) -> float:
+    """Number of cores that other processes keep busy; without /proc/stat, the load average of the last minute."""
 
     def ticks() -> tuple[int, int]:
         counts = [int(count) for count in STAT.read_text(encoding="ascii").splitlines()[0].split()[1:9]]
@@ -129,22 +130,19 @@ def cores_at_work(seconds: float = 0.2) -> float:
 
 
 def write(study: Study, measurements: Measurements, folder: Path) -> Path:
-    """Measurements, plots and page into a folder; the path of the page. Without matplotlib there is no page."""
-    kept = keep_measurements(study, measurements, folder)
+    """Write measurements, plots and page into a folder, which is created; return the path of the page."""
+    save_measurements(study, measurements, folder)
     text, drawn = page_text(study, measurements)
-    try:
-        pictures = {folder / figure_file(study, block): figures.rendered(block) for block in drawn}
-    except InputError as error:
-        raise InputError(f"measurements are in {kept}, but the page is missing: {error}") from None
-    for path, picture in pictures.items():
-        _write(path, picture)
+    plots = {folder / figure_file(study, block): figures.rendered(block) for block in drawn}
+    for path, plot in plots.items():
+        _write(path, plot)
     page = folder / f"{study.name}.md"
     _write(page, text.encode())
     return page
 
 
-def keep_measurements(study: Study, measurements: Measurements, folder: Path) -> Path:
-    """Measurements alone into a folder, which is made; their path."""
+def save_measurements(study: Study, measurements: Measurements, folder: Path) -> Path:
+    """Write the measurements into a folder, which is created; return their path."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -154,12 +152,12 @@ def keep_measurements(study: Study, measurements: Measurements, folder: Path) ->
 
 
 def measurements_file(study: Study, folder: Path) -> Path:
-    """Where the measurements of a study are kept beside its page."""
+    """Path of a study's measurements in the folder of its page."""
     return folder / f"{study.name}.json"
 
 
 def figure_file(study: Study, figure: Figure | Bars) -> str:
-    """The file of a plot, beside the page."""
+    """File name of a plot, in the folder of the page."""
     return f"{study.name}-{figure.name}.svg"
 
 
@@ -168,20 +166,20 @@ def _write(path: Path, content: bytes) -> None:
         file.write(content)
 
 
-def _chosen(study: Study, names: Sequence[str], note: Tell) -> list[Part]:
+def _chosen(study: Study, names: Sequence[str], note: Say) -> list[Part]:
     known = [part.name for part in study.parts]
     for name in names:
         if name not in known:
             raise InputError(f"the study {study.name} has no part {name!r}; there are {', '.join(known)}")
-    wanted = [part for part in study.parts if not names or part.name in names]
-    reason = _no_gpu() if any(part.device == "gpu" for part in wanted) else None
+    chosen = [part for part in study.parts if not names or part.name in names]
+    reason = _no_gpu() if any(part.device == "gpu" for part in chosen) else None
     if reason is None:
-        return wanted
-    left = [part.name for part in wanted if part.device == "gpu"]
+        return chosen
+    skipped = [part.name for part in chosen if part.device == "gpu"]
     if names:
-        raise EngineError(f"the part {left[0]} needs a GPU: {reason}")
-    note(f"not measured here: {', '.join(left)} ({reason})")
-    return [part for part in wanted if part.device == "cpu"]
+        raise EngineError(f"the part {skipped[0]} needs a GPU: {reason}")
+    note(f"not measured here: {', '.join(skipped)} ({reason})")
+    return [part for part in chosen if part.device == "cpu"]
 
 
 def _no_gpu() -> str | None:

@@ -1,4 +1,4 @@
-"""A query against sorted targets on a device, by the kernels that Hains et al. compare."""
+"""Scores of a query with sorted targets on a device, by the kernels that Hains et al. compare."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ if TYPE_CHECKING:
     from exaln.engines.cuda.runtime.device import Kernel, Memory
 
 PAD = -64
-"""What a letter scores that is not there."""
+"""Score of the padding letter: low enough never to matter."""
 
 GROUP_THREADS = 256
 ORIGINAL_THREADS = 256
-MOST_BLOCKS = 4096
-"""Targets of one launch of a block each: bounds the memory of boundaries and wavefronts."""
+MAX_BLOCKS = 4096
+"""Targets per launch with one block each; bounds the memory of boundary rows and wavefronts."""
 
 VERSIONS = ("pointer swap", "register swap", "unrolled", "profile")
 BOUNDARIES = ("by one thread", "coalesced", "shared memory")
 
 
 def scoring() -> Scoring:
-    """The paper does not state its scoring: BLOSUM62, and 10/2 in its meaning, exaln 8/2."""
+    """The paper does not state its scoring. Here BLOSUM62 with gaps of 10, then 2 per residue (exaln: 8/2)."""
     return Scoring("BLOSUM62", gap_open=8, gap_extend=2)
 
 
 @dataclass(frozen=True)
 class Shape:
-    """The improved kernel: constants of kernels/intra_improved.cu."""
+    """Constants of the improved kernel, kernels/intra_improved.cu."""
 
     threads: int = 256
     height: int = 4
@@ -53,13 +53,16 @@ class Shape:
 
     @property
     def strip(self) -> int:
-        """Rows that are computed in one pass."""
+        """Rows of a strip."""
         return self.threads * self.height
 
 
 @dataclass(frozen=True)
 class TargetList:
-    """Targets sorted by length, as the kernels see them. codes: joined, each from a multiple of 4 on, padded."""
+    """Targets sorted by length, in the layout of the kernels.
+
+    codes: all targets joined, each padded and starting at a multiple of 4.
+    """
 
     codes: NDArray[np.uint8]
     starts: NDArray[np.int64]
@@ -71,16 +74,16 @@ class TargetList:
 
     @cached_property
     def database(self) -> Database:
-        """The same targets for an engine, which keeps them on its device from one query to the next."""
+        """The same targets as a database, which an engine keeps on its device between queries."""
         return Database.in_memory([self.records])
 
     def first_over(self, threshold: int) -> int:
-        """The first target that is longer."""
+        """Index of the first target that is longer than the threshold."""
         return int(np.searchsorted(self.lengths, threshold, side="right"))
 
 
 def sorted_targets(records: Records) -> TargetList:
-    """Shortest first."""
+    """Sort targets by length, shortest first, and pad them."""
     order = np.argsort(records.lengths, kind="stable")
     lengths = records.lengths[order]
     padded = np.maximum(-(-lengths // 4) * 4, 4)
@@ -93,7 +96,7 @@ def sorted_targets(records: Records) -> TargetList:
 
 
 class GpuQuery:
-    """A query on a device, padded to whole strips of so many rows."""
+    """A query on a device, padded to whole strips of `strip` rows."""
 
     def __init__(self, lab: Lab, query: NDArray[np.uint8], strip: int, costs: Scoring) -> None:
         n = len(PROTEIN.letters)
@@ -108,32 +111,32 @@ class GpuQuery:
 
     @property
     def arguments(self) -> list[int]:
-        """As the kernels have them."""
+        """The query's arguments of every kernel."""
         return [*(held.address for held in self._held), *self._rest]
 
 
 class GpuSearch:
-    """Targets on a device, and scores of a query with them."""
+    """Targets on a device, and the launches that score a query with them."""
 
     def __init__(self, lab: Lab, targets: TargetList, query: NDArray[np.uint8], costs: Scoring | None = None) -> None:
         self.lab, self.targets, self.query, self.costs = lab, targets, query, costs or scoring()
         self._held = [lab.put(array) for array in (targets.codes, targets.starts, targets.lengths)]
-        self._scores = lab.room(4 * max(len(targets), 1))
-        self._room: Memory | None = None
+        self._scores = lab.zeros(4 * max(len(targets), 1))
+        self._memory: Memory | None = None
 
     @property
     def arguments(self) -> list[int]:
-        """Of the targets, as the kernels have them."""
+        """The targets' arguments of every kernel."""
         return [held.address for held in self._held]
 
     @cached_property
     def group_size(self) -> int:
-        """The paper's s: as many threads as the device holds of the inter-task kernel."""
+        """The paper's s: number of threads of the inter-task kernel that the device can hold."""
         kernel = self.lab.kernel("inter_task.cu", "inter_task")
         return self.lab.device.facts.n_sms * self.lab.device.blocks_per_sm(kernel, GROUP_THREADS) * GROUP_THREADS
 
     def groups(self, end: int) -> list[tuple[int, int]]:
-        """Targets 0 .. end - 1 in groups of s, the longest in full groups."""
+        """Groups of s targets among 0 .. end - 1, as (first, number); the longest targets are in full groups."""
         size = self.group_size
         firsts = list(range(end % size, end, size))
         return (
@@ -141,7 +144,7 @@ class GpuSearch:
         )
 
     def inter(self, end: int) -> Callable[[], None]:
-        """Launches for the targets before `end`, one per group; they can be repeated."""
+        """Launches of the inter-task kernel for the targets before `end`, one per group; they can be repeated."""
         launches = self.group_launches(end)
 
         def launch() -> None:
@@ -151,83 +154,83 @@ class GpuSearch:
         return launch
 
     def group_launches(self, end: int) -> list[tuple[int, int, Callable[[], None]]]:
-        """The first target, the number of targets, and the launch of each group."""
+        """First target, number of targets, and launch of each group."""
         kernel = self.lab.kernel("inter_task.cu", "inter_task")
         query = self._query(8)
         groups = self.groups(end)
         longest = max((int(self.targets.lengths[first + n - 1]) for first, n in groups), default=0)
         stride = min(self.group_size, max(end, 1))
-        room = self._room_for(8 * stride * (longest + 4))
+        scratch = self._scratch(8 * stride * (longest + 4))
 
         def launch(first: int, n: int) -> None:
-            tail = [first, n, room.address, stride, self._scores.address]
+            tail = [first, n, scratch.address, stride, self._scores.address]
             self.lab.launch(kernel, -(-n // GROUP_THREADS), GROUP_THREADS, *self.arguments, *query.arguments, *tail)
 
         return [(first, n, partial(launch, first, n)) for first, n in groups]
 
     def original(self, first: int, *, bypass: bool = False) -> Callable[[], None]:
-        """Launches of the original intra-task kernel for the targets from `first` on."""
+        """Launches of the original intra-task kernel for the targets from `first`."""
         constants = {"threads": ORIGINAL_THREADS, "bypass": int(bypass)}
         kernel = self.lab.kernel("intra_original.cu", "intra_original", **constants)
         query = self._query(1)
-        n_blocks = min(MOST_BLOCKS, max(len(self.targets) - first, 1))
-        room = self._room_for(4 * 7 * (query.rows + 1) * n_blocks)
-        return self._block_each(kernel, ORIGINAL_THREADS, first, query, room)
+        n_blocks = min(MAX_BLOCKS, max(len(self.targets) - first, 1))
+        scratch = self._scratch(4 * 7 * (query.rows + 1) * n_blocks)
+        return self._block_each(kernel, ORIGINAL_THREADS, first, query, scratch)
 
     def improved(self, first: int, shape: Shape) -> Callable[[], None]:
-        """Launches of the improved intra-task kernel for the targets from `first` on."""
+        """Launches of the improved intra-task kernel for the targets from `first`."""
         longest = int(self.targets.lengths[-1]) + 4
         shared = 8 * longest if shape.boundary == 2 else 0
         kernel = self.lab.kernel("intra_improved.cu", "intra_improved", shared, **asdict(shape))
         query = self._query(shape.strip)
-        n_blocks = min(MOST_BLOCKS, max(len(self.targets) - first, 1))
-        room = self._room_for(8 * longest * n_blocks)
-        return self._block_each(kernel, shape.threads, first, query, room, longest)
+        n_blocks = min(MAX_BLOCKS, max(len(self.targets) - first, 1))
+        scratch = self._scratch(8 * longest * n_blocks)
+        return self._block_each(kernel, shape.threads, first, query, scratch, longest)
 
     def scores(self) -> NDArray[np.int32]:
-        """What the launches gave, by target."""
+        """Scores that the launches computed, by target."""
         return self.lab.get(self._scores, np.int32, len(self.targets))
 
-    def forget(self) -> None:
-        """So that no launch can pass for another one's scores."""
+    def invalidate(self) -> None:
+        """Overwrite the scores, so that a launch cannot pass with those of another."""
         self.lab.device.fill(self._scores.address, 0xFFFFFFFF, len(self.targets), self.lab.stream)
 
     def check(
         self, bench: Bench, what: str, launches: Sequence[Callable[[], None]], expected: NDArray[np.int32]
     ) -> None:
-        """Run launches that score all targets, or those from a place on, and compare; -1 is expected for the others."""
-        self.forget()
+        """Run launches and compare their scores; -1 is expected for targets that they do not score."""
+        self.invalidate()
         for launch in launches:
             launch()
         bench.check(what, self.scores(), expected)
 
     def _block_each(
-        self, kernel: Kernel, threads: int, first: int, query: GpuQuery, room: Memory, *tail: int
+        self, kernel: Kernel, threads: int, first: int, query: GpuQuery, scratch: Memory, *tail: int
     ) -> Callable[[], None]:
-        """The launches hold their room, which another kernel's may have outgrown by the time they run."""
+        """Launches with one block per target. They keep a reference to their memory, which later ones may replace."""
         end = len(self.targets)
 
         def launch() -> None:
-            for begin in range(first, end, MOST_BLOCKS):
-                arguments = [*self.arguments, *query.arguments, begin, room.address, *tail, self._scores.address]
-                self.lab.launch(kernel, min(MOST_BLOCKS, end - begin), threads, *arguments)
+            for begin in range(first, end, MAX_BLOCKS):
+                arguments = [*self.arguments, *query.arguments, begin, scratch.address, *tail, self._scores.address]
+                self.lab.launch(kernel, min(MAX_BLOCKS, end - begin), threads, *arguments)
 
         return launch
 
     def _query(self, strip: int) -> GpuQuery:
         return GpuQuery(self.lab, self.query, strip, self.costs)
 
-    def _room_for(self, n_bytes: int) -> Memory:
-        """Boundaries and wavefronts of one kernel at a time; the memory grows, and is used again."""
-        if self._room is None or self._room.n_bytes < n_bytes:
+    def _scratch(self, n_bytes: int) -> Memory:
+        """Memory for boundary rows and wavefronts of one kernel at a time; it grows and is reused."""
+        if self._memory is None or self._memory.n_bytes < n_bytes:
             self.lab.device.synchronize()
-            self._room = None
-            self._room = self.lab.device.allocate(n_bytes)
-        return self._room
+            self._memory = None
+            self._memory = self.lab.device.allocate(n_bytes)
+        return self._memory
 
 
 class CopiedSearch:
-    """The same search with the letters of its targets sent first: all at once, or group by group beside the kernels."""
+    """A search that first copies the letters of its targets: all at once, or group by group during the kernels."""
 
     def __init__(self, search: GpuSearch) -> None:
         self.search, self.device = search, search.lab.device
@@ -237,17 +240,17 @@ class CopiedSearch:
         self._copies = self.device.stream()
         self._address = search.arguments[0]
 
-    def forget(self) -> None:
+    def invalidate(self) -> None:
         """Overwrite the letters on the device."""
         self.device.fill(self._address, 0, len(self.search.targets.codes) // 4, self.search.lab.stream)
         self.device.synchronize()
 
     def copy_all(self) -> None:
-        """In the stream of the kernels, before them."""
+        """Copy all letters in the stream of the kernels."""
         self._copy(0, len(self.search.targets.codes), self.search.lab.stream)
 
     def overlapped(self, end: int, intra: Callable[[], object]) -> Callable[[], None]:
-        """Groups of the targets before `end`, each scored when its letters are there; then the long targets."""
+        """A launch that scores each group before `end` once its letters have arrived, and then the long targets."""
         groups = self.search.group_launches(end)
         starts = np.append(self.search.targets.starts, len(self.search.targets.codes)).tolist()
         arrivals = [self.device.event() for _ in range(len(groups) + 1)]
@@ -272,7 +275,7 @@ class CopiedSearch:
 def expected_scores(
     engine: Engine, query: NDArray[np.uint8], targets: TargetList, costs: Scoring | None = None
 ) -> NDArray[np.int32]:
-    """All scores, by an engine of exaln."""
+    """Scores of all targets, int32[n_targets], computed by an engine of exaln."""
     placement = engine.place(targets.database)
     scores: NDArray[np.int32] = engine.scores(Records.of(PROTEIN, [query]), placement, costs or scoring())[0]
     return scores

@@ -1,4 +1,4 @@
-"""What a study is: a paper, parts that measure, and a page that is made from what they measured."""
+"""The shapes of a study: a paper, parts that measure, and the sections, tables and plots of its page."""
 
 from __future__ import annotations
 
@@ -12,60 +12,63 @@ import numpy as np
 from exaln.errors import EngineError
 
 if TYPE_CHECKING:
-    from exaln.engines.cuda.runtime.device import Device
     from exaln_studies.counters import ProfiledLaunch
+    from exaln_studies.gpu import StudyDevice
     from exaln_studies.measurements import Measurements
 
 Row = dict[str, Any]
-"""One measurement: plain numbers and words, by the name of the column."""
+"""One measurement: numbers and strings by column name."""
 
 REPEATS = 3
 ENOUGH_SECONDS = 1.0
-"""Work that has taken so long is not repeated."""
+"""Work that has taken this long is not repeated."""
 
 
 class NotMeasurable(EngineError):
-    """Something that a part needs is not on this machine; a study goes on without the part."""
+    """Raised by a part that cannot be measured on this machine; the study continues without it."""
 
 
 @dataclass
 class Bench:
-    """What a part is given: how long it may take, on what, and where its results are compared.
+    """What a part measures with: its options, its device, and the comparison of its results.
 
-    n_checks: results that were compared and right. tell: called with what is measured next.
+    progress: called with a description of what is measured next. n_checks: number of results compared so far.
     """
 
     quick: bool
     threads: int
-    device: Device | None = None
-    tell: Callable[[str], None] = lambda text: None
+    device: StudyDevice | None = None
+    progress: Callable[[str], None] = lambda text: None
     n_checks: int = 0
 
-    def check(self, what: str, found: object, expected: object) -> None:
-        """Both must be the same; arrays in every element. A study with a wrong result has no figures."""
-        if not np.array_equal(np.asarray(found), np.asarray(expected)):
-            raise EngineError(f"{what}: the result is {_short(found)}, and must be {_short(expected)}")
+    def check(self, what: str, result: object, expected: object) -> None:
+        """Raise EngineError unless both are equal, arrays in every element."""
+        if not np.array_equal(np.asarray(result), np.asarray(expected)):
+            raise EngineError(f"{what}: the result is {_short(result)}, and must be {_short(expected)}")
         self.n_checks += 1
 
     def seconds(self, work: Callable[[], object], enough: float = ENOUGH_SECONDS) -> float:
-        """The fastest of some runs, of long work of fewer: what else runs on a machine only slows."""
+        """Seconds of the fastest of up to REPEATS runs; no further run starts after `enough` seconds.
+
+        The minimum, because other processes can only slow a run down.
+        """
         times = [_timed(work)]
         while len(times) < REPEATS and sum(times) < enough:
             times.append(_timed(work))
         return min(times)
 
     @property
-    def gpu(self) -> Device:
-        """The device of a part that needs one."""
+    def gpu(self) -> StudyDevice:
+        """The device of a GPU part."""
         assert self.device is not None
         return self.device
 
 
 @dataclass(frozen=True)
 class Part:
-    """A piece of a study that is measured on its own, by a CPU or with a GPU.
+    """A piece of a study that is measured on its own, on a CPU or a GPU.
 
-    is_gradual: whether a page can show what there is of a run that was cut short.
+    is_gradual: whether the page can show the rows of an interrupted run.
     """
 
     name: str
@@ -77,7 +80,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of a page; cells are text already."""
+    """A table of a page; its cells are text."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -85,7 +88,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Line:
-    """Points of a plot that belong together. dashed: a model of the line before. is_papers: what a paper measured."""
+    """One line of a plot. dashed: a model of the line before it. is_papers: measured by the paper, not here."""
 
     label: str
     x: Sequence[float]
@@ -110,7 +113,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Bars:
-    """A plot of shares or of few values: one group of bars, stacked by `parts`."""
+    """A bar plot: one bar per label, stacked from `parts`, each a name and its heights."""
 
     name: str
     caption: str
@@ -125,7 +128,7 @@ Block = str | Table | Figure | Bars
 
 @dataclass(frozen=True)
 class Section:
-    """A heading of a page and what stands below it. part: without its measurements the section says so."""
+    """A section of a page. part: whose measurements it shows; without them the section says how to measure it."""
 
     title: str
     part: str
@@ -134,9 +137,10 @@ class Section:
 
 @dataclass(frozen=True)
 class Study:
-    """One paper. summary: what it proposed, on what, in a paragraph; findings: what held and what no longer holds.
+    """One paper and what is measured of it.
 
-    launches: those whose counters the profiler reads.
+    summary: what the paper proposed, and how it is measured here; findings: its claims beside today's results;
+    launches: the kernel launches that the profiler counts.
     """
 
     name: str
@@ -149,7 +153,7 @@ class Study:
     launches: Callable[[Bench], Iterator[ProfiledLaunch]] = field(default=lambda bench: iter(()))
 
     def part(self, name: str) -> Part:
-        """By name."""
+        """Return the part with this name."""
         return next(part for part in self.parts if part.name == name)
 
 

@@ -1,4 +1,4 @@
-"""One pair over the whole GPU with all tables kept: the techniques of Xiao, Aji and Feng on a device."""
+"""One pair over the whole GPU with complete tables in memory: the techniques of Xiao, Aji and Feng."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 THREADS = 128
 SIDE = 32
 PLACE_BITS, MAX_PLACE = 21, (1 << 21) - 1
-"""As in kernels/walk_tables.cu."""
+"""As in kernels/traceback_tables.cu."""
 
 BARRIERS = {"none": 0, "counter": 1, "flags": 2, "cooperative": 3}
 LARGE = 1 << 28
@@ -35,24 +35,24 @@ RELAUNCHES = ("host", "graph")
 
 @dataclass(frozen=True)
 class Technique:
-    """How tables lie in memory. words: each diagonal begins at a multiple of so many; 0 for tiles."""
+    """The layout of tables in memory. words: each diagonal starts at a multiple of this; 0 for tiles."""
 
     name: str
     words: int
 
     @property
     def is_tiled(self) -> bool:
-        """Whether blocks fill tiles in place of diagonals."""
+        """Whether blocks fill tiles instead of diagonals."""
         return self.words == 0
 
     @property
     def file(self) -> str:
-        """The kernels."""
+        """File of the kernels."""
         return "tiles.cu" if self.is_tiled else "diagonals.cu"
 
     @property
     def plural(self) -> str:
-        """The last part of the names of its kernels."""
+        """Last part of the names of the kernels."""
         return "tiles" if self.is_tiled else "diagonals"
 
 
@@ -65,7 +65,7 @@ SIMPLE, COALESCED_64, COALESCED_128, TILED = TECHNIQUES = (
 
 
 def scoring() -> Scoring:
-    """The paper does not state its scoring: BLOSUM62, gaps 11/1."""
+    """The paper does not state its scoring. Here BLOSUM62, gaps 11/1."""
     return Scoring("BLOSUM62", gap_open=11, gap_extend=1)
 
 
@@ -78,17 +78,17 @@ class AffinePair:
 
     @cached_property
     def answer(self) -> Answer:
-        """What every filling must lead to."""
+        """The expected alignment."""
         return answer_of(self.query, self.target, self.scoring)
 
     @cached_property
     def global_score(self) -> int:
-        """From corner to corner, by the reference engine."""
+        """Score of the global alignment, by the reference engine."""
         return mode_score(self.query, self.target, self.scoring, Mode.parse("global"))
 
 
 def diagonal_starts(m: int, n: int, words: int) -> NDArray[np.int64]:
-    """int64[m + n + 2]: where each diagonal begins, and the end of the last.
+    """Return int64[m + n + 2]: the start of each diagonal, and the end of the last.
 
     >>> diagonal_starts(2, 2, 1).tolist(), diagonal_starts(2, 2, 4).tolist()
     ([0, 1, 3, 6, 8, 9], [0, 4, 8, 12, 16, 20])
@@ -112,32 +112,32 @@ class GpuTables:
         self.n_steps = sum(tiles) - 1 if technique.is_tiled else m + n + 1
         self._held = [lab.put(pair.query), lab.put(pair.target), lab.put(pair.scoring.matrix), lab.put(starts)]
         self._tables = [lab.device.allocate(4 * self.n_cells) for _ in range(3)]
-        self._state = lab.room(4 * (1 + 64 * lab.device.facts.n_sms))
-        self._best, self._steps, self._n_steps = lab.room(8), lab.room(m + n), lab.room(4)
+        self._state = lab.zeros(4 * (1 + 64 * lab.device.facts.n_sms))
+        self._best, self._steps, self._n_steps = lab.zeros(8), lab.zeros(m + n), lab.zeros(4)
 
     @property
     def arguments(self) -> list[int]:
-        """Those that all kernels begin with."""
+        """First arguments of all kernels."""
         query, target, matrix, starts = (memory.address for memory in self._held)
         scoring = self.pair.scoring
         costs = [len(scoring.matrix), scoring.gap_first, scoring.gap_extend, self.m, self.n]
         return [query, target, matrix, *costs, *(table.address for table in self._tables), starts]
 
     def constants(self, barrier: str, loads: str = "plain", *, is_local: bool = True) -> dict[str, int]:
-        """Of the kernels that fill."""
+        """Constants of the kernels that fill tables."""
         constants = {"barrier": BARRIERS[barrier]}
         if not self.technique.is_tiled:
             constants |= {"loads": LOADS[loads], "local": int(is_local)}
         return constants
 
     def launches(self, n_blocks: int) -> Launches:
-        """A launch per step, all with as many blocks."""
+        """One launch per step, all with the same number of blocks."""
         kernel = self.lab.kernel(self.technique.file, f"step_{self.technique.plural}", **self.constants("none"))
         steps = [(n_blocks, [*self.arguments, step]) for step in range(self.n_steps)]
         return self.lab.device.prepare(kernel, THREADS, steps, self.lab.stream)
 
     def relaunch_seconds(self, n_blocks: int, by: str) -> list[float]:
-        """Launches by the host, or by a graph."""
+        """Seconds of filling with one launch per step, by the host or in a graph."""
         device, stream, prepared = self.lab.device, self.lab.stream, self.launches(n_blocks)
         if by == "host":
             return self.lab.seconds(lambda: device.launch_all(prepared))
@@ -147,7 +147,7 @@ class GpuTables:
     def barrier_seconds(
         self, n_blocks: int, barrier: str, loads: str = "plain", *, is_local: bool = True
     ) -> list[float]:
-        """One launch, with a barrier after each step; large tables are filled once."""
+        """Seconds of filling in one launch, with a barrier after each step; large tables are filled once."""
         fill = self.filling(n_blocks, barrier, loads, is_local=is_local)
         is_large = self.n_cells > LARGE
         return self.lab.seconds(fill, 1 if is_large else 3, warm=is_large)
@@ -155,7 +155,7 @@ class GpuTables:
     def filling(
         self, n_blocks: int, barrier: str, loads: str = "plain", *, is_local: bool = True
     ) -> Callable[[], None]:
-        """What puts such a launch into the stream."""
+        """Return a function that enqueues one launch with a barrier after each step."""
         device, constants = self.lab.device, self.constants(barrier, loads, is_local=is_local)
         kernel = self.lab.kernel(self.technique.file, f"all_{self.technique.plural}", **constants)
         if loads == "constant":
@@ -170,44 +170,49 @@ class GpuTables:
 
         return fill
 
-    def most_blocks(self) -> int:
-        """As many as can wait for each other."""
+    def max_blocks(self) -> int:
+        """Largest number of blocks that can be resident, so that they can wait for each other."""
         kernel = self.lab.kernel(self.technique.file, f"all_{self.technique.plural}", **self.constants("counter"))
         return self.lab.device.facts.n_sms * self.lab.device.blocks_per_sm(kernel, THREADS)
 
-    def _walk_seconds(self) -> tuple[float, float]:
-        """Looking for the best cell, and walking back from it."""
+    def _traceback_seconds(self) -> tuple[float, float]:
+        """Seconds of finding the best cell, and of the traceback from it."""
         lab, tiled = self.lab, int(self.technique.is_tiled)
-        best, walk = (lab.kernel("walk_tables.cu", name, tiled=tiled) for name in ("best_cell", "walk_tables"))
+        best, trace = (
+            lab.kernel("traceback_tables.cu", name, tiled=tiled) for name in ("best_cell", "traceback_tables")
+        )
         places = self._best.address, self._steps.address, self._n_steps.address
 
-        def look() -> None:
+        def find_best() -> None:
             lab.device.fill(self._best.address, 0, 2, lab.stream)
             table, starts = self._tables[0].address, self._held[3].address
             lab.launch(best, 8 * lab.device.facts.n_sms, 256, self.m, self.n, table, starts, self._best.address)
 
-        (looking,) = lab.seconds(look, 1, warm=True)
-        (walking,) = lab.seconds(lambda: lab.launch(walk, 1, 1, *self.arguments, *places), 1, warm=True)
-        return looking, walking
+        (finding,) = lab.seconds(find_best, 1, warm=True)
+        (tracing,) = lab.seconds(lambda: lab.launch(trace, 1, 1, *self.arguments, *places), 1, warm=True)
+        return finding, tracing
 
     def check(self, bench: Bench, what: str) -> tuple[float, float]:
-        """Score, end and path on the device; the seconds that finding them took. Forgets the tables."""
-        looking, walking = self._walk_seconds()
+        """Compare score, end and path; return the seconds of finding the best cell and of the traceback.
+
+        Invalidates the tables.
+        """
+        finding, tracing = self._traceback_seconds()
         key = int(self.lab.get(self._best, np.uint64, 1)[0])
         count = int(self.lab.get(self._n_steps, np.int32, 1)[0])
         steps = self.lab.get(self._steps, np.uint8, self.m + self.n)[:count]
         ends = [MAX_PLACE - (key >> shift & MAX_PLACE) for shift in (0, PLACE_BITS)]
         answer = self.pair.answer
-        found = (key >> 2 * PLACE_BITS, *ends, forward(steps))
-        bench.check(what, found, (answer.score, answer.query_end, answer.target_end, answer.steps))
-        self.forget()
-        return looking, walking
+        result = (key >> 2 * PLACE_BITS, *ends, forward(steps))
+        bench.check(what, result, (answer.score, answer.query_end, answer.target_end, answer.steps))
+        self.invalidate()
+        return finding, tracing
 
     def corner(self) -> int:
-        """H of the last cell of tables by diagonals: the score of a global alignment."""
+        """H of the last cell, for tables by diagonals: the score of a global alignment."""
         table = self.lab.get(self._tables[0], np.int32, self.n_cells)
         return int(table[diagonal_starts(self.m, self.n, self.technique.words)[-2]])
 
-    def forget(self) -> None:
-        """Overwrite the scores, so that no later check can pass on what was there before."""
+    def invalidate(self) -> None:
+        """Overwrite the scores, so that no later check can pass with earlier ones."""
         self.lab.device.fill(self._tables[0].address, 0xA5A5A5, self.n_cells, self.lab.stream)

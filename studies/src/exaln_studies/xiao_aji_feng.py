@@ -1,4 +1,4 @@
-"""Xiao, Aji and Feng, 2009: one pair over the whole GPU, six implementations and more barriers: measured."""
+"""Xiao, Aji and Feng, 2009: one pair over the whole GPU, six implementations and further barriers."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exaln import _core
 from exaln.errors import EngineError
+from exaln_studies import _native
 from exaln_studies.counters import ProfiledLaunch, counted
 from exaln_studies.gpu import Lab, source
 from exaln_studies.pairs import align_by, score_by
@@ -39,35 +39,35 @@ LARGER, QUICK_LARGER = (8461, 30_000), (3000,)
 LARGEST_PLACE = 1 << 20
 CPU_THREADS = (1, 2, 4, 6, 8, 12, 16)
 BYTES_PER_CELL = 13.5
-"""Three tables of 32 bits, and some room for the rest."""
+"""Three tables of 32 bits, and some memory for the rest."""
 
 
 def length_of(bench: Bench) -> int:
-    """Of the sequences of the comparison."""
+    """Length of the sequences."""
     return QUICK_LENGTH if bench.quick else LENGTH
 
 
 def blocks_of(bench: Bench) -> list[int]:
-    """From 8 to one per multiprocessor."""
+    """Numbers of blocks, from 8 to one per multiprocessor."""
     n_sms = bench.gpu.facts.n_sms
-    wanted = QUICK_BLOCKS if bench.quick else BLOCKS
-    return sorted({min(n, n_sms) for n in (*wanted, n_sms)})
+    counts = QUICK_BLOCKS if bench.quick else BLOCKS
+    return sorted({min(n, n_sms) for n in (*counts, n_sms)})
 
 
 def mean(seconds: list[float]) -> float:
-    """Of three runs, as in the paper."""
+    """Mean of the runs, as in the paper."""
     return sum(seconds) / len(seconds)
 
 
 def measure_blocks(bench: Bench) -> Iterator[Row]:
-    """Figures 8 and 10: every technique with every synchronisation, by number of blocks."""
+    """Figures 8 and 10: every technique with every kind of synchronisation, by number of blocks."""
     lab, pair = Lab(bench.gpu), AffinePair(length_of(bench))
     barriers = barriers_of(bench)
     for technique in TECHNIQUES:
         held = GpuTables(lab, pair, technique)
         for n_blocks in blocks_of(bench):
             for sync in (*RELAUNCHES, *barriers):
-                bench.tell(f"{technique.name}, {sync}, {n_blocks} blocks")
+                bench.progress(f"{technique.name}, {sync}, {n_blocks} blocks")
                 is_relaunch = sync in RELAUNCHES
                 seconds = held.relaunch_seconds(n_blocks, sync) if is_relaunch else held.barrier_seconds(n_blocks, sync)
                 row = {"length": held.m, "technique": technique.name, "sync": sync, "blocks": n_blocks}
@@ -79,22 +79,22 @@ def measure_blocks(bench: Bench) -> Iterator[Row]:
 
 
 def barriers_of(bench: Bench) -> list[str]:
-    """All, or without CUDA's own where its header is not to be had; compiled here, side by side."""
+    """All barriers, or all but cooperative groups where CUDA's headers are missing; compiles their kernels."""
     constants = [{"barrier": number, "loads": 0, "local": 1} for number in BARRIERS.values()]
     for barriers in (list(BARRIERS), [name for name in BARRIERS if name != "cooperative"]):
-        wanted = [one for one in constants if one["barrier"] in [BARRIERS[name] for name in barriers]]
+        chosen = [one for one in constants if one["barrier"] in [BARRIERS[name] for name in barriers]]
         try:
-            bench.gpu.load(source("diagonals.cu", **one) for one in wanted)
-            bench.gpu.load(source("tiles.cu", barrier=one["barrier"]) for one in wanted)
+            bench.gpu.load(source("diagonals.cu", **one) for one in chosen)
+            bench.gpu.load(source("tiles.cu", barrier=one["barrier"]) for one in chosen)
         except EngineError as error:
-            bench.tell(f"no cooperative groups: {error}")
+            bench.progress(f"no cooperative groups: {error}")
         else:
             return barriers
     raise EngineError("the kernels do not compile")
 
 
 def measure_future(bench: Bench) -> Iterator[Row]:
-    """The paper's future work: cached loads, and the barrier in another dynamic programme (global alignment)."""
+    """Future work of the paper: cached loads, and the barrier in another dynamic program (global alignment)."""
     lab, pair = Lab(bench.gpu), AffinePair(length_of(bench))
     n_blocks = min(30, bench.gpu.facts.n_sms)
     for technique in (SIMPLE, COALESCED_128):
@@ -106,7 +106,7 @@ def measure_future(bench: Bench) -> Iterator[Row]:
         for barrier in ("counter", "flags"):
             seconds = held.barrier_seconds(n_blocks, barrier, is_local=False)
             bench.check(f"{technique.name}, global, {barrier}", held.corner(), pair.global_score)
-            held.forget()
+            held.invalidate()
             yield {"what": "global", "technique": technique.name, "barrier": barrier, "seconds": mean(seconds)}
 
 
@@ -123,39 +123,39 @@ COUNTERS = {
     "conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum",
     "dram_bytes": "dram__bytes.sum",
 }
-"""The nearest to the columns of Table 1 that the profiler has today."""
+"""The counters of today's profiler that are nearest to the columns of Table 1."""
 
 
 def measure_counters(bench: Bench) -> Iterator[Row]:
-    """Table 1 and Figure 9: what the profiler counts, for all four layouts."""
+    """Table 1 and Figure 9: hardware counters for all four layouts."""
     return counted(bench, "xiao-aji-feng", COUNTERS)
 
 
 def launches(bench: Bench) -> Iterator[ProfiledLaunch]:
-    """All steps in one launch, a block per multiprocessor.
+    """All steps in one launch, one block per multiprocessor.
 
-    Without a barrier, which would be counted as well; and with the counter, whose results can be compared.
+    Without a barrier, which would be counted as well; and with the counter barrier, whose results can be compared.
     """
     lab, pair, n_blocks = Lab(bench.gpu), AffinePair(length_of(bench)), bench.gpu.facts.n_sms
     for technique in TECHNIQUES:
         held = GpuTables(lab, pair, technique)
         for barrier in ("none", "counter"):
             label = {"technique": technique.name, "barrier": barrier, "length": held.m, "steps": held.n_steps}
-            compare = (lambda: held.check(bench, technique.name)) if barrier == "counter" else held.forget  # noqa: B023
+            compare = (lambda: held.check(bench, technique.name)) if barrier == "counter" else held.invalidate  # noqa: B023
             yield ProfiledLaunch(label, held.filling(n_blocks, barrier), compare)
 
 
 def measure_larger(bench: Bench) -> Iterator[Row]:
-    """The paper's largest pair, 8,461, and then as large as the memory of the device allows."""
+    """The paper's largest pair, 8,461, and larger ones up to the memory of the device."""
     lab = Lab(bench.gpu)
     largest = min(LARGEST_PLACE, int(math.sqrt(bench.gpu.budget / BYTES_PER_CELL)))
-    wanted = QUICK_LARGER if bench.quick else (*LARGER, largest // 1000 * 1000)
-    for length in sorted({min(one, largest) for one in wanted}):
+    lengths = QUICK_LARGER if bench.quick else (*LARGER, largest // 1000 * 1000)
+    for length in sorted({min(one, largest) for one in lengths}):
         pair = AffinePair(length)
         for technique in (SIMPLE, COALESCED_128, TILED):
-            bench.tell(f"length {length:,}, {technique.name}")
+            bench.progress(f"length {length:,}, {technique.name}")
             held = GpuTables(lab, pair, technique)
-            for n_blocks in (bench.gpu.facts.n_sms, held.most_blocks()):
+            for n_blocks in (bench.gpu.facts.n_sms, held.max_blocks()):
                 row = {"what": "fill", "length": length, "technique": technique.name, "blocks": n_blocks}
                 row["seconds"] = mean(held.barrier_seconds(n_blocks, "counter"))
                 row["looking"], row["walking"] = held.check(bench, f"length {length:,}, {technique.name}")
@@ -165,9 +165,9 @@ def measure_larger(bench: Bench) -> Iterator[Row]:
 
 
 def engine_row(bench: Bench, pair: AffinePair) -> Row:
-    """exaln's kernel on the same pair, strips that wait for words of each other (long.cu): score, and with path.
+    """exaln's kernel for long pairs on the same pair: the score, and the alignment, both with all copies.
 
-    Both with all copies, and with lines kept in place of tables.
+    Its strips pass boundary words to each other, and it keeps checkpoint rows and columns instead of tables.
     """
     engine, sequences = _cuda_engine(), (pair.query, pair.target, pair.scoring)
     bench.check("exaln: score", score_by(engine, *sequences), pair.answer.score)
@@ -178,18 +178,18 @@ def engine_row(bench: Bench, pair: AffinePair) -> Row:
 
 
 def measure_tiles(bench: Bench) -> Iterator[Row]:
-    """In the place of the Cell (Fig. 11): the tiled wavefront on CPU threads, split into computing and waiting."""
+    """Instead of the Cell (Fig. 11): the tiled wavefront on CPU threads, with times of computing and waiting."""
     pair = AffinePair(length_of(bench))
     m, n = len(pair.query), len(pair.target)
     tables = [np.full((m + 1) * (n + 1), -1, np.int32) for _ in range(3)]
     costs = pair.scoring.matrix, pair.scoring.gap_first, pair.scoring.gap_extend
     for threads in [count for count in CPU_THREADS if count <= max(2, bench.threads)]:
-        bench.tell(f"{threads} threads")
+        bench.progress(f"{threads} threads")
         tables[0].fill(-1)
         runs = []
         for _ in range(5):
             begun = time.perf_counter()
-            waited = _core.study_fill_tiles(pair.query, pair.target, *costs, threads, SIDE, *tables)
+            waited = _native.fill_tiles(pair.query, pair.target, *costs, threads, SIDE, *tables)
             runs.append((time.perf_counter() - begun, mean(list(waited))))
         seconds, waiting = min(runs)
         bench.check(f"{threads} threads: score", int(tables[0].max()), pair.answer.score)
@@ -210,17 +210,17 @@ STUDY = Study(
         " ICPADS 2009."
     ),
     summary=f"""
-One pair, affine gaps, all tables kept for the walk back, on a GTX 280 (30 multiprocessors). Diagonals of the table
-are stored one after another (simple), or each from a multiple of 64 bytes on (coalesced); or tiles of {SIDE} x {SIDE}
-cells go through shared memory (tiled). Each is synchronised by launching a kernel per step, or by a barrier on the
-GPU. The paper does not state its scoring; here it is BLOSUM62, gaps 11/1, on similar proteins. {THREADS} threads per
-block throughout. The kernels are `diagonals.cu`, `tiles.cu`, `barrier.cuh` and `walk_tables.cu` in
-`src/exaln/studies/kernels`.
+One pair, affine gaps, all tables kept for the traceback, on a GTX 280 (30 multiprocessors). The diagonals of the table
+are stored one after another (simple), or each starts at a multiple of 64 bytes (coalesced); or tiles of {SIDE} x {SIDE}
+cells are computed in shared memory (tiled). Each version synchronises by launching a kernel per step, or by a barrier
+on the GPU. The paper does not state its scoring; here it is BLOSUM62, gaps 11/1, on similar proteins. All blocks have
+{THREADS} threads. The kernels are `diagonals.cu`, `tiles.cu`, `barrier.cuh` and `traceback_tables.cu` in
+`studies/src/exaln_studies/kernels`.
 
-Times are of filling the tables alone, mean of three runs after one that warms up, everything on the device. The barrier
-of the paper's Fig. 7 can hang as printed: it compares with `!=`, has no fence, and its goal serves one barrier only;
-here it has fences, a goal that grows, and `>=`. Its times of filling are once called synchronisation times in the
-text. Its Table 1 has 10,359 launches, which means m + n near 10,360 and not the 6,000 of two sequences of 3K.
+Times are for filling the tables only, the mean of three runs after a warm-up, with everything on the GPU. The barrier
+in the paper's Fig. 7 can hang as printed: it compares with `!=`, has no fence, and its goal is valid for one barrier
+only; here it has fences, a growing goal, and `>=`. The paper's text once calls its filling times synchronisation times.
+Its Table 1 has 10,359 launches, so m + n is near 10,360, not the 6,000 of two sequences of 3K.
 """,
     parts=(
         Part("blocks", "gpu", "six implementations by number of blocks", measure_blocks),

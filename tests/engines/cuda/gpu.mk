@@ -18,7 +18,7 @@ test-gpu: $(GPU_SETUP)
 	$(GPU_PYTEST) $(GPU_ALONE)
 
 # A small run of every kernel, with DPX and without: once to fill the cache of kernels, then under each tool;
-# and the tests of the studies' kernels.
+# and the GPU tests of the studies' kernels.
 test-gpu-sanitize: $(GPU_SETUP)
 	@command -v compute-sanitizer > /dev/null || { echo "$@: compute-sanitizer is missing; it comes with the CUDA toolkit" >&2; exit 1; }
 	for dpx in "" 0; do \
@@ -26,4 +26,4 @@ test-gpu-sanitize: $(GPU_SETUP)
 	  $(GPU_PYTHON) tests/support/cuda_sanitize.py || exit 1; \
 	  for tool in $(SANITIZER_TOOLS); do $(GPU_PYTHON) tests/support/cuda_sanitize.py --under $$tool || exit 1; done; \
 	done
-	for tool in "" memcheck racecheck synccheck; do $(GPU_PYTHON) studies/tests/study_sanitize.py $$tool || exit 1; done
+	for tool in "" memcheck racecheck synccheck; do PYTHONPATH=tests/support $(GPU_PYTHON) studies/tests/sanitize_kernels.py $$tool || exit 1; done

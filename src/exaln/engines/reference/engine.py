@@ -12,6 +12,7 @@ from exaln.alignments.cigar import Paths
 from exaln.engines.contracts import Engine, Tuning
 from exaln.engines.reference.path import NEVER, ReferenceAlignment, border, table_alignment
 from exaln.engines.reference.region import fill_region, trace_block
+from exaln.engines.outline import ScanOutline, kernel_uses, target_lengths
 from exaln.engines.regions import NOTHING, RegionResult, RegionTask
 from exaln.engines.tasks import Candidates, PairTask, Resident, ScanTask, ScoreBlock, candidates_of
 from exaln.errors import EngineError
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from exaln.database.views import TargetView
     from exaln.engines.regions import PairTable, Traceback
     from exaln.scoring.scoring import Scoring
+
+
+CELLS_PER_SECOND = 2e6
+"""A typical speed, for estimates."""
 
 
 class ReferenceEngine(Engine):
@@ -69,6 +74,18 @@ class ReferenceEngine(Engine):
                 cells += task.queries.n_rows * len(target)
                 if task.progress:
                     task.progress(cells)
+
+    def outline(self, task: ScanTask) -> ScanOutline:
+        """Target by target."""
+        lengths = target_lengths(task.view)
+        cells = task.queries.n_rows * int(lengths.sum())
+        return ScanOutline(
+            kernels=kernel_uses(lengths, [("NumPy, column by column", len(lengths))]),
+            n_batches=len(lengths),
+            host_bytes=64 * int(task.queries.lengths.max(initial=0)),
+            seconds=cells / CELLS_PER_SECOND,
+            source="from a typical speed",
+        )
 
     def align(self, task: PairTask) -> AlignedPairs:
         """Pair by pair, over the whole table."""

@@ -1,12 +1,14 @@
-// A barrier for all blocks of a grid, four ways; all blocks must be resident, so launches are cooperative.
+// A barrier for all blocks of a grid, in four versions. All blocks must be resident, so launches are
+// cooperative.
 //
-//     0 none          nothing waits: only to see what the waiting costs, results are meaningless
-//     1 counter       Xiao, Aji and Feng, Fig. 7, made correct: a fence before and after, a goal that grows
-//                     with each barrier, and >= in place of !=, which a counter that others have moved on
-//                     would never meet again
-//     2 flags         their future work, no atomics: each block raises a flag, block 0 sees them all and
-//                     raises its own
+// clang-format off
+//     0 none          no waiting, to measure the time of computing alone; results are meaningless
+//     1 counter       Xiao, Aji and Feng, Fig. 7, corrected: fences before and after, a goal that grows with
+//                     each barrier, and >= instead of !=, which fails once other blocks have moved on
+//     2 flags         their future work, no atomics: each block sets a flag, block 0 waits for all flags and
+//                     then sets its own
 //     3 cooperative   grid.sync() of CUDA's cooperative groups
+// clang-format on
 //
 // state: int32[1 + gridDim.x], set to 0 before each launch.
 
@@ -14,7 +16,7 @@
 
 #include "study_constants.cuh"
 
-// Between two looks at a flag; nothing on a GPU.
+// Called between two reads of a flag. Empty on a GPU; the emulated device switches threads here.
 __device__ __forceinline__ void look_again() {}
 
 __device__ __forceinline__ void wait_until(const volatile int* place, int goal) {

@@ -1,19 +1,20 @@
-// The cell update of the studies, once for all kernels: with linear gaps, with affine gaps, and which way it
-// went.
+// The cell update of all kernels of the studies: with linear gaps, with affine gaps, and its direction.
 //
+// clang-format off
 //     H(i,j) = max(0, H(i-1,j-1) + s(q_i,t_j), E(i,j), F(i,j))
 //     E(i,j) = max(E(i,j-1) - gap_extend, H(i,j-1) - gap_first)      consumes t_j
 //     F(i,j) = max(F(i-1,j) - gap_extend, H(i-1,j) - gap_first)      consumes q_i
+// clang-format on
 //
-// With linear gaps, gap_first = gap_extend, E and F are the neighbours less the cost of a gap. Unlike the
-// engine's kernels these take all costs as arguments, and use no instruction that a device of 2009 did not
-// have.
+// With linear gaps, gap_first = gap_extend, E and F are the neighbours minus the cost of a gap. Unlike the
+// engine's kernels, these take all costs as arguments and use no instruction that a GPU of 2009 did not have.
 
 #pragma once
 
-constexpr int NEVER = -(1 << 29);  // E and F outside the table; leaves room to subtract
+constexpr int MINUS_INFINITY =
+    -(1 << 29);  // E and F outside the table; costs can be subtracted without overflow
 
-enum Direction : unsigned char { STOP, DIAGONAL, TARGET_ALONE, QUERY_ALONE };
+enum Direction : unsigned char { STOP, DIAGONAL, TARGET_ONLY, QUERY_ONLY };
 
 struct Affine {
     int H, E, F;
@@ -23,11 +24,11 @@ __device__ __forceinline__ int linear_cell(int diagonal, int left, int above, in
     return max(max(0, diagonal + score), max(left, above) - gap);
 }
 
-// Which neighbour the score of a cell came from, the diagonal before the left before the one above.
+// The neighbour that a score came from; of several, the diagonal, then the left one, then the one above.
 __device__ __forceinline__ Direction direction_of(int H, int diagonal, int left, int score, int gap) {
     if (H == 0) return STOP;
     if (H == diagonal + score) return DIAGONAL;
-    return H == left - gap ? TARGET_ALONE : QUERY_ALONE;
+    return H == left - gap ? TARGET_ONLY : QUERY_ONLY;
 }
 
 template <bool IS_LOCAL = true>
@@ -41,8 +42,8 @@ __device__ __forceinline__ Affine affine_cell(int diagonal, int left_H, int left
     return cell;
 }
 
-// The same cell for kernels that keep no tables: E and F come in as of this cell, H comes out of it, and E
-// and F go out for the cells to the right and below.
+// The affine cell for kernels without tables: takes E and F of this cell, returns its H, and replaces E and F
+// by those of the cells to the right and below.
 __device__ __forceinline__ void advance_cell(int diagonal, int score, int& H, int& E, int& F, int gap_first,
                                              int gap_extend) {
     H = max(max(0, diagonal + score), max(E, F));

@@ -1,16 +1,19 @@
-// Xiao, Aji, Feng: one pair over the whole GPU, diagonal by diagonal, all tables kept. Affine gaps.
+// Xiao, Aji, Feng: one pair over the whole GPU, diagonal by diagonal, with complete tables. Affine gaps.
 //
-//     thread k of all takes cells k, k + number of threads, ... of the diagonal; thread order is memory order
+// Thread k of the grid computes cells k, k + number of threads, ... of a diagonal, so that neighbouring
+// threads access neighbouring words.
 //
+// clang-format off
 //     query uint8[m], target uint8[n];  matrix int32[n_letters x n_letters]
 //     H, E, F, starts     tables.cuh, by diagonals
-//     step_diagonals      diagonal `d` alone: the host launches again for the next ("CPU synchronisation")
-//     all_diagonals       all of them, with a barrier between (barrier.cuh; "GPU synchronisation")
+//     step_diagonals      diagonal `d` only: one launch per diagonal ("CPU synchronisation")
+//     all_diagonals       all diagonals, with a barrier after each (barrier.cuh; "GPU synchronisation")
 //
 //     LOADS     0 plain; 1 scores from constant memory; 2 sequences and scores through the read-only cache
-//     LOCAL     0: from corner to corner in place of local, to show the barrier in another dynamic programme
+//     LOCAL     0: global instead of local alignment, to show the barrier in another dynamic program
+// clang-format on
 //
-// tests/test_study_kernels.py.
+// Tests: studies/tests/test_kernels.py.
 
 #include "barrier.cuh"
 #include "tables.cuh"
@@ -26,7 +29,7 @@ __device__ __forceinline__ int score_of(const Pair& pair, int i, int j) {
     return pair.matrix[pair.query[i - 1] * pair.n_letters + pair.target[j - 1]];
 }
 
-// H on the border, k letters from the corner.
+// H on the border of the table, k letters from the corner.
 __device__ __forceinline__ int border(const Pair& pair, int k) {
     return IS_LOCAL || k == 0 ? 0 : -(pair.gap_first + (k - 1) * pair.gap_extend);
 }
@@ -36,11 +39,11 @@ __device__ __forceinline__ void fill_diagonal(const Pair& pair, const Tables& ta
     const int n_cells = layout.n_cells(d);
     const long long here = layout.starts[d];
     const long long left =
-        d > 0 ? layout.starts[d - 1] - layout.first_row(d - 1) : 0;  // of row 0, if it had one
+        d > 0 ? layout.starts[d - 1] - layout.first_row(d - 1) : 0;  // where row 0 would be
     const long long diagonal = d > 1 ? layout.starts[d - 2] - layout.first_row(d - 2) : 0;
     for (int k = blockIdx.x * blockDim.x + threadIdx.x; k < n_cells; k += gridDim.x * blockDim.x) {
         const int i = layout.row(d, k), j = d - i;
-        Affine cell{border(pair, i + j), NEVER, NEVER};
+        Affine cell{border(pair, i + j), MINUS_INFINITY, MINUS_INFINITY};
         if (i > 0 && j > 0)
             cell = affine_cell<IS_LOCAL>(tables.H[diagonal + i - 1], tables.H[left + i], tables.E[left + i],
                                          tables.H[left + i - 1], tables.F[left + i - 1], score_of(pair, i, j),

@@ -1,10 +1,10 @@
-// Where the directions of a block's pair are kept, four ways; (i, j) count from 1. LENGTH rows and columns.
+// Storage for the directions of a pair of LENGTH x LENGTH cells, in four versions; i and j count from 1.
 
 #pragma once
 
 #include "cells.cuh"
 
-// Bytes of global memory, row by row: threads of a step write LENGTH - 1 bytes apart.
+// Bytes, row by row: the threads of a step write LENGTH - 1 bytes apart. Global or shared memory.
 template <int LENGTH>
 struct GlobalRows {
     unsigned char* bytes;
@@ -14,7 +14,7 @@ struct GlobalRows {
     __device__ unsigned char get(int i, int j) const { return bytes[(i - 1) * LENGTH + j - 1]; }
 };
 
-// Bytes of global memory, diagonal by diagonal: threads of a step write side by side.
+// Bytes of global memory, diagonal by diagonal: the threads of a step write adjacent bytes.
 template <int LENGTH>
 struct GlobalDiagonals {
     unsigned char* bytes;
@@ -24,7 +24,7 @@ struct GlobalDiagonals {
     __device__ unsigned char get(int i, int j) const { return bytes[(i + j - 2) * LENGTH + i - 1]; }
 };
 
-// Two bits of shared memory. A thread keeps those of its row in a word until it is full: 16 columns.
+// Two bits each in shared memory. A thread collects the directions of its row in a word of 16 columns.
 template <int LENGTH>
 struct SharedBits {
     unsigned* words;

@@ -1,15 +1,18 @@
-// Hains et al., after CUDASW++: a thread per target, in tiles of 8 x 4 cells in registers. Affine gaps.
+// Hains et al., after CUDASW++: one thread per target, in tiles of 8 x 4 cells in registers. Affine gaps.
 //
-//     strip of 8 rows, then the next:   t t t t     t: H and F of the row above, from global memory
-//     4 columns of it at a time         l 1 . .     l: H and E to the left, in registers
-//     (a word of letters), column       l 2 . .     the bottom row of the tile goes to global memory
-//     by column
+// A thread computes strips of 8 rows, one after another, 4 columns (one word of letters) at a time:
 //
-//     targets     first .. first + n - 1, sorted by length; the longest of them sets the time of a launch
+// clang-format off
+//     . t t t t     t: H and F of the row above, read from global memory
+//     l 1 . . .     l: H and E to the left, in registers
+//     l 2 . . .     the bottom row of the tile is written to global memory
+//
+//     targets     first .. first + n - 1, sorted by length; the longest determines the time of a launch
 //     boundary    int2[longest x stride]: column by column, thread by thread
 //     scores      int32, by target
+// clang-format on
 //
-// tests/test_study_kernels.py.
+// Tests: studies/tests/test_kernels.py.
 
 #include "targets.cuh"
 
@@ -35,7 +38,7 @@ __device__ __forceinline__ int align_target(const Query& query, const unsigned* 
     for (int row = 0; row < fours; row += TILE_ROWS / 4) {
         int H[TILE_ROWS], E[TILE_ROWS], above = 0;
 #pragma unroll
-        for (int r = 0; r < TILE_ROWS; r++) H[r] = 0, E[r] = NEVER;
+        for (int r = 0; r < TILE_ROWS; r++) H[r] = 0, E[r] = MINUS_INFINITY;
         for (int column = 0; column < n_columns; column += TILE_COLUMNS) {
             const unsigned word = words[column / 4];
 #pragma unroll

@@ -1,31 +1,35 @@
-// Hains et al.: a block per target, strips of THREADS x HEIGHT rows of the query, a thread per HEIGHT rows.
-// Affine gaps.
+// Hains et al.: one block per target, strips of THREADS x HEIGHT query rows, HEIGHT rows per thread. Affine
+// gaps.
 //
-//     thread t is WIDTH columns behind thread t - 1, whose bottom row         strip   thread 0   . . . 3 .
-//     it gets through shared memory; H and E to the left are in registers.            thread 1   . . 2 . .
-//     The bottom row of a strip is the boundary that the next one begins with.        thread 2   . 1 . . .
+// Thread t is WIDTH columns behind thread t - 1, whose bottom row it reads from shared memory; H and E to the
+// left are in registers. The bottom row of a strip is the boundary row of the next one.
 //
-//     VERSION     the steps of the paper: 0 two arrays of H that change places by pointer; 1 values are
-//                 copied; 2 loops unrolled, so that arrays are registers; 3 scores of four rows from a
-//                 profile
+// clang-format off
+//     strip   thread 0   . . . 3 .      the numbers are steps
+//             thread 1   . . 2 . .
+//             thread 2   . 1 . . .
+//
+//     VERSION     the steps of the paper: 0 two arrays of H, swapped by pointer; 1 values are copied;
+//                 2 loops are unrolled, so that arrays are in registers; 3 scores of four rows from a profile
 //     BOUNDARY    0 global memory, written by the last thread and read by the first; 1 global memory, by all
 //                 threads in pieces (WIDTH 1); 2 shared memory
-//     ONE_FILL    1: threads go on with the next strip at once, the pipeline is filled once per target
-//     BYPASS      1: the boundary passes the L1 cache by
+//     ONE_FILL    1: threads continue with the next strip at once; the pipeline is filled once per target
+//     BYPASS      1: the boundary row bypasses the L1 cache
 //
 //     boundary    int2[n_blocks x stride];  targets and scores as in intra_original.cu
+// clang-format on
 //
-// tests/test_study_kernels.py.
+// Tests: studies/tests/test_kernels.py.
 
 #include "study_constants.cuh"
 #include "targets.cuh"
 
-constexpr int PIECE = 32;  // columns of the boundary that are read and written at a time
+constexpr int PIECE = 32;  // columns of the boundary row that are read and written at a time
 static_assert(BOUNDARY != 1 || (WIDTH == 1 && THREADS >= PIECE));
 
 extern __shared__ int2 arena[];
 
-// The tile of a thread: H and E of its rows in the column that it is at.
+// The tile of a thread: H and E of its rows in its current column.
 struct Rows {
     int H[2][HEIGHT], E[HEIGHT], above;
     int *here = H[0], *left = H[1];  // VERSION 0
@@ -35,7 +39,7 @@ struct Rows {
         above = 0;
 #pragma unroll
         for (int r = 0; r < HEIGHT; r++) {
-            H[0][r] = H[1][r] = 0, E[r] = NEVER;
+            H[0][r] = H[1][r] = 0, E[r] = MINUS_INFINITY;
             letters[r] = query.letters[first_row + r];
         }
     }
@@ -44,7 +48,7 @@ struct Rows {
         return query.matrix[letters[r] * query.n_letters + letter];
     }
 
-    // One column: the cell above comes in, the bottom row goes out. Versions 0 and 1, whose loops stay loops.
+    // Computes one column from the cell above; returns the bottom row. Versions 0 and 1, not unrolled.
     __device__ Below column_in_arrays(const Query& query, unsigned letter, Below top, int& best) {
         int diagonal = above, F = top.y;
         above = top.x;
@@ -70,7 +74,7 @@ struct Rows {
         return make_int2(bottom, F);
     }
 
-    // The same in registers; with a profile, one word of scores for four rows.
+    // Computes one column in registers; with a profile, one word holds the scores of four rows.
     __device__ Below column_in_registers(const Query& query, const char4* profile, unsigned letter, Below top,
                                          int& best) {
         int diagonal = above, F = top.y;
@@ -92,9 +96,9 @@ struct Rows {
     }
 };
 
-// The row between two strips, wherever it is kept; columns count from 0.
+// The boundary row between two strips, in any of its versions; columns count from 0.
 struct Boundary {
-    Below* row;             // of all columns
+    Below* row;             // all columns
     Below *read, *written;  // pieces in shared memory, BOUNDARY 1
 
     __device__ Below get(int column) const {
@@ -109,8 +113,8 @@ struct Boundary {
         else
             row[column] = value;
     }
-    // All threads, before a step: the next piece that the first thread reads, the last that the last thread
-    // wrote.
+    // Called by all threads before a step: loads the piece that the first thread reads next, and stores the
+    // piece that the last thread has written.
     __device__ void move_pieces(int first_column, int last_column, int n_columns) {
         if (BOUNDARY != 1) return;
         const int k = threadIdx.x;
@@ -136,8 +140,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     const int target = first + blockIdx.x, thread = threadIdx.x;
     const unsigned char* columns = letters + starts[target];
     const int n_columns = (lengths[target] + WIDTH - 1) / WIDTH, n_strips = rows / (THREADS * HEIGHT);
-    // Steps between the beginnings of two strips; a boundary is read when it has been written, PIECE columns
-    // later.
+    // Steps between the starts of two strips. A boundary row is read only after it has been written, PIECE
+    // columns later.
     const int period =
         ONE_FILL ? max(n_columns + (BOUNDARY == 1), THREADS + 2 * PIECE) : n_columns + THREADS + 2 * PIECE;
     Boundary boundary{BOUNDARY == 2 ? arena : boundaries + (long long)blockIdx.x * stride, pieces[0],

@@ -1,12 +1,13 @@
-// Hains et al., the kernel of CUDASW++ before them: a block per target, diagonal by diagonal, no profile.
+// Hains et al., the original kernel of CUDASW++: one block per target, diagonal by diagonal, no profile.
 // Affine gaps.
 //
-//     BYPASS        1: wavefronts pass the L1 cache by; the L2 cache cannot be turned off
-//     wavefronts    int32[n_blocks x 7 x (rows + 1)] in global memory: H of three diagonals, E and F of two,
-//                   by row
+// clang-format off
+//     BYPASS        1: wavefronts bypass the L1 cache; the L2 cache cannot be turned off
+//     wavefronts    int32[n_blocks x 7 x (rows + 1)] in global memory: H of three diagonals, E and F of two
 //     targets       first .. first + gridDim.x - 1;  scores int32, by target
+// clang-format on
 //
-// tests/test_study_kernels.py.
+// Tests: studies/tests/test_kernels.py.
 
 #include "study_constants.cuh"
 #include "targets.cuh"
@@ -41,8 +42,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
             const bool has_left = j > 1, has_above = i > 1;
             const Affine cell =
                 affine_cell(has_left && has_above ? load(H_2 + i - 1) : 0, has_left ? load(H_1 + i) : 0,
-                            has_left ? load(E_1 + i) : NEVER, has_above ? load(H_1 + i - 1) : 0,
-                            has_above ? load(F_1 + i - 1) : NEVER, score, gap_first, gap_extend);
+                            has_left ? load(E_1 + i) : MINUS_INFINITY, has_above ? load(H_1 + i - 1) : 0,
+                            has_above ? load(F_1 + i - 1) : MINUS_INFINITY, score, gap_first, gap_extend);
             store(H + i, cell.H), store(E + i, cell.E), store(F + i, cell.F);
             own_best = max(own_best, cell.H);
         }

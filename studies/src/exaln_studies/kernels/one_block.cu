@@ -1,19 +1,24 @@
-// Taluzzi, sections 2.2 and 2.3: a pair per block, a thread per row, the last diagonals in shared memory.
+// Taluzzi, sections 2.2 and 2.3: one block per pair, one thread per row, the last diagonals in shared memory.
 // Linear gaps.
 //
-//     LENGTH        of all sequences;  grid: a block of LENGTH threads per pair
+// Thread k computes row i = k + 1, at step s column j = s - i. It needs H of the two previous steps, of its
+// own row and of the row above:
+//
+// clang-format off
+//     row i - 1   s-2  s-1
+//     row i       s-1   s        the cells with the step that computes them
+//
+//     LENGTH        of all sequences;  grid: one block of LENGTH threads per pair
 //     WHERE         directions: 0 bytes in shared memory, 1 two bits in shared memory,
 //                   2 bytes in global memory by rows, 3 by diagonals
-//     queries, targets, ends, steps, n_steps, walks      as in one_thread.cu
+//     queries, targets, ends, steps, n_steps, traces      as in one_thread.cu
 //     directions    uint8: those in global memory, SIZE per pair (directions.cuh)
+// clang-format on
 //
-//     thread k at step s computes row k + 1, column s - k - 1:       row
-//                                                                     1   s-1 .
-//     it needs H of the two steps before, of its own row and          2   .  s-1  <- left
-//     the row above. Three rows of H in turn, one barrier a           3   .   .   s
-//     step: what is overwritten was last read two steps ago.
+// Three diagonals of H are used in turn, so one barrier per step suffices: the diagonal that is overwritten
+// was last read in the previous step. Shared memory: 3 (LENGTH + 1) ints, then the directions.
 //
-// Shared memory: 3 (LENGTH + 1) ints, then the directions. tests/test_study_kernels.py.
+// Tests: studies/tests/test_kernels.py.
 
 #include "directions.cuh"
 #include "steps.cuh"
@@ -24,7 +29,7 @@ extern __shared__ unsigned arena[];
 template <class Directions>
 __device__ __forceinline__ void align_pair(Directions directions, const unsigned char* query,
                                            const unsigned char* target, int match, int mismatch, int gap,
-                                           EndKey* end, unsigned char* steps, int* n_steps, bool walks) {
+                                           EndKey* end, unsigned char* steps, int* n_steps, bool traces) {
     __shared__ EndKey best_end;
     int* rows = reinterpret_cast<int*>(arena);
     for (int k = threadIdx.x; k < 3 * (LENGTH + 1); k += LENGTH) rows[k] = 0;
@@ -52,12 +57,12 @@ __device__ __forceinline__ void align_pair(Directions directions, const unsigned
     __syncthreads();
     if (threadIdx.x != 0) return;
     *end = best_end;
-    if (walks)
-        *n_steps = walk_back(
+    if (traces)
+        *n_steps = trace_back(
             best_end, [&directions](int row, int column) { return directions.get(row, column); }, steps);
 }
 
-// Directions of a block's pair, where WHERE says.
+// The directions of a block's pair, stored as WHERE says.
 __device__ __forceinline__ auto directions_of(unsigned* in_shared, unsigned char* in_global, long long pair) {
     if constexpr (WHERE == 0)
         return GlobalRows<LENGTH>{reinterpret_cast<unsigned char*>(in_shared)};
@@ -71,9 +76,9 @@ __device__ __forceinline__ auto directions_of(unsigned* in_shared, unsigned char
 
 extern "C" __global__ void __launch_bounds__(LENGTH)
     one_block(const unsigned char* queries, const unsigned char* targets, int match, int mismatch, int gap,
-              unsigned char* directions, EndKey* ends, unsigned char* steps, int* n_steps, int walks) {
+              unsigned char* directions, EndKey* ends, unsigned char* steps, int* n_steps, int traces) {
     const long long pair = blockIdx.x;
     align_pair(directions_of(arena + 3 * (LENGTH + 1), directions, pair), queries + pair * LENGTH,
                targets + pair * LENGTH, match, mismatch, gap, ends + pair, steps + pair * 2 * LENGTH,
-               n_steps + pair, walks != 0);
+               n_steps + pair, traces != 0);
 }

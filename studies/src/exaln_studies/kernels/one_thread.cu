@@ -1,20 +1,22 @@
-// Taluzzi, section 2.1: a pair per block, one thread per block, as on a CPU. Linear gaps.
+// Taluzzi, section 2.1: one block of one thread per pair, as on a CPU. Linear gaps.
 //
-//     LENGTH        of all sequences;  grid: a block of one thread per pair
-//     queries       uint8[n_pairs x LENGTH], targets likewise: letters
-//     tables        int32[n_pairs x (LENGTH + 1)^2], its border set to 0 before;  directions uint8, likewise
-//     ends          the best cell of each pair, as an EndKey
-//     steps         uint8[n_pairs x 2 LENGTH]: of each path from its end back;  n_steps int32[n_pairs]
-//     walks         whether to walk back, too
+// clang-format off
+//     LENGTH        of all sequences;  grid: one block of one thread per pair
+//     queries       uint8[n_pairs x LENGTH], letters;  targets: the same shape
+//     tables        int32[n_pairs x (LENGTH + 1)^2], borders set to 0;  directions: uint8, the same shape
+//     ends          EndKey[n_pairs], the best cell of each pair
+//     steps         uint8[n_pairs x 2 LENGTH], each path from its end;  n_steps int32[n_pairs]
+//     traces        whether to run the traceback
+// clang-format on
 //
-// Scores and directions are in global memory, row by row. tests/test_study_kernels.py.
+// Scores and directions are in global memory, row by row. Tests: studies/tests/test_kernels.py.
 
 #include "steps.cuh"
 #include "study_constants.cuh"
 
 extern "C" __global__ void one_thread(const unsigned char* queries, const unsigned char* targets, int match,
                                       int mismatch, int gap, int* tables, unsigned char* directions,
-                                      EndKey* ends, unsigned char* steps, int* n_steps, int walks) {
+                                      EndKey* ends, unsigned char* steps, int* n_steps, int traces) {
     constexpr int WIDTH = LENGTH + 1;
     const long long pair = blockIdx.x;
     const unsigned char *query = queries + pair * LENGTH, *target = targets + pair * LENGTH;
@@ -32,7 +34,7 @@ extern "C" __global__ void one_thread(const unsigned char* queries, const unsign
         }
     }
     ends[pair] = best;
-    if (!walks) return;
+    if (!traces) return;
     n_steps[pair] =
-        walk_back(best, [ways](int i, int j) { return ways[i * WIDTH + j]; }, steps + pair * 2 * LENGTH);
+        trace_back(best, [ways](int i, int j) { return ways[i * WIDTH + j]; }, steps + pair * 2 * LENGTH);
 }

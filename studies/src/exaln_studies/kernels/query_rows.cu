@@ -1,30 +1,33 @@
-// Munekawa, Ino, Hagihara: a block per target, a thread per row of the query (or four). Affine gaps, on chip.
+// Munekawa, Ino, Hagihara: one block per target, one thread per query row (or four rows). Affine gaps, on
+// chip.
 //
-//     ROWS_EACH x COLUMNS_EACH cells of a thread and step:
-//     1 x 1   the kernel of Fig. 5, mended: bounded by the target's length; rows above the first begin empty;
-//             what goes to the row below has two buffers; the cost of a gap is taken off once
-//     4 x 1   letters packed in words, a word per four columns
-//     4 x 4   with lookahead: a word per step, a quarter of the steps
+// A thread computes ROWS_EACH x COLUMNS_EACH cells per step. At step k thread t is at column
+// (k - t) * COLUMNS_EACH; H and E to the left are in registers, H and F of the row above come from thread t -
+// 1 through shared memory.
 //
-//     step k: thread t is at columns (k - t) COLUMNS_EACH ..; H and E to the left are in registers, H and F
-//     of the row above come from thread t - 1 through shared memory
+// clang-format off
+//     1 x 1   the kernel of Fig. 5, corrected: rows end at the target's length, the row above the first is
+//             initialized, the values for the row below have two buffers, a gap's cost is subtracted once
+//     4 x 1   letters packed in words, one word for four columns
+//     4 x 4   with lookahead: one word per step, a quarter of the steps
 //
-//     letters, starts, lengths    targets.cuh;  query uint8[blockDim.x x ROWS_EACH], filled up with 255
-//     row_scores                  int32[gridDim.x x size]: the best of each thread's rows, whose maximum the
-//                                 host takes
+//     letters, starts, lengths    targets.cuh;  query uint8[blockDim.x x ROWS_EACH], padded with 255
+//     row_scores                  int32[gridDim.x x size]: the best score of each thread's rows; the host
+//                                 takes their maximum
+// clang-format on
 //
-// tests/test_study_kernels.py.
+// Tests: studies/tests/test_kernels.py.
 
 #include "study_constants.cuh"
 #include "targets.cuh"
 
-constexpr int MOST_THREADS = 512;
+constexpr int MAX_THREADS = 512;
 
-extern "C" __global__ void __launch_bounds__(MOST_THREADS)
+extern "C" __global__ void __launch_bounds__(MAX_THREADS)
     query_rows(const unsigned char* letters, const long long* starts, const int* lengths,
                const unsigned char* query, int match, int mismatch, int gap_first, int gap_extend, int first,
                int* row_scores, int size) {
-    __shared__ Below passed[2][MOST_THREADS][COLUMNS_EACH];
+    __shared__ Below passed[2][MAX_THREADS][COLUMNS_EACH];
     const int thread = threadIdx.x, target = first + blockIdx.x;
     const unsigned char* columns = letters + starts[target];
     const unsigned* words = reinterpret_cast<const unsigned*>(columns);
@@ -32,7 +35,8 @@ extern "C" __global__ void __launch_bounds__(MOST_THREADS)
     int H[ROWS_EACH], E[ROWS_EACH], above = 0, best = 0;
     unsigned own[ROWS_EACH], word = 0;
 #pragma unroll
-    for (int r = 0; r < ROWS_EACH; r++) H[r] = 0, E[r] = NEVER, own[r] = query[thread * ROWS_EACH + r];
+    for (int r = 0; r < ROWS_EACH; r++)
+        H[r] = 0, E[r] = MINUS_INFINITY, own[r] = query[thread * ROWS_EACH + r];
     for (int step = 0; step < n_groups + int(blockDim.x) - 1; step++) {
         const int group = step - thread;
         if (group >= 0 && group < n_groups) {

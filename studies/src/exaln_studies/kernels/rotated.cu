@@ -1,13 +1,16 @@
-// Chaibou and Sie: a launch per diagonal of the table, a thread per cell of it. Linear gaps.
+// Chaibou and Sie: one launch per diagonal of the table, one thread per cell. Linear gaps.
 //
-//     step s = i + j, from 2 to m + n; thread k computes row first + k, first = max(1, s - n)
+// Step s = i + j runs from 2 to m + n. Thread k computes row max(1, s - n) + k.
 //
+// clang-format off
 //     query     uint8[m], target uint8[n]: codes below n_letters;  matrix int32[n_letters x n_letters]
-//     table     int32, H(i, j) at i * row_stride + s * step_stride, as in native/study_fill.hpp; its border
-//               is 0
+//     table     int32, H(i, j) at i * row_stride + s * step_stride (studies/native/table_fill.hpp), border 0
+// clang-format on
 //
-// In the layout "by diagonals" neighbouring threads write neighbouring words; in the layout "rotated", the
-// paper's, they write words a row apart. Everything is in global memory. tests/test_study_kernels.py.
+// In the layout "by diagonals" neighbouring threads write neighbouring words; in "rotated", the paper's
+// layout, they write words one row apart. Everything is in global memory.
+//
+// Tests: studies/tests/test_kernels.py.
 
 #include "cells.cuh"
 
@@ -23,10 +26,10 @@ extern "C" __global__ void rotated_step(const unsigned char* query, const unsign
                           cell[-row_stride - step_stride], score, gap);
 }
 
-// What a launch costs that does nothing: the paper's alpha.
+// An empty launch, to measure the paper's alpha.
 extern "C" __global__ void empty_step() {}
 
-// The largest of n numbers, which are not below 0; `best` is set to 0 before.
+// Maximum of n non-negative numbers; `best` must be 0 before.
 extern "C" __global__ void largest(const int* numbers, long long n, int* best) {
     int own = 0;
     for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)

@@ -1,11 +1,11 @@
-// Walking back along directions, and what a pair gives: the way that all kernels of the batch study report.
+// Traceback along directions, and the result of a pair, for all kernels of the study of Taluzzi.
 
 #pragma once
 
 #include "cells.cuh"
 
-// The best cell of a pair as one number, so that the larger is the better: the score, then the smaller column
-// (target end), then the smaller row (query end).
+// The best cell of a pair as one number; the larger is the better one: the higher score, then the smaller
+// column (target end), then the smaller row (query end).
 using EndKey = unsigned long long;
 
 __device__ __forceinline__ EndKey end_key(int H, int row, int column) {
@@ -21,17 +21,17 @@ __device__ __forceinline__ int row_of(EndKey key) {
     return 0xFFFF - int(key & 0xFFFF);
 }
 
-// Writes the steps of a path from its end back; `direction(i, j)` for cells from 1 on. Returns how many.
+// Writes the steps of a path from its end and returns their number. direction(i, j): i and j count from 1.
 template <class Directions>
-__device__ __forceinline__ int walk_back(EndKey end, Directions direction, unsigned char* steps) {
+__device__ __forceinline__ int trace_back(EndKey end, Directions direction, unsigned char* steps) {
     int i = row_of(end), j = column_of(end), n = 0;
     if (score_of(end) == 0) return 0;
     while (i > 0 && j > 0) {
         const unsigned char step = direction(i, j);
         if (step == STOP) break;
         steps[n++] = step;
-        i -= step != TARGET_ALONE;
-        j -= step != QUERY_ALONE;
+        i -= step != TARGET_ONLY;
+        j -= step != QUERY_ONLY;
     }
     return n;
 }

@@ -1,7 +1,6 @@
-// The constants that kernels of the studies are compiled with, as constexpr: the only place where a macro is
-// read.
+// The compile-time constants of the kernels as constexpr; no other file reads a macro.
 //
-// gpu.py passes them as -DEXALN_<NAME>=<value>; each kernel file says what they mean.
+// gpu.py passes them as -DEXALN_<NAME>=<value>. Each kernel file explains its constants.
 
 #pragma once
 
@@ -16,7 +15,7 @@ static_assert(WHERE >= 0 && WHERE <= 3);
 #ifdef EXALN_BARRIER
 constexpr int BARRIER = EXALN_BARRIER;
 static_assert(BARRIER >= 0 && BARRIER <= 3);
-#if EXALN_BARRIER == 3  // CUDA's own, whose header is compiled only where it is used
+#if EXALN_BARRIER == 3  // the header of cooperative groups is included only where it is used
 #include <cooperative_groups.h>
 __device__ __forceinline__ void cooperative_barrier() {
     cooperative_groups::this_grid().sync();
@@ -40,7 +39,7 @@ constexpr int THREADS = EXALN_THREADS;
 static_assert(THREADS >= 32 && THREADS % 32 == 0 && THREADS <= 1024);
 #endif
 #ifdef EXALN_HEIGHT
-constexpr int HEIGHT = EXALN_HEIGHT, WIDTH = EXALN_WIDTH;  // of the tile of a thread
+constexpr int HEIGHT = EXALN_HEIGHT, WIDTH = EXALN_WIDTH;  // tile of a thread
 static_assert(HEIGHT % 4 == 0 && WIDTH >= 1);
 constexpr int VERSION = EXALN_VERSION, BOUNDARY = EXALN_BOUNDARY;
 static_assert(VERSION >= 0 && VERSION <= 3 && BOUNDARY >= 0 && BOUNDARY <= 2);

@@ -1,9 +1,11 @@
-// Whole tables of H, E and F in global memory, in the two layouts of Xiao, Aji and Feng; int32 each.
+// Complete int32 tables of H, E and F in global memory, in the two layouts of Xiao, Aji and Feng.
 //
-//     by diagonals    diagonal d = i + j, from 0 to m + n, begins at starts[d] and holds rows max(0, d - n)
-//                     to min(m, d), the border included. Simple: one after another; coalesced: each begins
+// clang-format off
+//     by diagonals    diagonal d = i + j, from 0 to m + n, starts at starts[d] and holds rows max(0, d - n)
+//                     to min(m, d), including the border. Simple: one after another; coalesced: each starts
 //                     at a multiple of 16 or 32 words
-//     tiles           of 32 x 32 cells, row by row, without border; cells beyond m or n mean nothing
+//     tiles           32 x 32 cells, row by row, without border; cells beyond m or n are undefined
+// clang-format on
 
 #pragma once
 

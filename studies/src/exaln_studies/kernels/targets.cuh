@@ -1,10 +1,12 @@
-// A query and sorted targets as the kernels of the search study see them.
+// A query and sorted targets, in the layout of the kernels of the search studies.
 //
-//     letters     targets one after another, each from a multiple of 4 bytes on and filled up with PAD_LETTER
-//     starts      int64: the first letter of each target;  lengths int32
-//     query       its letters, filled up with PAD_LETTER to whole strips, `rows` in all
-//     matrix      int32[n_letters x n_letters], PAD_LETTER included: it scores so low that it never matters
-//     profile     char4[n_letters x rows / 4]: scores of four rows of the query with a letter, in one word
+// clang-format off
+//     letters     targets one after another, each padded and starting at a multiple of 4 bytes
+//     starts      int64, the first letter of each target;  lengths int32
+//     query       its letters, padded to whole strips, `rows` in all
+//     matrix      int32[n_letters x n_letters], including the padding letter, whose scores are very low
+//     profile     char4[n_letters x rows / 4]: the scores of a letter with four query rows in one word
+// clang-format on
 
 #pragma once
 
@@ -23,9 +25,9 @@ struct Targets {
     const int* lengths;
 };
 
-// H of a cell, and F for the cell below it.
+// H of a cell, and F of the cell below it.
 using Below = int2;
 
 __device__ __forceinline__ Below top_border() {
-    return make_int2(0, NEVER);
+    return make_int2(0, MINUS_INFINITY);
 }

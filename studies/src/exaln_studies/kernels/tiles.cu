@@ -1,13 +1,19 @@
-// Xiao, Aji, Feng: the tiled wavefront. A block per tile of 32 x 32 cells, a diagonal of tiles per step.
+// Xiao, Aji, Feng: the tiled wavefront. One block per tile of 32 x 32 cells, one diagonal of tiles per step.
 // Affine gaps.
 //
-//     in shared memory, H, E and F of the tile with what borders it:     . t t t    t: above, H and F
-//     thread k computes row k, a diagonal of the tile after the other;   l c c c    l: to the left, H and E
-//     then all threads write the tile, word by word                      l c c c
+// Shared memory holds H, E and F of the tile and of its boundary. Thread k computes row k, one diagonal of
+// the tile after another; then all threads write the tile word by word.
 //
-//     arguments as in diagonals.cu; tables in the layout of tiles; step_tiles: diagonal `d` of tiles alone
+// clang-format off
+//     . t t t    t: boundary row, H and F
+//     l c c c    l: boundary column, H and E
+//     l c c c    c: cells of the tile
+// clang-format on
 //
-// tests/test_study_kernels.py.
+// Arguments as in diagonals.cu, tables in the layout of tiles; step_tiles computes diagonal `d` of tiles
+// only.
+//
+// Tests: studies/tests/test_kernels.py.
 
 #include "barrier.cuh"
 #include "tables.cuh"
@@ -17,7 +23,7 @@ struct SharedTile {
     unsigned char query[SIDE], target[SIDE];
 };
 
-// What borders the tile, and its letters: a warp for the row above, one for the column to the left.
+// Loads the boundary of the tile and its letters: warp 0 the row above, warp 1 the column to the left.
 __device__ __forceinline__ void load_borders(SharedTile& tile, const Pair& pair, const Tables& tables,
                                              const Tiles& layout, int tile_row, int tile_column) {
     const int lane = threadIdx.x % SIDE, warp = threadIdx.x / SIDE;
@@ -25,12 +31,12 @@ __device__ __forceinline__ void load_borders(SharedTile& tile, const Pair& pair,
     if (warp == 0) {
         const int j = left + lane + 1;
         tile.H[0][lane + 1] = above > 0 ? tables.H[layout.at(above, j)] : 0;
-        tile.F[0][lane + 1] = above > 0 ? tables.F[layout.at(above, j)] : NEVER;
+        tile.F[0][lane + 1] = above > 0 ? tables.F[layout.at(above, j)] : MINUS_INFINITY;
         tile.target[lane] = j <= pair.n ? pair.target[j - 1] : 0;
     } else if (warp == 1) {
         const int i = above + lane + 1;
         tile.H[lane + 1][0] = left > 0 ? tables.H[layout.at(i, left)] : 0;
-        tile.E[lane + 1][0] = left > 0 ? tables.E[layout.at(i, left)] : NEVER;
+        tile.E[lane + 1][0] = left > 0 ? tables.E[layout.at(i, left)] : MINUS_INFINITY;
         tile.query[lane] = i <= pair.m ? pair.query[i - 1] : 0;
     } else if (warp == 2 && lane == 0) {
         tile.H[0][0] = above > 0 && left > 0 ? tables.H[layout.at(above, left)] : 0;
@@ -62,7 +68,7 @@ __device__ __forceinline__ void fill_tile(SharedTile& tile, const Pair& pair, co
     __syncthreads();
 }
 
-// Tiles of diagonal `d`, dealt out to the blocks.
+// Fills the tiles of diagonal `d`, which the blocks take in turn.
 __device__ __forceinline__ void fill_tiles(const Pair& pair, const Tables& tables, const Tiles& layout,
                                            int d) {
     __shared__ SharedTile tile;

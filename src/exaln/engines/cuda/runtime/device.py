@@ -108,17 +108,6 @@ class Launches:
     memory: Any
 
 
-class Graph:
-    """Launches that the device repeats by itself; given back when the object dies."""
-
-    def __init__(self, name: str, handle: Any, destroy: Any) -> None:
-        self.name, self.handle, self._destroy = name, handle, destroy
-
-    def __del__(self) -> None:
-        with suppress(Exception):
-            self._destroy(self.handle)
-
-
 @dataclass(frozen=True)
 class Kernel:
     """A function on the device, ready to be launched with so much shared memory."""
@@ -293,12 +282,6 @@ class Device:
         made = self._kernels[source, name] = Kernel(name, handle, shared_bytes)
         return made
 
-    def variable(self, source: Source, name: str) -> int:
-        """The address of a variable of a kernel file, such as constant memory."""
-        self.load([source])
-        address, _ = self._call("cuModuleGetGlobal", self._modules[source], name.encode())
-        return int(address)
-
     def blocks_per_sm(self, kernel: Kernel, n_threads: int) -> int:
         """How many blocks of a kernel a multiprocessor holds at a time."""
         occupancy = "cuOccupancyMaxActiveBlocksPerMultiprocessor"
@@ -350,20 +333,6 @@ class Device:
         prepared = self.prepare(kernel, n_threads, [(n_blocks, arguments)], stream)
         self._launched[kernel.name] = None
         self._call("cuLaunchCooperativeKernel", *prepared.calls[0][:-1])
-
-    def graph(self, launches: Launches, stream: Any) -> Graph:
-        """The launches as one piece of work, which the driver need not be called for one by one."""
-        self._call("cuStreamBeginCapture", stream, self._driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
-        self.launch_all(launches)
-        captured = self._call("cuStreamEndCapture", stream)
-        ready = self._call("cuGraphInstantiate", captured, 0)
-        self._call("cuGraphDestroy", captured)
-        return Graph(launches.name, ready, self._driver.cuGraphExecDestroy)
-
-    def launch_graph(self, graph: Graph, stream: Any) -> None:
-        """Put all launches of a graph into a stream."""
-        self._launched[graph.name] = None
-        self._call("cuGraphLaunch", graph.handle, stream)
 
     def _facts(self, device: Any) -> DeviceFacts:
         names = self._driver.CUdevice_attribute

@@ -1,0 +1,88 @@
+"""Settings and fixtures for all tests, of exaln (tests/) and of the studies (studies/tests)."""
+
+import faulthandler
+import os
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import settings
+
+from command import Exaln
+from exaln.engines.contracts import Engine
+
+# No time limit per example: a busy machine is no failure. The blob lets anyone repeat a failure seen elsewhere.
+settings.register_profile("exaln", deadline=None, print_blob=True)
+settings.load_profile("exaln")
+
+
+GPU_SECONDS = 180
+"""A test of the GPU that takes longer hangs: all threads are shown, and the run ends. A file may have its own limit."""
+
+STDERR = pytest.StashKey[int]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep the true stderr, which is another file while a test runs."""
+    config.stash[STDERR] = os.dup(2)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Close it."""
+    os.close(config.stash[STDERR])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Watch the tests of the GPU, where a mistake may well be a wait without end."""
+    if item.get_closest_marker("gpu") is None:
+        return (yield)
+    seconds = getattr(item.module, "GPU_SECONDS", GPU_SECONDS)  # type: ignore[attr-defined]
+    faulthandler.dump_traceback_later(seconds, exit=True, file=item.config.stash[STDERR])
+    try:
+        return (yield)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Tests marked gpu run only where the cuda engine can, and say why not elsewhere."""
+    if item.get_closest_marker("gpu") is None:
+        return
+    import cuda_cases
+
+    if reason := cuda_cases.unavailable_reason():
+        pytest.skip(reason)
+
+
+@pytest.fixture
+def exaln(capsys: pytest.CaptureFixture[str]) -> Exaln:
+    """The command line, in this process."""
+    return Exaln(capsys)
+
+
+@pytest.fixture
+def streams(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All targets go through the kernel for many targets, even if they are so few that it does not pay."""
+    import cuda_cases
+
+    cuda_cases.all_in_streams(monkeypatch)
+
+
+@pytest.fixture(params=["streams", "planned"])
+def engine(request: pytest.FixtureRequest) -> Engine:
+    """The engine that tests of the cuda engine use: with the kernel for many targets alone, and as planned for few."""
+    import cuda_cases
+
+    if request.param == "streams":
+        if not cuda_cases.IS_CUDA:
+            pytest.skip("one way to compute")
+        request.getfixturevalue("streams")
+    return cuda_cases.shared_engine()
+
+
+@pytest.fixture
+def fast_engine(streams: None) -> Engine:
+    """With the kernel for many targets alone."""
+    import cuda_cases
+
+    return cuda_cases.shared_engine()

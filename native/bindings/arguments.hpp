@@ -1,0 +1,54 @@
+// Costs and sequences from the arrays that Python passes, checked so that no kernel can be led outside them.
+#pragma once
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "bindings/module.hpp"
+#include "recurrence/costs.hpp"
+#include "scan/scores.hpp"
+#include "simd/interleave.hpp"
+
+namespace exaln {
+
+inline Costs make_costs(const InputArray<int32_t, 2>& matrix, int32_t gap_first, int32_t gap_extend) {
+    if (matrix.shape(0) != matrix.shape(1)) throw std::invalid_argument("matrix must be n x n, 0 < n < 32");
+    return make_costs(matrix.data(), matrix.shape(0), gap_first, gap_extend);
+}
+
+inline Sequences make_sequences(const InputArray<uint8_t>& codes, const InputArray<int64_t>& offsets) {
+    if (offsets.shape(0) == 0) throw std::invalid_argument("offsets must not be empty");
+    const Sequences sequences{codes.data(), offsets.data(), int64_t(offsets.shape(0)) - 1};
+    if (offsets.data()[0] < 0) throw std::invalid_argument("offsets must not be negative");
+    for (int64_t i = 0; i < sequences.n; ++i)
+        if (offsets.data()[i] > offsets.data()[i + 1])
+            throw std::invalid_argument("offsets must not decrease");
+    if (offsets.data()[sequences.n] > int64_t(codes.shape(0)))
+        throw std::invalid_argument("offsets reach beyond the codes");
+    return sequences;
+}
+
+inline void require_codes(const Sequences& sequences) {
+    require_codes(sequences.at(0), sequences.offsets[sequences.n] - sequences.offsets[0]);
+}
+
+// Walking back needs more than scoring: a letter that has no row in the matrix would lead a path astray.
+inline void require_letters(const Costs& costs, const uint8_t* codes, int64_t n) {
+    require_codes(codes, n);
+    uint8_t highest = 0;
+    for (int64_t i = 0; i < n; ++i) highest = std::max(highest, codes[i]);
+    if (n > 0 && highest >= costs.n_codes)
+        throw std::invalid_argument("a sequence holds a code that the matrix does not have");
+}
+
+inline void require_letters(const Costs& costs, const Sequences& sequences) {
+    require_letters(costs, sequences.at(0), sequences.offsets[sequences.n] - sequences.offsets[0]);
+}
+
+// Residues of all queries times residues of all targets.
+inline double n_cells(const Sequences& queries, const Sequences& targets) {
+    return double(queries.offsets[queries.n] - queries.offsets[0]) *
+           double(targets.offsets[targets.n] - targets.offsets[0]);
+}
+
+}  // namespace exaln

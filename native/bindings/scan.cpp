@@ -1,0 +1,86 @@
+// exaln._core: scores, instruction sets and the bound they can be compared with.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+
+#include "bindings/arguments.hpp"
+#include "bindings/module.hpp"
+#include "scan/single_kernel.hpp"
+#include "simd/dispatch.hpp"
+
+namespace exaln {
+namespace {
+
+constexpr double QUICK_CELLS = 2e7;  // about a millisecond: not worth a thread to listen for Ctrl-C
+
+using Scores = nb::ndarray<nb::numpy, int32_t, nb::ndim<2>>;
+
+Scores bound_score_all(InputArray<uint8_t> query_codes, InputArray<int64_t> query_offsets,
+                       InputArray<uint8_t> target_codes, InputArray<int64_t> target_offsets,
+                       InputArray<int32_t, 2> matrix, int32_t gap_first, int32_t gap_extend, int threads,
+                       const std::string& isa_name, std::optional<nb::callable> on_progress) {
+    const Isa& isa = choose_isa(isa_name);
+    const Costs costs = make_costs(matrix, gap_first, gap_extend);
+    const Sequences queries = make_sequences(query_codes, query_offsets);
+    const Sequences targets = make_sequences(target_codes, target_offsets);
+    require_codes(queries);
+    require_threads(threads);
+
+    auto scores = std::make_unique<int32_t[]>(std::max<size_t>(size_t(queries.n) * size_t(targets.n), 1));
+    Progress progress;
+    auto work = [&] { score_all(isa, queries, targets, costs, threads, progress, scores.get()); };
+    if (n_cells(queries, targets) <= QUICK_CELLS) {
+        const nb::gil_scoped_release released;
+        work();
+    } else {
+        auto tick = [&] {
+            if (on_progress) (*on_progress)(progress.cells.load());
+        };
+        run_interruptibly(work, tick, [&] { progress.cancelled = true; });
+    }
+    int32_t* const data = scores.release();
+    nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<int32_t*>(p); });
+    return Scores(data, {size_t(queries.n), size_t(targets.n)}, owner);
+}
+
+std::vector<std::tuple<std::string, bool>> bound_isas() {
+    std::vector<std::tuple<std::string, bool>> found;
+    for (const Isa* isa : built_isas()) found.emplace_back(isa->name, isa->supported());
+    return found;
+}
+
+double bound_bare_loop(const std::string& isa_name, int bits, double seconds) {
+    if (!(seconds >= 0 && seconds <= 3600)) throw std::invalid_argument("seconds must be 0 to 3600");
+    const WidthKernels& kernels = kernels_of(choose_isa(isa_name), bits);
+    const nb::gil_scoped_release released;
+    const auto start = std::chrono::steady_clock::now();
+    double cells = 0, elapsed = 0;
+    while (elapsed < seconds) {
+        cells += kernels.bare_loop(200'000);
+        elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    }
+    return elapsed > 0 ? cells / elapsed / 1e9 : 0;
+}
+
+}  // namespace
+
+void bind_scores(nb::module_& m) {
+    m.def("score_all", bound_score_all, nb::arg("query_codes"), nb::arg("query_offsets"),
+          nb::arg("target_codes"), nb::arg("target_offsets"), nb::arg("matrix"), nb::arg("gap_first"),
+          nb::arg("gap_extend"), nb::arg("threads") = 1, nb::arg("isa") = "",
+          nb::arg("on_progress") = nb::none(),
+          "int32[n_queries, n_targets]: exact local scores. on_progress(cells) is called about ten times a "
+          "second.");
+    m.def("isas", bound_isas,
+          "[(name, usable on this CPU)] of the instruction sets built in, the fastest first.");
+    m.def("bare_loop", bound_bare_loop, nb::arg("isa"), nb::arg("bits"), nb::arg("seconds"),
+          "GCUPS of the cell update alone, in registers: the bound of one core.");
+}
+
+}  // namespace exaln

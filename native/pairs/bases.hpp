@@ -1,0 +1,106 @@
+// Local scores of pairs in lanes of 8 bits, however high: each lane has a base of its own, which follows the
+// scores of its pair, and holds what is above it.
+//
+//           columns of a tile
+//          +------------------+
+//   corner o . . . . . . . . .      A block is some rows of a tile. While it is computed, all values
+//          . block            .     are relative to one base per lane, such that H of the corner,
+//          . . . . . . . . . .      above and left of the block, is always stored as the same number:
+//   corner o . . . . . . . . .      BlockRange in kernels.hpp has the proof that everything else is
+//          . next block       .     near enough.
+//          +------------------+
+//
+// From block to block H and F of the columns move to the next base; H and E of the rows stay relative to the
+// base of their block in the tile on the left, and move as they are read.
+//
+// Bases and best scores are 16 bits, a plain loop over the lanes each, once per block.
+#pragma once
+
+#include "pairs/ends.hpp"
+
+namespace {
+
+template <class V>
+class PairBases {
+    using Lane = typename V::Lane;
+    using Reg = typename V::Reg;
+    static constexpr int lowest = -(1 << (8 * sizeof(Lane) - 1)), highest = -lowest - 1;
+
+  public:
+    PairBases(const exaln::PairArgs& args, const PairWorkspace<V>& work)
+        : range_(exaln::BlockRange::of(*args.costs, 8 * int(sizeof(Lane)), V::columns)),
+          gap_first_(args.costs->gap_first),
+          of_blocks_(work.bases),
+          best_(static_cast<int16_t*>(args.best)) {
+        const int64_t n_blocks = (args.n_rows + range_.rows - 1) / range_.rows;
+        for (int64_t i = 0; i < n_blocks * V::lanes; ++i) of_blocks_[i] = int16_t(-range_.corner);
+        typename V::Lane* state = work.tiles.state;
+        for (int64_t row = 0; row < args.n_rows; ++row, state += 2 * V::lanes)
+            V::store(state, corner()), V::store(state + V::lanes, opened());
+    }
+
+    int64_t rows_of_a_block() const { return range_.rows; }
+    Reg corner() const { return V::fill(Lane(range_.corner)); }
+    Reg floor() const { return V::load(floors_); }
+    Reg row_shift() const { return V::load(row_shifts_); }  // added to H and E of the block's rows
+    Reg best() const { return V::load(bests_); }
+    Reg seen() const { return V::load(seen_); }
+
+    void enter_tile(Tile<V>& tile) {
+        EXALN_UNROLL
+        for (int c = 0; c < V::columns; ++c) tile.H[c] = corner(), tile.F[c] = opened();
+        for (int lane = 0; lane < V::lanes; ++lane)
+            bases_[lane] = int16_t(-range_.corner), best_before_[lane] = best_[lane];
+    }
+
+    // The corner of a block is relative to the base of the one above.
+    EXALN_INLINE void enter_block(int64_t block, Tile<V>& tile, Reg block_corner) {
+        V::store(corners_, block_corner);
+        move(of_blocks_ + block * V::lanes);
+        const Reg shift = V::sub(corner(), block_corner);
+        EXALN_UNROLL
+        for (int c = 0; c < V::columns; ++c)
+            tile.H[c] = V::add(tile.H[c], shift), tile.F[c] = V::add(tile.F[c], shift);
+    }
+
+    // The best scores so far relative to the bases, and what cells must be above to be looked at: in the tile
+    // where the best was found one as good may stand in a smaller column.
+    void set_best() {
+        for (int lane = 0; lane < V::lanes; ++lane) {
+            const int16_t relative = int16_t(best_[lane] - bases_[lane]);
+            const int16_t seen = int16_t(relative - (best_[lane] != best_before_[lane]));
+            bests_[lane] = Lane(relative < highest ? relative : highest);
+            seen_[lane] = Lane(seen < highest ? seen : highest);
+        }
+    }
+
+    void see(Reg best_of_block) {
+        V::store(bests_, best_of_block);
+        for (int lane = 0; lane < V::lanes; ++lane) {
+            const int16_t score = int16_t(bases_[lane] + bests_[lane]);
+            best_[lane] = best_[lane] > score ? best_[lane] : score;
+        }
+    }
+
+  private:
+    Reg opened() const { return V::fill(Lane(range_.corner - gap_first_)); }
+
+    void move(int16_t* __restrict of_block) {
+        const auto corner = int16_t(range_.corner);
+        for (int lane = 0; lane < V::lanes; ++lane) {
+            const int16_t base = int16_t(bases_[lane] + corners_[lane] - corner), floor = int16_t(-base);
+            row_shifts_[lane] = Lane(of_block[lane] - base);
+            floors_[lane] = Lane(floor > lowest ? floor : lowest);
+            bases_[lane] = of_block[lane] = base;
+        }
+    }
+
+    const exaln::BlockRange range_;
+    const int64_t gap_first_;
+    int16_t *of_blocks_, *best_;
+    alignas(64) int16_t bases_[V::lanes], best_before_[V::lanes];
+    alignas(64) Lane corners_[V::lanes],
+        row_shifts_[V::lanes], floors_[V::lanes], bests_[V::lanes], seen_[V::lanes];
+};
+
+}  // namespace

@@ -1,0 +1,471 @@
+// Pairs: one pair per lane, each with its own query and target (or all with the same query, or with one of a
+// few), in any mode, with or without the directions of the cells.
+//
+//              columns of the targets, V::columns at a time
+//            +----+----+----+----+-- ...   tiles as in the group kernel: H and F of the columns are in
+//   a strip  | ------> tile by tile        registers, H and E of the rows in the strip's state. H and F of
+//            +----+----+----+----+-- ...   the row between two strips go through a border, the caller's.
+//
+// In modes without a floor lanes of 8 bits hold differences wherever the costs are small (update_differences
+// in recurrence.hpp): V and B stand for H and F then, U and A for H and E of the rows. Local scores that are
+// too high for 8 bits are held above a base: pair_bases.hpp.
+//
+//   directions[tile][row of the strip][column of the tile] is four masks, one bit (or, without mask
+//   registers, a few) per lane: see Directions in recurrence.hpp. About four bits per cell, written in order;
+//   a path is walked back over them, lane by lane.
+//
+// Scores of a cell: from a source that a template takes: pair_scores.hpp, table_scores.hpp.
+//
+// Borders: H and the gaps that open on it, as border_score in modes.hpp says, the same for all lanes.
+//
+// Ends. Local: whenever a row of a tile has a cell above the best so far, it is noted where, smallest
+// column first, then smallest row: strips go from top to bottom, tiles of a strip by column, all rows of a
+// tile go by before the next. If the score is known, the best so far is one less on entry, and the first end
+// is it. Other modes: H of the last row, and of the last column if that end of the query is free, is kept for
+// each lane at its own lengths; pair_ends chooses among them. What lanes compute beyond their pair is never
+// looked at.
+//
+// Pairs whose directions would take too much memory go in strips of rows: a first pass over all strips keeps
+// no directions but the borders and finds the ends; then the strips that paths run through are computed again
+// from the bottom up, with directions. The cells are the same, and so is the path.
+//
+// Range of values: Range and BlockRange in kernels.hpp. Tests: tests/test_pairs.py,
+// tests/test_shared_pairs.py, tests/test_trace.py.
+#pragma once
+
+#include <type_traits>
+
+#include "pairs/bases.hpp"
+#include "pairs/table_scores.hpp"
+#include "pairs/traceback.hpp"
+
+namespace {
+
+template <class V>
+size_t pair_border(int64_t n_columns) {
+    return size_t(n_columns) * 2 * V::lanes * sizeof(typename V::Lane);
+}
+
+template <class V>
+size_t pair_directions(int64_t n_rows, int64_t n_columns) {
+    return size_t(n_rows) * size_t(n_columns) * Directions<V>::bytes;
+}
+
+// H and the gap that opens on it along both borders.
+template <class V>
+struct PairBorders {
+    int64_t floor, gap_first, gap_extend;
+    exaln::Mode mode;
+
+    explicit PairBorders(const exaln::PairArgs& args)
+        : floor(args.range.floor),
+          gap_first(args.costs->gap_first),
+          gap_extend(args.costs->gap_extend),
+          mode(args.mode) {}
+
+    typename V::Reg stored(int64_t score) const { return V::fill(typename V::Lane(score + floor)); }
+    int64_t left(int64_t row) const {
+        return exaln::border_score(row, mode.query_start, gap_first, gap_extend);
+    }
+    int64_t top(int64_t column) const {
+        return exaln::border_score(column, mode.target_start, gap_first, gap_extend);
+    }
+
+    // Rows before their first column.
+    template <bool are_differences>
+    void reset_rows(typename V::Lane* state, int64_t first_row, int64_t n_rows) const {
+        const int64_t opened = (are_differences ? gap_extend : 0) - gap_first;
+        for (int64_t row = first_row + 1; row <= first_row + n_rows; ++row, state += 2 * V::lanes) {
+            const int64_t before = are_differences ? left(row - 1) - gap_extend : 0;
+            V::store(state, stored(left(row) - before));
+            V::store(state + V::lanes, stored(left(row) - before + opened));
+        }
+    }
+
+    template <bool are_differences>
+    EXALN_INLINE void enter_first_strip(Tile<V>& tile, int64_t first_column) const {
+        const int64_t opened = (are_differences ? gap_extend : 0) - gap_first;
+        EXALN_UNROLL
+        for (int c = 0; c < V::columns; ++c) {
+            const int64_t column = first_column + c + 1;
+            const int64_t before = are_differences ? top(column - 1) - gap_extend : 0;
+            tile.H[c] = stored(top(column) - before), tile.F[c] = stored(top(column) - before + opened);
+        }
+    }
+};
+
+enum class Cells { LOCAL, BASED, WHOLE, DIFFERENCES };
+enum class Keeps { SCORE, END, DIRECTIONS };
+
+// What goes through the rows of a tile, but for the tile itself.
+template <class V>
+struct TileRun {
+    typename V::Reg corner, best, row_best, gap;  // gap: E behind the last column
+    typename V::Reg row_shift;                    // of BASED cells
+    uint8_t* directions;
+};
+
+template <class V, Cells cells>
+constexpr bool has_gate = cells == Cells::BASED || sizeof(typename V::Lane) > 1;
+
+// H of the row above becomes the diagonal of the next, plus its scores: from the last column to the first, so
+// that each H is used before it is overwritten.
+template <class V, class Scores>
+EXALN_INLINE void add_row_scores(Tile<V>& tile, const Scores& scores, typename V::Reg corner) {
+    EXALN_UNROLL
+    for (int c = V::columns - 1; c > 0; --c) tile.H[c] = V::add(tile.H[c - 1], scores.at(c));
+    tile.H[0] = V::add(corner, scores.at(0));
+}
+
+// One row of a tile: H, F of its columns, or V, B; the state of the row is H, E or U, A. U of each column
+// goes to `columns` if it is wanted.
+template <class V, Cells cells, Keeps keeps, bool wants_columns, class Scores>
+EXALN_INLINE void update_row(Tile<V>& tile, typename V::Lane* state, Scores& scores,
+                             const CellCosts<V>& costs, TileRun<V>& run, typename V::Lane* columns) {
+    using Reg = typename V::Reg;
+    constexpr bool is_local = cells == Cells::LOCAL || cells == Cells::BASED;
+    constexpr bool notes_ends = is_local && keeps != Keeps::SCORE;
+    constexpr bool finds_best = notes_ends && !has_gate<V, cells>;
+    Reg left = V::load(state), E = V::load(state + V::lanes);
+    if (cells == Cells::BASED) left = V::add(left, run.row_shift), E = V::add(E, run.row_shift);
+    if (cells != Cells::DIFFERENCES) {
+        add_row_scores<V>(tile, scores, run.corner);
+        run.corner = left;
+    }
+    if (finds_best) run.row_best = costs.floor;
+    EXALN_UNROLL
+    for (int c = 0; c < V::columns; ++c) {
+        if (cells == Cells::DIFFERENCES) {
+            const Directions<V> cell =
+                update_differences<V>(scores.at(c), left, E, tile.H[c], tile.F[c], costs.no_gap);
+            if (keeps == Keeps::DIRECTIONS) cell.store(run.directions);
+            if (wants_columns) V::store(columns + c * V::lanes, left);
+        } else if (keeps == Keeps::DIRECTIONS) {
+            update_cell_traced<V, is_local>(tile.H[c], E, tile.F[c], costs).store(run.directions);
+        } else {
+            update_cell<V, is_local, is_local && !notes_ends>(tile.H[c], E, tile.F[c], run.best, costs);
+        }
+        if (keeps == Keeps::DIRECTIONS) run.directions += Directions<V>::bytes;
+        if (finds_best) run.row_best = V::max(run.row_best, tile.H[c]);
+        scores.cell_done(c);
+    }
+    V::store(state, cells == Cells::DIFFERENCES ? left : tile.H[V::columns - 1]);
+    V::store(state + V::lanes, E);
+    if (notes_ends) run.gap = E;
+}
+
+// A row of local cells whose scores alone are wanted, from sources that can look a row ahead: H of a column
+// is, before and after, its diagonal with the score, and is made for the next row as soon as this one has
+// used it. So the lookups spread over the row, and no cell waits for one.
+template <class V, bool has_bases, class Scores>
+EXALN_INLINE void update_row_ahead(Tile<V>& tile, typename V::Lane* state, const Scores& next_scores,
+                                   const CellCosts<V>& costs, TileRun<V>& run) {
+    typename V::Reg left = V::load(state), E = V::load(state + V::lanes);
+    if (has_bases) left = V::add(left, run.row_shift), E = V::add(E, run.row_shift);
+    run.corner = left;
+    EXALN_UNROLL
+    for (int c = 0; c < V::columns; ++c) {
+        const typename V::Reg diagonal = V::add(left, next_scores.at(c));
+        left = tile.H[c], tile.H[c] = diagonal;
+        update_cell<V>(left, E, tile.F[c], run.best, costs);
+    }
+    V::store(state, left);
+    V::store(state + V::lanes, E);
+}
+
+template <class V, class Scores>
+EXALN_INLINE void start_ahead(Tile<V>& tile, Scores& scores, typename V::Reg corner) {
+    scores.enter_row(0);
+    add_row_scores<V>(tile, scores, corner);
+}
+
+// After the last row, which has no next one and took its own scores for it: H of its cells again.
+template <class V, class Scores>
+EXALN_INLINE void stop_ahead(Tile<V>& tile, const Scores& scores, const typename V::Lane* last_state) {
+    EXALN_UNROLL
+    for (int c = 1; c < V::columns; ++c) tile.H[c - 1] = V::sub(tile.H[c], scores.at(c));
+    tile.H[V::columns - 1] = V::load(last_state);
+}
+
+// Whether a row of a tile may have a new end; its best cells are known then.
+template <class V, bool has_gate>
+EXALN_INLINE bool has_end(const Tile<V>& tile, TileRun<V>& run, const LocalEnds<V, has_gate>& ends) {
+    if (has_gate) {
+        if (!V::any_greater(run.gap, ends.gate)) return false;
+        run.row_best = tile.H[0];
+        EXALN_UNROLL
+        for (int c = 1; c < V::columns; ++c) run.row_best = V::max(run.row_best, tile.H[c]);
+    }
+    return V::any_greater(run.row_best, ends.seen);
+}
+
+template <class V, class Scores>
+EXALN_INLINE void run_tile_ahead(const exaln::PairArgs& args, const PairWorkspace<V>& work, Tile<V>& tile,
+                                 Scores& scores, const CellCosts<V>& costs, TileRun<V>& run) {
+    typename V::Lane* state = work.tiles.state;
+    start_ahead<V>(tile, scores, run.corner);
+    for (int64_t row = 1; row <= args.n_rows; ++row, state += 2 * V::lanes) {
+        scores.enter_row(row < args.n_rows ? row : row - 1);
+        update_row_ahead<V, false>(tile, state, scores, costs, run);
+    }
+    if (args.border_below) stop_ahead<V>(tile, scores, state - 2 * V::lanes);
+}
+
+template <class V, Cells cells, Keeps keeps, bool wants_columns, class Scores>
+EXALN_INLINE void run_tile_rows(const exaln::PairArgs& args, const PairWorkspace<V>& work, Tile<V>& tile,
+                                Scores& scores, const CellCosts<V>& costs, TileRun<V>& run, int64_t column,
+                                LocalEnds<V, has_gate<V, cells>>& ends, const LastCells<V>& last) {
+    constexpr bool is_local = cells == Cells::LOCAL, notes_ends = is_local && keeps != Keeps::SCORE;
+    typename V::Lane* state = work.tiles.state;
+    for (int64_t row = 0; row < args.n_rows; ++row, state += 2 * V::lanes) {
+        scores.enter_row(row);
+        update_row<V, cells, keeps, wants_columns>(tile, state, scores, costs, run, work.column_cells);
+        if (notes_ends && has_end(tile, run, ends)) ends.note(args, work, tile, run.row_best, row, column);
+        if (is_local || !(wants_columns || last.ends_here[row])) continue;
+        EXALN_UNROLL
+        for (int c = 0; c < V::columns; ++c) V::store(work.cells + c * V::lanes, tile.H[c]);
+        if (last.ends_here[row]) last.note_row(work.cells, row, column);
+        if (wants_columns)
+            last.note_columns(cells == Cells::DIFFERENCES ? work.column_cells : work.cells, row);
+    }
+}
+
+template <class V, class Scores, Cells cells, Keeps keeps>
+void run_pair_rows(const exaln::PairArgs& args) {
+    using Lane = typename V::Lane;
+    constexpr bool is_local = cells == Cells::LOCAL, are_differences = cells == Cells::DIFFERENCES;
+    constexpr bool notes_ends = is_local && keeps != Keeps::SCORE;
+    CellCosts<V> costs(*args.costs, args.range);
+    const PairWorkspace<V> work(args.workspace, args.n_rows);
+    const PairBorders<V> borders(args);
+    if (are_differences) costs.no_gap = borders.stored(borders.gap_extend - borders.gap_first);
+    GroupWorkspace<V> above = work.tiles, below = work.tiles;
+    above.border = static_cast<Lane*>(const_cast<void*>(args.border_above));
+    below.border = static_cast<Lane*>(args.border_below);
+    borders.template reset_rows<are_differences>(above.state, args.first_row, args.n_rows);
+    Scores scores(args, work);
+    LocalEnds<V, has_gate<V, cells>> ends(args);
+    LastCells<V> last(args, work);
+    typename V::Reg left_corner = borders.stored(are_differences ? 0 : borders.left(args.first_row));
+    TileRun<V> run{left_corner, ends.best, costs.floor, costs.floor, costs.floor, args.directions};
+    for (int64_t column = 0; column < args.n_columns; column += V::columns) {
+        if (args.cancelled->load(std::memory_order_relaxed)) return;
+        Tile<V> tile;
+        if (args.border_above) {
+            tile.enter(above, column, false, costs);
+        } else {
+            borders.template enter_first_strip<are_differences>(tile, column);
+        }
+        scores.enter(column);
+        run.corner = left_corner, left_corner = tile.H[V::columns - 1];
+        if (!is_local) last.enter(column);
+        bool has_run = false;
+        if constexpr (is_local && !notes_ends && Scores::looks_ahead) {
+            run_tile_ahead<V>(args, work, tile, scores, costs, run);
+            has_run = true;
+        }
+        if constexpr (!is_local) {
+            has_run = last.n_columns_ending > 0;
+            if (has_run)
+                run_tile_rows<V, cells, keeps, true>(args, work, tile, scores, costs, run, column, ends,
+                                                     last);
+        }
+        if (!has_run)
+            run_tile_rows<V, cells, keeps, false>(args, work, tile, scores, costs, run, column, ends, last);
+        if (args.border_below) tile.leave(below, column);
+        if (is_local && !notes_ends && !args.border_below && all_overflowed<V>(run.best, args.range)) break;
+        if (!notes_ends || !ends.is_new) continue;
+        ends.leave_tile(args, column);
+        if (args.stops_at_ends && !args.border_below && all_ends_before<V>(args, column + V::columns)) break;
+    }
+    if (is_local && args.best) V::store(static_cast<Lane*>(args.best), notes_ends ? ends.best : run.best);
+}
+
+// The same for local scores relative to bases, block by block.
+template <class V, class Scores, Keeps keeps>
+void run_based_rows(const exaln::PairArgs& args) {
+    constexpr bool notes_ends = keeps != Keeps::SCORE, is_ahead = !notes_ends && Scores::looks_ahead;
+    const PairWorkspace<V> work(args.workspace, args.n_rows);
+    PairBases<V> bases(args, work);
+    Scores scores(args, work);
+    CellCosts<V> costs(*args.costs, args.range);
+    LocalEnds<V, true> ends(args);
+    TileRun<V> run{costs.floor, costs.floor, costs.floor, costs.floor, costs.floor, args.directions};
+    for (int64_t column = 0; column < args.n_columns; column += V::columns) {
+        if (args.cancelled->load(std::memory_order_relaxed)) return;
+        Tile<V> tile;
+        bases.enter_tile(tile);
+        scores.enter(column);
+        run.corner = bases.corner();
+        if (is_ahead) start_ahead<V>(tile, scores, run.corner);
+        typename V::Lane* state = work.tiles.state;
+        bool is_new = false;
+        for (int64_t row = 0, block = 0; row < args.n_rows; ++block) {
+            bases.enter_block(block, tile, run.corner);
+            run.corner = bases.corner(), run.row_shift = bases.row_shift(), costs.floor = bases.floor();
+            run.best = costs.floor;
+            if (notes_ends) bases.set_best(), ends.enter(bases.best(), bases.seen());
+            const int64_t rest = args.n_rows - row, rows = bases.rows_of_a_block();
+            for (const int64_t end = row + (rest < rows ? rest : rows); row < end;
+                 ++row, state += 2 * V::lanes) {
+                if (is_ahead) {
+                    scores.enter_row(row + 1 < args.n_rows ? row + 1 : row);
+                    update_row_ahead<V, true>(tile, state, scores, costs, run);
+                    continue;
+                }
+                scores.enter_row(row);
+                update_row<V, Cells::BASED, keeps, false>(tile, state, scores, costs, run, work.column_cells);
+                if (notes_ends && has_end(tile, run, ends))
+                    ends.note(args, work, tile, run.row_best, row, column);
+            }
+            if (!notes_ends) bases.see(run.best);
+            if (!ends.is_new) continue;
+            bases.see(ends.best);
+            ends.leave_tile(args, column);
+            is_new = true;
+        }
+        if (is_new && args.stops_at_ends && all_ends_before<V>(args, column + V::columns)) break;
+    }
+}
+
+template <class V, class Scores, Cells cells, Keeps keeps>
+void run_rows(const exaln::PairArgs& args) {
+    if constexpr (cells == Cells::BASED) {
+        run_based_rows<V, Scores, keeps>(args);
+    } else {
+        run_pair_rows<V, Scores, cells, keeps>(args);
+    }
+}
+
+template <class V, class Scores, Cells cells>
+void run_cells(const exaln::PairArgs& args) {
+    if (args.directions) return run_rows<V, Scores, cells, Keeps::DIRECTIONS>(args);
+    if constexpr (cells == Cells::LOCAL || cells == Cells::BASED)
+        if (args.end_rows) return run_rows<V, Scores, cells, Keeps::END>(args);
+    run_rows<V, Scores, cells, Keeps::SCORE>(args);
+}
+
+template <class V, class Scores>
+void run_pairs_with(const exaln::PairArgs& args) {
+    if (args.have_bases || args.are_differences) {
+        if constexpr (sizeof(typename V::Lane) == 1)
+            args.have_bases ? run_cells<V, Scores, Cells::BASED>(args)
+                            : run_cells<V, Scores, Cells::DIFFERENCES>(args);
+    } else if (args.mode.is_local) {
+        run_cells<V, Scores, Cells::LOCAL>(args);
+    } else {
+        run_cells<V, Scores, Cells::WHOLE>(args);
+    }
+}
+
+// Of at most LetterClasses::MOST classes and two for padding.
+template <class V>
+using PlainScores = typename std::conditional<V::has_pick_bytes && FewClassScores<V>::most_classes >= 8,
+                                              FewClassScores<V>, EqualScores<V>>::type;
+
+// For local scores alone; with ends and directions, and for differences, their lookups take too long.
+template <class V>
+void run_class_pairs(const exaln::PairArgs& args) {
+    using Scores = ClassPairScores<V>;
+    args.have_bases ? run_based_rows<V, Scores, Keeps::SCORE>(args)
+                    : run_pair_rows<V, Scores, Cells::LOCAL, Keeps::SCORE>(args);
+}
+
+// Scores alone.
+template <class V, class Scores>
+void run_scores(const exaln::PairArgs& args) {
+    if (args.have_bases) {
+        run_based_rows<V, Scores, Keeps::SCORE>(args);
+    } else if (args.are_differences) {
+        run_pair_rows<V, Scores, Cells::DIFFERENCES, Keeps::SCORE>(args);
+    } else if (args.mode.is_local) {
+        run_pair_rows<V, Scores, Cells::LOCAL, Keeps::SCORE>(args);
+    } else {
+        run_pair_rows<V, Scores, Cells::WHOLE, Keeps::SCORE>(args);
+    }
+}
+
+template <class V>
+void run_shared(const exaln::PairArgs& args) {
+    if (args.n_queries == 1) return run_pairs_with<V, SharedScores<V, 1>>(args);
+    if constexpr (sizeof(typename V::Lane) == 1) {
+        if (args.n_queries == 2) return run_scores<V, SharedScores<V, 2>>(args);
+        if (args.n_queries == 3) return run_scores<V, SharedScores<V, 3>>(args);
+        run_scores<V, SharedScores<V, exaln::MOST_SHARED>>(args);
+    }
+}
+
+template <class V>
+void run_pairs(const exaln::PairArgs& args) {
+    if (args.kind == exaln::Letters::SHARED) {
+        run_shared<V>(args);
+    } else if (args.kind == exaln::Letters::EQUAL) {
+        if constexpr (V::has_byte_tables)
+            if (args.mode.is_local && !args.directions && !args.end_rows) return run_class_pairs<V>(args);
+        run_pairs_with<V, PlainScores<V>>(args);
+    } else {
+        if constexpr (V::has_byte_tables)
+            if (TableScores<V>::fits(args)) return run_pairs_with<V, TableScores<V>>(args);
+        run_pairs_with<V, AnyScores<V>>(args);
+    }
+}
+
+// Score and end of each lane's pair, once all strips have run. A local score above the range's limit is not
+// exact.
+template <class V>
+void pair_ends(const exaln::PairArgs& args, exaln::EndCell* ends) {
+    if (args.mode.is_local) {
+        for (int lane = 0; lane < V::lanes; ++lane) {
+            const int64_t score =
+                args.have_bases ? static_cast<const int16_t*>(args.best)[lane]
+                                : static_cast<const typename V::Lane*>(args.best)[lane] - args.range.floor;
+            ends[lane] = {score, args.end_rows ? args.end_rows[lane] : 0,
+                          args.end_rows ? args.end_columns[lane] : 0};
+        }
+        return;
+    }
+    const PairBorders<V> borders(args);
+    int64_t left[V::lanes], top[V::lanes];
+    for (int lane = 0; lane < V::lanes; ++lane)
+        left[lane] = borders.left(args.query_lengths[lane]),
+        top[lane] = borders.top(args.target_lengths[lane]);
+    exaln::BestPlace in_row[V::lanes], in_column[V::lanes] = {};
+    best_cells<V>(args, args.last_row, args.target_lengths, args.mode.target_end, left, in_row);
+    if (args.mode.query_end) best_cells<V>(args, args.last_column, args.query_lengths, true, top, in_column);
+    for (int lane = 0; lane < V::lanes; ++lane)
+        ends[lane] = exaln::end_of(args.mode, args.query_lengths[lane], args.target_lengths[lane],
+                                   in_row[lane], in_column[lane]);
+}
+
+// The directions of a lane's cell, of which only those are looked at that are asked for.
+template <class V>
+struct LaneDirections {
+    const uint8_t* masks;
+    int lane;
+
+    EXALN_INLINE bool operator&(uint8_t which) const {
+        return V::test(masks + __builtin_ctz(which) * V::mask_bytes, lane);
+    }
+};
+
+// Walks a lane's path back until it leaves the strip or is complete, and returns where the next step is to be
+// written.
+template <class V>
+uint8_t* walk_back(const exaln::PairArgs& args, int lane, exaln::PathState& path, uint8_t* steps) {
+    auto bits = [&](int64_t row, int64_t column) {
+        const int64_t tile = column / V::columns, in_tile = column % V::columns;
+        const int64_t cell = (tile * args.n_rows + row - args.first_row) * V::columns + in_tile;
+        const uint8_t* masks = args.directions + cell * Directions<V>::bytes;
+        return LaneDirections<V>{masks, lane};
+    };
+    const uint8_t *query = args.queries[lane], *target = args.targets[lane];
+    auto score = [&](int64_t row, int64_t column) { return args.costs->scores[query[row]][target[column]]; };
+    if (args.mode.is_local) {
+        walk_rows<true>(*args.costs, bits, score, args.first_row, path, steps);
+    } else {
+        walk_rows<false>(*args.costs, bits, score, args.first_row, path, steps);
+    }
+    return steps;
+}
+
+}  // namespace

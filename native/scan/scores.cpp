@@ -1,0 +1,217 @@
+// Scores of all queries against all targets: rounds of growing width, on threads, until nothing overflows.
+#include "scan/scores.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <stdexcept>
+#include <vector>
+
+#include "scan/plan.hpp"
+#include "simd/interleave.hpp"
+#include "threads/tasks.hpp"
+
+namespace exaln {
+namespace {
+
+// A pair that did not fit the lanes; `place` orders the targets of a query by length.
+struct Overflow {
+    int64_t query, place;
+    bool operator<(const Overflow& other) const {
+        return query != other.query ? query < other.query : place < other.place;
+    }
+};
+
+// One round: every pair still open, at one width.
+struct Round {
+    const WidthKernels& kernels;
+    const Sequences& queries;
+    const Sequences& targets;
+    const Costs& costs;
+    const Costs& transposed;            // the same with the roles of query and target exchanged
+    const std::vector<int64_t>& order;  // targets by length
+    const void* score_rows;
+    Progress& progress;
+    bool counts_cells;  // only the first round does, so that cells are those of the matrix
+    int32_t* scores;
+};
+
+class Worker {
+  public:
+    explicit Worker(const Round& round) : round_(round), lane_scores_(size_t(round.kernels.lanes)) {}
+
+    void run(const Task& task) {
+        if (task.striped) {
+            for (int64_t query = task.first_query; query < task.end_query; ++query) run_striped(task, query);
+        } else {
+            interleave_targets(task);
+            for (int64_t query = task.first_query; query < task.end_query; ++query) run_group(task, query);
+        }
+    }
+
+    std::vector<Overflow> overflows;
+
+  private:
+    bool cancelled() const { return round_.progress.cancelled.load(std::memory_order_relaxed); }
+
+    void keep(int64_t query, int64_t place, int64_t score) {
+        const int64_t target = round_.order[size_t(place)];
+        if (score == OVERFLOWED) {
+            overflows.push_back({query, place});
+        } else {
+            round_.scores[query * round_.targets.n + target] = int32_t(score);
+        }
+    }
+
+    void count_cells(int64_t query, int64_t n_residues) {
+        if (round_.counts_cells)
+            round_.progress.cells.fetch_add(round_.queries.length(query) * n_residues,
+                                            std::memory_order_relaxed);
+    }
+
+    void interleave_targets(const Task& task) {
+        const int lanes = round_.kernels.lanes;
+        rows_.clear(), lengths_.clear();
+        for (const int64_t place : task.places) {
+            const int64_t target = round_.order[size_t(place)];
+            rows_.push_back(round_.targets.at(target));
+            lengths_.push_back(round_.targets.length(target));
+        }
+        const int64_t longest = *std::max_element(lengths_.begin(), lengths_.end());
+        n_columns_ = round_.kernels.padded(longest);
+        letters_ = static_cast<uint8_t*>(letters_scratch_.reserve(size_t(n_columns_) * size_t(lanes)));
+        interleave(rows_.data(), lengths_.data(), int(rows_.size()), lanes, n_columns_,
+                   uint8_t(round_.costs.pad), letters_);
+    }
+
+    void run_group(const Task& task, int64_t query) {
+        if (cancelled()) return;
+        GroupArgs args{};
+        args.query = round_.queries.at(query), args.n_rows = round_.queries.length(query);
+        args.letters = letters_, args.n_columns = n_columns_;
+        args.score_rows = round_.score_rows, args.costs = &round_.costs;
+        args.workspace = workspace_.reserve(round_.kernels.group_workspace(n_columns_));
+        args.cancelled = &round_.progress.cancelled, args.scores = lane_scores_.data();
+        round_.kernels.score_group(args);
+        for (size_t lane = 0; lane < task.places.size(); ++lane)
+            keep(query, task.places[lane], lane_scores_[lane]);
+        count_cells(query, std::accumulate(lengths_.begin(), lengths_.end(), int64_t(0)));
+    }
+
+    void run_striped(const Task& task, int64_t query) {
+        uint32_t built = 0;
+        for (const int64_t place : task.places) {
+            const int64_t target = round_.order[size_t(place)], length = round_.targets.length(target);
+            require_codes(round_.targets.at(target), length);
+            if (cancelled()) return;
+            const int64_t score = score_striped(query, target, built);
+            if (score == CANCELLED) return;
+            keep(query, place, score);
+            count_cells(query, length);
+        }
+    }
+
+    // `built` says which letters of the query have a profile in the workspace.
+    int64_t score_striped(int64_t query, int64_t target, uint32_t& built) {
+        StripedArgs args{};
+        args.query = round_.queries.at(query), args.n_rows = round_.queries.length(query);
+        args.target = round_.targets.at(target), args.n_columns = round_.targets.length(target);
+        args.costs = &round_.costs, args.cancelled = &round_.progress.cancelled;
+        if (args.n_rows == 0 || args.n_columns == 0) return 0;
+        const double rows = double(args.n_rows), columns = double(args.n_columns);
+        if (striped_cost(rows, columns, round_.kernels.lanes).swapped) {
+            std::swap(args.query, args.target), std::swap(args.n_rows, args.n_columns);
+            args.costs = &round_.transposed;
+            built = 0;
+        }
+        args.workspace = workspace_.reserve(round_.kernels.striped_workspace(args.n_rows));
+        args.built = &built;
+        const int64_t score = round_.kernels.score_striped(args);
+        if (args.costs == &round_.transposed) built = 0;
+        return score;
+    }
+
+    const Round& round_;
+    Scratch workspace_, letters_scratch_;
+    uint8_t* letters_ = nullptr;
+    int64_t n_columns_ = 0;
+    std::vector<const uint8_t*> rows_;
+    std::vector<int64_t> lengths_;
+    std::vector<int32_t> lane_scores_;
+};
+
+std::vector<Overflow> run_round(const Round& round, const std::vector<Task>& tasks, int threads) {
+    std::vector<Overflow> overflows;
+    run_tasks(
+        tasks.size(), threads, [&] { return std::make_unique<Worker>(round); },
+        [&](Worker& worker, size_t i) { worker.run(tasks[i]); },
+        [&](Worker& worker) {
+            overflows.insert(overflows.end(), worker.overflows.begin(), worker.overflows.end());
+        });
+    std::sort(overflows.begin(), overflows.end());
+    return overflows;
+}
+
+std::vector<int64_t> places_by_length(const Sequences& targets) {
+    std::vector<int64_t> order(size_t(targets.n));
+    std::iota(order.begin(), order.end(), int64_t(0));
+    auto shorter = [&](int64_t a, int64_t b) { return targets.length(a) < targets.length(b); };
+    if (!std::is_sorted(order.begin(), order.end(), shorter))
+        std::stable_sort(order.begin(), order.end(), shorter);
+    return order;
+}
+
+Costs transpose(const Costs& costs) {
+    Costs transposed = costs;
+    for (int a = 0; a < MAX_CODES; ++a)
+        for (int b = 0; b < MAX_CODES; ++b) transposed.scores[a][b] = costs.scores[b][a];
+    return transposed;
+}
+
+// The open pairs of each query, as plans of their own: after the first round they are few and differ from
+// query to query.
+std::vector<Task> plan_overflows(const Planner& planner, const std::vector<Overflow>& overflows) {
+    std::vector<Task> tasks;
+    for (size_t begin = 0, end = 0; begin < overflows.size(); begin = end) {
+        std::vector<int64_t> places;
+        for (end = begin; end < overflows.size() && overflows[end].query == overflows[begin].query; ++end)
+            places.push_back(overflows[end].place);
+        planner.add_tasks(overflows[begin].query, overflows[begin].query + 1, places, tasks);
+    }
+    return tasks;
+}
+
+}  // namespace
+
+void score_all(const Isa& isa, const Sequences& queries, const Sequences& targets, const Costs& costs,
+               int threads, Progress& progress, int32_t* scores) {
+    const std::vector<int64_t> order = places_by_length(targets);
+    const Costs transposed = transpose(costs);
+    std::vector<Overflow> open;
+    bool first = true;
+    for (const WidthKernels& kernels : isa.widths) {
+        if (!Range::of(costs, kernels.bits).usable) continue;
+        if (!first && open.empty()) return;
+        Scratch row_memory;
+        void* score_rows = row_memory.reserve(kernels.score_rows_bytes);
+        kernels.make_score_rows(costs, score_rows);
+        const Planner planner(kernels.lanes, threads, queries, targets, order);
+        std::vector<Task> tasks;
+        if (first) {
+            std::vector<int64_t> places(order.size());
+            std::iota(places.begin(), places.end(), int64_t(0));
+            planner.add_tasks(0, queries.n, places, tasks);
+        } else {
+            tasks = plan_overflows(planner, open);
+        }
+        sort_longest_first(tasks);
+        open = run_round(
+            {kernels, queries, targets, costs, transposed, order, score_rows, progress, first, scores}, tasks,
+            threads);
+        if (progress.cancelled) return;
+        first = false;
+    }
+    if (first || !open.empty()) throw std::overflow_error("a score does not fit 31 bits");
+}
+
+}  // namespace exaln

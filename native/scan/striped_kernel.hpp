@@ -1,0 +1,131 @@
+// One target: the rows of the query are spread over the lanes, lane l holding rows l * n_segments ... (l + 1)
+// * n_segments - 1, so that a register holds rows that are n_segments apart and the vertical gaps cross lanes
+// only at the end of a column.
+//
+// clang-format off
+//   lane        0         1             2
+//   segment 0   row 0     row n         row 2n          n = n_segments
+//   segment 1   row 1     row n + 1     row 2n + 1
+//   ...
+//
+//   profile[letter][segment][lane] = s(q_row, letter), row = lane * n_segments + segment
+//   H (two columns) and E are [segment][lane].
+// clang-format on
+//
+// Rows beyond the query score min_score: they lie below all real rows and cannot raise the maximum.
+//
+// F is first followed inside each lane, then carried over to the next lane for as long as it still raises an
+// H ("lazy F"), at most once per lane. Kept above no_gap, it cannot wrap. H raised by the carried F is
+// smaller than the H the gap came from: the maximum stays.
+//
+// Range of values and overflow: Range in kernels.hpp. After Farrar, "Striped Smith-Waterman speeds database
+// searches six times over other SIMD implementations", Bioinformatics 23:156 (2007). Tests:
+// tests/test_kernels.py.
+#pragma once
+
+#include "recurrence/cell.hpp"
+
+namespace {
+
+template <class V>
+struct StripedWorkspace {
+    int64_t n_segments;
+    typename V::Lane *H, *H_left, *E, *profile;
+
+    StripedWorkspace(void* memory, int64_t n_rows) : n_segments((n_rows + V::lanes - 1) / V::lanes) {
+        const int64_t column = n_segments * V::lanes;
+        H = static_cast<typename V::Lane*>(memory);
+        H_left = H + column, E = H_left + column, profile = E + column;
+    }
+
+    static size_t bytes(int64_t n_rows) {
+        const int64_t column = (n_rows + V::lanes - 1) / V::lanes * V::lanes;
+        return size_t(column) * (3 + exaln::MAX_CODES) * sizeof(typename V::Lane);
+    }
+
+    typename V::Lane* scores(int letter) const { return profile + int64_t(letter) * n_segments * V::lanes; }
+};
+
+template <class V>
+void build_profile(const exaln::StripedArgs& args, const StripedWorkspace<V>& work, int letter) {
+    typename V::Lane* out = work.scores(letter);
+    for (int64_t segment = 0; segment < work.n_segments; ++segment) {
+        for (int lane = 0; lane < V::lanes; ++lane) {
+            const int64_t row = lane * work.n_segments + segment;
+            const bool inside = row < args.n_rows;
+            *out++ = typename V::Lane(inside ? args.costs->scores[args.query[row]][letter]
+                                             : args.costs->min_score);
+        }
+    }
+}
+
+// Carries F, which left the last segment of each lane, into the lanes below.
+template <class V>
+EXALN_INLINE void carry_gaps(const StripedWorkspace<V>& work, typename V::Reg F, const CellCosts<V>& costs,
+                             typename V::Lane no_gap) {
+    using Reg = typename V::Reg;
+    for (int lane = 0; lane < V::lanes; ++lane) {
+        F = V::shift_in(F, no_gap);
+        for (int64_t segment = 0; segment < work.n_segments; ++segment) {
+            typename V::Lane* place = work.H + segment * V::lanes;
+            const Reg H = V::load(place);
+            if (!V::any_greater(F, V::sub(H, costs.gap_first))) return;
+            const Reg raised = V::max(H, F);
+            V::store(place, raised);
+            typename V::Lane* gap = work.E + segment * V::lanes;
+            V::store(gap, V::max(V::load(gap), V::sub(raised, costs.gap_first)));
+            F = V::max(V::sub(F, costs.gap_extend), costs.no_gap);
+        }
+    }
+}
+
+template <class V>
+int64_t score_striped(const exaln::StripedArgs& args) {
+    using Reg = typename V::Reg;
+    const exaln::Range range = exaln::Range::of(*args.costs, 8 * int(sizeof(typename V::Lane)));
+    const CellCosts<V> costs(*args.costs, range);
+    const auto floor = typename V::Lane(range.floor),
+               no_gap = typename V::Lane(range.floor - args.costs->gap_first);
+    const Reg limit = V::fill(typename V::Lane(range.limit));
+    StripedWorkspace<V> work(args.workspace, args.n_rows);
+    for (int64_t segment = 0; segment < work.n_segments; ++segment) {
+        V::store(work.H + segment * V::lanes, costs.floor);
+        V::store(work.E + segment * V::lanes, costs.no_gap);
+    }
+    Reg best = costs.floor;
+    for (int64_t column = 0; column < args.n_columns; ++column) {
+        const int letter = args.target[column];
+        if ((*args.built >> letter & 1) == 0) {
+            build_profile<V>(args, work, letter);
+            *args.built |= uint32_t(1) << letter;
+        }
+        typename V::Lane* const swapped = work.H;
+        work.H = work.H_left, work.H_left = swapped;
+        const typename V::Lane* scores = work.scores(letter);
+        Reg diagonal = V::shift_in(V::load(work.H_left + (work.n_segments - 1) * V::lanes), floor);
+        Reg F = costs.no_gap;
+        for (int64_t segment = 0; segment < work.n_segments; ++segment) {
+            const int64_t at = segment * V::lanes;
+            Reg H = V::add(diagonal, V::load(scores + at)), E = V::load(work.E + at);
+            diagonal = V::load(work.H_left + at);
+            update_cell<V>(H, E, F, best, costs);
+            V::store(work.H + at, H);
+            V::store(work.E + at, E);
+        }
+        carry_gaps<V>(work, F, costs, no_gap);
+        if (column % 256 == 255) {
+            if (V::any_greater(best, limit)) return exaln::OVERFLOWED;
+            if (args.cancelled->load(std::memory_order_relaxed)) return exaln::CANCELLED;
+        }
+    }
+    alignas(64) int32_t lanes[V::lanes];
+    store_scores<V>(best, range, lanes);
+    int32_t score = 0;
+    for (int lane = 0; lane < V::lanes; ++lane) {
+        if (lanes[lane] == exaln::OVERFLOWED) return exaln::OVERFLOWED;
+        score = lanes[lane] > score ? lanes[lane] : score;
+    }
+    return score;
+}
+
+}  // namespace

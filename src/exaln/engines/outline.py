@@ -1,0 +1,65 @@
+"""The outline of a scan: what an engine would do with a task, without doing it. `exaln explain` prints it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from exaln.database.views import TargetView
+
+
+@dataclass(frozen=True)
+class KernelUse:
+    """Targets of some lengths, and the kernel that scores them. shortest, longest, n_residues: of these targets."""
+
+    kernel: str
+    n_targets: int
+    n_residues: int
+    shortest: int
+    longest: int
+
+
+@dataclass(frozen=True)
+class ScanOutline:
+    """n_batches: launches of kernels over different targets. host_bytes: memory of the engine besides the database,
+    which is mapped. device_buffers: bytes on each device, by what they hold. seconds: estimated; source: how.
+    """
+
+    kernels: tuple[KernelUse, ...]
+    n_batches: int
+    host_bytes: int
+    seconds: float
+    source: str
+    device_buffers: dict[str, int] = field(default_factory=dict)
+
+    def scaled(self, factor: float) -> ScanOutline:
+        """The outline of `factor` times as much work of the same kind."""
+        return replace(self, seconds=self.seconds * factor)
+
+
+def target_lengths(view: TargetView) -> NDArray[np.int64]:
+    """int64[n_targets]: the lengths of all targets of a view, ascending."""
+    lengths = [np.diff(segment.offsets) for segment in view.segments]
+    # A stable sort merges what is sorted already.
+    return np.sort(np.concatenate([np.empty(0, np.int64), *lengths]), kind="stable")
+
+
+def kernel_uses(lengths: NDArray[np.int64], kernels: Sequence[tuple[str, int]]) -> tuple[KernelUse, ...]:
+    """Which kernel serves which targets. lengths: ascending; kernels: name and number of targets, the shortest first.
+
+    >>> kernel_uses(np.array([3, 5, 9]), [("group", 2), ("striped", 1)])[1]
+    KernelUse(kernel='striped', n_targets=1, n_residues=9, shortest=9, longest=9)
+    """
+    uses, begin = [], 0
+    for name, n_targets in kernels:
+        own = lengths[begin : begin + n_targets]
+        begin += n_targets
+        if len(own):
+            uses.append(KernelUse(name, len(own), int(own.sum()), int(own[0]), int(own[-1])))
+    return tuple(uses)

@@ -1,0 +1,114 @@
+"""What a search would do, without doing it: engine, cells, kernels by length, memory, batches, estimated time.
+
+    query, database, options -> Search -> engine.outline(task) -> Explanation -> lines for people, or JSON
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from exaln.engines.choice import engine_reasons
+from exaln.engines.tasks import ScanTask
+from exaln.foundation.plurals import number_of
+
+if TYPE_CHECKING:
+    from exaln.engines.outline import ScanOutline
+    from exaln.search.pipeline import Search
+    from exaln.sequences.records import Records
+
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The plan of one search. reasons: for each engine, the fastest first, why it is used or not."""
+
+    engine: str
+    reasons: dict[str, str]
+    scoring: str
+    statistics: str | None
+    n_queries: int
+    query_residues: int
+    strands: int
+    n_targets: int
+    target_residues: int
+    n_segments: int
+    cells: int
+    n_query_blocks: int
+    outline: ScanOutline
+
+    def to_values(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        return {"format_version": FORMAT_VERSION, **asdict(self)}
+
+    def lines(self) -> list[tuple[str, str]]:
+        """(heading, text), for people; a heading may be empty."""
+        outline = self.outline
+        strands = ", both strands" if self.strands == 2 else ""
+        rows = [("engine", self.engine)]
+        rows += [("", f"{name}: {reason}") for name, reason in self.reasons.items()]
+        rows += [
+            ("queries", f"{number_of(self.n_queries, 'query')}, {number_of(self.query_residues, 'residue')}{strands}"),
+            (
+                "database",
+                f"{number_of(self.n_targets, 'target')}, {number_of(self.target_residues, 'residue')} "
+                f"in {number_of(self.n_segments, 'segment')}",
+            ),
+            ("cells", f"{self.cells:,}"),
+            ("scoring", self.scoring),
+            ("statistics", self.statistics or "none: hits are ranked by score"),
+            ("blocks", f"{number_of(self.n_query_blocks, 'block')} of queries, scanned one after the other"),
+            ("batches", f"{number_of(outline.n_batches, 'batch')} of targets in a block"),
+        ]
+        for use in outline.kernels:
+            lengths = f"{use.shortest:,}" if use.shortest == use.longest else f"{use.shortest:,} to {use.longest:,}"
+            rows.append(
+                ("kernel", f"{use.kernel}: {number_of(use.n_targets, 'target')} of length {lengths}, "
+                           f"{number_of(use.n_residues, 'residue')}")
+            )
+        rows.append(("host memory", f"{_size(outline.host_bytes)} besides the mapped database"))
+        if outline.device_buffers:
+            rows.append(("device memory", f"{_size(sum(outline.device_buffers.values()))} on each GPU"))
+            rows += [("", f"{name}: {_size(n_bytes)}") for name, n_bytes in outline.device_buffers.items()]
+        rows.append(("time", f"about {_seconds(outline.seconds)} for the scan ({outline.source})"))
+        return rows
+
+
+def explain(search: Search, queries: Records) -> Explanation:
+    """The plan of a search for these queries; nothing is scored."""
+    database, blocks = search.database, list(search.blocks(queries))
+    widest = max(blocks, key=lambda block: block.rows.n_rows)
+    outline = search.engine.outline(ScanTask(widest.rows, search.engine.open(database)))
+    cells = search.n_cells(queries.n_residues)
+    scanned = widest.rows.n_rows * database.n_residues
+    return Explanation(
+        engine=search.engine.describe(),
+        reasons=engine_reasons(search.engine.name),
+        scoring=search.scoring.describe(),
+        statistics=None if search.statistics is None else search.statistics.describe(),
+        n_queries=len(queries),
+        query_residues=queries.n_residues,
+        strands=search.n_strands,
+        n_targets=database.n_targets,
+        target_residues=database.n_residues,
+        n_segments=len(database.segments),
+        cells=cells,
+        n_query_blocks=len(blocks),
+        outline=outline.scaled(cells / max(1, scanned)),
+    )
+
+
+def _size(n_bytes: int) -> str:
+    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if n_bytes >= unit:
+            return f"{n_bytes / unit:,.1f} {name}"
+    return f"{n_bytes} bytes"
+
+
+def _seconds(seconds: float) -> str:
+    if seconds >= 5400:
+        return f"{seconds / 3600:.1f} hours"
+    if seconds >= 90:
+        return f"{seconds / 60:.1f} minutes"
+    return f"{seconds:.3g} s"
