@@ -62,27 +62,25 @@ def exaln(capsys: pytest.CaptureFixture[str]) -> Exaln:
 
 @pytest.fixture
 def streams(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All targets go through the kernel for many targets, even if they are so few that it does not pay."""
+    """Let all engines score all targets in streams, even if they are too few for that to pay."""
     import cuda_cases
 
-    cuda_cases.all_in_streams(monkeypatch)
+    cuda_cases.score_in_streams(monkeypatch)
 
 
 @pytest.fixture(params=["streams", "planned"])
 def engine(request: pytest.FixtureRequest) -> Engine:
-    """The engine that tests of the cuda engine use: with the kernel for many targets alone, and as planned for few."""
+    """Two engines for tests of the cuda engine: one that scores all targets in streams, and one that plans."""
     import cuda_cases
 
-    if request.param == "streams":
-        if not cuda_cases.IS_CUDA:
-            pytest.skip("one way to compute")
-        request.getfixturevalue("streams")
-    return cuda_cases.shared_engine()
+    if request.param == "streams" and not cuda_cases.IS_CUDA:
+        pytest.skip("one way to compute")
+    return cuda_cases.stream_engine() if request.param == "streams" else cuda_cases.shared_engine()
 
 
 @pytest.fixture
-def fast_engine(streams: None) -> Engine:
-    """With the kernel for many targets alone."""
+def fast_engine() -> Engine:
+    """An engine that scores all targets in streams."""
     import cuda_cases
 
-    return cuda_cases.shared_engine()
+    return cuda_cases.stream_engine()

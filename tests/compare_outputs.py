@@ -38,7 +38,7 @@ SPEED = rb"[\d.,e+-]+ (GCUPS|MB/s|M residues/s|M letters/s)"
 
 MESSAGE_PATTERNS = [
     (rb" \(" + SPEED + rb"\)", b""),  # speeds are measured, and only given where a command took half a second
-    (rb"\(" + SPEED + rb"[;,] ", b"("),
+    (rb"\(" + SPEED + rb"(, \d+ workers?)?; ", b"("),
     (SPEED + rb" measured", b"SPEED"),
     (rb"[\d.,]+ s\b", b"TIME"),
     (rb"\d+% of it computing", b"SHARE computing"),  # follows from the measured speed

@@ -6,11 +6,13 @@
 
 #include <chrono>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <stdexcept>
 
 #include "bindings/arguments.hpp"
 #include "bindings/module.hpp"
+#include "scan/plan.hpp"
 #include "scan/single_kernel.hpp"
 #include "simd/dispatch.hpp"
 
@@ -55,6 +57,40 @@ std::vector<std::tuple<std::string, bool>> bound_isas() {
     return found;
 }
 
+// Offsets of sequences of these lengths, which must be ascending.
+std::vector<int64_t> offsets_of(const InputArray<int64_t>& lengths) {
+    constexpr int64_t LONGEST = int64_t(1) << 40;
+    std::vector<int64_t> offsets(lengths.shape(0) + 1, 0);
+    for (size_t i = 0; i < lengths.shape(0); ++i) {
+        const int64_t length = lengths.data()[i];
+        if (length < (i ? lengths.data()[i - 1] : 0)) throw std::invalid_argument("lengths must ascend");
+        if (length > LONGEST || offsets[i] > INT64_MAX - length)
+            throw std::invalid_argument("a length is too large");
+        offsets[i + 1] = offsets[i] + length;
+    }
+    return offsets;
+}
+
+std::tuple<int, int64_t> bound_plan_scan(InputArray<int64_t> query_lengths,
+                                         InputArray<int64_t> target_lengths, int threads,
+                                         const std::string& isa_name) {
+    const WidthKernels& kernels = kernels_of(choose_isa(isa_name), 8);
+    require_threads(threads);
+    const std::vector<int64_t> query_offsets = offsets_of(query_lengths);
+    const std::vector<int64_t> target_offsets = offsets_of(target_lengths);
+    const Sequences queries{nullptr, query_offsets.data(), int64_t(query_lengths.shape(0))};
+    const Sequences targets{nullptr, target_offsets.data(), int64_t(target_lengths.shape(0))};
+    std::vector<int64_t> order(size_t(targets.n));
+    std::iota(order.begin(), order.end(), int64_t(0));
+    std::vector<Task> tasks;
+    const nb::gil_scoped_release released;
+    Planner(kernels.lanes, threads, queries, targets, order).add_tasks(0, queries.n, order, tasks);
+    int64_t n_striped = 0;
+    for (const Task& task : tasks)
+        if (task.striped && task.first_query == 0) n_striped += int64_t(task.places.size());
+    return {kernels.lanes, n_striped};
+}
+
 double bound_bare_loop(const std::string& isa_name, int bits, double seconds) {
     if (!(seconds >= 0 && seconds <= 3600)) throw std::invalid_argument("seconds must be 0 to 3600");
     const WidthKernels& kernels = kernels_of(choose_isa(isa_name), bits);
@@ -77,6 +113,10 @@ void bind_scores(nb::module_& m) {
           nb::arg("on_progress") = nb::none(),
           "int32[n_queries, n_targets]: exact local scores. on_progress(cells) is called about ten times a "
           "second.");
+    m.def("plan_scan", bound_plan_scan, nb::arg("query_lengths"), nb::arg("target_lengths"),
+          nb::arg("threads") = 1, nb::arg("isa") = "",
+          "(lanes, n): of targets with these ascending lengths the last n would be scored by the striped kernel, "
+          "the others in groups of so many lanes.");
     m.def("isas", bound_isas,
           "[(name, usable on this CPU)] of the instruction sets built in, the fastest first.");
     m.def("bare_loop", bound_bare_loop, nb::arg("isa"), nb::arg("bits"), nb::arg("seconds"),

@@ -127,6 +127,13 @@ def score_all(
 ) -> NDArray[np.int32]:
     """int32[n_queries, n_targets]: exact local scores. on_progress(cells) is called about ten times a second."""
 
+def plan_scan(
+    query_lengths: NDArray[np.int64], target_lengths: NDArray[np.int64], threads: int = 1, isa: str = ""
+) -> tuple[int, int]:
+    """(lanes, n): of targets with these ascending lengths the last n would be scored by the striped kernel, the others in
+    groups of so many lanes.
+    """
+
 def isas() -> list[tuple[str, bool]]:
     """(name, usable on this CPU) of the instruction sets built in, the fastest first."""
 

@@ -71,7 +71,7 @@ def test_biopythons_aligner_agrees(mode: Mode) -> None:
 
 
 @pytest.mark.parametrize("mode", ["local", "global", "semiglobal", "overlap"])
-def test_there_and_back(mode: str) -> None:
+def test_conversion_to_biopython_and_back_keeps_the_alignment(mode: str) -> None:
     hba, hbb = golden_data.fasta("hba_hbb.fasta").items()
     scoring = Scoring("BLOSUM62", gap_open=9.5, gap_extend=0.5)
     query, target = (SeqRecord(Seq(letters), id=name, description="") for name, letters in (hba, hbb))
@@ -99,7 +99,7 @@ def test_there_and_back(mode: str) -> None:
     assert back.mode.name == ("local" if mode == "local" else "global")  # the others, too, cover both sequences here
 
 
-def test_what_biopythons_aligner_makes_can_be_taken() -> None:
+def test_alignments_of_biopythons_aligner_can_be_converted() -> None:
     scoring = Scoring.default(DNA)
     aligner = biopython_aligner(scoring, Mode.parse("global"))
     for target, query in (("ACGTTGA", "ACTTGAC"), ("AAAA", "AA"), ("ACGT", "ACGT")):
@@ -110,8 +110,8 @@ def test_what_biopythons_aligner_makes_can_be_taken() -> None:
             np.testing.assert_array_equal(ours.to_biopython().coordinates, theirs.coordinates)
 
 
-def test_what_is_no_pair_is_refused() -> None:
-    with pytest.raises(InputError, match="3 sequences; only pairs"):
+def test_biopython_alignments_that_are_not_pairs_are_refused() -> None:
+    with pytest.raises(InputError, match="3 sequences; expected two"):
         exaln.Alignment.from_biopython(BioAlignment(["ACGT"] * 3, np.array([[0, 4]] * 3)))
     with pytest.raises(InputError, match="on the other strand"):
         exaln.Alignment.from_biopython(BioAlignment(["ACGT", "ACGT"], np.array([[0, 4], [4, 0]])))

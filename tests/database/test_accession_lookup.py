@@ -84,7 +84,7 @@ def test_ids_are_read_in_parts(path: Path, rows_at_once: int, monkeypatch: pytes
 @pytest.mark.parametrize(
     "text", ["P02232.1", "P30775.1", "P3077", "RF1M_YEAST", "2GDM", "A", "sp", "", "\ud800", "p30775"]
 )
-def test_what_is_no_accession_is_not_found(path: Path, text: str) -> None:
+def test_words_that_are_no_accession_are_not_found(path: Path, text: str) -> None:
     with pytest.raises(InputError, match="no sequence with the id"):
         Database.open(path).fetch(text)
 

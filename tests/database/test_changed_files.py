@@ -304,7 +304,7 @@ print(len(files) == 100)
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_lines_of_a_work_directory_that_change_while_the_path_is_walked_are_named(
+def test_checkpoints_of_a_work_directory_that_change_during_traceback_are_named(
     tmp_path: Path, change: Change, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pair = long_pair(LOCAL)
@@ -352,7 +352,7 @@ UNGUARDED = ("engines", "cluster/unit_search.py")
 """Engines themselves, and what scores only sequences in memory."""
 
 
-def test_whoever_reads_a_database_with_an_engine_asks_whether_it_changed() -> None:
+def test_every_function_that_passes_a_database_to_an_engine_checks_for_changes() -> None:
     """Every function that calls an engine's scan, blocks or scores also calls one of the guards."""
     found = 0
     for path in PACKAGE.rglob("*.py"):

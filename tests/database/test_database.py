@@ -45,7 +45,7 @@ def database(tmp_path: Path) -> Database:
     return Database.build_records(batches, tmp_path / "db", limits=TINY)
 
 
-def test_what_goes_in_comes_out(database: Database) -> None:
+def test_a_database_gives_back_its_sequences(database: Database) -> None:
     assert len(database.segments) >= 10
     assert content_of(database) == PLAIN
     lengths = [len(sequence) for _, _, sequence in PLAIN]
@@ -68,7 +68,7 @@ def test_a_long_sequence_gets_its_own_segment() -> None:
 
 @given(st.integers(1, 40), st.integers(0, 2**32 - 1), st.integers(1, 12), st.integers(1, 400), st.integers(1, 400))
 @settings(deadline=None, max_examples=40)
-def test_no_cut_changes_the_content(n: int, seed: int, rows: int, residues: int, text_bytes: int) -> None:
+def test_segment_limits_do_not_change_the_content(n: int, seed: int, rows: int, residues: int, text_bytes: int) -> None:
     plain = random_sequences(n, seed)
     cut = seed % n
     batches = [records_of(plain[:cut]), records_of(plain[cut:])]
@@ -78,7 +78,7 @@ def test_no_cut_changes_the_content(n: int, seed: int, rows: int, residues: int,
 
 
 @pytest.mark.parametrize("alphabet", [DNA, Alphabet("hp", "HP")])
-def test_alphabets_survive(alphabet: Alphabet, tmp_path: Path) -> None:
+def test_every_alphabet_is_stored(alphabet: Alphabet, tmp_path: Path) -> None:
     plain = random_sequences(5, seed=1, alphabet=alphabet)
     Database.build_records([records_of(plain, alphabet)], tmp_path / "db")
     database = Database.open(tmp_path / "db")
@@ -87,7 +87,7 @@ def test_alphabets_survive(alphabet: Alphabet, tmp_path: Path) -> None:
     assert content_of(database) == plain
 
 
-def test_fetch(database: Database) -> None:
+def test_fetch_finds_sequences_by_id(database: Database) -> None:
     wanted = [94, 0, 50]
     targets = database.fetch([PLAIN[i][0] for i in wanted])
     assert [(t.ordinal, (t.id, t.description, t.sequence)) for t in targets] == [(i, PLAIN[i]) for i in wanted]
@@ -97,7 +97,7 @@ def test_fetch(database: Database) -> None:
     assert database.fetch([]) == []
 
 
-def test_equal_ids_are_kept_apart(tmp_path: Path) -> None:
+def test_sequences_with_equal_ids_are_all_kept(tmp_path: Path) -> None:
     plain = [("same", "", "AAAA"), ("other", "", "C"), ("same", "second", "A"), ("same", "third", "AA")]
     with pytest.warns(ExalnWarning, match="2 sequences have the id of another one"):
         database = Database.build_records([records_of(plain)], tmp_path / "db")
@@ -124,7 +124,7 @@ def test_export_in_small_blocks(database: Database, monkeypatch: pytest.MonkeyPa
     assert stream.getvalue().decode() == fasta(PLAIN)
 
 
-def test_export_of_some(database: Database, tmp_path: Path) -> None:
+def test_export_of_some_ids(database: Database, tmp_path: Path) -> None:
     database.export(tmp_path / "out.fasta", ids=[PLAIN[3][0], PLAIN[1][0]])
     assert (tmp_path / "out.fasta").read_text() == fasta([PLAIN[3], PLAIN[1]])
     with pytest.raises(InputError, match="nobody"):
@@ -132,7 +132,7 @@ def test_export_of_some(database: Database, tmp_path: Path) -> None:
     assert (tmp_path / "out.fasta").read_text() == fasta([PLAIN[3], PLAIN[1]])
 
 
-def test_export_into_nowhere(database: Database, tmp_path: Path) -> None:
+def test_export_to_a_missing_folder_is_an_output_error(database: Database, tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="No such file or directory"):
         database.export(tmp_path / "missing" / "out.fasta")
     (tmp_path / "link").symlink_to(tmp_path / "out.fasta")
@@ -143,7 +143,7 @@ def test_export_into_nowhere(database: Database, tmp_path: Path) -> None:
     assert not Path("/dev/null").is_file()
 
 
-def test_append(database: Database) -> None:
+def test_append_adds_sequences_and_leaves_open_databases_unchanged(database: Database) -> None:
     more = random_sequences(33, seed=8)
     appended = database.append_records([records_of(more)], limits=TINY)
     assert content_of(appended) == PLAIN + more
@@ -154,7 +154,7 @@ def test_append(database: Database) -> None:
     assert content_of(Database.open(database.path or "")) == PLAIN + more
 
 
-def test_compact(database: Database) -> None:
+def test_compact_merges_small_segments(database: Database) -> None:
     compacted = database.compact(limits=SegmentLimits(rows=34))
     assert [segment.n_rows for segment in compacted.segments] == [30, 30, 30, 5]
     assert content_of(compacted) == PLAIN
@@ -221,7 +221,7 @@ def failing_batches(error: BaseException) -> Iterator[Records]:
 
 
 @pytest.mark.parametrize("error", [InputError("line 7: '@' is not a protein letter"), KeyboardInterrupt()])
-def test_what_fails_leaves_nothing(error: BaseException, tmp_path: Path) -> None:
+def test_a_build_that_fails_leaves_nothing(error: BaseException, tmp_path: Path) -> None:
     with pytest.raises(type(error)):
         Database.build_records(failing_batches(error), tmp_path / "db", limits=TINY)
     assert files_in(tmp_path) == set()
@@ -234,7 +234,7 @@ def test_what_fails_leaves_nothing(error: BaseException, tmp_path: Path) -> None
     assert content_of(Database.open(tmp_path / "db")) == PLAIN[:20]
 
 
-def test_no_records_is_an_error(tmp_path: Path) -> None:
+def test_building_from_no_records_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no sequences"):
         Database.build_records([records_of([])], tmp_path / "db")
     with pytest.raises(InputError, match="no sequences"):
@@ -242,7 +242,7 @@ def test_no_records_is_an_error(tmp_path: Path) -> None:
     assert files_in(tmp_path) == set()
 
 
-def test_other_peoples_directories_are_left_alone(tmp_path: Path) -> None:
+def test_directories_with_other_files_are_left_alone(tmp_path: Path) -> None:
     directory = tmp_path / "photos.exaln"
     directory.mkdir()
     (directory / "holiday.jpg").write_text("not a sequence")
@@ -275,7 +275,7 @@ def test_one_writer_at_a_time(database: Database) -> None:
     assert database.append_records([records_of([("new", "", "AC")])]).n_targets == 96
 
 
-def test_names_with_and_without_suffix(tmp_path: Path) -> None:
+def test_a_database_is_found_with_and_without_its_suffix(tmp_path: Path) -> None:
     Database.build_records([records_of(PLAIN)], tmp_path / "nr.v2")
     assert files_in(tmp_path) == {"nr.v2.exaln"}
     for name in ("nr.v2", "nr.v2.exaln", "nr.v2.exaln/"):
@@ -284,7 +284,7 @@ def test_names_with_and_without_suffix(tmp_path: Path) -> None:
         Database.open(tmp_path / "nothing")
 
 
-def test_files_in_turn_with_progress(tmp_path: Path) -> None:
+def test_several_files_are_read_in_order_with_progress(tmp_path: Path) -> None:
     first, second = tmp_path / "one.fasta", tmp_path / "two.fasta"
     first.write_text(fasta(PLAIN[:30]))
     second.write_text(fasta(PLAIN[30:]))
@@ -352,7 +352,7 @@ def test_ids_are_in_the_database_or_not(database: Database) -> None:
     )
 
 
-def test_a_database_knows_what_it_is_called(database: Database, tmp_path: Path) -> None:
+def test_repr_of_a_database(database: Database, tmp_path: Path) -> None:
     assert database.name == str(tmp_path / "db.exaln")
     (tmp_path / "a[1].fasta").write_text(">x\nACGT\n")
     assert Database.open(tmp_path / "a[1].fasta").name == str(tmp_path / "a[1].fasta")

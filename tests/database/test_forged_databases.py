@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import exaln
-from database_samples import TINY, random_sequences, records_of
+from database_samples import TINY, content_of, random_sequences, records_of
 from exaln.database.database import Database
 from exaln.engines.cpu.engine import CpuEngine
 from exaln.errors import DatabaseError, ExalnError
@@ -138,11 +138,12 @@ def test_forged_columns_are_one_line_that_names_the_segment(database: Database, 
         Database.open(path.parent).verify()
 
 
-def test_what_is_not_forged_is_read(database: Database) -> None:
+def test_a_rewritten_segment_without_changes_is_read(database: Database) -> None:
     """The forger itself changes nothing."""
     path = forge_columns(database, lambda columns: None)
     for call in USES.values():
         call(Database.open(path.parent))
+    assert content_of(Database.open(path.parent)) == PLAIN
 
 
 def test_unsorted_ids_are_found_by_verify(database: Database) -> None:

@@ -60,7 +60,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "--lazy", str(place)], check=True)
 
 
-def test_full_disk(small_disk: Path) -> None:
+def test_a_write_on_a_full_disk_leaves_the_old_database(small_disk: Path) -> None:
     with pytest.raises(OutputError, match="No space left on device") as caught:
         Database.build_records([large_records()], small_disk / "new")
     assert caught.value.exit_code == 6
@@ -98,7 +98,7 @@ def test_disk_full_to_the_last_byte(small_disk: Path) -> None:
 
 
 @pytest.mark.parametrize("task", ["build", "replace", "append", "export"])
-def test_limit_on_file_size(task: str, tmp_path: Path) -> None:
+def test_a_limit_on_file_size_is_an_output_error_and_leaves_nothing(task: str, tmp_path: Path) -> None:
     source = tmp_path / "large.exaln"
     Database.build_records([large_records()], source)
     fasta = tmp_path / "large.fasta"

@@ -21,7 +21,7 @@ def expected_order(strings: list[bytes]) -> list[int]:
 
 @given(st.lists(st.integers(0, 2**62) | st.integers(0, 300)))
 @settings(deadline=None)
-def test_stable_sort(keys: list[int]) -> None:
+def test_argsort_stable_keeps_the_order_of_equal_keys(keys: list[int]) -> None:
     order = argsort_stable(np.array(keys, np.int64))
     assert order.tolist() == sorted(range(len(keys)), key=lambda row: keys[row])
 
@@ -33,7 +33,7 @@ def test_negative_keys_are_refused() -> None:
 
 @given(st.lists(st.binary(max_size=20)), st.sampled_from(SHARED))
 @settings(deadline=None)
-def test_sort_by_bytes(strings: list[bytes], prefix: bytes) -> None:
+def test_argsort_bytes_sorts_and_counts_repeats(strings: list[bytes], prefix: bytes) -> None:
     strings = [prefix + s for s in strings]
     order, repeats = argsort_bytes(*column(strings))
     assert order.tolist() == expected_order(strings)
@@ -51,7 +51,7 @@ def test_sort_by_bytes(strings: list[bytes], prefix: bytes) -> None:
         lambda i, r: bytes(r.integers(0, 3, r.integers(0, 30)).astype(np.uint8)),
     ],
 )
-def test_sort_many_by_bytes(make) -> None:
+def test_argsort_bytes_of_many_strings(make) -> None:
     """More rows than are compared directly: ids with shared beginnings, repeats, ends inside the eight-byte key."""
     random = np.random.default_rng(1)
     strings = [make(i, random) for i in range(5000)]
@@ -77,7 +77,7 @@ def test_scatter_never_leaves_its_arrays(offsets: list[int], starts: list[int]) 
 
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("sizes", [[], [0], [5, 0, 1 << 18, (1 << 19) + 3, 1]])
-def test_pieces_are_joined(sizes: list[int], threads: int) -> None:
+def test_scatter_joins_rows_from_several_pieces(sizes: list[int], threads: int) -> None:
     rng = np.random.default_rng(1)
     pieces = [rng.integers(0, 256, size).astype(np.uint8) for size in sizes]
     out = np.full(sum(sizes) + 2, 7, np.uint8)
@@ -89,7 +89,7 @@ def test_pieces_are_joined(sizes: list[int], threads: int) -> None:
 
 @given(st.lists(st.text(alphabet="ab", max_size=4)), st.lists(st.text(alphabet="ab", max_size=4)))
 @settings(deadline=None)
-def test_find(strings: list[str], wanted: list[str]) -> None:
+def test_find_bytes_gives_the_range_of_each_string(strings: list[str], wanted: list[str]) -> None:
     rows = [s.encode() for s in strings]
     order, _ = argsort_bytes(*column(rows))
     places = find_bytes(*column(rows), order, *column([w.encode() for w in wanted])).reshape(-1, 2)
@@ -97,7 +97,7 @@ def test_find(strings: list[str], wanted: list[str]) -> None:
         assert order[begin:end].tolist() == [row for row, s in enumerate(strings) if s == want]
 
 
-def test_unaligned_columns() -> None:
+def test_columns_that_are_not_aligned_in_memory() -> None:
     raw = np.zeros(8 * 4 + 1, np.uint8)
     keys = raw[1:].view(np.int64)
     keys[:] = [5, 3, 4, 3]

@@ -81,7 +81,7 @@ def test_records_restore_everything(segment: Segment, plain: list[Plain]) -> Non
 
 
 @pytest.mark.parametrize("n_wanted", [5, MANY_IDS + 5])
-def test_lookup_by_id(segment: Segment, plain: list[Plain], n_wanted: int) -> None:
+def test_rows_are_found_by_id(segment: Segment, plain: list[Plain], n_wanted: int) -> None:
     wanted = [id_ for id_, _, _ in plain[:n_wanted]] + ["", "sp|", "~~~"]
     found = segment.rows_with_ids(wanted)
     assert [segment.ordinals[rows].tolist() for rows in found] == [[i] for i in range(n_wanted)] + [[], [], []]
@@ -152,7 +152,7 @@ def check_fetch(database: Database, expected: Plain) -> None:
     assert (target.id, target.description, target.sequence) == expected
 
 
-def test_fetch_meets_damage_in_its_way(large: tuple[Path, list[Plain]]) -> None:
+def test_fetch_reports_damage_only_in_blocks_that_it_reads(large: tuple[Path, list[Plain]]) -> None:
     path, plain = large
     segment = only_segment(Database.open(path.parent))
     row = int(np.flatnonzero(segment.ordinals == 11)[0])
@@ -168,7 +168,7 @@ def test_fetch_meets_damage_in_its_way(large: tuple[Path, list[Plain]]) -> None:
 
 
 @pytest.mark.parametrize("change", [lambda n: 0, lambda n: 1, lambda n: n - 1, lambda n: n + 1, lambda n: n // 2])
-def test_another_size_is_refused_at_once(segment: Segment, change) -> None:
+def test_a_file_of_another_size_is_refused_when_it_is_opened(segment: Segment, change) -> None:
     path = Path(segment.name)
     with path.open("r+b") as file:
         file.truncate(change(path.stat().st_size))
@@ -196,7 +196,7 @@ def test_a_damaged_manifest_is_refused(segment: Segment) -> None:
 
 
 @pytest.mark.parametrize("text", [b"", b"null", b"[]", b"{}", b"\xff\xfe", b'{"format_version": 1}'])
-def test_a_foreign_manifest_is_refused(segment: Segment, text: bytes) -> None:
+def test_a_file_that_is_no_manifest_is_refused(segment: Segment, text: bytes) -> None:
     path = Path(segment.name).parent / "manifest.json"
     path.write_bytes(text)
     with pytest.raises(DatabaseError, match=r"manifest\.json"):
@@ -210,7 +210,7 @@ def test_a_newer_format_is_named(segment: Segment) -> None:
         Database.open(path.parent)
 
 
-def test_verify_finds_what_hashes_cannot(plain: list[Plain]) -> None:
+def test_verify_finds_wrong_content_with_right_hashes(plain: list[Plain]) -> None:
     """A writer with a bug would hash its mistakes: the rules are checked as well."""
     good = only_segment(Database.in_memory([records_of(plain)]))
     columns = {name: good.batch.column(name) for name in good.batch.schema.names}

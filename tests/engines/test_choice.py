@@ -226,7 +226,7 @@ def test_a_scan_finds_every_pair_above_the_cutoff_once(engine):
 @pytest.mark.parametrize("threads", [40_000, 2**31, 2**70])
 def test_more_threads_than_make_sense_are_capped_and_a_warning_says_so(threads, monkeypatch):
     monkeypatch.setattr("exaln.foundation.resources.available_threads", lambda: 3)
-    with pytest.warns(ExalnWarning, match=f"{threads:,} threads are too many for 3 cores; 48 are used"):
+    with pytest.warns(ExalnWarning, match=f"{threads:,} threads are too many for 3 cores; using 48"):
         assert choose_engine("cpu", threads=threads).threads == 48
     assert choose_engine("cpu", threads=48).threads == 48
     assert choose_engine("cpu").threads == 3

@@ -77,7 +77,11 @@ def test_engines_that_cannot_score_profiles_say_so():
     rows = QueryRows.of_profiles([np.zeros((5, N_LETTERS), np.int32)], BLOSUM62)
     engine = CpuEngine(1)
     with pytest.raises(EngineError, match="the cpu engine cannot score profiles; use the reference engine"):
-        list(engine.scan(ScanTask(rows, engine.open(memory_targets(PROTEIN, random_proteins(np.random.default_rng(1), [9]))))))
+        list(
+            engine.scan(
+                ScanTask(rows, engine.open(memory_targets(PROTEIN, random_proteins(np.random.default_rng(1), [9]))))
+            )
+        )
     with pytest.raises(InputError, match=r"a profile needs a score for each of the .* letters of protein"):
         QueryRows.of_profiles([np.zeros((5, 4), np.int32)], BLOSUM62)
 

@@ -80,6 +80,7 @@ SAID_INSTEAD = {
     "path": ["databases is empty", "no such database"],
     "devices": ["cuda"],
     "gpu_memory": ["cuda"],
+    "outfmt": ["output format"],
     "sequence": ["at position"],
     "text": ["mode", "alphabet"],
 }
@@ -214,6 +215,8 @@ def test_every_argument_works_or_is_named_in_one_line(
 
 def problem_with(call: Callable[..., Any], right: dict[str, Any], parameter: str, value: Any) -> str | None:
     """What is wrong with how a call takes a value: None if it works, or says in one line which argument is wrong."""
+    if isinstance(value, io.StringIO):
+        value.seek(0)  # an earlier call may have read it
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -45,7 +46,7 @@ def test_closing_twice_closes_no_other_file(tmp_path: Path) -> None:
     lock.close()
     descriptor = os.open(tmp_path, os.O_RDONLY)  # likely gets the number that was just freed
     lock.close()
-    os.fstat(descriptor)
+    assert stat.S_ISDIR(os.fstat(descriptor).st_mode)
     os.close(descriptor)
 
 

@@ -134,7 +134,7 @@ def test_a_file_that_appears_meanwhile_is_replaced(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["n" * 250 + ".tsv", "\u00e4" * 120 + ".tsv", "a b\n.tsv", "b\udcff.tsv"])
 @pytest.mark.usefixtures("file_system")
-def test_any_name_that_a_file_can_have(tmp_path: Path, name: str) -> None:
+def test_a_file_may_have_any_name_that_the_system_allows(tmp_path: Path, name: str) -> None:
     for content in (b"old", b"new"):
         write(tmp_path / name, content)
     assert (tmp_path / name).read_bytes() == b"new"

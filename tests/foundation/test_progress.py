@@ -67,7 +67,7 @@ def every_call(folder: Path, progress: Any) -> list[str]:
 
 
 @pytest.mark.filterwarnings("ignore::exaln.errors.ExalnWarning")
-def test_true_shows_a_bar_in_notebooks_that_ends_at_all(notebook: FakeNotebook, tmp_path: Path) -> None:
+def test_true_shows_a_bar_in_notebooks_that_reaches_100_percent(notebook: FakeNotebook, tmp_path: Path) -> None:
     assert is_notebook()
     names = every_call(tmp_path, True)
     assert {text.split("<div>")[1].split()[0] for text in notebook.shown} == set(names)
@@ -106,7 +106,7 @@ def test_a_function_is_called_with_the_cells_done() -> None:
 
 
 @pytest.mark.parametrize("wrong", ["yes", 1, [], object(), int])
-def test_what_is_no_progress_is_refused(wrong: Any) -> None:
+def test_other_values_of_progress_are_refused(wrong: Any) -> None:
     with pytest.raises(
         InputError, match=r"^progress is .*; expected True for a bar, a function that is called with what is done"
     ):

@@ -91,11 +91,11 @@ def test_arrays_of_codes() -> None:
         -13,
         -13,
     ]
-    with pytest.raises(InputError, match="codes do not say what their letters are; pass a scoring"):
+    with pytest.raises(InputError, match="the alphabet of codes is unknown; pass a scoring"):
         exaln.align_many(matrix, matrix)
-    with pytest.raises(InputError, match="codes do not say what their letters are; pass a scoring"):
+    with pytest.raises(InputError, match="the alphabet of codes is unknown; pass a scoring"):
         exaln.align(matrix[0], matrix[1])
-    with pytest.raises(InputError, match="99 is no code of dna"):
+    with pytest.raises(InputError, match="99 is not a code of dna"):
         exaln.align_many(matrix + 96, matrix, scoring=DEFAULT)
     with pytest.raises(InputError, match="codes must be uint8 arrays, not int64 with 1 dimensions"):
         exaln.score(matrix[0].astype(np.int64), matrix[0], scoring=DEFAULT)

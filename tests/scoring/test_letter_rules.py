@@ -70,7 +70,7 @@ def test_odd_letters_where_the_tables_of_blastp_differ(name):
     }
 
 
-def test_j_in_numbers():
+def test_scores_of_j_in_blosum62():
     blosum = Scoring("BLOSUM62")
     assert [score(blosum, "J", other) for other in "ILJVMFDK"] == [3, 3, 3, 2, 1, 0, -4, -3]
 
@@ -130,7 +130,7 @@ def test_ambiguity_codes_of_any_match_and_mismatch(match, mismatch):
         assert score(scoring, a, b) == (min(expected, 0) if "N" in (a, b) else expected)
 
 
-def test_n_never_scores(tmp_path):
+def test_n_never_scores_above_0(tmp_path):
     generous = Scoring(match=10, mismatch=-1)
     four = Scoring(write(tmp_path / "four.mat", "ACGT", lambda a, b: 10 if a == b else -1))
     for scoring in (generous, four, Scoring("NUC.4.4")):
@@ -169,12 +169,12 @@ def test_a_smaller_alphabet_uses_its_part_of_a_built_in_matrix():
     ("letters", "alphabet", "complaint"),
     [
         (PLAIN.replace("W", ""), "protein", "no scores for W of the protein alphabet"),
-        (PLAIN, "dna", "is a protein matrix: it cannot score dna sequences"),
-        ("ACGT", "protein", "is a nucleotide matrix: it cannot score protein sequences"),
+        (PLAIN, "dna", "is a protein matrix and cannot score dna sequences"),
+        ("ACGT", "protein", "is a nucleotide matrix and cannot score protein sequences"),
         ("ACG", "dna", "no scores for T"),
         ("ACGTE", "dna", "line 1: E not in the dna alphabet"),
         (PLAIN + "1", None, "line 1: 1 not in the protein alphabet"),
-        ("HP", None, "letters HP are neither the 20 amino acids nor A, C, G, T; give the alphabet"),
+        ("HP", None, "letters HP are neither the 20 amino acids nor A, C, G, T; give their alphabet"),
         ("HP", "HPQ", "no scores for Q of the custom alphabet"),
         ("HPQ", "HP", "line 1: Q not in the custom alphabet HP"),
     ],

@@ -14,7 +14,7 @@ from exaln.scoring.scoring import Scoring
 TWO_LETTERS = "# two letters\n   H  P\nH  2 -1\nP -1  3\n"
 
 
-def test_names_are_the_files_that_ship():
+def test_every_built_in_name_has_a_file_and_the_reverse():
     assert {path.stem for path in matrices.DATA.glob("*.txt")} == set(Scoring.names())
     for path in matrices.DATA.glob("*.txt"):
         assert "# Source: " in path.read_text()
@@ -39,13 +39,13 @@ def test_a_built_in_matrix_read_as_a_file_is_the_same():
         "h p # the letters\np -1 3e0 # last row first\nh 2 -10e-1\n",
     ],
 )
-def test_layouts_that_mean_the_same(tmp_path, text):
+def test_layouts_of_a_file_that_give_the_same_matrix(tmp_path, text):
     path = tmp_path / "hp.mat"
     path.write_bytes(text.encode())
     assert Scoring(path, alphabet="HP").matrix.tolist() == [[2, -1], [-1, 3]]
 
 
-def test_rows_are_queries(tmp_path):
+def test_rows_of_a_file_are_query_letters(tmp_path):
     path = tmp_path / "hp.mat"
     path.write_text("P H\nH 1 2\nP 3 4\n")
     assert Scoring(str(path), alphabet="HP").matrix.tolist() == [[2, 1], [4, 3]]
@@ -89,7 +89,7 @@ def test_decimals_are_exact(tmp_path):
         (">seq\nACGT\n", ", line 1: '>seq' is not a letter"),
     ],
 )
-def test_what_is_wrong_is_named_with_file_and_line(tmp_path, text, complaint):
+def test_malformed_files_are_refused_with_file_and_line(tmp_path, text, complaint):
     path = tmp_path / "hp.mat"
     path.write_text(text)
     with pytest.raises(InputError) as caught:
@@ -105,7 +105,7 @@ def test_the_largest_values_are_accepted(tmp_path):
     assert Scoring(path, alphabet="HP").matrix.tolist() == [[32767, -32767], [0, 1]]
 
 
-def test_files_that_cannot_be_read(tmp_path):
+def test_files_that_cannot_be_read_are_refused(tmp_path):
     with pytest.raises(InputError, match="cannot read the matrix: No such file"):
         Scoring(tmp_path / "none.mat")
     with pytest.raises(InputError, match="cannot read the matrix: Is a directory"):

@@ -120,7 +120,7 @@ tiny = st.lists(st.integers(0, 1), max_size=3)
 @example([0, 1, 0], [1, 0, 1], 1, -1, (1, 0))
 @example([0, 1, 1], [1, 1], 2, -3, (1, 1))
 @example([], [0, 1, 0], 1, -1, (2, 1))
-def test_the_path_rule_among_all_alignments(
+def test_the_path_is_the_one_the_rule_chooses_among_all_optimal_alignments(
     mode: Mode, query: list[int], target: list[int], match: int, mismatch: int, gaps: tuple[int, int]
 ) -> None:
     scoring = Scoring(match=match, mismatch=mismatch, gap_open=gaps[0], gap_extend=gaps[1], alphabet=TWO)
@@ -146,7 +146,7 @@ def test_the_path_rule_among_all_alignments(
         ("ACGT", "ACGA", "global", 3, [0, 4, 0, 4], "===X"),
     ],
 )
-def test_cases_by_hand(
+def test_alignments_worked_out_by_hand_in_each_mode(
     engine: str, query: str, target: str, mode: str, score: int, positions: list[int], path: str
 ) -> None:
     scoring = Scoring.default(DNA)
@@ -183,7 +183,7 @@ def test_an_alignment_may_end_on_the_border_where_those_of_parasail_do_not(
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_no_pairs_and_rows_in_any_order(engine: str) -> None:
+def test_an_empty_list_of_pairs_and_pairs_in_any_order(engine: str) -> None:
     scoring, working = Scoring.default(DNA), choose_engine(engine)
     records = Records.of(DNA, [DNA.encode(text) for text in ("ACGT", "", "AC")])
     nothing = PairList(np.empty(0, np.int64), np.empty(0, np.int64))
@@ -209,7 +209,7 @@ def test_letters_of_another_kind_are_refused(engine: str) -> None:
         engine_calls.align_pairs(choose_engine(engine), proteins, dna, one, Scoring.default(DNA), GLOBAL)
 
 
-def test_names_of_modes() -> None:
+def test_modes_are_parsed_from_their_names() -> None:
     assert [Mode.parse(name).name for name in NAMED] == ["local", "global", "semiglobal", "overlap"]
     assert Mode.parse(GLOBAL) is GLOBAL
     assert Mode.parse("free:te, qs").name == "free:qs,te"
@@ -220,6 +220,6 @@ def test_names_of_modes() -> None:
 
 
 @pytest.mark.parametrize("text", ["Local", "free", "free:", "free:qs,", "free:xx", "glocal", "", "qs,te"])
-def test_an_unknown_mode_is_one_line(text: str) -> None:
+def test_an_unknown_mode_is_refused_in_one_line(text: str) -> None:
     with pytest.raises(InputError, match=r"unknown mode .*; choose local, global, semiglobal, overlap, or free: with"):
         Mode.parse(text)

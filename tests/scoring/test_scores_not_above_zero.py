@@ -23,8 +23,9 @@ from exaln.engines.cpu.engine import CpuEngine
 from exaln.engines.cuda.engine import CudaEngine
 from exaln.engines.cuda.long import device_part
 from exaln.engines.cuda.long import regions as cuda_regions
+from exaln.engines.cuda.long.shapes import LongShape
 from exaln.engines.cuda.pairs import batches as pair_batches
-from exaln.engines.cuda.scan.variants import PAIR_SHAPES, LongShape
+from exaln.engines.cuda.pairs.shapes import PAIR_SHAPES
 from exaln.engines.reference.engine import ReferenceEngine
 from exaln.errors import InputError
 from exaln.pairwise.long.driver import LongOptions, align_long, score_long
@@ -102,7 +103,7 @@ def test_the_global_score_is_the_edit_distance(first: str, second: str) -> None:
 
 
 @pytest.mark.parametrize("mode", [GLOBAL, SEMIGLOBAL, OVERLAP], ids=str)
-def test_long_pairs_of_edits_region_by_region(mode: Mode) -> None:
+def test_long_pairs_with_an_edit_distance_scoring_agree_with_the_reference(mode: Mode) -> None:
     rng = np.random.default_rng(5)
     query = random_codes(rng, 700, 4)
     target = mutated(rng, query, 4, 0.2)
@@ -124,7 +125,9 @@ def test_long_pairs_of_edits_region_by_region(mode: Mode) -> None:
 @pytest.mark.parametrize(
     "costs", [EDITS, {"match": -1, "mismatch": -4, "gap_open": 3, "gap_extend": 0}], ids=["edits", "opening"]
 )
-def test_pairs_on_an_emulated_device(monkeypatch: pytest.MonkeyPatch, mode: str, costs: dict[str, Any]) -> None:
+def test_pairs_without_positive_scores_on_an_emulated_gpu(
+    monkeypatch: pytest.MonkeyPatch, mode: str, costs: dict[str, Any]
+) -> None:
     install(monkeypatch, EmulatedDriver(), 0)
     monkeypatch.setattr(pair_batches, "PAIR_SHAPES", (PAIR_SHAPES[0],))
     rng = np.random.default_rng(7)
@@ -143,7 +146,7 @@ def test_pairs_on_an_emulated_device(monkeypatch: pytest.MonkeyPatch, mode: str,
 
 @pytest.mark.skipif(COMPILER is None, reason="g++ is not installed")
 @pytest.mark.parametrize("is_packed", [False, True], ids=["words", "halves of words"])
-def test_regions_on_an_emulated_device(monkeypatch: pytest.MonkeyPatch, is_packed: bool) -> None:
+def test_regions_without_positive_scores_on_an_emulated_gpu(monkeypatch: pytest.MonkeyPatch, is_packed: bool) -> None:
     install(monkeypatch, EmulatedDriver(memory=1 << 30), 20)
     shape = LongShape(4, 64, 1, 8, is_packed=is_packed) if is_packed else LongShape(4, 32, 8, 8)
     monkeypatch.setattr(device_part, "long_shapes", lambda *_: [shape])
@@ -160,7 +163,7 @@ def test_regions_on_an_emulated_device(monkeypatch: pytest.MonkeyPatch, is_packe
 
 
 @pytest.mark.parametrize("function", ["align", "score", "align_many", "score_many", "search", "scores"])
-def test_local_alignments_and_searches_refuse_such_a_scoring(function: str) -> None:
+def test_local_alignments_and_searches_refuse_a_scoring_without_positive_scores(function: str) -> None:
     scoring = Scoring(**EDITS, alphabet="protein")
     target = DEMO / "domains.fasta" if function in ("search", "scores") else "HEAG"
     with pytest.raises(InputError, match=r"^0/-1: no pair of letters scores above 0, so a .* finds nothing; global"):
@@ -235,7 +238,7 @@ def test_long_pairs_whose_gaps_pass_31_bits_are_exact() -> None:
         assert score_long(engine, *codes, STEEP, GLOBAL, LongOptions()) == found.score
 
 
-def test_devices_hand_such_pairs_to_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cuda_engine_passes_pairs_beyond_31_bits_to_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     import fake_pairs
     from fake_cuda import FakeDriver
 

@@ -122,7 +122,7 @@ def test_default_gaps_are_ncbis():
     assert (only_open.gap_open, only_open.gap_extend, only_open.gap_first) == (20, 2, 22)
 
 
-def test_defaults_of_the_alphabets():
+def test_default_scoring_of_each_alphabet():
     assert Scoring() == Scoring.default("protein") == Scoring("BLOSUM62", gap_open=11, gap_extend=1)
     assert Scoring.default(DNA) == Scoring(match=2, mismatch=-3, gap_open=5, gap_extend=2)
     assert Scoring.default("rna").alphabet is RNA
@@ -137,7 +137,7 @@ def test_edna_full_is_nuc_4_4():
     assert [score(rna, *pair) for pair in ("UU", "TU", "UA", "YU", "NU")] == [5, 5, -4, 1, -2]
 
 
-def test_haemoglobins_with_fractional_gaps():
+def test_fractional_gaps_give_the_score_that_emboss_reports_for_haemoglobins():
     hba, hbb = golden_data.fasta("hba_hbb.fasta").values()
     water = Scoring("BLOSUM62", gap_open=9.5, gap_extend=0.5)
     assert (water.scale, water.gap_open, water.gap_extend, water.max_score) == (2, 19, 1, 22)
@@ -154,7 +154,7 @@ def test_fractions_are_taken_as_written(tenth):
     assert scoring == Scoring("BLOSUM62", gap_open=10, gap_extend=0.1)
 
 
-def test_common_denominators():
+def test_scale_is_the_common_denominator_of_all_values():
     assert Scoring(match=0.5, mismatch=-0.75, gap_open=1, gap_extend=Fraction(1, 3)).scale == 12
     assert Scoring("BLOSUM62", gap_open=11.0, gap_extend=1.0).scale == 1
 
@@ -190,19 +190,19 @@ def test_scaling_is_exact(match, mismatch, gap_open, gap_extend):
         ({"match": -3, "mismatch": -2}, "match is -3, which is below mismatch, -2; exchange the two"),
         ({"match": 2, "mismatch": 3}, "mismatch is 3; it must be 0 or below"),
         ({"match": 2, "mismatch": -40000}, "mismatch is -40000; at most 32767"),
-        ({"matrix": "BLOSUM62", "match": 2, "mismatch": -3}, "choose one of the two"),
-        ({"matrix": "BLOSUM62", "mismatch": -3}, "choose one of the two"),
-        ({"matrix": "BLOSUM62", "alphabet": "dna"}, "BLOSUM62 is a protein matrix: it cannot score dna sequences"),
-        ({"matrix": "NUC.4.4", "alphabet": "protein"}, "NUC.4.4 is a nucleotide matrix: it cannot score protein"),
+        ({"matrix": "BLOSUM62", "match": 2, "mismatch": -3}, "give one or the other"),
+        ({"matrix": "BLOSUM62", "mismatch": -3}, "give one or the other"),
+        ({"matrix": "BLOSUM62", "alphabet": "dna"}, "BLOSUM62 is a protein matrix and cannot score dna sequences"),
+        ({"matrix": "NUC.4.4", "alphabet": "protein"}, "NUC.4.4 is a nucleotide matrix and cannot score protein"),
         ({"matrix": "BLOSUM62", "alphabet": "ACD1"}, "no scores for 1 of the custom alphabet"),
         ({"matrix": "BLOSUM63"}, "'BLOSUM63' is neither a file nor one of the built-in matrices BLOSUM45, "),
         ({"alphabet": "protien"}, "unknown alphabet 'protien'"),
-        ({"matrix": np.eye(4)}, "needs its alphabet"),
+        ({"matrix": np.eye(4)}, "needs an alphabet"),
         ({"matrix": np.eye(4), "alphabet": "HP"}, "the matrix is 4 x 4; the custom alphabet needs 2 x 2"),
         ({"matrix": np.array([[1, 2], [np.nan, 1]]), "alphabet": "HP"}, "score P/H is nan"),
     ],
 )
-def test_nonsense_is_named_in_one_line(arguments, complaint):
+def test_wrong_arguments_are_refused_in_one_line(arguments, complaint):
     with pytest.raises(InputError, match=complaint) as caught:
         Scoring(**arguments)
     assert "\n" not in str(caught.value)
@@ -214,7 +214,7 @@ def test_free_gaps_count_the_common_subsequence():
     assert free.gap_first == 0
 
 
-def test_arrays_are_matrices_row_by_query():
+def test_rows_of_an_array_are_query_letters():
     scoring = Scoring(np.array([[2, -1.5], [0, 1]]), alphabet="HP", gap_open=3, gap_extend=1)
     assert scoring.scale == 2
     assert scoring.matrix.tolist() == [[4, -3], [0, 2]]
@@ -248,7 +248,7 @@ def test_arrays_are_matrices_row_by_query():
         ),
     ],
 )
-def test_words(scoring, text, description):
+def test_repr_and_description_of_a_scoring(scoring, text, description):
     assert repr(scoring) == text
     assert scoring.describe() == description
     assert eval(text) == scoring
@@ -313,7 +313,7 @@ def test_letters_with_the_same_scores_fold_together():
 
 
 @given(st.data())
-def test_the_mirrored_matrix_scores_the_mirrored_pair(data):
+def test_the_transposed_matrix_scores_the_exchanged_pair(data):
     alphabet = data.draw(st.sampled_from(list(BUILT_IN.values())))
     scoring = data.draw(scorings(alphabet))
     query, target = data.draw(related_pairs(alphabet, max_size=20))

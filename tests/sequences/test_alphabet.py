@@ -29,7 +29,7 @@ def test_every_byte_is_a_letter_a_gap_a_blank_or_nothing(alphabet):
             assert alphabet.table[byte] == expected
 
 
-def test_the_letters_that_are_promised():
+def test_built_in_alphabets_have_the_documented_letters():
     assert set("ARNDCQEGHILKMFPSTWYV" + "BZJXUO*") == set(PROTEIN.letters)
     assert set("ACGT" + "RYSWKMBDHVN" + "U") == set(DNA.letters) == set(RNA.letters)
     assert DNA.letters.startswith("ACGT")
@@ -54,12 +54,12 @@ def test_odd_letters_stand_for_plain_letters(alphabet):
         ("\u00c4C", "byte 0xc3 at position 1"),
     ],
 )
-def test_what_is_not_a_letter_is_named_with_its_place(sequence, complaint):
+def test_a_character_outside_the_alphabet_is_named_with_its_position(sequence, complaint):
     with pytest.raises(InputError, match=complaint):
         DNA.encode(sequence)
 
 
-def test_empty_sequences():
+def test_empty_sequences_are_encoded_and_decoded():
     assert DNA.encode("").size == 0
     assert DNA.decode([]) == ""
 
@@ -116,7 +116,7 @@ def test_alphabets_compare_hash_and_pickle_by_name_and_letters():
         ("--..12", PROTEIN),
     ],
 )
-def test_detection(text, expected):
+def test_alphabets_are_detected_from_letter_counts(text, expected):
     counts = np.bincount(np.frombuffer(text.encode(), np.uint8), minlength=256)
     before = counts.copy()
     assert detect(counts) is expected

@@ -26,7 +26,7 @@ def test_every_file_has_an_expected_outcome() -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["file"])
-def test_outcome(case: dict[str, str]) -> None:
+def test_each_bad_file_is_read_or_refused_as_expected(case: dict[str, str]) -> None:
     path = FOLDER / case["file"]
     alphabet = Alphabet.named(case["alphabet"]) if case["alphabet"] else None
     with warnings.catch_warnings(record=True) as raised:
@@ -54,7 +54,7 @@ SAME_AS_OK_TWO = (
 
 
 @pytest.mark.parametrize("name", SAME_AS_OK_TWO.split())
-def test_same_sequences_as_in_the_plain_file(name: str) -> None:
+def test_variants_of_a_file_give_the_same_sequences(name: str) -> None:
     assert strings(read_records(FOLDER / f"{name}.fa")) == strings(read_records(FOLDER / "ok_two.fa"))
 
 

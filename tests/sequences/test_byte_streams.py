@@ -81,14 +81,16 @@ def gzip_backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("chunk_bytes", [1, 100, 1 << 20])
 @pytest.mark.parametrize("form", WHOLE)
-def test_every_form_from_a_file_with_a_wrong_name(tmp_path: Path, form: str, chunk_bytes: int) -> None:
+def test_every_compression_is_recognised_in_a_file_with_a_wrong_name(
+    tmp_path: Path, form: str, chunk_bytes: int
+) -> None:
     path = tmp_path / ("x.gz" if form == "plain" else "x.fasta")
     path.write_bytes(WHOLE[form])
     assert unpacked(path, chunk_bytes) == TEXT
 
 
 @pytest.mark.parametrize("form", WHOLE)
-def test_every_form_from_a_pipe(form: str) -> None:
+def test_every_compression_is_recognised_in_a_pipe(form: str) -> None:
     program = "import sys; from exaln.sequences.byte_streams import ByteStream; s = ByteStream('-'); "
     program += "[sys.stdout.buffer.write(c) for c in s]; print(s.name, s.bytes_total, s.bytes_read, file=sys.stderr)"
     run = subprocess.run([sys.executable, "-c", program], input=WHOLE[form], capture_output=True, check=True)
@@ -97,7 +99,7 @@ def test_every_form_from_a_pipe(form: str) -> None:
 
 
 @pytest.mark.parametrize("name", PACKED)
-def test_every_cut_is_an_error(name: str, gzip_backend: str) -> None:
+def test_every_truncation_is_an_error(name: str, gzip_backend: str) -> None:
     whole = PACKED[name]
     for cut in range(6, len(whole)):
         with pytest.raises(InputError, match=f"<stream>: truncated or damaged {name} data"):
@@ -105,7 +107,7 @@ def test_every_cut_is_an_error(name: str, gzip_backend: str) -> None:
 
 
 @pytest.mark.parametrize("name", PACKED)
-def test_every_cut_of_a_second_member_is_an_error(name: str, gzip_backend: str) -> None:
+def test_every_truncation_of_a_second_member_is_an_error(name: str, gzip_backend: str) -> None:
     first, second = map(PACKERS[name], HALVES)
     for cut in range(1, len(second)):
         with pytest.raises(InputError, match=f"truncated or damaged {name}"):
@@ -167,7 +169,7 @@ print(sum(map(len, ByteStream("-"))), peak_kibibytes() - before)
 
 
 @pytest.mark.parametrize("name", ["bzip2", "zstd"])
-def test_a_little_that_unpacks_to_much_needs_little_memory(name: str) -> None:
+def test_a_highly_compressed_file_needs_little_memory(name: str) -> None:
     packed = PACKERS[name](b"N" * (256 << 20))
     run = subprocess.run([sys.executable, "-c", PEAK_MEMORY + UNPACK], input=packed, capture_output=True, check=True)
     n_bytes, kibibytes = map(int, run.stdout.split())
@@ -175,14 +177,14 @@ def test_a_little_that_unpacks_to_much_needs_little_memory(name: str) -> None:
     assert kibibytes < 72 << 10
 
 
-def test_counts_stored_bytes() -> None:
+def test_bytes_read_counts_stored_bytes() -> None:
     stream = ByteStream(io.BytesIO(PACKED["xz"]))
     assert stream.bytes_total == len(PACKED["xz"])
     list(stream)
     assert stream.bytes_read == len(PACKED["xz"])
 
 
-def test_starts_where_an_open_file_stands() -> None:
+def test_an_open_file_is_read_from_its_current_position() -> None:
     source = io.BytesIO(b"skipped" + PACKED["zstd"])
     source.seek(7)
     stream = ByteStream(source)
@@ -193,7 +195,7 @@ def test_starts_where_an_open_file_stands() -> None:
 @pytest.mark.parametrize(
     ("make", "reason"), [("missing", "No such file"), ("folder", "directory"), ("nul\0", "null byte")]
 )
-def test_what_cannot_be_opened(tmp_path: Path, make: str, reason: str) -> None:
+def test_files_that_cannot_be_opened_are_an_input_error(tmp_path: Path, make: str, reason: str) -> None:
     if make == "folder":
         (tmp_path / make).mkdir()
     with pytest.raises(InputError, match=f"cannot be read: .*{reason}") as error:
@@ -202,7 +204,7 @@ def test_what_cannot_be_opened(tmp_path: Path, make: str, reason: str) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_no_permission(tmp_path: Path) -> None:
+def test_a_file_without_permission_is_an_input_error(tmp_path: Path) -> None:
     path = tmp_path / "secret.fa"
     path.write_bytes(TEXT)
     path.chmod(0)
@@ -231,7 +233,7 @@ class OnlyRead:
         self.read = io.BytesIO(data).read
 
 
-def test_streams_that_fail_or_have_nothing_yet() -> None:
+def test_failing_and_non_blocking_streams_are_an_input_error() -> None:
     with pytest.raises(InputError, match="non-blocking"):
         unpacked_stream(Unready())
     with pytest.raises(InputError, match="Input/output error"):
@@ -245,5 +247,5 @@ def unpacked_stream(stream: object) -> bytes:
 
 
 @pytest.mark.parametrize("name", PACKED)
-def test_objects_that_can_only_read(name: str) -> None:
+def test_objects_with_only_a_read_method_are_accepted(name: str) -> None:
     assert unpacked_stream(OnlyRead(PACKED[name])) == TEXT

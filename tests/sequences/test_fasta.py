@@ -100,7 +100,7 @@ def test_columns_have_the_types_that_records_promise() -> None:
     ],
     ids=lambda value: value[:24] if isinstance(value, str) else value,
 )
-def test_the_kind_is_detected_from_letters_alone(text: str, kind: str) -> None:
+def test_the_alphabet_is_detected_from_sequence_letters_alone(text: str, kind: str) -> None:
     with SequenceFile(io.BytesIO(text.encode())) as file:
         assert file.alphabet.name == kind
 
@@ -117,7 +117,7 @@ def test_a_protein_after_much_dna_is_named() -> None:
         records_of(text)
 
 
-def test_no_advice_where_it_would_not_help() -> None:
+def test_a_wrong_letter_that_is_no_amino_acid_gets_no_advice_about_proteins() -> None:
     with pytest.raises(InputError, match=r"'1' is not a dna letter$"):
         records_of(">a\nACGT1\n", DNA)
 
@@ -127,7 +127,7 @@ def test_a_header_inside_a_line_gets_a_hint() -> None:
         records_of(">a\nMKEF>b\nMKV\n")
 
 
-def test_custom_letters() -> None:
+def test_a_file_in_a_custom_alphabet() -> None:
     records = records_of(">a\nhpPH 1\n", Alphabet("lattice", "HP1"))
     assert records.codes.tolist() == [0, 1, 1, 0, 2]
     assert records.mask.tolist() == [[0, 2]]
@@ -153,7 +153,7 @@ def test_every_warning_comes_once_with_count_and_line(tmp_path: Path) -> None:
     assert sorted(str(warning.message).removeprefix(f"{path}: ") for warning in raised) == [
         "1 record without residues, kept with length 0 (first in line 3)",
         "2 headers not in UTF-8, read as Latin-1 (first in line 1)",
-        "2 records without a name, called unnamed_N by place in the file (first in line 3)",
+        "2 records without a name, called unnamed_N by position in the file (first in line 3)",
         "3 gap characters removed (first in line 2)",
     ]
     assert [records.ids[row] for row in range(4)] == ["a", "unnamed_2", "b", "unnamed_4"]
@@ -183,7 +183,7 @@ def test_records_before_a_problem_are_given_out_first() -> None:
     assert 50 < sum(n_records) < 100
 
 
-def test_text_counts_towards_a_batch() -> None:
+def test_header_text_counts_towards_the_size_of_a_batch() -> None:
     text = "".join(f">{'x' * 1000}\nA\n" for _ in range(100)).encode()
     with SequenceFile(io.BytesIO(text), alphabet=PROTEIN, batch_residues=2000) as file:
         assert max(len(batch) for batch in file) < 20
@@ -212,7 +212,7 @@ def test_progress_counts_stored_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("source", ["no/such/file.fa", "."])
-def test_what_cannot_be_read_is_an_input_error(source: str) -> None:
+def test_sources_that_cannot_be_read_are_an_input_error(source: str) -> None:
     with pytest.raises(InputError, match=f"^{source}: cannot be read"):
         SequenceFile(source)
 
@@ -287,7 +287,7 @@ def test_a_line_of_any_length_needs_memory_for_its_letters_only() -> None:
         ("scop/mmseqs_query_labelled.fasta.gz", 6_370, 2_564_213, 18_095),
     ],
 )
-def test_real_files(name: str, n_records: int, n_residues: int, longest: int) -> None:
+def test_real_files_are_read_completely(name: str, n_records: int, n_residues: int, longest: int) -> None:
     records = read_records(Path(os.environ["EXALN_DATA"]) / name)
     assert records.alphabet is PROTEIN
     assert (len(records), records.n_residues, int(records.lengths.max())) == (n_records, n_residues, longest)

@@ -88,14 +88,14 @@ def fasta_text(draw: st.DrawFn) -> str:
 @example(">\n", [])
 @example("\n \n>a\r\rAC\n\r>b", [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12])
 @example(">a\x01b\nAC", [])
-def test_columns_equal_the_reference(text: str, cuts: list[int]) -> None:
+def test_columns_equal_those_of_a_plain_python_reader(text: str, cuts: list[int]) -> None:
     reader = parse(text.encode(), cuts)
     assert reader.problem is None
     assert rows(reader) == reference(text)
 
 
 @given(fasta_text())
-def test_byte_by_byte(text: str) -> None:
+def test_feeding_byte_by_byte_changes_nothing(text: str) -> None:
     data = text.encode()
     assert rows(parse(data, list(range(len(data))))) == reference(text)
 
@@ -139,7 +139,7 @@ def fastq_text(draw: st.DrawFn) -> tuple[str, list[Row]]:
 
 
 @given(fastq_text(), cut_places)
-def test_fastq_of_any_shape(text_and_rows: tuple[str, list[Row]], cuts: list[int]) -> None:
+def test_fastq_with_lines_of_any_length(text_and_rows: tuple[str, list[Row]], cuts: list[int]) -> None:
     text, expected = text_and_rows
     reader = parse(text.encode(), cuts, DNA)
     assert reader.problem is None
@@ -147,7 +147,7 @@ def test_fastq_of_any_shape(text_and_rows: tuple[str, list[Row]], cuts: list[int
 
 
 @given(fastq_text(), st.data())
-def test_a_cut_fastq_is_never_read_as_whole(text_and_rows: tuple[str, list[Row]], data: st.DataObject) -> None:
+def test_a_truncated_fastq_is_never_accepted(text_and_rows: tuple[str, list[Row]], data: st.DataObject) -> None:
     text, expected = text_and_rows
     whole = text.rstrip("\r\n")
     cut = data.draw(st.integers(1, len(whole)))
@@ -221,7 +221,9 @@ def test_every_letter_has_its_quality(start: bytes, rest: bytes, cuts: list[int]
     ],
 )
 @pytest.mark.parametrize("step", [1, 1000])
-def test_problems_have_place_and_culprit(data: bytes, kind: str, line: int, byte: int, record: str, step: int) -> None:
+def test_problems_have_line_byte_and_record(
+    data: bytes, kind: str, line: int, byte: int, record: str, step: int
+) -> None:
     reader = parse(data, list(range(0, len(data), step)))
     assert reader.problem == (kind, line, byte, record)
     assert not reader.feed(b">later\nAC\n")

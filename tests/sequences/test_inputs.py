@@ -79,7 +79,7 @@ def test_a_dict_is_a_set_of_named_sequences() -> None:
     assert exaln.score_many({"a": "HEAGAWGHEE"}, {"c": "PAWHEAE"}).tolist() == [17]
     hits = exaln.search({"mine": "HEAGAWGHEE"}, exaln.Database.in_memory([as_records({"t": "HEAGAWGHEE"})]))
     assert [(hit.query_id, hit.target_id) for hit in hits] == [("mine", "t")]
-    with pytest.raises(InputError, match="queries: the key 1 is no id; expected a dict from ids to sequences"):
+    with pytest.raises(InputError, match="queries: the key 1 is not an id; expected a dict from ids to sequences"):
         exaln.align_many({1: "HEAG"}, "HEAG")  # type: ignore[dict-item]
 
 

@@ -92,7 +92,7 @@ def test_python_refuses_a_gene_among_proteins_unless_a_scoring_is_given(files: P
         (GLOBIN + GENE, False),
     ],
 )
-def test_what_looks_like_nucleotides(sequence: str, is_refused: bool) -> None:
+def test_which_sequences_look_like_nucleotides(sequence: str, is_refused: bool) -> None:
     records = as_records(["PEPTIDE", sequence, ""], PROTEIN)
     for view in (records, records.rows(1, 2)):
         if is_refused:
@@ -103,7 +103,7 @@ def test_what_looks_like_nucleotides(sequence: str, is_refused: bool) -> None:
     require_molecule(records.rows(0, 1), "q.fasta")
 
 
-def test_nucleotides_are_nucleotides() -> None:
+def test_records_of_a_nucleotide_alphabet_are_accepted() -> None:
     require_molecule(as_records([GENE], DNA), "q.fasta")
     require_molecule(Records.of(PROTEIN, [np.empty(0, np.uint8)]), "q.fasta")
     assert exaln.score(GENE, GENE.replace("T", "U")) == 2 * len(GENE)

@@ -70,13 +70,15 @@ def test_an_mmseqs_database_is_named(exaln: Exaln, tmp_path: Path) -> None:
     ],
     ids=lambda words: words[0],
 )
-def test_every_command_that_reads_sequences_names_it(exaln: Exaln, tmp_path: Path, command: list[object]) -> None:
+def test_every_command_that_reads_sequences_names_a_foreign_database(
+    exaln: Exaln, tmp_path: Path, command: list[object]
+) -> None:
     write(tmp_path, "nr.pin", "nr.psq")
     assert "a BLAST database; export it" in exaln.error(*command, tmp_path / "nr")[1]
     assert "a BLAST database; export it" in exaln.error(*command, tmp_path / "nr.psq")[1]
 
 
-def test_a_fasta_file_beside_such_a_database_is_read(exaln: Exaln, tmp_path: Path) -> None:
+def test_a_fasta_file_beside_a_foreign_database_is_read(exaln: Exaln, tmp_path: Path) -> None:
     """makeblastdb, diamond and mmseqs write their files beside the FASTA file that they read."""
     fasta = tmp_path / "proteins.fasta"
     fasta.write_bytes(QUERY.read_bytes())
@@ -85,13 +87,13 @@ def test_a_fasta_file_beside_such_a_database_is_read(exaln: Exaln, tmp_path: Pat
     assert exaln("search", "-query", QUERY, "-db", fasta).code == 0
 
 
-def test_sequences_in_a_file_with_such_an_ending_are_read(exaln: Exaln, tmp_path: Path) -> None:
+def test_sequences_in_a_file_with_the_ending_of_a_blast_database_are_read(exaln: Exaln, tmp_path: Path) -> None:
     for name in ("sample.pal", "sample.pin", "sample.dmnd"):
         (tmp_path / name).write_bytes(QUERY.read_bytes())
         assert exaln("search", "-query", QUERY, "-db", tmp_path / name).code == 0
 
 
-def test_the_exported_database_takes_the_place_of_the_other_one(exaln: Exaln, tmp_path: Path) -> None:
+def test_a_database_built_from_an_export_is_found_under_the_same_name(exaln: Exaln, tmp_path: Path) -> None:
     write(tmp_path, "nr.pin", "nr.psq")
     assert exaln("makedb", "-in", QUERY, "-out", tmp_path / "nr").code == 0
     assert exaln("search", "-query", QUERY, "-db", tmp_path / "nr").code == 0
@@ -105,6 +107,8 @@ def test_names_are_quoted_for_the_shell(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "/", "nothing", "a" * 5000, "x\0y"])
-def test_other_names_are_left_alone(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_that_are_no_foreign_database_are_not_reported(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     assert other_database(name) is None

@@ -58,7 +58,7 @@ def write_bomb(path: Path, kind: str, packer: str, n_mib: int = UNPACKED_MIB) ->
 
 
 @pytest.mark.parametrize("kind", BOMBS)
-def test_a_bomb_is_refused_in_little_memory(tmp_path: Path, kind: str) -> None:
+def test_a_decompression_bomb_is_refused_in_little_memory(tmp_path: Path, kind: str) -> None:
     paths = [write_bomb(tmp_path / f"bomb.{packer}", kind, packer) for packer in PACKERS]
     limit = 0 if kind in ("header", "blank lines") else 16 * MIB
     command = [sys.executable, "-c", READ, str(limit), *map(str, paths)]
@@ -71,7 +71,7 @@ def test_a_bomb_is_refused_in_little_memory(tmp_path: Path, kind: str) -> None:
         if kind == "header":
             assert "record 'bomb' (line 1): the header has more than 67,108,864 bytes" in message
         elif kind == "blank lines":
-            assert "no letter of a sequence in the first 128 MiB of text" in message
+            assert "no sequence letters in the first 128 MiB" in message
         else:
             assert "record 'bomb' (line " in message
             assert "takes more than 16,777,216 bytes of memory" in message
@@ -127,7 +127,7 @@ def test_a_header_may_be_just_as_long_as_allowed(length: int, limit: int, step: 
         assert reader.problem == ("header_size", 1, 0, "abc")
 
 
-def test_a_size_below_1_is_an_error() -> None:
+def test_a_maximum_record_size_below_1_is_an_error() -> None:
     with pytest.raises(InputError, match="max_record_size is 0; expected a whole number of at least 1"):
         SequenceFile(io.BytesIO(b">a\nA\n"), max_record_size=0)
 
@@ -172,7 +172,7 @@ def test_every_command_that_reads_sequences_has_the_option(
     assert (code, message) == (
         1,
         f"exaln: error: {files['large']}: record 'large' (line 106): the record takes more than 1,024 bytes of memory; "
-        "the file is damaged, or give --max-record-size SIZE (max_record_size in Python) to allow more\n",
+        "the file is damaged, or use --max-record-size SIZE (max_record_size in Python) to allow more\n",
     )
     if "--cluster" not in words:
         assert exaln(*words, "--max-record-size", "10K", "--quiet").code == 0

@@ -11,10 +11,10 @@ from hit_samples import Pair, other_strand, query_hits
 
 
 @pytest.mark.parametrize("alphabet", [DNA, RNA], ids=str)
-def test_every_letter(alphabet: Alphabet) -> None:
-    wanted = other_strand(alphabet.letters, alphabet is RNA)
+def test_reverse_complement_of_every_letter(alphabet: Alphabet) -> None:
+    expected = other_strand(alphabet.letters, alphabet is RNA)
     codes = alphabet.encode(alphabet.letters)
-    assert alphabet.decode(reverse_complement(codes, alphabet)) == wanted
+    assert alphabet.decode(reverse_complement(codes, alphabet)) == expected
     twice = reverse_complement(reverse_complement(codes, alphabet), alphabet)
     assert twice[:-1].tolist() == codes[:-1].tolist()  # the last letter, U of DNA or T of RNA, becomes the usual one
 
@@ -28,7 +28,7 @@ def test_proteins_have_one_strand() -> None:
         complements(PROTEIN)
 
 
-def test_rna_rows() -> None:
+def test_aligned_letters_of_rna_on_the_minus_strand() -> None:
     scoring = Scoring(match=2, mismatch=-3, alphabet="rna")
     hits = query_hits("GAUUACA", [Pair("CUGUAAUCU", "7M", 0, 1, -1)], scoring=scoring)
     assert COLUMNS["qseq"].texts(hits) == COLUMNS["sseq"].texts(hits) == ["GAUUACA"]

@@ -55,12 +55,12 @@ def spouge(score: int, m: int, n: int, db_residues: int) -> float:
 
 
 @pytest.mark.parametrize("row", golden_data.rows("blastp_evalues.tsv"), ids=lambda row: "-".join(row[1:5]))
-def test_blastp_prints_the_same(row: list[str]) -> None:
+def test_evalues_and_bits_are_those_that_blastp_prints(row: list[str]) -> None:
     _, _, query_length, target_length, score, evalue, bits = row
     assert printed(statistics_of(BLOSUM62), score, query_length, target_length) == (evalue, bits)
 
 
-def test_blastp_prints_the_same_for_every_matrix() -> None:
+def test_evalues_are_those_of_blastp_for_every_matrix() -> None:
     rows = golden_data.rows("blastp_matrices_evalues.tsv")
     assert len(protein_tables()) == 82
     for name, gap_open, gap_extend, query_length, target_length, score, evalue, bits in rows:
@@ -69,7 +69,7 @@ def test_blastp_prints_the_same_for_every_matrix() -> None:
         assert printed(statistics, score, query_length, target_length) == (evalue, bits), repr(scoring)
 
 
-def test_blastn_prints_the_same_for_every_table() -> None:
+def test_evalues_are_those_of_blastn_for_every_table() -> None:
     for *values, query_length, target_length, score, evalue, bits in golden_data.rows("blastn_evalues.tsv"):
         match, mismatch, gap_open, gap_extend = map(int, values)
         scoring = Scoring(match=match, mismatch=mismatch, gap_open=gap_open, gap_extend=gap_extend)
@@ -78,7 +78,7 @@ def test_blastn_prints_the_same_for_every_table() -> None:
 
 
 @pytest.mark.skipif("EXALN_DATA" not in os.environ, reason="set EXALN_DATA to the folder of real data")
-def test_all_rows_of_blastp() -> None:
+def test_evalues_are_those_of_all_rows_that_blastp_reported() -> None:
     data = Path(os.environ["EXALN_DATA"])
     queries = sequence_lengths((data / "protein" / "cudasw4_allqueries.fasta").read_text())
     targets = sequence_lengths(gzip.decompress((data / "scop" / "scop20.fasta.gz").read_bytes()).decode())
@@ -104,7 +104,7 @@ def sequence_lengths(fasta: str) -> dict[str, int]:
         (200, 1000, 2000, 570_000, 206_000_000, 81.648, 128, 3.062e-14, 2.915e-14),
     ],
 )
-def test_values_worked_out_elsewhere(
+def test_evalues_computed_with_another_program(
     score: int,
     query: int,
     target: int,
@@ -125,12 +125,14 @@ def test_values_worked_out_elsewhere(
 
 
 @given(st.integers(0, 2500), st.integers(1, 40_000), st.integers(1, 40_000), st.integers(1, 10**12))
-def test_formula_typed_anew(score: int, m: int, n: int, db_residues: int) -> None:
+def test_evalues_agree_with_a_second_implementation_of_the_formula(
+    score: int, m: int, n: int, db_residues: int
+) -> None:
     evalue = float(statistics_of(BLOSUM62, db_residues).evalues(score, m, n))
     assert evalue == pytest.approx(spouge(score, m, n, db_residues), rel=1e-9, abs=1e-300)
 
 
-def test_each_value_stands_alone() -> None:
+def test_an_evalue_does_not_depend_on_the_other_values_of_an_array() -> None:
     """Neither the neighbours of a pair nor how arrays lie in memory may change its E-value: ranks depend on it."""
     random = np.random.default_rng(1)
     scores, lengths = random.integers(0, 500, 777), random.integers(1, 5000, 777)
@@ -146,7 +148,7 @@ def test_each_value_stands_alone() -> None:
 
 @pytest.mark.parametrize("scoring", [BLOSUM62, Scoring(match=1, mismatch=-3, gap_open=2, gap_extend=1)])
 @pytest.mark.parametrize(("db_residues", "db_targets"), [(0, 0), (1, 1), (100, 50), (2**50, 2**40)])
-def test_extremes_are_numbers(scoring: Scoring, db_residues: int, db_targets: int) -> None:
+def test_extreme_lengths_and_scores_give_finite_evalues(scoring: Scoring, db_residues: int, db_targets: int) -> None:
     statistics = statistics_of(scoring, db_residues, db_targets)
     lengths = np.array([0, 1, 2, 12, 35_000, 2**31, 2**51])
     scores = np.array([0, 1, 50, 5000, 2**31 - 1])
@@ -197,7 +199,7 @@ def brute_force_cuts(statistics: Statistics, query_length: int, limit: float, lo
         (Scoring(match=1, mismatch=-2, gap_open=2, gap_extend=1), 40),
     ],
 )
-def test_cuts_against_every_length(scoring: Scoring, query_length: int, limit: float) -> None:
+def test_score_cutoffs_against_brute_force_over_every_length(scoring: Scoring, query_length: int, limit: float) -> None:
     statistics = statistics_of(scoring)
     longest = int(shortest_in_bin(80)) - 1
     exact = np.array(brute_force_cuts(statistics, query_length, limit, longest))
@@ -216,7 +218,7 @@ def test_cuts_against_every_length(scoring: Scoring, query_length: int, limit: f
     st.one_of(st.integers(0, 2000), st.integers(0, 2**45)),
     st.integers(0, 10**14),
 )
-def test_nothing_that_counts_is_cut(
+def test_score_cutoffs_never_drop_a_hit(
     table: tuple[str, int, int], query_length: int, limit: float, length: int, db_residues: int
 ) -> None:
     statistics = statistics_of(Scoring(table[0], gap_open=table[1], gap_extend=table[2]), db_residues)
@@ -224,7 +226,7 @@ def test_nothing_that_counts_is_cut(
     assert cut == 1 or np.all(statistics.evalues(np.arange(cut), query_length, length) > limit)
 
 
-def test_cuts_are_kept_and_protected() -> None:
+def test_score_cutoffs_are_cached_and_read_only() -> None:
     statistics = statistics_of(BLOSUM62)
     cuts = statistics.minimum_scores(300, 10)
     assert (cuts.dtype, cuts.shape, cuts.flags.writeable) == (np.int32, (N_BINS,), False)
@@ -237,7 +239,7 @@ def test_cuts_are_kept_and_protected() -> None:
 
 
 @pytest.mark.parametrize("limit", [-1, math.nan])
-def test_limits_that_make_no_sense(limit: float) -> None:
+def test_negative_and_nan_evalue_limits_are_refused(limit: float) -> None:
     with pytest.raises(InputError, match="E-value limit"):
         statistics_of(BLOSUM62).minimum_scores(300, limit)
 
@@ -271,7 +273,9 @@ def test_without_a_table_there_are_no_statistics(scoring: Scoring) -> None:
     assert Statistics.of(scoring, db_residues=1000, db_targets=10) is None
 
 
-def test_a_file_that_bears_a_built_in_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_different_matrix_file_with_a_built_in_name_has_no_statistics(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     text = (MATRICES / "BLOSUM62.txt").read_text(encoding="ascii")
     Path("BLOSUM62").write_text(text.replace("11", "12"), encoding="ascii")
@@ -280,7 +284,7 @@ def test_a_file_that_bears_a_built_in_name(tmp_path: Path, monkeypatch: pytest.M
     assert parameters_of(impostor) is None
 
 
-def test_scorings_that_are_the_same_to_statistics() -> None:
+def test_equivalent_scorings_have_the_same_statistics() -> None:
     """A unit of score does not matter, nor does it matter whether 5/-4 comes as a matrix."""
     five_four = parameters_of(Scoring(match=5, mismatch=-4, gap_open=10, gap_extend=6))
     assert parameters_of(Scoring("NUC.4.4")) == five_four
@@ -310,7 +314,7 @@ def test_tables_name_their_source() -> None:
     assert '"source": "NCBI C++ Toolkit' in DATA.read_text(encoding="ascii")
 
 
-def test_text_around_each_change_of_form() -> None:
+def test_printed_evalues_around_each_change_of_format() -> None:
     evalues = [0.0, 9.9e-181, 1e-180, 8.99e-4, 9.01e-4, 0.0994, 0.1, 0.994, 1.0, 9.94, 10.0, 1234.5, 2.5e6]
     texts = "0.0 0.0 1.00e-180 8.99e-04 0.001 0.099 0.10 0.99 1.0 9.9 10 1234 2500000"
     assert " ".join(map(format_evalue, evalues)) == texts
@@ -330,7 +334,7 @@ def scoring_of(text: str) -> Scoring:
     return Scoring(match=match, mismatch=mismatch, gap_open=int(gap_open), gap_extend=int(gap_extend))
 
 
-def test_blast_prints_the_same_for_one_query_and_one_target() -> None:
+def test_evalues_of_pairs_are_those_of_blast_with_one_target() -> None:
     """Row by row, and all rows of a scoring at once."""
     rows = golden_data.rows("blast_subject.tsv")
     assert len(rows) == 42
@@ -352,7 +356,7 @@ def test_pairs_without_statistics_have_no_numbers() -> None:
 
 @pytest.mark.parametrize("alphabet", ["protein", "dna"])
 @pytest.mark.parametrize("limit", [1e3, 1e30, 1e200, 1e299, 1e300, 1.7e308, float("inf")])
-def test_however_large_a_limit_is_it_is_no_warning_and_everything_passes(alphabet: str, limit: float) -> None:
+def test_huge_evalue_limits_pass_everything_without_warnings(alphabet: str, limit: float) -> None:
     scoring = Scoring("BLOSUM62") if alphabet == "protein" else Scoring(match=2, mismatch=-3, gap_open=5, gap_extend=2)
     statistics = Statistics.of(scoring, db_residues=10**12, db_targets=10**9)
     assert statistics is not None

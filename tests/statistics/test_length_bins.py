@@ -13,7 +13,7 @@ def test_every_length_lies_in_its_bin() -> None:
     assert bins.max() < N_BINS
 
 
-def test_bins_are_narrow() -> None:
+def test_a_bin_is_at_most_an_eighth_wider_than_its_shortest_length() -> None:
     starts = shortest_in_bin(np.arange(N_BINS))
     assert starts[:16].tolist() == list(range(16))
     assert np.all(np.diff(starts) * BINS_PER_OCTAVE <= np.maximum(starts[:-1], BINS_PER_OCTAVE))

@@ -1,14 +1,14 @@
-"""What the tests of the cuda engine share: the engine, scorings at its limits, sequences of every length, cpu's answer.
+"""What the tests of the cuda engine share: engines, scorings at their limits, sequences of every length.
 
-EXALN_TEST_ENGINE=cpu runs the same tests on another engine, on a machine without a GPU: a test of the tests.
+EXALN_TEST_ENGINE=cpu runs the same tests on another engine, on a machine without a GPU, which tests the tests.
 """
 
 import functools
 import os
-import sys
 
 import numpy as np
 
+from cuda_plans import IN_STREAMS, plan_of_shapes
 from exaln.engines.choice import choose_engine
 from exaln.engines.cpu.engine import CpuEngine
 from exaln.scoring.scoring import Scoring
@@ -36,40 +36,46 @@ def unavailable_reason():
     return CudaEngine.unavailable_reason()
 
 
-def new_engine(devices=None, memory=ROOMY):
-    """The engine under test; another than cuda has neither devices nor a cap."""
+def new_engine(devices=None, memory=ROOMY, **rules):
+    """Return a new engine under test. rules: fields of its Planner. Other engines than cuda ignore all options."""
     if not IS_CUDA:
         return choose_engine(TESTED)
     from exaln.engines.cuda.engine import CudaEngine
 
-    return CudaEngine(devices=devices, memory=memory)
+    return CudaEngine(devices=devices, memory=memory, pool=pool_with(**rules) if rules else None)
+
+
+def pool_with(**rules):
+    """Return a pool with the devices of the process and these rules of planning."""
+    from exaln.engines.cuda.engine import PROCESS_POOL
+    from exaln.engines.cuda.scan.planner import Planner
+
+    return PROCESS_POOL.with_planner(Planner(**rules))
 
 
 @functools.cache
 def shared_engine():
-    """One engine for many tests."""
+    """Return one engine for many tests."""
     return new_engine()
 
 
-def replace_plan(monkeypatch, name, function):
-    """Put another function in the place of one of plan, wherever it is used; nothing for other engines."""
-    if not IS_CUDA:
-        return
-    import exaln.engines.cuda.engine
-    from exaln.engines.cuda.scan import plan
-
-    original, users = getattr(plan, name), 0
-    for module in [module for key, module in sys.modules.items() if key.startswith("exaln.") and module is not plan]:
-        if getattr(module, name, None) is original:
-            monkeypatch.setattr(module, name, function)
-            users += 1
-    assert users, f"nothing of {exaln.engines.cuda.engine.__name__} uses {name}"
+@functools.cache
+def stream_engine():
+    """Return one engine for many tests that scores all targets in streams."""
+    return new_engine(**IN_STREAMS)
 
 
-def all_in_streams(monkeypatch):
-    """No target is long, whether databases are resident or streamed."""
-    replace_plan(monkeypatch, "long_length", lambda lengths, *_: int(max(lengths, default=0)))
-    replace_plan(monkeypatch, "streamed_long_length", lambda lengths, *_: (int(max(lengths, default=0)), 0.0))
+def engine_of_shapes(*in_turn):
+    """Return an engine that scores all targets in streams, in strips of these shapes."""
+    return new_engine(**IN_STREAMS, strips=plan_of_shapes(*in_turn))
+
+
+def score_in_streams(monkeypatch):
+    """Let all engines of the process score all targets in streams."""
+    if IS_CUDA:
+        from exaln.engines.cuda import engine
+
+        monkeypatch.setattr(engine, "PROCESS_POOL", pool_with(**IN_STREAMS))
 
 
 @functools.cache

@@ -1,25 +1,32 @@
-"""Plans of the cuda engine that tests choose: one shape for everything, or two in turns.
+"""Rules of planning that tests choose: strips of one shape, or of several in turn, and no long targets.
 
-Of small databases the engine's own plans use few shapes; with these every one of them is used.
+The engine's own plans of small databases use few shapes. With these rules every shape is used.
 """
 
 from itertools import chain, cycle
 
-from exaln.engines.cuda.scan.plan import Part, Strip
-from exaln.engines.cuda.scan.variants import SHAPES, Packing
+from exaln.engines.cuda.scan.shapes import SHAPES, Packing
+from exaln.engines.cuda.scan.strips import Part, Strip
+
+IN_STREAMS = {
+    "long_length": lambda lengths, *_: int(max(lengths, default=0)),
+    "streamed_long_length": lambda lengths, *_: (int(max(lengths, default=0)), 0.0),
+}
+"""Rules by which no target is long."""
 
 
 def shapes(packing):
+    """All shapes with this packing."""
     return [shape for shape in SHAPES if shape.packing == packing]
 
 
 def fits(shape, device, targets):
-    """Whether a block of the device can have the profile."""
+    """Return whether a block of the device has room for the profile."""
     return shape.shared_bytes(targets.n_letters) <= device.shared_bytes
 
 
 def take(waiting, shape):
-    """As many rows as fit one half of a strip, from the queries (number, first row, rows) that wait."""
+    """Return the parts that fit one half of a strip, taken from waiting queries (number, first row, rows)."""
     parts, lane = [], 0
     while waiting and lane < shape.lanes:
         query, first, n_rows = waiting.pop(0)
@@ -32,21 +39,21 @@ def take(waiting, shape):
 
 
 def strips(shapes_in_turn, stacks, lengths):
-    """Two stacks of queries, from the top; in paired shapes there is one."""
+    """Yield strips of two stacks of queries, from the top; in paired shapes there is one stack."""
     low, high = ([(query, 0, lengths[query]) for query in stack] for stack in stacks)
     for shape in cycle(shapes_in_turn):
         if not (low or high):
             return
         one = take(low, shape)
         other = one if shape.is_paired else take(high, shape)
-        goes_on = any(part.end_row < lengths[part.query] for part in (*one, *other))
-        yield Strip(shape, one, other, goes_on)
+        continues = any(part.end_row < lengths[part.query] for part in (*one, *other))
+        yield Strip(shape, one, other, continues)
 
 
 def plan_of_shapes(*in_turn):
-    """Queries in the order of the call, in one half of the words and in the other by turns; or one with two targets.
+    """Return a rule for strips: queries alternate between the halves of the words, or are unpaired.
 
-    in_turn: shapes of strips, all paired or none.
+    in_turn: shapes of consecutive strips, all paired or none.
     """
 
     def plan(lengths, device, targets):
@@ -59,7 +66,7 @@ def plan_of_shapes(*in_turn):
 
 
 def assert_complete(plan, lengths):
-    """Each row of each query comes once, in order; what a strip leaves for the next one is what that one takes."""
+    """Check that each row of each query comes once, in order, and that strips continue where the one before ends."""
     done = dict.fromkeys((query for query, length in enumerate(lengths) if length), 0)
     left = [None, None]
     for strip in plan:
@@ -70,7 +77,7 @@ def assert_complete(plan, lengths):
         assert shape.packing in Packing
         assert strip.has_top == any(query is not None for query in left)
         for half, parts in enumerate(halves):
-            assert_one_below_the_other(parts, shape)
+            assert_stacked(parts, shape)
             if left[half] is not None:
                 assert (parts[0].query, parts[0].first_row) == (left[half], done[left[half]])
         for part in strip.parts:
@@ -90,7 +97,7 @@ def assert_complete(plan, lengths):
     assert done == {query: lengths[query] for query in done}
 
 
-def assert_one_below_the_other(parts, shape):
+def assert_stacked(parts, shape):
     lane = 0
     for part in parts:
         assert part.lane == lane

@@ -28,7 +28,8 @@ from cuda_cases import IS_CUDA, all_letters, mixed_targets, random_letters, scor
 from exaln.engines.contracts import Keep, PairList, ScoreBlock
 from exaln.engines.cuda.long import device_part
 from exaln.engines.cuda.long import regions as cuda_regions
-from exaln.engines.cuda.scan.variants import PACKED_SHAPES, Packing, long_shapes
+from exaln.engines.cuda.long.shapes import PACKED_SHAPES, long_shapes
+from exaln.engines.cuda.scan.shapes import Packing
 from exaln.engines.regions import Pruning, Region
 from exaln.scoring.modes import GLOBAL, LOCAL, Mode
 from exaln.scoring.scoring import Scoring
@@ -171,18 +172,16 @@ def check_odd(engine):
         check(f"{n_targets} targets", engine, [*random_sequences(rng, (1, 5, 40), scoring), empty], targets, scoring)
 
 
-def check_plans(engine, packing, part):
+def check_plans(packing, part):
     """Shapes of every number of lanes, and strips of different heights in turns: one part of them."""
     scoring, rng = cuda_cases.random_scoring(4, 9, 5, 2), np.random.default_rng(6)
     shapes = cuda_plans.shapes(packing)
-    plans = {str(shape): (shape.strip_rows, cuda_plans.plan_of_shapes(shape)) for shape in (*shapes[::7], shapes[-1])}
-    one, other = shapes[0], shapes[-3]
-    plans[f"{one} and {other}"] = one.strip_rows, cuda_plans.plan_of_shapes(one, other)
-    for name, (height, plan) in list(plans.items())[part::N_PARTS]:
-        with pytest.MonkeyPatch.context() as forced:
-            cuda_cases.replace_plan(forced, "plan_scan", plan)
-            queries = random_sequences(rng, (height + 1, 3, height // 2, 2 * height + 3, 5), scoring)
-            check(name, engine, queries, mixed_targets(rng, N_FEW, scoring, queries, longest=90), scoring)
+    in_turns = [*((shape,) for shape in (*shapes[::7], shapes[-1])), (shapes[0], shapes[-3])]
+    for in_turn in in_turns[part::N_PARTS]:
+        height, name = in_turn[0].strip_rows, " and ".join(map(str, in_turn))
+        queries = random_sequences(rng, (height + 1, 3, height // 2, 2 * height + 3, 5), scoring)
+        targets = mixed_targets(rng, N_FEW, scoring, queries, longest=90)
+        check(name, cuda_cases.engine_of_shapes(*in_turn), queries, targets, scoring)
 
 
 def check_pairs(engine):
@@ -259,13 +258,7 @@ def check_pruning():
 
 def in_streams(check_part):
     """A part with the kernel for many targets alone, even if they are so few that it does not pay."""
-
-    def checked():
-        with pytest.MonkeyPatch.context() as patch:
-            cuda_cases.all_in_streams(patch)
-            check_part(cuda_cases.shared_engine())
-
-    return checked
+    return lambda: check_part(cuda_cases.stream_engine())
 
 
 def with_engine(check_part, **more):
@@ -285,7 +278,7 @@ PARTS = {
     "streaming-twice": with_engine(check_streaming, devices=(0, 0), memory=SMALL),
 }
 ON_A_DEVICE = {"long-pairs": check_long_pairs} | {
-    f"plans-{packing.name.lower()}-{part}": in_streams(partial(check_plans, packing=packing, part=part))
+    f"plans-{packing.name.lower()}-{part}": partial(check_plans, packing=packing, part=part)
     for packing, part in product(Packing, range(N_PARTS))
 }
 

@@ -10,15 +10,20 @@ import ctypes
 import random
 import threading
 from collections import deque
+from dataclasses import fields
 from enum import IntEnum
 from types import SimpleNamespace
+from typing import get_type_hints
 
 import numpy as np
 
+from exaln.engines.cuda.long import arguments as long_arguments
+from exaln.engines.cuda.runtime.arguments import KernelArguments
 from exaln.engines.cuda.runtime.compiler import Source
-from exaln.engines.cuda.scan.batches import RUN
-from exaln.engines.cuda.scan.plan import NO_QUERY
-from exaln.engines.cuda.scan.variants import Packing
+from exaln.engines.cuda.scan import arguments as scan_arguments
+from exaln.engines.cuda.scan.batches import BREAKPOINT
+from exaln.engines.cuda.scan.shapes import Packing
+from exaln.engines.cuda.scan.strips import NO_QUERY
 from exaln.statistics.length_bins import length_bin
 
 MAX_PACKED = 32767
@@ -36,24 +41,19 @@ class CUresult(IntEnum):
 
 OK, NOT_READY = CUresult.CUDA_SUCCESS, CUresult.CUDA_ERROR_NOT_READY
 
-SIGNATURES = {
-    "expand": "runs* columns*",
-    "pack_singles": "codes* offsets* starts* n_targets fold* stream*",
-    "pack_pairs": "codes* offsets* starts* n_targets fold* stream*",
-    "pack_merged": "codes* offsets* starts* n_targets fold* stream*",
-    "stream_scores": "stream* chunks* n_chunks n_strips n_strips_before tickets* n_done* passed* stacks* queries* "
-    "table* kept* scores* row_stride+",
-    "block_scores": "codes* offsets* fold* items* n_items ticket* queries* query_offsets* table* n_strips boundary* "
-    "boundary_stride+ n_written* scores* row_stride+ limit overflows*",
-    "find_overflows": "scores* row_stride+ n_queries n_targets limit capacity count* offsets* items*",
-    "cut": "scores* row_stride+ first_query n_queries n_targets offsets* minimum* capacity count* candidates* "
-    "histogram* score_bins",
-    "fill_region": "columns* n_pieces n_columns query* strips* n_strips table* top_H* top_F* left_H* left_E* queues* "
-    "queue_pieces consumed* n_channels kept_columns* row_H* row_F* column_H* column_E* n_rows+ ends* gain+ control* "
-    "patience+ left_rows* highest+ rows_left+ columns_left+",
+ARGUMENTS = {
+    kernel: arguments
+    for arguments in (*vars(scan_arguments).values(), *vars(long_arguments).values())
+    if isinstance(arguments, type) and issubclass(arguments, KernelArguments)
+    for kernel in arguments.kernels
 }
-SIGNATURES["fill_region_packed"] = SIGNATURES["fill_region"]
-"""Parameters of the kernels: * is an address, + has 64 bits, the others 32."""
+"""The arguments of the kernels, by name."""
+
+
+def argument_types(arguments):
+    """Types of ctypes by field, in order, of the dataclass of a kernel's arguments."""
+    hints = get_type_hints(arguments, include_extras=True)
+    return {field.name: hints[field.name].__metadata__[0] for field in fields(arguments)}
 
 
 class Fault(Exception):
@@ -269,13 +269,12 @@ class FakeDriver:
     def cuLaunchKernel(self, function, gx, gy, gz, bx, by, bz, shared, stream, parameters, extra):
         if shared > function.max_shared or not 0 < bx <= 1024 or gx < 1 or gy < 1:
             return (CUresult.CUDA_ERROR_INVALID_VALUE,)
-        names = SIGNATURES[function.name].split()
-        pointers = (ctypes.c_uint64 * len(names)).from_address(parameters)
-        arguments = {}
-        for name, pointer in zip(names, pointers, strict=True):
-            is_long = name[-1] in "*+"
-            kind = ctypes.c_uint64 if is_long else ctypes.c_uint32
-            arguments[name.rstrip("*+")] = kind.from_address(pointer).value
+        types = argument_types(ARGUMENTS[function.name])
+        pointers = (ctypes.c_uint64 * len(types)).from_address(parameters)
+        arguments = {
+            name: (ctypes.c_uint64 if ctypes.sizeof(kind) == 8 else ctypes.c_uint32).from_address(pointer).value
+            for (name, kind), pointer in zip(types.items(), pointers, strict=True)
+        }
         self.launches.append((function.name, function.constants, arguments))
         kernel = KERNELS[function.name]
 
@@ -384,7 +383,7 @@ def halves_of(words):
 def expand(driver, a, constants):
     for column in range(driver.grid[1]):
         address, n, first_run, n_runs, stride, is_wide = driver.view(a.columns + 48 * column, np.int64, 6).tolist()
-        runs = driver.view(a.runs + RUN.itemsize * first_run, RUN, n_runs)
+        runs = driver.view(a.runs + BREAKPOINT.itemsize * first_run, BREAKPOINT, n_runs)
         dtype, size = (np.int64, 8) if is_wide else (np.uint32, 4)
         for i in range(n):
             first, step, value = runs[runs["first"] <= i][-1].tolist()
@@ -559,9 +558,10 @@ KERNELS = {
 
 
 def install(monkeypatch, driver, n_letters):
-    """Let the cuda engine run on a fake driver, with devices that nobody has opened before."""
+    """Let the cuda engine run on a fake driver, with a pool in which no device is open."""
+    from exaln.engines.cuda import engine
+    from exaln.engines.cuda.device_pool import DevicePool
     from exaln.engines.cuda.runtime import compiler, device, probe
-    from exaln.engines.cuda.scan import job
 
     driver.n_rows_of_table = n_letters
     gpus = [SimpleNamespace(name="Fake GPU", memory_bytes=driver.memory) for _ in range(driver.n_gpus)]
@@ -569,6 +569,5 @@ def install(monkeypatch, driver, n_letters):
     monkeypatch.setattr(compiler, "cubins", lambda sources, arch: {source: repr(source).encode() for source in sources})
     monkeypatch.setattr(probe, "Driver", lambda: SimpleNamespace(gpus=lambda: gpus))
     monkeypatch.setattr(probe, "unavailable_reason", lambda: None)
-    monkeypatch.setattr(job, "_idle", {})
-    monkeypatch.setattr(job, "_notes", job.SegmentNotes())
+    monkeypatch.setattr(engine, "PROCESS_POOL", DevicePool())
     return driver

@@ -3,19 +3,17 @@
 import numpy as np
 
 import fake_cuda
+from exaln.engines.cuda.pairs.arguments import (
+    FillCouplesArguments,
+    GatherArguments,
+    LetterArguments,
+    PackCouplesArguments,
+    TracebackArguments,
+)
 from exaln.engines.cuda.pairs.batches import COUNTS, PAIR, POSITIONS, RESULT
 from exaln.engines.reference.path import reference_alignment
 from exaln.scoring.modes import LOCAL, Mode
 from kernel_cases import Costs
-
-SEQUENCES = "queries* targets* pairs* n_pairs layouts* fold*"
-SIGNATURES = {
-    "mark_letters": "codes* n+ found*",
-    "pack_couples": f"{SEQUENCES} arena*",
-    "fill_couples": "pairs* n_pairs layouts* table* ticket* arena*",
-    "trace_back": f"{SEQUENCES} table* run_starts* runs* results* n_wrong* arena*",
-    "gather_runs": "runs* run_starts* offsets* n_pairs operations*",
-}
 
 
 def mark_letters(driver, a, constants):
@@ -57,7 +55,7 @@ def trace_back(driver, a, constants):
         for name, value in values.items():
             results[number][name] = value
         if operations:
-            runs = driver.view(a.runs, np.uint32, starts[-1])[starts[number] : starts[number + 1]]
+            runs = driver.view(a.runs_of_all, np.uint32, starts[-1])[starts[number] : starts[number + 1]]
             runs[: len(operations)] = operations[::-1]
 
 
@@ -71,8 +69,14 @@ def gather_runs(driver, a, constants):
 
 def install(monkeypatch, driver):
     """Let pairs run on a fake driver."""
-    kernels = (mark_letters, pack_couples, fill_couples, trace_back, gather_runs)
-    for kernel in kernels:
-        monkeypatch.setitem(fake_cuda.SIGNATURES, kernel.__name__, SIGNATURES[kernel.__name__])
-        monkeypatch.setitem(fake_cuda.KERNELS, kernel.__name__, kernel)
+    kernels = {
+        mark_letters: LetterArguments,
+        pack_couples: PackCouplesArguments,
+        fill_couples: FillCouplesArguments,
+        trace_back: TracebackArguments,
+        gather_runs: GatherArguments,
+    }
+    for kernel, arguments in kernels.items():
+        monkeypatch.setitem(fake_cuda.ARGUMENTS, arguments.kernels[0], arguments)
+        monkeypatch.setitem(fake_cuda.KERNELS, arguments.kernels[0], kernel)
     return fake_cuda.install(monkeypatch, driver, 0)

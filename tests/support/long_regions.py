@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from exaln.engines.cuda import engine as cuda_engine
 from exaln.engines.cuda.long import regions as cuda_regions
-from exaln.engines.cuda.scan.job import lent_workspaces
 from exaln.engines.regions import (
     Boundary,
     Checkpoints,
@@ -40,7 +40,7 @@ class OnDevices:
 
     def fill(self, task):
         checkpoints = task.room()
-        with lent_workspaces(self.devices, self.memory) as workspaces:
+        with cuda_engine.PROCESS_POOL.lend(self.devices, self.memory) as workspaces:
             return RegionResult(checkpoints, cuda_regions.fill_region(workspaces, task, checkpoints))
 
 

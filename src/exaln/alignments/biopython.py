@@ -1,4 +1,4 @@
-"""Alignments to and from `Bio.Align.Alignment`. Biopython has the target as its first sequence, the query as second."""
+"""Convert alignments to and from `Bio.Align.Alignment`, in which the target is the first sequence."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ INSTALL = 'Biopython is not installed; pip install "exaln[bio]"'
 
 @dataclass(frozen=True)
 class Coordinates:
-    """The path of an alignment that Biopython has made: steps of query and target letters, from these starts on."""
+    """The path of a Biopython alignment: start positions, and the letters that each step consumes, int64[steps]."""
 
     query_start: int
     target_start: int
@@ -29,7 +29,7 @@ class Coordinates:
     target_steps: NDArray[np.int64]
 
     def columns(self) -> NDArray[np.uint32]:
-        """uint32: the operation of each column, M, I or D."""
+        """uint32[columns]: the operation of each column, M, I or D."""
         codes = np.where(self.target_steps == 0, INSERTION, np.where(self.query_steps == 0, DELETION, MATCH))
         return np.repeat(codes, np.maximum(self.query_steps, self.target_steps)).astype(np.uint32)
 
@@ -44,9 +44,10 @@ def make_alignment(
     *,
     strand: int = 1,
 ) -> Any:
-    """A Bio.Align.Alignment of two sequences, each given as letters and id.
+    """A Bio.Align.Alignment of two sequences, each given as (letters, id). operations: uint32, as in `Paths`.
 
-    On strand -1 the path runs up the target and down the query, as Biopython has it; query_start is then its end.
+    On strand -1 the path runs up the target and down the query, as in Biopython, and query_start is where it begins.
+    InputError if Biopython is missing or nothing is aligned.
     """
     try:
         bio_align: Any = import_module("Bio.Align")
@@ -55,7 +56,7 @@ def make_alignment(
     except ImportError:
         raise InputError(INSTALL) from None
     if len(operations) == 0:
-        raise InputError("no letters are aligned; Biopython has no such alignment")
+        raise InputError("no letters are aligned; Biopython has no empty alignments")
     runs = merged(Paths(operations, np.array([0, len(operations)], np.int64))).operations
     lengths, codes = (runs >> 4).astype(np.int64), runs & 15
     steps = np.stack([np.where(codes == INSERTION, 0, lengths), strand * np.where(codes == DELETION, 0, lengths)])
@@ -67,32 +68,30 @@ def make_alignment(
 
 
 def letters_of(alignment: Any) -> tuple[tuple[str, str], tuple[str, str]]:
-    """Letters and id of the query and of the target."""
+    """(letters, id) of the query and of the target; InputError if the alignment is not of two sequences."""
     if not hasattr(alignment, "sequences") or not hasattr(alignment, "coordinates"):
         raise arguments.wrong("alignment", alignment, "a Bio.Align.Alignment")
     if len(alignment.sequences) != 2:
-        raise InputError(
-            f"the alignment has {number_of(len(alignment.sequences), 'sequence')}; only pairs can be taken"
-        )
+        raise InputError(f"the alignment has {number_of(len(alignment.sequences), 'sequence')}; expected two")
     target, query = ((str(getattr(one, "seq", one)), str(getattr(one, "id", ""))) for one in alignment.sequences)
     return query, target
 
 
 def coordinates_of(alignment: Any) -> Coordinates:
-    """The path; refused if a sequence runs backwards, or if letters of both lie side by side unaligned."""
+    """The path of an alignment; InputError if a sequence runs backwards or letters of both are skipped at once."""
     target, query = np.asarray(alignment.coordinates, np.int64)
     target_steps, query_steps = np.diff(target), np.diff(query)
     if (target_steps < 0).any() or (query_steps < 0).any():
         raise InputError("a sequence of the alignment is on the other strand; pass its reverse complement")
     if ((query_steps != target_steps) & (query_steps != 0) & (target_steps != 0)).any():
-        raise InputError("the alignment skips letters of both sequences at once; it is no path of a pair")
+        raise InputError("the alignment skips letters of both sequences at once; this cannot be represented")
     return Coordinates(int(query[0]), int(target[0]), query_steps, target_steps)
 
 
 def with_equality(
     columns: NDArray[np.uint32], query: NDArray[np.uint8], target: NDArray[np.uint8]
 ) -> NDArray[np.uint32]:
-    """The operations of columns M, I and D, with = or X in place of M; query, target: the codes that are consumed."""
+    """uint32[columns]: operations with = or X in place of M. query, target: uint8, the codes that they consume."""
     at_query, at_target = (np.cumsum(columns != gap) - 1 for gap in (DELETION, INSERTION))
     is_pair = columns == MATCH
     kinds = columns.copy()
@@ -101,7 +100,7 @@ def with_equality(
 
 
 def as_runs(columns: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """uint32: neighbouring columns of one kind as one operation, as in `exaln.alignments.cigar.Paths`.
+    """uint32: runs of equal columns merged into operations, as in `exaln.alignments.cigar.Paths`.
 
     >>> as_runs(np.array([7, 7, 1, 7], np.uint32)).tolist() == [2 << 4 | 7, 1 << 4 | 1, 1 << 4 | 7]
     True

@@ -1,4 +1,4 @@
-"""Alignment paths as columns of operations, and as CIGAR text: whole columns at a time, one for every hit."""
+"""Alignment paths as arrays of operations, and as CIGAR strings, for all hits at once."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 OPERATIONS = "MIDNSHP=X"
-"""Letters of CIGAR operations by code, as in SAM. Paths use = X I D: I consumes the query, D the target."""
+"""CIGAR operations by code, as in SAM. Paths use = X I D: I consumes the query, D the target."""
 
 
 @dataclass(frozen=True)
 class Paths:
     """Alignment paths: the path of hit i is operations[offsets[i]:offsets[i + 1]], each `length << 4 | code`.
 
-    operations: uint32, codes as in `OPERATIONS`, from the start of the alignment on the query's plus strand.
+    operations: uint32, with codes as in `OPERATIONS`, along the plus strand of the query. offsets: int64[n + 1].
     """
 
     operations: NDArray[np.uint32]
@@ -37,7 +37,7 @@ class Paths:
 
     @staticmethod
     def joined(parts: Sequence[Paths]) -> Paths:
-        """The paths of all parts, one part after the other.
+        """The paths of all parts, one part after the other, with offsets from 0.
 
         >>> one, two = Paths(np.array([16, 32]), np.array([0, 2])), Paths(np.array([48]), np.array([0, 0, 1]))
         >>> both = Paths.joined([one, two])
@@ -60,7 +60,7 @@ _MERGED_KIND[[EQUAL, DIFFERENT]] = MATCH
 
 
 def cigars(paths: Paths, *, extended: bool = False) -> Text:
-    """The CIGAR of each path: with M for aligned letters, or `extended` with = for equal and X for different ones.
+    """The CIGAR of each path, with M for aligned letters, or with = and X if `extended`.
 
     >>> paths = Paths(np.array([12 << 4 | EQUAL, 1 << 4 | DIFFERENT, 2 << 4 | DELETION], np.uint32), np.array([0, 3]))
     >>> cigars(paths)[0], cigars(paths, extended=True)[0]
@@ -76,7 +76,7 @@ def cigars(paths: Paths, *, extended: bool = False) -> Text:
 
 
 def cigar(operations: NDArray[np.uint32], *, extended: bool = False) -> str:
-    """The CIGAR of one path; of one alone faster than `cigars`.
+    """The CIGAR of one path; faster than `cigars` for a single one.
 
     >>> cigar(np.array([12 << 4 | EQUAL, 1 << 4 | DIFFERENT, 2 << 4 | DELETION], np.uint32))
     '13M2D'
@@ -89,14 +89,14 @@ def cigar(operations: NDArray[np.uint32], *, extended: bool = False) -> str:
 
 
 def cigar_list(paths: Paths, *, extended: bool = False) -> list[str]:
-    """The CIGARs of all paths; of few, one by one, which is then faster."""
+    """The CIGARs of all paths as strings, by the faster way for their number."""
     if len(paths) > FEW_PATHS:
         return strings(cigars(paths, extended=extended))
     return [cigar(paths[place], extended=extended) for place in range(len(paths))]
 
 
 def aligned(paths: Paths) -> Paths:
-    """The same paths with offsets that start at 0, as they do not in a part of a larger set."""
+    """The same paths with offsets from 0; in a part of a larger set they begin elsewhere."""
     first, last = int(paths.offsets[0]), int(paths.offsets[-1])
     return Paths(paths.operations[first:last], paths.offsets - first)
 
@@ -116,7 +116,7 @@ def merged(paths: Paths) -> Paths:
 
 
 def taken(paths: Paths, rows: NDArray[np.int64]) -> Paths:
-    """The paths of these rows, in their order.
+    """The paths of these rows, in this order, with offsets from 0; rows: int64[n].
 
     >>> some = taken(Paths(np.array([16, 32, 48], np.uint32), np.array([0, 2, 2, 3])), np.array([2, 0]))
     >>> some.operations.tolist(), some.offsets.tolist()
@@ -131,6 +131,6 @@ def taken(paths: Paths, rows: NDArray[np.int64]) -> Paths:
 
 
 def strings(text: Text) -> list[str]:
-    """The strings of a column of ASCII text; decoded once, which is faster than row by row."""
+    """The strings of a column of ASCII text, decoded at once, which is faster than row by row."""
     whole = text.data.tobytes().decode("ascii")
     return [whole[start:end] for start, end in pairwise(text.offsets.tolist())]

@@ -1,4 +1,4 @@
-"""Hits as columns, of one query or of many pairs: what reports are made of."""
+"""Hits as columns, of one query or of many pairs: the form from which reports are written."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 
 PART_HITS = 1 << 14
 PART_COLUMNS = 1 << 22
-"""A part of a query's hits ends at so many hits, or with the hit that reaches so many alignment columns."""
+"""Limits for one part of a query's hits: number of hits, and total alignment columns, which the last hit may exceed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class HitRows:
-    """Columns of n hits, 0 allowed. Positions are 0-based half-open.
+    """Columns of n >= 0 hits. Positions are 0-based half-open.
 
     targets: uint8 codes of each whole target (views into the database).
-    ordinal: int64[n], place of the target in the database. score: int64[n], multiplied by `scoring.scale`.
-    bits, evalue: float64[n], NaN where there are no statistics for the scoring.
+    ordinal: int64[n], position of the target in the database. score: int64[n], multiplied by `scoring.scale`.
+    bits, evalue: float64[n], NaN if the scoring has no statistics.
     strand: int8[n], 1, or -1 if the query aligns with the reverse complement of the target. query_start and query_end
-    count on the query as given, target_start and target_end on the target as stored, always start < end; the path runs
+    refer to the query as given, target_start and target_end to the target as stored, always start < end. The path runs
     along the query, so on strand -1 it runs down the target from target_end.
-    identities, positives, mismatches, gap_opens, gaps, columns: int32[n], counts over the alignment: columns is its
-    length, gaps the gap columns, gap_opens the runs of gaps, positives the pairs of letters that are equal or, of
+    identities, positives, mismatches, gap_opens, gaps, columns: int32[n], counts over the alignment. columns is its
+    length, gaps counts gap columns, gap_opens runs of gaps, and positives pairs of letters that are equal or, in
     proteins, score above 0.
     """
 
@@ -63,7 +63,7 @@ class HitRows:
         return len(self.ordinal)
 
     def parts(self) -> Iterator[Self]:
-        """The hits in pieces of bounded size, in order, so that texts of them fit memory; none if there are no hits."""
+        """The hits in parts of bounded size, in order, so that their text fits into memory; no part without hits."""
         if 0 < len(self) <= PART_HITS and int(self.columns.sum(dtype=np.int64)) <= PART_COLUMNS:
             yield self
             return
@@ -75,16 +75,16 @@ class HitRows:
             start = end
 
     def part(self, start: int, end: int) -> Self:
-        """The hits from `start` to before `end`."""
+        """The hits [start, end)."""
         cut = {name: getattr(self, name)[start:end] for name in _COLUMNS}
         return replace(self, paths=Paths(self.paths.operations, self.paths.offsets[start : end + 1]), **cut)
 
 
 @dataclass(frozen=True, kw_only=True)
 class QueryHits(HitRows):
-    """All hits of one query, best first. index: its place; query: uint8 codes of all of it.
+    """All hits of one query, best first. index: its position in the input; query: its uint8 codes.
 
-    query_quality: uint8, its base qualities as FASTQ has them; None without them.
+    query_quality: uint8, its FASTQ quality characters; None if there are none.
     """
 
     index: int
@@ -95,35 +95,35 @@ class QueryHits(HitRows):
 
     @property
     def indices(self) -> Sequence[int]:
-        """The query's place, for each hit."""
+        """The query's position in the input, repeated for each hit."""
         return [self.index] * len(self)
 
     @property
     def query_ids(self) -> Sequence[str]:
-        """Its name, for each hit."""
+        """The query's id, repeated for each hit."""
         return [self.query_id] * len(self)
 
     @property
     def query_descriptions(self) -> Sequence[str]:
-        """Its description, for each hit."""
+        """The query's description, repeated for each hit."""
         return [self.query_description] * len(self)
 
     @property
     def queries(self) -> Sequence[NDArray[np.uint8]]:
-        """Its codes, for each hit."""
+        """The query's codes, repeated for each hit."""
         return [self.query] * len(self)
 
     @property
     def query_qualities(self) -> Sequence[NDArray[np.uint8] | None]:
-        """Its base qualities, for each hit."""
+        """The query's qualities, repeated for each hit."""
         return [self.query_quality] * len(self)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PairHits(HitRows):
-    """Hits of many queries, one after the other: what is written row by row costs little then.
+    """Hits of many queries in one table, so that formats with a line per hit write many at once.
 
-    indices, query_ids, query_descriptions, queries, query_qualities: of the query of each hit, as in `QueryHits`.
+    indices, query_ids, query_descriptions, queries, query_qualities: for the query of each hit, as in `QueryHits`.
     """
 
     indices: Sequence[int]
@@ -133,13 +133,13 @@ class PairHits(HitRows):
     query_qualities: Sequence[NDArray[np.uint8] | None]
 
     def part(self, start: int, end: int) -> PairHits:
-        """The hits from `start` to before `end`."""
+        """The hits [start, end)."""
         own = {name: getattr(self, name)[start:end] for name in _OF_QUERIES}
         return replace(super().part(start, end), **own)
 
 
 AnyHits = QueryHits | PairHits
-"""What formats with a line per hit are made of."""
+"""What formats with a line per hit take."""
 
 _OF_QUERIES = ("indices", "query_ids", "query_descriptions", "queries", "query_qualities")
 _COLUMNS = ("target_ids", "target_descriptions", "targets", "bits", "evalue", *NUMBERS)

@@ -1,4 +1,4 @@
-"""Alignments of reverse complements, in terms of the query as given."""
+"""Convert alignments of reverse-complemented queries to the coordinates of the queries as given."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 def positions_as_given(
     positions: NDArray[np.int64], lengths: NDArray[np.int64], which: NDArray[np.bool_]
 ) -> NDArray[np.int64]:
-    """Alignments of reverse complements with the positions of the queries as given.
+    """int64[n, 4]: positions in which query start and end refer to the query as given.
 
-    positions: int64[n, 4], query start and end, target start and end. lengths: int64[n], of the queries.
-    which: bool[n], the alignments whose query was the reverse complement.
+    positions: int64[n, 4], query start and end, target start and end. lengths: int64[n], those of the queries.
+    which: bool[n], the alignments whose query was reverse-complemented.
     """
     flipped = positions.copy()
     flipped[which, 0] = lengths[which] - positions[which, 1]
@@ -27,7 +27,7 @@ def positions_as_given(
 
 
 def reverse_paths(paths: Paths, which: NDArray[np.bool_]) -> Paths:
-    """The same paths, those chosen by `which` from their end to their start."""
+    """The same paths, with the operations of those chosen by `which` (bool[n]) in reverse order."""
     operations = paths.operations.copy()
     for hit in np.flatnonzero(which).tolist():
         begin, end = paths.offsets[hit], paths.offsets[hit + 1]

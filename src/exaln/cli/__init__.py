@@ -10,6 +10,7 @@ from exaln.cli import (
     align_command,
     bench_command,
     database_commands,
+    explain_command,
     merge_command,
     score_command,
     search_command,
@@ -42,6 +43,7 @@ def cli(ctx: click.Context) -> None:
 for command in (
     database_commands.makedb,
     search_command.search,
+    explain_command.explain,
     merge_command.merge,
     worker_command.worker,
     align_command.align,

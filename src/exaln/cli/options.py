@@ -284,6 +284,97 @@ def engine(command: Any) -> Any:
     return _together(engine_name, devices, gpu_memory, threads)(collected)
 
 
+PERCENT = click.FloatRange(0, 100)
+filters = _together(
+    click.option(
+        "--evalue",
+        cls=Option,
+        blast=["-evalue"],
+        type=float,
+        default=10.0,
+        show_default=True,
+        metavar="E",
+        help="Report only hits with at most this E-value.",
+    ),
+    click.option(
+        "--max-target-seqs",
+        cls=Option,
+        blast=["-max_target_seqs"],
+        type=click.IntRange(min=1),
+        default=500,
+        show_default=True,
+        metavar="K",
+        help="Report at most this many hits per query, the true best.",
+    ),
+    click.option("--min-bits", type=float, metavar="N", help="Report only hits with at least this bit score."),
+    click.option(
+        "--min-score",
+        type=click.IntRange(min=1),
+        default=1,
+        metavar="N",
+        help="Report only hits with at least this raw score.",
+    ),
+    click.option(
+        "--min-identity",
+        cls=Option,
+        blast=["-perc_identity"],
+        type=PERCENT,
+        metavar="%",
+        help="Report only hits with at least this identity.",
+    ),
+    click.option(
+        "--min-query-coverage",
+        cls=Option,
+        blast=["-qcov_hsp_perc"],
+        old=["--query-coverage"],
+        type=PERCENT,
+        metavar="%",
+        help="Report only hits that cover at least this much of the query.",
+    ),
+    click.option(
+        "--min-target-coverage",
+        cls=Option,
+        old=["--target-coverage"],
+        type=PERCENT,
+        metavar="%",
+        help="Report only hits that cover at least this much of the target.",
+    ),
+    click.option(
+        "--strand",
+        cls=Option,
+        blast=["-strand"],
+        type=click.Choice(["both", "plus", "minus"]),
+        default="both",
+        show_default=True,
+        help="Strand of the targets to search, for nucleotides.",
+    ),
+    click.option(
+        "--ids",
+        cls=Option,
+        blast=["-seqidlist"],
+        reads=True,
+        metavar="FILE",
+        help="Search only the targets with these ids, one per line.",
+    ),
+    click.option(
+        "--exclude-ids",
+        cls=Option,
+        blast=["-negative_seqidlist"],
+        reads=True,
+        metavar="FILE",
+        help="Leave out the targets with these ids, one per line.",
+    ),
+    click.option(
+        "--dbsize",
+        cls=Option,
+        blast=["-dbsize"],
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Compute E-values for a database of this many residues. [default: its own size]",
+    ),
+)
+"""The options of a search that decide which hits are reported."""
+
 SEARCH_FORMATS = (
     "table for reading, 0 pairwise text, 6 tabular, 7 with comments, 10 csv, json, parquet, arrow, fasta, sam, paf; "
     "columns may follow: 6 std qcovs cigar; extended may follow sam and paf: = and X in place of M. "

@@ -10,7 +10,7 @@ import click
 
 from exaln.cli import options
 from exaln.cli.cluster_search import ClusterOptions, one_database, open_job, search_in_units
-from exaln.cli.command import Command, Option
+from exaln.cli.command import Command
 from exaln.cli.database_commands import counted, require_stdin_once
 from exaln.cli.hints import LongTargets
 from exaln.cli.messages import Messages, pass_messages
@@ -25,100 +25,13 @@ if TYPE_CHECKING:
     from exaln.search.pipeline import Search
     from exaln.sequences.alphabet import Alphabet
 
-PERCENT = click.FloatRange(0, 100)
-
 
 @click.command(cls=Command, example="exaln search --query query.fasta --db proteins.exaln --evalue 1e-3 --out hits.tsv")
 @options.queries
 @options.searched
 @options.out
 @options.outfmt(options.SEARCH_FORMATS)
-@click.option(
-    "--evalue",
-    cls=Option,
-    blast=["-evalue"],
-    type=float,
-    default=10.0,
-    show_default=True,
-    metavar="E",
-    help="Report only hits with at most this E-value.",
-)
-@click.option(
-    "--max-target-seqs",
-    cls=Option,
-    blast=["-max_target_seqs"],
-    type=click.IntRange(min=1),
-    default=500,
-    show_default=True,
-    metavar="K",
-    help="Report at most this many hits per query, the true best.",
-)
-@click.option("--min-bits", type=float, metavar="N", help="Report only hits with at least this bit score.")
-@click.option(
-    "--min-score",
-    type=click.IntRange(min=1),
-    default=1,
-    metavar="N",
-    help="Report only hits with at least this raw score.",
-)
-@click.option(
-    "--min-identity",
-    cls=Option,
-    blast=["-perc_identity"],
-    type=PERCENT,
-    metavar="%",
-    help="Report only hits with at least this identity.",
-)
-@click.option(
-    "--min-query-coverage",
-    cls=Option,
-    blast=["-qcov_hsp_perc"],
-    old=["--query-coverage"],
-    type=PERCENT,
-    metavar="%",
-    help="Report only hits that cover at least this much of the query.",
-)
-@click.option(
-    "--min-target-coverage",
-    cls=Option,
-    old=["--target-coverage"],
-    type=PERCENT,
-    metavar="%",
-    help="Report only hits that cover at least this much of the target.",
-)
-@click.option(
-    "--strand",
-    cls=Option,
-    blast=["-strand"],
-    type=click.Choice(["both", "plus", "minus"]),
-    default="both",
-    show_default=True,
-    help="Strand of the targets to search, for nucleotides.",
-)
-@click.option(
-    "--ids",
-    cls=Option,
-    blast=["-seqidlist"],
-    reads=True,
-    metavar="FILE",
-    help="Search only the targets with these ids, one per line.",
-)
-@click.option(
-    "--exclude-ids",
-    cls=Option,
-    blast=["-negative_seqidlist"],
-    reads=True,
-    metavar="FILE",
-    help="Leave out the targets with these ids, one per line.",
-)
-@click.option(
-    "--dbsize",
-    cls=Option,
-    blast=["-dbsize"],
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Compute E-values for a database of this many residues. [default: its own size]",
-)
+@options.filters
 @options.scoring
 @options.alphabet
 @options.strip_gaps

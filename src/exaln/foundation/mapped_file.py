@@ -1,8 +1,8 @@
 """Memory-mapped files, and checks that they did not change while they were in use.
 
 Databases and work directories map their files. If another process changes a mapped file in place, results change
-silently; if it truncates the file, a read ends the process with SIGBUS. `WatchedFile` survives both: code that reads one
-calls `require_unchanged` after the last read and before it returns anything that depends on it.
+silently; if it truncates the file, a read ends the process with SIGBUS. `WatchedFile` guards against both: code that
+reads one calls `require_unchanged` after the last read and before it returns anything that depends on it.
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
-"""What odd letters score: from a matrix as written, or match and mismatch, to a score for every pair of letters.
+"""Scores for letters that a matrix lacks: complete a matrix, or match and mismatch, to all letters of an alphabet.
 
-1. What a matrix says, holds.
-2. A letter that the matrix lacks and that stands for others (`Alphabet.synonyms`: U for C, J for I or L, N for any
-   base) scores the mean of what they score, rounded down to the grid of the matrix.
-3. X against anything scores -1, or the lowest score of the matrix where that is higher; `*` against anything scores the
-   lowest, and +1 against itself.
+1. A score that the matrix has is used.
+2. A letter that stands for others (`Alphabet.synonyms`: U for C, J for I or L, N for any base) scores the mean of
+   their scores, rounded down to the grid of the matrix.
+3. X scores -1 against anything, or the lowest score of the matrix if that is higher. `*` scores the lowest score
+   against anything, and +1 against itself.
 4. N never scores above 0.
 
-With match and mismatch, rule 2 is blastn's (see `identity_scores`). Reasons and other tools' rules: docs/letters.md.
+With match and mismatch, rule 2 is blastn's (see `identity_scores`). Reasons and the rules of other tools are in
+docs/letters.md.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ Scores = dict[tuple[str, str], Fraction]
 
 
 def kind_of(table: ScoreTable) -> str | None:
-    """What a matrix is written for, by its letters: "protein", "nucleotide", or None for neither."""
+    """The kind of sequences a matrix is for, by its letters: "protein", "nucleotide", or None."""
     letters = set(table.letters) - {UNKNOWN, STOP}
     if letters >= set(AMINO_ACIDS):
         return "protein"
@@ -37,12 +38,12 @@ def kind_of(table: ScoreTable) -> str | None:
 
 
 def alphabet_of(table: ScoreTable) -> Alphabet:
-    """The built-in alphabet that a matrix is written for."""
+    """The built-in alphabet of a matrix; InputError if its letters fit none."""
     kind = kind_of(table)
     if kind is None:
         raise InputError(
             f"{table.name}, line {table.header_line}: letters {table.letters} are neither the 20 amino acids nor "
-            "A, C, G, T; give the alphabet they belong to"
+            "A, C, G, T; give their alphabet"
         )
     if kind == "protein":
         return PROTEIN
@@ -50,11 +51,11 @@ def alphabet_of(table: ScoreTable) -> Alphabet:
 
 
 def check_fit(table: ScoreTable, alphabet: Alphabet) -> None:
-    """Refuse a matrix of the wrong kind, or a file that names letters which the alphabet does not have."""
+    """Raise InputError if a matrix is for other sequences, or if a file has letters outside the alphabet."""
     kind = kind_of(table)
     wanted = {PROTEIN.name: "protein", DNA.name: "nucleotide", RNA.name: "nucleotide"}.get(alphabet.name)
     if kind and wanted and kind != wanted:
-        raise InputError(f"{table.name} is a {kind} matrix: it cannot score {alphabet.name} sequences")
+        raise InputError(f"{table.name} is a {kind} matrix and cannot score {alphabet.name} sequences")
     unknown = sorted(set(table.letters) - set(alphabet.letters) - {UNKNOWN, STOP})
     if unknown and not table.is_built_in:
         raise InputError(
@@ -64,7 +65,7 @@ def check_fit(table: ScoreTable, alphabet: Alphabet) -> None:
 
 
 def complete(table: ScoreTable, alphabet: Alphabet) -> Scores:
-    """A score for every pair of letters of the alphabet, by the rules above."""
+    """A score for every pair of letters of the alphabet; InputError if the rules give none for a letter."""
     check_fit(table, alphabet)
     stands_for = {letter: _known_letters(letter, table.letters, alphabet) for letter in alphabet.letters}
     missing = [letter for letter in alphabet.letters if not stands_for[letter] and not is_special(letter, alphabet)]
@@ -82,10 +83,10 @@ def complete(table: ScoreTable, alphabet: Alphabet) -> Scores:
 
 
 def identity_scores(alphabet: Alphabet, match: Fraction, mismatch: Fraction) -> Scores:
-    """Match and mismatch for every pair of letters.
+    """A score for every pair of letters from match and mismatch, with ambiguity codes scored as in blastn.
 
-    Odd letters as in blastn: two codes that share no base are a mismatch; else, with n the number of bases of the more
-    ambiguous one, the score is (match + (n - 1) * mismatch) / n, rounded to the nearest, halves away from zero.
+    Two codes that share no base are a mismatch. Otherwise the score is (match + (n - 1) * mismatch) / n, rounded to the
+    nearest, halves away from zero; n is the number of bases of the more ambiguous code.
     """
     grid = math.lcm(match.denominator, mismatch.denominator)
     plain = [a for a in alphabet.letters if a not in alphabet.synonyms and not is_special(a, alphabet)]
@@ -104,22 +105,22 @@ def identity_scores(alphabet: Alphabet, match: Fraction, mismatch: Fraction) -> 
 
 
 def _known_letters(letter: str, known: str, alphabet: Alphabet) -> str:
-    """The letters of a matrix that score for `letter`: itself, or else all that it stands for, or else none."""
+    """The letters of a matrix that give the score of `letter`: itself, or all that it stands for, or none."""
     if letter in known:
         return letter
     stands_for = alphabet.synonyms.get(letter, letter)
-    # RNA's U is the T of a DNA matrix, and the reverse
+    # the U of RNA is the T of a DNA matrix, and vice versa
     other_name = stands_for.translate(str.maketrans("TU", "UT")) if alphabet.is_nucleotide else stands_for
     return next((candidate for candidate in (stands_for, other_name) if set(candidate) <= set(known)), "")
 
 
 def is_special(letter: str, alphabet: Alphabet) -> bool:
-    """Whether rule 3 is about this letter: elsewhere than in proteins X and `*` are letters like any other."""
+    """Whether rule 3 applies: to X and `*` in proteins. In other alphabets they are ordinary letters."""
     return alphabet.name == PROTEIN.name and letter in (UNKNOWN, STOP)
 
 
 def _with_special_letters(scores: Scores, alphabet: Alphabet, derived: set[str]) -> Scores:
-    """Rules 3 and 4: fill in X and `*` where they are missing, and keep N from scoring."""
+    """Apply rules 3 and 4: fill in missing scores of X and `*`, and limit N to 0. derived: letters the matrix lacks."""
     lowest, highest = min(scores.values()), max(scores.values())
     unknown = min(Fraction(0), max(Fraction(-1), lowest))
     full: Scores = {}

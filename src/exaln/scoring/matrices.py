@@ -1,11 +1,11 @@
-"""Substitution matrices as text: the built-in ones, and files in NCBI's format.
+"""Read substitution matrices: the built-in ones, and files in NCBI's format.
 
     # comment
        A  R  N          the letters of the targets
-    A  4 -1 -2          one row per letter of the queries; a row may not equal its column
+    A  4 -1 -2          one row per letter of the queries; the matrix need not be symmetric
     R -1  5  0          integers or decimals
 
-Values are kept as exact fractions; what they mean for an alphabet is decided in `exaln.scoring.letter_rules`.
+Values are exact fractions. `exaln.scoring.letter_rules` completes them for an alphabet.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from exaln.foundation.paths import checked_path, is_folder
 from exaln.foundation.plurals import number_of
 
 MAX_VALUE = 32767
-"""No score or gap cost may exceed this, after scaling: the engines' 16-bit lanes must be able to hold it."""
+"""Upper limit for scores and gap costs after scaling, so that they fit the engines' 16-bit lanes."""
 
 MAX_DENOMINATOR = 1000
-"""Fractional values are made whole by one common factor, at most this."""
+"""Upper limit for the factor that makes fractional values whole."""
 
 MAX_FILE_BYTES = 1 << 20
 
@@ -54,7 +54,7 @@ DEFAULT_GAPS: dict[str, tuple[int, int]] = {
     # one of the two pairs for which NCBI has statistics at +5/-4
     "NUC.4.4": (10, 6),
 }
-"""(gap_open, gap_extend) of each built-in matrix; the keys are the built-in names."""
+"""Default (gap_open, gap_extend) of each built-in matrix, by name."""
 
 ALIASES = {"EDNAFULL": "NUC.4.4", "DNAFULL": "NUC.4.4", "NUC44": "NUC.4.4"}
 
@@ -64,7 +64,10 @@ NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class ScoreTable:
-    """A matrix as written: `scores[query letter, target letter]`, for every pair of `letters`."""
+    """A matrix as written: `scores[query letter, target letter]` for every pair of `letters`.
+
+    name: of the matrix or file, for messages. header_line: number of the line with the letters.
+    """
 
     name: str
     letters: str
@@ -74,7 +77,10 @@ class ScoreTable:
 
 
 def load(matrix: str | os.PathLike[str]) -> ScoreTable:
-    """The built-in matrix of that name, in upper or lower case, or else the matrix in that file."""
+    """The built-in matrix of this name, in any case, or else the matrix in the file of this name.
+
+    InputError if there is neither, or if the file is not a matrix.
+    """
     if isinstance(matrix, str):
         name = ALIASES.get(matrix.upper(), matrix.upper())
         if name in DEFAULT_GAPS:
@@ -89,7 +95,7 @@ def _is_missing(path: Path) -> bool:
     try:
         return is_folder(path) is None
     except OSError:
-        return False  # reading it says what is wrong
+        return False  # opening it will tell what is wrong
 
 
 @lru_cache
@@ -110,7 +116,7 @@ def _read_text(path: Path) -> str:
 
 
 def parse(text: str, name: str) -> ScoreTable:
-    """The matrix in `text`; every complaint starts with `name` and the line.
+    """The matrix in `text`; InputError, which gives `name` and the line, if it is malformed.
 
     >>> parse("#  ours\\n  A B\\nA 2 -1\\nB 0 1.5", "ours").scores["B", "B"]
     Fraction(3, 2)
@@ -120,7 +126,7 @@ def parse(text: str, name: str) -> ScoreTable:
         header_line, header = next(lines)
     except StopIteration:
         raise InputError(
-            f"{name}: the matrix is empty: a line of letters and a row for each of them is needed"
+            f"{name}: the matrix is empty; expected a line of letters and a row for each of them"
         ) from None
     letters = _header_letters(header, f"{name}, line {header_line}")
     scores: dict[tuple[str, str], Fraction] = {}
@@ -133,7 +139,7 @@ def parse(text: str, name: str) -> ScoreTable:
 
 
 def _fields(text: str) -> Iterator[tuple[int, list[str]]]:
-    """(line number, fields) of each line that holds more than a comment."""
+    """(line number, fields) of each line that is not blank or a comment."""
     for number, line in enumerate(re.split(r"\r\n|\r|\n", text), start=1):
         fields = line.split("#", 1)[0].split()
         if fields:

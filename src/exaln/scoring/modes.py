@@ -1,9 +1,9 @@
-"""Alignment modes: local, or which ends of the two sequences may be left over at no cost.
+"""Alignment modes: local, or which ends of the two sequences are free, so that unaligned letters there cost nothing.
 
 local        the best pair of substrings; the score is 0 or above
 global       both sequences from end to end
-semiglobal   the whole query within the target, as a read in a genome
-overlap      all four ends free: one contains the other, or the end of one meets the start of the other
+semiglobal   the whole query within the target, such as a read in a genome
+overlap      all four ends free: one contains the other, or the end of one overlaps the start of the other
 free:qs,te   any of qs qe ts te: start and end of the query, start and end of the target
 """
 
@@ -20,7 +20,7 @@ PREFIX = "free:"
 
 @dataclass(frozen=True)
 class Mode:
-    """A mode; the four ends are True where letters left over cost nothing. In local mode all of them are.
+    """A mode. Each of the four ends is True if it is free; in local mode all are.
 
     >>> Mode.parse("semiglobal").target_start
     True
@@ -39,7 +39,7 @@ class Mode:
 
     @staticmethod
     def parse(text: str | Mode) -> Mode:
-        """The mode of that name; one that is a mode already stays as it is."""
+        """The mode of this name; a Mode is returned unchanged. InputError for an unknown name."""
         if isinstance(text, Mode):
             return text
         if not isinstance(text, str):
@@ -59,7 +59,7 @@ class Mode:
 
 
 def _with_free_ends(ends: list[str]) -> Mode:
-    """The mode of these ends, under the name that it is known by."""
+    """The mode in which these ends are free; a named one if there is one."""
     free = {attribute: end in ends for end, attribute in ENDS.items()}
     for mode in NAMED.values():
         if not mode.is_local and free == {attribute: getattr(mode, attribute) for attribute in free}:

@@ -1,6 +1,6 @@
 """What a search would do, without doing it: engine, cells, kernels by length, memory, batches, estimated time.
 
-    query, database, options -> Search -> engine.outline(task) -> Explanation -> lines for people, or JSON
+query, database, options -> Search -> engine.outline(task) -> Explanation -> lines for people, or JSON
 """
 
 from __future__ import annotations
@@ -64,8 +64,11 @@ class Explanation:
         for use in outline.kernels:
             lengths = f"{use.shortest:,}" if use.shortest == use.longest else f"{use.shortest:,} to {use.longest:,}"
             rows.append(
-                ("kernel", f"{use.kernel}: {number_of(use.n_targets, 'target')} of length {lengths}, "
-                           f"{number_of(use.n_residues, 'residue')}")
+                (
+                    "kernel",
+                    f"{use.kernel}: {number_of(use.n_targets, 'target')} of length {lengths}, "
+                    f"{number_of(use.n_residues, 'residue')}",
+                )
             )
         rows.append(("host memory", f"{_size(outline.host_bytes)} besides the mapped database"))
         if outline.device_buffers:

@@ -1,1 +1,1 @@
-"""Letters, records and files of sequences, and whatever users may pass as sequences."""
+"""Alphabets, sequence records, sequence files, and whatever users may pass as sequences."""

@@ -1,18 +1,18 @@
-"""Accessions inside ids, as BLAST prints them: `sp|P02232.2|LGB1_VICFA` has the accession P02232, version 2."""
+"""Extract accessions from ids as BLAST does: `sp|P02232.2|LGB1_VICFA` has the accession P02232, version 2."""
 
 from __future__ import annotations
 
 import re
 
 _DATABASES = frozenset(["sp", "tr", "ref", "gb", "emb", "dbj", "pir", "prf", "tpg", "tpe", "tpd", "pdb", "lcl"])
-"""The words that NCBI writes before an accession in ids with bars."""
+"""Database tags that precede an accession in NCBI's ids with bars."""
 
 _VERSIONED = re.compile(r"([A-Z]{1,6}_?[0-9][A-Z0-9]*)\.[0-9]+")
-"""What has the shape of an accession with its version; `contig.1` has not."""
+"""An accession with its version, such as NP_001123.1; `contig.1` does not match."""
 
 
 def accession_with_version(identifier: str) -> str:
-    """The accession in an id, with the version if it is there; an id of another shape as a whole.
+    """The accession in an id, with its version if there is one; the whole id if it has no known form.
 
     >>> accession_with_version("gi|122087146|sp|P02232.2|LGB1_VICFA"), accession_with_version("pdb|2GDM|A")
     ('P02232.2', '2GDM_A')
@@ -36,7 +36,7 @@ def accession_with_version(identifier: str) -> str:
 
 
 def accession(identifier: str) -> str:
-    """The accession in an id, without the version.
+    """The accession in an id without its version; the whole id if it has no known form.
 
     >>> accession("sp|P02232.2|LGB1_VICFA"), accession("NP_001123.1"), accession("contig.1")
     ('P02232', 'NP_001123', 'contig.1')

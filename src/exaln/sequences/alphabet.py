@@ -1,8 +1,8 @@
-"""Letters and codes: what each byte of a sequence means.
+"""Alphabets: the letters of a sequence and their codes.
 
-A sequence is stored as one code per letter, so nothing is lost: U stays U, N stays N. What an odd letter *scores* where
-a matrix does not say is decided by `letter_rules`, from what it stands for (`Alphabet.synonyms`); for the reasons
-see docs/letters.md.
+A sequence is stored as one code per letter, so nothing is lost: U stays U, N stays N. `exaln.scoring.letter_rules`
+decides what a letter scores that the matrix lacks, from the letters it stands for (`Alphabet.synonyms`); the reasons
+are in docs/letters.md.
 
 | alphabet | letters | a letter that the matrix lacks |
 |---|---|---|
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAX_LETTERS = 31
-"""Codes fit five bits, and one of the 32 is kept for padding inside the engines."""
+"""Codes have five bits, and one of the 32 is reserved for padding inside the engines."""
 
 NOT_A_LETTER = 255
 GAP = 254
 BLANK = 253
-"""Entries of `Alphabet.table` that are not codes: gap characters, white space (space, tab, vertical tab, form feed)."""
+"""Entries of `Alphabet.table` that are not codes. BLANK stands for space, tab, vertical tab and form feed."""
 
 GAP_CHARACTERS = "-."
 BLANK_CHARACTERS = " \t\v\f"
@@ -40,7 +40,7 @@ BLANK_CHARACTERS = " \t\v\f"
 
 @dataclass(frozen=True)
 class Alphabet:
-    """An ordered set of letters; the code of a letter is its place in `letters`.
+    """An ordered set of letters; the code of a letter is its index in `letters`.
 
     >>> dna = Alphabet.named("dna")
     >>> dna.encode("ACgt")
@@ -54,10 +54,10 @@ class Alphabet:
     name: str
     letters: str
     synonyms: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False, repr=False)
-    """The plain letters that an odd letter stands for: {"U": "C", "J": "IL"}."""
+    """The letters that another letter stands for: {"U": "C", "J": "IL"}."""
 
     def __post_init__(self) -> None:
-        """Refuse alphabets that cannot be told from gaps, blanks or headers, or that do not fit the codes."""
+        """Raise InputError for too many or repeated letters, or for characters that mean gaps, blanks or headers."""
         arguments.text("name", self.name)
         if not isinstance(self.letters, str):
             raise arguments.wrong("letters", self.letters, "text, one character for each letter")
@@ -76,7 +76,7 @@ class Alphabet:
 
     @staticmethod
     def named(name: str) -> Alphabet:
-        """The built-in alphabet `protein`, `dna` or `rna`."""
+        """The built-in alphabet "protein", "dna" or "rna", in any case; InputError for another name."""
         arguments.text("name", name, f"one of {', '.join(BUILT_IN)}")
         try:
             return BUILT_IN[name.lower()]
@@ -88,7 +88,7 @@ class Alphabet:
 
     @staticmethod
     def parse(text: str) -> Alphabet:
-        """What `--alphabet` means: the name of a built-in alphabet, or the letters of one's own in upper case.
+        """The alphabet for `--alphabet`: the name of a built-in one, or the letters of a custom one in upper case.
 
         >>> Alphabet.parse("DNA").name, Alphabet.parse("HP")
         ('dna', Alphabet(name='custom', letters='HP'))
@@ -99,24 +99,24 @@ class Alphabet:
         return Alphabet("custom", text)
 
     def to_values(self) -> dict[str, Any]:
-        """As plain values, for JSON."""
+        """A dict of plain values for JSON; `from_values` is the inverse."""
         return {"name": self.name, "letters": self.letters, "synonyms": dict(self.synonyms)}
 
     @staticmethod
     def from_values(values: dict[str, Any]) -> Alphabet:
-        """The alphabet that these values are of; a built-in one is that one itself."""
+        """The alphabet from the dict of `to_values`; a built-in one is returned as the same object."""
         alphabet = Alphabet(values["name"], values["letters"], values["synonyms"])
         built_in = BUILT_IN.get(alphabet.name)
         return built_in if built_in == alphabet else alphabet
 
     @property
     def is_nucleotide(self) -> bool:
-        """Whether both strands exist."""
+        """Whether sequences have two strands."""
         return self.name in ("dna", "rna")
 
     @cached_property
     def table(self) -> NDArray[np.uint8]:
-        """uint8[256]: the code of each byte, or NOT_A_LETTER, GAP or BLANK. Upper and lower case are equal."""
+        """uint8[256]: the code of each byte, or NOT_A_LETTER, GAP or BLANK. Upper and lower case have the same code."""
         table = np.full(256, NOT_A_LETTER, np.uint8)
         for characters, meaning in ((GAP_CHARACTERS, GAP), (BLANK_CHARACTERS, BLANK)):
             table[[ord(c) for c in characters]] = meaning
@@ -126,7 +126,7 @@ class Alphabet:
         return table
 
     def encode(self, sequence: str | bytes) -> NDArray[np.uint8]:
-        """Codes of a sequence; a character outside the alphabet is an error that names it and its place."""
+        """uint8[n]: the codes of a sequence; InputError for a character outside the alphabet, with its position."""
         if not isinstance(sequence, str | bytes | bytearray | memoryview):
             raise arguments.wrong("sequence", sequence, "text or bytes")
         raw = arguments.encoded("sequence", sequence) if isinstance(sequence, str) else bytes(sequence)
@@ -138,7 +138,7 @@ class Alphabet:
         return codes
 
     def decode(self, codes: NDArray[np.uint8] | bytes | list[int]) -> str:
-        """The letters of codes, in upper case."""
+        """The letters for these codes, in upper case; InputError for a number that is not a code."""
         array = np.frombuffer(codes, np.uint8) if isinstance(codes, bytes) else np.asarray(codes)
         if not array.size:
             return ""
@@ -154,11 +154,11 @@ class Alphabet:
 def _check_synonyms(synonyms: object) -> None:
     is_text = isinstance(synonyms, Mapping) and all(isinstance(one, str) for pair in synonyms.items() for one in pair)
     if not is_text:
-        raise arguments.wrong("synonyms", synonyms, "a dict from letters to the letters that they stand for")
+        raise arguments.wrong("synonyms", synonyms, "a dict from letters to the letters they stand for")
 
 
 def as_alphabet(alphabet: Alphabet | str | None) -> Alphabet | None:
-    """What users pass as an alphabet: an Alphabet, the name of a built-in one, letters in upper case, or None."""
+    """The alphabet for what a user passed: an Alphabet, the name of a built-in one, upper-case letters, or None."""
     if alphabet is None or isinstance(alphabet, Alphabet):
         return alphabet
     expected = f"an Alphabet, one of {', '.join(BUILT_IN)}, or letters in upper case"
@@ -166,7 +166,7 @@ def as_alphabet(alphabet: Alphabet | str | None) -> Alphabet | None:
 
 
 def describe_byte(byte: int) -> str:
-    """How an unexpected byte is named in messages.
+    """An unexpected byte for a message, as a quoted character or as hexadecimal digits.
 
     >>> describe_byte(0x40), describe_byte(0)
     ("'@'", 'byte 0x00')
@@ -184,11 +184,11 @@ BUILT_IN: dict[str, Alphabet] = {alphabet.name: alphabet for alphabet in (PROTEI
 
 
 def detect(letter_counts: NDArray[np.int64]) -> Alphabet:
-    """The built-in alphabet that a sample of sequence text is written in.
+    """The built-in alphabet of a sample of sequences; letter_counts: int64[256], how often each byte occurs.
 
-    `letter_counts` is int64[256], how often each byte occurs. Nucleotide when every letter is an IUPAC nucleotide code
-    and at least nine in ten are A, C, G, T, U or N; half of them are enough (degenerate primers) where A, C, G and T or
-    U all occur. Then RNA when there is U and no T. Everything else is protein, a sample without letters too.
+    Nucleotides if all letters are IUPAC nucleotide codes and at least 90 % are A, C, G, T, U or N; 50 % are enough if
+    all four bases occur (degenerate primers). They are RNA if there is U and no T. Anything else is protein, also a
+    sample without letters.
 
     >>> def kind(sequence: str) -> str:
     ...     return detect(np.bincount(np.frombuffer(sequence.encode(), np.uint8), minlength=256)).name

@@ -1,9 +1,8 @@
-"""The bytes of a file, whatever it is packed in: plain, gzip (BGZF too), bzip2, xz or zstd.
+"""Read plain and compressed files: gzip (also BGZF), bzip2, xz and zstd, recognised by content and not by name.
 
-Compression is recognised by content, never by name, and every format may consist of several members. Readers of the
-standard library ignore what follows a bzip2 or xz stream if it does not look like another one, and `zstandard`'s stream
-reader takes a cut frame for a whole one: here the end of the file must be the end of a member, and zeros are the only
-padding.
+A file may have several members. It must end where a member ends, and only zeros may follow. The usual readers are less
+strict: the standard library ignores trailing data after a bzip2 or xz stream, and the stream reader of `zstandard`
+accepts a truncated frame.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ XZ = b"\xfd7zXZ\x00"
 ZSTD = b"\x28\xb5\x2f\xfd"
 ZSTD_SKIPPABLE = frozenset(bytes([0x50 + i]) + b"\x2a\x4d\x18" for i in range(16))
 BGZF_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
-"""The empty block that every BGZF file ends with, so that a cut between blocks can be told."""
+"""The empty block at the end of every BGZF file, which reveals a truncation between blocks."""
 
 FOREIGN = {
     b"PK\x03\x04": "a zip archive",
@@ -37,11 +36,14 @@ FOREIGN = {
 HEAD_BYTES = 32
 PACKED_BYTES = 1 << 16
 PIECE_BYTES = 1 << 10
-"""So many packed bytes are unpacked at a time: few, because zstd bounds what comes out only by what goes in."""
+"""Compressed bytes per call of a decompressor: few, because zstd's output is bounded only by its input."""
 
 
 class ByteStream:
-    """The unpacked bytes of a source, as an iterator of chunks. A chunk is valid until the next one is asked for."""
+    """An iterator over the decompressed bytes of a source, in chunks; a chunk is valid until the next one.
+
+    source: a path, "-" for stdin, or a binary file. Raises InputError if it cannot be read or is damaged.
+    """
 
     def __init__(self, source: str | os.PathLike[str] | BinaryIO, chunk_bytes: int = CHUNK_BYTES) -> None:
         self.name, stream, self._owned = _open(source)
@@ -55,7 +57,7 @@ class ByteStream:
 
     @property
     def bytes_read(self) -> int:
-        """How many bytes of the source, as it is stored, were read."""
+        """Bytes read of the source as stored, before decompression."""
         return self._stored.bytes_read
 
     def __iter__(self) -> Iterator[memoryview]:
@@ -65,13 +67,13 @@ class ByteStream:
         return next(self._chunks)
 
     def close(self) -> None:
-        """Close what this object opened; stdin and files that were given open stay open."""
+        """Close the file if this object opened it; stdin and files passed open stay open."""
         if self._owned is not None:
             self._owned.close()
 
 
 def _open(source: str | os.PathLike[str] | BinaryIO) -> tuple[str, BinaryIO, BinaryIO | None]:
-    """The name of a source for messages, its stream, and the stream again if it is ours to close."""
+    """The name of a source for messages, its stream, and the stream again if `close` must close it, else None."""
     if source == "-":
         if sys.stdin is None:
             raise InputError("<stdin>: there is no standard input")
@@ -88,7 +90,7 @@ def _open(source: str | os.PathLike[str] | BinaryIO) -> tuple[str, BinaryIO, Bin
 
 
 def _size(stream: BinaryIO) -> int | None:
-    """Bytes from here to the end, None where that cannot be known."""
+    """Bytes from the current position to the end; None if unknown, as for pipes."""
     try:
         here = stream.tell()
         end = stream.seek(0, os.SEEK_END)
@@ -99,7 +101,7 @@ def _size(stream: BinaryIO) -> int | None:
 
 
 class _StoredBytes(io.RawIOBase):
-    """The source as it is stored: counts what is read, lets the head be seen first and remembers the tail."""
+    """The source as stored: counts the bytes read, keeps the first bytes for a look ahead, and the last ones."""
 
     def __init__(self, name: str, stream: BinaryIO) -> None:
         self.name = name
@@ -129,7 +131,7 @@ class _StoredBytes(io.RawIOBase):
         except OSError as error:
             raise InputError(f"{self.name}: cannot be read: {_reason(error)}") from None
         if n is None:
-            raise InputError(f"{self.name}: no data yet from a stream in non-blocking mode; make it blocking")
+            raise InputError(f"{self.name}: the stream is in non-blocking mode and has no data yet; make it blocking")
         self.bytes_read += n
         self.tail = (self.tail + bytes(view[max(0, n - len(BGZF_END)) : n]))[-len(BGZF_END) :]
         return int(n)
@@ -137,7 +139,7 @@ class _StoredBytes(io.RawIOBase):
     def _copy(self, view: memoryview) -> int:
         piece = self._stream.read(len(view))
         if not isinstance(piece, (bytes, bytearray)):
-            raise InputError(f"{self.name}: a file opened as text; open it in binary mode ('rb')")
+            raise InputError(f"{self.name}: the file is open in text mode; open it in binary mode ('rb')")
         view[: len(piece)] = piece
         return len(piece)
 
@@ -155,20 +157,20 @@ def _unpack(stored: _StoredBytes, chunk_bytes: int) -> Iterator[memoryview]:
     for magic, description in FOREIGN.items():
         if head.startswith(magic):
             raise InputError(
-                f"{stored.name}: {description}; unpack it first (read are plain text, gzip, bzip2, xz and zstd)"
+                f"{stored.name}: {description}; unpack it first (exaln reads plain text, gzip, bzip2, xz and zstd)"
             )
     return _blocks(stored, chunk_bytes)
 
 
 def _blocks(stream: io.RawIOBase | BinaryIO, chunk_bytes: int) -> Iterator[memoryview]:
-    """Chunks of a stream, read into one buffer that is used again."""
+    """Chunks of a stream, all read into the same buffer."""
     view = memoryview(bytearray(chunk_bytes))
     while n := stream.readinto(view):  # type: ignore[union-attr]
         yield view[:n]
 
 
 def _guarded(chunks: Iterator[memoryview], name: str, format_name: str) -> Iterator[memoryview]:
-    """The libraries have five ways of saying that data is damaged; here it is one."""
+    """The chunks; any error of a decompression library becomes an InputError that names the file."""
     try:
         yield from chunks
     except (InputError, MemoryError, ImportError):
@@ -189,7 +191,7 @@ def _gunzip(stored: _StoredBytes, chunk_bytes: int) -> Iterator[memoryview]:
 
 
 class _Decompressor(Protocol):
-    """One member: the interface of `bz2` and `lzma`."""
+    """A decompressor for one member, with the interface of `bz2` and `lzma`."""
 
     @property
     def eof(self) -> bool: ...
@@ -205,7 +207,7 @@ def _new_xz() -> _Decompressor:
 
 
 class _ZstdFrame:
-    """One zstd frame, a skippable one too. A piece unpacks to 32 MiB at most (4 bytes to 128 KiB)."""
+    """A decompressor for one zstd frame, which may be skippable. 4 bytes give at most 128 KiB, a piece 32 MiB."""
 
     needs_input = True
 
@@ -227,7 +229,7 @@ class _ZstdFrame:
 
 
 def _members(stored: _StoredBytes, new_member: Callable[[], _Decompressor], chunk_bytes: int) -> Iterator[memoryview]:
-    """All members, one after the other, to the last byte of the file."""
+    """The decompressed chunks of all members; EOFError if the file ends inside a member."""
     member: _Decompressor | None = None
     while packed := stored.read(PACKED_BYTES):
         place = 0
@@ -256,7 +258,7 @@ def _unpack_piece(member: _Decompressor, piece: bytes, chunk_bytes: int) -> Iter
 
 
 def printable(text: str) -> str:
-    """Text as it may stand in a one-line message.
+    """Text for a one-line message: characters that cannot be printed are escaped.
 
     >>> print(printable("two\\nlines"))
     two\\nlines

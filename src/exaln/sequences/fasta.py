@@ -1,20 +1,20 @@
-"""FASTA and FASTQ files to records.
+"""Read FASTA and FASTQ files into records.
 
     with SequenceFile("proteins.fasta.gz") as file:
         for batch in file:
             print(file.alphabet.name, len(batch), batch.n_residues)
 
-What is read, and how: lines end with LF, CR LF or CR; blank lines, blanks inside sequence lines and a UTF-8 byte order
-mark are skipped. The id is the first word of the header (it ends at a blank or control character), the description is
-the rest. Headers that are not UTF-8 are read as Latin-1, with a warning. Lower case equals upper case and is kept as
-mask. Records without residues are kept, with a warning. FASTQ qualities are checked, and kept on demand. Everything
-else that is not a letter is an error with file, record and line.
+Lines end with LF, CR LF or CR. Blank lines, blanks within sequence lines and a UTF-8 byte order mark are skipped. The
+id is the header up to the first blank or control character, and the description is the rest. Headers that are not UTF-8
+are read as Latin-1, with a warning. Lower case is read as upper case and kept as a mask. Records without residues are
+kept, with a warning. FASTQ qualities are checked, and kept on demand. Any other character that is not a letter is an
+error with file, record and line.
 
-One record is bounded, because a small compressed file can unpack to an endless one: `max_record_size` is the memory
-that a record may take and the length that its header may have. Without it a header has at most 64 MiB, far more than
-the merged headers of NCBI's nr, and a record half of the memory that is free and 16 GiB, which holds the longest
-chromosomes that are known. A record of more than 1 GiB must also come from a file of some size: it takes at most 1 GiB
-and 100 times the bytes that were read of the file as it is stored. Letters of DNA hardly compress to less than a fifth.
+The size of a record is limited, because a small compressed file can expand without end. `max_record_size` limits both
+the memory that a record takes and the length of its header. Without it, a header may have 64 MiB, far more than the
+merged headers of NCBI's nr, and a record may take half of the free memory but at most 16 GiB, enough for the longest
+known chromosomes. A record of more than 1 GiB also needs a file of some size: the limit is 1 GiB plus 100 times the
+bytes read of the file as stored. (DNA hardly compresses to less than a fifth.)
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ from exaln.errors import ExalnWarning, InputError
 from exaln.foundation import arguments
 from exaln.foundation.plurals import number_of
 from exaln.foundation.resources import available_memory
-from exaln.sequences.alphabet import BLANK, PROTEIN, Alphabet, as_alphabet, describe_byte, detect
-from exaln.sequences.byte_streams import CHUNK_BYTES, ByteStream, printable
+from exaln.sequences.alphabet import BLANK, Alphabet, as_alphabet, detect
+from exaln.sequences.byte_streams import CHUNK_BYTES, ByteStream
+from exaln.sequences.fasta_problems import ALLOW_MORE, TOO_LARGE, WARNINGS, explanation_of, place_of
 from exaln.sequences.molecules import require_molecule
 from exaln.sequences.other_databases import other_database
 from exaln.sequences.records import Records, Text
@@ -46,30 +47,32 @@ if TYPE_CHECKING:
 BATCH_RESIDUES = 16 << 20
 SAMPLE_RESIDUES = 1 << 20
 SAMPLE_BYTES = 8 << 20
-"""The kind of letters is detected from so much sequence, or so much text where headers are longer than sequences."""
+"""The alphabet is detected from this much sequence, or this much text if headers are longer than sequences."""
 
 SAMPLE_BYTES_WITHOUT_LETTERS = 128 << 20
-"""If so much text holds no letter of a sequence, the kind of letters is not looked for any further."""
+"""Detection gives up after this much text without a sequence letter."""
 
 MAX_HEADER_BYTES = 64 << 20
 MAX_RECORD_BYTES = 16 << 30
 RECORD_BYTES_OF_ANY_FILE = 1 << 30
 RECORD_BYTES_PER_STORED_BYTE = 100
-"""Without `max_record_size`, a header and a record take no more than this; see above."""
+"""Limits for a header and a record if `max_record_size` is not given; see above."""
 
 SAMPLE_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ*"
-SHOWN_ID_LENGTH = 100
 
 
 class SequenceFile:
-    """A FASTA or FASTQ file, as an iterator of `Records` of about `batch_residues` residues each.
+    """An iterator over a FASTA or FASTQ file, in `Records` of about `batch_residues` residues each.
 
-    `source` is a path, "-" for stdin, or a file opened in binary mode; plain or compressed, which its content tells.
-    Without `alphabet` the kind is detected from the first part of the file. `like` is an alphabet that was inferred and
-    not stated, that of the database for example: the sequences are read in it, and a record that looks like another
-    molecule is an error. A record longer than a batch is a batch of its own. A file without records yields nothing;
-    that is for the caller to judge. keep_qualities: records of FASTQ have their qualities. max_record_size: bytes, see
-    above; a larger record is an InputError.
+    source: a path, "-" for stdin, or a file open in binary mode, plain or compressed.
+    alphabet: detected from the first part of the file if not given.
+    like: an alphabet that was inferred and not stated, such as that of the database. The sequences are read in it, and
+    a record that looks like another molecule is an InputError.
+    strip_gaps: remove gap characters, which otherwise are an InputError.
+    max_record_size: bytes, see above; a larger record is an InputError.
+    keep_qualities: keep the qualities of FASTQ.
+
+    A record longer than a batch is a batch of its own. A file without records yields nothing.
 
     >>> import io
     >>> with SequenceFile(io.BytesIO(b">one first sequence\\nHEAGAWGHEE\\n>two\\nPAWheae\\n")) as file:
@@ -89,7 +92,7 @@ class SequenceFile:
         max_record_size: int | None = None,
         keep_qualities: bool = False,
     ) -> None:
-        arguments.binary_file("source", source, "read", "a path, - for stdin, or a file that is open in binary mode")
+        arguments.binary_file("source", source, "read", "a path, - for stdin, or a file open in binary mode")
         alphabet = as_alphabet(alphabet)
         arguments.flag("strip_gaps", strip_gaps)
         arguments.flag("keep_qualities", keep_qualities)
@@ -121,7 +124,7 @@ class SequenceFile:
 
     @property
     def bytes_read(self) -> int:
-        """Bytes read of the file as it is stored, to compare with `bytes_total` (None for pipes)."""
+        """Bytes read of the file as stored, to compare with `bytes_total` (None for pipes)."""
         return self._stream.bytes_read
 
     def __iter__(self) -> Iterator[Records]:
@@ -143,7 +146,10 @@ class SequenceFile:
         self._stream.close()
 
     def _detect_alphabet(self) -> Alphabet:
-        """Letters of the first part of the file decide. Problems are left to the reader that reads it again."""
+        """Detect the alphabet from the first part of the file, which is kept to be read again.
+
+        Bad records are ignored here: the reader that follows reports them.
+        """
         reader = _new_reader(_sample_table(), True, self._limits)
         n_bytes = 0
         for chunk in self._stream:
@@ -154,8 +160,8 @@ class SequenceFile:
                 break
             if n_bytes >= SAMPLE_BYTES_WITHOUT_LETTERS and not reader.n_residues:
                 raise InputError(
-                    f"{self.name}: no letter of a sequence in the first {n_bytes >> 20} MiB of text; if the file is "
-                    "right, say with --alphabet what it holds"
+                    f"{self.name}: no sequence letters in the first {n_bytes >> 20} MiB; if the file is intact, name "
+                    "its alphabet with --alphabet"
                 )
         counts = np.zeros(256, np.int64)
         counts[np.frombuffer(SAMPLE_LETTERS.encode(), np.uint8)] = reader.code_counts()[: len(SAMPLE_LETTERS)]
@@ -181,12 +187,12 @@ class SequenceFile:
         yield from self._stream
 
     def _record_limit(self) -> int:
-        """The most bytes that a record may take, after what was read of the file."""
+        """The limit in bytes for a record, given how much of the file was read."""
         of_file = RECORD_BYTES_OF_ANY_FILE + RECORD_BYTES_PER_STORED_BYTE * self.bytes_read
         return self._limits[1] if self._is_limit_given else min(self._limits[1], of_file)
 
     def _is_full(self) -> bool:
-        """Text and offsets count too: headers can be far longer than sequences."""
+        """Whether a batch is complete. Text and offsets count too, as headers can be far longer than sequences."""
         return self._reader.n_residues >= self._batch_residues or self._reader.n_bytes >= 4 * self._batch_residues
 
     def _take(self) -> Records:
@@ -213,14 +219,11 @@ class SequenceFile:
         problem = self._reader.problem
         assert problem is not None
         kind, line, byte, record_id = problem
-        if kind in ("utf16", "leading_text", "trailing_text"):
-            place = f"{self.name}: line {line}"
-        else:
-            place = f"{self.name}: record {_shown(record_id)} (line {line})"
+        place = place_of(kind, self.name, line, record_id)
         if kind in TOO_LARGE:
             what, limit = TOO_LARGE[kind], self._record_limit() if kind == "record_size" else self._limits[0]
             return InputError(f"{place}: {what.format(limit=limit)}; {ALLOW_MORE}")
-        return InputError(f"{place}: {_explain(kind, byte, self.alphabet)}")
+        return InputError(f"{place}: {explanation_of(kind, byte, self.alphabet)}")
 
     def _warn(self) -> None:
         for kind, (count, first_line) in self._reader.tallies().items():
@@ -239,7 +242,7 @@ def read_records(
     max_record_size: int | None = None,
     keep_qualities: bool = False,
 ) -> Records:
-    """All records of a file at once; a file without records is an error. The options are those of `SequenceFile`.
+    """All records of a file; InputError if it has none. The options are those of `SequenceFile`.
 
     >>> import io
     >>> read_records(io.BytesIO(b">a\\nACGT\\n>b\\nACGUACGU\\n")).lengths.tolist()
@@ -260,12 +263,12 @@ def read_records(
 
 
 def no_sequences(file: SequenceFile) -> InputError:
-    """What to say of a file without records, where some are needed."""
-    return InputError(f"{file.name}: no sequences found; a FASTA or FASTQ file with at least one record is needed")
+    """The error for a file without records where at least one is needed."""
+    return InputError(f"{file.name}: no sequences found; expected FASTA or FASTQ with at least one record")
 
 
 def record_limits(max_record_size: int | None) -> tuple[int, int]:
-    """The most bytes that a header may have, and the most bytes of memory that a record may take.
+    """Limits in bytes for the length of a header and for the memory that a record takes.
 
     >>> record_limits(1 << 20)
     (1048576, 1048576)
@@ -285,52 +288,8 @@ def _new_reader(
 
 
 def _sample_table() -> NDArray[np.uint8]:
-    """Every letter of every built-in alphabet has a code, all else is skipped."""
+    """uint8[256]: a code for every letter of the built-in alphabets; any other byte is skipped."""
     table = np.full(256, BLANK, np.uint8)
     for code, letter in enumerate(SAMPLE_LETTERS):
         table[ord(letter)] = table[ord(letter.lower())] = code
     return table
-
-
-def _shown(record_id: str) -> str:
-    if len(record_id) > SHOWN_ID_LENGTH:
-        record_id = record_id[:SHOWN_ID_LENGTH] + "..."
-    return f"'{printable(record_id)}'"
-
-
-WARNINGS = {
-    "empty": ("record", "without residues, kept with length 0"),
-    "gaps": ("gap character", "removed"),
-    "latin1": ("header", "not in UTF-8, read as Latin-1"),
-    "unnamed": ("record", "without a name, called unnamed_N by place in the file"),
-}
-
-TOO_LARGE = {
-    "header_size": "the header has more than {limit:,} bytes",
-    "record_size": "the record takes more than {limit:,} bytes of memory",
-}
-ALLOW_MORE = "the file is damaged, or give --max-record-size SIZE (max_record_size in Python) to allow more"
-
-EXPLANATIONS = {
-    "utf16": "UTF-16 text; convert it first (iconv -f UTF-16 -t UTF-8)",
-    "leading_text": "text ({byte}) before the first record; FASTA begins with '>', FASTQ with '@'",
-    "header_nul": "byte 0x00 in the header; the file is damaged",
-    "gap": "gap character {byte}; use --strip-gaps to remove gaps from aligned sequences",
-    "missing_plus": "a FASTQ record without its '+' line; the next one begins here",
-    "trailing_text": "{byte} where the next FASTQ record should begin with '@'",
-    "quality_byte": "{byte} is not a FASTQ quality",
-    "quality_length": "more qualities than letters",
-    "truncated_fastq": "the file ends inside this FASTQ record; get the file again",
-}
-
-
-def _explain(kind: str, byte: int, alphabet: Alphabet) -> str:
-    character = describe_byte(byte)
-    if kind != "letter":
-        return EXPLANATIONS[kind].format(byte=character)
-    text = f"{character} is not a {alphabet.name} letter"
-    if alphabet.is_nucleotide and int(PROTEIN.table[byte]) < len(PROTEIN.letters):
-        text += "; proteins need --alphabet protein, and as queries a protein database"
-    if byte == ord(">"):
-        text += "; if a record begins here, a newline is missing before it"
-    return text

@@ -1,4 +1,4 @@
-"""What users pass as sequences: strings, files, records, and lists of them."""
+"""Turn what users pass as sequences into `Records`: strings, files, arrays, records of other packages, and lists."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class SequenceRecord(Protocol):
-    """A record as Biopython has them: `Bio.SeqRecord.SeqRecord`."""
+    """A record of Biopython, `Bio.SeqRecord.SeqRecord`."""
 
     id: str
     description: str
@@ -29,7 +29,7 @@ class SequenceRecord(Protocol):
 
 
 class StoredSequence(Protocol):
-    """A record as `exaln.Database` has them: a `Target`."""
+    """A sequence of an `exaln.Database`, a `Target`."""
 
     @property
     def id(self) -> str: ...
@@ -43,12 +43,12 @@ class StoredSequence(Protocol):
 
 OneSequence: TypeAlias = "str | bytes | SequenceRecord | StoredSequence | NDArray[np.uint8]"
 SingleSequence: TypeAlias = "OneSequence | os.PathLike[str] | Records | Mapping[str, OneSequence]"
-"""One sequence, also as a file, records or a dict with just one."""
+"""One sequence; a file, Records or a dict must have exactly one."""
 
 Sequences: TypeAlias = "OneSequence | os.PathLike[str] | Records | Mapping[str, OneSequence] | Iterable[OneSequence]"
-"""A sequence as text, codes or a record (of Biopython, scikit-bio, biotite, or a `Target`), a FASTA or FASTQ file (as a
-path object, or "-"), records, several sequences, or a dict of them by id. Codes are uint8 arrays; one of two dimensions
-is a sequence per row.
+"""Sequences in any of these forms: text, codes, a record (of Biopython, scikit-bio, biotite, or a `Target`), a FASTA or
+FASTQ file (as a path object or "-"), Records, an iterable of sequences, or a dict from ids to sequences. Codes are a
+uint8 array; a two-dimensional one has one sequence per row.
 """
 
 EXPECTED = "a sequence, several, a dict of them by id, Records, or the pathlib.Path of a file"
@@ -57,10 +57,10 @@ EXPECTED = "a sequence, several, a dict of them by id, Records, or the pathlib.P
 def as_records(
     sequences: Sequences, alphabet: Alphabet | None = None, name: str = "sequences", like: Alphabet | None = None
 ) -> Records:
-    """Records of whatever was passed; without `alphabet` the kind of letters is detected.
+    """Records for whatever a user passed; InputError if it cannot be read as sequences.
 
-    name: of the argument, for messages. like: an alphabet that was inferred and not stated, that of the database for
-    example: the sequences are read in it, and one that looks like another molecule is an error.
+    alphabet: detected if None. name: what messages call the argument. like: an alphabet that was inferred and not
+    stated, such as that of the database; a sequence that looks like another molecule is then an InputError.
 
     >>> as_records(["HEAGAWGHEE", "PAWHEAE"]).lengths.tolist()
     [10, 7]
@@ -101,7 +101,7 @@ def as_records(
 
 
 def as_one_record(sequence: SingleSequence, name: str) -> Sequences:
-    """What was passed as one sequence, as `as_records` takes it; a file, a dict or Records must hold just one."""
+    """One sequence in a form that `as_records` takes; InputError if a file, a dict or Records has not exactly one."""
     if isinstance(sequence, str | bytes) and sequence != "-":
         return [sequence]
     if _is_file(sequence):
@@ -114,7 +114,7 @@ def as_one_record(sequence: SingleSequence, name: str) -> Sequences:
 
 
 def texts_of(sequences: Sequences, name: str = "sequences") -> list[bytes] | None:
-    """The letters that were passed, to tell their kind from; None for what has to be read first, and for codes."""
+    """The letters of each sequence, for detecting the alphabet; None for files, codes and one-time iterators."""
     if isinstance(sequences, Records) or _is_file(sequences) or not _can_be_read_twice(sequences):
         return None
     if isinstance(sequences, np.ndarray) and sequences.dtype.kind not in TEXTS:
@@ -125,12 +125,12 @@ def texts_of(sequences: Sequences, name: str = "sequences") -> list[bytes] | Non
 
 
 TEXTS = "USOT"
-"""Kinds of NumPy arrays that hold texts, or any objects."""
+"""Kinds of NumPy dtypes for strings and objects."""
 
 
 @dataclass(frozen=True)
 class _Listed:
-    """Sequences one by one; ids: their names, None where they have none or bring them along."""
+    """Sequences as a list. ids: their names; None if they have none or carry their own."""
 
     sequences: list[Any]
     ids: list[str] | None = None
@@ -152,7 +152,7 @@ def _listed(sequences: Any, name: str) -> _Listed:
 
 def _id(key: object, name: str) -> str:
     if not isinstance(key, str):
-        raise InputError(f"{name}: the key {arguments.shown(key)} is no id; expected a dict from ids to sequences")
+        raise InputError(f"{name}: the key {arguments.shown(key)} is not an id; expected a dict from ids to sequences")
     return key
 
 
@@ -165,7 +165,7 @@ def _can_be_read_twice(sequences: object) -> bool:
 
 
 def _is_record(one: object) -> bool:
-    """Whether this is one sequence as another package, or `exaln.Database`, has it."""
+    """Whether a value is one sequence of another package or of `exaln.Database`."""
     if isinstance(one, Mapping | Records | type):
         return False
     has_letters = any(hasattr(one, name) for name in ("seq", "sequence", "symbols"))
@@ -173,7 +173,7 @@ def _is_record(one: object) -> bool:
 
 
 def _letters(one: Any, place: str) -> bytes | NDArray[np.uint8]:
-    """The letters of a sequence as bytes, or its codes. place: of the sequence, for messages."""
+    """The letters of a sequence as bytes, or its codes. place: what messages call the sequence."""
     if isinstance(one, np.ndarray) and one.dtype.kind not in TEXTS:
         return one
     if isinstance(one, str):
@@ -185,7 +185,7 @@ def _letters(one: Any, place: str) -> bytes | NDArray[np.uint8]:
     if _is_record(one):
         return _letters_of_record(one, place)
     raise InputError(
-        f"{place}: a sequence must be text, not {type(one).__name__}; pass a file as pathlib.Path, by itself"
+        f"{place}: a sequence must be text, not {type(one).__name__}; pass a file as a pathlib.Path, not in a list"
     )
 
 
@@ -202,7 +202,7 @@ def _letters_of_record(one: Any, place: str) -> bytes | NDArray[np.uint8]:
 
 
 def _matrix(rows: NDArray[np.uint8], alphabet: Alphabet, name: str) -> Records:
-    """One sequence of codes per row."""
+    """Records of a matrix of codes with one sequence per row."""
     n, length = rows.shape
     return Records(
         alphabet=alphabet,
@@ -220,19 +220,19 @@ def _checked(codes: NDArray[np.uint8], alphabet: Alphabet, name: str) -> NDArray
         raise InputError(f"{name}: codes must be uint8 arrays, not {codes.dtype} with {codes.ndim} dimensions")
     if len(codes) and int(codes.max()) >= len(alphabet.letters):
         raise InputError(
-            f"{name}: {codes.max()} is no code of {alphabet.name}, which has {len(alphabet.letters)} letters"
+            f"{name}: {codes.max()} is not a code of {alphabet.name}, which has {len(alphabet.letters)} letters"
         )
     return codes
 
 
 def _require_alphabet(alphabet: Alphabet | None, name: str) -> Alphabet:
     if alphabet is None:
-        raise InputError(f"{name}: codes do not say what their letters are; pass a scoring with them")
+        raise InputError(f"{name}: the alphabet of codes is unknown; pass a scoring with them")
     return alphabet
 
 
 def _names(one: Any, number: int) -> tuple[str, str]:
-    """Id and description of a sequence, if it has them."""
+    """Id and description of a sequence; "seqN" and "" if it has none."""
     about = getattr(one, "metadata", None)
     if isinstance(about, Mapping):  # scikit-bio
         return str(about.get("id") or f"seq{number}"), str(about.get("description") or "")
@@ -246,7 +246,7 @@ def _names(one: Any, number: int) -> tuple[str, str]:
 
 
 def detect_alphabet(sequences: Iterable[bytes]) -> Alphabet:
-    """The built-in alphabet that these are written in."""
+    """The built-in alphabet of these sequences; see `exaln.sequences.alphabet.detect`."""
     counts = np.zeros(256, np.int64)
     for sequence in sequences:
         counts += np.bincount(np.frombuffer(sequence, np.uint8), minlength=256)

@@ -1,4 +1,4 @@
-"""Whether sequences are of the molecule that they are compared with: every nucleotide letter is an amino acid's too."""
+"""Detect nucleotide sequences that were read as proteins. Every nucleotide code is also the letter of an amino acid."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LEAST_RESIDUES = 50
-"""Shorter peptides may well consist of A, C, G and T alone."""
+"""Shorter sequences are accepted: peptides may consist of A, C, G and T alone."""
 
 LEAST_BASES = 3
-"""Different bases that a nucleotide sequence of this length has: less may be a repeat of a protein."""
+"""Different bases that a nucleotide sequence must have; with fewer it may be a protein repeat."""
 
 _PROTEIN_LETTERS = np.frombuffer(PROTEIN.letters.encode("ascii"), np.uint8)
 _IS_BASE = np.isin(_PROTEIN_LETTERS, np.frombuffer(b"ACGTUN", np.uint8))
 
 
 def require_molecule(records: Records, name: str) -> None:
-    """Refuse records that are read as proteins and look like nucleotides; `name`: of their file, for the message.
+    """Raise InputError if a record was read as protein and looks like nucleotides.
 
-    A record looks like nucleotides if it has at least LEAST_RESIDUES letters, `detect` takes it for DNA or RNA, and at
-    least LEAST_BASES bases occur in it.
+    It does if it has at least LEAST_RESIDUES letters, `detect` returns DNA or RNA for it, and at least LEAST_BASES
+    different bases occur. name: what the message calls the file or argument.
     """
     if records.alphabet != PROTEIN:
         return
@@ -36,19 +36,19 @@ def require_molecule(records: Records, name: str) -> None:
         if kind.is_nucleotide:
             raise InputError(
                 f"{name}: {records.ids[row]!r} looks like {kind.name.upper()}, but it is compared with proteins; "
-                "translate it first, or say that these are amino acids: --alphabet protein, or in Python a scoring"
+                "translate it first, or if it is a protein use --alphabet protein (in Python, pass a scoring)"
             )
 
 
 def _rows_of_bases(records: Records) -> list[int]:
-    """The rows of LEAST_RESIDUES letters or more that are mostly A, C, G, T, U and N."""
+    """Rows of at least LEAST_RESIDUES letters of which at least half are A, C, G, T, U or N."""
     lengths = records.lengths
     rows = np.flatnonzero(lengths >= LEAST_RESIDUES)
     if not len(rows):
         return []
     begin = int(records.offsets[0])
     is_base = _IS_BASE[records.codes[begin : int(records.offsets[-1])]]
-    starts = np.flatnonzero(lengths)  # reduceat takes an empty record for its first letter
+    starts = np.flatnonzero(lengths)  # reduceat gives one letter for an empty record
     n_bases = np.zeros(len(lengths), np.int64)
     n_bases[starts] = np.add.reduceat(is_base, records.offsets[starts] - begin, dtype=np.int64)
     found: list[int] = rows[n_bases[rows] >= 0.5 * lengths[rows]].tolist()

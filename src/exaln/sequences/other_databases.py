@@ -1,4 +1,4 @@
-"""Databases of other programs: what they are, and how to export their sequences."""
+"""Recognise databases of BLAST, DIAMOND and MMseqs2, and tell the user how to export their sequences."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pathlib import Path
 
 DIAMOND_MAGIC = (0x24AF8A415EE186D).to_bytes(8, "little")
 BLAST_MAIN = ("pin", "pal", "pdb", "nin", "nal", "ndb")
-"""One of these files belongs to each BLAST database: the index of a volume, an alias, or the LMDB file of version 5."""
+"""Every BLAST database has a file with one of these endings: a volume's index, an alias, or LMDB (version 5)."""
 
 _BLAST_FILE = re.compile(r"(?P<name>.+?)(\.[0-9]{2,3})?\.[pn](in|sq|hr|db|al|ot|tf|to|og|os|hd|hi|nd|ni|sd|si|pd|pi)")
 
 
 def other_database(path: str | os.PathLike[str]) -> str | None:
-    """The program that wrote the database of this name, and the command that exports it; None if there is none."""
+    """Which program's database `path` is, and the command that exports it, for a message; None if it is none."""
     place = Path(path)
     try:
         blast = _blast_name(place)
@@ -38,7 +38,7 @@ def _makedb(name: str) -> str:
 
 
 def _blast_name(path: Path) -> str | None:
-    """The name that blastdbcmd takes: of a database without its endings, or of one of its files."""
+    """The database name for blastdbcmd, from the name itself or from one of its files; None if it is no database."""
     if path.is_file():
         match = _BLAST_FILE.fullmatch(str(path))
         return match["name"] if match and _has_blast_files(Path(match["name"])) and not _is_sequences(path) else None
@@ -63,7 +63,7 @@ def _is_mmseqs(path: Path) -> bool:
 
 
 def _is_sequences(path: Path) -> bool:
-    """Whether a file begins as FASTA or FASTQ does."""
+    """Whether a file begins like FASTA or FASTQ."""
     return path.is_file() and (_begins(path, b">") or _begins(path, b"@"))
 
 

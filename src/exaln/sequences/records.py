@@ -1,4 +1,4 @@
-"""Sequences as columns: the one shape in which sequences travel between the reader, the database and the engines."""
+"""`Records`: sequences as columns, the form in which the reader, the database and the engines exchange them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Text:
         return bytes(self.data[self.offsets[row] : self.offsets[row + 1]]).decode("utf-8")
 
     def to_list(self) -> list[str]:
-        """All strings; much faster than one by one."""
+        """All strings; much faster than indexing each row."""
         first = int(self.offsets[0])
         data = self.data[first : self.offsets[-1]].tobytes()
         return [data[start:end].decode("utf-8") for start, end in pairwise((self.offsets - first).tolist())]
@@ -40,7 +40,7 @@ class Text:
     @staticmethod
     @lru_cache(maxsize=2)
     def numbered(prefix: str, n: int) -> Text:
-        """Names of n sequences that have none; not to be written to, as who asks next gets the same.
+        """Names for n unnamed sequences: prefix1, prefix2, ... The result is cached, so its arrays must not be changed.
 
         >>> Text.numbered("seq", 10).to_list()[8:]
         ['seq9', 'seq10']
@@ -55,19 +55,19 @@ class Text:
 
     @staticmethod
     def of(strings: Sequence[str]) -> Text:
-        """The column of these strings."""
+        """A column of these strings."""
         encoded = [s.encode("utf-8") for s in strings]
         return Text(np.frombuffer(b"".join(encoded), np.uint8), offsets_of(len(e) for e in encoded))
 
 
 @dataclass(frozen=True)
 class Records:
-    """Consecutive sequences of one alphabet, as columns.
+    """Sequences of one alphabet, as columns.
 
     codes: uint8[residues], all sequences joined; offsets: int64[n + 1], sequence i is codes[offsets[i]:offsets[i + 1]].
     mask: int64[intervals, 2], soft-masked (lower-case) stretches, 0-based half-open within their sequence;
     mask_offsets: int64[n + 1], the intervals of sequence i are mask[mask_offsets[i]:mask_offsets[i + 1]].
-    qualities: uint8[residues], the base qualities of FASTQ as they stand in the file, one per code; None without them.
+    qualities: uint8[residues], the quality characters of FASTQ, one per code; None if there are none.
     """
 
     alphabet: Alphabet
@@ -84,7 +84,7 @@ class Records:
 
     @property
     def n_residues(self) -> int:
-        """Residues of all sequences together."""
+        """Total number of residues."""
         return int(self.offsets[-1] - self.offsets[0])
 
     @property
@@ -93,15 +93,15 @@ class Records:
         return np.diff(self.offsets)
 
     def sequence(self, row: int) -> NDArray[np.uint8]:
-        """Codes of one sequence, a view."""
+        """uint8: the codes of one sequence, a view."""
         return self.codes[self.offsets[row] : self.offsets[row + 1]]
 
     def quality(self, row: int) -> NDArray[np.uint8] | None:
-        """Qualities of one sequence, a view; None where there are none."""
+        """uint8: the qualities of one sequence, a view; None if there are none."""
         return None if self.qualities is None else self.qualities[self.offsets[row] : self.offsets[row + 1]]
 
     def rows(self, first: int, end: int) -> Records:
-        """The sequences [first, end), as views: the offsets go on counting from the start of the whole."""
+        """The sequences [first, end) as views; offsets still refer to the columns of the whole."""
         rows = slice(first, end + 1)
         return replace(
             self,
@@ -118,7 +118,7 @@ class Records:
         ids: Sequence[str] | None = None,
         descriptions: Sequence[str] | None = None,
     ) -> Records:
-        """Records of sequences that are already encoded, without mask."""
+        """Records of encoded sequences, uint8 each, without mask; ids default to seq1, seq2, ..."""
         arguments.instance("alphabet", alphabet, Alphabet)
         joined = _concatenated(sequences)
         return Records(
@@ -135,7 +135,7 @@ class Records:
 
 
 def _concatenated(sequences: Sequence[NDArray[np.uint8]]) -> NDArray[np.uint8]:
-    """uint8: the codes of all sequences."""
+    """uint8: the codes of all sequences, joined; InputError if they are not a list of uint8 arrays."""
     are_codes = isinstance(sequences, list | tuple) and all(
         isinstance(one, np.ndarray) and one.dtype == np.uint8 and one.ndim == 1 for one in sequences
     )
@@ -145,7 +145,7 @@ def _concatenated(sequences: Sequence[NDArray[np.uint8]]) -> NDArray[np.uint8]:
 
 
 def _texts(name: str, texts: Sequence[str], n: int) -> Text:
-    """A column of n texts."""
+    """A column of n strings; InputError if `texts` is not a list of n strings."""
     try:
         if isinstance(texts, list | tuple) and len(texts) == n:
             return Text.of(texts)
@@ -155,7 +155,7 @@ def _texts(name: str, texts: Sequence[str], n: int) -> Text:
 
 
 def joined(parts: Sequence[Records]) -> Records:
-    """All records of several, one after the other; each part must start at the start of its columns."""
+    """The records of all parts, one part after the other. The offsets of each part must start at 0."""
     return Records(
         alphabet=parts[0].alphabet,
         ids=_joined_text([part.ids for part in parts]),
@@ -182,7 +182,7 @@ def _joined_offsets(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
 
 
 def offsets_of(lengths: Iterable[int]) -> NDArray[np.int64]:
-    """int64[n + 1]: where each of n consecutive pieces starts, and where the last one ends."""
+    """int64[n + 1]: the start of each of n consecutive pieces, and the end of the last one."""
     sizes = lengths if isinstance(lengths, np.ndarray) else np.fromiter(lengths, np.int64)
     offsets = np.zeros(len(sizes) + 1, np.int64)
     np.cumsum(sizes, out=offsets[1:])
@@ -190,7 +190,7 @@ def offsets_of(lengths: Iterable[int]) -> NDArray[np.int64]:
 
 
 def digits(numbers: NDArray[np.integer]) -> NDArray[np.int64]:
-    """How many decimal digits each number has.
+    """int64[n]: the number of decimal digits of each number, none negative.
 
     >>> digits(np.array([0, 9, 10, 999], np.uint32)).tolist()
     [1, 1, 2, 3]
@@ -204,7 +204,7 @@ def digits(numbers: NDArray[np.integer]) -> NDArray[np.int64]:
 
 
 def write_numbers(data: NDArray[np.uint8], last: NDArray[np.int64], numbers: NDArray[np.integer]) -> None:
-    """Writes numbers in decimal into ASCII `data`; the last digit of number i goes to data[last[i]]."""
+    """Write numbers in decimal into ASCII `data`; the last digit of number i goes to data[last[i]]."""
     while len(numbers):
         data[last] = numbers % 10 + ord("0")
         numbers = numbers // 10

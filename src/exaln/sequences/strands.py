@@ -1,4 +1,4 @@
-"""The other strand of nucleotides: complements, and records with both strands."""
+"""Strands of nucleotide sequences: complements, reverse complements, and records with both strands."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 STRANDS = ("both", "plus", "minus")
-"""Of the target; what users choose from."""
+"""Strands of the target that users can choose."""
 
-PAIRS = dict(zip("ACGTURYSWKMBDHVN", "TGCAAYRSWMKVHDBN", strict=True))
-"""Each IUPAC code and its complement, as DNA."""
+COMPLEMENT = dict(zip("ACGTURYSWKMBDHVN", "TGCAAYRSWMKVHDBN", strict=True))
+"""Each IUPAC code and its complement in DNA."""
 
 
 def require_strand(strand: str, alphabet: Alphabet) -> None:
-    """Refuse a strand that there is not."""
+    """Raise InputError unless `strand` is one of STRANDS and exists for the alphabet."""
     arguments.choice("strand", strand, STRANDS)
     if strand == "minus" and not alphabet.is_nucleotide:
         raise InputError(f"strand is minus, but {alphabet.name} sequences have one strand; leave it out")
@@ -38,11 +38,11 @@ def complements(alphabet: Alphabet) -> NDArray[np.uint8]:
     if not alphabet.is_nucleotide:
         raise InputError(f"{alphabet.name} has no complement; only dna and rna have two strands")
     thymine = "U" if alphabet.name == "rna" else "T"
-    return alphabet.encode("".join(PAIRS[letter].replace("T", thymine) for letter in alphabet.letters))
+    return alphabet.encode("".join(COMPLEMENT[letter].replace("T", thymine) for letter in alphabet.letters))
 
 
 def reverse_complement(codes: NDArray[np.uint8], alphabet: Alphabet) -> NDArray[np.uint8]:
-    """The other strand, read in its own direction.
+    """uint8[n]: the reverse complement of a sequence of codes.
 
     >>> from exaln.sequences.alphabet import DNA
     >>> DNA.decode(reverse_complement(DNA.encode("AACGR"), DNA))
@@ -52,12 +52,12 @@ def reverse_complement(codes: NDArray[np.uint8], alphabet: Alphabet) -> NDArray[
 
 
 def other_strand(records: Records) -> Records:
-    """The reverse complement of each sequence, without its mask."""
+    """The reverse complement of each sequence, with its id and without its mask."""
     sequences = [reverse_complement(records.sequence(row), records.alphabet) for row in range(len(records))]
     return Records.of(records.alphabet, sequences, [records.ids[row] for row in range(len(records))])
 
 
 def doubled(records: Records) -> Records:
-    """The sequences, then the reverse complement of each: row n + i is the other strand of row i of n."""
+    """The n sequences, then the reverse complement of each: row n + i is the other strand of row i."""
     sequences = [records.sequence(row) for row in range(len(records))]
     return Records.of(records.alphabet, sequences + [reverse_complement(one, records.alphabet) for one in sequences])

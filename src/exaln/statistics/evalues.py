@@ -1,8 +1,8 @@
 """Bit scores and E-values, as blastp and blastn compute them.
 
-Proteins: Spouge's finite-size correction, which takes the length of each target into account. Nucleotides: one search
-space per query, less the length that an alignment takes at either end (NCBI's length adjustment). A sequence without
-residues counts as one residue, so every score has an E-value: finite, at least 0.
+Proteins use Spouge's finite-size correction, which depends on the length of each target. Nucleotides use one search
+space per query, reduced by NCBI's length adjustment. An empty sequence counts as one residue, so every score has a
+finite E-value of at least 0.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
     Cuts = NDArray[np.int32]
 
 LEAST_EVALUE = 1e-180
-"""Stricter limits than this are cut as if they were this, so that no table of scores grows without end."""
+"""Smaller E-value limits are treated like this one, so that the tables of scores stay small."""
 
 LARGEST_EVALUE = 1e200
-"""No E-value is higher: larger limits let everything pass, as this one does."""
+"""No E-value is higher, so larger limits are treated like this one."""
 
 SLACK = 1 - 1e-9
-"""A computed E-value times this is at most the true one: far more than rounding can add."""
+"""A computed E-value times this is at most the true one; the margin far exceeds rounding errors."""
 
 MAX_CACHED_CUTS = 4096
 ADJUSTMENT_STEPS = 20
 
 
 class Statistics(ABC):
-    """E-values of scores under one scoring in one search space (the residues and targets of a whole database).
+    """E-values of scores for one scoring and one search space: the residues and targets of a whole database.
 
     >>> from exaln import Scoring
     >>> statistics = Statistics.of(Scoring("BLOSUM62"), db_residues=206_000_000, db_targets=570_000)
@@ -63,7 +63,7 @@ class Statistics(ABC):
 
     @staticmethod
     def of(scoring: Scoring, *, db_residues: int, db_targets: int) -> Statistics | None:
-        """None where there is no table for this matrix and these gap costs: hits then have neither bits nor E."""
+        """The statistics of a scoring; None if there is no table for its matrix and gap costs."""
         parameters = parameters_of(scoring)
         if isinstance(parameters, ProteinParameters):
             return ProteinStatistics(parameters, db_residues=db_residues, db_targets=db_targets)
@@ -72,21 +72,22 @@ class Statistics(ABC):
         return None
 
     def bits(self, score: ArrayLike) -> Floats:
-        """Bit scores, in the shape of `score`."""
+        """float64, in the shape of `score`: bit scores."""
         bits: Floats = (self.lambda_ * np.asarray(score, np.float64) - math.log(self.k)) / math.log(2)
         return bits
 
     @abstractmethod
     def evalues(self, score: ArrayLike, query_length: ArrayLike, target_length: ArrayLike) -> Floats:
-        """How many targets of a database like this would score as high by chance; arguments broadcast, unrounded."""
+        """float64: the number of targets expected by chance with at least this score. The arguments broadcast."""
 
     def minimum_scores(self, query_length: int, max_evalue: float) -> Cuts:
-        """int32[N_BINS], read-only: the score, at least 1, below which no target in a length bin has E <= max_evalue.
+        """int32[N_BINS], read-only: a score of at least 1 below which no target in a length bin has E <= max_evalue.
 
-        Never too high, so nothing that counts is dropped; for some lengths of a wide bin it is a little too low.
+        It is never too high, so no hit is lost; for some lengths of a wide bin it is slightly too low. InputError if
+        max_evalue is negative or NaN.
         """
         if not max_evalue >= 0:
-            raise InputError(f"the E-value limit is {max_evalue}; it must be a number, 0 or above")
+            raise InputError(f"the E-value limit is {max_evalue}; it must be a number of at least 0")
         key = (query_length, max(max_evalue, LEAST_EVALUE))
         cuts = self._cuts.get(key)
         if cuts is None:
@@ -101,23 +102,23 @@ class Statistics(ABC):
     def _minimum_scores(self, query_length: int, max_evalue: float) -> Cuts: ...
 
     def describe(self) -> str:
-        """One line for logs."""
+        """One line for logs: the parameters, the method and the search space."""
         space = f"{number_of(self.db_targets, 'target')}, {number_of(self.db_residues, 'residue')}"
         return f"lambda {self.lambda_:.4g}, K {self.k:.3g}, H {self.h:.3g}; {self.method}; {space}"
 
 
 class ProteinStatistics(Statistics):
-    """E-values with the finite-size correction: they depend on the lengths of query and target.
+    """E-values with the finite-size correction, which depend on the lengths of query and target.
 
         E(S, m, n) = area * K * exp(-lambda * S) * db_residues / n,    area = p(m) * p(n) + c * phi(m) * phi(n)
 
-    p(n) is the mean number of places that an alignment of score S leaves free in n residues, phi(n) the chance that it
-    fits at all; both grow with n.
+    p(n) is the mean number of positions that an alignment of score S leaves free in n residues, and phi(n) the
+    probability that it fits at all; both grow with n.
 
-    The cut of a bin that holds the lengths from `short` to `long`: area grows with n, so E(S, m, n) is at least
-    area(short) * K * exp(-lambda * S) * db_residues / long for each of them. This bound falls with S for every table
-    (the tests show it), so a bisection finds the first score at which it is no longer above the limit. As a bin is at
-    most an eighth wider than its shortest length, so is the bound too low by at most that: about half a point of score.
+    The score cutoff of a bin with lengths from `short` to `long`: as area grows with n, E(S, m, n) is at least
+    area(short) * K * exp(-lambda * S) * db_residues / long for each length. This bound falls with S for every table
+    (a test checks it), so bisection finds the first score at which it does not exceed the limit. A bin is at most an
+    eighth wider than its shortest length, so the bound is too low by at most an eighth: about half a point of score.
     """
 
     method = "finite-size correction"
@@ -137,14 +138,14 @@ class ProteinStatistics(Statistics):
         return evalues
 
     def _side(self, score: Floats, length: Floats) -> tuple[Floats, Floats]:
-        """(p, phi) of one of the two sequences."""
+        """(p, phi) of one sequence; see the class."""
         of = self.parameters
         room = length - (of.a * score + of.b)
         deviation = np.sqrt(np.maximum(2 * of.alpha / of.lambda_, of.alpha * score + of.beta))
         z = room / deviation
         phi = _erfc(z * -math.sqrt(0.5)) / 2
         p = room * phi + deviation * (np.exp(-0.5 * z * z) / math.sqrt(2 * math.pi))
-        return np.maximum(p, 0), phi  # far out, rounding could leave less than 0
+        return np.maximum(p, 0), phi  # rounding can give values below 0 for very short sequences
 
     def _area(self, score: Floats, query: tuple[Floats, Floats], target: tuple[Floats, Floats]) -> Floats:
         of = self.parameters
@@ -171,7 +172,7 @@ class ProteinStatistics(Statistics):
         return high.astype(np.int32)
 
     def _sides_enough_for(self, query_length: int, limit: Floats) -> tuple[Floats, Floats]:
-        """(p, phi) of the shortest length of each bin, [score, bin]: up to a score that is enough in every bin."""
+        """(p, phi) for the shortest length of each bin, float64[scores, N_BINS], with enough scores for every bin."""
         sides = self._sides
         while True:
             last = np.array([len(sides[0]) - 1.0])
@@ -184,7 +185,7 @@ class ProteinStatistics(Statistics):
 
 
 class NucleotideStatistics(Statistics):
-    """E-values with the length adjustment: they depend on the length of the query alone."""
+    """E-values with the length adjustment, which depend on the length of the query only."""
 
     method = "length adjustment"
 
@@ -200,7 +201,7 @@ class NucleotideStatistics(Statistics):
         return np.broadcast_to(evalues, np.broadcast_shapes(evalues.shape, np.shape(target_length))).copy()
 
     def evalues_in(self, space: Floats, score: ArrayLike) -> Floats:
-        """E-values in search spaces of these sizes."""
+        """float64: E-values in search spaces of these sizes; the arguments broadcast."""
         scores = np.asarray(score, np.int64)
         if self.parameters.even_scores_only:
             scores = scores & ~1
@@ -220,7 +221,7 @@ class NucleotideStatistics(Statistics):
         return space
 
     def length_adjustment(self, query_length: int) -> int:
-        """The residues that an alignment takes at the edge of each sequence, with which no other can start.
+        """Residues by which the query and each target are shortened, because no alignment can start near their ends.
 
         NCBI's iteration for the whole number below the fixed point of x = beta + alpha / lambda * ln(K * space).
         """
@@ -263,10 +264,10 @@ class NucleotideStatistics(Statistics):
 def pair_statistics(
     scoring: Scoring, score: ArrayLike, query_length: ArrayLike, target_length: ArrayLike
 ) -> tuple[Floats, Floats]:
-    """Bits and E-values of local alignments of pairs, float64[n] each; the search space is the query and that target.
+    """Bits and E-values of local alignments of pairs, float64[n] each; the search space is the query and its target.
 
-    score: int64[n], multiplied by `scoring.scale`. As `blastp -subject` with one target prints them; NaN where there
-    are no statistics for the scoring.
+    score: int64[n], multiplied by `scoring.scale`. The values are those of `blastp -subject` with one target; NaN if
+    the scoring has no statistics.
 
     >>> from exaln import Scoring
     >>> [round(float(values[0]), 6) for values in pair_statistics(Scoring("BLOSUM62"), [100], [300], [400])]
@@ -278,7 +279,7 @@ def pair_statistics(
         nothing = np.full(len(scores), np.nan)
         return nothing, nothing
     bits, queries = statistics.bits(scores), np.asarray(query_length, np.int64)
-    if isinstance(statistics, ProteinStatistics):  # there the size of the database is a factor
+    if isinstance(statistics, ProteinStatistics):  # E is proportional to the database size
         return bits, statistics.evalues(scores, queries, targets) * targets
     assert isinstance(statistics, NucleotideStatistics)
     sizes, inverse = np.unique(np.stack([queries, targets]), axis=1, return_inverse=True)
@@ -307,7 +308,7 @@ def _erfc(x: Floats) -> Floats:
 
 
 def format_evalue(evalue: float, *, digits: int = 2) -> str:
-    """BLAST's text: tables have two digits after the point of small values, pairwise text none. NaN is empty.
+    """An E-value as BLAST prints it, "" for NaN. digits: decimals of small values, 2 in tables, 0 in pairwise text.
 
     >>> [format_evalue(e) for e in (1e-181, 3.394e-43, 0.00117, 0.0234, 0.246, 1.24, 12.3)]
     ['0.0', '3.39e-43', '0.001', '0.023', '0.25', '1.2', '12']
@@ -323,7 +324,7 @@ def format_evalue(evalue: float, *, digits: int = 2) -> str:
 
 
 def format_bits(bits: float) -> str:
-    """BLAST's text of a bit score, without the spaces with which BLAST fills up short ones; NaN is empty.
+    """A bit score as BLAST prints it, without leading spaces; "" for NaN.
 
     >>> [format_bits(b) for b in (25.8, 99.94, 137.9, 123456.7)]
     ['25.8', '99', '137', '1.235e+05']

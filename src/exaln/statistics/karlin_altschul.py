@@ -1,7 +1,8 @@
-"""Parameters of score statistics: NCBI's tables of matrices and gap costs, and which row belongs to a scoring.
+"""Karlin-Altschul parameters of a scoring, from NCBI's tables of matrices and gap costs.
 
-`data/karlin_altschul.json` holds the tables. They are simulations, so what is not in them cannot be computed here; only
-for nucleotides with gaps too dear to matter does theory give the parameters (`ungapped_parameters`).
+The tables in `karlin_altschul.json` come from simulations, so scorings that are not in them have no parameters. The
+exception are nucleotide scorings whose gaps are too expensive to occur: for these theory gives the parameters
+(`ungapped_parameters`).
 """
 
 from __future__ import annotations
@@ -24,17 +25,17 @@ if TYPE_CHECKING:
 DATA = Path(__file__).with_suffix(".json")
 
 MATCH_MATRICES = {"NUC.4.4": (5, -4)}
-"""Built-in matrices that are match and mismatch but for the ambiguity codes."""
+"""Built-in matrices that equal match and mismatch except for ambiguity codes."""
 
-# Where NCBI stops adding terms of the series for K; going on would give other digits than blastn's.
+# NCBI stops the series for K here; more terms would give other digits than blastn's.
 SMALLEST_TERM, MOST_TERMS = 1e-4, 100
 
 
 @dataclass(frozen=True)
 class ProteinParameters:
-    """Of gapped protein scores: lambda, K and H, and the constants of the finite-size correction.
+    """Parameters of gapped protein scores: lambda, K and H, and the constants of the finite-size correction.
 
-    With a score S, an alignment takes about a * S + b residues of either sequence, with variance alpha * S + beta and
+    An alignment of score S takes about a * S + b residues of each sequence, with variance alpha * S + beta and
     covariance sigma * S + tau (Park, Sheetlin, Ma, Madden and Spouge 2012).
     """
 
@@ -51,9 +52,9 @@ class ProteinParameters:
 
 @dataclass(frozen=True)
 class NucleotideParameters:
-    """Of nucleotide scores: lambda, K and H, and the length adjustment's line alpha / lambda * x + beta.
+    """Parameters of nucleotide scores: lambda, K and H, and the length adjustment alpha / lambda * x + beta.
 
-    even_scores_only: the table was made of even scores, so an odd score counts as the even one below it.
+    even_scores_only: the table is for even scores, so an odd score counts as the even one below it.
     """
 
     lambda_: float
@@ -65,7 +66,7 @@ class NucleotideParameters:
 
 
 def parameters_of(scoring: Scoring) -> ProteinParameters | NucleotideParameters | None:
-    """The parameters of a scoring; None where NCBI has none.
+    """The parameters of a scoring; None if NCBI has none.
 
     >>> parameters_of(Scoring("BLOSUM62")).lambda_, parameters_of(Scoring(match=1, mismatch=-3, gap_extend=1))
     (0.267, None)
@@ -78,7 +79,7 @@ def parameters_of(scoring: Scoring) -> ProteinParameters | NucleotideParameters 
 
 
 def _is_built_in(scoring: Scoring) -> bool:
-    """Whether this is the built-in matrix of its name; a file of one's own may be called BLOSUM62 too."""
+    """Whether a scoring has the built-in matrix of its name; a user's file may be called BLOSUM62 as well."""
     if scoring.scale != 1 or scoring.name not in Scoring.names():
         return False
     built_in = Scoring(scoring.name, alphabet=scoring.alphabet)
@@ -107,9 +108,9 @@ def _of_proteins(name: str, gap_open: int, gap_extend: int) -> ProteinParameters
 
 
 def _of_nucleotides(scoring: Scoring) -> NucleotideParameters | None:
-    """By the ratio of match and mismatch: with both and the gaps times d, lambda and alpha are divided by d.
+    """The parameters of a nucleotide scoring, looked up by the ratio of match and mismatch.
 
-    So fractions, which the scoring has made whole, need no rule of their own.
+    Multiplying all scores and gap costs by d divides lambda and alpha by d, so scaled fractions need no special rule.
     """
     if scoring.match is not None:
         match, mismatch = (int(value * scoring.scale) for value in scoring.match)
@@ -135,7 +136,7 @@ def _of_nucleotides(scoring: Scoring) -> NucleotideParameters | None:
 
 
 def _row(table: dict[str, Any], gap_open: float, gap_extend: float) -> list[float] | None:
-    """The values of a row after its gap costs."""
+    """The values of the row with these gap costs; None if there is no such row."""
     return next((row[2:] for row in table["rows"] if row[:2] == [gap_open, gap_extend]), None)
 
 
@@ -147,10 +148,10 @@ def _tables() -> dict[str, Any]:
 
 @lru_cache
 def ungapped_parameters(match: int, mismatch: int) -> list[float]:
-    """Lambda, K, H, alpha and beta of scores without gaps, for bases that are equally frequent.
+    """Lambda, K, H, alpha and beta of ungapped scores, for equally frequent bases.
 
-    Match and mismatch must have no common divisor and a mean below 0. (For multiples such as 4/-6 blastn 2.12 gets an
-    E-value twice too high, because its K changes with the unit of score; here a unit never matters.)
+    Match and mismatch must have no common divisor and a negative mean. (For multiples such as 4/-6 the E-value of
+    blastn 2.12 is twice too high, because its K changes with the unit of score.)
 
     >>> [round(value, 3) for value in ungapped_parameters(1, -3)]
     [1.374, 0.711, 1.307, 1.051, 0]
@@ -159,13 +160,13 @@ def ungapped_parameters(match: int, mismatch: int) -> list[float]:
     lambda_ = _ungapped_lambda(scores, chances)
     mean = float(scores @ (chances * np.exp(lambda_ * scores)))
     h = lambda_ * mean
-    # blastn makes an exception of two ratios when it adjusts lengths
+    # blastn treats two ratios differently in the length adjustment
     beta = -2 if (match, mismatch) in {(1, -1), (2, -3)} else 0
     return [lambda_, _ungapped_k(match, mismatch, lambda_, mean), h, lambda_ / h, beta]
 
 
 def _ungapped_lambda(scores: NDArray[np.int64], chances: NDArray[np.float64]) -> float:
-    """The positive root of sum(p * exp(lambda * s)) = 1: the left side is convex, so Newton from the right is safe."""
+    """The positive root of sum(p * exp(lambda * s)) = 1. The sum is convex, so Newton from the right converges."""
     lambda_ = -math.log(chances[0]) / scores[0]
     for _ in range(60):
         terms = chances * np.exp(lambda_ * scores)
@@ -174,7 +175,7 @@ def _ungapped_lambda(scores: NDArray[np.int64], chances: NDArray[np.float64]) ->
 
 
 def _ungapped_k(match: int, mismatch: int, lambda_: float, mean: float) -> float:
-    """Karlin and Altschul 1990, with the closed form where a step up is always 1."""
+    """K after Karlin and Altschul 1990; there is a closed form if a match scores 1."""
     if match == 1:
         return mean * (1 - math.exp(-lambda_))
     step = np.zeros(match - mismatch + 1)

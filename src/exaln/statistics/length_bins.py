@@ -1,7 +1,7 @@
-"""Bins of sequence length: the database counts its targets in them, and the search keeps one score cut per bin.
+"""Length bins: the database counts its targets in them, and a search has one score cutoff per bin.
 
 Each octave (a doubling of length) has eight bins of equal width, so a bin is at most an eighth wider than its shortest
-length; up to length 15 each length has a bin of its own.
+length. Up to length 15 each length has its own bin.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ BINS_PER_OCTAVE = 8
 _SUB_BITS = 3
 
 N_BINS = 400
-"""Bins of a histogram: enough for lengths below 2 ** 52, which is more residues than there are."""
+"""Number of bins: enough for lengths below 2 ** 52."""
 
 
 def length_bin(lengths: ArrayLike) -> NDArray[np.int64]:
-    """The bin of each length.
+    """int64[n]: the bin of each length.
 
     >>> length_bin([0, 1, 15, 16, 17, 18, 350])
     array([ 0,  1, 15, 16, 16, 17, 50])
@@ -33,7 +33,7 @@ def length_bin(lengths: ArrayLike) -> NDArray[np.int64]:
 
 
 def shortest_in_bin(bins: ArrayLike) -> NDArray[np.int64]:
-    """The smallest length that falls into each bin; `shortest_in_bin(b + 1) - 1` is the largest.
+    """int64[n]: the smallest length in each bin; `shortest_in_bin(b + 1) - 1` is the largest.
 
     >>> shortest_in_bin([0, 15, 16, 17, 50])
     array([  0,  15,  16,  18, 320])
@@ -45,5 +45,5 @@ def shortest_in_bin(bins: ArrayLike) -> NDArray[np.int64]:
 
 
 def length_histogram(lengths: ArrayLike) -> NDArray[np.int64]:
-    """int64[N_BINS]: how many of these lengths fall into each bin."""
+    """int64[N_BINS]: the number of these lengths in each bin."""
     return np.bincount(length_bin(lengths), minlength=N_BINS)

@@ -191,7 +191,7 @@ class GpuPair:
         """The score, computed on the device."""
         best = self.lab.zeros(4)
         kernel = self.lab.kernel("rotated.cu", "largest")
-        n_blocks = 4 * self.lab.device.facts.n_sms
+        n_blocks = 4 * self.lab.device.properties.n_sms
         self.lab.launch(kernel, n_blocks, 256, self.table.address, self.n_cells, best.address)
         return int(self.lab.get(best, np.int32, 1)[0])
 

@@ -25,7 +25,7 @@ from exaln.engines.bench.swissprot import random_sequences, synthetic_swissprot
 from exaln.engines.cpu.engine import CpuEngine
 from exaln.errors import ExalnError
 from exaln.scoring.scoring import Scoring
-from exaln.search.evaluation import SearchOptions
+from exaln.search.options import SearchOptions
 from exaln.search.pipeline import Search
 from exaln.search.spec import SearchSpec
 from exaln_studies.pairs import SEED
@@ -96,7 +96,7 @@ class Job:
         from exaln.cluster.dask_search import ClusterSearch
         from exaln.cluster.groups import GroupResults
 
-        plan = self.plan(n_queries, split, [worker.speed for worker in workers.workers.values()])
+        plan = self.plan(n_queries, split, [worker.speed for worker in workers.present.values()])
         queries, begun = self.queries.rows(0, n_queries), time.perf_counter()
         results = GroupResults(plan.groups, self.database.manifest, self.spec, queries, None)
         search = ClusterSearch(workers, self.spec, str(self.database.path), queries, plan.pool(), results)

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from exaln.alignments.aligned_pairs import PairList
 from exaln.alignments.cigar import OPERATIONS
 from exaln.engines.bench.cpu import synthetic_proteins
-from exaln.engines.contracts import PairList
 from exaln.engines.cpu.engine import CpuEngine
 from exaln.engines.reference.engine import local_score
 from exaln.errors import EngineError
-from exaln.pairwise.long.driver import score_long
-from exaln.pairwise.pairs import align_records
-from exaln.pairwise.routing import are_long
+from exaln.pairwise.pairs import pair_task
+from exaln.pairwise.routing import align_pairs, score_pairs
 from exaln.scoring.modes import LOCAL
 from exaln.sequences.alphabet import PROTEIN
 from exaln.sequences.records import Records
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from exaln.engines.contracts import Engine
+    from exaln.engines.tasks import PairTask
     from exaln.scoring.scoring import Scoring
 
     Codes = NDArray[np.uint8]
@@ -37,7 +37,6 @@ CHANGED = 0.25
 """Share of the letters that differ in the second sequence: replaced, or (a tenth each) deleted or duplicated."""
 
 LETTERS = {"nucleotides": "ACGT", "proteins": "ARNDCQEGHILKMFPSTWYV"}
-ONE_PAIR = PairList(np.zeros(1, np.int64), np.zeros(1, np.int64))
 SAMPLED = 24
 """Number of pairs of a batch whose scores are compared with the reference engine."""
 
@@ -79,6 +78,13 @@ def changed(random: np.random.Generator, sequence: Codes, letters: Codes) -> Cod
     return np.ascontiguousarray(longer[:n], np.uint8)
 
 
+def task_of(queries: list[Codes], targets: list[Codes], scoring: Scoring) -> PairTask:
+    """The pairs queries[i], targets[i] as a task for engines, in local mode."""
+    rows = np.arange(len(queries), dtype=np.int64)
+    records = [Records.of(scoring.alphabet, sequences) for sequences in (queries, targets)]
+    return pair_task(records[0], records[1], PairList(rows, rows), scoring, LOCAL)
+
+
 def answer_of(query: Codes, target: Codes, scoring: Scoring) -> Answer:
     """The best alignment of one pair; its score is checked with the reference engine."""
     (answer,) = answers_of([query], [target], scoring)
@@ -90,33 +96,28 @@ def answers_of(queries: list[Codes], targets: list[Codes], scoring: Scoring) -> 
 
     Raises EngineError if they differ.
     """
-    records = [Records.of(scoring.alphabet, sequences) for sequences in (queries, targets)]
-    places = np.arange(len(queries), dtype=np.int64)
-    scores, traces = CpuEngine().align_pairs(records[0], records[1], PairList(places, places), scoring, LOCAL)
+    aligned = CpuEngine().align(task_of(queries, targets, scoring))
+    scores = aligned.scores
     for i in np.unique(np.linspace(0, len(queries) - 1, SAMPLED).astype(int)) if queries else ():
         is_small = len(queries[i]) * len(targets[i]) <= LARGEST_REFERENCE
         expected = local_score(queries[i], targets[i], scoring) if is_small else scores[i]
         if scores[i] != expected:
             raise EngineError(f"pair {i}: the cpu engine's score is {scores[i]}, and must be {expected}")
-    paths, offsets = traces.paths.operations, traces.paths.offsets
+    paths, offsets = aligned.paths.operations, aligned.paths.offsets
     return [
         Answer(int(score), int(ends[1]), int(ends[3]), steps_of(paths[offsets[i] : offsets[i + 1]]))
-        for i, (score, ends) in enumerate(zip(scores, traces.positions, strict=True))
+        for i, (score, ends) in enumerate(zip(scores, aligned.positions, strict=True))
     ]
 
 
 def score_by(engine: Engine, query: Codes, target: Codes, scoring: Scoring) -> int:
     """The score of one pair by an engine; a long pair uses the whole machine or device."""
-    queries, targets = (Records.of(scoring.alphabet, [codes]) for codes in (query, target))
-    if are_long(engine, queries, targets, ONE_PAIR)[0]:
-        return score_long(engine, query, target, scoring, LOCAL)
-    return int(engine.score_pairs(queries, targets, ONE_PAIR, scoring, LOCAL)[0])
+    return int(score_pairs(engine, task_of([query], [target], scoring))[0])
 
 
 def align_by(engine: Engine, query: Codes, target: Codes, scoring: Scoring) -> Answer:
     """The alignment of one pair by an engine."""
-    queries, targets = (Records.of(scoring.alphabet, [codes]) for codes in (query, target))
-    result = align_records(queries, targets, ONE_PAIR, scoring, LOCAL, engine)
+    result = align_pairs(engine, task_of([query], [target], scoring))
     _, query_end, _, target_end = result.positions[0].tolist()
     return Answer(int(result.scores[0]), query_end, target_end, steps_of(result.paths.operations))
 

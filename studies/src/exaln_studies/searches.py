@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exaln.database.database import Database
+from exaln.engines.contracts import score_matrix
+from exaln.engines.tasks import QueryRows, ScanTask
 from exaln.scoring.scoring import Scoring
 from exaln.sequences.alphabet import PROTEIN
 from exaln.sequences.records import Records, offsets_of
@@ -133,7 +135,7 @@ class GpuSearch:
     def group_size(self) -> int:
         """The paper's s: number of threads of the inter-task kernel that the device can hold."""
         kernel = self.lab.kernel("inter_task.cu", "inter_task")
-        return self.lab.device.facts.n_sms * self.lab.device.blocks_per_sm(kernel, GROUP_THREADS) * GROUP_THREADS
+        return self.lab.device.properties.n_sms * self.lab.device.blocks_per_sm(kernel, GROUP_THREADS) * GROUP_THREADS
 
     def groups(self, end: int) -> list[tuple[int, int]]:
         """Groups of s targets among 0 .. end - 1, as (first, number); the longest targets are in full groups."""
@@ -276,6 +278,6 @@ def expected_scores(
     engine: Engine, query: NDArray[np.uint8], targets: TargetList, costs: Scoring | None = None
 ) -> NDArray[np.int32]:
     """Scores of all targets, int32[n_targets], computed by an engine of exaln."""
-    placement = engine.place(targets.database)
-    scores: NDArray[np.int32] = engine.scores(Records.of(PROTEIN, [query]), placement, costs or scoring())[0]
+    queries = QueryRows.of_sequences(Records.of(PROTEIN, [query]), costs or scoring())
+    scores: NDArray[np.int32] = score_matrix(engine, ScanTask(queries, engine.open(targets.database)))[0]
     return scores

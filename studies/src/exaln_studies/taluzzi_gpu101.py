@@ -9,13 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exaln.engines.contracts import PairList
-from exaln.scoring.modes import LOCAL
-from exaln.sequences.records import Records
 from exaln_studies import _native
 from exaln_studies.batches import GAP, Batch, GpuBatch, forward, random_batch, scoring
 from exaln_studies.gpu import Lab
-from exaln_studies.pairs import steps_of
+from exaln_studies.pairs import steps_of, task_of
 from exaln_studies.study import Bench, Part, Row, Study
 from exaln_studies.taluzzi_gpu101_page import SECTIONS, findings
 
@@ -80,14 +77,11 @@ def core_row(bench: Bench, batch: Batch) -> Row:
 
 def engine_row(bench: Bench, engine: Engine, batch: Batch, name: str) -> Row:
     """exaln's batch of alignments, with all copies."""
-    records = [Records.of(scoring().alphabet, list(codes)) for codes in (batch.queries, batch.targets)]
-    places = np.arange(len(batch), dtype=np.int64)
-    arguments = (records[0], records[1], PairList(places, places), scoring(), LOCAL)
-    scores, traces = engine.align_pairs(*arguments)
-    offsets = traces.paths.offsets
-    paths = [steps_of(traces.paths.operations[begin:end]) for begin, end in pairwise(offsets)]
-    batch.check(bench, name, scores.astype(np.int32), traces.positions[:, [1, 3]], paths)
-    seconds = bench.seconds(lambda: engine.align_pairs(*arguments))
+    task = task_of(list(batch.queries), list(batch.targets), scoring())
+    aligned = engine.align(task)
+    paths = [steps_of(aligned.paths.operations[begin:end]) for begin, end in pairwise(aligned.paths.offsets)]
+    batch.check(bench, name, aligned.scores.astype(np.int32), aligned.positions[:, [1, 3]], paths)
+    seconds = bench.seconds(lambda: engine.align(task))
     return {"what": name, "length": batch.length, "pairs": len(batch), "seconds": seconds}
 
 
@@ -126,7 +120,7 @@ def one_block_rows(bench: Bench, held: GpuBatch, store: DirectionStore) -> Itera
     """One thread per row; where the directions do not fit, a row with the shared memory that they would need."""
     lab, length, n = held.lab, held.batch.length, len(held.batch)
     row = {"what": "one block", "where": store.name, "length": length, "pairs": n}
-    needed, there = shared_bytes(store, length), lab.device.facts.shared_bytes
+    needed, there = shared_bytes(store, length), lab.device.properties.shared_bytes
     if needed > there:
         yield {**row, "refused": True, "needs": needed, "has": there}
         return

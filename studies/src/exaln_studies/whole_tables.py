@@ -112,7 +112,7 @@ class GpuTables:
         self.n_steps = sum(tiles) - 1 if technique.is_tiled else m + n + 1
         self._held = [lab.put(pair.query), lab.put(pair.target), lab.put(pair.scoring.matrix), lab.put(starts)]
         self._tables = [lab.device.allocate(4 * self.n_cells) for _ in range(3)]
-        self._state = lab.zeros(4 * (1 + 64 * lab.device.facts.n_sms))
+        self._state = lab.zeros(4 * (1 + 64 * lab.device.properties.n_sms))
         self._best, self._steps, self._n_steps = lab.zeros(8), lab.zeros(m + n), lab.zeros(4)
 
     @property
@@ -173,7 +173,7 @@ class GpuTables:
     def max_blocks(self) -> int:
         """Largest number of blocks that can be resident, so that they can wait for each other."""
         kernel = self.lab.kernel(self.technique.file, f"all_{self.technique.plural}", **self.constants("counter"))
-        return self.lab.device.facts.n_sms * self.lab.device.blocks_per_sm(kernel, THREADS)
+        return self.lab.device.properties.n_sms * self.lab.device.blocks_per_sm(kernel, THREADS)
 
     def _traceback_seconds(self) -> tuple[float, float]:
         """Seconds of finding the best cell, and of the traceback from it."""
@@ -186,7 +186,7 @@ class GpuTables:
         def find_best() -> None:
             lab.device.fill(self._best.address, 0, 2, lab.stream)
             table, starts = self._tables[0].address, self._held[3].address
-            lab.launch(best, 8 * lab.device.facts.n_sms, 256, self.m, self.n, table, starts, self._best.address)
+            lab.launch(best, 8 * lab.device.properties.n_sms, 256, self.m, self.n, table, starts, self._best.address)
 
         (finding,) = lab.seconds(find_best, 1, warm=True)
         (tracing,) = lab.seconds(lambda: lab.launch(trace, 1, 1, *self.arguments, *places), 1, warm=True)

@@ -49,7 +49,7 @@ def length_of(bench: Bench) -> int:
 
 def blocks_of(bench: Bench) -> list[int]:
     """Numbers of blocks, from 8 to one per multiprocessor."""
-    n_sms = bench.gpu.facts.n_sms
+    n_sms = bench.gpu.properties.n_sms
     counts = QUICK_BLOCKS if bench.quick else BLOCKS
     return sorted({min(n, n_sms) for n in (*counts, n_sms)})
 
@@ -96,7 +96,7 @@ def barriers_of(bench: Bench) -> list[str]:
 def measure_future(bench: Bench) -> Iterator[Row]:
     """Future work of the paper: cached loads, and the barrier in another dynamic program (global alignment)."""
     lab, pair = Lab(bench.gpu), AffinePair(length_of(bench))
-    n_blocks = min(30, bench.gpu.facts.n_sms)
+    n_blocks = min(30, bench.gpu.properties.n_sms)
     for technique in (SIMPLE, COALESCED_128):
         held = GpuTables(lab, pair, technique)
         for loads in LOADS:
@@ -136,7 +136,7 @@ def launches(bench: Bench) -> Iterator[ProfiledLaunch]:
 
     Without a barrier, which would be counted as well; and with the counter barrier, whose results can be compared.
     """
-    lab, pair, n_blocks = Lab(bench.gpu), AffinePair(length_of(bench)), bench.gpu.facts.n_sms
+    lab, pair, n_blocks = Lab(bench.gpu), AffinePair(length_of(bench)), bench.gpu.properties.n_sms
     for technique in TECHNIQUES:
         held = GpuTables(lab, pair, technique)
         for barrier in ("none", "counter"):
@@ -155,7 +155,7 @@ def measure_larger(bench: Bench) -> Iterator[Row]:
         for technique in (SIMPLE, COALESCED_128, TILED):
             bench.progress(f"length {length:,}, {technique.name}")
             held = GpuTables(lab, pair, technique)
-            for n_blocks in (bench.gpu.facts.n_sms, held.max_blocks()):
+            for n_blocks in (bench.gpu.properties.n_sms, held.max_blocks()):
                 row = {"what": "fill", "length": length, "technique": technique.name, "blocks": n_blocks}
                 row["seconds"] = mean(held.barrier_seconds(n_blocks, "counter"))
                 row["looking"], row["walking"] = held.check(bench, f"length {length:,}, {technique.name}")

@@ -17,7 +17,7 @@ from exaln.engines.bench.cuda_bound import bare_tcups
 from exaln.engines.bench.scans import Bench, FoundTargets, Measurement, Scan
 from exaln.engines.bench.swissprot import standard_queries, synthetic_swissprot
 from exaln.engines.cpu.engine import CpuEngine
-from exaln.engines.cuda.scan.pending import ScanTimes
+from exaln.engines.cuda.scan.results import ScanTimes
 from exaln.errors import EngineError, OutputError
 from exaln.scoring.scoring import Scoring
 from exaln.sequences.alphabet import DNA, PROTEIN

@@ -1,5 +1,6 @@
-"""The host side of the cuda engine, on a driver without a GPU: the same results as the cpu engine, however work is cut,
-wherever memory is short, and on whatever devices; and what happens when something goes wrong.
+"""The host side of the cuda engine, on a driver without a GPU.
+
+Results are those of the cpu engine, however work is divided, if memory is short, and on any devices. Errors are tested.
 """
 
 import gc
@@ -9,16 +10,29 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from cuda_plans import plan_of_shapes
+from cuda_plans import IN_STREAMS, plan_of_shapes
 from exaln.engines.contracts import Keep
 from exaln.engines.cpu.engine import CpuEngine
 from exaln.engines.cuda import engine as cuda_engine
+from exaln.engines.cuda.device_pool import DevicePool
 from exaln.engines.cuda.engine import CudaEngine
 from exaln.engines.cuda.runtime import upload
-from exaln.engines.cuda.scan import batch_scan, batches, block, collect, division, job, pending, target_parts
-from exaln.engines.cuda.scan.batch_stream import Tasks
-from exaln.engines.cuda.scan.plan import Part, Strip
-from exaln.engines.cuda.scan.variants import Packing, Shape
+from exaln.engines.cuda.scan import (
+    block_scores,
+    cache,
+    collect,
+    division,
+    in_flight,
+    job,
+    launches,
+    planner,
+    stream_scores,
+    target_parts,
+)
+from exaln.engines.cuda.scan.batch_sources import Tasks
+from exaln.engines.cuda.scan.planner import Planner
+from exaln.engines.cuda.scan.shapes import Packing, Shape
+from exaln.engines.cuda.scan.strips import Part, Strip
 from exaln.errors import DatabaseError, EngineError, InputError, OutOfMemoryError
 from exaln.scoring.scoring import Scoring
 from exaln.sequences.alphabet import DNA, PROTEIN
@@ -88,17 +102,19 @@ def new_driver(monkeypatch):
     return make
 
 
-def streamed(monkeypatch, n_batches=5):
-    """No database is resident, and all are cut."""
-    monkeypatch.setattr(job, "divide_resident", lambda *arguments: None)
+def engine_with(**rules):
+    """An engine that plans by these rules, with a pool of its own."""
+    return CudaEngine(pool=DevicePool(Planner(**rules)))
+
+
+STREAMED = {"divide_resident": lambda *arguments: None}
+"""A rule by which no database is resident."""
+
+
+def small_batches(monkeypatch, n_batches=5):
+    """Streamed databases are cut, however small they are."""
     monkeypatch.setattr(division, "MIN_BATCH_RESIDUES", 1)
     monkeypatch.setattr(division, "STREAMED_BATCHES", n_batches)
-
-
-def all_in_streams(monkeypatch):
-    """No target is long."""
-    monkeypatch.setattr(job, "long_length", lambda lengths, *_: int(lengths[-1]))
-    monkeypatch.setattr(job, "streamed_long_length", lambda lengths, *_: (int(lengths[-1]), 0.0))
 
 
 SCORINGS = {
@@ -112,11 +128,10 @@ SCORINGS = {
 
 @pytest.mark.parametrize("name", SCORINGS)
 @pytest.mark.parametrize("long_length", [0, 20, 1000])
-def test_resident(new_driver, monkeypatch, name, long_length):
+def test_a_resident_database_with_and_without_long_targets(new_driver, name, long_length):
     scoring = SCORINGS[name]
     driver = new_driver(scoring.alphabet)
-    monkeypatch.setattr(job, "long_length", lambda lengths, *_: long_length)
-    case, engine = Case(scoring), CudaEngine()
+    case, engine = Case(scoring), engine_with(long_length=lambda lengths, device: long_length)
     case.check(engine)
     assert driver.sent < 100_000
     assert (engine.times.rescored > 0) == (name == "above 16 bits" and long_length > 0)
@@ -124,22 +139,21 @@ def test_resident(new_driver, monkeypatch, name, long_length):
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("name", ["BLOSUM62", "above 16 bits"])
-def test_streamed(new_driver, monkeypatch, seed, name):
+def test_a_streamed_database_of_two_segments(new_driver, monkeypatch, seed, name):
     scoring = SCORINGS[name]
     new_driver(scoring.alphabet, seed=seed)
-    streamed(monkeypatch)
+    small_batches(monkeypatch)
     monkeypatch.setattr(upload, "PIECE_BYTES", 16)
-    case, engine = Case(scoring, n_segments=2, seed=seed), CudaEngine()
+    case, engine = Case(scoring, n_segments=2, seed=seed), engine_with(**STREAMED)
     case.check(engine)
     assert "streamed" in engine.scan_report()[0]
 
 
 @pytest.mark.parametrize("long_length", [0, 9, 64])
-def test_long_targets_of_a_streamed_database_go_by_themselves(new_driver, monkeypatch, long_length):
+def test_long_targets_of_a_streamed_database_have_batches_of_their_own(new_driver, monkeypatch, long_length):
     driver = new_driver()
-    streamed(monkeypatch)
-    monkeypatch.setattr(job, "streamed_long_length", lambda lengths, *_: (long_length, 0.0))
-    engine = CudaEngine()
+    small_batches(monkeypatch)
+    engine = engine_with(**STREAMED, streamed_long_length=lambda *arguments: (long_length, 0.0))
     Case(targets=TARGET_LENGTHS * 4, n_segments=2).check(engine)
     assert engine.times.n_long == 4 * sum(length > long_length for length in TARGET_LENGTHS)
     names = [name for name, _, _ in driver.launches]
@@ -147,41 +161,38 @@ def test_long_targets_of_a_streamed_database_go_by_themselves(new_driver, monkey
     assert "block_scores" in names
 
 
-def test_long_queries_with_long_targets_that_are_streamed(new_driver, monkeypatch):
-    """Rows between strips of block.cu lie in memory of streams, which are idle meanwhile."""
+def test_boundary_rows_of_long_queries_and_long_streamed_targets_lie_in_idle_stream_buffers(new_driver, monkeypatch):
     driver = new_driver()
-    streamed(monkeypatch)
-    monkeypatch.setattr(job, "streamed_long_length", lambda lengths, *_: (64, 0.0))
-    monkeypatch.setattr(block, "block_shape", lambda shared, n_letters, n_rows: (32, 1))
-    Case(targets=TARGET_LENGTHS * 3).check(CudaEngine())
-    kept = {arguments["boundary"] for name, _, arguments in driver.launches if name == "block_scores"}
-    assert 0 not in kept
+    small_batches(monkeypatch)
+    monkeypatch.setattr(block_scores, "block_shape", lambda shared, n_letters, n_rows: (32, 1))
+    engine = engine_with(**STREAMED, streamed_long_length=lambda *arguments: (64, 0.0))
+    Case(targets=TARGET_LENGTHS * 3).check(engine)
+    boundaries = {arguments["boundary"] for name, _, arguments in driver.launches if name == "block_scores"}
+    assert 0 not in boundaries
 
 
 def test_several_groups_send_the_database_once_each(new_driver, monkeypatch):
     driver = new_driver()
-    streamed(monkeypatch)
-    all_in_streams(monkeypatch)
-    case, engine = Case(queries=[20] * 6), CudaEngine()
+    small_batches(monkeypatch)
+    case, engine = Case(queries=[20] * 6), engine_with(**STREAMED, **IN_STREAMS)
     case.check(engine)
     once = engine.times.bytes_sent
     assert driver.sent > once > case.database.n_residues
-    monkeypatch.setattr(job, "MAX_GROUP_QUERIES", 2)
+    monkeypatch.setattr(planner, "MAX_GROUP_QUERIES", 2)
     case.check(engine)
     assert engine.times.bytes_sent == 3 * once
 
 
 @pytest.mark.parametrize("gap_open", [11, 40])
-def test_stacks_that_are_cut(new_driver, monkeypatch, gap_open):
-    """Queries one below the other in both halves, cut where strips end, and one alone, by a plan made here."""
+def test_stacks_of_queries_are_cut_where_strips_end(new_driver, gap_open):
+    """In both halves of the words, and with an unpaired query, by a plan made here."""
     driver = new_driver()
-    all_in_streams(monkeypatch)
     two, merged, pairs = (
         Shape(4, 4, 768, packing) for packing in (Packing.TWO_QUERIES, Packing.MERGED, Packing.LETTER_PAIRS)
     )
 
     def plan(lengths, device, targets):
-        assert lengths == [9, 20, 3, 22, 0, 19, 6]
+        assert lengths == (9, 20, 3, 22, 0, 19, 6)
         return [
             Strip(two, (Part(0, 0, 9, 0), Part(2, 0, 3, 3)), (Part(1, 0, 16, 0),), True),
             Strip(two, (), (Part(1, 16, 4, 0), Part(3, 0, 12, 1)), True),
@@ -190,27 +201,24 @@ def test_stacks_that_are_cut(new_driver, monkeypatch, gap_open):
             Strip(pairs, (Part(5, 16, 3, 0),), (Part(5, 16, 3, 0),), False),
         ]
 
-    monkeypatch.setattr(job, "plan_scan", plan)
-    scoring = Scoring(gap_open=gap_open, gap_extend=1)
+    scoring, engine = Scoring(gap_open=gap_open, gap_extend=1), engine_with(**IN_STREAMS, strips=plan)
     for n_targets in (len(TARGET_LENGTHS), len(TARGET_LENGTHS) - 1):
-        Case(scoring, queries=[9, 20, 3, 22, 0, 19, 6], targets=TARGET_LENGTHS[:n_targets]).check(CudaEngine())
+        Case(scoring, queries=[9, 20, 3, 22, 0, 19, 6], targets=TARGET_LENGTHS[:n_targets]).check(engine)
     assert {"pack_singles", "pack_pairs", "pack_merged"} <= {name for name, _, _ in driver.launches}
 
 
 @pytest.mark.parametrize(("most_seconds", "expected"), [(1.0, [3]), (0.0, [1, 1, 1])])
 def test_strips_with_the_same_kernel_share_a_launch(new_driver, monkeypatch, most_seconds, expected):
-    """Up to a time after which an interrupt must be obeyed."""
+    """Up to a time, after which an interrupt must take effect."""
     driver = new_driver()
-    all_in_streams(monkeypatch)
-    monkeypatch.setattr(batch_scan, "MAX_LAUNCH_SECONDS", most_seconds)
+    monkeypatch.setattr(stream_scores, "MAX_LAUNCH_SECONDS", most_seconds)
     shape = Shape(4, 4, 768, Packing.TWO_QUERIES)
     strips = [
         Strip(shape, (Part(0, 0, 16, 0),), (Part(1, 0, 16, 0),), True),
         Strip(shape, (Part(0, 16, 16, 0),), (Part(1, 16, 14, 0),), True),
         Strip(shape, (Part(0, 32, 8, 0),), (), False),
     ]
-    monkeypatch.setattr(job, "plan_scan", lambda lengths, device, targets: strips)
-    case, engine = Case(queries=[40, 30]), CudaEngine()
+    case, engine = Case(queries=[40, 30]), engine_with(**IN_STREAMS, strips=lambda *arguments: strips)
     engine.scores(case.queries, engine.place(case.database), case.scoring)
     assert [arguments["n_strips"] for name, _, arguments in driver.launches if name == "stream_scores"] == expected
     case.check(engine)
@@ -218,12 +226,11 @@ def test_strips_with_the_same_kernel_share_a_launch(new_driver, monkeypatch, mos
 
 @pytest.mark.parametrize("devices", [None, [0], [1, 0], [0, 0], [1, 1, 1]])
 @pytest.mark.parametrize("is_resident", [True, False])
-def test_several_devices(new_driver, monkeypatch, devices, is_resident):
+def test_several_devices_share_a_scan(new_driver, monkeypatch, devices, is_resident):
     new_driver(n_gpus=2)
-    monkeypatch.setattr(division, "MIN_BATCH_RESIDUES", 1)
-    if not is_resident:
-        streamed(monkeypatch)
-    case, engine = Case(n_segments=2, targets=TARGET_LENGTHS * 3), CudaEngine(devices)
+    small_batches(monkeypatch)
+    pool = DevicePool(Planner(**({} if is_resident else STREAMED)))
+    case, engine = Case(n_segments=2, targets=TARGET_LENGTHS * 3), CudaEngine(devices, pool=pool)
     for _ in range(2):
         case.check(engine)
     n_devices = len(devices or [0, 1])
@@ -233,16 +240,18 @@ def test_several_devices(new_driver, monkeypatch, devices, is_resident):
 def test_devices_take_first_what_they_hold(new_driver, monkeypatch):
     driver = new_driver(n_gpus=2)
     monkeypatch.setattr(division, "MIN_BATCH_RESIDUES", 1)
-    case, engine = Case(targets=TARGET_LENGTHS * 4), CudaEngine()
+    pool = DevicePool()
+    case, engine = Case(targets=TARGET_LENGTHS * 4), CudaEngine(pool=pool)
     case.check(engine)
-    rows = next(iter(job._notes.of(case.database.segments[0]).cuts.values())).batches
-    workspaces = [idle[0] for idle in job._idle.values()]
-    segment = case.database.segments[0]
-    assert len(rows) >= 8
-    assert all(any(workspace.holds(segment, one) for workspace in workspaces) for one in rows)
-    working = SimpleNamespace(segments=case.database.segments, workspaces=workspaces)
-    held = [one for one in rows if workspaces[0].holds(segment, one)]
-    assert {job.Job.preference(working, workspaces[0], one) for one in held} == {0}
+    segments = case.database.segments
+    database = pool.cache.segments.database(segments)
+    (divided,) = database.resident._values.values()
+    workspaces = [pool.idle(number)[0] for number in (0, 1)]
+    assert len(divided.batches) >= 8
+    first, second = ([one for one in divided.batches if own.residents.get(segments[0], one)] for own in workspaces)
+    assert {*first, *second} == set(divided.batches)
+    scan = SimpleNamespace(segments=segments, workspaces=workspaces)
+    assert {job.Job.preference(scan, workspaces[0], one) for one in first} == {0}
     assert driver.sent < 4 * case.database.n_residues * 200
 
 
@@ -281,7 +290,7 @@ def test_memory_of_a_database_that_is_gone_is_free(new_driver):
     assert held - driver.used > 100_000
 
 
-def test_a_new_database_takes_the_place_of_an_old_one(new_driver):
+def test_a_new_database_evicts_an_old_one(new_driver):
     driver = new_driver()
     cases, engine = [Case(targets=[1000] * 40, seed=seed) for seed in range(8)], CudaEngine(memory=800_000)
     for case in (*cases, *cases[:2]):
@@ -290,22 +299,23 @@ def test_a_new_database_takes_the_place_of_an_old_one(new_driver):
     assert 500_000 < driver.peak <= 800_000
 
 
-def test_two_scans_in_turns(new_driver):
+def test_two_scans_in_turn_have_workspaces_of_their_own(new_driver):
     new_driver()
-    case, engine = Case(targets=TARGET_LENGTHS * 2), CudaEngine()
+    pool = DevicePool()
+    case, engine = Case(targets=TARGET_LENGTHS * 2), CudaEngine(pool=pool)
     one, other = (engine.blocks(case.queries, engine.place(case.database), BLOSUM62) for _ in range(2))
     first = next(one)
     np.testing.assert_array_equal(next(other).scores, first.scores)
     assert [len(list(rest)) for rest in (one, other)] == [0, 0]
-    assert len(job._idle[0]) == 2
+    assert len(pool.idle(0)) == 2
 
 
 @pytest.mark.parametrize("capacity", [1, 10, 1 << 16])
 @pytest.mark.parametrize("first", [1, 5, 1 << 14])
-def test_more_candidates_than_there_is_room_for(new_driver, monkeypatch, capacity, first):
+def test_more_candidates_than_the_list_holds(new_driver, monkeypatch, capacity, first):
     new_driver()
-    monkeypatch.setattr(batch_scan, "MIN_CAPACITY", capacity)
-    monkeypatch.setattr(batch_scan, "MAX_CAPACITY", capacity)
+    monkeypatch.setattr(launches, "MIN_CAPACITY", capacity)
+    monkeypatch.setattr(launches, "MAX_CAPACITY", capacity)
     monkeypatch.setattr(collect, "FIRST_CANDIDATES", first)
     case = Case()
     case.check(CudaEngine())
@@ -314,11 +324,10 @@ def test_more_candidates_than_there_is_room_for(new_driver, monkeypatch, capacit
 
 
 @pytest.mark.parametrize("room", [1, 3, 1 << 16])
-def test_more_scores_above_16_bits_than_there_is_room_for(new_driver, monkeypatch, room):
+def test_more_scores_above_16_bits_than_the_list_holds(new_driver, monkeypatch, room):
     new_driver()
-    monkeypatch.setattr(pending, "MAX_OVERFLOWS", room)
-    all_in_streams(monkeypatch)
-    engine = CudaEngine()
+    monkeypatch.setattr(in_flight, "MAX_OVERFLOWS", room)
+    engine = engine_with(**IN_STREAMS)
     Case(SCORINGS["above 16 bits"]).check(engine)
     assert engine.times.rescored > 3
 
@@ -329,11 +338,10 @@ def test_pairs_one_by_one_in_several_launches(new_driver, monkeypatch):
     Case(SCORINGS["too large for packed words"]).check(CudaEngine())
 
 
-def test_long_queries_against_long_targets_need_rows_between_strips(new_driver, monkeypatch):
+def test_long_queries_against_long_targets_need_boundary_rows(new_driver, monkeypatch):
     new_driver()
-    monkeypatch.setattr(job, "long_length", lambda lengths, *_: 20)
-    monkeypatch.setattr(block, "block_shape", lambda shared, n_letters, n_rows: (32, 1))
-    Case().check(CudaEngine())
+    monkeypatch.setattr(block_scores, "block_shape", lambda shared, n_letters, n_rows: (32, 1))
+    Case().check(engine_with(long_length=lambda lengths, device: 20))
 
 
 def test_blocks_of_scores_are_bounded(new_driver, monkeypatch):
@@ -345,7 +353,7 @@ def test_blocks_of_scores_are_bounded(new_driver, monkeypatch):
     assert [(block.first_query, len(block.scores)) for block in blocks] == [(0, 2), (2, 2), (4, 1)]
 
 
-def test_nothing_to_do(new_driver):
+def test_empty_queries_and_empty_targets(new_driver):
     new_driver()
     engine, nothing = CudaEngine(), Case(queries=[], targets=[3, 4])
     assert engine.scores(nothing.queries, engine.place(nothing.database), BLOSUM62).shape == (0, 2)
@@ -374,7 +382,7 @@ def test_batches_shrink_until_they_fit(new_driver):
 
 
 @pytest.mark.parametrize("memory", [80_000, 150_000, 400_000])
-def test_the_cap_is_kept(new_driver, monkeypatch, memory):
+def test_a_scan_stays_within_its_memory(new_driver, monkeypatch, memory):
     driver = new_driver()
     monkeypatch.setattr(division, "MIN_BATCH_RESIDUES", 1)
     monkeypatch.setattr(division, "FIXED_BYTES", 0)
@@ -397,7 +405,7 @@ def test_what_is_resident_gives_way_to_a_scan_with_less_memory(new_driver, monke
         assert ("resident" if memory is None else "streamed") in engine.scan_report()[0]
 
 
-def test_what_cannot_get_smaller_is_out_of_memory(new_driver):
+def test_a_single_row_that_does_not_fit_is_out_of_memory(new_driver):
     new_driver()
     case, engine = Case(targets=[100_000]), CudaEngine(memory=60_000)
     with pytest.raises(OutOfMemoryError, match=r"GPU 0 \(Fake GPU\): .* more cannot be had.*--gpu-memory"):
@@ -418,21 +426,20 @@ def test_the_placement_can_ask_for_less(new_driver):
 @pytest.mark.parametrize(
     "kernel", ["expand", "pack_singles", "pack_pairs", "pack_merged", "stream_scores", "block_scores", "cut"]
 )
-def test_a_kernel_that_fails_is_an_engine_error(new_driver, monkeypatch, kernel):
+def test_a_kernel_that_fails_is_an_engine_error(new_driver, kernel):
     new_driver(broken=kernel)
-    monkeypatch.setattr(job, "long_length", lambda lengths, *_: 64)
     packing = {"pack_pairs": Packing.LETTER_PAIRS, "pack_merged": Packing.MERGED}.get(kernel, Packing.TWO_QUERIES)
-    monkeypatch.setattr(job, "plan_scan", plan_of_shapes(Shape(8, 4, 768, packing)))
-    case, engine = Case(queries=[30, 30]), CudaEngine()
+    strips = plan_of_shapes(Shape(8, 4, 768, packing))
+    case, engine = Case(queries=[30, 30]), engine_with(long_length=lambda lengths, device: 64, strips=strips)
     message = rf"GPU 0 \(Fake GPU\): kernel .*{kernel}.* failed: CUDA_ERROR_ILLEGAL_ADDRESS"
     with pytest.raises(EngineError, match=message):
         list(engine.scan(case.queries, engine.place(case.database), BLOSUM62, Keep.everything(len(case.queries))))
-    assert job._idle.get(0, []) == []
+    assert engine.pool.idle(0) == []
 
 
 def test_a_score_beyond_31_bits_is_an_engine_error(new_driver, monkeypatch):
     new_driver()
-    monkeypatch.setattr(block, "INT32_MAX", 7000 * 40)
+    monkeypatch.setattr(block_scores, "INT32_MAX", 7000 * 40)
     scoring = SCORINGS["above 16 bits"]
     letters = np.zeros(50, np.uint8)
     queries = Records.of(PROTEIN, [letters])
@@ -442,30 +449,28 @@ def test_a_score_beyond_31_bits_is_an_engine_error(new_driver, monkeypatch):
 
 
 @pytest.mark.parametrize("is_resident", [True, False])
-def test_an_error_while_reading_is_raised_here(new_driver, monkeypatch, is_resident):
+def test_an_error_of_the_reader_thread_is_raised_in_the_caller(new_driver, monkeypatch, is_resident):
     new_driver()
-    if not is_resident:
-        streamed(monkeypatch)
+    small_batches(monkeypatch)
 
     def broken(*arguments):
         raise DatabaseError("damaged")
 
     monkeypatch.setattr(job, "HostBatch", broken)
-    case, engine = Case(), CudaEngine()
+    case, engine = Case(), engine_with(**({} if is_resident else STREAMED))
     with pytest.raises(DatabaseError, match="damaged"):
         engine.scores(case.queries, engine.place(case.database), BLOSUM62)
 
 
 @pytest.mark.parametrize("devices", [[0], [0, 0]])
 @pytest.mark.parametrize("is_resident", [True, False])
-def test_whoever_stops_listening_ends_the_threads(new_driver, monkeypatch, devices, is_resident):
+def test_closing_the_iterator_ends_the_threads(new_driver, monkeypatch, devices, is_resident):
     import threading
 
     new_driver()
-    monkeypatch.setattr(division, "MIN_BATCH_RESIDUES", 1)
-    if not is_resident:
-        streamed(monkeypatch, 20)
-    case, engine = Case(targets=TARGET_LENGTHS * 4, n_segments=3), CudaEngine(devices)
+    small_batches(monkeypatch, 20)
+    pool = DevicePool(Planner(**({} if is_resident else STREAMED)))
+    case, engine = Case(targets=TARGET_LENGTHS * 4, n_segments=3), CudaEngine(devices, pool=pool)
     before = {thread.name for thread in threading.enumerate() if "sender" not in thread.name}
     blocks = engine.blocks(case.queries, engine.place(case.database), BLOSUM62)
     next(blocks)
@@ -497,7 +502,7 @@ def test_an_interrupt_in_the_middle_ends_the_threads(new_driver):
         ({"memory": 0}, OutOfMemoryError, "0 bytes of GPU memory are too few"),
     ],
 )
-def test_impossible_requests(new_driver, options, error, message):
+def test_impossible_options_are_errors(new_driver, options, error, message):
     new_driver(n_gpus=2)
     with pytest.raises(error, match=message):
         CudaEngine(**options)
@@ -520,12 +525,12 @@ def test_letters_are_those_of_the_whole_database(new_driver, monkeypatch):
     expected = CpuEngine(1).scores(queries, CpuEngine(1).place(database), BLOSUM62)
     np.testing.assert_array_equal(CudaEngine().scores(queries, CudaEngine().place(database), BLOSUM62), expected)
     assert {constants["LETTERS"] for _, constants, _ in driver.launches if "LETTERS" in constants} == {6}
-    monkeypatch.setattr(batches, "MAX_COUNTED_RESIDUES", 1)
+    monkeypatch.setattr(cache, "MAX_COUNTED_RESIDUES", 1)
     np.testing.assert_array_equal(CudaEngine().scores(queries, CudaEngine().place(database), BLOSUM62), expected)
     assert max(constants["LETTERS"] for _, constants, _ in driver.launches if "LETTERS" in constants) > 20
 
 
-def test_a_smaller_cap_than_before_is_kept(new_driver, monkeypatch):
+def test_a_smaller_memory_limit_than_before_evicts_what_is_resident(new_driver, monkeypatch):
     """What is on the device goes, and the database that was resident is streamed."""
     driver = new_driver()
     monkeypatch.setattr(division, "MIN_BATCH_RESIDUES", 1)
@@ -540,11 +545,11 @@ def test_a_smaller_cap_than_before_is_kept(new_driver, monkeypatch):
     assert "streamed" in engine.scan_report()[0]
 
 
-def test_scratch_memory_of_others_is_given_up(new_driver):
+def test_scratch_buffers_of_other_calls_are_freed(new_driver):
     driver = new_driver()
     case, engine = Case(targets=[300] * 60, queries=[40, 50]), CudaEngine(memory=1_000_000)
     case.check(engine)
-    job._idle[0][0].scratch("arena of somebody else", 1_000_000 - driver.used)
+    engine.pool.idle(0)[0].scratch("a buffer of another call", 1_000_000 - driver.used)
     larger = Case(targets=[300] * 90, queries=[40, 50], seed=3)
     larger.check(engine)
     assert "resident" in engine.scan_report()[0]

@@ -31,14 +31,6 @@ def test_files_that_open_a_gpu_are_marked_as_a_whole_and_make_test_gpu_finds_the
     assert "grep -rl --include='test_*.py' 'mark\\.gpu' tests" in rules
 
 
-@pytest.mark.parametrize("name", ["plan_scan", "long_length", "streamed_long_length"])
-def test_plans_can_be_replaced_where_they_are_used(monkeypatch, name):
-    """It fails if nothing uses them under that name: tests of the GPU would test less than they say."""
-    import cuda_cases
-
-    cuda_cases.replace_plan(monkeypatch, name, None)
-
-
 def test_a_machine_without_a_gpu_says_why_in_one_line():
     reason = CudaEngine.unavailable_reason()
     assert reason is None or (reason and "\n" not in reason)

@@ -2,8 +2,8 @@
 
 import pytest
 
+from exaln.engines.bench.cuda_kernels import all_sources
 from exaln.engines.cuda.runtime.compiler import compiler_version, cubins
-from exaln.engines.cuda.runtime.kernel_list import all_sources
 
 pytestmark = pytest.mark.skipif(compiler_version() is None, reason="NVRTC is not installed")
 

@@ -15,6 +15,7 @@ from exaln.database.views import segment_starts
 from exaln.engines.contracts import Engine, Tuning, exceeds
 from exaln.engines.cpu import core_calls
 from exaln.engines.cpu.seed_chain import chain_score
+from exaln.engines.outline import ScanOutline, kernel_uses, target_lengths
 from exaln.engines.regions import RegionResult, RegionTask
 from exaln.engines.tasks import Candidates, PairTask, QueryRows, Resident, ScanTask, ScoreBlock, candidates_of
 from exaln.errors import EngineError
@@ -43,6 +44,9 @@ SLAB_CELLS = 10**11
 
 REGION_STRIP_ROWS = 8192
 """Rows that a thread takes at a time, or a multiple of them."""
+
+EFFICIENCY, PROBE_SECONDS = 0.75, 0.01
+"""For estimates: the share of the speed of the bare cell update that a scan reaches, and how long that is measured."""
 
 LONG_PAIRS = ((4, 1 << 18), (16, 1 << 22), (1 << 62, 1 << 27))
 """Thresholds (up to so many pairs, cells): larger pairs use the region algorithm. Measured: the fewer pairs there are,
@@ -123,6 +127,30 @@ class CpuEngine(Engine):
             progress=progress,
         )
         return ScoreBlock(first, scores, np.arange(first_row, first_row + len(rows)), np.diff(offsets))
+
+    def outline(self, task: ScanTask) -> ScanOutline:
+        """Groups of targets side by side, and the longest striped; the time from the speed of the bare cell update."""
+        from exaln import _core
+
+        lengths = target_lengths(task.view)
+        lanes, n_striped = _core.plan_scan(np.sort(task.queries.lengths), lengths, self.threads, self.isa)
+        n_queries = min(max(len(task.queries), 1), MAX_BLOCK_QUERIES)
+        n_batches = sum(1 for _ in row_ranges(task.view.segments, BLOCK_SCORES // n_queries))
+        cells = task.queries.n_rows * int(lengths.sum())
+        gcups = EFFICIENCY * self.threads * _core.bare_loop(self.isa, 8, PROBE_SECONDS)
+        return ScanOutline(
+            kernels=kernel_uses(
+                lengths,
+                [
+                    (f"{self.isa} group kernel, {lanes} targets side by side", len(lengths) - n_striped),
+                    (f"{self.isa} striped kernel, one target over {lanes} lanes", n_striped),
+                ],
+            ),
+            n_batches=n_batches,
+            host_bytes=4 * min(BLOCK_SCORES, len(task.queries) * len(lengths)),
+            seconds=cells / gcups / 1e9,
+            source=f"from the cell update alone, measured just now, at {EFFICIENCY:.0%}",
+        )
 
     def align(self, task: PairTask) -> AlignedPairs:
         """Groups of pairs side by side, on all threads; score and path in one pass where that can be."""

@@ -16,12 +16,15 @@ from exaln.alignments.aligned_pairs import AlignedPairs
 from exaln.alignments.cigar import Paths
 from exaln.engines.contracts import Engine, Tuning, exceeds
 from exaln.engines.cpu.engine import CpuEngine
+from exaln.engines.cuda.device_pool import DevicePool
 from exaln.engines.cuda.long import regions
 from exaln.engines.cuda.pairs.batches import COUNTS, POSITIONS, PairBatches, PairResults, fits_numbers
 from exaln.engines.cuda.runtime import probe
 from exaln.engines.cuda.runtime.device import MIN_MEMORY
-from exaln.engines.cuda.scan.job import BatchResult, Job, Wanted, lent_workspaces
-from exaln.engines.cuda.scan.pending import Found, ScanTimes
+from exaln.engines.cuda.scan.job import Job
+from exaln.engines.cuda.scan.planner import plan_scan
+from exaln.engines.cuda.scan.results import BatchResult, CandidateRows, ScanOptions, ScanTimes
+from exaln.engines.outline import ScanOutline, kernel_uses, target_lengths
 from exaln.engines.regions import RegionResult, RegionTask
 from exaln.engines.tasks import (
     PIECE_SCORES,
@@ -41,7 +44,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from exaln.database.views import TargetView
-    from exaln.engines.cuda.scan.batches import Workspace
+    from exaln.engines.cuda.runtime.workspace import Workspace
+    from exaln.engines.cuda.scan.plan import KernelUse
     from exaln.engines.regions import PairTable, Region, Traceback
 
 SLAB_CELLS = 35 * 10**12
@@ -65,6 +69,12 @@ LEAST_SHARE = 1 << 30
 """Cells of pairs that are worth another device: about a millisecond of its time."""
 
 
+HOST_BYTES = 64 << 20
+"""Pinned memory and results of a scan on the host, about."""
+
+PROCESS_POOL = DevicePool()
+"""The opened devices of this process, with what they hold."""
+
 LONG_PAIRS = ((1, 1 << 20), (4, 1 << 22), (16, 1 << 25), (64, 1 << 28), (1 << 62, 1 << 30))
 """Thresholds (up to so many pairs, cells): larger pairs use the region algorithm. The fewer pairs there are, the less
 of a GPU they would keep busy side by side.
@@ -74,15 +84,22 @@ of a GPU they would keep busy side by side.
 class CudaEngine(Engine):
     """Scores on NVIDIA GPUs. devices: their numbers, None for all; memory: the most bytes to use on each.
 
-    A number that comes twice opens the GPU twice. threads: for alignments, which the CPU makes.
+    A number that comes twice opens the GPU twice. threads: for alignments, which the CPU makes. pool: of devices; by
+    default that of the process.
     """
 
     name = "cuda"
     tuning = Tuning(scan_pairs=sys.maxsize, serves_few_pairs=False, scans_beside_cpu=True)
 
     def __init__(
-        self, devices: Sequence[int] | None = None, memory: int | None = None, threads: int | None = None
+        self,
+        devices: Sequence[int] | None = None,
+        memory: int | None = None,
+        threads: int | None = None,
+        *,
+        pool: DevicePool | None = None,
     ) -> None:
+        self.pool = PROCESS_POOL if pool is None else pool
         threads = None if threads is None else usable_threads(threads)
         if memory is not None and memory < MIN_MEMORY:
             raise OutOfMemoryError(
@@ -134,19 +151,50 @@ class CudaEngine(Engine):
 
     def scan(self, task: ScanTask) -> Iterator[Candidates]:
         """Candidates, cut on the device; where too many pass the cutoff, the cut is made here."""
-        request = Wanted(task.cutoff, 0, task.progress is not None)
+        request = ScanOptions(task.cutoff, 0, task.progress is not None)
         with closing(self._results(task, request)) as results:
             for result in results:
-                if isinstance(result.found, Found):
-                    yield from _candidates(result, result.found, task)
+                if isinstance(result.result, CandidateRows):
+                    yield from _candidates(result, result.result, task)
                 else:
                     yield from candidates_of([_block(result)], task)
 
     def score_blocks(self, task: ScanTask) -> Iterator[ScoreBlock]:
         """All scores, some queries against the rows of a batch at a time."""
-        with closing(self._results(task, Wanted(progress=task.progress is not None))) as results:
+        with closing(self._results(task, ScanOptions(progress=task.progress is not None))) as results:
             for result in results:
                 yield _block(result)
+
+    def outline(self, task: ScanTask) -> ScanOutline:
+        """The plan of the scan for these devices and their free memory; only contexts are opened."""
+        with self.pool.lend(self.devices, self._budget(task)) as workspaces:
+            devices = [workspace.device for workspace in workspaces]
+            plan = plan_scan(
+                [np.diff(segment.offsets) for segment in task.view.segments],
+                task.queries.lengths.tolist(),
+                task.scoring,
+                devices[0].properties,
+                min(device.budget for device in devices),
+                len(devices),
+                planner=self.pool.planner,
+            )
+        lengths = target_lengths(task.view)
+        n_short = int(np.searchsorted(lengths, plan.long_length, side="right"))
+        uses = [
+            (_kernel_name(use), lengths[n_short:] if use.name == "block" else lengths[:n_short]) for use in plan.kernels
+        ]
+        return ScanOutline(
+            kernels=tuple(one for name, own in uses for one in kernel_uses(own, [(name, len(own))])),
+            n_batches=len(plan.batches),
+            host_bytes=HOST_BYTES,
+            seconds=plan.estimated_seconds,
+            source="the kernels as planned, without uploads and compilation",
+            device_buffers={buffer.name: buffer.n_bytes for buffer in plan.buffers},
+        )
+
+    def _budget(self, task: ScanTask) -> int | None:
+        """Bytes on each device, or None for all that is free."""
+        return min((budget for budget in (self.memory, task.resident.budget) if budget is not None), default=None)
 
     def align(self, task: PairTask) -> AlignedPairs:
         """On the devices, unless the scores are known: then the CPU makes the paths, while the devices scan.
@@ -195,13 +243,13 @@ class CudaEngine(Engine):
         openings = self._openings(task.region)
         is_whole = task.region.cells == len(task.pair.query) * len(task.pair.target)
         if task.may_hold and not (is_whole and len(openings) > 1):
-            with lent_workspaces(self.devices[:1], self.memory) as (workspace,):
+            with self.pool.lend(self.devices[:1], self.memory) as (workspace,):
                 result = regions.hold_checkpoints(workspace, task)
             if result is not None:
                 return result
         checkpoints = task.room()
         memory = None if self.memory is None else self.memory * len(self.devices) // len(openings)
-        with lent_workspaces(openings, memory) as workspaces:
+        with self.pool.lend(openings, memory) as workspaces:
             return RegionResult(checkpoints, regions.fill_region(workspaces, task, checkpoints))
 
     def lower_bound(self, pair: PairTable) -> int:
@@ -218,7 +266,7 @@ class CudaEngine(Engine):
 
     def _open(self) -> None:
         """What is open is found again by whoever uses a device next."""
-        with lent_workspaces(self.devices, self.memory):
+        with self.pool.lend(self.devices, self.memory):
             pass
 
     def traceback(self, pair: PairTable) -> Traceback:
@@ -251,7 +299,7 @@ class CudaEngine(Engine):
             fits = batches.fits(query, target)
             return fits, batches.align(query[fits], target[fits])
 
-        with lent_workspaces(self.devices[: len(shares)], self.memory) as workspaces:
+        with self.pool.lend(self.devices[: len(shares)], self.memory) as workspaces:
             if len(shares) == 1:
                 return run(workspaces[0], shares[0])
             with ThreadPoolExecutor(len(shares)) as pool:
@@ -270,16 +318,14 @@ class CudaEngine(Engine):
             self._cpu_engine = CpuEngine(self._threads)
         return self._cpu_engine
 
-    def _results(self, task: ScanTask, request: Wanted) -> Generator[BatchResult, None, None]:
+    def _results(self, task: ScanTask, request: ScanOptions) -> Generator[BatchResult, None, None]:
         """Results, batch by batch. Close the generator: the garbage collector must not end its threads."""
         view, queries, progress = task.view, task.queries, task.progress
         encoded = EncodedSequences(queries.codes(self.name), queries.offsets)
         if not len(queries) or not view.n_targets:
             return
-        budgets = [self.memory, task.resident.budget]
-        memory = min((budget for budget in budgets if budget is not None), default=None)
-        with lent_workspaces(self.devices, memory) as workspaces:
-            job = Job(workspaces, view, encoded, task.scoring, request)
+        with self.pool.lend(self.devices, self._budget(task)) as workspaces:
+            job = Job(workspaces, view, encoded, task.scoring, request, self.pool.cache, self.pool.planner)
             cells = 0
             try:
                 with closing(job.results()) as results:
@@ -292,6 +338,16 @@ class CudaEngine(Engine):
             finally:
                 self.times = job.times
                 self._reports = _report(job, view)
+
+
+def _kernel_name(use: KernelUse) -> str:
+    """A kernel of a plan with its queries, for people."""
+    shortest, longest = use.query_lengths
+    of_length = f"{shortest:,}" if shortest == longest else f"{shortest:,} to {longest:,}"
+    queries = f"{number_of(use.n_queries, 'query')} of length {of_length}"
+    if use.name == "block":
+        return f"block kernel, one pair per block, {queries}"
+    return f"stream kernel {use.name}, {number_of(use.n_strips, 'strip')}, {queries}"
 
 
 def _shares(cells: NDArray[np.int64], n: int) -> list[slice]:
@@ -325,16 +381,16 @@ def _as_columns(found: PairResults) -> AlignedPairs:
 
 
 def _block(result: BatchResult) -> ScoreBlock:
-    found = result.found
-    assert not isinstance(found, Found)
+    found = result.result
+    assert not isinstance(found, CandidateRows)
     rows = result.first_row + result.segment_rows
     return ScoreBlock(result.first_query + found.first_query, found.scores, rows, result.lengths)
 
 
-def _candidates(result: BatchResult, found: Found, task: ScanTask) -> Iterator[Candidates]:
+def _candidates(result: BatchResult, found: CandidateRows, task: ScanTask) -> Iterator[Candidates]:
     """Candidates of a batch, some at a time."""
-    for begin in range(0, len(found.pairs), PIECE_SCORES):
-        query, row, score = found.pairs[begin : begin + PIECE_SCORES].T
+    for begin in range(0, len(found.rows), PIECE_SCORES):
+        query, row, score = found.rows[begin : begin + PIECE_SCORES].T
         candidates = Candidates(
             query + np.int32(result.first_query), result.first_row + result.segment_rows[row], score.copy()
         )
@@ -345,8 +401,8 @@ def _candidates(result: BatchResult, found: Found, task: ScanTask) -> Iterator[C
 
 def _report(job: Job, view: TargetView) -> list[str]:
     times = job.times
-    how = "resident" if job.division.is_resident else "streamed"
-    n_batches, n_groups = len(job.division.batches), len(job.groups)
+    how = "resident" if job.plan.is_resident else "streamed"
+    n_batches, n_groups = len(job.plan.division.batches), len(job.groups)
     sent, ratio = f"{times.bytes_sent / 1e6:,.0f} MB", f"{times.bytes_sent / max(1, view.n_residues):.2f}"
     lines = [
         f"database {how} in {n_batches:,} batch{'es' if n_batches > 1 else ''}, "

@@ -10,9 +10,9 @@ import numpy as np
 from exaln.alignments.aligned_pairs import AlignedPairs
 from exaln.alignments.cigar import Paths
 from exaln.engines.contracts import Engine, Tuning
+from exaln.engines.outline import ScanOutline, kernel_uses, target_lengths
 from exaln.engines.reference.path import NEVER, ReferenceAlignment, border, table_alignment
 from exaln.engines.reference.region import fill_region, trace_block
-from exaln.engines.outline import ScanOutline, kernel_uses, target_lengths
 from exaln.engines.regions import NOTHING, RegionResult, RegionTask
 from exaln.engines.tasks import Candidates, PairTask, Resident, ScanTask, ScoreBlock, candidates_of
 from exaln.errors import EngineError

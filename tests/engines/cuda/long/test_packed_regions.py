@@ -8,12 +8,12 @@ from emulated_cuda import EmulatedDriver
 from exaln.engines.cpu.engine import CpuEngine
 from exaln.engines.cuda import engine as cuda_engine
 from exaln.engines.cuda.engine import CudaEngine
+from exaln.engines.cuda.letters import fold_letters, used_letters
 from exaln.engines.cuda.long import device_part
 from exaln.engines.cuda.long import regions as cuda_regions
 from exaln.engines.cuda.long.packed import ByteScores
+from exaln.engines.cuda.long.shapes import PACKED_SHAPES, LongShape
 from exaln.engines.cuda.runtime.compiler import compiler_version, cubin
-from exaln.engines.cuda.scan.layout import fold_letters, used_letters
-from exaln.engines.cuda.scan.variants import PACKED_SHAPES, LongShape
 from exaln.engines.regions import Borders, Pruning, Region
 from exaln.errors import EngineError
 from exaln.pairwise.long.driver import LongOptions, align_long

@@ -12,7 +12,7 @@ from exaln.engines.cuda import engine as cuda_engine
 from exaln.engines.cuda.engine import CudaEngine
 from exaln.engines.cuda.long import device_part, kernel_inputs, slab
 from exaln.engines.cuda.long import regions as cuda_regions
-from exaln.engines.cuda.scan.variants import LONG_SHAPES, MAX_LARGE_ROWS, PACKED_SHAPES
+from exaln.engines.cuda.long.shapes import LONG_SHAPES, MAX_LARGE_ROWS, PACKED_SHAPES
 from exaln.engines.reference.engine import ReferenceEngine
 from exaln.engines.regions import Borders, Pruning, Region
 from exaln.errors import EngineError

@@ -13,8 +13,8 @@ from exaln.engines.cuda.long import regions as cuda_regions
 from exaln.engines.cuda.long.device_checkpoints import CheckpointRequest
 from exaln.engines.cuda.long.kernel_inputs import strips_of
 from exaln.engines.cuda.long.regions import slabs
+from exaln.engines.cuda.long.shapes import LONG_SHAPES, PACKED_SHAPES, LongShape, long_cycles, long_shapes
 from exaln.engines.cuda.runtime import download
-from exaln.engines.cuda.scan.variants import LONG_SHAPES, PACKED_SHAPES, LongShape, long_cycles, long_shapes
 from exaln.engines.reference.engine import ReferenceEngine
 from exaln.engines.regions import NOTHING, PairTable, Region
 from exaln.errors import EngineError

@@ -8,7 +8,7 @@ import pytest
 from exaln.engines.contracts import PairList
 from exaln.engines.cpu.engine import CpuEngine
 from exaln.engines.cuda.engine import CudaEngine
-from exaln.engines.cuda.scan.variants import PAIR_SHAPES
+from exaln.engines.cuda.pairs.shapes import PAIR_SHAPES
 from exaln.engines.reference.engine import ReferenceEngine
 from exaln.scoring.modes import Mode
 from exaln.scoring.scoring import Scoring

@@ -10,7 +10,7 @@ from exaln.engines.cpu.engine import CpuEngine
 from exaln.engines.cuda import engine as cuda_engine
 from exaln.engines.cuda.engine import CudaEngine
 from exaln.engines.cuda.pairs import batches as pair_batches
-from exaln.engines.cuda.scan.variants import PAIR_SHAPES
+from exaln.engines.cuda.pairs.shapes import PAIR_SHAPES
 from exaln.scoring.modes import Mode
 from exaln.scoring.scoring import Scoring
 from exaln.sequences.alphabet import DNA

@@ -1,4 +1,4 @@
-"""One device on a driver without a GPU: memory within a budget, work in order, errors in our words."""
+"""One device on a driver without a GPU: memory within a budget, work in order, errors of the driver."""
 
 import sys
 
@@ -7,8 +7,9 @@ import pytest
 
 from exaln.engines.cuda.runtime import device as device_module
 from exaln.engines.cuda.runtime.compiler import Source
-from exaln.engines.cuda.runtime.device import Device, DeviceMemoryError
-from exaln.engines.cuda.runtime.upload import PIECE_BYTES, Sender
+from exaln.engines.cuda.runtime.device import Device, DeviceMemoryError, DeviceProperties
+from exaln.engines.cuda.runtime.upload import PIECE_BYTES, Uploader
+from exaln.engines.cuda.scan.arguments import ExpandArguments
 from exaln.errors import EngineError, OutOfMemoryError
 from fake_cuda import CUresult, FakeDriver, install
 
@@ -27,16 +28,11 @@ def device(driver):
     return opened
 
 
-def test_facts(device, monkeypatch):
+def test_properties_of_a_device_are_those_that_plans_depend_on(device, monkeypatch):
     assert str(device) == "GPU 0 (Fake GPU)"
-    assert (device.facts.arch, device.facts.n_sms, device.facts.shared_bytes, device.facts.dpx) == (
-        "sm_90",
-        4,
-        232448,
-        True,
-    )
+    assert device.properties == DeviceProperties(n_sms=4, shared_bytes=232448, dpx=True, arch="sm_90")
     monkeypatch.setenv("EXALN_CUDA_DPX", "0")
-    assert not Device(0).facts.dpx
+    assert not Device(0).properties.dpx
 
 
 def test_without_a_budget_a_device_leaves_some_memory_to_others(device, driver):
@@ -92,7 +88,7 @@ def test_a_full_device_is_out_of_memory_and_says_what_to_set(device):
     assert device.used == 0
 
 
-def test_copies_and_fills(device):
+def test_copies_and_fills_are_done_in_order(device):
     stream, numbers = device.stream(), np.arange(100, dtype=np.int32)
     memory, back = device.allocate(400), np.zeros(100, np.int32)
     device.upload(memory.address, numbers, stream)
@@ -134,6 +130,11 @@ def test_a_fault_names_the_kernel_and_the_device(device):
     assert device.is_broken
 
 
+def test_arguments_of_another_kernel_are_refused(device):
+    with pytest.raises(AssertionError):
+        device.launch(device.kernel(CUT, "cut"), 1, 32, device.stream(), ExpandArguments(0, 0))
+
+
 def test_an_impossible_launch_is_an_error(device):
     with pytest.raises(EngineError, match="cuLaunchKernel failed: CUDA_ERROR_INVALID_VALUE"):
         device.launch(device.kernel(CUT, "cut"), 1, 2000, device.stream(), [0] * 12)
@@ -144,7 +145,7 @@ def test_a_device_that_is_not_there(driver):
         Device(3)
 
 
-def test_without_the_bindings_it_is_said_what_to_install(monkeypatch):
+def test_without_the_bindings_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "cuda.bindings", None)
     with pytest.raises(EngineError, match=r'pip install "exaln\[cuda\]"'):
         device_module.load_driver()
@@ -158,9 +159,9 @@ def test_codes_are_sent_whole(device, driver, n, has_core, monkeypatch):
     device.set_budget(1 << 29)
     codes = np.random.default_rng(n).integers(0, 256, n).astype(np.uint8)
     memory, stream, back = device.allocate(n), device.stream(), np.zeros(n, np.uint8)
-    sender = Sender(device, stream)
+    uploader = Uploader(device, stream)
     for _ in range(2):
-        sender.send(memory.address, sender.prepare([codes[: n // 3], codes[n // 3 :]]))
+        uploader.upload(memory.address, uploader.prepare([codes[: n // 3], codes[n // 3 :]]))
         device.download(back, memory.address, stream)
         np.testing.assert_array_equal(back, codes)
     assert driver.sent == 2 * n

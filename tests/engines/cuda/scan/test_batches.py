@@ -1,4 +1,4 @@
-"""How databases are cut into batches, and how batches are handed to devices."""
+"""How databases are cut into batches, what is sent of a batch, and how batches are handed to devices."""
 
 import threading
 from itertools import chain, pairwise
@@ -10,14 +10,16 @@ from hypothesis import strategies as st
 
 from exaln.engines.cuda.scan import division as division_module
 from exaln.engines.cuda.scan.batch_rows import BatchRows
-from exaln.engines.cuda.scan.batch_stream import Task, Tasks
-from exaln.engines.cuda.scan.batches import RUN, HostBatch, SegmentFacts, SegmentNotes
-from exaln.engines.cuda.scan.division import Needs, RowSums, divide_resident, divide_streamed, even_edges
-from exaln.engines.cuda.scan.layout import Runs
-from exaln.engines.cuda.scan.plan import PIECES
+from exaln.engines.cuda.scan.batch_sources import Task, Tasks
+from exaln.engines.cuda.scan.batches import BREAKPOINT, HostBatch
+from exaln.engines.cuda.scan.buffers import SLOTS
+from exaln.engines.cuda.scan.cache import Memo, SegmentCache, SegmentCaches
+from exaln.engines.cuda.scan.division import Requirements, RowSums, divide_resident, divide_streamed, even_edges
+from exaln.engines.cuda.scan.long_targets import LENGTH_CLASSES
+from exaln.engines.cuda.scan.stream_layout import PiecewiseLinear
 from memory_targets import Rows
 
-PAIRS_ONLY = Needs((False, True, False), (False, True))
+PAIRS_ONLY = Requirements((False, True, False), (False, True))
 
 
 def one_range(segment, first, end, n_residues):
@@ -42,7 +44,7 @@ def covers_everything(batches, lengths):
 
 
 @given(st.lists(st.integers(1, 1000), max_size=60), st.integers(1, 20))
-def test_even_edges(weights, n_pieces):
+def test_even_edges_cut_rows_evenly(weights, n_pieces):
     edges = even_edges(np.concatenate([[0], np.cumsum(weights)]).astype(np.int64), n_pieces).tolist()
     assert edges == sorted(set(edges))
     assert (edges[0], edges[-1]) == (0, len(weights))
@@ -79,41 +81,39 @@ def test_batches_that_stay_leave_room_for_one_that_is_scored():
     assert divide_resident([sums], kept) is None
 
 
-@pytest.mark.parametrize(("needs", "n_queries"), [(Needs(), 20), (PAIRS_ONLY, 1), (PAIRS_ONLY, 200)])
-def test_streamed_batches_fill_the_memory_and_no_more(needs, n_queries):
+@pytest.mark.parametrize(("requirements", "n_queries"), [(Requirements(), 20), (PAIRS_ONLY, 1), (PAIRS_ONLY, 200)])
+def test_streamed_batches_fill_the_memory_and_no_more(requirements, n_queries):
     lengths = [swissprot_like(570_000)]
     budget = int(lengths[0].sum()) // 4
-    division = divide_streamed(sums_of(lengths), budget, needs, n_queries)
-    used = sum(division.largest.scratch(needs, n_queries).values())
+    division = divide_streamed(sums_of(lengths), budget, requirements, n_queries)
+    used = sum(division.largest.scratch(requirements, n_queries).values())
     assert not division.is_resident
     assert 0.75 * budget < used < budget - division_module.FIXED_BYTES
     covers_everything(division.batches, lengths)
 
 
-def test_what_the_plan_does_not_need_makes_batches_larger():
+def test_fewer_requirements_make_batches_larger():
     sums = sums_of([swissprot_like(570_000)])
-    few, many = (divide_streamed(sums, 50 << 20, needs, 1).batches for needs in (PAIRS_ONLY, Needs()))
+    few, many = (divide_streamed(sums, 50 << 20, own, 1).batches for own in (PAIRS_ONLY, Requirements()))
     assert len(many) > 1.7 * len(few)
-    one, other = Needs((False, True, False), (False, False)), Needs((True, False, False), (False, True))
-    assert one | other == Needs((True, True, False), (False, True))
+    one, other = Requirements((False, True, False), (False, False)), Requirements((True, False, False), (False, True))
     assert (one.stream_bytes, one.boundary_bytes, other.boundary_bytes) == (4, 0, 16)
 
 
-def test_streamed_batches_are_pictures_of_the_database():
-    """Each has long targets and short ones, so that none is a batch of long ones alone."""
+def test_every_streamed_batch_has_targets_of_all_lengths():
     lengths = swissprot_like(570_000)
-    division = divide_streamed(sums_of([lengths]), 50 << 20, Needs(), 20)
+    division = divide_streamed(sums_of([lengths]), 50 << 20, Requirements(), 20)
     medians = [np.median(rows.of(lengths)) for rows in division.batches]
     assert len(division.batches) > 20
     assert max(medians) < 2 * min(medians)
-    assert {len(rows.pieces) for rows in division.batches} == {PIECES}
+    assert {len(rows.pieces) for rows in division.batches} == {LENGTH_CLASSES}
     sizes = [rows.n_residues for rows in division.batches]
     assert max(sizes) < 1.05 * min(sizes)
 
 
 def test_long_targets_have_batches_of_their_own():
     lengths = swissprot_like(100_000)
-    division = divide_streamed(sums_of([lengths], 2000), 16 << 20, Needs(), 20)
+    division = divide_streamed(sums_of([lengths], 2000), 16 << 20, Requirements(), 20)
     covers_everything(division.batches, [lengths])
     kinds = {
         (bool((rows.of(lengths) > 2000).any()), bool((rows.of(lengths) <= 2000).any())) for rows in division.batches
@@ -122,12 +122,12 @@ def test_long_targets_have_batches_of_their_own():
     assert {len(rows.pieces) for rows in division.batches if rows.of(lengths)[-1] > 2000} == {1}
 
 
-def test_batches_have_a_largest_size():
+def test_batches_have_a_maximum_size():
     division = divide_resident(sums_of([np.full(3000, 100_000)], 1_000_000), 1 << 40)
     assert max(one.n_residues for one in division.batches) <= division_module.MAX_BATCH_RESIDUES + 100_000
 
 
-def test_long_targets_need_no_streams():
+def test_long_targets_have_no_tiles():
     sums = sums_of([np.array([10, 20, 250_000_000])])
     assert divide_resident(sums, 2 << 30).is_resident
     assert sums[0].tiles.tolist() == [0, 3, 8, 8]
@@ -140,75 +140,88 @@ def segment_of(lengths, first_ordinal=0):
 
 
 def expanded(host):
-    """What the device makes of the header: numbers by their places in the batch."""
+    """What the device expands from the header: numbers by their places in the batch."""
     header, columns = host.header(1 << 20), {}
     table = header[: 48 * host.n_columns].view(np.int64).reshape(-1, 6)
-    sent = header[host.places["runs"] :][: RUN.itemsize * int(table[:, 3].sum())].view(RUN)
-    runs = np.stack([sent[name].astype(np.int64) for name in ("first", "value", "step")], axis=1)
-    for address, n, first, n_runs, stride, is_wide in table.tolist():
+    sent = header[host.places.breakpoints :][: BREAKPOINT.itemsize * int(table[:, 3].sum())].view(BREAKPOINT)
+    breakpoints = np.stack([sent[name].astype(np.int64) for name in ("first", "value", "step")], axis=1)
+    for address, n, first, n_breakpoints, stride, is_wide in table.tolist():
         size = 8 if is_wide else 4
-        numbers = Runs(runs[first : first + n_runs], n).expanded().tolist()
+        numbers = PiecewiseLinear(breakpoints[first : first + n_breakpoints], n).expanded().tolist()
         columns |= {address - (1 << 20) + size * stride * i: number for i, number in enumerate(numbers)}
     return columns
 
 
-def test_what_is_sent_of_a_batch():
+def test_a_batch_of_one_range_is_sent_with_its_columns():
     lengths = np.array([0, 1, 1, 5, 9, 9, 30, 31, 200])
     segment = segment_of(lengths, 100)
-    host = HostBatch(segment, SegmentFacts(lengths), one_range(0, 2, 9, 285), 31)
+    host = HostBatch(segment, SegmentCache(lengths), one_range(0, 2, 9, 285), 31)
     assert (len(host), host.n_stream, host.n_stream_residues, host.row_stride) == (7, 6, 85, 8)
     assert host.ordinals.tolist() == [106, 105, 104, 103, 102, 101, 100]
     assert np.concatenate(host.codes).tolist() == segment.codes[1:].tolist()
-    assert host.places["codes"] < host.sent_bytes == host.places["codes"] + 285 <= host.device_bytes
+    places = host.places
+    assert places.codes < host.sent_bytes == places.codes + 285 <= host.device_bytes
     columns = expanded(host)
-    offsets = [columns[host.places["offsets"] + 8 * row] for row in range(8)]
+    offsets = [columns[places.offsets + 8 * row] for row in range(8)]
     assert offsets == [0, 1, 6, 15, 24, 54, 85, 285]
-    assert [columns[host.places["starts 0"] + 4 * row] for row in range(7)] == [1, 2, 4, 7, 10, 18, 26]
-    assert [columns[host.places["starts 1"] + 4 * row] for row in range(4)] == [1, 3, 6, 14]
-    assert [columns[host.places["chunks 1"] + 4 * i] for i in range(4)] == [1, 0, 14, 3]
+    assert [columns[places.streams[False].starts + 4 * row] for row in range(7)] == [1, 2, 4, 7, 10, 18, 26]
+    assert [columns[places.streams[True].starts + 4 * row] for row in range(4)] == [1, 3, 6, 14]
+    assert [columns[places.streams[True].chunks + 4 * i] for i in range(4)] == [1, 0, 14, 3]
 
 
-def test_what_is_sent_of_rows_of_several_lengths():
+def test_a_batch_of_several_ranges_is_sent_with_the_columns_that_are_needed():
     lengths = np.array([0, 1, 1, 5, 9, 9, 30, 31, 200])
     segment = segment_of(lengths)
     rows = BatchRows(0, ((1, 3), (4, 5), (6, 8)), 72)
-    host = HostBatch(segment, SegmentFacts(lengths), rows, 31).sending({True})
+    host = HostBatch(segment, SegmentCache(lengths), rows, 31).sending({True})
     assert host.lengths.tolist() == [1, 1, 9, 30, 31]
     assert host.ordinals.tolist() == [7, 6, 4, 2, 1]
     offsets = segment.offsets
     own = [segment.codes[offsets[row] : offsets[row + 1]] for row in (1, 2, 4, 6, 7)]
     assert np.concatenate(host.codes).tolist() == np.concatenate(own).tolist()
     columns = expanded(host)
-    assert [columns[host.places["offsets"] + 8 * row] for row in range(6)] == [0, 1, 2, 11, 41, 72]
-    assert [columns[host.places["starts 1"] + 4 * row] for row in range(4)] == [1, 2, 10, 18]
-    assert "starts 0" not in host.places
+    assert [columns[host.places.offsets + 8 * row] for row in range(6)] == [0, 1, 2, 11, 41, 72]
+    assert [columns[host.places.streams[True].starts + 4 * row] for row in range(4)] == [1, 2, 10, 18]
+    assert False not in host.places.streams
 
 
 def test_headers_are_small():
     """A batch costs little more to send than its codes."""
     lengths = swissprot_like(60_000)
-    division = divide_streamed(sums_of([lengths]), 16 << 20, Needs((True, False, False), (True, False)), 20)
-    facts = SegmentFacts(lengths)
+    division = divide_streamed(sums_of([lengths]), 16 << 20, Requirements((True, False, False), (True, False)), 20)
+    cache = SegmentCache(lengths)
     segment = segment_of(lengths)
-    hosts = [HostBatch(segment, facts, rows, 5000).sending({False}) for rows in division.batches]
+    hosts = [HostBatch(segment, cache, rows, 5000).sending({False}) for rows in division.batches]
     assert len(hosts) > 8
     assert sum(host.sent_bytes for host in hosts) < 1.03 * lengths.sum()
-    assert max(host.device_bytes for host in hosts) <= division.largest.scratch(Needs(), 1)["slot 0"]
+    assert max(host.device_bytes for host in hosts) <= division.largest.scratch(Requirements(), 1)[SLOTS[0]]
 
 
-def test_facts_of_a_segment_go_with_it():
-    notes = SegmentNotes()
-    segment = segment_of([1, 2, 3])
-    facts = notes.of(segment)
-    assert facts is notes.of(segment)
-    assert facts.lengths.tolist() == [1, 2, 3]
-    assert len(notes._facts) == 1
+def test_the_cache_of_a_segment_goes_with_it():
+    caches = SegmentCaches()
+    segment, other = segment_of([1, 2, 3]), segment_of([4])
+    cache, database = caches.segment(segment), caches.database([segment, other])
+    assert cache is caches.segment(segment)
+    assert database is caches.database([segment, other])
+    assert database is not caches.database([other, segment])
+    assert (cache.lengths.tolist(), database.lengths().tolist(), database.n_residues) == ([1, 2, 3], [1, 2, 3, 4], 10)
+    assert len(caches) == 2
     del segment
-    assert len(notes._facts) == 0
+    assert len(caches) == 1
+    assert caches.database([other]).segments == (caches.segment(other),)
+    assert len(caches._databases) == 1
+
+
+def test_a_memo_computes_a_value_once_and_stays_small():
+    memo, computed = Memo(capacity=2), []
+    for key in (1, 1, 2, 1, 3, 4, 4):
+        assert memo.get(key, lambda key=key: computed.append(key) or -key) == -key
+    assert computed == [1, 2, 3, 4]
+    assert (memo.known(4), memo.known(1)) == (-4, None)
 
 
 @given(st.lists(st.integers(0, 500), min_size=2, max_size=40).map(sorted), st.data())
-def test_halves(lengths, data):
+def test_halves_have_all_rows_once(lengths, data):
     lengths = np.array(lengths)
     edges = data.draw(st.lists(st.integers(0, len(lengths)), min_size=2, max_size=8, unique=True).map(sorted))
     pieces = tuple(zip(edges[::2], edges[1::2], strict=False))
@@ -238,15 +251,15 @@ def test_devices_take_what_they_prefer_and_leave_what_they_refuse():
     assert tasks.take() is None
 
 
-def test_what_was_not_done_comes_back_first():
+def test_tasks_that_are_put_back_come_first():
     tasks = tasks_of(4, np.full(4, 10))
     taken = [tasks.take(), tasks.take()]
     tasks.put_back(taken)
     assert [tasks.take().rows.pieces[0][0] for _ in range(4)] == [0, 1, 2, 3]
 
 
-def test_after_halving_tasks_are_cut_when_they_are_taken():
-    """By the largest that is left, and not by the one that was under way."""
+def test_after_halving_tasks_are_split_when_they_are_taken():
+    """By the largest that is left, and not by the one that was taken before."""
     lengths = np.full(20, 100)
     few, many = one_range(0, 0, 4, 400), one_range(0, 4, 20, 1600)
     tasks = Tasks([Task(7, few), Task(7, many)], lambda rows: rows.halves(lengths))

@@ -56,7 +56,7 @@ def scored(queries, targets, items, threads):
 
 @settings(max_examples=30)
 @given(lengths, lengths, st.sampled_from([32, 64]), st.integers(0, 2**32 - 1))
-def test_strips_and_warps(query_lengths, target_lengths, threads, seed):
+def test_block_kernel_scores_as_the_reference_with_any_strips_and_warps(query_lengths, target_lengths, threads, seed):
     random = np.random.default_rng(seed)
     whole = random_codes(random, 400, N_LETTERS)
     queries = [whole[:length] for length in query_lengths]

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exaln.engines.cuda.scan.layout import CHUNK_TILES, LETTER_PIECE, Sizes, fold_letters, stream_layout, used_letters
+from exaln.engines.cuda.letters import LETTER_PIECE, fold_letters, used_letters
+from exaln.engines.cuda.scan.stream_layout import CHUNK_TILES, Sizes, stream_layout
 from exaln.engines.cuda.scan.target_parts import alignment_span, pair_items
 from exaln.engines.reference.engine import local_score
 from exaln.scoring.scoring import Scoring
@@ -44,16 +45,16 @@ def test_a_stream_is_laid_out_as_if_target_by_target(lengths, is_paired):
     assert layout.n_bytes == starts[-1] * (8 if is_paired else 4)
 
 
-def test_many_targets_of_few_lengths_are_few_runs():
+def test_many_targets_of_few_lengths_have_few_breakpoints():
     lengths = np.repeat(np.arange(20, 40), 1000)
     layout = stream_layout(Sizes.of(lengths), is_paired=False)
-    assert len(Sizes.of(lengths).sums().runs) == 20
-    assert len(layout.starts.runs) == 6
-    assert len(layout.chunk_ids.runs) <= 8
+    assert len(Sizes.of(lengths).sums().breakpoints) == 20
+    assert len(layout.starts.breakpoints) == 6
+    assert len(layout.chunk_ids.breakpoints) <= 8
 
 
 @given(lengths_of_targets, st.integers(0, 5), st.data())
-def test_sizes(lengths, begin, data):
+def test_sizes_of_a_range_of_rows(lengths, begin, data):
     first = data.draw(st.integers(0, len(lengths)))
     end = data.draw(st.integers(first, len(lengths)))
     sizes, own = Sizes.of(lengths).rows(first, end), lengths[first:end]
@@ -88,14 +89,14 @@ def test_packed_scores_are_the_scores_and_impossible_where_there_is_no_letter(dp
     assert (numbers[:, 0] == least).all()
 
 
-def test_letters_that_score_alike_are_one():
+def test_letters_with_equal_scores_are_folded():
     everything = np.ones(256, np.bool_)
     assert fold_letters(Scoring.default(DNA), everything).n_letters < len(DNA.letters)
     assert fold_letters(BLOSUM62, everything).n_letters < len(PROTEIN.letters)
 
 
 @pytest.mark.parametrize("n", [0, 1, 1000, 3 * LETTER_PIECE + 5])
-def test_used_letters(n):
+def test_used_letters_are_those_that_occur(n):
     random = np.random.default_rng(n)
     codes = random.integers(0, 20, n).astype(np.uint8)
     if n > 2:
@@ -103,15 +104,15 @@ def test_used_letters(n):
     assert np.flatnonzero(used_letters(codes, 25)).tolist() == np.unique(codes).tolist()
 
 
-def test_used_letters_goes_on_from_what_is_known():
+def test_used_letters_adds_to_initial_letters():
     known = np.zeros(256, np.bool_)
     known[7] = True
     assert np.flatnonzero(used_letters(np.array([3, 3], np.uint8), 25, known)).tolist() == [3, 7]
 
 
-def items_of(lengths, query_lengths, scoring, n_blocks, is_alone=False):
+def items_of(lengths, query_lengths, scoring, n_blocks, is_idle=False):
     rows, lengths = np.arange(5, 5 + len(lengths)), np.array(lengths, np.int64)
-    found = list(pair_items(rows, lengths, query_lengths, scoring, n_blocks, is_alone=is_alone))
+    found = list(pair_items(rows, lengths, query_lengths, scoring, n_blocks, is_idle=is_idle))
     return np.concatenate([np.empty((0, 4), np.uint32), *found]).astype(int)
 
 
@@ -121,9 +122,9 @@ def items_of(lengths, query_lengths, scoring, n_blocks, is_alone=False):
     st.integers(1, 100),
     st.booleans(),
 )
-def test_parts_of_targets_hold_every_alignment(lengths, query_lengths, n_blocks, is_alone):
+def test_parts_of_targets_hold_every_alignment(lengths, query_lengths, n_blocks, is_idle):
     scoring = Scoring(match=1, mismatch=-3, gap_open=5, gap_extend=2)
-    items = items_of(lengths, query_lengths, scoring, n_blocks, is_alone)
+    items = items_of(lengths, query_lengths, scoring, n_blocks, is_idle)
     for query, query_length in enumerate(query_lengths):
         span = alignment_span(query_length, scoring)
         for row, length in enumerate(lengths, start=5):
@@ -143,10 +144,10 @@ def test_one_long_target_is_cut_so_that_all_blocks_have_work():
     assert items[:, 3].sum() < 1.1 * 250_000_000
 
 
-def test_blocks_that_have_nothing_else_to_do_share_long_targets():
+def test_idle_blocks_share_long_targets():
     lengths = [3000] * 100 + [35_000]
-    beside, alone = (items_of(lengths, [375], Scoring(), 132, is_alone)[:, 3].max() for is_alone in (False, True))
-    assert 2 * alone < beside
+    busy, idle = (items_of(lengths, [375], Scoring(), 132, is_idle)[:, 3].max() for is_idle in (False, True))
+    assert 2 * idle < busy
 
 
 def test_free_gaps_can_span_anything_so_nothing_is_cut():
@@ -156,7 +157,7 @@ def test_free_gaps_can_span_anything_so_nothing_is_cut():
 
 
 @given(st.integers(1, 6), st.integers(0, 3), st.integers(1, 3), st.integers(0, 2**32 - 1))
-def test_no_alignment_spans_more_than_it_can(n, gap_open, gap_extend, seed):
+def test_alignment_span_bounds_every_alignment(n, gap_open, gap_extend, seed):
     scoring = Scoring(match=4, mismatch=-4, gap_open=gap_open, gap_extend=gap_extend)
     random = np.random.default_rng(seed)
     query, target = (random.integers(0, 2, size).astype(np.uint8) for size in (n, 60))

@@ -50,21 +50,20 @@ class Ladder:
 
 
 @pytest.mark.parametrize("name", LETTERS)
-def test_self_alignments_together_and_alone(engine, name):
+def test_self_alignments_at_every_limit_paired_and_unpaired(engine, name):
     """All against all: neighbours in length share a word, so that one half is above a limit and the other below."""
     ladder = Ladder(name)
     sequences = [ladder.sequence(score) for score in ladder.edges()]
     targets = [*sequences, ladder.unrelated(40)]
     expected = assert_as_cpu(engine, sequences, targets, ladder.scoring)
     assert np.diagonal(expected).tolist() == ladder.edges()
-    alone = range(0, len(sequences), 4)
-    for row in alone:
+    for row in range(0, len(sequences), 4):
         found = scored(engine, sequences[row : row + 1], targets, ladder.scoring)
         np.testing.assert_array_equal(found[0], expected[row])
 
 
 @pytest.mark.parametrize("name", ["40", "1000", "8192"])
-def test_one_half_of_a_word_at_a_time(engine, name):
+def test_one_half_of_a_word_passes_a_limit(engine, name):
     """Two queries of equal length, of which one, the other, both or none pass the limit; the same with targets."""
     ladder = Ladder(name)
     limits = [max(HALF, ladder.largest + 1) - ladder.largest, INT16 - ladder.largest]
@@ -90,7 +89,7 @@ def test_one_half_of_a_word_at_a_time(engine, name):
 
 @pytest.mark.parametrize("name", ["11", "1000", "1024"])
 @pytest.mark.parametrize("n_queries", [1, 2, 3])
-def test_first_and_later_strips(engine, name, n_queries):
+def test_limits_are_passed_in_first_and_later_strips(engine, name, n_queries):
     """The stretch that scores lies at the start of a long query, in its middle or at its end, or across strips."""
     ladder = Ladder(name)
     edges = [limit + near for limit in (HALF - ladder.largest, INT16 - ladder.largest, 32766) for near in (0, 1)]
@@ -110,7 +109,7 @@ def test_first_and_later_strips(engine, name, n_queries):
 
 @pytest.mark.parametrize("name", ["1000", "8192"])
 @pytest.mark.parametrize("n_queries", [1, 2])
-def test_far_beyond_what_a_half_word_holds(engine, name, n_queries):
+def test_scores_far_beyond_a_half_word_do_not_spoil_other_targets(engine, name, n_queries):
     """Numbers that wrapped or became infinite must not spoil the targets that follow in the same stream."""
     ladder = Ladder(name)
     rng = np.random.default_rng(1)
@@ -129,7 +128,7 @@ def test_far_beyond_what_a_half_word_holds(engine, name, n_queries):
 
 
 @pytest.mark.parametrize("n_queries", [1, 2, 5])
-def test_every_pair_passes_the_limit(engine, n_queries):
+def test_all_pairs_are_scored_again_if_all_pass_the_limit(engine, n_queries):
     """More pairs to score again than any list of them can be expected to hold."""
     ladder = Ladder("8192")
     top = np.zeros(40, np.uint8)

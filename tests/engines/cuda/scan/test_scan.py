@@ -87,7 +87,7 @@ def mixed():
 
 @pytest.mark.parametrize("score_bins", [0, 1, 64, 1000])
 @pytest.mark.parametrize("n_segments", [1, 3])
-def test_one_minimum_per_query_and_length_bin(fast_engine, mixed, score_bins, n_segments):
+def test_one_cutoff_per_query_and_length_bin(fast_engine, mixed, score_bins, n_segments):
     """At, just below and just above scores that occur, so that every comparison matters."""
     rng = np.random.default_rng(2)
     minimum = rng.choice(mixed.scores.ravel(), (len(mixed.queries), N_BINS)) + rng.integers(
@@ -96,32 +96,32 @@ def test_one_minimum_per_query_and_length_bin(fast_engine, mixed, score_bins, n_
     mixed.assert_scanned_by(fast_engine, Keep(minimum.astype(np.int32), score_bins=score_bins), n_segments)
 
 
-def test_the_cut_after_every_kernel(engine, mixed):
+def test_the_cutoff_applies_after_every_kernel(engine, mixed):
     keep = Keep(np.full((len(mixed.queries), N_BINS), 45, np.int32), k=10, score_bins=128)
     assert 0 < (mixed.scores >= 45).sum() < mixed.scores.size / 10
     mixed.assert_scanned_by(engine, keep)
 
 
 @pytest.mark.parametrize("score_bins", [0, 100])
-def test_everything_passes(fast_engine, mixed, score_bins):
+def test_a_cutoff_that_everything_passes(fast_engine, mixed, score_bins):
     keep = Keep(np.zeros((len(mixed.queries), N_BINS), np.int32), score_bins=score_bins)
     mixed.assert_scanned_by(fast_engine, keep)
     assert len(mixed.cut(keep).query) == mixed.scores.size
 
 
 @pytest.mark.parametrize("score_bins", [0, 100])
-def test_nothing_passes(fast_engine, mixed, score_bins):
+def test_a_cutoff_that_nothing_passes(fast_engine, mixed, score_bins):
     minimum = np.full((len(mixed.queries), N_BINS), np.iinfo(np.int32).max, np.int32)
     mixed.assert_scanned_by(fast_engine, Keep(minimum, score_bins=score_bins))
 
 
-def test_one_query_passes_everything_and_the_others_nothing(fast_engine, mixed):
+def test_cutoffs_that_one_query_passes_with_everything_and_the_others_with_nothing(fast_engine, mixed):
     minimum = np.full((len(mixed.queries), N_BINS), 10_000, np.int32)
     minimum[4] = 0
     mixed.assert_scanned_by(fast_engine, Keep(minimum, score_bins=16))
 
 
-def test_one_length_bin_passes(fast_engine, mixed):
+def test_cutoffs_that_one_length_bin_passes(fast_engine, mixed):
     minimum = np.full((len(mixed.queries), N_BINS), 10_000, np.int32)
     minimum[:, int(length_bin(200))] = 20
     mixed.assert_scanned_by(fast_engine, Keep(minimum))
@@ -167,7 +167,7 @@ def test_segments_change_nothing(fast_engine, mixed, n_segments):
     mixed.assert_scored_by(fast_engine, n_segments)
 
 
-def test_the_same_again(fast_engine, mixed):
+def test_a_resident_database_scores_the_same_after_other_scorings(fast_engine, mixed):
     """A database that stayed on the device, with other scorings in between."""
     placement = fast_engine.place(mixed.database(2))
     linear = scorings()["linear gaps"]
@@ -177,7 +177,7 @@ def test_the_same_again(fast_engine, mixed):
         np.testing.assert_array_equal(fast_engine.scores(mixed.records, placement, linear), expected)
 
 
-def test_two_scans_at_a_time(fast_engine, mixed):
+def test_two_scans_of_one_engine_at_a_time(fast_engine, mixed):
     """Half of one, then another, then the rest."""
     keep = Keep(np.full((len(mixed.queries), N_BINS), 30, np.int32))
     placement = fast_engine.place(mixed.database(3))
@@ -233,8 +233,7 @@ def test_too_little_memory_is_an_error(mixed):
 
 @needs_cuda
 @pytest.mark.parametrize("memory", [cuda_cases.ROOMY, 32 << 20])
-def test_a_device_that_is_opened_twice(large, mixed, memory):
-    """As two devices: batches go to whichever is free."""
+def test_a_device_that_is_opened_twice_is_two_devices(large, mixed, memory):
     engine = new_engine(devices=(0, 0), memory=memory)
     keep = Keep(np.full((len(large.queries), N_BINS), 40, np.int32), score_bins=100)
     for case in (large, mixed):
@@ -262,7 +261,7 @@ def test_what_is_resident_is_sent_once_and_what_is_streamed_once_per_group(large
 
 
 @needs_cuda
-def test_all_of_the_memory_of_the_device(mixed):
+def test_a_scan_without_a_memory_limit(mixed):
     mixed.assert_scored_by(new_engine(memory=None))
 
 

@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import emulated_cuda
-from exaln.engines.cuda.scan.layout import BOUNDARY_TILE_BYTES, FoldedScores, Sizes, stream_layout
-from exaln.engines.cuda.scan.plan import Strip, _cut_strips
-from exaln.engines.cuda.scan.variants import Packing, Shape
+from exaln.engines.cuda.letters import FoldedScores
+from exaln.engines.cuda.scan.shapes import Packing, Shape
+from exaln.engines.cuda.scan.stream_layout import BOUNDARY_TILE_BYTES, Sizes, stream_layout
+from exaln.engines.cuda.scan.strips import Strip, cut_strips
 from exaln.engines.reference.engine import local_score
 from exaln.scoring.scoring import Scoring
 from kernel_cases import random_codes, substituted
@@ -50,12 +51,12 @@ class Stream:
         return Stream(tiles, chunks, len(starts) - 1)
 
 
-def scored(queries, targets, shape, blocks, *, each_alone=False, together=True):
-    """int32[queries, targets]: by the kernel. together: blocks side by side; each_alone: a launch for each strip."""
+def scored(queries, targets, shape, blocks, *, separately=False, together=True):
+    """int32[queries, targets]: by the kernel. together: blocks side by side; separately: a launch for each strip."""
     lengths = [len(query) for query in queries]
     stacks = ([0], [0]) if shape.is_paired else (list(range(0, len(queries), 2)), list(range(1, len(queries), 2)))
     n_lanes = max(sum(map(shape.lanes_for, (lengths[query] for query in stack))) for stack in stacks)
-    strips = list(_cut_strips(stacks, lengths, [shape] * -(-n_lanes // shape.lanes)))
+    strips = list(cut_strips(stacks, lengths, [shape] * -(-n_lanes // shape.lanes)))
     stream, offsets = Stream.of(targets, shape.packing), np.cumsum([0, *lengths])
     rows = np.stack([strip.lane_rows(offsets) for strip in strips])
     keeps_rows = any(strip.keeps_rows for strip in strips)
@@ -66,13 +67,13 @@ def scored(queries, targets, shape, blocks, *, each_alone=False, together=True):
     kept = np.full(len(stream.words) * BOUNDARY_TILE_BYTES // 4, 0x7FFF7FFF, np.uint32)
     kept[: BOUNDARY_TILE_BYTES // 4] = 0
     scores = np.zeros((len(queries), row_stride), np.int32)
-    for first in range(n) if each_alone else (0,):
+    for first in range(n) if separately else (0,):
         emulated_cuda.launch(
             kernel,
             stream.words,
             stream.chunks,
             len(stream.chunks) - 1,
-            1 if each_alone else n,
+            1 if separately else n,
             first,
             tickets[first:],
             n_done[first:],
@@ -115,7 +116,7 @@ lengths = st.lists(st.one_of(st.integers(1, 12), st.integers(1, 130)), min_size=
 
 @settings(max_examples=25)
 @given(st.lists(st.integers(1, 200), min_size=2, max_size=5), lengths, st.sampled_from([8, 16, 32]), st.integers(1, 3))
-def test_two_queries(query_lengths, target_lengths, lanes, blocks):
+def test_two_queries_in_a_word_score_as_the_reference(query_lengths, target_lengths, lanes, blocks):
     check(query_lengths, target_lengths, shape_of(lanes), blocks)
 
 
@@ -127,7 +128,7 @@ def test_two_queries(query_lengths, target_lengths, lanes, blocks):
     st.integers(1, 3),
     st.sampled_from([Packing.LETTER_PAIRS, Packing.MERGED]),
 )
-def test_two_targets(query_length, target_lengths, lanes, blocks, packing):
+def test_two_targets_in_a_word_score_as_the_reference(query_length, target_lengths, lanes, blocks, packing):
     check([query_length], target_lengths, shape_of(lanes, packing), blocks)
 
 
@@ -137,15 +138,15 @@ def test_two_targets(query_length, target_lengths, lanes, blocks, packing):
     [[4], [300], [1] * 40, [300, *[5] * 20], [40] * 60],
     ids=["short", "long", "tiny", "mixed", "even"],
 )
-def test_many_strips(lanes, target_lengths):
-    """One target that all strips wait for; more groups than chunks; a target that takes longer than all others."""
+def test_many_strips_score_as_the_reference(lanes, target_lengths):
+    """With one target that all strips wait for, more groups than chunks, and one target longer than all others."""
     strips = check([700, 650], target_lengths, shape_of(lanes), 3)
     assert len(strips) > 4
     assert all(strip.keeps_rows for strip in strips)
 
 
-def test_a_last_chunk_of_few_tiles():
-    """It is looked up twice, and must be counted once: the strips below wait for the count."""
+def test_a_short_last_chunk_is_counted_once():
+    """It is looked up twice, and the strips below wait for its count."""
     check([700, 650], [3] * 90, shape_of(32), 1)
 
 
@@ -165,7 +166,7 @@ def test_strips_without_rows_between_them(lanes):
 
 def test_a_launch_for_each_strip_gives_the_same():
     queries, targets = related([300, 280, 90], [30] * 20 + [200])
-    found, strips = scored(queries, targets, shape_of(16), 2, each_alone=True)
+    found, strips = scored(queries, targets, shape_of(16), 2, separately=True)
     assert len(strips) > 2
     assert isinstance(strips[0], Strip)
     np.testing.assert_array_equal(found, scored(queries, targets, shape_of(16), 2)[0])

@@ -1,6 +1,6 @@
-"""Every shape of the cuda engine's kernel for many targets, and strips of different shapes one below the other.
+"""Every shape of stream.cu, and strips of different shapes one below the other.
 
-The engine's own plans for small databases use few shapes: here each is forced, with queries around its height.
+The engine's own plans for small databases use few shapes. Here each is forced, with queries around its height.
 """
 
 from itertools import pairwise
@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import cuda_cases
-from cuda_cases import assert_as_cpu, mixed_targets, random_letters, random_scoring, replace_plan, shared_engine
-from cuda_plans import plan_of_shapes, shapes
-from exaln.engines.cuda.scan.variants import SHAPES, Packing
+from cuda_cases import assert_as_cpu, engine_of_shapes, mixed_targets, random_letters, random_scoring
+from cuda_plans import shapes
+from exaln.engines.cuda.scan.shapes import SHAPES, Packing
 from kernel_cases import mutated
 
-pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("streams")]
+pytestmark = pytest.mark.gpu
 
 FOUR_LETTERS = random_scoring(4, 9, 5, 2)
 """Few letters, so that every shape fits the shared memory of a device."""
@@ -29,7 +29,7 @@ def compiled():
 
         gaps = FOUR_LETTERS.gap_first, FOUR_LETTERS.gap_extend
         kinds = [shape.source(4, *gaps, keeps_rows=keeps) for shape in SHAPES for keeps in (False, True)]
-        cubins(kinds, Device(0).facts.arch)
+        cubins(kinds, Device(0).properties.arch)
 
 
 def case(lengths, seed, n_targets=61):
@@ -58,9 +58,8 @@ def around(shape):
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda s: f"{s.lanes}x{s.rows}-{s.packing.name.lower()}")
-def test_every_shape(monkeypatch, shape):
-    replace_plan(monkeypatch, "plan_scan", plan_of_shapes(shape))
-    assert_as_cpu(shared_engine(), *case(around(shape), seed=shape.strip_rows), FOUR_LETTERS)
+def test_every_shape_scores_as_the_cpu(shape):
+    assert_as_cpu(engine_of_shapes(shape), *case(around(shape), seed=shape.strip_rows), FOUR_LETTERS)
 
 
 IN_TURNS = [
@@ -71,21 +70,20 @@ IN_TURNS = [
 
 
 @pytest.mark.parametrize(("one", "other"), IN_TURNS, ids=lambda s: f"{s.lanes}x{s.rows}-{s.packing.name.lower()}")
-def test_strips_of_different_shapes_in_turns(monkeypatch, one, other):
-    """Queries that go on from one to the other in each half, in both, in none; odd numbers of targets, queries."""
-    replace_plan(monkeypatch, "plan_scan", plan_of_shapes(one, other))
+def test_strips_of_different_shapes_in_turn_score_as_the_cpu(one, other):
+    """Queries continue from one strip to the next in each half, in both, in none; odd numbers of targets, queries."""
+    engine = engine_of_shapes(one, other)
     low, high = sorted((one.strip_rows, other.strip_rows))
     lengths = [5, high + 1, high + low, low // 2, high, 3 * low + 7, 2 * high]
     queries, targets = case(lengths, seed=high)
-    assert_as_cpu(shared_engine(), queries, targets, FOUR_LETTERS)
-    assert_as_cpu(shared_engine(), queries[:2], targets[:-1], FOUR_LETTERS)
+    assert_as_cpu(engine, queries, targets, FOUR_LETTERS)
+    assert_as_cpu(engine, queries[:2], targets[:-1], FOUR_LETTERS)
 
 
 @pytest.mark.parametrize("gap_open", [0, 15, 16, 40])
 @pytest.mark.parametrize("packing", Packing)
-def test_rows_between_strips_with_any_gap_costs(monkeypatch, gap_open, packing):
-    """Up to some costs F is kept in few bits."""
+def test_boundary_rows_between_strips_with_any_gap_costs(gap_open, packing):
+    """Up to some costs F is stored in few bits."""
     scoring = random_scoring(4, 9, gap_open, 2)
-    replace_plan(monkeypatch, "plan_scan", plan_of_shapes(shapes(packing)[1]))
     queries, targets = case([200, 150, 90, 333, 64], seed=gap_open)
-    assert_as_cpu(shared_engine(), queries, targets, scoring)
+    assert_as_cpu(engine_of_shapes(shapes(packing)[1]), queries, targets, scoring)

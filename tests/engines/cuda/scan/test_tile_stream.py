@@ -1,4 +1,4 @@
-"""The way through chunks of tiles, run on the CPU: every tile once, in order, whatever the chunks' lengths."""
+"""The order in which groups of lanes read the tiles of a stream, run on the CPU: every tile once, in order."""
 
 from pathlib import Path
 
@@ -13,11 +13,11 @@ from exaln.engines.cuda.runtime.compiler import Source
 pytestmark = pytest.mark.skipif(emulated_cuda.COMPILER is None, reason="no g++")
 
 FIRST_TILE = 5
-"""Tile 0 is for lanes that have nothing to do."""
+"""Tiles before it are idle."""
 
 
-def walked(targets_of_chunks, n_groups):
-    """Rows (tile, id, group) in the order in which groups in turns come to them; None if that does not end."""
+def read_tiles(targets_of_chunks, n_groups):
+    """Return (tile, id, group) in the order in which groups read them, or None if that does not end; marks; targets."""
     marks, chunks, n_targets = [False] * FIRST_TILE, [], 0
     for targets in targets_of_chunks:
         chunks.append((len(marks), n_targets))
@@ -34,8 +34,8 @@ def walked(targets_of_chunks, n_groups):
 
 
 def assert_every_tile_once(targets_of_chunks, n_groups):
-    seen, marks, n_targets = walked(targets_of_chunks, n_groups)
-    assert seen is not None, "a group goes on for ever"
+    seen, marks, n_targets = read_tiles(targets_of_chunks, n_groups)
+    assert seen is not None, "a group never ends"
     in_order = seen[np.argsort(seen[:, 0], kind="stable")]
     np.testing.assert_array_equal(in_order[:, 0], np.arange(FIRST_TILE, len(marks)))
     ids = np.repeat(np.arange(n_targets), [n for targets in targets_of_chunks for n in targets])
@@ -44,10 +44,10 @@ def assert_every_tile_once(targets_of_chunks, n_groups):
 
 @pytest.mark.parametrize("n_groups", [1, 3])
 @pytest.mark.parametrize("n_tiles", range(1, 9))
-def test_chunks_of_one_target_of_so_many_tiles(n_tiles, n_groups):
+def test_chunks_of_one_target_are_read_once(n_tiles, n_groups):
     assert_every_tile_once([[n_tiles]] * 7, n_groups)
 
 
 @given(st.lists(st.lists(st.integers(1, 6), min_size=1, max_size=4), min_size=1, max_size=12), st.integers(1, 8))
-def test_chunks_of_any_lengths(targets_of_chunks, n_groups):
+def test_chunks_of_any_lengths_are_read_once(targets_of_chunks, n_groups):
     assert_every_tile_once(targets_of_chunks, n_groups)

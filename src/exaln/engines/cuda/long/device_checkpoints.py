@@ -12,7 +12,7 @@ from exaln.engines.regions import IN_E, NO_GAP, CheckpointParts
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from exaln.engines.cuda.scan.batches import Workspace
+    from exaln.engines.cuda.runtime.workspace import Workspace
     from exaln.engines.regions import Checkpoints, Line, Region
 
 REACH = 2

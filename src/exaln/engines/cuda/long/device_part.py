@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from exaln.engines.cuda.long.arguments import RegionArguments
 from exaln.engines.cuda.long.device_checkpoints import CheckpointMemory, CheckpointRequest, DeviceCheckpoints
 from exaln.engines.cuda.long.kernel_inputs import (
     CANCELLED,
@@ -23,17 +24,18 @@ from exaln.engines.cuda.long.kernel_inputs import (
     target_letters,
 )
 from exaln.engines.cuda.long.packed import ByteScores
+from exaln.engines.cuda.long.shapes import MAX_SMALL_END, LongShape, long_cycles, long_shapes
+from exaln.engines.cuda.runtime.constants import COLUMNS, WARP
 from exaln.engines.cuda.runtime.download import Fetcher
-from exaln.engines.cuda.scan.variants import COLUMNS, MAX_SMALL_END, WARP, LongShape, long_cycles, long_shapes
 from exaln.engines.regions import NOTHING, EndCell
 from exaln.errors import EngineError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from exaln.engines.cuda.letters import FoldedScores
     from exaln.engines.cuda.runtime.device import Event
-    from exaln.engines.cuda.scan.batches import Workspace
-    from exaln.engines.cuda.scan.layout import FoldedScores
+    from exaln.engines.cuda.runtime.workspace import Workspace
     from exaln.engines.regions import Boundary, Checkpoints, Line, PairTable, Pruning, Region
 
 QUEUE_PIECES = 64
@@ -124,31 +126,41 @@ class DevicePart:
         n_channels = min(self._n_warps, -(-len(strips) // self._block_warps) * self._block_warps)
         self._n_blocks = n_channels // self._block_warps
         target, byte_scores = target_letters(task.pair, part), self._byte_scores
-        self._arguments = (
-            self._upload("tiles", column_tiles(target, self._n_pieces, shape, task.folded, byte_scores)),
-            self._n_pieces,
-            part.n_columns,
-            self._upload("query", task.pair.query[part.first_row : part.end_row]),
-            self._upload("strips", strips),
-            len(strips),
-            self._upload("table", score_table(shape, task.folded, byte_scores)),
-            *self._send_top(),
-            *self._send_left(is_first=is_first),
-            self._cleared("queues", self._queue_words(n_channels) * 8),
-            QUEUE_PIECES,
-            self._cleared("consumed", 4 * n_channels),
-            n_channels,
-            self._upload("columns", np.append(self._checkpoint_columns - 1, NEVER).astype(np.uint32)),
-            *self._checkpoint_addresses(),
-            part.n_rows,
-            self._scratch("ends", END.itemsize * len(strips)),
-            COLUMNS * shape.piece * max_score if task.finds_end else -1,
-            self._control,
-            int(PATIENCE_SECONDS * 1e9),
-            self._left_rows_ready,
-            highest,
-            rows_left,
-            columns_left,
+        top_h, top_f = self._send_top()
+        left_h, left_e = self._send_left(is_first=is_first)
+        row_h, row_f, column_h, column_e = self._checkpoint_addresses()
+        self._arguments = RegionArguments(
+            columns=self._upload("tiles", column_tiles(target, self._n_pieces, shape, task.folded, byte_scores)),
+            n_pieces=self._n_pieces,
+            n_columns=part.n_columns,
+            query=self._upload("query", task.pair.query[part.first_row : part.end_row]),
+            strips=self._upload("strips", strips),
+            n_strips=len(strips),
+            table=self._upload("table", score_table(shape, task.folded, byte_scores)),
+            top_H=top_h,
+            top_F=top_f,
+            left_H=left_h,
+            left_E=left_e,
+            queues=self._cleared("queues", self._queue_words(n_channels) * 8),
+            queue_pieces=QUEUE_PIECES,
+            consumed=self._cleared("consumed", 4 * n_channels),
+            n_channels=n_channels,
+            checkpoint_columns=self._upload(
+                "columns", np.append(self._checkpoint_columns - 1, NEVER).astype(np.uint32)
+            ),
+            row_H=row_h,
+            row_F=row_f,
+            column_H=column_h,
+            column_E=column_e,
+            n_rows=part.n_rows,
+            ends=self._scratch("ends", END.itemsize * len(strips)),
+            gain=COLUMNS * shape.piece * max_score if task.finds_end else -1,
+            control=self._control,
+            patience=int(PATIENCE_SECONDS * 1e9),
+            left_rows_ready=self._left_rows_ready,
+            highest=highest,
+            rows_left=rows_left,
+            columns_left=columns_left,
         )
         assert len(strips) // n_channels * self._n_pieces < MAX_SEQUENCE
         assert self._score == task.boundary.top_H.dtype
@@ -258,18 +270,18 @@ class DevicePart:
     # The shape of the kernel.
 
     def _fastest_shape(self) -> LongShape:
-        facts, part = self._device.facts, self._part
+        properties, part = self._device.properties, self._part
 
         def cycles(shape: LongShape) -> float:
             """Of whole strips. Packed pieces with checkpoint columns take twice as long."""
-            n_warps = facts.n_sms * shape.blocks * (shape.threads // WARP) // self._share
+            n_warps = properties.n_sms * shape.blocks * (shape.threads // WARP) // self._share
             n_rows = len(strips_of(part.n_rows, shape, np.unique(self._checkpoint_rows))) * shape.strip_rows
             reach = COLUMNS * (shape.lanes + shape.piece) if shape.is_packed else 0
             special = min(1.0, len(self._checkpoint_columns) * reach / part.n_columns)
-            return long_cycles(shape, n_rows, part.n_columns, n_warps, facts.n_sms) * (1 + special)
+            return long_cycles(shape, n_rows, part.n_columns, n_warps, properties.n_sms) * (1 + special)
 
-        packed = self._task.pair.scoring if facts.dpx and self._byte_scores is not None else None
-        shapes = long_shapes(self._task.folded.n_letters, self._score.itemsize, facts.shared_bytes, packed)
+        packed = self._task.pair.scoring if properties.dpx and self._byte_scores is not None else None
+        shapes = long_shapes(self._task.folded.n_letters, self._score.itemsize, properties.shared_bytes, packed)
         return min(shapes, key=cycles)
 
     def _load(self) -> None:
@@ -288,7 +300,7 @@ class DevicePart:
         self._kernel = self._device.kernel(source, shape.kernel, shape.shared_bytes(n_letters, self._score.itemsize))
         self._block_warps = shape.threads // WARP
         per_sm = min(shape.blocks, self._device.blocks_per_sm(self._kernel, shape.threads))
-        n_blocks = self._device.facts.n_sms * per_sm // self._share
+        n_blocks = self._device.properties.n_sms * per_sm // self._share
         queue_bytes = QUEUE_PIECES * COLUMNS * shape.piece * 2 * self._score.itemsize
         max_warps = int(self._device.budget * MEMORY_SHARE) // QUEUES_SHARE // queue_bytes
         self._n_warps = max(1, min(n_blocks, max_warps // self._block_warps)) * self._block_warps

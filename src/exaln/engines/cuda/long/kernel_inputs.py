@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from exaln.engines.cuda.scan.variants import COLUMNS, WARP, LongShape
+from exaln.engines.cuda.long.shapes import LongShape
+from exaln.engines.cuda.runtime.constants import COLUMNS, WARP
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from exaln.engines.cuda.letters import FoldedScores
     from exaln.engines.cuda.long.packed import ByteScores
-    from exaln.engines.cuda.scan.layout import FoldedScores
     from exaln.engines.regions import Line, PairTable, Region
 
 STRIP = np.dtype([("first_row", "u4"), ("n_rows", "u4"), ("checkpoint", "i4"), ("is_narrow", "u4")])

@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from exaln.engines.cuda.scan.layout import FoldedScores
+    from exaln.engines.cuda.letters import FoldedScores
 
 MAX_LETTERS = 8
 """Letters of the columns, after folding: one instruction selects among this many bytes."""

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from exaln.engines.cuda.letters import fold_letters, used_letters
 from exaln.engines.cuda.long.device_checkpoints import CheckpointRequest
 from exaln.engines.cuda.long.device_part import MEMORY_SHARE, QUEUES_SHARE, SlabTask
 from exaln.engines.cuda.long.kernel_inputs import target_letters
 from exaln.engines.cuda.long.slab import Slab
-from exaln.engines.cuda.scan.layout import fold_letters, used_letters
-from exaln.engines.cuda.scan.variants import WARP
+from exaln.engines.cuda.runtime.constants import WARP
 from exaln.engines.regions import NOTHING, Boundary, Checkpoints, EndCell, Region, RegionResult, RegionTask
 
 if TYPE_CHECKING:
-    from exaln.engines.cuda.scan.batches import Workspace
+    from exaln.engines.cuda.runtime.workspace import Workspace
     from exaln.engines.regions import Line
 
 HELD_SHARE = 2

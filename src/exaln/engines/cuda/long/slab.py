@@ -16,7 +16,7 @@ from exaln.engines.regions import NOTHING, Checkpoints, EndCell, Region
 
 if TYPE_CHECKING:
     from exaln.engines.cuda.long.device_checkpoints import DeviceCheckpoints
-    from exaln.engines.cuda.scan.batches import Workspace
+    from exaln.engines.cuda.runtime.workspace import Workspace
     from exaln.engines.regions import Line
 
 POLL_SECONDS = 5e-4

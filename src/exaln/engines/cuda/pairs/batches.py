@@ -14,23 +14,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exaln.alignments.cigar import Paths, taken
-from exaln.engines.cuda.runtime.compiler import Source
-from exaln.engines.cuda.scan.variants import (
-    COLUMNS,
-    MAX_COST,
-    PACK_THREADS,
-    PAIR_SHAPES,
-    WARP,
-    PairShape,
-    blocks_of_warps,
+from exaln.engines.cuda.pairs.arguments import (
+    FillCouplesArguments,
+    GatherArguments,
+    LetterArguments,
+    PackCouplesArguments,
+    TracebackArguments,
 )
+from exaln.engines.cuda.pairs.shapes import PAIR_SHAPES, PairShape
+from exaln.engines.cuda.runtime.compiler import Source
+from exaln.engines.cuda.runtime.constants import COLUMNS, MAX_COST, WARP, WARP_BLOCK_THREADS, blocks_of_warps
 from exaln.errors import EngineError
 from exaln.sequences.records import offsets_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from exaln.engines.cuda.scan.batches import Workspace
+    from exaln.engines.cuda.runtime.workspace import Workspace
     from exaln.engines.tasks import EncodedSequences
     from exaln.scoring.modes import Mode
     from exaln.scoring.scoring import Scoring
@@ -148,7 +148,7 @@ class PairBatches:
         Each pair gets the shape with the lowest cost. Batches have an even number of pairs, except the last of a shape.
         """
         n_tiles = -(-n // COLUMNS)
-        costs = np.stack([shape.cost(m, n_tiles, self._device.facts.n_sms) for shape in PAIR_SHAPES])
+        costs = np.stack([shape.cost(m, n_tiles, self._device.properties.n_sms) for shape in PAIR_SHAPES])
         best = np.argmin(costs, axis=0)
         for number, shape in enumerate(PAIR_SHAPES):
             own = np.flatnonzero(best == number)
@@ -208,8 +208,8 @@ class PairBatches:
         device.fill(marks, 0, 8, stream)
         kernel = device.kernel(USED_LETTERS, "mark_letters")
         for address, n in codes:
-            blocks = max(1, min(4 * device.facts.n_sms, n // LETTERS_PER_BLOCK))
-            device.launch(kernel, blocks, PACK_THREADS, stream, (address, n, marks))
+            blocks = max(1, min(4 * device.properties.n_sms, n // LETTERS_PER_BLOCK))
+            device.launch(kernel, blocks, WARP_BLOCK_THREADS, stream, LetterArguments(address, n, marks))
         found = np.empty(32, np.uint8)
         device.download(found, marks, stream)
         device.wait(device.record(device.event(), stream))
@@ -309,17 +309,18 @@ class PairBatches:
         sequences = (on["queries"], on["targets"], on["pairs"], n_pairs, on["layouts"], self._fold)
         n_couples = -(-n_pairs // 2)
         packing = device.kernel(source, "pack_couples")
-        device.launch(packing, blocks_of_warps(n_couples), PACK_THREADS, stream, (*sequences, on["arena"]))
+        packed = PackCouplesArguments(*sequences, on["arena"])
+        device.launch(packing, blocks_of_warps(n_couples), WARP_BLOCK_THREADS, stream, packed)
         n_warps = -(-n_couples * shape.lanes // WARP)
-        n_sms = device.facts.n_sms
+        n_sms = device.properties.n_sms
         device.launch(
             device.kernel(source, "fill_couples"),
             min(n_sms, n_warps),
             min(shape.threads, WARP * -(-n_warps // n_sms)),  # spreads few warps over all multiprocessors
             stream,
-            (on["pairs"], n_pairs, on["layouts"], self._table, on["counters"], on["arena"]),
+            FillCouplesArguments(on["pairs"], n_pairs, on["layouts"], self._table, on["counters"], on["arena"]),
         )
-        traceback = (
+        traceback = TracebackArguments(
             *sequences,
             self._table,
             on["run_starts"],
@@ -339,9 +340,10 @@ class PairBatches:
         offsets = np.concatenate([np.zeros(1, np.uint64), np.cumsum(n_runs, dtype=np.uint64)])
         operations = np.empty(int(offsets[-1]), np.uint32)
         place = self._workspace.scratch("operations of pairs", operations.nbytes)
-        arguments = (on["runs"], on["run_starts"], self._upload("offsets of paths", offsets), n_pairs, place)
+        path_offsets = self._upload("offsets of paths", offsets)
+        arguments = GatherArguments(on["runs"], on["run_starts"], path_offsets, n_pairs, place)
         kernel = device.kernel(self._kernels, "gather_runs")
-        device.launch(kernel, blocks_of_warps(n_pairs), PACK_THREADS, stream, arguments)
+        device.launch(kernel, blocks_of_warps(n_pairs), WARP_BLOCK_THREADS, stream, arguments)
         device.download(operations, place, stream)
         device.wait(device.record(device.event(), stream))
         return operations

@@ -1,8 +1,8 @@
 """One opened GPU: its context, streams, memory within a budget, kernels and launches.
 
-Nothing else in the package talks to the CUDA driver, and its errors become ours here and nowhere else. A device belongs
-to the process, not to a thread: whoever uses it in a thread calls `activate` first. A GPU that is opened twice is two
-devices, with their own streams, memory and kernels.
+All calls of the CUDA driver are made here, and its errors become exaln's errors here. A device belongs to the process:
+a thread calls `activate` before it uses one. Opening a GPU twice gives two devices, each with its own streams, memory
+and kernels.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from exaln.engines.cuda.runtime import compiler
+from exaln.engines.cuda.runtime.arguments import KernelArguments
 from exaln.engines.cuda.runtime.compiler import Source
 from exaln.errors import EngineError, OutOfMemoryError
 
@@ -26,11 +27,16 @@ if TYPE_CHECKING:
 
 RESERVE = 512 << 20
 RESERVE_FRACTION = 0.05
+"""Without a budget, the larger of the two is left to the driver and to other processes."""
+
 MIN_MEMORY = 16 << 20
-"""Device memory that is left to the driver and to others when no budget is given: the larger of the two."""
+"""Bytes of device memory below which nothing can be scored."""
 
 SPIN_SECONDS, SLEEP_SECONDS = 3e-3, 1e-4
-"""A wait looks again at once for so long, and then sleeps so long between looks: other threads can run meanwhile."""
+"""`wait` polls without a pause at first, and then sleeps between polls so that other threads can run."""
+
+Grid = int | tuple[int, int]
+"""Blocks of a launch: columns, or (columns, rows)."""
 
 _NON_BLOCKING = 1
 _PORTABLE = 1
@@ -38,8 +44,12 @@ _NO_TIMING = 2
 
 
 @dataclass(frozen=True)
-class DeviceFacts:
-    """What plans depend on. shared_bytes: the most that a block can have. arch: such as "sm_90"."""
+class DeviceProperties:
+    """Properties of a GPU that plans depend on.
+
+    shared_bytes: shared memory that one block can have. dpx: whether packed numbers are int16 (else half).
+    arch: such as "sm_90".
+    """
 
     n_sms: int
     shared_bytes: int
@@ -48,20 +58,20 @@ class DeviceFacts:
 
 
 class DeviceMemoryError(OutOfMemoryError):
-    """The device, or the part of it that may be used, is full; smaller batches may still fit."""
+    """The device, or its budget, is exhausted; smaller batches may still fit."""
 
 
 class Memory:
-    """Bytes on the device, from `address` on; given back when the object dies."""
+    """`n_bytes` of device memory at `address`, freed with the object."""
 
     def __init__(self, device: Device, address: int, n_bytes: int) -> None:
         self._device, self.address, self.n_bytes = device, address, n_bytes
 
     def free(self) -> None:
-        """Give the memory back; nothing that was launched may still use it."""
+        """Free the memory. No launched work may still use it."""
         address, self.address = self.address, 0
         if address:
-            self._device.give_back(address, self.n_bytes)
+            self._device.release(address, self.n_bytes)
 
     def __del__(self) -> None:
         with suppress(Exception):
@@ -69,17 +79,17 @@ class Memory:
 
 
 class PinnedMemory:
-    """Bytes of the host that the device reads and writes by itself. array: uint8[n_bytes]."""
+    """Page-locked host memory, which the device copies without the CPU. array: uint8[n_bytes]."""
 
     def __init__(self, device: Device, address: int, n_bytes: int) -> None:
         self._device, self.address, self.n_bytes = device, address, n_bytes
         self.array: NDArray[np.uint8] = np.ctypeslib.as_array((ctypes.c_uint8 * n_bytes).from_address(address))
 
     def free(self) -> None:
-        """Give the memory back; no copy may still use it, nor anyone the array."""
+        """Free the memory. No copy may still use it, and `array` must not be used again."""
         address, self.address = self.address, 0
         if address:
-            self._device.give_back_pinned(address)
+            self._device.release_pinned(address)
 
     def __del__(self) -> None:
         with suppress(Exception):
@@ -87,7 +97,7 @@ class PinnedMemory:
 
 
 class Event:
-    """A point in a stream: something to wait for, and a time. Its handle is used again when the object dies."""
+    """A point in a stream, to wait for or to measure time at. Its handle is reused after the object dies."""
 
     def __init__(self, handle: Any, spare: list[Any]) -> None:
         self.handle, self._spare = handle, spare
@@ -98,9 +108,9 @@ class Event:
 
 @dataclass(frozen=True)
 class Launches:
-    """Launches of one kernel, prepared: what is left to do is one call of the driver for each.
+    """Prepared launches of one kernel, each of which needs one call of the driver.
 
-    memory: keeps the arguments alive that `calls`, arguments of cuLaunchKernel, point to.
+    calls: arguments of cuLaunchKernel. memory: owns the kernel arguments that they point to.
     """
 
     name: str
@@ -110,7 +120,7 @@ class Launches:
 
 @dataclass(frozen=True)
 class Kernel:
-    """A function on the device, ready to be launched with so much shared memory."""
+    """A function on the device, prepared for launches with `shared_bytes` of dynamic shared memory."""
 
     name: str
     handle: Any
@@ -118,12 +128,12 @@ class Kernel:
 
 
 class Device:
-    """GPU `number`, without memory to use until `set_budget` was called."""
+    """GPU `number`. Call `set_budget` before allocating memory."""
 
     def __init__(self, number: int, driver: Any = None) -> None:
         self._driver = load_driver() if driver is None else driver
         self.number, self.name = number, "?"
-        self._lock = threading.RLock()  # memory can be freed by the garbage collector in the middle of an allocation
+        self._lock = threading.RLock()  # reentrant: the garbage collector may free memory during an allocation
         self._launched: dict[str, None] = {}
         self._events: dict[bool, list[Any]] = {False: [], True: []}
         self.is_broken = False
@@ -135,19 +145,19 @@ class Device:
         self.name = device_name(self._driver, device)
         self._context = self._call("cuDevicePrimaryCtxRetain", device)
         self.activate()
-        self.facts = self._facts(device)
+        self.properties = self._properties(device)
 
     def __str__(self) -> str:
         return f"GPU {self.number} ({self.name})"
 
     def activate(self) -> None:
-        """Use this device in this thread."""
+        """Make this device current in the calling thread."""
         self._call("cuCtxSetCurrent", self._context)
 
     def set_budget(self, n_bytes: int | None, share: int = 1) -> None:
-        """Use at most so much memory; None for what is free, of which this device gets one part in `share`.
+        """Limit memory to n_bytes; None for all free memory, divided by `share`.
 
-        DeviceMemoryError if so little is free that nothing could be done with it.
+        Raises DeviceMemoryError if less than MIN_MEMORY is free.
         """
         free, _ = self._call("cuMemGetInfo")
         spare = (free - max(RESERVE, int(free * RESERVE_FRACTION))) // share
@@ -159,7 +169,7 @@ class Device:
         self.budget = self.used + spare if n_bytes is None else n_bytes
 
     def allocate(self, n_bytes: int) -> Memory:
-        """Memory on the device; DeviceMemoryError if the budget or the device is exhausted."""
+        """Allocate device memory. Raises DeviceMemoryError if the budget or the device is exhausted."""
         n_bytes = max(n_bytes, 1)
         with self._lock:
             if self.used + n_bytes > self.budget:
@@ -173,38 +183,38 @@ class Device:
             raise self._exhausted(n_bytes) if isinstance(error, DeviceMemoryError) else error from None
         return Memory(self, address, n_bytes)
 
-    def give_back(self, address: int, n_bytes: int) -> None:
-        """For Memory: free it, from whatever thread; after a fault there is nothing to give back."""
+    def release(self, address: int, n_bytes: int) -> None:
+        """Free memory of a Memory object, from any thread. Errors after a fault are ignored."""
         with self._lock:
             self.used -= n_bytes
         self._in_context(self._driver.cuMemFree, address)
 
     def pinned(self, n_bytes: int) -> PinnedMemory:
-        """Memory of the host for fast copies."""
+        """Allocate page-locked host memory."""
         return PinnedMemory(self, int(self._call("cuMemHostAlloc", max(n_bytes, 1), _PORTABLE)), max(n_bytes, 1))
 
-    def give_back_pinned(self, address: int) -> None:
-        """For PinnedMemory."""
+    def release_pinned(self, address: int) -> None:
+        """Free memory of a PinnedMemory object."""
         self._in_context(self._driver.cuMemFreeHost, address)
 
     def stream(self) -> Any:
-        """A queue of work on the device; it lives as long as the process."""
+        """Create a stream, which lives as long as the process."""
         return self._call("cuStreamCreate", _NON_BLOCKING)
 
     def upload(self, address: int, array: NDArray[Any], stream: Any) -> None:
-        """Copy an array to the device. Pinned memory must stay as it is until the copy is done; other memory need not."""
+        """Copy an array to the device. A pinned array must not change before the copy is done."""
         if array.nbytes:
             assert array.flags.c_contiguous
             self._call("cuMemcpyHtoDAsync", address, array.ctypes.data, array.nbytes, stream)
 
     def download(self, array: NDArray[Any], address: int, stream: Any) -> None:
-        """Fill an array from the device; when the call returns it is there, unless the array is pinned memory."""
+        """Fill an array from the device. Only a pinned array may still be incomplete on return."""
         if array.nbytes:
             assert array.flags.c_contiguous
             self._call("cuMemcpyDtoHAsync", array.ctypes.data, address, array.nbytes, stream)
 
     def download_rows(self, array: NDArray[Any], address: int, pitch: int, stream: Any) -> None:
-        """Fill a two-dimensional array: each row from `pitch` bytes behind the one before; as `download`."""
+        """Fill a two-dimensional array from rows that lie `pitch` bytes apart; otherwise as `download`."""
         if array.nbytes:
             assert array.flags.c_contiguous
             n_rows, row_bytes = array.shape[0], array.nbytes // array.shape[0]
@@ -217,12 +227,12 @@ class Device:
             self._call("cuMemcpy2DAsync", copy, stream)
 
     def fill(self, address: int, value: int, n_words: int, stream: Any) -> None:
-        """Set 32-bit words."""
+        """Set n_words 32-bit words to `value`."""
         if n_words:
             self._call("cuMemsetD32Async", address, value, n_words, stream)
 
     def event(self, *, has_time: bool = False) -> Event:
-        """A point in a stream, to be recorded."""
+        """Return an event that has not been recorded. has_time: it can be given to `seconds`."""
         spare = self._events[has_time]
         try:
             handle = spare.pop()
@@ -231,16 +241,16 @@ class Device:
         return Event(handle, spare)
 
     def record(self, event: Event, stream: Any) -> Event:
-        """The event is what has been put into the stream so far."""
+        """Record the event after all work in the stream so far, and return it."""
         self._call("cuEventRecord", event.handle, stream)
         return event
 
     def let_wait(self, stream: Any, event: Event) -> None:
-        """What is put into the stream from now on starts after the event."""
+        """Let later work of the stream start only after the event."""
         self._call("cuStreamWaitEvent", stream, event.handle, 0)
 
     def is_done(self, event: Event) -> bool:
-        """Whether the device has got that far; raises if a kernel failed."""
+        """Return whether the event has happened. Raises EngineError if a kernel failed."""
         status = self._driver.cuEventQuery(event.handle)[0]
         if status == self._driver.CUresult.CUDA_ERROR_NOT_READY:
             return False
@@ -249,28 +259,28 @@ class Device:
         return True
 
     def wait(self, event: Event) -> None:
-        """Until the device has got that far. Looks and sleeps, so that threads, and Ctrl-C, are not held up."""
-        patience = time.perf_counter() + SPIN_SECONDS
+        """Wait until the event has happened. Polls, so that other threads and Ctrl-C are not held up."""
+        spin_end = time.perf_counter() + SPIN_SECONDS
         while not self.is_done(event):
-            time.sleep(SLEEP_SECONDS if time.perf_counter() > patience else 0.0)
+            time.sleep(SLEEP_SECONDS if time.perf_counter() > spin_end else 0.0)
 
     def seconds(self, begin: Event, end: Event) -> float:
-        """Time on the device between two events that are done."""
+        """Return the seconds between two events that have happened."""
         return float(self._call("cuEventElapsedTime", begin.handle, end.handle)) / 1e3
 
     def synchronize(self) -> None:
-        """Until everything is done that was put into streams of this context."""
+        """Wait for all work in all streams of this context."""
         self._call("cuCtxSynchronize")
         self._launched.clear()
 
     def load(self, sources: Iterable[Source]) -> None:
-        """Compile and load kernel files that are not here yet, several at a time."""
+        """Compile in parallel, and load, the kernel files that are not loaded yet."""
         missing = [source for source in dict.fromkeys(sources) if source not in self._modules]
-        for source, code in compiler.cubins(missing, self.facts.arch).items() if missing else ():
+        for source, code in compiler.cubins(missing, self.properties.arch).items() if missing else ():
             self._modules[source] = self._call("cuModuleLoadData", code)
 
     def kernel(self, source: Source, name: str, shared_bytes: int = 0) -> Kernel:
-        """A function of a kernel file, for launches with so much dynamic shared memory."""
+        """Return a function of a kernel file, for launches with this much dynamic shared memory."""
         known = self._kernels.get((source, name))
         if known is not None and known.shared_bytes == shared_bytes:
             return known
@@ -283,27 +293,27 @@ class Device:
         return made
 
     def blocks_per_sm(self, kernel: Kernel, n_threads: int) -> int:
-        """How many blocks of a kernel a multiprocessor holds at a time."""
+        """Return how many blocks of a kernel run on a multiprocessor at a time."""
         occupancy = "cuOccupancyMaxActiveBlocksPerMultiprocessor"
         return int(self._call(occupancy, kernel.handle, n_threads, kernel.shared_bytes))
 
     def launch(
-        self, kernel: Kernel, grid: int | tuple[int, int], n_threads: int, stream: Any, arguments: Sequence[int]
+        self, kernel: Kernel, grid: Grid, n_threads: int, stream: Any, arguments: KernelArguments | Sequence[int]
     ) -> None:
-        """Put a kernel into a stream. Arguments are addresses and whole numbers, as the kernel declares them."""
-        self.launch_all(self.prepare(kernel, n_threads, [(grid, arguments)], stream))
+        """Queue a kernel in a stream. A sequence of arguments must be in the order of the kernel's parameters."""
+        self.launch_all(self.prepare(kernel, n_threads, [(grid, _values(kernel, arguments))], stream))
 
     def prepare(
         self,
         kernel: Kernel,
         n_threads: int,
-        launches: Sequence[tuple[int | tuple[int, int], Sequence[int]]],
+        launches: Sequence[tuple[Grid, Sequence[int]]],
         stream: Any,
     ) -> Launches:
-        """Launches with these grids and arguments, one after another; all have as many arguments."""
+        """Prepare consecutive launches with these grids and arguments. All have the same number of arguments."""
         n = len(launches[0][1])
-        # The driver copies each argument from where its pointer says, as many bytes as the kernel declares: the lower
-        # ones of eight, on all machines that CUDA runs on.
+        # The driver copies as many bytes as the kernel declares, from the address of each argument: the low bytes of
+        # eight, because all machines with CUDA are little-endian.
         values = (ctypes.c_uint64 * (n * len(launches)))(
             *[value & 0xFFFFFFFFFFFFFFFF for _, arguments in launches for value in arguments]
         )
@@ -318,7 +328,7 @@ class Device:
         return Launches(kernel.name, calls, (values, pointers))
 
     def launch_all(self, launches: Launches) -> None:
-        """Put prepared launches into the stream that they were prepared for."""
+        """Queue prepared launches in the stream that they were prepared for."""
         self._launched[launches.name] = None
         launch, success = self._driver.cuLaunchKernel, self._driver.CUresult.CUDA_SUCCESS
         for call in launches.calls:
@@ -327,21 +337,21 @@ class Device:
                 self._fail("cuLaunchKernel", status)
 
     def launch_together(
-        self, kernel: Kernel, n_blocks: int, n_threads: int, stream: Any, arguments: Sequence[int]
+        self, kernel: Kernel, n_blocks: int, n_threads: int, stream: Any, arguments: KernelArguments | Sequence[int]
     ) -> None:
-        """Put a kernel into a stream whose blocks wait for each other: the driver refuses more than fit the device."""
-        prepared = self.prepare(kernel, n_threads, [(n_blocks, arguments)], stream)
+        """Queue a kernel whose blocks wait for each other: the driver refuses more blocks than fit the device."""
+        prepared = self.prepare(kernel, n_threads, [(n_blocks, _values(kernel, arguments))], stream)
         self._launched[kernel.name] = None
         self._call("cuLaunchCooperativeKernel", *prepared.calls[0][:-1])
 
-    def _facts(self, device: Any) -> DeviceFacts:
+    def _properties(self, device: Any) -> DeviceProperties:
         names = self._driver.CUdevice_attribute
 
         def attribute(name: str) -> int:
             return int(self._call("cuDeviceGetAttribute", getattr(names, f"CU_DEVICE_ATTRIBUTE_{name}"), device))
 
         arch = f"sm_{attribute('COMPUTE_CAPABILITY_MAJOR')}{attribute('COMPUTE_CAPABILITY_MINOR')}"
-        return DeviceFacts(
+        return DeviceProperties(
             n_sms=attribute("MULTIPROCESSOR_COUNT"),
             shared_bytes=attribute("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"),
             dpx=compiler.has_dpx(arch),
@@ -349,20 +359,20 @@ class Device:
         )
 
     def _in_context(self, function: Any, handle: Any) -> None:
-        """Give something back from any thread, and leave that thread's own context as it was. Errors do not matter."""
+        """Free something from any thread, keep that thread's current context, and ignore errors."""
         self._driver.cuCtxPushCurrent(self._context)
         function(handle)
         self._driver.cuCtxPopCurrent()
 
     def _call(self, name: str, *arguments: Any) -> Any:
-        """A function of the driver: its result, or an error of ours."""
+        """Call a function of the driver and return its result. Raises EngineError or DeviceMemoryError."""
         status, *values = getattr(self._driver, name)(*arguments)
         if status != self._driver.CUresult.CUDA_SUCCESS:
             self._fail(name, status)
         return values[0] if len(values) == 1 else values
 
     def _fail(self, function: str, status: Any) -> NoReturn:
-        """Errors of kernels show up in a later call, so the message names what was launched and not that call."""
+        """Raise an error. Faults of kernels appear in later calls, so the message names the launched kernels."""
         error = getattr(status, "name", str(status))
         if error == "CUDA_ERROR_OUT_OF_MEMORY":
             raise self._exhausted(None)
@@ -395,11 +405,19 @@ KERNEL_FAULTS = {
     "LAUNCH_TIMEOUT",
     "MISALIGNED_ADDRESS",
 }
-"""Errors that come from a launch or from a kernel that runs."""
+"""Errors that a launch or a running kernel causes."""
+
+
+def _values(kernel: Kernel, arguments: KernelArguments | Sequence[int]) -> Sequence[int]:
+    """Return the arguments of a kernel as a sequence."""
+    if not isinstance(arguments, KernelArguments):
+        return arguments
+    assert kernel.name in arguments.kernels
+    return arguments.values()
 
 
 def load_driver() -> Any:
-    """The bindings of the CUDA driver, which come with cuda-core."""
+    """Import the bindings of the CUDA driver, which come with cuda-core."""
     try:
         from cuda.bindings import driver
     except ImportError as error:
@@ -408,7 +426,7 @@ def load_driver() -> Any:
 
 
 def device_name(driver: Any, device: Any) -> str:
-    """Such as "NVIDIA H200"; needs no context."""
+    """Return the name of a GPU, such as "NVIDIA H200". Needs no context."""
     status, name = driver.cuDeviceGetName(256, device)
     if status != driver.CUresult.CUDA_SUCCESS:
         return "unknown"

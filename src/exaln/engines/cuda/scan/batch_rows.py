@@ -1,4 +1,4 @@
-"""The rows of a batch: ranges of a segment, spread over its lengths or one alone."""
+"""The rows of a batch: one range of a segment's rows, or several ranges spread over its lengths."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ if TYPE_CHECKING:
 Number = TypeVar("Number", bound=np.generic)
 
 ROW_SIZE = 64
-"""What a row counts as, in residues, when work is divided: rows without residues take memory, too."""
+"""Residues that a row counts as when work is divided, because rows without residues take memory, too."""
 
 
 @dataclass(frozen=True)
 class BatchRows:
-    """Rows [first, end) of each piece, of one segment. Pieces ascend, and so do the lengths of the rows."""
+    """Rows [first, end) of each piece, of one segment. Pieces ascend, and so do the lengths of the rows.
+
+    n_residues: residues of all rows.
+    """
 
     segment: int
     pieces: tuple[tuple[int, int], ...]
@@ -29,11 +32,11 @@ class BatchRows:
 
     @property
     def size(self) -> int:
-        """What is compared when work is divided."""
+        """Size that is compared when work is divided."""
         return self.n_residues + ROW_SIZE * len(self)
 
     def of(self, column: NDArray[Number]) -> NDArray[Number]:
-        """Their elements of a column of the segment."""
+        """Return the elements of these rows in a column of the segment."""
         if len(self.pieces) == 1:
             return column[slice(*self.pieces[0])]
         return np.concatenate([column[first:end] for first, end in self.pieces])
@@ -44,7 +47,7 @@ class BatchRows:
         return np.concatenate([np.arange(first, end) for first, end in self.pieces])
 
     def halves(self, lengths: NDArray[np.int64]) -> tuple[BatchRows, BatchRows]:
-        """Two rows or more as two batches, of about the same size if there are many. lengths: of all rows."""
+        """Split two rows or more into two batches of similar size. lengths: of all rows of the segment."""
         if len(self.pieces) > 1:
             return self._with(self.pieces[::2], lengths), self._with(self.pieces[1::2], lengths)
         first, end = self.pieces[0]

@@ -1,4 +1,4 @@
-"""From the scores of a batch, on the device, to what leaves it: see kernels/collect.cu."""
+"""From the scores of a batch on the device to candidates on the host; kernels/collect.cu has the kernels."""
 
 from __future__ import annotations
 
@@ -8,97 +8,100 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exaln.engines.cuda.runtime.compiler import Source
-from exaln.engines.cuda.scan.batches import Workspace
-from exaln.engines.cuda.scan.pending import N_COUNTERS, Found, Pending, ScoreRows, Slab
+from exaln.engines.cuda.scan.arguments import CutArguments, OverflowArguments
+from exaln.engines.cuda.scan.in_flight import N_COUNTERS, BatchInFlight, Slab
+from exaln.engines.cuda.scan.results import CandidateRows, ScoreRows
 from exaln.engines.cuda.scan.target_parts import ITEM_BYTES
 from exaln.statistics.length_bins import N_BINS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from exaln.engines.cuda.runtime.workspace import Workspace
+
 COLLECT = Source("collect.cu", (("BINS", N_BINS),))
 THREADS = 256
 
 BLOCK_SCORES = 16 << 20
-"""Scores that are copied back at a time: 64 MiB."""
+"""Scores that are downloaded at a time: 64 MiB."""
 
 FIRST_CANDIDATES = 1 << 14
-"""Candidates that are copied back with the counters, before their number is known; more need a second copy."""
+"""Candidates that are downloaded with the counters, before their number is known; more need a second copy."""
 
 CANDIDATE_BYTES = 12
 OVERFLOWS, CANDIDATES, TOO_HIGH = 0, 1, 2
-"""Places of the counters: scores that may be wrong, candidates, scores that do not fit 31 bits."""
+"""Indices of the counters: scores that may be wrong, candidates, scores that do not fit 31 bits."""
 
 RESULT_BYTES = 4 * N_COUNTERS + CANDIDATE_BYTES * FIRST_CANDIDATES
-"""Of pinned memory, for the counters and the first candidates."""
+"""Pinned memory for the counters and the first candidates."""
 
 
 class Collector:
-    """Lists, cuts and copies. limit: packed scores up to this are exact."""
+    """Lists overflows and candidates, and downloads them. limit: packed scores up to this are exact."""
 
     def __init__(self, workspace: Workspace, limit: int) -> None:
         self._workspace, self._device, self._limit = workspace, workspace.device, limit
 
-    def find_overflows(self, pending: Pending, stream: Any, slab: Slab) -> None:
-        """List pairs of a slab whose score may be wrong, as many as there is room for, and set them to 0."""
-        arguments = (
-            pending.score_address(slab),
-            pending.batch.host.row_stride,
-            slab.n_queries,
-            slab.n_rows,
-            self._limit,
-            pending.max_overflows,
-            pending.zeroed.counters + 4 * OVERFLOWS,
-            pending.batch.place("offsets") + 8 * slab.first_row,
-            self.overflows(pending),
+    def find_overflows(self, pending: BatchInFlight, stream: Any, slab: Slab) -> None:
+        """List the pairs of a slab whose score may be wrong, up to the list's capacity, and set their scores to 0."""
+        arguments = OverflowArguments(
+            scores=pending.score_address(slab),
+            row_stride=pending.batch.host.row_stride,
+            n_queries=slab.n_queries,
+            n_targets=slab.n_rows,
+            limit=self._limit,
+            capacity=pending.max_overflows,
+            count=pending.state.counters + 4 * OVERFLOWS,
+            offsets=pending.batch.offsets + 8 * slab.first_row,
+            items=self.overflows(pending),
         )
         kernel = self._device.kernel(COLLECT, "find_overflows")
         self._device.launch(kernel, self._grid(slab.n_rows, slab.n_queries), THREADS, stream, arguments)
 
-    def overflows(self, pending: Pending) -> int:
-        """The address of that list."""
-        return self._workspace.scratch(f"overflows {pending.own.number}", ITEM_BYTES * pending.max_overflows)
+    def overflows(self, pending: BatchInFlight) -> int:
+        """Return the address of the list of overflows."""
+        return self._workspace.scratch(pending.own.buffers.overflows, ITEM_BYTES * pending.max_overflows)
 
-    def cut(self, pending: Pending, stream: Any) -> None:
-        """List the candidates, and count for the histogram if it is wanted."""
+    def cut(self, pending: BatchInFlight, stream: Any) -> None:
+        """List the pairs whose score reaches the cutoff, and fill the histogram if there is one."""
         group, host = pending.group, pending.batch.host
         if pending.histogram:
             self._device.fill(pending.histogram, 0, len(group) * N_BINS * group.score_bins, stream)
-        arguments = (
-            pending.zeroed.scores,
-            host.row_stride,
-            0,
-            len(group),
-            len(host),
-            pending.batch.place("offsets"),
-            pending.on_device["minimum"],
-            pending.capacity,
-            pending.zeroed.counters + 4 * CANDIDATES,
-            pending.candidates,
-            pending.histogram,
-            group.score_bins,
+        arguments = CutArguments(
+            scores=pending.state.scores,
+            row_stride=host.row_stride,
+            first_query=0,
+            n_queries=len(group),
+            n_targets=len(host),
+            offsets=pending.batch.offsets,
+            minimum=pending.on_device.minimum,
+            capacity=pending.capacity,
+            count=pending.state.counters + 4 * CANDIDATES,
+            candidates=pending.candidates,
+            histogram=pending.histogram,
+            score_bins=group.score_bins,
         )
         kernel = self._device.kernel(COLLECT, "cut")
         self._device.launch(kernel, self._grid(len(host), len(group)), THREADS, stream, arguments)
 
     def _grid(self, n_rows: int, n_queries: int) -> tuple[int, int]:
-        return max(1, min(-(-n_rows // THREADS), 8 * self._device.facts.n_sms)), max(1, min(n_queries, 64))
+        return max(1, min(-(-n_rows // THREADS), 8 * self._device.properties.n_sms)), max(1, min(n_queries, 64))
 
-    def fetch(self, pending: Pending, stream: Any) -> None:
-        """Copy the counters and the first candidates to pinned memory."""
+    def fetch(self, pending: BatchInFlight, stream: Any) -> None:
+        """Download the counters and the first candidates to pinned memory."""
         result = pending.own.result
-        self._device.download(result[: 4 * N_COUNTERS], pending.zeroed.counters, stream)
+        self._device.download(result[: 4 * N_COUNTERS], pending.state.counters, stream)
         n_first = CANDIDATE_BYTES * min(FIRST_CANDIDATES, pending.capacity)
         if pending.group.minimum is not None:
             self._device.download(result[4 * N_COUNTERS : 4 * N_COUNTERS + n_first], pending.candidates, stream)
 
-    def counters(self, pending: Pending) -> NDArray[np.uint32]:
-        """uint32[N_COUNTERS], once they were fetched."""
+    def counters(self, pending: BatchInFlight) -> NDArray[np.uint32]:
+        """Return uint32[N_COUNTERS], after `fetch`."""
         counters: NDArray[np.uint32] = pending.own.result[: 4 * N_COUNTERS].view(np.uint32).copy()
         return counters
 
-    def found(self, pending: Pending, n: int) -> Found:
-        """The n candidates: those that were fetched, and the others."""
+    def candidates(self, pending: BatchInFlight, n: int) -> CandidateRows:
+        """Return the n candidates: those of `fetch`, and the others."""
         group, side = pending.group, self._workspace.side_stream
         pairs = np.empty((n, 3), np.int32)
         n_first = min(n, FIRST_CANDIDATES)
@@ -106,16 +109,16 @@ class Collector:
         pairs[:n_first] = first.view(np.int32).reshape(-1, 3)
         self._device.download(pairs[n_first:], pending.candidates + CANDIDATE_BYTES * n_first, side)
         if not pending.histogram:
-            return Found(pairs, None)
+            return CandidateRows(pairs, None)
         counts = np.empty((len(group), N_BINS, group.score_bins), np.uint32)
         self._device.download(counts, pending.histogram, side)
-        return Found(pairs, counts.astype(np.int64))
+        return CandidateRows(pairs, counts.astype(np.int64))
 
-    def score_rows(self, pending: Pending) -> Iterator[ScoreRows]:
-        """All scores, some queries at a time."""
+    def score_rows(self, pending: BatchInFlight) -> Iterator[ScoreRows]:
+        """Yield all scores, some queries at a time."""
         stride, n_queries = pending.batch.host.row_stride, len(pending.group)
         step = max(1, BLOCK_SCORES // max(1, stride))
         for first in range(0, n_queries, step):
             rows = np.empty((min(step, n_queries - first), stride), np.int32)
-            self._device.download(rows, pending.zeroed.scores + 4 * stride * first, self._workspace.side_stream)
+            self._device.download(rows, pending.state.scores + 4 * stride * first, self._workspace.side_stream)
             yield ScoreRows(first, rows[:, : len(pending.batch.host)])

@@ -1,8 +1,8 @@
-"""Pairs that are scored one by one: long targets, cut into parts that overlap, so that many blocks share one.
+"""Long targets, cut into overlapping parts so that many blocks share one target.
 
 An alignment with a query of m letters has at most m columns that match or mismatch, and its gaps in the query cost no
-more than these can score, so it spans a bounded number of columns of the target. Parts that overlap by that much hold
-every alignment as a whole: the best score of the parts is that of the target.
+more than these can score. So it spans a bounded number of columns of the target. If parts overlap by that much, every
+alignment lies within one part, and the best score of the parts is that of the target.
 """
 
 from __future__ import annotations
@@ -21,21 +21,20 @@ if TYPE_CHECKING:
 
 ITEM_BYTES = 16
 MAX_ITEMS = 1 << 20
-"""Items of a launch."""
+"""Most items of a launch, approximately."""
 
 MAX_LENGTH = (1 << 32) - 4096
-"""Of a target: places in it, and some behind it, are counted in 32 bits."""
+"""Longest target: positions in it, and some beyond its end, are counted in 32 bits."""
 
-SPANS, LEAST_SPANS = 4.0, 0.25
-"""A part begins that many spans or more after the one before, so that little is computed twice; less where targets are
-scored by themselves and blocks would be idle before it is done."""
+SPANS, MIN_SPANS = 4.0, 0.25
+"""Spans between the beginnings of two parts, so that little is computed twice; the second if blocks are idle."""
 
 PARTS_PER_BLOCK = 4
-"""Parts are made no smaller than what gives each block so many."""
+"""Parts of each block; parts are not made smaller than that."""
 
 
 def alignment_span(query_length: int, scoring: Scoring) -> int | None:
-    """The most columns of a target that an alignment with a score above 0 spans; None if gaps can go on for free."""
+    """Return the most columns of a target that an alignment spans; None if gap extension is free."""
     if scoring.gap_extend == 0:
         return None
     in_gaps = (query_length * max(0, scoring.max_score) - scoring.gap_first) // scoring.gap_extend + 1
@@ -49,12 +48,12 @@ def pair_items(
     scoring: Scoring,
     n_blocks: int,
     *,
-    is_alone: bool = False,
+    is_idle: bool = False,
 ) -> Iterator[NDArray[np.uint32]]:
-    """All queries against rows of these lengths, as items of block.cu: uint32[n, 4] of query, row, begin, length.
+    """Yield all queries against rows of these lengths as items of block.cu: uint32[n, 4] of query, row, begin, length.
 
-    At most about MAX_ITEMS at a time, the longest queries first. Empty queries are left out: they score 0. is_alone:
-    nothing else is computed meanwhile.
+    About MAX_ITEMS at most at a time, the longest queries first. Empty queries are left out, because they score 0.
+    is_idle: the device has no other work meanwhile. Raises EngineError if a target is longer than MAX_LENGTH.
     """
     if lengths.max(initial=0) > MAX_LENGTH:
         raise EngineError(f"a target has {int(lengths.max()):,} residues, too many for a GPU; use engine cpu")
@@ -65,7 +64,7 @@ def pair_items(
         span = alignment_span(query_lengths[query], scoring)
         for begin in range(0, len(rows), MAX_ITEMS):
             own = slice(begin, begin + MAX_ITEMS)
-            step = int(lengths.max(initial=1)) if span is None else _step(span, share, is_alone=is_alone)
+            step = int(lengths.max(initial=1)) if span is None else _step(span, share, is_idle=is_idle)
             waiting.append(_query_items(query, rows[own], lengths[own], step, span or 0))
             if sum(map(len, waiting)) >= MAX_ITEMS:
                 yield _longest_first(waiting)
@@ -89,17 +88,17 @@ def _query_items(
     return items
 
 
-def _step(span: int, share: int, *, is_alone: bool) -> int:
-    """Columns from the begin of a part to that of the next one.
+def _step(span: int, share: int, *, is_idle: bool) -> int:
+    """Return the columns from the beginning of one part to that of the next.
 
-    >>> [_step(100, share, is_alone=True) for share in (0, 50, 90, 200, 1000)]
+    >>> [_step(100, share, is_idle=True) for share in (0, 50, 90, 200, 1000)]
     [25, 100, 260, 400, 1000]
     """
-    n_spans = PARTS_PER_BLOCK * share / max(1, span) - 1 if is_alone else SPANS
-    return max(int(min(SPANS, max(LEAST_SPANS, n_spans)) * span), share, 1)
+    n_spans = PARTS_PER_BLOCK * share / max(1, span) - 1 if is_idle else SPANS
+    return max(int(min(SPANS, max(MIN_SPANS, n_spans)) * span), share, 1)
 
 
 def _longest_first(parts: list[NDArray[np.uint32]]) -> NDArray[np.uint32]:
-    """Blocks take them in turn, so the last ones should be short."""
+    """Join parts, the longest first: blocks take them in order, so that the last ones should be short."""
     items = np.concatenate(parts)
     return np.ascontiguousarray(items[np.argsort(-items[:, 3].astype(np.int64), kind="stable")])

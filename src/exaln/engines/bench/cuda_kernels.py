@@ -1,19 +1,14 @@
-"""Everything there is to compile, for tests and for benchmarks."""
+"""Every kernel in every shape, for tests and benchmarks of the compiler."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from exaln.engines.bench import cuda_bound
+from exaln.engines.cuda.long.shapes import LONG_SHAPES, MAX_LARGE_ROWS, PACKED_SHAPES
+from exaln.engines.cuda.pairs.shapes import PAIR_SHAPES
 from exaln.engines.cuda.runtime.compiler import Source
-from exaln.engines.cuda.scan.variants import (
-    BLOCK_SHAPES,
-    LONG_SHAPES,
-    MAX_LARGE_ROWS,
-    PACKED_SHAPES,
-    PAIR_SHAPES,
-    SHAPES,
-)
+from exaln.engines.cuda.scan.shapes import BLOCK_SHAPES, SHAPES
 from exaln.scoring.scoring import Scoring
 from exaln.statistics.length_bins import N_BINS
 
@@ -22,9 +17,9 @@ GAP_FIRST, GAP_EXTEND = 12, 1
 
 
 def all_sources() -> Iterator[Source]:
-    """Every kernel in every shape, with the gap costs and the number of letters of an ordinary protein search.
+    """Yield every kernel in every shape, with the gap costs and the number of letters of an ordinary protein search.
 
-    Rows between strips are kept in every other shape.
+    Every other shape of stream.cu keeps boundary rows.
     """
     gaps = (("GAP_FIRST", GAP_FIRST), ("GAP_EXTEND", GAP_EXTEND))
     for number, shape in enumerate(SHAPES):

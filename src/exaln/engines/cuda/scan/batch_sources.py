@@ -1,7 +1,7 @@
-"""Batches for a device, one after the other: those that stay on it, and those that are read, sent and forgotten.
+"""Where a device gets its batches: resident ones that stay on it, or streamed ones that pass through two slots.
 
-Streamed batches go through two slots on the device. While it computes with one, a thread of its own reads the next batch
-from the mapped file, which is where its hash is checked for the first time, and sends it to the other.
+While the device scores a streamed batch in one slot, a reader thread reads the next batch from the mapped file, which
+checks its hash the first time, and sends it to the other slot.
 """
 
 from __future__ import annotations
@@ -15,27 +15,28 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from exaln.engines.cuda.scan.batch_rows import BatchRows
-from exaln.engines.cuda.scan.batches import DeviceBatch, HostBatch, Workspace
+from exaln.engines.cuda.scan.batches import DeviceBatch, HostBatch, keep_batch, upload_batch
+from exaln.engines.cuda.scan.buffers import SLOTS
 
 if TYPE_CHECKING:
     from exaln.engines.cuda.runtime.upload import Prepared
-    from exaln.engines.cuda.scan.pending import ScanTimes
+    from exaln.engines.cuda.runtime.workspace import Workspace
+    from exaln.engines.cuda.scan.results import ScanTimes
 
-N_SLOTS = 2
 WAIT_SECONDS = 0.1
-"""How long a thread waits before it looks whether it is still wanted."""
+"""Time after which a waiting reader checks whether it was closed."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """One batch against one group of queries."""
+    """One batch against one group of queries. group: its number."""
 
     group: int
     rows: BatchRows
 
 
 class Tasks:
-    """What is still to be done, handed to devices as they become free."""
+    """Tasks that wait for a device."""
 
     def __init__(self, tasks: Iterable[Task], split: Callable[[BatchRows], tuple[BatchRows, BatchRows]]) -> None:
         self._waiting = deque(tasks)
@@ -44,13 +45,13 @@ class Tasks:
         self._lock = threading.Lock()
 
     def take(self, preference: Callable[[BatchRows], int | None] = lambda rows: 0) -> Task | None:
-        """The next task, or None. `preference`: the lowest goes first, and None is left for others."""
+        """Return the next task, or None. preference: the lowest comes first; None leaves a task to other devices."""
         with self._lock:
             ranked = [(preference(task.rows), place) for place, task in enumerate(self._waiting)]
-            wanted = [(rank, place) for rank, place in ranked if rank is not None]
-            if not wanted:
+            eligible = [(rank, place) for rank, place in ranked if rank is not None]
+            if not eligible:
                 return None
-            place = min(wanted)[1]
+            place = min(eligible)[1]
             task = self._waiting[place]
             del self._waiting[place]
             while self._max_size is not None and len(task.rows) > 1 and task.rows.size > self._max_size:
@@ -60,12 +61,12 @@ class Tasks:
             return task
 
     def put_back(self, tasks: Iterable[Task]) -> None:
-        """These were taken, and not done."""
+        """Put tasks that were taken and not done before all others."""
         with self._lock:
             self._waiting.extendleft(reversed(list(tasks)))
 
     def halve(self) -> None:
-        """From now on, tasks are cut until they are no larger than half of the largest, down to single rows."""
+        """Split tasks, when they are taken, until they are at most half as large as the largest, or single rows."""
         with self._lock:
             largest = max((task.rows.size for task in self._waiting if len(task.rows) > 1), default=1)
             self._max_size = min(largest, self._max_size or largest) // 2
@@ -73,7 +74,7 @@ class Tasks:
 
 @dataclass(frozen=True)
 class Loaded:
-    """A task whose batch is on the device, or on its way."""
+    """A task whose batch is on the device or being sent there. slot: of a streamed batch."""
 
     task: Task
     batch: DeviceBatch
@@ -81,7 +82,7 @@ class Loaded:
 
 
 class ResidentBatches:
-    """Batches that stay on the device: sent when they are first needed."""
+    """Batches that stay on the device, sent when they are first needed. taken: tasks that are not done."""
 
     def __init__(
         self,
@@ -96,31 +97,31 @@ class ResidentBatches:
         self.taken: list[Task] = []
 
     def next(self) -> Loaded | None:
-        """The next batch; None at the end."""
+        """Return the next batch, or None after the last one."""
         task = self._take()
         if task is None:
             return None
         self.taken.append(task)
         segment = self._segment_of(task)
-        batch = self._workspace.resident(segment, task.rows)
+        batch = self._workspace.residents.get(segment, task.rows)
         if batch is None:
             started = time.perf_counter()
             host = self._read(task)
-            batch = self._workspace.keep(segment, host)
+            batch = keep_batch(self._workspace, segment, host)
             self._times.upload += time.perf_counter() - started
             self._times.bytes_sent += host.sent_bytes
         return Loaded(task, batch)
 
     def done(self, loaded: Loaded) -> None:
-        """The results of a batch are there."""
+        """Count a task as done."""
         self.taken.remove(loaded.task)
 
     def close(self) -> None:
-        """Nothing more is wanted."""
+        """Do nothing: there is no reader thread."""
 
 
 class StreamedBatches:
-    """Batches that pass through two slots, read ahead by a thread."""
+    """Batches that pass through two slots, prefetched by a reader thread. taken: tasks that are not done."""
 
     def __init__(
         self, workspace: Workspace, take: Callable[[], Task | None], read: Callable[[Task], HostBatch], times: ScanTimes
@@ -130,26 +131,26 @@ class StreamedBatches:
         self._ready: queue.SimpleQueue[Loaded | BaseException | None] = queue.SimpleQueue()
         self._is_closed = threading.Event()
         self.taken: list[Task] = []
-        for slot in range(N_SLOTS):
+        for slot in range(len(SLOTS)):
             self._free.put(slot)
         self._thread = threading.Thread(target=self._run, name="exaln reader", daemon=True)
         self._thread.start()
 
     def next(self) -> Loaded | None:
-        """The next batch; None at the end. What went wrong in the thread is raised here."""
+        """Return the next batch, or None after the last one. Raises the errors of the reader thread."""
         loaded = self._ready.get()
         if isinstance(loaded, BaseException):
             raise loaded
         return loaded
 
     def done(self, loaded: Loaded) -> None:
-        """The results of a batch are there: its slot can be filled again."""
+        """Count a task as done, and free its slot."""
         self.taken.remove(loaded.task)
         assert loaded.slot is not None
         self._free.put(loaded.slot)
 
     def close(self) -> None:
-        """End the thread."""
+        """Stop the reader thread and wait for it."""
         self._is_closed.set()
         self._thread.join()
 
@@ -160,7 +161,7 @@ class StreamedBatches:
                 self.taken.append(task)
                 started = time.perf_counter()
                 host = self._read(task)
-                prepared = self._workspace.prepare(host)
+                prepared = self._workspace.uploader.prepare(host.codes)
                 self._times.upload += time.perf_counter() - started
                 slot = self._next_free()
                 if slot is None:
@@ -180,8 +181,8 @@ class StreamedBatches:
 
     def _load(self, task: Task, host: HostBatch, prepared: Prepared, slot: int) -> Loaded:
         started = time.perf_counter()
-        address = self._workspace.scratch(f"slot {slot}", host.device_bytes)
-        ready = self._workspace.fill(address, host, prepared)
+        address = self._workspace.scratch(SLOTS[slot], host.device_bytes)
+        ready = upload_batch(self._workspace, address, host, prepared)
         self._times.upload += time.perf_counter() - started
         self._times.bytes_sent += host.sent_bytes
         return Loaded(task, DeviceBatch(host, address, ready), slot)
