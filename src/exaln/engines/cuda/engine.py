@@ -151,8 +151,8 @@ class CudaEngine(Engine):
 
     def scan(self, task: ScanTask) -> Iterator[Candidates]:
         """Candidates, cut on the device; where too many pass the cutoff, the cut is made here."""
-        request = ScanOptions(task.cutoff, 0, task.progress is not None)
-        with closing(self._results(task, request)) as results:
+        options = ScanOptions(task.cutoff, task.progress is not None)
+        with closing(self._results(task, options)) as results:
             for result in results:
                 if isinstance(result.result, CandidateRows):
                     yield from _candidates(result, result.result, task)
@@ -318,14 +318,14 @@ class CudaEngine(Engine):
             self._cpu_engine = CpuEngine(self._threads)
         return self._cpu_engine
 
-    def _results(self, task: ScanTask, request: ScanOptions) -> Generator[BatchResult, None, None]:
+    def _results(self, task: ScanTask, options: ScanOptions) -> Generator[BatchResult, None, None]:
         """Results, batch by batch. Close the generator: the garbage collector must not end its threads."""
         view, queries, progress = task.view, task.queries, task.progress
         encoded = EncodedSequences(queries.codes(self.name), queries.offsets)
         if not len(queries) or not view.n_targets:
             return
         with self.pool.lend(self.devices, self._budget(task)) as workspaces:
-            job = Job(workspaces, view, encoded, task.scoring, request, self.pool.cache, self.pool.planner)
+            job = Job(workspaces, view, encoded, task.scoring, options, self.pool.cache, self.pool.planner)
             cells = 0
             try:
                 with closing(job.results()) as results:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class ScanRequest:
     """What is scanned, and on what. properties: of the devices. budget: the least bytes of any device.
 
-    n_letters: folded letters of the targets. can_pack: whether scores fit packed numbers. score_bins: of the histogram.
+    n_letters: folded letters of the targets. can_pack: whether scores fit packed numbers.
     """
 
     query_lengths: tuple[int, ...]
@@ -33,7 +33,6 @@ class ScanRequest:
     properties: DeviceProperties
     budget: int
     n_devices: int = 1
-    score_bins: int = 0
 
 
 @dataclass(frozen=True)
