@@ -1,4 +1,4 @@
-"""What the tests of regions share: tables of pairs cut in many ways, and the answer of another engine."""
+"""Shared by the tests of regions: scorings, boundaries, tasks, and the comparison of two engines."""
 
 import numpy as np
 
@@ -51,7 +51,7 @@ def outside(region, scoring, mode, score=INT32):
 
 
 def core_region(n_rows, n_columns, *, is_local):
-    """The arguments of the core that say what a region is, and what surrounds it."""
+    """The arguments of the core that describe a region and its boundary."""
     return {
         "query": np.zeros(n_rows, np.uint8),
         "target": np.zeros(n_columns, np.uint8),
@@ -68,7 +68,7 @@ def core_region(n_rows, n_columns, *, is_local):
 
 
 def some(rng, n, at_most):
-    """Ascending numbers of rows or columns; the first and the last of the region may be among them."""
+    """int64: at most so many random rows or columns from 1 to n, ascending."""
     return np.unique(rng.integers(1, n + 1, int(rng.integers(0, at_most + 1)))).astype(np.int64)
 
 
@@ -93,7 +93,7 @@ def assert_same(found, expected):
 
 
 def assert_as(engine, other, query, target, scoring, mode, rows, columns, score=INT32):
-    """The whole table, on two engines."""
+    """Fill a whole table on two engines, and compare checkpoints and best cells."""
     region = Region(0, len(query), 0, len(target))
     case = ((query, target, scoring, mode), region, outside(region, scoring, mode, score), rows, columns, score)
     assert_same(filled(engine, *case), filled(other, *case))

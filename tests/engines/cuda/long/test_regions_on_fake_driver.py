@@ -1,4 +1,4 @@
-"""Regions of one pair on devices, on a driver without a GPU: what is sent and fetched, slabs, strips, what goes wrong."""
+"""Regions of one pair on a driver without a GPU: what is sent and fetched, slabs, strips, and errors."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from exaln.engines.cuda.long.regions import slabs
 from exaln.engines.cuda.long.shapes import LONG_SHAPES, PACKED_SHAPES, LongShape, long_cycles, long_shapes
 from exaln.engines.cuda.runtime import download
 from exaln.engines.reference.engine import ReferenceEngine
-from exaln.engines.regions import NOTHING, PairTable, Region
+from exaln.engines.regions import NOTHING, Checkpoints, PairTable, Region
 from exaln.errors import EngineError
 from exaln.pairwise.long.driver import LongOptions, align_long, align_with
 from exaln.pairwise.long.plan import Plan
@@ -45,7 +45,7 @@ def similar(seed, length, scoring=DNA):
 @pytest.mark.parametrize("name", SCORINGS)
 @pytest.mark.parametrize("mode", [LOCAL, GLOBAL, SEMIGLOBAL], ids=str)
 @pytest.mark.parametrize("score", [INT32, INT64], ids=str)
-def test_lines_and_ends(driver, name, mode, score):
+def test_checkpoints_and_the_best_cell_equal_those_of_another_engine(driver, name, mode, score):
     rng = np.random.default_rng(1)
     for length in (1, 2, 40, 150):
         query, target = similar(length, length, SCORINGS[name])
@@ -81,7 +81,7 @@ def test_a_region_within_a_table(driver):
 
 @pytest.mark.parametrize("mode", [LOCAL, GLOBAL], ids=str)
 def test_slabs_of_rows_where_memory_is_short(driver, monkeypatch, mode):
-    """The device has room for few lines at a time."""
+    """The device has room for few checkpoints at a time."""
     monkeypatch.setattr(cuda_regions, "slabs", lambda region, lines, room: slabs(region, lines, 60_000))
     query, target = similar(4, 300)
     rows, columns = np.arange(7, 300, 7), np.arange(50, len(target) + 1, 50)
@@ -102,7 +102,7 @@ def test_slabs_cover_all_rows_and_fit():
 
 
 @pytest.mark.parametrize("shape", [*LONG_SHAPES, *PACKED_SHAPES], ids=str)
-def test_strips_end_where_rows_are_kept(shape):
+def test_strips_end_at_checkpoint_rows(shape):
     rng = np.random.default_rng(shape.rows)
     for n_rows in (1, shape.rows, shape.strip_rows, shape.strip_rows + 1, 5000):
         kept = some(rng, n_rows, 20)
@@ -116,15 +116,15 @@ def test_strips_end_where_rows_are_kept(shape):
         assert (strips["n_rows"] > 0).all()
 
 
-def test_lines_are_fetched_in_pieces(driver, monkeypatch):
-    """Through fewer bytes of pinned memory than they have, each piece to its place."""
+def test_checkpoints_are_fetched_in_pieces(driver, monkeypatch):
+    """Through less pinned memory than their size, each piece to its place."""
     monkeypatch.setattr(download, "SLOT_BYTES", 96)
     monkeypatch.setattr(download, "SMALL_BYTES", 90)
     query, target = similar(12, 150)
     assert_as(OnDevices(), REFERENCE, query, target, DNA, LOCAL, np.arange(1, 150, 9), np.arange(1, 140, 9))
 
 
-def test_nothing_to_compute(driver):
+def test_an_empty_region_launches_no_kernel(driver):
     query, target = similar(5, 30)
     region = Region(3, 3, 0, len(target))
     case = ((query, target, DNA, LOCAL), region, outside(region, DNA, LOCAL), np.zeros(0, np.int64), np.array([5]))
@@ -151,8 +151,8 @@ def test_progress_ends_with_all_cells(driver):
 
 
 @pytest.mark.parametrize("mode", ["local", "global", "semiglobal", "overlap", "free:qs,te"])
-def test_a_whole_alignment(driver, monkeypatch, mode):
-    """Lines of two levels from the device, walked on the CPU: as the cpu engine has it."""
+def test_a_long_alignment_equals_that_of_the_cpu(driver, monkeypatch, mode):
+    """Checkpoints of two levels from the device, and the traceback on the CPU."""
     monkeypatch.setattr(cuda_engine, "SMALL_REGION", 0)
     query, target = similar(7, 1300)
     arguments = (query, target, DNA, Mode.parse(mode), LongOptions())
@@ -165,18 +165,16 @@ def test_a_whole_alignment(driver, monkeypatch, mode):
 @pytest.mark.parametrize("mode", ["local", "global", "semiglobal", "overlap"])
 @pytest.mark.parametrize("spacings", [(300, 40), (700, 150, 30), (64,)], ids=str)
 @pytest.mark.parametrize("score", [INT32, INT64], ids=str)
-def test_a_path_over_lines_that_stay_on_the_device(driver, monkeypatch, mode, spacings, score):
-    """Of all levels; a piece that only one sequence has, and repeats, take the path far from its diagonal."""
+def test_a_path_over_checkpoints_that_stay_on_the_device(driver, monkeypatch, mode, spacings, score):
+    """Of all levels. A piece that only one sequence has, and repeats, take the path far from its diagonal."""
     monkeypatch.setattr(cuda_engine, "SMALL_REGION", 0)
     monkeypatch.setattr(device_checkpoints, "MAX_CHECKPOINTS", 5)
     monkeypatch.setattr(device_checkpoints, "ALONG_GAP", 3)
     query, target = similar(14, 900)
     target = np.concatenate([target[:200], target[450:], query[100:400]])
     held = []
-    real_hold = CudaEngine.hold_lines
-    monkeypatch.setattr(
-        CudaEngine, "hold_lines", lambda *given, **how: held.append(real_hold(*given, **how)) or held[-1]
-    )
+    hold = cuda_regions.hold_checkpoints
+    monkeypatch.setattr(cuda_regions, "hold_checkpoints", lambda *given: held.append(hold(*given)) or held[-1])
     found, expected = (
         align_with(LongPair(query, target, DNA, Mode.parse(mode), engine), MemoryStore(Plan(score, 2000, spacings)))
         for engine in (CudaEngine(threads=3), REFERENCE)
@@ -187,16 +185,17 @@ def test_a_path_over_lines_that_stay_on_the_device(driver, monkeypatch, mode, sp
     assert None not in held
 
 
-def test_lines_that_stay_on_the_device(driver, monkeypatch):
-    """Pieces of them, read in any order; given back in the end; none where there is no room."""
+def test_checkpoints_that_stay_on_the_device(driver, monkeypatch):
+    """Parts of them are read in any order, and their memory is freed; without room for them, they are copied."""
     monkeypatch.setattr(cuda_engine, "SMALL_REGION", 0)
     query, target = similar(11, 400)
     region = Region(0, len(query), 0, len(target))
     rows, columns = np.arange(50, 400, 50), np.arange(30, len(target), 30)
     borders = outside(region, DNA, LOCAL)
     _, expected = filled(REFERENCE, (query, target, DNA, LOCAL), region, borders, rows, columns)
-    arguments = (PairTable(query, target, DNA, LOCAL), region, borders, rows, columns)
-    held, _ = CudaEngine().hold_lines(*arguments)
+    pair = (query, target, DNA, LOCAL)
+    _, held = filled(CudaEngine(), pair, region, borders, rows, columns, may_hold=True)
+    assert not isinstance(held, Checkpoints)
     for place, own in ((0, slice(0, 30)), (6, slice(100, 101)), (3, slice(7, 350))):
         np.testing.assert_array_equal(held.row(place, own), expected.row(place, own))
         np.testing.assert_array_equal(held.column(place, own), expected.column(place, own))
@@ -204,17 +203,18 @@ def test_lines_that_stay_on_the_device(driver, monkeypatch):
     del held
     assert driver.used < before
     monkeypatch.setattr(cuda_regions, "HELD_SHARE", 1 << 60)
-    assert CudaEngine().hold_lines(*arguments) is None
+    _, copied = filled(CudaEngine(), pair, region, borders, rows, columns, may_hold=True)
+    assert isinstance(copied, Checkpoints)
 
 
-def test_devices_are_opened_while_a_score_is_looked_for(driver, monkeypatch):
+def test_devices_are_opened_while_a_lower_bound_is_computed(driver, monkeypatch):
     query, target = similar(15, 2000)
     pair = PairTable(query, target, DNA, LOCAL)
-    assert CudaEngine().least_score(pair) == 0
+    assert CudaEngine().lower_bound(pair) == 0
     assert not driver.streams
     for module in (cuda_engine, cpu_engine):
         monkeypatch.setattr(module, "CHAIN_CELLS", 1)
-    assert CudaEngine().least_score(pair) == CpuEngine().least_score(pair) > 0
+    assert CudaEngine().lower_bound(pair) == CpuEngine().lower_bound(pair) > 0
     assert driver.streams
 
 
@@ -224,7 +224,7 @@ def test_small_regions_are_left_to_the_cpu(driver):
     assert not driver.launches
 
 
-def test_a_kernel_that_waits_in_vain(driver, monkeypatch):
+def test_a_kernel_that_gives_up_raises(driver, monkeypatch):
     monkeypatch.setitem(driver_kernels(), "fill_region", lost)
     query, target = similar(9, 100)
     region = Region(0, len(query), 0, len(target))
@@ -258,7 +258,7 @@ def noted(called, name, function):
     return call
 
 
-def test_what_is_raised_meanwhile_stops_the_kernel(driver):
+def test_an_exception_during_the_kernel_cancels_it(driver):
     def interrupt(cells):
         raise KeyboardInterrupt
 
@@ -282,7 +282,7 @@ def lost(driver, arguments, constants):
     driver.view(arguments.control, np.uint32, 2)[1] = kernel_inputs.LOST
 
 
-def test_shapes_for_sizes():
+def test_larger_pairs_use_shapes_with_more_rows():
     """Few rows for small pairs, many for large ones; something for every alphabet."""
     chosen = [
         min(LONG_SHAPES, key=lambda shape: long_cycles(shape, n, n, 132 * shape.blocks * shape.threads // 32, 132)).rows

@@ -164,7 +164,7 @@ def _files_read(source: Source) -> list[Path]:
 
 @cache
 def _compiler() -> tuple[str, ...]:
-    """NVRTC's version and the size of its library, as builds differ; and the version of cuda-core, which adds options."""
+    """NVRTC's version and the size of its library, as builds differ; the version of cuda-core, which adds options."""
     version = compiler_version()
     if version is None:
         raise EngineError(NO_COMPILER)
