@@ -1,4 +1,4 @@
-"""Alphabets: letters to codes and back, names, custom alphabets, and what is refused."""
+"""Alphabets: letters, codes, custom alphabets, and detection from a sample."""
 
 import pickle
 
