@@ -128,7 +128,7 @@ def test_a_code_found_late_is_an_error_of_the_long_call_too():
 REFUSED = """
 import resource, sys
 import numpy as np
-from exaln.engines.cpu import score_arrays
+from exaln.engines.cpu.core_calls import score_arrays
 from exaln.errors import EngineError
 from types import SimpleNamespace
 

@@ -1,3 +1,5 @@
+"""Alphabets: letters to codes and back, names, custom alphabets, and what is refused."""
+
 import pickle
 
 import numpy as np

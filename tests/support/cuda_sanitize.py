@@ -27,6 +27,7 @@ import cuda_cases
 import cuda_plans
 import engine_calls
 from cuda_cases import IS_CUDA, all_letters, mixed_targets, random_letters, scored, scorings
+from exaln.engines.cuda.long import device_part
 from exaln.engines.cuda.long import regions as cuda_regions
 from exaln.engines.cuda.long.shapes import PACKED_SHAPES, long_shapes
 from exaln.engines.cuda.scan.shapes import Packing
@@ -36,7 +37,7 @@ from exaln.scoring.scoring import Scoring
 from exaln.sequences.records import Records
 from exaln.statistics.length_bins import N_BINS
 from kernel_cases import mutated, random_codes
-from long_regions import INT32, INT64, SCORINGS, OnCards, assert_as, filled, n_letters, outside, some
+from long_regions import INT32, INT64, SCORINGS, OnDevices, assert_as, filled, n_letters, outside, some
 from memory_targets import memory_targets
 from sanitizer import watched
 
@@ -208,10 +209,10 @@ def check_long_pairs():
         lines = some(rng, len(query), 9), some(rng, len(target), 9)
         for devices in ((0,), (0, 0)):
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(cuda_regions, "MIN_CARD_COLUMNS", 100)
+                patch.setattr(cuda_regions, "MIN_DEVICE_COLUMNS", 100)
                 for shape in long_shapes(20, score.itemsize, SMALL_SHARED):
-                    patch.setattr(cuda_regions, "long_shapes", lambda *_, shape=shape: [shape])
-                    assert_as(OnCards(devices), cuda_cases.cpu(), query, target, scoring, mode, *lines, score)
+                    patch.setattr(device_part, "long_shapes", lambda *_, shape=shape: [shape])
+                    assert_as(OnDevices(devices), cuda_cases.cpu(), query, target, scoring, mode, *lines, score)
         print(f"long pairs, {name}, {mode}, {score}", flush=True)
     check_packed()
     check_pruning()
@@ -227,9 +228,9 @@ def check_packed():
     scoring = Scoring(match=9, mismatch=-9, gap_open=9, gap_extend=2)
     for shape, mode in product(PACKED_SHAPES, (LOCAL, GLOBAL)):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(cuda_regions, "long_shapes", lambda *_, shape=shape: [shape])
+            patch.setattr(device_part, "long_shapes", lambda *_, shape=shape: [shape])
             patch.setattr(cuda_regions, "_may_pack", lambda *_, **__: True)
-            assert_as(OnCards(), cuda_cases.cpu(), query, target, scoring, mode, *lines)
+            assert_as(OnDevices(), cuda_cases.cpu(), query, target, scoring, mode, *lines)
     print("long pairs, packed", flush=True)
 
 
@@ -244,10 +245,10 @@ def check_pruning():
     end, _ = filled(cuda_cases.cpu(), *case)
     for shape in long_shapes(20, 4, SMALL_SHARED, SCORINGS["DNA"]):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(cuda_regions, "long_shapes", lambda *_, shape=shape: [shape])
+            patch.setattr(device_part, "long_shapes", lambda *_, shape=shape: [shape])
             patch.setattr(cuda_regions, "_may_pack", lambda *_, **__: True)
             pruning = Pruning(end.score, len(query), len(target))
-            assert filled(OnCards(), *case, pruning=pruning)[0] == end
+            assert filled(OnDevices(), *case, pruning=pruning)[0] == end
             assert pruning.cells > 0
     print("long pairs, pruned", flush=True)
 
@@ -273,7 +274,7 @@ PARTS = {
     "streaming": with_engine(check_streaming, memory=SMALL),
     "streaming-twice": with_engine(check_streaming, devices=(0, 0), memory=SMALL),
 }
-ON_A_CARD = {"long-pairs": check_long_pairs} | {
+ON_A_DEVICE = {"long-pairs": check_long_pairs} | {
     f"plans-{packing.name.lower()}-{part}": partial(check_plans, packing=packing, part=part)
     for packing, part in product(Packing, range(N_PARTS))
 }
@@ -282,7 +283,7 @@ ON_A_CARD = {"long-pairs": check_long_pairs} | {
 def run(names):
     """All parts, after which every kernel must have run, or those that are named."""
     launches = Launches()
-    parts = PARTS | ON_A_CARD if IS_CUDA else PARTS
+    parts = PARTS | ON_A_DEVICE if IS_CUDA else PARTS
     if IS_CUDA:
         launches.watch()
     for name in names or parts:
@@ -314,7 +315,7 @@ def main(arguments):
         return run(arguments)
     tool, *parts = arguments[1:]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        are_clean = list(pool.map(lambda part: is_clean(tool, part), parts or PARTS | ON_A_CARD))
+        are_clean = list(pool.map(lambda part: is_clean(tool, part), parts or PARTS | ON_A_DEVICE))
     if not all(are_clean):
         sys.exit(f"{tool} found something")
     return None

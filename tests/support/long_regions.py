@@ -32,8 +32,8 @@ def n_letters(scoring):
     return 4 if scoring.alphabet == DNA else 20
 
 
-class OnCards:
-    """Regions on these GPUs, as an engine fills them; small ones as well."""
+class OnDevices:
+    """An engine that fills regions on these GPUs, small ones as well."""
 
     def __init__(self, devices=(0,), memory=None):
         self.devices, self.memory = devices, memory
@@ -41,17 +41,7 @@ class OnCards:
     def fill(self, task):
         checkpoints = task.room()
         with cuda_engine.PROCESS_POOL.lend(self.devices, self.memory) as workspaces:
-            end = cuda_regions.fill_region(
-                workspaces,
-                task.pair,
-                task.region,
-                task.boundary,
-                checkpoints,
-                progress=task.progress,
-                wants_end=task.finds_end,
-                pruning=task.pruning,
-            )
-        return RegionResult(checkpoints, end)
+            return RegionResult(checkpoints, cuda_regions.fill_region(workspaces, task, checkpoints))
 
 
 def outside(region, scoring, mode, score=INT32):

@@ -237,7 +237,8 @@ class Database:
 
         Ordinals continue from one database to the next. InputError if the alphabets differ.
         """
-        if not arguments.items("databases", databases, "a list of databases"):
+        databases = arguments.items("databases", databases, "a list of databases")
+        if not databases:
             raise InputError("databases is empty; at least one is needed")
         for database in databases:
             arguments.instance("databases", database, Database)

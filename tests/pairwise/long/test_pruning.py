@@ -30,7 +30,7 @@ from exaln.scoring.scoring import Scoring
 from fake_cuda import FakeDriver, install
 from kernel_cases import ISAS, engine_with, mutated, random_codes
 from long_cases import same
-from long_regions import OnCards
+from long_regions import OnDevices
 
 COSTS = {
     "DNA": Scoring(match=1, mismatch=-3, gap_open=3, gap_extend=2),
@@ -243,7 +243,7 @@ def test_a_device_is_told_what_is_left(device: FakeDriver, monkeypatch: pytest.M
     table, region = PairTable(query, target, COSTS["large"], LOCAL), Region(0, 300, 0, len(target))
     lines = Checkpoints.empty(region, np.arange(7, 300, 7), np.arange(50, len(target), 50), INT32)
     pruning = Pruning(7, 1000, 2000)
-    end = filled(OnCards(), table, region, lines, pruning)
+    end = filled(OnDevices(), table, region, lines, pruning)
     launched = [arguments for name, _, arguments in device.launches if name == "fill_region"]
     assert len(launched) > 3
     rows_before = np.concatenate([[0], np.cumsum([arguments["n_rows"] for arguments in launched])[:-1]])

@@ -18,7 +18,6 @@ from exaln.engines.contracts import Engine, Tuning, exceeds
 from exaln.engines.cpu.engine import CpuEngine
 from exaln.engines.cuda.device_pool import DevicePool
 from exaln.engines.cuda.long import regions
-from exaln.engines.cuda.long.device_checkpoints import WantedLines
 from exaln.engines.cuda.pairs.batches import COUNTS, POSITIONS, PairBatches, PairResults, fits_numbers
 from exaln.engines.cuda.runtime import probe
 from exaln.engines.cuda.runtime.device import MIN_MEMORY
@@ -241,37 +240,17 @@ class CudaEngine(Engine):
         """
         if task.region.cells < SMALL_REGION:
             return self._cpu().fill(task)
-        pair, region, openings = task.pair, task.region, self._openings(task.region)
-        is_whole = region.cells == len(pair.query) * len(pair.target)
+        openings = self._openings(task.region)
+        is_whole = task.region.cells == len(task.pair.query) * len(task.pair.target)
         if task.may_hold and not (is_whole and len(openings) > 1):
             with self.pool.lend(self.devices[:1], self.memory) as (workspace,):
-                request = WantedLines(task.rows, task.columns, task.boundary.top_H.dtype)
-                held = regions.hold_lines(
-                    workspace,
-                    pair,
-                    region,
-                    task.boundary,
-                    request,
-                    progress=task.progress,
-                    wants_end=task.finds_end,
-                    pruning=task.pruning,
-                )
-                if held is not None:
-                    return RegionResult(*held)
+                result = regions.hold_checkpoints(workspace, task)
+            if result is not None:
+                return result
         checkpoints = task.room()
         memory = None if self.memory is None else self.memory * len(self.devices) // len(openings)
         with self.pool.lend(openings, memory) as workspaces:
-            end = regions.fill_region(
-                workspaces,
-                pair,
-                region,
-                task.boundary,
-                checkpoints,
-                progress=task.progress,
-                wants_end=task.finds_end,
-                pruning=task.pruning,
-            )
-        return RegionResult(checkpoints, end)
+            return RegionResult(checkpoints, regions.fill_region(workspaces, task, checkpoints))
 
     def lower_bound(self, pair: PairTable) -> int:
         """From words that both sequences share, on the CPU, which is done before kernels for it would be loaded. The

@@ -9,6 +9,7 @@ from exaln.engines.cpu.engine import CpuEngine
 from exaln.engines.cuda import engine as cuda_engine
 from exaln.engines.cuda.engine import CudaEngine
 from exaln.engines.cuda.letters import fold_letters, used_letters
+from exaln.engines.cuda.long import device_part
 from exaln.engines.cuda.long import regions as cuda_regions
 from exaln.engines.cuda.long.packed import ByteScores
 from exaln.engines.cuda.long.shapes import PACKED_SHAPES, LongShape
@@ -20,7 +21,7 @@ from exaln.scoring.modes import GLOBAL, LOCAL, SEMIGLOBAL, Mode
 from exaln.scoring.scoring import Scoring
 from fake_cuda import install
 from kernel_cases import mutated, random_codes
-from long_regions import SCORINGS, OnCards, assert_as, assert_same, filled, outside, some
+from long_regions import SCORINGS, OnDevices, assert_as, assert_same, filled, outside, some
 
 DNA = SCORINGS["DNA"]
 SMALL, LARGE = LongShape(4, 64, 1, 8, is_packed=True), PACKED_SHAPES[-1]
@@ -36,10 +37,10 @@ def device(request, monkeypatch):
         install(monkeypatch, EmulatedDriver(memory=1 << 30), 20)
     else:
         needs_gpu()
-    made = OnCards(memory=1 << 30)
+    made = OnDevices(memory=1 << 30)
     made.shape = SMALL if request.param == "emulated" else LARGE
     made.scale = 1 if request.param == "emulated" else 4
-    monkeypatch.setattr(cuda_regions, "long_shapes", lambda *_: [made.shape])
+    monkeypatch.setattr(device_part, "long_shapes", lambda *_: [made.shape])
     monkeypatch.setattr(cuda_regions, "_may_pack", lambda *_, **__: True)
     return made
 
@@ -129,7 +130,7 @@ def test_odd_letters(device, mode):
 
 def test_more_strips_than_warps(device, monkeypatch):
     """One block takes strip after strip: queues go round, and rows wait for a warp."""
-    monkeypatch.setattr(cuda_regions, "QUEUES_SHARE", 1 << 40)
+    monkeypatch.setattr(device_part, "QUEUES_SHARE", 1 << 40)
     query, target = similar(8, 1500 * device.scale)
     rows, columns = np.arange(512, len(query), 512), np.arange(512, len(target), 512)
     assert_as(device, CpuEngine(), query, target, DNA, LOCAL, rows, columns)
@@ -157,13 +158,13 @@ def test_what_is_pruned(device, name, share):
 @pytest.mark.parametrize("mode", [LOCAL, GLOBAL], ids=str)
 def test_a_device_opened_several_times(monkeypatch, mode):
     needs_gpu()
-    monkeypatch.setattr(cuda_regions, "long_shapes", lambda *_: [LARGE])
+    monkeypatch.setattr(device_part, "long_shapes", lambda *_: [LARGE])
     monkeypatch.setattr(cuda_regions, "_may_pack", lambda *_, **__: True)
-    monkeypatch.setattr(cuda_regions, "MIN_CARD_COLUMNS", 100)
+    monkeypatch.setattr(cuda_regions, "MIN_DEVICE_COLUMNS", 100)
     query, target = similar(10, 6000)
     rng = np.random.default_rng(10)
     lines = some(rng, len(query), 20), some(rng, len(target), 20)
-    assert_as(OnCards((0, 0, 0), 2 << 30), CpuEngine(), query, target, DNA, mode, *lines)
+    assert_as(OnDevices((0, 0, 0), 2 << 30), CpuEngine(), query, target, DNA, mode, *lines)
 
 
 @pytest.mark.gpu
@@ -171,7 +172,7 @@ def test_a_device_opened_several_times(monkeypatch, mode):
 @pytest.mark.parametrize("rate", [0.0, 0.05, 0.5])
 def test_a_whole_alignment(monkeypatch, mode, rate):
     needs_gpu()
-    monkeypatch.setattr(cuda_regions, "long_shapes", lambda *_: [LARGE])
+    monkeypatch.setattr(device_part, "long_shapes", lambda *_: [LARGE])
     monkeypatch.setattr(cuda_regions, "_may_pack", lambda *_, **__: True)
     monkeypatch.setattr(cuda_engine, "SMALL_REGION", 0)
     arguments = (*similar(11, 9000, rate), DNA, Mode.parse(mode))

@@ -10,6 +10,7 @@ from exaln.engines.cpu import engine as cpu_engine
 from exaln.engines.cpu.engine import CpuEngine
 from exaln.engines.cuda import engine as cuda_engine
 from exaln.engines.cuda.engine import CudaEngine
+from exaln.engines.cuda.long import device_part, kernel_inputs, slab
 from exaln.engines.cuda.long import regions as cuda_regions
 from exaln.engines.cuda.long.shapes import LONG_SHAPES, MAX_LARGE_ROWS, PACKED_SHAPES
 from exaln.engines.reference.engine import ReferenceEngine
@@ -21,7 +22,7 @@ from exaln.pairwise.long.store import MemoryStore
 from exaln.pairwise.long.traceback import LongPair
 from exaln.scoring.modes import GLOBAL, LOCAL, Mode
 from kernel_cases import mutated, random_codes
-from long_regions import INT32, INT64, SCORINGS, OnCards, assert_as, assert_same, filled, n_letters, outside, some
+from long_regions import INT32, INT64, SCORINGS, OnDevices, assert_as, assert_same, filled, n_letters, outside, some
 
 pytestmark = pytest.mark.gpu
 
@@ -39,7 +40,7 @@ def _gpu():
 
 
 def on_device(devices=(0,)):
-    return OnCards(devices, ROOMY)
+    return OnDevices(devices, ROOMY)
 
 
 def similar(seed, length, scoring=DNA, rate=0.1):
@@ -51,7 +52,7 @@ def similar(seed, length, scoring=DNA, rate=0.1):
 @pytest.fixture(params=[*LONG_SHAPES, *PACKED_SHAPES], ids=str)
 def shape(request, monkeypatch):
     """Every region in this shape."""
-    monkeypatch.setattr(cuda_regions, "long_shapes", lambda *_: [request.param])
+    monkeypatch.setattr(device_part, "long_shapes", lambda *_: [request.param])
     monkeypatch.setattr(cuda_regions, "_may_pack", lambda *_, **__: True)
     return request.param
 
@@ -102,7 +103,7 @@ def test_ends_of_unrelated_sequences(shape):
 
 def test_more_strips_than_warps(shape, monkeypatch):
     """One block takes strip after strip: queues go round, and rows wait for a warp."""
-    monkeypatch.setattr(cuda_regions, "QUEUES_SHARE", 1 << 40)
+    monkeypatch.setattr(device_part, "QUEUES_SHARE", 1 << 40)
     for mode in (LOCAL, GLOBAL):
         query, target = similar(5, 5000)
         rows, columns = np.arange(512, 5000, 512), np.arange(512, len(target), 512)
@@ -124,7 +125,7 @@ def test_high_scores(base):
 @pytest.mark.parametrize("mode", [LOCAL, GLOBAL], ids=str)
 @pytest.mark.parametrize("n_devices", [3])
 def test_a_device_opened_several_times(monkeypatch, mode, n_devices):
-    monkeypatch.setattr(cuda_regions, "MIN_CARD_COLUMNS", 100)
+    monkeypatch.setattr(cuda_regions, "MIN_DEVICE_COLUMNS", 100)
     query, target = similar(7, 6000)
     rng = np.random.default_rng(7)
     lines = some(rng, len(query), 20), some(rng, len(target), 20)
@@ -136,7 +137,7 @@ def test_slabs_of_rows(monkeypatch):
     monkeypatch.setattr(cuda_regions, "slabs", lambda region, lines, room: slabs(region, lines, 2_000_000))
     query, target = similar(8, 3000)
     for devices in ((0,), (0, 0)):
-        monkeypatch.setattr(cuda_regions, "MIN_CARD_COLUMNS", 1000)
+        monkeypatch.setattr(cuda_regions, "MIN_DEVICE_COLUMNS", 1000)
         rows, columns = np.arange(100, 3000, 100), np.arange(100, 2900, 100)
         assert_as(on_device(devices), CpuEngine(), query, target, DNA, LOCAL, rows, columns)
 
@@ -172,7 +173,7 @@ def test_a_path_over_lines_that_stay_on_the_device(monkeypatch, mode, spacings, 
 @pytest.mark.parametrize("score", [INT32, INT64], ids=str)
 def test_what_is_pruned(share, score, monkeypatch):
     """The same end, and no number too high; on one device, and on one opened twice."""
-    monkeypatch.setattr(cuda_regions, "MIN_CARD_COLUMNS", 1000)
+    monkeypatch.setattr(cuda_regions, "MIN_DEVICE_COLUMNS", 1000)
     query, target = similar(13, 12_000, rate=0.05)
     region = Region(0, len(query), 0, len(target))
     rows, columns = np.arange(777, len(query), 777), np.arange(333, len(target), 333)
@@ -204,9 +205,9 @@ def test_pruned_alignments_are_the_same(monkeypatch, name, rate):
 
 def test_a_strip_that_waits_in_vain(monkeypatch):
     """Strip 0 is never taken: the others give up, and nothing is left running."""
-    control = cuda_regions.CONTROL
-    monkeypatch.setattr(cuda_regions, "PATIENCE_SECONDS", 0.3)
-    monkeypatch.setattr(cuda_regions.DevicePart, "_upload", with_ticket(cuda_regions.DevicePart._upload, control))
+    control = kernel_inputs.CONTROL
+    monkeypatch.setattr(device_part, "PATIENCE_SECONDS", 0.3)
+    monkeypatch.setattr(device_part.DevicePart, "_upload", with_ticket(device_part.DevicePart._upload, control))
     query, target = similar(10, 5000)
     began = time.monotonic()
     with pytest.raises(EngineError, match=r"a strip waited in vain for 0\.3 s"):
@@ -228,7 +229,7 @@ def with_ticket(upload, control):
 
 def test_interrupted(monkeypatch):
     """A kernel of seconds ends at once, and the device works as before."""
-    monkeypatch.setattr(cuda_regions, "PROGRESS_SECONDS", 0.0)
+    monkeypatch.setattr(slab, "PROGRESS_SECONDS", 0.0)
     query, target = similar(11, 1_500_000, rate=0.01)
 
     def interrupt(cells):

@@ -43,7 +43,7 @@ def assert_as_cpu(engine, queries, targets, pairs, mode):
 def test_devices_share_the_pairs(monkeypatch, devices, mode):
     driver = fake_pairs.install(monkeypatch, FakeDriver(n_gpus=2))
     monkeypatch.setattr(cuda_engine, "LEAST_SHARE", 100)
-    monkeypatch.setattr(pair_batches, "SOON_SEEN", 0)
+    monkeypatch.setattr(pair_batches, "FEW_LETTERS", 0)
     queries, targets = records(1), records(2)
     rows = np.random.default_rng(3).permutation(len(LENGTHS))
     engine = CudaEngine(devices)
@@ -53,7 +53,7 @@ def test_devices_share_the_pairs(monkeypatch, devices, mode):
 
 def test_few_cells_use_one_device(monkeypatch):
     driver = fake_pairs.install(monkeypatch, FakeDriver(n_gpus=2))
-    monkeypatch.setattr(pair_batches, "SOON_SEEN", 0)
+    monkeypatch.setattr(pair_batches, "FEW_LETTERS", 0)
     rows = np.arange(len(LENGTHS))
     assert_as_cpu(CudaEngine([0, 1]), records(1), records(2), PairList(rows, rows), Mode.parse("local"))
     assert sum(name == "mark_letters" for name, _, _ in driver.launches) == 2 * 2
@@ -61,7 +61,7 @@ def test_few_cells_use_one_device(monkeypatch):
 
 def test_only_the_sequences_of_the_pairs_are_sent(monkeypatch):
     driver = fake_pairs.install(monkeypatch, FakeDriver())
-    monkeypatch.setattr(pair_batches, "SOON_SEEN", 0)
+    monkeypatch.setattr(pair_batches, "FEW_LETTERS", 0)
     queries, targets = records(1), records(2)
     rows = np.array([6, 4, 5])
     assert_as_cpu(CudaEngine([0]), queries, targets, PairList(rows, rows), Mode.parse("global"))

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from exaln.engines.cuda.runtime.compiler import compiler_version
-from exaln.engines.cuda.runtime.probe import engine_facts, unavailable_reason
+from exaln.engines.cuda.runtime.probe import probe_machine, unavailable_reason
 
 FAKE = Path(__file__).parents[3] / "support" / "fake_driver.c"
 TELL = "import json; from exaln.engines.cuda.runtime.probe import *; print(json.dumps(unavailable_reason()))"
-FACTS = "import json; from exaln.engines.cuda.runtime.probe import *; print(json.dumps(engine_facts()))"
+FACTS = "import json; from exaln.engines.cuda.runtime.probe import *; print(json.dumps(probe_machine()))"
 
 WITHOUT = """
 import sys
@@ -162,6 +162,6 @@ def test_info_for_people(driver, tmp_path):
 
 def test_this_machine():
     reason = unavailable_reason()
-    facts = engine_facts()
+    facts = probe_machine()
     assert facts["unavailable_reason"] == reason
     assert bool(facts["gpus"]) or reason

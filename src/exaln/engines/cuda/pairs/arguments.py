@@ -65,7 +65,7 @@ class TracebackArguments(KernelArguments):
 
 @dataclass(slots=True)
 class GatherArguments(KernelArguments):
-    """Paths one behind the other: kernels/pairs.cu."""
+    """Paths one after the other: kernels/pairs.cu."""
 
     kernels = ("gather_runs",)
     runs: Address

@@ -105,5 +105,3 @@ class CutArguments(KernelArguments):
     capacity: UInt32
     count: Address
     candidates: Address
-    histogram: Address
-    score_bins: UInt32

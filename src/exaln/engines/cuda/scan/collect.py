@@ -76,8 +76,6 @@ class Collector:
             capacity=pending.capacity,
             count=pending.state.counters + 4 * CANDIDATES,
             candidates=pending.candidates,
-            histogram=0,
-            score_bins=0,
         )
         kernel = self._device.kernel(COLLECT, "cut")
         self._device.launch(kernel, self._grid(len(host), len(group)), THREADS, stream, arguments)
