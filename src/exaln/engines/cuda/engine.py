@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from exaln.database.views import TargetView
     from exaln.engines.cuda.runtime.workspace import Workspace
-    from exaln.engines.cuda.scan.plan import KernelUse
+    from exaln.engines.cuda.scan.plan import PlannedKernel
     from exaln.engines.regions import PairTable, Region, Traceback
 
 SLAB_CELLS = 35 * 10**12
@@ -340,7 +340,7 @@ class CudaEngine(Engine):
                 self._reports = _report(job, view)
 
 
-def _kernel_name(use: KernelUse) -> str:
+def _kernel_name(use: PlannedKernel) -> str:
     """A kernel of a plan with its queries, for people."""
     shortest, longest = use.query_lengths
     of_length = f"{shortest:,}" if shortest == longest else f"{shortest:,} to {longest:,}"

@@ -254,7 +254,7 @@ class _Worker(threading.Thread):
         source.done(loaded)
 
     def _shrink(self, unfinished: list[Task], error: DeviceMemoryError) -> None:
-        """Free the device and go on with smaller, streamed batches. Raises OutOfMemoryError if they are single rows."""
+        """Free the device and continue with smaller, streamed batches. Raises OutOfMemoryError for single rows."""
         if all(len(task.rows) <= 1 for task in unfinished):
             raise OutOfMemoryError(str(error)) from None
         self._workspace.clear()
