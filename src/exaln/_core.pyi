@@ -127,8 +127,8 @@ def score_all(
 def plan_scan(
     query_lengths: NDArray[np.int64], target_lengths: NDArray[np.int64], threads: int = 1, isa: str = ""
 ) -> tuple[int, int]:
-    """(lanes, n): of targets with these ascending lengths the last n would be scored by the striped kernel, the others in
-    groups of so many lanes.
+    """(lanes, n): of targets with these ascending lengths, the last n would be scored by the striped kernel, and the
+    others in groups of so many lanes.
     """
 
 def isas() -> list[tuple[str, bool]]:

@@ -203,9 +203,7 @@ def test_a_cubin_under_another_name_is_not_used(kernels, compiled):
 
 
 @needs_nvrtc
-def test_without_a_writable_folder_it_compiles_and_warns_once(
-    kernels, compiled, tmp_path, monkeypatch
-):
+def test_without_a_writable_folder_it_compiles_and_warns_once(kernels, compiled, tmp_path, monkeypatch):
     monkeypatch.setenv("EXALN_CACHE", str(tmp_path / "file" / "cache"))
     (tmp_path / "file").write_text("a file, not a folder")
     with pytest.warns(ExalnWarning, match="file/cache: compiled kernels cannot be kept .*; set EXALN_CACHE to another"):
