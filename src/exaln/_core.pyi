@@ -1,4 +1,4 @@
-"""Signatures of the native core."""
+"""Signatures of the C++ core, grouped by the file in native/ that binds them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 # native/bindings/sequences.cpp
 class FastaReader:
-    """Incremental FASTA and FASTQ parser: bytes in pieces of any size, encoded columns out."""
+    """Incremental FASTA and FASTQ parser: takes bytes in pieces of any size and gives encoded columns."""
 
     def __init__(
         self,
@@ -19,19 +19,19 @@ class FastaReader:
         keep_qualities: bool = False,
     ) -> None: ...
     def feed(self, data: bytes | bytearray | memoryview) -> bool:
-        """Read on; False once there is a problem."""
+        """Parse more bytes. Returns False once there is a problem."""
     def finish(self) -> bool:
-        """The file has ended; False if it must not end here."""
+        """Mark the end of the file. Returns False if it must not end here."""
     def set_max_record_bytes(self, n_bytes: int) -> None:
-        """Change the limit of records that are not complete yet."""
+        """Change the size limit of a record, also for the one being read."""
     def take(self) -> tuple[Any, ...]:
-        """Columns of complete records: ids, descriptions (data, offsets each), codes, offsets, mask, its offsets, and
-        qualities or None.
+        """Take the columns of the complete records: ids and descriptions (data and offsets each), codes, offsets, mask,
+        mask offsets, and qualities or None.
         """
     def code_counts(self) -> NDArray[np.int64]:
-        """int64[256]: how often each code occurs in what was not taken yet, the record that is being read included."""
+        """int64[256]: how often each code occurs in all records not yet taken, also in the one being read."""
     def tallies(self) -> dict[str, tuple[int, int]]:
-        """How often, and in which line first: empty, gaps, latin1, unnamed."""
+        """(count, first line) of each oddity: empty, gaps, latin1, unnamed."""
     @property
     def problem(self) -> tuple[str, int, int, str] | None:
         """Kind (`Problem` in native/sequences/fasta_reader.hpp), line, byte, and the id of the last header read."""
@@ -39,7 +39,7 @@ class FastaReader:
     def n_complete(self) -> int: ...
     @property
     def n_residues(self) -> int:
-        """Not yet taken, the record that is being read included."""
+        """Residues not yet taken, with those of the record being read."""
     @property
     def n_bytes(self) -> int: ...
 
@@ -60,19 +60,19 @@ def fasta_text(
 ) -> NDArray[np.uint8]: ...
 
 class MappedFile:
-    """A file as read-only memory. Bytes that cannot be read any more are zeros, and `has_faulted` is then True."""
+    """A file as read-only memory. Bytes that can no longer be read are zeros; `has_faulted` is then True."""
 
     def __init__(self, descriptor: int) -> None:
-        """The descriptor is duplicated, and remains the caller's."""
+        """Map the file of a descriptor, which is duplicated and stays the caller's."""
     @property
     def bytes(self) -> NDArray[np.uint8]:
-        """A view, which may outlive this object."""
+        """uint8[n]: the content as a view, which may outlive this object."""
     @property
     def descriptor(self) -> int:
-        """Of the file, as long as this object lives; not to be closed."""
+        """The descriptor of the file, valid as long as this object; do not close it."""
     @property
     def identity(self) -> tuple[int, int, int, int]:
-        """Device, inode, size and modification time in nanoseconds, of the file as it is now."""
+        """Device, inode, size, and modification time in nanoseconds of the file as it is now."""
     @property
     def has_faulted(self) -> bool: ...
 
@@ -90,7 +90,7 @@ def find_bytes(
     wanted_offsets: NDArray[np.int64],
 ) -> NDArray[np.int64]: ...
 
-# bind_kernels.cpp
+# bindings/kernels.cpp
 STRIP_ROWS: int
 
 def score_kernel(
@@ -104,12 +104,12 @@ def score_kernel(
     gap_first: int,
     gap_extend: int,
 ) -> NDArray[np.int32]:
-    """int32[n_targets]: scores by one kernel (family group or striped; 8, 16 or 32 bits), -1 where it is too narrow."""
+    """int32[n_targets]: scores by one kernel (family group or striped; 8, 16 or 32 bits); -1 on overflow."""
 
 def kernel_shapes(isa: str) -> list[tuple[int, int, int]]:
-    """(bits, lanes, columns of a tile) of an instruction set."""
+    """(bits, lanes, columns of a tile) of each kernel of an instruction set."""
 
-# bind_scores.cpp
+# bindings/scan.cpp
 def score_all(
     query_codes: NDArray[np.uint8],
     query_offsets: NDArray[np.int64],
@@ -127,23 +127,22 @@ def score_all(
 def plan_scan(
     query_lengths: NDArray[np.int64], target_lengths: NDArray[np.int64], threads: int = 1, isa: str = ""
 ) -> tuple[int, int]:
-    """(lanes, n): of targets with these ascending lengths, the last n would be scored by the striped kernel, and the
-    others in groups of so many lanes.
+    """(lanes, n_striped) for targets with these ascending lengths: the striped kernel would score the last n_striped,
+    the group kernel the others, in groups of `lanes`.
     """
 
 def isas() -> list[tuple[str, bool]]:
-    """(name, usable on this CPU) of the instruction sets built in, the fastest first."""
+    """(name, whether this CPU has it) of the built-in instruction sets, fastest first."""
 
 def bare_loop(isa: str, bits: int, seconds: float) -> float:
     """GCUPS of the cell update alone, in registers: the bound of one core."""
 
-# bind_pairs.cpp
+# bindings/pairs.cpp
 Sequences = tuple[NDArray[np.uint8], NDArray[np.int64]]  # codes, offsets
 PairRows = tuple[NDArray[np.int64], NDArray[np.int64]]  # of the queries, of the targets
-Costs = tuple[NDArray[np.int32], int, int]  # matrix, cost of a gap's first and of each further letter
-ModeFlags = tuple[
-    bool, bool, bool, bool, bool
-]  # is local; start and end of the query, start and end of the target free
+Costs = tuple[NDArray[np.int32], int, int]  # matrix, gap_first, gap_extend
+# is_local; whether query start, query end, target start and target end are free
+ModeFlags = tuple[bool, bool, bool, bool, bool]
 Columns = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.uint32], NDArray[np.int64]]
 
 def trace_all(
@@ -159,7 +158,7 @@ def trace_all(
 ) -> Columns:
     """Local alignments of pairs whose scores are known.
 
-    Positions int64[4 n], counts int32[6 n], operations uint32[...], offsets int64[n + 1].
+    Returns positions int64[4 n], counts int32[6 n], operations uint32[...] and offsets int64[n + 1].
     """
 
 def score_pairs(
@@ -185,9 +184,9 @@ def align_pairs(
     only_this_isa: bool = False,
     max_bytes: int = ...,
 ) -> tuple[NDArray[np.int64], *Columns]:
-    """Scores int64[n] and what trace_all returns."""
+    """Scores int64[n] of pairs, and their alignments as trace_all returns them."""
 
-# bind_region.cpp
+# bindings/long.cpp
 Line = NDArray[np.int32] | NDArray[np.int64]
 
 def fill_region(
@@ -214,15 +213,16 @@ def fill_region(
     on_progress: Callable[[int], None] | None = None,
     pruning: tuple[int, int, int] | None = None,
 ) -> tuple[int, int, int, int]:
-    """Score, row and column of the best cell, in letters of the region, if it is wanted, and the number of pruned
-    cells; lines are written.
+    """Fill a region and write its checkpoints. Returns score, row and column of the best cell, in letters of the
+    region, which are 0 unless `wants_end`, and the number of pruned cells.
 
-    query, target: of the region. rows, columns: after so many of its letters, ascending. All scores are int32, or all
-    int64. pruning: a score that some alignment has, rows and columns that are left from the region's first ones on.
+    query, target: the letters of the region. rows, columns: the places of checkpoints in letters of the region,
+    ascending. All scores are int32, or all int64. pruning: a score that some alignment reaches, and the rows and
+    columns in which an alignment can gain, counted from the first of the region.
     """
 
 class BlockWalker:
-    """Walks paths back through blocks between lines, on threads of its own."""
+    """Traceback through blocks between checkpoints, on a thread pool of its own."""
 
     def __init__(self, threads: int = 1, isa: str = "") -> None: ...
     def walk(
@@ -252,8 +252,9 @@ class BlockWalker:
         left: int = 0,
         gap: int = 0,
     ) -> tuple[NDArray[np.uint8], int, int, int, int]:
-        """Steps uint8[...] of a path walked back through blocks of a region, then its row, column, score left and gap.
+        """Follow a path back through blocks of a region. Returns its steps, uint8[n], backwards, and the state after
+        them: row, column, remaining score and gap.
 
-        rows: int64[k] of the lines that are at hand, after so many letters of the region, a multiple of `spacing`;
-        row_h, row_f: [k, w], their parts from column row_firsts[k] of the region on. Those of columns likewise.
+        rows: int64[k], the places of checkpoint rows in letters of the region, multiples of `spacing`. row_h, row_f:
+        [k, w], their parts, which begin at column row_firsts[k] of the region. Columns have the same form.
         """

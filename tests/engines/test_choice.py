@@ -48,13 +48,13 @@ def test_auto_is_the_fastest_that_is_usable():
 
 
 @pytest.mark.parametrize("name", ["cpu", "reference"])
-def test_an_engine_by_name(name, monkeypatch):
+def test_an_engine_is_chosen_by_name(name, monkeypatch):
     assert choose_engine(name).name == name
     monkeypatch.setenv("EXALN_ENGINE", name)
     assert choose_engine("auto").name == name
 
 
-def test_what_is_asked_for_goes_before_the_environment(monkeypatch):
+def test_an_explicit_engine_overrides_the_environment(monkeypatch):
     monkeypatch.setenv("EXALN_ENGINE", "reference")
     assert choose_engine("cpu").name == "cpu"
     monkeypatch.setenv("EXALN_ENGINE", "auto")
@@ -62,7 +62,7 @@ def test_what_is_asked_for_goes_before_the_environment(monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["gpu", "CPU", "", "cuda "])
-def test_an_unknown_engine_fails_and_the_known_are_named(name, monkeypatch):
+def test_an_unknown_engine_raises_and_the_message_lists_the_known(name, monkeypatch):
     with pytest.raises(EngineError, match=r"unknown engine .*; choose auto, cuda, cpu, reference"):
         choose_engine(name)
     monkeypatch.setenv("EXALN_ENGINE", name)
@@ -70,7 +70,7 @@ def test_an_unknown_engine_fails_and_the_known_are_named(name, monkeypatch):
         choose_engine("auto")
 
 
-def test_only_auto_goes_on_when_an_engine_is_unavailable_and_says_so(monkeypatch):
+def test_only_auto_falls_back_to_another_engine_and_warns(monkeypatch):
     monkeypatch.setattr(CpuEngine, "unavailable_reason", staticmethod(lambda: "no core today"))
     with pytest.warns(ExalnWarning, match="engine 'cpu' is passed over: no core today"):
         assert choose_engine("auto").name == "reference"
@@ -81,7 +81,7 @@ def test_only_auto_goes_on_when_an_engine_is_unavailable_and_says_so(monkeypatch
         choose_engine("auto")
 
 
-def test_a_gpu_that_cannot_be_used_is_passed_over_with_a_word_where_one_is_expected(monkeypatch):
+def test_auto_warns_about_an_unusable_gpu_only_where_one_is_expected(monkeypatch):
     assert choose_engine("auto").name == "cpu"
     monkeypatch.setattr(CudaEngine, "is_expected", staticmethod(lambda: True))
     with pytest.warns(ExalnWarning, match="engine 'cuda' is passed over: no GPU today"):
@@ -99,7 +99,7 @@ def test_each_instruction_set_can_be_forced(isa, monkeypatch):
 
 
 @pytest.mark.parametrize("isa", ["mmx", "AVX2", "avx512"])
-def test_an_unknown_instruction_set_fails(isa, monkeypatch):
+def test_an_unknown_instruction_set_raises(isa, monkeypatch):
     monkeypatch.setenv("EXALN_ISA", isa)
     with pytest.raises(EngineError, match=f"EXALN_ISA={isa} is unknown; built in are .*portable"):
         choose_engine("cpu")
@@ -107,7 +107,7 @@ def test_an_unknown_instruction_set_fails(isa, monkeypatch):
         exaln.score("ACGT", "ACGT")
 
 
-def test_an_instruction_set_that_this_cpu_lacks_fails(monkeypatch):
+def test_an_instruction_set_that_this_cpu_lacks_raises(monkeypatch):
     monkeypatch.setattr(_core, "isas", lambda: [("avx1024", False), ("portable", True)])
     assert CpuEngine().isa == "portable"
     monkeypatch.setenv("EXALN_ISA", "avx1024")
@@ -121,7 +121,7 @@ def test_the_fastest_usable_instruction_set_is_the_default():
 
 
 @pytest.mark.parametrize("threads", [0, -1])
-def test_no_threads_are_refused(threads):
+def test_zero_threads_are_refused(threads):
     with pytest.raises(InputError, match=f"threads is {threads}; expected a whole number of at least 1"):
         choose_engine("cpu", threads=threads)
 
@@ -147,7 +147,7 @@ def test_progress_ends_with_all_cells(name):
 
 
 @pytest.mark.parametrize("name", ["cpu", "reference"])
-def test_no_queries_and_no_targets(name):
+def test_no_queries_and_no_targets_on_every_engine(name):
     engine, nothing, some = choose_engine(name), as_records([], PROTEIN), as_records(["WWW"], PROTEIN)
     assert scores(engine, nothing, protein_view(["A", "AC"]), BLOSUM62).shape == (0, 2)
     assert scores(engine, some, protein_view([]), BLOSUM62).shape == (1, 0)
@@ -155,7 +155,7 @@ def test_no_queries_and_no_targets(name):
 
 
 @pytest.mark.parametrize("name", ["cpu", "reference"])
-def test_scores_that_cannot_fit_are_refused_before_work_begins(name, monkeypatch):
+def test_a_score_matrix_too_large_for_memory_is_refused_at_once(name, monkeypatch):
     monkeypatch.setattr(contracts, "available_memory", lambda: 4 * 3 * 2 - 1)
     records, view = as_records(["AC", "CC", "W"], PROTEIN), protein_view(["AC", "W"])
     with pytest.raises(OutOfMemoryError, match=r"3 x 2 scores need .* GiB are free; pass fewer queries"):
@@ -240,7 +240,7 @@ def test_the_help_states_the_cap_of_threads():
     assert f"at most {THREADS_PER_CORE} per core" in parameter.help
 
 
-def test_no_other_place_decides_how_many_threads_are_used():
+def test_threads_are_decided_in_one_place():
     """The option --threads reaches engines only through usable_threads."""
     package = Path(exaln.__file__).parent
     users = {path.name for path in package.rglob("*.py") if "available_threads()" in path.read_text(encoding="utf-8")}

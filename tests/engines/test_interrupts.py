@@ -64,7 +64,7 @@ def long_call(on_progress=None, threads=1):
     return score_all([query], targets, COSTS, threads=threads, on_progress=on_progress)
 
 
-def test_other_threads_of_python_go_on():
+def test_other_python_threads_run_during_a_call():
     ticks, done = [], threading.Event()
 
     def tick():
@@ -85,7 +85,7 @@ def test_other_threads_of_python_go_on():
     assert len(during) > 0.1 * (end - start) / 0.005
 
 
-def test_calls_from_several_threads_at_once():
+def test_calls_from_several_threads_at_once_are_correct():
     expected, found = long_call(), {}
     threads = [threading.Thread(target=lambda i=i: found.update({i: long_call(threads=2)})) for i in range(3)]
     for thread in threads:
@@ -105,7 +105,7 @@ def test_progress_grows_and_never_passes_the_number_of_cells():
     assert 0 < cells[-1] <= 4000 * 4000 * 100
 
 
-def test_an_exception_in_the_callback_stops_the_work():
+def test_an_exception_in_the_progress_callback_stops_the_scan():
     class StopNow(Exception):
         pass
 
@@ -117,7 +117,7 @@ def test_an_exception_in_the_callback_stops_the_work():
     assert long_call().shape == (1, 100)
 
 
-def test_a_code_found_late_is_an_error_of_the_long_call_too():
+def test_an_invalid_code_at_the_end_is_an_error_of_a_long_call():
     rng = np.random.default_rng(1)
     targets = [random_codes(rng, 5000, 20) for _ in range(100)]
     targets[50][-1] = 77
@@ -150,7 +150,7 @@ print("still usable")
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
-def test_threads_that_the_system_refuses_are_an_error_and_no_crash():
+def test_threads_that_cannot_be_started_are_an_error():
     done = subprocess.run([sys.executable, "-c", REFUSED], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert "refused: " in done.stdout

@@ -29,7 +29,7 @@ def call(**changes):
     return _core.score_all(**(GOOD | changes))
 
 
-def test_the_good_call_is_good():
+def test_valid_arguments_are_scored():
     assert call().tolist() == [[6, 2], [2, 4]]
 
 
@@ -37,7 +37,7 @@ def test_the_good_call_is_good():
 @pytest.mark.parametrize("which", ["query", "target"])
 @pytest.mark.parametrize("code", [32, 127, 128, 255])
 @pytest.mark.parametrize("n_copies", [1, 200])
-def test_codes_that_no_table_has(isa, which, code, n_copies):
+def test_codes_beyond_the_matrix_are_refused(isa, which, code, n_copies):
     """A single target is striped, many of them are grouped: both must look."""
     codes, offsets = join([np.array([0] * 40 + [code], np.uint8)] * n_copies)
     with pytest.raises(ValueError, match="a code of 32 or more"):
@@ -58,31 +58,31 @@ def test_codes_that_no_table_has(isa, which, code, n_copies):
         ([], "empty"),
     ],
 )
-def test_offsets_that_make_no_sense(which, offsets, message):
+def test_invalid_offsets_are_refused(which, offsets, message):
     with pytest.raises(ValueError, match=message):
         call(**{which: np.array(offsets, np.int64)})
 
 
 @pytest.mark.parametrize("shape", [(2, 3), (3, 2), (0, 0), (32, 32), (40, 40)])
-def test_matrices_of_the_wrong_shape(shape):
+def test_matrices_of_the_wrong_shape_are_refused(shape):
     with pytest.raises(ValueError, match="n x n"):
         call(matrix=np.ones(shape, np.int32))
 
 
 @pytest.mark.parametrize(("first", "extend"), [(-1, -1), (0, -1), (1, 2), (-(2**31), 0)])
-def test_gap_costs_that_make_no_sense(first, extend):
+def test_invalid_gap_costs_are_refused(first, extend):
     with pytest.raises(ValueError, match="gap costs"):
         call(gap_first=first, gap_extend=extend)
 
 
 @pytest.mark.parametrize("threads", [0, -1, -(2**31)])
-def test_no_threads(threads):
+def test_zero_threads_are_refused(threads):
     with pytest.raises(ValueError, match="threads must be at least 1"):
         call(threads=threads)
 
 
 @pytest.mark.parametrize("isa", ["mmx", "AVX2", " avx2", "avx2\0", "avx"])
-def test_unknown_instruction_sets(isa):
+def test_unknown_instruction_sets_are_refused(isa):
     with pytest.raises(ValueError, match="unknown instruction set"):
         call(isa=isa)
 
@@ -101,12 +101,12 @@ def test_unknown_instruction_sets(isa):
         {"on_progress": 3},
     ],
 )
-def test_arguments_of_the_wrong_type(change):
+def test_arguments_of_the_wrong_type_are_refused(change):
     with pytest.raises(TypeError):
         call(**change)
 
 
-def test_queries_and_targets_may_be_missing():
+def test_queries_and_targets_may_be_empty():
     nothing = {"codes": np.empty(0, np.uint8), "offsets": np.zeros(1, np.int64)}
     no_queries = {f"query_{name}": array for name, array in nothing.items()}
     no_targets = {f"target_{name}": array for name, array in nothing.items()}
@@ -152,7 +152,7 @@ def test_costs_that_no_width_can_hold_are_an_error_or_exact(costs):
         assert first + extend > 2**31
 
 
-def test_more_scores_than_memory_is_an_error():
+def test_more_scores_than_memory_are_an_error():
     offsets = np.zeros(2**24 + 1, np.int64)
     nothing = (np.empty(0, np.uint8), offsets)
     scoring = SimpleNamespace(matrix=GOOD["matrix"], gap_first=3, gap_extend=1)

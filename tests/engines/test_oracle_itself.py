@@ -38,19 +38,19 @@ BLOSUM62 = as_dict(Scoring("BLOSUM62"))
         ("AAAA", "TTTT", identity(2, -1), 1, 1, 0),
     ],
 )
-def test_worked_examples(query, target, scores, gap_first, gap_extend, expected):
+def test_the_oracle_scores_worked_examples(query, target, scores, gap_first, gap_extend, expected):
     gap_open = gap_first - gap_extend
     assert smith_waterman(query, target, scores, gap_open, gap_extend) == expected
     assert smith_waterman(target, query, scores, gap_open, gap_extend) == expected
 
 
-def test_haemoglobins_as_emboss_and_blast_score_them():
+def test_the_oracle_scores_haemoglobins_as_emboss_and_blast_do():
     hba, hbb = golden_data.fasta("hba_hbb.fasta").values()
     assert smith_waterman(hba, hbb, BLOSUM62, 9.5, 0.5) == 293.5
     assert smith_waterman(hba, hbb, BLOSUM62, 11, 1) == 285
 
 
-def test_golden_scores_of_the_smallest_pairs():
+def test_the_oracle_gives_the_golden_scores_of_the_smallest_pairs():
     queries, targets, scores = golden_data.queries(), golden_data.targets(), golden_data.scores()
     assert scores.keys() == set(product(queries, targets))
     smallest = sorted(scores, key=lambda pair: len(queries[pair[0]]) * len(targets[pair[1]]))[:25]
@@ -86,7 +86,7 @@ small = st.text("AC", max_size=3)
 
 
 @given(small, small, st.lists(st.integers(-3, 5), min_size=4, max_size=4), st.integers(0, 3), st.integers(0, 2))
-def test_no_alignment_is_better_and_one_is_as_good(query, target, values, gap_open, gap_extend):
+def test_the_oracle_score_is_the_maximum_over_all_alignments(query, target, values, gap_open, gap_extend):
     aa, ac, ca, cc = values
     scores = {"A": {"A": aa, "C": ac}, "C": {"A": ca, "C": cc}}
     expected = best_of_all_alignments(query, target, scores, gap_open, gap_extend)

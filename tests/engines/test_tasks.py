@@ -73,7 +73,7 @@ def test_a_profile_of_matrix_rows_is_its_sequence():
         assert REFERENCE.score(PairTask(profile, targets, first, first, mode)).tolist() == ours.scores.tolist()
 
 
-def test_engines_that_cannot_score_profiles_say_so():
+def test_engines_without_profiles_raise_a_clear_error():
     rows = QueryRows.of_profiles([np.zeros((5, N_LETTERS), np.int32)], BLOSUM62)
     engine = CpuEngine(1)
     with pytest.raises(EngineError, match="the cpu engine cannot score profiles; use the reference engine"):
@@ -189,7 +189,7 @@ def test_forbidden_cells_leave_the_next_best_alignment():
         CpuEngine(1).align(again)
 
 
-def test_pairs_of_a_task_are_taken_with_all_that_belongs_to_them():
+def test_a_part_of_a_pair_task_keeps_scores_and_forbidden_cells():
     queries = QueryRows.of_sequences(as_records(["HEAG", "PAWHEAE"], PROTEIN), BLOSUM62)
     listed = PairList(np.array([0, 1, 1]), np.array([1, 0, 1]))
     forbidden = tuple(np.full((1, 2), place) for place in range(3))

@@ -44,7 +44,7 @@ def test_align_and_search_write_the_same(
 
 
 @pytest.mark.parametrize("mode", ["local", "global", "semiglobal", "overlap", "free:qs,te"])
-def test_both_takes_the_better_strand(mode: str) -> None:
+def test_strand_both_takes_the_better_strand(mode: str) -> None:
     other = [DNA.decode(reverse_complement(DNA.encode(query), DNA)) for query in (PLUS, MINUS)]
     plus = package.align_many([PLUS, MINUS], [TARGET], mode=mode)
     minus = package.align_many(other, [TARGET], mode=mode)
@@ -82,7 +82,7 @@ def test_an_alignment_on_the_minus_strand_can_be_drawn_plotted_and_converted(tmp
     assert package.align_many([PLUS, MINUS], [TARGET], strand="both")[1:].strands.tolist() == [-1]
 
 
-def test_proteins_have_one_strand(exaln: Exaln, tmp_path: Path) -> None:
+def test_proteins_have_only_the_plus_strand(exaln: Exaln, tmp_path: Path) -> None:
     one = write(tmp_path / "p.fa", p="MKVLAAGIVGHEAGAWGHEE")
     code, message = exaln.error("align", one, one, "--strand", "minus")
     assert (code, message) == (

@@ -30,7 +30,7 @@ def rows(found: exaln.Alignments) -> list[tuple[Any, ...]]:
     return [(one.query_id, one.target_id, one.score, one.cigar) for one in found]
 
 
-def test_record_by_record_one_with_many_and_all() -> None:
+def test_pairs_record_by_record_one_with_many_and_all_with_all() -> None:
     assert rows(exaln.align_many(READS, READS)) == [
         ("seq1", "seq1", 10, "5M"),
         ("seq2", "seq2", 8, "4M"),
@@ -52,7 +52,7 @@ def test_record_by_record_one_with_many_and_all() -> None:
 
 
 @pytest.mark.parametrize("mode", ["local", "global", "semiglobal", "overlap", "free:qs,te"])
-def test_one_and_many_agree_in_every_mode(mode: str) -> None:
+def test_align_and_align_many_agree_in_every_mode(mode: str) -> None:
     many = exaln.align_many(READS, [GENOME], mode=mode)
     for read, found in zip(READS, many, strict=True):
         one = exaln.align(read, GENOME, mode=mode)
@@ -67,7 +67,7 @@ def test_one_and_many_agree_in_every_mode(mode: str) -> None:
         assert (mode in repr(one)) == (mode in str(one)) == (mode != "local")
 
 
-def test_every_form_of_sequences(tmp_path: Path) -> None:
+def test_sequences_are_accepted_in_every_form(tmp_path: Path) -> None:
     fasta = tmp_path / "reads.fasta"
     fasta.write_text("".join(f">r{number}\n{read}\n" for number, read in enumerate(READS)))
     codes = [DNA.encode(read) for read in READS]
@@ -81,7 +81,7 @@ def test_every_form_of_sequences(tmp_path: Path) -> None:
     assert exaln.align(records[0], codes[0], scoring=DEFAULT).query_id == "r0"
 
 
-def test_arrays_of_codes() -> None:
+def test_arrays_of_codes_are_accepted_with_a_scoring() -> None:
     matrix = np.array([[0, 1, 2, 3], [3, 3, 3, 3]], np.uint8)
     found = exaln.align_many(matrix, matrix, scoring=DEFAULT)
     assert rows(found) == [("seq1", "seq1", 8, "4M"), ("seq2", "seq2", 8, "4M")]
@@ -101,7 +101,7 @@ def test_arrays_of_codes() -> None:
         exaln.score(matrix[0].astype(np.int64), matrix[0], scoring=DEFAULT)
 
 
-def test_the_alphabet_is_that_of_both_sides() -> None:
+def test_the_alphabet_is_detected_from_both_sides() -> None:
     assert exaln.align("ACGT", "HEAGLLLL").scoring == Scoring.default(PROTEIN)
     assert exaln.align_many(["ACGT"], ["ACGA"]).scoring == DEFAULT
     assert exaln.align_many(["ACGT"], as_records(["ACGA"], PROTEIN)).scoring == Scoring.default(PROTEIN)
@@ -111,7 +111,7 @@ def test_the_alphabet_is_that_of_both_sides() -> None:
         exaln.align("ACGT", "ACGT", mode="glocal")
 
 
-def test_columns_and_parts() -> None:
+def test_columns_and_slices_of_alignments() -> None:
     found = exaln.align_many(READS, [GENOME], mode="semiglobal")
     assert found.scores.dtype == np.int64
     assert found.positions.shape == (3, 4)
@@ -127,7 +127,7 @@ def test_columns_and_parts() -> None:
     assert repr(found).startswith("<Alignments: 3 pairs, semiglobal, match 2")
 
 
-def test_tables() -> None:
+def test_alignments_as_arrow_and_pandas_tables() -> None:
     found = exaln.align_many(READS, [GENOME])
     table = found.to_arrow()
     assert table.column_names[:8] == [
@@ -146,7 +146,7 @@ def test_tables() -> None:
     assert found[1:].to_pandas()["query_id"].tolist() == ["seq2", "seq3"]
 
 
-def test_many_objects_are_made_at_once() -> None:
+def test_a_thousand_alignment_objects_are_made_in_5_milliseconds() -> None:
     rng = np.random.default_rng(1)
     codes = rng.integers(0, 4, (1000, 8)).astype(np.uint8)
     found = exaln.align_many(codes, codes[::-1], scoring=DEFAULT)
@@ -190,7 +190,7 @@ def test_scores_alone_are_those_of_alignments(mode: str, monkeypatch: pytest.Mon
     assert told[-1] == sum(map(len, codes)) * sum(map(len, codes[:3]))
 
 
-def test_scores_of_no_pairs_and_of_wrong_ones() -> None:
+def test_scores_of_no_pairs_and_of_invalid_pairs() -> None:
     assert exaln.score_many([], []).tolist() == []
     assert exaln.score_many([], [], pairs="all", scoring=DEFAULT).dtype == np.int64
     assert exaln.score_many(["ACG"], []).tolist() == []
@@ -200,7 +200,7 @@ def test_scores_of_no_pairs_and_of_wrong_ones() -> None:
         exaln.score_many(READS, READS, pairs="cross")  # type: ignore[arg-type]
 
 
-def test_text_is_plain_or_coloured(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_alignment_text_is_plain_or_coloured(monkeypatch: pytest.MonkeyPatch) -> None:
     found = exaln.align(*list(golden_data.fasta("hba_hbb.fasta").values()))
     assert "\x1b" not in str(found)
     assert str(found) == found.text()

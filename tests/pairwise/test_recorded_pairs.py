@@ -21,14 +21,14 @@ HIFI = Scoring(match=1, mismatch=-3, gap_open=3, gap_extend=2)
 BIOTITE_GAPS = {"affine": {"gap_open": 9, "gap_extend": 1}, "linear": {"gap_open": 0, "gap_extend": 10}}
 
 
-def test_reads_of_ssw_that_ship() -> None:
+def test_shipped_reads_agree_with_ssw() -> None:
     """Reads, each with a part of the chromosome around the place where SSW has put it."""
     rows = golden_data.rows("ssw_part.tsv")
     found = exaln.align_many([row[0] for row in rows], [row[1] for row in rows], scoring=SSW)
     assert [[str(one.score), str(one.query_end), str(one.target_end)] for one in found] == [row[2:] for row in rows]
 
 
-def test_alignments_of_biotite_that_ship() -> None:
+def test_shipped_alignments_agree_with_biotite() -> None:
     sequences = list(golden_data.fasta("cas9_part.fasta").values())
     rows = golden_data.rows("biotite_part.tsv")
     assert len(rows) == 18
@@ -39,7 +39,7 @@ def test_alignments_of_biotite_that_ship() -> None:
 
 
 @real_data.needs_real_data
-def test_all_reads_of_ssw() -> None:
+def test_all_reads_agree_with_ssw() -> None:
     reads, (chromosome,) = (
         real_data.fasta("dna/ssw_demo/54mer_hap1_1.100.fa"),
         real_data.fasta("dna/ssw_demo/1M.fa.gz").values(),
@@ -66,7 +66,7 @@ def ssw_results() -> dict[str, tuple[int, int, int]]:
 
 
 @real_data.needs_real_data
-def test_all_long_reads() -> None:
+def test_all_long_reads_agree_with_the_recorded_scores() -> None:
     with gzip.open(real_data.FOLDER / "dna/hifi/hifi_50pairs.1_-3_5_2.tsv.gz", "rt") as lines:
         expected = [int(line.split("\t")[3]) for line in lines if not line.startswith("#")]
     folder = real_data.FOLDER / "dna/hifi"
@@ -76,7 +76,7 @@ def test_all_long_reads() -> None:
 
 
 @real_data.needs_real_data
-def test_all_alignments_of_biotite() -> None:
+def test_all_alignments_agree_with_biotite() -> None:
     """Its optimal alignments, scored from the printed rows alone: 180 local ones, 90 global, 90 with free ends."""
     sequences = list(real_data.fasta("oracle/biotite/cas9.fasta").values())
     cases = biotite_cases()
@@ -138,7 +138,9 @@ def row_score(first: str, second: str, scoring: Scoring, *, free_ends: bool) -> 
         ("AF133821.1.fasta", "AY352275.1.fasta", 5_091, (362, 9418, 35, 9114)),
     ],
 )
-def test_long_pairs(first: str, second: str, score: int, ends: tuple[int, int, int, int]) -> None:
+def test_long_pairs_agree_with_the_recorded_scores(
+    first: str, second: str, score: int, ends: tuple[int, int, int, int]
+) -> None:
     (query,), (target,) = (real_data.fasta(f"dna/{name}").values() for name in (first, second))
     found = exaln.align(query, target, scoring=HIFI)
     assert found.score == score

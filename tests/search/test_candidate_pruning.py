@@ -42,7 +42,7 @@ def test_the_best_k_are_never_dropped(scoring: Scoring, k: int, n_pieces: int) -
     assert len(kept) < 3000 * (0.9 if k == 100 else 0.5)
 
 
-def test_with_few_candidates_all_are_kept() -> None:
+def test_no_candidate_is_dropped_if_there_are_few() -> None:
     found = candidates(np.random.default_rng(1), 50)
     statistics = Statistics.of(Scoring("BLOSUM62"), db_residues=10_000, db_targets=50)
     assert sorted(Pruner(statistics, LENGTHS, 50).prune(found).ordinal.tolist()) == list(range(50))
@@ -51,7 +51,7 @@ def test_with_few_candidates_all_are_kept() -> None:
 
 
 @pytest.mark.parametrize("max_scores", [1, 3, 5, 12, 1000])
-def test_pieces_hold_every_score_once(max_scores: int) -> None:
+def test_pieces_of_a_score_block_hold_every_score_once(max_scores: int) -> None:
     scores = np.arange(12, dtype=np.int32).reshape(3, 4)
     block = ScoreBlock(5, scores, np.array([9, 8, 7, 6]), np.array([1, 2, 3, 4]))
     seen = {}

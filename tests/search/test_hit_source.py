@@ -174,7 +174,7 @@ def test_hits_of_one_query_by_index_or_id() -> None:
     assert len(exaln.Hits(hits.to_arrow()).of("d")) == 0
 
 
-def test_some_hits_are_reported_with_their_queries_alone(tmp_path: Path) -> None:
+def test_a_report_of_some_hits_names_only_their_queries(tmp_path: Path) -> None:
     hits = exaln.search(*dna_files(tmp_path), evalue=1e-3)
     assert {hit.query_id for hit in hits} == {"plus", "minus", "<b>second</b>"}
     file = io.BytesIO()
@@ -190,7 +190,7 @@ def test_some_hits_are_reported_with_their_queries_alone(tmp_path: Path) -> None
     assert reverse == forward[::-1]
 
 
-def test_hits_without_sequences_say_so_in_one_line(tmp_path: Path) -> None:
+def test_hits_without_sequences_raise_a_one_line_error(tmp_path: Path) -> None:
     hits = exaln.search("HEAGAWGHEE", TARGETS, evalue=1e4)
     hits.write(tmp_path / "hits.parquet")
     assert pickle.loads(pickle.dumps(hits)) == hits

@@ -21,7 +21,7 @@ def test_hit_has_the_columns_of_the_table() -> None:
     assert [field.name for field in fields(Hit)] == HITS_SCHEMA.names
 
 
-def test_length_indexing_and_iteration() -> None:
+def test_length_indexing_and_iteration_of_hits() -> None:
     hits = Hits.collect([GLOBIN, NOTHING, MINUS])
     assert len(hits) == 3
     assert [hit.target_id for hit in hits] == ["sp|P1.2|ONE_TEST", "two", "chr1"]
@@ -34,7 +34,7 @@ def test_length_indexing_and_iteration() -> None:
             hits[place]
 
 
-def test_slices_are_hits() -> None:
+def test_slices_of_hits_are_hits() -> None:
     hits = Hits.collect([GLOBIN, MINUS])
     for cut in (slice(1, None), slice(None, None, -1), slice(0, 3, 2), slice(5, 9), slice(None)):
         part = hits[cut]
@@ -55,13 +55,13 @@ def test_hits_keep_every_number(sample: tuple[str, list[Pair], QueryHits]) -> No
         assert hit.cigar == sample[1][place].cigar
 
 
-def test_none_where_there_are_no_statistics() -> None:
+def test_bits_and_evalue_are_none_without_statistics() -> None:
     (hit,) = Hits.collect([query_hits("AWHE", [Pair("AWHE", "4M")])])
     assert hit.bits is None
     assert hit.evalue is None
 
 
-def test_no_hits() -> None:
+def test_an_empty_table_of_hits() -> None:
     for hits in (Hits.collect([]), Hits.collect([NOTHING])):
         assert len(hits) == 0
         assert list(hits) == []
@@ -70,7 +70,7 @@ def test_no_hits() -> None:
         assert hits.to_arrow().schema == HITS_SCHEMA
 
 
-def test_frames() -> None:
+def test_hits_as_pandas_and_polars_frames() -> None:
     pytest.importorskip("pandas")
     pytest.importorskip("polars")
     hits = Hits.collect([GLOBIN, MINUS])
@@ -79,7 +79,7 @@ def test_frames() -> None:
 
 
 @pytest.mark.parametrize("package", ["pandas", "polars"])
-def test_frames_that_are_not_installed(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
+def test_a_missing_dataframe_package_is_an_input_error(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
     real = importlib.import_module
 
     def without(name: str, *rest: Any) -> Any:
@@ -107,14 +107,14 @@ def test_hits_of_a_table_are_written_to_parquet_and_arrow_files(tmp_path: Path) 
     assert not (tmp_path / "h.csv").exists()
 
 
-def test_write_refuses_and_reports(tmp_path: Path) -> None:
+def test_write_raises_for_bad_formats_and_paths(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"hits\.xlsx: hits are written to \.tsv, .*; outfmt= gives another format"):
         Hits.collect([GLOBIN]).write(tmp_path / "hits.xlsx")
     with pytest.raises(OutputError):
         Hits.collect([GLOBIN]).write(tmp_path / "none" / "hits.parquet")
 
 
-def test_repr_is_a_short_table() -> None:
+def test_the_repr_of_hits_is_a_short_table() -> None:
     assert repr(Hits.collect([GLOBIN, MINUS])) == (
         "Hits: 3 hits\n"
         "query_id  target_id         score  bits  evalue    identity  query  target\n"

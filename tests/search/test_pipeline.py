@@ -88,7 +88,9 @@ def test_hits_are_the_true_best_by_evalue() -> None:
 
 
 @pytest.mark.parametrize("options", [SearchOptions(), SearchOptions(evalue=1e4, max_target_seqs=3, min_identity=25.0)])
-def test_output_does_not_depend_on_how_it_was_computed(options: SearchOptions, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hits_do_not_depend_on_threads_segments_blocks_and_order(
+    options: SearchOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
     expected = report(CpuEngine(threads=1), database(), options)
     assert expected.count(b"\n") > 10
     assert report(CpuEngine(threads=2), database(), options) == expected
@@ -131,7 +133,7 @@ def test_a_block_is_scanned_while_the_one_before_is_aligned(monkeypatch: pytest.
     assert cells[0] == 0
 
 
-def test_filters_act_before_k() -> None:
+def test_filters_act_before_the_best_k_are_taken() -> None:
     everything = list(Search(database(), BLOSUM62, CpuEngine(), SearchOptions(evalue=1e4)).run([QUERIES]))
     options = SearchOptions(
         evalue=1e4, max_target_seqs=2, min_identity=30, min_query_coverage=10, min_target_coverage=20
@@ -144,7 +146,7 @@ def test_filters_act_before_k() -> None:
         assert cut.ordinal.tolist() == whole.ordinal[passes][:2].tolist()
 
 
-def test_bits_ids_and_scores_filter() -> None:
+def test_filters_by_bits_ids_and_scores() -> None:
     options = SearchOptions(evalue=1e4, min_bits=20.0, min_score=40, exclude=np.array([3, 5]))
     for found in Search(database(), BLOSUM62, CpuEngine(), options).run([QUERIES]):
         assert not set(found.ordinal.tolist()) & {3, 5}
@@ -162,7 +164,7 @@ def dna_search(query: str, target: str, **options: Any) -> QueryHits:
     return found
 
 
-def test_both_strands_of_dna() -> None:
+def test_both_strands_of_dna_are_searched() -> None:
     piece = "ACGTTGCATGCCAAGTC"
     reverse = "GACTTGGCATGCAACGT"
     target = "TTTTT" + reverse[:9] + "A" + reverse[9:] + "CCC"
@@ -200,7 +202,7 @@ def test_the_reference_engine_gives_the_same_hits() -> None:
     assert fast.query_start.tolist() == slow.query_start.tolist()
 
 
-def test_wrong_letters_and_options_are_refused() -> None:
+def test_wrong_alphabets_and_options_are_refused() -> None:
     with pytest.raises(InputError, match="scores dna"):
         Search(database(), Scoring.default(DNA), CpuEngine(), SearchOptions())
     search = Search(database(), BLOSUM62, CpuEngine(), SearchOptions())
@@ -237,7 +239,7 @@ def test_targets_are_chosen_by_their_ids(tmp_path: Path) -> None:
         exaln.search(QUERIES, targets, exclude_ids=tmp_path / "nothing.ids")
 
 
-def test_ids_that_are_not_looked_up_yet_do_not_reach_parts_of_a_database() -> None:
+def test_parts_of_a_database_refuse_unresolved_ids() -> None:
     targets = Database.in_memory([TARGETS])
     options = SearchOptions(ids=[TARGETS.ids[0]])
     assert options.resolved(targets).include.tolist() == [0]

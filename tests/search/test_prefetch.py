@@ -11,7 +11,7 @@ from exaln.search.prefetch import Cancelled, prefetch
 Check = Callable[[], None]
 
 
-def test_all_results_come_in_order_prefetch() -> None:
+def test_results_come_in_order_one_item_ahead() -> None:
     computed: list[int] = []
     threads = set()
 
@@ -34,7 +34,7 @@ def test_all_results_come_in_order_prefetch() -> None:
     assert list(prefetch([], compute)) == []
 
 
-def test_errors_come_in_their_turn() -> None:
+def test_errors_surface_in_the_order_of_the_items() -> None:
     def items() -> Iterator[int]:
         yield 1
         yield 2
@@ -50,7 +50,7 @@ def test_errors_come_in_their_turn() -> None:
         next(results)
 
 
-def test_nothing_runs_any_more_when_the_caller_stops() -> None:
+def test_closing_the_generator_stops_the_worker() -> None:
     ended = threading.Event()
 
     def compute(item: int, check: Check) -> int:

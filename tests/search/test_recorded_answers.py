@@ -105,14 +105,14 @@ def golden_hits(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str
     return {(hit.query_id, hit.target_id): hit for hit in hits}
 
 
-def test_alignments_of_ssearch_that_ship(golden_hits: dict[tuple[str, str], Hit]) -> None:
+def test_shipped_alignments_agree_with_ssearch(golden_hits: dict[tuple[str, str], Hit]) -> None:
     wanted = [recorded(row) for row in golden_data.rows("ssearch36_part.tsv")]
     differ = check_paths(wanted, golden_hits, golden_data.queries(), golden_data.targets())
     assert len(wanted) == 20
     assert set(differ) <= set(COOPTIMAL.read_text().splitlines())
 
 
-def test_evalues_of_blastp_that_ship(golden_hits: dict[tuple[str, str], Hit]) -> None:
+def test_shipped_evalues_agree_with_blastp(golden_hits: dict[tuple[str, str], Hit]) -> None:
     rows = golden_data.rows("blastp_part.tsv")
     assert len(rows) == 21
     assert check_evalues(rows, golden_hits) == 19
@@ -140,7 +140,7 @@ BLASTP = "oracle/blastp2.12_cbsF_segno_cudasw4q_x_scop20.tsv"
 
 
 @real_data.needs_real_data
-def test_all_alignments_of_ssearch(all_hits: dict[tuple[str, str], Hit]) -> None:
+def test_all_alignments_agree_with_ssearch(all_hits: dict[tuple[str, str], Hit]) -> None:
     """372: 222 are the same, 150 are other paths of the same score, listed in tests/golden/ssearch36_cooptimal.tsv."""
     wanted = [recorded([*row[:2], *row[6:10], row[12]]) for row in lines_of(real_data.FOLDER / SSEARCH)]
     queries, targets = real_data.fasta("protein/cudasw4_allqueries.fasta"), real_data.fasta("scop/scop20.fasta.gz")
@@ -151,7 +151,7 @@ def test_all_alignments_of_ssearch(all_hits: dict[tuple[str, str], Hit]) -> None
 
 
 @real_data.needs_real_data
-def test_all_evalues_of_blastp(all_hits: dict[tuple[str, str], Hit]) -> None:
+def test_all_evalues_agree_with_blastp(all_hits: dict[tuple[str, str], Hit]) -> None:
     rows = [[*row[:2], *row[10:13]] for row in lines_of(real_data.FOLDER / BLASTP)]
     assert len(rows) == 317
     assert check_evalues(rows, all_hits) == 311
@@ -197,7 +197,7 @@ def scop() -> Scop:
 
 
 @real_data.needs_real_data
-def test_scop_exact_top_50_by_score(scop: Scop) -> None:
+def test_scop_top_50_by_score_are_exact(scop: Scop) -> None:
     """The table has the 50 best of each query, and all that tie with the last."""
     table = defaultdict(list)
     for query, target, score, _ in lines_of(real_data.FOLDER / "scop/mmseqs_query_x_scop20_200q.top50.tsv.gz"):
@@ -210,7 +210,7 @@ def test_scop_exact_top_50_by_score(scop: Scop) -> None:
 
 
 @real_data.needs_real_data
-def test_scop_roc1(scop: Scop) -> None:
+def test_scop_roc1_is_the_recorded_one(scop: Scop) -> None:
     """By score the recorded values; by E-value, which knows the lengths, a little better."""
     by_score = scop.roc1(-scop.scores.astype(float))
     assert {level: f"{value:.6f}" for level, value in by_score.items()} == {4: "0.648468", 3: "0.019553", 2: "0.000397"}

@@ -12,7 +12,9 @@ from search_outputs import FORMATS, databases, found, split_fasta
 
 
 @pytest.mark.parametrize("outfmt", FORMATS)
-def test_golden_data(tmp_path: Path, outfmt: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_output_does_not_depend_on_threads_and_databases(
+    tmp_path: Path, outfmt: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     queries, out = GOLDEN / "cudasw4q_part.fasta", tmp_path / "out"
     given = databases(GOLDEN / "scop20_part.fasta", tmp_path)
     if outfmt == "arrow":  # its bytes are compared as they are, so the name has to be the same length
@@ -30,7 +32,9 @@ def test_golden_data(tmp_path: Path, outfmt: str, monkeypatch: pytest.MonkeyPatc
 
 @real_data.needs_real_data
 @pytest.mark.parametrize("options", [["--evalue", "10"], ["--evalue", "1e6"]], ids=["few", "many"])
-def test_real_data(tmp_path: Path, options: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_output_of_real_data_does_not_depend_on_threads_and_databases(
+    tmp_path: Path, options: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Twelve queries against 20,000 proteins: 1 and 2 threads, FASTA, database of 1 and of 9 segments, stdin, twice."""
     outfmt = "6 std score cigar btop"
     queries = split_fasta(real_data.FOLDER / "protein/mmseqs_QUERY.fasta.gz", 40, tmp_path)[0]

@@ -43,7 +43,7 @@ def split(lines: list[bytes]) -> list[tuple[str, str, str]]:
 @pytest.mark.parametrize("max_lines", [1, 7, 1 << 16])
 @pytest.mark.parametrize("limits", [TINY, DEFAULT_LIMITS], ids=["many segments", "one segment"])
 @pytest.mark.parametrize("minimum", [None, 30])
-def test_all_pairs_in_input_order(
+def test_score_table_of_all_pairs_in_input_order(
     monkeypatch: pytest.MonkeyPatch,
     expected: list[tuple[str, str, int]],
     max_scores: int,
@@ -85,7 +85,7 @@ def test_best_targets_of_a_database_in_many_segments(expected: list[tuple[str, s
     n_pieces=st.integers(1, 6),
     seed=st.integers(0, 999),
 )
-def test_the_best_do_not_depend_on_pieces_and_order(
+def test_best_targets_do_not_depend_on_pieces_and_order(
     scores: list[int], k: int, minimum: int, n_pieces: int, seed: int
 ) -> None:
     best = BestTargets(1, k, minimum)

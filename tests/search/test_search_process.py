@@ -72,7 +72,7 @@ def test_kill_9_never_leaves_a_part_under_the_final_name(tmp_path: Path, extensi
 
 
 @pytest.mark.parametrize(("sent", "word"), [(signal.SIGINT, b"interrupted"), (signal.SIGTERM, b"terminated")])
-def test_a_signal_ends_search_and_leaves_nothing(tmp_path: Path, sent: int, word: bytes) -> None:
+def test_a_signal_ends_a_search_and_leaves_no_file(tmp_path: Path, sent: int, word: bytes) -> None:
     sequences, out = write_random(tmp_path / "long.fasta", 300, 30_000), tmp_path / "out.tsv"
     out.write_text("what was there before\n")
     process = start("search", "--query", sequences, "--db", sequences, "--out", out, "--threads", 1, "--verbose")
@@ -166,7 +166,7 @@ def check_tables(folder: Path, queries: Path, targets: Path, n_hits: int) -> Non
     assert pq.read_schema(parquet).metadata is not None
 
 
-def test_others_read_the_files(tmp_path: Path) -> None:
+def test_other_tools_read_the_output_files(tmp_path: Path) -> None:
     n_hits = check_search_io(tmp_path, QUERIES, TARGETS, 10)
     assert n_hits > 20
     check_tables(tmp_path, QUERIES, TARGETS, n_hits)
@@ -175,7 +175,7 @@ def test_others_read_the_files(tmp_path: Path) -> None:
 
 
 @real_data.needs_real_data
-def test_others_read_real_output(tmp_path: Path) -> None:
+def test_other_tools_read_the_output_of_real_data(tmp_path: Path) -> None:
     queries, targets = (
         real_data.FOLDER / name for name in ("protein/cudasw4_allqueries.fasta", "scop/scop20.fasta.gz")
     )

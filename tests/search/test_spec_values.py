@@ -47,8 +47,8 @@ def with_value(path: tuple[Any, ...], value: Any, *, remove: bool = False) -> An
     return values
 
 
-def read(values: Any) -> None:
-    """Reads values, and uses what they give; only the three kinds of errors may come."""
+def assert_used_or_refused(values: Any) -> None:
+    """Read a spec and use it. It must work, or reading must raise one of the three allowed errors."""
     try:
         spec = SearchSpec.from_values(values)
     except ALLOWED:
@@ -59,16 +59,16 @@ def read(values: Any) -> None:
 
 
 @pytest.mark.parametrize("path", PLACES, ids=lambda path: ".".join(map(str, path)))
-def test_any_value_at_any_place_is_used_or_refused(path: tuple[Any, ...]) -> None:
+def test_any_value_at_any_place_of_a_spec_is_used_or_refused(path: tuple[Any, ...]) -> None:
     for junk in JUNK:
-        read(with_value(path, junk))
+        assert_used_or_refused(with_value(path, junk))
     if path[-1] != "written_by" and path[:2] != ("scoring", "alphabet"):
         with pytest.raises(ALLOWED):
             SearchSpec.from_values(with_value(path, None, remove=True))
 
 
 @pytest.mark.parametrize("junk", JUNK)
-def test_what_is_no_search_at_all_is_refused(junk: Any) -> None:
+def test_values_that_are_no_search_spec_are_refused(junk: Any) -> None:
     with pytest.raises(ALLOWED):
         SearchSpec.from_values(junk)
 
@@ -91,7 +91,7 @@ def test_what_is_no_search_at_all_is_refused(junk: Any) -> None:
         (("options", "include"), "no base64"),
     ],
 )
-def test_wrong_values_are_refused(path: tuple[Any, ...], junk: Any) -> None:
+def test_wrong_values_in_a_spec_are_refused(path: tuple[Any, ...], junk: Any) -> None:
     with pytest.raises(ALLOWED):
         SearchSpec.from_values(with_value(path, junk))
 
@@ -105,5 +105,5 @@ def test_wrong_values_are_refused(path: tuple[Any, ...], junk: Any) -> None:
         max_leaves=6,
     ),
 )
-def test_random_json_is_used_or_refused(path: tuple[Any, ...], junk: Any) -> None:
-    read(with_value(path, junk))
+def test_random_json_in_a_spec_is_used_or_refused(path: tuple[Any, ...], junk: Any) -> None:
+    assert_used_or_refused(with_value(path, junk))

@@ -1,1 +1,1 @@
-"""Engines compute exact scores and alignments: their contracts, the choice of one, and a folder for each."""
+"""Engines compute exact scores and alignments: the contracts, the choice of an engine, and one folder per engine."""

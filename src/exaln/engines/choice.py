@@ -1,4 +1,4 @@
-"""The one place where an engine is chosen."""
+"""The choice of an engine, made in this one place: the one that is named, or the fastest that is usable."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MAKE: dict[type[Engine], Callable[[_Request], Engine]] = {
     ReferenceEngine: lambda request: ReferenceEngine(),
 }
 ENGINES: tuple[type[Engine], ...] = tuple(_MAKE)
-"""All engines, the fastest first."""
+"""All engines, fastest first."""
 
 
 def choose_engine(
@@ -41,12 +41,12 @@ def choose_engine(
     gpu_memory: int | None = None,
     for_pairs: bool = False,
 ) -> Engine:
-    """The engine of that name, or with "auto" the one EXALN_ENGINE names, or else the fastest that is usable.
+    """The engine with this name; "auto" means the one that EXALN_ENGINE names, or else the fastest that is usable.
 
-    A request that cannot be met raises EngineError. Only "auto" goes on to the next engine; it warns, unless the engine
-    is cuda on a machine without a GPU. `devices` and `gpu_memory` (bytes on each) need the cuda engine: with them
-    "auto" means cuda, and any other engine is refused. for_pairs: "auto" leaves out engines that only pay off for large
-    work.
+    A request that cannot be met raises EngineError. Only "auto" goes on to the next engine. It warns then, unless the
+    engine is cuda on a machine without a GPU. `devices` and `gpu_memory` (bytes on each) need the cuda engine: with
+    them "auto" means cuda, and any other engine raises InputError. for_pairs: "auto" skips engines that pay off only
+    for large work.
     """
     known = ", ".join(engine.name for engine in ENGINES)
     if not isinstance(name, str):
@@ -72,7 +72,7 @@ def choose_engine(
 
 
 def engine_reasons(chosen: str) -> dict[str, str]:
-    """For each engine, the fastest first, why it is or is not the chosen one."""
+    """For each engine, fastest first, why it is or is not the chosen one."""
     names = [engine.name for engine in ENGINES]
     reasons = {}
     for place, engine in enumerate(ENGINES):
@@ -92,7 +92,7 @@ def _device_numbers(devices: Sequence[int]) -> list[int]:
 
 
 def _with_gpus(name: str) -> str:
-    """The engine for options that only concern GPUs; InputError if another one is named."""
+    """The name of the cuda engine, which options for GPUs need. Raises InputError if another engine is named."""
     if name not in ("auto", CudaEngine.name):
         raise InputError(f"devices and GPU memory can be set for the cuda engine only, and the engine is {name!r}")
     return CudaEngine.name

@@ -30,19 +30,19 @@ class ScanEngine(Protocol):
     """Exact local scores of queries against all targets of a database."""
 
     def open(self, view: TargetView, budget: int | None = None) -> Resident:
-        """A view held ready for scans, in at most `budget` bytes of the engine's own memory."""
+        """Hold a view ready for scans, in at most `budget` bytes of the engine's own memory."""
         ...
 
     def scan(self, task: ScanTask) -> Iterator[Candidates]:
-        """The candidates of every query, in pieces, in any order."""
+        """Yield the candidates of all queries, in pieces, in any order."""
         ...
 
     def score_blocks(self, task: ScanTask) -> Iterator[ScoreBlock]:
-        """All scores, in blocks of bounded size; cutoff and first row of the task are not used."""
+        """Yield all scores, in blocks of bounded size. The cutoff and the first rows of the task are ignored."""
         ...
 
     def outline(self, task: ScanTask) -> ScanOutline:
-        """What a scan would do; nothing is scored, and no memory of a device is used."""
+        """What a scan would do. Nothing is scored, and no device memory is used."""
         ...
 
 
@@ -52,31 +52,31 @@ class PairEngine(Protocol):
     def align(self, task: PairTask) -> AlignedPairs:
         """Score and alignment of each pair, by the path rule.
 
-        Where nothing aligns the path is empty, and the positions say where the rule puts it: in local mode at 0. Where
-        the task knows the score, an alignment with another one is an EngineError.
+        Where nothing aligns, the path is empty and its position follows from the rule: 0 in local mode. Raises
+        EngineError if an alignment does not have the score that the task knows.
         """
         ...
 
     def score(self, task: PairTask) -> NDArray[np.int64]:
-        """int64[n]: the exact score of each pair; below 0 where letters that cost must be left over."""
+        """int64[n]: the exact score of each pair; it can be negative where ends are not free."""
         ...
 
     def is_long(self, task: PairTask) -> NDArray[np.bool_]:
-        """bool[n]: the pairs that are faster one by one, region by region, than side by side."""
+        """bool[n]: whether each pair is faster on its own, region by region, than in a batch."""
         ...
 
 
 class RegionEngine(Protocol):
-    """Parts of the table of one long pair: `pairwise.long` makes alignments of any length from them."""
+    """Regions of the table of one long pair, from which `pairwise.long` builds alignments of any length."""
 
     checkpoint_bytes: int
-    """Bytes that the checkpoints of a block on the path should take at most."""
+    """Upper limit in bytes for the checkpoints of a block on the path."""
 
     def fill(self, task: RegionTask) -> RegionResult:
         """Compute all cells of a region and keep its checkpoints.
 
-        Of the mode only `is_local` counts: whether H has the floor 0. An exception, KeyboardInterrupt too, leaves
-        nothing running.
+        Of the mode only `is_local` matters: whether H is at least 0. After an exception, also a KeyboardInterrupt,
+        nothing is left running.
         """
         ...
 
@@ -85,18 +85,18 @@ class RegionEngine(Protocol):
         ...
 
     def lower_bound(self, pair: PairTable) -> int:
-        """A score that some local alignment of the pair reaches, if it is found quickly; otherwise 0."""
+        """A score that some local alignment of the pair reaches, or 0 if none is found quickly."""
         ...
 
     def slab_rows(self, n_rows: int, n_columns: int) -> int:
-        """Rows of a table to fill at a time where they are stored: about ten seconds of work."""
+        """Rows to fill between two saves to a work directory: about ten seconds of work."""
         ...
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """How an engine is used best. scan_pairs: pairs of queries and targets in a scan. serves_few_pairs: whether "auto"
-    may choose the engine for little work. scans_beside_cpu: whether the CPU has time to align during a scan.
+    """How an engine is used best. scan_pairs: pairs of queries and targets per scan. serves_few_pairs: whether "auto"
+    may choose the engine for little work. scans_beside_cpu: whether a scan leaves the CPU free for alignments.
     """
 
     scan_pairs: int = 32 << 20
@@ -105,7 +105,7 @@ class Tuning:
 
 
 class Engine(ScanEngine, PairEngine, RegionEngine, Protocol):
-    """All three on one kind of hardware."""
+    """An engine for one kind of hardware, with all three contracts."""
 
     name: str
     tuning: Tuning
@@ -117,22 +117,22 @@ class Engine(ScanEngine, PairEngine, RegionEngine, Protocol):
 
     @staticmethod
     def is_expected() -> bool:
-        """Whether this machine has the hardware: if the engine cannot be used, "auto" then says so."""
+        """Whether this machine has the hardware. If so, and the engine cannot be used, "auto" warns."""
         return True
 
     def describe(self) -> str:
-        """What will compute, for logs: "cpu, avx2, 8 threads"."""
+        """The engine and its resources, for logs: "cpu, avx2, 8 threads"."""
         ...
 
     def scan_report(self) -> list[str]:
-        """How the last scan went, in lines for --verbose."""
+        """Details of the last scan, as lines for --verbose."""
         return []
 
 
 def score_matrix(engine: ScanEngine, task: ScanTask) -> NDArray[np.int32]:
-    """int32[n_queries, n_targets]: all scores, the targets of a stored view in the order of the input.
+    """int32[n_queries, n_targets]: all scores, with the targets of a stored view in the order of the input.
 
-    OutOfMemoryError if they do not fit into memory.
+    Raises OutOfMemoryError if they do not fit into memory.
     """
     n_queries, n_targets = len(task.queries), task.view.n_targets
     _require_memory(n_queries, n_targets)
@@ -153,15 +153,16 @@ def _require_memory(n_queries: int, n_targets: int) -> None:
 
 
 LENGTH_RATIO, SHORT_LENGTH = 32, 4096
-"""A sequence shorter than SHORT_LENGTH, with one at least LENGTH_RATIO times as long, is no long pair: the target is
-cut into windows that are aligned side by side.
+"""A sequence shorter than SHORT_LENGTH and one at least LENGTH_RATIO times as long are not a long pair: the target is
+cut into windows, which are aligned as a batch.
 """
 
 
 def exceeds(task: PairTask, thresholds: tuple[tuple[int, int], ...]) -> NDArray[np.bool_]:
-    """bool[n]: pairs with more cells than the threshold for their number, unless windows serve them.
+    """bool[n]: whether each pair has more cells than the threshold and is not cut into windows.
 
-    thresholds: (up to so many pairs, cells), ascending; there is no threshold for more pairs than in the last.
+    thresholds: (max pairs, cells), ascending; the first that allows the number of pairs applies, and none beyond the
+    last.
     """
     rows, columns = task.shapes
     limit = next((cells for most_pairs, cells in thresholds if len(task) <= most_pairs), None)

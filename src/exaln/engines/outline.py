@@ -27,8 +27,8 @@ class KernelUse:
 
 @dataclass(frozen=True)
 class ScanOutline:
-    """n_batches: launches of kernels over different targets. host_bytes: memory of the engine besides the database,
-    which is mapped. device_buffers: bytes on each device, by what they hold. seconds: estimated; source: how.
+    """n_batches: launches of kernels over different targets. host_bytes: memory of the engine, without the mapped
+    database. device_buffers: bytes on each device, by content. seconds: an estimate; source: what it is based on.
     """
 
     kernels: tuple[KernelUse, ...]
@@ -46,12 +46,12 @@ class ScanOutline:
 def target_lengths(view: TargetView) -> NDArray[np.int64]:
     """int64[n_targets]: the lengths of all targets of a view, ascending."""
     lengths = [np.diff(segment.offsets) for segment in view.segments]
-    # A stable sort merges what is sorted already.
+    # Segments are sorted by length, and a stable sort merges sorted runs.
     return np.sort(np.concatenate([np.empty(0, np.int64), *lengths]), kind="stable")
 
 
 def kernel_uses(lengths: NDArray[np.int64], kernels: Sequence[tuple[str, int]]) -> tuple[KernelUse, ...]:
-    """Which kernel serves which targets. lengths: ascending; kernels: name and number of targets, the shortest first.
+    """The targets that each kernel scores. lengths: ascending; kernels: name and number of targets, shortest first.
 
     >>> kernel_uses(np.array([3, 5, 9]), [("group", 2), ("striped", 1)])[1]
     KernelUse(kernel='striped', n_targets=1, n_residues=9, shortest=9, longest=9)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Line = NDArray[np.int32] | NDArray[np.int64]
 
 HEAD_ROOM = 1 << 20
-"""Scores of a pair are int32 if none can come within this of the ends: engines add letters, gaps and bases to them."""
+"""Scores of a pair are int32 if all stay this far from its limits: engines add letter scores, gaps and bases."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Region:
 
     @property
     def cells(self) -> int:
-        """Their product."""
+        """Number of cells."""
         return self.n_rows * self.n_columns
 
 
@@ -80,8 +80,8 @@ class Boundary:
 class Checkpoints:
     """Checkpoint rows and columns of a region, in C-contiguous arrays, memory-mapped or not.
 
-    rows: int64[k], ascending: a checkpoint follows so many letters of the query, first_row < row <= end_row; row_H,
-    row_F: [k, n_columns] of the region. columns: int64[c], the same for the target; column_H, column_E: [c, n_rows].
+    rows: int64[k], ascending: the number of query letters before each checkpoint, first_row < row <= end_row. row_H,
+    row_F: [k, n_columns] of the region. columns: int64[c], in letters of the target; column_H, column_E: [c, n_rows].
     """
 
     rows: NDArray[np.int64]
@@ -124,10 +124,10 @@ class Checkpoints:
 
 @dataclass(frozen=True)
 class CheckpointParts:
-    """Parts of checkpoints, as in Checkpoints; all parts of rows have one length, and so have those of columns.
+    """Parts of checkpoints, as in Checkpoints. All parts of rows have one length, and all parts of columns have one.
 
-    row_firsts: int64[k], the column of the region that each part of a row begins with; values outside the region have
-    no meaning. column_firsts: int64[c], the same for columns.
+    row_firsts: int64[k], the first column of the region in each part of a row; values outside the region have no
+    meaning. column_firsts: int64[c], the first row of the region in each part of a column.
     """
 
     rows: NDArray[np.int64]
@@ -162,23 +162,23 @@ class CheckpointReader(Protocol):
         ...
 
     def near(self, row: int, column: int, spacing: int, gap: int) -> CheckpointParts:
-        """What a traceback from a cell of the region needs of checkpoints every `spacing` rows and columns: those
-        around the cell, and others as long as the path keeps near its diagonal, or in its gap. Valid until the next
-        call.
+        """The parts that a traceback from a cell of the region needs, for checkpoints every `spacing` rows and columns:
+        those around the cell, and those further back that a path near its diagonal, or in its gap, would cross. Valid
+        until the next call.
         """
         ...
 
 
 @dataclass
 class Pruning:
-    """Permission to skip cells of a local table that no alignment with a score of `best` or more contains.
+    """Lets an engine skip cells of a local table that are in no alignment with a score of `best` or more.
 
     Skipped cells are written as H = 0 and E = F = -gap_first, an alignment that begins there. Cells of optimal
     alignments are never skipped and keep their values; all others have their values or less. So score, end and path do
     not change: cuda/kernels/long_pruning.cuh has the proof.
 
-    best: a score that some alignment reaches. end_row, end_column: beyond them no alignment gains anything. cells: the
-    number of skipped cells, which the engine adds to.
+    best: a score that some alignment reaches. end_row, end_column: alignments gain nothing beyond them. cells: the
+    number of skipped cells; the engine adds to it.
     """
 
     best: int
@@ -193,14 +193,14 @@ class Pruning:
 
 @dataclass(frozen=True)
 class EndCell:
-    """Where an alignment ends: its score, and how many letters of query and target it has used up by then."""
+    """The end of an alignment: its score, and the numbers of query and target letters up to there."""
 
     score: int
     row: int
     column: int
 
     def better(self, other: EndCell) -> EndCell:
-        """The higher score; of equal ones the smaller column, then the smaller row.
+        """The end with the higher score; of equal ones the smaller column, then the smaller row.
 
         >>> EndCell(5, 3, 9).better(EndCell(5, 8, 7))
         EndCell(score=5, row=8, column=7)
@@ -208,15 +208,15 @@ class EndCell:
         return min(self, other, key=lambda end: (-end.score, end.column, end.row))
 
     def __post_init__(self) -> None:
-        for name in ("score", "row", "column"):  # of whatever integer type an engine has them
+        for name in ("score", "row", "column"):  # engines may pass NumPy integers
             object.__setattr__(self, name, int(getattr(self, name)))
 
 
 NOTHING = EndCell(0, 0, 0)
-"""The end of a local alignment where nothing scores above 0."""
+"""The end of a local alignment if nothing scores above 0."""
 
 STEP_BOTH, STEP_QUERY, STEP_TARGET = 0, 1, 2
-"""Steps of a path: both sequences go on, only the query (F, CIGAR I), only the target (E, CIGAR D)."""
+"""Steps of a path: a letter of both sequences, of the query only (F, CIGAR I), of the target only (E, CIGAR D)."""
 
 NO_GAP, IN_E, IN_F = 0, 1, 2
 """The gap that a traceback is in."""
@@ -234,7 +234,7 @@ class PathState:
     gap: int = NO_GAP
 
     def is_complete(self, mode: Mode) -> bool:
-        """A local path starts at the first zero, any other once it has reached a border."""
+        """Whether the traceback has ended: a local one at its first zero, any other at a border."""
         return (self.gap == NO_GAP and self.left == 0) if mode.is_local else min(self.row, self.column) < 0
 
 
@@ -242,10 +242,10 @@ class PathState:
 class RegionTask:
     """One region to fill.
 
-    rows, columns: int64, where checkpoints are kept, in letters of the whole sequences. room: makes the checkpoints
-    that are written, unless the engine keeps them itself. may_hold: whether the engine may keep checkpoints in its own
-    memory, to be read in parts. finds_end: in local mode, whether the best cell is wanted. pruning: cells that may be
-    skipped; the best cell is then found if its score is `pruning.best` or more. progress: gets the cells of this region
+    rows, columns: int64, the places of checkpoints, in letters of the whole sequences. room: returns the checkpoints to
+    write to, unless the engine holds them itself. may_hold: whether the engine may hold checkpoints in its own memory,
+    to be read in parts. finds_end: in local mode, whether to find the best cell. pruning: cells that may be skipped;
+    the best cell is then found if its score is at least `pruning.best`. progress: called with the cells of this region
     done so far.
     """
 
@@ -283,16 +283,16 @@ class CheckpointGrid(Protocol):
     """Checkpoints every few rows and columns around a path, as a traceback asks for them."""
 
     def window(self, state: PathState) -> TracebackWindow:
-        """The region around a path and on its way back."""
+        """The region through which a path leads back, with parts of its checkpoints."""
         ...
 
     def block(self, state: PathState) -> tuple[Region, Boundary]:
-        """The cells between the next checkpoints above and left of a path and the path, with their boundary."""
+        """The block from the next checkpoints above and left of a path to its current cell, with its boundary."""
         ...
 
 
 Traceback = Callable[[CheckpointGrid, PathState], "tuple[NDArray[np.uint8], PathState]"]
-"""Follows a path back from a state, through at least one block: its steps, uint8, backwards, and the state then."""
+"""Follows a path back through at least one block. Returns its steps, uint8, backwards, and the state after them."""
 
 
 def score_type(n_rows: int, n_columns: int, scoring: Scoring) -> np.dtype[np.generic]:
@@ -307,7 +307,7 @@ def score_type(n_rows: int, n_columns: int, scoring: Scoring) -> np.dtype[np.gen
 
 
 def border_score(letters: NDArray[np.int64], scoring: Scoring, *, is_free: bool) -> NDArray[np.int64]:
-    """H of border cells, after so many letters of one sequence and none of the other: nothing, or one gap."""
+    """H of border cells, after `letters` letters of one sequence and none of the other: 0 if free, else one gap."""
     gap = scoring.gap_open + scoring.gap_extend * letters
     return np.where(letters == 0, 0, 0 if is_free else -gap)
 

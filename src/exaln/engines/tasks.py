@@ -34,7 +34,7 @@ Progress = Callable[[int], None]
 """Called now and then with the number of cells done so far."""
 
 PIECE_SCORES = 1 << 18
-"""Scores compared with the cutoff at a time: where all pass, the candidates of so many are in memory."""
+"""Scores compared with the cutoff at a time, which bounds the candidates in memory if all of them pass."""
 
 
 @dataclass(frozen=True)
@@ -60,12 +60,12 @@ class EncodedSequences:
 
 @dataclass(frozen=True)
 class QueryRows:
-    """Queries, as the scores of their rows against every letter.
+    """Queries as rows of scores, one score for every letter.
 
-    table: int32[n_table_rows, n_letters]. index: unsigned[n_rows], the row of the table that each row of a query uses.
+    table: int32[n_table_rows, n_letters]. index: unsigned[n_rows], the table row that each row of a query uses.
     offsets: int64[n + 1]; the rows of query i are index[offsets[i]:offsets[i + 1]]. A sequence indexes the matrix of
     the scoring by its codes; a profile has a table row of its own for each position.
-    query: int64[n], strand: int8[n]: the input query that each was made from, and 1 or -1 for its strand, or its frame.
+    query: int64[n], the input query that each was made from. strand: int8[n], its strand, 1 or -1, or its frame.
     """
 
     scoring: Scoring
@@ -86,7 +86,7 @@ class QueryRows:
         query: NDArray[np.int64] | None = None,
         strand: NDArray[np.int8] | None = None,
     ) -> QueryRows:
-        """Sequences compared by the matrix of a scoring; InputError if it is for other letters."""
+        """Sequences, scored by a matrix. Raises InputError if the scoring is for another alphabet."""
         require_alphabet("the queries are", records.alphabet, scoring)
         return QueryRows(
             scoring,
@@ -99,8 +99,9 @@ class QueryRows:
 
     @staticmethod
     def of_profiles(profiles: Sequence[NDArray[np.int32]], scoring: Scoring) -> QueryRows:
-        """Profiles, int32[length, n_letters] each: the score of every letter at every position. Gap costs are those of
-        the scoring, whose matrix is not used.
+        """Profiles, int32[length, n_letters] each: the score of every letter at every position.
+
+        The gap costs are those of the scoring; its matrix is not used.
         """
         n_letters = len(scoring.alphabet.letters)
         if any(profile.ndim != 2 or profile.shape[1] != n_letters for profile in profiles):
@@ -117,7 +118,7 @@ class QueryRows:
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """int64[n]: rows of each query."""
+        """int64[n]: the number of rows of each query."""
         return np.diff(self.offsets)
 
     @property
@@ -126,12 +127,12 @@ class QueryRows:
         return int(self.offsets[-1] - self.offsets[0])
 
     def row_scores(self, query: int) -> NDArray[np.int32]:
-        """int32[rows, n_letters]: what each letter scores in each row of a query."""
+        """int32[rows, n_letters]: the score of each letter in each row of a query."""
         rows: NDArray[np.int32] = self.table[self.index[self.offsets[query] : self.offsets[query + 1]]]
         return rows
 
     def codes(self, engine: str) -> NDArray[np.uint8]:
-        """uint8[n_rows]: the letters of sequences. EngineError for profiles, of which `engine` is the name."""
+        """uint8[n_rows]: the codes of sequences. Raises EngineError for profiles. engine: its name, for the message."""
         if self.is_profile:
             raise EngineError(f"the {engine} engine cannot score profiles; use the reference engine")
         return self.index.view(np.uint8)
@@ -142,7 +143,7 @@ class QueryRows:
 
 
 class Resident:
-    """A view that an engine holds ready for any number of scans. A context manager; closing it frees its memory."""
+    """A view that an engine holds ready for any number of scans; a context manager, which frees its memory."""
 
     def __init__(self, view: TargetView, budget: int | None = None) -> None:
         self.view, self.budget = view, budget
@@ -153,7 +154,7 @@ class Resident:
         return 0
 
     def close(self) -> None:
-        """Free what it holds."""
+        """Free the engine's memory."""
 
     def __enter__(self) -> Resident:
         return self
@@ -189,7 +190,7 @@ class ScanTask:
 
     @property
     def scoring(self) -> Scoring:
-        """That of the queries."""
+        """The scoring of the queries."""
         return self.queries.scoring
 
 
@@ -223,7 +224,7 @@ class ScoreBlock:
     lengths: NDArray[np.int64]
 
     def pieces(self, max_scores: int) -> Iterator[ScoreBlock]:
-        """These scores as smaller blocks of at most `max_scores`, views."""
+        """Yield these scores as blocks of at most `max_scores`, without copies."""
         n_queries, n_targets = self.scores.shape
         columns = max(1, min(n_targets, max_scores))
         rows = max(1, max_scores // columns)
@@ -246,7 +247,7 @@ class ScoreBlock:
 
 
 def candidates_of(blocks: Iterable[ScoreBlock], task: ScanTask) -> Iterator[Candidates]:
-    """The candidates of blocks of scores, piece by piece."""
+    """Yield the candidates of blocks of scores, piece by piece."""
     for block in blocks:
         for piece in block.pieces(PIECE_SCORES):
             yield piece.candidates(task)
@@ -257,8 +258,8 @@ class PairTask:
     """Pairs of queries and targets, each compared on its own, in any mode.
 
     query, target: int64[n], rows of `queries` and of `targets`. known_scores: int64[n], the exact scores, which the
-    alignments must have; None if they are not known. forbidden: for each pair int64[k, 2], cells (query letter, target
-    letter) that no alignment may pair; None for none.
+    alignments must have; None if unknown. forbidden: for each pair int64[k, 2], cells (query letter, target letter)
+    that the alignment may not use; None for none.
     """
 
     queries: QueryRows
@@ -277,7 +278,7 @@ class PairTask:
 
     @property
     def scoring(self) -> Scoring:
-        """That of the queries."""
+        """The scoring of the queries."""
         return self.queries.scoring
 
     @property
@@ -302,17 +303,17 @@ class PairTask:
         )
 
     def require_no_forbidden_cells(self, engine: str) -> None:
-        """EngineError if there are any, which the engine of this name cannot leave out."""
+        """Raise EngineError if there are any. engine: the name of an engine that does not support them."""
         if self.forbidden is not None:
             raise EngineError(f"the {engine} engine cannot leave out cells of an alignment; use the reference engine")
 
 
 def require_alphabet(what: str, alphabet: Alphabet, scoring: Scoring) -> None:
-    """InputError unless a scoring is for sequences of this alphabet. what: "the queries are"."""
+    """Raise InputError unless a scoring is for this alphabet. what: begins the message, as in "the queries are"."""
     if not comparable(alphabet, scoring.alphabet):
         raise InputError(f"{what} {alphabet.name}, but {scoring.name} scores {scoring.alphabet.name}")
 
 
 def comparable(a: Alphabet, b: Alphabet) -> bool:
-    """Whether the codes of two alphabets mean the same; those of DNA and RNA do, T being U."""
+    """Whether two alphabets have the same codes; those of DNA and RNA count as equal, T being U."""
     return a == b or (a.is_nucleotide and b.is_nucleotide)

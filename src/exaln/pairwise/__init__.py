@@ -1,1 +1,1 @@
-"""Pairs of sequences: scores and alignments in every mode, and pairs of any length."""
+"""Pairs of sequences: scores and alignments in every mode, at any length."""

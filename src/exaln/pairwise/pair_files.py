@@ -1,4 +1,4 @@
-"""Two files of sequences as batches of pairs, read as they are aligned: memory does not grow with the files."""
+"""Two sequence files as batches of pairs. They are read while pairs are aligned, so memory does not grow with them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from exaln.sequences.fasta import SequenceFile, no_sequences
 from exaln.sequences.records import Records, joined
 
 MAX_PAIRS = 1 << 14
-"""Pairs of a batch, unless one query goes with more targets."""
+"""Pairs in a batch, at most, unless one query has more targets."""
 
 
 @dataclass(frozen=True)
 class PairBatch:
-    """Some sequences and the pairs that they make; the first query and target have these places in their files."""
+    """Sequences and the pairs that they make. first_query, first_target: places in the files of the first of each."""
 
     queries: Records
     targets: Records
@@ -28,7 +28,7 @@ class PairBatch:
 
 
 class _Side:
-    """The records of one file, as many at a time as the other side has."""
+    """The records of one file, taken in numbers that suit both files."""
 
     def __init__(self, file: SequenceFile) -> None:
         self.file, self.n_taken = file, 0
@@ -38,28 +38,28 @@ class _Side:
         self.advance()
 
     def advance(self) -> None:
-        """Make the next batch of the file the current one, if the current one is used up."""
+        """Go on to the next record batch of the file if the current one is used up."""
         if self.n_ready == 0:
             self._records, self._next = self._next, next(self.file, None) if self._next is not None else None
             self._at = 0
 
     @property
     def n_ready(self) -> int:
-        """Records that were read and not taken."""
+        """Records that were read and not taken yet."""
         return 0 if self._records is None else len(self._records) - self._at
 
     @property
     def is_read(self) -> bool:
-        """Whether the file has nothing beyond the records that are ready."""
+        """Whether the file has no records beyond those that are ready."""
         return self._next is None
 
     @property
     def is_single(self) -> bool:
-        """Whether the file has one record."""
+        """Whether the file has exactly one record."""
         return self.n_taken == 0 and self.n_ready == 1 and self.is_read
 
     def take(self, n: int) -> Records:
-        """The next n records of those that are ready."""
+        """The next n records, of which at least n are ready."""
         assert self._records is not None
         taken = self._records.rows(self._at, self._at + n)
         self._at += n
@@ -69,7 +69,10 @@ class _Side:
 
 
 def zipped(first: SequenceFile, second: SequenceFile) -> Iterator[PairBatch]:
-    """Pairs record by record; a file with a single record goes with every record of the other."""
+    """Yield pairs record by record. A single record in one file is paired with every record of the other.
+
+    Raises InputError if the numbers of records differ otherwise, or if a file is empty.
+    """
     left, right = _Side(first), _Side(second)
     for side in (left, right):
         _require_records(side.file, side.n_ready)
@@ -87,7 +90,7 @@ def zipped(first: SequenceFile, second: SequenceFile) -> Iterator[PairBatch]:
 
 def _different_numbers(first: SequenceFile, second: SequenceFile) -> InputError:
     for file in (first, second):
-        for _ in file:  # to the end, to know how many there are
+        for _ in file:  # read to the end, to count the records
             pass
     return InputError(
         f"{first.name} has {number_of(first.n_records, 'record')} and {second.name} has {second.n_records}: they go "
@@ -108,7 +111,10 @@ def _one_with_many(left: _Side, right: _Side) -> Iterator[PairBatch]:
 
 
 def crossed(first: SequenceFile, second: SequenceFile) -> Iterator[PairBatch]:
-    """Every record of the first file with every record of the second, which stays in memory."""
+    """Yield pairs of every record of the first file with every record of the second, which stays in memory.
+
+    Raises InputError if a file is empty.
+    """
     batches = list(second)
     _require_records(second, len(batches))
     targets = batches[0] if len(batches) == 1 else joined(batches)

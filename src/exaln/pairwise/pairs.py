@@ -1,4 +1,4 @@
-"""Pairs of sequences: scores and alignments, in every mode, one pair or many."""
+"""Scores and alignments of pairs, one or many, in every mode: the functions of the public API."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MANY_CELLS = 20 * 10**9
-"""Cells from which on "auto" may choose a GPU for pairs."""
+"""From this many cells on, "auto" may choose a GPU for pairs."""
 
 Pairing = Literal["zip", "all"]
 Strand = Literal["both", "plus", "minus"]
 Request = tuple[str, int | None, Sequence[int] | None, int | None]
-"""Engine, threads, devices and bytes on each, as `choose_engine` takes them."""
+"""Engine, threads, devices and GPU memory, as `choose_engine` takes them."""
 
 
 def score(
@@ -52,7 +52,7 @@ def score(
     devices: Sequence[int] | None = None,
     gpu_memory: int | None = None,
 ) -> int | float:
-    """The exact score of two sequences; a float only if the scoring has fractions.
+    """The exact score of two sequences: an int, or a float if the scoring has fractions.
 
     >>> score("HEAGAWGHEE", "PAWHEAE", scoring=Scoring("BLOSUM50", gap_open=0, gap_extend=8))
     28
@@ -86,10 +86,10 @@ def score_many(
     gpu_memory: int | None = None,
     progress: AnyProgress = None,
 ) -> NDArray[np.int64] | NDArray[np.float64]:
-    """The exact scores of many pairs, in their order: int64[n], or float64[n] where the scoring has fractions.
+    """The exact scores of many pairs, in their order: int64[n], or float64[n] if the scoring has fractions.
 
-    The scores of `align_many`, which takes the same, in a fraction of its time: nothing is kept of the tables. Pairs
-    that share queries or targets, as with pairs="all", are the fastest.
+    Arguments and scores are those of `align_many`, but no table is kept, so it takes a fraction of the time. Pairs that
+    share queries or targets, as with pairs="all", are the fastest.
 
     >>> score_many(["ACGTT", "TTAC"], ["ACGT", "TAC"], mode="global", pairs="all").reshape(2, 2)
     array([[  1, -14],
@@ -134,8 +134,8 @@ def align(
     """The optimal alignment of two sequences; among co-optimal ones always the same.
 
     mode: "local", "global", "semiglobal" (the whole query within the target), "overlap" (all ends free), or "free:"
-    with the ends that are: "free:qs,te" for start and end of the query (qs, qe) and of the target (ts, te).
-    strand: of the target, for nucleotides: "plus", "minus" or "both", the better of the two, see `align_many`.
+    followed by the free ends, as in "free:qs,te": start and end of the query are qs and qe, of the target ts and te.
+    strand: of the target, for nucleotides: "plus", "minus", or "both" for the better of the two; see `align_many`.
     work_dir, memory: for long sequences, see `align_many`.
 
     >>> alignment = align("HEAGAWGHEE", "PAWHEAE", scoring=Scoring("BLOSUM50", gap_open=0, gap_extend=8))
@@ -180,15 +180,15 @@ def align_many(
 ) -> Alignments:
     """The optimal alignments of many pairs.
 
-    queries, targets: texts, arrays of codes (uint8; an array of two dimensions is one sequence per row), dicts of
+    queries, targets: strings, arrays of codes (uint8; a two-dimensional array has one sequence per row), dicts of
     sequences by id, files as `pathlib.Path`, or `Records`. scoring: a `Scoring`, or a matrix by its name or file.
-    pairs: "zip" aligns record by record, or one with all of the other side; "all" every query with every target, all
-    targets of the first query first. strand: of the targets, for nucleotides. "both" scores each query and its reverse
-    complement and aligns the better one, "plus" if they are equal. progress: True for a bar, or a function of the
-    number of cells done.
-    With engine "auto" a GPU is used from 20 billion cells on: before, the CPU is done sooner than the GPU is ready.
-    work_dir: a directory in which long pairs keep what is done, so that the same call goes on after an interruption;
-    memory: bytes that a long pair may use (what is free). docs/long-pairs.md has more.
+    pairs: "zip" aligns record by record, or one record with all of the other side; "all" aligns every query with every
+    target, all targets of the first query first. strand: of the targets, for nucleotides. "both" scores each query and
+    its reverse complement and aligns the better one, "plus" if they are equal. progress: True for a bar, or a function
+    that is called with the number of cells done.
+    Engine "auto" uses a GPU from 20 billion cells on: below that, the CPU finishes before the GPU is ready.
+    work_dir: a directory in which long pairs store their progress, so that the same call resumes after an interruption.
+    memory: bytes that a long pair may use; None for all free memory. See docs/long-pairs.md.
 
     >>> found = align_many(["ACGTT", "TTAC"], ["ACGT", "TAC"], mode="global")
     >>> found.scores.tolist(), found.cigars
@@ -233,10 +233,10 @@ def align_strand(
     progress: Progress | None = None,
     options: LongOptions = IN_MEMORY,
 ) -> Alignments:
-    """The alignments of the pairs of a task on one strand of the targets, or on the better one of each pair.
+    """The alignments of the pairs of a task on one strand of the targets, or on the better strand of each pair.
 
-    queries: those of the task. The reverse complement of the query is compared with the target as given, as in a
-    search. progress: gets the cells of the pairs, whatever is computed for them.
+    queries: those of the task. For the minus strand the reverse complement of the query is compared with the target as
+    given, as in a search. progress: called with the cells of the pairs done so far; each pair counts once.
     """
     require_strand(strand, queries.alphabet)
     require_scores_for(task.scoring, task.mode)
@@ -255,7 +255,7 @@ def align_strand(
 
 
 def _on_minus(engine: Engine, queries: Records, task: PairTask, strand: Strand) -> NDArray[np.bool_]:
-    """bool[n]: the pairs that are aligned on the minus strand."""
+    """bool[n]: whether each pair is aligned on the minus strand."""
     if strand == "minus":
         return np.ones(len(task), np.bool_)
     return other_strand_scores(engine, queries, task) > score_task(engine, task)
@@ -267,7 +267,7 @@ def other_strand_scores(engine: Engine, queries: Records, task: PairTask) -> NDA
 
 
 def score_task(engine: Engine, task: PairTask, progress: Progress | None = None) -> NDArray[np.int64]:
-    """int64[n]: the scores of the pairs of a task; InputError for a scoring without sense in its mode."""
+    """int64[n]: the scores of the pairs of a task. Raises InputError if its scoring makes no sense in its mode."""
     require_scores_for(task.scoring, task.mode)
     return score_pairs(engine, task, progress=progress)
 
@@ -275,7 +275,7 @@ def score_task(engine: Engine, task: PairTask, progress: Progress | None = None)
 def _task_for(
     queries: Records, targets: Records, pairs: Pairing, scoring: Scoring, mode: Mode, request: Request
 ) -> tuple[PairTask, Engine]:
-    """The pairs as a task, and the engine for their cells."""
+    """The pairs as a task, and an engine chosen for their number of cells."""
     listed = paired(len(queries), len(targets), pairs)
     engine, threads, devices, gpu_memory = request
     n_cells = int((queries.lengths[listed.query] * targets.lengths[listed.target]).sum())
@@ -289,7 +289,7 @@ def pair_task(queries: Records, targets: Records, pairs: PairList, scoring: Scor
 
 
 def paired(n_queries: int, n_targets: int, pairs: Pairing) -> PairList:
-    """The pairs that `pairs` asks for: "zip" or "all"."""
+    """The pairs of "zip" or "all". Raises InputError for another value, or for numbers that "zip" cannot pair."""
     if arguments.choice("pairs", pairs, ("zip", "all")) == "all":
         return PairList(np.repeat(np.arange(n_queries), n_targets), np.tile(np.arange(n_targets), n_queries))
     return _zipped(n_queries, n_targets)
@@ -308,7 +308,7 @@ def _zipped(n_queries: int, n_targets: int) -> PairList:
 def _prepared(
     queries: Sequences, targets: Sequences, names: tuple[str, str], scoring: ScoringLike | None
 ) -> tuple[Records, Records, Scoring]:
-    """Both sides as records of one alphabet, and what they score. names: of the two arguments, for messages."""
+    """Both sides as records of one alphabet, and their scoring. names: of the two arguments, for messages."""
     if scoring is not None:
         rules = as_scoring(scoring)
         alphabet = rules.alphabet
@@ -319,7 +319,7 @@ def _prepared(
 
 
 def _alphabet_of(queries: Sequences, targets: Sequences, names: tuple[str, str]) -> Alphabet | None:
-    """That of both sides together if both can be looked at before; files are looked at when they are read."""
+    """The alphabet of both sides together; None if a side is a file, whose letters are not known before it is read."""
     if isinstance(targets, Records):
         return targets.alphabet
     both = texts_of(queries, names[0]), texts_of(targets, names[1])

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 BATCH_PAIRS = 1 << 17
 BATCH_CELLS = 1 << 36
-"""Pairs and cells that an engine gets at a time, at most, unless one pair has more cells."""
+"""Limits of a batch: pairs, and cells, unless one pair has more."""
 
 
 def align_pairs(
     engine: Engine, task: PairTask, options: LongOptions = IN_MEMORY, progress: Progress | None = None
 ) -> AlignedPairs:
-    """Scores and alignments of all pairs, in their order. progress: gets the cells done so far."""
+    """Scores and alignments of all pairs, in their order. progress: called with the cells done so far."""
     parts, places = [], []
     for own, long_options in _parts(engine, task, options, progress):
         some = task.taken(own)
@@ -47,7 +47,7 @@ def align_pairs(
 def score_pairs(
     engine: Engine, task: PairTask, options: LongOptions = IN_MEMORY, progress: Progress | None = None
 ) -> NDArray[np.int64]:
-    """int64[n]: scores of all pairs, in their order. progress: gets the cells done so far."""
+    """int64[n]: scores of all pairs, in their order. progress: called with the cells done so far."""
     scores = np.empty(len(task), np.int64)
     for own, long_options in _parts(engine, task, options, progress):
         some = task.taken(own)
@@ -62,7 +62,7 @@ def _align_long(engine: Engine, task: PairTask, options: LongOptions) -> Aligned
     """The alignment of the only pair of a task."""
     found = align_long(engine, *_sequences(task), task.scoring, task.mode, options)
     if task.known_scores is not None and found.score != task.known_scores[0]:
-        raise EngineError("traceback failed: a pair has not the score that it should have")
+        raise EngineError("traceback failed: an alignment does not have the score of its pair")
     return AlignedPairs(
         scores=np.array([found.score], np.int64),
         positions=np.array([found.positions], np.int64),
@@ -78,7 +78,10 @@ def _sequences(task: PairTask) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
 def _parts(
     engine: Engine, task: PairTask, options: LongOptions, progress: Progress | None
 ) -> Iterator[tuple[NDArray[np.int64], LongOptions | None]]:
-    """Pairs to compute at a time: batches first, then each long pair with its options. Reports the cells in between."""
+    """Yield the pairs to compute at a time: batches first, then each long pair with its options.
+
+    `progress` is called between them.
+    """
     cells, is_long = task.cells, engine.is_long(task)
     short, done = np.flatnonzero(~is_long), 0
     for first, end in batches(cells[short]) if len(short) or not len(task) else ():
@@ -94,7 +97,7 @@ def _parts(
 
 
 def _watched(options: LongOptions, progress: Progress | None, done: int) -> LongOptions:
-    """Options that report the cells of a long pair's scores, on top of those done before."""
+    """Options that report the scored cells of a long pair, added to those done before."""
     if progress is None or options.watch is not None:
         return options
 

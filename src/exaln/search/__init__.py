@@ -1,1 +1,1 @@
-"""Queries against a database: the search pipeline, its options, filters and ranking."""
+"""Search of queries against a database: the pipeline, its options, filters and ranking."""

@@ -1,9 +1,9 @@
 """Drop candidates that cannot be among the best k, before anything is computed for each of them.
 
-With a generous E-value nearly every target is a candidate, and ranking them all would take longer than a tenth of the
-scan. The k best scores of a query do not decide, because E-values depend on the lengths of the targets, but the largest
-of their E-values is a limit: k candidates are at least that good, so worse ones are out. From that limit the statistics
-derive a minimum score per length bin, which is all that has to be looked up for each candidate.
+With a generous E-value nearly every target is a candidate, and ranking all of them would take more than a tenth of the
+time of the scan. The k best scores of a query are not always its best hits, because E-values depend on the lengths of
+the targets. But the largest of their E-values is a limit: k candidates are at least that good, so worse ones can go.
+The statistics turn that limit into a minimum score per length bin, and only that is looked up for each candidate.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ class LocatedCandidates:
 
 
 class Pruner:
-    """Drops candidates of one block of queries, piece by piece; limits found in one piece help with the next.
+    """Drops candidates of one block of queries, piece by piece. Limits found in one piece apply to the next.
 
-    k: so many candidates of a query are certain to hold its best hits: the hits to report, times the strands on which
-    one target can be found.
+    k: the number of candidates of a query that must be kept: the hits to report, times the strands on which one target
+    can be found.
     """
 
     def __init__(self, statistics: Statistics | None, query_lengths: NDArray[np.int64], k: int) -> None:
@@ -51,25 +51,25 @@ class Pruner:
         self._least_score = np.zeros(len(query_lengths), np.int64)
         self._largest_evalue = np.full(len(query_lengths), np.inf)
 
-    def prune(self, found: LocatedCandidates) -> LocatedCandidates:
-        """The candidates that can be among the best k of their query, given all that were seen so far."""
-        query = found.query
+    def prune(self, candidates: LocatedCandidates) -> LocatedCandidates:
+        """The candidates that can be among the best k of their query, given all candidates seen so far."""
+        query = candidates.query
         order = np.argsort(query, kind="stable")
         edges = np.searchsorted(query[order], np.arange(len(self._lengths) + 1))
-        bins = length_bin(found.length)
+        bins = length_bin(candidates.length)
         kept = [
-            own[self._is_promising(row, found.score[own], found.length[own], bins[own])]
+            own[self._is_promising(row, candidates.score[own], candidates.length[own], bins[own])]
             for row in np.flatnonzero(np.diff(edges)).tolist()
             for own in [order[edges[row] : edges[row + 1]]]
         ]
         places = np.concatenate([*kept, np.empty(0, np.int64)])
-        return found.taken(places)
+        return candidates.taken(places)
 
     def _is_promising(
         self, row: int, score: NDArray[np.int32], length: NDArray[np.int64], bins: NDArray[np.int64]
     ) -> NDArray[np.bool_]:
         if len(score) > self._k:
-            self._learn(row, score, length)
+            self._tighten_limits(row, score, length)
         minimum: NDArray[Any] = self._least_score[row : row + 1]
         if self._statistics is not None:
             minimum = self._minimum_scores(row, self._statistics)[bins]
@@ -81,7 +81,7 @@ class Pruner:
             return np.ones(N_BINS, np.int32)
         return statistics.minimum_scores(int(self._lengths[row]), float(self._largest_evalue[row]))
 
-    def _learn(self, row: int, score: NDArray[np.int32], length: NDArray[np.int64]) -> None:
+    def _tighten_limits(self, row: int, score: NDArray[np.int32], length: NDArray[np.int64]) -> None:
         best = np.argpartition(score, -self._k)[-self._k :]
         self._least_score[row] = max(self._least_score[row], int(score[best].min()))
         if self._statistics is not None:

@@ -42,7 +42,7 @@ class HitEvaluator:
             raise InputError(f"there are no bit scores for {scoring.describe()}; use the least score instead")
 
     def cutoff(self, query_lengths: NDArray[np.int64]) -> NDArray[np.int32]:
-        """int32[n, N_BINS]: lower scores cannot be hits, for each query and length bin of the target."""
+        """int32[n, N_BINS]: the least score of a hit, for each query and length bin of the target."""
         minimum = np.full((len(query_lengths), N_BINS), self._min_score, np.int32)
         if self.statistics is not None:
             for row, length in enumerate(query_lengths.tolist()):
@@ -53,7 +53,7 @@ class HitEvaluator:
     def evaluate(
         self, score: NDArray[np.integer], query_length: NDArray[np.int64], target_length: NDArray[np.int64]
     ) -> Evaluation:
-        """Bits and E-values of pairs with these scores and lengths, and which pass the filters."""
+        """Bits and E-values of pairs with these scores and lengths, and whether they pass the filters."""
         passes = score >= self._min_score
         if self.statistics is None:
             nothing = np.full(len(score), np.nan)
@@ -67,7 +67,7 @@ class HitEvaluator:
 
 
 def warn_without_statistics(scoring: Scoring) -> None:
-    """Warn that there are no E-values for this scoring."""
+    """Warn that this scoring has no E-values."""
     warnings.warn(
         f"no statistics for {scoring.describe()}: bits and E-values are empty, "
         "hits are ranked by score and no E-value limits them",

@@ -44,7 +44,7 @@ class Explanation:
         return {"format_version": FORMAT_VERSION, **asdict(self)}
 
     def lines(self) -> list[tuple[str, str]]:
-        """(heading, text), for people; a heading may be empty."""
+        """(heading, text) pairs for display; a heading may be empty."""
         outline = self.outline
         strands = ", both strands" if self.strands == 2 else ""
         rows = [("engine", self.engine)]

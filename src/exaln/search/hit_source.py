@@ -1,7 +1,7 @@
-"""Where hits come from: with the queries and the database, rows of a table become alignments and reports again.
+"""The source of hits: with the queries and the database, rows of a hit table become alignments and reports again.
 
-A table of hits has no sequences. Those of the queries stay in memory, those of targets are read from the database when
-they are asked for.
+A hit table has no sequences. Those of the queries stay in memory; those of targets are read from the database when they
+are needed.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ import numpy as np
 from exaln.alignments.aligned_pairs import AlignedPairs, PairList
 from exaln.alignments.biopython import as_runs, with_equality
 from exaln.alignments.cigar import DELETION, INSERTION, MATCH, Paths
+from exaln.alignments.hit_columns import COUNTS, POSITIONS
 from exaln.alignments.query_hits import QueryHits
 from exaln.foundation.mapped_file import read_unchanged, unchanged
-from exaln.pairwise.alignment import COUNTS, POSITIONS, Alignment, Alignments
+from exaln.pairwise.alignment import Alignment, Alignments
 from exaln.scoring.modes import LOCAL
 from exaln.sequences.records import Records, offsets_of
 from exaln.sequences.strands import reverse_complement
@@ -36,7 +37,7 @@ _CODE = {"M": MATCH, "I": INSERTION, "D": DELETION}
 
 @dataclass(frozen=True, slots=True)
 class HitColumns:
-    """One row of a table of hits."""
+    """One row of a hit table; `report.hit_columns` describes the columns."""
 
     query_index: int
     query_id: str
@@ -67,7 +68,9 @@ class HitColumns:
 
 @dataclass(frozen=True)
 class HitSource:
-    """The search that hits are of. is_whole: the hits are all that it found, so reports name queries without any."""
+    """The queries, the database and the summary of a search. is_whole: whether the hits are all that the search found,
+    so that reports also name queries without hits.
+    """
 
     queries: Records
     database: Database
@@ -75,7 +78,7 @@ class HitSource:
     is_whole: bool = True
 
     def alignment(self, hit: HitColumns) -> Alignment:
-        """The alignment of one hit, with its bits and its E-value."""
+        """The alignment of one hit, with the bits and the E-value of the search."""
         with unchanged(self.database.require_unchanged):
             target = self._targets([hit.target_ordinal])[0].copy()
         query = self.queries.sequence(hit.query_index)
@@ -99,7 +102,7 @@ class HitSource:
         )[0]
 
     def query_hits(self, table: Any) -> Iterator[QueryHits]:
-        """The hits in a table (see `report.arrow`), query by query, as reports take them."""
+        """Yield the hits of a table (see `report.arrow`), query by query, as reports take them."""
         return read_unchanged(self.database.require_unchanged, self._query_hits(table))
 
     def _query_hits(self, table: Any) -> Iterator[QueryHits]:
@@ -108,7 +111,7 @@ class HitSource:
         parts = {int(index[begin]): (begin, end) for begin, end in pairwise([*begins, len(index)])}
         if self.is_whole:
             for query in range(len(self.queries)):
-                yield self._one_query(query, table.slice(*_place(parts.get(query, (0, 0)))))
+                yield self._one_query(query, table.slice(*_start_and_length(parts.get(query, (0, 0)))))
             return
         for begin, end in pairwise([*begins, len(index)]):
             yield self._one_query(int(index[begin]), table.slice(begin, end - begin))
@@ -149,20 +152,20 @@ class HitSource:
         )
 
     def _targets(self, ordinals: Sequence[int]) -> list[NDArray[np.uint8]]:
-        """Codes of whole targets, views of the database."""
+        """uint8 codes of whole targets, as views of the database."""
         numbers, rows = self.database.locate(np.asarray(ordinals, np.int64))
-        columns = {number: self.database.segments[number] for number in np.unique(numbers).tolist()}
-        sequences = {number: (segment.codes, segment.offsets) for number, segment in columns.items()}
-        found = []
+        segments = {number: self.database.segments[number] for number in np.unique(numbers).tolist()}
+        sequences = {number: (segment.codes, segment.offsets) for number, segment in segments.items()}
+        targets = []
         for number, row in zip(numbers.tolist(), rows.tolist(), strict=True):
             codes, offsets = sequences[number]
-            found.append(codes[offsets[row] : offsets[row + 1]])
-        return found
+            targets.append(codes[offsets[row] : offsets[row + 1]])
+        return targets
 
     def _runs(
         self, path: str, query: NDArray[np.uint8], target: NDArray[np.uint8], place: HitColumns | _Place
     ) -> NDArray[np.uint32]:
-        """The path of a CIGAR, uint32 as in `Paths`. query: the codes that it consumes; target: all of it."""
+        """uint32[n], as in `Paths`: the path of a CIGAR. query: codes of the aligned part; target: the whole target."""
         part = target[place.target_start : place.target_end]
         if place.strand < 0:
             part = reverse_complement(part, self.database.alphabet)
@@ -174,23 +177,23 @@ class HitSource:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where an alignment lies in its target."""
+    """The range and strand of an alignment in its target."""
 
     target_start: int
     target_end: int
     strand: int
 
 
-def _place(part: tuple[int, int]) -> tuple[int, int]:
-    """Begin and length of what has this begin and end."""
+def _start_and_length(part: tuple[int, int]) -> tuple[int, int]:
+    """A range (start, end) as (start, length)."""
     return part[0], part[1] - part[0]
 
 
 def _real_or_nan(value: float | None) -> NDArray[np.float64]:
-    """float64[1]"""
+    """float64[1]: the value, or NaN for None."""
     return np.array([np.nan if value is None else value])
 
 
 def _real(column: Any) -> NDArray[np.float64]:
-    """float64[n], NaN for null."""
+    """float64[n]: the values of a column, NaN for null."""
     return np.asarray(column.to_numpy(), np.float64)

@@ -1,4 +1,4 @@
-"""Hits of all queries, for Python: an Arrow table that can be looked at hit by hit."""
+"""The hits of a search in Python: an Arrow table, with each row as a `Hit` object."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ _ROWS_AT_ONCE = 1 << 10
 class Hit(HitColumns):
     """One hit; the attributes are the columns of `report.arrow`. Positions are 0-based half-open.
 
-    bits and evalue are None where there are no statistics for the scoring. `alignment()` draws it and has its letters.
+    bits and evalue are None if the scoring has no statistics. `alignment()` returns the alignment with its letters.
     """
 
     __slots__ = ("_source",)
 
     @staticmethod
     def of(row: dict[str, Any], source: HitSource | None) -> Hit:
-        """The hit of a row of the table. source: where its sequences are."""
+        """The hit in a row of the table. source: has the sequences; None if there is none."""
         hit = Hit(**row)
         object.__setattr__(hit, "_source", source)
         return hit
 
     def alignment(self) -> Alignment:
-        """The alignment: `print` draws it, `plot()` plots it, and it has the letters of both sequences.
+        """The alignment with the letters of both sequences: `print` draws it, and `plot()` plots it.
 
-        The target is read from the database. InputError for hits that were read from a file or made of a table: they
-        do not know where the sequences are.
+        The target is read from the database. Raises InputError for hits that come from a file or a table, which have no
+        sequences.
         """
-        source: HitSource | None = getattr(self, "_source", None)  # a copy by pickle has none
+        source: HitSource | None = getattr(self, "_source", None)  # a pickled copy has none
         if source is None:
             raise InputError(f"the hit with {arguments.shown(self.target_id)} {NO_SEQUENCES}")
         return source.alignment(self)
@@ -56,29 +56,29 @@ NO_SEQUENCES = "comes from a table, which has no sequences; hits of exaln.search
 
 
 class Hits(Sequence[Hit]):
-    """The hits of all queries, an Arrow table inside: query by query, best first.
+    """The hits of all queries, query by query, best first, in an Arrow table.
 
-    `hits[0]` and iteration give `Hit` objects, a slice gives Hits, `hits.of(query)` those of one query; columns come as
-    a pyarrow, pandas or polars table. Sequences are not in the table: hits of a search know the queries and the
-    database, which `Hit.alignment` and most formats of `write` need; hits made of a table do not.
+    `hits[0]` and iteration give `Hit` objects, a slice gives Hits, and `hits.of(query)` gives those of one query. The
+    columns are available as a pyarrow, pandas or polars table. Sequences are not in the table. `Hit.alignment` and most
+    formats of `write` take them from the queries and the database of the search; hits made from a table have none.
     """
 
     def __init__(self, table: Any, source: HitSource | None = None) -> None:
-        """Hits of a pyarrow.Table with the columns of `report.arrow`; source: the search that they are of."""
+        """table: a pyarrow.Table with the columns of `report.arrow`. source: the search that found the hits."""
         self._table = table
         self._source = source
 
     @staticmethod
     def collect(hits: Iterable[QueryHits], source: HitSource | None = None) -> Hits:
-        """The hits of each query, one after the other."""
+        """Collect the hits of each query into one table."""
         from exaln.report.arrow import hits_table
 
         return Hits(hits_table(hits), source)
 
     def of(self, query: int | str) -> Hits:
-        """The hits of one query, given by its index (from 0) or by its id; none where nothing was found.
+        """The hits of one query, given by its index (from 0) or its id; empty if it has none.
 
-        InputError if there is no such query, where the queries are known.
+        Raises InputError if the queries are known and this is none of them.
         """
         if isinstance(query, str):
             is_known = self._source is None or query in self._source.queries.ids.to_list()
@@ -96,7 +96,7 @@ class Hits(Sequence[Hit]):
         return Hits(self._table.filter(pc.equal(self._table[column], query)), self._part_of_source())
 
     def _part_of_source(self) -> HitSource | None:
-        """That of hits which are some of these."""
+        """The source for a part of these hits."""
         return None if self._source is None else replace(self._source, is_whole=False)
 
     def __len__(self) -> int:
@@ -130,11 +130,11 @@ class Hits(Sequence[Hit]):
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[type[Hits], tuple[Any]]:
-        """Copies and pickles have the table alone: the database may be far larger than the hits."""
+        """Copy and pickle only the table: the database may be far larger than the hits."""
         return Hits, (self._table,)
 
     def to_arrow(self) -> Any:
-        """The pyarrow.Table itself."""
+        """The pyarrow.Table, without a copy."""
         return self._table
 
     def to_pandas(self) -> Any:
@@ -147,11 +147,11 @@ class Hits(Sequence[Hit]):
         return _require("polars").from_arrow(self._table)
 
     def write(self, path: str | os.PathLike[str] | BinaryIO, outfmt: str | Sequence[str] | None = None) -> None:
-        """Writes a report: the bytes of `exaln search --out path --outfmt outfmt`.
+        """Write a report: the same bytes as `exaln search --out path --outfmt outfmt`.
 
-        The format is that of `outfmt` ("7", "6 std qcovs cigar", "json", ...), or of the extension of `path`: .tsv,
-        .csv, .txt, .json, .parquet, .arrow, .feather, .fasta, .sam or .paf, text also with .gz or .zst. Hits that were
-        made of a table have no sequences and are written to Parquet and Arrow files only.
+        The format is `outfmt` ("7", "6 std qcovs cigar", "json", ...), or follows from the extension of `path`: .tsv,
+        .csv, .txt, .json, .parquet, .arrow, .feather, .fasta, .sam or .paf; text formats also with .gz or .zst. Hits
+        made from a table have no sequences and can only be written to Parquet and Arrow files.
         """
         from exaln.report.arrow import write_table
         from exaln.report.writing import parse_outfmt, write_report
@@ -177,7 +177,7 @@ class Hits(Sequence[Hit]):
 
 
 def _words(outfmt: str | Sequence[str] | None) -> str | list[str] | None:
-    """--outfmt, as `parse_outfmt` takes it."""
+    """`outfmt` checked, as `parse_outfmt` takes it."""
     if outfmt is None:
         return None
     expected = "a format, such as '7' or '6 std cigar'"
@@ -187,11 +187,11 @@ def _words(outfmt: str | Sequence[str] | None) -> str | list[str] | None:
 
 
 def _require_extension(name: str) -> None:
-    """Refuses a name whose extension says nothing, where it has to say the format."""
+    """Raise InputError unless the extension of a file name gives the format."""
     from exaln.foundation.output_file import compression_of, extension_of
     from exaln.report.formats import EXTENSIONS
 
-    compression_of(name)  # refuses others than .gz and .zst
+    compression_of(name)  # raises for compressions other than .gz and .zst
     if extension_of(name) not in ("", *EXTENSIONS):
         raise InputError(
             f"{printable(name)}: hits are written to {', '.join(EXTENSIONS)}; outfmt= gives another format"
@@ -225,7 +225,7 @@ _COLUMNS: dict[str, Callable[[Hit], str]] = {
 
 
 def _preview(hits: Hits) -> str:
-    """A short table; more than SHOWN hits are abridged."""
+    """The hits as a short table: the first SHOWN - 1 and the last if there are more than SHOWN."""
     if len(hits) == 0:
         return _heading(hits)
     rows = _shown_rows(hits)

@@ -22,21 +22,21 @@ ORDINALS = "ordinals of targets: whole numbers in one dimension"
 
 
 OLD_NAMES = {"max_hits": "max_target_seqs", "strands": "strand", "db_residues": "dbsize"}
-"""Names of options in earlier versions, which still work, and the present ones."""
+"""Names of options in earlier versions, which still work, and the present names."""
 
 MOST = (1 << 31) - 1
-"""No query has more hits, and no pair of a search a higher score."""
+"""Limit of hits per query, and of the score of a pair in a search."""
 
 
 @arguments.renamed_fields(**OLD_NAMES)
 @dataclass(frozen=True)
 class SearchOptions:
-    """Which hits are reported. Identity and coverage are percentages; None does not filter.
+    """Which hits are reported. Identity and coverage are percentages; None means no filter.
 
-    evalue, min_bits: of scorings with statistics. max_target_seqs: hits per query, after all filters. min_score: in the
-    units of the scoring. strand: both, plus or minus, for nucleotides. ids, exclude_ids: only these targets, or all
-    others: their ids, or the pathlib.Path of a file with one id a line. dbsize: residues of the database for E-values,
-    instead of its own. include, exclude: what ids become once the database is known, ordinals of targets.
+    evalue, min_bits: only for scorings with statistics. max_target_seqs: hits per query, after all filters. min_score:
+    in the units of the scoring. strand: both, plus or minus, for nucleotides. ids: search only these targets;
+    exclude_ids: all others. Both are ids, or the pathlib.Path of a file with one id per line. dbsize: residues for
+    E-values, in place of those of the database. include, exclude: ordinals of targets, to which `resolved` turns ids.
     The names of earlier versions still work: max_hits, strands, db_residues.
     """
 
@@ -78,16 +78,16 @@ class SearchOptions:
 
     @property
     def needs_alignments(self) -> bool:
-        """Whether a filter looks at the alignment, so that it acts before the best k are taken."""
+        """Whether a filter needs alignments; it then applies before the best k are taken."""
         return any(x is not None for x in (self.min_identity, self.min_query_coverage, self.min_target_coverage))
 
     def require_resolved(self) -> None:
-        """An InputError if ids are not ordinals yet: parts of a database, and other machines, cannot look them up."""
+        """Raise InputError if ids are not ordinals yet: parts of a database and other machines cannot look them up."""
         if self.ids is not None or self.exclude_ids is not None:
             raise InputError("ids and exclude_ids need the whole database; call options.resolved(database) first")
 
     def resolved(self, database: Database) -> SearchOptions:
-        """The same with ordinals in this database in place of ids; an id that no target has is an InputError."""
+        """These options with ordinals in place of ids. Raises InputError for an id that the database does not have."""
         from exaln.database.database import Database
 
         arguments.instance("database", database, Database)

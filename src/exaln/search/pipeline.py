@@ -55,16 +55,16 @@ if TYPE_CHECKING:
     from exaln.sequences.inputs import Sequences
 
 MAX_BLOCK_QUERIES = 256
-"""Queries in a block; there are fewer where the engine takes fewer pairs at a time."""
+"""Queries in a block, at most; fewer if the engine takes fewer pairs at a time."""
 
 MAX_FILTERED_PAIRS = 2 << 20
 """Pairs of a block where a filter needs alignments: every pair may have to stay in memory as a candidate."""
 
 PRUNE_CANDIDATES = 1 << 20
-"""Candidates from which on those that are not among the best k are dropped during the scan."""
+"""Above this number of candidates, those that are not among the best k are dropped during the scan."""
 
 ROUND_ALIGNMENTS = 32 << 10
-"""Alignments made, and in memory, at a time, about."""
+"""Approximate number of alignments made, and held in memory, at a time."""
 
 
 @dataclass(frozen=True)
@@ -121,8 +121,8 @@ class Search:
     ) -> Iterator[QueryHits]:
         """The hits of each query, in the order of the queries.
 
-        progress: gets the cells done so far, on another thread where the engine leaves the CPU idle. first_index: the
-        place of the first query among all queries.
+        progress: called with the cells done so far, on another thread if the engine leaves the CPU idle. first_index:
+        the place of the first query among all queries.
         """
         blocks = self._blocks(queries, first_index)
         if self.engine.tuning.scans_beside_cpu:
@@ -159,7 +159,7 @@ class Search:
         return SearchSummary(database, space.n_targets, space.n_residues, self.scoring, self.statistics)
 
     def n_cells(self, query_residues: int) -> int:
-        """Cells of a search with queries of so many residues."""
+        """Cells of a search with queries of `query_residues` residues in all."""
         return query_residues * self.n_strands * self.database.n_residues
 
     def _block_queries(self) -> int:
@@ -196,7 +196,7 @@ class Search:
         return self._on_given_strand(aligned, ranked, block.queries)
 
     def _align_and_filter(self, block: Block, ranked: Ranked) -> tuple[Ranked, AlignedPairs]:
-        """The best k that pass the filters on their alignment. A query that has k gets no more alignments."""
+        """The best k that pass the filters on their alignment. A query that has k of them gets no more alignments."""
         queries = block.queries
         kept, parts = [self._empty()], []
         n_kept = np.zeros(len(queries), np.int64)
@@ -278,7 +278,10 @@ class Search:
         return Ranked(whole, np.empty(0, np.int8), whole, whole, np.empty(0, np.int32), real, real)
 
     def _gather(self, ordinals: NDArray[np.int64], *, texts: bool) -> tuple[Records, NDArray[np.int64]]:
-        """The targets with these ordinals, each once, and which of them each ordinal is. texts: with ids and titles."""
+        """The targets with these ordinals, each once, and int64[n], the row of each ordinal among them.
+
+        texts: whether ids and descriptions are read.
+        """
         unique, places = np.unique(ordinals, return_inverse=True)
         numbers, rows = self.database.locate(unique)
         sequences: list[NDArray[np.uint8]] = []
@@ -401,12 +404,12 @@ def search(
 ) -> Hits:
     """The best targets of each query, exactly, with alignments and E-values; one hit per target.
 
-    queries: a text, several, a dict of sequences by id, records, or the pathlib.Path of a file. database: a Database,
-    the path of one, or a FASTA file; several in a list are searched as one. scoring: a Scoring, or a matrix by its name
-    or file. Hits are ranked by E-value, then score, then place in the database. evalue to dbsize: see `SearchOptions`,
-    of which one can be given as `options` instead. devices (numbers of GPUs) and gpu_memory (bytes on each) are for the
-    cuda engine. progress: True for a bar, or a function that is called with the number of cells done. The old names
-    max_hits, strands and db_residues still work.
+    queries: a string, several, a dict of sequences by id, `Records`, or the pathlib.Path of a file. database: a
+    Database, its path, or a FASTA file; several in a list are searched as one. scoring: a Scoring, or a matrix by its
+    name or file. Hits are ranked by E-value, then score, then place in the database. evalue to dbsize: see
+    `SearchOptions`; they can be given together as `options` instead. devices (numbers of GPUs) and gpu_memory (bytes on
+    each) need the cuda engine. progress: True for a bar, or a function that is called with the number of cells done.
+    The old names max_hits, strands and db_residues still work.
 
     >>> import pathlib, tempfile
     >>> fasta = pathlib.Path(tempfile.mkdtemp()) / "targets.fasta"
@@ -445,7 +448,10 @@ def _name(database: Databases) -> str:
 
 
 def _prepare(queries: Sequences, database: Databases, scoring: ScoringLike | None) -> tuple[Database, Records]:
-    """A database and queries that can be compared with it; a scoring says what the letters of the queries are."""
+    """The database, and the queries as records. With a scoring the queries are read in the database's alphabet.
+
+    Raises InputError if the two cannot be compared.
+    """
     opened = Database.of(database, "database")
     records = as_records(queries, None if scoring is None else opened.alphabet, "queries", opened.alphabet)
     if not comparable(records.alphabet, opened.alphabet):
@@ -466,8 +472,8 @@ def scores(
 ) -> NDArray[np.int32]:
     """Exact local scores of all queries against all targets: int32[n_queries, n_targets], in the order of the input.
 
-    Arguments as in `search`. Without `scoring` the default of the database's letters is used. Scores of a scoring with
-    fractions are multiplied by `scoring.scale`. A result too large for memory is refused.
+    Arguments as in `search`. Without `scoring` the default for the alphabet of the database is used. If the scoring has
+    fractions, scores are multiplied by `scoring.scale`. Raises OutOfMemoryError if the result does not fit into memory.
 
     >>> import pathlib, tempfile
     >>> fasta = pathlib.Path(tempfile.mkdtemp()) / "targets.fasta"

@@ -1,4 +1,4 @@
-"""Ranking: the best targets of each query, whatever the order in which an engine delivers the scores."""
+"""Ranking: the best targets of each query, independent of the order in which an engine delivers scores."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 class BestTargets:
-    """The k best targets of each query so far: score descending, then place in the input. Scores below `minimum` are
-    left out.
+    """The k best targets of each query so far, by descending score, then place in the input. Scores below `minimum` do
+    not count.
 
     >>> best = BestTargets(n_queries=1, k=2)
     >>> best.add(0, np.array([[7, 9, 3]], np.int32), np.array([4, 5, 6]))
@@ -30,7 +30,7 @@ class BestTargets:
         self._minimum = minimum
 
     def add(self, first_query: int, scores: NDArray[np.int32], ordinals: NDArray[np.int64]) -> None:
-        """Take the better targets of a block, and those that are as good and earlier in the input.
+        """Add a block of scores.
 
         scores: int32[queries, targets], from query `first_query` on; ordinals: int64[targets].
         """
@@ -40,7 +40,7 @@ class BestTargets:
             self._merge(query, ordinals[columns], own[columns])
 
     def _floor(self, query: int, scores: NDArray[np.int32]) -> int:
-        """No target below this score can be among the best. One with this score may be, if it comes first."""
+        """Targets below this score cannot be among the best k; one with this score can, if it is early in the input."""
         floor = self._minimum
         if len(self.scores[query]) == self._k:
             floor = max(floor, int(self.scores[query][-1]))
@@ -57,7 +57,7 @@ class BestTargets:
 
 @dataclass(frozen=True)
 class Ranked:
-    """Candidates in the order in which hits are reported: query by query, the best first. Arrays of equal length.
+    """Candidates in the order of the report: query by query, best first. Arrays of equal length.
 
     query: int64; strand: int8; ordinal, length (of the target): int64; score: int32; bits, evalue: float64, NaN without
     statistics.
@@ -80,21 +80,22 @@ class Ranked:
 
     @staticmethod
     def joined(parts: Sequence[Ranked]) -> Ranked:
-        """All candidates of several, one after the other."""
+        """All candidates of these parts, one part after the other."""
         return Ranked(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Ranked)))
 
 
-def rank(found: Ranked) -> Ranked:
-    """E-value ascending (unrounded), then score descending, then place in the input; without statistics by score.
+def rank(candidates: Ranked) -> Ranked:
+    """Candidates in the order of the report: ascending E-value (unrounded), then descending score, then place in the
+    input; without statistics, score and place.
 
-    Of the two strands of a target the better one is kept, of equals the plus strand.
+    Of the two strands of a target the better one is kept; if they are equal, the plus strand.
     """
-    by_target = np.lexsort((-found.strand, -found.score.astype(np.int64), found.ordinal, found.query))
-    found = found.take(by_target)
-    is_first = np.ones(len(found), np.bool_)
-    is_first[1:] = (np.diff(found.query) != 0) | (np.diff(found.ordinal) != 0)
-    found = found.take(is_first)
-    return found.take(hit_order(found.query, found.evalue, found.score, found.ordinal))
+    score = candidates.score.astype(np.int64)
+    sorted_by_target = candidates.take(np.lexsort((-candidates.strand, -score, candidates.ordinal, candidates.query)))
+    is_first = np.ones(len(sorted_by_target), np.bool_)
+    is_first[1:] = (np.diff(sorted_by_target.query) != 0) | (np.diff(sorted_by_target.ordinal) != 0)
+    best = sorted_by_target.take(is_first)
+    return best.take(hit_order(best.query, best.evalue, best.score, best.ordinal))
 
 
 def hit_order(
@@ -103,13 +104,13 @@ def hit_order(
     score: NDArray[np.integer],
     ordinal: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """int64[n]: the places of hits in the order in which they are reported; the one rule, which `rank` states."""
+    """int64[n]: the indices of hits in the order of the report, which `rank` defines."""
     order: NDArray[np.int64] = np.lexsort((ordinal, -score.astype(np.int64), np.nan_to_num(evalue, nan=0.0), query))
     return order
 
 
 def is_among_first(query: NDArray[np.int64], k: int) -> NDArray[np.bool_]:
-    """Which of these, sorted by query, are among the first k of their query.
+    """bool[n]: whether each element is among the first k of its query. query: sorted.
 
     >>> is_among_first(np.array([0, 0, 0, 2]), 2)
     array([ True,  True, False,  True])

@@ -1,7 +1,7 @@
 """Scores of all pairs as text: query id, target id and score, separated by tabs, in the order of the input.
 
-Memory stays bounded at any size: of few targets, many queries are scored at a time; of very many, one query against one
-segment. Control characters in ids are written as spaces.
+Memory is bounded: with few targets, many queries are scored at a time; with very many, one query against one segment.
+Control characters in ids are written as spaces.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from exaln.sequences.records import Records
 
 MAX_SCORES = 16 << 20
-"""Scores that are kept at a time, 4 bytes each, unless one query against one segment is more."""
+"""Scores in memory at a time, 4 bytes each, unless one query against one segment has more."""
 
 MAX_LINES = 1 << 16
 """Lines that are written at a time."""
@@ -38,7 +38,7 @@ MAX_LINES = 1 << 16
 
 @dataclass(frozen=True)
 class SegmentGroup:
-    """Neighbouring segments of a database, as engines see one."""
+    """Consecutive segments of a database, as a view that engines can open."""
 
     database: Database
     segments: tuple[Segment, ...]
@@ -46,21 +46,21 @@ class SegmentGroup:
 
     @property
     def alphabet(self) -> Any:
-        """That of the database."""
+        """The alphabet of the database."""
         return self.database.alphabet
 
     @property
     def n_targets(self) -> int:
-        """In these segments."""
+        """Targets in these segments."""
         return sum(segment.n_rows for segment in self.segments)
 
     @property
     def n_residues(self) -> int:
-        """In these segments."""
+        """Residues in these segments."""
         return sum(segment.n_residues for segment in self.segments)
 
     def require_unchanged(self) -> None:
-        """DatabaseError if a file of these segments was changed since it was opened."""
+        """Raise DatabaseError if a file of these segments has changed since it was opened."""
         for segment in self.segments:
             segment.require_unchanged()
 
@@ -74,7 +74,7 @@ def score_lines(
     minimum: int | None = None,
     progress: Progress | None = None,
 ) -> Iterator[bytes]:
-    """The lines of the table, many at a time: all pairs, or those that score `minimum` (scaled) or more."""
+    """Yield the lines of the table, many at a time: all pairs, or those that score at least `minimum` (scaled)."""
     cells = 0
     for first, end in query_blocks(len(queries), max(1, MAX_SCORES // max(1, database.n_targets))):
         some_queries = queries.rows(first, end)
@@ -89,7 +89,7 @@ def score_lines(
 
 
 def score_texts(scores: NDArray[np.int32], scoring: Scoring) -> list[str]:
-    """Scores in the units of the user: whole numbers without a point, fractions with as many digits as they have.
+    """Scores as text in the units of the scoring as given: integers without a point, fractions without trailing zeros.
 
     >>> score_texts(np.array([586, 587], np.int32), Scoring(gap_open=9.5, gap_extend=0.5))
     ['293', '293.5']
@@ -98,7 +98,7 @@ def score_texts(scores: NDArray[np.int32], scoring: Scoring) -> list[str]:
 
 
 def _groups(database: Database) -> list[SegmentGroup]:
-    """All segments together if the scores of a query against them can be kept, else each on its own."""
+    """All segments as one group if the scores of one query against them fit, else each segment on its own."""
     segments = database.segments
     edges = [0, len(segments)] if database.n_targets <= MAX_SCORES else list(range(len(segments) + 1))
     starts = np.concatenate([[0], np.cumsum([segment.n_rows for segment in segments])])
@@ -147,7 +147,7 @@ def _lines(query_id: str, segment: Segment, rows: NDArray[np.int32], scores: Any
 
 
 def _joined(column: Any) -> bytes:
-    """All strings of a column that was made just now, one after the other."""
+    """All strings of a column, one after the other. The column must be fresh: slices are not supported."""
     _, offsets, text = column.buffers()
     n_bytes = np.frombuffer(offsets, np.int64)[len(column)]
     return bytes(memoryview(text)[:n_bytes])
@@ -164,12 +164,11 @@ def _score_column(scores: NDArray[np.int32], scoring: Scoring) -> Any:
 
 def best_targets(database: Database, ordinals: Sequence[NDArray[np.int64]]) -> list[list[tuple[str, str]]]:
     """Id and description of the targets with these ordinals, for each query."""
-    wanted = np.concatenate([*ordinals, np.empty(0, np.int64)])
-    numbers, rows = database.locate(wanted)
+    numbers, rows = database.locate(np.concatenate([*ordinals, np.empty(0, np.int64)]))
     with unchanged(database.require_unchanged):
-        found = [
+        texts = [
             (database.segments[number].ids[row], database.segments[number].descriptions[row])
             for number, row in zip(numbers.tolist(), rows.tolist(), strict=True)
         ]
     ends = np.cumsum([0, *(len(some) for some in ordinals)]).tolist()
-    return [found[begin:end] for begin, end in pairwise(ends)]
+    return [texts[begin:end] for begin, end in pairwise(ends)]

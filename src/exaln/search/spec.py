@@ -1,4 +1,7 @@
-"""All that decides what a search finds, besides the queries: as plain values that travel and are compared."""
+"""The specification of a search: everything besides the queries that decides what it finds, as plain values.
+
+A specification is sent to cluster workers and stored in part files, where it is compared.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +24,14 @@ from exaln.search.options import SearchOptions
 from exaln.search.spec_values import IDS, ORDINALS, require_search
 
 FORMAT_VERSION = 2
-"""2: options have the names of the command line."""
+"""Version 2 gave options the names of the command line."""
 
 
 @dataclass(frozen=True)
 class SearchSpec:
     """A search of one database.
 
-    database: its name as the user gave it; database_digest: of its content; space: the size of the whole of it.
+    database: its name as the user gave it; database_digest: a hash of its content; space: the size of the whole.
     """
 
     database: str
@@ -46,13 +49,13 @@ class SearchSpec:
 
     @cached_property
     def evaluator(self) -> HitEvaluator:
-        """E-values and filters of this search."""
+        """The E-values and filters of this search."""
         space = self.space
         return HitEvaluator(self.scoring, self.options, n_targets=space.n_targets, n_residues=space.n_residues)
 
     @property
     def summary(self) -> SearchSummary:
-        """What a report says about the search."""
+        """The description of the search in reports."""
         return SearchSummary(
             database=self.database,
             n_targets=self.space.n_targets,
@@ -63,7 +66,7 @@ class SearchSpec:
 
     @property
     def digest(self) -> str:
-        """Equal for searches that find the same, whatever the database is called."""
+        """A hash that is equal for searches that find the same; the name of the database is not part of it."""
         return xxhash.xxh3_128_hexdigest(json.dumps({**self.to_values(), "database": ""}, sort_keys=True).encode())
 
     def to_values(self) -> dict[str, Any]:
@@ -81,7 +84,7 @@ class SearchSpec:
 
     @staticmethod
     def from_values(values: dict[str, Any]) -> SearchSpec:
-        """The search that these values are of; KeyError, TypeError or ValueError if they are of something else."""
+        """The search with these values. Raises KeyError, TypeError or ValueError if they do not describe one."""
         if values["format_version"] != FORMAT_VERSION:
             raise ValueError(f"format {values['format_version']}, but this exaln reads format {FORMAT_VERSION}")
         require_search(values)

@@ -1,7 +1,7 @@
-"""Types and ranges of the plain values of a search, before anything is made of them.
+"""Checks of types and ranges for the plain values of a search, before they are used.
 
-The values come from part files and from other processes. Whatever JSON they are, wrong ones are a ValueError, TypeError
-or KeyError here, and no other error later.
+The values come from part files and from other processes and may be any JSON. Wrong ones raise ValueError, TypeError or
+KeyError here, so that nothing fails later.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from exaln.search.options import SearchOptions
 
 ORDINALS = ("include", "exclude")
 IDS = ("ids", "exclude_ids")
-"""Options that do not travel: they are ordinals by then, see `SearchOptions.resolved`."""
+"""Options that are not stored: `SearchOptions.resolved` has turned them into ordinals."""
 
 LARGEST = (1 << 62) - 1
 LARGEST_SCORE = (1 << 31) - 1
@@ -29,7 +29,7 @@ TYPES: dict[str, tuple[type, ...]] = {
 
 
 def require_search(values: Any) -> None:
-    """Check the values of `SearchSpec.to_values`."""
+    """Check values from `SearchSpec.to_values`. Raises ValueError, TypeError or KeyError."""
     for name in ("database", "database_digest"):
         _require_type(name, _item(values, name), (str,))
     space = _item(values, "space")
@@ -48,7 +48,7 @@ def require_search(values: Any) -> None:
 
 
 def _require_option(name: str, annotation: str, value: Any) -> None:
-    """The value of an option, by the type that SearchOptions says it has."""
+    """Check the value of an option against the type that SearchOptions declares."""
     types = tuple(kind for part in annotation.split(" | ") for kind in TYPES[part])
     _require_type(name, value, types)
     if type(value) is int:

@@ -1,4 +1,4 @@
-"""Lists of targets that a search is limited to, by their ids."""
+"""Lists of target ids that limit a search: as arguments, in files, and as ordinals of a database."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from exaln.database.database import Database
 
 Ids: TypeAlias = str | Iterable[str] | os.PathLike[str]
-"""One id, several, or a file with one id a line."""
+"""One id, several, or a file with one id per line."""
 
 EXPECTED = "ids of targets, or the pathlib.Path of a file with one id a line"
 
 
 def as_ids(name: str, value: Ids) -> Ids:
-    """An argument with ids: a tuple of them, or the path of a file, which is read when the search begins."""
+    """Check an argument with ids. Returns a tuple, or the path of a file, which is read when the search begins."""
     if isinstance(value, os.PathLike):
         return arguments.path(name, value, EXPECTED)
     ids = [value] if isinstance(value, str) else arguments.items(name, value, EXPECTED)
@@ -33,7 +33,7 @@ def as_ids(name: str, value: Ids) -> Ids:
 
 
 def ordinals_of(name: str, value: Ids, database: Database) -> NDArray[np.int64]:
-    """int64[n], ascending: the targets with these ids; an id that no target has is an InputError."""
+    """int64[n], ascending: the ordinals of the targets with these ids. Raises InputError for an unknown id."""
     try:
         return database.ordinals(read_ids(value) if isinstance(value, os.PathLike) else value)
     except InputError as error:
@@ -42,7 +42,7 @@ def ordinals_of(name: str, value: Ids, database: Database) -> NDArray[np.int64]:
 
 
 def read_ids(path: os.PathLike[str]) -> list[str]:
-    """The ids in a file, one a line; blank lines are skipped."""
+    """The ids in a file, one per line; blank lines are skipped. Raises InputError if it cannot be read."""
     try:
         return [line.strip() for line in Path(path).read_text(encoding="utf-8").splitlines() if line.strip()]
     except (OSError, UnicodeDecodeError) as error:

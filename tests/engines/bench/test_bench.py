@@ -32,7 +32,7 @@ LAB_LENGTHS = [35213, 34350, 22152, 166, 219, 155, 305, 693, 214, 197, 402, 369]
 # The database
 
 
-def test_lengths_are_those_of_the_published_figures():
+def test_synthetic_lengths_have_the_published_figures():
     lengths = synthetic_swissprot(570_000).lengths
     assert lengths[: len(LAB_LENGTHS)].tolist() == LAB_LENGTHS
     assert (lengths.min(), lengths.max(), int(lengths.sum())) == (15, 35213, 205_684_219)
@@ -51,7 +51,7 @@ def test_letters_have_the_composition_of_swissprot():
 
 
 @pytest.mark.parametrize("n_targets", [1, 2, 3, 4, 50])
-def test_any_number_of_targets(n_targets):
+def test_a_synthetic_database_of_any_number_of_targets(n_targets):
     records = synthetic_swissprot(n_targets)
     assert len(records) == n_targets
     assert records.lengths[:3].tolist() == [35213, 34350, 22152][:n_targets]
@@ -60,13 +60,13 @@ def test_any_number_of_targets(n_targets):
     assert Database.in_memory([records]).n_targets == n_targets
 
 
-def test_a_seed_gives_the_same_again_and_another_does_not():
+def test_a_seed_decides_the_synthetic_sequences():
     first, again, other = synthetic_swissprot(20), synthetic_swissprot(20), synthetic_swissprot(20, seed=8)
     np.testing.assert_array_equal(first.codes, again.codes)
     assert first.lengths[3:].tolist() != other.lengths[3:].tolist()
 
 
-def test_the_queries_are_the_standard_ones():
+def test_queries_have_the_standard_lengths():
     queries = standard_queries()
     assert len(queries) == 20
     assert queries.lengths.tolist()[:3] == [144, 189, 222]
@@ -75,7 +75,7 @@ def test_the_queries_are_the_standard_ones():
     assert (queries.sequence(0) != target[:144]).any()
 
 
-def test_dna_has_the_same_lengths_and_four_letters():
+def test_synthetic_dna_has_the_same_lengths_and_four_letters():
     records = synthetic_swissprot(2000, alphabet=DNA)
     assert records.lengths.tolist() == synthetic_swissprot(2000).lengths.tolist()
     counts = np.bincount(records.codes, minlength=len(DNA.letters))
@@ -169,7 +169,7 @@ def test_scores_are_those_of_the_cpu_engine(content, targets):
     assert content["checks"]["unchecked"] is None
 
 
-def test_of_dna_both_strands_are_measured_together():
+def test_both_strands_of_dna_are_measured_together():
     random = np.random.default_rng(6)
     targets = swissprot.random_sequences(random, random.integers(2, 60, 300), [f"t{n}" for n in range(300)], DNA)
     content = cuda.report_of(FakeGpu(targets), targets, made_seconds=1.0, seconds=5.0, threads=2, gpu_memory=None)
@@ -202,19 +202,19 @@ def test_scans_are_repeated_for_the_time_given(targets):
     ],
     ids=["wrong scores", "twice", "nothing", "other targets"],
 )
-def test_candidates_that_are_wrong_are_an_error(targets, spoil):
+def test_wrong_candidates_of_a_scan_are_an_error(targets, spoil):
     with pytest.raises(EngineError, match="the candidates of the scan are not those of all scores"):
         list(Bench(FakeGpu(targets, spoil), standard_queries(), targets, 1.0).rows(1e-9))
 
 
-def test_scores_that_are_wrong_are_an_error(targets):
+def test_wrong_scores_of_a_scan_are_an_error(targets):
     bench = Bench(FakeGpu(targets, wrong_scores=len(targets)), standard_queries(), targets, 1.0)
     bench.scores = bench.scanner.scores(bench.queries)
     with pytest.raises(EngineError, match=r"5,\d\d\d of 5,\d\d\d scores are not those of the cpu engine"):
         bench.check(1)
 
 
-def test_without_the_core_scores_are_not_compared_and_it_is_said(targets, monkeypatch):
+def test_without_the_core_the_report_says_that_scores_were_not_compared(targets, monkeypatch):
     monkeypatch.setattr(CpuEngine, "unavailable_reason", staticmethod(lambda: "no core today"))
     bench = Bench(FakeGpu(targets), standard_queries(), targets, 1.0)
     checks = bench.check(1)
@@ -234,7 +234,7 @@ class SlowCard(CpuEngine):
         return ["resident, as everything here"]
 
 
-def test_times_of_several_gpus_are_their_mean(targets):
+def test_times_of_several_gpus_are_averaged(targets):
     engine = SlowCard(2)
     measured = cuda.EngineOnDatabase(engine, Database.in_memory([targets]))
     scan = measured.scan(standard_queries().rows(0, 1), np.zeros((1, N_BINS), np.int32))
@@ -246,7 +246,7 @@ def test_times_of_several_gpus_are_their_mean(targets):
 
 
 @pytest.mark.parametrize("as_json", [True, False])
-def test_bench_of_the_command_line(as_json, capsys, tmp_path, monkeypatch):
+def test_exaln_bench_measures_the_cuda_engine(as_json, capsys, tmp_path, monkeypatch):
     monkeypatch.setattr(choice, "choose_engine", lambda *given, **named: SlowCard(2))
     monkeypatch.setattr(cuda.EngineOnDatabase, "bound_tcups", lambda self: 1.0)
     monkeypatch.setattr(cuda.EngineOnDatabase, "gpus", lambda self: [{"name": "Slow"}])
@@ -309,7 +309,7 @@ def test_the_bound_counts_every_cell():
 # What is kept and shown
 
 
-def test_the_run_is_plain_data_that_says_what_was_measured_on_what(content):
+def test_a_run_is_plain_data_with_machine_and_figures(content):
     assert json.loads(json.dumps(content)) == content
     assert set(content) == {
         *("exaln", "date", "command", "machine", "gpus", "versions", "engine", "gpu_memory", "scoring", "database"),
@@ -321,7 +321,7 @@ def test_the_run_is_plain_data_that_says_what_was_measured_on_what(content):
     assert set(content["checks"]) == {field.name for field in fields(scans.Checks)}
 
 
-def test_a_run_is_written_where_it_is_asked_for(content, tmp_path, monkeypatch):
+def test_a_run_is_written_to_the_given_folder(content, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert bench_command.write_gpu_run(content, None) is None
     path = bench_command.write_gpu_run(content, tmp_path / "new" / "folder")
@@ -334,7 +334,7 @@ def test_a_run_is_written_where_it_is_asked_for(content, tmp_path, monkeypatch):
         bench_command.write_gpu_run(content, tmp_path / "file" / "here")
 
 
-def test_inside_a_clone_runs_have_their_folder(content, tmp_path, monkeypatch):
+def test_inside_a_clone_runs_go_to_benchmarks_runs(content, tmp_path, monkeypatch):
     for folder in ("benchmarks/runs", "src/exaln", "docs/deep"):
         (tmp_path / folder).mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "docs" / "deep")
@@ -346,7 +346,7 @@ def test_inside_a_clone_runs_have_their_folder(content, tmp_path, monkeypatch):
     assert runs.runs_folder("x").name.startswith("20")
 
 
-def test_the_table_shows_every_figure_in_full(content):
+def test_the_printed_table_shows_every_figure_in_full(content):
     text = bench_command.gpu_text(content)
     lines = text.splitlines()
     assert "cuda, Fake 100" in lines[0]

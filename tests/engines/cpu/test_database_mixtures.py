@@ -62,7 +62,7 @@ def target(rng, kind, query, length, n_letters):
 
 @settings(max_examples=150)
 @given(mixtures(most=20), st.integers(1, 3))
-def test_any_mixture_against_the_textbook(mixture, threads):
+def test_any_mixture_of_sequences_has_the_textbook_scores(mixture, threads):
     _, costs, queries, targets = mixture
     expected = textbook(queries, targets, costs)
     np.testing.assert_array_equal(by_reference(queries, targets, costs), expected)
@@ -72,7 +72,7 @@ def test_any_mixture_against_the_textbook(mixture, threads):
 
 @settings(max_examples=200)
 @given(mixtures(longest=600), st.data())
-def test_order_splitting_company_and_threads_change_nothing(mixture, data):
+def test_scores_do_not_depend_on_order_splitting_other_targets_and_threads(mixture, data):
     _, costs, queries, targets = mixture
     isa = data.draw(st.sampled_from(ISAS))
     expected = score_all(queries, targets, costs, isa)
@@ -88,7 +88,7 @@ def test_order_splitting_company_and_threads_change_nothing(mixture, data):
 
 @settings(max_examples=200)
 @given(mixtures(longest=600))
-def test_queries_and_targets_trade_places_with_the_transposed_matrix(mixture):
+def test_swapped_sequences_and_a_transposed_matrix_give_the_same_scores(mixture):
     _, costs, queries, targets = mixture
     for isa in ISAS:
         there, back = score_all(queries, targets, costs, isa), score_all(targets, queries, costs.transposed(), isa)
@@ -107,7 +107,7 @@ def test_all_instruction_sets_agree_where_the_textbook_is_too_slow(mixture):
 
 @settings(max_examples=100)
 @given(mixtures(), st.integers(1, 4), st.sampled_from([1, 7, 50, 10_000]), st.sampled_from([1, 2, 1024]))
-def test_blocks_and_segments_change_nothing(mixture, n_segments, block_scores, block_queries):
+def test_scores_do_not_depend_on_blocks_and_segments(mixture, n_segments, block_scores, block_queries):
     alphabet, costs, queries, targets = mixture
     scoring = Scoring(costs.matrix, gap_open=costs.gap_open, gap_extend=costs.gap_extend, alphabet=alphabet)
     records = Records.of(alphabet, queries)
@@ -124,7 +124,7 @@ def test_blocks_and_segments_change_nothing(mixture, n_segments, block_scores, b
 
 @pytest.mark.parametrize("isa", ISAS)
 @pytest.mark.parametrize("gaps", LANE_GAPS)
-def test_gap_costs_at_the_ends_of_the_lanes(isa, gaps):
+def test_scores_with_gap_costs_at_the_limits_of_the_lanes(isa, gaps):
     rng = np.random.default_rng(sum(gaps))
     query = random_codes(rng, 70, 4)
     targets = [mutated(rng, query, 4, 0.3) for _ in range(20)]

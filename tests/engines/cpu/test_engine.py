@@ -35,7 +35,7 @@ def table(queries, targets, scores):
 
 @pytest.mark.parametrize("isa", ISAS)
 @pytest.mark.parametrize("threads", [1, 2, 3])
-def test_golden_scores(isa, threads):
+def test_scores_are_the_golden_ones(isa, threads):
     queries, targets = golden_data.queries(), golden_data.targets()
     expected = table(queries, targets, golden_data.scores())
     assert expected.size == 600
@@ -45,7 +45,7 @@ def test_golden_scores(isa, threads):
 
 @real_data.needs_real_data
 @pytest.mark.parametrize("isa", ISAS)
-def test_all_recorded_scores(isa):
+def test_scores_are_the_recorded_ones(isa):
     queries, targets = real_data.fasta("protein/cudasw4_allqueries.fasta"), real_data.fasta("scop/scop20.fasta.gz")
     expected = table(queries, targets, real_data.scores("oracle/cudasw4q_x_scop20.b62_11_1.tsv.gz"))
     assert expected.size == 152_320
@@ -63,7 +63,7 @@ STEPS = {
 
 
 @pytest.mark.parametrize("steps", STEPS)
-def test_self_alignments_on_both_sides_of_every_edge(steps):
+def test_self_scores_on_both_sides_of_every_limit(steps):
     """Alone (striped), and as a database of near-equal lengths (groups), in which each target has its own score."""
     costs = STEPS[steps]
     letter_scores = np.diagonal(costs.matrix).tolist()
@@ -77,7 +77,7 @@ def test_self_alignments_on_both_sides_of_every_edge(steps):
 
 
 @pytest.mark.parametrize("isa", ISAS)
-def test_titin_against_itself(isa):
+def test_titin_against_itself_is_exact(isa):
     """34,350 residues; the sum of the diagonal, as no other path is as good."""
     titin = np.random.default_rng(1).choice(20, 34_350).astype(np.uint8)
     if real_data.IS_HERE:
@@ -91,7 +91,7 @@ def test_titin_against_itself(isa):
     assert found[:-1].tolist() == [int(np.diagonal(BLOSUM62.matrix)[peptide].sum()) for peptide in peptides]
 
 
-def test_a_long_target_among_a_thousand_peptides():
+def test_a_long_target_among_a_thousand_peptides_is_exact():
     rng = np.random.default_rng(2)
     long = random_codes(rng, 3000, 20)
     peptides = [random_codes(rng, n, 20) for n in rng.integers(0, 30, 1000)]
@@ -105,7 +105,7 @@ def test_a_long_target_among_a_thousand_peptides():
         np.testing.assert_array_equal(score_all(queries, targets, BLOSUM62, isa, 2)[:, 1000:], expected)
 
 
-def test_most_targets_overflow_8_bits_and_some_16():
+def test_targets_that_overflow_8_and_16_bits_are_exact():
     """So that later rounds hold both families, many queries with different targets each, and a round of 32 bits."""
     rng = np.random.default_rng(3)
     costs = Costs(np.where(np.eye(20, dtype=bool), 500, -200), 100, 20)
@@ -121,7 +121,7 @@ def test_most_targets_overflow_8_bits_and_some_16():
 
 
 @pytest.mark.parametrize("letter", ["X", "*", "A", "W", "U"])
-def test_sequences_of_one_letter(letter):
+def test_sequences_of_one_letter_are_scored(letter):
     lengths = [0, 1, 5, 16, 63, 64, 65, 300, 1000]
     sequences = encoded([letter * n for n in lengths])
     score = int(BLOSUM62.matrix[sequences[1][0], sequences[1][0]])
@@ -139,7 +139,7 @@ def test_a_matrix_without_positive_score_gives_zero():
 
 @pytest.mark.parametrize("n_queries", [0, 1, 3])
 @pytest.mark.parametrize("n_targets", [0, 1, 3])
-def test_nothing_to_score(n_queries, n_targets):
+def test_no_queries_and_no_targets_give_empty_scores(n_queries, n_targets):
     for isa in ISAS:
         found = score_all([np.empty(0, np.uint8)] * n_queries, [np.empty(0, np.uint8)] * n_targets, BLOSUM62, isa, 2)
         assert found.shape == (n_queries, n_targets)
@@ -147,7 +147,7 @@ def test_nothing_to_score(n_queries, n_targets):
         assert not found.any()
 
 
-def test_arrays_that_are_parts_of_larger_ones():
+def test_slices_of_arrays_are_scored():
     """Offsets need not begin at 0, and neither codes nor offsets need be aligned to anything."""
     rng = np.random.default_rng(4)
     codes = random_codes(rng, 5000, 24)

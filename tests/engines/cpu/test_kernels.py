@@ -46,7 +46,7 @@ def test_all_instruction_sets_have_the_same_widths_and_the_edges_are_known():
 
 
 @pytest.mark.parametrize("length", LENGTHS)
-def test_query_lengths_around_every_edge(length):
+def test_kernels_with_query_lengths_around_every_edge(length):
     rng = np.random.default_rng(length)
     query = random_codes(rng, length, 4)
     targets = [mutated(rng, query, 4, rate) for rate in (0, 0.05, 0.3)] + [random_codes(rng, n, 4) for n in (1, 5, 30)]
@@ -56,7 +56,7 @@ def test_query_lengths_around_every_edge(length):
 
 
 @pytest.mark.parametrize("query_length", [1, 3, 16, 33, 64, 100, 257])
-def test_target_lengths_around_every_edge_side_by_side(query_length):
+def test_kernels_with_target_lengths_around_every_edge_in_one_group(query_length):
     rng = np.random.default_rng(query_length)
     query = random_codes(rng, query_length, 4)
     repeated = np.resize(query, LENGTHS[-1])
@@ -67,7 +67,7 @@ def test_target_lengths_around_every_edge_side_by_side(query_length):
 
 
 @pytest.mark.parametrize("n_targets", [0, 1, 3, 4, 5, 15, 16, 17, 31, 32, 33, 63, 64, 65, 129])
-def test_groups_that_are_full_or_not(n_targets):
+def test_groups_with_every_number_of_targets(n_targets):
     rng = np.random.default_rng(n_targets)
     query = random_codes(rng, 21, 20)
     targets = [mutated(rng, query, 20, 0.4)[: rng.integers(0, 22)] for _ in range(n_targets)]
@@ -119,7 +119,7 @@ LIMIT_CASES = [
 @pytest.mark.parametrize(
     ("kernel", "name"), LIMIT_CASES, ids=[f"{isa}-{f}-{b}-{name}" for (isa, f, b), name in LIMIT_CASES]
 )
-def test_the_last_score_that_fits_and_the_first_that_does_not(kernel, name):
+def test_kernels_at_the_largest_score_and_one_above(kernel, name):
     costs = LIMIT_COSTS[name]
     limit, letter_scores = costs.limit(kernel[2]), np.diagonal(costs.matrix).tolist()
     if limit is None:
@@ -135,7 +135,7 @@ def test_the_last_score_that_fits_and_the_first_that_does_not(kernel, name):
         assert found.tolist() == [letter_scores[codes[0]], best, shorter if shorter <= limit else OVERFLOWED, 0, best]
 
 
-def test_the_limits_tested_cover_every_width():
+def test_the_tested_limits_cover_every_width():
     reached = {
         bits: [name for (_, _, b), name in LIMIT_CASES if b == bits and LIMIT_COSTS[name].limit(b)]
         for bits in (8, 16, 32)
@@ -148,7 +148,7 @@ def test_the_limits_tested_cover_every_width():
 
 
 @pytest.mark.parametrize("n_letters", [1, 2, 15, 16, 17, 30, 31])
-def test_every_code_is_looked_up(n_letters):
+def test_kernels_score_every_code(n_letters):
     """All pairs of letters, each with a score of its own, in matrices on both sides of the half of a table."""
     rng = np.random.default_rng(n_letters)
     for highest in (40, 10_000, 32_767):
@@ -168,7 +168,7 @@ def kernel_cases(draw):
 
 @settings(max_examples=300)
 @given(kernel_cases())
-def test_any_scoring_any_letters(case):
+def test_kernels_with_any_scoring_and_letters(case):
     costs, queries, targets = case
     expected = textbook(queries, targets, costs)
     np.testing.assert_array_equal(by_reference(queries, targets, costs), expected)
@@ -187,7 +187,7 @@ def test_any_scoring_any_letters(case):
         ({"matrix": np.ones((2, 3), np.int32)}, "n x n"),
     ],
 )
-def test_misuse_of_one_kernel(change, message):
+def test_wrong_arguments_of_a_kernel_are_refused(change, message):
     codes, offsets = join([np.zeros(2, np.uint8)])
     good = {"isa": "portable", "family": "group", "bits": 8, "query": codes, "target_codes": codes}
     good |= {"target_offsets": offsets, "matrix": np.ones((2, 2), np.int32), "gap_first": 2, "gap_extend": 1}

@@ -40,7 +40,7 @@ CASES = {
 
 @pytest.mark.parametrize("costs", [DNA, LINEAR, CHEAP_GAPS], ids=["DNA", "linear", "cheap gaps"])
 @pytest.mark.parametrize("mode", [LOCAL, SEMIGLOBAL], ids=str)
-def test_parts_and_windows_against_the_definition(costs, mode):
+def test_pairs_cut_into_windows_follow_the_definition(costs, mode):
     query = np.array([0, 1, 2, 0, 0, 1, 2, 2, 1, 0, 2, 1], np.uint8)
     targets = [long_target(query, *case) for case in CASES.values()]
     targets.append(random_codes(np.random.default_rng(3), 3 * PART, 4))
@@ -55,13 +55,13 @@ def test_parts_and_windows_against_the_definition(costs, mode):
 @pytest.mark.parametrize(
     ("costs", "mode"), [(DNA, OVERLAP), (DNA, GLOBAL), (FREE_GAPS, LOCAL)], ids=["overlap", "global", "free gaps"]
 )
-def test_what_has_no_windows(costs, mode):
+def test_pairs_that_are_not_cut_into_windows_follow_the_definition(costs, mode):
     query = np.array([0, 1, 2, 0, 0], np.uint8)
     target = long_target(query, [PART - 2, 2 * PART])
     assert align_pairs([query], [target], [(0, 0)], costs, mode) == [by_definition(query, target, costs, mode)]
 
 
-def test_short_and_long_pairs_together():
+def test_windowed_and_other_pairs_in_one_batch():
     """In any order, several queries with one target, one of them empty."""
     rng = np.random.default_rng(5)
     queries = [random_codes(rng, length, 4) for length in (9, 0, 14, 1, 30)]
@@ -72,7 +72,7 @@ def test_short_and_long_pairs_together():
 
 
 @pytest.mark.parametrize("wrong", [1, -1])
-def test_a_known_score_is_compared(wrong):
+def test_a_wrong_known_score_of_a_windowed_pair_is_refused(wrong):
     query = np.array([0, 1, 2, 0, 0], np.uint8)
     first = np.zeros(1, np.int64)
     arguments = join([query]), join([long_target(query, [PART])]), (first, first), (DNA.matrix, 7, 2)

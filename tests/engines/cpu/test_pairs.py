@@ -37,7 +37,7 @@ def pairs_of(rng, queries, targets):
 
 @pytest.mark.parametrize("name", MATRICES)
 @pytest.mark.parametrize("factor", [1, 100, 20_000], ids=["narrow", "16 bits", "32 bits"])
-def test_every_instruction_set_mode_and_width(name, factor):
+def test_pairs_with_every_instruction_set_mode_and_width(name, factor):
     """A factor on all costs changes nothing but the score, and makes it too large for narrower lanes."""
     small = MATRICES[name]
     costs = Costs(small.matrix * factor, small.gap_open * factor, small.gap_extend * factor)
@@ -58,7 +58,7 @@ def test_every_instruction_set_mode_and_width(name, factor):
         assert align_pairs(queries, targets, pairs, costs, mode, threads=3) == expected
 
 
-def test_the_factors_reach_every_width():
+def test_the_tested_factors_reach_every_width():
     wide = Costs(DNA_COSTS.matrix * 20_000, 100_000, 40_000)
     assert table_fits(DNA_COSTS, 8, 10, 10)
     assert not table_fits(Costs(DNA_COSTS.matrix * 100, 500, 200), 8, 1, 1)
@@ -78,7 +78,7 @@ def cases(draw):
 
 @settings(max_examples=300)
 @given(cases())
-def test_any_scoring_letters_and_mode(case):
+def test_pairs_with_any_scoring_letters_and_mode(case):
     costs, queries, targets, mode, max_bytes = case
     pairs = [(i, i) for i in range(len(queries))]
     expected = [by_definition(q, t, costs, mode) for q, t in zip(queries, targets, strict=True)]
@@ -89,7 +89,7 @@ def test_any_scoring_letters_and_mode(case):
 
 @pytest.mark.parametrize("mode", [LOCAL, GLOBAL, SEMIGLOBAL, OVERLAP, Mode.parse("free:qe,ts")], ids=str)
 @pytest.mark.parametrize("n_letters", [4, 20])
-def test_lengths_around_every_edge(mode, n_letters):
+def test_pairs_with_lengths_around_every_edge(mode, n_letters):
     """Lanes, tiles, strips: pairs longer than a strip, groups with one pair more or less than lanes."""
     rng = np.random.default_rng(n_letters)
     costs = DNA_COSTS if n_letters == 4 else Costs(rng.integers(-4, 9, (20, 20)), 11, 1)
@@ -123,7 +123,7 @@ TABLE_LIMITS = [
 
 @pytest.mark.parametrize(("bits", "costs"), TABLE_LIMITS)
 @pytest.mark.parametrize("mode", [GLOBAL, OVERLAP, SEMIGLOBAL], ids=str)
-def test_tables_at_the_limit_of_every_width(bits, costs, mode):
+def test_pairs_at_the_score_limit_of_every_width(bits, costs, mode):
     """The largest tables that fit, and those one wider: all letters equal, none, and the rest of one sequence a gap."""
     last = max(n for n in range(1, 500) if table_fits(costs, bits, n, n))
     assert last > 1
@@ -156,7 +156,7 @@ def test_tables_at_the_limit_of_every_width(bits, costs, mode):
     ],
     ids=["8", "8, free gaps", "16", "32"],
 )
-def test_local_scores_at_the_limit_of_every_width(isa, costs):
+def test_local_pairs_at_the_score_limit_of_every_width(isa, costs):
     """A pair that overflows beside pairs that do not: it alone is computed again, in wider lanes."""
     letter_scores = np.diagonal(costs.matrix).tolist()
     limits = [costs.limit(bits) for bits in (8, 16, 32)]
@@ -196,7 +196,7 @@ BASED = {
 
 
 @pytest.mark.parametrize("name", BASED)
-def test_high_local_scores(name):
+def test_local_pairs_with_high_scores(name):
     """Beyond 8 bits: up and down by as much as a few letters can change a score, far from any base and back to 0."""
     costs, rows = BASED[name]
     assert block_rows(costs, 8) == rows
@@ -218,7 +218,7 @@ def test_high_local_scores(name):
         assert score_pairs(queries, targets, pairs, costs, LOCAL, isa).tolist() == [score for score, *_ in alone], isa
 
 
-def test_local_scores_at_the_limit_of_bases():
+def test_local_pairs_at_the_limit_of_score_bases():
     """The largest score that 16 bits are trusted with is a matter of lengths and of the best score of a letter."""
     costs = Costs(np.where(np.eye(4, dtype=bool), 16, -5), 3, 1)
     assert block_rows(costs, 8)
@@ -232,7 +232,7 @@ def test_local_scores_at_the_limit_of_bases():
             assert scores.tolist() == [16 * length, 16 * (length - 1), 16 * (length - 1)], (isa, length)
 
 
-def test_a_score_beyond_31_bits_is_exact():
+def test_a_pair_score_beyond_31_bits_is_exact():
     costs = diagonal_costs([500_000_000, 1], 1, 1)
     codes = [np.zeros(5, np.uint8)]
     for mode in (LOCAL, GLOBAL):
@@ -263,7 +263,7 @@ def test_ends_in_different_strips_tie():
         assert found[0][:2] == (7, [7 + len(far), 14 + len(far), 20, 27]), (isa, max_bytes)
 
 
-def test_no_pairs_and_misuse():
+def test_no_pairs_are_accepted_and_wrong_arguments_refused():
     one = [np.zeros(2, np.uint8)]
     assert score_pairs(one, one, [], DNA_COSTS, GLOBAL).tolist() == []
     assert align_pairs(one, one, [], DNA_COSTS, LOCAL) == []

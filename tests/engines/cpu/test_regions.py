@@ -46,7 +46,7 @@ def assert_fills(query, target, costs, mode, rows=None, columns=None, score=INT3
 
 @pytest.mark.parametrize("name", MATRICES)
 @pytest.mark.parametrize("factor", [1, 2000], ids=["16 bits", "32 bits"])
-def test_all_cells(name, factor):
+def test_all_cells_of_a_region_are_exact(name, factor):
     small = MATRICES[name]
     costs = Costs(small.matrix * factor, small.gap_open * factor, small.gap_extend * factor)
     rng = np.random.default_rng(len(name))
@@ -61,7 +61,7 @@ EDGES = sorted({1, 2, 3, 4, 5, 7, 8, 9, 31, 32, 33, 63, 64, 65})
 
 
 @pytest.mark.parametrize("n_rows", EDGES)
-def test_sizes_around_every_edge(n_rows):
+def test_regions_of_sizes_around_every_edge(n_rows):
     rng = np.random.default_rng(n_rows)
     for n_columns in EDGES:
         query, target = random_codes(rng, n_rows, 4), random_codes(rng, n_columns, 4)
@@ -71,7 +71,7 @@ def test_sizes_around_every_edge(n_rows):
 
 @pytest.mark.parametrize("where", ["query", "target", "both", "everywhere"])
 @pytest.mark.parametrize("factor", [1, 2000], ids=["16 bits", "32 bits"])
-def test_letters_that_are_not_plain_among_many_that_are(where, factor):
+def test_regions_with_few_ambiguous_letters(where, factor):
     """A, C, G and T with some N, R and U: some rows, some steps, both, or all cells need the whole matrix."""
     small = MATRICES["DNA"]
     costs = Costs(small.matrix * factor, small.gap_open * factor, small.gap_extend * factor)
@@ -86,7 +86,7 @@ def test_letters_that_are_not_plain_among_many_that_are(where, factor):
 
 
 @pytest.mark.parametrize("n_letters", [2, 4, 5, 8, 9, 20])
-def test_few_and_many_classes_of_letters(n_letters):
+def test_regions_with_few_and_many_classes_of_letters(n_letters):
     rng = np.random.default_rng(n_letters)
     query = random_codes(rng, 200, n_letters)
     target = mutated(rng, query, n_letters, 0.2)
@@ -98,7 +98,7 @@ def test_few_and_many_classes_of_letters(n_letters):
 
 @pytest.mark.parametrize("mode", [LOCAL, OVERLAP, GLOBAL], ids=str)
 @pytest.mark.parametrize("score", [INT32, INT64], ids=str)
-def test_many_strips_on_threads(mode, score):
+def test_regions_of_many_strips_on_threads(mode, score):
     rng = np.random.default_rng(5)
     query = random_codes(rng, 9_001, 4)
     target = np.concatenate([random_codes(rng, 300, 4), mutated(rng, query[4_000:6_000], 4, 0.1)])
@@ -110,7 +110,7 @@ def test_many_strips_on_threads(mode, score):
 
 @pytest.mark.parametrize(("name", "factor"), [("DNA", 40), ("BLOSUM62", 15), ("linear gaps", 150)])
 @pytest.mark.parametrize("mode", [LOCAL, GLOBAL, SEMIGLOBAL], ids=str)
-def test_bases_that_move(name, factor, mode):
+def test_regions_whose_score_bases_move(name, factor, mode):
     """Costs just small enough for lanes of 16 bits, scores that are not; then far below 0, unless they are local."""
     small = MATRICES[name]
     costs = Costs(small.matrix * factor, small.gap_open * factor, small.gap_extend * factor)
@@ -124,7 +124,7 @@ def test_bases_that_move(name, factor, mode):
 
 @pytest.mark.parametrize("isa", ISAS)
 @pytest.mark.parametrize("mode", [LOCAL, GLOBAL], ids=str)
-def test_scores_far_beyond_16_bits(isa, mode):
+def test_regions_with_scores_far_beyond_16_bits(isa, mode):
     """Equal sequences climb to 90,000, then fall again: bases follow, up and down, at different steps in each lane."""
     costs = Costs(np.where(np.eye(4, dtype=bool), 30, -40), 20, 25)
     rng = np.random.default_rng(1)
@@ -134,7 +134,7 @@ def test_scores_far_beyond_16_bits(isa, mode):
 
 
 @pytest.mark.parametrize("mode", [LOCAL, GLOBAL], ids=str)
-def test_scores_beyond_32_bits(mode):
+def test_regions_with_scores_beyond_32_bits(mode):
     """A region in the midst of a table whose scores are above 2^32, and one where they are below -2^32."""
     rng = np.random.default_rng(3)
     query = random_codes(rng, 400, 4)
@@ -153,7 +153,7 @@ def test_scores_beyond_32_bits(mode):
 
 
 @pytest.mark.parametrize("mode", [LOCAL, GLOBAL, SEMIGLOBAL], ids=str)
-def test_a_table_put_together_from_regions(mode):
+def test_regions_together_are_the_whole_table(mode):
     rng = np.random.default_rng(8)
     query = random_codes(rng, 300, 4)
     target = mutated(rng, query, 4, 0.15)
@@ -178,7 +178,7 @@ def test_a_table_put_together_from_regions(mode):
             assert_same(filled(engine_with(isa), *case), expected)
 
 
-def test_ends_that_tie():
+def test_the_end_cell_among_equal_scores():
     """Of equal scores the smallest column, then the smallest row, whatever the strips, lanes and threads."""
     rng = np.random.default_rng(6)
     piece = random_codes(rng, 40, 4)
@@ -208,7 +208,7 @@ def test_ends_that_tie():
 
 @settings(max_examples=60, deadline=None)
 @given(st.data())
-def test_any_scoring_any_region(data):
+def test_any_region_with_any_scoring(data):
     alphabet = data.draw(strategies.alphabets)
     first, second = data.draw(strategies.related_pairs(alphabet, max_size=90))
     scoring = data.draw(strategies.scorings(alphabet))
@@ -222,7 +222,7 @@ def test_any_scoring_any_region(data):
 
 
 def core_arguments(**changed):
-    """Of a call of fill_region that is right, with some changed."""
+    """The arguments of a valid call of fill_region, with some of them changed."""
     n_rows, n_columns = 3, 5
     arguments = {
         **core_region(n_rows, n_columns, is_local=True),
@@ -236,7 +236,7 @@ def core_arguments(**changed):
     return arguments | changed
 
 
-def test_misuse_is_refused():
+def test_wrong_arguments_of_fill_region_are_refused():
     assert _core.fill_region(**core_arguments())[0] == 0
     wrong = [
         ({"rows": np.array([0])}, "lie within"),
@@ -262,7 +262,7 @@ def test_misuse_is_refused():
         _core.fill_region(**core_arguments(row_h=read_only))
 
 
-def test_an_exception_in_progress_stops_all_threads():
+def test_an_exception_in_the_progress_callback_stops_all_threads():
     query = np.zeros(60_000, np.uint8)
     region = whole(query, query)
     none = np.zeros(0, np.int64)
@@ -286,7 +286,7 @@ def test_an_exception_in_progress_stops_all_threads():
         )
 
 
-def test_nothing_to_do():
+def test_an_empty_region_has_no_end():
     empty = np.zeros(0, np.uint8)
     region = whole(empty, empty)
     none = np.zeros(0, np.int64)

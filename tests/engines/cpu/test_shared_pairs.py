@@ -33,7 +33,7 @@ def pairs_with(rng, counts, n_others, *, are_swapped):
 
 @pytest.mark.parametrize("name", SCORINGS)
 @pytest.mark.parametrize("are_swapped", [False, True], ids=["by query", "by target"])
-def test_every_number_of_pairs_in_every_mode(name, are_swapped):
+def test_every_number_of_pairs_that_share_a_sequence_in_every_mode(name, are_swapped):
     rng = np.random.default_rng(len(name))
     costs, n_letters = SCORINGS[name], N_LETTERS[name]
     shared = [random_codes(rng, length, n_letters) for length in rng.integers(1, 30, len(COUNTS))]
@@ -88,7 +88,7 @@ def test_any_mixture_of_shared_and_other_pairs(batch, threads):
 @pytest.mark.parametrize("mode", [LOCAL, GLOBAL, SEMIGLOBAL, OVERLAP, Mode.parse("free:qe,ts")], ids=str)
 @pytest.mark.parametrize("name", ["DNA", "BLOSUM62"])
 @pytest.mark.parametrize("are_related", [False, True], ids=["random", "related"])
-def test_lengths_beyond_strips_and_scores_beyond_8_bits(mode, name, are_related):
+def test_shared_pairs_longer_than_strips_with_scores_beyond_8_bits(mode, name, are_related):
     """Each pair as it scores alone; related ones overflow, and go on above bases."""
     rng = np.random.default_rng(len(name) + are_related)
     costs, n_letters = SCORINGS[name], N_LETTERS[name]

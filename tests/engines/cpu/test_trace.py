@@ -79,7 +79,7 @@ def test_every_instruction_set_follows_the_path_rule(isa: str, case: tuple[Recor
 
 
 @pytest.mark.parametrize("isa", ISAS)
-def test_real_pairs_rescore_and_agree(isa: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paths_of_real_pairs_do_not_depend_on_the_instruction_set(isa: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The core refuses a path that does not re-score, so getting paths at all is the first half of the check."""
     scoring = Scoring("BLOSUM62")
     queries, targets, scores = golden_data.queries(), golden_data.targets(), golden_data.scores()
@@ -106,7 +106,7 @@ def test_a_pair_too_large_for_directions_has_the_same_path(case: tuple[Records, 
     assert trace_with(query, targets, scoring, max_bytes=30_000) == direct
 
 
-def test_a_long_pair_runs_through_many_blocks() -> None:
+def test_the_path_of_a_long_pair_runs_through_many_blocks() -> None:
     random = np.random.default_rng(5)
     scoring = Scoring(match=2, mismatch=-3, gap_open=5, gap_extend=2)
     first = random.integers(0, 4, 3_000).astype(np.uint8)
@@ -137,7 +137,7 @@ def trace_with(query: Records, targets: Records, scoring: Scoring, **options: in
 
 @pytest.mark.parametrize(("query", "target", "costs", "score", "cigar"), WORKED_EXAMPLES)
 @pytest.mark.parametrize("engine", ["cpu", "reference"])
-def test_worked_examples(
+def test_paths_of_worked_examples(
     engine: str, query: str, target: str, costs: dict[str, Any], score: int, cigar: str | None
 ) -> None:
     found = align(query, target, scoring=Scoring(**costs), engine=engine)
@@ -145,7 +145,7 @@ def test_worked_examples(
     assert cigar is None or found.cigar == cigar
 
 
-def test_fractions_and_nothing_in_common() -> None:
+def test_paths_with_fractional_scores_and_with_nothing_in_common() -> None:
     sequences = golden_data.fasta("hba_hbb.fasta")
     water = Scoring("BLOSUM62", gap_open=9.5, gap_extend=0.5)
     found = align(*sequences.values(), scoring=water)
@@ -156,7 +156,7 @@ def test_fractions_and_nothing_in_common() -> None:
     assert "no similarity" in str(nothing)
 
 
-def test_a_score_that_is_not_the_optimum_is_refused() -> None:
+def test_a_known_score_that_is_not_the_optimum_is_refused() -> None:
     scoring = Scoring("BLOSUM62")
     one = Records.of(PROTEIN, [PROTEIN.encode("HEAGAWGHEE")])
     first = np.zeros(1, np.int64)

@@ -62,7 +62,7 @@ def cut(lines, ahead):
 
 
 class Case:
-    """A whole table with lines, and the last cell of a path; `steps` are those of the reference engine."""
+    """A whole table with checkpoints, and the last cell of a path; `steps` are those of the reference engine."""
 
     def __init__(self, query, target, costs, mode, spacing, score=INT32):
         self.pair = PairTable(query, target, costs, mode)
@@ -74,10 +74,10 @@ class Case:
         self.state = PathState(len(query) - 1, len(target) - 1)
         if mode.is_local:
             self.state = PathState(end.row - 1, end.column - 1, end.score)
-        self.steps, self.after, _ = self.walked(REFERENCE)
+        self.steps, self.after, _ = self.traced(REFERENCE)
 
-    def walked(self, by, lines=None):
-        """The steps, the state after them, and after how many calls."""
+    def traced(self, by, lines=None):
+        """The steps, the state after them, and the number of calls."""
         kept = SlabCheckpoints(self.region, self.around, self.spacing)
         kept.add(0, self.region.end_row, lambda: lines or self.lines)
         steps, state, n_calls, walk = [], self.state, 0, by.traceback(self.pair)
@@ -103,17 +103,17 @@ def apart(rng, length, piece, gone):
 @pytest.mark.parametrize("mode", [LOCAL, GLOBAL, SEMIGLOBAL], ids=str)
 @pytest.mark.parametrize("spacing", [1, 7, 16, 64, 150, 4000])
 @pytest.mark.parametrize("threads", [1, 2, 5])
-def test_similar_sequences(mode, spacing, threads):
+def test_tracebacks_of_similar_sequences(mode, spacing, threads):
     rng = np.random.default_rng(spacing)
     query = random_codes(rng, 700, 4)
     case = Case(query, mutated(rng, query, 4, 0.1), DNA, mode, spacing)
-    assert case.walked(engine_with(threads=threads))[:2] == (case.steps, case.after)
-    assert case.walked(engine_with(threads=threads), FewParts(case.lines, case.region))[:2] == (case.steps, case.after)
+    assert case.traced(engine_with(threads=threads))[:2] == (case.steps, case.after)
+    assert case.traced(engine_with(threads=threads), FewParts(case.lines, case.region))[:2] == (case.steps, case.after)
 
 
 @pytest.mark.parametrize("mode", [LOCAL, GLOBAL], ids=str)
 @pytest.mark.parametrize("score", [INT32, INT64], ids=str)
-def test_guesses_that_are_always_wrong(mode, score):
+def test_tracebacks_where_no_prefilled_block_is_used(mode, score):
     """A gap in every block or two, wider than the band, in one direction and in the other; blocks of several sizes."""
     cheap_gaps = Costs(np.where(np.eye(4, dtype=bool), 3, -5), 2, 0)
     for seed, (piece, gone) in enumerate([(40, 30), (20, 9), (150, 60)]):
@@ -123,24 +123,24 @@ def test_guesses_that_are_always_wrong(mode, score):
             assert len(case.steps) > 1400
             few = FewParts(case.lines, case.region)
             for threads in (1, 4):
-                assert case.walked(engine_with(threads=threads))[:2] == (case.steps, case.after)
-                assert case.walked(engine_with(threads=threads), few)[:2] == (case.steps, case.after)
+                assert case.traced(engine_with(threads=threads))[:2] == (case.steps, case.after)
+                assert case.traced(engine_with(threads=threads), few)[:2] == (case.steps, case.after)
             assert few.n_asked > 10
 
 
-def test_many_blocks_in_one_call():
+def test_one_call_traces_through_many_blocks():
     rng = np.random.default_rng(4)
     query = random_codes(rng, 3000, 4)
     case = Case(query, mutated(rng, query, 4, 0.02), DNA, GLOBAL, 32)
     for isa in ISAS:
-        steps, after, n_calls = case.walked(engine_with(isa, threads=3))
+        steps, after, n_calls = case.traced(engine_with(isa, threads=3))
         assert (steps, after) == (case.steps, case.after)
         assert n_calls == 1
 
 
 @pytest.mark.parametrize("name", MATRICES)
 @pytest.mark.parametrize("factor", [1, 2000], ids=["16 bits", "32 bits"])
-def test_every_matrix_and_instruction_set(name, factor):
+def test_tracebacks_with_every_matrix_and_instruction_set(name, factor):
     small = MATRICES[name]
     costs = Costs(small.matrix * factor, small.gap_open * factor, small.gap_extend * factor)
     rng = np.random.default_rng(len(name))
@@ -153,23 +153,23 @@ def test_every_matrix_and_instruction_set(name, factor):
             for spacing in (20, 1000):
                 case = Case(query, target, costs, mode, spacing)
                 for isa in ISAS:
-                    assert case.walked(engine_with(isa, threads=2))[:2] == (case.steps, case.after)
+                    assert case.traced(engine_with(isa, threads=2))[:2] == (case.steps, case.after)
 
 
 @pytest.mark.parametrize("gap", [1, 2])
-def test_paths_that_begin_in_a_gap(gap):
+def test_tracebacks_that_begin_in_a_gap(gap):
     rng = np.random.default_rng(gap)
     query = random_codes(rng, 90, 4)
     case = Case(query, mutated(rng, query, 4, 0.2), DNA, GLOBAL, 20)
     case.state = PathState(case.state.row, case.state.column, 0, gap)
-    expected = case.walked(REFERENCE)[:2]
+    expected = case.traced(REFERENCE)[:2]
     for isa in ISAS:
-        assert case.walked(engine_with(isa, threads=2))[:2] == expected
+        assert case.traced(engine_with(isa, threads=2))[:2] == expected
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.data())
-def test_a_walk_through_the_whole_table_is_the_path(data):
+def test_a_traceback_through_the_whole_table_is_the_path(data):
     alphabet = data.draw(strategies.alphabets)
     first, second = data.draw(strategies.related_pairs(alphabet, max_size=90))
     scoring = data.draw(strategies.scorings(alphabet))
@@ -181,13 +181,13 @@ def test_a_walk_through_the_whole_table_is_the_path(data):
     case = Case(query, target, scoring, LOCAL, data.draw(st.integers(1, 100)))
     assert (case.state.row, case.state.column) == (query_end - 1, target_end - 1)
     by = engine_with(data.draw(st.sampled_from(ISAS)), data.draw(st.integers(1, 3)))
-    steps, after, _ = case.walked(by, data.draw(st.sampled_from([None, FewParts(case.lines, case.region)])))
+    steps, after, _ = case.traced(by, data.draw(st.sampled_from([None, FewParts(case.lines, case.region)])))
     assert (after.row, after.column, after.left, after.gap) == (query_start - 1, target_start - 1, 0, 0)
     assert len(steps) == expected.counts[5]
 
 
 def core_arguments(**changed):
-    """Of a walk that is right, with some changed."""
+    """The arguments of a valid call of the traceback, with some of them changed."""
     n_rows, n_columns = 5, 7
     arguments = {
         **core_region(n_rows, n_columns, is_local=False),
@@ -206,7 +206,7 @@ def core_arguments(**changed):
     return arguments | changed
 
 
-def test_misuse_is_refused():
+def test_wrong_arguments_of_a_traceback_are_refused():
     walker = _core.BlockWalker(3)
     assert walker.walk(**core_arguments())[1] == -1
     wrong = [

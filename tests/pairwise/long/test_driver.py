@@ -56,7 +56,7 @@ def long_pairs(draw: st.DrawFn) -> LongPair:
 
 @settings(max_examples=80, deadline=None)
 @given(pair=long_pairs(), spacings=st.sampled_from(SPACINGS), slab_rows=st.integers(1, 50), is_wide=st.booleans())
-def test_the_path_is_that_of_the_direct_method(
+def test_the_path_of_a_long_pair_is_that_of_the_direct_method(
     pair: LongPair, spacings: tuple[int, ...], slab_rows: int, is_wide: bool
 ) -> None:
     score = np.dtype(np.int64) if is_wide else score_type(len(pair.query), len(pair.target), pair.scoring)
@@ -68,19 +68,21 @@ def test_the_path_is_that_of_the_direct_method(
 
 
 @pytest.mark.parametrize("mode", ALL_MODES, ids=str)
-def test_every_mode_with_a_work_directory(tmp_path: Path, engine: Engine, mode: exaln.scoring.modes.Mode) -> None:
+def test_alignments_in_a_work_directory_in_every_mode(
+    tmp_path: Path, engine: Engine, mode: exaln.scoring.modes.Mode
+) -> None:
     pair = long_pair(mode, engine)
     assert same(align_in(tmp_path, pair), by_definition(pair))
-    assert same(align_in(tmp_path, pair), by_definition(pair))  # of what is stored
+    assert same(align_in(tmp_path, pair), by_definition(pair))  # from the stored path
 
 
-def test_nothing_in_common_is_an_empty_path(engine: Engine, tmp_path: Path) -> None:
+def test_sequences_with_nothing_in_common_have_an_empty_path(engine: Engine, tmp_path: Path) -> None:
     pair = LongPair(np.zeros(20, np.uint8), np.ones(30, np.uint8), COSTS, LOCAL, engine)
     for found in (align_with(pair, MemoryStore(SMALL_PLAN)), align_in(tmp_path, pair)):
         assert (found.score, found.positions, found.operations.tolist()) == (0, (0, 0, 0, 0), [])
 
 
-def test_a_long_pair_by_the_driver_is_what_the_engine_says(engine: Engine) -> None:
+def test_the_driver_and_the_batch_algorithm_agree(engine: Engine) -> None:
     query, target = mutated_pair(1500, seed=8)
     [(score, positions, counts, operations)] = align_pairs([query], [target], [(0, 0)], COSTS, LOCAL)
     found = align_long(engine, query, target, COSTS, LOCAL, LongOptions())
@@ -88,7 +90,7 @@ def test_a_long_pair_by_the_driver_is_what_the_engine_says(engine: Engine) -> No
     assert [list(found.positions), list(found.counts), found.operations.tolist()] == [positions, counts, operations]
 
 
-def test_long_pairs_among_others_keep_their_places(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_pairs_among_short_ones_keep_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
     """In searches, and in batches of pairs, by the cpu engine."""
     pairs = [mutated_pair(length, seed=length) for length in (20, 300, 30, 300, 250, 40)]
     queries, targets = (Records.of(DNA, [pair[side] for pair in pairs]) for side in (0, 1))
@@ -111,8 +113,8 @@ def test_long_pairs_among_others_keep_their_places(monkeypatch: pytest.MonkeyPat
         routing.align_pairs(engine, wrong)
 
 
-def test_the_store_does_not_depend_on_the_engine(tmp_path: Path) -> None:
-    """What one engine has begun another can end."""
+def test_a_run_resumes_with_another_engine(tmp_path: Path) -> None:
+    """One engine can finish what another has begun."""
     pair = long_pair(GLOBAL)
 
     class Stopping(ReferenceEngine):
@@ -133,7 +135,7 @@ def test_the_store_does_not_depend_on_the_engine(tmp_path: Path) -> None:
     assert same(align_in(tmp_path, other, Plan(np.dtype(np.int64), 100, (50, 4))), by_definition(pair))
 
 
-def test_a_path_that_scores_otherwise_is_an_error() -> None:
+def test_a_path_with_another_score_is_an_error() -> None:
     pair = long_pair(GLOBAL)
     with pytest.raises(EngineError, match="the path of a long pair scores"):
         result.rescored(pair, EndCell(1000, 40, 41), [np.zeros(40, np.uint8), np.full(1, 2, np.uint8)])
@@ -165,7 +167,7 @@ def test_small_pairs_have_one_level_and_large_ones_more() -> None:
 
 
 @pytest.mark.parametrize("length", [30_000, 10**6, 10**8])
-def test_lines_fit_the_room(length: int) -> None:
+def test_checkpoints_fit_the_memory_limit(length: int) -> None:
     least = plans.LEAST_SCORES_PER_LETTER * 4 * 2 * length
     for memory in (2 * least, 3 * least, 100 * least):
         plan = plan_path(length, length, COSTS, 1 << 20, Room.of(memory))
@@ -173,7 +175,7 @@ def test_lines_fit_the_room(length: int) -> None:
         assert all(below < above for above, below in zip(plan.spacings, plan.spacings[1:], strict=False))
 
 
-def test_what_does_not_fit_is_refused_with_what_it_needs() -> None:
+def test_a_pair_that_does_not_fit_is_refused_with_the_memory_it_needs() -> None:
     with pytest.raises(
         OutOfMemoryError, match=r"at least 3.0 GiB of memory for its path, better 59.6 GiB, and 512.0 MiB"
     ):
@@ -189,7 +191,7 @@ def test_scores_are_64_bits_where_they_can_pass_31() -> None:
     assert score_type(10**9, 10**9, Scoring(match=1, mismatch=-1, gap_open=0, gap_extend=2)) == np.int64
 
 
-def test_states_and_ends() -> None:
+def test_the_better_end_cell_and_the_end_of_a_path() -> None:
     assert EndCell(5, 3, 9).better(EndCell(5, 8, 7)) == EndCell(5, 8, 7)
     assert EndCell(5, 3, 9).better(EndCell(6, 8, 17)) == EndCell(6, 8, 17)
     assert NOTHING.better(EndCell(0, 4, 4)) == NOTHING
@@ -198,10 +200,10 @@ def test_states_and_ends() -> None:
     assert PathState(-1, 3, left=0).is_complete(GLOBAL)
 
 
-# As users see it
+# The public functions
 
 
-def test_long_pairs_are_chosen_by_themselves(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_align_many_recognises_long_pairs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     pairs = [mutated_pair(length, seed=length) for length in (20, 900, 30, 1000, 700, 40)]
     queries, targets = ([pair[side] for pair in pairs] for side in (0, 1))
@@ -235,7 +237,7 @@ def test_a_short_sequence_with_a_long_one_is_no_long_pair() -> None:
     assert CpuEngine(1).is_long(many)[::5].tolist() == [False, False, True, False, False]
 
 
-def test_stages_are_told(tmp_path: Path) -> None:
+def test_progress_and_the_state_of_a_work_directory_are_reported(tmp_path: Path) -> None:
     told: list[tuple[str, int, int]] = []
     lines: list[str] = []
     query, target = mutated_pair(700, seed=1)

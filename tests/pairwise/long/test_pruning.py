@@ -69,8 +69,8 @@ def aligned(engine: Engine, query: np.ndarray, target: np.ndarray, costs: Scorin
 
 @pytest.mark.parametrize("costs", COSTS.values(), ids=COSTS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_all_is_as_without(kind: str, costs: Scoring, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Paths over kept lines, on several threads, with the best score as it is found and with one known before."""
+def test_pruning_does_not_change_alignments(kind: str, costs: Scoring, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Paths over checkpoints, on several threads, with the best score found on the way and with a lower bound."""
     query, target = pair_of(kind, 6000)
     expected = aligned(CpuEngine(2), query, target, costs, prunes=False)
     assert same(aligned(CpuEngine(3), query, target, costs), expected)
@@ -105,7 +105,7 @@ def filled(engine: Engine, table: PairTable, region: Region, lines: Checkpoints,
 @pytest.mark.parametrize("isa", ISAS)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("share", [0.0, 0.9, 1.0])
-def test_what_is_pruned_is_never_too_high(isa: str, kind: str, share: float) -> None:
+def test_pruned_checkpoints_are_never_too_high(isa: str, kind: str, share: float) -> None:
     query, target = pair_of(kind, 3000)
     table, region = PairTable(query, target, COSTS["DNA"], LOCAL), Region(0, len(query), 0, len(target))
     rows, columns = np.arange(100, len(query), 333), np.arange(77, len(target), 333)
@@ -120,7 +120,7 @@ def test_what_is_pruned_is_never_too_high(isa: str, kind: str, share: float) -> 
     assert same_places == 0 or pruning.cells > 0
 
 
-def test_fewer_rows_left_than_there_are() -> None:
+def test_pruning_with_fewer_rows_left_than_the_region_has_is_refused() -> None:
     table = PairTable(*pair_of("similar", 100), COSTS["DNA"], LOCAL)
     region = Region(0, 100, 0, len(table.target))
     nothing = np.zeros(0, np.int64)
@@ -139,7 +139,7 @@ def test_fewer_rows_left_than_there_are() -> None:
     slab_rows=st.integers(10, 140),
     seeded=st.booleans(),
 )
-def test_cell_by_cell_nothing_changes(
+def test_pruning_every_possible_cell_does_not_change_alignments(
     seed: int,
     length: int,
     letters: int,
@@ -204,7 +204,7 @@ class PruningReference(ReferenceEngine):
 
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 1000), kind=st.sampled_from(KINDS), name=st.sampled_from(sorted(COSTS)))
-def test_a_chain_of_words_is_never_above_the_score(seed: int, kind: str, name: str) -> None:
+def test_the_score_of_a_seed_chain_is_a_lower_bound(seed: int, kind: str, name: str) -> None:
     query, target = pair_of(kind, 900, seed)
     engine, costs = CpuEngine(1), COSTS[name]
     least = chain_score(engine, PairTable(query, target, costs, LOCAL))
@@ -213,7 +213,7 @@ def test_a_chain_of_words_is_never_above_the_score(seed: int, kind: str, name: s
     assert least > 0.5 * score or kind not in ("similar", "the same") or name != "DNA"
 
 
-def test_a_chain_over_a_part_that_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_seed_chain_continues_over_a_part_that_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """It counts as two gaps, over which a long enough chain goes on."""
     monkeypatch.setattr("exaln.engines.cpu.seed_chain.LARGE_CELLS", 10_000)
     monkeypatch.setattr("exaln.engines.cpu.seed_chain.SHARE", 1 << 40)
@@ -224,7 +224,7 @@ def test_a_chain_over_a_part_that_is_too_large(monkeypatch: pytest.MonkeyPatch) 
     assert 3300 < chain_score(CpuEngine(1), table) <= score_long(CpuEngine(1), query, target, COSTS["DNA"], LOCAL)
 
 
-def test_sequences_without_a_common_word() -> None:
+def test_sequences_without_a_common_word_have_the_lower_bound_0() -> None:
     for query, target in (([0] * 5, [0] * 5), ([0] * 100, [1] * 100), ([], [1]), ([0] * 100, [0] * 100)):
         codes = np.array(query, np.uint8), np.array(target, np.uint8)
         assert chain_score(CpuEngine(1), PairTable(*codes, COSTS["DNA"], LOCAL)) == 0
@@ -235,7 +235,9 @@ def device(monkeypatch: pytest.MonkeyPatch) -> FakeDriver:
     return install(monkeypatch, FakeDriver(memory=1 << 30), 20)
 
 
-def test_a_device_is_told_what_is_left(device: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_device_gets_the_rows_left_in_each_slab_and_the_best_score(
+    device: FakeDriver, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Of several slabs each from its own first row on; and the best score of those before."""
     slabs = cuda_regions.slabs
     monkeypatch.setattr(cuda_regions, "slabs", lambda region, lines, room: slabs(region, lines, 60_000))
@@ -252,7 +254,7 @@ def test_a_device_is_told_what_is_left(device: FakeDriver, monkeypatch: pytest.M
     assert pruning.best == end.score > 7
 
 
-def test_a_whole_alignment_on_a_device(device: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_on_the_path_are_pruned_on_a_device(device: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is known of a block's path goes to the device with the block."""
     monkeypatch.setattr(cuda_engine, "SMALL_REGION", 0)
     query, target = pair_of("similar", 1300)

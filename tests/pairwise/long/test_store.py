@@ -55,7 +55,7 @@ def fast_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", lambda file: None)
 
 
-def test_killed_before_any_step_it_goes_on(tmp_path: Path, aligner: Aligner) -> None:
+def test_a_run_killed_before_any_step_resumes(tmp_path: Path, aligner: Aligner) -> None:
     pair, stages, step = long_pair(LOCAL), set(), 0
     expected = by_definition(pair)
     while True:
@@ -65,11 +65,11 @@ def test_killed_before_any_step_it_goes_on(tmp_path: Path, aligner: Aligner) -> 
             break
         stages.add(stage_of(directory))
         assert same(align_in(directory, pair), expected)
-        assert_nothing_stays_behind(directory)
+        assert_checkpoints_are_deleted(directory)
     assert stages == {"nothing", "scores", "path", "all"}
 
 
-def test_killed_again_and_again_it_arrives(tmp_path: Path, aligner: Aligner) -> None:
+def test_a_run_killed_repeatedly_completes(tmp_path: Path, aligner: Aligner) -> None:
     kills = 0
     while kills < 100 and aligner.run(GLOBAL, tmp_path / "work", 20):
         kills += 1
@@ -85,7 +85,7 @@ def stage_of(directory: Path) -> str:
     return "all" if content["is_complete"] else "scores" if content["state"] is None else "path"
 
 
-def assert_nothing_stays_behind(directory: Path) -> None:
+def assert_checkpoints_are_deleted(directory: Path) -> None:
     """Checkpoints are not needed once the path is there."""
     kinds = {re.sub(r"-\d+", "", path.name) for path in directory.iterdir()}
     assert kinds == {".lock", MANIFEST_NAME, "path.steps"}
@@ -105,7 +105,7 @@ def interrupted(tmp_path: Path, aligner: Aligner) -> Path:
 
 @pytest.mark.parametrize("kind", ["slab", "carry", "path", "manifest"])
 @pytest.mark.parametrize("harm", ["flip", "truncate", "lengthen", "remove", "empty"])
-def test_damage_is_noticed_or_does_not_matter(interrupted: Path, kind: str, harm: str) -> None:
+def test_damaged_files_of_a_work_directory_are_refused(interrupted: Path, kind: str, harm: str) -> None:
     pair = long_pair(LOCAL)
     for path in sorted(interrupted.glob(f"{kind}*")):
         before = path.read_bytes()
@@ -121,7 +121,7 @@ def test_damage_is_noticed_or_does_not_matter(interrupted: Path, kind: str, harm
         align_in(interrupted, pair)
 
 
-def test_only_one_process_at_a_time(tmp_path: Path) -> None:
+def test_a_work_directory_is_locked_by_one_process(tmp_path: Path) -> None:
     opened = DirectoryStore(tmp_path, SMALL_PLAN, 10, 10)
     with pytest.raises(DatabaseError, match="another exaln is working here"):
         DirectoryStore(tmp_path, SMALL_PLAN, 10, 10)
@@ -129,7 +129,7 @@ def test_only_one_process_at_a_time(tmp_path: Path) -> None:
     DirectoryStore(tmp_path, SMALL_PLAN, 10, 10).close()
 
 
-def test_another_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_work_directory_of_another_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pair = long_pair(LOCAL)
     monkeypatch.setattr("exaln.pairwise.long.manifest.FORMAT_VERSION", 99)
     align_in(tmp_path, pair)
@@ -140,7 +140,7 @@ def test_another_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         align_in(tmp_path, pair)
 
 
-def test_every_pair_has_its_own_name() -> None:
+def test_every_pair_has_its_own_folder_name() -> None:
     pair = long_pair(LOCAL)
     others = [
         LongPair(pair.target, pair.query, COSTS, LOCAL, pair.engine),
@@ -156,7 +156,7 @@ def test_every_pair_has_its_own_name() -> None:
 FOREIGN = ["notes.txt", "slab-1.lines", "slab-000000.lines.bak", "slab-000000.txt", "path-abc.steps", ".hidden"]
 
 
-def test_files_of_others_stay_and_leftovers_of_its_own_go(tmp_path: Path) -> None:
+def test_foreign_files_stay_and_leftovers_are_deleted(tmp_path: Path) -> None:
     """Only names that a store writes are deleted, and a folder of that name is not."""
     own = ["slab-000007.lines", "carry-000009.lines", "path-000123.steps", "manifest.json." + "0a" * 16]
     own += [".slab-000001.lines." + "1b" * 16, ".manifest.json." + "2c" * 16]
@@ -171,7 +171,7 @@ def test_files_of_others_stay_and_leftovers_of_its_own_go(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("name", ["slab-000000.lines", "carry-000000.lines", "path-000000.steps", ".lock"])
-def test_links_in_a_work_directory_lead_nowhere(tmp_path: Path, name: str) -> None:
+def test_symbolic_links_in_a_work_directory_are_not_followed(tmp_path: Path, name: str) -> None:
     """Somebody else may have put them there: what they point to is not written to."""
     precious, work = tmp_path / "precious", tmp_path / "work"
     precious.write_text("as it was")
@@ -186,7 +186,7 @@ def test_links_in_a_work_directory_lead_nowhere(tmp_path: Path, name: str) -> No
     assert precious.read_text() == "as it was"
 
 
-def test_a_stored_file_that_is_a_link_is_refused(interrupted: Path, tmp_path: Path) -> None:
+def test_a_stored_file_that_is_a_symbolic_link_is_refused(interrupted: Path, tmp_path: Path) -> None:
     path = next(interrupted.glob("slab-*"))
     path.rename(tmp_path / "real")
     path.symlink_to(tmp_path / "real")

@@ -1,5 +1,5 @@
-"""How fast the engines are here, compared with the bound of the machine: what `exaln bench` measures.
+"""Measurements of `exaln bench`: the speed of an engine on this machine, compared with the machine's bound.
 
 cpu: a few query lengths against as many synthetic proteins as the time allows.
-cuda: the standard queries against a database like Swiss-Prot, one by one and together, with every score checked.
+cuda: the standard queries against a synthetic Swiss-Prot, one by one and as a batch, with every score checked.
 """

@@ -1,4 +1,4 @@
-"""How fast the cpu engine is here: synthetic proteins from a fixed seed, compared with the bound of the machine."""
+"""Speed of the cpu engine on synthetic proteins from a fixed seed, compared with the bound of the machine."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ FREQUENCIES = "7.8 5.1 4.5 5.4 1.9 4.3 6.3 7.4 2.2 5.1 9.0 5.7 2.2 3.9 5.2 7.1 5
 """Percent of A R N D C Q E G H I L K M F P S T W Y V in proteins (Robinson and Robinson, PNAS 1991), rounded."""
 
 LOG_LENGTH, LOG_LENGTH_SPREAD = 5.65, 0.7
-"""Lengths are log-normal: median 284, mean 363, as in Swiss-Prot; cut at 30 and 5,000."""
+"""Lengths are log-normal with median 284 and mean 363, as in Swiss-Prot, clipped to 30 and 5,000."""
 
 MIN_TARGETS, MAX_TARGETS = 512, 20_000
 BARE_LOOP_SECONDS = 0.2
 MIN_REPEATS = 2
 SEED = 1
 STEPS = 1 << 14
-"""Letters are drawn from a table of so many, which holds each as often as its frequency says."""
+"""Size of the table from which letters are drawn; it holds each letter in proportion to its frequency."""
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """One line of the result."""
+    """One row of the result. bound_gcups: the cell update alone, in registers, on as many threads."""
 
     query_length: int
     threads: int
@@ -45,7 +45,7 @@ class Measurement:
 def measure(threads: int, seconds: float) -> tuple[str, list[Measurement]]:
     """The instruction set, and GCUPS for each query length, on one thread and on `threads`.
 
-    Each measurement takes about `seconds`, with as many targets as that needs.
+    Each measurement takes about `seconds`; the number of targets is chosen accordingly.
     """
     from exaln import _core
     from exaln.engines.cpu.engine import choose_isa
@@ -66,7 +66,7 @@ def measure(threads: int, seconds: float) -> tuple[str, list[Measurement]]:
 
 
 def _best_rate(query: Records, targets: Records, threads: int, seconds: float) -> float:
-    """GCUPS of the fastest of as many runs as `seconds` hold: what else runs on a machine only slows."""
+    """GCUPS of the fastest of the runs that fit `seconds`: other programs can only slow a run down."""
     from exaln.database.database import Database
     from exaln.engines.contracts import score_matrix
     from exaln.engines.cpu.engine import CpuEngine
@@ -84,7 +84,7 @@ def _best_rate(query: Records, targets: Records, threads: int, seconds: float) -
 
 
 def synthetic_proteins(random: np.random.Generator, lengths: NDArray[np.int64]) -> Records:
-    """Random proteins of these lengths with the composition of real ones."""
+    """Random proteins of these lengths with the composition of real proteins."""
     weights = np.array([float(percent) for percent in FREQUENCIES.split()])
     letters = np.searchsorted(np.cumsum(weights / weights.sum()), (np.arange(STEPS) + 0.5) / STEPS).astype(np.uint8)
     codes = letters[random.integers(0, STEPS, int(lengths.sum()), np.uint16)]

@@ -1,4 +1,4 @@
-"""What `exaln bench --engine cuda` measures and keeps: the scans, with the GPUs, the versions and the bound."""
+"""The report of `exaln bench --engine cuda`: timed scans, with the GPUs, the versions and the bound."""
 
 from __future__ import annotations
 
@@ -28,38 +28,38 @@ if TYPE_CHECKING:
 
 
 class Measured(Scanner, Protocol):
-    """An engine with GPUs that holds a database, and what is to be known of it."""
+    """An engine on GPUs that holds a database, with its description for the report."""
 
     def describe(self) -> str:
-        """The engine, as logs name it."""
+        """The engine and its resources, for logs."""
         ...
 
     def gpus(self) -> list[dict[str, Any]]:
-        """Facts about each GPU, its "name" among them."""
+        """Properties of each GPU, among them its "name"."""
         ...
 
     def versions(self) -> dict[str, str | None]:
-        """Of the driver and of what compiles."""
+        """Versions of the driver, the compiler and the CUDA packages."""
         ...
 
     def bound_tcups(self) -> float:
-        """What the cell update alone reaches, in registers, on all these GPUs."""
+        """The speed of the cell update alone, in registers, on all these GPUs, in 1e12 cells per second."""
         ...
 
     def report(self) -> list[str]:
-        """How the last scan went."""
+        """Details of the last scan, as lines for --verbose."""
         ...
 
 
 class EngineOnDatabase:
-    """The cuda engine, with a database that it holds."""
+    """The cuda engine with a resident database."""
 
     def __init__(self, engine: CudaEngine, database: Database) -> None:
         self._engine, self._scoring = engine, Scoring.default(database.alphabet)
         self._database, self._resident = database, engine.open(database)
 
     def scan(self, queries: Records, cutoff: NDArray[np.int32]) -> Scan:
-        """As a search does it; the times are the engine's own, but for the total."""
+        """Scan as a search does. All times but the total are the engine's own."""
         task = ScanTask(QueryRows.of_sequences(queries, self._scoring), self._resident, cutoff)
         started = time.perf_counter()
         found = list(self._engine.scan(task))
@@ -78,7 +78,7 @@ class EngineOnDatabase:
         )
 
     def scores(self, queries: Records) -> NDArray[np.int32]:
-        """All of them."""
+        """int32[n_queries, n_targets]: all scores, in the order of the targets."""
         task = ScanTask(QueryRows.of_sequences(queries, self._scoring), self._resident)
         return score_matrix(self._engine, task)
 
@@ -92,17 +92,17 @@ class EngineOnDatabase:
         return FoundTargets(query, origins.ordinal, origins.length, score)
 
     def describe(self) -> str:
-        """As in logs."""
+        """The engine and its resources, for logs."""
         return self._engine.describe()
 
     def gpus(self) -> list[dict[str, Any]]:
-        """Of those that the engine uses, each once."""
+        """Properties of each GPU that the engine uses, each GPU once."""
         from exaln.engines.cuda.runtime.probe import probe_machine
 
         return [gpu for gpu in probe_machine()["gpus"] if gpu["number"] in self._engine.devices]
 
     def versions(self) -> dict[str, str | None]:
-        """Of the driver and of what compiles."""
+        """Versions of the driver, the compiler and the CUDA packages."""
         from exaln.engines.cuda.runtime.probe import probe_machine
 
         facts = probe_machine()
@@ -110,7 +110,7 @@ class EngineOnDatabase:
         return {"driver": driver_version(), **{name: facts[name] for name in names}}
 
     def bound_tcups(self) -> float:
-        """Of each device once, even if it is opened twice."""
+        """The sum over the devices; a device that is opened twice counts once."""
         from exaln.engines.bench.cuda_bound import bare_tcups
         from exaln.engines.cuda.runtime.device import Device
 
@@ -121,7 +121,7 @@ class EngineOnDatabase:
         return sum(bare_tcups(device, gap_first, gap_extend) for device in devices)
 
     def report(self) -> list[str]:
-        """For --verbose."""
+        """Details of the last scan, as lines for --verbose."""
         return self._engine.scan_report()
 
 
@@ -134,7 +134,7 @@ def measure_engine(
     threads: int | None,
     gpu_memory: int | None,
 ) -> dict[str, Any]:
-    """Measure the cuda engine; what `report_of` returns."""
+    """Measure the cuda engine on a synthetic Swiss-Prot; see `report_of` for the result."""
     started = time.perf_counter()
     targets = synthetic_swissprot(n_targets, alphabet=alphabet)
     database = Database.in_memory([targets])
@@ -152,7 +152,7 @@ def report_of(
     threads: int | None,
     gpu_memory: int | None,
 ) -> dict[str, Any]:
-    """All figures, and what they were measured on and with, as plain data. Wrong scores are an EngineError."""
+    """All figures, with the hardware, the versions and the data, as plain values. Wrong scores raise EngineError."""
     import exaln
 
     bound = measured.bound_tcups()
@@ -184,7 +184,7 @@ def report_of(
 
 
 def run_name(content: dict[str, Any]) -> str:
-    """The name of the file of a run: one for each alphabet, limit of memory and size of the database."""
+    """The file name of a run, without extension, from the alphabet, the size of the database and the memory limit."""
     database = content["database"]
     alphabet = [] if database["alphabet"] == PROTEIN.name else [database["alphabet"]]
     memory = [] if content["gpu_memory"] is None else [f"{content['gpu_memory']}-bytes"]
@@ -192,13 +192,13 @@ def run_name(content: dict[str, Any]) -> str:
 
 
 def machine_name(content: dict[str, Any]) -> str:
-    """The GPUs, as the folder of a run is named after them."""
+    """The name of the GPUs in the folder name of a run."""
     names = [gpu["name"] for gpu in content["gpus"]]
     return dashed(" ".join(dict.fromkeys(names))) + (f"-x{len(names)}" if len(names) > 1 else "")
 
 
 def kept_in(out: Path | None, content: dict[str, Any]) -> Path | None:
-    """Where a run is to be written: the folder asked for, or that of the clone; None outside of one."""
+    """The folder for a run: `out` if given, else the one in the clone of exaln; None outside of a clone."""
     from exaln.engines.bench.runs import runs_folder
 
     return out or runs_folder(machine_name(content))

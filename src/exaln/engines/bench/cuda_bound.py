@@ -1,4 +1,4 @@
-"""The speed limit of a device: the cell update alone, in registers, measured."""
+"""The speed bound of a device, measured: the cell update alone, in registers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from exaln.engines.cuda.runtime.device import Device
 
 ROWS, THREADS, COLUMNS, PACKED = 24, 640, 4, 2
-"""Rows of a thread, threads of a block, columns of a tile, and cells of a word, with which the loop is fastest."""
+"""Rows per thread, threads per block, columns per tile and cells per word with which the loop is fastest."""
 
 FIRST_ROUNDS = 1 << 10
 MIN_SECONDS = 0.05
@@ -21,7 +21,7 @@ REPEATS = 5
 
 @dataclass(slots=True)
 class BareLoopArguments(KernelArguments):
-    """The cell update in a loop: kernels/recurrence_bound.cu."""
+    """The arguments of kernels/recurrence_bound.cu, the cell update in a loop."""
 
     kernels = ("bare_loop",)
     n: UInt32
@@ -29,7 +29,7 @@ class BareLoopArguments(KernelArguments):
 
 
 def bare_tcups(device: Device, gap_first: int, gap_extend: int) -> float:
-    """Return the 1e12 cells per second of the fastest of several runs. The first runs bring the clock up."""
+    """The speed of the fastest of several runs, in 1e12 cells per second. The first runs bring the clock up."""
     constants = (("ROWS", ROWS), ("THREADS", THREADS), ("GAP_FIRST", gap_first), ("GAP_EXTEND", gap_extend))
     kernel = device.kernel(Source("recurrence_bound.cu", constants), "bare_loop")
     out, stream = device.allocate(4), device.stream()

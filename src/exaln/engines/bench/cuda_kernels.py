@@ -17,7 +17,7 @@ GAP_FIRST, GAP_EXTEND = 12, 1
 
 
 def all_sources() -> Iterator[Source]:
-    """Yield every kernel in every shape, with the gap costs and the number of letters of an ordinary protein search.
+    """Yield every kernel in every shape, with the gap costs and the number of letters of a typical protein search.
 
     Every other shape of stream.cu keeps boundary rows.
     """

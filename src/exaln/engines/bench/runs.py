@@ -1,4 +1,4 @@
-"""Runs that are kept: figures with the machine, the versions and the command that they were measured with."""
+"""Stored benchmark runs: JSON files with the figures, the machine, the versions and the command."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RUNS = Path("benchmarks") / "runs"
 
 
 def machine() -> dict[str, Any]:
-    """The computer that the figures are of."""
+    """The computer on which this process runs."""
     return {
         "processor": processor(),
         "cores": os.cpu_count(),
@@ -38,7 +38,7 @@ def processor() -> str:
 
 
 def driver_version() -> str | None:
-    """Of the NVIDIA driver, as its kernel module tells it; None where there is none."""
+    """The version of the NVIDIA driver according to its kernel module; None without a driver."""
     try:
         found = re.search(r"\d+\.\d[\d.]*", Path("/proc/driver/nvidia/version").read_text(encoding="utf-8"))
     except OSError:
@@ -47,12 +47,12 @@ def driver_version() -> str | None:
 
 
 def command() -> str:
-    """What this process was called with."""
+    """The command line of this process."""
     return " ".join(["exaln", *sys.argv[1:]])
 
 
 def runs_folder(machine_name: str) -> Path | None:
-    """benchmarks/runs/<date>-<machine>, if the current directory is in a clone of exaln."""
+    """benchmarks/runs/<date>-<machine> if the current directory is in a clone of exaln; otherwise None."""
     here = Path.cwd()
     for folder in (here, *here.parents):
         if (folder / RUNS).is_dir() and (folder / "src" / "exaln").is_dir():
@@ -61,7 +61,7 @@ def runs_folder(machine_name: str) -> Path | None:
 
 
 def dashed(name: str) -> str:
-    """A name as part of a file name.
+    """A name in the form for file names: lower case, with dashes.
 
     >>> dashed("NVIDIA H200 (SXM)")
     'nvidia-h200-sxm'
@@ -70,7 +70,7 @@ def dashed(name: str) -> str:
 
 
 def write_run(folder: Path, name: str, content: dict[str, Any]) -> Path:
-    """Write a run as JSON into a folder, which is made; the path."""
+    """Write a run as JSON into a folder, which is created. Returns the path. Raises OutputError."""
     path = folder / f"{name}.json"
     try:
         folder.mkdir(parents=True, exist_ok=True)

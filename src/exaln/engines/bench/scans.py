@@ -1,8 +1,8 @@
-"""Scans of a synthetic Swiss-Prot, timed and checked: every standard query alone, then all of them together.
+"""Timed and checked scans of a synthetic Swiss-Prot: every standard query on its own, then all as one batch.
 
-What is timed is what a search asks of an engine: the scan with the cut of E-value 10, of nucleotides with both
-strands. Its candidates must be those of all scores, which the engine gives as well, and the scores of some targets must
-be those of the cpu engine.
+The timed part is what a search asks of an engine: a scan with the cutoff of E-value 10, for nucleotides on both
+strands. Its candidates must be those that all scores of the engine give, and the scores of a sample of targets must be
+those of the cpu engine.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SAMPLE_SEED = 3
 
 @dataclass(frozen=True)
 class FoundTargets:
-    """Candidates of a scan: query int32[n], ordinal and length of the target int64[n], score int32[n]."""
+    """Candidates of a scan: query int32[n]; ordinal and length of the target, int64[n] each; score int32[n]."""
 
     query: NDArray[np.int32]
     ordinal: NDArray[np.int64]
@@ -45,9 +45,9 @@ class FoundTargets:
 
 @dataclass(frozen=True)
 class Scan:
-    """One scan of all targets: seconds of its parts, what was sent to the GPUs, cells with padding, what was found.
+    """One scan of all targets: seconds of its parts, bytes sent to the GPUs, cells with padding, and candidates.
 
-    `scan` is the time in which a GPU computed scores, of several the mean; `total` is that of the whole call.
+    scan: the time in which a GPU computed scores, the mean over GPUs; total: the time of the whole call.
     """
 
     compile: float
@@ -62,7 +62,7 @@ class Scan:
 
 
 class Scanner(Protocol):
-    """An engine that holds the database: the seam to what is measured."""
+    """An engine that holds the database; tests replace it."""
 
     def scan(self, queries: Records, cutoff: NDArray[np.int32]) -> Scan:
         """Scan all targets once."""
@@ -75,11 +75,12 @@ class Scanner(Protocol):
 
 @dataclass(frozen=True)
 class Measurement:
-    """One row of the result: a query, all of them one by one, or the batch. TCUPS are 1e12 cells per second.
+    """One row of the result: a query, the sum of all queries, or the batch. TCUPS are 1e12 cells per second.
 
-    The first scan compiles, uploads and packs; scan, collect and total are of the fastest scan. Useful cells are query
-    times target residues; raw ones are all that were computed, padding too. total_tcups: useful cells in the whole
-    call. sent: bytes that each scan sends, as a multiple of the database.
+    Compile, upload, pack and first seconds are those of the first scan; scan, collect and total seconds those of the
+    fastest. Useful cells are query residues times target residues; raw cells include padding. total_tcups: useful cells
+    per second of the whole call. of_bound: useful TCUPS as a share of the bound. sent: bytes sent per scan, as a
+    multiple of the database.
     """
 
     query: str
@@ -105,7 +106,7 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Checks:
-    """What was compared. `sampled_targets` is 0 where the cpu engine is missing, and `unchecked` says why."""
+    """Numbers of checked scores and candidates. Without a cpu engine none are sampled, and `unchecked` says why."""
 
     scores: int
     candidates: int
@@ -128,12 +129,15 @@ class Bench:
         self._n_passing = np.zeros(len(self.queries), np.int64)
 
     def run(self, seconds: float, threads: int | None = None) -> tuple[list[Measurement], Checks]:
-        """Measure each query and the batch for about `seconds` each; scores that are wrong are an EngineError."""
+        """Measure each query and the batch for about `seconds` each. Raises EngineError if a score is wrong."""
         measured = list(self.rows(seconds))
         return measured, self.check(threads)
 
     def rows(self, seconds: float) -> Iterator[Measurement]:
-        """Each query, their sum, the batch; timed first, so that nothing else uploads the database before."""
+        """Yield a row for each query, for their sum and for the batch.
+
+        Timing comes first, so that the first timed scan uploads the database.
+        """
         n, strands = len(self.queries), len(self.queries) // len(self.names)
         ranges = [(row, row + strands) for row in range(0, n, strands)]
         timed = [self._timed(first, end, seconds) for first, end in [*ranges, (0, n)]]
@@ -147,7 +151,7 @@ class Bench:
         yield self._measurement("batch", 0, n, timed[-1:])
 
     def check(self, threads: int | None) -> Checks:
-        """Compare the scores of some targets with the cpu engine."""
+        """Compare the scores of a sample of targets with the cpu engine. Raises EngineError if one differs."""
         sample, reason = self._sample(), _cpu_unavailable()
         if reason is None:
             self._require_cpu_scores(sample, threads)
@@ -155,7 +159,7 @@ class Bench:
         return Checks(self.scores.size, self._n_candidates, n, n * len(self.queries), reason)
 
     def _timed(self, first: int, end: int, seconds: float) -> list[Scan]:
-        """As many scans as `seconds` hold, two at least: the first is the cold one."""
+        """As many scans as fit `seconds`, at least two. The first one is cold."""
         queries, cutoff = self.queries.rows(first, end), self.minimum[first:end]
         scans: list[Scan] = []
         while len(scans) < MIN_REPEATS or sum(scan.total for scan in scans) < seconds:
@@ -163,7 +167,7 @@ class Bench:
         return scans
 
     def _measurement(self, name: str, first: int, end: int, series: Sequence[Sequence[Scan]]) -> Measurement:
-        """Of queries [first, end), each in a series of scans of its own or all in one."""
+        """The row of queries [first, end). series: one list of scans for all of them, or one for each."""
         cold = _sum([scans[0] for scans in series])
         fastest = _sum([min(scans[1:], key=lambda scan: scan.scan) for scans in series])
         residues = int(self.queries.lengths[first:end].sum())
@@ -192,12 +196,12 @@ class Bench:
         )
 
     def _passing(self, found: FoundTargets, first: int) -> FoundTargets:
-        """Those that really pass the cut: an engine may return more."""
+        """The candidates that reach the cutoff; an engine may return more."""
         passes = found.score >= self.minimum[first + found.query, length_bin(found.length)]
         return FoundTargets(found.query[passes], found.ordinal[passes], found.length[passes], found.score[passes])
 
     def _require_candidates(self, found: FoundTargets, first: int, end: int) -> None:
-        """The candidates of a scan are the cut of all scores."""
+        """Raise EngineError unless the candidates of a scan are the pairs whose scores reach the cutoff."""
         passing = self._passing(found, first)
         scores = self.scores[first:end]
         query, ordinal = np.nonzero(scores >= self.minimum[first:end][:, length_bin(self.targets.lengths)])
@@ -213,7 +217,7 @@ class Bench:
         self._n_passing[first:end] = np.bincount(query, minlength=end - first)
 
     def _sample(self) -> NDArray[np.int64]:
-        """The longest target, and others at random."""
+        """int64[n]: ordinals of the longest target and of random others."""
         n = len(self.targets)
         drawn = np.random.default_rng(SAMPLE_SEED).choice(n, min(n, N_SAMPLED - 1), replace=False)
         return np.union1d(drawn, [np.argmax(self.targets.lengths)])
@@ -232,14 +236,14 @@ class Bench:
 
 
 def both_strands(queries: Records) -> Records:
-    """Each query, and its other strand after it."""
+    """Each query followed by its reverse complement."""
     rows = range(len(queries))
     pairs = [(queries.sequence(row), reverse_complement(queries.sequence(row), queries.alphabet)) for row in rows]
     return Records.of(queries.alphabet, [strand for pair in pairs for strand in pair])
 
 
 def _sum(scans: Sequence[Scan]) -> Scan:
-    """One scan after the other; `candidates` are those of the first."""
+    """The sum of several scans; `candidates` are those of the first."""
     return Scan(
         compile=sum(scan.compile for scan in scans),
         upload=sum(scan.upload for scan in scans),
@@ -254,7 +258,7 @@ def _sum(scans: Sequence[Scan]) -> Scan:
 
 
 def _minimum_scores(scoring: Scoring, queries: Records, targets: Records) -> NDArray[np.int32]:
-    """int32[n_queries, N_BINS]: the cut of a search with the default E-value."""
+    """int32[n_queries, N_BINS]: the score cutoff of a search with the default E-value."""
     statistics = Statistics.of(scoring, db_residues=targets.n_residues, db_targets=len(targets))
     assert statistics is not None
     return np.array([np.maximum(statistics.minimum_scores(n, EVALUE), 1) for n in queries.lengths.tolist()], np.int32)

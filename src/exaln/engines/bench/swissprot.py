@@ -1,6 +1,6 @@
-"""A database like Swiss-Prot, made on the fly from a seed: its lengths and its composition, no similarity.
+"""A synthetic Swiss-Prot from a seed: random proteins with its lengths and its composition, without similarity.
 
-Of nucleotides too: the same lengths, each base as often as the others.
+For nucleotides the lengths are the same, and all bases are equally frequent.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ STANDARD_LENGTHS = (
     *(144, 189, 222, 375, 464, 567, 657, 729, 850, 1000),
     *(1500, 2005, 2504, 3005, 3564, 4061, 4548, 4743, 5147, 5478),
 )
-"""Of the 20 queries that published searches of Swiss-Prot are measured with."""
+"""Lengths of the 20 queries with which searches of Swiss-Prot are usually measured in publications."""
 
 N_TARGETS = 570_000
 MEDIAN_LENGTH, LOG_LENGTH_SPREAD = 294, 0.64
 SHORTEST, LONGEST = 2, 35_213
 GIANTS = (35_213, 34_350, 22_152)
-"""Lengths are log-normal, with a mean of about 361; the first targets are as long as the longest of Swiss-Prot."""
+"""Lengths are log-normal with a mean of about 361; the first targets have the lengths of the longest of Swiss-Prot."""
 
 LETTERS = "ARNDCQEGHILKMFPSTWYV"
 PERCENT = "8.25 5.53 4.06 5.46 1.38 3.93 6.72 7.07 2.27 5.91 9.65 5.80 2.41 3.86 4.74 6.65 5.36 1.10 2.92 6.86"
-"""Composition of Swiss-Prot."""
+"""Composition of Swiss-Prot: the percentage of each of LETTERS."""
 
 SEED = 7
 STEPS = 1 << 16
-"""Letters are drawn from a table of so many, which holds each as often as its share says: one random uint16 each."""
+"""Size of the table from which letters are drawn, with one random uint16 each; it holds each letter by its share."""
 
 LETTERS_AT_A_TIME = 1 << 24
 
 
 def synthetic_swissprot(n_targets: int = N_TARGETS, seed: int = SEED, alphabet: Alphabet = PROTEIN) -> Records:
-    """So many sequences."""
+    """`n_targets` random sequences with ids s0, s1, ..."""
     random = np.random.default_rng(seed)
     lengths = np.exp(random.normal(np.log(MEDIAN_LENGTH), LOG_LENGTH_SPREAD, n_targets)).astype(np.int64)
     lengths = np.clip(lengths, SHORTEST, LONGEST)
@@ -49,7 +49,7 @@ def synthetic_swissprot(n_targets: int = N_TARGETS, seed: int = SEED, alphabet: 
 
 
 def standard_queries(seed: int = SEED, alphabet: Alphabet = PROTEIN) -> Records:
-    """Random sequences of the standard lengths, the shortest first; not the letters of any target."""
+    """Random queries of the standard lengths, shortest first; their seed differs from that of the targets."""
     ids = [f"q{length}" for length in STANDARD_LENGTHS]
     return random_sequences(np.random.default_rng([seed, 1]), np.array(STANDARD_LENGTHS), ids, alphabet)
 
@@ -70,7 +70,7 @@ def random_sequences(
 
 
 def _table(alphabet: Alphabet) -> NDArray[np.uint8]:
-    """uint8[STEPS]: codes, each as often as its share says."""
+    """uint8[STEPS]: codes, each in proportion to its share."""
     if alphabet.is_nucleotide:
         return np.resize(alphabet.encode("ACGT"), STEPS)
     share = np.array([float(percent) for percent in PERCENT.split()])

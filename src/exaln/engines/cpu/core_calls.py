@@ -1,4 +1,4 @@
-"""Calls of the C++ core: tasks become the arrays that it takes, and what it throws becomes errors of exaln."""
+"""Calls of the C++ core: tasks become its arrays, and its exceptions become errors of exaln."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Column = TypeVar("Column", np.uint8, np.int64)
 
 @dataclass(frozen=True)
 class How:
-    """Threads, instruction set, and whether it is the only one that may be used."""
+    """Threads and instruction set of a call. is_forced: no other instruction set may be used."""
 
     threads: int
     isa: str
@@ -91,7 +91,7 @@ def score_pairs(task: PairTask, how: How) -> NDArray[np.int64]:
 
 
 def fill_region(task: RegionTask, checkpoints: Checkpoints, how: How) -> EndCell:
-    """Fill a region and write its checkpoints; the best cell, if the task asks for it."""
+    """Fill a region and write its checkpoints. Returns the best cell if the task asks for it, else NOTHING."""
     from exaln import _core
 
     region, pruning = task.region, task.pruning
@@ -118,7 +118,7 @@ def fill_region(task: RegionTask, checkpoints: Checkpoints, how: How) -> EndCell
 
 
 def block_walker(how: How) -> BlockWalker:
-    """Threads that fill blocks for a traceback."""
+    """A thread pool that fills blocks for a traceback."""
     from exaln import _core
 
     with _translated_errors(how.threads):
@@ -128,7 +128,7 @@ def block_walker(how: How) -> BlockWalker:
 def trace_blocks(
     walker: BlockWalker, pair: PairTable, how: How, grid: CheckpointGrid, state: PathState
 ) -> tuple[NDArray[np.uint8], PathState]:
-    """The steps of a path from a state on, backwards, through blocks between checkpoints; and the state then."""
+    """Follow a path back through blocks between checkpoints. Returns its steps, backwards, and the state after them."""
     window = grid.window(state)
     region, parts = window.region, window.parts
     with _translated_errors(how.threads):
@@ -153,7 +153,7 @@ def trace_blocks(
 
 @contextmanager
 def _translated_errors(threads: int) -> Iterator[None]:
-    """What the core throws, as errors that say what to do."""
+    """Turn exceptions of the core into errors that say what to do."""
     try:
         yield
     except OverflowError:
@@ -213,5 +213,5 @@ def _contiguous(line: Line) -> Line:
 
 
 def _aligned(array: NDArray[Column]) -> NDArray[Column]:
-    """Columns of a memory-mapped file need not be aligned; the core needs them to be."""
+    """An aligned, contiguous array, as the core needs it; columns of a memory-mapped file need not be aligned."""
     return np.require(array, requirements=["C_CONTIGUOUS", "ALIGNED"])

@@ -32,30 +32,30 @@ if TYPE_CHECKING:
     from exaln.engines.tasks import Progress
 
 BLOCK_SCORES = 16 << 20
-"""Scores in a block: 64 MiB, so that memory stays bounded and a block is still seconds of work."""
+"""Scores in a block: 64 MiB bound the memory, and a block is still seconds of work."""
 
 MAX_BLOCK_QUERIES = 1024
 
 CHAIN_CELLS = 1 << 33
-"""Cells per thread of a long pair's table from which on a lower bound of its score is looked for."""
+"""Cells per thread: for larger tables of long pairs, a lower bound of the score is computed first."""
 
 SLAB_CELLS = 10**11
 """Cells per thread of a slab of one pair's table: about ten seconds of work."""
 
 REGION_STRIP_ROWS = 8192
-"""Rows that a thread takes at a time, or a multiple of them."""
+"""Rows of a strip, which one thread fills at a time; strips may be a multiple of it."""
 
 EFFICIENCY, PROBE_SECONDS = 0.75, 0.01
-"""For estimates: the share of the speed of the bare cell update that a scan reaches, and how long that is measured."""
+"""For estimates: the speed of a scan as a share of the bare cell update's, and the time to measure the latter."""
 
 LONG_PAIRS = ((4, 1 << 18), (16, 1 << 22), (1 << 62, 1 << 27))
-"""Thresholds (up to so many pairs, cells): larger pairs use the region algorithm. Measured: the fewer pairs there are,
-the more lanes they would leave empty side by side.
+"""Thresholds (max pairs, cells): larger pairs use the region algorithm. Measured: the fewer pairs there are, the more
+lanes a batch leaves empty.
 """
 
 
 class CpuEngine(Engine):
-    """Scores on `threads` threads with the fastest instruction set of this CPU, or the one that EXALN_ISA names."""
+    """An engine on `threads` threads, with the fastest instruction set of this CPU or the one that EXALN_ISA names."""
 
     name = "cpu"
     tuning = Tuning()
@@ -68,7 +68,7 @@ class CpuEngine(Engine):
 
     @staticmethod
     def unavailable_reason() -> str | None:
-        """Why the C++ core is missing."""
+        """Why the C++ core cannot be imported; None if it can."""
         try:
             from exaln import _core  # noqa: F401
         except ImportError as error:
@@ -76,7 +76,7 @@ class CpuEngine(Engine):
         return None
 
     def describe(self) -> str:
-        """For logs."""
+        """The engine with its instruction set and threads, for logs."""
         return f"cpu, {self.isa}, {number_of(self.threads, 'thread')}"
 
     @property
@@ -88,11 +88,11 @@ class CpuEngine(Engine):
         return Resident(view, budget)
 
     def scan(self, task: ScanTask) -> Iterator[Candidates]:
-        """Candidates block by block."""
+        """Yield candidates, block by block."""
         return candidates_of(self.score_blocks(task), task)
 
     def score_blocks(self, task: ScanTask) -> Iterator[ScoreBlock]:
-        """Some queries against some rows of a segment, as many as a block can hold."""
+        """Yield blocks of some queries against some rows of a segment, as many as fit BLOCK_SCORES."""
         queries, segments, progress = task.queries, task.view.segments, task.progress
         queries.codes(self.name)
         starts, cells = segment_starts(task.view), 0
@@ -117,7 +117,8 @@ class CpuEngine(Engine):
         first_row: int,
         progress: Progress | None,
     ) -> ScoreBlock:
-        offsets = np.array(segment.offsets[rows.first : rows.end + 1])  # a copy, which the core checks and then uses
+        # A copy: offsets in a mapped file could change after the core has checked them.
+        offsets = np.array(segment.offsets[rows.first : rows.end + 1])
         scores = core_calls.score_arrays(
             (queries.codes(self.name), queries.offsets[first : end + 1]),
             (segment.codes, offsets),
@@ -129,7 +130,7 @@ class CpuEngine(Engine):
         return ScoreBlock(first, scores, np.arange(first_row, first_row + len(rows)), np.diff(offsets))
 
     def outline(self, task: ScanTask) -> ScanOutline:
-        """Groups of targets side by side, and the longest striped; the time from the speed of the bare cell update."""
+        """Groups of targets side by side, and the longest ones striped. The time follows from the bare cell update."""
         from exaln import _core
 
         lengths = target_lengths(task.view)
@@ -153,49 +154,49 @@ class CpuEngine(Engine):
         )
 
     def align(self, task: PairTask) -> AlignedPairs:
-        """Groups of pairs side by side, on all threads; score and path in one pass where that can be."""
+        """Align groups of pairs side by side, on all threads; score and path in one pass where possible."""
         task.require_no_forbidden_cells(self.name)
         return core_calls.align_pairs(task, self._how)
 
     def score(self, task: PairTask) -> NDArray[np.int64]:
-        """Groups of pairs side by side, on all threads."""
+        """Score groups of pairs side by side, on all threads."""
         task.require_no_forbidden_cells(self.name)
         return core_calls.score_pairs(task, self._how)
 
     def is_long(self, task: PairTask) -> NDArray[np.bool_]:
-        """By the number of pairs and their cells."""
+        """bool[n]: whether each pair exceeds the threshold of LONG_PAIRS."""
         return exceeds(task, LONG_PAIRS)
 
     def fill(self, task: RegionTask) -> RegionResult:
-        """Strips of rows that follow one another, on all threads."""
+        """Fill strips of rows on all threads, each strip a few columns behind the one above."""
         checkpoints = task.room()
         return RegionResult(checkpoints, core_calls.fill_region(task, checkpoints, self._how))
 
     def traceback(self, pair: PairTable) -> Traceback:
-        """Blocks along the diagonal are filled ahead by threads, which last as long as the returned function."""
+        """A traceback whose threads fill blocks along the diagonal ahead. They run as long as the function exists."""
         return partial(core_calls.trace_blocks, core_calls.block_walker(self._how), pair, self._how)
 
     def lower_bound(self, pair: PairTable) -> int:
-        """From words that both sequences share, where the table is large."""
+        """The score of a chain of common words if the table is large; otherwise 0."""
         is_large = len(pair.query) * len(pair.target) >= CHAIN_CELLS * self.threads
         return chain_score(self, pair) if is_large else 0
 
     def slab_rows(self, n_rows: int, n_columns: int) -> int:
-        """Whole strips, several for each thread."""
+        """Rows of whole strips, several for each thread."""
         strips = max(4 * self.threads, SLAB_CELLS * self.threads // (REGION_STRIP_ROWS * max(1, n_columns)))
         return strips * REGION_STRIP_ROWS
 
 
 @dataclass(frozen=True)
 class InstructionSet:
-    """An instruction set by name; is_forced: EXALN_ISA asks for it, so that no other may be used beside it."""
+    """An instruction set by name. is_forced: EXALN_ISA names it, so no other may be used."""
 
     name: str
     is_forced: bool
 
 
 def choose_isa() -> InstructionSet:
-    """The fastest instruction set of this CPU, or the one that EXALN_ISA names; EngineError if the CPU lacks it."""
+    """The fastest instruction set of this CPU, or the one EXALN_ISA names. Raises EngineError if it is not usable."""
     from exaln import _core
 
     forced = os.environ.get("EXALN_ISA", "")

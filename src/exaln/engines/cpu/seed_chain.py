@@ -1,9 +1,9 @@
-"""A lower bound of a long pair's local score, found quickly, so that cells can be pruned from the start.
+"""A quick lower bound of a long pair's local score, with which cells can be pruned from the start.
 
-Words that occur once in each sequence are points that an alignment may pass through. The longest chain of them,
-ascending in both sequences, cuts the pair into small parts, and the score of each part from corner to corner is exact.
-A run of parts is an alignment, good or not: where two gaps meet at a point they are counted as two, so the alignment
-scores at least the sum of its parts. The choice of words decides how close the bound is, not whether it holds.
+Words that occur once in each sequence are points that an alignment may pass through. The longest chain of such points,
+ascending in both sequences, cuts the pair into small parts, and each part gets its exact global score. Consecutive
+parts form an alignment that scores at least the sum of its parts: where two gaps meet at a point, the sum counts both
+opening costs. The choice of words decides how close the bound is, not whether it holds.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ if TYPE_CHECKING:
 
 WORD = 24
 MOST_WORDS = 1 << 17
-"""Words of each sequence that are used, about: those whose first eight letters have the smallest hash."""
+"""Approximate number of words used per sequence: those whose first eight letters have the smallest hashes."""
 
 LARGE_CELLS = 1 << 26
-"""Parts with more cells are scored one by one, as a region each."""
+"""Parts with more cells are scored one by one, each as a region."""
 
 SHARE = 512
-"""All parts together have at most one in SHARE of the table's cells; larger ones beyond that count as gaps."""
+"""The scored parts have at most 1 / SHARE of the table's cells in all; the largest parts beyond that count as gaps."""
 
 HASHED_AT_ONCE = 1 << 22
 MULTIPLIER, MIXER = np.uint64(0x9E3779B97F4A7C15), np.uint32(0xC2B2AE3D)
 
 
 def chain_score(engine: Engine, pair: PairTable) -> int:
-    """The score of the best run of parts of the chain, or 0."""
+    """The score of the best sequence of consecutive parts of the chain, or 0 without a chain."""
     rows, columns = _chain(*_common_words(pair.query, pair.target))
     if len(rows) < 2:
         return 0
@@ -60,7 +60,7 @@ def chain_score(engine: Engine, pair: PairTable) -> int:
 def _part_scores(
     engine: Engine, pair: PairTable, rows: NDArray[np.int64], columns: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """int64[n - 1]: from each point of the chain to the next."""
+    """int64[n - 1]: the global score of each part, from a point of the chain to the next."""
     n_rows, n_columns = np.diff(rows), np.diff(columns)
     scores = -2 * pair.scoring.gap_open - (n_rows + n_columns) * pair.scoring.gap_extend
     cells = n_rows * n_columns
@@ -77,7 +77,7 @@ def _part_scores(
 
 
 def _global_score(engine: Engine, pair: PairTable) -> int:
-    """The score of one pair from corner to corner, from the last row of its table."""
+    """The global score of one pair, read from the last row of its table."""
     n_rows, n_columns = len(pair.query), len(pair.target)
     region, score = Region(0, n_rows, 0, n_columns), score_type(n_rows, n_columns, pair.scoring)
     top, left = table_top(0, n_columns, pair.scoring, GLOBAL), table_left(0, n_rows, pair.scoring, GLOBAL)
@@ -90,7 +90,7 @@ def _global_score(engine: Engine, pair: PairTable) -> int:
 
 
 def _between(sequence: NDArray[np.uint8], cuts: NDArray[np.int64], alphabet: Alphabet) -> Records:
-    """The parts between these cuts."""
+    """The parts of a sequence between these cuts, as records."""
     n = len(cuts) - 1
     return replace(
         Records.of(alphabet, [sequence[cuts[0] : cuts[-1]]]),
@@ -102,7 +102,7 @@ def _between(sequence: NDArray[np.uint8], cuts: NDArray[np.int64], alphabet: Alp
 
 
 def _common_words(query: NDArray[np.uint8], target: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where words that occur once in each begin, by their place in the query."""
+    """int64 each: the places in query and target of words that occur once in both, ordered by the query."""
     of_query, of_target = _single_words(query), _single_words(target)
     _, in_query, in_target = np.intersect1d(of_query[0], of_target[0], assume_unique=True, return_indices=True)
     rows, columns = of_query[1][in_query], of_target[1][in_target]
@@ -111,7 +111,7 @@ def _common_words(query: NDArray[np.uint8], target: NDArray[np.uint8]) -> tuple[
 
 
 def _single_words(sequence: NDArray[np.uint8]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """Hashes of words that occur once, of those that are looked at, and where they are."""
+    """uint64, int64: hashes and places of the sampled words that occur once."""
     limit = np.uint32(2**32 * MOST_WORDS // max(MOST_WORDS + 1, len(sequence)))
     hashes, places = [np.zeros(0, np.uint64)], [np.zeros(0, np.int64)]
     for first in range(0, len(sequence) - WORD + 1, HASHED_AT_ONCE):
@@ -127,7 +127,7 @@ def _single_words(sequence: NDArray[np.uint8]) -> tuple[NDArray[np.uint64], NDAr
 
 
 def _eights(sequence: NDArray[np.uint8]) -> NDArray[np.uint32]:
-    """uint32[n - 7]: a hash of the eight letters from each place on, by doubling their number; a word has three."""
+    """uint32[n - 7]: a hash of the eight letters from each place on, built by doubling. A word has three of them."""
     hashes = sequence.astype(np.uint32) + np.uint32(1)
     for length, factor in ((1, 0x1F35), (2, 0x9E3779B1), (4, 0x85EBCA77)):
         hashes = hashes[:-length] * np.uint32(factor) + hashes[length:]
@@ -135,12 +135,12 @@ def _eights(sequence: NDArray[np.uint8]) -> NDArray[np.uint32]:
 
 
 def _chain(rows: NDArray[np.int64], columns: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """As many points as possible that ascend in both; rows ascend already.
+    """The largest subset of points that ascend in both coordinates. rows: ascending.
 
     >>> [part.tolist() for part in _chain(np.array([1, 2, 3, 4]), np.array([5, 9, 6, 7]))]
     [[1, 3, 4], [5, 6, 7]]
     """
-    ends: list[int] = []  # the least column that a chain of each length ends with, and which point that is
+    ends: list[int] = []  # for each length, the smallest last column of a chain; `points` has the point
     points: list[int] = []
     before = np.full(len(columns), -1, np.int64)
     for point, column in enumerate(columns.tolist()):

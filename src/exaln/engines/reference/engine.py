@@ -1,4 +1,4 @@
-"""The textbook dynamic programme in NumPy, one target at a time: the definition that engines are compared with."""
+"""The textbook dynamic programming algorithm in NumPy, one target at a time: the definition for all engines."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 CELLS_PER_SECOND = 2e6
-"""A typical speed, for estimates."""
+"""A typical speed, used for estimates."""
 
 
 class ReferenceEngine(Engine):
@@ -40,23 +40,23 @@ class ReferenceEngine(Engine):
 
     @staticmethod
     def unavailable_reason() -> str | None:
-        """None: NumPy is always there."""
+        """Return None: NumPy is always available."""
         return None
 
     def describe(self) -> str:
-        """For logs."""
+        """The engine, for logs."""
         return "reference, NumPy"
 
     def open(self, view: TargetView, budget: int | None = None) -> Resident:
-        """The view itself."""
+        """The view itself; nothing is copied."""
         return Resident(view, budget)
 
     def scan(self, task: ScanTask) -> Iterator[Candidates]:
-        """Candidates target by target."""
+        """Yield candidates, target by target."""
         return candidates_of(self.score_blocks(task), task)
 
     def score_blocks(self, task: ScanTask) -> Iterator[ScoreBlock]:
-        """A block per target."""
+        """Yield one block per target."""
         queries = [task.queries.row_scores(query) for query in range(len(task.queries))]
         cells = row = 0
         for segment in task.view.segments:
@@ -76,7 +76,7 @@ class ReferenceEngine(Engine):
                     task.progress(cells)
 
     def outline(self, task: ScanTask) -> ScanOutline:
-        """Target by target."""
+        """One batch per target; the time follows from a typical speed."""
         lengths = target_lengths(task.view)
         cells = task.queries.n_rows * int(lengths.sum())
         return ScanOutline(
@@ -88,7 +88,7 @@ class ReferenceEngine(Engine):
         )
 
     def align(self, task: PairTask) -> AlignedPairs:
-        """Pair by pair, over the whole table."""
+        """Align pair by pair, over the whole table of each."""
         found = _columns([_alignment(task, pair) for pair in range(len(task))])
         if task.known_scores is not None:
             for score, expected in zip(found.scores.tolist(), task.known_scores.tolist(), strict=True):
@@ -97,38 +97,38 @@ class ReferenceEngine(Engine):
         return found
 
     def score(self, task: PairTask) -> NDArray[np.int64]:
-        """Pair by pair."""
+        """int64[n]: scores, computed pair by pair."""
         return np.array([_pair_score(task, pair) for pair in range(len(task))], np.int64)
 
     def is_long(self, task: PairTask) -> NDArray[np.bool_]:
-        """None: the whole table is kept for every pair."""
+        """All False: every pair is computed in one table."""
         return np.zeros(len(task), np.bool_)
 
     def fill(self, task: RegionTask) -> RegionResult:
-        """Column by column; nothing is pruned."""
+        """Fill a region column by column; nothing is pruned."""
         checkpoints = task.room()
         end = fill_region(task.pair, task.region, task.boundary, checkpoints, task.progress)
         return RegionResult(checkpoints, end if task.pair.mode.is_local and task.finds_end else NOTHING)
 
     def traceback(self, pair: PairTable) -> Traceback:
-        """Over the whole table of each block."""
+        """A traceback over the whole table of each block."""
         return lambda grid, state: trace_block(pair, *grid.block(state), state)
 
     def lower_bound(self, pair: PairTable) -> int:
-        """0: nothing is pruned."""
+        """Return 0, because nothing is pruned."""
         return 0
 
     def slab_rows(self, n_rows: int, n_columns: int) -> int:
-        """Few rows, so that progress is seen."""
+        """Few rows, so that progress shows."""
         return max(1, 10**8 // max(1, n_columns))
 
 
 FORBIDDEN = -(2**40)
-"""Far below every score of two letters, and far above NEVER."""
+"""The score of a forbidden cell: far below every score of two letters, and far above NEVER."""
 
 
 def _cell_scores(task: PairTask, pair: int) -> NDArray[np.int64]:
-    """int64[rows, columns]: what each letter of the query scores with each of the target."""
+    """int64[rows, columns]: the score of each query letter with each target letter."""
     rows = task.queries.row_scores(int(task.query[pair])).astype(np.int64)
     scores = rows[:, task.targets.sequence(int(task.target[pair]))]
     if task.forbidden is not None:
@@ -144,7 +144,7 @@ def _pair_score(task: PairTask, pair: int) -> int:
 
 
 def _alignment(task: PairTask, pair: int) -> ReferenceAlignment:
-    """A profile has no letters, so that nothing of it is identical: positives are pairs that score above 0."""
+    """The alignment of one pair. A profile has no letters, so it has no identities; positives score above 0."""
     target = task.targets.sequence(int(task.target[pair]))
     scores = _cell_scores(task, pair)
     is_same = np.zeros(scores.shape, np.bool_)
@@ -166,7 +166,7 @@ def _columns(found: list[ReferenceAlignment]) -> AlignedPairs:
 
 
 def local_score(query: NDArray[np.uint8], target: NDArray[np.uint8], scoring: Scoring) -> int:
-    """The best local score of two encoded sequences; EngineError if it does not fit the int32 of a search."""
+    """The best local score of two encoded sequences. Raises EngineError if it does not fit the int32 of a search."""
     return _search_score(scoring.matrix[query], target, scoring)
 
 
@@ -178,16 +178,16 @@ def _search_score(rows: NDArray[np.int32], target: NDArray[np.uint8], scoring: S
 
 
 def mode_score(query: NDArray[np.uint8], target: NDArray[np.uint8], scoring: Scoring, mode: Mode) -> int:
-    """The best score of two encoded sequences."""
+    """The best score of two encoded sequences in any mode."""
     rows = scoring.matrix[query]
     return table_score([rows[:, letter] for letter in target], len(rows), scoring, mode)
 
 
 def table_score(columns: Sequence[NDArray[np.integer]], n_rows: int, scoring: Scoring, mode: Mode) -> int:
-    """The best score of a pair. columns: for each letter of the target int[n_rows], what it scores in each row.
+    """The best score of a pair. columns: for each target letter int[n_rows], its score in each row.
 
     Within a column F(i) is the maximum over k < i of H'(k) - gap_first - (i - 1 - k) * gap_extend, where H' is H
-    without F (to open a gap where another ends never pays): a running maximum of H'(k) + k * gap_extend.
+    without F, because opening a gap where another ends never pays. It is a running maximum of H'(k) + k * gap_extend.
     """
     gap_first, gap_extend = scoring.gap_first, scoring.gap_extend
     rows = np.arange(n_rows + 1, dtype=np.int64) * gap_extend

@@ -1,8 +1,8 @@
-"""The recurrence of every mode and the path rule, in plain Python: among co-optimal alignments, the one to report.
+"""The recurrence of every mode and the path rule, which chooses the alignment to report among co-optimal ones.
 
-The smallest target end, then the smallest query end; the traceback prefers the diagonal to E and E to F, and opening a
-gap to extending it. A local path stops at the first zero, any other at the first border cell that is free, or in the
-corner.
+The alignment has the smallest target end, then the smallest query end. The traceback prefers the diagonal to E, E to F,
+and opening a gap to extending it. A local path stops at the first zero, any other at the first free border cell or in
+the corner.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from exaln.scoring.scoring import Scoring
 
 NEVER = -(2**62)
-"""Below every score: gaps of 2**47 letters at the largest cost of one."""
+"""Below every score: it allows gaps of 2**47 letters at the largest cost."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Table:
 
 
 def border(length: int, scoring: Scoring, *, is_free: bool) -> NDArray[np.int64]:
-    """int64[length + 1]: H along an edge of the table: nothing where the end is free, else one gap from the corner."""
+    """int64[length + 1]: H along an edge of the table: 0 if the end is free, else one gap from the corner."""
     if is_free:
         return np.zeros(length + 1, np.int64)
     costs = scoring.gap_open + scoring.gap_extend * np.arange(length + 1, dtype=np.int64)
@@ -54,7 +54,7 @@ def border(length: int, scoring: Scoring, *, is_free: bool) -> NDArray[np.int64]
 
 
 def fill_table(scores: NDArray[np.integer], scoring: Scoring, mode: Mode) -> Table:
-    """The recurrence, cell by cell; scores[i, j] is what query letter i and target letter j score."""
+    """Fill the table cell by cell. scores[i, j] is the score of query letter i with target letter j."""
     gap_first, gap_extend = scoring.gap_first, scoring.gap_extend
     rows, columns = scores.shape[0] + 1, scores.shape[1] + 1
     h = np.full((rows, columns), NEVER, np.int64)
@@ -88,7 +88,7 @@ def end_cell(h: NDArray[np.int64], mode: Mode) -> tuple[int, int]:
 def trace_back(
     table: Table, scores: NDArray[np.integer], gap_first: int, mode: Mode, i: int, j: int
 ) -> tuple[str, int, int]:
-    """Steps M, D, I of the path that ends in cell (i, j), from its start on, and the cell before the first one."""
+    """The path that ends in cell (i, j) as a string of steps M, D and I, and the cell before its first step."""
     h, e, f = table.h, table.e, table.f
     steps, state = [], "H"
     while i > 0 and j > 0 and not (mode.is_local and state == "H" and h[i, j] == 0):
@@ -124,8 +124,10 @@ def reference_alignment(
 def table_alignment(
     scores: NDArray[np.integer], is_same: NDArray[np.bool_], scoring: Scoring, mode: Mode
 ) -> ReferenceAlignment:
-    """The alignment of a pair by the path rule. scores, is_same: [rows, columns], what each letter of the query scores
-    with each of the target, and whether they are equal.
+    """The alignment of a pair by the path rule.
+
+    scores: int[rows, columns], the score of each query letter with each target letter. is_same: bool[rows, columns],
+    whether the two letters are equal.
     """
     table = fill_table(scores, scoring, mode)
     row, column = end_cell(table.h, mode)

@@ -1,4 +1,4 @@
-"""Regions of one pair's table in NumPy: what `fill` and `traceback` of every engine are compared with."""
+"""Regions of one pair's table in NumPy: the definition of `fill` and `traceback` for all engines."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ if TYPE_CHECKING:
 def fill_region(
     pair: PairTable, region: Region, boundary: Boundary, checkpoints: Checkpoints, progress: Progress | None = None
 ) -> EndCell:
-    """Column by column; the best cell is looked for in every mode.
+    """Fill a region column by column and write its checkpoints. Returns the best cell, in every mode.
 
     Within a column F(i) is the maximum of F above the region, extended, and of H'(k) - gap_first - (i - 1 - k) *
-    gap_extend over k < i, where H' is H without F: a running maximum of H'(k) + k * gap_extend, as in `mode_score`.
+    gap_extend over k < i, where H' is H without F: a running maximum of H'(k) + k * gap_extend, as in `table_score`.
     """
     first, extend = pair.scoring.gap_first, pair.scoring.gap_extend
     letters = pair.query[region.first_row : region.end_row]
     extended = np.arange(len(letters), dtype=np.int64) * extend
     h, e = boundary.left_H.astype(np.int64), boundary.left_E.astype(np.int64)
-    kept_rows = checkpoints.rows - region.first_row - 1
-    kept_columns = {int(column): place for place, column in enumerate(checkpoints.columns)}
+    checkpoint_rows = checkpoints.rows - region.first_row - 1
+    checkpoint_columns = {int(column): place for place, column in enumerate(checkpoints.columns)}
     diagonal, best = boundary.corner, NOTHING
     for j in range(region.n_columns):
         above = np.concatenate([[diagonal], h[:-1]])
@@ -53,11 +53,11 @@ def fill_region(
         h = np.maximum(h, f)
         e = np.maximum(e - extend, h - first)
         column = region.first_column + j + 1
-        checkpoints.row_H[:, j] = h[kept_rows]
-        checkpoints.row_F[:, j] = np.maximum(f - extend, h - first)[kept_rows]
-        if column in kept_columns:
-            checkpoints.column_H[kept_columns[column]] = h
-            checkpoints.column_E[kept_columns[column]] = e
+        checkpoints.row_H[:, j] = h[checkpoint_rows]
+        checkpoints.row_F[:, j] = np.maximum(f - extend, h - first)[checkpoint_rows]
+        if column in checkpoint_columns:
+            checkpoints.column_H[checkpoint_columns[column]] = h
+            checkpoints.column_E[checkpoint_columns[column]] = e
         row = int(h.argmax())
         if h[row] > best.score:
             best = EndCell(int(h[row]), region.first_row + row + 1, column)
@@ -70,7 +70,7 @@ def fill_region(
 def trace_block(
     pair: PairTable, region: Region, boundary: Boundary, state: PathState
 ) -> tuple[NDArray[np.uint8], PathState]:
-    """All cells of the region are kept, and the path rule is applied to them."""
+    """Follow a path back through a region, of which all cells are kept. Returns its steps, and the state after them."""
     h, e, f = _table(pair, region, boundary)
     first, extend = pair.scoring.gap_first, pair.scoring.gap_extend
     i, j = state.row - region.first_row + 1, state.column - region.first_column + 1
@@ -99,7 +99,7 @@ def trace_block(
 def _table(
     pair: PairTable, region: Region, boundary: Boundary
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """int64[n_rows + 1, n_columns + 1]: H with its boundary, E and F as each cell of it takes them."""
+    """int64[n_rows + 1, n_columns + 1] each: H with its boundary, and E and F as each cell takes them."""
     all_rows = np.arange(region.first_row + 1, region.end_row + 1)
     all_columns = np.arange(region.first_column + 1, region.end_column + 1)
     checkpoints = Checkpoints.empty(region, all_rows, all_columns, np.dtype(np.int64))

@@ -1,1 +1,1 @@
-"""One pair of any size over the whole machine: its score, and its path in memory that grows with its length."""
+"""One long pair, computed region by region over the whole machine, in memory that grows linearly with its length."""

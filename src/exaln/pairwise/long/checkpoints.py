@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 
 class BoundarySource(Protocol):
-    """The row above and the column left of a region, by letters of the whole sequences."""
+    """The row above a region and the column left of it. Rows and columns count letters of the whole sequences."""
 
     @property
     def corner(self) -> int:
-        """H of the cell above and left of it."""
+        """H of the cell above and left of the region."""
         ...
 
     def top(self, first_column: int, end_column: int) -> TwoLines:
@@ -111,14 +111,14 @@ class SlabCheckpoints:
         self._slabs: list[Callable[[], CheckpointReader]] = []
         self._first_rows: list[int] = []
 
-    def add(self, first_row: int, end_row: int, lines: Callable[[], CheckpointReader]) -> None:
-        """Append the next slab; `lines` is called when its checkpoints are used."""
+    def add(self, first_row: int, end_row: int, read: Callable[[], CheckpointReader]) -> None:
+        """Append the next slab; `read` is called when its checkpoints are used."""
         self._first_rows.append(first_row)
         self._end_rows.append(end_row)
-        self._slabs.append(lines)
+        self._slabs.append(read)
 
     def block(self, state: PathState) -> tuple[Region, Boundary]:
-        """The cells between the next checkpoints above and left of a path and the path, with their boundary."""
+        """The block from the next checkpoints above and left of a path to its current cell, with its boundary."""
         first_row = self._checkpoint_before(state.row, self.region.first_row)
         first_column = self._checkpoint_before(state.column, self.region.first_column)
         block = Region(first_row, state.row + 1, first_column, state.column + 1)
@@ -129,19 +129,20 @@ class SlabCheckpoints:
         return block, Boundary(*top, *left, self._corner(first_row, first_column))
 
     def window(self, state: PathState) -> TracebackWindow:
-        """The region around a path and on its way back; where there are several slabs, the block that it is in."""
+        """The region through which a path leads back; where there are several slabs, only the block of its cell."""
         if len(self._slabs) != 1:
             block, boundary = self.block(state)
-            lines: CheckpointReader = Checkpoints.empty(block, *(np.zeros(0, np.int64),) * 2, boundary.top_H.dtype)
+            nowhere = np.zeros(0, np.int64)
+            checkpoints: CheckpointReader = Checkpoints.empty(block, nowhere, nowhere, boundary.top_H.dtype)
         else:
-            block, lines = self.region, self._slabs[0]()
+            block, checkpoints = self.region, self._slabs[0]()
             boundary = Boundary(
                 *self.source.top(block.first_column, block.end_column),
                 *self.source.left(block.first_row, block.end_row),
                 self.source.corner,
             )
         row, column = state.row - block.first_row, state.column - block.first_column
-        parts = lines.near(row, column, self.spacing, state.gap)
+        parts = checkpoints.near(row, column, self.spacing, state.gap)
         return TracebackWindow(block, boundary, self.spacing, parts)
 
     def _checkpoint_before(self, cell: int, origin: int) -> int:
@@ -151,10 +152,10 @@ class SlabCheckpoints:
         """H and F of a checkpoint row, or of the row above the region, for these target letters."""
         if row == self.region.first_row:
             return self.source.top(first_column, end_column)
-        lines = self._slabs[bisect_right(self._end_rows, row - 1)]()
-        place = int(np.searchsorted(lines.rows, row))
+        checkpoints = self._slabs[bisect_right(self._end_rows, row - 1)]()
+        place = int(np.searchsorted(checkpoints.rows, row))
         own = slice(first_column - self.region.first_column, end_column - self.region.first_column)
-        return lines.row(place, own)
+        return checkpoints.row(place, own)
 
     def column(self, column: int, first_row: int, end_row: int) -> TwoLines:
         """H and E of a checkpoint column, or of the column left of the region, for these query letters."""
@@ -165,16 +166,16 @@ class SlabCheckpoints:
             begin = self._first_rows[slab]
             if begin >= end_row:
                 break
-            lines = self._slabs[slab]()
-            place = int(np.searchsorted(lines.columns, column))
+            checkpoints = self._slabs[slab]()
+            place = int(np.searchsorted(checkpoints.columns, column))
             own = slice(max(first_row - begin, 0), min(end_row, self._end_rows[slab]) - begin)
-            parts.append(lines.column(place, own))
+            parts.append(checkpoints.column(place, own))
         if len(parts) == 1:
             return parts[0]
         return np.concatenate([h for h, _ in parts]), np.concatenate([e for _, e in parts])
 
     def _corner(self, row: int, column: int) -> int:
-        """H of the cell after so many letters of both."""
+        """H of the cell after `row` query letters and `column` target letters."""
         if row == self.region.first_row and column == self.region.first_column:
             return self.source.corner
         if column == self.region.first_column:

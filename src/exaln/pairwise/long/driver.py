@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 SCORES, PATH = "scores", "path"
 
 Watch = Callable[[str, int, int], None]
-"""Called with the stage, the work done in it and all its work: cells, or letters of the path."""
+"""Called with the stage, the work done in it and its total work: cells, or letters of the path."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +55,9 @@ class LongOptions:
     """How long pairs are aligned.
 
     work_dir: where checkpoints and path are stored, so that an interrupted run resumes; None keeps them in memory.
-    memory: bytes that may be used; None for what is free. watch: called with the progress. tell: called with lines for
-    the user, detail with lines for --verbose. prunes: whether cells that cannot matter are skipped, which changes
-    nothing but the time.
+    memory: bytes that may be used; None for all free memory. watch: called with the progress. tell: called with lines
+    for the user; detail: with lines for --verbose. prunes: whether cells that cannot matter are skipped, which changes
+    only the time.
     """
 
     work_dir: Path | None = None
@@ -83,7 +83,7 @@ def score_long(
     pair = LongPair(query, target, scoring, mode, engine, options.prunes)
     store = MemoryStore(plan_score(len(query), len(target), scoring))
     score = fill(pair, store, options.watch).score
-    _give_details(pair, options)
+    _report_work(pair, options)
     return score
 
 
@@ -95,14 +95,14 @@ def align_long(
     mode: Mode,
     options: LongOptions,
 ) -> LongAlignment:
-    """The alignment of one pair by the path rule; neither sequence may be empty."""
+    """The alignment of one pair by the path rule. Neither sequence may be empty."""
     pair = LongPair(query, target, scoring, mode, engine, options.prunes)
-    found = _align_long(pair, options)
-    _give_details(pair, options)
-    return found
+    alignment = _align_long(pair, options)
+    _report_work(pair, options)
+    return alignment
 
 
-def _give_details(pair: LongPair, options: LongOptions) -> None:
+def _report_work(pair: LongPair, options: LongOptions) -> None:
     if options.detail is not None and str(pair.work):
         options.detail(str(pair.work))
 
@@ -138,7 +138,7 @@ def _work_directory(work_dir: Path, pair: LongPair, memory: int, slab_rows: int)
 
 
 def align_with(pair: LongPair, store: Store, watch: Watch | None = None) -> LongAlignment:
-    """The alignment, resumed from the state of the store, which `watch` hears first."""
+    """The alignment of a pair, resumed from the state of the store. `watch` is first called with that state."""
     with unchanged(store.require_unchanged):
         return _align_with(pair, store, watch)
 
@@ -149,42 +149,42 @@ def _align_with(pair: LongPair, store: Store, watch: Watch | None) -> LongAlignm
         watch(SCORES, rows_done * len(pair.target), pair.table.cells)
     if store.state is None:
         end = fill(pair, store, watch)
-        store.begin_path(end, PathState(end.row - 1, end.column - 1, end.score if pair.mode.is_local else 0))
+        store.start_path(end, PathState(end.row - 1, end.column - 1, end.score if pair.mode.is_local else 0))
     if not store.is_complete:
         trace_path(pair, store, watch)
     return rescored(pair, store.end, store.path())
 
 
 def fill(pair: LongPair, store: Store, watch: Watch | None) -> EndCell:
-    """Fill what remains of the table; where the alignment ends."""
+    """Fill the rest of the table, slab by slab. Returns the end of the alignment."""
     table, n_columns = pair.table, len(pair.target)
     bound = pair.engine.lower_bound(pair) if pair.prunes and pair.mode.is_local else 0
     while store.rows_done < table.end_row:
         first_row = store.rows_done
         region = Region(first_row, min(table.end_row, first_row + store.plan.slab_rows), 0, n_columns)
         progress = None if watch is None else _after(watch, first_row * n_columns, table.cells)
-        boundary = _slab_borders(pair, store, region)
+        boundary = _slab_boundary(pair, store, region)
         pruning = pair.pruning(max(bound, store.end.score), table.end_row, table.end_column)
         filled = _filled(pair, store, region, boundary, progress, pruning)
-        lines, end = filled.checkpoints, filled.end.better(store.end)
+        checkpoints, end = filled.checkpoints, filled.end.better(store.end)
         pair.work.scored += region.cells
         pair.work.scored_pruned += 0 if pruning is None else pruning.cells
-        carry = lines.row(len(lines.rows) - 1, slice(0, n_columns))
-        store.keep_slab(region, lines, carry, end)
+        carry = checkpoints.row(len(checkpoints.rows) - 1, slice(0, n_columns))
+        store.add_slab(region, checkpoints, carry, end)
         if watch is not None:
             watch(SCORES, region.end_row * n_columns, table.cells)
     return store.end if pair.mode.is_local else _end_on_borders(pair, store)
 
 
 def trace_path(pair: LongPair, store: Store, watch: Watch | None) -> None:
-    """Trace what remains of the path."""
+    """Trace the rest of the path and store its steps."""
     assert store.state is not None
     total = store.end.row + store.end.column
-    for piece in trace(pair, _kept_lines(pair, store), store.plan.spacings[1:], store.state):
-        store.keep_steps(*piece, is_last=False)
+    for piece in trace(pair, _checkpoint_grid(pair, store), store.plan.spacings[1:], store.state):
+        store.add_steps(*piece, is_last=False)
         if watch is not None:
             watch(PATH, total - (store.state.row + store.state.column + 2), total)
-    store.keep_steps(*along_border(pair.mode, store.state), is_last=True)
+    store.add_steps(*along_border(pair.mode, store.state), is_last=True)
     if watch is not None:
         watch(PATH, total, total)
 
@@ -197,7 +197,8 @@ def _table_boundary(pair: LongPair, plan: Plan) -> TableBoundary:
     return TableBoundary(pair.scoring, pair.mode, plan.score)
 
 
-def _slab_borders(pair: LongPair, store: Store, region: Region) -> Boundary:
+def _slab_boundary(pair: LongPair, store: Store, region: Region) -> Boundary:
+    """The last row of the slab before, or the top of the table; and the left edge of the table."""
     table = _table_boundary(pair, store.plan)
     left = table.left(region.first_row, region.end_row)
     if store.carry is None:
@@ -214,7 +215,7 @@ def _filled(
     progress: Callable[[int], None] | None,
     pruning: Pruning | None,
 ) -> RegionResult:
-    """A slab, filled: its checkpoints, which stay with the engine if they may, and its end."""
+    """Fill a slab. Returns its checkpoints, which the engine may hold if the store allows it, and its best cell."""
     rows, columns = _slab_places(pair, store.plan, region)
     task = RegionTask(
         pair,
@@ -223,7 +224,7 @@ def _filled(
         rows,
         columns,
         room=lambda: Checkpoints.empty(region, rows, columns, store.plan.score),
-        may_hold=bool(store.plan.spacings) and store.may_be_held,
+        may_hold=bool(store.plan.spacings) and store.engine_may_hold,
         finds_end=pair.mode.is_local,
         pruning=pruning,
         progress=progress,
@@ -232,7 +233,9 @@ def _filled(
 
 
 def _slab_places(pair: LongPair, plan: Plan, region: Region) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Checkpoints of a slab: those of the grid, the last row, and the last column if an end may lie in it."""
+    """int64 each: the checkpoint rows and columns of a slab. They are those of the grid, the last row, and the last
+    column where an alignment may end in it.
+    """
     rows = columns = np.zeros(0, np.int64)
     if plan.spacings:
         rows = grid_places(region.first_row, region.end_row, plan.spacings[0])
@@ -242,15 +245,16 @@ def _slab_places(pair: LongPair, plan: Plan, region: Region) -> tuple[NDArray[np
     return np.append(rows, region.end_row), columns
 
 
-def _kept_lines(pair: LongPair, store: Store) -> SlabCheckpoints:
+def _checkpoint_grid(pair: LongPair, store: Store) -> SlabCheckpoints:
+    """The checkpoints of all slabs in the store."""
     spacing = store.plan.spacings[0] if store.plan.spacings else len(pair.query) + len(pair.target)
-    kept = SlabCheckpoints(pair.table, _table_boundary(pair, store.plan), spacing)
-    store.give_lines(kept)
-    return kept
+    grid = SlabCheckpoints(pair.table, _table_boundary(pair, store.plan), spacing)
+    store.add_checkpoints_to(grid)
+    return grid
 
 
 def _end_on_borders(pair: LongPair, store: Store) -> EndCell:
-    """Where an alignment that is not local ends: the best cell of the last row and column that may be its end."""
+    """The end of an alignment that is not local: the best cell of the last row and column in which it may end."""
     mode, rows, columns = pair.mode, len(pair.query), len(pair.target)
     assert store.carry is not None
     first = 0 if mode.target_end else columns
@@ -260,7 +264,7 @@ def _end_on_borders(pair: LongPair, store: Store) -> EndCell:
     end = EndCell(int(in_row[best]), rows, first + best)
     if mode.query_end:
         top = border_score(np.array([columns]), pair.scoring, is_free=mode.target_start)
-        in_column = np.concatenate([top, _kept_lines(pair, store).column(columns, 0, rows)[0]])
+        in_column = np.concatenate([top, _checkpoint_grid(pair, store).column(columns, 0, rows)[0]])
         best = int(in_column.argmax())
         end = end.better(EndCell(int(in_column[best]), best, columns))
     return end

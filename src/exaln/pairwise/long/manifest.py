@@ -1,4 +1,4 @@
-"""manifest.json of a work directory: how far a pair is, and which files hold it, each with its hash."""
+"""manifest.json of a work directory: the progress of one pair, and the files that hold it, each with its hash."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def work_format(directory: Path) -> StateFormat:
 
 @dataclass(frozen=True)
 class TableShape:
-    """Letters of the query and of the target: what the numbers of a manifest must fit."""
+    """The lengths of the query and the target, which limit the numbers in a manifest."""
 
     n_rows: int
     n_columns: int
@@ -39,7 +39,7 @@ class TableShape:
 
 @dataclass(frozen=True)
 class StoredFile:
-    """A file of a work directory as its manifest names it."""
+    """A file of a work directory as the manifest lists it: name, size, hash."""
 
     file: str
     bytes: int
@@ -47,7 +47,7 @@ class StoredFile:
 
     @staticmethod
     def from_fields(fields: Fields, name: str, least: int, most: int) -> StoredFile:
-        """The file `name` of between `least` and `most` bytes; any other is an error."""
+        """Read an entry, which must be the file `name` with `least` to `most` bytes. Raises DatabaseError otherwise."""
         stored = StoredFile(fields.file_name("file"), fields.integer("bytes", least, most), fields.hash("xxh3_64"))
         if stored.file != name:
             raise fields.wrong("file", name)
@@ -56,7 +56,7 @@ class StoredFile:
 
 @dataclass(frozen=True)
 class StoredSlab:
-    """Rows [first_row, end_row) of a table, and their lines."""
+    """Rows [first_row, end_row) of a table, the places of their checkpoint rows and columns, and the file of these."""
 
     first_row: int
     end_row: int
@@ -66,7 +66,7 @@ class StoredSlab:
 
     @staticmethod
     def from_fields(fields: Fields, number: int, first_row: int, shape: TableShape, plan: dict[str, int]) -> StoredSlab:
-        """The slab with this number; it begins at `first_row`, and has the lines of the grid."""
+        """Read the slab with this number, which must begin at `first_row` and have the checkpoints of the grid."""
         spacing = plan["spacing"]
         end_row = fields.integer("end_row", first_row + 1, shape.n_rows)
         rows = grid_places(first_row, end_row + 1, spacing).tolist()
@@ -84,7 +84,9 @@ class StoredSlab:
 
 @dataclass(frozen=True)
 class Manifest:
-    """How far a pair is."""
+    """The progress of one pair. plan: item size of scores, and spacing of checkpoints. carry: the last row of the last
+    slab. end: the best end cell so far. steps: files of the path. state: where the traceback is.
+    """
 
     plan: dict[str, int]
     slabs: tuple[StoredSlab, ...] = ()
@@ -96,7 +98,7 @@ class Manifest:
 
     @property
     def files(self) -> list[StoredFile]:
-        """All files that it names."""
+        """All files that it lists."""
         return [slab.lines for slab in self.slabs] + ([self.carry] if self.carry else []) + list(self.steps)
 
     def to_values(self) -> dict[str, Any]:
@@ -105,7 +107,7 @@ class Manifest:
 
     @staticmethod
     def from_fields(fields: Fields, shape: TableShape) -> Manifest:
-        """A manifest, each value checked; DatabaseError if one is wrong."""
+        """Read a manifest and check each value. Raises DatabaseError if one is wrong."""
         plan = _plan(fields.object("plan"))
         slabs: list[StoredSlab] = []
         for number, slab in enumerate(fields.objects("slabs")):
@@ -154,7 +156,7 @@ def _state(fields: Fields, shape: TableShape) -> PathState:
 
 
 def _require_stage(manifest: Manifest, fields: Fields, shape: TableShape) -> None:
-    """What is stored must be what its stage needs: some slabs, all slabs and some path, or the path alone."""
+    """Raise DatabaseError unless the files fit the stage: some slabs, all slabs and part of the path, or the path."""
     rows_done = manifest.slabs[-1].end_row if manifest.slabs else 0
     is_right = (manifest.carry is not None) == bool(manifest.slabs)
     if manifest.is_complete:
@@ -168,27 +170,27 @@ def _require_stage(manifest: Manifest, fields: Fields, shape: TableShape) -> Non
 
 
 def slab_name(number: int) -> str:
-    """The file of the kept lines of a slab."""
+    """The name of the file with the checkpoints of a slab."""
     return f"slab-{number:06d}.lines"
 
 
 def carry_name(number: int) -> str:
-    """The file of the last row of a slab."""
+    """The name of the file with the last row of a slab."""
     return f"carry-{number:06d}.lines"
 
 
 def steps_name(number: int) -> str:
-    """The file of a piece of the path."""
+    """The name of the file with a piece of the path."""
     return f"path-{number:06d}.steps"
 
 
 def bytes_of(array: Line | NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The bytes of an array, as uint8 without a copy where that is possible."""
+    """uint8[n]: the bytes of an array, without a copy where that is possible."""
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 
 
 def hash_of(arrays: Sequence[Line | NDArray[np.uint8]]) -> str:
-    """The xxh3_64 of the bytes of all arrays, one after the other."""
+    """The xxh3_64 of the bytes of all arrays, one after the other, in hexadecimal digits."""
     import xxhash
 
     total = xxhash.xxh3_64()

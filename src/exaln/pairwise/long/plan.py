@@ -1,12 +1,12 @@
-"""How one pair is cut: slabs of rows that are computed at a time, and how far apart the kept lines are on each level.
+"""The plan of one long pair: slabs of rows that are filled at a time, and the spacing of checkpoints on each level.
 
-    level 0   the whole table, lines every spacings[0] rows and columns
-    level 1   a block of level 0 that the path runs through, again, now with lines every spacings[1]
+    level 0   the whole table, with checkpoints every spacings[0] rows and columns
+    level 1   a block of level 0 on the path, filled again with checkpoints every spacings[1]
     ...
-    last      a block of the last spacing, with the directions of its cells, which are walked
+    last      a block of the last spacing, filled with the directions of its cells, for the traceback
 
-Checkpoints of an m x n table every R rows and columns take 4 m n / R scores, and the blocks on a path have at most (m + n) R
-cells: with S scores kept per letter of the two sequences they are a share of 4 / S of the table, 5 % with 80.
+Checkpoints every R rows and columns of an m x n table take 4 m n / R scores, and the blocks on a path have at most
+(m + n) R cells. With S scores stored per letter of the two sequences, these blocks are 4 / S of the table: 5 % for 80.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 LAST_SPACING = 512
 SCORES_PER_LETTER = 80
 LEAST_SCORES_PER_LETTER = 4
-"""With fewer the blocks on the path could be more work than the whole table was."""
+"""With fewer, filling the blocks on the path again could take more work than the whole table."""
 
 MOST_BLOCK_BYTES = 1 << 27
-"""Checkpoints of a block of level 1 and beyond take no more than this, if they need not: to write more takes longer than to
-compute more again.
+"""Limit for the checkpoints of a block below level 0, unless it needs more: beyond this, writing checkpoints takes
+longer than filling larger blocks again.
 """
 
 
 @dataclass(frozen=True)
 class Room:
-    """Bytes that kept lines may take: of the whole table, where they are stored, and of a block, in memory."""
+    """Bytes that checkpoints may take: those of the whole table, in `place`, and those of a block, in memory."""
 
     table: int
     block: int
@@ -43,7 +43,10 @@ class Room:
 
     @staticmethod
     def of(memory: int, disk: int | None = None) -> Room:
-        """Three quarters of what is free for the larger part; the rest is for engines and paths."""
+        """Limits from the free bytes of memory and, with a work directory, of the disk.
+
+        A quarter of the memory, or of the disk, is left for engines and paths.
+        """
         if disk is None:
             return Room(memory // 2, memory // 4)
         return Room(disk // 4 * 3, memory // 2, "the work directory")
@@ -51,10 +54,8 @@ class Room:
 
 @dataclass(frozen=True)
 class Plan:
-    """score: the type of all scores; slab_rows: rows that are computed, and stored, at a time; spacings: of lines,
-    level by level.
-
-    Without spacings no lines are kept, for the score alone. block_bytes: what lines of a block may take.
+    """score: the type of all scores. slab_rows: rows that are filled, and stored, at a time. spacings: of checkpoints,
+    level by level; empty for the score alone. block_bytes: what the checkpoints of a block may take.
     """
 
     score: np.dtype[np.generic]
@@ -62,8 +63,8 @@ class Plan:
     spacings: tuple[int, ...]
     block_bytes: int = MOST_BLOCK_BYTES
 
-    def beginning_with(self, itemsize: int, spacing: int) -> Plan:
-        """The same for lines of the whole table that are there already."""
+    def resumed_with(self, itemsize: int, spacing: int) -> Plan:
+        """The plan for a run that resumes with checkpoints of this item size and spacing on level 0."""
         if (itemsize, spacing) == (self.score.itemsize, self.spacings[0]):
             return self
         finer = finer_spacings(spacing, itemsize, self.block_bytes)
@@ -78,7 +79,7 @@ def plan_path(
     room: Room,
     most_block_bytes: int = MOST_BLOCK_BYTES,
 ) -> Plan:
-    """The plan for an alignment; refused if the lines that it needs at least do not fit."""
+    """The plan for an alignment. Raises OutOfMemoryError if not even the fewest checkpoints fit."""
     score = score_type(n_rows, n_columns, scoring)
     per_letter = score.itemsize * (n_rows + n_columns)
     if room.table < LEAST_SCORES_PER_LETTER * per_letter:
@@ -90,9 +91,9 @@ def plan_path(
         )
     kept = min(room.table, SCORES_PER_LETTER * per_letter)
     spacing = max(LAST_SPACING, _spacing(n_rows * n_columns, score.itemsize, kept))
-    if room.place == "memory":  # then nothing is gained by slabs, and an engine works best on all rows
+    if room.place == "memory":  # slabs gain nothing here, and engines are fastest on all rows at once
         slab_rows = n_rows
-    else:  # lines of a slab are in memory until they are written
+    else:  # the checkpoints of a slab are in memory until they are written
         most = room.block * spacing // (4 * score.itemsize * n_columns)
         slab_rows = max(LAST_SPACING, min(slab_rows, most))
     block_bytes = min(room.block, most_block_bytes)
@@ -100,7 +101,7 @@ def plan_path(
 
 
 def finer_spacings(spacing: int, itemsize: int, block_bytes: int) -> tuple[int, ...]:
-    """Below lines so far apart, those of further levels: each at most half of the one above."""
+    """The spacings of the levels below one with this spacing: each at most half of the one above."""
     finer: list[int] = []
     while spacing > LAST_SPACING:
         most = max(block_bytes, 8 * itemsize * spacing)
@@ -115,7 +116,7 @@ def plan_score(n_rows: int, n_columns: int, scoring: Scoring) -> Plan:
 
 
 def _spacing(cells: int, itemsize: int, n_bytes: int) -> int:
-    """Rows and columns between lines that take so many bytes."""
+    """The spacing at which the checkpoints of a table with so many cells take `n_bytes`."""
     return -(-4 * itemsize * cells // n_bytes)
 
 

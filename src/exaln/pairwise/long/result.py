@@ -1,4 +1,4 @@
-"""A long pair's path as operations and counts, re-scored: pieces of steps, some at a time."""
+"""The path of a long pair as operations and counts, re-scored; its steps are read in pieces, to bound memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 STEPS_AT_ONCE = 1 << 22
 LONGEST_RUN = (1 << 28) - 1
-"""More do not fit beside the code of an operation."""
+"""Letters of a run, at most: an operation has 28 bits for them beside its code."""
 
 _OPERATION = np.zeros(3, np.uint8)
 _OPERATION[[STEP_QUERY, STEP_TARGET]] = INSERTION, DELETION
@@ -27,8 +27,8 @@ _OPERATION[[STEP_QUERY, STEP_TARGET]] = INSERTION, DELETION
 
 @dataclass(frozen=True)
 class LongAlignment:
-    """positions: query start and end, target start and end; counts: as in `exaln.engines.contracts.Traces`; operations:
-    uint32, as in `exaln.alignments.cigar.Paths`.
+    """positions: query start and end, target start and end. counts: as in `alignments.aligned_pairs.AlignedPairs`.
+    operations: uint32, as in `alignments.cigar.Paths`.
     """
 
     score: int
@@ -38,7 +38,10 @@ class LongAlignment:
 
 
 def rescored(pair: LongPair, end: EndCell, path: Sequence[NDArray[np.uint8]]) -> LongAlignment:
-    """The alignment that ends there and has this path, in pieces backwards; EngineError if it scores otherwise."""
+    """The alignment with this end cell and this path. Raises EngineError if the path does not have the end's score.
+
+    path: steps in pieces, backwards.
+    """
     row, column = _start(end, path)
     if row < 0 or column < 0:
         raise EngineError("the path of a long pair is longer than its sequences")
@@ -46,7 +49,7 @@ def rescored(pair: LongPair, end: EndCell, path: Sequence[NDArray[np.uint8]]) ->
     matrix = pair.scoring.matrix
     codes, lengths, n_pairs = [], [], np.zeros(matrix.size, np.int64)
     for steps in _forwards(path):
-        of_query, of_target = steps[steps != STEP_TARGET], steps[steps != STEP_QUERY]  # those that take a letter of it
+        of_query, of_target = steps[steps != STEP_TARGET], steps[steps != STEP_QUERY]  # steps that use a letter of it
         q = pair.query[row : row + len(of_query)][of_query == STEP_BOTH]
         t = pair.target[column : column + len(of_target)][of_target == STEP_BOTH]
         n_pairs += np.bincount(q * np.int64(len(matrix)) + t, minlength=matrix.size)
@@ -67,7 +70,7 @@ def rescored(pair: LongPair, end: EndCell, path: Sequence[NDArray[np.uint8]]) ->
 
 
 def _start(end: EndCell, path: Sequence[NDArray[np.uint8]]) -> tuple[int, int]:
-    """Letters before the path begins."""
+    """Letters of the query and of the target before the path begins."""
     counts = np.zeros(3, np.int64)
     for steps in path:
         counts += np.bincount(steps, minlength=3)
@@ -76,7 +79,7 @@ def _start(end: EndCell, path: Sequence[NDArray[np.uint8]]) -> tuple[int, int]:
 
 
 def _forwards(path: Sequence[NDArray[np.uint8]]) -> Iterator[NDArray[np.uint8]]:
-    """The same steps from the start on, in pieces of bounded size, none of them empty."""
+    """The steps of a path from its start to its end, in pieces of bounded size, none of them empty."""
     for steps in reversed(path):
         for stop in range(len(steps), 0, -STEPS_AT_ONCE):
             yield steps[max(0, stop - STEPS_AT_ONCE) : stop][::-1]
@@ -85,7 +88,7 @@ def _forwards(path: Sequence[NDArray[np.uint8]]) -> Iterator[NDArray[np.uint8]]:
 def _merged(
     codes: list[NDArray[np.uint8]], lengths: list[NDArray[np.int64]]
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Runs of operations; those that pieces had cut are one again."""
+    """Runs of operations, with those joined that the ends of pieces had cut."""
     if not codes:
         return np.zeros(0, np.uint8), np.zeros(0, np.int64)
     every, length = np.concatenate(codes), np.concatenate(lengths)
@@ -102,7 +105,7 @@ def _counts(runs: NDArray[np.uint8], lengths: NDArray[np.int64], positives: int)
 
 
 def _operations(runs: NDArray[np.uint8], lengths: NDArray[np.int64]) -> NDArray[np.uint32]:
-    """length << 4 | code; a run too long for that becomes several."""
+    """uint32[n]: length << 4 | code. A run longer than LONGEST_RUN becomes several."""
     parts = np.maximum(1, -(-lengths // LONGEST_RUN))
     codes = np.repeat(runs, parts).astype(np.uint32)
     split = np.full(len(codes), LONGEST_RUN, np.int64)

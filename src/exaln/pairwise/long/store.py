@@ -1,18 +1,17 @@
-"""Where a long pair's kept lines and its path so far are: in memory, or in a directory from which work goes on.
+"""Stores for the checkpoints and the path of a long pair: in memory, or in a work directory from which runs resume.
 
-A work directory has a folder for each pair, named after all that its alignment depends on; the engine is not part of
-it, since all give the same. `manifest.json` is replaced as a whole, and that is the only commit point: files of these
-names that it does not mention are of work that was interrupted, and are deleted; files of other names stay. Every file
-has its xxh3 hash there, and is compared with it before use.
+A work directory has a folder for each pair, named by a hash of everything that the alignment depends on. The engine is
+not part of it, because all engines give the same result. Replacing `manifest.json` as a whole is the only commit point.
+Files with these names that the manifest does not list are left from interrupted runs and are deleted; files with other
+names stay. The manifest has the xxh3 hash of every file, and each file is compared with it before use.
 
-    slab-000003.lines     kept lines of a slab of rows: row_H, row_F, column_H, column_E, one after the other
-    carry-000003.lines    H and F of the last row of the last slab, where the next one begins
-    path-000002.steps     steps of the path, backwards; with them all the lines are not needed any more
+    slab-000003.lines     checkpoints of a slab of rows: row_H, row_F, column_H, column_E, one after the other
+    carry-000003.lines    H and F of the last row of the last slab: the boundary of the next one
+    path-000002.steps     steps of the path, backwards; once all are stored, the checkpoints are deleted
 """
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import re
@@ -27,6 +26,7 @@ import numpy as np
 
 from exaln.engines.regions import NOTHING, STEP_TARGET, CheckpointReader, Checkpoints, EndCell, PathState, Region
 from exaln.errors import DatabaseError, ExalnError
+from exaln.foundation.lock_file import Lock, LockHeld
 from exaln.foundation.mapped_file import WatchedFile
 from exaln.foundation.output_file import output_errors
 from exaln.pairwise.long.checkpoints import SlabCheckpoints
@@ -54,15 +54,20 @@ if TYPE_CHECKING:
 
 MANIFEST_NAME, LOCK_NAME = "manifest.json", ".lock"
 _OWN_NAMES = re.compile(
-    r"(slab|carry)-[0-9]{6,}\.lines|path-[0-9]{6,}\.steps"  # what is stored
-    r"|\.((slab|carry)-[0-9]{6,}\.lines|path-[0-9]{6,}\.steps|manifest\.json)\.[0-9a-f]{32}"  # of earlier versions
+    r"(slab|carry)-[0-9]{6,}\.lines|path-[0-9]{6,}\.steps"  # stored files
+    r"|\.((slab|carry)-[0-9]{6,}\.lines|path-[0-9]{6,}\.steps|manifest\.json)\.[0-9a-f]{32}"  # temporary, old
     r"|manifest\.json\.[0-9a-f]{32}"
 )
 SECONDS_BETWEEN_SAVES = 5.0
 
 
 class Store(Protocol):
-    """How far a pair is, and what is kept of it."""
+    """The progress of one pair, its checkpoints and its path.
+
+    rows_done: rows of the table that are filled. end: the best end cell so far. carry: H and F of the last filled row.
+    state: where the traceback is; None before it starts. engine_may_hold: whether checkpoints may stay in the memory of
+    an engine.
+    """
 
     plan: Plan
     rows_done: int
@@ -70,38 +75,37 @@ class Store(Protocol):
     carry: TwoLines | None
     state: PathState | None
     is_complete: bool
-    may_be_held: bool
-    """Whether lines may stay in the memory of an engine."""
+    engine_may_hold: bool
 
-    def keep_slab(self, region: Region, lines: CheckpointReader, carry: TwoLines, end: EndCell) -> None:
-        """The next slab is computed: its lines, its last row, the best end so far."""
+    def add_slab(self, region: Region, checkpoints: CheckpointReader, carry: TwoLines, end: EndCell) -> None:
+        """Store the next slab: its checkpoints, its last row, and the best end cell so far."""
         ...
 
-    def give_lines(self, kept: SlabCheckpoints) -> None:
-        """Add the lines of all slabs."""
+    def add_checkpoints_to(self, grid: SlabCheckpoints) -> None:
+        """Add the checkpoints of all slabs to a grid."""
         ...
 
-    def begin_path(self, end: EndCell, state: PathState) -> None:
-        """All scores are there, and so the path begins."""
+    def start_path(self, end: EndCell, state: PathState) -> None:
+        """Store the end of the alignment and the first state of the traceback, once the table is filled."""
         ...
 
-    def keep_steps(self, steps: NDArray[np.uint8], state: PathState, *, is_last: bool) -> None:
-        """The path has gone so much further back."""
+    def add_steps(self, steps: NDArray[np.uint8], state: PathState, *, is_last: bool) -> None:
+        """Store the next steps of the path, backwards, and the state of the traceback after them."""
         ...
 
     def path(self) -> Sequence[NDArray[np.uint8]]:
-        """All steps, in pieces, backwards."""
+        """All steps of the path, in pieces, backwards."""
         ...
 
     def require_unchanged(self) -> None:
-        """DatabaseError if a file that was read has changed since: what follows from it cannot be trusted."""
+        """Raise DatabaseError if a file has changed since it was read."""
         ...
 
 
 class MemoryStore:
-    """Everything in memory."""
+    """A store in memory."""
 
-    may_be_held = True
+    engine_may_hold = True
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
@@ -112,62 +116,67 @@ class MemoryStore:
         self._slabs: list[tuple[Region, CheckpointReader]] = []
         self._steps: list[NDArray[np.uint8]] = []
 
-    def keep_slab(self, region: Region, lines: CheckpointReader, carry: TwoLines, end: EndCell) -> None:
-        """As it is."""
+    def add_slab(self, region: Region, checkpoints: CheckpointReader, carry: TwoLines, end: EndCell) -> None:
+        """Keep references to the arrays."""
         self.rows_done, self.carry, self.end = region.end_row, carry, end
-        self._slabs.append((region, lines))
+        self._slabs.append((region, checkpoints))
 
-    def give_lines(self, kept: SlabCheckpoints) -> None:
-        """All of them."""
-        for region, lines in self._slabs:
-            kept.add(region.first_row, region.end_row, partial(_same, lines))
+    def add_checkpoints_to(self, grid: SlabCheckpoints) -> None:
+        """Add the checkpoints of all slabs to a grid."""
+        for region, checkpoints in self._slabs:
+            grid.add(region.first_row, region.end_row, partial(_same, checkpoints))
 
-    def begin_path(self, end: EndCell, state: PathState) -> None:
-        """From there."""
+    def start_path(self, end: EndCell, state: PathState) -> None:
+        """Keep the end of the alignment and the first state of the traceback."""
         self.end, self.state = end, state
 
-    def keep_steps(self, steps: NDArray[np.uint8], state: PathState, *, is_last: bool) -> None:
-        """As they are."""
+    def add_steps(self, steps: NDArray[np.uint8], state: PathState, *, is_last: bool) -> None:
+        """Keep the next steps of the path and the state after them."""
         self._steps.append(steps)
         self.state, self.is_complete = state, is_last
 
     def path(self) -> Sequence[NDArray[np.uint8]]:
-        """In one piece."""
+        """All steps of the path, backwards, in one piece."""
         return [np.concatenate(self._steps)]
 
     def require_unchanged(self) -> None:
-        """There are no files."""
+        """Do nothing: there are no files."""
 
 
-def _same(lines: CheckpointReader) -> CheckpointReader:
-    return lines
+def _same(checkpoints: CheckpointReader) -> CheckpointReader:
+    return checkpoints
 
 
-def _on_grid(lines: CheckpointReader, plan: Plan) -> Checkpoints:
-    """The lines of a slab without its last row, unless that is one of the grid."""
-    assert isinstance(lines, Checkpoints)
-    if plan.spacings and lines.rows[-1] % plan.spacings[0] == 0:
-        return lines
-    return replace(lines, rows=lines.rows[:-1], row_H=lines.row_H[:-1], row_F=lines.row_F[:-1])
+def _on_grid(checkpoints: CheckpointReader, plan: Plan) -> Checkpoints:
+    """The checkpoints of a slab without its last row, unless the grid has that row."""
+    assert isinstance(checkpoints, Checkpoints)
+    if plan.spacings and checkpoints.rows[-1] % plan.spacings[0] == 0:
+        return checkpoints
+    rows, row_h, row_f = checkpoints.rows, checkpoints.row_H, checkpoints.row_F
+    return replace(checkpoints, rows=rows[:-1], row_H=row_h[:-1], row_F=row_f[:-1])
 
 
 def pair_name(pair: LongPair) -> str:
-    """The folder of a pair: a hash of all that its alignment depends on."""
+    """The name of a pair's folder: a hash of everything that the alignment depends on."""
     import xxhash
 
     scoring, mode = pair.scoring, pair.mode
-    facts = [FORMAT_VERSION, scoring.gap_open, scoring.gap_extend, len(pair.query), len(pair.target), mode.is_local]
-    facts += [mode.query_start, mode.query_end, mode.target_start, mode.target_end]
+    values = [FORMAT_VERSION, scoring.gap_open, scoring.gap_extend, len(pair.query), len(pair.target), mode.is_local]
+    values += [mode.query_start, mode.query_end, mode.target_start, mode.target_end]
     total = xxhash.xxh3_128()
-    for part in (json.dumps(facts).encode(), scoring.matrix.tobytes(), pair.query, pair.target):
+    for part in (json.dumps(values).encode(), scoring.matrix.tobytes(), pair.query, pair.target):
         total.update(part if isinstance(part, bytes) else np.ascontiguousarray(part).data)
     return total.hexdigest()
 
 
 class DirectoryStore:
-    """A folder of a work directory, of which this process has the lock; `plan` is that of the first start."""
+    """The folder of one pair in a work directory, locked by this process. `plan` is that of the first run.
 
-    may_be_held = False
+    Opening it raises DatabaseError if another process holds the lock or a stored file is damaged, and OutputError if
+    the folder cannot be written.
+    """
+
+    engine_may_hold = False
 
     def __init__(self, directory: Path, plan: Plan, n_rows: int, n_columns: int) -> None:
         self.directory, self._n_columns = directory, n_columns
@@ -175,10 +184,10 @@ class DirectoryStore:
         self._files: list[WatchedFile] = []
         with output_errors(directory):
             directory.mkdir(parents=True, exist_ok=True)
-            self._lock = _locked(directory)
+            self._lock = _lock(directory)
         try:
             self._manifest = self._opened(plan, TableShape(n_rows, n_columns))
-            self.plan = plan.beginning_with(**self._manifest.plan)
+            self.plan = plan.resumed_with(**self._manifest.plan)
             self.rows_done = self._manifest.slabs[-1].end_row if self._manifest.slabs else 0
             self.end, self.state = self._manifest.end, self._manifest.state
             self.is_complete = self._manifest.is_complete
@@ -192,14 +201,14 @@ class DirectoryStore:
         self._read_slab = cache(self._read_slab_file)
 
     def close(self) -> None:
-        """Let another process have it."""
-        os.close(self._lock)
+        """Release the lock."""
+        self._lock.close()
 
-    def keep_slab(self, region: Region, lines: CheckpointReader, carry: TwoLines, end: EndCell) -> None:
-        """Written, and named by the manifest from then on."""
-        number, kept = len(self._manifest.slabs), _on_grid(lines, self.plan)
-        stored = self._write(slab_name(number), (kept.row_H, kept.row_F, kept.column_H, kept.column_E))
-        rows, columns = tuple(kept.rows.tolist()), tuple(kept.columns.tolist())
+    def add_slab(self, region: Region, checkpoints: CheckpointReader, carry: TwoLines, end: EndCell) -> None:
+        """Write the next slab and commit it."""
+        number, grid = len(self._manifest.slabs), _on_grid(checkpoints, self.plan)
+        stored = self._write(slab_name(number), (grid.row_H, grid.row_F, grid.column_H, grid.column_E))
+        rows, columns = tuple(grid.rows.tolist()), tuple(grid.columns.tolist())
         slab = StoredSlab(region.first_row, region.end_row, rows, columns, stored)
         self.rows_done, self.carry, self.end = region.end_row, carry, end
         self._commit(
@@ -208,18 +217,18 @@ class DirectoryStore:
             end=end,
         )
 
-    def give_lines(self, kept: SlabCheckpoints) -> None:
-        """All of them, read when they are asked for."""
+    def add_checkpoints_to(self, grid: SlabCheckpoints) -> None:
+        """Add the checkpoints of all slabs to a grid; each file is read when it is first used."""
         for slab in self._manifest.slabs:
-            kept.add(slab.first_row, slab.end_row, partial(self._read_slab, slab))
+            grid.add(slab.first_row, slab.end_row, partial(self._read_slab, slab))
 
-    def begin_path(self, end: EndCell, state: PathState) -> None:
-        """From there."""
+    def start_path(self, end: EndCell, state: PathState) -> None:
+        """Commit the end of the alignment and the first state of the traceback."""
         self.end, self.state = end, state
         self._commit(end=end, state=state)
 
-    def keep_steps(self, steps: NDArray[np.uint8], state: PathState, *, is_last: bool) -> None:
-        """Saved every few seconds; with the last ones the lines go."""
+    def add_steps(self, steps: NDArray[np.uint8], state: PathState, *, is_last: bool) -> None:
+        """Collect steps and commit them every few seconds; the last commit deletes the checkpoints."""
         self._waiting.append(steps)
         self.state = state
         if not is_last and time.monotonic() - self._saved < SECONDS_BETWEEN_SAVES:
@@ -232,16 +241,16 @@ class DirectoryStore:
         self._waiting, self._saved = [], time.monotonic()
 
     def path(self) -> Sequence[NDArray[np.uint8]]:
-        """All pieces, as they were written."""
+        """All steps of the path, backwards, in the pieces that were written."""
         return [self._read_steps(piece) for piece in self._manifest.steps]
 
     def require_unchanged(self) -> None:
-        """DatabaseError if a file that was read has changed since."""
+        """Raise DatabaseError if a file has changed since it was read."""
         for file in self._files:
             file.require_unchanged()
 
     def progress(self, n_rows: int) -> str:
-        """How far it is, for people."""
+        """The progress so far, as text for the user."""
         if self.is_complete:
             return "this pair was aligned before"
         if self.state is not None:
@@ -281,7 +290,7 @@ class DirectoryStore:
         return steps
 
     def _read(self, stored: StoredFile) -> NDArray[np.uint8]:
-        """uint8[bytes], mapped, after all of it was compared with its hash."""
+        """uint8[bytes], memory-mapped. Raises DatabaseError unless the file has its size and hash."""
         try:
             file = WatchedFile(self.directory, stored.file)
             is_whole = len(file.bytes) == stored.bytes and file.xxh3_64() == stored.xxh3_64
@@ -299,7 +308,7 @@ class DirectoryStore:
         return self._format.damaged(str(self.directory / name), problem)
 
     def _write(self, name: str, arrays: Sequence[Line | NDArray[np.uint8]]) -> StoredFile:
-        """A new file, durable once the manifest names it. What has its name is of work that was interrupted."""
+        """Write a file, which counts once the manifest lists it. An older file of that name is an interrupted run's."""
         path = self.directory / name
         with output_errors(path):
             path.unlink(missing_ok=True)
@@ -322,23 +331,17 @@ class DirectoryStore:
         self._sweep()
 
     def _sweep(self) -> None:
-        """Delete files with names of a store that the manifest does not mention."""
+        """Delete files with names of a store that the manifest does not list."""
         named = {stored.file for stored in self._manifest.files}
         for path in self.directory.iterdir():
             if path.name not in named and _OWN_NAMES.fullmatch(path.name) and not path.is_dir():
                 path.unlink(missing_ok=True)
 
 
-def _locked(directory: Path) -> int:
-    lock = os.open(directory / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+def _lock(directory: Path) -> Lock:
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(lock)
+        return Lock.on_file(directory / LOCK_NAME, mode=0o666)
+    except LockHeld:
         raise DatabaseError(
             f"{directory}: another exaln is working here; wait for it, or use another --work-dir"
         ) from None
-    except BaseException:
-        os.close(lock)
-        raise
-    return lock

@@ -1,7 +1,7 @@
-"""Traceback over checkpoints: the blocks that the path runs through are filled again, each time with finer checkpoints.
+"""Traceback over checkpoints: blocks on the path are filled again, level by level, with finer checkpoints.
 
-The cells of a block, filled from its boundary, are those of the whole table, so the path is that of the direct method:
-it depends on nothing but the two sequences, the costs and the mode.
+A block that is filled from its boundary has the cells of the whole table, so the path is that of the direct method. It
+depends only on the two sequences, the scoring and the mode.
 """
 
 from __future__ import annotations
@@ -36,33 +36,36 @@ if TYPE_CHECKING:
 
 
 Piece = tuple["NDArray[np.uint8]", PathState]
-"""Some steps of a path, backwards, and its state after them."""
+"""Steps of a path, uint8, backwards, and the state of the traceback after them."""
 
 
 @dataclass
 class Work:
-    """Cells of the table, cells filled again for the path, how many of both were pruned; seconds of the latter."""
+    """Counts of cells: those of the table, those of blocks filled again for the path, and how many of each were pruned.
+
+    refill_seconds: the time that filling blocks again took.
+    """
 
     scored: int = 0
     scored_pruned: int = 0
-    again: int = 0
-    again_pruned: int = 0
-    again_seconds: float = 0.0
+    refilled: int = 0
+    refilled_pruned: int = 0
+    refill_seconds: float = 0.0
 
     def __str__(self) -> str:
         parts = []
         if self.scored:
             parts.append(f"{100 * self.scored_pruned / self.scored:.1f} % of {self.scored:.3g} cells were pruned")
-        if self.again:
-            pruned = 100 * self.again_pruned / self.again
-            seconds = f"{self.again_seconds:.2f} s"
-            parts.append(f"{self.again:.3g} computed again for the path in {seconds}, {pruned:.1f} % of them pruned")
+        if self.refilled:
+            pruned = 100 * self.refilled_pruned / self.refilled
+            seconds = f"{self.refill_seconds:.2f} s"
+            parts.append(f"{self.refilled:.3g} computed again for the path in {seconds}, {pruned:.1f} % of them pruned")
         return ", ".join(parts)
 
 
 @dataclass(frozen=True)
 class LongPair(PairTable):
-    """One pair and the engine that fills it. prunes: whether cells that cannot matter are skipped."""
+    """One pair and the engine that fills its table. prunes: whether cells that cannot matter are skipped."""
 
     engine: RegionEngine
     prunes: bool = True
@@ -70,17 +73,18 @@ class LongPair(PairTable):
 
     @property
     def table(self) -> Region:
-        """All cells."""
+        """The region of all cells."""
         return Region(0, len(self.query), 0, len(self.target))
 
     def pruning(self, best: int, end_row: int, end_column: int) -> Pruning | None:
-        """Permission to prune, in local mode, where an alignment that ends in these rows and columns has this score."""
+        """What an engine may prune in local mode if some alignment within these rows and columns scores `best`."""
         return Pruning(best, end_row, end_column) if self.prunes and self.mode.is_local else None
 
 
 class Scratch:
-    """Memory that a traceback uses again: room for the checkpoints of one block on each level but the last, which
-    `follow` traces. Fresh memory takes time.
+    """Memory for the checkpoints of one block per level, reused from block to block because fresh memory is slow.
+
+    follow: traces the blocks of the last level, which need no checkpoints.
     """
 
     def __init__(self, follow: Traceback) -> None:
@@ -109,7 +113,10 @@ class Scratch:
 
 
 def trace(pair: LongPair, grid: SlabCheckpoints, spacings: tuple[int, ...], state: PathState) -> Iterator[Piece]:
-    """The path from a cell of a region on, until it leaves the region. spacings: of the checkpoints of finer levels."""
+    """Yield the path backwards from a cell of a region until it leaves the region, in pieces.
+
+    spacings: of the checkpoints on the finer levels.
+    """
     return _trace_region(pair, grid, spacings, state, Scratch(pair.engine.traceback(pair)))
 
 
@@ -125,7 +132,7 @@ def _trace_region(
 def _trace_block(
     pair: LongPair, grid: SlabCheckpoints, spacings: tuple[int, ...], state: PathState, scratch: Scratch
 ) -> Iterator[Piece]:
-    """The path through the block that it is in, and on the last level as far as the engine goes at a time."""
+    """Yield the path through its current block; on the last level, as far as one call of the engine goes."""
     if not spacings:
         yield scratch.follow(grid, state)
         return
@@ -139,7 +146,7 @@ def _trace_block(
 def _filled_block(
     pair: LongPair, block: Region, boundary: Boundary, spacings: tuple[int, ...], state: PathState, scratch: Scratch
 ) -> CheckpointReader:
-    """The checkpoints of a block. The path enters at its last cell, with the score that it has from there on back."""
+    """Fill a block and return its checkpoints. The path enters at its last cell."""
     rows = grid_places(block.first_row, block.end_row, spacings[0], block.first_row)
     columns = grid_places(block.first_column, block.end_column, spacings[0], block.first_column)
     score = boundary.top_H.dtype
@@ -157,9 +164,9 @@ def _filled_block(
         pruning=pruning,
     )
     checkpoints = pair.engine.fill(task).checkpoints
-    pair.work.again_seconds += time.perf_counter() - began
-    pair.work.again += block.cells
-    pair.work.again_pruned += 0 if pruning is None else pruning.cells
+    pair.work.refill_seconds += time.perf_counter() - began
+    pair.work.refilled += block.cells
+    pair.work.refilled_pruned += 0 if pruning is None else pruning.cells
     return checkpoints
 
 
@@ -168,7 +175,7 @@ def _is_within(region: Region, state: PathState) -> bool:
 
 
 def along_border(mode: Mode, state: PathState) -> Piece:
-    """From where a path met a border on to its start: at once if that border is free, else in the corner."""
+    """The rest of a path that has met a border: nothing if that border is free, else a gap to the corner."""
     row, column = state.row, state.column
     if mode.is_local or (row >= 0 and mode.query_start) or (column >= 0 and mode.target_start):
         return np.zeros(0, np.uint8), state
