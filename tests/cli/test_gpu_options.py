@@ -146,7 +146,7 @@ def test_gpu_options_need_the_cuda_engine(run: Exaln, command: str, engine: str,
     files = [] if command == "bench" else ["--query", GLOBINS, "--db", GLOBINS]
     code, message = run.error(command, *files, "--engine", engine, *option)
     assert code == 1
-    assert f"devices and GPU memory can be set for the cuda engine only, and the engine is '{engine}'" in message
+    assert f"devices and GPU memory need the cuda engine, but the engine is '{engine}'" in message
 
 
 def test_gpu_arguments_in_python_need_the_cuda_engine(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,7 +94,7 @@ def _device_numbers(devices: Sequence[int]) -> list[int]:
 def _with_gpus(name: str) -> str:
     """The name of the cuda engine, which options for GPUs need. Raises InputError if another engine is named."""
     if name not in ("auto", CudaEngine.name):
-        raise InputError(f"devices and GPU memory can be set for the cuda engine only, and the engine is {name!r}")
+        raise InputError(f"devices and GPU memory need the cuda engine, but the engine is {name!r}")
     return CudaEngine.name
 
 

@@ -69,8 +69,8 @@ class HitEvaluator:
 def warn_without_statistics(scoring: Scoring) -> None:
     """Warn that this scoring has no E-values."""
     warnings.warn(
-        f"no statistics for {scoring.describe()}: bits and E-values are empty, "
-        "hits are ranked by score and no E-value limits them",
+        f"there are no E-value statistics for {scoring.describe()}; hits are ranked by score, and the limit on E-values "
+        "is ignored",
         ExalnWarning,
         stacklevel=4,
     )
