@@ -532,10 +532,6 @@ def cut(driver, a, constants):
     minimum = driver.view(a.minimum, np.int32, a.n_queries * constants.BINS).reshape(-1, constants.BINS)
     for query in range(a.n_queries):
         scores = driver.view(a.scores + 4 * query * a.row_stride, np.int32, a.n_targets)
-        if a.histogram:
-            n_bins = constants.BINS * a.score_bins
-            histogram = driver.view(a.histogram + 4 * query * n_bins, np.uint32, n_bins)
-            np.add.at(histogram, bins * a.score_bins + np.minimum(scores, a.score_bins - 1), 1)
         for row in np.flatnonzero(scores >= minimum[query, bins]).tolist():
             if count[0] < a.capacity:
                 place = driver.view(a.candidates + 12 * int(count[0]), np.int32, 3)
