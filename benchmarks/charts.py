@@ -1,7 +1,7 @@
 """Draw the charts of README.md from the newest run files under benchmarks/runs.
 
     python benchmarks/charts.py                      # writes docs/images/speed-cpu.svg and speed-gpu.svg
-    python benchmarks/charts.py --out build --png    # as PNG too, to look at
+    python benchmarks/charts.py --out build --png    # also as PNG
 
 speed-cpu.svg: search_peers.json, by search_peers.py. speed-gpu.svg: bench-cuda-570000-targets.json, by `exaln bench
 --engine cuda`, and cudasw4.json in the same folder, the figure of CUDASW++4.0 for the same queries and database.
@@ -24,10 +24,10 @@ from matplotlib import pyplot
 
 HERE = Path(__file__).parent
 WIDTH, BAR, LINE = 8.0, 0.39, 0.155
-"""Inches: the chart's width, the height of a bar with its share of white, the height of a line of the note."""
+"""Inches: width of the chart, height of a bar with its spacing, height of a line of the note."""
 
 LEFT, RIGHT, ABOVE, BELOW = 1.95, 0.15, 0.68, 0.68
-"""Inches around the bars; the note comes below."""
+"""Margins of the bars in inches; the note is below."""
 
 NOTE_COLUMNS = 122
 COLOURS = {"exaln": "#1f6fb4", "exact": "#8c959f", "heuristic": "#d9b77e", "bound": "#ffffff"}

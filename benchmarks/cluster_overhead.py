@@ -1,11 +1,10 @@
-"""What a cluster costs: the same search on one machine, with local:1 and with local:2, the results compared.
+"""The cost of a cluster: one search without a cluster, with local:1 and with local:2; the reports are compared.
 
     python benchmarks/cluster_overhead.py QUERIES DATABASE [--only overhead|efficiency] [--rounds 3] [--out FILE.json]
 
-Overhead: local:1 with all cores against no cluster with all cores, from the start of the command to its end, and
-without starting and stopping. Efficiency: one worker of one thread against two of them. Rounds alternate, and the
-fastest of each way counts. The processor time of all processes depends less on what else the machine does than the
-clock.
+Overhead: local:1 with all cores against no cluster with all cores, for the whole command and for the search without
+starting and stopping workers. Efficiency: one worker with one thread against two such workers. Rounds alternate, and
+the fastest of each setup counts. The CPU time of all processes depends less on other load than the wall time.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ SEARCHED = re.compile(r"hits of .* in ([\d.]+) s")
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds of the whole command, of the search in it, and of all processors."""
+    """Seconds: wall time of the whole command, wall time of the search in it, and CPU time."""
 
     command: float
     search: float
@@ -50,13 +49,13 @@ class Times:
 
 
 def processor_seconds() -> float:
-    """Of all processes that were started here and have ended."""
+    """CPU seconds of all child processes that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def search(queries: str, database: str, options: list[str], out: Path) -> Times:
-    """One search in a process of its own."""
+    """Run one search in its own process."""
     command = [sys.executable, "-m", "exaln", "search", "--query", queries, "--db", database, "--out", str(out)]
     started, used = time.perf_counter(), processor_seconds()
     done = subprocess.run([*command, "--engine", "cpu", *options], capture_output=True, text=True, check=True)
@@ -67,7 +66,7 @@ def search(queries: str, database: str, options: list[str], out: Path) -> Times:
 
 
 def measure(queries: str, database: str, ways: list[str], n_rounds: int) -> dict[str, list[Times]]:
-    """Each way in each round; all reports must be the same."""
+    """Times of each setup in each round. All reports must be the same."""
     times: dict[str, list[Times]] = {way: [] for way in ways}
     reports = set()
     with tempfile.TemporaryDirectory() as folder:
@@ -82,7 +81,7 @@ def measure(queries: str, database: str, ways: list[str], n_rounds: int) -> dict
 
 
 def summary(times: dict[str, list[Times]]) -> Iterator[str]:
-    """What the fastest of each way say about each other."""
+    """Yield lines that compare the fastest run of each setup."""
     best = {way: min(seen, key=lambda one: one.command) for way, seen in times.items()}
     if ONE in best:
         one, alone = best[ONE], best[ALONE]
@@ -105,16 +104,16 @@ def main() -> None:
     parser.add_argument("--only", choices=list(WAYS))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--out", type=Path)
-    wish = parser.parse_args()
-    kinds = [wish.only] if wish.only else list(WAYS)
-    times = measure(wish.queries, wish.database, [way for kind in kinds for way in WAYS[kind]], wish.rounds)
+    options = parser.parse_args()
+    kinds = [options.only] if options.only else list(WAYS)
+    times = measure(options.queries, options.database, [way for kind in kinds for way in WAYS[kind]], options.rounds)
     print("\n".join(summary(times)))
-    if wish.out is not None:
-        save(wish.out, Path(wish.queries).name, Path(wish.database).name, times)
+    if options.out is not None:
+        save(options.out, Path(options.queries).name, Path(options.database).name, times)
 
 
 def save(out: Path, queries: str, database: str, times: dict[str, list[Times]]) -> None:
-    """All rounds, with the machine."""
+    """Write all rounds, with the machine, as JSON."""
     content = {
         "queries": queries,
         "database": database,

@@ -1,10 +1,10 @@
-"""Clusters that are not at hand: efficiency on 64 and 1,024 GPUs, and where it is lost. Tables for docs/cluster.md.
+"""Simulated clusters: the efficiency on 64 and 1,024 GPUs, and where it is lost. Prints the tables of docs/cluster.md.
 
     python benchmarks/cluster_simulation.py                             # the tables
     python benchmarks/cluster_simulation.py --check QUERIES DATABASE    # real runs beside simulated ones
 
-The decisions are those of `cluster.unit_pool`, the same code that hands out real units; only the clock is simulated.
-What a unit costs besides its cells was measured: see COSTS.
+The scheduling is that of `cluster.unit_pool`, which also hands out real units; only the clock is simulated. The costs
+of a unit besides its cells were measured: see COSTS.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from exaln.cluster.units import Chunk, chunks_of
 from exaln.sequences.fasta import read_records
 
 H200 = 7.0e12
-"""Cells per second of one GPU with groups of queries: benchmarks/runs."""
+"""Cells per second of one GPU with batches of queries, from benchmarks/runs."""
 
 SEGMENT = 256 << 20
 BYTES_PER_RESIDUE = 1.35
-"""A segment with ids and descriptions, of UniProt."""
+"""Bytes of a segment per residue, with ids and descriptions, in UniProt."""
 
 COSTS = Costs(unit_s=0.05, merge_s=0.002, query_s=0.0006, bytes_per_second=1e9, bytes_per_second_of_all=5e10)
-"""Per unit: 50 ms that nothing hides; on CPUs a smaller unit takes 17 ms more than its cells, and workers wait less
-than 10 ms between units (--verbose). 2 ms of the client, Dask's messages included. Its work for a hit was measured with
-9,397 of them: 1.4 us to decode, 0.7 to merge, 1.5 to report; a query has some 150. Storage: 1 GB/s for one node and 50
-GB/s for all, a modest parallel file system.
+"""Each unit has 50 ms that no other work hides. On CPUs a small unit takes 17 ms more than its cells, and workers wait
+less than 10 ms between units (--verbose). The client takes 2 ms per unit, with Dask's messages. Its work per hit,
+measured with 9,397 hits, is 1.4 us to decode, 0.7 us to merge and 1.5 us to report; a query has about 150 hits.
+Storage gives 1 GB/s to one node and 50 GB/s to all, as a modest parallel file system does.
 """
 
 
 @dataclass(frozen=True)
 class Size:
-    """A database of today."""
+    """A database by name and size."""
 
     name: str
     n_residues: int
@@ -54,7 +54,7 @@ LENGTH = 400
 
 
 def plan_of(size: Size, n_queries: int, n_gpus: int) -> Plan:
-    """For a database that is only a number."""
+    """The plan of a search of a database of which only the size is known."""
     edges = [*range(0, size.n_residues, SEGMENT), size.n_residues]
     chunks = [Chunk(first, end, int((end - first) * BYTES_PER_RESIDUE)) for first, end in pairwise(edges)]
     return Plan.of(chunks, np.full(n_queries, LENGTH), 1, [H200] * n_gpus)
@@ -94,7 +94,7 @@ def tables() -> None:
 
 
 def check(queries: str, database: str) -> None:
-    """The same search, real and simulated, with the speeds that the real workers had."""
+    """Run a search and simulate it with the speeds of the real workers; print both."""
     manifest, lengths = Database.open(database).manifest, read_records(queries).lengths
     for n_workers in (1, 2):
         seconds, n_units, speeds = _real(queries, database, n_workers)

@@ -1,9 +1,9 @@
-"""exaln's cpu engine against parasail and pyopal, in one run, on real proteins, with every score compared.
+"""Compare the cpu engine with parasail and pyopal in one run, on real proteins, with every score checked.
 
     make bench                                                   # with EXALN_DATA set to a folder of real sequences
     make bench BENCH="--targets T.fasta --queries Q.fasta"
 
-Prints GCUPS (cells = query x target residues, padding not counted) of each, the ratio of exaln to the faster peer, and
+Prints the GCUPS of each (cells = query x target residues, without padding), the ratio of exaln to the faster peer, and
 the fraction of the bound: the cell update alone, in registers, measured in the same run on as many threads. Writes
 benchmarks/runs/<date>-<machine>/cpu_peers.json.
 """
@@ -52,7 +52,7 @@ class Exaln:
 
 
 class Peers:
-    """parasail and pyopal in a process of their own."""
+    """parasail and pyopal in a separate process."""
 
     def __init__(self, python: Path, targets: list[str]) -> None:
         command = [str(python), str(HERE / "peer_worker.py")]
@@ -74,13 +74,13 @@ class Peers:
 
 
 def bound(threads: int, isa: str) -> float:
-    """GCUPS of the bare loop on so many threads at once."""
+    """GCUPS of the bare loop on all threads together."""
     with ThreadPoolExecutor(threads) as pool:
         return sum(pool.map(lambda _: _core.bare_loop(isa, 8, 0.3), range(threads)))
 
 
 def measure(query: Records, targets: list[str], ours: Exaln, peers: Peers, threads: int, rounds: int) -> dict[str, Any]:
-    """The best of some rounds of each tool, taken in turn; all scores must agree."""
+    """The best of several rounds of each tool, run in turn, and the number of scores that differ."""
     text = query.alphabet.decode(query.sequence(0))
     isa = CpuEngine(threads).isa
     best: dict[str, float] = {}
@@ -105,19 +105,19 @@ def measure(query: Records, targets: list[str], ours: Exaln, peers: Peers, threa
 
 
 def print_row(row: dict[str, Any]) -> None:
-    """One line of the table."""
+    """Print one line of the table."""
     gcups = "".join(f"{value:11.1f}" for value in row["gcups"].values())
     wrong = sum(row["differing_scores"].values())
-    verdict = "agree" if wrong == 0 else f"{wrong} DIFFER"
+    agreement = "agree" if wrong == 0 else f"{wrong} DIFFER"
     print(
         f"{row['query_length']:6}{row['threads']:9}{gcups}{row['ratio']:8.2f}{row['bound']:9.1f}"
-        f"{100 * row['fraction']:9.0f} %  {verdict}",
+        f"{100 * row['fraction']:9.0f} %  {agreement}",
         flush=True,
     )
 
 
 def machine() -> dict[str, Any]:
-    """What the figures were measured on."""
+    """The computer on which the figures are measured."""
     described = [line.split(":", 1) for line in Path("/proc/cpuinfo").read_text().splitlines() if ":" in line]
     fields = {name.strip(): value.strip() for name, value in described}
     return {
@@ -130,7 +130,7 @@ def machine() -> dict[str, Any]:
 
 
 def main() -> int:
-    """Run the benchmark; exit code 1 if any score differs."""
+    """Run the benchmark. Returns exit code 1 if a score differs."""
     data = Path(os.environ.get("EXALN_DATA", "")) / "protein"
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--targets", type=Path, default=data / "mmseqs_DB.fasta.gz")
@@ -169,7 +169,7 @@ def main() -> int:
 
 
 def write_run(directory: Path, run: dict[str, Any]) -> None:
-    """Keep the raw numbers."""
+    """Write the figures as JSON."""
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "cpu_peers.json").write_text(json.dumps(run, indent=1) + "\n")
     print(f"written to {directory / 'cpu_peers.json'}")

@@ -1,11 +1,11 @@
-"""Batches of pairs with their paths on a GPU: time on the device by kernel, and of the whole call.
+"""Time of batches of pairs with paths on a GPU: on the device by kernel, and of the whole call.
 
     python benchmarks/gpu_pairs.py                # needs an NVIDIA GPU
     python benchmarks/gpu_pairs.py --quick
 
-Random DNA, and DNA with a tenth of its letters changed; match 2, mismatch -3, gaps 5/2. The whole call is
-`exaln.align_many` from arrays of codes to a list of alignments, the fastest of some; a sample is compared with the cpu
-engine, path by path. Writes benchmarks/runs/<date>-<GPU>/gpu_pairs.json.
+The pairs are random DNA, and DNA with a tenth of its letters changed; match 2, mismatch -3, gaps 5/2. The whole call is
+`exaln.align_many`, from arrays of codes to a list of alignments; the fastest of several counts. A sample is compared
+with the cpu engine, path by path. Writes benchmarks/runs/<date>-<GPU>/gpu_pairs.json.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def sequences(n: int, m: int, length: int, *, similar: bool) -> tuple[Any, Any]:
 
 @contextmanager
 def timed_kernels(seconds: dict[str, float]) -> Any:
-    """Adds up the time on the device of every kernel that is launched."""
+    """Add the time on the device of every launched kernel to `seconds`."""
     launch = Device.launch
     launched: list[tuple[Device, str, Any, Any]] = []
 
@@ -71,7 +71,7 @@ def timed_kernels(seconds: dict[str, float]) -> Any:
 
 
 def measure(n: int, m: int, length: int, mode: str, *, similar: bool) -> dict[str, Any]:
-    """One line of the result."""
+    """Measure one batch in one mode."""
     queries, targets = sequences(n, m, length, similar=similar)
 
     def align(engine: str, count: int = n) -> list[exaln.Alignment]:
@@ -107,9 +107,9 @@ def measure(n: int, m: int, length: int, mode: str, *, similar: bool) -> dict[st
 
 
 def main() -> None:
-    """Measure, print, keep."""
+    """Measure all sizes and modes, print the figures and write them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="1,000 pairs alone")
+    parser.add_argument("--quick", action="store_true", help="only 1,000 pairs")
     parser.add_argument("--modes", nargs="+", choices=MODES, default=MODES)
     options = parser.parse_args()
     reason = CudaEngine.unavailable_reason()

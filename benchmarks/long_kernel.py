@@ -1,10 +1,10 @@
-"""The kernel of long pairs alone: how long it takes on the GPU for the score of one pair, by the clock of the GPU.
+"""Time of the kernel for long pairs: the score of one pair, measured on the GPU.
 
     python benchmarks/long_kernel.py 3_000 100_000 1_000_000 --out long_kernel.json
 
-Pairs are made as in long_pairs.py, a random sequence and a mutated copy of it; all cells are computed, the score and
-where it ends are found, and nothing is kept. The best of several runs; scores of small pairs are compared with those of
-the CPU.
+Pairs are made as in long_pairs.py: a random sequence and a mutated copy. All cells are computed for the score and the
+end of the alignment, without checkpoints. The best of several runs counts. Scores of small pairs are compared with
+those of the cpu engine.
 """
 
 from __future__ import annotations
@@ -30,17 +30,22 @@ if TYPE_CHECKING:
     from exaln.engines.cuda.runtime.device import Event
 
 BUSY_WORDS = 1 << 27
-"""Words that are cleared before a launch: the GPU has something to do until the launch has got there."""
+"""Words that are cleared before a launch, to keep the GPU busy until the launch arrives."""
 
 MANY_CELLS = 10**10
 MOST_CHECKED = 10**10
 
 
+<<<<<<< HEAD
 class TimedPart(DevicePart):
     """Notes when its kernel begins and ends."""
+=======
+class TimedPart(cuda_regions.DevicePart):
+    """A DevicePart that records when its kernel begins and ends."""
+>>>>>>> langc
 
     def launch(self) -> None:
-        """As DevicePart does."""
+        """Launch the kernel between two events."""
         device, stream = self._device, self._workspace.stream
         device.activate()
         device.fill(self._scratch("nothing", 4 * BUSY_WORDS), 0, BUSY_WORDS, stream)
@@ -50,13 +55,13 @@ class TimedPart(DevicePart):
         launched.append(self)
 
     def seconds(self) -> float:
-        """Of the kernel, which is done."""
+        """Seconds of the kernel, after it has ended."""
         self._device.activate()
         self._device.wait(self._ended)
         return self._device.seconds(self._began, self._ended)
 
     def shape_facts(self) -> dict[str, int]:
-        """How it was compiled and launched."""
+        """The shape of the kernel and of its launch."""
         shape = self._shape
         return {"rows": shape.rows, "threads": shape.threads, "blocks": self._n_blocks, "strips": len(self._strips)}
 
@@ -68,7 +73,7 @@ launched: list[TimedPart] = []
 
 
 def measure(length: int, repeats: int) -> dict[str, Any]:
-    """One size: parts on the same GPU run side by side."""
+    """Measure a pair of one length. Parts on the same GPU run concurrently, so the slowest part counts."""
     query, target = made_pair(length)
     case = (query, target, strict_scoring(), LOCAL, LongOptions(prunes=False))
     best, score = float("inf"), 0
@@ -89,7 +94,7 @@ def measure(length: int, repeats: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Measure, print, keep."""
+    """Measure all lengths, print the figures and write them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("lengths", nargs="+", type=int, metavar="N")
     parser.add_argument("--out", type=Path)

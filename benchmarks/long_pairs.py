@@ -1,12 +1,12 @@
-"""One long pair: time of each stage, peak memory, score and ends, and what others have found.
+"""Measure one long pair: time of each stage, peak memory, score and ends, compared with published results.
 
     python benchmarks/long_pairs.py genome_a.fasta.gz genome_b.fasta.gz --engine cpu
     python benchmarks/long_pairs.py --made 30_000_000 --engine cuda     # a random sequence and a mutated copy of it
-    python benchmarks/long_pairs.py --made 1_000_000 --score            # the score alone
+    python benchmarks/long_pairs.py --made 1_000_000 --score            # only the score
 
-Match 1, mismatch -3, gaps 3/2; every code that is not the same letter is a mismatch, as in CUDAlign. The path is scored
-again as it is made. With --work-dir the lines are in files, and the same command goes on after an interruption. --out
-keeps the figures as JSON, those of the stages so far while it runs.
+Match 1, mismatch -3, gaps 3/2; different codes are always a mismatch, as in CUDAlign. The path is re-scored. With
+--work-dir checkpoints are stored in files, and the same command resumes after an interruption. --out writes the figures
+as JSON, already during the run.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ KNOWN = {
     ("shew_os185", "shew_os223"): (112_510, 188_953, 188_188),
     ("CP000051.1", "AE002160.2"): (88_353, 722_725, 1_072_950),
 }
-"""Score and ends of local alignments, by CUDAlign, SW# and SSW."""
+"""Score and ends of local alignments according to CUDAlign, SW# and SSW."""
 
 
 @dataclass
 class Stages:
-    """When each stage was heard of first; shows how far it is, and keeps what is known so far in a file."""
+    """Records when each stage begins, shows the progress, and writes the figures so far to a file."""
 
     out: Path | None
     facts: dict[str, Any]
@@ -55,7 +55,7 @@ class Stages:
     gpu_bytes: int = 0
 
     def __call__(self, stage: str, done: int, total: int) -> None:
-        """So far."""
+        """Take the progress of a stage."""
         now = time.perf_counter() - self.start
         if stage not in self.began:
             self.began[stage] = now
@@ -67,25 +67,30 @@ class Stages:
             print(f"  {now:.0f} s {stage}: {share}, {peak_mb():,.0f} MB", file=sys.stderr, flush=True)
 
     def keep(self, more: dict[str, Any]) -> None:
-        """What is known by now, for runs that are cut off."""
+        """Add figures and write all of them, so that a run that is cut off leaves a file."""
         self.facts |= more
         if self.out is not None:
             self.out.write_text(json.dumps(self.facts, indent=1) + "\n", encoding="utf-8")
 
 
 def peak_mb() -> float:
-    """Of this process."""
+    """Peak memory of this process in MiB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def gpu_bytes_used() -> int:
+<<<<<<< HEAD
     """Of all GPUs, by whoever; 0 where there are none."""
     gpus = probe_machine().get("gpus") or []
+=======
+    """Memory in use on all GPUs, by any process; 0 without GPUs."""
+    gpus = engine_facts().get("gpus") or []
+>>>>>>> langc
     return sum(gpu["memory_bytes"] - gpu["free_bytes"] for gpu in gpus if gpu.get("free_bytes") is not None)
 
 
 def strict_scoring() -> exaln.Scoring:
-    """+1 for the same letter, -3 for any other."""
+    """Score 1 for equal letters and -3 for any others, gaps 3/2."""
     same = np.eye(len(DNA.letters), dtype=np.bool_)
     return exaln.Scoring(np.where(same, 1, -3).astype(np.int32), alphabet=DNA, gap_open=3, gap_extend=2)
 
@@ -101,7 +106,7 @@ def made_pair(length: int) -> tuple[Any, Any]:
 
 
 def measure(query: Any, target: Any, arguments: argparse.Namespace, facts: dict[str, Any]) -> None:
-    """Everything about one pair."""
+    """Measure one pair and add the figures to `facts`."""
     engine, scoring, mode = (
         choose_engine(arguments.engine, arguments.threads),
         strict_scoring(),
@@ -126,7 +131,7 @@ def measure(query: Any, target: Any, arguments: argparse.Namespace, facts: dict[
 
 
 def check(names: tuple[str, str], facts: dict[str, Any]) -> None:
-    """Compare with what others have found."""
+    """Compare score and ends with the published ones; exit if they differ."""
     if names not in KNOWN or facts["mode"] != "local":
         return
     found = facts["score"], *facts.get("positions", (0, *KNOWN[names][1:2], 0, *KNOWN[names][2:]))[1::2]
@@ -136,10 +141,10 @@ def check(names: tuple[str, str], facts: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Measure, print, keep."""
+    """Measure one pair, print the figures and write them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "files", nargs="*", type=Path, metavar="FASTA", help="two files, of which the first records are taken"
+        "files", nargs="*", type=Path, metavar="FASTA", help="two files; the first record of each is used"
     )
     parser.add_argument(
         "--made", type=int, metavar="N", help="a sequence of N letters and a mutated copy in place of files"
@@ -147,9 +152,9 @@ def main() -> None:
     parser.add_argument("--engine", default="cpu")
     parser.add_argument("--threads", type=int)
     parser.add_argument("--mode", default="local")
-    parser.add_argument("--score", action="store_true", help="the score alone")
-    parser.add_argument("--whole", action="store_true", help="all cells, nothing is pruned")
-    parser.add_argument("--memory", type=int, help="bytes")
+    parser.add_argument("--score", action="store_true", help="only the score, without a path")
+    parser.add_argument("--whole", action="store_true", help="compute all cells, without pruning")
+    parser.add_argument("--memory", type=int, help="memory limit in bytes")
     parser.add_argument("--work-dir", type=Path)
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()

@@ -1,4 +1,4 @@
-"""A search with two queries that takes a while: a database like Swiss-Prot, made from a seed, and two long queries.
+"""Write the data of a long search with few queries: a synthetic Swiss-Prot and two long queries.
 
 python benchmarks/make_few_queries.py FOLDER        # FOLDER/few-targets.exaln, FOLDER/few-queries.fasta
 """

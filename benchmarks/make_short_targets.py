@@ -1,4 +1,4 @@
-"""Writes FASTA with many short random proteins to stdout, to try databases with very many targets.
+"""Write FASTA with many short random proteins to stdout, to test databases with very many targets.
 
 python benchmarks/make_short_targets.py --targets 50000000 --length 20 > short.fasta
 """
@@ -16,7 +16,7 @@ TARGETS_PER_BLOCK = 1 << 18
 
 
 def block(first: int, n: int, length: int, random: np.random.Generator) -> bytes:
-    """n records `>t0000000001`, numbered from `first`, as text; all are equally long, so they are rows of a matrix."""
+    """n records `>t0000000001`, numbered from `first`, as text. All have the same length: they are rows of a matrix."""
     text = np.empty((n, 2 + ID_DIGITS + 1 + length + 1), np.uint8)
     text[:, :2] = np.frombuffer(b">t", np.uint8)
     powers = 10 ** np.arange(ID_DIGITS - 1, -1, -1)
@@ -28,7 +28,7 @@ def block(first: int, n: int, length: int, random: np.random.Generator) -> bytes
 
 
 def main() -> None:
-    """Write the records asked for."""
+    """Write the requested records."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--targets", type=int, default=50_000_000)
     parser.add_argument("--length", type=int, default=20)

@@ -1,6 +1,6 @@
-"""Runs parasail over pairs on request: one JSON request per line on stdin, one JSON answer per line on stdout.
+"""Run parasail over pairs on request: one JSON request per line on stdin, one JSON answer per line on stdout.
 
-Lives in an environment of its own (`make bench` sets it up) and knows nothing of exaln.
+It runs in a separate environment, which `make bench` sets up, and does not import exaln.
 """
 
 import ctypes
@@ -15,7 +15,7 @@ import numpy as np
 import parasail
 
 LEAST_SECONDS = 0.1
-"""A call is repeated for so long, and the fastest counts."""
+"""A call is repeated for this time, and the fastest counts."""
 
 
 def built_loop():
@@ -29,7 +29,7 @@ def built_loop():
 
 
 class Sequences:
-    """Letters one after another, and where each sequence begins."""
+    """The letters of all sequences, and the offset of each."""
 
     def __init__(self, texts):
         self.letters = "".join(texts).encode()
@@ -69,7 +69,7 @@ class Workload:
 
 
 def main():
-    """Answer requests until stdin ends; one with pairs sets those of the requests that follow."""
+    """Answer requests until stdin ends. A request with pairs sets the pairs of the following requests."""
     loop, workload = built_loop(), None
     print(json.dumps({"parasail": parasail.__version__}), flush=True)
     for line in sys.stdin:

@@ -1,20 +1,22 @@
-"""Pairs by the thousand on the CPU: exaln's batches beside every vectorised function of parasail, in turn.
+"""Compare batches of pairs on the CPU with every vectorised function of parasail.
 
     python benchmarks/pair_peers.py                       # .venv-peers as `make bench` sets it up
     python benchmarks/pair_peers.py --length 150 --pairs 20000 --threads 1
 
-Pairs of DNA (2, -3, a gap of 1 costs 7, each further letter 2) and of proteins (BLOSUM62, 11/1), in every mode, with
-the path and scores alone: related and random ones, each sequence in one pair, and random ones of a few queries against
-all targets (`all`), which share their queries. Each tool is measured in turn and the best of several rounds counts. All
-scores must agree; a function that differs from all others is named and not counted. exaln is timed from arrays of codes
-to arrays of scores, positions and CIGARs. parasail is timed in C++, without the CIGAR (its trace functions fill the
-table that it is made from) and with it; the ratio is to the fastest without, so it is the least that can be claimed.
-For scores alone the ratio is to its fastest score function, and beside it stand exaln's own kernels for one query
-against the same targets, in lanes of 8 and of 16 bits, on one thread, and what share of the first (`of kernel 8`) pairs
-reach: a cell of a pair with a query of its own takes more operations, for its scores have to be looked up. The file has
-the cell update alone as well (`bare_loop`), the bound of that kernel.
-Writes benchmarks/runs/<date>-<machine>/pair_peers.json after every row, so a run that is stopped is not lost, and
-measures in slices: rows that the file has, and that this run does not measure, stay in it.
+Pairs are of DNA (2, -3, a gap of 1 costs 7, each further letter 2) and of proteins (BLOSUM62, 11/1), in every mode,
+with paths and with scores only. They are `related` or `random`, with each sequence in one pair, or `all`: a few random
+queries against all targets, which share their queries. Tools are measured in turn, and the best of several rounds
+counts. All scores must agree; a function that differs from all others is named and not counted.
+
+With paths, exaln is timed from arrays of codes to arrays of scores, positions and CIGARs. parasail is timed in C++,
+both without the CIGAR, when its trace functions only fill the table for it, and with it. The ratio is to the fastest
+without, so it is a lower limit. For scores only, the ratio is to parasail's fastest score function. Two columns show
+exaln's own kernels for one query against the same targets, in lanes of 8 and 16 bits, on one thread, and `of kernel 8`
+is the share of the first that pairs reach: a cell of a pair with its own query takes more operations, because its score
+has to be looked up. The file also has the bound of that kernel, the cell update alone (`bare_loop`).
+
+Writes benchmarks/runs/<date>-<machine>/pair_peers.json after every row, so a stopped run keeps its rows. Rows in the
+file that a run does not measure stay in it.
 """
 
 from __future__ import annotations
@@ -45,7 +47,7 @@ from exaln.sequences.records import Records
 
 HERE = Path(__file__).parent
 MODES = {"local": "sw", "global": "nw", "semiglobal": "sg_dx", "overlap": "sg"}
-"""Ours and parasail's names."""
+"""Names of the modes in exaln, and of parasail's functions."""
 
 WAYS = ("striped", "scan", "diag")
 WIDTHS = ("sat", "16")
@@ -55,21 +57,21 @@ COSTS = {
 }
 RELATIONS, WHATS = ["related", "random", "all"], ["path", "score"]
 ALL_QUERIES = 8
-"""Against all targets, where queries are shared."""
+"""Queries of the relation `all`."""
 
 LEAST_SECONDS = 0.1
 N_LETTERS = {"DNA": 4, "protein": 20}
 
 
 def scoring_of(kind: str) -> exaln.Scoring:
-    """The same costs in our words."""
+    """COSTS as a Scoring."""
     if kind == "DNA":
         return exaln.Scoring(match=2, mismatch=-3, gap_open=5, gap_extend=2)
     return exaln.Scoring("BLOSUM62", gap_open=11, gap_extend=1)
 
 
 def make_pairs(kind: str, n: int, length: int, relation: str) -> tuple[Records, Records, PairList]:
-    """Sequences of one length; related ones differ in a tenth of their letters, two thirds of it gaps."""
+    """Pairs of one length. Related sequences differ in a tenth of their letters, of which two thirds are gaps."""
     rng = np.random.default_rng(length)
     codes = rng.integers(0, N_LETTERS[kind], (n, length)).astype(np.uint8)
     alphabet = DNA if kind == "DNA" else PROTEIN
@@ -83,7 +85,7 @@ def make_pairs(kind: str, n: int, length: int, relation: str) -> tuple[Records, 
 
 
 def mutated(rng: np.random.Generator, codes: np.ndarray[Any, Any], n_letters: int) -> np.ndarray[Any, Any]:
-    """Of the same length."""
+    """A mutated copy of the same length."""
     kept = codes[rng.random(len(codes)) > 0.033]
     changed = np.where(rng.random(len(kept)) < 0.033, rng.integers(0, n_letters, len(kept)), kept)
     n_new = len(codes) - len(kept)
@@ -91,7 +93,7 @@ def mutated(rng: np.random.Generator, codes: np.ndarray[Any, Any], n_letters: in
 
 
 class Parasail:
-    """In a process of its own."""
+    """parasail in a separate process."""
 
     def __init__(self, python: Path) -> None:
         command = [str(python), str(HERE / "pair_peer_worker.py")]
@@ -99,13 +101,13 @@ class Parasail:
         self.versions = self._read()
 
     def load(self, kind: str, queries: Records, targets: Records, pairs: PairList) -> None:
-        """The pairs that `run` takes."""
+        """Set the pairs for `run`."""
         sides = (queries, pairs.query), (targets, pairs.target)
         texts = [[r.alphabet.decode(r.sequence(row)) for row in rows.tolist()] for r, rows in sides]
         self._ask({"queries": texts[0], "targets": texts[1], "costs": COSTS[kind]})
 
     def run(self, function: str, threads: int, *, wants_cigar: bool) -> tuple[float, list[int] | None]:
-        """Seconds and scores; None if this parasail has no such function."""
+        """Seconds, and scores; None if this version of parasail does not have the function."""
         answer = self._ask({"function": function, "threads": threads, "wants_cigar": wants_cigar})
         return answer["seconds"], answer["scores"]
 
@@ -122,7 +124,7 @@ class Parasail:
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    """Seconds and result; repeated for a while, the fastest counts."""
+    """Seconds of the fastest of several calls, and the result."""
     best, begin = float("inf"), time.perf_counter()
     while True:
         start = time.perf_counter()
@@ -134,7 +136,7 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
 
 
 class Contest:
-    """One set of pairs: the best times of each way to do it, and whether all scores agreed."""
+    """One set of pairs: the best time of each function, and whether all scores agree."""
 
     def __init__(self, kind: str, length: int, pairs: tuple[Records, Records, PairList], parasail: Parasail) -> None:
         self.kind, self.length, self.parasail = kind, length, parasail
@@ -144,7 +146,7 @@ class Contest:
         parasail.load(kind, *pairs)
 
     def measure(self, mode: str, threads: int, rounds: int, *, wants_paths: bool) -> dict[str, Any]:
-        """GCUPS of each, taken in turn, the best of some rounds."""
+        """GCUPS of each function, run in turn, the best of several rounds."""
         engine = CpuEngine(threads)
         task = pair_task(self.queries, self.targets, self.pairs, self.scoring, Mode.parse(mode))
         best: dict[str, float] = {}
@@ -181,7 +183,7 @@ class Contest:
 
     @staticmethod
     def _functions(mode: str, *, wants_paths: bool) -> list[tuple[str, str, bool]]:
-        """(function, label, with the CIGAR)"""
+        """(function, label, whether with the CIGAR) of each function to measure."""
         trace = "trace_" if wants_paths else ""
         names = [f"{MODES[mode]}_{trace}{way}_{width}" for way in WAYS for width in WIDTHS]
         plain = [(name, name, False) for name in names]
@@ -189,11 +191,11 @@ class Contest:
 
     @staticmethod
     def _comparable(scores: list[int], mode: str) -> np.ndarray[Any, Any]:
-        """parasail's overlaps have at least a letter of each sequence, ours may be empty and score 0."""
+        """parasail's overlaps have at least one letter of each sequence; those of exaln may be empty and score 0."""
         return np.maximum(scores, 0) if mode == "overlap" else np.array(scores)
 
     def _kernel_seconds(self, isa: str, bits: int) -> float:
-        """As many cells by the kernel for one query and many targets, on one thread."""
+        """Seconds of the kernel for one query and many targets for as many cells, on one thread."""
         query, targets = self.queries.sequence(0), self.targets
         costs = (self.scoring.matrix, self.scoring.gap_first, self.scoring.gap_extend)
         seconds, _ = timed(
@@ -203,23 +205,23 @@ class Contest:
 
 
 def print_row(row: dict[str, Any], relation: str) -> None:
-    """One line of the table."""
+    """Print one line of the table."""
     gcups = row["gcups"]
     with_cigar = max((speed for name, speed in gcups.items() if "cigar" in name), default=float("nan"))
     kernels = "".join(f"{gcups.get(f'kernel {bits}', float('nan')):8.2f}" for bits in (8, 16))
     of_kernel = f"{row['of_kernel']:7.0%}" if row["of_kernel"] else f"{'':7}"
     wrong = [name for name in row["differing_scores"] if "cigar" not in name]
-    verdict = f"all agree but {', '.join(wrong)}" if wrong else "all agree"
+    agreement = f"all agree but {', '.join(wrong)}" if wrong else "all agree"
     print(
         f"{row['letters']:8}{relation:8}{row['length']:6}  {row['mode']:11}{'path' if row['path'] else 'score':6}"
         f"{row['threads']:3}{gcups['exaln']:8.2f}{gcups[row['fastest']]:10.2f}{with_cigar:9.2f}{kernels}"
-        f"{of_kernel}{row['ratio']:7.1f}  {row['fastest']:24}{verdict}",
+        f"{of_kernel}{row['ratio']:7.1f}  {row['fastest']:24}{agreement}",
         flush=True,
     )
 
 
 class Run:
-    """The rows of this run, and those of earlier ones that it does not measure again, in one file."""
+    """The rows of this run, and those of earlier runs that it does not measure again, in one file."""
 
     KEY = ("letters", "length", "mode", "threads", "path", "pairs", "relation")
 
@@ -233,7 +235,7 @@ class Run:
         self.has_wrong_scores = False
 
     def add(self, row: dict[str, Any]) -> None:
-        """Instead of the row of the same pairs, if there was one."""
+        """Add a row, which replaces an older one of the same pairs."""
         row["command"] = sys.argv
         self.has_wrong_scores |= sum("cigar" not in name for name in row["differing_scores"]) > 1
         self.rows = [old for old in self.rows if any(old[key] != row[key] for key in self.KEY)] + [row]
@@ -241,7 +243,7 @@ class Run:
 
 
 def main() -> int:
-    """Run the benchmark; exit code 1 if more than one function of parasail gives other scores."""
+    """Run the benchmark. Returns exit code 1 if more than one function of parasail gives other scores."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--peers-python", type=Path, default=HERE.parent / ".venv-peers" / "bin" / "python")
     parser.add_argument("--pairs", type=int, default=1000)

@@ -1,4 +1,4 @@
-"""Runs parasail and pyopal on request: one JSON request per line on stdin, one JSON answer per line on stdout.
+"""Run parasail and pyopal on request: one JSON request per line on stdin, one JSON answer per line on stdout.
 
 Lives in an environment of its own (`make bench` sets it up) and knows nothing of exaln.
 """

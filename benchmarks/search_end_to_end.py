@@ -1,12 +1,12 @@
-"""`exaln search` as a user meets it: a fresh process, 20 standard queries, a database like Swiss-Prot, 10 hits each.
+"""Time whole `exaln search` processes on a GPU: 20 standard queries, a synthetic Swiss-Prot, 10 hits each.
 
     python benchmarks/search_end_to_end.py                       # needs an NVIDIA GPU
     python benchmarks/search_end_to_end.py --targets 50000 --repeats 1
 
-Seconds on the wall from the start of the process to its end, with alignments, E-values and report: with an empty cache
-of compiled kernels, with a filled one, and with --gpu-memory at a quarter of the database, so that it is streamed. All
-reports must be the same, byte for byte, and so must those of the cuda and the cpu engine over a smaller database.
-Writes benchmarks/runs/<date>-<GPU>/search_end_to_end.json; exit code 1 if a report differs or a bound is not kept.
+Wall time from the start of the process to its end, with alignments, E-values and the report: with an empty cache of
+compiled kernels, with a filled one, and with --gpu-memory at a quarter of the database, so that it is streamed. All
+reports must be the same, byte for byte, and so must those of the cuda and the cpu engine on a smaller database.
+Writes benchmarks/runs/<date>-<GPU>/search_end_to_end.json. The exit code is 1 if a report differs or a limit is missed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ROOT = Path(__file__).resolve().parent.parent
 QUERIES = "queries.fasta"
 HITS = 10
 OPTIONS = ["--max-target-seqs", str(HITS), "--evalue", "1000", "--outfmt", "6 std score cigar"]
-"""So many targets have an E-value up to 1000 by chance that every query has its hits."""
+"""With an E-value up to 1000 every query has enough hits by chance."""
 
 MAX_SECONDS = 3.5
 MAX_COMPILE_SECONDS = 20.0
@@ -42,7 +42,7 @@ MAX_COMPILE_SECONDS = 20.0
 
 @dataclass(frozen=True)
 class Run:
-    """A process: what it was called with, how long it took, its report and what it said."""
+    """A process: its command, wall time, report and messages."""
 
     name: str
     command: str
@@ -53,14 +53,14 @@ class Run:
 
 
 class Searches:
-    """Runs of `exaln search` in the folder of queries and databases, with another one for compiled kernels."""
+    """Runs of `exaln search` in the folder of queries and databases, with a separate cache of compiled kernels."""
 
     def __init__(self, folder: Path, cache: Path) -> None:
         self._folder = folder
         self._environment = {**os.environ, "EXALN_CACHE": str(cache)}
 
     def run(self, name: str, database: Path, *more: str) -> Run:
-        """One process, timed from the outside."""
+        """Run one process and time it from outside."""
         arguments = ["search", "--query", QUERIES, "--db", database.name, *OPTIONS, *more, "--verbose"]
         command = [sys.executable, "-m", "exaln", *arguments]
         started = time.perf_counter()
@@ -75,7 +75,7 @@ class Searches:
 
 
 def made(folder: Path, n_targets: int) -> Path:
-    """The database of so many targets, made once."""
+    """The database of `n_targets` targets, built if it is missing."""
     database = folder / f"swissprot-{n_targets}.exaln"
     try:
         Database.open(database)
@@ -85,7 +85,7 @@ def made(folder: Path, n_targets: int) -> Path:
 
 
 def measure(searches: Searches, database: Path, repeats: int) -> list[Run]:
-    """The whole database: kernels compiled, then cached; resident, then streamed."""
+    """Searches of the whole database: kernels compiled, then cached; resident, then streamed."""
     quarter = str(Database.open(database).n_residues // 4)
     gpu = ["--engine", "cuda"]
     streamed = [*gpu, "--gpu-memory", quarter]
@@ -98,12 +98,12 @@ def measure(searches: Searches, database: Path, repeats: int) -> list[Run]:
 
 
 def compare(searches: Searches, database: Path) -> list[Run]:
-    """A smaller database with both engines."""
+    """Searches of the smaller database with both engines."""
     return [searches.run(f"{engine}, smaller database", database, "--engine", engine) for engine in ("cuda", "cpu")]
 
 
 def problems(full: list[Run], small: list[Run]) -> list[str]:
-    """What is not as it should be."""
+    """Descriptions of reports that differ and of limits that are missed."""
     fastest = {name: min(run.seconds for run in full if run.name == name) for name in {run.name for run in full}}
     found = []
     for what, runs in (("the whole database", full), ("the smaller one", small)):
@@ -118,15 +118,15 @@ def problems(full: list[Run], small: list[Run]) -> list[str]:
 
 
 def installation() -> dict[str, Any]:
-    """What `exaln info` tells of versions, engines and GPUs."""
-    told = subprocess.run([sys.executable, "-m", "exaln", "info", "--json"], capture_output=True, check=True)
-    facts = json.loads(told.stdout)
+    """Versions, engines and GPUs according to `exaln info`."""
+    done = subprocess.run([sys.executable, "-m", "exaln", "info", "--json"], capture_output=True, check=True)
+    facts = json.loads(done.stdout)
     facts["cuda"].pop("cache")
     return {name: facts[name] for name in ("exaln", "threads", "engines", "cuda")} | {"driver": driver_version()}
 
 
 def main() -> int:
-    """Make what is missing, run, compare, save."""
+    """Build missing data, run the searches, compare them and write the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--targets", type=int, default=N_TARGETS)
     parser.add_argument("--smaller", type=int, default=20_000, help="targets of the database for both engines")

@@ -1,12 +1,12 @@
-"""What a whole search costs beyond scoring: ranking, traceback, statistics and the report, on real proteins.
+"""Measure the cost of a search beyond scoring: ranking, traceback, statistics and the report, on real proteins.
 
     python benchmarks/search_overhead.py                         # with EXALN_DATA set to a folder of real sequences
     python benchmarks/search_overhead.py --targets T.fasta --queries Q.fasta
 
-In one run, each in a process of its own, the best of several repetitions: every score computed and none kept; `exaln
-search` with default options; `exaln search --evalue 1e6`, which reports as many alignments as there may be. Prints
-seconds, the ratio to scoring alone, and the peak of resident memory, mapped pages of the database included. A search
-also says how long it scored and traced itself: its own ratio of total to scoring is disturbed less by other work on the
+Three kinds of processes are compared, each the best of several repetitions: all scores computed and none kept; `exaln
+search` with default options; and `exaln search --evalue 1e6`, which reports as many alignments as possible. Prints
+seconds, the ratio to scoring only, and peak resident memory, with the mapped pages of the database. A search also
+reports its own time for scoring and traceback: the ratio of total to scoring is disturbed less by other load on the
 machine. Writes benchmarks/runs/<date>-<machine>/search_overhead.json.
 """
 
@@ -39,7 +39,7 @@ from exaln.statistics.length_bins import N_BINS
 
 HERE = Path(__file__).parent
 SEARCHES = {"default": ([], 1.1), "evalue 1e6": (["--evalue", "1e6"], 1.5)}
-"""Options of each search, and the largest ratio to scoring alone that is accepted."""
+"""Options of each search, and the largest accepted ratio to scoring only."""
 
 MAX_RESIDENT_MB = 500
 QUERIES_AT_A_TIME = 256
@@ -47,7 +47,7 @@ QUERIES_AT_A_TIME = 256
 
 @dataclass(frozen=True)
 class Run:
-    """A process: wall and processor seconds, peak resident memory, lines written, and seconds within a search."""
+    """A process: wall and CPU seconds, peak resident memory, lines written, and seconds of scoring and traceback."""
 
     seconds: float
     cpu_seconds: float
@@ -58,12 +58,12 @@ class Run:
 
     @property
     def own_ratio(self) -> float:
-        """All of it, from the start of the process, to its scoring."""
+        """Ratio of the wall time of the process to its scoring."""
         return self.seconds / self.scoring_seconds
 
 
 def measured(command: list[str], out: Path) -> Run:
-    """Run a command to its end, from the start of the process on."""
+    """Run a command and measure its process from start to end."""
     start = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.PIPE)
     _, status, usage = os.wait4(process.pid, 0)
@@ -78,7 +78,7 @@ def measured(command: list[str], out: Path) -> Run:
 
 @dataclass
 class Timed:
-    """A function, and the seconds spent in it."""
+    """A function that counts the seconds spent in it."""
 
     function: Callable[..., Any]
     seconds: float = 0.0
@@ -92,7 +92,7 @@ class Timed:
 
 
 def search_timed(arguments: list[str]) -> None:
-    """`exaln search` as it is, with a clock around the two native calls."""
+    """Run `exaln search` with timers around scoring and traceback."""
     scoring, tracing = Timed(core_calls.score_arrays), Timed(CpuEngine.align)
     core_calls.score_arrays = scoring
     CpuEngine.align = lambda *given: tracing(*given)  # type: ignore[method-assign]
@@ -102,7 +102,7 @@ def search_timed(arguments: list[str]) -> None:
 
 
 def score_only(queries: Path, database: Path, threads: int) -> None:
-    """What the process that is compared with does: all scores, with a cut that nothing passes."""
+    """Compute all scores with a cutoff that no target reaches: the baseline of the comparison."""
     engine, scoring, records = CpuEngine(threads), Scoring("BLOSUM62"), read_records(queries)
     resident = engine.open(Database.open(database))
     start = time.perf_counter()
@@ -115,7 +115,7 @@ def score_only(queries: Path, database: Path, threads: int) -> None:
 
 
 def compare(queries: Path, targets: Path, threads: int, repeats: int) -> dict[str, list[Run]]:
-    """All runs, one kind after the other in every repetition."""
+    """All runs; each repetition runs every kind once."""
     with tempfile.TemporaryDirectory() as folder:
         database, out = Path(folder) / "targets.exaln", Path(folder) / "hits.tsv"
         Database.build(targets, database)
@@ -136,7 +136,7 @@ def compare(queries: Path, targets: Path, threads: int, repeats: int) -> dict[st
 
 
 def report(runs: dict[str, list[Run]]) -> bool:
-    """Print the best of each kind; whether all is within the bounds."""
+    """Print the best of each kind. Returns whether all limits are met."""
     best = {name: min(of, key=lambda one: one.seconds) for name, of in runs.items()}
     alone, is_good = best["scores alone"], True
     print("| run | seconds | ratio | own ratio | traced s | processor s | peak MB | hits |\n" + "|---" * 8 + "|")
@@ -152,7 +152,7 @@ def report(runs: dict[str, list[Run]]) -> bool:
 
 
 def save(runs: dict[str, list[Run]], arguments: argparse.Namespace) -> Path:
-    """Keep the raw numbers."""
+    """Write the figures as JSON. Returns the path."""
     name = "-".join(processor().lower().replace("(r)", "").split())
     folder = HERE / "runs" / f"{datetime.date.today()}-{name}-{os.cpu_count()}-cores"
     folder.mkdir(parents=True, exist_ok=True)
@@ -181,7 +181,7 @@ def processor() -> str:
 
 
 def main() -> None:
-    """Parse, run, print, save; exit code 1 if a bound is not kept."""
+    """Run, print and save; exit code 1 if a limit is missed."""
     if sys.argv[1:2] == ["--search"]:
         search_timed(sys.argv[2:])
         return

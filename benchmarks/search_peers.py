@@ -36,7 +36,7 @@ HERE = Path(__file__).parent
 GAP_FIRST, GAP_EXTEND = 12, 1  # the libraries count the first residue of a gap in its opening
 MAX_TARGETS = 500
 SIGNIFICANT = 1e-3
-"""Hits of exaln up to this E-value are looked for in the other reports."""
+"""Hits of exaln up to this E-value are counted in the other reports."""
 
 EXALN_OPTIONS = "--engine cpu --threads 1 --quiet --evalue 10 --max-target-seqs 500 --out report"
 BLAST_OPTIONS = "-num_threads 1 -evalue 10 -max_target_seqs 500 -max_hsps 1 -out report"

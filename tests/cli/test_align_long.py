@@ -45,8 +45,8 @@ def test_a_work_directory_does_not_change_the_result(exaln: Exaln, tmp_path: Pat
     first = exaln("align", *sequences, *COLUMNS, "--work-dir", work)
     again = exaln("align", *sequences, *COLUMNS, "--work-dir", work)
     assert plain.out == first.out == again.out
-    assert first.err.endswith(": beginning\n")
-    assert again.err.endswith(": this pair was aligned before\n")
+    assert first.err.endswith(": starting\n")
+    assert again.err.endswith(": this pair is already aligned\n")
     assert exaln("align", *sequences, *COLUMNS, "--work-dir", work, "--quiet").err == ""
     (next(work.iterdir()) / MANIFEST_NAME).write_text("{}")
     damaged = exaln("align", *sequences, *COLUMNS, "--work-dir", work)
@@ -127,7 +127,7 @@ def test_an_interrupted_alignment_continues(
     assert out == ""
     result = exaln("align", *sequences, *COLUMNS, "--work-dir", work)
     assert result.out == expected
-    assert ("going on after" if stage == "scores" else "going on with the path") in result.err
+    assert ("resuming after" if stage == "scores" else "resuming the path") in result.err
 
 
 def wait_for(work: Path, text: str) -> None:

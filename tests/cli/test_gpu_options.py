@@ -146,11 +146,15 @@ def test_gpu_options_need_the_cuda_engine(run: Exaln, command: str, engine: str,
     files = [] if command == "bench" else ["--query", GLOBINS, "--db", GLOBINS]
     code, message = run.error(command, *files, "--engine", engine, *option)
     assert code == 1
+<<<<<<< HEAD
     assert f"devices and GPU memory need the cuda engine, but the engine is '{engine}'" in message
+=======
+    assert f"--devices and --gpu-memory need --engine cuda, and the engine is '{engine}'" in message
+>>>>>>> langc
 
 
 def test_gpu_arguments_in_python_need_the_cuda_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InputError, match="for the cuda engine only"):
+    with pytest.raises(InputError, match="need --engine cuda"):
         exaln.search(["ACGT"], GLOBINS, engine="cpu", devices=[0])
     monkeypatch.setenv("EXALN_ENGINE", "reference")
     with pytest.raises(InputError, match="the engine is 'reference'"):

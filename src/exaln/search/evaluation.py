@@ -39,7 +39,7 @@ class HitEvaluator:
         self._min_score = max(1, min(options.min_score * scoring.scale, MOST))
         self.statistics = Statistics.of(scoring, db_residues=options.dbsize or n_residues, db_targets=n_targets)
         if self.statistics is None and options.min_bits is not None:
-            raise InputError(f"there are no bit scores for {scoring.describe()}; use the least score instead")
+            raise InputError(f"{_short_name(scoring)} has no bit scores; use --min-score instead of --min-bits")
 
     def cutoff(self, query_lengths: NDArray[np.int64]) -> NDArray[np.int32]:
         """int32[n, N_BINS]: the least score of a hit, for each query and length bin of the target."""
@@ -69,8 +69,18 @@ class HitEvaluator:
 def warn_without_statistics(scoring: Scoring) -> None:
     """Warn that this scoring has no E-values."""
     warnings.warn(
+<<<<<<< HEAD
         f"there are no E-value statistics for {scoring.describe()}; hits are ranked by score, and the limit on E-values "
         "is ignored",
+=======
+        f"{_short_name(scoring)} has no E-value statistics: ranking hits by score, --evalue is ignored",
+>>>>>>> langc
         ExalnWarning,
         stacklevel=4,
     )
+
+
+def _short_name(scoring: Scoring) -> str:
+    """A scoring in messages, as in "BLOSUM62 with gaps 5/5"."""
+    name, _, gaps = scoring.describe().partition(":")[0].rpartition(", ")
+    return f"{name} with {gaps}"

@@ -129,7 +129,7 @@ def test_a_run_resumes_with_another_engine(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         align_in(tmp_path, LongPair(pair.query, pair.target, COSTS, GLOBAL, Stopping()))
     opened = DirectoryStore(tmp_path, SMALL_PLAN, len(pair.query), len(pair.target))
-    assert (opened.rows_done, opened.progress(40)) == (30, "going on after 30 of 40 rows")
+    assert (opened.rows_done, opened.progress(40)) == (30, "resuming after 30 of 40 rows")
     opened.close()
     other = LongPair(pair.query, pair.target, COSTS, GLOBAL, CpuEngine(1))
     assert same(align_in(tmp_path, other, Plan(np.dtype(np.int64), 100, (50, 4))), by_definition(pair))
@@ -248,6 +248,6 @@ def test_progress_and_the_state_of_a_work_directory_are_reported(tmp_path: Path)
     assert (PATH, letters, letters) in told
     assert [stage for stage, _, _ in told] == sorted([stage for stage, _, _ in told], key=[SCORES, PATH].index)
     name = pair_name(LongPair(query, target, COSTS, GLOBAL, REFERENCE))
-    assert lines == [f"{tmp_path / name}: beginning"]
+    assert lines == [f"{tmp_path / name}: starting"]
     align_long(CpuEngine(1), query, target, COSTS, GLOBAL, options)
-    assert lines[1:] == [f"{tmp_path / name}: this pair was aligned before"]
+    assert lines[1:] == [f"{tmp_path / name}: this pair is already aligned"]

@@ -117,7 +117,7 @@ def test_damaged_files_of_a_work_directory_are_refused(interrupted: Path, kind: 
     if kind == "manifest" and harm == "remove":  # then it is as if nothing had been done
         assert same(align_in(interrupted, pair), by_definition(pair))
         return
-    with pytest.raises(DatabaseError, match=rf"{kind}.*(damaged|missing).*; delete {interrupted} to begin anew"):
+    with pytest.raises(DatabaseError, match=rf"{kind}.*(damaged|missing).*; delete {interrupted} to start over"):
         align_in(interrupted, pair)
 
 

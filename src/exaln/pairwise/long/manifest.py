@@ -26,7 +26,7 @@ MAX_SPACING = 1 << 40
 
 def work_format(directory: Path) -> StateFormat:
     """The format of the manifest of a work directory; its errors name the directory."""
-    return StateFormat("exaln work directory", FORMAT_VERSION, f"delete {directory} to begin anew")
+    return StateFormat("exaln work directory", FORMAT_VERSION, f"delete {directory} to start over")
 
 
 @dataclass(frozen=True)

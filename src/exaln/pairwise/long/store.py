@@ -252,10 +252,10 @@ class DirectoryStore:
     def progress(self, n_rows: int) -> str:
         """The progress so far, as text for the user."""
         if self.is_complete:
-            return "this pair was aligned before"
+            return "this pair is already aligned"
         if self.state is not None:
-            return f"going on with the path, at row {self.state.row + 1:,} and column {self.state.column + 1:,}"
-        return f"going on after {self.rows_done:,} of {n_rows:,} rows" if self.rows_done else "beginning"
+            return f"resuming the path at row {self.state.row + 1:,}, column {self.state.column + 1:,}"
+        return f"resuming after {self.rows_done:,} of {n_rows:,} rows" if self.rows_done else "starting"
 
     def _opened(self, plan: Plan, shape: TableShape) -> Manifest:
         try:
