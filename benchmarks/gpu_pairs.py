@@ -26,7 +26,7 @@ from exaln.engines.bench.cuda import machine_name
 from exaln.engines.bench.runs import driver_version, machine, runs_folder, write_run
 from exaln.engines.cuda.engine import CudaEngine
 from exaln.engines.cuda.runtime.device import Device
-from exaln.engines.cuda.runtime.probe import engine_facts
+from exaln.engines.cuda.runtime.probe import probe_machine
 
 SCORING = exaln.Scoring(match=2, mismatch=-3, gap_open=5, gap_extend=2)
 SIZES = [(1000, 512, 512), (20_000, 150, 200), (100_000, 512, 512)]
@@ -131,7 +131,7 @@ def main() -> None:
         "exaln": exaln.__version__,
         "command": shlex.join(["python", "benchmarks/gpu_pairs.py", *sys.argv[1:]]),
         "machine": machine(),
-        "gpus": engine_facts()["gpus"][:1],
+        "gpus": probe_machine()["gpus"][:1],
         "driver": driver_version(),
         "scoring": SCORING.describe(),
         "measurements": rows,

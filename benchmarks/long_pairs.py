@@ -25,7 +25,7 @@ import numpy as np
 import exaln
 from exaln.engines.bench.runs import driver_version, machine
 from exaln.engines.choice import choose_engine
-from exaln.engines.cuda.runtime.probe import engine_facts
+from exaln.engines.cuda.runtime.probe import probe_machine
 from exaln.pairwise.long.driver import LongOptions, align_long, score_long
 from exaln.scoring.modes import Mode
 from exaln.sequences.alphabet import DNA
@@ -80,7 +80,7 @@ def peak_mb() -> float:
 
 def gpu_bytes_used() -> int:
     """Memory in use on all GPUs, by any process; 0 without GPUs."""
-    gpus = engine_facts().get("gpus") or []
+    gpus = probe_machine().get("gpus") or []
     return sum(gpu["memory_bytes"] - gpu["free_bytes"] for gpu in gpus if gpu.get("free_bytes") is not None)
 
 

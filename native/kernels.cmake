@@ -5,7 +5,7 @@ set(KERNELS
   recurrence/costs.cpp
   simd/dispatch.cpp simd/interleave.cpp simd/target_portable.cpp
   scan/plan.cpp scan/scores.cpp scan/single_kernel.cpp
-  pairs/alignment.cpp pairs/plan.cpp pairs/run.cpp pairs/scalar.cpp pairs/swaps.cpp pairs/windows.cpp
+  pairs/alignment.cpp pairs/letter_classes.cpp pairs/plan.cpp pairs/run.cpp pairs/scalar.cpp pairs/swaps.cpp pairs/windows.cpp
   long/block_traceback.cpp long/region.cpp)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
   list(APPEND KERNELS simd/target_sse41.cpp simd/target_avx2.cpp simd/target_avx512bw.cpp simd/target_avx512vbmi.cpp)

@@ -106,7 +106,7 @@ def run_block(session: Session, block: Block, place: str) -> None:
 
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_examples_run_and_print_what_is_shown(document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "src").symlink_to(ROOT / "src")
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     session = Session(tmp_path)
     for block in blocks_of(document):
         monkeypatch.chdir(session.folder)

@@ -154,12 +154,57 @@ def test_every_environment_variable_is_documented_and_every_documented_one_is_re
 
 
 def test_no_file_is_long():
-    suffixes = {".py", ".pyi", ".cpp", ".hpp", ".cu", ".cuh"}
-    files = [p for folder in ("src", "native", "tests", "benchmarks") for p in (ROOT / folder).rglob("*")]
-    lengths = {p: p.read_bytes().count(b"\n") for p in files if p.suffix in suffixes}
+    lengths = {path: path.read_bytes().count(b"\n") for path in code_files()}
     assert len(lengths) > 50
     assert [str(p) for p, n in lengths.items() if n > 700] == []
     assert [str(p) for p in lengths if p.stem in ("utils", "util", "helpers", "misc")] == []
+
+
+PAGES = [path for path in ROOT.rglob("*.md") if not {".venv", "build", ".gpu", "node_modules"} & set(path.parts)]
+PAGE_LINES = {"README.md": 130, "ARCHITECTURE.md": 200}
+
+
+def prose_of(path):
+    """(number, line) of the lines of a page that are neither code nor a table row, a link target or a picture."""
+    is_code = False
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if line.lstrip().startswith("```"):
+            is_code = not is_code
+        elif not is_code and not line.startswith(("|", "    ", "![", "[")):
+            yield number, line
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_prose_ends_at_100_columns(path):
+    assert [number for number, line in prose_of(path) if len(line) > 100] == []
+
+
+@pytest.mark.parametrize(("name", "most"), PAGE_LINES.items())
+def test_first_pages_are_short(name, most):
+    assert len((ROOT / name).read_text(encoding="utf-8").splitlines()) <= most
+
+
+def code_files():
+    folders = ("src", "native", "tests", "benchmarks", "studies/src", "studies/native", "studies/tests")
+    return sorted(path for folder in folders for path in (ROOT / folder).rglob("*") if path.suffix in CODE_SUFFIXES)
+
+
+CODE_SUFFIXES = {".py", ".pyi", ".cpp", ".hpp", ".cu", ".cuh"}
+
+
+def test_every_source_file_opens_with_its_purpose():
+    """A docstring in Python; elsewhere a comment, which clang-format directives may precede."""
+    without = []
+    for path in code_files():
+        text = path.read_text(encoding="utf-8")
+        if path.suffix in (".py", ".pyi"):
+            opening = ast.get_docstring(ast.parse(text)) or ""
+        else:
+            lines = [line for line in text.splitlines() if not line.startswith("// clang-format")]
+            opening = lines[0].removeprefix("//").strip() if lines[0].startswith("// ") else ""
+        if len(opening.split()) < 3:
+            without.append(str(path.relative_to(ROOT)))
+    assert without == []
 
 
 def test_the_stubs_name_what_the_core_has():

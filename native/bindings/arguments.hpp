@@ -1,15 +1,21 @@
-// Costs and sequences from the arrays that Python passes, checked so that no kernel can be led outside them.
+// Costs, sequences and thread counts from Python, checked so that no kernel reads outside an array.
 #pragma once
 
 #include <algorithm>
 #include <stdexcept>
 
-#include "bindings/module.hpp"
+#include "bindings/arrays.hpp"
 #include "recurrence/costs.hpp"
-#include "scan/scores.hpp"
-#include "simd/interleave.hpp"
+#include "sequences/codes.hpp"
 
 namespace exaln {
+
+constexpr int MAX_THREADS = 1 << 14;  // more are a mistake, and would take minutes to start
+
+inline void require_threads(int threads) {
+    if (threads < 1) throw std::invalid_argument("threads must be at least 1");
+    if (threads > MAX_THREADS) throw std::invalid_argument("threads must be at most 16384");
+}
 
 inline Costs make_costs(const InputArray<int32_t, 2>& matrix, int32_t gap_first, int32_t gap_extend) {
     if (matrix.shape(0) != matrix.shape(1)) throw std::invalid_argument("matrix must be n x n, 0 < n < 32");
@@ -32,7 +38,8 @@ inline void require_codes(const Sequences& sequences) {
     require_codes(sequences.at(0), sequences.offsets[sequences.n] - sequences.offsets[0]);
 }
 
-// Walking back needs more than scoring: a letter that has no row in the matrix would lead a path astray.
+// Throws unless all codes are letters of the matrix. Scores alone need only require_codes; a traceback would
+// go astray at a letter without a row in the matrix.
 inline void require_letters(const Costs& costs, const uint8_t* codes, int64_t n) {
     require_codes(codes, n);
     uint8_t highest = 0;
@@ -43,12 +50,6 @@ inline void require_letters(const Costs& costs, const uint8_t* codes, int64_t n)
 
 inline void require_letters(const Costs& costs, const Sequences& sequences) {
     require_letters(costs, sequences.at(0), sequences.offsets[sequences.n] - sequences.offsets[0]);
-}
-
-// Residues of all queries times residues of all targets.
-inline double n_cells(const Sequences& queries, const Sequences& targets) {
-    return double(queries.offsets[queries.n] - queries.offsets[0]) *
-           double(targets.offsets[targets.n] - targets.offsets[0]);
 }
 
 }  // namespace exaln

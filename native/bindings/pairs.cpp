@@ -7,20 +7,21 @@
 #include <tuple>
 
 #include "bindings/arguments.hpp"
-#include "bindings/arrays.hpp"
+#include "bindings/interruptible.hpp"
+#include "bindings/module.hpp"
 #include "pairs/run.hpp"
 #include "simd/dispatch.hpp"
 
 namespace exaln {
 namespace {
 
-constexpr size_t MAX_BYTES = size_t(64) << 20;  // of directions, per thread
+constexpr size_t MAX_BYTES = size_t(64) << 20;  // of directions per thread
 constexpr size_t N_POSITIONS = 4, N_COUNTS = 6;
 
-using Numbers =
+using AlignmentColumns =
     std::tuple<NumpyArray<int64_t>, NumpyArray<int32_t>, NumpyArray<uint32_t>, NumpyArray<int64_t>>;
 
-Numbers to_columns(const std::vector<Alignment>& alignments) {
+AlignmentColumns to_columns(const std::vector<Alignment>& alignments) {
     std::vector<int64_t> positions, offsets = {0};
     std::vector<int32_t> counts;
     std::vector<uint32_t> operations;
@@ -36,11 +37,9 @@ Numbers to_columns(const std::vector<Alignment>& alignments) {
             to_numpy(std::move(offsets))};
 }
 
-// Codes and offsets; the queries and the targets of pairs; matrix, cost of a gap's first and of a further
-// letter.
-using BoundSequences = std::pair<InputArray<uint8_t>, InputArray<int64_t>>;
-using BoundPairs = std::pair<InputArray<int64_t>, InputArray<int64_t>>;
-using BoundCosts = std::tuple<InputArray<int32_t, 2>, int32_t, int32_t>;
+using BoundSequences = std::pair<InputArray<uint8_t>, InputArray<int64_t>>;  // codes, offsets
+using BoundPairs = std::pair<InputArray<int64_t>, InputArray<int64_t>>;      // queries, targets
+using BoundCosts = std::tuple<InputArray<int32_t, 2>, int32_t, int32_t>;     // matrix, gap_first, gap_extend
 
 std::vector<Pair> make_pairs(const Sequences& queries, const Sequences& targets, const BoundPairs& bound) {
     const auto& [pair_queries, pair_targets] = bound;
@@ -56,7 +55,7 @@ std::vector<Pair> make_pairs(const Sequences& queries, const Sequences& targets,
     return pairs;
 }
 
-// The instruction sets that may be used: the chosen one, and when it was chosen freely those below it too.
+// The instruction sets to use: the chosen one and, unless it was requested, the supported ones below it.
 std::vector<const Isa*> isas_from(const std::string& name, bool only_this) {
     const Isa& chosen = choose_isa(name);
     std::vector<const Isa*> found;
@@ -65,10 +64,9 @@ std::vector<const Isa*> isas_from(const std::string& name, bool only_this) {
     return found;
 }
 
-// Pairs with fewer cells are done before anybody could want to interrupt them: no thread is started for that.
-constexpr double SOON_DONE = 1 << 28;
+constexpr double QUICK_CELLS = 1 << 28;  // a fraction of a second
 
-// is_local, then whether the start and end of the query and of the target are free.
+// is_local; then whether query start, query end, target start and target end are free.
 using ModeFlags = std::tuple<bool, bool, bool, bool, bool>;
 
 Mode make_mode(const ModeFlags& flags) {
@@ -76,7 +74,7 @@ Mode make_mode(const ModeFlags& flags) {
     return is_local ? LOCAL : Mode{false, query_start, query_end, target_start, target_end};
 }
 
-// Everything that the functions below share.
+// What the functions below have in common: a job made from checked arguments, and its run.
 struct BoundJob {
     Costs costs;
     PairJob job;
@@ -99,19 +97,15 @@ struct BoundJob {
         job.pairs = make_pairs(job.queries, job.targets, pairs);
     }
 
-    PairResults run(Wants wants) {
-        PairResults results(0, wants);
+    PairResults run(Output output) {
+        PairResults results(0, output);
         Progress progress;
-        if (cells() < SOON_DONE) {
-            const nb::gil_scoped_release released;
-            return run_pairs(job, wants, progress);
-        }
-        run_interruptibly([&] { results = run_pairs(job, wants, progress); }, [] {},
-                          [&] { progress.cancelled = true; });
+        run_released(
+            n_cells() < QUICK_CELLS, progress, [&] { results = run_pairs(job, output, progress); }, [] {});
         return results;
     }
 
-    double cells() const {
+    double n_cells() const {
         double sum = 0;
         for (const Pair& pair : job.pairs)
             sum += double(job.queries.length(pair.query)) * double(job.targets.length(pair.target));
@@ -119,33 +113,33 @@ struct BoundJob {
     }
 };
 
-Numbers bound_trace_all(const BoundSequences& queries, const BoundSequences& targets, const BoundPairs& pairs,
-                        const BoundCosts& costs, InputArray<int32_t> scores, int threads,
-                        const std::string& isa, bool only_this_isa, size_t max_bytes) {
+AlignmentColumns bound_trace_all(const BoundSequences& queries, const BoundSequences& targets,
+                                 const BoundPairs& pairs, const BoundCosts& costs, InputArray<int32_t> scores,
+                                 int threads, const std::string& isa, bool only_this_isa, size_t max_bytes) {
     BoundJob bound(queries, targets, pairs, costs, LOCAL, threads, isa, only_this_isa, max_bytes);
     if (scores.shape(0) != bound.job.pairs.size())
         throw std::invalid_argument("pairs and scores differ in number");
     bound.job.known_scores.assign(scores.data(), scores.data() + scores.shape(0));
     for (const int32_t score : bound.job.known_scores)
         if (score <= 0) throw std::invalid_argument("a pair with a score of 0 or less has no alignment");
-    return to_columns(bound.run(Wants::PATHS).alignments);
+    return to_columns(bound.run(Output::PATHS).alignments);
 }
 
 NumpyArray<int64_t> bound_score_pairs(const BoundSequences& queries, const BoundSequences& targets,
                                       const BoundPairs& pairs, const BoundCosts& costs, const ModeFlags& mode,
                                       int threads, const std::string& isa, bool only_this_isa) {
     BoundJob bound(queries, targets, pairs, costs, make_mode(mode), threads, isa, only_this_isa, 0);
-    return to_numpy(bound.run(Wants::SCORES).scores);
+    return to_numpy(bound.run(Output::SCORES).scores);
 }
 
-using Alignments = std::tuple<NumpyArray<int64_t>, NumpyArray<int64_t>, NumpyArray<int32_t>,
-                              NumpyArray<uint32_t>, NumpyArray<int64_t>>;
+using ScoredColumns = std::tuple<NumpyArray<int64_t>, NumpyArray<int64_t>, NumpyArray<int32_t>,
+                                 NumpyArray<uint32_t>, NumpyArray<int64_t>>;
 
-Alignments bound_align_pairs(const BoundSequences& queries, const BoundSequences& targets,
-                             const BoundPairs& pairs, const BoundCosts& costs, const ModeFlags& mode,
-                             int threads, const std::string& isa, bool only_this_isa, size_t max_bytes) {
+ScoredColumns bound_align_pairs(const BoundSequences& queries, const BoundSequences& targets,
+                                const BoundPairs& pairs, const BoundCosts& costs, const ModeFlags& mode,
+                                int threads, const std::string& isa, bool only_this_isa, size_t max_bytes) {
     BoundJob bound(queries, targets, pairs, costs, make_mode(mode), threads, isa, only_this_isa, max_bytes);
-    PairResults results = bound.run(Wants::PATHS);
+    PairResults results = bound.run(Output::PATHS);
     return std::tuple_cat(std::make_tuple(to_numpy(std::move(results.scores))),
                           to_columns(results.alignments));
 }
@@ -162,11 +156,10 @@ void bind_pairs(nb::module_& m) {
         "alignments of pairs whose scores are known.");
     m.def("score_pairs", bound_score_pairs, arg("queries"), arg("targets"), arg("pairs"), arg("costs"),
           arg("mode"), arg("threads") = 1, arg("isa") = "", arg("only_this_isa") = false,
-          "int64[n]: exact scores of pairs. mode: is local; start, end of the query, start, end of the "
-          "target free.");
+          "int64[n]: exact scores of pairs. mode: is local; free query start and end, target start and end.");
     m.def("align_pairs", bound_align_pairs, arg("queries"), arg("targets"), arg("pairs"), arg("costs"),
           arg("mode"), arg("threads") = 1, arg("isa") = "", arg("only_this_isa") = false,
-          arg("max_bytes") = MAX_BYTES, "Scores int64[n] and what trace_all returns.");
+          arg("max_bytes") = MAX_BYTES, "Scores int64[n], then the columns of trace_all.");
 }
 
 }  // namespace exaln

@@ -1,4 +1,4 @@
-// exaln._core: scores, instruction sets and the bound they can be compared with.
+// exaln._core: scores of queries against targets, instruction sets, and the upper bound of their speed.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -11,15 +11,23 @@
 #include <stdexcept>
 
 #include "bindings/arguments.hpp"
+#include "bindings/interruptible.hpp"
 #include "bindings/module.hpp"
 #include "scan/plan.hpp"
+#include "scan/scores.hpp"
 #include "scan/single_kernel.hpp"
 #include "simd/dispatch.hpp"
 
 namespace exaln {
 namespace {
 
-constexpr double QUICK_CELLS = 2e7;  // about a millisecond: not worth a thread to listen for Ctrl-C
+constexpr double QUICK_CELLS = 2e7;  // about a millisecond
+
+// The number of cells of all tables: residues of all queries times residues of all targets.
+double n_cells(const Sequences& queries, const Sequences& targets) {
+    return double(queries.offsets[queries.n] - queries.offsets[0]) *
+           double(targets.offsets[targets.n] - targets.offsets[0]);
+}
 
 using Scores = nb::ndarray<nb::numpy, int32_t, nb::ndim<2>>;
 
@@ -36,16 +44,12 @@ Scores bound_score_all(InputArray<uint8_t> query_codes, InputArray<int64_t> quer
 
     auto scores = std::make_unique<int32_t[]>(std::max<size_t>(size_t(queries.n) * size_t(targets.n), 1));
     Progress progress;
-    auto work = [&] { score_all(isa, queries, targets, costs, threads, progress, scores.get()); };
-    if (n_cells(queries, targets) <= QUICK_CELLS) {
-        const nb::gil_scoped_release released;
-        work();
-    } else {
-        auto tick = [&] {
+    run_released(
+        n_cells(queries, targets) <= QUICK_CELLS, progress,
+        [&] { score_all(isa, queries, targets, costs, threads, progress, scores.get()); },
+        [&] {
             if (on_progress) (*on_progress)(progress.cells.load());
-        };
-        run_interruptibly(work, tick, [&] { progress.cancelled = true; });
-    }
+        });
     int32_t* const data = scores.release();
     nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<int32_t*>(p); });
     return Scores(data, {size_t(queries.n), size_t(targets.n)}, owner);
@@ -106,7 +110,7 @@ double bound_bare_loop(const std::string& isa_name, int bits, double seconds) {
 
 }  // namespace
 
-void bind_scores(nb::module_& m) {
+void bind_scan(nb::module_& m) {
     m.def("score_all", bound_score_all, nb::arg("query_codes"), nb::arg("query_offsets"),
           nb::arg("target_codes"), nb::arg("target_offsets"), nb::arg("matrix"), nb::arg("gap_first"),
           nb::arg("gap_extend"), nb::arg("threads") = 1, nb::arg("isa") = "",
@@ -115,7 +119,8 @@ void bind_scores(nb::module_& m) {
           "second.");
     m.def("plan_scan", bound_plan_scan, nb::arg("query_lengths"), nb::arg("target_lengths"),
           nb::arg("threads") = 1, nb::arg("isa") = "",
-          "(lanes, n): of targets with these ascending lengths the last n would be scored by the striped kernel, "
+          "(lanes, n): of targets with these ascending lengths the last n would be scored by the striped "
+          "kernel, "
           "the others in groups of so many lanes.");
     m.def("isas", bound_isas,
           "[(name, usable on this CPU)] of the instruction sets built in, the fastest first.");

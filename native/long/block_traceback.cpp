@@ -1,5 +1,4 @@
-// Traceback through blocks between checkpoint lines: blocks are filled ahead along the diagonal of the path,
-// on all threads.
+// Predicts the blocks of a path, computes them on all threads, and traces the path through them.
 #include "long/block_traceback.hpp"
 
 #include <algorithm>
@@ -7,27 +6,28 @@
 #include <utility>
 
 #include "long/boundary.hpp"
+#include "long/letters.hpp"
 #include "long/strips.hpp"
 #include "threads/pool.hpp"
-#include "threads/tasks.hpp"
+#include "threads/scratch.hpp"
 
 namespace exaln {
 namespace {
 
-constexpr int64_t BAND_SHARE = 16;  // a band reaches this part of a block's side to both sides, or all of it
-constexpr size_t MOST_AHEAD = 4;    // blocks for each thread: of the usual size 160 kB each
-constexpr size_t ENOUGH_BLOCKS = 1024;  // less than a tenth of a second: Ctrl-C and progress wait for it
+constexpr int64_t BAND_SHARE = 16;  // the band extends 1/16 of a block's side to both sides, or all of it
+constexpr size_t MAX_FILLED_PER_THREAD = 4;   // blocks computed in advance, usually of 160 kB each
+constexpr size_t MAX_BLOCKS_PER_CALL = 1024;  // less than 0.1 s, during which Ctrl-C and progress wait
 
-// Rows [first_row, end_row) and columns [first_column, end_column) of a region, the first ones below and
-// right of a line, or of the region's border.
+// Rows [first_row, end_row) and columns [first_column, end_column) of a region. The first row and column
+// follow a checkpoint line or the boundary of the region.
 struct Block {
     int64_t first_row, end_row, first_column, end_column;
 };
 
-// A block with directions.
+// A block with its directions.
 struct FilledBlock {
     Block block;
-    Region region;  // the block as one
+    Region region;  // the block as a region
     const WidthKernels* kernels;
     int64_t lane_rows;
     Scratch directions;
@@ -35,64 +35,65 @@ struct FilledBlock {
 
 }  // namespace
 
-struct WalkRoom {
+struct TracebackMemory {
     const Isa& isa;
-    Crew crew;
-    std::vector<Scratch> workspaces;  // of each member
+    ThreadPool pool;
+    std::vector<Scratch> workspaces;  // one per thread
     std::vector<FilledBlock> filled;
 
-    WalkRoom(const Isa& its_isa, int threads)
+    TracebackMemory(const Isa& its_isa, int threads)
         : isa(its_isa),
-          crew(threads),
-          workspaces(crew.size()),
-          filled(threads > 1 ? MOST_AHEAD * crew.size() : 1) {}  // alone there is no need to guess
+          pool(threads),
+          workspaces(pool.size()),
+          filled(threads > 1 ? MAX_FILLED_PER_THREAD * pool.size() : 1) {}  // one thread need not predict
 };
 
 namespace {
 
-class BlockWalk {
+class BlockTraceback {
   public:
-    BlockWalk(WalkRoom& room, const WalkJob& job, PathState& path)
+    BlockTraceback(TracebackMemory& memory, const TracebackJob& job, PathState& path)
         : job_(job),
           path_(path),
-          isa_(room.isa),
-          crew_(room.crew),
-          workspaces_(room.workspaces),
-          filled_(room.filled),
-          n_ahead_(crew_.size()),
+          isa_(memory.isa),
+          pool_(memory.pool),
+          workspaces_(memory.workspaces),
+          filled_(memory.filled),
+          n_predicted_(pool_.size()),
           band_(job.spacing / BAND_SHARE) {}
 
     std::vector<uint8_t> run() {
-        for (size_t n_blocks = 0; n_blocks < ENOUGH_BLOCKS && is_going_on(); n_blocks += ahead_.size()) {
-            ahead_.clear();
-            choose_ahead();
-            if (ahead_.empty() && n_blocks == 0)
+        for (size_t n_blocks = 0; n_blocks < MAX_BLOCKS_PER_CALL && is_unfinished();
+             n_blocks += predicted_.size()) {
+            predicted_.clear();
+            predict();
+            if (predicted_.empty() && n_blocks == 0)
                 throw std::invalid_argument("the lines around the path are not at hand");
-            if (ahead_.empty()) break;
-            fill_ahead();
-            const bool was_right = walk_ahead();
-            n_ahead_ = was_right ? std::min(2 * n_ahead_, filled_.size()) : crew_.size();
+            if (predicted_.empty()) break;
+            fill_predicted();
+            const bool was_right = trace_predicted();
+            n_predicted_ = was_right ? std::min(2 * n_predicted_, filled_.size()) : pool_.size();
             band_ = was_right ? job_.spacing / BAND_SHARE : job_.spacing;
         }
         return std::move(steps_);
     }
 
   private:
-    bool is_going_on() const {
+    bool is_unfinished() const {
         return !path_.is_complete(job_.is_local) && path_.row >= 0 && path_.column >= 0;
     }
 
-    // Blocks in the order of a path, the first that of the path itself, which ends with it: as many as may
-    // be, up to one whose lines are not at hand. A path in a gap is thought to stay in it for long.
-    void choose_ahead() {
+    // Predicts blocks in the order of the path, beginning with its own block, which ends at its cell: as many
+    // as possible, up to one whose lines are not in memory. A path in a gap is predicted to stay in it.
+    void predict() {
         if (path_.gap == PathState::NO_GAP) {
-            choose_along_diagonal();
+            predict_along_diagonal();
         } else {
-            choose_along_gap();
+            predict_along_gap();
         }
     }
 
-    void choose_along_gap() {
+    void predict_along_gap() {
         const int64_t spacing = job_.spacing, end_row = path_.row + 1, end_column = path_.column + 1;
         Block block{path_.row / spacing * spacing, end_row, path_.column / spacing * spacing, end_column};
         int64_t& first = path_.gap == PathState::IN_E ? block.first_column : block.first_row;
@@ -100,8 +101,8 @@ class BlockWalk {
         for (; first >= 0 && add(block); first -= spacing) end = first;
     }
 
-    // Those that the band around the path's diagonal meets.
-    void choose_along_diagonal() {
+    // The blocks that the band around the path's diagonal meets.
+    void predict_along_diagonal() {
         const int64_t spacing = job_.spacing, diagonal = path_.column - path_.row;
         for (int64_t row = path_.row / spacing; row >= 0; --row) {
             const int64_t end_row = std::min((row + 1) * spacing, path_.row + 1);
@@ -118,22 +119,22 @@ class BlockWalk {
     }
 
     bool add(const Block& block) {
-        const bool is_possible = ahead_.size() < n_ahead_ && is_at_hand(block);
-        if (is_possible) ahead_.push_back(block);
+        const bool is_possible = predicted_.size() < n_predicted_ && is_available(block);
+        if (is_possible) predicted_.push_back(block);
         return is_possible;
     }
 
-    const LineWindow* line_above(const Block& block) const {
+    const CheckpointWindow* line_above(const Block& block) const {
         return block.first_row == 0 ? nullptr : &job_.rows[size_t(block.first_row / job_.spacing - 1)];
     }
 
-    const LineWindow* line_left_of(const Block& block) const {
+    const CheckpointWindow* line_left_of(const Block& block) const {
         return block.first_column == 0 ? nullptr
                                        : &job_.columns[size_t(block.first_column / job_.spacing - 1)];
     }
 
-    bool is_at_hand(const Block& block) const {
-        const LineWindow *above = line_above(block), *left = line_left_of(block);
+    bool is_available(const Block& block) const {
+        const CheckpointWindow *above = line_above(block), *left = line_left_of(block);
         const int64_t corner = block.first_column > 0 ? 1 : 0;
         return (!above || above->has(block.first_column - corner, block.end_column)) &&
                (!left || left->has(block.first_row, block.end_row));
@@ -141,9 +142,11 @@ class BlockWalk {
 
     Region region_of(const Block& block) const {
         const Region& whole = job_.region;
-        const LineWindow *above = line_above(block), *left = line_left_of(block);
-        const LineWindow top = above ? *above : LineWindow{0, whole.n_columns, whole.top_H, whole.top_F};
-        const LineWindow side = left ? *left : LineWindow{0, whole.n_rows, whole.left_H, whole.left_E};
+        const CheckpointWindow *above = line_above(block), *left = line_left_of(block);
+        const CheckpointWindow top =
+            above ? *above : CheckpointWindow{0, whole.n_columns, whole.top_H, whole.top_F};
+        const CheckpointWindow side =
+            left ? *left : CheckpointWindow{0, whole.n_rows, whole.left_H, whole.left_E};
         int64_t corner = whole.corner;
         if (left) {
             corner = score_at(top.H, block.first_column - 1 - top.first);
@@ -161,10 +164,10 @@ class BlockWalk {
                 corner};
     }
 
-    void fill_ahead() {
-        crew_.run(ahead_.size(), [&](size_t member, size_t i) {
-            filled_[i].block = ahead_[i];
-            fill(workspaces_[member], filled_[i]);
+    void fill_predicted() {
+        pool_.run(predicted_.size(), [&](size_t thread, size_t i) {
+            filled_[i].block = predicted_[i];
+            fill(workspaces_[thread], filled_[i]);
         });
     }
 
@@ -172,43 +175,43 @@ class BlockWalk {
         const Region region = filled.region = region_of(filled.block);
         const WidthKernels* kernels = filled.kernels =
             kernels_for(isa_, job_.costs, region.n_rows, INT64_MAX);
-        if (!kernels) throw std::invalid_argument("the region is too large for walking");
+        if (!kernels) throw std::invalid_argument("the region is too large for traceback");
         RegionLetters letters(*kernels, region, job_.costs, job_.is_local);
         const int64_t padded_columns = kernels->padded(region.n_columns);
-        Surroundings around(region, padded_columns);
+        Boundary boundary(region, padded_columns);
         if (job_.is_local)
-            Surroundings::smooth(job_.costs, around.top, padded_columns, around.left, region.n_rows,
-                                 around.corner);
+            Boundary::smooth(job_.costs, boundary.top, padded_columns, boundary.left, region.n_rows,
+                             boundary.corner);
         filled.lane_rows = (region.n_rows + kernels->lanes - 1) / kernels->lanes;
         StripArgs args{};
         StripLetters strip;
         letters.set(0, filled.lane_rows, strip, args);
-        args.border_H = around.top.H, args.border_F = around.top.gap;
-        const std::vector<RowRun> runs = make_runs({filled.lane_rows}, strip.odd_rows);
+        args.border_H = boundary.top.H, args.border_F = boundary.top.gap;
+        const std::vector<RowRun> runs = make_runs({filled.lane_rows}, strip.mixed_rows);
         args.runs = runs.data(), args.n_runs = int64_t(runs.size()), args.n_stops = 1;
         args.costs = &job_.costs, args.is_local = job_.is_local;
-        args.left_H = around.left.H, args.left_E = around.left.gap, args.corner = around.corner;
+        args.left_H = boundary.left.H, args.left_E = boundary.left.gap, args.corner = boundary.corner;
         args.workspace = workspace.reserve(kernels->strip_workspace(filled.lane_rows, 1));
         args.directions = static_cast<uint8_t*>(
             filled.directions.reserve(kernels->strip_directions(filled.lane_rows, region.n_columns)));
         Progress progress;
-        StripDone done;
+        StripProgress done;
         args.cells = &progress.cells, args.cancelled = &progress.cancelled, args.done = &done;
         kernels->run_strip(args);
     }
 
-    // Whether the path has kept to what was filled.
-    bool walk_ahead() {
-        for (size_t i = 0; i < ahead_.size() && is_going_on(); ++i) {
+    // Traces the path through the predicted blocks; false if it leaves them.
+    bool trace_predicted() {
+        for (size_t i = 0; i < predicted_.size() && is_unfinished(); ++i) {
             const Block& block = filled_[i].block;
             if (path_.row < block.first_row || path_.column < block.first_column) continue;
             if (path_.row >= block.end_row || path_.column >= block.end_column) return false;
-            walk(filled_[i]);
+            trace_block(filled_[i]);
         }
         return true;
     }
 
-    void walk(FilledBlock& filled) {
+    void trace_block(FilledBlock& filled) {
         StripArgs args{};
         args.lane_rows = filled.lane_rows, args.costs = &job_.costs, args.is_local = job_.is_local;
         args.directions = static_cast<uint8_t*>(filled.directions.reserve(0));
@@ -216,36 +219,37 @@ class BlockWalk {
         inside.row -= filled.block.first_row, inside.column -= filled.block.first_column;
         const size_t n_steps = steps_.size();
         steps_.resize(n_steps + size_t(inside.row + inside.column + 2));
-        const uint8_t* end = filled.kernels->walk_strip(args, filled.region.query, filled.region.target,
-                                                        inside, steps_.data() + n_steps);
+        const uint8_t* end = filled.kernels->trace_strip(args, filled.region.query, filled.region.target,
+                                                         inside, steps_.data() + n_steps);
         steps_.resize(size_t(end - steps_.data()));
         path_ = inside;
         path_.row += filled.block.first_row, path_.column += filled.block.first_column;
     }
 
-    const WalkJob& job_;
+    const TracebackJob& job_;
     PathState& path_;
     const Isa& isa_;
-    Crew& crew_;
+    ThreadPool& pool_;
     std::vector<Scratch>& workspaces_;
     std::vector<FilledBlock>& filled_;
-    // After a wrong guess, as in long gaps: few blocks in a wide band; then more and more in a narrow one.
-    size_t n_ahead_;
+    // Few blocks in a wide band after a wrong prediction, as in long gaps; then ever more in a narrow band.
+    size_t n_predicted_;
     int64_t band_;
-    std::vector<Block> ahead_;
+    std::vector<Block> predicted_;
     std::vector<uint8_t> steps_;
 };
 
 }  // namespace
 
-BlockWalker::BlockWalker(const Isa& isa, int threads) : room_(std::make_unique<WalkRoom>(isa, threads)) {}
-BlockWalker::~BlockWalker() = default;
+BlockTracer::BlockTracer(const Isa& isa, int threads)
+    : memory_(std::make_unique<TracebackMemory>(isa, threads)) {}
+BlockTracer::~BlockTracer() = default;
 
-std::vector<uint8_t> BlockWalker::walk(const WalkJob& job, PathState& path) {
+std::vector<uint8_t> BlockTracer::trace(const TracebackJob& job, PathState& path) {
     if (path.row < 0 || path.row >= job.region.n_rows || path.column < 0 ||
         path.column >= job.region.n_columns)
         throw std::invalid_argument("the path is not inside the region");
-    return BlockWalk(*room_, job, path).run();
+    return BlockTraceback(*memory_, job, path).run();
 }
 
 }  // namespace exaln

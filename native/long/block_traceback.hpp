@@ -1,14 +1,16 @@
-// clang-format off
-// A path walked back through blocks between kept lines, which are filled again, now with directions.
+// Traceback through blocks between checkpoint lines, which are computed again, now with directions.
 //
-//        +-----+-----+-----+    The cells of a block depend on the lines above and left of it, not on where the path
-//        |  \  |     |     |    enters it. So those that the path meets if it keeps to its diagonal are filled ahead,
-//        +----\+-----+-----+    on all threads, as far as the band around the diagonal reaches, and the path is walked
-//        |     | \   |     |    through them. Where it leaves the band, what was filled beyond that is forgotten, and
-//        +-----+----\+-----+    filled anew in a wider one, along the diagonal that the path is on then. Only the time
-//        |     |     | \   |    depends on it.
-//        +-----+-----+-----+    Tests: tests/test_block_walk.py.
+// clang-format off
+//     +-----+-----+-----+   The cells of a block depend on the lines above it and to its left, not on where
+//     |  \  |     |     |   the path enters it. So the blocks that the path meets if it stays near its
+//     +----\+-----+-----+   diagonal are predicted, and computed in advance on all threads, as far as the band
+//     |     | \   |     |   around the diagonal reaches. The path is then traced through them. Where it leaves
+//     +-----+----\+-----+   the band, the remaining blocks are discarded, and the next ones are predicted along
+//     |     |     | \   |   the new diagonal of the path, in a wider band.
+//     +-----+-----+-----+   Predictions affect only the time, not the path.
 // clang-format on
+//
+// Tests: test_block_walk.py.
 #pragma once
 
 #include <cstdint>
@@ -16,42 +18,44 @@
 #include <vector>
 
 #include "long/region.hpp"
+#include "pairs/path.hpp"
 
 namespace exaln {
 
-// A kept line as far as it is at hand: letters [first, end) of the region.
-struct LineWindow {
+// The part of a checkpoint line that is in memory: letters [first, end) of the region.
+struct CheckpointWindow {
     int64_t first, end;
-    ScoreArray H, gap;  // from the letter `first` on
+    ScoreArray H, gap;  // from letter `first` on
 
     bool has(int64_t from, int64_t to) const { return first <= from && to <= end; }
 };
 
-struct WalkJob {
+struct TracebackJob {
     Region region;
     const Costs& costs;
     bool is_local;
     int64_t spacing;
-    std::vector<LineWindow> rows, columns;  // after spacing, 2 * spacing, ... letters; empty: not at hand
+    std::vector<CheckpointWindow> rows,
+        columns;  // after spacing, 2 * spacing, ... letters; empty if not in memory
 };
 
-struct WalkRoom;
+struct TracebackMemory;
 
-// Threads, and room for blocks, for one piece of a path after another.
-class BlockWalker {
+// A thread pool and memory for blocks, used for one piece of a path after another.
+class BlockTracer {
   public:
-    // Throws std::system_error if a thread could not be started.
-    BlockWalker(const Isa& isa, int threads);
-    ~BlockWalker();
+    // Throws std::system_error if a thread cannot be started.
+    BlockTracer(const Isa& isa, int threads);
+    ~BlockTracer();
 
-    // The steps of a path from its cell on, backwards, until it leaves the region, is complete, or comes to a
-    // block whose lines are not at hand, or for many blocks; `path` is then there. Rows and columns of the
-    // path count in the region. Throws std::invalid_argument if the path is not inside it, if the lines
-    // around its first block are not at hand, or if a block is too large for walking; std::bad_alloc.
-    std::vector<uint8_t> walk(const WalkJob& job, PathState& path);
+    // Follows a path back from its cell until it leaves the region, is complete, reaches a block whose lines
+    // are not in memory, or has passed many blocks. Returns its steps and moves `path` to its last cell. Rows
+    // and columns count in the region. Throws std::invalid_argument if the path is outside the region, if the
+    // lines of its first block are not in memory, or if a block is too large; std::bad_alloc.
+    std::vector<uint8_t> trace(const TracebackJob& job, PathState& path);
 
   private:
-    std::unique_ptr<WalkRoom> room_;
+    std::unique_ptr<TracebackMemory> memory_;
 };
 
 }  // namespace exaln

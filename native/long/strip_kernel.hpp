@@ -1,42 +1,48 @@
+// Strip kernel: one pair, a strip of its table's rows divided among the lanes, with or without directions.
+//
 // clang-format off
-// One pair: a strip of the rows of its table, spread over the lanes, in any mode, with or without directions.
-//
-//                 tiles of V::columns columns
-//             +-----+-----+-----+-----+-- ...   Each lane owns lane_rows rows, one below the other. In step s lane l
-//   lane 0    |  0  |  1  |  2  |  3  |         does tile s - l, so that the tile above was done in the step before,
-//             +-----+-----+-----+-----+-- ...   by the lane before: H and F of its last row come by a shift of one
-//   lane 1    |  1  |  2  |  3  |  4  |         lane, for each column, once per step. Within a tile H and F of the
-//             +-----+-----+-----+-----+-- ...   columns are in registers, H and E of the rows in the strip's state,
-//   lane 2    |  2  |  3  |  4  |  5  |         as in the other kernels.
-//             +-----+-----+-----+-----+-- ...
-//
-// The first lane takes the row above the strip from the border, the last one writes the row below it to the same
-// place, lanes - 1 steps later. Strips of other threads follow one another: each waits for what is above it.
-//
-// Numbers: lanes of 16 bits hold scores of any size because each has a base of its own, as int64, and its values are
-// relative to that. StripRange in kernels.hpp has the proof that they stay in range while the lane's anchor, H above
-// the last column of its tile, is near 0; before a step in which it is not, the base is moved to it. Between two lanes
-// the difference of their bases is added, which may wrap as long as the sum is in range. The floor of local
-// alignments is 0 less the base, or, where that is too low to be stored, the lowest number: no value is below either.
-//
-// Kept rows: the rows of a lane come in runs; at the end of some, a stop, H and F of the columns are stored for all
-// lanes. Kept columns: where one ends a tile, the state has it; where not, all cells of the step are stored.
-//
-// Ends: no cell of a step is above the best H beside or above it by more than columns * max_score. Only if that
-// reaches the best score so far, which with long sequences is rare, the step is careful and looks at each row.
-//
-// Scores: plain letters, those of DNA, match or do not (FewClassScores). A run of rows, or a step, that has others,
-// such as N, takes its scores from a profile of any matrix (pair_scores.hpp), which is slower.
-//
-//   directions[step][row of a lane][column of a tile]: as in pair_kernel.hpp, walked back by walk_strip
-//
-// What is computed before a lane's first tile, after its last, and for rows and columns that only fill up is never
-// looked at, whatever it is. Tests: tests/test_region.py.
+//            tiles of V::columns columns
+//          +-----+-----+-----+-----+-- ...   Each lane owns lane_rows consecutive rows. A number is the step
+//   lane 0 |  0  |  1  |  2  |  3  |         in which a tile is computed: in step s, lane l computes tile
+//          +-----+-----+-----+-----+-- ...   s - l. The tile above was computed one step earlier by lane l - 1;
+//   lane 1 |  1  |  2  |  3  |  4  |         H and F of its last row arrive by a shift of one lane, once per
+//          +-----+-----+-----+-----+-- ...   step and column. Within a tile H and F of the columns are in
+//   lane 2 |  2  |  3  |  4  |  5  |         registers, H and E of the rows in the strip's state, as in the
+//          +-----+-----+-----+-----+-- ...   other kernels.
 // clang-format on
+//
+// Strips. The first lane reads the row above the strip from the border, and the last lane writes the row
+// below the strip to the same place, lanes - 1 steps later. Other threads compute the strips above and below
+// at the same time; each waits until the columns it needs are done above.
+//
+// Numbers. 16-bit lanes hold scores of any size, because values are relative to a base per lane, an int64.
+// StripRange in recurrence/ranges.hpp proves that they stay in range while the anchor of the lane, H above
+// the last column of its tile, is near 0. Before a step in which it is not, the base is moved to it. Values
+// that pass from lane to lane have the difference of the two bases added; it may wrap as long as the sum is
+// in range. The floor of local alignments is -base or, if that is below the lane's range, its lowest value:
+// no value is below either.
+//
+// Checkpoints. The rows of a lane are divided into runs. After some runs, at a stop, H and F of the columns
+// are stored for all lanes. A checkpoint column at the end of a tile is in the state of the rows; for any
+// other column all cells of the step are stored.
+//
+// Ends. No cell of a step exceeds the best H beside or above the step by more than columns * max_score. Only
+// if that bound reaches the best score so far, which is rare for long sequences, is the step CAREFUL and
+// examines each row.
+//
+// Scores. Plain letters, such as A, C, G and T, match or mismatch (ClassScores). A run of rows, or a step,
+// with other letters, such as N, takes its scores from a profile of the matrix (MatrixScores), which is
+// slower.
+//
+// Directions. directions[step][row of a lane][column of a tile], as in pairs/kernel.hpp, read by trace_strip.
+//
+// Cells before a lane's first tile, after its last tile, and in padding rows and columns are computed but
+// never used. Tests: test_region.py.
 #pragma once
 
 #include <type_traits>
 
+#include "long/strip_args.hpp"
 #include "pairs/kernel.hpp"
 
 namespace {
@@ -83,7 +89,7 @@ class Strip {
     using Reg = typename V::Reg;
     static constexpr int last = V::columns - 1;
     static constexpr int64_t lowest = -(int64_t(1) << (8 * sizeof(Lane) - 1)), highest = -lowest - 1;
-    static constexpr int64_t never_seen = INT64_MIN / 2;
+    static constexpr int64_t INACTIVE = INT64_MIN / 2;
 
   public:
     explicit Strip(const exaln::StripArgs& args)
@@ -94,13 +100,13 @@ class Strip {
                             .anchor_limit),
           costs_(*args.costs, exaln::Range{0, 0, true}),
           plain_scores_(pair_args(args, args.query_classes, work_.classes), work_.pairs),
-          odd_scores_(pair_args(args, args.query_codes, work_.codes), work_.pairs),
+          matrix_scores_(pair_args(args, args.query_codes, work_.codes), work_.pairs),
           directions_(args.directions) {
-        for (int64_t i = 0; i < args.n_runs; ++i) has_odd_rows_ |= !args.runs[i].are_plain;
+        for (int64_t i = 0; i < args.n_runs; ++i) has_mixed_rows_ |= !args.runs[i].are_plain;
         memset(work_.stops, 0, size_t(args.n_stops) * 2 * work_.tile_lanes * sizeof(Lane));
         memset(work_.pairs.tiles.state, 0, size_t(args.lane_rows) * 2 * V::lanes * sizeof(Lane));
         for (int lane = 0; lane < V::lanes; ++lane)
-            bases_[lane] = 0, corners_[lane] = 0, high_[lane] = 0, seen_[lane] = Lane(highest);
+            bases_[lane] = 0, corners_[lane] = 0, high_[lane] = 0, thresholds_[lane] = Lane(highest);
     }
 
     void run() {
@@ -125,7 +131,7 @@ class Strip {
     }
 
   private:
-    using PlainScores = typename std::conditional<V::has_pick_bytes, FewClassScores<V>, EqualScores<V>>::type;
+    using PlainScores = typename std::conditional<V::has_pick_bytes, ClassScores<V>, EqualScores<V>>::type;
 
     static exaln::PairArgs pair_args(const exaln::StripArgs& args, const uint8_t* query,
                                      const uint8_t* letters) {
@@ -151,7 +157,7 @@ class Strip {
         return true;
     }
 
-    // Everything that a step begins with.
+    // Begins a step: loads the row above each tile and the letters, and moves bases where needed.
     EXALN_INLINE void enter(Tile<V>& tile, int64_t step) {
         if (step < V::lanes) start_lane(int(step));
         if (step < V::lanes || step >= n_tiles_ || step % 64 == 0) refresh(step);
@@ -171,29 +177,29 @@ class Strip {
         enter_letters(step);
     }
 
-    // The letters of a step's tiles: those of neighbouring lanes lie side by side in the planes.
+    // Loads the letters of a step's tiles; those of neighbouring lanes are adjacent in the planes.
     EXALN_INLINE void enter_letters(int64_t step) {
         const int64_t first = n_tiles_ - 1 - step + V::lanes - 1;
-        const uint8_t* odd_tiles = args_.odd_tiles + first;
-        uint32_t odd = 0;
+        const uint8_t* mixed_tiles = args_.mixed_tiles + first;
+        uint32_t mixed = 0;
         for (int lane = 0; lane < V::lanes; lane += 4) {
             uint32_t four;
-            memcpy(&four, odd_tiles + lane, sizeof four);
-            odd |= four;
+            memcpy(&four, mixed_tiles + lane, sizeof four);
+            mixed |= four;
         }
-        is_odd_ = odd != 0;
-        const bool has_odd_cells = is_odd_ || has_odd_rows_;
+        is_mixed_ = mixed != 0;
+        const bool needs_matrix = is_mixed_ || has_mixed_rows_;
         EXALN_UNROLL
         for (int c = 0; c < V::columns; ++c) {
             const int64_t place = c * args_.plane_bytes + first;
             memcpy(work_.classes + c * V::lanes, args_.target_classes + place, V::lanes);
-            if (has_odd_cells) memcpy(work_.codes + c * V::lanes, args_.target_codes + place, V::lanes);
+            if (needs_matrix) memcpy(work_.codes + c * V::lanes, args_.target_codes + place, V::lanes);
         }
         plain_scores_.enter(0);
-        if (has_odd_cells) odd_scores_.enter(0);
+        if (needs_matrix) matrix_scores_.enter(0);
     }
 
-    // The column left of a lane's rows, relative to a base near it.
+    // Sets the state of a lane's rows from the column to their left, relative to a base near it.
     void start_lane(int lane) {
         const int64_t first_row = lane * args_.lane_rows, last_row = args_.n_rows - 1;
         const auto row_at = [&](int64_t row) { return row < last_row ? row : last_row; };
@@ -235,44 +241,46 @@ class Strip {
         refresh(step);
     }
 
-    // What follows from the bases and from the best score so far.
+    // Updates what depends on the bases and on the best score so far.
     void refresh(int64_t step) {
         alignas(64) Lane floors[V::lanes];
         for (int lane = 0; lane < V::lanes; ++lane) {
             const int64_t floor = -bases_[lane];
             floors[lane] = Lane(floor > lowest ? floor : lowest);
             deltas_[lane] = lane == 0 ? Lane(0) : Lane(bases_[lane - 1] - bases_[lane]);
-            end_bases_[lane] = is_active(step, lane) ? bases_[lane] : never_seen;
+            end_bases_[lane] = is_active(step, lane) ? bases_[lane] : INACTIVE;
         }
         costs_.floor = V::load(floors);
-        if (is_local && args_.end) set_seen(args_.best_score->load(std::memory_order_relaxed));
+        if (is_local && args_.end) set_thresholds(args_.best_score->load(std::memory_order_relaxed));
     }
 
-    void set_seen(int64_t best) {
+    void set_thresholds(int64_t best) {
         for (int lane = 0; lane < V::lanes; ++lane) {
-            const int64_t seen = (best > 1 ? best : 1) - 1 - end_bases_[lane];
-            seen_[lane] = Lane(seen > highest ? highest : seen < lowest ? lowest : seen);
+            const int64_t threshold = (best > 1 ? best : 1) - 1 - end_bases_[lane];
+            thresholds_[lane] = Lane(threshold > highest ? highest : threshold < lowest ? lowest : threshold);
         }
     }
 
-    // Whether a column is kept that does not end a tile; whether a cell may be the best.
+    // True if a cell may be the best, or if a checkpoint column of this step does not end a tile.
     EXALN_INLINE bool must_be_careful(const Tile<V>& tile, Reg corner, int64_t step) {
-        while (next_column_ < args_.n_kept_columns && tile_of(next_column_) <= step - V::lanes)
+        while (next_column_ < args_.n_checkpoint_columns && tile_of(next_column_) <= step - V::lanes)
             ++next_column_;
-        keeps_cells_ = false;
-        for (int64_t i = next_column_; i < args_.n_kept_columns && tile_of(i) <= step; ++i)
-            keeps_cells_ |= args_.kept_columns[i].column % V::columns != 0;
+        stores_cells_ = false;
+        for (int64_t i = next_column_; i < args_.n_checkpoint_columns && tile_of(i) <= step; ++i)
+            stores_cells_ |= args_.checkpoint_columns[i].column % V::columns != 0;
         if (is_local && args_.end) {
             Reg bound = V::max(V::load(high_), corner);
             EXALN_UNROLL
             for (int c = 0; c < V::columns; ++c) bound = V::max(bound, tile.H[c]);
             bound = V::add(bound, V::fill(Lane(V::columns * args_.costs->max_score)));
-            if (V::any_greater(bound, V::load(seen_))) return true;
+            if (V::any_greater(bound, V::load(thresholds_))) return true;
         }
-        return keeps_cells_;
+        return stores_cells_;
     }
 
-    int64_t tile_of(int64_t kept) const { return (args_.kept_columns[kept].column - 1) / V::columns; }
+    int64_t tile_of(int64_t checkpoint) const {
+        return (args_.checkpoint_columns[checkpoint].column - 1) / V::columns;
+    }
 
     template <StepKind kind>
     EXALN_INLINE void run_rows(Tile<V>& tile, Reg corner, int64_t step) {
@@ -280,10 +288,10 @@ class Strip {
         int64_t row = 0;
         for (int64_t i = 0; i < args_.n_runs; ++i) {
             const exaln::RowRun& run = args_.runs[i];
-            if (run.are_plain && !is_odd_) {
+            if (run.are_plain && !is_mixed_) {
                 run_some_rows<kind>(plain_scores_, tile, corner, high, row, run.end, step);
             } else {
-                run_some_rows<kind>(odd_scores_, tile, corner, high, row, run.end, step);
+                run_some_rows<kind>(matrix_scores_, tile, corner, high, row, run.end, step);
             }
             row = run.end;
             if (run.stop < 0) continue;
@@ -319,14 +327,14 @@ class Strip {
                 } else {
                     update_cell<V, is_local, false>(tile.H[c], E, tile.F[c], high, costs);
                 }
-                if (kind == StepKind::CAREFUL && keeps_cells_)
+                if (kind == StepKind::CAREFUL && stores_cells_)
                     V::store(cells + c * 2 * V::lanes, tile.H[c]),
                         V::store(cells + (c * 2 + 1) * V::lanes, E);
             }
             cells += 2 * work_.tile_lanes;
             if (kind == StepKind::CAREFUL && is_local) {
                 const Reg row_best = best_of_row(tile);
-                if (V::any_greater(row_best, V::load(seen_))) note_row(tile, row_best, row, step);
+                if (V::any_greater(row_best, V::load(thresholds_))) record_row(tile, row_best, row, step);
             }
             if (is_local) high = V::max(high, tile.H[last]);
             V::store(state, tile.H[last]);
@@ -341,8 +349,8 @@ class Strip {
         return best;
     }
 
-    // A row of a tile has cells that are as good as the best so far, or better.
-    void note_row(const Tile<V>& tile, Reg row_best, int64_t row, int64_t step) {
+    // Records a row of a tile with cells as good as the best so far, or better.
+    void record_row(const Tile<V>& tile, Reg row_best, int64_t row, int64_t step) {
         alignas(64) Lane bests[V::lanes];
         V::store(bests, row_best);
         Lane* cells = work_.pairs.cells;
@@ -351,44 +359,46 @@ class Strip {
         exaln::EndCell& end = *args_.end;
         for (int lane = 0; lane < V::lanes; ++lane) {
             const int64_t table_row = lane * args_.lane_rows + row, column = (step - lane) * V::columns;
-            if (bests[lane] <= seen_[lane] || table_row >= args_.n_rows) continue;
+            if (bests[lane] <= thresholds_[lane] || table_row >= args_.n_rows) continue;
             for (int c = 0; c < V::columns && column + c < args_.n_columns; ++c) {
                 const Lane stored = cells[c * V::lanes + lane];
-                if (stored > seen_[lane]) end.see(stored + bases_[lane], table_row + 1, column + c + 1);
+                if (stored > thresholds_[lane])
+                    end.consider(stored + bases_[lane], table_row + 1, column + c + 1);
             }
         }
         int64_t shared = args_.best_score->load(std::memory_order_relaxed);
         while (shared < end.score &&
                !args_.best_score->compare_exchange_weak(shared, end.score, std::memory_order_relaxed)) {
         }
-        set_seen(end.score > shared ? end.score : shared);
+        set_thresholds(end.score > shared ? end.score : shared);
     }
 
-    // Kept columns of the tiles of this step.
-    void leave_columns(int64_t step) {
-        const Lane* rows = keeps_cells_ ? work_.cells : work_.pairs.tiles.state;
-        const int64_t column_lanes = keeps_cells_ ? 2 * V::lanes : 0;
-        const int64_t row_lanes = keeps_cells_ ? 2 * V::columns * V::lanes : 2 * V::lanes;
-        for (int64_t i = next_column_; i < args_.n_kept_columns && tile_of(i) <= step; ++i) {
+    // Writes the checkpoint columns of the tiles of this step.
+    void store_checkpoint_columns(int64_t step) {
+        const Lane* rows = stores_cells_ ? work_.cells : work_.pairs.tiles.state;
+        const int64_t column_lanes = stores_cells_ ? 2 * V::lanes : 0;
+        const int64_t row_lanes = stores_cells_ ? 2 * V::columns * V::lanes : 2 * V::lanes;
+        for (int64_t i = next_column_; i < args_.n_checkpoint_columns && tile_of(i) <= step; ++i) {
             const int64_t lane = step - tile_of(i), first_row = lane * args_.lane_rows;
             if (lane >= V::lanes) continue;
-            const exaln::KeptColumn& kept = args_.kept_columns[i];
-            const Lane* from = rows + (kept.column - 1) % V::columns * column_lanes + lane;
+            const exaln::CheckpointColumn& checkpoint = args_.checkpoint_columns[i];
+            const Lane* from = rows + (checkpoint.column - 1) % V::columns * column_lanes + lane;
             const int64_t rest = args_.n_rows - first_row;
             const int64_t n_rows = rest < args_.lane_rows ? rest : args_.lane_rows;
             for (int64_t row = 0; row < n_rows; ++row, from += row_lanes) {
-                set_score(kept.H, first_row + row, from[0] + bases_[lane]);
-                set_score(kept.E, first_row + row, from[V::lanes] + bases_[lane]);
+                set_score(checkpoint.H, first_row + row, from[0] + bases_[lane]);
+                set_score(checkpoint.E, first_row + row, from[V::lanes] + bases_[lane]);
             }
         }
     }
 
     void leave(int64_t step) {
-        leave_columns(step);
-        for (int64_t i = 0; i < args_.n_kept_rows; ++i) {
-            const exaln::KeptRow& kept = args_.kept_rows[i];
-            if (is_active(step, kept.lane))
-                copy_row(kept.stop, kept.lane, step - kept.lane, args_.n_columns, kept.H, kept.F);
+        store_checkpoint_columns(step);
+        for (int64_t i = 0; i < args_.n_checkpoint_rows; ++i) {
+            const exaln::CheckpointRow& checkpoint = args_.checkpoint_rows[i];
+            if (is_active(step, checkpoint.lane))
+                copy_row(checkpoint.stop, checkpoint.lane, step - checkpoint.lane, args_.n_columns,
+                         checkpoint.H, checkpoint.F);
         }
         const int64_t done = step - (V::lanes - 1);
         if (done >= 0) {
@@ -416,19 +426,20 @@ class Strip {
     const int64_t n_tiles_, anchor_limit_;
     CellCosts<V> costs_;
     PlainScores plain_scores_;
-    AnyScores<V> odd_scores_;
-    bool has_odd_rows_ = false, is_odd_ = false;  // of the strip; the step at hand
+    MatrixScores<V> matrix_scores_;
+    bool has_mixed_rows_ = false, is_mixed_ = false;  // in the strip; in the present step
     uint8_t* directions_;
     int64_t columns_above_ = 0, next_column_ = 0, cells_done_ = 0;
-    bool keeps_cells_ = false;  // in the step at hand
+    bool stores_cells_ = false;  // in the present step
     int64_t bases_[V::lanes];
-    // Of each lane: H above and left of its next tile; the highest H of the column left of it; what its base
-    // adds to numbers from the lane before; above which a cell may be the best
+    // For each lane: H above and to the left of its next tile; the highest H of the column to the left of it;
+    // the difference of bases to add to values from the lane before; the score above which a cell may be the
+    // best
     alignas(64) Lane corners_[V::lanes];
     alignas(64) Lane high_[V::lanes];
     alignas(64) Lane deltas_[V::lanes];
-    alignas(64) Lane seen_[V::lanes];
-    int64_t end_bases_[V::lanes];  // bases of the lanes in which an alignment may end, never_seen of others
+    alignas(64) Lane thresholds_[V::lanes];
+    int64_t end_bases_[V::lanes];  // bases of the lanes in which an alignment may end, INACTIVE for others
 };
 
 template <class V>
@@ -440,10 +451,11 @@ void run_strip(const exaln::StripArgs& args) {
     }
 }
 
-// Walks a path back over the directions of a strip until it leaves it or is complete.
+// Follows a path over the directions of a strip until it leaves the strip or is complete. Returns the
+// position behind the last step.
 template <class V>
-uint8_t* walk_strip(const exaln::StripArgs& args, const uint8_t* query, const uint8_t* target,
-                    exaln::PathState& path, uint8_t* steps) {
+uint8_t* trace_strip(const exaln::StripArgs& args, const uint8_t* query, const uint8_t* target,
+                     exaln::PathState& path, uint8_t* steps) {
     auto bits = [&](int64_t row, int64_t column) {
         const int64_t lane = row / args.lane_rows, step = column / V::columns + lane;
         const int64_t cell =
@@ -452,9 +464,9 @@ uint8_t* walk_strip(const exaln::StripArgs& args, const uint8_t* query, const ui
     };
     auto score = [&](int64_t row, int64_t column) { return args.costs->scores[query[row]][target[column]]; };
     if (args.is_local) {
-        walk_rows<true>(*args.costs, bits, score, 0, path, steps);
+        trace_rows<true>(*args.costs, bits, score, 0, path, steps);
     } else {
-        walk_rows<false>(*args.costs, bits, score, 0, path, steps);
+        trace_rows<false>(*args.costs, bits, score, 0, path, steps);
     }
     return steps;
 }

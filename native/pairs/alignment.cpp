@@ -1,20 +1,22 @@
-// Turns the steps of a path into runs, counts and a score.
+// Turns the steps of a path into CIGAR operations, counts and a score.
 #include "pairs/alignment.hpp"
 
 #include <algorithm>
 #include <stdexcept>
 
+#include "pairs/path.hpp"
+
 namespace exaln {
 
 namespace {
 
-// Gaps in the query and in the target among steps; in bytes, of which the compiler adds many at a time.
+// The number of gaps in query and target. The sums are bytes, of which the compiler adds many at a time.
 struct Gaps {
     int64_t in_target = 0, in_query = 0;
 
     explicit Gaps(const std::vector<uint8_t>& steps) {
         static_assert(STEP_BOTH == 0 && STEP_QUERY == 1 && STEP_TARGET == 2);
-        constexpr size_t piece = 128;  // no sum of a piece is beyond a byte
+        constexpr size_t piece = 128;  // the sums of a piece fit a byte
         for (size_t first = 0; first < steps.size(); first += piece) {
             const size_t end = std::min(steps.size(), first + piece);
             uint8_t ones = 0, twos = 0;
@@ -27,8 +29,8 @@ struct Gaps {
 
 }  // namespace
 
-// What the next column is cannot be foretold, so nothing in the loop over columns branches on it; and it has
-// few enough variables to stay in registers.
+// The kind of the next column is unpredictable, so the loop over columns does not branch on it, and its
+// variables are few enough to stay in registers.
 Alignment make_alignment(const uint8_t* query, const uint8_t* target, const Costs& costs, int64_t score,
                          int64_t query_end, int64_t target_end, const std::vector<uint8_t>& steps) {
     Alignment alignment;
@@ -38,19 +40,19 @@ Alignment make_alignment(const uint8_t* query, const uint8_t* target, const Cost
     alignment.query_start = query_end - alignment.columns + gaps.in_query;
     alignment.target_start = target_end - alignment.columns + gaps.in_target;
 
-    // Where a column has no letter of a sequence, its first one is looked at in vain; or any, if it is empty.
+    // Where a column lacks a letter of a sequence, its first letter, or any byte, is read and ignored.
     const uint8_t any_letter = 0;
     const uint8_t *queries = query_end > 0 ? query : &any_letter,
                   *targets = target_end > 0 ? target : &any_letter;
     int64_t row = alignment.query_start, column = alignment.target_start;
-    // Scores of letters, and above them how many pairs are positive: equal, or scoring above 0.
+    // The sum of letter scores; in the bits above it, the number of positives (equal, or scoring above 0).
     int64_t tally = 0;
     constexpr int tally_bits = 40;
     static_assert(INSERTION == uint32_t(STEP_QUERY) && DELETION == uint32_t(STEP_TARGET) &&
                   DIFFERENT == EQUAL + 1);
     thread_local std::vector<uint64_t> memory;
     memory.resize(steps.size() + 1);
-    uint64_t* const runs = memory.data();  // operation, and the column where the run of it ends << 4
+    uint64_t* const runs = memory.data();  // end column of the run << 4 | operation
     uint64_t* run = runs;
     runs[0] = 0;
     uint64_t end_column = 0;

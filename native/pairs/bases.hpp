@@ -1,19 +1,20 @@
-// Local scores of pairs in lanes of 8 bits, however high: each lane has a base of its own, which follows the
-// scores of its pair, and holds what is above it.
+// Local scores of any height in 8-bit lanes: each lane has a base that follows the scores of its pair, and
+// stores values relative to it.
 //
-//           columns of a tile
+// clang-format off
+//            columns of a tile
+//   corner o------------------+      A block is some rows of a tile. Within a block all values are relative
+//          |  block           |      to one base per lane, chosen so that H of the corner, above and to
+//          |                  |      the left of the block, is always stored as the same number.
+//   corner o------------------+      BlockRange in recurrence/ranges.hpp proves that all other values then
+//          |  next block      |      fit the lane.
 //          +------------------+
-//   corner o . . . . . . . . .      A block is some rows of a tile. While it is computed, all values
-//          . block            .     are relative to one base per lane, such that H of the corner,
-//          . . . . . . . . . .      above and left of the block, is always stored as the same number:
-//   corner o . . . . . . . . .      BlockRange in kernels.hpp has the proof that everything else is
-//          . next block       .     near enough.
-//          +------------------+
+// clang-format on
 //
-// From block to block H and F of the columns move to the next base; H and E of the rows stay relative to the
-// base of their block in the tile on the left, and move as they are read.
+// From block to block, H and F of the columns are moved to the next base. H and E of the rows stay relative
+// to the base of their block in the tile on the left, and are moved when they are read.
 //
-// Bases and best scores are 16 bits, a plain loop over the lanes each, once per block.
+// Bases and best scores have 16 bits and are updated by scalar loops over the lanes, once per block.
 #pragma once
 
 #include "pairs/ends.hpp"
@@ -42,9 +43,9 @@ class PairBases {
     int64_t rows_of_a_block() const { return range_.rows; }
     Reg corner() const { return V::fill(Lane(range_.corner)); }
     Reg floor() const { return V::load(floors_); }
-    Reg row_shift() const { return V::load(row_shifts_); }  // added to H and E of the block's rows
+    Reg row_shift() const { return V::load(row_shifts_); }  // to be added to H and E of the block's rows
     Reg best() const { return V::load(bests_); }
-    Reg seen() const { return V::load(seen_); }
+    Reg threshold() const { return V::load(thresholds_); }
 
     void enter_tile(Tile<V>& tile) {
         EXALN_UNROLL
@@ -53,7 +54,7 @@ class PairBases {
             bases_[lane] = int16_t(-range_.corner), best_before_[lane] = best_[lane];
     }
 
-    // The corner of a block is relative to the base of the one above.
+    // block_corner is relative to the base of the block above.
     EXALN_INLINE void enter_block(int64_t block, Tile<V>& tile, Reg block_corner) {
         V::store(corners_, block_corner);
         move(of_blocks_ + block * V::lanes);
@@ -63,18 +64,19 @@ class PairBases {
             tile.H[c] = V::add(tile.H[c], shift), tile.F[c] = V::add(tile.F[c], shift);
     }
 
-    // The best scores so far relative to the bases, and what cells must be above to be looked at: in the tile
-    // where the best was found one as good may stand in a smaller column.
-    void set_best() {
+    // Sets the best scores so far relative to the bases, and the thresholds above which cells are examined.
+    // In the tile where the best was found, an equal score may stand in a smaller column, so its threshold is
+    // 1 lower.
+    void set_thresholds() {
         for (int lane = 0; lane < V::lanes; ++lane) {
             const int16_t relative = int16_t(best_[lane] - bases_[lane]);
-            const int16_t seen = int16_t(relative - (best_[lane] != best_before_[lane]));
+            const int16_t threshold = int16_t(relative - (best_[lane] != best_before_[lane]));
             bests_[lane] = Lane(relative < highest ? relative : highest);
-            seen_[lane] = Lane(seen < highest ? seen : highest);
+            thresholds_[lane] = Lane(threshold < highest ? threshold : highest);
         }
     }
 
-    void see(Reg best_of_block) {
+    void update_best(Reg best_of_block) {
         V::store(bests_, best_of_block);
         for (int lane = 0; lane < V::lanes; ++lane) {
             const int16_t score = int16_t(bases_[lane] + bests_[lane]);
@@ -99,8 +101,8 @@ class PairBases {
     const int64_t gap_first_;
     int16_t *of_blocks_, *best_;
     alignas(64) int16_t bases_[V::lanes], best_before_[V::lanes];
-    alignas(64) Lane corners_[V::lanes],
-        row_shifts_[V::lanes], floors_[V::lanes], bests_[V::lanes], seen_[V::lanes];
+    alignas(64) Lane corners_[V::lanes], row_shifts_[V::lanes], floors_[V::lanes], bests_[V::lanes],
+        thresholds_[V::lanes];
 };
 
 }  // namespace

@@ -1,18 +1,22 @@
-// What a group of pairs works in, and the sources of the scores of its cells (Letters in kernels.hpp;
-// table_scores.hpp has one more). A source is told of each tile, of each row of it and of each cell that is
-// done, and gives the scores of the row, one register per column. looks_ahead: for scores alone it is asked
-// for a row while the one before is computed (update_row_ahead), where that is faster.
+// The workspace of a group of pairs, and the classes that provide the substitution scores of its cells, one
+// for each ScoreSource and instruction set (table_scores.hpp has one more).
+//
+// A score class is called for each tile (enter), each row (enter_row) and each finished cell (cell_done);
+// at(c) then returns the scores of the row's column c. is_pipelined: without paths, the scores of a row are
+// requested while the previous row is computed (update_row_pipelined), where that is faster.
 #pragma once
 
+#include "pairs/kernel_args.hpp"
 #include "scan/group_kernel.hpp"
 
 namespace {
 
-// Lanes within blocks of 16 bytes; see AnyScores.
+// The lanes of a register in blocks of 16 bytes; see MatrixScores.
 template <class V>
 struct BlocksOfLanes {
-    static constexpr int size = 16 / int(sizeof(typename V::Lane));        // lanes of a block
-    static constexpr int columns = V::columns > size ? V::columns : size;  // prepared together, in squares
+    static constexpr int size = 16 / int(sizeof(typename V::Lane));  // lanes per block
+    static constexpr int columns =
+        V::columns > size ? V::columns : size;  // that are prepared together, in squares
     static constexpr int other_columns = columns - V::columns;
     static constexpr int register_bytes = V::lanes * int(sizeof(typename V::Lane));
     static constexpr int letter_bytes = columns * register_bytes;
@@ -23,13 +27,13 @@ struct PairWorkspace {
     using Lane = typename V::Lane;
     static constexpr int near_rows = 8;
 
-    GroupWorkspace<V> tiles;    // state of n_rows instead of STRIP_ROWS, a larger profile; no border
-    Lane *scores, *far_scores;  // for AnyScores: [near_rows][columns][lanes], [n_rows][other columns][lanes]
-    Lane* row_words;            // [n_rows][lanes], for FewClassScores; TableScores uses all three
-    // For the slow ways: H of a row, or V and U, [columns][lanes] each; the best H of the row, [lanes]
+    GroupWorkspace<V> tiles;    // state of n_rows rows instead of STRIP_ROWS, a larger profile, no border
+    Lane *scores, *far_scores;  // MatrixScores: [near_rows][columns][lanes], [n_rows][other columns][lanes]
+    Lane* row_words;            // [n_rows][lanes], for ClassScores; TableScores uses all three
+    // For rows that are examined cell by cell: H, or V and U, [columns][lanes] each; the best H, [lanes]
     Lane *cells, *column_cells, *row_best;
-    int16_t* bases;      // [blocks][lanes], see pair_bases.hpp
-    uint8_t* ends_here;  // [n_rows]: whether the last row of a pair is this one
+    int16_t* bases;      // [blocks][lanes], see bases.hpp
+    uint8_t* ends_here;  // [n_rows]: 1 if this is the last row of a pair
 
     static constexpr size_t tile_lanes = size_t(V::columns) * V::lanes;
     static constexpr size_t far_lanes = size_t(BlocksOfLanes<V>::other_columns) * V::lanes;
@@ -56,27 +60,27 @@ struct PairWorkspace {
     }
 
     static size_t n_bases(int64_t n_rows) {
-        return sizeof(Lane) > 1 ? 0 : size_t(n_rows / exaln::BlockRange::LEAST_ROWS + 1) * V::lanes;
+        return sizeof(Lane) > 1 ? 0 : size_t(n_rows / exaln::BlockRange::MIN_ROWS + 1) * V::lanes;
     }
 };
 
-// 32 instead of 16: so many that looking up the next row puts nothing else into memory.
+// 32 registers instead of 16: enough to look up the next row without spilling.
 template <class V>
 constexpr bool has_many_registers = V::columns >= 8;
 
-// Scores of pairs that share one query or a few, each with lanes side by side: a profile of their letters,
-// filled for each tile. With several queries a row of scores is put together from the rows of their letters,
-// a blend for each but the first.
+// Scores of pairs that share one query, or a few of them with adjacent lanes each: a profile of their
+// letters, filled for each tile. With several queries a row of scores is blended from the profile rows of
+// their letters.
 template <class V, int n_queries>
 struct SharedScores {
     using Lane = typename V::Lane;
     using Reg = typename V::Reg;
-    static constexpr bool looks_ahead = has_many_registers<V>;
+    static constexpr bool is_pipelined = has_many_registers<V>;
     const PairWorkspace<V>& work;
     const typename V::ScoreRow* rows;
     const uint8_t *queries[n_queries], *letters;
     const Lane* scores[n_queries];
-    Reg lanes_from[n_queries];  // all ones from the first lane of a query on
+    Reg lanes_from[n_queries];  // all ones from the query's first lane on
     uint32_t letters_present = 0;
 
     SharedScores(const exaln::PairArgs& args, const PairWorkspace<V>& workspace)
@@ -109,7 +113,7 @@ struct SharedScores {
     }
 };
 
-// What the rows of a group have for their letters, side by side as lanes are.
+// Writes work.row_words: of_letters[letter] for the letter of each row and lane.
 template <class V>
 void store_row_words(const exaln::PairArgs& args, const PairWorkspace<V>& work,
                      const int32_t (&of_letters)[exaln::MAX_CODES]) {
@@ -121,10 +125,10 @@ void store_row_words(const exaln::PairArgs& args, const PairWorkspace<V>& work,
                  V::lookup(V::load_table(words), V::load_letters(query + row * V::lanes)));
 }
 
-// Scores of equal and of different letters.
+// Match and mismatch scores by comparing letters.
 template <class V>
 struct EqualScores {
-    static constexpr bool looks_ahead = has_many_registers<V>;
+    static constexpr bool is_pipelined = has_many_registers<V>;
     const uint8_t *query, *letters;
     typename V::Reg match, mismatch, row_letters, column_letters[V::columns];
 
@@ -144,32 +148,32 @@ struct EqualScores {
     }
 };
 
-// The same for few classes of letters, without a comparison: a shuffle is faster than a mask and a blend. A
-// class is written into every byte of a lane; byte k of a row's has k * most_classes added, so that the
-// exclusive or of a row's and a column's is, byte by byte, a place in a table of 16 bytes: byte k of `match`
-// if it is k * most_classes, otherwise of `mismatch`.
+// The same for few classes of letters with a byte shuffle, which is faster than a comparison and a blend.
+// Every byte of a lane holds the class; byte k of a row word has k * max_classes added. So the exclusive or
+// of row word and column word is, byte by byte, an index into a table of 16 bytes, which has byte k of
+// `match` at index k * max_classes, and byte k of `mismatch` at the other indices of that part.
 template <class V>
-struct FewClassScores {
+struct ClassScores {
     using Lane = typename V::Lane;
-    static constexpr bool looks_ahead = has_many_registers<V>;
-    static constexpr int most_classes = 16 / int(sizeof(Lane));
+    static constexpr bool is_pipelined = has_many_registers<V>;
+    static constexpr int max_classes = 16 / int(sizeof(Lane));
 
     const uint8_t* letters;  // [columns][lanes] classes
     const Lane* rows;        // [n_rows][lanes], written here
     typename V::ScoreRow column_words;
     typename V::Reg table, row_words, words[V::columns];
 
-    FewClassScores(const exaln::PairArgs& args, const PairWorkspace<V>& work)
+    ClassScores(const exaln::PairArgs& args, const PairWorkspace<V>& work)
         : letters(args.letters), rows(work.row_words) {
         int32_t of_rows[exaln::MAX_CODES] = {}, of_columns[exaln::MAX_CODES] = {};
         alignas(64) uint8_t bytes[V::lanes * sizeof(Lane)];
-        for (int letter = 0; letter < most_classes; ++letter)
+        for (int letter = 0; letter < max_classes; ++letter)
             for (int k = 0; k < int(sizeof(Lane)); ++k) {
                 of_columns[letter] |= letter << 8 * k;
-                of_rows[letter] |= (letter + k * most_classes) << 8 * k;
+                of_rows[letter] |= (letter + k * max_classes) << 8 * k;
                 const int32_t score = letter == 0 ? args.match : args.mismatch;
                 for (int block = 0; block < int(sizeof bytes); block += 16)
-                    bytes[block + k * most_classes + letter] = uint8_t(score >> 8 * k);
+                    bytes[block + k * max_classes + letter] = uint8_t(score >> 8 * k);
             }
         memcpy(&table, bytes, sizeof table);
         V::make_score_row(of_columns, column_words);
@@ -186,15 +190,15 @@ struct FewClassScores {
     EXALN_INLINE typename V::Reg at(int c) const { return V::pick_bytes(table, row_words, words[c]); }
 };
 
-// The same for lanes of 8 bits where 64 of them can be looked up at once (V::has_byte_tables): the classes of
-// two columns, three bits each, go into one byte, so that an exclusive or serves two cells. The scores of the
-// first column depend on the lower half of a place, those of the second on the upper one.
+// The same for 8-bit lanes where 64 bytes can be looked up at once (V::has_byte_tables): one byte holds the
+// classes of two columns, three bits each, so that an exclusive or serves two cells. The score of the first
+// column depends on the lower three bits of the index, that of the second on the upper three.
 template <class V>
 struct ClassPairScores {
     using Lane = typename V::Lane;
     using Reg = typename V::Reg;
-    static constexpr bool looks_ahead = true;
-    static constexpr int most_classes = 8, n_words = V::columns / 2;
+    static constexpr bool is_pipelined = true;
+    static constexpr int max_classes = 8, n_words = V::columns / 2;
 
     const uint8_t* letters;  // [columns][lanes] classes
     const Lane* rows;        // [n_rows][lanes], written here
@@ -205,16 +209,16 @@ struct ClassPairScores {
     ClassPairScores(const exaln::PairArgs& args, const PairWorkspace<V>& work)
         : letters(args.letters), rows(work.row_words) {
         int32_t lower[exaln::MAX_CODES] = {}, upper[exaln::MAX_CODES] = {}, both[exaln::MAX_CODES] = {};
-        for (int letter = 0; letter < most_classes; ++letter)
-            lower[letter] = letter, upper[letter] = most_classes * letter,
+        for (int letter = 0; letter < max_classes; ++letter)
+            lower[letter] = letter, upper[letter] = max_classes * letter,
             both[letter] = lower[letter] + upper[letter];
         V::make_score_row(lower, first_words), V::make_score_row(upper, second_words);
         typename V::ScoreRow scores;
-        for (int place = 0; place < most_classes * most_classes; ++place)
-            scores.scores[place] = Lane(place % most_classes == 0 ? args.match : args.mismatch);
+        for (int place = 0; place < max_classes * max_classes; ++place)
+            scores.scores[place] = Lane(place % max_classes == 0 ? args.match : args.mismatch);
         first_scores = V::load_table(scores);
-        for (int place = 0; place < most_classes * most_classes; ++place)
-            scores.scores[place] = Lane(place < most_classes ? args.match : args.mismatch);
+        for (int place = 0; place < max_classes * max_classes; ++place)
+            scores.scores[place] = Lane(place < max_classes ? args.match : args.mismatch);
         second_scores = V::load_table(scores);
         store_row_words<V>(args, work, both);
     }
@@ -233,11 +237,12 @@ struct ClassPairScores {
     }
 };
 
-// A square of scores within blocks of 16 bytes, as all instruction sets have them: registers of columns, with
-// the lanes side by side, become registers of lanes, with the columns side by side, and back. That is the
-// bits of an index rotated: each zip of the first half of the registers with the second rotates by one.
+// Transposes squares of scores within blocks of 16 bytes, which all instruction sets can zip: registers of
+// columns with adjacent lanes become registers of lanes with adjacent columns, or back. A transposition
+// rotates the bits of an element's index; each zip of the first half of the registers with the second rotates
+// them by one.
 template <class V>
-EXALN_INLINE void turn(typename V::Reg (&square)[BlocksOfLanes<V>::size]) {
+EXALN_INLINE void transpose_square(typename V::Reg (&square)[BlocksOfLanes<V>::size]) {
     constexpr int n = BlocksOfLanes<V>::size;
     EXALN_UNROLL
     for (int times = n; times > 1; times /= 2) {
@@ -252,26 +257,27 @@ EXALN_INLINE void turn(typename V::Reg (&square)[BlocksOfLanes<V>::size]) {
     }
 }
 
-// Scores of any matrix: a profile [letter of a query] of squares, turned so that the columns of a lane lie
-// side by side; for each row the lanes of their letters are put together and turned back. A piece of a lane
-// is 16 bytes, which may be the columns of several tiles: what the later ones need is kept until they come.
+// Scores of any matrix: a profile [query letter] of squares, transposed so that the columns of a lane are
+// adjacent. For each row the pieces of the lanes' letters are gathered and transposed back. A piece has 16
+// bytes, which may cover the columns of several tiles; the scores of later tiles are stored until those tiles
+// are computed.
 template <class V>
-struct AnyScores {
+struct MatrixScores {
     using Lane = typename V::Lane;
     using Reg = typename V::Reg;
     using Blocks = BlocksOfLanes<V>;
     using Work = PairWorkspace<V>;
-    static constexpr bool looks_ahead = has_many_registers<V>;
+    static constexpr bool is_pipelined = has_many_registers<V>;
     const typename V::ScoreRow* rows;
     const uint8_t *query, *letters;
     Lane *profile, *near, *far;  // near: [near_rows][columns][lanes], far: [n_rows][other columns][lanes]
     int64_t n_rows, n_columns;
     uint32_t letters_present;
-    int64_t near_begin = 0, near_end = 0;  // rows that are prepared
-    int64_t part = 0;                      // of the tiles that were prepared together
+    int64_t near_begin = 0, near_end = 0;  // rows whose scores are prepared
+    int64_t part = 0;                      // which of the tiles that were prepared together
     const Lane* scores = nullptr;
 
-    AnyScores(const exaln::PairArgs& args, const Work& work)
+    MatrixScores(const exaln::PairArgs& args, const Work& work)
         : rows(static_cast<const typename V::ScoreRow*>(args.score_rows)),
           query(args.query + args.first_row * V::lanes),
           letters(args.letters),
@@ -293,8 +299,8 @@ struct AnyScores {
         typename V::Letters columns[Blocks::size];
         EXALN_UNROLL_LANES
         for (int c = 0; c < Blocks::size; ++c) {
-            const int64_t wanted = column + first + c, last = n_columns - 1;
-            columns[c] = V::load_letters(letters + (wanted < last ? wanted : last) * V::lanes);
+            const int64_t index = column + first + c, last = n_columns - 1;
+            columns[c] = V::load_letters(letters + (index < last ? index : last) * V::lanes);
         }
         for (uint32_t rest = letters_present; rest != 0; rest &= rest - 1) {
             const int letter = __builtin_ctz(rest);
@@ -302,7 +308,7 @@ struct AnyScores {
             Reg square[Blocks::size];
             EXALN_UNROLL_LANES
             for (int c = 0; c < Blocks::size; ++c) square[c] = V::lookup(table, columns[c]);
-            turn<V>(square);
+            transpose_square<V>(square);
             Lane* out = profile + (size_t(letter) * Blocks::columns + size_t(first)) * V::lanes;
             EXALN_UNROLL_LANES
             for (int i = 0; i < Blocks::size; ++i) V::store(out + i * V::lanes, square[i]);
@@ -332,12 +338,11 @@ struct AnyScores {
         EXALN_UNROLL_LANES
         for (int i = 0; i < Blocks::size; ++i)
             square[i] = V::load_blocks([&](int block) {
-                // In size_t, or the compiler extends the sign of every product: a fifth of the time,
-                // measured.
+                // As size_t, or the compiler sign-extends every product: a fifth of the time (measured).
                 const auto letter = size_t(row_letters[block * Blocks::size + i]);
                 return squares + letter * Blocks::letter_bytes + i * Blocks::register_bytes + block * 16;
             });
-        turn<V>(square);
+        transpose_square<V>(square);
         Lane* const near_row = near + (row - near_begin) * V::columns * V::lanes;
         Lane* const far_row = far + (row * Blocks::other_columns - V::columns) * V::lanes;
         EXALN_UNROLL_LANES

@@ -1,5 +1,5 @@
-// Where the alignments of a group of pairs end: noted while the rows go by, in local mode for any cell, in
-// others for the last row and the last column of each pair.
+// Finds where the alignments of a group of pairs end, while the rows are computed: in local mode any cell, in
+// other modes the last row and the last column of each pair.
 #pragma once
 
 #include <type_traits>
@@ -8,34 +8,33 @@
 
 namespace {
 
-// Local: the best cell of each lane so far.
+// Local mode: the best cell of each lane so far.
 //
-// Along a good alignment almost every row has a new best cell, so what is done for one must be cheap: its row
-// is kept, all columns of it; in which of them it was is found out when the tile is left. Only if a cell is
-// as good as the best, and may stand in a smaller column, lanes are looked at one by one.
+// Along a good alignment almost every row has a new best cell, so recording one must be cheap: all columns of
+// its row are stored, and its own column is determined when the tile is left. Lanes are examined one by one
+// only if a cell equals the best and may stand in a smaller column.
 //
-// With a gate a row is not looked at cell by cell if the gap that leaves it on the right is no better than
-// `gate`: a cell above `seen` would have opened a better one. Narrow lanes without a base have no scores to
-// tell rows apart by.
+// With a gate, a row is not examined cell by cell if E behind its last column is not above `gate`: a cell
+// above `threshold` would have opened a better gap. 8-bit lanes without a base have too few values for the
+// gate to tell rows apart.
 template <class V, bool has_gate>
 struct LocalEnds {
     using Lane = typename V::Lane;
     using Reg = typename V::Reg;
-    static constexpr int row_digits = 4;  // rows as numbers of 7 bits each, which every lane can hold
+    static constexpr int row_digits = 4;  // a row number is stored as digits of 7 bits, which fit every lane
 
-    typename V::Reg best, seen;  // cells above `seen` are looked at
-    Reg gate, reach, lowest;     // reach: what a gap from the first to behind the last column of a tile costs
-    Reg above_floor, best_before;  // best_before: when the tile was entered
+    typename V::Reg best, threshold;  // cells above `threshold` are examined
+    Reg gate, reach, lowest;  // reach: the cost of a gap from the first column of a tile to behind the last
+    Reg above_floor, best_before;  // best_before: the best on entry to the tile
     bool has_strips_above;
-    bool is_new = false;  // there is a new end in this tile
+    bool is_new = false;  // this tile has a new end
     alignas(64) Lane cells[V::columns][V::lanes];
     alignas(64) Lane rows[row_digits][V::lanes];
 
-    // Without `best` nothing is above it, whatever lanes hold that have overflowed.
+    // Without args.best nothing counts as better, whatever overflowed lanes hold.
     explicit LocalEnds(const exaln::PairArgs& args) : has_strips_above(args.best && args.first_row > 0) {
         constexpr auto largest = Lane((uint64_t(1) << (8 * sizeof(Lane) - 1)) - 1);
-        // Where `seen` less the reach is no number of the lane, the gate is the least one: all gaps are
-        // better.
+        // Where threshold - reach does not fit the lane, the gate is its lowest value: every gap passes.
         constexpr int64_t least = -int64_t(largest) - 1;
         const int64_t cost = args.costs->gap_first + int64_t(V::columns - 1) * args.costs->gap_extend;
         reach = V::fill(cost < largest ? Lane(cost) : Lane(-1));
@@ -45,57 +44,57 @@ struct LocalEnds {
         enter_tile();
     }
 
-    EXALN_INLINE void enter(Reg best_so_far, Reg seen_so_far) {
-        best = best_before = best_so_far, seen = seen_so_far;
+    EXALN_INLINE void enter(Reg best_so_far, Reg threshold_so_far) {
+        best = best_before = best_so_far, threshold = threshold_so_far;
         set_gate();
         is_new = false;
     }
 
-    // A cell as good as the best comes first if its column is smaller: in the tile where the best was found,
-    // and below the strip where it was found.
+    // A cell equal to the best precedes it if its column is smaller. That is possible in the tile where the
+    // best was found, and in strips below the one where it was found.
     void enter_tile() {
         enter(best, has_strips_above ? V::sub(V::max(best, above_floor), V::fill(1)) : best);
     }
 
     EXALN_INLINE void set_gate() {
-        if (has_gate) gate = V::sub(V::max(seen, lowest), reach);
+        if (has_gate) gate = V::sub(V::max(threshold, lowest), reach);
     }
 
-    // A row of a tile where `row_best`, the best cell of each lane, is above `seen` in some.
-    EXALN_INLINE void note(const exaln::PairArgs& args, const PairWorkspace<V>& work, const Tile<V>& tile,
-                           Reg row_best, int64_t row, int64_t column) {
-        if (V::any(V::equal(row_best, best) & V::greater(row_best, seen))) {
+    // Records a row of a tile. row_best, the best cell of each lane, is above `threshold` in some lane.
+    EXALN_INLINE void record(const exaln::PairArgs& args, const PairWorkspace<V>& work, const Tile<V>& tile,
+                             Reg row_best, int64_t row, int64_t column) {
+        if (V::any(V::equal(row_best, best) & V::greater(row_best, threshold))) {
             V::store(work.row_best, row_best);
             EXALN_UNROLL
             for (int c = 0; c < V::columns; ++c) V::store(work.cells + c * V::lanes, tile.H[c]);
-            note_ties(args, work.cells, work.row_best, row, column);
+            record_ties(args, work.cells, work.row_best, row, column);
         }
         const Reg better = V::max(best, row_best);
-        const auto keep = [&](Lane* kept, Reg value) {
-            V::store(kept, V::choose_equal(better, best, V::load(kept), value));
+        const auto update = [&](Lane* stored, Reg value) {
+            V::store(stored, V::choose_equal(better, best, V::load(stored), value));
         };
         EXALN_UNROLL
-        for (int c = 0; c < V::columns; ++c) keep(cells[c], tile.H[c]);
+        for (int c = 0; c < V::columns; ++c) update(cells[c], tile.H[c]);
         EXALN_UNROLL
         for (int digit = 0; digit < row_digits; ++digit)
-            keep(rows[digit], V::fill(Lane(row >> (7 * digit) & 127)));
-        seen = V::choose_equal(better, best_before, seen, V::sub(better, V::fill(1)));
+            update(rows[digit], V::fill(Lane(row >> (7 * digit) & 127)));
+        threshold = V::choose_equal(better, best_before, threshold, V::sub(better, V::fill(1)));
         best = better;
         set_gate();
         is_new = true;
     }
 
-    // Lanes that have a cell as good as the best one in this row: it is the end if its column is smaller.
-    __attribute__((noinline)) void note_ties(const exaln::PairArgs& args, const Lane* row_cells,
-                                             const Lane* row_best, int64_t row, int64_t column) {
-        alignas(64) Lane bests[V::lanes], before[V::lanes], looked_at[V::lanes];
-        V::store(bests, best), V::store(before, best_before), V::store(looked_at, seen);
+    // Examines lanes in which a cell of this row equals the best: it is the end if its column is smaller.
+    __attribute__((noinline)) void record_ties(const exaln::PairArgs& args, const Lane* row_cells,
+                                               const Lane* row_best, int64_t row, int64_t column) {
+        alignas(64) Lane bests[V::lanes], before[V::lanes], thresholds[V::lanes];
+        V::store(bests, best), V::store(before, best_before), V::store(thresholds, threshold);
         for (int lane = 0; lane < V::lanes; ++lane) {
-            if (row_best[lane] != bests[lane] || row_best[lane] <= looked_at[lane]) continue;
+            if (row_best[lane] != bests[lane] || row_best[lane] <= thresholds[lane]) continue;
             const bool is_of_tile = bests[lane] != before[lane];
             const int64_t known =
-                is_of_tile ? column + place(cells[0] + lane, bests[lane]) : args.end_columns[lane] - 1;
-            const int64_t found = column + place(row_cells + lane, bests[lane]);
+                is_of_tile ? column + column_with(cells[0] + lane, bests[lane]) : args.end_columns[lane] - 1;
+            const int64_t found = column + column_with(row_cells + lane, bests[lane]);
             if (found >= known) continue;
             if (!is_of_tile)
                 args.end_rows[lane] = args.first_row + row + 1, args.end_columns[lane] = found + 1;
@@ -105,14 +104,14 @@ struct LocalEnds {
         }
     }
 
-    // The first of a lane's columns that has this value.
-    static int place(const Lane* lane_cells, Lane value) {
+    // The first column of a lane with this value.
+    static int column_with(const Lane* lane_cells, Lane value) {
         int c = 0;
         while (c < V::columns - 1 && lane_cells[c * V::lanes] != value) ++c;
         return c;
     }
 
-    // Rows and columns of the ends that lie in this tile.
+    // Writes rows and columns of the ends that lie in this tile.
     __attribute__((noinline)) void leave_tile(const exaln::PairArgs& args, int64_t column) {
         alignas(64) Lane bests[V::lanes], before[V::lanes];
         V::store(bests, best), V::store(before, best_before);
@@ -121,37 +120,37 @@ struct LocalEnds {
             int64_t row = 0;
             for (int digit = 0; digit < row_digits; ++digit) row |= int64_t(rows[digit][lane]) << (7 * digit);
             args.end_rows[lane] = args.first_row + row + 1;
-            args.end_columns[lane] = column + place(cells[0] + lane, bests[lane]) + 1;
+            args.end_columns[lane] = column + column_with(cells[0] + lane, bests[lane]) + 1;
         }
         enter_tile();
     }
 };
 
-// Other modes: H of the last row and of the last column of each lane's pair.
+// Other modes: stores H of the last row and of the last column of each lane's pair.
 template <class V>
 struct LastCells {
     using Lane = typename V::Lane;
     const exaln::PairArgs& args;
     uint8_t* ends_here;
-    bool wants_row, wants_column;
-    int64_t next_end = 0;      // no pair ends in a column before this one, behind the tiles so far
-    int n_columns_ending = 0;  // columns of the tile that are the last ones of a pair
+    bool stores_row, stores_column;
+    int64_t next_end = 0;      // the first column, behind the tiles so far, in which a pair ends
+    int n_columns_ending = 0;  // columns of the tile that are the last column of a pair
     int columns_ending[V::columns];
     alignas(64) Lane masks[V::columns][V::lanes];
 
     LastCells(const exaln::PairArgs& pair_args, const PairWorkspace<V>& work)
         : args(pair_args),
           ends_here(work.ends_here),
-          wants_row(args.last_row != nullptr),
-          wants_column(args.last_column != nullptr) {
+          stores_row(args.last_row != nullptr),
+          stores_column(args.last_column != nullptr) {
         memset(ends_here, 0, size_t(args.n_rows));
-        for (int lane = 0; lane < V::lanes && wants_row; ++lane) {
+        for (int lane = 0; lane < V::lanes && stores_row; ++lane) {
             const int64_t row = args.query_lengths[lane] - 1 - args.first_row;
             if (row >= 0 && row < args.n_rows) ends_here[row] = 1;
         }
     }
 
-    // All ones for lanes of that length.
+    // Writes all ones to lanes whose sequence has this length; false if there is none.
     static bool make_mask(const int64_t* lengths, int64_t length, Lane* mask) {
         bool any = false;
         for (int lane = 0; lane < V::lanes; ++lane) {
@@ -164,7 +163,7 @@ struct LastCells {
     void enter(int64_t column) {
         n_columns_ending = 0;
         const int64_t end = column + V::columns;
-        if (!wants_column || end < next_end) return;
+        if (!stores_column || end < next_end) return;
         for (int c = 0; c < V::columns; ++c)
             if (make_mask(args.target_lengths, column + c + 1, masks[c]))
                 columns_ending[n_columns_ending++] = c;
@@ -175,32 +174,32 @@ struct LastCells {
         }
     }
 
-    static void keep(Lane* kept, const Lane* mask, const Lane* cells) {
-        V::store(kept, V::select(V::load(mask), V::load(cells), V::load(kept)));
+    static void store(Lane* stored, const Lane* mask, const Lane* cells) {
+        V::store(stored, V::select(V::load(mask), V::load(cells), V::load(stored)));
     }
 
-    __attribute__((noinline)) void note_row(const Lane* cells, int64_t row, int64_t column) const {
+    __attribute__((noinline)) void store_row(const Lane* cells, int64_t row, int64_t column) const {
         alignas(64) Lane mask[V::lanes];
         make_mask(args.query_lengths, args.first_row + row + 1, mask);
-        Lane* kept = static_cast<Lane*>(args.last_row) + column * V::lanes;
-        for (int c = 0; c < V::columns; ++c) keep(kept + c * V::lanes, mask, cells + c * V::lanes);
+        Lane* stored = static_cast<Lane*>(args.last_row) + column * V::lanes;
+        for (int c = 0; c < V::columns; ++c) store(stored + c * V::lanes, mask, cells + c * V::lanes);
     }
 
-    __attribute__((noinline)) void note_columns(const Lane* cells, int64_t row) const {
-        Lane* kept = static_cast<Lane*>(args.last_column) + (args.first_row + row) * V::lanes;
+    __attribute__((noinline)) void store_columns(const Lane* cells, int64_t row) const {
+        Lane* stored = static_cast<Lane*>(args.last_column) + (args.first_row + row) * V::lanes;
         for (int i = 0; i < n_columns_ending; ++i)
-            keep(kept, masks[columns_ending[i]], cells + columns_ending[i] * V::lanes);
+            store(stored, masks[columns_ending[i]], cells + columns_ending[i] * V::lanes);
     }
 };
 
-// Whether all lanes have a local score that is too high for them: nothing more can be learnt here.
+// True if the local scores of all lanes have overflowed: the rest of the table adds nothing.
 template <class V>
 EXALN_INLINE bool all_overflowed(typename V::Reg best, const exaln::Range& range) {
     constexpr auto largest = int64_t((uint64_t(1) << (8 * sizeof(typename V::Lane) - 1)) - 1);
     return range.limit < largest && !V::any_greater(V::fill(typename V::Lane(range.limit + 1)), best);
 }
 
-// Whether the ends of all paths lie in columns up to this one: what is right of them is not needed.
+// True if the ends of all paths lie in columns up to this one: columns to the right are not needed.
 template <class V>
 bool all_ends_before(const exaln::PairArgs& args, int64_t column) {
     for (int lane = 0; lane < V::lanes; ++lane)
@@ -209,29 +208,29 @@ bool all_ends_before(const exaln::PairArgs& args, int64_t column) {
     return true;
 }
 
-// The first of the best cells of each lane's last row, or column, up to its length: the border cell and those
-// that were kept, or only the last one if the end is not free.
+// The best position in the last row, or column, of each lane's pair, the first among equals. Candidates are
+// the border cell and the stored cells up to the pair's length; only the last one if the end is not free.
 template <class V>
-void best_cells(const exaln::PairArgs& args, const void* kept, const int64_t* lengths, bool is_free,
-                const int64_t* borders, exaln::BestPlace* best) {
+void best_cells(const exaln::PairArgs& args, const void* stored, const int64_t* lengths, bool is_free,
+                const int64_t* borders, exaln::BestPosition* best) {
     using Lane = typename V::Lane;
     using Sum = typename std::conditional<sizeof(Lane) <= 2, int32_t, int64_t>::type;
-    Sum sums[V::lanes], scores[V::lanes], places[V::lanes], ends[V::lanes], longest = 0;
+    Sum sums[V::lanes], scores[V::lanes], positions[V::lanes], ends[V::lanes], longest = 0;
     for (int lane = 0; lane < V::lanes; ++lane) {
-        sums[lane] = scores[lane] = Sum(borders[lane]), places[lane] = 0, ends[lane] = Sum(lengths[lane]);
+        sums[lane] = scores[lane] = Sum(borders[lane]), positions[lane] = 0, ends[lane] = Sum(lengths[lane]);
         longest = ends[lane] > longest ? ends[lane] : longest;
     }
     const auto extend = Sum(args.costs->gap_extend), floor = Sum(args.range.floor);
-    const auto* cells = static_cast<const Lane*>(kept);
-    for (Sum place = 1; place <= longest; ++place, cells += V::lanes)
+    const auto* cells = static_cast<const Lane*>(stored);
+    for (Sum position = 1; position <= longest; ++position, cells += V::lanes)
         for (int lane = 0; lane < V::lanes; ++lane) {
             sums[lane] = args.are_differences ? sums[lane] + cells[lane] - extend : cells[lane] - floor;
             const bool is_better =
-                is_free ? (place <= ends[lane]) & (sums[lane] > scores[lane]) : place == ends[lane];
+                is_free ? (position <= ends[lane]) & (sums[lane] > scores[lane]) : position == ends[lane];
             scores[lane] = is_better ? sums[lane] : scores[lane];
-            places[lane] = is_better ? place : places[lane];
+            positions[lane] = is_better ? position : positions[lane];
         }
-    for (int lane = 0; lane < V::lanes; ++lane) best[lane] = {scores[lane], places[lane]};
+    for (int lane = 0; lane < V::lanes; ++lane) best[lane] = {scores[lane], positions[lane]};
 }
 
 }  // namespace

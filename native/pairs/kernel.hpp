@@ -1,36 +1,38 @@
-// Pairs: one pair per lane, each with its own query and target (or all with the same query, or with one of a
-// few), in any mode, with or without the directions of the cells.
+// Pair kernel: one pair per lane, in any mode, with or without the directions of the cells. The queries may
+// all differ, or all be the same, or be one of a few.
 //
+// clang-format off
 //              columns of the targets, V::columns at a time
-//            +----+----+----+----+-- ...   tiles as in the group kernel: H and F of the columns are in
+//            +----+----+----+----+-- ...   Tiles as in the group kernel: H and F of the columns are in
 //   a strip  | ------> tile by tile        registers, H and E of the rows in the strip's state. H and F of
-//            +----+----+----+----+-- ...   the row between two strips go through a border, the caller's.
+//            +----+----+----+----+-- ...   the row between two strips are in a border that the caller owns.
+// clang-format on
 //
-// In modes without a floor lanes of 8 bits hold differences wherever the costs are small (update_differences
-// in recurrence.hpp): V and B stand for H and F then, U and A for H and E of the rows. Local scores that are
-// too high for 8 bits are held above a base: pair_bases.hpp.
+// Numbers. In modes without a floor, 8-bit lanes hold differences where the costs are small
+// (update_differences in recurrence/cell.hpp): V and B take the place of H and F, U and A that of H and E of
+// the rows. Local scores that are too high for 8 bits are stored relative to a base (bases.hpp).
 //
-//   directions[tile][row of the strip][column of the tile] is four masks, one bit (or, without mask
-//   registers, a few) per lane: see Directions in recurrence.hpp. About four bits per cell, written in order;
-//   a path is walked back over them, lane by lane.
+// Directions. directions[tile][row of the strip][column of the tile] is four masks, one bit (or, without mask
+// registers, a few) per lane; see Directions in recurrence/cell.hpp. They are written in order and read lane
+// by lane during traceback. About four bits per cell.
 //
-// Scores of a cell: from a source that a template takes: pair_scores.hpp, table_scores.hpp.
+// Scores of cells come from a class that is a template parameter (cell_scores.hpp, table_scores.hpp). Borders
+// hold H as border_score in recurrence/modes.hpp defines it, and the gap that opens on it, the same for all
+// lanes.
 //
-// Borders: H and the gaps that open on it, as border_score in modes.hpp says, the same for all lanes.
+// Ends. Local mode: whenever a row of a tile has a cell above the best so far, its position is recorded, the
+// smallest column first, then the smallest row. (Strips run from top to bottom, the tiles of a strip from
+// left to right, and the rows of a tile from top to bottom.) If the score is known, the best on entry is the
+// score minus 1, and the first end found is the end. Other modes: H of the last row and, if the query's end
+// is free, of the last column is stored for each lane at its own lengths, and pair_ends chooses among them.
+// Cells that a lane computes beyond its pair are never used.
 //
-// Ends. Local: whenever a row of a tile has a cell above the best so far, it is noted where, smallest
-// column first, then smallest row: strips go from top to bottom, tiles of a strip by column, all rows of a
-// tile go by before the next. If the score is known, the best so far is one less on entry, and the first end
-// is it. Other modes: H of the last row, and of the last column if that end of the query is free, is kept for
-// each lane at its own lengths; pair_ends chooses among them. What lanes compute beyond their pair is never
-// looked at.
+// Pairs whose directions would take too much memory are divided into strips of rows. A first pass over all
+// strips stores the borders, without directions, and finds the ends. Then the strips that paths run through
+// are computed again from the bottom up, with directions. The cells, and so the paths, are the same.
 //
-// Pairs whose directions would take too much memory go in strips of rows: a first pass over all strips keeps
-// no directions but the borders and finds the ends; then the strips that paths run through are computed again
-// from the bottom up, with directions. The cells are the same, and so is the path.
-//
-// Range of values: Range and BlockRange in kernels.hpp. Tests: tests/test_pairs.py,
-// tests/test_shared_pairs.py, tests/test_trace.py.
+// Range of values: Range and BlockRange in recurrence/ranges.hpp. Tests: test_pairs.py, test_shared_pairs.py,
+// test_trace.py.
 #pragma once
 
 #include <type_traits>
@@ -51,7 +53,7 @@ size_t pair_directions(int64_t n_rows, int64_t n_columns) {
     return size_t(n_rows) * size_t(n_columns) * Directions<V>::bytes;
 }
 
-// H and the gap that opens on it along both borders.
+// H along both borders, and the gap that opens on it.
 template <class V>
 struct PairBorders {
     int64_t floor, gap_first, gap_extend;
@@ -71,7 +73,7 @@ struct PairBorders {
         return exaln::border_score(column, mode.target_start, gap_first, gap_extend);
     }
 
-    // Rows before their first column.
+    // Sets the state of the rows before their first column.
     template <bool are_differences>
     void reset_rows(typename V::Lane* state, int64_t first_row, int64_t n_rows) const {
         const int64_t opened = (are_differences ? gap_extend : 0) - gap_first;
@@ -94,22 +96,25 @@ struct PairBorders {
     }
 };
 
-enum class Cells { LOCAL, BASED, WHOLE, DIFFERENCES };
-enum class Keeps { SCORE, END, DIRECTIONS };
+// How cells are stored: local scores, local scores relative to a base, scores without a floor, differences.
+enum class Cells { LOCAL, BASED, NO_FLOOR, DIFFERENCES };
+// What is recorded of them, beside the scores.
+enum class Records { SCORE, END, DIRECTIONS };
 
-// What goes through the rows of a tile, but for the tile itself.
+// What is handed from row to row of a tile, beside the tile itself.
 template <class V>
 struct TileRun {
     typename V::Reg corner, best, row_best, gap;  // gap: E behind the last column
-    typename V::Reg row_shift;                    // of BASED cells
+    typename V::Reg row_shift;                    // BASED cells only
     uint8_t* directions;
 };
 
+// See LocalEnds.
 template <class V, Cells cells>
 constexpr bool has_gate = cells == Cells::BASED || sizeof(typename V::Lane) > 1;
 
-// H of the row above becomes the diagonal of the next, plus its scores: from the last column to the first, so
-// that each H is used before it is overwritten.
+// Turns H of the row above into the diagonal of this row plus its scores, from the last column to the first,
+// so that each H is used before it is overwritten.
 template <class V, class Scores>
 EXALN_INLINE void add_row_scores(Tile<V>& tile, const Scores& scores, typename V::Reg corner) {
     EXALN_UNROLL
@@ -117,15 +122,15 @@ EXALN_INLINE void add_row_scores(Tile<V>& tile, const Scores& scores, typename V
     tile.H[0] = V::add(corner, scores.at(0));
 }
 
-// One row of a tile: H, F of its columns, or V, B; the state of the row is H, E or U, A. U of each column
-// goes to `columns` if it is wanted.
-template <class V, Cells cells, Keeps keeps, bool wants_columns, class Scores>
+// Computes one row of a tile. The tile holds H, F of its columns (or V, B), the state of the row H, E (or U,
+// A). With stores_columns, U of each column is written to `columns`.
+template <class V, Cells cells, Records records, bool stores_columns, class Scores>
 EXALN_INLINE void update_row(Tile<V>& tile, typename V::Lane* state, Scores& scores,
                              const CellCosts<V>& costs, TileRun<V>& run, typename V::Lane* columns) {
     using Reg = typename V::Reg;
     constexpr bool is_local = cells == Cells::LOCAL || cells == Cells::BASED;
-    constexpr bool notes_ends = is_local && keeps != Keeps::SCORE;
-    constexpr bool finds_best = notes_ends && !has_gate<V, cells>;
+    constexpr bool records_ends = is_local && records != Records::SCORE;
+    constexpr bool finds_best = records_ends && !has_gate<V, cells>;
     Reg left = V::load(state), E = V::load(state + V::lanes);
     if (cells == Cells::BASED) left = V::add(left, run.row_shift), E = V::add(E, run.row_shift);
     if (cells != Cells::DIFFERENCES) {
@@ -138,28 +143,28 @@ EXALN_INLINE void update_row(Tile<V>& tile, typename V::Lane* state, Scores& sco
         if (cells == Cells::DIFFERENCES) {
             const Directions<V> cell =
                 update_differences<V>(scores.at(c), left, E, tile.H[c], tile.F[c], costs.no_gap);
-            if (keeps == Keeps::DIRECTIONS) cell.store(run.directions);
-            if (wants_columns) V::store(columns + c * V::lanes, left);
-        } else if (keeps == Keeps::DIRECTIONS) {
+            if (records == Records::DIRECTIONS) cell.store(run.directions);
+            if (stores_columns) V::store(columns + c * V::lanes, left);
+        } else if (records == Records::DIRECTIONS) {
             update_cell_traced<V, is_local>(tile.H[c], E, tile.F[c], costs).store(run.directions);
         } else {
-            update_cell<V, is_local, is_local && !notes_ends>(tile.H[c], E, tile.F[c], run.best, costs);
+            update_cell<V, is_local, is_local && !records_ends>(tile.H[c], E, tile.F[c], run.best, costs);
         }
-        if (keeps == Keeps::DIRECTIONS) run.directions += Directions<V>::bytes;
+        if (records == Records::DIRECTIONS) run.directions += Directions<V>::bytes;
         if (finds_best) run.row_best = V::max(run.row_best, tile.H[c]);
         scores.cell_done(c);
     }
     V::store(state, cells == Cells::DIFFERENCES ? left : tile.H[V::columns - 1]);
     V::store(state + V::lanes, E);
-    if (notes_ends) run.gap = E;
+    if (records_ends) run.gap = E;
 }
 
-// A row of local cells whose scores alone are wanted, from sources that can look a row ahead: H of a column
-// is, before and after, its diagonal with the score, and is made for the next row as soon as this one has
-// used it. So the lookups spread over the row, and no cell waits for one.
+// Computes one row of local cells, for scores alone, while the scores of the next row are looked up. Before
+// and after, tile.H of a column is its diagonal plus score; that of the next row is formed as soon as this
+// row has used it. So the lookups are spread over the row, and no cell waits for one.
 template <class V, bool has_bases, class Scores>
-EXALN_INLINE void update_row_ahead(Tile<V>& tile, typename V::Lane* state, const Scores& next_scores,
-                                   const CellCosts<V>& costs, TileRun<V>& run) {
+EXALN_INLINE void update_row_pipelined(Tile<V>& tile, typename V::Lane* state, const Scores& next_scores,
+                                       const CellCosts<V>& costs, TileRun<V>& run) {
     typename V::Reg left = V::load(state), E = V::load(state + V::lanes);
     if (has_bases) left = V::add(left, run.row_shift), E = V::add(E, run.row_shift);
     run.corner = left;
@@ -174,20 +179,20 @@ EXALN_INLINE void update_row_ahead(Tile<V>& tile, typename V::Lane* state, const
 }
 
 template <class V, class Scores>
-EXALN_INLINE void start_ahead(Tile<V>& tile, Scores& scores, typename V::Reg corner) {
+EXALN_INLINE void start_pipeline(Tile<V>& tile, Scores& scores, typename V::Reg corner) {
     scores.enter_row(0);
     add_row_scores<V>(tile, scores, corner);
 }
 
-// After the last row, which has no next one and took its own scores for it: H of its cells again.
+// Restores H of the last row, which has no next row and took its own scores for it.
 template <class V, class Scores>
-EXALN_INLINE void stop_ahead(Tile<V>& tile, const Scores& scores, const typename V::Lane* last_state) {
+EXALN_INLINE void drain_pipeline(Tile<V>& tile, const Scores& scores, const typename V::Lane* last_state) {
     EXALN_UNROLL
     for (int c = 1; c < V::columns; ++c) tile.H[c - 1] = V::sub(tile.H[c], scores.at(c));
     tile.H[V::columns - 1] = V::load(last_state);
 }
 
-// Whether a row of a tile may have a new end; its best cells are known then.
+// True if a row of a tile may have a new end; run.row_best then holds its best cells.
 template <class V, bool has_gate>
 EXALN_INLINE bool has_end(const Tile<V>& tile, TileRun<V>& run, const LocalEnds<V, has_gate>& ends) {
     if (has_gate) {
@@ -196,45 +201,46 @@ EXALN_INLINE bool has_end(const Tile<V>& tile, TileRun<V>& run, const LocalEnds<
         EXALN_UNROLL
         for (int c = 1; c < V::columns; ++c) run.row_best = V::max(run.row_best, tile.H[c]);
     }
-    return V::any_greater(run.row_best, ends.seen);
+    return V::any_greater(run.row_best, ends.threshold);
 }
 
 template <class V, class Scores>
-EXALN_INLINE void run_tile_ahead(const exaln::PairArgs& args, const PairWorkspace<V>& work, Tile<V>& tile,
-                                 Scores& scores, const CellCosts<V>& costs, TileRun<V>& run) {
+EXALN_INLINE void run_tile_pipelined(const exaln::PairArgs& args, const PairWorkspace<V>& work, Tile<V>& tile,
+                                     Scores& scores, const CellCosts<V>& costs, TileRun<V>& run) {
     typename V::Lane* state = work.tiles.state;
-    start_ahead<V>(tile, scores, run.corner);
+    start_pipeline<V>(tile, scores, run.corner);
     for (int64_t row = 1; row <= args.n_rows; ++row, state += 2 * V::lanes) {
         scores.enter_row(row < args.n_rows ? row : row - 1);
-        update_row_ahead<V, false>(tile, state, scores, costs, run);
+        update_row_pipelined<V, false>(tile, state, scores, costs, run);
     }
-    if (args.border_below) stop_ahead<V>(tile, scores, state - 2 * V::lanes);
+    if (args.border_below) drain_pipeline<V>(tile, scores, state - 2 * V::lanes);
 }
 
-template <class V, Cells cells, Keeps keeps, bool wants_columns, class Scores>
+template <class V, Cells cells, Records records, bool stores_columns, class Scores>
 EXALN_INLINE void run_tile_rows(const exaln::PairArgs& args, const PairWorkspace<V>& work, Tile<V>& tile,
                                 Scores& scores, const CellCosts<V>& costs, TileRun<V>& run, int64_t column,
                                 LocalEnds<V, has_gate<V, cells>>& ends, const LastCells<V>& last) {
-    constexpr bool is_local = cells == Cells::LOCAL, notes_ends = is_local && keeps != Keeps::SCORE;
+    constexpr bool is_local = cells == Cells::LOCAL, records_ends = is_local && records != Records::SCORE;
     typename V::Lane* state = work.tiles.state;
     for (int64_t row = 0; row < args.n_rows; ++row, state += 2 * V::lanes) {
         scores.enter_row(row);
-        update_row<V, cells, keeps, wants_columns>(tile, state, scores, costs, run, work.column_cells);
-        if (notes_ends && has_end(tile, run, ends)) ends.note(args, work, tile, run.row_best, row, column);
-        if (is_local || !(wants_columns || last.ends_here[row])) continue;
+        update_row<V, cells, records, stores_columns>(tile, state, scores, costs, run, work.column_cells);
+        if (records_ends && has_end(tile, run, ends))
+            ends.record(args, work, tile, run.row_best, row, column);
+        if (is_local || !(stores_columns || last.ends_here[row])) continue;
         EXALN_UNROLL
         for (int c = 0; c < V::columns; ++c) V::store(work.cells + c * V::lanes, tile.H[c]);
-        if (last.ends_here[row]) last.note_row(work.cells, row, column);
-        if (wants_columns)
-            last.note_columns(cells == Cells::DIFFERENCES ? work.column_cells : work.cells, row);
+        if (last.ends_here[row]) last.store_row(work.cells, row, column);
+        if (stores_columns)
+            last.store_columns(cells == Cells::DIFFERENCES ? work.column_cells : work.cells, row);
     }
 }
 
-template <class V, class Scores, Cells cells, Keeps keeps>
+template <class V, class Scores, Cells cells, Records records>
 void run_pair_rows(const exaln::PairArgs& args) {
     using Lane = typename V::Lane;
     constexpr bool is_local = cells == Cells::LOCAL, are_differences = cells == Cells::DIFFERENCES;
-    constexpr bool notes_ends = is_local && keeps != Keeps::SCORE;
+    constexpr bool records_ends = is_local && records != Records::SCORE;
     CellCosts<V> costs(*args.costs, args.range);
     const PairWorkspace<V> work(args.workspace, args.n_rows);
     const PairBorders<V> borders(args);
@@ -260,31 +266,32 @@ void run_pair_rows(const exaln::PairArgs& args) {
         run.corner = left_corner, left_corner = tile.H[V::columns - 1];
         if (!is_local) last.enter(column);
         bool has_run = false;
-        if constexpr (is_local && !notes_ends && Scores::looks_ahead) {
-            run_tile_ahead<V>(args, work, tile, scores, costs, run);
+        if constexpr (is_local && !records_ends && Scores::is_pipelined) {
+            run_tile_pipelined<V>(args, work, tile, scores, costs, run);
             has_run = true;
         }
         if constexpr (!is_local) {
             has_run = last.n_columns_ending > 0;
             if (has_run)
-                run_tile_rows<V, cells, keeps, true>(args, work, tile, scores, costs, run, column, ends,
-                                                     last);
+                run_tile_rows<V, cells, records, true>(args, work, tile, scores, costs, run, column, ends,
+                                                       last);
         }
         if (!has_run)
-            run_tile_rows<V, cells, keeps, false>(args, work, tile, scores, costs, run, column, ends, last);
+            run_tile_rows<V, cells, records, false>(args, work, tile, scores, costs, run, column, ends, last);
         if (args.border_below) tile.leave(below, column);
-        if (is_local && !notes_ends && !args.border_below && all_overflowed<V>(run.best, args.range)) break;
-        if (!notes_ends || !ends.is_new) continue;
+        if (is_local && !records_ends && !args.border_below && all_overflowed<V>(run.best, args.range)) break;
+        if (!records_ends || !ends.is_new) continue;
         ends.leave_tile(args, column);
         if (args.stops_at_ends && !args.border_below && all_ends_before<V>(args, column + V::columns)) break;
     }
-    if (is_local && args.best) V::store(static_cast<Lane*>(args.best), notes_ends ? ends.best : run.best);
+    if (is_local && args.best) V::store(static_cast<Lane*>(args.best), records_ends ? ends.best : run.best);
 }
 
-// The same for local scores relative to bases, block by block.
-template <class V, class Scores, Keeps keeps>
+// Computes a strip of local scores relative to bases, block by block.
+template <class V, class Scores, Records records>
 void run_based_rows(const exaln::PairArgs& args) {
-    constexpr bool notes_ends = keeps != Keeps::SCORE, is_ahead = !notes_ends && Scores::looks_ahead;
+    constexpr bool records_ends = records != Records::SCORE,
+                   is_pipelined = !records_ends && Scores::is_pipelined;
     const PairWorkspace<V> work(args.workspace, args.n_rows);
     PairBases<V> bases(args, work);
     Scores scores(args, work);
@@ -297,30 +304,31 @@ void run_based_rows(const exaln::PairArgs& args) {
         bases.enter_tile(tile);
         scores.enter(column);
         run.corner = bases.corner();
-        if (is_ahead) start_ahead<V>(tile, scores, run.corner);
+        if (is_pipelined) start_pipeline<V>(tile, scores, run.corner);
         typename V::Lane* state = work.tiles.state;
         bool is_new = false;
         for (int64_t row = 0, block = 0; row < args.n_rows; ++block) {
             bases.enter_block(block, tile, run.corner);
             run.corner = bases.corner(), run.row_shift = bases.row_shift(), costs.floor = bases.floor();
             run.best = costs.floor;
-            if (notes_ends) bases.set_best(), ends.enter(bases.best(), bases.seen());
+            if (records_ends) bases.set_thresholds(), ends.enter(bases.best(), bases.threshold());
             const int64_t rest = args.n_rows - row, rows = bases.rows_of_a_block();
             for (const int64_t end = row + (rest < rows ? rest : rows); row < end;
                  ++row, state += 2 * V::lanes) {
-                if (is_ahead) {
+                if (is_pipelined) {
                     scores.enter_row(row + 1 < args.n_rows ? row + 1 : row);
-                    update_row_ahead<V, true>(tile, state, scores, costs, run);
+                    update_row_pipelined<V, true>(tile, state, scores, costs, run);
                     continue;
                 }
                 scores.enter_row(row);
-                update_row<V, Cells::BASED, keeps, false>(tile, state, scores, costs, run, work.column_cells);
-                if (notes_ends && has_end(tile, run, ends))
-                    ends.note(args, work, tile, run.row_best, row, column);
+                update_row<V, Cells::BASED, records, false>(tile, state, scores, costs, run,
+                                                            work.column_cells);
+                if (records_ends && has_end(tile, run, ends))
+                    ends.record(args, work, tile, run.row_best, row, column);
             }
-            if (!notes_ends) bases.see(run.best);
+            if (!records_ends) bases.update_best(run.best);
             if (!ends.is_new) continue;
-            bases.see(ends.best);
+            bases.update_best(ends.best);
             ends.leave_tile(args, column);
             is_new = true;
         }
@@ -328,21 +336,21 @@ void run_based_rows(const exaln::PairArgs& args) {
     }
 }
 
-template <class V, class Scores, Cells cells, Keeps keeps>
+template <class V, class Scores, Cells cells, Records records>
 void run_rows(const exaln::PairArgs& args) {
     if constexpr (cells == Cells::BASED) {
-        run_based_rows<V, Scores, keeps>(args);
+        run_based_rows<V, Scores, records>(args);
     } else {
-        run_pair_rows<V, Scores, cells, keeps>(args);
+        run_pair_rows<V, Scores, cells, records>(args);
     }
 }
 
 template <class V, class Scores, Cells cells>
 void run_cells(const exaln::PairArgs& args) {
-    if (args.directions) return run_rows<V, Scores, cells, Keeps::DIRECTIONS>(args);
+    if (args.directions) return run_rows<V, Scores, cells, Records::DIRECTIONS>(args);
     if constexpr (cells == Cells::LOCAL || cells == Cells::BASED)
-        if (args.end_rows) return run_rows<V, Scores, cells, Keeps::END>(args);
-    run_rows<V, Scores, cells, Keeps::SCORE>(args);
+        if (args.end_rows) return run_rows<V, Scores, cells, Records::END>(args);
+    run_rows<V, Scores, cells, Records::SCORE>(args);
 }
 
 template <class V, class Scores>
@@ -354,34 +362,34 @@ void run_pairs_with(const exaln::PairArgs& args) {
     } else if (args.mode.is_local) {
         run_cells<V, Scores, Cells::LOCAL>(args);
     } else {
-        run_cells<V, Scores, Cells::WHOLE>(args);
+        run_cells<V, Scores, Cells::NO_FLOOR>(args);
     }
 }
 
-// Of at most LetterClasses::MOST classes and two for padding.
+// For at most LetterClasses::MAX_CLASSES classes and two for padding.
 template <class V>
-using PlainScores = typename std::conditional<V::has_pick_bytes && FewClassScores<V>::most_classes >= 8,
-                                              FewClassScores<V>, EqualScores<V>>::type;
+using PlainScores = typename std::conditional<V::has_pick_bytes && ClassScores<V>::max_classes >= 8,
+                                              ClassScores<V>, EqualScores<V>>::type;
 
-// For local scores alone; with ends and directions, and for differences, their lookups take too long.
+// For local scores alone: with ends, directions or differences the latency of the lookups would show.
 template <class V>
 void run_class_pairs(const exaln::PairArgs& args) {
     using Scores = ClassPairScores<V>;
-    args.have_bases ? run_based_rows<V, Scores, Keeps::SCORE>(args)
-                    : run_pair_rows<V, Scores, Cells::LOCAL, Keeps::SCORE>(args);
+    args.have_bases ? run_based_rows<V, Scores, Records::SCORE>(args)
+                    : run_pair_rows<V, Scores, Cells::LOCAL, Records::SCORE>(args);
 }
 
-// Scores alone.
+// Runs the kernel without ends or directions.
 template <class V, class Scores>
 void run_scores(const exaln::PairArgs& args) {
     if (args.have_bases) {
-        run_based_rows<V, Scores, Keeps::SCORE>(args);
+        run_based_rows<V, Scores, Records::SCORE>(args);
     } else if (args.are_differences) {
-        run_pair_rows<V, Scores, Cells::DIFFERENCES, Keeps::SCORE>(args);
+        run_pair_rows<V, Scores, Cells::DIFFERENCES, Records::SCORE>(args);
     } else if (args.mode.is_local) {
-        run_pair_rows<V, Scores, Cells::LOCAL, Keeps::SCORE>(args);
+        run_pair_rows<V, Scores, Cells::LOCAL, Records::SCORE>(args);
     } else {
-        run_pair_rows<V, Scores, Cells::WHOLE, Keeps::SCORE>(args);
+        run_pair_rows<V, Scores, Cells::NO_FLOOR, Records::SCORE>(args);
     }
 }
 
@@ -391,26 +399,26 @@ void run_shared(const exaln::PairArgs& args) {
     if constexpr (sizeof(typename V::Lane) == 1) {
         if (args.n_queries == 2) return run_scores<V, SharedScores<V, 2>>(args);
         if (args.n_queries == 3) return run_scores<V, SharedScores<V, 3>>(args);
-        run_scores<V, SharedScores<V, exaln::MOST_SHARED>>(args);
+        run_scores<V, SharedScores<V, exaln::MAX_SHARED_QUERIES>>(args);
     }
 }
 
 template <class V>
 void run_pairs(const exaln::PairArgs& args) {
-    if (args.kind == exaln::Letters::SHARED) {
+    if (args.source == exaln::ScoreSource::SHARED) {
         run_shared<V>(args);
-    } else if (args.kind == exaln::Letters::EQUAL) {
+    } else if (args.source == exaln::ScoreSource::EQUAL) {
         if constexpr (V::has_byte_tables)
             if (args.mode.is_local && !args.directions && !args.end_rows) return run_class_pairs<V>(args);
         run_pairs_with<V, PlainScores<V>>(args);
     } else {
         if constexpr (V::has_byte_tables)
             if (TableScores<V>::fits(args)) return run_pairs_with<V, TableScores<V>>(args);
-        run_pairs_with<V, AnyScores<V>>(args);
+        run_pairs_with<V, MatrixScores<V>>(args);
     }
 }
 
-// Score and end of each lane's pair, once all strips have run. A local score above the range's limit is not
+// Score and end of each lane's pair, after all strips have run. A local score above the range's limit is not
 // exact.
 template <class V>
 void pair_ends(const exaln::PairArgs& args, exaln::EndCell* ends) {
@@ -429,7 +437,7 @@ void pair_ends(const exaln::PairArgs& args, exaln::EndCell* ends) {
     for (int lane = 0; lane < V::lanes; ++lane)
         left[lane] = borders.left(args.query_lengths[lane]),
         top[lane] = borders.top(args.target_lengths[lane]);
-    exaln::BestPlace in_row[V::lanes], in_column[V::lanes] = {};
+    exaln::BestPosition in_row[V::lanes], in_column[V::lanes] = {};
     best_cells<V>(args, args.last_row, args.target_lengths, args.mode.target_end, left, in_row);
     if (args.mode.query_end) best_cells<V>(args, args.last_column, args.query_lengths, true, top, in_column);
     for (int lane = 0; lane < V::lanes; ++lane)
@@ -437,7 +445,7 @@ void pair_ends(const exaln::PairArgs& args, exaln::EndCell* ends) {
                                    in_row[lane], in_column[lane]);
 }
 
-// The directions of a lane's cell, of which only those are looked at that are asked for.
+// The directions of one cell of a lane; only the requested bits are read.
 template <class V>
 struct LaneDirections {
     const uint8_t* masks;
@@ -448,10 +456,9 @@ struct LaneDirections {
     }
 };
 
-// Walks a lane's path back until it leaves the strip or is complete, and returns where the next step is to be
-// written.
+// Follows a lane's path until it leaves the strip or is complete. Returns the position behind the last step.
 template <class V>
-uint8_t* walk_back(const exaln::PairArgs& args, int lane, exaln::PathState& path, uint8_t* steps) {
+uint8_t* trace_pair(const exaln::PairArgs& args, int lane, exaln::PathState& path, uint8_t* steps) {
     auto bits = [&](int64_t row, int64_t column) {
         const int64_t tile = column / V::columns, in_tile = column % V::columns;
         const int64_t cell = (tile * args.n_rows + row - args.first_row) * V::columns + in_tile;
@@ -461,9 +468,9 @@ uint8_t* walk_back(const exaln::PairArgs& args, int lane, exaln::PathState& path
     const uint8_t *query = args.queries[lane], *target = args.targets[lane];
     auto score = [&](int64_t row, int64_t column) { return args.costs->scores[query[row]][target[column]]; };
     if (args.mode.is_local) {
-        walk_rows<true>(*args.costs, bits, score, args.first_row, path, steps);
+        trace_rows<true>(*args.costs, bits, score, args.first_row, path, steps);
     } else {
-        walk_rows<false>(*args.costs, bits, score, args.first_row, path, steps);
+        trace_rows<false>(*args.costs, bits, score, args.first_row, path, steps);
     }
     return steps;
 }

@@ -1,75 +1,60 @@
-// Which pairs run side by side, with which kernels, and where the scores of their cells come from. Knows
-// lengths, letters and costs.
+// Decides which pairs run side by side, with which kernels and number types, and where their substitution
+// scores come from. It uses lengths, letters and costs.
 #pragma once
 
 #include <memory>
 #include <vector>
 
+#include "pairs/kernel_args.hpp"
+#include "pairs/letter_classes.hpp"
 #include "pairs/run.hpp"
-#include "threads/tasks.hpp"
+#include "recurrence/ranges.hpp"
+#include "simd/kernels.hpp"
+#include "threads/scratch.hpp"
 
 namespace exaln {
 
-// How the values of a pair are held, in the order in which they are tried. Relative: lanes of 8 bits hold
-// local scores above a base (pair_bases.hpp), and in other modes the differences of neighbours
-// (recurrence.hpp); neither overflows.
-enum Numbers { BITS_8, RELATIVE, BITS_16, BITS_32, ONE_BY_ONE };  // the last: pairs for trace_long
+// How the values of a pair are stored, in the order in which the types are tried. RELATIVE: 8-bit lanes hold
+// local scores relative to a base (bases.hpp), or in other modes differences of neighbours
+// (recurrence/cell.hpp); neither overflows. SCALAR: no lanes, one cell at a time (scalar.hpp).
+enum NumberType { BITS_8, RELATIVE, BITS_16, BITS_32, SCALAR };
 
-// Of local scores above a base: so many that their state stays in the second-level cache.
-constexpr int64_t MOST_BASED_ROWS = 4096;
+// Rows of local scores relative to a base, limited so that their state stays in the second-level cache.
+constexpr int64_t MAX_BASED_ROWS = 4096;
 
-constexpr int bits_of(int numbers) {
-    return numbers <= RELATIVE ? 8 : numbers == BITS_16 ? 16 : 32;
+constexpr int bits_of(int number_type) {
+    return number_type <= RELATIVE ? 8 : number_type == BITS_16 ? 16 : 32;
 }
 
-// Letters as classes that score `match` if they are the same and `mismatch` if not, where the matrix has no
-// more than that to say about the letters in use.
-struct LetterClasses {
-    bool exist = false;
-    int32_t match = 0, mismatch = 0;
-    uint8_t of_query[MAX_CODES], of_target[MAX_CODES];
-    bool are_codes = true;  // every letter is its own class
-
-    bool are_few = true;  // all are below MOST
-
-    // What pads differs from the other and from all classes, in the three bits that the kernels have room
-    // for.
-    static constexpr uint8_t MOST = 6, QUERY_PAD = 6, TARGET_PAD = 7;
-
-    // letters: bit a for each letter a in use.
-    static LetterClasses of(const Costs& costs, uint32_t letters, bool is_local);
-};
-
 struct PairTask {
-    enum class How { GROUP, STRIPED, ALONE };
+    enum class Method { GROUP, STRIPED, SCALAR };
 
-    How how;
-    int numbers;                  // one of Numbers
-    const WidthKernels* kernels;  // null if ALONE
+    Method method;
+    int number_type;              // a NumberType
+    const WidthKernels* kernels;  // null if SCALAR
     const void* score_rows;
-    Letters letters;
-    int64_t strip_rows;           // rows at a time
-    int64_t n_rows, n_columns;    // of the longest; columns padded
-    std::vector<size_t> members;  // indices of pairs
-    double cost;                  // in updates of a narrow register with one query's scores
+    ScoreSource source;
+    int64_t strip_rows;           // rows per strip
+    int64_t n_rows, n_columns;    // of the longest pair; columns are padded
+    std::vector<size_t> members;  // indices into PairJob::pairs
+    double cost;                  // in register updates of a group with one query in narrow registers
 };
 
 class PairPlanner {
   public:
-    PairPlanner(const PairJob& job, Wants wants);
+    PairPlanner(const PairJob& job, Output output);
 
-    // The narrowest numbers from these on that may hold the pair: known from lengths or score, otherwise the
-    // first to be tried.
-    int narrowest(size_t pair, int numbers) const;
-    // Tasks for these pairs, longest first.
-    std::vector<PairTask> plan(int numbers, const std::vector<size_t>& members) const;
+    // The first number type, from the given one on, that may hold the pair by its lengths or known score.
+    int narrowest(size_t pair, int number_type) const;
+    // Tasks for these pairs, the most expensive first.
+    std::vector<PairTask> plan(int number_type, const std::vector<size_t>& members) const;
 
     const LetterClasses& classes() const { return classes_; }
-    // Bit a for each letter a of the pair's sequences.
+    // Bit a for each letter a of the pair's query or target.
     uint32_t letters_of_query(size_t pair) const { return query_letters_[size_t(job_.pairs[pair].query)]; }
     uint32_t letters_of_target(size_t pair) const { return target_letters_[size_t(job_.pairs[pair].target)]; }
-    // How numbers are stored in a group of so many rows and columns.
-    Range range(int numbers, int64_t rows, int64_t columns) const;
+    // How values are stored in a group of this many rows and columns.
+    Range range(int number_type, int64_t rows, int64_t columns) const;
 
   private:
     struct Size {
@@ -81,43 +66,44 @@ class PairPlanner {
         double cost = 0;
     };
     struct Width {
-        std::vector<const WidthKernels*> kernels;  // widest first
+        std::vector<const WidthKernels*> kernels;  // one for each instruction set, the fastest first
         std::vector<std::unique_ptr<Scratch>> score_rows;
         int widest = 0;
     };
 
     Size size(size_t pair) const;
     bool is_plain(size_t pair) const;
-    bool blends_queries(int numbers) const;
-    size_t usual_lanes(int numbers, size_t pair) const;
-    size_t enough_to_share(int numbers, size_t pair) const;
-    bool fits(int numbers, int64_t rows, int64_t columns) const;
-    std::vector<size_t> by_query(int numbers, const std::vector<size_t>& members,
+    bool blends_queries(int number_type) const;
+    size_t usual_lanes(int number_type, size_t pair) const;
+    size_t min_to_share(int number_type, size_t pair) const;
+    bool fits(int number_type, int64_t rows, int64_t columns) const;
+    std::vector<size_t> by_query(int number_type, const std::vector<size_t>& members,
                                  std::vector<size_t>& rest) const;
-    std::vector<size_t> add_sharing(int numbers, const std::vector<size_t>& members,
-                                    std::vector<PairTask>& tasks) const;
-    void add_apart(int numbers, const std::vector<size_t>& members, std::vector<PairTask>& tasks) const;
-    void add_groups(int numbers, const std::vector<size_t>& members, Letters letters,
+    std::vector<size_t> add_shared(int number_type, const std::vector<size_t>& members,
+                                   std::vector<PairTask>& tasks) const;
+    void add_by_size(int number_type, const std::vector<size_t>& members, std::vector<PairTask>& tasks) const;
+    void add_groups(int number_type, const std::vector<size_t>& members, ScoreSource source,
                     std::vector<PairTask>& tasks) const;
-    void add_group(int numbers, const size_t* pairs, const std::vector<Size>& sizes, const Choice& choice,
-                   Letters letters, std::vector<PairTask>& tasks) const;
+    void add_group(int number_type, const size_t* pairs, const std::vector<Size>& sizes, const Choice& choice,
+                   ScoreSource source, std::vector<PairTask>& tasks) const;
     bool is_new_query(const size_t* pairs, size_t i) const;
-    bool have_bases(int numbers) const { return numbers == RELATIVE && job_.mode.is_local; }
+    bool have_bases(int number_type) const { return number_type == RELATIVE && job_.mode.is_local; }
     bool fit_without_strips(int64_t rows, int64_t columns) const;
-    double rate(const WidthKernels& kernels, Letters letters, int n_queries) const;
-    Choice choose(int numbers, const std::vector<Size>& sizes, Letters letters, size_t max_bytes) const;
-    int64_t rows_that_fit(const WidthKernels& kernels, int numbers, Size size, size_t max_bytes) const;
-    void add_alone(size_t pair, std::vector<PairTask>& tasks) const;
-    bool add_striped(int numbers, const std::vector<size_t>& members, double group_updates,
+    double rate(const WidthKernels& kernels, ScoreSource source, int n_queries) const;
+    Choice choose(int number_type, const std::vector<Size>& sizes, ScoreSource source,
+                  size_t max_bytes) const;
+    int64_t rows_that_fit(const WidthKernels& kernels, int number_type, Size size, size_t max_bytes) const;
+    void add_scalar(size_t pair, std::vector<PairTask>& tasks) const;
+    bool add_striped(int number_type, const std::vector<size_t>& members, double group_updates,
                      std::vector<PairTask>& tasks) const;
 
     const PairJob& job_;
-    Wants wants_;
-    bool wants_paths_;
+    Output output_;
+    bool with_paths_;
     LetterClasses classes_;
-    uint32_t plain_letters_ = 0;  // those of the classes
+    uint32_t plain_letters_ = 0;  // the letters that have classes
     std::vector<uint32_t> query_letters_, target_letters_;
-    Width widths_[ONE_BY_ONE];
+    Width widths_[SCALAR];
 };
 
 }  // namespace exaln

@@ -1,4 +1,4 @@
-// Scores and paths of many pairs: workers take groups of pairs, and repeat in wider lanes what overflowed.
+// Runs groups of pairs on threads, and repeats pairs that overflowed with the next number type.
 #include "pairs/run.hpp"
 
 #include <algorithm>
@@ -7,13 +7,17 @@
 #include <stdexcept>
 
 #include "pairs/plan.hpp"
+#include "pairs/scalar.hpp"
 #include "pairs/traceback.hpp"
+#include "scan/kernel_args.hpp"
 #include "simd/interleave.hpp"
+#include "threads/scratch.hpp"
+#include "threads/tasks.hpp"
 
 namespace exaln {
 namespace {
 
-// How the rows of a group are cut.
+// How the rows of a group are divided into strips.
 struct Strips {
     int64_t n_rows, strip_rows;
 
@@ -21,15 +25,15 @@ struct Strips {
     int64_t first_row(int64_t strip) const { return n_rows * strip / count(); }
 };
 
-// Memory that a thread uses again for every group.
-struct Memory {
+// Memory that a thread reuses for every group.
+struct GroupMemory {
     Scratch workspace, queries, targets, directions, borders, best, last_row, last_column;
 };
 
-// One group of pairs, side by side.
+// One group of pairs side by side.
 class Group {
   public:
-    Group(const PairJob& job, const PairPlanner& planner, const PairTask& task, Memory& memory,
+    Group(const PairJob& job, const PairPlanner& planner, const PairTask& task, GroupMemory& memory,
           Progress& progress)
         : job_(job),
           task_(task),
@@ -42,13 +46,13 @@ class Group {
           target_lengths_(n_lanes_),
           end_rows_(n_lanes_),
           end_columns_(n_lanes_) {
-        args_.kind = task.letters, args_.n_columns = task.n_columns, args_.score_rows = task.score_rows;
-        args_.are_differences = task.numbers == RELATIVE && !job.mode.is_local;
-        args_.have_bases = task.numbers == RELATIVE && job.mode.is_local;
+        args_.source = task.source, args_.n_columns = task.n_columns, args_.score_rows = task.score_rows;
+        args_.are_differences = task.number_type == RELATIVE && !job.mode.is_local;
+        args_.have_bases = task.number_type == RELATIVE && job.mode.is_local;
         const int32_t added = args_.are_differences ? 2 * job.costs.gap_extend : 0;
         args_.match = planner.classes().match + added, args_.mismatch = planner.classes().mismatch + added;
         args_.costs = &job.costs, args_.mode = job.mode,
-        args_.range = planner.range(task.numbers, task.n_rows, task.n_columns);
+        args_.range = planner.range(task.number_type, task.n_rows, task.n_columns);
         args_.workspace =
             memory.workspace.reserve(kernels_.pair_workspace(std::min(task.strip_rows, task.n_rows)));
         args_.cancelled = &progress.cancelled;
@@ -60,11 +64,11 @@ class Group {
         prepare_ends();
     }
 
-    // Scores, and where alignments end if that is wanted.
-    void score(bool wants_ends) {
+    // Computes scores and, if requested, ends.
+    void score(bool finds_ends) {
         const size_t border_bytes = strips_.count() > 1 ? kernels_.pair_border(args_.n_columns) : 0;
         void* const border = memory_.borders.reserve(border_bytes);
-        if (!wants_ends) args_.end_rows = args_.end_columns = nullptr;
+        if (!finds_ends) args_.end_rows = args_.end_columns = nullptr;
         for (int64_t strip = 0; strip < strips_.count() && !is_cancelled(); ++strip) {
             set_rows(strip);
             args_.border_above = strip > 0 ? border : nullptr;
@@ -74,7 +78,7 @@ class Group {
         find_ends();
     }
 
-    // Ends, and the steps of all paths from end to start.
+    // Computes ends, and the steps of all paths from end to start.
     void trace() {
         const bool is_cut = strips_.count() > 1;
         if (is_cut) {
@@ -95,7 +99,7 @@ class Group {
             kernels_.run_pairs(args_);
             if (is_cancelled()) return;
             if (!is_cut) start_at_ends();
-            for (size_t lane = 0; lane < paths_.size(); ++lane) walk(int(lane));
+            for (size_t lane = 0; lane < paths_.size(); ++lane) trace_lane(int(lane));
         }
         for (size_t lane = 0; lane < paths_.size(); ++lane) finish(int(lane));
     }
@@ -117,7 +121,7 @@ class Group {
             query_lengths_[lane] = job_.queries.length(pair(lane).query);
             target_lengths_[lane] = job_.targets.length(pair(lane).target);
         }
-        const bool has_classes = task_.letters == Letters::EQUAL;
+        const bool has_classes = task_.source == ScoreSource::EQUAL;
         const auto put = [&](const std::vector<const uint8_t*>& rows, const std::vector<int64_t>& lengths,
                              int64_t n, uint8_t class_pad, const uint8_t* of_code, Scratch& memory) {
             auto* letters = static_cast<uint8_t*>(memory.reserve(size_t(n) * n_lanes_));
@@ -128,7 +132,7 @@ class Group {
             return letters;
         };
         args_.all_rows = task_.n_rows;
-        args_.query = task_.letters == Letters::SHARED
+        args_.query = task_.source == ScoreSource::SHARED
                           ? put_shared_queries()
                           : put(queries_, query_lengths_, task_.n_rows, LetterClasses::QUERY_PAD,
                                 classes.of_query, memory_.queries);
@@ -136,7 +140,7 @@ class Group {
                             classes.of_target, memory_.targets);
     }
 
-    // One after the other, each as long as the longest.
+    // The distinct queries one after the other, each padded to the length of the longest.
     const uint8_t* put_shared_queries() {
         for (size_t lane = 0; lane < queries_.size(); ++lane)
             if (lane == 0 || pair(lane).query != pair(lane - 1).query)
@@ -170,7 +174,7 @@ class Group {
         }
     }
 
-    // As stored. A lane that is not used counts as overflowed.
+    // The initial best score as stored. An unused lane counts as overflowed.
     int64_t best_on_entry(size_t lane, size_t lane_bytes) const {
         const int64_t largest = (int64_t(1) << (8 * lane_bytes - 1)) - 1;
         if (lane >= task_.members.size()) return std::min(args_.range.limit + 1, largest);
@@ -201,7 +205,7 @@ class Group {
         args_.border_below = strip + 1 < strips_.count() ? borders + size_t(strip) * bytes : nullptr;
     }
 
-    // The first pass over several strips: the borders between them, and where the paths end.
+    // The first pass over several strips: stores the borders between them, and finds the ends of the paths.
     void borders_of_strips() {
         memory_.borders.reserve(size_t(strips_.count() - 1) * kernels_.pair_border(args_.n_columns));
         for (int64_t strip = 0; strip < strips_.count() && !is_cancelled(); ++strip) {
@@ -235,7 +239,7 @@ class Group {
         });
     }
 
-    // No path goes right of this column any more.
+    // No path continues to the right of this column.
     int64_t last_column() const {
         int64_t last = 0;
         for (const PathState& path : paths_)
@@ -243,14 +247,14 @@ class Group {
         return last;
     }
 
-    // The part of a path that lies in the strip, if any does.
-    void walk(int lane) {
+    // Follows the part of a path that lies in the strip, if any.
+    void trace_lane(int lane) {
         PathState& path = paths_[size_t(lane)];
         std::vector<uint8_t>& steps = steps_[size_t(lane)];
         if (path.is_complete(job_.mode.is_local) || path.row < args_.first_row) return;
         const size_t before = steps.size();
         steps.resize(before + size_t(args_.n_rows + path.column + 1));
-        const uint8_t* end = kernels_.walk_back(args_, lane, path, steps.data() + before);
+        const uint8_t* end = kernels_.trace_pair(args_, lane, path, steps.data() + before);
         steps.resize(size_t(end - steps.data()));
     }
 
@@ -261,14 +265,14 @@ class Group {
             throw std::logic_error("no path has the score of its pair");
         const size_t before = steps.size();
         steps.resize(before + size_t(path.row + path.column + 2));
-        const uint8_t* end = walk_border(job_.mode, path, steps.data() + before);
+        const uint8_t* end = trace_border(job_.mode, path, steps.data() + before);
         steps.resize(size_t(end - steps.data()));
     }
 
     const PairJob& job_;
     const PairTask& task_;
     const WidthKernels& kernels_;
-    Memory& memory_;
+    GroupMemory& memory_;
     Progress& progress_;
     Strips strips_;
     size_t n_lanes_;
@@ -280,57 +284,62 @@ class Group {
     std::vector<std::vector<uint8_t>> steps_;
 };
 
-// Whether a width is worth trying: after a group most of which overflowed, the next ones are left to the next
-// width without being tried. Tasks come by size, so those that follow are alike.
-class Hope {
+// Decides whether a number type is worth trying: after a group of which most pairs overflowed, the next
+// groups are passed on to the next type untried. Tasks are ordered by cost, so those that follow are similar.
+class OverflowHistory {
   public:
-    bool is_worth_trying() { return n_left_out_.fetch_sub(1, std::memory_order_relaxed) <= 0; }
-    void note(size_t n_pairs, size_t n_overflows) {
-        n_left_out_.store(2 * n_overflows > n_pairs ? 16 : 0, std::memory_order_relaxed);
+    bool should_try() { return n_to_skip_.fetch_sub(1, std::memory_order_relaxed) <= 0; }
+    void record(size_t n_pairs, size_t n_overflows) {
+        n_to_skip_.store(2 * n_overflows > n_pairs ? 16 : 0, std::memory_order_relaxed);
     }
 
   private:
-    std::atomic<int64_t> n_left_out_{0};
+    std::atomic<int64_t> n_to_skip_{0};
 };
 
 class Worker {
   public:
-    Worker(const PairJob& job, const PairPlanner& planner, Wants wants, Progress& progress, Hope& hope,
-           PairResults& results)
-        : job_(job), planner_(planner), wants_(wants), progress_(progress), hope_(hope), results_(results) {}
+    Worker(const PairJob& job, const PairPlanner& planner, Output output, Progress& progress,
+           OverflowHistory& history, PairResults& results)
+        : job_(job),
+          planner_(planner),
+          output_(output),
+          progress_(progress),
+          history_(history),
+          results_(results) {}
 
     void run(const PairTask& task) {
         if (progress_.cancelled.load(std::memory_order_relaxed)) return;
-        if (task.how != PairTask::How::ALONE && !hope_.is_worth_trying()) {
+        if (task.method != PairTask::Method::SCALAR && !history_.should_try()) {
             overflows.insert(overflows.end(), task.members.begin(), task.members.end());
             return;
         }
         const size_t n_before = overflows.size();
         run_task(task);
-        hope_.note(task.members.size(), overflows.size() - n_before);
+        history_.record(task.members.size(), overflows.size() - n_before);
     }
 
-    std::vector<size_t> overflows;  // pairs that need a wider type
+    std::vector<size_t> overflows;  // pairs that need the next number type
 
   private:
     void run_task(const PairTask& task) {
-        if (task.how == PairTask::How::GROUP) {
+        if (task.method == PairTask::Method::GROUP) {
             run_group(task);
-        } else if (task.how == PairTask::How::STRIPED) {
+        } else if (task.method == PairTask::Method::STRIPED) {
             run_striped(task.members[0], *task.kernels);
         } else {
-            run_alone(task.members[0]);
+            run_scalar(task.members[0]);
         }
     }
 
-    void keep_end(size_t pair, const EndCell& end) {
+    void store_end(size_t pair, const EndCell& end) {
         results_.scores[pair] = end.score;
-        if (wants_ != Wants::SCORES) results_.ends[pair] = end;
+        if (output_ != Output::SCORES) results_.ends[pair] = end;
     }
 
     void run_group(const PairTask& task) {
         Group group(job_, planner_, task, memory_, progress_);
-        wants_ == Wants::PATHS ? group.trace() : group.score(wants_ == Wants::ENDS);
+        output_ == Output::PATHS ? group.trace() : group.score(output_ == Output::ENDS);
         if (group.is_cancelled()) return;
         for (size_t lane = 0; lane < task.members.size(); ++lane) {
             const size_t member = task.members[lane];
@@ -339,26 +348,26 @@ class Worker {
                 overflows.push_back(member);
                 continue;
             }
-            keep_end(member, end);
-            if (wants_ == Wants::PATHS)
+            store_end(member, end);
+            if (output_ == Output::PATHS)
                 results_.alignments[member] = make_alignment(
                     job_.queries.at(job_.pairs[member].query), job_.targets.at(job_.pairs[member].target),
                     job_.costs, end.score, end.row, end.column, group.steps(lane));
         }
     }
 
-    void run_alone(size_t member) {
+    void run_scalar(size_t member) {
         const Pair& pair = job_.pairs[member];
         Alignment alignment;
         const int64_t score =
-            trace_long(job_.queries.at(pair.query), job_.queries.length(pair.query),
-                       job_.targets.at(pair.target), job_.targets.length(pair.target), job_.costs, job_.mode,
-                       progress_, wants_ == Wants::SCORES ? nullptr : &alignment);
+            align_scalar(job_.queries.at(pair.query), job_.queries.length(pair.query),
+                         job_.targets.at(pair.target), job_.targets.length(pair.target), job_.costs,
+                         job_.mode, progress_, output_ == Output::SCORES ? nullptr : &alignment);
         if (progress_.cancelled) return;
         if (!job_.known_scores.empty() && score != job_.known_scores[member])
             throw std::logic_error("no path has the score of its pair");
-        keep_end(member, {score, alignment.query_end, alignment.target_end});
-        if (wants_ == Wants::PATHS) results_.alignments[member] = std::move(alignment);
+        store_end(member, {score, alignment.query_end, alignment.target_end});
+        if (output_ == Output::PATHS) results_.alignments[member] = std::move(alignment);
     }
 
     void run_striped(size_t member, const WidthKernels& kernels) {
@@ -374,37 +383,37 @@ class Worker {
         if (score == OVERFLOWED) {
             overflows.push_back(member);
         } else {
-            keep_end(member, {score, 0, 0});
+            store_end(member, {score, 0, 0});
         }
     }
 
     const PairJob& job_;
     const PairPlanner& planner_;
-    const Wants wants_;
+    const Output output_;
     Progress& progress_;
-    Hope& hope_;
+    OverflowHistory& history_;
     PairResults& results_;
-    Memory memory_;
+    GroupMemory memory_;
 };
 
 }  // namespace
 
-PairResults run_pairs_as_given(const PairJob& job, Wants wants, Progress& progress) {
-    const PairPlanner planner(job, wants);
-    PairResults results(job.pairs.size(), wants);
-    std::vector<size_t> open[ONE_BY_ONE + 1];
+PairResults run_pairs_as_given(const PairJob& job, Output output, Progress& progress) {
+    const PairPlanner planner(job, output);
+    PairResults results(job.pairs.size(), output);
+    std::vector<size_t> pending[SCALAR + 1];
     for (size_t pair = 0; pair < job.pairs.size(); ++pair)
-        open[planner.narrowest(pair, BITS_8)].push_back(pair);
-    for (int numbers = BITS_8; numbers <= ONE_BY_ONE; ++numbers) {
-        const std::vector<PairTask> tasks = planner.plan(numbers, open[numbers]);
-        Hope hope;
+        pending[planner.narrowest(pair, BITS_8)].push_back(pair);
+    for (int number_type = BITS_8; number_type <= SCALAR; ++number_type) {
+        const std::vector<PairTask> tasks = planner.plan(number_type, pending[number_type]);
+        OverflowHistory history;
         run_tasks(
             tasks.size(), job.threads,
-            [&] { return std::make_unique<Worker>(job, planner, wants, progress, hope, results); },
+            [&] { return std::make_unique<Worker>(job, planner, output, progress, history, results); },
             [&](Worker& worker, size_t i) { worker.run(tasks[i]); },
             [&](Worker& worker) {
                 for (const size_t pair : worker.overflows)
-                    open[planner.narrowest(pair, numbers + 1)].push_back(pair);
+                    pending[planner.narrowest(pair, number_type + 1)].push_back(pair);
             });
         if (progress.cancelled) break;
     }

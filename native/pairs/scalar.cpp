@@ -1,48 +1,52 @@
+// One pair cell by cell, with checkpoint rows and columns instead of the directions of all cells.
+//
 // clang-format off
-// The path of a pair that is too large for keeping the directions of all its cells.
+//   first pass   computes all cells row by row, and stores H and F of every B-th row, H and E of every B-th
+//                column (16 bytes per B cells)
+//   traceback    computes only the blocks of B x B cells on the path again, now with directions
 //
-//   first pass    all cells, row by row; H and F of every B-th row and H and E of every B-th column are kept
-//                 (16 bytes per B cells)
-//   walking back  only the blocks of B x B cells that the path runs through are computed again, now with
-//                 directions
-//
-//        +-----+-----+-----+   B is about the cube root of 8 x rows x columns, which makes the kept lines and
-//        |     |     |     |   one block's directions together as small as can be: 20 MB for 35,000 x 35,000.
-//        +-----+-----+-----+   The cells are those of the direct method, and so is the path: it depends on
-//        |     |  \  |     |   nothing but the two sequences and the costs.
-//        +-----+-----+-----+
-//        |  \  |     |     |   A block needs H and F of the row above it, H and E of the column left of it.
-//        +-----+-----+-----+   Tests: tests/test_trace.py and test_pairs.py compare with the direct method.
-//
-// Also for scores that need more than 32 bits, and for pairs of which one sequence is empty.
+//     +-----+-----+-----+   B is about the cube root of 8 x rows x columns, which minimizes the memory of
+//     |     |     |     |   checkpoints and of one block's directions: 20 MB for 35,000 x 35,000.
+//     +-----+-----+-----+
+//     |  \  |     |     |   The cells are those of the pair kernel, and so is the path: it depends only on
+//     +-----+-----+-----+   the two sequences and the costs.
+//     |     |  \  |     |
+//     +-----+-----+-----+   A block needs H and F of the row above it, H and E of the column to its left.
 // clang-format on
+//
+// It also serves scores that need more than 32 bits, and pairs of which one sequence is empty. Tests:
+// test_trace.py and test_pairs.py compare it with the pair kernel.
+#include "pairs/scalar.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
-#include "pairs/alignment.hpp"
 #include "pairs/traceback.hpp"
+#include "recurrence/ranges.hpp"
 
 namespace exaln {
 namespace {
 
-constexpr int64_t SMALLEST_BLOCK = 256;
+constexpr int64_t MIN_BLOCK = 256;
 
 template <class Score>
-class LongPair {
+class ScalarPair {
   public:
-    LongPair(const uint8_t* query, int64_t n_rows, const uint8_t* target, int64_t n_columns,
-             const Costs& costs, const Mode& mode, bool keeps_lines)
+    ScalarPair(const uint8_t* query, int64_t n_rows, const uint8_t* target, int64_t n_columns,
+               const Costs& costs, const Mode& mode, bool keeps_checkpoints)
         : query_(query), target_(target), n_rows_(n_rows), n_columns_(n_columns), costs_(costs), mode_(mode) {
         const double cells = double(n_rows) * double(n_columns);
-        block_ = std::max(SMALLEST_BLOCK, int64_t(std::cbrt(8 * cells)));
-        row_lines_ = keeps_lines ? n_rows / block_ : 0, column_lines_ = keeps_lines ? n_columns / block_ : 0;
-        const size_t across = size_t(row_lines_ * n_columns), down = size_t(column_lines_ * n_rows);
+        block_ = std::max(MIN_BLOCK, int64_t(std::cbrt(8 * cells)));
+        n_checkpoint_rows_ = keeps_checkpoints ? n_rows / block_ : 0,
+        n_checkpoint_columns_ = keeps_checkpoints ? n_columns / block_ : 0;
+        const size_t across = size_t(n_checkpoint_rows_ * n_columns),
+                     down = size_t(n_checkpoint_columns_ * n_rows);
         row_H_.resize(across), row_F_.resize(across);
         column_H_.resize(down), column_E_.resize(down);
     }
 
-    // All cells; the end of the path.
+    // Computes all cells. Returns the end of the path.
     EndCell fill(Progress& progress) {
         std::vector<Score> H, F, last_column;
         enter_top(0, n_columns_, H, F);
@@ -52,7 +56,7 @@ class LongPair {
             mode_.is_local ? fill_row<true>(row, H.data(), F.data())
                            : fill_row<false>(row, H.data(), F.data());
             if (mode_.query_end && !mode_.is_local && n_columns_ > 0) last_column.push_back(H.back());
-            if (row % block_ == block_ - 1 && row / block_ < row_lines_) {
+            if (row % block_ == block_ - 1 && row / block_ < n_checkpoint_rows_) {
                 const auto line = std::ptrdiff_t(row / block_ * n_columns_);
                 std::copy(H.begin(), H.end(), row_H_.begin() + line);
                 std::copy(F.begin(), F.end(), row_F_.begin() + line);
@@ -66,7 +70,7 @@ class LongPair {
         return end_;
     }
 
-    std::vector<uint8_t> walk() {
+    std::vector<uint8_t> trace() {
         PathState path{end_.row - 1, end_.column - 1, end_.score};
         std::vector<uint8_t> steps(size_t(end_.row + end_.column));
         uint8_t* next = steps.data();
@@ -80,12 +84,12 @@ class LongPair {
             return costs_.scores[query_[row]][target_[column]];
         };
         if (mode_.is_local) {
-            walk_rows<true>(costs_, bits, letters, 0, path, next);
+            trace_rows<true>(costs_, bits, letters, 0, path, next);
         } else {
-            walk_rows<false>(costs_, bits, letters, 0, path, next);
+            trace_rows<false>(costs_, bits, letters, 0, path, next);
         }
         if (!path.is_complete(mode_.is_local)) throw std::logic_error("no path has the score of its pair");
-        next = walk_border(mode_, path, next);
+        next = trace_border(mode_, path, next);
         steps.resize(size_t(next - steps.data()));
         return steps;
     }
@@ -95,7 +99,7 @@ class LongPair {
         return Score(border_score(row, mode_.query_start, costs_.gap_first, costs_.gap_extend));
     }
 
-    // H and F above the first row, from a column on.
+    // Appends H and F above the first row, from a column on.
     void enter_top(int64_t first_column, int64_t columns, std::vector<Score>& H,
                    std::vector<Score>& F) const {
         for (int64_t j = first_column + 1; j <= first_column + columns; ++j) {
@@ -122,9 +126,9 @@ class LongPair {
                 H[column] = h;
                 E = std::max(E - extend, h - first);
                 F[column] = std::max(F[column] - extend, h - first);
-                if (is_local && h >= best) end_.see(h, row + 1, column + 1), best = h;
+                if (is_local && h >= best) end_.consider(h, row + 1, column + 1), best = h;
             }
-            if (line < column_lines_) {
+            if (line < n_checkpoint_columns_) {
                 column_H_[size_t(line * n_rows_ + row)] = H[end - 1];
                 column_E_[size_t(line * n_rows_ + row)] = E;
             }
@@ -146,7 +150,7 @@ class LongPair {
         } else {
             enter_top(first_column, columns, H, F);
         }
-        const auto above = [&](int64_t column) {  // H of the border
+        const auto above = [&](int64_t column) {  // H of the top border
             return Score(border_score(column, mode_.target_start, costs_.gap_first, costs_.gap_extend));
         };
         for (int64_t r = 0; r < rows; ++r) {
@@ -180,7 +184,8 @@ class LongPair {
     }
 
     const uint8_t *query_, *target_;
-    int64_t n_rows_, n_columns_, block_, row_lines_, column_lines_, block_row_ = -1, block_column_ = -1;
+    int64_t n_rows_, n_columns_, block_, n_checkpoint_rows_, n_checkpoint_columns_, block_row_ = -1,
+                                                                                    block_column_ = -1;
     const Costs& costs_;
     const Mode mode_;
     EndCell end_;
@@ -189,22 +194,22 @@ class LongPair {
 };
 
 template <class Score>
-int64_t trace(const uint8_t* query, int64_t n_rows, const uint8_t* target, int64_t n_columns,
+int64_t align(const uint8_t* query, int64_t n_rows, const uint8_t* target, int64_t n_columns,
               const Costs& costs, const Mode& mode, Progress& progress, Alignment* alignment) {
-    LongPair<Score> pair(query, n_rows, target, n_columns, costs, mode, alignment != nullptr);
+    ScalarPair<Score> pair(query, n_rows, target, n_columns, costs, mode, alignment != nullptr);
     const EndCell end = pair.fill(progress);
     if (alignment && !progress.cancelled)
-        *alignment = make_alignment(query, target, costs, end.score, end.row, end.column, pair.walk());
+        *alignment = make_alignment(query, target, costs, end.score, end.row, end.column, pair.trace());
     return end.score;
 }
 
 }  // namespace
 
-int64_t trace_long(const uint8_t* query, int64_t n_rows, const uint8_t* target, int64_t n_columns,
-                   const Costs& costs, const Mode& mode, Progress& progress, Alignment* alignment) {
+int64_t align_scalar(const uint8_t* query, int64_t n_rows, const uint8_t* target, int64_t n_columns,
+                     const Costs& costs, const Mode& mode, Progress& progress, Alignment* alignment) {
     const bool is_small = Range::of(costs, 32, n_rows, n_columns).usable &&
                           std::min(n_rows, n_columns) * costs.max_score <= INT32_MAX;
-    const auto run = is_small ? trace<int32_t> : trace<int64_t>;
+    const auto run = is_small ? align<int32_t> : align<int64_t>;
     return run(query, n_rows, target, n_columns, costs, mode, progress, alignment);
 }
 

@@ -1,13 +1,13 @@
-// Scores of any matrix where a register's bytes can be looked up in 128 at a time (V::has_byte_tables): a few
-// such tables hold the matrix of the letters that occur, as many query letters in each as there is room for.
+// Scores of any matrix where bytes can be looked up in tables of 128 (V::has_byte_tables). A few such tables
+// hold the matrix of the letters that occur, as many query letters in each as fit.
 //
-//   place of a cell in its table = offset of the query letter + place of the target letter, one addition
+//   index of a cell in its table = offset of the query letter + index of the target letter, one addition
 //
-// Each table is looked up for the lanes whose query letter it has, and leaves the others as they are: so the
-// places become scores one table after the other, without a blend. Nothing is put together in memory, as
-// AnyScores must do. An addition and four lookups a cell beside the nine or ten operations of its update:
-// about 60 % of the speed that a profile in memory allows. Eight columns at a time, for a lookup takes as
-// long as eight of them need to start; the scores of the next row, so that no cell waits.
+// Each table is looked up only for the lanes whose query letter it holds and leaves the other lanes
+// unchanged, so indices become scores table by table, without a blend. Unlike MatrixScores, nothing is
+// gathered in memory. One addition and four lookups per cell, beside nine or ten operations of the update:
+// about 60 % of the speed with a profile in memory. Eight columns at a time hide the latency of a lookup, and
+// scores are computed one row ahead so that no cell waits.
 #pragma once
 
 #include "pairs/cell_scores.hpp"
@@ -20,15 +20,15 @@ struct TableScores {
     using Reg = typename V::Reg;
     using Mask = typename V::Mask;
     static constexpr int n_tables = 4, table_bytes = 128;
-    static constexpr bool looks_ahead = false;  // it does so itself
+    static constexpr bool is_pipelined = false;  // it computes a row ahead itself
 
     const uint8_t* letters;  // [columns][lanes]
-    const Lane* offsets;     // [n_rows][lanes], written here, as are
-    const Mask* masks;       // [n_rows][n_tables]
+    const Lane* offsets;     // [n_rows][lanes], written here
+    const Mask* masks;       // [n_rows][n_tables], written here
     int64_t n_rows;
     typename V::ScoreRow places;
-    // In memory, for the registers are for the cells: [n_tables][table_bytes]; of the tile [columns][lanes]
-    // places; [2][columns][lanes] scores of this row and the next
+    // In memory, because the cells need the registers: [n_tables][table_bytes]; [columns][lanes] indices of
+    // the tile; [2][columns][lanes] scores of this row and the next
     const Lane* tables;
     Lane *columns, *row_scores, *next_scores = nullptr;
     const Lane* scores = nullptr;

@@ -1,15 +1,19 @@
 // The cell update with affine gaps, stated once for every mode, kernel, width and instruction set.
 //
+// clang-format off
 //   H(i,j) = max(0, H(i-1,j-1) + s(q_i,t_j), E(i,j), F(i,j))       the 0 in local mode only
 //   E(i,j) = max(E(i,j-1) - gap_extend, H(i,j-1) - gap_first)      consumes t_j
 //   F(i,j) = max(F(i-1,j) - gap_extend, H(i-1,j) - gap_first)      consumes q_i
+// clang-format on
 //
-// On entry H is H(i-1,j-1) + s(q_i,t_j), and E and F belong to this cell; on exit they belong to the next one
-// in their direction. Values are stored as score + floor (see Range in kernels.hpp), additions wrap. Ten
-// operations, six of them maxima; E comes last because it is known last.
+// On entry H is H(i-1,j-1) + s(q_i,t_j), and E and F belong to this cell; on exit E and F belong to the next
+// cell in their direction. Values are stored as score + floor, and additions wrap (recurrence/ranges.hpp). A
+// cell takes ten operations, six of them maxima. E enters the last maximum because it is known last.
 #pragma once
 
-#include "simd/kernels.hpp"
+#include <cstdint>
+
+#include "recurrence/ranges.hpp"
 
 namespace {
 
@@ -24,7 +28,7 @@ struct CellCosts {
           no_gap(V::fill(typename V::Lane(range.floor - costs.gap_first))) {}
 };
 
-// H from its diagonal, F and E.
+// H, from the diagonal with its score, E and F.
 template <class V, bool is_local>
 EXALN_INLINE typename V::Reg best_of(typename V::Reg diagonal, typename V::Reg E, typename V::Reg F,
                                      const CellCosts<V>& costs) {
@@ -41,8 +45,8 @@ EXALN_INLINE void update_cell(typename V::Reg& H, typename V::Reg& E, typename V
     F = V::max(V::sub(F, costs.gap_extend), opened);
 }
 
-// Where the values of a cell came from, as one mask each: is H the diagonal, is it E, and do E and F of the
-// next cell extend the gap that E and F of this one are in (rather than open one here)?
+// Where the values of a cell came from, one mask each: H is the diagonal; H is E; E of the next cell extends
+// the gap of this cell's E rather than opening one here; the same for F.
 template <class V>
 struct Directions {
     typename V::Mask from_diagonal, from_E, extends_E, extends_F;
@@ -57,7 +61,7 @@ struct Directions {
     }
 };
 
-// The same update, and the directions it took. Ties: the diagonal, then E, then F; opening before extending.
+// The same update with its directions. Ties: the diagonal before E before F, opening before extending.
 template <class V, bool is_local>
 EXALN_INLINE Directions<V> update_cell_traced(typename V::Reg& H, typename V::Reg& E, typename V::Reg& F,
                                               const CellCosts<V>& costs) {
@@ -75,21 +79,23 @@ EXALN_INLINE Directions<V> update_cell_traced(typename V::Reg& H, typename V::Re
     return directions;
 }
 
-// The same cell by what changes from cell to cell, for modes without a floor. Differences of neighbours are
-// small whatever the lengths, so lanes of 8 bits hold them where H itself needs 16 or more.
+// The same cell as differences of neighbouring cells, for modes without a floor. Differences stay small
+// whatever the lengths, so they fit 8-bit lanes where H itself needs 16 bits or more.
 //
+// clang-format off
 //   u(i,j) = H(i,j) - H(i-1,j) + gap_extend        a(i,j) = E(i,j) - H(i-1,j-1) + 2 gap_extend
 //   v(i,j) = H(i,j) - H(i,j-1) + gap_extend        b(i,j) = F(i,j) - H(i-1,j-1) + 2 gap_extend
 //   z(i,j) = H(i,j) - H(i-1,j-1) + 2 gap_extend = max(s(q_i,t_j) + 2 gap_extend, a(i,j), b(i,j))
-//   w(i,j) = z(i,j) + gap_extend - gap_first, a gap that opens here
+//   w(i,j) = z(i,j) + gap_extend - gap_first                     a gap that opens here
 //   u(i,j) = z - v(i-1,j)      a(i,j+1) = max(a, w) - v(i-1,j)
 //   v(i,j) = z - u(i,j-1)      b(i+1,j) = max(b, w) - u(i,j-1)
+// clang-format on
 //
-// Put the definitions in, and the recurrence above comes out. On entry `score` is s + 2 gap_extend; U belongs
-// to the cell on the left, V to the cell above, A and B to this one; on exit U and V belong to this cell, A
-// to the next one on the right, B to the one below. The range is that of Range::of_differences. (After Suzuki
-// and Kasahara, "Introducing difference recurrence relations for faster semi-global alignment of long
-// sequences", BMC Bioinformatics 19(S1):45, 2018; a, b and the offsets are ours.)
+// Substituting the definitions gives the recurrence above. On entry `score` is s + 2 gap_extend, U belongs to
+// the cell on the left, V to the cell above, A and B to this cell. On exit U and V belong to this cell, A to
+// the next one on the right, B to the one below. Range of values: Range::of_differences. After Suzuki and
+// Kasahara, "Introducing difference recurrence relations for faster semi-global alignment of long sequences",
+// BMC Bioinformatics 19(S1):45 (2018); a, b and the offsets are ours.
 template <class Vec>
 EXALN_INLINE Directions<Vec> update_differences(typename Vec::Reg score, typename Vec::Reg& U,
                                                 typename Vec::Reg& A, typename Vec::Reg& V,
@@ -103,7 +109,7 @@ EXALN_INLINE Directions<Vec> update_differences(typename Vec::Reg score, typenam
     return {Vec::equal(z, score), Vec::equal(z, a), Vec::greater(a, w), Vec::greater(b, w)};
 }
 
-// Scores of the lanes of `best`, OVERFLOWED where they may not be exact.
+// Writes the score of each lane of `best`, OVERFLOWED where it may not be exact.
 template <class V>
 void store_scores(typename V::Reg best, const exaln::Range& range, int32_t* scores) {
     alignas(64) typename V::Lane stored[V::lanes];

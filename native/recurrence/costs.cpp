@@ -1,4 +1,4 @@
-// Builds `Costs` from a matrix and gap costs, and checks that they fit the kernels.
+// Builds Costs from a matrix and gap costs.
 #include "recurrence/costs.hpp"
 
 #include <algorithm>
@@ -19,6 +19,13 @@ Costs make_costs(const int32_t* scores, size_t n, int32_t gap_first, int32_t gap
         for (size_t t = 0; t < size_t(MAX_CODES); ++t)
             costs.scores[q][t] = q < n && t < n ? scores[q * n + t] : costs.min_score;
     return costs;
+}
+
+Costs transposed(const Costs& costs) {
+    Costs result = costs;
+    for (int q = 0; q < MAX_CODES; ++q)
+        for (int t = 0; t < MAX_CODES; ++t) result.scores[q][t] = costs.scores[t][q];
+    return result;
 }
 
 }  // namespace exaln

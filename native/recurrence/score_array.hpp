@@ -1,12 +1,12 @@
-// Scores of 32 or 64 bits, as the caller keeps them: the kernels work in narrower lanes, so it makes no
-// difference to them.
+// Scores of a table's rows and columns in 32 or 64 bits, as the caller stores them. Kernels work in narrower
+// lanes and read and write either.
 #pragma once
 
 #include <cstdint>
 
 namespace exaln {
 
-// Scores of a table are between its negative and this, so that sums and differences of two do not overflow.
+// Scores of a table lie within +-MAX_TABLE_SCORE, so that sums and differences of two do not overflow.
 constexpr int64_t MAX_TABLE_SCORE = int64_t(1) << 61;
 
 struct ScoreArray {
@@ -32,6 +32,7 @@ inline __attribute__((always_inline)) void set_score(const exaln::ScoreArray& sc
     }
 }
 
+// The scores from index `first` on.
 inline __attribute__((always_inline)) exaln::ScoreArray scores_from(const exaln::ScoreArray& scores,
                                                                     int64_t first) {
     const int64_t bytes = first * (scores.is_wide ? int64_t(sizeof(int64_t)) : int64_t(sizeof(int32_t)));

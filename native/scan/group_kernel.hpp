@@ -1,30 +1,30 @@
-// Many targets: one target per lane, all against the same query.
+// Group kernel: scores one query against many targets, one target per lane.
 //
 // clang-format off
 //              columns of the targets, V::columns at a time
 //            +----+----+----+----+-- ...   A tile is STRIP_ROWS query rows x V::columns target columns.
-//   strip 0  | ------> tile by tile        H and F of its columns stay in registers while the rows go by.
+//   strip 0  | ------> tile by tile        H and F of its columns stay in registers from row to row.
 //            +----+----+----+----+-- ...   H and E of its rows are in the strip's state (2 registers a row,
-//   strip 1  | ------> takes H and F       first-level cache) while the columns go by. The lowest row of a
-//            +----+----+----+----+-- ...   strip goes to the next one through `border` (2 registers a
+//   strip 1  | ------> takes H and F       first-level cache) from tile to tile. The lowest row of a
+//            +----+----+----+----+-- ...   strip reaches the next strip through `border` (2 registers a
 //                                          column, read and written in order).
 // clang-format on
 //
-// Scores s(q_i, t_j) of all lanes come from a small profile [query letter][column], filled once per tile by
-// looking the lanes' letters up in the row of each letter that occurs in the query. (Looking up inside the
-// loop, one vpermb per cell, is slower even where it is one instruction: it takes a port from the maxima, a
-// load does not.)
+// Scores s(q_i, t_j) of all lanes come from a small profile [query letter][column]. It is filled once per
+// tile by looking up the lanes' letters in the matrix row of each query letter. (A lookup per cell is slower
+// even where it is one instruction, vpermb: it competes with the maxima for a port, a load does not.)
 //
-// Lanes whose target has ended run on over the padding letter. It scores at most 0 against everything, so no
-// H there is larger than one before it, and the maximum stays.
+// After the end of its target a lane continues over padding letters. They score at most 0, so no H there
+// exceeds an earlier one, and the maximum is unchanged.
 //
-// Range of values and overflow: Range in kernels.hpp. Tests: tests/test_kernels.py runs every width of every
-// instruction set against the oracle. The layout follows Rognes, "Faster Smith-Waterman database searches
-// with inter-sequence SIMD parallelisation", BMC Bioinformatics 12:221 (2011); strips and wrapping arithmetic
-// with a proven range are ours.
+// Range of values and overflow: Range in recurrence/ranges.hpp. Tests: test_kernels.py runs every width of
+// every instruction set against the oracle. The layout follows Rognes, "Faster Smith-Waterman database
+// searches with inter-sequence SIMD parallelisation", BMC Bioinformatics 12:221 (2011); strips, and wrapping
+// arithmetic with a proven range, are ours.
 #pragma once
 
 #include "recurrence/cell.hpp"
+#include "scan/kernel_args.hpp"
 
 namespace {
 
@@ -72,7 +72,7 @@ struct Tile {
     }
 };
 
-// Scores of the tile's columns for every letter of the query: [letter][column][lane].
+// Fills the profile with the scores of the tile's columns for every query letter: [letter][column][lane].
 template <class V>
 EXALN_INLINE void fill_profile(const GroupWorkspace<V>& work, const typename V::ScoreRow* rows,
                                const uint8_t* letters, uint32_t query_letters) {
@@ -88,8 +88,8 @@ EXALN_INLINE void fill_profile(const GroupWorkspace<V>& work, const typename V::
     }
 }
 
-// H of the row above becomes the diagonal of this one, plus its scores. From the last column to the first, so
-// that each H is used before it is overwritten: no register moves.
+// Turns H of the row above into the diagonal of this row plus its scores. Goes from the last column to the
+// first, so that each H is used before it is overwritten, without register moves.
 template <class V>
 EXALN_INLINE void add_scores(Tile<V>& tile, const GroupWorkspace<V>& work, uint8_t letter,
                              typename V::Reg corner) {
@@ -100,7 +100,7 @@ EXALN_INLINE void add_scores(Tile<V>& tile, const GroupWorkspace<V>& work, uint8
     tile.H[0] = V::add(corner, V::load(scores));
 }
 
-// Rows before their first column. Returns which letters the query has, bit a for letter a.
+// Sets the state of the rows before their first column. Returns bit a for each letter a of the query.
 template <class V>
 uint32_t reset_rows(const GroupWorkspace<V>& work, const uint8_t* query, int64_t n_rows,
                     const CellCosts<V>& costs) {
@@ -172,9 +172,8 @@ void make_score_rows(const exaln::Costs& costs, void* memory) {
         V::make_score_row(costs.scores[letter], rows[letter]);
 }
 
-// The loop of run_tile with everything in registers: what the kernel would do if memory, borders and padding
-// cost nothing. A little more than can be reached: the last E of a row is not used, so the compiler leaves it
-// out.
+// The loop of run_tile with everything in registers: the speed of the kernel if memory, borders and padding
+// cost nothing. It is slightly optimistic: the last E of a row is unused, so the compiler omits it.
 template <class V>
 double bare_loop(int64_t n_rows) {
     exaln::Costs costs{};
@@ -197,7 +196,7 @@ double bare_loop(int64_t n_rows) {
     alignas(64) typename V::Lane stored[V::lanes];
     V::store(stored, best);
     for (int lane = 0; lane < V::lanes; ++lane) {
-        volatile typename V::Lane used = stored[lane];  // or the compiler would drop the loop
+        volatile typename V::Lane used = stored[lane];  // keeps the compiler from dropping the loop
         (void)used;
     }
     return double(n_rows) * V::columns * V::lanes;

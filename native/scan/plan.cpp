@@ -1,4 +1,4 @@
-// Divides targets between the group kernel and the striped kernel, by measured costs.
+// Divides targets between the group kernel and the striped kernel by measured costs.
 #include "scan/plan.hpp"
 
 #include <algorithm>
@@ -7,16 +7,16 @@
 namespace exaln {
 namespace {
 
-// What a column of a striped target costs, in register updates of the group kernel: setting it up and
-// carrying the gaps at its end, and each of its registers. Measured on queries of 144 to 34,350 residues with
-// 32 and 64 lanes.
+// The cost of a column of a striped target in register updates of the group kernel: its set-up with the
+// carried gaps at its end, and each of its registers. Measured on queries of 144 to 34,350 residues, 32 and
+// 64 lanes.
 constexpr double STRIPED_COLUMN = 42, STRIPED_REGISTER = 1.45;
-// A row of the profile of a target that takes the query's place: it is made anew for every pair.
+// The cost of a row of the profile of a swapped target, which is made anew for every pair.
 constexpr double STRIPED_PROFILE_ROW = 16;
-constexpr int64_t LONGEST_PROFILE = int64_t(1) << 24;  // its profile takes half a gigabyte at 8 bits
-// A group this long would need more than 128 MiB for its border; its targets are striped instead.
+constexpr int64_t LONGEST_PROFILE = int64_t(1) << 24;  // the profile takes half a gigabyte at 8 bits
+// A longer group would need more than 128 MiB for its border; its targets are striped instead.
 constexpr int64_t LONGEST_IN_GROUP = int64_t(1) << 20;
-// Tasks per thread: enough that the last ones, the shortest, even out the threads.
+// Tasks per thread: enough that the last ones, which are the shortest, balance the threads.
 constexpr double TASKS_PER_THREAD = 16;
 
 }  // namespace
@@ -40,8 +40,8 @@ double Planner::group_cost(const Queries& queries, int64_t longest) {
     return double(longest) * queries.rows;
 }
 
-// Time when the n_striped longest targets are striped and the others run in groups. A task can be split by
-// queries, but no further.
+// The estimated time if the n_striped longest targets are striped and the others run in groups. A task can be
+// split by queries, but no further.
 double Planner::makespan(const Queries& queries, const std::vector<int64_t>& places, size_t n_striped) const {
     double total = 0, longest = 0;
     for (size_t i = 0; i < n_striped; ++i) {
@@ -55,8 +55,8 @@ double Planner::makespan(const Queries& queries, const std::vector<int64_t>& pla
     return std::max(total / threads_, longest / double(queries.n));
 }
 
-// The longest targets are striped as far as that shortens the whole: alone in their length they would leave
-// most lanes of a group idle, and with few targets they would leave threads idle.
+// The number of longest targets to be striped, chosen to minimize the total time. Groups of targets with very
+// different lengths leave lanes idle, and few groups leave threads idle.
 size_t Planner::choose_striped(const Queries& queries, const std::vector<int64_t>& places) const {
     std::vector<size_t> candidates = {0, places.size()};
     for (size_t n = 1; n < places.size(); n += 1 + n / 4) candidates.push_back(n);

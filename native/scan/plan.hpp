@@ -1,25 +1,25 @@
-// Which kernel family scores which targets, in tasks of useful size. Knows lengths and costs, touches no
-// sequence.
+// Decides which kernel family scores which targets, and divides the work into tasks of similar cost. It uses
+// only lengths and measured costs, never the sequences.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "scan/scores.hpp"
+#include "sequences/codes.hpp"
 
 namespace exaln {
 
-// A range of queries against some targets: a group of at most `lanes` of them side by side, or each on its
-// own (striped).
+// A range of queries against some targets: a group of at most `lanes` targets side by side, or each target on
+// its own (striped).
 struct Task {
     bool striped;
     int64_t first_query, end_query;
-    std::vector<int64_t> places;  // into the list of targets by length
-    double cost;                  // in register updates
+    std::vector<int64_t> places;  // of the targets in the list ordered by length
+    double cost;                  // in register updates of the group kernel
 };
 
-// What a striped pair costs, in register updates of the group kernel, and whether the target should take the
-// query's place: columns cost more than rows, so the shorter sequence is best put there.
+// The cost of a striped pair in register updates of the group kernel, and whether query and target should be
+// swapped: columns cost more than rows, so the shorter sequence should be the columns.
 struct StripedCost {
     double cost;
     bool swapped;
@@ -32,14 +32,15 @@ class Planner {
             const std::vector<int64_t>& order)
         : lanes_(lanes), threads_(threads), queries_(queries), targets_(targets), order_(order) {}
 
-    // Tasks for all pairs of the queries [first, end) and the targets at `places` (sorted by length).
+    // Adds tasks for all pairs of the queries [first_query, end_query) and the targets at `places`, which are
+    // sorted by length.
     void add_tasks(int64_t first_query, int64_t end_query, const std::vector<int64_t>& places,
                    std::vector<Task>& tasks) const;
 
   private:
     struct Queries {
         int64_t n;
-        double rows;  // of all of them
+        double rows;  // of all queries
     };
 
     int64_t length(int64_t place) const { return targets_.length(order_[size_t(place)]); }

@@ -1,4 +1,4 @@
-// Scores of all queries against all targets: rounds of growing width, on threads, until nothing overflows.
+// Scores all queries against all targets in rounds of growing width until no pair overflows.
 #include "scan/scores.hpp"
 
 #include <algorithm>
@@ -7,14 +7,17 @@
 #include <stdexcept>
 #include <vector>
 
+#include "recurrence/ranges.hpp"
+#include "scan/kernel_args.hpp"
 #include "scan/plan.hpp"
 #include "simd/interleave.hpp"
+#include "threads/scratch.hpp"
 #include "threads/tasks.hpp"
 
 namespace exaln {
 namespace {
 
-// A pair that did not fit the lanes; `place` orders the targets of a query by length.
+// A pair whose score did not fit the lanes. `place` is the target's position in Round::order.
 struct Overflow {
     int64_t query, place;
     bool operator<(const Overflow& other) const {
@@ -22,17 +25,17 @@ struct Overflow {
     }
 };
 
-// One round: every pair still open, at one width.
+// One round: all pairs without a score yet, at one width.
 struct Round {
     const WidthKernels& kernels;
     const Sequences& queries;
     const Sequences& targets;
     const Costs& costs;
-    const Costs& transposed;            // the same with the roles of query and target exchanged
-    const std::vector<int64_t>& order;  // targets by length
+    const Costs& transposed;            // with query and target exchanged
+    const std::vector<int64_t>& order;  // targets in ascending order of length
     const void* score_rows;
     Progress& progress;
-    bool counts_cells;  // only the first round does, so that cells are those of the matrix
+    bool counts_cells;  // true only in the first round, so that each cell counts once
     int32_t* scores;
 };
 
@@ -54,7 +57,7 @@ class Worker {
   private:
     bool cancelled() const { return round_.progress.cancelled.load(std::memory_order_relaxed); }
 
-    void keep(int64_t query, int64_t place, int64_t score) {
+    void store(int64_t query, int64_t place, int64_t score) {
         const int64_t target = round_.order[size_t(place)];
         if (score == OVERFLOWED) {
             overflows.push_back({query, place});
@@ -94,7 +97,7 @@ class Worker {
         args.cancelled = &round_.progress.cancelled, args.scores = lane_scores_.data();
         round_.kernels.score_group(args);
         for (size_t lane = 0; lane < task.places.size(); ++lane)
-            keep(query, task.places[lane], lane_scores_[lane]);
+            store(query, task.places[lane], lane_scores_[lane]);
         count_cells(query, std::accumulate(lengths_.begin(), lengths_.end(), int64_t(0)));
     }
 
@@ -106,12 +109,12 @@ class Worker {
             if (cancelled()) return;
             const int64_t score = score_striped(query, target, built);
             if (score == CANCELLED) return;
-            keep(query, place, score);
+            store(query, place, score);
             count_cells(query, length);
         }
     }
 
-    // `built` says which letters of the query have a profile in the workspace.
+    // `built` has a bit for each letter whose profile of this query is in the workspace.
     int64_t score_striped(int64_t query, int64_t target, uint32_t& built) {
         StripedArgs args{};
         args.query = round_.queries.at(query), args.n_rows = round_.queries.length(query);
@@ -161,15 +164,7 @@ std::vector<int64_t> places_by_length(const Sequences& targets) {
     return order;
 }
 
-Costs transpose(const Costs& costs) {
-    Costs transposed = costs;
-    for (int a = 0; a < MAX_CODES; ++a)
-        for (int b = 0; b < MAX_CODES; ++b) transposed.scores[a][b] = costs.scores[b][a];
-    return transposed;
-}
-
-// The open pairs of each query, as plans of their own: after the first round they are few and differ from
-// query to query.
+// Tasks for the pairs that overflowed. They are few and differ between queries, so each has its own plan.
 std::vector<Task> plan_overflows(const Planner& planner, const std::vector<Overflow>& overflows) {
     std::vector<Task> tasks;
     for (size_t begin = 0, end = 0; begin < overflows.size(); begin = end) {
@@ -186,12 +181,12 @@ std::vector<Task> plan_overflows(const Planner& planner, const std::vector<Overf
 void score_all(const Isa& isa, const Sequences& queries, const Sequences& targets, const Costs& costs,
                int threads, Progress& progress, int32_t* scores) {
     const std::vector<int64_t> order = places_by_length(targets);
-    const Costs transposed = transpose(costs);
-    std::vector<Overflow> open;
+    const Costs transposed_costs = transposed(costs);
+    std::vector<Overflow> pending;
     bool first = true;
     for (const WidthKernels& kernels : isa.widths) {
         if (!Range::of(costs, kernels.bits).usable) continue;
-        if (!first && open.empty()) return;
+        if (!first && pending.empty()) return;
         Scratch row_memory;
         void* score_rows = row_memory.reserve(kernels.score_rows_bytes);
         kernels.make_score_rows(costs, score_rows);
@@ -202,16 +197,16 @@ void score_all(const Isa& isa, const Sequences& queries, const Sequences& target
             std::iota(places.begin(), places.end(), int64_t(0));
             planner.add_tasks(0, queries.n, places, tasks);
         } else {
-            tasks = plan_overflows(planner, open);
+            tasks = plan_overflows(planner, pending);
         }
         sort_longest_first(tasks);
-        open = run_round(
-            {kernels, queries, targets, costs, transposed, order, score_rows, progress, first, scores}, tasks,
-            threads);
+        pending = run_round(
+            {kernels, queries, targets, costs, transposed_costs, order, score_rows, progress, first, scores},
+            tasks, threads);
         if (progress.cancelled) return;
         first = false;
     }
-    if (first || !open.empty()) throw std::overflow_error("a score does not fit 31 bits");
+    if (first || !pending.empty()) throw std::overflow_error("a score does not fit 31 bits");
 }
 
 }  // namespace exaln

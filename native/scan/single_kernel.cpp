@@ -1,28 +1,29 @@
-// Runs a single kernel on given sequences, in a workspace full of garbage: for tests.
+// Runs a single kernel in a workspace full of garbage, for tests.
 #include "scan/single_kernel.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
 
+#include "recurrence/ranges.hpp"
+#include "scan/kernel_args.hpp"
 #include "simd/interleave.hpp"
-#include "threads/tasks.hpp"
+#include "threads/scratch.hpp"
 
 namespace exaln {
 namespace {
 
 const std::atomic<bool> never_cancelled{false};
 
-// A workspace full of garbage, as one that was used before: a kernel that reads what it did not write is
-// found.
-void* used_workspace(Scratch& scratch, size_t bytes) {
+// Memory filled with garbage, like a workspace that was used before, to expose kernels that read what they
+// did not write.
+void* poisoned_workspace(Scratch& scratch, size_t bytes) {
     void* const memory = scratch.reserve(bytes);
     if (bytes > 0) memset(memory, 0x7d, bytes);
     return memory;
 }
 
-// Up to `lanes` targets side by side, from `first` on; their scores go to the front of `scores`, which has
-// room for all lanes.
+// Scores up to `lanes` targets from `first` on. `scores` has room for all lanes.
 void score_one_group(const WidthKernels& kernels, GroupArgs args, const Sequences& targets, int64_t first,
                      int32_t* scores) {
     const int n = int(std::min<int64_t>(kernels.lanes, targets.n - first));
@@ -38,7 +39,7 @@ void score_one_group(const WidthKernels& kernels, GroupArgs args, const Sequence
     interleave(rows.data(), lengths.data(), n, kernels.lanes, args.n_columns, uint8_t(args.costs->pad),
                letters.data());
     Scratch workspace;
-    args.workspace = used_workspace(workspace, kernels.group_workspace(args.n_columns));
+    args.workspace = poisoned_workspace(workspace, kernels.group_workspace(args.n_columns));
     args.letters = letters.data(), args.scores = scores;
     kernels.score_group(args);
 }
@@ -58,7 +59,8 @@ std::vector<int32_t> score_groups(const WidthKernels& kernels, GroupArgs args, c
 std::vector<int32_t> score_each(const WidthKernels& kernels, StripedArgs args, const Sequences& targets) {
     Scratch workspace;
     uint32_t built = 0;
-    args.workspace = used_workspace(workspace, kernels.striped_workspace(args.n_rows)), args.built = &built;
+    args.workspace = poisoned_workspace(workspace, kernels.striped_workspace(args.n_rows)),
+    args.built = &built;
     std::vector<int32_t> scores;
     for (int64_t target = 0; target < targets.n; ++target) {
         args.target = targets.at(target), args.n_columns = targets.length(target);
@@ -81,8 +83,8 @@ const WidthKernels& kernels_of(const Isa& isa, int bits) {
     throw std::invalid_argument("bits must be 8, 16 or 32");
 }
 
-std::vector<int32_t> score_with(const WidthKernels& kernels, Family family, const uint8_t* query,
-                                int64_t n_rows, const Sequences& targets, const Costs& costs) {
+std::vector<int32_t> score_with_kernel(const WidthKernels& kernels, Family family, const uint8_t* query,
+                                       int64_t n_rows, const Sequences& targets, const Costs& costs) {
     if (!Range::of(costs, kernels.bits).usable)
         throw std::invalid_argument("these costs leave no room at this width");
     if (family == Family::striped) {

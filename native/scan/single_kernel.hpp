@@ -1,12 +1,14 @@
-// One kernel alone, without planning, threads and repetition in wider lanes: what the tests compare with the
-// oracle.
+// Runs a single kernel without planning, threads or repetition in wider lanes. For tests, which compare every
+// kernel with the oracle.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "scan/scores.hpp"
+#include "recurrence/costs.hpp"
+#include "sequences/codes.hpp"
+#include "simd/kernels.hpp"
 
 namespace exaln {
 
@@ -18,10 +20,9 @@ Family family_of(const std::string& name);
 // The kernels of an instruction set at 8, 16 or 32 bits. Throws std::invalid_argument for other widths.
 const WidthKernels& kernels_of(const Isa& isa, int bits);
 
-// Scores of one query against every target, OVERFLOWED where the width is too narrow; the group family takes
-// the targets in their order, as many at once as there are lanes. Throws std::invalid_argument if these costs
-// cannot be used at this width.
-std::vector<int32_t> score_with(const WidthKernels& kernels, Family family, const uint8_t* query,
-                                int64_t n_rows, const Sequences& targets, const Costs& costs);
+// Scores of one query against every target, OVERFLOWED where the width is too narrow. The group family takes
+// targets in order, `lanes` at a time. Throws std::invalid_argument if the width cannot hold these costs.
+std::vector<int32_t> score_with_kernel(const WidthKernels& kernels, Family family, const uint8_t* query,
+                                       int64_t n_rows, const Sequences& targets, const Costs& costs);
 
 }  // namespace exaln

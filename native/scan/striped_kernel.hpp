@@ -1,6 +1,7 @@
-// One target: the rows of the query are spread over the lanes, lane l holding rows l * n_segments ... (l + 1)
-// * n_segments - 1, so that a register holds rows that are n_segments apart and the vertical gaps cross lanes
-// only at the end of a column.
+// Striped kernel: scores one query against one target, the rows of the query spread over the lanes.
+//
+// Lane l holds rows l * n_segments to (l + 1) * n_segments - 1. So a register holds rows that are n_segments
+// apart, and vertical gaps cross lanes only at the end of a column.
 //
 // clang-format off
 //   lane        0         1             2
@@ -12,18 +13,19 @@
 //   H (two columns) and E are [segment][lane].
 // clang-format on
 //
-// Rows beyond the query score min_score: they lie below all real rows and cannot raise the maximum.
+// Rows beyond the query score min_score. They lie below all real rows and cannot raise the maximum.
 //
-// F is first followed inside each lane, then carried over to the next lane for as long as it still raises an
-// H ("lazy F"), at most once per lane. Kept above no_gap, it cannot wrap. H raised by the carried F is
-// smaller than the H the gap came from: the maximum stays.
+// F is first computed within each lane, then carried into the next lane while it still raises an H ("lazy
+// F"), at most once per lane. It is kept at no_gap or above, so it cannot wrap. An H raised by a carried F is
+// smaller than the H the gap came from, so the maximum is unchanged.
 //
-// Range of values and overflow: Range in kernels.hpp. After Farrar, "Striped Smith-Waterman speeds database
-// searches six times over other SIMD implementations", Bioinformatics 23:156 (2007). Tests:
-// tests/test_kernels.py.
+// Range of values and overflow: Range in recurrence/ranges.hpp. After Farrar, "Striped Smith-Waterman speeds
+// database searches six times over other SIMD implementations", Bioinformatics 23:156 (2007). Tests:
+// test_kernels.py.
 #pragma once
 
 #include "recurrence/cell.hpp"
+#include "scan/kernel_args.hpp"
 
 namespace {
 
@@ -59,7 +61,7 @@ void build_profile(const exaln::StripedArgs& args, const StripedWorkspace<V>& wo
     }
 }
 
-// Carries F, which left the last segment of each lane, into the lanes below.
+// Carries F, which leaves each lane after its last segment, into the lanes below.
 template <class V>
 EXALN_INLINE void carry_gaps(const StripedWorkspace<V>& work, typename V::Reg F, const CellCosts<V>& costs,
                              typename V::Lane no_gap) {

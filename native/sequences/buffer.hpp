@@ -1,7 +1,7 @@
-// A growable array whose memory can be handed to numpy as it is.
+// A growable array whose memory can be given to NumPy without a copy.
 //
-// std::vector would zero what it grows by and cannot give its memory away; realloc moves large blocks by
-// remapping pages, so a sequence of hundreds of megabytes grows without being copied.
+// std::vector zeroes new elements and cannot release its memory. realloc moves large blocks by remapping
+// pages, so a sequence of hundreds of megabytes grows without being copied.
 #pragma once
 
 #include <algorithm>
@@ -35,8 +35,8 @@ class Buffer {
     T& back() { return data_[size_ - 1]; }
     const T& back() const { return data_[size_ - 1]; }
 
-    // Uninitialised room for n more elements; `advance` makes those that were written part of the array.
-    T* room(std::size_t n) {
+    // Uninitialised space for n more elements. Call `advance` after writing some of them.
+    T* space(std::size_t n) {
         if (capacity_ - size_ < n) reallocate(std::max(size_ + n, capacity_ + capacity_ / 2));
         return data_ + size_;
     }
@@ -44,22 +44,22 @@ class Buffer {
     void clear() { size_ = 0; }
 
     void push(T value) {
-        *room(1) = value;
+        *space(1) = value;
         ++size_;
     }
     void append(const T* values, std::size_t n) {
         if (n == 0) return;
-        std::memcpy(room(n), values, n * sizeof(T));
+        std::memcpy(space(n), values, n * sizeof(T));
         size_ += n;
     }
-    // Elements from `begin` on, as an array of their own.
+    // Removes the elements from `begin` on and returns them.
     Buffer split_off(std::size_t begin) {
         Buffer tail;
         tail.append(data_ + begin, size_ - begin);
         size_ = begin;
         return tail;
     }
-    // The memory itself, trimmed, never null; the caller frees it with std::free.
+    // Gives up the memory, trimmed and never null; the caller frees it with std::free.
     T* release() {
         reallocate(std::max<std::size_t>(size_, 1));
         size_ = capacity_ = 0;

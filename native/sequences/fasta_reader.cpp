@@ -1,11 +1,9 @@
-// The FASTA and FASTQ parser, line by line, and its Python class.
+// The FASTA and FASTQ parser, line by line.
 #include "sequences/fasta_reader.hpp"
 
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/string.h>
-
+#include <algorithm>
 #include <cstring>
-#include <limits>
+#include <utility>
 
 #include "sequences/utf8.hpp"
 
@@ -19,22 +17,22 @@ bool is_blank(Byte byte) {
     return byte == ' ' || byte == '\t' || byte == '\v' || byte == '\f';
 }
 
-// Bytes of a refused header in which its id is looked for.
+// Bytes of a rejected header that are searched for its id.
 constexpr std::size_t SHOWN_BYTES = 1024;
 
 bool is_lower(Byte byte) {
     return byte >= 'a' && byte <= 'z';
 }
 
-// Identifiers hold no blanks and no control characters: NCBI joins headers with 0x01, reports join with tabs.
+// Ids hold neither blanks nor control characters: NCBI joins headers with 0x01, reports use tabs.
 bool ends_id(Byte byte) {
     return byte <= ' ' || byte == 0x7F;
 }
 
 }  // namespace
 
-// The next LF or CR. Each kind is searched for only when the last one found was passed, so every byte is
-// looked at twice at most, in files that use only one of them too.
+// Finds the next LF or CR. Each of them is searched for again only once the last one found has been passed,
+// so every byte is read at most twice, even in files that use only one of them.
 struct FastaReader::LineEnds {
     const Byte* end;
     const Byte* line_feed;
@@ -49,8 +47,8 @@ struct FastaReader::LineEnds {
         if (carriage_return < p) carriage_return = find(p, '\r');
         return std::min(line_feed, carriage_return);
     }
-    const Byte* find(const Byte* p, char wanted) const {
-        const void* found = std::memchr(p, wanted, static_cast<std::size_t>(end - p));
+    const Byte* find(const Byte* p, char terminator) const {
+        const void* found = std::memchr(p, terminator, static_cast<std::size_t>(end - p));
         return found == nullptr ? end : static_cast<const Byte*>(found);
     }
 };
@@ -68,7 +66,7 @@ bool FastaReader::feed(const std::uint8_t* data, std::size_t n) {
     return problem_ == Problem::none;
 }
 
-// Reads up to and including the next line end, or what there is of the line. Returns where reading goes on.
+// Reads up to and including the next line end, or to the end of the block. Returns the next byte to read.
 const Byte* FastaReader::step(const Byte* p, const Byte* end, LineEnds& ends) {
     if (after_cr_) {
         after_cr_ = false;
@@ -86,7 +84,7 @@ const Byte* FastaReader::step(const Byte* p, const Byte* end, LineEnds& ends) {
     return stop + 1;
 }
 
-// Between records, byte by byte: blank lines are skipped, anything but the start of a record is a problem.
+// Reads one byte between records. Blank lines are skipped; other text than a new record is a problem.
 const Byte* FastaReader::skip_to_record(const Byte* p) {
     const Byte byte = *p;
     if (mark_bytes_ >= 0 && is_byte_order_mark(byte)) return p + 1;
@@ -105,7 +103,7 @@ const Byte* FastaReader::skip_to_record(const Byte* p) {
     return p + 1;
 }
 
-// Whether this byte, at the very start of the file, belongs to a UTF-8 byte order mark.
+// True if this byte, at the very start of the file, belongs to a UTF-8 byte order mark.
 bool FastaReader::is_byte_order_mark(Byte byte) {
     static constexpr Byte BYTE_ORDER_MARK[3] = {0xEF, 0xBB, 0xBF};
     if (byte == BYTE_ORDER_MARK[mark_bytes_]) {
@@ -118,7 +116,7 @@ bool FastaReader::is_byte_order_mark(Byte byte) {
     return false;
 }
 
-// The first byte of a line where sequence is expected.
+// Handles the first byte of a line where sequence is expected.
 void FastaReader::line_begins(Byte byte) {
     if (marker_ == '>' && byte == '>') {
         close_record();
@@ -151,8 +149,7 @@ void FastaReader::read_line(const Byte* p, std::size_t n, bool is_whole) {
     }
 }
 
-// Refuses a header that becomes too long with these n bytes. The start of it is taken as the id, for the
-// message.
+// Rejects a header that becomes too long with these n bytes. The message names the id at its beginning.
 void FastaReader::check_header(const char* text, std::size_t n) {
     if (static_cast<std::int64_t>(header_.size() + n) <= limits_.header_bytes) return;
     if (header_.size() < SHOWN_BYTES) header_.append(text, std::min(n, SHOWN_BYTES - header_.size()));
@@ -162,7 +159,7 @@ void FastaReader::check_header(const char* text, std::size_t n) {
     fail(Problem::header_size, line_);
 }
 
-// A piece of input is small, so a record exceeds its limit by little before it is refused.
+// Called once per block of input, which is small: a record exceeds its limit by little before it is rejected.
 void FastaReader::check_record() {
     if (problem_ != Problem::none) return;
     const std::size_t mask =
@@ -211,7 +208,7 @@ void FastaReader::begin_header() {
     header_.clear();
 }
 
-// '>' and '@' are gone. The first word is the id, the rest the description, without the blanks around both.
+// Parses a header without its '>' or '@': the first word is the id, the rest the description, both trimmed.
 void FastaReader::parse_header(const char* text, std::size_t n) {
     record_line_ = line_;
     n_stripped_ = n_qualities_ = 0;
@@ -242,7 +239,7 @@ void FastaReader::parse_header(const char* text, std::size_t n) {
 
 void FastaReader::encode(const Byte* p, std::size_t n) {
     const Byte* table = table_.data();
-    Byte* out = columns_.codes.room(n);
+    Byte* out = columns_.codes.space(n);
     Byte any_code = 0;
     Byte any_byte = 0;
     for (std::size_t i = 0; i < n; ++i) {
@@ -252,12 +249,12 @@ void FastaReader::encode(const Byte* p, std::size_t n) {
         any_byte |= p[i];
     }
     if (any_code & NOT_A_CODE) return encode_carefully(p, n);
-    // Capital letters lack the bit 0x20, so this rules lower case out for nearly every line.
-    if (any_byte & 0x20) note_lower_case(p, n, position());
+    // Capital letters lack the bit 0x20, so this test rules out lower case in nearly every line.
+    if (any_byte & 0x20) mask_lower_case(p, n, position());
     columns_.codes.advance(n);
 }
 
-// A piece of a line that holds blanks, gaps or something that does not belong there.
+// Encodes part of a line that holds blanks, gaps or bytes outside the alphabet.
 void FastaReader::encode_carefully(const Byte* p, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) {
         const Byte code = table_[p[i]];
@@ -270,12 +267,12 @@ void FastaReader::encode_carefully(const Byte* p, std::size_t n) {
             continue;
         }
         if (code & NOT_A_CODE) return fail(Problem::letter, line_, p[i]);
-        if (is_lower(p[i])) note_mask(position(), position() + 1);
+        if (is_lower(p[i])) add_mask(position(), position() + 1);
         columns_.codes.push(code);
     }
 }
 
-void FastaReader::note_lower_case(const Byte* p, std::size_t n, std::int64_t position) {
+void FastaReader::mask_lower_case(const Byte* p, std::size_t n, std::int64_t position) {
     for (std::size_t i = 0; i < n;) {
         if (!is_lower(p[i])) {
             ++i;
@@ -283,11 +280,11 @@ void FastaReader::note_lower_case(const Byte* p, std::size_t n, std::int64_t pos
         }
         const std::size_t begin = i;
         while (i < n && is_lower(p[i])) ++i;
-        note_mask(position + static_cast<std::int64_t>(begin), position + static_cast<std::int64_t>(i));
+        add_mask(position + static_cast<std::int64_t>(begin), position + static_cast<std::int64_t>(i));
     }
 }
 
-void FastaReader::note_mask(std::int64_t begin, std::int64_t end) {
+void FastaReader::add_mask(std::int64_t begin, std::int64_t end) {
     Buffer<std::int64_t>& mask = columns_.mask;
     const bool has_intervals = mask.size() > 2 * static_cast<std::size_t>(columns_.mask_offsets.back());
     if (has_intervals && mask.back() == begin) {
@@ -298,7 +295,7 @@ void FastaReader::note_mask(std::int64_t begin, std::int64_t end) {
     }
 }
 
-// Qualities are '!' to '~' in every encoding that was ever in use.
+// Qualities are '!' to '~' in every FASTQ encoding.
 void FastaReader::read_qualities(const Byte* p, std::size_t n) {
     bool all_qualities = true;
     for (std::size_t i = 0; i < n; ++i) all_qualities &= static_cast<Byte>(p[i] - '!') <= '~' - '!';
@@ -310,7 +307,7 @@ void FastaReader::read_qualities(const Byte* p, std::size_t n) {
     }
 }
 
-// Counts n qualities and, if they are wanted, appends those of letters that were not removed.
+// Counts n qualities and, if qualities are kept, appends those of letters that were not removed.
 void FastaReader::keep_qualities(const Byte* p, std::size_t n) {
     const std::int64_t first = n_qualities_;
     n_qualities_ += static_cast<std::int64_t>(n);
@@ -318,9 +315,9 @@ void FastaReader::keep_qualities(const Byte* p, std::size_t n) {
     if (!has_qualities()) return;
     std::size_t begin = 0;
     for (; n_dropped_ < stripped_.size() && stripped_.data()[n_dropped_] < n_qualities_; ++n_dropped_) {
-        const std::size_t place = static_cast<std::size_t>(stripped_.data()[n_dropped_] - first);
-        columns_.qualities.append(p + begin, place - begin);
-        begin = place + 1;
+        const std::size_t position = static_cast<std::size_t>(stripped_.data()[n_dropped_] - first);
+        columns_.qualities.append(p + begin, position - begin);
+        begin = position + 1;
     }
     columns_.qualities.append(p + begin, n - begin);
 }
@@ -346,38 +343,14 @@ std::int64_t FastaReader::n_bytes() const {
     return static_cast<std::int64_t>(letters + text + integers * sizeof(std::int64_t));
 }
 
-Columns FastaReader::take() {
-    if (n_complete() == 0) return Columns();
-    Columns open;
+RecordColumns FastaReader::take() {
+    if (n_complete() == 0) return RecordColumns();
+    RecordColumns open;
     open.codes = columns_.codes.split_off(static_cast<std::size_t>(columns_.offsets.back()));
     if (has_qualities())
         open.qualities = columns_.qualities.split_off(static_cast<std::size_t>(columns_.offsets.back()));
     open.mask = columns_.mask.split_off(2 * static_cast<std::size_t>(columns_.mask_offsets.back()));
     return std::exchange(columns_, std::move(open));
-}
-
-namespace {
-
-namespace nb = nanobind;
-
-using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Table = nb::ndarray<const std::uint8_t, nb::shape<256>, nb::c_contig, nb::device::cpu>;
-
-template <class T>
-nb::object to_numpy(Buffer<T>& buffer, std::size_t n_columns = 0) {
-    const std::size_t n = buffer.size();
-    T* data = buffer.release();
-    nb::capsule owner(data, [](void* memory) noexcept { std::free(memory); });
-    const std::size_t shape[2] = {n_columns == 0 ? n : n / n_columns, n_columns};
-    return nb::cast(nb::ndarray<nb::numpy, T>(data, n_columns == 0 ? 1 : 2, shape, owner));
-}
-
-nb::tuple to_numpy(Columns columns, bool has_qualities) {
-    nb::object qualities = has_qualities ? to_numpy(columns.qualities) : nb::none();
-    return nb::make_tuple(to_numpy(columns.ids.data), to_numpy(columns.ids.offsets),
-                          to_numpy(columns.descriptions.data), to_numpy(columns.descriptions.offsets),
-                          to_numpy(columns.codes), to_numpy(columns.offsets), to_numpy(columns.mask, 2),
-                          to_numpy(columns.mask_offsets), qualities);
 }
 
 const char* name_of(Problem problem) {
@@ -410,62 +383,6 @@ const char* name_of(Problem problem) {
             return "record_size";
     }
     return "none";
-}
-
-nb::object describe_problem(const FastaReader& reader) {
-    if (reader.problem() == Problem::none) return nb::none();
-    return nb::make_tuple(name_of(reader.problem()), reader.problem_line(), reader.problem_byte(),
-                          reader.record_id());
-}
-
-// int64[256]: how often each code occurs in what was not taken yet.
-nb::object code_counts(const FastaReader& reader) {
-    Buffer<std::int64_t> counts;
-    std::fill_n(counts.room(256), 256, std::int64_t{0});
-    counts.advance(256);
-    for (std::int64_t i = 0; i < reader.n_residues(); ++i) ++counts.data()[reader.codes()[i]];
-    return to_numpy(counts);
-}
-
-nb::dict tallies(const FastaReader& reader) {
-    nb::dict result;
-    const auto set = [&](const char* name, const Tally& tally) {
-        result[name] = nb::make_tuple(tally.count, tally.first_line);
-    };
-    set("empty", reader.empty);
-    set("gaps", reader.gaps);
-    set("latin1", reader.latin1);
-    set("unnamed", reader.unnamed);
-    return result;
-}
-
-}  // namespace
-
-void bind_fasta_reader(nb::module_& m) {
-    using namespace nb::literals;
-    nb::class_<FastaReader>(m, "FastaReader")
-        .def(
-            "__init__",
-            [](FastaReader* self, const Table& table, bool strip_gaps, std::int64_t max_header_bytes,
-               std::int64_t max_record_bytes, bool keep_qualities) {
-                new (self) FastaReader(table.data(), strip_gaps, Limits{max_header_bytes, max_record_bytes},
-                                       keep_qualities);
-            },
-            "table"_a, "strip_gaps"_a = false,
-            "max_header_bytes"_a = std::numeric_limits<std::int64_t>::max(),
-            "max_record_bytes"_a = std::numeric_limits<std::int64_t>::max(), "keep_qualities"_a = false)
-        .def(
-            "feed", [](FastaReader& self, const Bytes& data) { return self.feed(data.data(), data.size()); },
-            "data"_a, nb::call_guard<nb::gil_scoped_release>())
-        .def("finish", &FastaReader::finish)
-        .def("set_max_record_bytes", &FastaReader::set_max_record_bytes, "n_bytes"_a)
-        .def("take", [](FastaReader& self) { return to_numpy(self.take(), self.has_qualities()); })
-        .def("code_counts", &code_counts)
-        .def("tallies", &tallies)
-        .def_prop_ro("problem", &describe_problem)
-        .def_prop_ro("n_complete", &FastaReader::n_complete)
-        .def_prop_ro("n_residues", &FastaReader::n_residues)
-        .def_prop_ro("n_bytes", &FastaReader::n_bytes);
 }
 
 }  // namespace exaln

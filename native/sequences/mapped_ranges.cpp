@@ -1,4 +1,4 @@
-// What happens when bytes of a mapped file cannot be read: zeros are put there, and the fault is remembered.
+// The handler of SIGBUS: replaces bytes of a mapped file that cannot be read by zeros, and records the fault.
 #include "sequences/mapped_ranges.hpp"
 
 #include <signal.h>
@@ -12,21 +12,22 @@
 namespace exaln {
 namespace {
 
-// A handler may do little: no locks, no memory from the heap. So the table has a fixed size.
+// A signal handler may neither lock nor allocate, so the table has a fixed size.
 constexpr int MAX_RANGES = 1 << 16;
 
 struct Range {
-    std::atomic<uintptr_t> begin{0}, end{0};  // end 0: free
+    std::atomic<uintptr_t> begin{0}, end{0};  // end == 0: unused
     std::atomic<bool> has_faulted{false};
 };
 
 Range ranges[MAX_RANGES];
-std::atomic<int> n_ranges{0};  // numbers that were ever in use
-std::mutex guard;              // of everything below, and of writes to the table
-int first_free = 0;            // no number below is free
+std::atomic<int> n_ranges{0};  // numbers that were ever used
+std::mutex guard;              // protects everything below, and writes to the table
+int first_free = 0;            // all numbers below are in use
 uintptr_t page_bytes = 4096;
 struct sigaction previous{};
-// A handler must not be the first to ask for a thread's variables: these are there from the start.
+// Thread-local variables may be allocated on first use, which a handler must not trigger; these exist from
+// the start of the thread.
 __attribute__((tls_model("initial-exec"))) thread_local bool is_passing_on = false;
 
 Range* range_of(uintptr_t address) {
@@ -38,7 +39,7 @@ Range* range_of(uintptr_t address) {
     return nullptr;
 }
 
-// Zeros from the page of the fault to the end of the range: what follows is beyond the end of the file too.
+// Maps zeros from the page of the fault to the end of the range, all of which is beyond the end of the file.
 bool put_zeros(Range& range, uintptr_t address) {
     const uintptr_t first = address / page_bytes * page_bytes, end = range.end.load();
     range.has_faulted = true;
@@ -46,7 +47,8 @@ bool put_zeros(Range& range, uintptr_t address) {
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;
 }
 
-// As if this handler did not exist. A handler that was installed later may pass the signal back to this one.
+// Does what would happen without this handler. A handler installed later may pass the signal back to this
+// one; is_passing_on ends that recursion.
 void pass_on(int number, siginfo_t* info, void* context) {
     const bool is_handled = previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN;
     if (is_handled && !is_passing_on) {
@@ -59,7 +61,7 @@ void pass_on(int number, siginfo_t* info, void* context) {
         return;
     }
     signal(number, SIG_DFL);
-    if (info->si_code <= 0) raise(number);  // sent by a process; a fault comes again by itself
+    if (info->si_code <= 0) raise(number);  // sent by a process; a fault recurs by itself
 }
 
 void handle(int number, siginfo_t* info, void* context) {
@@ -68,7 +70,7 @@ void handle(int number, siginfo_t* info, void* context) {
     if (range == nullptr || !put_zeros(*range, address)) pass_on(number, info, context);
 }
 
-// Again if another handler has taken its place.
+// Installs the handler, and again if another handler has replaced it.
 void install() {
     struct sigaction present{}, own{};
     sigaction(SIGBUS, nullptr, &present);
@@ -99,7 +101,7 @@ int watch_range(void* begin, size_t size) {
     return number;
 }
 
-void forget_range(int number) {
+void unwatch_range(int number) {
     const std::lock_guard<std::mutex> lock(guard);
     ranges[number].end = 0;
     if (number < first_free) first_free = number;

@@ -1,7 +1,5 @@
-// Radix sort, moves and binary search over rows of variable length.
+// Radix sort, scattered copies and binary search over rows of variable length.
 #include "sequences/rows.hpp"
-
-#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <array>
@@ -9,14 +7,14 @@
 #include <limits>
 #include <memory>
 #include <stdexcept>
+#include <utility>
 
-#include "bindings/module.hpp"
 #include "threads/tasks.hpp"
 
 namespace exaln {
 
-Rows::Rows(const InputArray<uint8_t>& data_array, const InputArray<int64_t>& offsets_array)
-    : data(data_array), offsets(offsets_array) {
+Rows::Rows(const Column<uint8_t>& data_column, const Column<int64_t>& offset_column)
+    : data(data_column), offsets(offset_column) {
     if (offsets.size() == 0) throw std::invalid_argument("offsets need at least one element");
     if (count() > std::numeric_limits<int32_t>::max()) throw std::invalid_argument("more than 2^31 - 1 rows");
     int64_t last = 0;
@@ -35,8 +33,8 @@ struct Keyed {
     int32_t row;
 };
 
-// Stable radix sort of entries [0, n) by key, one byte at a time from the lowest; bytes that are the same in
-// all keys cost nothing. `scratch` has room for n entries.
+// Stable radix sort of n entries by key, one byte at a time from the lowest. Bytes that are the same in all
+// keys are skipped. `scratch` has room for n entries.
 void radix_sort(Keyed* entries, int64_t n, Keyed* scratch) {
     constexpr int digits = 8;
     std::array<std::array<int64_t, 256>, digits> counts{};
@@ -62,9 +60,9 @@ int compare_bytes(const unsigned char* a, int64_t a_length, const unsigned char*
     return a_length < b_length ? -1 : (a_length > b_length ? 1 : 0);
 }
 
-// Sorts rows by their bytes: skip what all rows of a range share, radix sort by the next eight bytes, then
-// the same for every run of equal keys. Short runs, and runs in which a row ends inside its key, are compared
-// as a whole.
+// Sorts rows by their bytes: skips the prefix that all rows of a range share, sorts by the next eight bytes,
+// then sorts every run of equal keys in the same way. Short runs, and runs in which a row ends inside its
+// key, are sorted by comparisons.
 class ByteSorter {
   public:
     explicit ByteSorter(const Rows& rows)
@@ -139,52 +137,6 @@ class ByteSorter {
     std::vector<Keyed> scratch_;
 };
 
-int64_t count_repeats(const Rows& rows, const std::vector<int32_t>& order) {
-    int64_t repeats = 0;
-    for (size_t i = 1; i < order.size(); ++i) {
-        const int32_t a = order[i - 1], b = order[i];
-        repeats += compare_bytes(rows.begin(a), rows.length(a), rows.begin(b), rows.length(b)) == 0;
-    }
-    return repeats;
-}
-
-// Copies row i of `rows` to out[starts[i]].
-void scatter_rows(const Rows& rows, const Column<int64_t>& starts, unsigned char* out, int64_t out_size) {
-    if (starts.size() != rows.count()) throw std::invalid_argument("one start per row is needed");
-    for (int64_t row = 0; row < rows.count(); ++row) {
-        const Rows::Bytes bytes = rows.at(row);
-        const int64_t start = starts[row];
-        if (start < 0 || bytes.length > out_size - start)
-            throw std::out_of_range("a row does not fit the output");
-        if (bytes.length > 0) std::memcpy(out + start, bytes.begin, static_cast<size_t>(bytes.length));
-    }
-}
-
-// First and last + 1 place in `order` (rows sorted by bytes) of each wanted string, two numbers per string.
-std::vector<int64_t> find_bytes(const Rows& rows, const Column<int32_t>& order, const Rows& wanted) {
-    const auto partition = [&](int64_t w, int64_t begin, bool after_equals) {
-        int64_t end = order.size();
-        while (begin < end) {
-            const int64_t middle = begin + (end - begin) / 2;
-            const int32_t row = order[middle];
-            if (row < 0 || row >= rows.count()) throw std::out_of_range("a row number is out of range");
-            const Rows::Bytes bytes = rows.at(row);
-            const int side = compare_bytes(bytes.begin, bytes.length, wanted.begin(w), wanted.length(w));
-            if (side < 0 || (after_equals && side == 0))
-                begin = middle + 1;
-            else
-                end = middle;
-        }
-        return begin;
-    };
-    std::vector<int64_t> places(static_cast<size_t>(2 * wanted.count()));
-    for (int64_t w = 0; w < wanted.count(); ++w) {
-        places[2 * w] = partition(w, 0, false);
-        places[2 * w + 1] = partition(w, places[2 * w], true);
-    }
-    return places;
-}
-
 }  // namespace
 
 std::vector<int32_t> argsort_stable(const Column<int64_t>& keys) {
@@ -207,14 +159,52 @@ std::vector<int32_t> argsort_bytes(const Rows& rows) {
     return ByteSorter(rows).sorted();
 }
 
-struct Piece {
-    const unsigned char* data;
-    size_t size;
-};
+int64_t count_repeats(const Rows& rows, const std::vector<int32_t>& order) {
+    int64_t repeats = 0;
+    for (size_t i = 1; i < order.size(); ++i) {
+        const int32_t a = order[i - 1], b = order[i];
+        repeats += compare_bytes(rows.begin(a), rows.length(a), rows.begin(b), rows.length(b)) == 0;
+    }
+    return repeats;
+}
 
-// Pieces of bytes one behind the other, copied by several threads.
+void scatter_rows(const Rows& rows, const Column<int64_t>& starts, unsigned char* out, int64_t out_size) {
+    if (starts.size() != rows.count()) throw std::invalid_argument("one start per row is needed");
+    for (int64_t row = 0; row < rows.count(); ++row) {
+        const Rows::Bytes bytes = rows.at(row);
+        const int64_t start = starts[row];
+        if (start < 0 || bytes.length > out_size - start)
+            throw std::out_of_range("a row does not fit the output");
+        if (bytes.length > 0) std::memcpy(out + start, bytes.begin, static_cast<size_t>(bytes.length));
+    }
+}
+
+std::vector<int64_t> find_bytes(const Rows& rows, const Column<int32_t>& order, const Rows& keys) {
+    const auto partition = [&](int64_t key, int64_t begin, bool after_equals) {
+        int64_t end = order.size();
+        while (begin < end) {
+            const int64_t middle = begin + (end - begin) / 2;
+            const int32_t row = order[middle];
+            if (row < 0 || row >= rows.count()) throw std::out_of_range("a row number is out of range");
+            const Rows::Bytes bytes = rows.at(row);
+            const int side = compare_bytes(bytes.begin, bytes.length, keys.begin(key), keys.length(key));
+            if (side < 0 || (after_equals && side == 0))
+                begin = middle + 1;
+            else
+                end = middle;
+        }
+        return begin;
+    };
+    std::vector<int64_t> positions(static_cast<size_t>(2 * keys.count()));
+    for (int64_t key = 0; key < keys.count(); ++key) {
+        positions[2 * key] = partition(key, 0, false);
+        positions[2 * key + 1] = partition(key, positions[2 * key], true);
+    }
+    return positions;
+}
+
 void join_pieces(const std::vector<Piece>& pieces, unsigned char* out, int threads) {
-    constexpr size_t BLOCK = size_t(1) << 18;  // bytes that a thread copies at a time
+    constexpr size_t BLOCK = size_t(1) << 18;  // bytes copied per task
     std::vector<Piece> blocks;
     std::vector<unsigned char*> places;
     for (const Piece& piece : pieces) {
@@ -228,73 +218,6 @@ void join_pieces(const std::vector<Piece>& pieces, unsigned char* out, int threa
     run_tasks(
         blocks.size(), threads, [] { return std::make_unique<int>(0); },
         [&](int&, size_t i) { std::memcpy(places[i], blocks[i].data, blocks[i].size); }, [](int&) {});
-}
-
-void bind_rows(nb::module_& m) {
-    m.def(
-        "join_pieces",
-        [](const std::vector<InputArray<uint8_t>>& pieces, const OutputArray<uint8_t>& out, int threads) {
-            require_threads(threads);
-            std::vector<Piece> views;
-            size_t size = 0;
-            for (const auto& piece : pieces) {
-                views.push_back({piece.data(), piece.size()});
-                size += piece.size();
-            }
-            if (size > out.size()) throw std::out_of_range("the pieces do not fit the output");
-            const nb::gil_scoped_release released;
-            join_pieces(views, out.data(), threads);
-        },
-        nb::arg("pieces"), nb::arg("out"), nb::arg("threads") = 1);
-    m.def(
-        "argsort_stable",
-        [](const InputArray<int64_t>& keys) {
-            std::vector<int32_t> order;
-            {
-                nb::gil_scoped_release released;
-                order = argsort_stable(Column<int64_t>(keys));
-            }
-            return to_numpy(std::move(order));
-        },
-        nb::arg("keys"));
-    m.def(
-        "argsort_bytes",
-        [](const InputArray<uint8_t>& data, const InputArray<int64_t>& offsets) {
-            std::vector<int32_t> order;
-            int64_t repeats = 0;
-            {
-                nb::gil_scoped_release released;
-                const Rows rows(data, offsets);
-                order = argsort_bytes(rows);
-                repeats = count_repeats(rows, order);
-            }
-            return nb::make_tuple(to_numpy(std::move(order)), repeats);
-        },
-        nb::arg("data"), nb::arg("offsets"));
-    m.def(
-        "scatter_rows",
-        [](const InputArray<uint8_t>& data, const InputArray<int64_t>& offsets,
-           const InputArray<int64_t>& starts, const OutputArray<uint8_t>& out) {
-            nb::gil_scoped_release released;
-            scatter_rows(Rows(data, offsets), Column<int64_t>(starts), out.data(),
-                         static_cast<int64_t>(out.size()));
-        },
-        nb::arg("data"), nb::arg("offsets"), nb::arg("starts"), nb::arg("out"));
-    m.def(
-        "find_bytes",
-        [](const InputArray<uint8_t>& data, const InputArray<int64_t>& offsets,
-           const InputArray<int32_t>& order, const InputArray<uint8_t>& wanted_data,
-           const InputArray<int64_t>& wanted_offsets) {
-            std::vector<int64_t> places;
-            {
-                nb::gil_scoped_release released;
-                places = find_bytes(Rows(data, offsets), Column<int32_t>(order),
-                                    Rows(wanted_data, wanted_offsets));
-            }
-            return to_numpy(std::move(places));
-        },
-        nb::arg("data"), nb::arg("offsets"), nb::arg("order"), nb::arg("wanted_data"),
-        nb::arg("wanted_offsets"));
 }
 
 }  // namespace exaln

@@ -1,25 +1,26 @@
-// Rows of variable length: sorting, moving and finding them. The native half of exaln.database.segment and
-// its writer.
+// Sorting, moving and finding rows of variable length: the native half of the database's segments.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <stdexcept>
 #include <vector>
 
-#include "bindings/arrays.hpp"
+#include "sequences/column.hpp"
 
 namespace exaln {
 
-// Variable-length rows in one piece of memory: row i is data[offsets[i] .. offsets[i + 1]).
-// Refuses offsets that lead outside the data, so that nothing after it reads beyond a damaged column.
+// Rows of variable length in one piece of memory: row i is data[offsets[i] .. offsets[i + 1]).
 struct Rows {
-    Rows(const InputArray<uint8_t>& data, const InputArray<int64_t>& offsets);
+    // Throws std::invalid_argument or std::out_of_range if offsets decrease or lead outside the data, so that
+    // a damaged column is never read beyond its end.
+    Rows(const Column<uint8_t>& data, const Column<int64_t>& offsets);
 
     int64_t count() const { return offsets.size() - 1; }
     const unsigned char* begin(int64_t row) const { return data.bytes() + offsets[row]; }
     int64_t length(int64_t row) const { return offsets[row + 1] - offsets[row]; }
 
-    // The bytes of a row, checked again: offsets of a mapped file may have changed since.
+    // The bytes of a row. The offsets are checked again: those of a mapped file may have changed since.
     struct Bytes {
         const unsigned char* begin;
         int64_t length;
@@ -35,12 +36,28 @@ struct Rows {
     Column<int64_t> offsets;
 };
 
-// The rows in ascending order of key; equal keys keep their order. Keys are not negative.
+// The rows in ascending order of their keys; equal keys keep their order. Keys must not be negative.
 std::vector<int32_t> argsort_stable(const Column<int64_t>& keys);
 
-// The rows in ascending order of their bytes, equal ones in order of their row.
+// The rows in ascending order of their bytes; equal rows keep their order.
 std::vector<int32_t> argsort_bytes(const Rows& rows);
 
-void bind_rows(nb::module_& m);
+// The number of rows whose bytes equal those of the previous row of `order`, which sorts them.
+int64_t count_repeats(const Rows& rows, const std::vector<int32_t>& order);
+
+// Copies row i of `rows` to out[starts[i]]. Throws std::out_of_range if a row does not fit.
+void scatter_rows(const Rows& rows, const Column<int64_t>& starts, unsigned char* out, int64_t out_size);
+
+// For each key the first position and the last position + 1 of equal rows in `order` (rows sorted by bytes):
+// two numbers per key.
+std::vector<int64_t> find_bytes(const Rows& rows, const Column<int32_t>& order, const Rows& keys);
+
+struct Piece {
+    const unsigned char* data;
+    size_t size;
+};
+
+// Copies pieces of bytes one behind the other, on several threads.
+void join_pieces(const std::vector<Piece>& pieces, unsigned char* out, int threads);
 
 }  // namespace exaln

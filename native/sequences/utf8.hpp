@@ -1,4 +1,4 @@
-// Text of unknown encoding to UTF-8.
+// Recognizes UTF-8, and converts Latin-1 to it: headers of sequence files may be in either encoding.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace exaln {
 
-// Bytes of the well-formed UTF-8 character at p (RFC 3629: no overlong forms, no surrogates), 0 if there is
-// none.
+// The number of bytes of the UTF-8 character at p, or 0 if it is malformed (RFC 3629: no overlong forms, no
+// surrogates).
 inline std::size_t utf8_character(const std::uint8_t* p, std::size_t n) {
     const std::uint8_t lead = p[0];
     if (lead < 0x80) return 1;

@@ -1,4 +1,4 @@
-// The list of instruction sets, the fastest first, and the choice of one by name or by what the CPU has.
+// The list of instruction sets, and the choice of one by name or by what the CPU supports.
 #include "simd/dispatch.hpp"
 
 #include <stdexcept>

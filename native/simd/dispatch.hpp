@@ -1,5 +1,4 @@
-// Which instruction sets are built in, which of them this CPU has, and the choice among them: the only place
-// where it is made.
+// The instruction sets that are built in, and the choice among them: the only place where it is made.
 #pragma once
 
 #include <string>
@@ -9,11 +8,11 @@
 
 namespace exaln {
 
-// All that are compiled in, the fastest first.
+// All instruction sets that are built in, the fastest first.
 const std::vector<const Isa*>& built_isas();
 
-// The named one, or the fastest supported one if the name is empty. Throws std::invalid_argument if it is
-// unknown or unsupported.
+// The named instruction set or, if the name is empty, the fastest that this CPU supports. Throws
+// std::invalid_argument if it is unknown or unsupported.
 const Isa& choose_isa(const std::string& name);
 
 }  // namespace exaln

@@ -1,18 +1,17 @@
-// Transposes rows of codes into columns of lanes, with byte shuffles where the compiler has vectors.
+// Transposes rows of codes, eight lanes and sixteen columns at a time, with byte shuffles.
 #include "simd/interleave.hpp"
 
 #include <algorithm>
 #include <cstring>
-#include <stdexcept>
+
+#include "sequences/codes.hpp"
 
 namespace exaln {
 namespace {
 
-constexpr uint8_t NOT_A_CODE = 0xe0;  // bits that no code below 32 has
-
 using Bytes = uint8_t __attribute__((vector_size(16)));
 
-// Bytes of a and b in turns: the first eight of both, or the last.
+// Bytes of a and b alternating: the first eight of both, or the last eight.
 #if defined(__clang__)
 #define EXALN_ZIP(...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #else
@@ -26,7 +25,7 @@ inline Bytes zip_high(Bytes a, Bytes b) {
 }
 #undef EXALN_ZIP
 
-// Eight rows of 16 columns become 16 columns of eight rows, two in each.
+// Eight rows of 16 columns become 16 columns of eight rows, two columns in each register.
 inline void transpose_8x16(Bytes (&rows)[8]) {
     for (int times = 0; times < 3; ++times) {
         Bytes zipped[8];
@@ -45,7 +44,7 @@ Bytes sixteen_codes(const uint8_t* row, int64_t length, int64_t column, Bytes pa
     return codes;
 }
 
-// Eight lanes: rows, their lengths, 0 where there is no row, and the least of them.
+// Eight lanes: their rows, the lengths (0 where there is no row), and the smallest length.
 struct EightRows {
     const uint8_t* rows[8] = {};
     int64_t lengths[8] = {}, shortest = 0;
@@ -55,8 +54,8 @@ struct EightRows {
         shortest = *std::min_element(lengths, lengths + 8);
     }
 
-    // Some columns, at most 16, as `width` bytes each; sizes are constants, so that every copy is one
-    // instruction.
+    // Writes n <= 16 columns of `width` bytes each, and returns the codes seen, joined by `or`. Sizes are
+    // constants so that every copy is one instruction.
     template <size_t width>
     Bytes put(int64_t column, int64_t n, int lanes, Bytes padding, uint8_t* out) const {
         Bytes seen{}, codes[8];
@@ -73,25 +72,25 @@ struct EightRows {
     }
 };
 
-bool has_no_codes(const Bytes& seen) {
+uint8_t joined(const Bytes& seen) {
     uint8_t bytes[sizeof seen], all = 0;
     memcpy(bytes, &seen, sizeof seen);
     for (const uint8_t byte : bytes) all |= byte;
-    return (all & NOT_A_CODE) != 0;
+    return all;
 }
 
 }  // namespace
 
 void interleave(const uint8_t* const* rows, const int64_t* lengths, int n_rows, int lanes, int64_t n_columns,
                 uint8_t pad, uint8_t* out) {
-    constexpr int most_lanes = 64;
+    constexpr int MAX_LANES = 64;
     constexpr int64_t at_a_time = sizeof(Bytes);
     Bytes padding, seen{};
     memset(&padding, pad, sizeof padding);
-    EightRows eights[most_lanes / 8];
+    EightRows eights[MAX_LANES / 8];
     for (int lane = 0; lane < lanes; lane += 8)
         eights[lane / 8].set(rows + lane, lengths + lane, std::max(0, n_rows - lane));
-    // All lanes of some columns before the next ones: so what is written stays in the first-level cache.
+    // All lanes of 16 columns before the next columns, so that the output stays in the first-level cache.
     for (int64_t column = 0; column < n_columns; column += at_a_time) {
         const int64_t n = std::min(at_a_time, n_columns - column);
         uint8_t* place = out + column * lanes;
@@ -101,13 +100,7 @@ void interleave(const uint8_t* const* rows, const int64_t* lengths, int n_rows, 
                                       : eight.put<4>(column, n, lanes, padding, place);
         }
     }
-    if (has_no_codes(seen)) throw std::invalid_argument("a sequence holds a code of 32 or more");
-}
-
-void require_codes(const uint8_t* codes, int64_t n) {
-    uint8_t seen = 0;
-    for (int64_t i = 0; i < n; ++i) seen |= codes[i];
-    if (seen & NOT_A_CODE) throw std::invalid_argument("a sequence holds a code of 32 or more");
+    require_code_bits(joined(seen));
 }
 
 }  // namespace exaln

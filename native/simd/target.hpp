@@ -1,16 +1,20 @@
-// The table of kernels of one instruction set. Included last by each target_<isa>.cpp, which is compiled with
-// that instruction set's flags: so everything in it, and in the headers it includes, has internal linkage,
-// and nothing from the standard library is instantiated that another file could share.
+// The table of kernels of one instruction set, instantiated from the kernels of all rooms.
+//
+// Each target_<isa>.cpp includes it last and is compiled with the flags of that instruction set. So
+// everything here and in the headers it includes has internal linkage, and no template of the standard
+// library is instantiated: the linker could share such code with CPUs that cannot run it. `make test-native`
+// checks it.
 #pragma once
 
 #include "long/strip_kernel.hpp"
 #include "pairs/kernel.hpp"
 #include "scan/group_kernel.hpp"
 #include "scan/striped_kernel.hpp"
+#include "simd/kernels.hpp"
 
 namespace {
 
-// Lanes of 8 bits are too narrow for strips.
+// Null at 8 bits, which are too narrow for strips.
 template <class V>
 constexpr auto strip_runner() -> void (*)(const exaln::StripArgs&) {
     if constexpr (sizeof(typename V::Lane) > 1) {
@@ -37,11 +41,11 @@ constexpr exaln::WidthKernels width_kernels() {
             pair_directions<V>,
             run_pairs<V>,
             pair_ends<V>,
-            walk_back<V>,
+            trace_pair<V>,
             strip_workspace<V>,
             strip_directions<V>,
             strip_runner<V>(),
-            walk_strip<V>,
+            trace_strip<V>,
             bare_loop<V>};
 }
 

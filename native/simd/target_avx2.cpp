@@ -1,4 +1,4 @@
-// Kernels for AVX2, compiled with that instruction set's flags.
+// Kernels for AVX2. kernels.cmake sets the flags of this file.
 #include "simd/vec_avx2.hpp"
 //
 #include "simd/target.hpp"

@@ -1,4 +1,4 @@
-// Kernels for AVX-512BW, compiled with that instruction set's flags.
+// Kernels for AVX-512BW. kernels.cmake sets the flags of this file.
 #include "simd/vec_avx512.hpp"
 //
 #include "simd/target.hpp"

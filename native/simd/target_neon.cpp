@@ -1,4 +1,4 @@
-// Kernels for NEON (every AArch64 CPU has it), compiled with that instruction set's flags.
+// Kernels for NEON, which every AArch64 CPU has.
 #include "simd/vec_neon.hpp"
 //
 #include "simd/target.hpp"

@@ -1,4 +1,4 @@
-// Kernels for any CPU, compiled with that instruction set's flags.
+// Kernels for any CPU, compiled without special flags.
 #include "simd/vec_portable.hpp"
 //
 #include "simd/target.hpp"

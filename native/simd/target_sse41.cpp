@@ -1,4 +1,4 @@
-// Kernels for SSE4.1, compiled with that instruction set's flags.
+// Kernels for SSE4.1. kernels.cmake sets the flags of this file.
 #include "simd/vec_sse41.hpp"
 //
 #include "simd/target.hpp"

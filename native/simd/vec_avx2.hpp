@@ -1,4 +1,4 @@
-// AVX2. A table of 32 scores is two byte shuffles and a blend, done once per tile into the profile.
+// Vector wrapper for AVX2. A lookup in a table of 32 scores takes two byte shuffles and a blend.
 #pragma once
 
 #include <immintrin.h>
@@ -11,13 +11,13 @@ struct Avx2 {
     using Reg = __m256i;
     static EXALN_INLINE Reg load(const void* p) { return _mm256_loadu_si256(static_cast<const Reg*>(p)); }
     using Mask = uint32_t;
-    static constexpr int mask_bytes = 4;  // a bit per byte, whatever the lane
+    static constexpr int mask_bytes = 4;  // one bit per byte, for lanes of any width
     static EXALN_INLINE Mask mask_of(Reg lanes) { return Mask(_mm256_movemask_epi8(lanes)); }
     static EXALN_INLINE void store_mask(uint8_t* p, Mask mask) { memcpy(p, &mask, sizeof mask); }
     static EXALN_INLINE bool any(Mask mask) { return mask != 0; }
     static EXALN_INLINE void store(void* p, Reg a) { _mm256_storeu_si256(static_cast<Reg*>(p), a); }
     static EXALN_INLINE Reg select(Reg mask, Reg a, Reg b) { return _mm256_blendv_epi8(b, a, mask); }
-    // A register of two blocks of 16 bytes; at(block) is where each lies.
+    // A register of two 16-byte blocks, each loaded from at(block).
     template <class At>
     static EXALN_INLINE Reg load_blocks(const At& at) {
         const auto block = [&](int i) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at(i))); };
@@ -25,14 +25,14 @@ struct Avx2 {
     }
     static constexpr bool has_byte_tables = false;
     static constexpr bool has_pick_bytes = true;
-    // For each byte of a ^ b, below 16: the byte of the table, 16 bytes over and over, at that place.
+    // table[a ^ b] for each byte; all a ^ b are below 16, and the table repeats every 16 bytes.
     static EXALN_INLINE Reg pick_bytes(Reg table, Reg a, Reg b) {
         return _mm256_shuffle_epi8(table, _mm256_xor_si256(a, b));
     }
-    // The 128-bit lane below each lane of a; zero below the first.
+    // The 128-bit half below each half of a; zero below the first.
     static EXALN_INLINE Reg lane_below(Reg a) { return _mm256_permute2x128_si256(a, a, 0x08); }
     static EXALN_INLINE __m128i half(const void* p) { return _mm_load_si128(static_cast<const __m128i*>(p)); }
-    // bytes[code] of each code, from tables of the codes below and above 16
+    // bytes[code] of each code, from the tables of codes below 16 and from 16 on.
     static EXALN_INLINE __m128i lookup_bytes(__m128i lower, __m128i upper, __m128i codes) {
         return _mm_blendv_epi8(_mm_shuffle_epi8(lower, codes), _mm_shuffle_epi8(upper, codes),
                                _mm_slli_epi16(codes, 3));

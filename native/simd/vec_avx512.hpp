@@ -1,4 +1,4 @@
-// AVX-512BW, and with VBMI one more lookup. Letters index tables of 32 scores.
+// Vector wrapper for AVX-512BW, with or without VBMI, which adds lookups of bytes across the register.
 #pragma once
 
 #include <immintrin.h>
@@ -14,16 +14,16 @@ struct Avx512 {
     static EXALN_INLINE Reg select(Reg mask, Reg a, Reg b) {
         return _mm512_ternarylogic_epi32(mask, a, b, 0xca);
     }
-    // A register of four blocks of 16 bytes; at(block) is where each lies.
+    // A register of four 16-byte blocks, each loaded from at(block).
     template <class At>
     static EXALN_INLINE Reg load_blocks(const At& at) {
         const auto block = [&](int i) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at(i))); };
         return _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_set_m128i(block(1), block(0))),
                                   _mm256_set_m128i(block(3), block(2)), 1);
     }
-    static constexpr bool has_byte_tables = false;  // with VBMI they do
+    static constexpr bool has_byte_tables = false;  // true for bytes with VBMI
     static constexpr bool has_pick_bytes = true;
-    // For each byte of a ^ b, below 16: the byte of the table, 16 bytes over and over, at that place.
+    // table[a ^ b] for each byte; all a ^ b are below 16, and the table repeats every 16 bytes.
     static EXALN_INLINE Reg pick_bytes(Reg table, Reg a, Reg b) {
         return _mm512_shuffle_epi8(table, _mm512_xor_si512(a, b));
     }
@@ -69,7 +69,7 @@ struct Avx512I8 : Avx512Bytes {
     }
     static constexpr bool has_byte_tables = true;
     static EXALN_INLINE Reg exclusive_or(Reg a, Reg b) { return _mm512_xor_si512(a, b); }
-    // The byte at each place, below 128, of a table; where the mask has no bit the place itself.
+    // table[place] for each byte with its mask bit set, places below 128; other bytes keep their place.
     static EXALN_INLINE Reg lookup_bytes(Reg lower, Reg upper, Reg places, Mask mask) {
         return _mm512_mask2_permutex2var_epi8(lower, places, mask, upper);
     }

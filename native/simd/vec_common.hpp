@@ -1,5 +1,7 @@
-// What every vector wrapper shares: forced inlining and unrolling, and the score rows that are laid out as
-// bytes.
+// Shared by all vector wrappers: macros for inlining and unrolling, and the layouts of score rows.
+//
+// A wrapper is a struct for one instruction set and lane width, with the operations of vec_portable.hpp as
+// static functions. Kernels take it as template parameter V.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +18,7 @@
 
 namespace {
 
-// Scores of one query letter against the 32 codes, as lanes of one type.
+// Scores of one query letter against the 32 codes, one lane each.
 template <class Lane>
 struct LaneRow {
     alignas(64) Lane scores[64 / sizeof(Lane) < 32 ? 32 : 64 / sizeof(Lane)];
@@ -27,7 +29,7 @@ struct LaneRow {
     }
 };
 
-// The same for 16-bit scores looked up a byte at a time: low and high bytes apart.
+// The same for 16-bit scores that are looked up bytewise: low and high bytes separately.
 struct PlaneRow {
     alignas(64) uint8_t low[32], high[32];
 
@@ -37,6 +39,23 @@ struct PlaneRow {
             high[code] = uint8_t(row[code] >> 8 & 255);
         }
     }
+};
+
+// Lookups one lane at a time, for wrappers without a vector lookup of this width.
+template <class Lane, int lanes>
+struct ScalarLookup {
+    struct Letters {
+        uint8_t codes[lanes];
+    };
+    struct Table {
+        const Lane* scores;
+    };
+    static EXALN_INLINE Letters load_letters(const uint8_t* letters) {
+        Letters loaded;
+        memcpy(loaded.codes, letters, sizeof loaded.codes);
+        return loaded;
+    }
+    static EXALN_INLINE Table load_table(const LaneRow<Lane>& row) { return {row.scores}; }
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// NEON (AArch64). A table of 32 bytes is one instruction.
+// Vector wrapper for NEON (AArch64). A lookup in a table of 32 bytes is one instruction.
 #pragma once
 
 #include <arm_neon.h>
@@ -7,12 +7,12 @@
 
 namespace {
 
-// A comparison as 64 bits, four for each byte: what narrowing by four bits leaves of all ones.
+// Comparisons as 64-bit masks with four bits per byte, made by a narrowing shift.
 struct NeonMasks {
     using Mask = uint64_t;
     static constexpr int mask_bytes = 8;
     static constexpr bool has_byte_tables = false;
-    static constexpr bool has_pick_bytes = true;  // see vec_avx2.hpp
+    static constexpr bool has_pick_bytes = true;  // pick_bytes: see vec_avx2.hpp
     static EXALN_INLINE Mask mask_of(uint8x16_t bytes) {
         return vget_lane_u64(vreinterpret_u64_u8(vshrn_n_u16(vreinterpretq_u16_u8(bytes), 4)), 0);
     }
@@ -117,16 +117,10 @@ struct NeonI16 : NeonMasks {
     }
 };
 
-struct NeonI32 : NeonMasks {
+struct NeonI32 : NeonMasks, ScalarLookup<int32_t, 4> {
     using Reg = int32x4_t;
     using Lane = int32_t;
     using ScoreRow = LaneRow<int32_t>;
-    struct Letters {
-        uint8_t codes[4];
-    };
-    struct Table {
-        const int32_t* scores;
-    };
     static constexpr int columns = 8, lanes = 4;
     static EXALN_INLINE Reg load(const Lane* p) { return vld1q_s32(p); }
     static EXALN_INLINE void store(Lane* p, Reg a) { vst1q_s32(p, a); }
@@ -162,12 +156,6 @@ struct NeonI32 : NeonMasks {
     }
     static EXALN_INLINE Reg shift_in(Reg a, Lane first) { return vextq_s32(vdupq_n_s32(first), a, 3); }
     static void make_score_row(const int32_t* row, ScoreRow& out) { out.set(row); }
-    static EXALN_INLINE Letters load_letters(const uint8_t* letters) {
-        Letters loaded;
-        memcpy(loaded.codes, letters, sizeof loaded.codes);
-        return loaded;
-    }
-    static EXALN_INLINE Table load_table(const ScoreRow& row) { return {row.scores}; }
     static EXALN_INLINE Reg lookup(Table table, Letters letters) {
         const Lane scores[4] = {table.scores[letters.codes[0]], table.scores[letters.codes[1]],
                                 table.scores[letters.codes[2]], table.scores[letters.codes[3]]};

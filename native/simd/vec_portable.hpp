@@ -1,4 +1,4 @@
-// Any CPU: sixteen bytes as a vector type of the compiler (GCC and Clang), which maps it to what the CPU has.
+// Vector wrapper for any CPU: 16-byte vector types of GCC and Clang, which map them to what the CPU has.
 #pragma once
 
 #include "simd/vec_common.hpp"
@@ -6,19 +6,15 @@
 namespace {
 
 template <class LaneType, class Unsigned>
-struct Portable {
+struct Portable : ScalarLookup<LaneType, 16 / int(sizeof(LaneType))> {
     using Lane = LaneType;
     using ScoreRow = LaneRow<Lane>;
     static constexpr int columns = 4, lanes = 16 / int(sizeof(Lane));
     static constexpr bool has_pick_bytes = false, has_byte_tables = false;
     typedef Lane Reg __attribute__((vector_size(16)));
     typedef Unsigned UnsignedReg __attribute__((vector_size(16)));
-    struct Letters {
-        uint8_t codes[lanes];
-    };
-    struct Table {
-        const Lane* scores;
-    };
+    using typename ScalarLookup<Lane, lanes>::Letters;
+    using typename ScalarLookup<Lane, lanes>::Table;
     static EXALN_INLINE Reg load(const Lane* p) {
         Reg a;
         memcpy(&a, p, sizeof a);
@@ -73,12 +69,6 @@ struct Portable {
         return load(shifted);
     }
     static void make_score_row(const int32_t* row, ScoreRow& out) { out.set(row); }
-    static EXALN_INLINE Letters load_letters(const uint8_t* letters) {
-        Letters loaded;
-        memcpy(loaded.codes, letters, sizeof loaded.codes);
-        return loaded;
-    }
-    static EXALN_INLINE Table load_table(const ScoreRow& row) { return {row.scores}; }
     static EXALN_INLINE Reg lookup(Table table, Letters letters) {
         Lane scores[lanes];
         for (int i = 0; i < lanes; ++i) scores[i] = table.scores[letters.codes[i]];

@@ -1,4 +1,4 @@
-// SSE4.1, the oldest instruction set with signed byte maxima.
+// Vector wrapper for SSE4.1, the oldest instruction set with maxima of signed bytes.
 #pragma once
 
 #include <smmintrin.h>
@@ -11,7 +11,7 @@ struct Sse41 {
     using Reg = __m128i;
     static EXALN_INLINE Reg load(const void* p) { return _mm_loadu_si128(static_cast<const Reg*>(p)); }
     using Mask = uint16_t;
-    static constexpr int mask_bytes = 2;  // a bit per byte, whatever the lane
+    static constexpr int mask_bytes = 2;  // one bit per byte, for lanes of any width
     static EXALN_INLINE Mask mask_of(Reg lanes) { return Mask(_mm_movemask_epi8(lanes)); }
     static EXALN_INLINE void store_mask(uint8_t* p, Mask mask) { memcpy(p, &mask, sizeof mask); }
     static EXALN_INLINE bool any(Mask mask) { return mask != 0; }
@@ -23,11 +23,11 @@ struct Sse41 {
     }
     static constexpr bool has_byte_tables = false;
     static constexpr bool has_pick_bytes = true;
-    // For each byte of a ^ b, below 16: the byte of the table, 16 bytes over and over, at that place.
+    // table[a ^ b] for each byte; all a ^ b are below 16.
     static EXALN_INLINE Reg pick_bytes(Reg table, Reg a, Reg b) {
         return _mm_shuffle_epi8(table, _mm_xor_si128(a, b));
     }
-    // bytes[code] of each code, from tables of the codes below and above 16
+    // bytes[code] of each code, from the tables of codes below 16 and from 16 on.
     static EXALN_INLINE Reg lookup_bytes(Reg lower, Reg upper, Reg codes) {
         return _mm_blendv_epi8(_mm_shuffle_epi8(lower, codes), _mm_shuffle_epi8(upper, codes),
                                _mm_slli_epi16(codes, 3));
@@ -113,15 +113,9 @@ struct Sse41I16 : Sse41 {
     }
 };
 
-struct Sse41I32 : Sse41 {
+struct Sse41I32 : Sse41, ScalarLookup<int32_t, 4> {
     using Lane = int32_t;
     using ScoreRow = LaneRow<int32_t>;
-    struct Letters {
-        uint8_t codes[4];
-    };
-    struct Table {
-        const int32_t* scores;
-    };
     static constexpr int columns = 4, lanes = 4;
     static EXALN_INLINE Reg fill(Lane x) { return _mm_set1_epi32(x); }
     static EXALN_INLINE Reg add(Reg a, Reg b) { return _mm_add_epi32(a, b); }
@@ -147,12 +141,6 @@ struct Sse41I32 : Sse41 {
         return _mm_insert_epi32(_mm_slli_si128(a, 4), first, 0);
     }
     static void make_score_row(const int32_t* row, ScoreRow& out) { out.set(row); }
-    static EXALN_INLINE Letters load_letters(const uint8_t* letters) {
-        Letters loaded;
-        memcpy(loaded.codes, letters, sizeof loaded.codes);
-        return loaded;
-    }
-    static EXALN_INLINE Table load_table(const ScoreRow& row) { return {row.scores}; }
     static EXALN_INLINE Reg lookup(Table table, Letters letters) {
         return _mm_set_epi32(table.scores[letters.codes[3]], table.scores[letters.codes[2]],
                              table.scores[letters.codes[1]], table.scores[letters.codes[0]]);

@@ -1,5 +1,4 @@
-// Threads that work on one list of tasks after another, each of them so short that to start threads anew
-// would take as long.
+// A thread pool for many short lists of tasks, where starting threads would take as long as the work.
 #pragma once
 
 #include <atomic>
@@ -12,32 +11,32 @@
 
 namespace exaln {
 
-// Tasks of all lists are numbered through. Who has taken a number below the end of the list at hand works on
-// that list: it is not over before all its tasks are done. A thread that comes late finds nothing to do, and
-// nobody waits for it.
-class Crew {
+// Tasks are numbered across all lists. A thread that has claimed a number below the end of the current list
+// works on that list, and run() does not return before all its tasks are done. A thread that wakes up late
+// finds no task left, and run() does not wait for it.
+class ThreadPool {
   public:
-    using Work = std::function<void(size_t member, size_t task)>;
+    using Work = std::function<void(size_t thread, size_t task)>;
 
-    // This thread and up to `threads` - 1 others, which wait for tasks until the object dies. Throws
-    // std::system_error if one could not be started.
-    explicit Crew(int threads) {
+    // The calling thread and up to `threads` - 1 others, which wait for tasks until the pool is destroyed.
+    // Throws std::system_error if a thread cannot be started.
+    explicit ThreadPool(int threads) {
         try {
             for (int number = 1; number < threads; ++number)
-                others_.emplace_back([this, number] { follow(size_t(number)); });
+                others_.emplace_back([this, number] { take_tasks(size_t(number)); });
         } catch (...) {
-            dismiss();
+            stop();
             throw;
         }
     }
-    ~Crew() { dismiss(); }
-    Crew(const Crew&) = delete;
-    Crew& operator=(const Crew&) = delete;
+    ~ThreadPool() { stop(); }
+    ThreadPool(const ThreadPool&) = delete;
+    ThreadPool& operator=(const ThreadPool&) = delete;
 
     size_t size() const { return others_.size() + 1; }
 
-    // Calls `work(member, i)` for every i < n_tasks; member < size() says who does it. The first exception
-    // is thrown here; what was not begun by then is left out.
+    // Calls `work(thread, i)` for every i < n_tasks, where thread < size() is the number of the thread that
+    // runs it. Rethrows the first exception; tasks that have not started by then are skipped.
     void run(size_t n_tasks, const Work& work) {
         work_ = &work, first_ = end_.load(), failure_ = nullptr, has_failed_ = false;
         const size_t end = first_ + n_tasks;
@@ -50,11 +49,11 @@ class Crew {
     }
 
   private:
-    static constexpr int SPINS = 64, YIELDS = 1000;  // a list often follows the one before at once
+    static constexpr int SPINS = 64, YIELDS = 1000;  // before sleeping: the next list often follows at once
 
-    void follow(size_t member) {
-        for (int idle = 0; !is_dismissed_.load(std::memory_order_relaxed); ++idle) {
-            if (take_task(member)) {
+    void take_tasks(size_t thread) {
+        for (int idle = 0; !is_stopping_.load(std::memory_order_relaxed); ++idle) {
+            if (take_task(thread)) {
                 idle = 0;
             } else if (idle > SPINS + YIELDS) {
                 sleep();
@@ -65,12 +64,12 @@ class Crew {
         }
     }
 
-    // Who falls asleep says so first and looks for tasks then; who has tasks gives them first and looks for
-    // sleepers then: one of them sees the other.
+    // A thread increments n_asleep_ before its last look at the list; run() publishes the list before it
+    // reads n_asleep_. So one of them always sees the other, and no wake-up is lost.
     void sleep() {
         std::unique_lock<std::mutex> lock(guard_);
         ++n_asleep_;
-        woken_.wait(lock, [&] { return is_dismissed_ || next_.load() < end_.load(); });
+        woken_.wait(lock, [&] { return is_stopping_ || next_.load() < end_.load(); });
         --n_asleep_;
     }
 
@@ -81,14 +80,14 @@ class Crew {
         woken_.notify_all();
     }
 
-    // Whether there was one.
-    bool take_task(size_t member) {
+    // Runs the next task; false if there is none.
+    bool take_task(size_t thread) {
         size_t task = next_.load(std::memory_order_relaxed);
         do {
             if (task >= end_.load(std::memory_order_acquire)) return false;
         } while (!next_.compare_exchange_weak(task, task + 1, std::memory_order_relaxed));
         try {
-            if (!has_failed_.load(std::memory_order_relaxed)) (*work_)(member, task - first_);
+            if (!has_failed_.load(std::memory_order_relaxed)) (*work_)(thread, task - first_);
         } catch (...) {
             const std::lock_guard<std::mutex> lock(guard_);
             if (!failure_) failure_ = std::current_exception();
@@ -98,21 +97,21 @@ class Crew {
         return true;
     }
 
-    void dismiss() {
-        is_dismissed_ = true;
+    void stop() {
+        is_stopping_ = true;
         wake();
         for (std::thread& other : others_) other.join();
     }
 
-    std::atomic<size_t> next_{0}, end_{0}, n_done_{0};  // tasks that were taken, given, done
+    std::atomic<size_t> next_{0}, end_{0}, n_done_{0};  // tasks claimed, published, done
     std::atomic<int> n_asleep_{0};
     std::condition_variable woken_;
-    std::atomic<bool> is_dismissed_{false}, has_failed_{false};
+    std::atomic<bool> is_stopping_{false}, has_failed_{false};
     const Work* work_ = nullptr;
-    size_t first_ = 0;  // of the list at hand
+    size_t first_ = 0;  // number of the current list's first task
     std::mutex guard_;
     std::exception_ptr failure_;
-    std::vector<std::thread> others_;  // the last member: they use all others
+    std::vector<std::thread> others_;  // declared last: the threads use every other field
 };
 
 }  // namespace exaln

@@ -1,47 +1,19 @@
-// A list of tasks shared by threads: each takes the next one when it is free.
+// Runs a list of tasks on several threads; each thread takes the next task when it is free.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
 #include <exception>
 #include <mutex>
-#include <new>
 #include <thread>
-#include <utility>
 #include <vector>
 
 namespace exaln {
 
-// Grows on demand, keeps its memory, 64-byte aligned.
-class Scratch {
-  public:
-    Scratch() = default;
-    Scratch(const Scratch&) = delete;
-    Scratch& operator=(const Scratch&) = delete;
-    ~Scratch() { release(); }
-
-    void* reserve(size_t bytes) {
-        if (bytes > capacity_) {
-            release();
-            memory_ = ::operator new(bytes, std::align_val_t(64));
-            capacity_ = bytes;
-        }
-        return memory_;
-    }
-
-  private:
-    void release() {
-        if (memory_) ::operator delete(memory_, std::align_val_t(64));
-        memory_ = nullptr, capacity_ = 0;
-    }
-    void* memory_ = nullptr;
-    size_t capacity_ = 0;
-};
-
-// Runs `work(worker, i)` for every i < n_tasks on up to `threads` threads, this one among them. Each thread
-// has a worker of its own, made by `make_worker()`; all of them are passed to `collect` afterwards. The first
-// exception, std::system_error for a thread that could not be started among them, stops the handing out and
-// is thrown here.
+// Calls `work(worker, i)` for every i < n_tasks on up to `threads` threads, including the calling one. Each
+// thread has its own worker, made by `make_worker()`; after the last task every worker is passed to
+// `collect`. The first exception (std::system_error if a thread cannot be started) ends the distribution of
+// tasks and is rethrown once all threads have finished.
 template <class MakeWorker, class Work, class Collect>
 void run_tasks(size_t n_tasks, int threads, MakeWorker make_worker, Work work, Collect collect) {
     std::atomic<size_t> next{0};
@@ -63,7 +35,7 @@ void run_tasks(size_t n_tasks, int threads, MakeWorker make_worker, Work work, C
     std::vector<std::thread> others;
     try {
         for (size_t t = 1; t < n_threads; ++t) others.emplace_back(loop);
-    } catch (...) {  // the system refused a thread: those that run must be joined before this is thrown
+    } catch (...) {  // a thread could not be started; those that run must be joined before rethrowing
         const std::lock_guard<std::mutex> lock(guard);
         if (!failure) failure = std::current_exception();
         next = n_tasks;

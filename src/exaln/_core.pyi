@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# sequences/fasta_reader.cpp
+# native/bindings/sequences.cpp
 class FastaReader:
     """Incremental FASTA and FASTQ parser: takes bytes in pieces of any size and gives encoded columns."""
 
@@ -34,7 +34,7 @@ class FastaReader:
         """(count, first line) of each oddity: empty, gaps, latin1, unnamed."""
     @property
     def problem(self) -> tuple[str, int, int, str] | None:
-        """Kind (`Problem` in fasta_reader.hpp), line, byte, and the id of the last header read."""
+        """Kind (`Problem` in native/sequences/fasta_reader.hpp), line, byte, and the id of the last header read."""
     @property
     def n_complete(self) -> int: ...
     @property
@@ -43,7 +43,6 @@ class FastaReader:
     @property
     def n_bytes(self) -> int: ...
 
-# sequences/fasta_text.cpp
 def fasta_text(
     ids: NDArray[np.uint8],
     id_offsets: NDArray[np.int64],
@@ -60,7 +59,6 @@ def fasta_text(
     rows: NDArray[np.int32],
 ) -> NDArray[np.uint8]: ...
 
-# sequences/mapped_file.cpp
 class MappedFile:
     """A file as read-only memory. Bytes that can no longer be read are zeros; `has_faulted` is then True."""
 
@@ -78,7 +76,6 @@ class MappedFile:
     @property
     def has_faulted(self) -> bool: ...
 
-# sequences/rows.cpp
 def argsort_stable(keys: NDArray[np.int64]) -> NDArray[np.int32]: ...
 def argsort_bytes(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> tuple[NDArray[np.int32], int]: ...
 def scatter_rows(

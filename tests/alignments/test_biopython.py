@@ -1,4 +1,4 @@
-"""Biopython: its aligner agrees in every mode, and alignments go there and back."""
+"""Biopython: its aligner gives the same scores in every mode, and alignments convert in both directions."""
 
 from __future__ import annotations
 

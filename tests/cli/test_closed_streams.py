@@ -39,6 +39,7 @@ PRINTING = {
     "fetch to stdout": f"fetch --db {QUERY} HBA_HUMAN",
     "export to stdout": f"export --db {QUERY}",
     "merge to stdout": "merge PART --outfmt 6",
+    "explain": f"explain --query {QUERY} --db {TARGETS} --json --engine reference",
     "dbinfo": f"dbinfo --db {QUERY}",
     "info": "info --json",
     "bench": "bench --seconds 0.01 --engine cpu",

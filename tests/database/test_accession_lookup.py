@@ -1,4 +1,4 @@
-"""Sequences by accession: what is no id of a database is looked for inside its ids."""
+"""Lookup by accession: a word that is no id of a database is searched within its ids."""
 
 from pathlib import Path
 

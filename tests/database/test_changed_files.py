@@ -27,7 +27,7 @@ from exaln.engines.reference.engine import ReferenceEngine
 from exaln.engines.tasks import Candidates
 from exaln.errors import DatabaseError
 from exaln.foundation.mapped_file import WatchedFile
-from exaln.pairwise.long.checkpoints import KeptLines
+from exaln.pairwise.long.checkpoints import SlabCheckpoints
 from exaln.scoring.modes import LOCAL
 from exaln.scoring.scoring import Scoring
 from exaln.search.options import SearchOptions
@@ -308,20 +308,20 @@ def test_checkpoints_of_a_work_directory_that_change_during_traceback_are_named(
     tmp_path: Path, change: Change, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pair = long_pair(LOCAL)
-    near = KeptLines.near
+    window = SlabCheckpoints.window
     calls = 0
 
-    def disturbed(self: KeptLines, *arguments: Any) -> Any:
+    def disturbed(self: SlabCheckpoints, *arguments: Any) -> Any:
         nonlocal calls
         calls += 1
-        found = near(self, *arguments)
+        found = window(self, *arguments)
         if calls == 3:
             path = next(tmp_path.glob("slab-000002*"))
             make_old(path) if change is rewrite else None
             change(path)
         return found
 
-    monkeypatch.setattr(KeptLines, "near", disturbed)
+    monkeypatch.setattr(SlabCheckpoints, "window", disturbed)
     with pytest.raises(DatabaseError, match=r"slab-000002\.lines: changed while it was in use"):
         align_in(tmp_path, pair)
     assert calls >= 3
@@ -346,14 +346,15 @@ def test_a_path_that_changes_while_it_is_read_is_named(tmp_path: Path, monkeypat
         align_in(tmp_path, pair)
 
 
-READERS = {"scan", "blocks", "scores"}
+READERS = {"scan", "score_blocks", "outline"}
+READING_FUNCTIONS = {"score_matrix"}
 GUARDS = {"read_unchanged", "unchanged"}
 UNGUARDED = ("engines", "cluster/unit_search.py")
 """Engines themselves, and what scores only sequences in memory."""
 
 
 def test_every_function_that_passes_a_database_to_an_engine_checks_for_changes() -> None:
-    """Every function that calls an engine's scan, blocks or scores also calls one of the guards."""
+    """Every function that calls an engine's scan, or makes all scores, also calls one of the guards."""
     found = 0
     for path in PACKAGE.rglob("*.py"):
         if str(path.relative_to(PACKAGE)).startswith(UNGUARDED):
@@ -363,9 +364,9 @@ def test_every_function_that_passes_a_database_to_an_engine_checks_for_changes()
                 continue
             calls = [node.func for node in ast.walk(function) if isinstance(node, ast.Call)]
             reads = [call for call in calls if isinstance(call, ast.Attribute) and call.attr in READERS]
-            if reads:
+            names = {call.id for call in calls if isinstance(call, ast.Name)}
+            if reads or names & READING_FUNCTIONS:
                 found += 1
-                names = {call.id for call in calls if isinstance(call, ast.Name)}
                 assert names & GUARDS, f"{path}: {function.name} reads a database and does not look at its files"
     assert found >= 4
 

@@ -1,4 +1,4 @@
-"""Databases from outside: build, append, compact, fetch, export, and what happens when something is in the way."""
+"""The public interface of databases: build, append, compact, fetch, export, and their errors."""
 
 from __future__ import annotations
 

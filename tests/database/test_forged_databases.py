@@ -141,9 +141,9 @@ def test_forged_columns_are_one_line_that_names_the_segment(database: Database, 
 def test_a_rewritten_segment_without_changes_is_read(database: Database) -> None:
     """The forger itself changes nothing."""
     path = forge_columns(database, lambda columns: None)
+    assert content_of(Database.open(path.parent)) == PLAIN
     for call in USES.values():
         call(Database.open(path.parent))
-    assert content_of(Database.open(path.parent)) == PLAIN
 
 
 def test_unsorted_ids_are_found_by_verify(database: Database) -> None:

@@ -1,4 +1,4 @@
-"""kill -9 while a database is written: it opens as before or as after, never between, and nothing stays behind."""
+"""kill -9 during a write: the database is as before or as after, never in between, and nothing is left behind."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ AFTER = {"build": NEW, "replace": NEW, "append": OLD + NEW, "compact": OLD}
 
 
 class Writer:
-    """Starts writes in processes of their own, and kills them."""
+    """Runs writes in separate processes, and kills them."""
 
     def __init__(self) -> None:
         script = Path(__file__).parents[1] / "support" / "crashing_writer.py"

@@ -1,4 +1,4 @@
-"""Pieces of work: every row and every query once, in order, none too large."""
+"""Row ranges and query blocks: every row and every query once, in order, within the size limit."""
 
 from types import SimpleNamespace
 

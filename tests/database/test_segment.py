@@ -1,4 +1,4 @@
-"""One segment: what is in the file, who can read it, and that no damaged byte is ever used."""
+"""One segment: the content of its file, other readers of the file, and that no damaged byte is used."""
 
 from __future__ import annotations
 

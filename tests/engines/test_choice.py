@@ -237,11 +237,11 @@ def test_the_help_states_the_cap_of_threads():
     from exaln.foundation.resources import THREADS_PER_CORE
 
     parameter = options.threads(lambda: None).__click_params__[0]
-    assert f"At most {THREADS_PER_CORE} per core" in parameter.help
+    assert f"at most {THREADS_PER_CORE} per core" in parameter.help
 
 
 def test_threads_are_decided_in_one_place():
     """The option --threads reaches engines only through usable_threads."""
     package = Path(exaln.__file__).parent
     users = {path.name for path in package.rglob("*.py") if "available_threads()" in path.read_text(encoding="utf-8")}
-    assert users <= {"resources.py", "about_commands.py", "compiler.py", "upload.py", "batches.py", "hosts.py"}
+    assert users <= {"resources.py", "about_commands.py", "compiler.py", "upload.py", "letters.py", "hosts.py"}

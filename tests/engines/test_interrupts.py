@@ -128,7 +128,7 @@ def test_an_invalid_code_at_the_end_is_an_error_of_a_long_call():
 REFUSED = """
 import resource, sys
 import numpy as np
-from exaln.engines.cpu import score_arrays
+from exaln.engines.cpu.core_calls import score_arrays
 from exaln.errors import EngineError
 from types import SimpleNamespace
 

@@ -130,6 +130,10 @@ BINDINGS: dict[str, tuple[Any, dict[str, Any]]] = {
     "BlockWalker.walk int32": (_core.BlockWalker(2).walk, walked(np.int32)),
     "BlockWalker.walk int64": (_core.BlockWalker(2).walk, walked(np.int64)),
     "BlockWalker": (_core.BlockWalker, {"threads": 2}),
+    "plan_scan": (
+        _core.plan_scan,
+        {"query_lengths": np.array([3, 9]), "target_lengths": np.array([1, 5, 40]), "threads": 2},
+    ),
     "bare_loop": (_core.bare_loop, {"isa": "", "bits": 16, "seconds": 0.001}),
     "argsort_stable": (_core.argsort_stable, {"keys": np.array([3, 1, 2], np.int64)}),
     "argsort_bytes": (_core.argsort_bytes, {"data": CODES, "offsets": OFFSETS}),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from exaln import _core
-from exaln.engines.cpu.engine import score_arrays
+from exaln.engines.cpu.core_calls import score_arrays
 from exaln.engines.reference.engine import local_score
 from exaln.errors import EngineError, OutOfMemoryError
 from kernel_cases import ISAS, diagonal_costs, join, score_all, sequence_scoring

@@ -1,4 +1,4 @@
-"""Arguments of every public function: whatever is passed, it works, or one line says what was expected."""
+"""Arguments of every public function: any value works, or an error of one line says what was expected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Output files: replaced as a whole, with mode and owner kept, and nothing left behind by a killed process."""
+"""Output files: replaced atomically, with mode and owner kept, and nothing left behind by a killed process."""
 
 from __future__ import annotations
 

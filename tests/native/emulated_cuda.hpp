@@ -1,10 +1,9 @@
-// CUDA kernels as C++ on one CPU thread, for tests on machines without a GPU: see tests/emulated_cuda.py.
+// Runs CUDA kernels as C++ on one CPU thread, for tests on machines without a GPU (see emulated_cuda.py).
 //
-// Each thread of a grid is a fibre that runs until it waits: at a barrier, in a shuffle, or where it sleeps.
-// Fibres take turns in an order that changes with every round, so that what a barrier is missing for shows up
-// in the results. A cooperative launch runs all blocks side by side, at different speeds, any other one block
-// after another.
-// Shared memory of a block that is not running is put aside.
+// Each thread of a grid is a fibre that runs until it waits: at a barrier, in a shuffle, or in __nanosleep.
+// Fibres take turns in an order that changes with every round, so that a missing barrier shows up in the
+// results. A cooperative launch runs all blocks concurrently at different speeds; any other launch runs one
+// block after another. The shared memory of a block is saved while another block runs.
 #pragma once
 
 #include <setjmp.h>
@@ -67,10 +66,10 @@ using std::max;
 using std::min;
 
 inline uint3 threadIdx, blockIdx, blockDim, gridDim;
-// Dynamic shared memory of the block that runs: kernels name it `arena`.
+// Dynamic shared memory of the running block; kernels call it `arena`.
 static unsigned char* emulated_arena = nullptr;
 static __attribute__((section("cuda_shared"),
-                      used)) int emulated_variable;  // so that the section is never empty
+                      used)) int emulated_variable;  // keeps the section from being empty
 extern "C" __attribute__((visibility("hidden"))) unsigned char __start_cuda_shared[], __stop_cuda_shared[];
 
 namespace emulated {
@@ -90,7 +89,7 @@ struct Block {
     std::vector<Warp> warps;
 };
 
-// A fibre begins with its context, and then jumps, which needs no call of the system.
+// A fibre starts with a context of its own; later switches are jumps, which need no system call.
 struct Fibre {
     jmp_buf place;
     Block* block = nullptr;
@@ -100,7 +99,7 @@ struct Fibre {
 
 inline jmp_buf scheduler;
 inline Fibre* running = nullptr;
-inline std::vector<std::unique_ptr<char[]>> stacks;  // kept from launch to launch
+inline std::vector<std::unique_ptr<char[]>> stacks;  // reused from launch to launch
 inline void (*kernel_call)(void**) = nullptr;
 inline void** kernel_arguments = nullptr;
 
@@ -147,7 +146,7 @@ inline void resume(Fibre& fibre, char* stack) {
     setcontext(&context);
 }
 
-// Blocks that run side by side have different speeds, down to a quarter.
+// True if a block skips this round, so that concurrent blocks run at different speeds, down to a quarter.
 inline bool sits_out(unsigned block, unsigned round) {
     const unsigned mixed = (round * 0x9E3779B1u + block * 0x85EBCA6Bu) >> 16;
     return mixed % (1 + (block * 5 + 3) % 4) != 0;
@@ -217,7 +216,7 @@ inline void launch(void (*function)(void**), void** arguments, unsigned columns,
     for (const uint3& one : all) run_blocks({one}, n_threads, arena_bytes);
 }
 
-// What every lane of a warp gets from another one.
+// The value that lane `from` of the warp passes; all lanes call it together.
 template <class T>
 T exchange(T value, int from) {
     static_assert(sizeof(T) <= 8);
@@ -232,7 +231,7 @@ T exchange(T value, int from) {
 inline int lane() {
     return int(running->thread % 32);
 }
-// A bit for each lane that votes for it.
+// A mask with one bit for each lane whose vote is true.
 inline unsigned ballot(bool vote) {
     Block::Warp& own = warp();
     own.slots[lane()] = vote;
@@ -338,7 +337,7 @@ inline int __vimax3_s32_relu(int a, int b, int c) {
 inline int __viaddmax_s32(int a, int b, int c) {
     return max(a + b, c);
 }
-// Two numbers of 16 bits in a word: each half on its own.
+// Applies an operation to the two 16-bit halves of a word separately.
 template <class Half, class Operation>
 unsigned by_halves(Operation operation, unsigned a, unsigned b) {
     const auto of = [&](int shift) {

@@ -1,15 +1,17 @@
-// Checks the core without Python: scores by every kernel of every usable instruction set alone and by the
-// whole, paths, and regions of tables.
+// Checks the core without Python, on every usable instruction set: scores of single kernels and of whole
+// scans, paths of pairs, and regions of tables.
 //
-//   kernel_check CASES [ISA ...]           exits with 1 if a score differs from those in the file
-//   kernel_check --whole CASES [ISA ...]   the scores by the whole only: for large files
-//   kernel_check --threads CASES [ISA ...] what runs on threads: scores by the whole; pairs and regions
-//                                          of every 16th case, for a sanitizer is slow
-//   kernel_check --speed [ISA ...]         GCUPS of the bare loop and the kernels, to compare compilers
+// clang-format off
+//   kernel_check CASES [ISA ...]            exits with 1 if a result differs from the file
+//   kernel_check --whole CASES [ISA ...]    scores of whole scans only, for large files
+//   kernel_check --threads CASES [ISA ...]  what runs on threads: whole scans; pairs and regions of every
+//                                           16th case, because sanitizers are slow
+//   kernel_check --speed [ISA ...]          GCUPS of the bare loop and the kernels, to compare compilers
+// clang-format on
 //
-// CASES is written by write_cases.py: words apart by white space, for each case the number of letters,
-// gap_first, gap_extend and the matrix; the number of queries and the queries; the number of targets and the
-// targets; the scores, a row per query. A sequence is '.' and a character per code: 'A' is 0.
+// write_cases.py writes CASES, words separated by white space. A case has the number of letters, gap_first,
+// gap_extend and the matrix; the number of queries and the queries; the number of targets and the targets;
+// the scores, one row per query. A sequence is '.' followed by one character per code, 'A' for 0.
 #include <chrono>
 #include <cstdio>
 #include <fstream>
@@ -20,7 +22,9 @@
 
 #include "pairs/run.hpp"
 #include "recurrence/costs.hpp"
+#include "recurrence/ranges.hpp"
 #include "region_check.hpp"
+#include "scan/scores.hpp"
 #include "scan/single_kernel.hpp"
 #include "simd/dispatch.hpp"
 
@@ -77,7 +81,7 @@ std::vector<Case> read_cases(const std::string& path) {
     return cases;
 }
 
-constexpr int LOCAL_MODE = 16;  // modes below it say which ends are free, a bit for each
+constexpr int LOCAL_MODE = 16;  // lower numbers have one bit for each free end
 
 class Checker {
   public:
@@ -98,9 +102,9 @@ class Checker {
                 check_kernel(isa, kernels, family, known, number);
     }
 
-    // Scores and paths of pairs, local and in two of the other modes, which change from case to case: those
-    // of the method that takes one cell after the other, whatever the instruction set and the memory that
-    // directions may take. That a path re-scores is checked by the core itself.
+    // Scores and paths of pairs, in local mode and in two of the other modes, which vary from case to case.
+    // They must equal those of the scalar method for any instruction set and any memory limit. The core
+    // itself checks that paths re-score.
     void check_pairs(const Isa& isa, const Case& known, size_t number) {
         for (const int free_ends : {LOCAL_MODE, int(number % 16), int(number * 7 / 3 % 16)}) {
             for (const bool is_mixed : {false, true}) {
@@ -120,18 +124,17 @@ class Checker {
         }
     }
 
-    // Local scores of the same pairs with both sides swapped, so many that they share their targets.
+    // Local scores of the same pairs with both sides swapped, repeated until enough of them share their
+    // targets.
     void check_swapped(const Isa& isa, const Case& known, size_t number) {
-        Costs costs = known.costs;
-        for (int q = 0; q < MAX_CODES; ++q)
-            for (int t = 0; t < MAX_CODES; ++t) costs.scores[q][t] = known.costs.scores[t][q];
+        const Costs costs = transposed(known.costs);
         const Sequences queries = known.targets.view(), targets = known.queries.view();
         PairJob job{{&isa}, queries, targets, {}, costs, LOCAL, 2, 0, {}};
         for (int64_t times = 0; times * queries.n < 16; ++times)
             for (int64_t query = 0; query < queries.n; ++query)
                 for (int64_t target = 0; target < targets.n; ++target) job.pairs.push_back({query, target});
         Progress progress;
-        const PairResults found = run_pairs(job, Wants::SCORES, progress);
+        const PairResults found = run_pairs(job, Output::SCORES, progress);
         for (size_t i = 0; i < job.pairs.size(); ++i) {
             const Pair& pair = job.pairs[i];
             compare(isa, "swapped score of pair " + std::to_string(i), number, found.scores[i],
@@ -139,7 +142,7 @@ class Checker {
         }
     }
 
-    // Paths of pairs whose scores are known, as a search asks for them: the same as without knowing them.
+    // Paths of pairs with known scores, as a search requests them, must equal those without known scores.
     void check_known(const Isa& isa, const Case& known, size_t number) {
         PairJob job = job_of(isa, known, LOCAL_MODE, false, size_t(1) << 30);
         std::vector<Pair> pairs;
@@ -148,13 +151,13 @@ class Checker {
                 pairs.push_back(job.pairs[i]), job.known_scores.push_back(known.scores[i]);
         job.pairs = pairs;
         Progress progress;
-        const PairResults found = run_pairs(job, Wants::PATHS, progress);
+        const PairResults found = run_pairs(job, Output::PATHS, progress);
         job.known_scores.clear();
-        compare_paths(isa, found, run_pairs(job, Wants::PATHS, progress), LOCAL_MODE, number);
+        compare_paths(isa, found, run_pairs(job, Output::PATHS, progress), LOCAL_MODE, number);
     }
 
-    // Pairs as regions: kept rows and columns, ends, walks. Every fourth, and not for costs
-    // that no scoring can have.
+    // Every fourth pair as a region: checkpoint rows and columns, ends and tracebacks. Costs beyond those of
+    // any scoring are skipped.
     void check_regions(const Isa& isa, const Case& known, size_t number) {
         if (std::max({known.costs.max_score, -known.costs.min_score, known.costs.gap_first}) > INT16_MAX)
             return;
@@ -176,9 +179,9 @@ class Checker {
                     compare(isa, "end of pair " + std::to_string(pair), number, table.end.score,
                             known.scores[pair]);
                     for (const int64_t spacing : {int64_t(8 + pair % 50), int64_t(1) << 40}) {
-                        const Alignment path = walked(table, isa, queries.at(q), targets.at(t), known.costs,
+                        const Alignment path = traced(table, isa, queries.at(q), targets.at(t), known.costs,
                                                       spacing, 1 + int(pair % 3));
-                        compare(isa, "walk of pair " + std::to_string(pair), number,
+                        compare(isa, "traceback of pair " + std::to_string(pair), number,
                                 path.operations == expected.alignments[pair].operations, true);
                     }
                 }
@@ -200,7 +203,7 @@ class Checker {
         }
     }
 
-    // All pairs of a case, or, so that queries differ in a group, each target with the next one.
+    // All pairs of a case; if is_mixed, each target with the next one, so that the queries of a group differ.
     static PairJob job_of(const Isa& isa, const Case& known, int free_ends, bool is_mixed, size_t max_bytes) {
         const auto is_free = [&](int end) { return (free_ends >> end & 1) != 0; };
         const Mode mode =
@@ -214,10 +217,10 @@ class Checker {
     }
 
     static PairResults results_of(const Isa& isa, const Case& known, int free_ends, bool is_mixed,
-                                  size_t max_bytes, bool wants_paths) {
+                                  size_t max_bytes, bool with_paths) {
         Progress progress;
         return run_pairs(job_of(isa, known, free_ends, is_mixed, max_bytes),
-                         wants_paths ? Wants::PATHS : Wants::SCORES, progress);
+                         with_paths ? Output::PATHS : Output::SCORES, progress);
     }
 
     void compare(const Isa& isa, const std::string& what, size_t number, int64_t found, int64_t expected) {
@@ -237,8 +240,8 @@ class Checker {
         const std::string what =
             (family == Family::group ? "group " : "striped ") + std::to_string(kernels.bits);
         for (int64_t query = 0; query < queries.n; ++query) {
-            const std::vector<int32_t> found =
-                score_with(kernels, family, queries.at(query), queries.length(query), targets, known.costs);
+            const std::vector<int32_t> found = score_with_kernel(kernels, family, queries.at(query),
+                                                                 queries.length(query), targets, known.costs);
             for (int64_t target = 0; target < targets.n; ++target) {
                 const int32_t score = known.scores[size_t(query * targets.n + target)];
                 const bool fits = score <= range.limit - range.floor;
@@ -282,7 +285,8 @@ int check_cases(const std::string& path, const std::vector<std::string>& names, 
     return n_wrong == 0 ? 0 : 1;
 }
 
-// Cells per nanosecond of `work`, which returns the cells it updated, over about 0.3 seconds.
+// Cells per nanosecond of `work`, which returns the number of cells it updated, measured for about 0.3
+// seconds.
 template <class Work>
 double gcups(Work work) {
     const auto start = std::chrono::steady_clock::now();
@@ -315,7 +319,8 @@ void print_speed(const std::vector<std::string>& names) {
                    gcups([&] { return kernels.bare_loop(200'000); }));
             for (const Family family : {Family::group, Family::striped}) {
                 printf(", %s %7.2f", family == Family::group ? "group" : "striped", gcups([&] {
-                           score_with(kernels, family, query.codes.data(), 1000, targets.view(), costs);
+                           score_with_kernel(kernels, family, query.codes.data(), 1000, targets.view(),
+                                             costs);
                            return cells;
                        }));
             }

@@ -1,4 +1,5 @@
-# The scoring core without Python, checked on this CPU, on AArch64 under qemu, on older x86 CPUs under qemu, with sanitizers.
+# Checks of the scoring core without Python: on this CPU, on AArch64 and older x86 CPUs under qemu, and with
+# sanitizers.
 CHECK_TOOLS = PATH="$(abspath $(BIN)):$$PATH"
 comma := ,
 CASES := build/kernel_cases.txt
@@ -23,13 +24,14 @@ $(CASES): $(VENV)/.installed tests/native/write_cases.py tests/support/kernel_ca
 	@mkdir -p build
 	$(BIN)/python tests/native/write_cases.py $@
 
-# Of a file compiled for one instruction set nothing may be shared: the linker could give its code to CPUs that cannot run it.
+# A file compiled for one instruction set must not define shared symbols: the linker could choose its code for CPUs
+# that cannot run it.
 test-native: $(CASES)
 	$(call build_check,build/check-native)
 	build/check-native/kernel_check $(CASES)
 	@! find build/check-native -name 'target_*.o' | xargs nm -A -C --defined-only | grep ' [VWu] '
 
-# With EXALN_DATA all recorded scores, too.
+# With EXALN_DATA, also checks all recorded scores.
 test-arm: $(CASES)
 	$(call require,$(ARM_CXX),g++-aarch64-linux-gnu)
 	$(call require,qemu-aarch64,qemu-user)
@@ -41,7 +43,7 @@ ifdef EXALN_DATA
 	$(ARM_RUN) build/check-arm/kernel_check --whole build/recorded_scores.txt neon
 endif
 
-# CPUs without SSE4.1, and without AVX: what they lack must not run.
+# CPUs without SSE4.1, and without AVX: instructions that they lack must not run.
 test-old-x86: test-native
 	$(call require,qemu-x86_64,qemu-user)
 	qemu-x86_64 -cpu Conroe build/check-native/kernel_check $(CASES)

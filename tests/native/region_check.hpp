@@ -1,4 +1,4 @@
-// Regions of one pair's table against a table that takes one cell after the other.
+// Compares regions of one pair's table, and tracebacks through them, with a table computed cell by cell.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,8 @@
 
 namespace exaln {
 
-// Rows and columns from 0, the border, on. E and F of a cell are those that the next one takes.
+// A whole table. Rows and columns count from 0, the border. E and F of a cell are those that the next cell
+// takes.
 class PlainTable {
   public:
     int64_t n_rows, n_columns;
@@ -30,7 +31,7 @@ class PlainTable {
                     h = std::max({matched, left, above, mode.is_local ? 0 : INT64_MIN});
                     e = std::max(left - costs.gap_extend, h - costs.gap_first);
                     f = std::max(above - costs.gap_extend, h - costs.gap_first);
-                    if (mode.is_local && h > 0) end.see(h, i, j);
+                    if (mode.is_local && h > 0) end.consider(h, i, j);
                 }
                 H[at(i, j)] = int32_t(h), E[at(i, j)] = int32_t(e), F[at(i, j)] = int32_t(f);
             }
@@ -38,7 +39,7 @@ class PlainTable {
 
     size_t at(int64_t i, int64_t j) const { return size_t(i * (n_columns + 1) + j); }
 
-    // Some numbers of a row or a column, as a line has them.
+    // A row or a column without its border cell.
     std::vector<int32_t> row(const std::vector<int32_t>& from, int64_t i) const {
         return {from.begin() + std::ptrdiff_t(at(i, 1)), from.begin() + std::ptrdiff_t(at(i, n_columns) + 1)};
     }
@@ -49,8 +50,8 @@ class PlainTable {
     }
 };
 
-// Every `every`-th row and column of a whole table, and its end, by fill_region: is all of it right? And is
-// the end, if cells are skipped that no better alignment has?
+// True if fill_region gives the same end and the same rows and columns (each `every`-th one), and the same
+// end with pruning.
 inline bool fills_as(const PlainTable& table, const Isa& isa, const uint8_t* query, const uint8_t* target,
                      const Costs& costs, bool is_local, int64_t every, int threads) {
     std::vector<int32_t> border[] = {table.row(table.H, 0), table.row(table.F, 0), table.column(table.H, 0),
@@ -68,20 +69,20 @@ inline bool fills_as(const PlainTable& table, const Isa& isa, const uint8_t* que
                   threads};
     std::vector<std::vector<int32_t>> found;
     std::vector<std::vector<int32_t>> expected;
-    found.reserve(size_t(2 * (table.n_rows + table.n_columns)));  // lines must not move
-    const auto keep = [&](std::vector<KeptLine>& lines, int64_t place, const std::vector<int32_t>& H,
-                          const std::vector<int32_t>& gap) {
-        const auto room = [&](const std::vector<int32_t>& like) {
+    found.reserve(size_t(2 * (table.n_rows + table.n_columns)));  // lines must not be reallocated
+    const auto add = [&](std::vector<CheckpointLine>& lines, int64_t position, const std::vector<int32_t>& H,
+                         const std::vector<int32_t>& gap) {
+        const auto space = [&](const std::vector<int32_t>& like) {
             expected.push_back(like), found.emplace_back(like.size(), -12345);
             return scores(found.back());
         };
-        const ScoreArray H_room = room(H), gap_room = room(gap);
-        lines.push_back({place, H_room, gap_room});
+        const ScoreArray H_space = space(H), gap_space = space(gap);
+        lines.push_back({position, H_space, gap_space});
     };
     for (int64_t i = every; i <= table.n_rows; i += every)
-        keep(job.rows, i, table.row(table.H, i), table.row(table.F, i));
+        add(job.rows, i, table.row(table.H, i), table.row(table.F, i));
     for (int64_t j = every; j <= table.n_columns; j += every)
-        keep(job.columns, j, table.column(table.H, j), table.column(table.E, j));
+        add(job.columns, j, table.column(table.H, j), table.column(table.E, j));
     Progress progress;
     const auto is_end = [&](const EndCell& end) {
         return end.score == table.end.score && end.row == table.end.row && end.column == table.end.column;
@@ -92,33 +93,34 @@ inline bool fills_as(const PlainTable& table, const Isa& isa, const uint8_t* que
     return is_right && is_end(fill_region(job, progress).end);
 }
 
-// The local path of a pair by BlockWalker, with lines every `spacing` rows and columns.
-inline Alignment walked(const PlainTable& table, const Isa& isa, const uint8_t* query, const uint8_t* target,
+// The local path of a pair by BlockTracer, with checkpoints every `spacing` rows and columns.
+inline Alignment traced(const PlainTable& table, const Isa& isa, const uint8_t* query, const uint8_t* target,
                         const Costs& costs, int64_t spacing, int threads) {
     std::vector<int32_t> H(size_t(std::max(table.n_rows, table.n_columns))), gap(H.size(), -costs.gap_first);
     const ScoreArray no_H{H.data(), false}, no_gap{gap.data(), false};
     std::vector<std::vector<int32_t>> lines;
-    lines.reserve(size_t(2 * (table.n_rows + table.n_columns)));  // they must not move
-    const auto kept = [&](std::vector<int32_t> line) {
+    lines.reserve(size_t(2 * (table.n_rows + table.n_columns)));  // lines must not be reallocated
+    const auto stored = [&](std::vector<int32_t> line) {
         lines.push_back(std::move(line));
         return ScoreArray{lines.back().data(), false};
     };
-    WalkJob job{{query, target, table.n_rows, table.n_columns, no_H, no_gap, no_H, no_gap, 0},
-                costs,
-                true,
-                spacing,
-                {},
-                {}};
+    TracebackJob job{{query, target, table.n_rows, table.n_columns, no_H, no_gap, no_H, no_gap, 0},
+                     costs,
+                     true,
+                     spacing,
+                     {},
+                     {}};
     for (int64_t i = spacing; i < table.n_rows; i += spacing)
-        job.rows.push_back({0, table.n_columns, kept(table.row(table.H, i)), kept(table.row(table.F, i))});
+        job.rows.push_back(
+            {0, table.n_columns, stored(table.row(table.H, i)), stored(table.row(table.F, i))});
     for (int64_t j = spacing; j < table.n_columns; j += spacing)
         job.columns.push_back(
-            {0, table.n_rows, kept(table.column(table.H, j)), kept(table.column(table.E, j))});
+            {0, table.n_rows, stored(table.column(table.H, j)), stored(table.column(table.E, j))});
     PathState path{table.end.row - 1, table.end.column - 1, table.end.score};
     std::vector<uint8_t> steps;
-    BlockWalker walker(isa, threads);
+    BlockTracer tracer(isa, threads);
     while (!path.is_complete(true)) {
-        const std::vector<uint8_t> more = walker.walk(job, path);
+        const std::vector<uint8_t> more = tracer.trace(job, path);
         steps.insert(steps.end(), more.begin(), more.end());
     }
     return make_alignment(query, target, costs, table.end.score, table.end.row, table.end.column, steps);

@@ -1,4 +1,4 @@
-"""Writes cases for kernel_check.cpp: golden scores, and scores of the oracle at every limit and for odd scorings.
+"""Write cases for kernel_check.cpp: recorded scores, and the oracle's scores at every limit and for unusual scorings.
 
 python tests/native/write_cases.py build/kernel_cases.txt
 EXALN_DATA=... python tests/native/write_cases.py --recorded build/recorded_scores.txt     # 152,320 scores
@@ -22,12 +22,12 @@ BLOSUM62 = Costs.of(Scoring("BLOSUM62", gap_open=11, gap_extend=1))
 
 
 def golden_case():
-    """600 scores of another tool."""
+    """600 scores recorded from another tool."""
     return table_case(golden_data.queries(), golden_data.targets(), golden_data.scores())
 
 
 def recorded_case():
-    """152,320 scores of another tool."""
+    """152,320 scores recorded from another tool."""
     queries = real_data.fasta("protein/cudasw4_allqueries.fasta")
     scores = real_data.scores("oracle/cudasw4q_x_scop20.b62_11_1.tsv.gz")
     return table_case(queries, real_data.fasta("scop/scop20.fasta.gz"), scores)
@@ -40,7 +40,7 @@ def table_case(queries, targets, scores):
 
 
 def limit_cases():
-    """Self-alignments on both sides of the limits of 8, 16 and 32 bits, and of the ranges of bytes and words."""
+    """Self-alignments just below and above the limits of 8, 16 and 32 bits, and of bytes and words."""
     for costs in (
         diagonal_costs([60, 30, 1], 11, 1, mismatch=-4),
         diagonal_costs([40, 1], 0, 0, mismatch=-1),
@@ -58,7 +58,7 @@ def limit_cases():
 
 
 def gap_cases():
-    """One sequence lacks a stretch of the other, up to most of it: gaps are carried over all lanes, or strips."""
+    """One sequence lacks a part of the other, up to most of it, so that gaps cross all lanes, or strips."""
     costs = Costs(np.where(np.eye(20, dtype=bool), 11, -12), 3, 0)
     whole = random_codes(np.random.default_rng(0), 2 * STRIP_ROWS + 20, 20)
     for first, end in ((40, len(whole) - 40), (STRIP_ROWS - 40, STRIP_ROWS + 40)):
@@ -68,7 +68,7 @@ def gap_cases():
 
 
 def random_cases(n_cases):
-    """Related sequences of lengths around lanes, tiles and strips, in every kind of matrix and gap cost."""
+    """Related sequences with lengths near those of lanes, tiles and strips; all kinds of matrices and gap costs."""
     for seed in range(n_cases):
         rng = np.random.default_rng(seed)
         n_letters = int(rng.integers(1, 32))

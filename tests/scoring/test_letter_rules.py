@@ -1,4 +1,4 @@
-"""The table of docs/letters.md, rule by rule."""
+"""Scores of letters that a matrix lacks: the rules of docs/letters.md, one by one."""
 
 from fractions import Fraction
 from itertools import product

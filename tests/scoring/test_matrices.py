@@ -1,4 +1,4 @@
-"""Files in NCBI's text format: what is read, and what is refused with file and line."""
+"""Matrix files in NCBI's text format: what is read, and what is refused with file and line."""
 
 import os
 from fractions import Fraction

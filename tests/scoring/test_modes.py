@@ -1,4 +1,4 @@
-"""Modes: every engine against the oracle, and the path rule against all alignments that there are."""
+"""Alignment modes: every engine against the oracle, and the path rule against all optimal alignments."""
 
 from __future__ import annotations
 

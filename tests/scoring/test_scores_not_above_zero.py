@@ -21,6 +21,7 @@ from emulated_cuda import COMPILER, EmulatedDriver
 from exaln.alignments.aligned_pairs import PairList
 from exaln.engines.cpu.engine import CpuEngine
 from exaln.engines.cuda.engine import CudaEngine
+from exaln.engines.cuda.long import device_part
 from exaln.engines.cuda.long import regions as cuda_regions
 from exaln.engines.cuda.long.shapes import LongShape
 from exaln.engines.cuda.pairs import batches as pair_batches
@@ -35,7 +36,7 @@ from exaln.sequences.alphabet import DNA, PROTEIN
 from exaln.sequences.records import Records
 from fake_cuda import install
 from kernel_cases import mutated, random_codes
-from long_regions import OnCards, assert_as, some
+from long_regions import OnDevices, assert_as, some
 from mode_cases import ALL_MODES, FOUR, TWO, aligned, oracle_score
 
 EDITS: dict[str, Any] = {"match": 0, "mismatch": -1, "gap_open": 0, "gap_extend": 1}
@@ -148,14 +149,14 @@ def test_pairs_without_positive_scores_on_an_emulated_gpu(
 def test_regions_without_positive_scores_on_an_emulated_gpu(monkeypatch: pytest.MonkeyPatch, is_packed: bool) -> None:
     install(monkeypatch, EmulatedDriver(memory=1 << 30), 20)
     shape = LongShape(4, 64, 1, 8, is_packed=is_packed) if is_packed else LongShape(4, 32, 8, 8)
-    monkeypatch.setattr(cuda_regions, "long_shapes", lambda *_: [shape])
+    monkeypatch.setattr(device_part, "long_shapes", lambda *_: [shape])
     monkeypatch.setattr(cuda_regions, "_may_pack", lambda *_, **__: is_packed)
     rng = np.random.default_rng(3)
     query = random_codes(rng, 300, 4)
     target = mutated(rng, query, 4, 0.2)
     for mode in (GLOBAL, SEMIGLOBAL):
         lines = some(rng, len(query), 5), some(rng, len(target), 5)
-        assert_as(OnCards(memory=1 << 30), CpuEngine(), query, target, EDIT, mode, *lines)
+        assert_as(OnDevices(memory=1 << 30), CpuEngine(), query, target, EDIT, mode, *lines)
 
 
 # What is refused

@@ -1,4 +1,4 @@
-"""Scoring: matrices, gaps, fractions, and what is refused. Odd letters: test_letter_rules; files: test_matrices."""
+"""Scoring: matrices, gap costs, fractions, and wrong arguments. See also test_letter_rules and test_matrices."""
 
 import copy
 import pickle

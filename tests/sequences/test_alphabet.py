@@ -1,3 +1,5 @@
+"""Alphabets: letters, codes, custom alphabets, and detection from a sample."""
+
 import pickle
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Files that break readers, each with what must happen: badinput/EXPECTED.tsv."""
+"""Malformed and unusual files in tests/badinput, each with the outcome in EXPECTED.tsv."""
 
 import csv
 import gzip

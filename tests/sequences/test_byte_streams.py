@@ -1,4 +1,4 @@
-"""Packed files: every format whole, in several members, cut, damaged and padded."""
+"""Compressed files: every format intact, in several members, truncated, damaged and padded."""
 
 import bz2
 import gzip

@@ -1,4 +1,4 @@
-"""Sequence files as batches of records: letters, kinds, batches, counts, messages, memory."""
+"""SequenceFile: detection of the alphabet, batches, counts, messages and memory."""
 
 import bz2
 import gzip

@@ -1,4 +1,4 @@
-"""The native parser against a reference parser: any record, line width, line end and cut of the input."""
+"""The native FASTA reader against a plain Python one: any record, line width, line end and split of the input."""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What users pass as sequences."""
+"""Sequences in every form that users may pass: text, bytes, records, arrays, dicts and files."""
 
 from __future__ import annotations
 

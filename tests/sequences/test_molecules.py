@@ -1,4 +1,4 @@
-"""Nucleotides are not compared with proteins, unless the user says so; every command and function that reads them."""
+"""Every command and function that reads sequences refuses nucleotides among proteins, unless told otherwise."""
 
 from pathlib import Path
 

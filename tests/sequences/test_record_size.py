@@ -1,4 +1,4 @@
-"""Bounds on one record: bombs of every compression end soon, in little memory, with a message that says what to do."""
+"""Limits for one record: decompression bombs are refused early, in little memory, with advice."""
 
 import bz2
 import gzip

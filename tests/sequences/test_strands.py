@@ -1,4 +1,4 @@
-"""The other strand, against a table written by hand."""
+"""Complements and reverse complements, against a table written by hand."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""E-values, bit scores and cuts: against blastp, blastn, the formulae typed anew, and brute force."""
+"""E-values, bit scores and score cutoffs, against blastp, blastn, a second implementation and brute force."""
 
 import gzip
 import math

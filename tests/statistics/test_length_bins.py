@@ -1,4 +1,4 @@
-"""Bins of sequence length."""
+"""Length bins: their edges, their widths and histograms."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Runs `exaln` in the process of a test."""
+"""Run `exaln` commands in the process of a test."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ class Exaln:
         return Result(code, *self._capsys.readouterr())
 
     def error(self, *arguments: object) -> tuple[int, str]:
-        """Exit code and the one line that a command fails with."""
+        """Exit code and error line of a command that must fail with exactly one line and no output."""
         result = self(*arguments)
         assert result.out == ""
         assert result.err.startswith("exaln: error: ")
@@ -40,5 +40,6 @@ class Exaln:
 
 
 def write(path: Path, **sequences: str) -> Path:
+    """Write sequences, given by name, as FASTA. Returns the path."""
     path.write_text("".join(f">{name}\n{sequence}\n" for name, sequence in sequences.items()))
     return path

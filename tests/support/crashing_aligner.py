@@ -1,4 +1,4 @@
-"""A process that aligns a long pair in a work directory and can be killed: see crashing_writer.py."""
+"""A process that aligns a long pair in a work directory and is killed before a given step; see crashing_writer.py."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from long_cases import align_in, long_pair
 
 
 def main() -> None:
-    os.fsync = lambda file: None  # slow, and who is killed loses nothing by that
+    os.fsync = lambda file: None  # slow, and a killed process loses no data without it
     for line in sys.stdin:
         order = json.loads(line)
         child = os.fork()

@@ -1,6 +1,6 @@
-"""A process that writes databases and can be killed. For each line of JSON on stdin it forks a child for the work.
+"""A process that writes databases and can be killed. For each line of JSON on stdin it forks a child that writes.
 
-Forking a process that has everything imported makes a moment to be killed at cheap, and the same moments likely.
+Forking after all imports makes each attempt cheap and its timing repeatable.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ COMPACTED = SegmentLimits(rows=25)
 
 
 def work(task: str, path: Path) -> None:
-    """The write that is to be interrupted."""
+    """Do the write that a test interrupts; task: "build", "replace", "append" or "compact"."""
     if task == "build":
         Database.build_records([records_of(NEW)], path, limits=TINY)
     elif task == "replace":
@@ -40,7 +40,7 @@ def work(task: str, path: Path) -> None:
 
 
 def die_before_step(step: int) -> None:
-    """Kill this process right before its n-th call of a function that changes what is on the disk for good."""
+    """Kill this process right before its n-th call of a function that changes files durably; step: n, from 1."""
     calls = 0
 
     def counting(real: Callable[..., Any]) -> Callable[..., Any]:

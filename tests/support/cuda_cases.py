@@ -8,6 +8,7 @@ import os
 
 import numpy as np
 
+import engine_calls
 from cuda_plans import IN_STREAMS, plan_of_shapes
 from exaln.engines.choice import choose_engine
 from exaln.engines.cpu.engine import CpuEngine
@@ -86,7 +87,7 @@ def cpu():
 def scored(engine, queries, targets, scoring, n_segments=1):
     """int32[n_queries, n_targets] of encoded sequences."""
     database = memory_targets(scoring.alphabet, targets, n_segments)
-    return engine.scores(Records.of(scoring.alphabet, queries), engine.place(database), scoring)
+    return engine_calls.scores(engine, Records.of(scoring.alphabet, queries), database, scoring)
 
 
 def assert_as_cpu(engine, queries, targets, scoring, n_segments=1):

@@ -5,7 +5,7 @@
     python tests/cuda_sanitize.py --under racecheck  each part in a process under a tool of compute-sanitizer
 
 Every packing, every height of strip, boundary rows at top and bottom, stacks of queries that are cut, long targets,
-scores beyond the limits, the cut with its histogram, streaming, a device opened twice. EXALN_CUDA_DPX=0 is the path of
+scores beyond the limits, cutoffs, streaming, a device opened twice. EXALN_CUDA_DPX=0 is the path of
 older devices. Scores are compared with the cpu engine's, and at the end every kernel must have run.
 """
 
@@ -18,14 +18,16 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import cuda_cases
 import cuda_plans
+import engine_calls
 from cuda_cases import IS_CUDA, all_letters, mixed_targets, random_letters, scored, scorings
-from exaln.engines.contracts import Keep, PairList, ScoreBlock
+from exaln.engines.cuda.long import device_part
 from exaln.engines.cuda.long import regions as cuda_regions
 from exaln.engines.cuda.long.shapes import PACKED_SHAPES, long_shapes
 from exaln.engines.cuda.scan.shapes import Packing
@@ -35,7 +37,7 @@ from exaln.scoring.scoring import Scoring
 from exaln.sequences.records import Records
 from exaln.statistics.length_bins import N_BINS
 from kernel_cases import mutated, random_codes
-from long_regions import INT32, INT64, SCORINGS, OnCards, assert_as, filled, n_letters, outside, some
+from long_regions import INT32, INT64, SCORINGS, OnDevices, assert_as, filled, n_letters, outside, some
 from memory_targets import memory_targets
 from sanitizer import watched
 
@@ -98,19 +100,15 @@ def check(what, engine, queries, targets, scoring):
     """Together, and the last one alone: two queries in a word, two targets in a word."""
     began = time.perf_counter()
     database = memory_targets(scoring.alphabet, targets)
-    placement, records = engine.place(database), Records.of(scoring.alphabet, queries)
+    records = Records.of(scoring.alphabet, queries)
     expected = scored(cuda_cases.cpu(), queries, targets, scoring)
     n_queries = len(queries)
     for first, end in ((0, n_queries), (n_queries - 1, n_queries)):
-        found = engine.scores(records.rows(first, end), placement, scoring)
+        found = engine_calls.scores(engine, records.rows(first, end), database, scoring)
         assert (found == expected[first:end]).all(), f"{what}: wrong scores"
-    keep = Keep(np.full((n_queries, N_BINS), int(np.median(expected)), np.int32), score_bins=50)
-    lengths = np.array([len(target) for target in targets])
-    wanted = ScoreBlock(0, expected, np.arange(len(targets)), lengths).cut(keep)
-    parts = list(engine.scan(records, placement, scoring, keep))
-    assert sum(len(part.query) for part in parts) == len(wanted.query), f"{what}: wrong candidates"
-    counted = sum(int(part.histogram.counts.sum()) for part in parts if part.histogram is not None)
-    assert counted == expected.size, f"{what}: wrong histogram"
+    median = int(np.median(expected))
+    candidates = engine_calls.scan(engine, records, database, scoring, np.full((n_queries, N_BINS), median, np.int32))
+    assert sum(len(part.query) for part in candidates) == (expected >= median).sum(), f"{what}: wrong candidates"
     print(f"{what}: {expected.size:,} pairs, {time.perf_counter() - began:.1f} s", flush=True)
 
 
@@ -126,9 +124,9 @@ def check_shapes(engine):
         targets = [*mixed_targets(rng, N_FEW, scoring, queries, longest=100), all_letters(scoring)]
         check(f"queries of every length, {name}", engine, queries, targets, scoring)
         if name in ("BLOSUM62", "DNA"):
-            placement = engine.place(memory_targets(scoring.alphabet, targets))
+            database = memory_targets(scoring.alphabet, targets)
             for query in queries:
-                engine.scores(Records.of(scoring.alphabet, [query]), placement, scoring)
+                engine_calls.scores(engine, Records.of(scoring.alphabet, [query]), database, scoring)
 
 
 def check_strips(engine):
@@ -190,15 +188,15 @@ def check_pairs(engine):
     targets = [mutated(rng, query, 4) for query in reversed(queries)]
     records = Records.of(scoring.alphabet, queries), Records.of(scoring.alphabet, targets)
     n = len(queries)
-    pairs = PairList(np.repeat(np.arange(n), n), np.tile(np.arange(n), n))
+    pairs = SimpleNamespace(query=np.repeat(np.arange(n), n), target=np.tile(np.arange(n), n))
     for name in ("local", "global", "semiglobal", "overlap"):
         arguments = (*records, pairs, scoring, Mode.parse(name))
-        scores, traces = cuda_cases.cpu().align_pairs(*arguments)
-        found, found_traces = engine.align_pairs(*arguments)
-        assert (found == scores).all(), f"pairs, {name}: wrong scores"
-        assert (engine.score_pairs(*arguments) == scores).all(), f"pairs, {name}: wrong scores without paths"
-        assert (found_traces.paths.operations == traces.paths.operations).all(), f"pairs, {name}: wrong paths"
-        print(f"pairs, {name}: {len(pairs):,}", flush=True)
+        found, expected = (engine_calls.align_pairs(one, *arguments) for one in (engine, cuda_cases.cpu()))
+        scores = engine_calls.score_pairs(engine, *arguments)
+        assert (found.scores == expected.scores).all(), f"pairs, {name}: wrong scores"
+        assert (scores == expected.scores).all(), f"pairs, {name}: wrong scores without paths"
+        assert (found.paths.operations == expected.paths.operations).all(), f"pairs, {name}: wrong paths"
+        print(f"pairs, {name}: {len(scores):,}", flush=True)
 
 
 def check_long_pairs():
@@ -211,10 +209,10 @@ def check_long_pairs():
         lines = some(rng, len(query), 9), some(rng, len(target), 9)
         for devices in ((0,), (0, 0)):
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(cuda_regions, "MIN_CARD_COLUMNS", 100)
+                patch.setattr(cuda_regions, "MIN_DEVICE_COLUMNS", 100)
                 for shape in long_shapes(20, score.itemsize, SMALL_SHARED):
-                    patch.setattr(cuda_regions, "long_shapes", lambda *_, shape=shape: [shape])
-                    assert_as(OnCards(devices), cuda_cases.cpu(), query, target, scoring, mode, *lines, score)
+                    patch.setattr(device_part, "long_shapes", lambda *_, shape=shape: [shape])
+                    assert_as(OnDevices(devices), cuda_cases.cpu(), query, target, scoring, mode, *lines, score)
         print(f"long pairs, {name}, {mode}, {score}", flush=True)
     check_packed()
     check_pruning()
@@ -230,9 +228,9 @@ def check_packed():
     scoring = Scoring(match=9, mismatch=-9, gap_open=9, gap_extend=2)
     for shape, mode in product(PACKED_SHAPES, (LOCAL, GLOBAL)):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(cuda_regions, "long_shapes", lambda *_, shape=shape: [shape])
+            patch.setattr(device_part, "long_shapes", lambda *_, shape=shape: [shape])
             patch.setattr(cuda_regions, "_may_pack", lambda *_, **__: True)
-            assert_as(OnCards(), cuda_cases.cpu(), query, target, scoring, mode, *lines)
+            assert_as(OnDevices(), cuda_cases.cpu(), query, target, scoring, mode, *lines)
     print("long pairs, packed", flush=True)
 
 
@@ -247,10 +245,10 @@ def check_pruning():
     end, _ = filled(cuda_cases.cpu(), *case)
     for shape in long_shapes(20, 4, SMALL_SHARED, SCORINGS["DNA"]):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(cuda_regions, "long_shapes", lambda *_, shape=shape: [shape])
+            patch.setattr(device_part, "long_shapes", lambda *_, shape=shape: [shape])
             patch.setattr(cuda_regions, "_may_pack", lambda *_, **__: True)
             pruning = Pruning(end.score, len(query), len(target))
-            assert filled(OnCards(), *case, pruning=pruning)[0] == end
+            assert filled(OnDevices(), *case, pruning=pruning)[0] == end
             assert pruning.cells > 0
     print("long pairs, pruned", flush=True)
 
@@ -276,7 +274,7 @@ PARTS = {
     "streaming": with_engine(check_streaming, memory=SMALL),
     "streaming-twice": with_engine(check_streaming, devices=(0, 0), memory=SMALL),
 }
-ON_A_CARD = {"long-pairs": check_long_pairs} | {
+ON_A_DEVICE = {"long-pairs": check_long_pairs} | {
     f"plans-{packing.name.lower()}-{part}": partial(check_plans, packing=packing, part=part)
     for packing, part in product(Packing, range(N_PARTS))
 }
@@ -285,7 +283,7 @@ ON_A_CARD = {"long-pairs": check_long_pairs} | {
 def run(names):
     """All parts, after which every kernel must have run, or those that are named."""
     launches = Launches()
-    parts = PARTS | ON_A_CARD if IS_CUDA else PARTS
+    parts = PARTS | ON_A_DEVICE if IS_CUDA else PARTS
     if IS_CUDA:
         launches.watch()
     for name in names or parts:
@@ -317,7 +315,7 @@ def main(arguments):
         return run(arguments)
     tool, *parts = arguments[1:]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        are_clean = list(pool.map(lambda part: is_clean(tool, part), parts or PARTS | ON_A_CARD))
+        are_clean = list(pool.map(lambda part: is_clean(tool, part), parts or PARTS | ON_A_DEVICE))
     if not all(are_clean):
         sys.exit(f"{tool} found something")
     return None

@@ -18,7 +18,7 @@ TINY = SegmentLimits(rows=10, residues=2000, text_bytes=2000)
 
 
 def random_sequences(n: int, seed: int, *, longest: int = 90, alphabet: Alphabet = PROTEIN) -> list[Plain]:
-    """n sequences of length 0 to `longest`, many of equal length, with odd headers and soft-masked stretches."""
+    """n sequences of length 0 to `longest`, many of equal length, with unusual headers and soft-masked stretches."""
     random = np.random.default_rng(seed)
     plain = []
     for i in range(n):
@@ -30,7 +30,7 @@ def random_sequences(n: int, seed: int, *, longest: int = 90, alphabet: Alphabet
 
 
 def records_of(plain: list[Plain], alphabet: Alphabet = PROTEIN) -> Records:
-    """The same as columns, encoded by the slow and obvious way."""
+    """Records of these sequences, encoded in the slow and obvious way."""
     masks = [masked_stretches(sequence) for _, _, sequence in plain]
     codes = [alphabet.encode(sequence) for _, _, sequence in plain]
     return Records(
@@ -45,7 +45,7 @@ def records_of(plain: list[Plain], alphabet: Alphabet = PROTEIN) -> Records:
 
 
 def masked_stretches(sequence: str) -> list[tuple[int, int]]:
-    """Where a sequence is in lower case."""
+    """The intervals [start, end) in which a sequence is in lower case."""
     stretches: list[tuple[int, int]] = []
     for i, letter in enumerate(sequence):
         if not letter.islower():

@@ -1,8 +1,8 @@
 # ruff: noqa: N802
 """A CUDA driver without a GPU that runs the kernels themselves: g++ compiles them with tests/native/emulated_cuda.hpp.
 
-For kernels that are plain enough for it, as those of the studies are. Slow, in order, one fibre per thread; what it
-shows is that a kernel computes the right thing, not that it is free of races or fast: that is for a GPU.
+It is slow, and runs one fibre per thread, in order. It shows that a kernel computes the right values; whether it is
+free of races, and fast, only a GPU shows.
 """
 
 import ctypes
@@ -36,7 +36,7 @@ IN_CPP = {
     "st.": "*$0 = $1;",
     "red": "*$0 += $1;",
 }
-"""What the assembler in kernels does, by its text, or by how that begins; nothing else can be run."""
+"""C++ for the inline assembly of kernels, by its text or by the first three letters. Other assembly aborts."""
 
 
 def _in_cpp(found):
@@ -57,7 +57,7 @@ def _translated(text):
 
 
 def library_of(source):
-    """The kernels of a source as a shared library, compiled once for its text and constants."""
+    """The kernels of a source as a shared library, which is compiled once for each text and set of constants."""
     paths = [path for folder in reversed(source.folders) for path in sorted(folder.glob("*.cu*"))]
     texts = {path.name: _translated(path.read_text()) for path in paths}
     defines = [f"-D{name}={value}" for name, value in _macros(source, "sm_90")]
@@ -102,9 +102,9 @@ def library_of(source):
 
 
 def launch(kernel, *arguments, blocks=1, threads=1, shared=0, together=False):
-    """Run a kernel of a library. Arrays are handed over as their addresses, numbers as they are.
+    """Run a kernel of a library. Arrays are passed as their addresses, numbers by value.
 
-    together: blocks run side by side, and not one after the other.
+    together: blocks run concurrently, rather than one after the other.
     """
     values = (ctypes.c_uint64 * len(arguments))(
         *(argument if isinstance(argument, int) else argument.ctypes.data for argument in arguments)

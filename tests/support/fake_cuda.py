@@ -299,7 +299,7 @@ def fill_region(driver, a, constants):
     )
     for name, n_words in (("consumed", a.n_channels), ("queues", 8 * a.n_channels * a.queue_pieces * constants.PIECE)):
         assert not driver.view(getattr(a, name), np.uint32, n_words).any(), f"{name} was not set to 0"
-    assert not a.left_rows, "only devices can wait for each other"
+    assert not a.left_rows_ready, "only devices can wait for each other"
     query, n_tiles = driver.view(a.query, np.uint8, a.n_rows), (a.n_pieces + 2) * constants.PIECE + 64
     if is_packed := hasattr(constants, "HIGHEST"):
         places = driver.view(a.columns, np.uint16, n_tiles * 4)
@@ -320,9 +320,9 @@ def fill_region(driver, a, constants):
     assert ends[-1] == a.n_rows
     assert (strips[:, 1] <= np.where(strips[:, 3], n_lanes, n_lanes * constants.ROWS)).all()
     assert (strips[strips[:, 3] == 0, 1] % constants.ROWS == 0).all()
-    kept_columns = driver.view(a.kept_columns, np.uint32, 1)
+    kept_columns = driver.view(a.checkpoint_columns, np.uint32, 1)
     while kept_columns[-1] != 0xFFFFFFFF:
-        kept_columns = driver.view(a.kept_columns, np.uint32, len(kept_columns) + 1)
+        kept_columns = driver.view(a.checkpoint_columns, np.uint32, len(kept_columns) + 1)
     first, extend = constants.GAP_FIRST, constants.GAP_EXTEND
     h, f = (driver.view(address, score, padded)[:n].astype(np.int64) for address in (a.top_H, a.top_F))
     left_h, left_e = driver.view(a.left_H, score, a.n_rows + 1), driver.view(a.left_E, score, a.n_rows)
@@ -383,7 +383,7 @@ def halves_of(words):
 def expand(driver, a, constants):
     for column in range(driver.grid[1]):
         address, n, first_run, n_runs, stride, is_wide = driver.view(a.columns + 48 * column, np.int64, 6).tolist()
-        runs = driver.view(a.runs + BREAKPOINT.itemsize * first_run, BREAKPOINT, n_runs)
+        runs = driver.view(a.breakpoints + BREAKPOINT.itemsize * first_run, BREAKPOINT, n_runs)
         dtype, size = (np.int64, 8) if is_wide else (np.uint32, 4)
         for i in range(n):
             first, step, value = runs[runs["first"] <= i][-1].tolist()
@@ -428,13 +428,13 @@ def stream_letters(driver, a, constants, n_tiles):
 
 def stream_scores(driver, a, constants):
     assert a.n_strips > 0
-    for flags in (a.tickets, a.n_done):
+    for flags in (a.tickets, a.chunks_done):
         assert not driver.view(flags, np.uint32, a.n_strips).any(), "strips of another launch are there"
     driver.view(a.tickets, np.uint32, a.n_strips)[:] = a.n_chunks
     chunks = driver.view(a.chunks, np.uint32, 2 * (a.n_chunks + 1)).reshape(-1, 2).astype(int)
     n_tiles, n_ids = chunks[-1]
-    assert (driver.view(a.passed, np.uint32, n_ids) <= a.n_strips_before).all()
-    driver.view(a.passed, np.uint32, n_ids)[:] = a.n_strips_before + a.n_strips
+    assert (driver.view(a.target_flags, np.uint32, n_ids) <= a.n_strips_before).all()
+    driver.view(a.target_flags, np.uint32, n_ids)[:] = a.n_strips_before + a.n_strips
     is_marked, letters = stream_letters(driver, a, constants, n_tiles)
     ends = np.flatnonzero(is_marked) + 1
     assert len(ends) == n_ids
@@ -452,7 +452,7 @@ def strip_scores(driver, a, constants, letters, ends, stack):
     gaps = constants.GAP_FIRST, constants.GAP_EXTEND
     has_top, has_bottom = bool((stack[0, :, 3] & 1).any()), bool((stack[-1, :, 3] & 2).any())
     assert bool(constants.KEEPS_ROWS) == (has_top or has_bottom)
-    kept = driver.view(a.kept, np.uint32, 8 * int(ends[-1])).reshape(-1, 2, 4) if constants.KEEPS_ROWS else None
+    kept = driver.view(a.boundary, np.uint32, 8 * int(ends[-1])).reshape(-1, 2, 4) if constants.KEEPS_ROWS else None
     table = packed_table(driver, a.table, constants)
     if is_paired:
         assert (stack[:, 0] == stack[:, 1]).all()
@@ -532,10 +532,6 @@ def cut(driver, a, constants):
     minimum = driver.view(a.minimum, np.int32, a.n_queries * constants.BINS).reshape(-1, constants.BINS)
     for query in range(a.n_queries):
         scores = driver.view(a.scores + 4 * query * a.row_stride, np.int32, a.n_targets)
-        if a.histogram:
-            n_bins = constants.BINS * a.score_bins
-            histogram = driver.view(a.histogram + 4 * query * n_bins, np.uint32, n_bins)
-            np.add.at(histogram, bins * a.score_bins + np.minimum(scores, a.score_bins - 1), 1)
         for row in np.flatnonzero(scores >= minimum[query, bins]).tolist():
             if count[0] < a.capacity:
                 place = driver.view(a.candidates + 12 * int(count[0]), np.int32, 3)

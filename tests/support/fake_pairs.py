@@ -1,4 +1,4 @@
-"""The kernels of pairs for the driver without a GPU: the reference engine aligns them, from what the host has sent."""
+"""The kernels of pairs.cu for the fake driver: the reference engine aligns the pairs, from what the host has sent."""
 
 import numpy as np
 
@@ -24,7 +24,7 @@ def mark_letters(driver, a, constants):
 
 
 def pack_couples(driver, a, constants):
-    """The letters of every pair must be on the device."""
+    """Check that the letters of every pair are on the device."""
     for pair in driver.view(a.pairs, PAIR, a.n_pairs):
         driver.view(a.queries + int(pair["query"]), np.uint8, pair["m"])
         driver.view(a.targets + int(pair["target"]), np.uint8, pair["n"])
@@ -68,7 +68,7 @@ def gather_runs(driver, a, constants):
 
 
 def install(monkeypatch, driver):
-    """Let pairs run on a fake driver."""
+    """Make the cuda engine run pairs on a fake driver."""
     kernels = {
         mark_letters: LetterArguments,
         pack_couples: PackCouplesArguments,

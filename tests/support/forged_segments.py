@@ -1,4 +1,4 @@
-"""Databases whose hashes are right and whose content is not, as only somebody who rewrites a segment can make them."""
+"""Make databases with right hashes and wrong content, as an attacker or a faulty program could."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from exaln.database.segment import BLOCK_BYTES
 from exaln.foundation.state_file import content_hash
 
 Columns = dict[str, np.ndarray]
-"""Copies of the buffers of a segment, by the names of SegmentColumns; forged in place, or replaced."""
+"""Copies of the buffers of a segment by the names of SegmentColumns, to be changed in place or replaced."""
 
 
 def forge_columns(database: Database, forge: Callable[[Columns], None], number: int = 0) -> Path:
-    """Change columns of a segment within its file, and its hashes in the manifest. Returns its path."""
+    """Change columns of a segment in its file, and update its hashes in the manifest. Returns the segment's path."""
     segment = database.segments[number]
     content = bytearray(Path(segment.name).read_bytes())
     views = vars(segment._checked_columns())
@@ -37,7 +37,7 @@ def forge_columns(database: Database, forge: Callable[[Columns], None], number: 
 
 
 def forge_bytes(database: Database, content: bytes, number: int = 0) -> Path:
-    """Replace the bytes of a segment, and its hashes in the manifest."""
+    """Replace the bytes of a segment, and update its hashes in the manifest. Returns the segment's path."""
     path = Path(database.segments[number].name)
     path.unlink()
     path.write_bytes(content)
@@ -53,7 +53,7 @@ def forge_bytes(database: Database, content: bytes, number: int = 0) -> Path:
 
 
 def forge_manifest(path: Path, forge: Callable[[dict[str, Any]], object]) -> None:
-    """Change the content of a state file, and the hash that it has of itself."""
+    """Change the content of a state file, and update the hash in it."""
     content = json.loads(path.read_text())
     del content["xxh3_64"]
     forge(content)

@@ -1,4 +1,4 @@
-"""Reads tests/golden/ without any code of the package."""
+"""Read the files in tests/golden/ without any code of the package."""
 
 from pathlib import Path
 

@@ -34,7 +34,7 @@ class Costs:
         return Costs(self.matrix.T, self.gap_open, self.gap_extend)
 
     def limit(self, bits):
-        """The highest score that lanes of this width can prove (Range in native/simd/kernels.hpp); None if unusable."""
+        """The highest score that lanes of this width can prove (Range in recurrence/ranges.hpp); None if unusable."""
         lowest, highest = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
         max_score, min_score = max(0, int(self.matrix.max())), min(-1, int(self.matrix.min()))
         depth = max(self.gap_first + self.gap_extend, -min_score)

@@ -1,4 +1,4 @@
-"""What the tests of regions share: tables of pairs cut in many ways, and the answer of another engine."""
+"""Shared by the tests of regions: scorings, boundaries, tasks, and the comparison of two engines."""
 
 import numpy as np
 
@@ -32,8 +32,8 @@ def n_letters(scoring):
     return 4 if scoring.alphabet == DNA else 20
 
 
-class OnCards:
-    """Regions on these GPUs, as an engine fills them; small ones as well."""
+class OnDevices:
+    """An engine that fills regions on these GPUs, small ones as well."""
 
     def __init__(self, devices=(0,), memory=None):
         self.devices, self.memory = devices, memory
@@ -41,17 +41,7 @@ class OnCards:
     def fill(self, task):
         checkpoints = task.room()
         with cuda_engine.PROCESS_POOL.lend(self.devices, self.memory) as workspaces:
-            end = cuda_regions.fill_region(
-                workspaces,
-                task.pair,
-                task.region,
-                task.boundary,
-                checkpoints,
-                progress=task.progress,
-                wants_end=task.finds_end,
-                pruning=task.pruning,
-            )
-        return RegionResult(checkpoints, end)
+            return RegionResult(checkpoints, cuda_regions.fill_region(workspaces, task, checkpoints))
 
 
 def outside(region, scoring, mode, score=INT32):
@@ -61,7 +51,7 @@ def outside(region, scoring, mode, score=INT32):
 
 
 def core_region(n_rows, n_columns, *, is_local):
-    """The arguments of the core that say what a region is, and what surrounds it."""
+    """The arguments of the core that describe a region and its boundary."""
     return {
         "query": np.zeros(n_rows, np.uint8),
         "target": np.zeros(n_columns, np.uint8),
@@ -78,7 +68,7 @@ def core_region(n_rows, n_columns, *, is_local):
 
 
 def some(rng, n, at_most):
-    """Ascending numbers of rows or columns; the first and the last of the region may be among them."""
+    """int64: at most so many random rows or columns from 1 to n, ascending."""
     return np.unique(rng.integers(1, n + 1, int(rng.integers(0, at_most + 1)))).astype(np.int64)
 
 
@@ -103,7 +93,7 @@ def assert_same(found, expected):
 
 
 def assert_as(engine, other, query, target, scoring, mode, rows, columns, score=INT32):
-    """The whole table, on two engines."""
+    """Fill a whole table on two engines, and compare checkpoints and best cells."""
     region = Region(0, len(query), 0, len(target))
     case = ((query, target, scoring, mode), region, outside(region, scoring, mode, score), rows, columns, score)
     assert_same(filled(engine, *case), filled(other, *case))

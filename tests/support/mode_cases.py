@@ -1,4 +1,4 @@
-"""What tests of alignment modes share: all modes, the answer of the oracle, alignments that are checked."""
+"""Shared by tests of alignment modes: a list of all modes, scores of the oracle, and alignments with checks."""
 
 from __future__ import annotations
 
@@ -28,10 +28,12 @@ TWO, FOUR = Alphabet("two", "HP"), Alphabet("four", "WXYZ")
 
 
 def free_ends(mode: Mode) -> list[str]:
+    """The free ends of a mode: any of qs, qe, ts, te."""
     return [end for end, attribute in ENDS.items() if getattr(mode, attribute)]
 
 
 def oracle_score(query: list[int], target: list[int], scoring: Scoring, mode: Mode) -> float:
+    """The score of two sequences of codes by the oracle."""
     costs = scoring.matrix.tolist(), scoring.gap_open, scoring.gap_extend
     if mode.is_local:
         return oracle.smith_waterman(query, target, *costs)
@@ -39,12 +41,12 @@ def oracle_score(query: list[int], target: list[int], scoring: Scoring, mode: Mo
 
 
 def expanded(operations: np.ndarray[Any, Any]) -> str:
-    """One letter per column."""
+    """A path with one letter per column."""
     return "".join(OPERATIONS[run & 15] * (run >> 4) for run in operations.tolist())
 
 
 def rescored(path: str, query: list[int], target: list[int], scoring: Scoring) -> int:
-    """What an alignment of these letters scores; = and X must be true."""
+    """The score of a path through these codes; asserts that = and X are right and that all codes are used."""
     score, last = 0, ""
     letters, others = iter(query), iter(target)
     for step in path:
@@ -63,7 +65,7 @@ def rescored(path: str, query: list[int], target: list[int], scoring: Scoring) -
 def aligned(
     engine: str, queries: list[list[int]], targets: list[list[int]], scoring: Scoring, mode: Mode
 ) -> list[tuple[int, list[int], str]]:
-    """(score, positions, path) of each pair, after the checks that need no other program."""
+    """(score, positions, path) of each pair by an engine, after checks of their consistency."""
     first, second = (
         Records.of(scoring.alphabet, [np.array(one, np.uint8) for one in some]) for some in (queries, targets)
     )

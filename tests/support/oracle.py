@@ -1,6 +1,6 @@
 """The oracle: textbook Smith-Waterman with affine gaps (Gotoh 1982) on plain Python numbers.
 
-Shares no code with the package, fills the whole table, and is never made faster.
+It shares no code with the package, fills the whole matrix, and is never optimised.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -42,7 +42,7 @@ def aligned_score(
     gap_extend: float,
     free: Collection[str],
 ) -> float:
-    """The best score from end to end, where letters left over at an end in `free` (qs, qe, ts, te) cost nothing.
+    """The best end-to-end score; unaligned letters cost nothing at the ends in `free` (qs, qe, ts, te).
 
     >>> scores = {a: {b: 2 if a == b else -1 for b in "ACGT"} for a in "ACGT"}
     >>> aligned_score("ACG", "TTACG", scores, 1, 1, free=""), aligned_score("ACG", "TTACG", scores, 1, 1, free=["ts"])

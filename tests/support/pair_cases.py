@@ -60,7 +60,7 @@ def _arguments(queries, targets, pairs, costs, mode, isa, threads):
 
 
 def table_fits(costs, bits, rows, columns):
-    """Whether all values of a table without a floor fit lanes of this width (Range in native/simd/kernels.hpp)."""
+    """Whether all values of a table without a floor fit lanes of this width (Range in native/recurrence/ranges.hpp)."""
     max_score, min_score = max(0, int(costs.matrix.max())), min(-1, int(costs.matrix.min()))
     depth = max(costs.gap_first + costs.gap_extend, -min_score)
     lowest = 2 * costs.gap_first + (rows + columns + COLUMNS_OF_PADDING) * costs.gap_extend + depth

@@ -1,4 +1,4 @@
-"""Runs `exaln` as a process: in pipes, on terminals."""
+"""Run `exaln` as a separate process, in pipes or on a terminal."""
 
 import os
 import pty
@@ -10,18 +10,18 @@ from pathlib import Path
 import numpy as np
 
 EXALN = [sys.executable, "-m", "exaln"]
-
-
 LETTERS = np.frombuffer(b"ARNDCQEGHILKMFPSTWYV", np.uint8)
 
 
 def write_random(path: Path, n_sequences: int, length: int) -> Path:
+    """Write random proteins of equal length as FASTA. Returns the path."""
     letters = LETTERS[np.random.default_rng(n_sequences).integers(0, 20, (n_sequences, length))]
     path.write_bytes(b"".join(b">s%d\n%s\n" % (number, bytes(row)) for number, row in enumerate(letters)))
     return path
 
 
 def start(*arguments: object, **options: object) -> subprocess.Popen[bytes]:
+    """Start a command with pipes for stdout and stderr; `options` are those of Popen."""
     command = [*EXALN, *(str(argument) for argument in arguments)]
     return subprocess.Popen(command, **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options)  # type: ignore[call-overload,no-any-return]
 
@@ -36,7 +36,7 @@ def on_terminal(stream: str, *arguments: object) -> str:
             if select.select([ours], [], [], 0.1)[0]:
                 try:
                     text += os.read(ours, 1 << 16)
-                except OSError:  # Linux says so when the last writer has closed
+                except OSError:  # Linux raises EIO after the last writer has closed
                     break
             elif process.poll() is not None:
                 break

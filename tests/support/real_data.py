@@ -1,4 +1,4 @@
-"""Real sequences and scores outside the repository: only where EXALN_DATA names their folder."""
+"""Real sequences and scores outside the repository, used only if EXALN_DATA names their folder."""
 
 import csv
 import gzip

@@ -1,6 +1,6 @@
-"""Bytes of state files flipped one at a time: only the same output, or an error that names the file, may come out.
+"""Flip bits in single bytes of state files: the output must stay the same, or an error must name the file.
 
-`make test` flips a sample; EXALN_FLIPS says how many flips a test makes instead, and `make test-all` sets it.
+`make test` flips a sample. EXALN_FLIPS sets the number of flips per test; `make test-all` uses it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from exaln.errors import ExalnError
 
 SMALL_BYTES = 8192
-"""Of files up to this size each byte may be flipped; of larger ones so many, and those at both ends."""
+"""In files up to this size every byte may be flipped; in larger ones this many, including both ends."""
 
 PATTERNS = (0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0xFF, 0x7F, 0x11)
 
@@ -31,7 +31,7 @@ class Flip:
 
     @contextmanager
     def done(self) -> Iterator[None]:
-        """The file is damaged within the block, and as before after it."""
+        """Damage the file within the `with` block, and restore it afterwards."""
         good = self.path.read_bytes()
         bad = bytearray(good)
         bad[self.place] ^= self.bits
@@ -43,13 +43,13 @@ class Flip:
 
 
 def n_flips(sample: int, share: float = 1.0) -> int:
-    """How many flips a test makes: `sample`, or its share of EXALN_FLIPS."""
-    wanted = int(os.environ.get("EXALN_FLIPS", "0"))
-    return max(sample, int(wanted * share))
+    """The number of flips for a test: `sample`, or `share` of EXALN_FLIPS if that is more."""
+    requested = int(os.environ.get("EXALN_FLIPS", "0"))
+    return max(sample, int(requested * share))
 
 
 def flips_of(paths: Sequence[Path], n: int, seed: int) -> list[Flip]:
-    """n flips of bytes of these files; all bytes once before any comes twice, with another pattern."""
+    """n random flips in these files; no byte is chosen again before all were chosen once."""
     random = np.random.default_rng(seed)
     places = [(path, place) for path in paths for place in _places(path, random)]
     flips: list[Flip] = []
@@ -69,9 +69,9 @@ def _places(path: Path, random: np.random.Generator) -> list[int]:
 
 
 def violations(flips: Sequence[Flip], output: Callable[[Flip], object], expected: object) -> list[str]:
-    """The flips after which something else came out than the expected output, or an error that names the file.
+    """One line for each flip after which the output was wrong, or the error did not name the file in one line.
 
-    `output` is called with each flip done. Exceptions other than those of exaln are violations, too.
+    `output` is called while the flip is in effect. Exceptions that are not exaln's are violations too.
     """
     found = []
     for flip in flips:

@@ -19,7 +19,7 @@ alphabets = st.sampled_from(list(BUILT_IN.values())) | custom_alphabets
 
 
 def sequences(alphabet: Alphabet, min_size: int = 0, max_size: int = 60) -> st.SearchStrategy[str]:
-    """Text over all letters of an alphabet, odd ones included, in upper and lower case; often repetitive."""
+    """Text over all letters of an alphabet, in upper and lower case; often repetitive."""
     letters = st.sampled_from(sorted(set(alphabet.letters + alphabet.letters.lower())))
     some = st.text(letters, min_size=min_size, max_size=max_size)
     repeats = st.builds(

@@ -24,7 +24,7 @@ PART_COLUMNS = 1 << 22
 
 @dataclass(frozen=True, kw_only=True)
 class HitRows:
-    """Columns of n >= 0 hits. Positions are 0-based half-open.
+    """Columns of n >= 0 alignments; those of one target are consecutive rows. Positions are 0-based half-open.
 
     targets: uint8 codes of each whole target (views into the database).
     ordinal: int64[n], position of the target in the database. score: int64[n], multiplied by `scoring.scale`.
@@ -84,6 +84,7 @@ class HitRows:
 class QueryHits(HitRows):
     """All hits of one query, best first. index: its position in the input; query: its uint8 codes.
 
+    A hit is a target with one alignment or several, best first: rows [target_offsets[i], target_offsets[i + 1]).
     query_quality: uint8, its FASTQ quality characters; None if there are none.
     """
 
@@ -92,6 +93,17 @@ class QueryHits(HitRows):
     query_description: str
     query: NDArray[np.uint8]
     query_quality: NDArray[np.uint8] | None = None
+
+    @property
+    def target_offsets(self) -> NDArray[np.int64]:
+        """int64[n_targets + 1]: the first row of each target, and the number of rows."""
+        starts = np.flatnonzero(np.diff(self.ordinal, prepend=-1))
+        return np.append(starts, len(self))
+
+    @property
+    def n_targets(self) -> int:
+        """Targets that are hit."""
+        return len(self.target_offsets) - 1
 
     @property
     def indices(self) -> Sequence[int]:

@@ -35,7 +35,7 @@ def probe_installation() -> dict[str, Any]:
 
     import exaln
     from exaln.engines.choice import ENGINES
-    from exaln.engines.cuda.runtime.probe import engine_facts
+    from exaln.engines.cuda.runtime.probe import probe_machine
     from exaln.foundation.resources import available_memory, available_threads
 
     return {
@@ -46,7 +46,7 @@ def probe_installation() -> dict[str, Any]:
         "memory_bytes": available_memory(),
         "engines": {engine.name: engine.unavailable_reason() or "usable" for engine in ENGINES},
         "instruction_sets": instruction_sets(),
-        "cuda": engine_facts(),
+        "cuda": probe_machine(),
         "environment": {name: os.environ.get(name) for name in ENVIRONMENT},
     }
 

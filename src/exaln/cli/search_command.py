@@ -114,7 +114,7 @@ def search_file(search: Search, source: str, work: SearchProgress, **reading: An
                 yield records
 
         for hits in search.run(batches(), work):
-            work.found(len(hits))
+            work.found(hits.n_targets)
             yield hits
         if file.n_records == 0:
             raise InputError(f"{file.name}: no sequences found; FASTA or FASTQ with at least one record is needed")

@@ -237,10 +237,10 @@ class Database:
 
         Ordinals continue from one database to the next. InputError if the alphabets differ.
         """
-        if not arguments.items("databases", databases, "a list of databases"):
+        listed = arguments.items("databases", databases, "a list of databases")
+        databases = [arguments.instance("databases", database, Database) for database in listed]
+        if not databases:
             raise InputError("databases is empty; at least one is needed")
-        for database in databases:
-            arguments.instance("databases", database, Database)
         if len(databases) == 1:
             return databases[0]
         names = [database.name for database in databases]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from exaln.engines.choice import engine_reasons
 from exaln.engines.tasks import ScanTask
+from exaln.foundation.mapped_file import unchanged
 from exaln.foundation.plurals import number_of
 
 if TYPE_CHECKING:
@@ -82,7 +83,8 @@ def explain(search: Search, queries: Records) -> Explanation:
     """The plan of a search for these queries; nothing is scored."""
     database, blocks = search.database, list(search.blocks(queries))
     widest = max(blocks, key=lambda block: block.rows.n_rows)
-    outline = search.engine.outline(ScanTask(widest.rows, search.engine.open(database)))
+    with unchanged(database.require_unchanged), search.engine.open(database) as resident:
+        outline = search.engine.outline(ScanTask(widest.rows, resident))
     cells = search.n_cells(queries.n_residues)
     scanned = widest.rows.n_rows * database.n_residues
     return Explanation(
@@ -114,4 +116,4 @@ def _seconds(seconds: float) -> str:
         return f"{seconds / 3600:.1f} hours"
     if seconds >= 90:
         return f"{seconds / 60:.1f} minutes"
-    return f"{seconds:.3g} s"
+    return f"{seconds:.3g} s" if seconds >= 0.01 else "0.01 s or less"

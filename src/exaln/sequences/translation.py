@@ -35,7 +35,7 @@ def translate(codes: NDArray[np.uint8], alphabet: Alphabet, frame: int) -> NDArr
 
     >>> from exaln.sequences.alphabet import DNA
     >>> [PROTEIN.decode(translate(DNA.encode("ATGGCNTAAC"), DNA, frame)) for frame in (1, 2, -1)]
-    ['MA*', 'WXN', 'VXH']
+    ['MA*', 'WXN', 'VXP']
     """
     if frame < 0:
         codes = reverse_complement(codes, alphabet)

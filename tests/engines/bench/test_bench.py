@@ -268,7 +268,7 @@ def test_exaln_bench_measures_the_cuda_engine(as_json, capsys, tmp_path, monkeyp
 class FakeCard:
     """A device that does a round of its loop in a microsecond, if it is asked in the right way."""
 
-    facts = SimpleNamespace(n_sms=100)
+    properties = SimpleNamespace(n_sms=100)
 
     def kernel(self, source, name):
         assert (source.file, name) == ("recurrence_bound.cu", "bare_loop")
@@ -289,8 +289,8 @@ class FakeCard:
         return event
 
     def launch(self, kernel, grid, n_threads, stream, arguments):
-        assert (kernel, stream, arguments[1]) == ("kernel", "stream", 4096)
-        self.launched, self.cells_per_round = arguments[0], grid * n_threads * self.constants["ROWS"] * 4 * 2
+        assert (kernel, stream, arguments.out) == ("kernel", "stream", 4096)
+        self.launched, self.cells_per_round = arguments.n, grid * n_threads * self.constants["ROWS"] * 4 * 2
 
     def wait(self, event):
         pass

@@ -9,7 +9,7 @@ from kernel_cases import Costs, join, random_codes
 from pair_cases import align_pairs, by_definition, score_pairs
 
 PART = 4096
-"""Columns of a part, LEAST_PART in native/pairs/windows.cpp: its edges are where mistakes would be."""
+"""Columns of a part, MIN_PART_COLUMNS in native/pairs/windows.cpp: its edges are where mistakes would be."""
 
 DNA = Costs(np.where(np.eye(4, dtype=bool), 2, -3), 5, 2)
 LINEAR = Costs(np.where(np.eye(4, dtype=bool), 1, -1), 0, 1)

@@ -175,7 +175,7 @@ def test_local_pairs_at_the_score_limit_of_every_width(isa, costs):
 
 
 def block_rows(costs, columns):
-    """Rows of a block whose scores are above a base per lane, as BlockRange in simd/kernels.hpp has it; or None."""
+    """Rows of a block whose scores are above a base per lane, as BlockRange in ranges.hpp has it; or None."""
     most, first, extend = max(0, costs.matrix.max()), costs.gap_open + costs.gap_extend, costs.gap_extend
     depth = max(first + extend, -min(-1, costs.matrix.min()))
     for rows in range(32, 3, -1):

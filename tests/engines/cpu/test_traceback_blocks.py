@@ -23,7 +23,7 @@ DNA = MATRICES["DNA"]
 
 @pytest.fixture(autouse=True)
 def few_lines_at_a_time(monkeypatch):
-    monkeypatch.setattr(device_checkpoints, "MOST_LINES", 3)
+    monkeypatch.setattr(device_checkpoints, "MAX_CHECKPOINTS", 3)
     monkeypatch.setattr(device_checkpoints, "ALONG_GAP", 4)
     monkeypatch.setattr(device_checkpoints, "ACROSS_GAP", 1)
 
@@ -38,7 +38,7 @@ class FewParts:
 
     def near(self, row, column, spacing, gap):
         self.n_asked += 1
-        rows, columns = device_checkpoints.lines_ahead(
+        rows, columns = device_checkpoints.parts_near_path(
             self._region, (self.rows, self.columns), row, column, spacing, gap
         )
         return CheckpointParts(

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import cuda_cases
+import engine_calls
 import exaln
 import golden_data
 import real_data
@@ -22,12 +23,12 @@ from cuda_cases import (
     scorings,
     shared_engine,
 )
-from exaln.engines.contracts import Keep, Placement
 from exaln.errors import EngineError, InputError
 from exaln.scoring.scoring import Scoring
 from exaln.sequences.alphabet import DNA, PROTEIN, Alphabet
 from exaln.sequences.inputs import as_records
 from exaln.sequences.records import Records
+from exaln.statistics.length_bins import N_BINS
 from kernel_cases import mutated, random_codes
 from memory_targets import MemoryTargets, Rows, memory_targets
 from oracle import smith_waterman
@@ -61,10 +62,10 @@ def test_all_recorded_scores(engine):
     expected = np.array([[scores[query, target] for target in targets] for query in queries])
     assert expected.size == 152_320
     database = memory_targets(PROTEIN, encoded(targets.values()))
-    placement, records = engine.place(database), as_records(list(queries.values()), PROTEIN)
-    np.testing.assert_array_equal(engine.scores(records, placement, BLOSUM62), expected)
+    records = as_records(list(queries.values()), PROTEIN)
+    np.testing.assert_array_equal(engine_calls.scores(engine, records, database, BLOSUM62), expected)
     for row in range(len(records)):  # one at a time: two targets in a word instead of two queries
-        found = engine.scores(records.rows(row, row + 1), placement, BLOSUM62)
+        found = engine_calls.scores(engine, records.rows(row, row + 1), database, BLOSUM62)
         np.testing.assert_array_equal(found[0], expected[row])
 
 
@@ -115,10 +116,10 @@ def test_queries_of_every_length_alone(engine, name):
     scoring = scorings()[name]
     queries, targets = random_case(scoring, QUERY_LENGTHS, 501, seed=3)
     expected = scored(cuda_cases.cpu(), queries, targets, scoring)
-    placement = engine.place(memory_targets(scoring.alphabet, targets))
+    database = memory_targets(scoring.alphabet, targets)
     records = Records.of(scoring.alphabet, queries)
     for row, length in enumerate(QUERY_LENGTHS):
-        found = engine.scores(records.rows(row, row + 1), placement, scoring)
+        found = engine_calls.scores(engine, records.rows(row, row + 1), database, scoring)
         np.testing.assert_array_equal(found[0], expected[row], f"query of length {length}")
 
 
@@ -136,10 +137,10 @@ def test_a_database_of_ordinary_size(fast_engine):
     lengths = [144, 150, 300, 375, 380, 520, 1000, 1700]
     queries, targets = random_case(BLOSUM62, lengths, 60_000, seed=21, longest=2000)
     expected = assert_as_cpu(fast_engine, queries, targets, BLOSUM62)
-    placement = fast_engine.place(memory_targets(PROTEIN, targets))
+    database = memory_targets(PROTEIN, targets)
     records = Records.of(PROTEIN, queries)
     for first, end in ((3, 4), (7, 8), (1, 4), (6, 8)):
-        found = fast_engine.scores(records.rows(first, end), placement, BLOSUM62)
+        found = engine_calls.scores(fast_engine, records.rows(first, end), database, BLOSUM62)
         np.testing.assert_array_equal(found, expected[first:end])
 
 
@@ -180,8 +181,8 @@ def test_nothing_to_score(fast_engine, n_queries, n_targets):
     assert (found.shape, found.dtype, found.any()) == ((n_queries, n_targets), np.int32, False)
     some = scored(fast_engine, [empty] * n_queries, [empty, encoded(["WWW"])[0], empty], BLOSUM62, n_segments=2)
     assert not some.any()
-    found = list(fast_engine.scan(Records.of(PROTEIN, []), fast_engine.place(memory_targets(PROTEIN, [])), BLOSUM62,
-                                  Keep.everything(0)))  # fmt: skip
+    nothing = Records.of(PROTEIN, []), memory_targets(PROTEIN, [])
+    found = list(engine_calls.scan(fast_engine, *nothing, BLOSUM62, np.zeros((0, N_BINS), np.int32)))
     assert sum(len(candidates.query) for candidates in found) == 0
 
 
@@ -294,8 +295,8 @@ def test_arrays_that_are_parts_of_larger_ones(fast_engine):
     assert not codes.flags.writeable
     database = MemoryTargets(PROTEIN, (Rows(codes, offsets, np.arange(400)),))
     queries = Records.of(PROTEIN, [random_codes(rng, int(n), 20) for n in rng.integers(1, 200, 9)]).rows(2, 7)
-    expected = cuda_cases.cpu().scores(queries, Placement(database), BLOSUM62)
-    np.testing.assert_array_equal(fast_engine.scores(queries, fast_engine.place(database), BLOSUM62), expected)
+    found, expected = (engine_calls.scores(one, queries, database, BLOSUM62) for one in (fast_engine, cuda_cases.cpu()))
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_one_pair_as_users_ask_for_it():
@@ -310,11 +311,11 @@ def test_one_pair_as_users_ask_for_it():
 
 
 def test_alphabets_that_do_not_fit_are_refused(fast_engine):
-    targets = fast_engine.place(memory_targets(DNA, [DNA.encode("ACGT")]))
+    targets = memory_targets(DNA, [DNA.encode("ACGT")])
     with pytest.raises(InputError, match="the queries are protein, but 2/-3 scores dna"):
-        fast_engine.scores(as_records(["HEAG"], PROTEIN), targets, Scoring.default(DNA))
+        engine_calls.scores(fast_engine, as_records(["HEAG"], PROTEIN), targets, Scoring.default(DNA))
     with pytest.raises(InputError, match="the database is dna, but BLOSUM62 scores protein"):
-        list(fast_engine.scan(as_records(["HEAG"], PROTEIN), targets, BLOSUM62, Keep.everything(1)))
+        list(engine_calls.scan(fast_engine, as_records(["HEAG"], PROTEIN), targets, BLOSUM62))
 
 
 # Small cases against the textbook. The gap costs are few, because every one is a kernel of its own.
@@ -358,8 +359,8 @@ def test_small_cases_against_the_textbook(engine, case):
 def test_progress_grows_and_ends_with_all_cells(fast_engine):
     rng, cells = np.random.default_rng(15), []
     queries, targets = random_case(BLOSUM62, rng.integers(0, 600, 30), 900, seed=16)
-    placement = fast_engine.place(memory_targets(PROTEIN, targets, 2))
-    fast_engine.scores(Records.of(PROTEIN, queries), placement, BLOSUM62, cells.append)
+    database = memory_targets(PROTEIN, targets, 2)
+    engine_calls.scores(fast_engine, Records.of(PROTEIN, queries), database, BLOSUM62, cells.append)
     assert cells == sorted(cells)
     assert cells[-1] == sum(map(len, queries)) * sum(map(len, targets))
 
@@ -372,19 +373,20 @@ def test_an_exception_in_progress_stops_the_scan_and_leaves_the_engine_usable(fa
         raise StopNow
 
     queries, targets = random_case(BLOSUM62, [100, 200, 300], 500, seed=17)
-    placement = fast_engine.place(memory_targets(PROTEIN, targets))
+    database = memory_targets(PROTEIN, targets)
     with pytest.raises(StopNow):
-        fast_engine.scores(Records.of(PROTEIN, queries), placement, BLOSUM62, stop)
+        engine_calls.scores(fast_engine, Records.of(PROTEIN, queries), database, BLOSUM62, stop)
     assert_as_cpu(fast_engine, queries, targets, BLOSUM62)
 
 
 def test_a_scan_that_is_given_up_leaves_no_thread_and_the_engine_usable(fast_engine):
     queries, targets = random_case(BLOSUM62, [100, 200, 300], 900, seed=18)
-    records, placement = Records.of(PROTEIN, queries), fast_engine.place(memory_targets(PROTEIN, targets, 3))
-    list(fast_engine.scan(records, placement, BLOSUM62, Keep.everything(3)))
+    records, database = Records.of(PROTEIN, queries), memory_targets(PROTEIN, targets, 3)
+    cutoff = np.zeros((3, N_BINS), np.int32)
+    list(engine_calls.scan(fast_engine, records, database, BLOSUM62, cutoff))
     before = set(threading.enumerate())
     for _ in range(3):
-        scan = fast_engine.scan(records, placement, BLOSUM62, Keep.everything(3))
+        scan = engine_calls.scan(fast_engine, records, database, BLOSUM62, cutoff)
         next(scan)
         scan.close()
     for thread in set(threading.enumerate()) - before:

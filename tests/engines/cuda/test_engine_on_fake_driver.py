@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from cuda_plans import IN_STREAMS, plan_of_shapes
-from exaln.engines.contracts import Keep
+from engine_calls import located, pair_task, scan_task, scores
+from exaln.engines.contracts import score_matrix
 from exaln.engines.cpu.engine import CpuEngine
 from exaln.engines.cuda import engine as cuda_engine
 from exaln.engines.cuda.device_pool import DevicePool
@@ -33,6 +34,7 @@ from exaln.engines.cuda.scan.batch_sources import Tasks
 from exaln.engines.cuda.scan.planner import Planner
 from exaln.engines.cuda.scan.shapes import Packing, Shape
 from exaln.engines.cuda.scan.strips import Part, Strip
+from exaln.engines.tasks import QueryRows, ScanTask
 from exaln.errors import DatabaseError, EngineError, InputError, OutOfMemoryError
 from exaln.scoring.scoring import Scoring
 from exaln.sequences.alphabet import DNA, PROTEIN
@@ -59,36 +61,41 @@ class Case:
         self.scoring = scoring
         self.queries = Records.of(alphabet, sequences(seed, alphabet, queries))
         self.database = memory_targets(alphabet, sequences(seed + 1, alphabet, targets), n_segments)
-        self.expected = CpuEngine(1).scores(self.queries, CpuEngine(1).place(self.database), scoring)
+        self.expected = scores(CpuEngine(1), self.queries, self.database, scoring)
 
     @property
     def n_cells(self):
         return self.queries.n_residues * self.database.n_residues
 
-    def check(self, engine, keep=None):
+    def scores(self, engine, progress=None):
+        return scores(engine, self.queries, self.database, self.scoring, progress)
+
+    def blocks(self, engine):
+        return engine.score_blocks(scan_task(engine, self.queries, self.database, self.scoring))
+
+    def cutoff(self, score):
+        return np.full((len(self.queries), N_BINS), score, np.int32)
+
+    def check(self, engine, cutoff=None):
         """Scores, progress and candidates."""
         cells = []
-        found = engine.scores(self.queries, engine.place(self.database), self.scoring, cells.append)
-        np.testing.assert_array_equal(found, self.expected)
+        np.testing.assert_array_equal(self.scores(engine, cells.append), self.expected)
         assert cells == sorted(cells)
         assert cells[-1] == self.n_cells
-        keep = keep or Keep(np.full((len(self.queries), N_BINS), int(np.median(self.expected)), np.int32), score_bins=9)
-        pairs, counts = self.scanned(engine, keep)
-        expected_pairs, expected_counts = self.scanned(CpuEngine(1), keep)
-        assert pairs == expected_pairs
-        np.testing.assert_array_equal(counts, expected_counts)
+        cutoff = self.cutoff(int(np.median(self.expected))) if cutoff is None else cutoff
+        assert self.scanned(engine, cutoff) == self.scanned(CpuEngine(1), cutoff)
 
-    def scanned(self, engine, keep):
-        pairs, counts = [], np.zeros((len(self.queries), N_BINS, keep.score_bins), np.int64)
-        for found in engine.scan(self.queries, engine.place(self.database), self.scoring, keep):
-            columns = (found.query, found.ordinal, found.length, found.score)
-            assert [column.dtype for column in columns] == [np.int32, np.int64, np.int64, np.int32]
+    def scanned(self, engine, cutoff):
+        """Candidates (query, ordinal, length, score), sorted."""
+        pairs = []
+        for candidates in engine.scan(scan_task(engine, self.queries, self.database, self.scoring, cutoff)):
+            columns = candidates.query, candidates.row, candidates.score
+            assert [column.dtype for column in columns] == [np.int32, np.int64, np.int32]
+            found = located(candidates, self.database)
+            columns = found.query, found.ordinal, found.length, found.score
             pairs += zip(*(column.tolist() for column in columns), strict=True)
-            if keep.score_bins:
-                first = found.histogram.first_query
-                counts[first : first + len(found.histogram.counts)] += found.histogram.counts
         assert len(pairs) == len(set(pairs))
-        return sorted(pairs), counts
+        return sorted(pairs)
 
 
 @pytest.fixture
@@ -219,7 +226,7 @@ def test_strips_with_the_same_kernel_share_a_launch(new_driver, monkeypatch, mos
         Strip(shape, (Part(0, 32, 8, 0),), (), False),
     ]
     case, engine = Case(queries=[40, 30]), engine_with(**IN_STREAMS, strips=lambda *arguments: strips)
-    engine.scores(case.queries, engine.place(case.database), case.scoring)
+    case.scores(engine)
     assert [arguments["n_strips"] for name, _, arguments in driver.launches if name == "stream_scores"] == expected
     case.check(engine)
 
@@ -262,9 +269,8 @@ def test_a_resident_database_is_sent_once(new_driver):
     sent = driver.sent
     other = Case(queries=[7], seed=9)
     engine = CudaEngine()
-    found = engine.scores(other.queries, engine.place(case.database), BLOSUM62)
-    cpu = CpuEngine(1)
-    np.testing.assert_array_equal(found, cpu.scores(other.queries, cpu.place(case.database), BLOSUM62))
+    found, expected = (scores(one, other.queries, case.database, BLOSUM62) for one in (engine, CpuEngine(1)))
+    np.testing.assert_array_equal(found, expected)
     assert engine.times.bytes_sent == 0
     assert driver.sent - sent < 5000
 
@@ -275,15 +281,14 @@ def test_another_scoring_packs_again(new_driver):
     same = Case(Scoring("PAM30"))
     engine = CudaEngine()
     for scoring in (BLOSUM62, same.scoring, Scoring(match=1, mismatch=-1, alphabet=PROTEIN), BLOSUM62):
-        cpu = CpuEngine(1)
-        expected = cpu.scores(case.queries, cpu.place(case.database), scoring)
-        np.testing.assert_array_equal(engine.scores(case.queries, engine.place(case.database), scoring), expected)
+        found, expected = (scores(one, case.queries, case.database, scoring) for one in (engine, CpuEngine(1)))
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_memory_of_a_database_that_is_gone_is_free(new_driver):
     driver = new_driver()
     case = Case(targets=[1000] * 50)
-    CudaEngine().scores(case.queries, CudaEngine().place(case.database), BLOSUM62)
+    case.scores(CudaEngine())
     held = driver.used
     del case
     gc.collect()
@@ -303,7 +308,7 @@ def test_two_scans_in_turn_have_workspaces_of_their_own(new_driver):
     new_driver()
     pool = DevicePool()
     case, engine = Case(targets=TARGET_LENGTHS * 2), CudaEngine(pool=pool)
-    one, other = (engine.blocks(case.queries, engine.place(case.database), BLOSUM62) for _ in range(2))
+    one, other = (case.blocks(engine) for _ in range(2))
     first = next(one)
     np.testing.assert_array_equal(next(other).scores, first.scores)
     assert [len(list(rest)) for rest in (one, other)] == [0, 0]
@@ -319,8 +324,8 @@ def test_more_candidates_than_the_list_holds(new_driver, monkeypatch, capacity, 
     monkeypatch.setattr(collect, "FIRST_CANDIDATES", first)
     case = Case()
     case.check(CudaEngine())
-    case.check(CudaEngine(), Keep.everything(len(case.queries)))
-    case.check(CudaEngine(), Keep(np.full((len(case.queries), N_BINS), 10_000, np.int32), score_bins=4))
+    case.check(CudaEngine(), case.cutoff(0))
+    case.check(CudaEngine(), case.cutoff(10_000))
 
 
 @pytest.mark.parametrize("room", [1, 3, 1 << 16])
@@ -349,20 +354,19 @@ def test_blocks_of_scores_are_bounded(new_driver, monkeypatch):
     monkeypatch.setattr(collect, "BLOCK_SCORES", 2 * len(TARGET_LENGTHS))
     case, engine = Case(), CudaEngine()
     case.check(engine)
-    blocks = list(engine.blocks(case.queries, engine.place(case.database), BLOSUM62))
+    blocks = list(case.blocks(engine))
     assert [(block.first_query, len(block.scores)) for block in blocks] == [(0, 2), (2, 2), (4, 1)]
 
 
 def test_empty_queries_and_empty_targets(new_driver):
     new_driver()
     engine, nothing = CudaEngine(), Case(queries=[], targets=[3, 4])
-    assert engine.scores(nothing.queries, engine.place(nothing.database), BLOSUM62).shape == (0, 2)
+    assert nothing.scores(engine).shape == (0, 2)
     nothing = Case(queries=[3], targets=[])
-    assert engine.scores(nothing.queries, engine.place(nothing.database), BLOSUM62).shape == (1, 0)
+    assert nothing.scores(engine).shape == (1, 0)
     for query_lengths, target_lengths in (([0], [0, 0]), ([4], [0]), ([0, 3], [0, 1])):
         case = Case(queries=query_lengths, targets=target_lengths)
-        found = engine.scores(case.queries, engine.place(case.database), BLOSUM62)
-        np.testing.assert_array_equal(found, case.expected)
+        np.testing.assert_array_equal(case.scores(engine), case.expected)
 
 
 # --- memory
@@ -409,14 +413,15 @@ def test_a_single_row_that_does_not_fit_is_out_of_memory(new_driver):
     new_driver()
     case, engine = Case(targets=[100_000]), CudaEngine(memory=60_000)
     with pytest.raises(OutOfMemoryError, match=r"GPU 0 \(Fake GPU\): .* more cannot be had.*--gpu-memory"):
-        engine.scores(case.queries, engine.place(case.database), BLOSUM62)
+        case.scores(engine)
 
 
-def test_the_placement_can_ask_for_less(new_driver):
+def test_a_resident_view_can_have_less_memory_than_the_engine(new_driver):
     driver = new_driver()
     case, engine = Case(targets=[300] * 60, queries=[40, 50]), CudaEngine()
-    found = engine.scores(case.queries, engine.place(case.database, budget=150_000), BLOSUM62)
-    np.testing.assert_array_equal(found, case.expected)
+    queries = QueryRows.of_sequences(case.queries, BLOSUM62)
+    task = ScanTask(queries, engine.open(case.database, budget=150_000))
+    np.testing.assert_array_equal(score_matrix(engine, task), case.expected)
     assert driver.peak <= 150_000
 
 
@@ -433,7 +438,7 @@ def test_a_kernel_that_fails_is_an_engine_error(new_driver, kernel):
     case, engine = Case(queries=[30, 30]), engine_with(long_length=lambda lengths, device: 64, strips=strips)
     message = rf"GPU 0 \(Fake GPU\): kernel .*{kernel}.* failed: CUDA_ERROR_ILLEGAL_ADDRESS"
     with pytest.raises(EngineError, match=message):
-        list(engine.scan(case.queries, engine.place(case.database), BLOSUM62, Keep.everything(len(case.queries))))
+        case.scanned(engine, case.cutoff(0))
     assert engine.pool.idle(0) == []
 
 
@@ -445,7 +450,7 @@ def test_a_score_beyond_31_bits_is_an_engine_error(new_driver, monkeypatch):
     queries = Records.of(PROTEIN, [letters])
     engine = CudaEngine()
     with pytest.raises(EngineError, match="a score does not fit 31 bits"):
-        engine.scores(queries, engine.place(memory_targets(PROTEIN, [letters])), scoring)
+        scores(engine, queries, memory_targets(PROTEIN, [letters]), scoring)
 
 
 @pytest.mark.parametrize("is_resident", [True, False])
@@ -459,7 +464,7 @@ def test_an_error_of_the_reader_thread_is_raised_in_the_caller(new_driver, monke
     monkeypatch.setattr(job, "HostBatch", broken)
     case, engine = Case(), engine_with(**({} if is_resident else STREAMED))
     with pytest.raises(DatabaseError, match="damaged"):
-        engine.scores(case.queries, engine.place(case.database), BLOSUM62)
+        case.scores(engine)
 
 
 @pytest.mark.parametrize("devices", [[0], [0, 0]])
@@ -472,7 +477,7 @@ def test_closing_the_iterator_ends_the_threads(new_driver, monkeypatch, devices,
     pool = DevicePool(Planner(**({} if is_resident else STREAMED)))
     case, engine = Case(targets=TARGET_LENGTHS * 4, n_segments=3), CudaEngine(devices, pool=pool)
     before = {thread.name for thread in threading.enumerate() if "sender" not in thread.name}
-    blocks = engine.blocks(case.queries, engine.place(case.database), BLOSUM62)
+    blocks = case.blocks(engine)
     next(blocks)
     started = time.perf_counter()
     blocks.close()
@@ -489,7 +494,7 @@ def test_an_interrupt_in_the_middle_ends_the_threads(new_driver):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        engine.scores(case.queries, engine.place(case.database), BLOSUM62, interrupt)
+        case.scores(engine, interrupt)
     case.check(engine)
 
 
@@ -511,9 +516,9 @@ def test_impossible_options_are_errors(new_driver, options, error, message):
 def test_paths_need_the_core(new_driver, monkeypatch):
     new_driver()
     monkeypatch.setattr(CpuEngine, "unavailable_reason", staticmethod(lambda: "no core today"))
-    case = Case()
+    case, pairs = Case(), SimpleNamespace(query=np.zeros(1, np.int64), target=np.zeros(1, np.int64))
     with pytest.raises(EngineError, match="alignments are made by the cpu engine: no core today"):
-        CudaEngine().align(case.queries, case.queries, None, BLOSUM62)
+        CudaEngine().align(pair_task(case.queries, case.queries, pairs, BLOSUM62, known_scores=np.zeros(1, np.int64)))
 
 
 def test_letters_are_those_of_the_whole_database(new_driver, monkeypatch):
@@ -522,11 +527,11 @@ def test_letters_are_those_of_the_whole_database(new_driver, monkeypatch):
     targets = [np.array([0, 1, 2] * 5, np.uint8), np.array([3, 4, 23] * 5, np.uint8)]
     database = memory_targets(PROTEIN, targets, 2)
     queries = Records.of(PROTEIN, [np.arange(25, dtype=np.uint8)])
-    expected = CpuEngine(1).scores(queries, CpuEngine(1).place(database), BLOSUM62)
-    np.testing.assert_array_equal(CudaEngine().scores(queries, CudaEngine().place(database), BLOSUM62), expected)
+    expected = scores(CpuEngine(1), queries, database, BLOSUM62)
+    np.testing.assert_array_equal(scores(CudaEngine(), queries, database, BLOSUM62), expected)
     assert {constants["LETTERS"] for _, constants, _ in driver.launches if "LETTERS" in constants} == {6}
     monkeypatch.setattr(cache, "MAX_COUNTED_RESIDUES", 1)
-    np.testing.assert_array_equal(CudaEngine().scores(queries, CudaEngine().place(database), BLOSUM62), expected)
+    np.testing.assert_array_equal(scores(CudaEngine(), queries, database, BLOSUM62), expected)
     assert max(constants["LETTERS"] for _, constants, _ in driver.launches if "LETTERS" in constants) > 20
 
 
@@ -536,7 +541,7 @@ def test_a_smaller_memory_limit_than_before_evicts_what_is_resident(new_driver, 
     monkeypatch.setattr(division, "MIN_BATCH_RESIDUES", 1)
     monkeypatch.setattr(division, "FIXED_BYTES", 0)
     monkeypatch.setattr(division, "HEADER_BYTES", 3000)
-    case = Case(targets=[300] * 60, queries=[40, 50])
+    case = Case(targets=[300] * 150, queries=[40, 50])
     case.check(CudaEngine())
     assert driver.used > 60_000
     engine = CudaEngine(memory=60_000)

@@ -53,13 +53,15 @@ def on_the_cpu(*arguments):
 
 
 def test_the_sanitizers_run_passes_with_the_cpu_engine():
-    done = on_the_cpu("tests/cuda_sanitize.py")
+    done = on_the_cpu("tests/support/cuda_sanitize.py")
     assert done.returncode == 0, done.stderr
     assert done.stdout.endswith("every kernel ran, and all scores are right\n")
 
 
 def test_tests_of_the_gpu_pass_with_the_cpu_engine():
     """The quick ones: what they expect is right."""
-    done = on_the_cpu("-m", "pytest", "-q", "-m", "gpu", "-p", "no:cacheprovider", "tests/test_cuda_limits.py")
+    done = on_the_cpu(
+        "-m", "pytest", "-q", "-m", "gpu", "-p", "no:cacheprovider", "tests/engines/cuda/scan/test_number_limits.py"
+    )
     assert done.returncode == 0, done.stdout
     assert "passed" in done.stdout

@@ -30,7 +30,7 @@ from exaln.scoring.scoring import Scoring
 from fake_cuda import FakeDriver, install
 from kernel_cases import ISAS, engine_with, mutated, random_codes
 from long_cases import same
-from long_regions import OnCards
+from long_regions import OnDevices
 
 COSTS = {
     "DNA": Scoring(match=1, mismatch=-3, gap_open=3, gap_extend=2),
@@ -245,7 +245,7 @@ def test_a_device_gets_the_rows_left_in_each_slab_and_the_best_score(
     table, region = PairTable(query, target, COSTS["large"], LOCAL), Region(0, 300, 0, len(target))
     lines = Checkpoints.empty(region, np.arange(7, 300, 7), np.arange(50, len(target), 50), INT32)
     pruning = Pruning(7, 1000, 2000)
-    end = filled(OnCards(), table, region, lines, pruning)
+    end = filled(OnDevices(), table, region, lines, pruning)
     launched = [arguments for name, _, arguments in device.launches if name == "fill_region"]
     assert len(launched) > 3
     rows_before = np.concatenate([[0], np.cumsum([arguments["n_rows"] for arguments in launched])[:-1]])

@@ -97,15 +97,15 @@ class EngineOnDatabase:
 
     def gpus(self) -> list[dict[str, Any]]:
         """Properties of each GPU that the engine uses, each GPU once."""
-        from exaln.engines.cuda.runtime.probe import engine_facts
+        from exaln.engines.cuda.runtime.probe import probe_machine
 
-        return [gpu for gpu in engine_facts()["gpus"] if gpu["number"] in self._engine.devices]
+        return [gpu for gpu in probe_machine()["gpus"] if gpu["number"] in self._engine.devices]
 
     def versions(self) -> dict[str, str | None]:
         """Versions of the driver, the compiler and the CUDA packages."""
-        from exaln.engines.cuda.runtime.probe import engine_facts
+        from exaln.engines.cuda.runtime.probe import probe_machine
 
-        facts = engine_facts()
+        facts = probe_machine()
         names = ("driver_cuda", "nvrtc", "cuda_core", "cuda_bindings")
         return {"driver": driver_version(), **{name: facts[name] for name in names}}
 

@@ -18,7 +18,6 @@ from exaln.engines.contracts import Engine, Tuning, exceeds
 from exaln.engines.cpu.engine import CpuEngine
 from exaln.engines.cuda.device_pool import DevicePool
 from exaln.engines.cuda.long import regions
-from exaln.engines.cuda.long.device_checkpoints import WantedLines
 from exaln.engines.cuda.pairs.batches import COUNTS, POSITIONS, PairBatches, PairResults, fits_numbers
 from exaln.engines.cuda.runtime import probe
 from exaln.engines.cuda.runtime.device import MIN_MEMORY
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
 
     from exaln.database.views import TargetView
     from exaln.engines.cuda.runtime.workspace import Workspace
-    from exaln.engines.cuda.scan.plan import KernelUse
+    from exaln.engines.cuda.scan.plan import PlannedKernel
     from exaln.engines.regions import PairTable, Region, Traceback
 
 SLAB_CELLS = 35 * 10**12
@@ -152,8 +151,8 @@ class CudaEngine(Engine):
 
     def scan(self, task: ScanTask) -> Iterator[Candidates]:
         """Candidates, cut on the device; where too many pass the cutoff, the cut is made here."""
-        request = ScanOptions(task.cutoff, 0, task.progress is not None)
-        with closing(self._results(task, request)) as results:
+        options = ScanOptions(task.cutoff, task.progress is not None)
+        with closing(self._results(task, options)) as results:
             for result in results:
                 if isinstance(result.result, CandidateRows):
                     yield from _candidates(result, result.result, task)
@@ -241,37 +240,17 @@ class CudaEngine(Engine):
         """
         if task.region.cells < SMALL_REGION:
             return self._cpu().fill(task)
-        pair, region, openings = task.pair, task.region, self._openings(task.region)
-        is_whole = region.cells == len(pair.query) * len(pair.target)
+        openings = self._openings(task.region)
+        is_whole = task.region.cells == len(task.pair.query) * len(task.pair.target)
         if task.may_hold and not (is_whole and len(openings) > 1):
             with self.pool.lend(self.devices[:1], self.memory) as (workspace,):
-                request = WantedLines(task.rows, task.columns, task.boundary.top_H.dtype)
-                held = regions.hold_lines(
-                    workspace,
-                    pair,
-                    region,
-                    task.boundary,
-                    request,
-                    progress=task.progress,
-                    wants_end=task.finds_end,
-                    pruning=task.pruning,
-                )
-                if held is not None:
-                    return RegionResult(*held)
+                result = regions.hold_checkpoints(workspace, task)
+            if result is not None:
+                return result
         checkpoints = task.room()
         memory = None if self.memory is None else self.memory * len(self.devices) // len(openings)
         with self.pool.lend(openings, memory) as workspaces:
-            end = regions.fill_region(
-                workspaces,
-                pair,
-                region,
-                task.boundary,
-                checkpoints,
-                progress=task.progress,
-                wants_end=task.finds_end,
-                pruning=task.pruning,
-            )
-        return RegionResult(checkpoints, end)
+            return RegionResult(checkpoints, regions.fill_region(workspaces, task, checkpoints))
 
     def lower_bound(self, pair: PairTable) -> int:
         """From words that both sequences share, on the CPU, which is done before kernels for it would be loaded. The
@@ -339,14 +318,14 @@ class CudaEngine(Engine):
             self._cpu_engine = CpuEngine(self._threads)
         return self._cpu_engine
 
-    def _results(self, task: ScanTask, request: ScanOptions) -> Generator[BatchResult, None, None]:
+    def _results(self, task: ScanTask, options: ScanOptions) -> Generator[BatchResult, None, None]:
         """Results, batch by batch. Close the generator: the garbage collector must not end its threads."""
         view, queries, progress = task.view, task.queries, task.progress
         encoded = EncodedSequences(queries.codes(self.name), queries.offsets)
         if not len(queries) or not view.n_targets:
             return
         with self.pool.lend(self.devices, self._budget(task)) as workspaces:
-            job = Job(workspaces, view, encoded, task.scoring, request, self.pool.cache, self.pool.planner)
+            job = Job(workspaces, view, encoded, task.scoring, options, self.pool.cache, self.pool.planner)
             cells = 0
             try:
                 with closing(job.results()) as results:
@@ -361,7 +340,7 @@ class CudaEngine(Engine):
                 self._reports = _report(job, view)
 
 
-def _kernel_name(use: KernelUse) -> str:
+def _kernel_name(use: PlannedKernel) -> str:
     """A kernel of a plan with its queries, for people."""
     shortest, longest = use.query_lengths
     of_length = f"{shortest:,}" if shortest == longest else f"{shortest:,} to {longest:,}"

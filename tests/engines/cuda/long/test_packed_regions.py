@@ -9,22 +9,23 @@ from exaln.engines.cpu.engine import CpuEngine
 from exaln.engines.cuda import engine as cuda_engine
 from exaln.engines.cuda.engine import CudaEngine
 from exaln.engines.cuda.letters import fold_letters, used_letters
+from exaln.engines.cuda.long import device_part
 from exaln.engines.cuda.long import regions as cuda_regions
 from exaln.engines.cuda.long.packed import ByteScores
 from exaln.engines.cuda.long.shapes import PACKED_SHAPES, LongShape
 from exaln.engines.cuda.runtime.compiler import compiler_version, cubin
-from exaln.engines.regions import Borders, Pruning, Region
+from exaln.engines.regions import Boundary, Pruning, Region
 from exaln.errors import EngineError
 from exaln.pairwise.long.driver import LongOptions, align_long
 from exaln.scoring.modes import GLOBAL, LOCAL, SEMIGLOBAL, Mode
 from exaln.scoring.scoring import Scoring
 from fake_cuda import install
 from kernel_cases import mutated, random_codes
-from long_regions import SCORINGS, OnCards, assert_as, assert_same, filled, outside, some
+from long_regions import SCORINGS, OnDevices, assert_as, assert_same, filled, outside, some
 
 DNA = SCORINGS["DNA"]
 SMALL, LARGE = LongShape(4, 64, 1, 8, is_packed=True), PACKED_SHAPES[-1]
-NOTHING_KEPT = np.zeros(0, np.int64)
+NO_CHECKPOINTS = np.zeros(0, np.int64)
 
 
 @pytest.fixture(params=["emulated", pytest.param("gpu", marks=pytest.mark.gpu)])
@@ -36,10 +37,10 @@ def device(request, monkeypatch):
         install(monkeypatch, EmulatedDriver(memory=1 << 30), 20)
     else:
         needs_gpu()
-    made = OnCards(memory=1 << 30)
+    made = OnDevices(memory=1 << 30)
     made.shape = SMALL if request.param == "emulated" else LARGE
     made.scale = 1 if request.param == "emulated" else 4
-    monkeypatch.setattr(cuda_regions, "long_shapes", lambda *_: [made.shape])
+    monkeypatch.setattr(device_part, "long_shapes", lambda *_: [made.shape])
     monkeypatch.setattr(cuda_regions, "_may_pack", lambda *_, **__: True)
     return made
 
@@ -56,7 +57,7 @@ def similar(seed, length, rate=0.1):
 
 
 @pytest.mark.parametrize("mode", [LOCAL, GLOBAL, SEMIGLOBAL], ids=str)
-def test_lines_and_ends(device, mode):
+def test_checkpoints_and_the_best_cell_equal_those_of_another_engine(device, mode):
     rng = np.random.default_rng(1)
     for length in (1, 5, 200, 700 * device.scale):
         query, target = similar(length, length)
@@ -75,20 +76,20 @@ def test_sizes_around_strips_and_pieces(device, mode):
 
 
 @pytest.mark.parametrize("mode", [LOCAL, GLOBAL], ids=str)
-def test_every_row_and_column_is_kept(device, mode):
+def test_every_row_and_column_is_a_checkpoint(device, mode):
     query, target = similar(4, 90)
     assert_as(
         device, CpuEngine(), query, target, DNA, mode, np.arange(1, len(query) + 1), np.arange(1, len(target) + 1)
     )
 
 
-def test_ends_among_many_equal_ones(device):
+def test_the_first_of_many_equal_best_cells(device):
     """Of equal scores the smallest column, then the smallest row, wherever strips, lanes and halves end."""
     ones, period = np.zeros(500, np.uint8), np.tile(np.array([0, 1, 2, 3, 3, 2], np.uint8), 80)
     for query, target in ((ones, ones[:400]), (ones[:400], ones), (period, period[6:])):
-        assert_as(device, CpuEngine(), query, target, SCORINGS["free gaps"], LOCAL, NOTHING_KEPT, NOTHING_KEPT)
+        assert_as(device, CpuEngine(), query, target, SCORINGS["free gaps"], LOCAL, NO_CHECKPOINTS, NO_CHECKPOINTS)
     nothing = np.zeros(300, np.uint8), np.ones(400, np.uint8)
-    assert_as(device, CpuEngine(), *nothing, DNA, LOCAL, NOTHING_KEPT, NOTHING_KEPT)
+    assert_as(device, CpuEngine(), *nothing, DNA, LOCAL, NO_CHECKPOINTS, NO_CHECKPOINTS)
 
 
 def scoring_of(name, shape):
@@ -100,7 +101,7 @@ def scoring_of(name, shape):
 @pytest.mark.parametrize("name", ["DNA", "costly", "free gaps"])
 @pytest.mark.parametrize("mode", [LOCAL, GLOBAL], ids=str)
 @pytest.mark.parametrize("height", [0, 200_000, 2_000_000_000])
-def test_bases(device, name, mode, height):
+def test_scores_for_which_the_base_moves(device, name, mode, height):
     """Scores that pass 16 bits, upwards in one half of the table and downwards in the other, and far from 0."""
     scoring = scoring_of(name, device.shape)
     rng = np.random.default_rng(5)
@@ -109,27 +110,27 @@ def test_bases(device, name, mode, height):
     region = Region(0, len(query), 0, len(target))
     near = outside(region, scoring, GLOBAL if height else mode)
     lines = (near.top_H, near.top_F, near.left_H, near.left_E)
-    borders = Borders(*(line + np.int32(height) for line in lines), corner=height)
+    borders = Boundary(*(line + np.int32(height) for line in lines), corner=height)
     case = ((query, target, scoring, mode), region, borders, some(rng, len(query), 9), some(rng, len(target), 9))
     assert_same(filled(device, *case), filled(CpuEngine(), *case))
 
 
 @pytest.mark.parametrize("mode", [LOCAL, GLOBAL], ids=str)
-def test_odd_letters(device, mode):
+def test_rare_letters(device, mode):
     """Beyond the four most frequent ones, in rows and columns, few of them and many."""
     rng = np.random.default_rng(6)
     for n_letters, share in ((5, 0.001), (8, 0.01), (8, 0.9)):
         query, target = similar(7, 600 * device.scale)
         for codes in (query, target):
-            is_odd = rng.random(len(codes)) < share
-            codes[is_odd] = rng.integers(4, n_letters, int(is_odd.sum()))
+            is_rare = rng.random(len(codes)) < share
+            codes[is_rare] = rng.integers(4, n_letters, int(is_rare.sum()))
         lines = some(rng, len(query), 9), some(rng, len(target), 9)
         assert_as(device, CpuEngine(), query, target, DNA, mode, *lines)
 
 
 def test_more_strips_than_warps(device, monkeypatch):
     """One block takes strip after strip: queues go round, and rows wait for a warp."""
-    monkeypatch.setattr(cuda_regions, "QUEUES_SHARE", 1 << 40)
+    monkeypatch.setattr(device_part, "QUEUES_SHARE", 1 << 40)
     query, target = similar(8, 1500 * device.scale)
     rows, columns = np.arange(512, len(query), 512), np.arange(512, len(target), 512)
     assert_as(device, CpuEngine(), query, target, DNA, LOCAL, rows, columns)
@@ -137,7 +138,7 @@ def test_more_strips_than_warps(device, monkeypatch):
 
 @pytest.mark.parametrize("name", ["DNA", "costly"])
 @pytest.mark.parametrize("share", [0.5, 1.0])
-def test_what_is_pruned(device, name, share):
+def test_pruning_keeps_the_best_cell_and_raises_no_value(device, name, share):
     """The same end, and no number too high, where numbers fall from far above the base to nothing."""
     scoring = scoring_of(name, device.shape)
     query, target = similar(9, 2500 * device.scale, rate=0.03)
@@ -155,23 +156,23 @@ def test_what_is_pruned(device, name, share):
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("mode", [LOCAL, GLOBAL], ids=str)
-def test_a_device_opened_several_times(monkeypatch, mode):
+def test_columns_divided_over_a_device_opened_several_times(monkeypatch, mode):
     needs_gpu()
-    monkeypatch.setattr(cuda_regions, "long_shapes", lambda *_: [LARGE])
+    monkeypatch.setattr(device_part, "long_shapes", lambda *_: [LARGE])
     monkeypatch.setattr(cuda_regions, "_may_pack", lambda *_, **__: True)
-    monkeypatch.setattr(cuda_regions, "MIN_CARD_COLUMNS", 100)
+    monkeypatch.setattr(cuda_regions, "MIN_DEVICE_COLUMNS", 100)
     query, target = similar(10, 6000)
     rng = np.random.default_rng(10)
     lines = some(rng, len(query), 20), some(rng, len(target), 20)
-    assert_as(OnCards((0, 0, 0), 2 << 30), CpuEngine(), query, target, DNA, mode, *lines)
+    assert_as(OnDevices((0, 0, 0), 2 << 30), CpuEngine(), query, target, DNA, mode, *lines)
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("mode", ["local", "overlap"])
 @pytest.mark.parametrize("rate", [0.0, 0.05, 0.5])
-def test_a_whole_alignment(monkeypatch, mode, rate):
+def test_a_long_alignment_equals_that_of_the_cpu(monkeypatch, mode, rate):
     needs_gpu()
-    monkeypatch.setattr(cuda_regions, "long_shapes", lambda *_: [LARGE])
+    monkeypatch.setattr(device_part, "long_shapes", lambda *_: [LARGE])
     monkeypatch.setattr(cuda_regions, "_may_pack", lambda *_, **__: True)
     monkeypatch.setattr(cuda_engine, "SMALL_REGION", 0)
     arguments = (*similar(11, 9000, rate), DNA, Mode.parse(mode))
@@ -182,7 +183,7 @@ def test_a_whole_alignment(monkeypatch, mode, rate):
 
 
 @pytest.mark.skipif(compiler_version() is None, reason="NVRTC is not installed")
-def test_the_limit_is_that_of_the_kernel(monkeypatch, tmp_path):
+def test_scorings_that_do_not_fit_are_refused_by_the_kernel_too(monkeypatch, tmp_path):
     """Scores that just fit halves of words compile; those that do not are refused by the kernel too."""
     monkeypatch.setenv("EXALN_CACHE", str(tmp_path))
     costs = [Scoring(match=20, mismatch=-1, gap_open=7, gap_extend=extend) for extend in range(100)]
@@ -201,7 +202,7 @@ def folded(scoring, target):
     return fold_letters(scoring, used_letters(target, len(scoring.matrix)))
 
 
-def test_scores_as_bytes():
+def test_byte_scores_and_their_selectors():
     """The most frequent letters are plain; the digits of a column choose its scores in both halves."""
     target = np.array([7, 3, 3, 1, 0, 2, 2, 1, 0, 3], np.uint8)
     scores = ByteScores.of(folded(DNA, target), target)

@@ -1,4 +1,4 @@
-"""Regions of one pair on the GPU: every shape, mode and width, lines and ends, on one device and on one opened twice."""
+"""Regions of one pair on the GPU, in every shape, mode and width, on one device and on one opened several times."""
 
 import threading
 import time
@@ -10,10 +10,11 @@ from exaln.engines.cpu import engine as cpu_engine
 from exaln.engines.cpu.engine import CpuEngine
 from exaln.engines.cuda import engine as cuda_engine
 from exaln.engines.cuda.engine import CudaEngine
+from exaln.engines.cuda.long import device_part, kernel_inputs, slab
 from exaln.engines.cuda.long import regions as cuda_regions
 from exaln.engines.cuda.long.shapes import LONG_SHAPES, MAX_LARGE_ROWS, PACKED_SHAPES
 from exaln.engines.reference.engine import ReferenceEngine
-from exaln.engines.regions import Borders, Pruning, Region
+from exaln.engines.regions import Boundary, Pruning, Region
 from exaln.errors import EngineError
 from exaln.pairwise.long.driver import LongOptions, align_long, align_with, score_long
 from exaln.pairwise.long.plan import Plan
@@ -21,14 +22,14 @@ from exaln.pairwise.long.store import MemoryStore
 from exaln.pairwise.long.traceback import LongPair
 from exaln.scoring.modes import GLOBAL, LOCAL, Mode
 from kernel_cases import mutated, random_codes
-from long_regions import INT32, INT64, SCORINGS, OnCards, assert_as, assert_same, filled, n_letters, outside, some
+from long_regions import INT32, INT64, SCORINGS, OnDevices, assert_as, assert_same, filled, n_letters, outside, some
 
 pytestmark = pytest.mark.gpu
 
 DNA = SCORINGS["DNA"]
 REFERENCE = ReferenceEngine()
 ROOMY = 2 << 30
-NOTHING_KEPT = np.zeros(0, np.int64)
+NO_CHECKPOINTS = np.zeros(0, np.int64)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -39,7 +40,7 @@ def _gpu():
 
 
 def on_device(devices=(0,)):
-    return OnCards(devices, ROOMY)
+    return OnDevices(devices, ROOMY)
 
 
 def similar(seed, length, scoring=DNA, rate=0.1):
@@ -51,7 +52,7 @@ def similar(seed, length, scoring=DNA, rate=0.1):
 @pytest.fixture(params=[*LONG_SHAPES, *PACKED_SHAPES], ids=str)
 def shape(request, monkeypatch):
     """Every region in this shape."""
-    monkeypatch.setattr(cuda_regions, "long_shapes", lambda *_: [request.param])
+    monkeypatch.setattr(device_part, "long_shapes", lambda *_: [request.param])
     monkeypatch.setattr(cuda_regions, "_may_pack", lambda *_, **__: True)
     return request.param
 
@@ -69,7 +70,7 @@ def test_sizes_around_strips_and_pieces(shape, mode):
 @pytest.mark.parametrize("name", SCORINGS)
 @pytest.mark.parametrize("mode", [LOCAL, GLOBAL], ids=str)
 @pytest.mark.parametrize("score", [INT32, INT64], ids=str)
-def test_costs_and_widths(name, mode, score):
+def test_every_scoring_in_32_and_64_bits(name, mode, score):
     rng = np.random.default_rng(2)
     query, target = similar(3, 1500, SCORINGS[name])
     lines = some(rng, len(query), 20), some(rng, len(target), 20)
@@ -77,32 +78,32 @@ def test_costs_and_widths(name, mode, score):
 
 
 @pytest.mark.parametrize("mode", [LOCAL, GLOBAL], ids=str)
-def test_every_row_and_column_is_kept(shape, mode):
+def test_every_row_and_column_is_a_checkpoint(shape, mode):
     query, target = similar(4, 150)
     rows, columns = np.arange(1, len(query) + 1), np.arange(1, len(target) + 1)
     assert_as(on_device(), CpuEngine(), query, target, DNA, mode, rows, columns)
 
 
-def test_ends_among_many_equal_ones(shape):
+def test_the_first_of_many_equal_best_cells(shape):
     """Of equal scores the smallest column, then the smallest row, wherever strips and lanes end."""
     ones, period = np.zeros(1300, np.uint8), np.tile(np.array([0, 1, 2, 3, 3, 2], np.uint8), 200)
     for query, target in ((ones, ones[:900]), (ones[:900], ones), (period, period[6:])):
-        assert_as(on_device(), CpuEngine(), query, target, SCORINGS["free gaps"], LOCAL, NOTHING_KEPT, NOTHING_KEPT)
+        assert_as(on_device(), CpuEngine(), query, target, SCORINGS["free gaps"], LOCAL, NO_CHECKPOINTS, NO_CHECKPOINTS)
     nothing = np.zeros(700, np.uint8), np.ones(700, np.uint8)
-    assert_as(on_device(), CpuEngine(), *nothing, DNA, LOCAL, NOTHING_KEPT, NOTHING_KEPT)
+    assert_as(on_device(), CpuEngine(), *nothing, DNA, LOCAL, NO_CHECKPOINTS, NO_CHECKPOINTS)
 
 
-def test_ends_of_unrelated_sequences(shape):
+def test_the_best_cell_of_unrelated_sequences(shape):
     """Scores are so low that the end may be in every piece, and yet only in few parts of it."""
     rng = np.random.default_rng(15)
     for n_rows, n_columns in ((2000, 3001), (3000, 1999)):
         pair = random_codes(rng, n_rows, 4), random_codes(rng, n_columns, 4)
-        assert_as(on_device(), CpuEngine(), *pair, DNA, LOCAL, NOTHING_KEPT, NOTHING_KEPT)
+        assert_as(on_device(), CpuEngine(), *pair, DNA, LOCAL, NO_CHECKPOINTS, NO_CHECKPOINTS)
 
 
 def test_more_strips_than_warps(shape, monkeypatch):
     """One block takes strip after strip: queues go round, and rows wait for a warp."""
-    monkeypatch.setattr(cuda_regions, "QUEUES_SHARE", 1 << 40)
+    monkeypatch.setattr(device_part, "QUEUES_SHARE", 1 << 40)
     for mode in (LOCAL, GLOBAL):
         query, target = similar(5, 5000)
         rows, columns = np.arange(512, 5000, 512), np.arange(512, len(target), 512)
@@ -110,12 +111,12 @@ def test_more_strips_than_warps(shape, monkeypatch):
 
 
 @pytest.mark.parametrize("base", [12_000_000, 100_000_000, 2_000_000_000])
-def test_high_scores(base):
+def test_high_scores_within_a_table(base):
     """In the midst of a table: keys fit 31 bits, they do not, and near the end of 32 bits."""
     query, target = similar(6, 1000)
     region = Region(0, len(query), 0, len(target))
     near = outside(region, DNA, GLOBAL)
-    high = Borders(near.top_H + base, near.top_F + base, near.left_H + base, near.left_E + base, base)
+    high = Boundary(near.top_H + base, near.top_F + base, near.left_H + base, near.left_E + base, base)
     rows, columns = np.arange(100, 1000, 100), np.arange(100, 900, 100)
     case = ((query, target, DNA, LOCAL), region, high, rows, columns)
     assert_same(filled(on_device(), *case), filled(CpuEngine(), *case))
@@ -123,26 +124,26 @@ def test_high_scores(base):
 
 @pytest.mark.parametrize("mode", [LOCAL, GLOBAL], ids=str)
 @pytest.mark.parametrize("n_devices", [3])
-def test_a_device_opened_several_times(monkeypatch, mode, n_devices):
-    monkeypatch.setattr(cuda_regions, "MIN_CARD_COLUMNS", 100)
+def test_columns_divided_over_a_device_opened_several_times(monkeypatch, mode, n_devices):
+    monkeypatch.setattr(cuda_regions, "MIN_DEVICE_COLUMNS", 100)
     query, target = similar(7, 6000)
     rng = np.random.default_rng(7)
     lines = some(rng, len(query), 20), some(rng, len(target), 20)
     assert_as(on_device((0,) * n_devices), CpuEngine(), query, target, DNA, mode, *lines)
 
 
-def test_slabs_of_rows(monkeypatch):
+def test_a_region_computed_in_slabs(monkeypatch):
     slabs = cuda_regions.slabs
     monkeypatch.setattr(cuda_regions, "slabs", lambda region, lines, room: slabs(region, lines, 2_000_000))
     query, target = similar(8, 3000)
     for devices in ((0,), (0, 0)):
-        monkeypatch.setattr(cuda_regions, "MIN_CARD_COLUMNS", 1000)
+        monkeypatch.setattr(cuda_regions, "MIN_DEVICE_COLUMNS", 1000)
         rows, columns = np.arange(100, 3000, 100), np.arange(100, 2900, 100)
         assert_as(on_device(devices), CpuEngine(), query, target, DNA, LOCAL, rows, columns)
 
 
 @pytest.mark.parametrize("mode", ["local", "overlap"])
-def test_a_whole_alignment(monkeypatch, mode):
+def test_a_long_alignment_equals_that_of_the_cpu(monkeypatch, mode):
     monkeypatch.setattr(cuda_engine, "SMALL_REGION", 0)
     query, target = similar(9, 9000, rate=0.05)
     arguments = (query, target, DNA, Mode.parse(mode), LongOptions())
@@ -155,7 +156,7 @@ def test_a_whole_alignment(monkeypatch, mode):
 @pytest.mark.parametrize("mode", ["local", "global"])
 @pytest.mark.parametrize("spacings", [(512,), (4000, 512), (9000, 1500, 100)], ids=str)
 @pytest.mark.parametrize("score", [INT32, INT64], ids=str)
-def test_a_path_over_lines_that_stay_on_the_device(monkeypatch, mode, spacings, score):
+def test_a_path_over_checkpoints_that_stay_on_the_device(monkeypatch, mode, spacings, score):
     """Of all levels, with pieces that only one sequence has."""
     monkeypatch.setattr(cuda_engine, "SMALL_REGION", 0)
     query, target = similar(15, 30_000, rate=0.05)
@@ -170,9 +171,9 @@ def test_a_path_over_lines_that_stay_on_the_device(monkeypatch, mode, spacings, 
 
 @pytest.mark.parametrize("share", [0.0, 0.9, 1.0])
 @pytest.mark.parametrize("score", [INT32, INT64], ids=str)
-def test_what_is_pruned(share, score, monkeypatch):
+def test_pruning_keeps_the_best_cell_and_raises_no_value(share, score, monkeypatch):
     """The same end, and no number too high; on one device, and on one opened twice."""
-    monkeypatch.setattr(cuda_regions, "MIN_CARD_COLUMNS", 1000)
+    monkeypatch.setattr(cuda_regions, "MIN_DEVICE_COLUMNS", 1000)
     query, target = similar(13, 12_000, rate=0.05)
     region = Region(0, len(query), 0, len(target))
     rows, columns = np.arange(777, len(query), 777), np.arange(333, len(target), 333)
@@ -202,15 +203,15 @@ def test_pruned_alignments_are_the_same(monkeypatch, name, rate):
         assert (found.score, found.positions) == (expected.score, expected.positions)
 
 
-def test_a_strip_that_waits_in_vain(monkeypatch):
+def test_strips_that_wait_too_long_give_up(monkeypatch):
     """Strip 0 is never taken: the others give up, and nothing is left running."""
-    control = cuda_regions.CONTROL
-    monkeypatch.setattr(cuda_regions, "PATIENCE_SECONDS", 0.3)
-    monkeypatch.setattr(cuda_regions.DevicePart, "_upload", with_ticket(cuda_regions.DevicePart._upload, control))
+    control = kernel_inputs.CONTROL
+    monkeypatch.setattr(device_part, "PATIENCE_SECONDS", 0.3)
+    monkeypatch.setattr(device_part.DevicePart, "_upload", with_ticket(device_part.DevicePart._upload, control))
     query, target = similar(10, 5000)
     began = time.monotonic()
     with pytest.raises(EngineError, match=r"a strip waited in vain for 0\.3 s"):
-        assert_as(on_device(), CpuEngine(), query, target, DNA, LOCAL, NOTHING_KEPT, NOTHING_KEPT)
+        assert_as(on_device(), CpuEngine(), query, target, DNA, LOCAL, NO_CHECKPOINTS, NO_CHECKPOINTS)
     assert time.monotonic() - began < 20
 
 
@@ -226,16 +227,16 @@ def with_ticket(upload, control):
     return uploaded
 
 
-def test_interrupted(monkeypatch):
+def test_an_interrupt_ends_a_running_kernel(monkeypatch):
     """A kernel of seconds ends at once, and the device works as before."""
-    monkeypatch.setattr(cuda_regions, "PROGRESS_SECONDS", 0.0)
+    monkeypatch.setattr(slab, "PROGRESS_SECONDS", 0.0)
     query, target = similar(11, 1_500_000, rate=0.01)
 
     def interrupt(cells):
         raise KeyboardInterrupt
 
     region = Region(0, len(query), 0, len(target))
-    case = ((query, target, DNA, LOCAL), region, outside(region, DNA, LOCAL), NOTHING_KEPT, NOTHING_KEPT)
+    case = ((query, target, DNA, LOCAL), region, outside(region, DNA, LOCAL), NO_CHECKPOINTS, NO_CHECKPOINTS)
     began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         filled(on_device(), *case, progress=interrupt)
@@ -245,5 +246,5 @@ def test_interrupted(monkeypatch):
     assert_as(on_device(), REFERENCE, *small, DNA, LOCAL, np.array([100]), np.array([100]))
 
 
-def test_wide_scores_have_few_rows():
+def test_a_shape_for_64_bit_scores_exists():
     assert min(shape.rows for shape in LONG_SHAPES) >= MAX_LARGE_ROWS

@@ -1,11 +1,12 @@
-"""Pairs on the GPU: every mode and shape, scores and paths as the other engines have them."""
+"""Pairs on the GPU, in every mode and shape: scores and paths equal those of the other engines."""
 
 from itertools import product
 
 import numpy as np
 import pytest
 
-from exaln.engines.contracts import PairList
+from engine_calls import align_pairs, score_pairs
+from exaln.alignments.aligned_pairs import PairList
 from exaln.engines.cpu.engine import CpuEngine
 from exaln.engines.cuda.engine import CudaEngine
 from exaln.engines.cuda.pairs.shapes import PAIR_SHAPES
@@ -70,12 +71,10 @@ def pairs_of(rng, scoring, n, longest):
 
 
 def assert_same(found, expected):
-    (scores, traces), (expected_scores, expected_traces) = found, expected
-    np.testing.assert_array_equal(scores, expected_scores)
-    np.testing.assert_array_equal(traces.positions, expected_traces.positions)
-    np.testing.assert_array_equal(traces.counts, expected_traces.counts)
-    np.testing.assert_array_equal(traces.paths.offsets, expected_traces.paths.offsets)
-    np.testing.assert_array_equal(traces.paths.operations, expected_traces.paths.operations)
+    for name in ("scores", "positions", "counts"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
+    np.testing.assert_array_equal(found.paths.offsets, expected.paths.offsets)
+    np.testing.assert_array_equal(found.paths.operations, expected.paths.operations)
 
 
 @pytest.fixture(scope="module")
@@ -95,9 +94,9 @@ def test_small_pairs_against_the_definition(engine, scoring, mode):
     queries, targets = pairs_of(rng, SCORINGS[scoring], 50, 30)
     pairs = PairList(np.arange(50), np.arange(50))
     arguments = (queries, targets, pairs, SCORINGS[scoring], Mode.parse(mode))
-    expected = ReferenceEngine().align_pairs(*arguments)
-    assert_same(engine.align_pairs(*arguments), expected)
-    np.testing.assert_array_equal(engine.score_pairs(*arguments), expected[0])
+    expected = align_pairs(ReferenceEngine(), *arguments)
+    assert_same(align_pairs(engine, *arguments), expected)
+    np.testing.assert_array_equal(score_pairs(engine, *arguments), expected.scores)
 
 
 @pytest.mark.parametrize(
@@ -113,24 +112,25 @@ def test_pairs_of_all_shapes_against_the_cpu(engine, scoring, mode):
     targets = [changed(rng, query, n_letters, 0.2) for query in queries]
     records = Records.of(own.alphabet, queries), Records.of(own.alphabet, targets)
     pairs = PairList(np.arange(len(queries)), np.arange(len(queries)))
-    assert_same(engine.align_pairs(*records, pairs, own, Mode.parse(mode)), cpu(*records, pairs, own, Mode.parse(mode)))
+    case = (*records, pairs, own, Mode.parse(mode))
+    assert_same(align_pairs(engine, *case), cpu(*case))
 
 
 def cpu(*arguments):
-    return CpuEngine().align_pairs(*arguments)
+    return align_pairs(CpuEngine(), *arguments)
 
 
 @pytest.mark.parametrize("mode", ["local", "global", "overlap"])
-def test_any_rows_in_any_order(engine, mode):
-    """Pairs that share sequences, in an order of their own, in batches of little memory."""
+def test_pairs_that_share_sequences_in_any_order(engine, mode):
+    """Also in batches of little memory."""
     rng = np.random.default_rng(3)
     scoring = SCORINGS["DNA"]
     queries, targets = pairs_of(rng, scoring, 300, 400)
     pairs = PairList(rng.integers(0, 300, 2000), rng.integers(0, 300, 2000))
     arguments = (queries, targets, pairs, scoring, Mode.parse(mode))
     expected = cpu(*arguments)
-    assert_same(engine.align_pairs(*arguments), expected)
-    assert_same(CudaEngine(memory=64 << 20).align_pairs(*arguments), expected)
+    assert_same(align_pairs(engine, *arguments), expected)
+    assert_same(align_pairs(CudaEngine(memory=64 << 20), *arguments), expected)
 
 
 def test_pairs_too_large_for_16_bits_go_to_the_cpu(engine):
@@ -140,19 +140,18 @@ def test_pairs_too_large_for_16_bits_go_to_the_cpu(engine):
     pairs = PairList(np.arange(60), np.arange(60))
     for mode in ("local", "global"):
         arguments = (queries, targets, pairs, scoring, Mode.parse(mode))
-        assert_same(engine.align_pairs(*arguments), cpu(*arguments))
+        assert_same(align_pairs(engine, *arguments), cpu(*arguments))
 
 
-def test_no_pairs_at_all(engine):
+def test_an_empty_list_of_pairs(engine):
     nothing = Records.of(PROTEIN, [])
-    scores, traces = engine.align_pairs(
-        nothing, nothing, PairList(*[np.empty(0, np.int64)] * 2), SCORINGS["protein"], Mode.parse("local")
-    )
-    assert len(scores) == len(traces.paths) == 0
+    pairs = PairList(*[np.empty(0, np.int64)] * 2)
+    found = align_pairs(engine, nothing, nothing, pairs, SCORINGS["protein"])
+    assert len(found) == len(found.paths) == 0
 
 
 @pytest.mark.parametrize("devices", [[0], [0, 0], [0, 0, 0]])
-def test_several_devices_change_nothing(monkeypatch, devices):
+def test_several_devices_give_the_results_of_one(monkeypatch, devices):
     """One device, opened several times; a share may have a pair that is left to the CPU."""
     monkeypatch.setattr("exaln.engines.cuda.engine.LEAST_SHARE", 1)
     rng, scoring = np.random.default_rng(11), SCORINGS["DNA"]
@@ -162,10 +161,7 @@ def test_several_devices_change_nothing(monkeypatch, devices):
     pairs = PairList(rows, rows)
     records = Records.of(DNA, queries), Records.of(DNA, targets)
     for mode in map(Mode.parse, ("local", "global")):
-        expected = CpuEngine().align_pairs(*records, pairs, scoring, mode)
-        scores, traces = CudaEngine(devices).align_pairs(*records, pairs, scoring, mode)
-        assert scores.tolist() == expected[0].tolist()
-        for name in ("positions", "counts"):
-            assert np.array_equal(getattr(traces, name), getattr(expected[1], name)), name
-        assert traces.paths.operations.tolist() == expected[1].paths.operations.tolist()
-        assert CudaEngine(devices).score_pairs(*records, pairs, scoring, mode).tolist() == scores.tolist()
+        case = (*records, pairs, scoring, mode)
+        expected = cpu(*case)
+        assert_same(align_pairs(CudaEngine(devices), *case), expected)
+        assert score_pairs(CudaEngine(devices), *case).tolist() == expected.scores.tolist()

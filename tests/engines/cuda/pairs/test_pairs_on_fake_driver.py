@@ -1,11 +1,12 @@
-"""Pairs on devices without a GPU: how they are shared out, what is sent, and how results are put together."""
+"""Pairs of the cuda engine on a driver without a GPU: how devices share them, what is sent, how results are joined."""
 
 import numpy as np
 import pytest
 
 import fake_pairs
 from emulated_cuda import COMPILER, EmulatedDriver
-from exaln.engines.contracts import PairList
+from engine_calls import align_pairs, score_pairs
+from exaln.alignments.aligned_pairs import PairList
 from exaln.engines.cpu.engine import CpuEngine
 from exaln.engines.cuda import engine as cuda_engine
 from exaln.engines.cuda.engine import CudaEngine
@@ -27,15 +28,14 @@ def records(seed, lengths=LENGTHS):
 
 
 def assert_as_cpu(engine, queries, targets, pairs, mode):
-    """Scores and alignments; pairs without letters are left to the CPU, whose place among the others must be kept."""
-    expected, traces = CpuEngine(1).align_pairs(queries, targets, pairs, SCORING, mode)
-    scores, found = engine.align_pairs(queries, targets, pairs, SCORING, mode)
-    assert scores.tolist() == expected.tolist()
-    assert engine.score_pairs(queries, targets, pairs, SCORING, mode).tolist() == expected.tolist()
-    for name in ("positions", "counts"):
-        assert np.array_equal(getattr(found, name), getattr(traces, name)), name
-    assert found.paths.offsets.tolist() == traces.paths.offsets.tolist()
-    assert found.paths.operations.tolist() == traces.paths.operations.tolist()
+    """Scores and alignments equal those of the CPU, which also aligns pairs without letters; the order is kept."""
+    case = (queries, targets, pairs, SCORING, mode)
+    expected, found = align_pairs(CpuEngine(1), *case), align_pairs(engine, *case)
+    for name in ("scores", "positions", "counts"):
+        assert np.array_equal(getattr(found, name), getattr(expected, name)), name
+    assert score_pairs(engine, *case).tolist() == expected.scores.tolist()
+    assert found.paths.offsets.tolist() == expected.paths.offsets.tolist()
+    assert found.paths.operations.tolist() == expected.paths.operations.tolist()
 
 
 @pytest.mark.parametrize("devices", [[0], [0, 0], [1, 0], [0, 1, 1]], ids=str)
@@ -43,7 +43,7 @@ def assert_as_cpu(engine, queries, targets, pairs, mode):
 def test_devices_share_the_pairs(monkeypatch, devices, mode):
     driver = fake_pairs.install(monkeypatch, FakeDriver(n_gpus=2))
     monkeypatch.setattr(cuda_engine, "LEAST_SHARE", 100)
-    monkeypatch.setattr(pair_batches, "SOON_SEEN", 0)
+    monkeypatch.setattr(pair_batches, "FEW_LETTERS", 0)
     queries, targets = records(1), records(2)
     rows = np.random.default_rng(3).permutation(len(LENGTHS))
     engine = CudaEngine(devices)
@@ -51,9 +51,9 @@ def test_devices_share_the_pairs(monkeypatch, devices, mode):
     assert sum(name == "mark_letters" for name, _, _ in driver.launches) == 2 * 2 * len(devices)
 
 
-def test_few_cells_use_one_device(monkeypatch):
+def test_pairs_with_few_cells_use_one_device(monkeypatch):
     driver = fake_pairs.install(monkeypatch, FakeDriver(n_gpus=2))
-    monkeypatch.setattr(pair_batches, "SOON_SEEN", 0)
+    monkeypatch.setattr(pair_batches, "FEW_LETTERS", 0)
     rows = np.arange(len(LENGTHS))
     assert_as_cpu(CudaEngine([0, 1]), records(1), records(2), PairList(rows, rows), Mode.parse("local"))
     assert sum(name == "mark_letters" for name, _, _ in driver.launches) == 2 * 2
@@ -61,7 +61,7 @@ def test_few_cells_use_one_device(monkeypatch):
 
 def test_only_the_sequences_of_the_pairs_are_sent(monkeypatch):
     driver = fake_pairs.install(monkeypatch, FakeDriver())
-    monkeypatch.setattr(pair_batches, "SOON_SEEN", 0)
+    monkeypatch.setattr(pair_batches, "FEW_LETTERS", 0)
     queries, targets = records(1), records(2)
     rows = np.array([6, 4, 5])
     assert_as_cpu(CudaEngine([0]), queries, targets, PairList(rows, rows), Mode.parse("global"))
@@ -69,28 +69,26 @@ def test_only_the_sequences_of_the_pairs_are_sent(monkeypatch):
     assert sent == [sum(LENGTHS[4:7])] * 4
 
 
-@pytest.mark.parametrize(("odd_letter", "n_asked"), [(None, 0), (4, 2 * 2)])
-def test_the_device_is_asked_for_letters_where_there_are_others_than_dna(monkeypatch, odd_letter, n_asked):
+@pytest.mark.parametrize(("other_letter", "n_launches"), [(None, 0), (4, 2 * 2)])
+def test_the_device_finds_used_letters_only_if_there_are_others_than_dna(monkeypatch, other_letter, n_launches):
     driver = fake_pairs.install(monkeypatch, FakeDriver())
     queries, targets = records(1), records(2)
-    if odd_letter is not None:
-        targets.codes[-1] = odd_letter
+    if other_letter is not None:
+        targets.codes[-1] = other_letter
     rows = np.arange(len(LENGTHS))
     assert_as_cpu(CudaEngine([0]), queries, targets, PairList(rows, rows), Mode.parse("local"))
-    assert sum(name == "mark_letters" for name, _, _ in driver.launches) == n_asked
+    assert sum(name == "mark_letters" for name, _, _ in driver.launches) == n_launches
 
 
-def test_no_pairs(monkeypatch):
+def test_an_empty_list_of_pairs(monkeypatch):
     fake_pairs.install(monkeypatch, FakeDriver())
     nothing = np.empty(0, np.int64)
-    scores, traces = CudaEngine([0]).align_pairs(
-        records(1), records(2), PairList(nothing, nothing), SCORING, Mode.parse("local")
-    )
-    assert (len(scores), len(traces.positions), len(traces.paths)) == (0, 0, 0)
+    found = align_pairs(CudaEngine([0]), records(1), records(2), PairList(nothing, nothing), SCORING)
+    assert (len(found), len(found.positions), len(found.paths)) == (0, 0, 0)
 
 
 def test_pairs_of_every_shape_keep_their_order(monkeypatch):
-    """Batches are made by shape and size, so results come in another order than the pairs."""
+    """Batches are made by shape and size, so they are not in the order of the pairs."""
     driver = fake_pairs.install(monkeypatch, FakeDriver())
     rng = np.random.default_rng(4)
     lengths = rng.integers(1, 300, 40).tolist()
@@ -104,8 +102,8 @@ def test_pairs_of_every_shape_keep_their_order(monkeypatch):
 @pytest.mark.skipif(COMPILER is None, reason="g++ is not installed")
 @pytest.mark.parametrize("shape", PAIR_SHAPES, ids=lambda shape: f"{shape.lanes} x {shape.rows}")
 @pytest.mark.parametrize("mode", ["local", "free:qs,te"])
-def test_kernels_compiled_for_the_cpu(monkeypatch, shape, mode):
-    """The kernels themselves, in order, one lane after the other."""
+def test_the_kernels_themselves_on_an_emulated_device(monkeypatch, shape, mode):
+    """Compiled for the CPU, one lane after the other."""
     install(monkeypatch, EmulatedDriver(), 0)
     monkeypatch.setattr(pair_batches, "PAIR_SHAPES", (shape,))
     rng = np.random.default_rng(7)

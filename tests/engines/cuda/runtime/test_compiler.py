@@ -1,4 +1,4 @@
-"""The compiler of kernels: its cache, its errors, and that it runs beside Python."""
+"""The compiler of kernels: its cache and its errors, and that it releases the GIL."""
 
 import os
 import subprocess
@@ -77,7 +77,7 @@ def test_a_kernel_is_compiled_once(kernels, compiled):
 
 
 @needs_nvrtc
-def test_only_those_that_are_missing_are_compiled(kernels, compiled):
+def test_only_kernels_that_are_not_cached_are_compiled(kernels, compiled):
     cubin(SOURCE, "sm_90")
     others = [Source("add.cu", (("ROWS", rows),)) for rows in (4, 8, 12)]
     found = cubins([*others, SOURCE, SOURCE], "sm_90")
@@ -191,7 +191,7 @@ def test_a_damaged_file_is_compiled_again(kernels, compiled, damage):
 
 
 @needs_nvrtc
-def test_a_cubin_under_another_name_is_not_taken(kernels, compiled):
+def test_a_cubin_under_another_name_is_not_used(kernels, compiled):
     other = Source("add.cu", (("ROWS", 4),))
     cubins([SOURCE, other], "sm_90")
     first, second = cached_files()
@@ -203,7 +203,7 @@ def test_a_cubin_under_another_name_is_not_taken(kernels, compiled):
 
 
 @needs_nvrtc
-def test_without_a_folder_to_write_to_it_works_and_says_so_once(kernels, compiled, tmp_path, monkeypatch):
+def test_without_a_writable_folder_it_compiles_and_warns_once(kernels, compiled, tmp_path, monkeypatch):
     monkeypatch.setenv("EXALN_CACHE", str(tmp_path / "file" / "cache"))
     (tmp_path / "file").write_text("a file, not a folder")
     with pytest.warns(ExalnWarning, match="file/cache: compiled kernels cannot be kept .*; set EXALN_CACHE to another"):
@@ -215,11 +215,11 @@ def test_without_a_folder_to_write_to_it_works_and_says_so_once(kernels, compile
 
 
 @needs_nvrtc
-def test_eight_processes_at_once(kernels, tmp_path):
+def test_eight_processes_share_the_cache(kernels, tmp_path):
     program = f"""
 import hashlib
 from pathlib import Path
-from exaln.cuda import compiler
+from exaln.engines.cuda.runtime import compiler
 compiler.KERNELS = Path({str(kernels)!r})
 sources = [compiler.Source("add.cu", (("ROWS", rows),)) for rows in (4, 8, 12)]
 for code in compiler.cubins(sources, "sm_90").values():
@@ -295,7 +295,7 @@ def test_an_unknown_architecture(kernels):
         cubin(SOURCE, "sm_999")
 
 
-def test_without_nvrtc(kernels, monkeypatch):
+def test_a_missing_nvrtc_is_named(kernels, monkeypatch):
     compiler._compiler.cache_clear()
     monkeypatch.setattr(compiler, "compiler_version", lambda: None)
     with pytest.raises(EngineError, match=r'^NVRTC, .*, is missing; pip install "exaln\[cuda\]"$'):
@@ -306,7 +306,7 @@ def test_without_nvrtc(kernels, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("arch", "wish", "dpx"),
+    ("arch", "setting", "dpx"),
     [
         ("sm_75", None, False),
         ("sm_89", "", False),
@@ -319,22 +319,22 @@ def test_without_nvrtc(kernels, monkeypatch):
         ("sm_120", "0", False),
     ],
 )
-def test_dpx(monkeypatch, arch, wish, dpx):
+def test_dpx_by_architecture_and_setting(monkeypatch, arch, setting, dpx):
     monkeypatch.delenv("EXALN_CUDA_DPX", raising=False)
-    if wish is not None:
-        monkeypatch.setenv("EXALN_CUDA_DPX", wish)
+    if setting is not None:
+        monkeypatch.setenv("EXALN_CUDA_DPX", setting)
     assert has_dpx(arch) == dpx
 
 
 @pytest.mark.parametrize(
-    ("arch", "wish", "says"),
+    ("arch", "setting", "says"),
     [
         ("sm_90", "no", "EXALN_CUDA_DPX is 'no'; set it to 0 or 1"),
         ("sm_89", "1", "EXALN_CUDA_DPX is 1, but sm_89 has no DPX instructions"),
     ],
 )
-def test_a_wish_for_dpx_that_cannot_be_met(monkeypatch, arch, wish, says):
-    monkeypatch.setenv("EXALN_CUDA_DPX", wish)
+def test_a_dpx_setting_that_cannot_be_met(monkeypatch, arch, setting, says):
+    monkeypatch.setenv("EXALN_CUDA_DPX", setting)
     with pytest.raises(EngineError, match=says):
         has_dpx(arch)
 
@@ -358,7 +358,7 @@ def test_dpx_is_a_constant_of_every_kernel(kernels, monkeypatch):
         ({"HOME": "/home/x"}, "/home/x/.cache/exaln"),
     ],
 )
-def test_the_cache_folder(monkeypatch, environment, folder):
+def test_the_cache_folder_by_environment(monkeypatch, environment, folder):
     for name in ("EXALN_CACHE", "XDG_CACHE_HOME", "HOME"):
         monkeypatch.delenv(name, raising=False)
     for name, value in environment.items():

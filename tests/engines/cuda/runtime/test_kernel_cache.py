@@ -28,7 +28,7 @@ def compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Source]:
 
     monkeypatch.setattr(compiler, "_compile", compile_one)
     monkeypatch.setattr(compiler, "_compiler", lambda: ("13.0", "1", "1"))
-    monkeypatch.setattr(compiler, "_told_unusable", set())
+    monkeypatch.setattr(compiler, "_warned_folders", set())
     monkeypatch.setenv("EXALN_CACHE", str(tmp_path / "cache"))
     return seen
 

@@ -1,4 +1,4 @@
-"""What the cuda engine says of this machine, with drivers and packages of all kinds."""
+"""The probe of the cuda engine, with drivers and packages of all kinds."""
 
 import json
 import os
@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from exaln.engines.cuda.runtime.compiler import compiler_version
-from exaln.engines.cuda.runtime.probe import engine_facts, unavailable_reason
+from exaln.engines.cuda.runtime.probe import probe_machine, unavailable_reason
 
 FAKE = Path(__file__).parents[3] / "support" / "fake_driver.c"
 TELL = "import json; from exaln.engines.cuda.runtime.probe import *; print(json.dumps(unavailable_reason()))"
-FACTS = "import json; from exaln.engines.cuda.runtime.probe import *; print(json.dumps(engine_facts()))"
+PROBE = "import json; from exaln.engines.cuda.runtime.probe import *; print(json.dumps(probe_machine()))"
 
 WITHOUT = """
 import sys
@@ -64,7 +64,7 @@ def told(code, folder, **environment):
     return json.loads(done.stdout)
 
 
-def test_no_driver(tmp_path):
+def test_the_reason_without_a_driver(tmp_path):
     (tmp_path / "libcuda.so.1").write_text("not a library")
     assert told(TELL, tmp_path) == "no NVIDIA driver is installed (libcuda.so.1 cannot be loaded)"
 
@@ -87,13 +87,13 @@ def test_no_driver(tmp_path):
         ),
     ],
 )
-def test_reasons_of_the_driver(driver, environment, reason):
+def test_the_reason_names_what_is_wrong_with_the_driver(driver, environment, reason):
     assert told(TELL, driver, **environment) == reason
 
 
 @pytest.mark.parametrize(("cuda", "extra"), [("13000", "cuda"), ("12040", "cuda12")])
 @pytest.mark.parametrize("missing", ["cuda", "cuda.core", "cuda.bindings"])
-def test_packages_that_are_missing(driver, cuda, extra, missing):
+def test_the_reason_names_a_missing_package(driver, cuda, extra, missing):
     if missing != "cuda" and compiler_version() is None:
         pytest.skip("cuda-core or NVRTC is not installed")
     reason = told(f"MISSING = {missing!r}\n{WITHOUT}\n{TELL}", driver, FAKE_CUDA=cuda)
@@ -113,22 +113,22 @@ def test_a_driver_that_is_too_old_for_the_packages(driver):
 
 
 @needs_packages
-def test_without_nvrtc(driver):
+def test_the_reason_without_nvrtc(driver):
     reason = told(WITHOUT_NVRTC + TELL, driver, FAKE_CUDA="13000")
     assert reason.startswith('NVRTC, the compiler of CUDA kernels, is missing; pip install "exaln[cuda')
 
 
 @needs_packages
 @pytest.mark.parametrize("cuda", ["13000", "14020"])
-def test_usable(driver, cuda):
+def test_no_reason_where_the_engine_can_be_used(driver, cuda):
     assert told(TELL, driver, FAKE_CUDA=cuda) is None
 
 
 @needs_packages
-def test_the_facts(driver, tmp_path):
+def test_the_probe_reports_gpus_versions_and_the_cache(driver, tmp_path):
     (tmp_path / "a.cubin").write_bytes(b"12345")
     (tmp_path / "other").write_bytes(b"1")
-    facts = told(FACTS, driver, FAKE_GPUS="2", EXALN_CACHE=str(tmp_path))
+    facts = told(PROBE, driver, FAKE_GPUS="2", EXALN_CACHE=str(tmp_path))
     assert facts["unavailable_reason"] is None
     assert [gpu["name"] for gpu in facts["gpus"]] == ["Fake GPU A", "Fake GPU B"]
     assert facts["gpus"][1] == {
@@ -144,13 +144,13 @@ def test_the_facts(driver, tmp_path):
     assert facts["cache"] == {"folder": str(tmp_path), "files": 1, "bytes": 5}
 
 
-def test_facts_without_nvml_and_without_gpus(driver):
-    assert told(FACTS, driver, FAKE_NVML="9")["gpus"][0]["free_bytes"] is None
-    facts = told(FACTS, driver, FAKE_INIT="100")
+def test_the_probe_without_nvml_and_without_gpus(driver):
+    assert told(PROBE, driver, FAKE_NVML="9")["gpus"][0]["free_bytes"] is None
+    facts = told(PROBE, driver, FAKE_INIT="100")
     assert (facts["gpus"], facts["unavailable_reason"]) == ([], "no NVIDIA GPU is found")
 
 
-def test_info_for_people(driver, tmp_path):
+def test_exaln_info_shows_the_probe(driver, tmp_path):
     environment = os.environ | {"LD_LIBRARY_PATH": str(driver), "EXALN_CACHE": str(tmp_path), "FAKE_CUDA": "12040"}
     done = subprocess.run([sys.executable, "-m", "exaln", "info"], capture_output=True, text=True, env=environment)
     assert (done.returncode, done.stderr) == (0, "")
@@ -160,8 +160,8 @@ def test_info_for_people(driver, tmp_path):
     assert f"  cache          {tmp_path}, 0 kernels, 0.0 MB" in section
 
 
-def test_this_machine():
+def test_the_probe_of_this_machine_agrees_with_its_reason():
     reason = unavailable_reason()
-    facts = engine_facts()
+    facts = probe_machine()
     assert facts["unavailable_reason"] == reason
     assert bool(facts["gpus"]) or reason

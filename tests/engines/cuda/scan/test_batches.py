@@ -157,7 +157,7 @@ def test_a_batch_of_one_range_is_sent_with_its_columns():
     segment = segment_of(lengths, 100)
     host = HostBatch(segment, SegmentCache(lengths), one_range(0, 2, 9, 285), 31)
     assert (len(host), host.n_stream, host.n_stream_residues, host.row_stride) == (7, 6, 85, 8)
-    assert host.ordinals.tolist() == [106, 105, 104, 103, 102, 101, 100]
+    assert host.segment_rows.tolist() == [2, 3, 4, 5, 6, 7, 8]
     assert np.concatenate(host.codes).tolist() == segment.codes[1:].tolist()
     places = host.places
     assert places.codes < host.sent_bytes == places.codes + 285 <= host.device_bytes
@@ -175,7 +175,7 @@ def test_a_batch_of_several_ranges_is_sent_with_the_columns_that_are_needed():
     rows = BatchRows(0, ((1, 3), (4, 5), (6, 8)), 72)
     host = HostBatch(segment, SegmentCache(lengths), rows, 31).sending({True})
     assert host.lengths.tolist() == [1, 1, 9, 30, 31]
-    assert host.ordinals.tolist() == [7, 6, 4, 2, 1]
+    assert host.segment_rows.tolist() == [1, 2, 4, 6, 7]
     offsets = segment.offsets
     own = [segment.codes[offsets[row] : offsets[row + 1]] for row in (1, 2, 4, 6, 7)]
     assert np.concatenate(host.codes).tolist() == np.concatenate(own).tolist()

@@ -9,7 +9,7 @@ from cuda_plans import IN_STREAMS, assert_complete, plan_of_shapes
 from exaln.engines.cuda.runtime.device import DeviceProperties
 from exaln.engines.cuda.scan.buffers import BOUNDARIES, RESULT_BUFFERS, SLOTS, STREAMS
 from exaln.engines.cuda.scan.division import Requirements
-from exaln.engines.cuda.scan.plan import KernelUse
+from exaln.engines.cuda.scan.plan import PlannedKernel
 from exaln.engines.cuda.scan.planner import Planner, plan_scan
 from exaln.engines.cuda.scan.shapes import Packing, Shape
 from exaln.scoring.scoring import Scoring
@@ -80,7 +80,7 @@ def test_scores_that_do_not_fit_packed_numbers_are_scored_one_by_one():
         check(plan, segments, QUERIES)
         assert plan.long_length == 0
         shortest, longest = segments[0][0], segments[0][-1]
-        assert plan.kernels == (KernelUse("block", 7, 5, (144, 5478), (max(1, shortest), longest)),)
+        assert plan.kernels == (PlannedKernel("block", 7, 5, (144, 5478), (max(1, shortest), longest)),)
 
 
 def test_kernels_are_listed_by_shape():
@@ -88,7 +88,7 @@ def test_kernels_are_listed_by_shape():
     planner = Planner(strips=plan_of_shapes(in_turn), **IN_STREAMS)
     segments = [np.array([10, 20, 300])]
     plan = plan_scan(segments, [100, 0, 128, 500], Scoring(), H200, LARGE, planner=planner)
-    assert plan.kernels == (KernelUse("8 x 16 two queries", 5, 3, (100, 500), (10, 300)),)
+    assert plan.kernels == (PlannedKernel("8 x 16 two queries", 5, 3, (100, 500), (10, 300)),)
 
 
 def test_twice_the_queries_take_about_twice_as_long_and_two_devices_half():

@@ -1,5 +1,4 @@
-// Selects from the scores of a batch what leaves the device: pairs to score again, candidates, and the
-// histogram.
+// Selects from the scores of a batch what leaves the device: pairs to score again, and candidates.
 //
 //   scores      int32[n_queries][row_stride], of which n_targets columns are used
 //   count       the entries of a list, which has room for `capacity`. It keeps counting when the list is
@@ -43,17 +42,13 @@ struct Candidate {
 extern "C" __global__ void cut(const int* __restrict__ scores, unsigned long long row_stride,
                                unsigned first_query, unsigned n_queries, unsigned n_targets,
                                const long long* __restrict__ offsets, const int* __restrict__ minimum,
-                               unsigned capacity, unsigned* count, Candidate* __restrict__ candidates,
-                               unsigned* __restrict__ histogram, unsigned score_bins) {
+                               unsigned capacity, unsigned* count, Candidate* __restrict__ candidates) {
     for (unsigned row = blockIdx.x * blockDim.x + threadIdx.x; row < n_targets;
          row += gridDim.x * blockDim.x) {
         const unsigned bin = length_bin(offsets[row + 1] - offsets[row]);
         for (unsigned query = blockIdx.y; query < n_queries; query += gridDim.y) {
             const int score = scores[query * row_stride + row];
-            const size_t cell = size_t(query) * BINS + bin;
-            if (histogram)
-                atomicAdd(&histogram[cell * score_bins + min(unsigned(score), score_bins - 1)], 1u);
-            if (score < minimum[cell]) continue;
+            if (score < minimum[size_t(query) * BINS + bin]) continue;
             const unsigned place = atomicAdd(count, 1u);
             if (place < capacity) candidates[place] = {int(first_query + query), int(row), score};
         }

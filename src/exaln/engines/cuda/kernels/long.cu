@@ -564,8 +564,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     const Shared shared{own + lane * sizeof(int4), top_row, top_row + TOP_SCORES,
                         own + PROFILE_BYTES + EDGE_BYTES};
     if (lane < 2 * COLUMNS) shared.top_row[PIECE * 2 * COLUMNS + lane] = 0;
-    run_strips(arguments, [&](unsigned number, const Strip& strip) {
-        return strip.is_narrow ? run_strip<1>(arguments, number, strip, shared)
-                               : run_strip<ROWS>(arguments, number, strip, shared);
-    });
+    for (;;) {
+        const unsigned number = take_ticket(control);
+        if (number >= n_strips) return;
+        const Strip strip = load_strip(strips + number);
+        if (!wait_for_left(arguments, strip.first_row + strip.n_rows)) return;
+        const bool is_done = strip.is_narrow ? run_strip<1>(arguments, number, strip, shared)
+                                             : run_strip<ROWS>(arguments, number, strip, shared);
+        if (!is_done || !publish(arguments, strip)) return;
+    }
 }

@@ -588,8 +588,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
                         reinterpret_cast<Pair*>(scores) + 2 * EDGE_WORDS,
                         reinterpret_cast<uint2*>(own + SCORE_BYTES)};
     if (lane < 2 * COLUMNS) shared.packed_top_row[EDGE_WORDS + lane] = 0;
-    run_strips(arguments, [&](unsigned number, const Strip& strip) {
-        return strip.is_narrow ? run_strip<1>(arguments, number, strip, shared)
-                               : run_strip<ROWS>(arguments, number, strip, shared);
-    });
+    for (;;) {
+        const unsigned number = take_ticket(control);
+        if (number >= n_strips) return;
+        const Strip strip = load_strip(strips + number);
+        if (!wait_for_left(arguments, strip.first_row + strip.n_rows)) return;
+        const bool is_done = strip.is_narrow ? run_strip<1>(arguments, number, strip, shared)
+                                             : run_strip<ROWS>(arguments, number, strip, shared);
+        if (!is_done || !publish(arguments, strip)) return;
+    }
 }

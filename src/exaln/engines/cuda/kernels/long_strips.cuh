@@ -65,21 +65,14 @@ __device__ bool wait_for_left(const Arguments& arguments, unsigned end_row) {
     return true;
 }
 
-// Takes strips in order by a ticket, until there are none. run(number, strip): computes one strip; false if
-// the warp must exit.
-template <class Run>
-__device__ __forceinline__ void run_strips(const Arguments& arguments, Run run) {
-    for (;;) {
-        const unsigned ticket = threadIdx.x % WARP == 0 ? atomicAdd(&arguments.control->ticket, 1u) : 0;
-        if (THREADS == WARP)
-            __syncthreads();  // the compiler does not know otherwise that lanes are converged
-        const unsigned number = from_first_lane(ticket);
-        if (number >= arguments.n_strips) return;
-        const Strip* given = arguments.strips + number;
-        const Strip strip{from_first_lane(given->first_row), from_first_lane(given->n_rows),
-                          from_first_lane(given->checkpoint), from_first_lane(given->is_narrow)};
-        if (!wait_for_left(arguments, strip.first_row + strip.n_rows)) return;
-        const bool is_done = run(number, strip);
-        if (!is_done || !publish(arguments, strip)) return;
-    }
+// The next strip, by a ticket: all warps take strips in order.
+__device__ __forceinline__ unsigned take_ticket(Control* control) {
+    const unsigned ticket = threadIdx.x % WARP == 0 ? atomicAdd(&control->ticket, 1u) : 0;
+    if (THREADS == WARP) __syncthreads();  // the compiler does not know otherwise that lanes are converged
+    return from_first_lane(ticket);
+}
+// A strip, uniform in the warp.
+__device__ __forceinline__ Strip load_strip(const Strip* strip) {
+    return Strip{from_first_lane(strip->first_row), from_first_lane(strip->n_rows),
+                 from_first_lane(strip->checkpoint), from_first_lane(strip->is_narrow)};
 }

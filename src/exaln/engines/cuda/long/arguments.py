@@ -27,7 +27,7 @@ class RegionArguments(KernelArguments):
     queue_pieces: UInt32
     consumed: Address
     n_channels: UInt32
-    kept_columns: Address
+    checkpoint_columns: Address
     row_H: Address  # noqa: N815
     row_F: Address  # noqa: N815
     column_H: Address  # noqa: N815
@@ -37,7 +37,7 @@ class RegionArguments(KernelArguments):
     gain: Int64
     control: Address
     patience: UInt64
-    left_rows: Address
+    left_rows_ready: Address
     highest: Int64
     rows_left: Int64
     columns_left: Int64

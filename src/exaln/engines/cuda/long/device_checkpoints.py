@@ -1,4 +1,4 @@
-"""Checkpoints of a region that stay on a device: a walk back fetches what it needs of them."""
+"""Checkpoints of a region that stay on a device; a traceback fetches the parts that it needs."""
 
 from __future__ import annotations
 
@@ -16,39 +16,39 @@ if TYPE_CHECKING:
     from exaln.engines.regions import Checkpoints, Line, Region
 
 REACH = 2
-"""Parts of lines near a path reach so many times the distance of two lines to both sides of its diagonal: blocks on the
-diagonal need one, and a path may leave it by about one."""
+"""Parts of checkpoints extend this many times their spacing to both sides of a path's diagonal. Blocks on the diagonal
+need one spacing, and a path may leave it by about one."""
 
 ALIGNMENT = 256
 """Bytes."""
 
-MOST_LINES = 256
-"""Fetched at a time."""
+MAX_CHECKPOINTS = 256
+"""Checkpoint rows, or columns, that are fetched at a time."""
 
 ALONG_GAP, ACROSS_GAP = 64, 3
-"""Around a path in a gap so many lines of each kind are fetched, in place of those along its diagonal."""
+"""Checkpoints that are fetched around a path in a gap: those that the gap crosses, and those parallel to it."""
 
 
 @dataclass(frozen=True)
-class WantedLines:
-    """Which rows and columns are kept, and of what type."""
+class CheckpointRequest:
+    """Which rows and columns become checkpoints, after so many letters of the whole sequences, and their score type."""
 
     rows: NDArray[np.int64]
     columns: NDArray[np.int64]
     score: np.dtype[np.generic]
 
     @staticmethod
-    def of(lines: Checkpoints) -> WantedLines:
-        """Those that an engine was given room for."""
-        return WantedLines(lines.rows, lines.columns, lines.row_H.dtype)
+    def of(checkpoints: Checkpoints) -> CheckpointRequest:
+        """The request that these arrays hold the answer of."""
+        return CheckpointRequest(checkpoints.rows, checkpoints.columns, checkpoints.row_H.dtype)
 
     def n_bytes(self, region: Region) -> int:
-        """Of all of them together."""
+        """Bytes of all checkpoints of a region."""
         n_scores = len(self.rows) * region.n_columns + len(self.columns) * region.n_rows
         return 2 * self.score.itemsize * n_scores
 
     def margin_bytes(self, region: Region) -> int:
-        """What parts of lines near a path may reach beyond the first and the last line."""
+        """Bytes by which parts near a path may extend beyond the first and the last checkpoint."""
         distances = [
             int(np.diff(np.concatenate([[first], places, [end]])).max())
             for first, places, end in (
@@ -60,9 +60,11 @@ class WantedLines:
 
 
 @dataclass(frozen=True)
-class LinesAhead:
-    """Parts of lines that a path may meet. own: of which lines; firsts: the letter that each part begins with, `step`
-    further from line to line; length: letters of each part.
+class PartsNearPath:
+    """Parts of checkpoint rows, or of checkpoint columns, that a path may cross.
+
+    own: which checkpoints. firsts: int64[n], the letter that each part begins with; it grows by `step` from one to the
+    next. length: letters of each part.
     """
 
     own: slice
@@ -73,55 +75,64 @@ class LinesAhead:
     @staticmethod
     def along_diagonal(
         places: NDArray[np.int64], letter: int, other: int, spacing: int, line_length: int
-    ) -> LinesAhead:
-        """Around the diagonal of a path; of short lines all of it, as a copy cannot take parts that overlap.
+    ) -> PartsNearPath:
+        """Parts around the diagonal of a path; whole checkpoints if these are short, as copies cannot overlap.
 
-        places: after how many letters each line is; letter, other: those of the path; line_length: of all letters.
+        places: the letters before each checkpoint. letter, other: the cell of the path, in letters of the sequence that
+        `places` counts and of the other one. line_length: letters of a whole checkpoint.
 
-        >>> LinesAhead.along_diagonal(np.array([10, 20, 30, 40]), 35, 28, 10, 100)
-        LinesAhead(own=slice(0, 3, None), firsts=array([-17,  -7,   3]), length=40, step=10)
+        >>> PartsNearPath.along_diagonal(np.array([10, 20, 30, 40]), 35, 28, 10, 100)
+        PartsNearPath(own=slice(0, 3, None), firsts=array([-17,  -7,   3]), length=40, step=10)
         """
         crossings = places + (other - letter)
         end = int(np.searchsorted(places, letter, "right"))
-        own = slice(max(int(np.searchsorted(crossings, -spacing, "right")), end - MOST_LINES, 0), end)
+        own = slice(max(int(np.searchsorted(crossings, -spacing, "right")), end - MAX_CHECKPOINTS, 0), end)
         length = 2 * REACH * spacing
         if length > line_length + spacing:
-            return LinesAhead(own, np.zeros_like(places[own]), line_length, 0)
-        return LinesAhead(own, crossings[own] - REACH * spacing, length, spacing)
+            return PartsNearPath(own, np.zeros_like(places[own]), line_length, 0)
+        return PartsNearPath(own, crossings[own] - REACH * spacing, length, spacing)
 
     @staticmethod
-    def straight(places: NDArray[np.int64], letter: int, other: int, most: int, reach: int) -> LinesAhead:
-        """The last lines before a path, and of each what is no further from it than `reach`.
+    def straight(places: NDArray[np.int64], letter: int, other: int, n: int, reach: int) -> PartsNearPath:
+        """The last n checkpoints before a path, and of each the letters within `reach` before the path.
 
-        >>> LinesAhead.straight(np.array([10, 20, 30, 40]), 35, 28, 2, 15)
-        LinesAhead(own=slice(1, 3, None), firsts=array([13, 13]), length=16, step=0)
+        >>> PartsNearPath.straight(np.array([10, 20, 30, 40]), 35, 28, 2, 15)
+        PartsNearPath(own=slice(1, 3, None), firsts=array([13, 13]), length=16, step=0)
         """
         end = int(np.searchsorted(places, letter, "right"))
-        own, first = slice(max(end - most, 0), end), max(other - reach, 0)
-        return LinesAhead(own, np.full(own.stop - own.start, first), other + 1 - first, 0)
+        own, first = slice(max(end - n, 0), end), max(other - reach, 0)
+        return PartsNearPath(own, np.full(own.stop - own.start, first), other + 1 - first, 0)
 
 
-def lines_ahead(
-    region: Region, lines: tuple[NDArray[np.int64], NDArray[np.int64]], row: int, column: int, spacing: int, gap: int
-) -> tuple[LinesAhead, LinesAhead]:
-    """Of these rows and of these columns of a region, what a path from a cell of it on may meet."""
-    rows, columns = lines[0] - region.first_row, lines[1] - region.first_column
+def parts_near_path(
+    region: Region,
+    checkpoints: tuple[NDArray[np.int64], NDArray[np.int64]],
+    row: int,
+    column: int,
+    spacing: int,
+    gap: int,
+) -> tuple[PartsNearPath, PartsNearPath]:
+    """Parts of the checkpoint rows and of the checkpoint columns that a path back from a cell of a region may cross.
+
+    checkpoints: the rows and the columns. row, column: the cell. gap: the gap that the path is in, or NO_GAP.
+    """
+    rows, columns = checkpoints[0] - region.first_row, checkpoints[1] - region.first_column
     if gap == NO_GAP:
         return (
-            LinesAhead.along_diagonal(rows, row, column, spacing, region.n_columns),
-            LinesAhead.along_diagonal(columns, column, row, spacing, region.n_rows),
+            PartsNearPath.along_diagonal(rows, row, column, spacing, region.n_columns),
+            PartsNearPath.along_diagonal(columns, column, row, spacing, region.n_rows),
         )
     n_rows, n_columns = (ACROSS_GAP, ALONG_GAP) if gap == IN_E else (ALONG_GAP, ACROSS_GAP)
     return (
-        LinesAhead.straight(rows, row, column, n_rows, n_columns * spacing),
-        LinesAhead.straight(columns, column, row, n_columns, n_rows * spacing),
+        PartsNearPath.straight(rows, row, column, n_rows, n_columns * spacing),
+        PartsNearPath.straight(columns, column, row, n_columns, n_rows * spacing),
     )
 
 
-class LineMemory:
-    """Room on a device for lines, one kind behind the other, with a margin on both sides, until the object dies.
+class CheckpointMemory:
+    """Memory on a device for checkpoints of several kinds, with a margin on both sides, freed with the object.
 
-    In one piece, as to get memory and to give it back takes its time. addresses: of each kind.
+    It is one allocation, as allocating and freeing take time. addresses: of each kind.
     """
 
     def __init__(self, workspace: Workspace, sizes: dict[str, int], margin: int) -> None:
@@ -131,35 +142,38 @@ class LineMemory:
         self.addresses = dict(zip(sizes, [first, *(first + int(end) for end in ends[:-1])], strict=True))
 
 
-class DeviceLines:
-    """Checkpoints that stay on a device until this object dies, and are fetched piece by piece: CheckpointReader."""
+class DeviceCheckpoints:
+    """Checkpoints on a device, fetched in parts: a CheckpointReader. They are freed with this object."""
 
     def __init__(
         self,
         workspace: Workspace,
         region: Region,
-        wanted: WantedLines,
-        memory: LineMemory,
+        request: CheckpointRequest,
+        memory: CheckpointMemory,
         row_bytes: int,
         column_bytes: int,
     ) -> None:
-        self.rows, self.columns = wanted.rows, wanted.columns
-        self._workspace, self._region, self._score, self._memory = workspace, region, wanted.score, memory
+        self.rows, self.columns = request.rows, request.columns
+        self._workspace, self._region, self._score, self._memory = workspace, region, request.score, memory
         self._row_bytes, self._column_bytes = row_bytes, column_bytes
 
     def row(self, place: int, columns: slice) -> tuple[Line, Line]:
-        """As in Checkpoints."""
+        """H and F of the checkpoint row at this place, for these columns of the region."""
         first = self._row_bytes * place
         return self._fetched("row H", first, columns), self._fetched("row F", first, columns)
 
     def column(self, place: int, rows: slice) -> tuple[Line, Line]:
-        """As in Checkpoints."""
+        """H and E of the checkpoint column at this place, for these rows of the region."""
         first = self._column_bytes * place
         return self._fetched("column H", first, rows), self._fetched("column E", first, rows)
 
     def near(self, row: int, column: int, spacing: int, gap: int) -> CheckpointParts:
-        """Four copies: what the diagonal meets of each line lies as far behind that of the line before."""
-        rows, columns = lines_ahead(self._region, (self.rows, self.columns), row, column, spacing, gap)
+        """The parts that a path back from a cell may cross; see `CheckpointReader.near`.
+
+        Four copies suffice, as the part of each checkpoint begins a fixed distance after that of the one before.
+        """
+        rows, columns = parts_near_path(self._region, (self.rows, self.columns), row, column, spacing, gap)
         row_h, row_f, column_h, column_e = self._fetched_parts(rows, columns)
         return CheckpointParts(
             rows=self.rows[rows.own],
@@ -172,8 +186,8 @@ class DeviceLines:
             column_E=column_e,
         )
 
-    def _fetched_parts(self, rows: LinesAhead, columns: LinesAhead) -> list[Line]:
-        """H and F of rows, H and E of columns, in pinned memory that is used again."""
+    def _fetched_parts(self, rows: PartsNearPath, columns: PartsNearPath) -> list[Line]:
+        """H and F of rows, H and E of columns, in pinned memory that the next call reuses."""
         device, stream, itemsize = self._workspace.device, self._workspace.side_stream, self._score.itemsize
         kinds = (
             ("row H", rows, self._row_bytes),
@@ -181,16 +195,16 @@ class DeviceLines:
             ("column H", columns, self._column_bytes),
             ("column E", columns, self._column_bytes),
         )
-        sizes = [len(ahead.firsts) * ahead.length * itemsize for _, ahead, _ in kinds]
+        sizes = [len(near.firsts) * near.length * itemsize for _, near, _ in kinds]
         memory = self._workspace.pinned("lines near a path", sum(sizes))
         parts = []
         device.activate()
-        for (name, ahead, line_bytes), end, size in zip(kinds, np.cumsum(sizes), sizes, strict=True):
-            part = memory[end - size : end].view(self._score).reshape(len(ahead.firsts), ahead.length)
+        for (name, near, line_bytes), end, size in zip(kinds, np.cumsum(sizes), sizes, strict=True):
+            part = memory[end - size : end].view(self._score).reshape(len(near.firsts), near.length)
             parts.append(part)
             if size:
-                first = self._memory.addresses[name] + ahead.own.start * line_bytes + int(ahead.firsts[0]) * itemsize
-                device.download_rows(part, first, line_bytes + ahead.step * itemsize, stream)
+                first = self._memory.addresses[name] + near.own.start * line_bytes + int(near.firsts[0]) * itemsize
+                device.download_rows(part, first, line_bytes + near.step * itemsize, stream)
         device.wait(device.record(device.event(), stream))
         return parts
 

@@ -1,4 +1,4 @@
-"""What kernels/long_packed.cu is given in place of what long.cu is: scores as bytes, and which of them columns take."""
+"""Inputs of kernels/long_packed.cu that differ from those of long.cu: scores as bytes, and selectors for columns."""
 
 from __future__ import annotations
 
@@ -13,19 +13,21 @@ if TYPE_CHECKING:
     from exaln.engines.cuda.letters import FoldedScores
 
 MAX_LETTERS = 8
-"""Of the columns, folded: so many bytes can be chosen from at a time."""
+"""Letters of the columns, after folding: one instruction selects among this many bytes."""
 
 SIGN = 8
-"""A digit with this bit chooses the sign of a byte."""
+"""A digit with this bit selects the sign of a byte."""
 
 SAMPLE = 1 << 20
+"""Letters of the target that are counted."""
 
 
 @dataclass(frozen=True)
 class ByteScores:
-    """Scores that fit bytes. ranks: uint8[256], from the code of a letter to its place, the first four being plain.
+    """Scores that fit bytes, ordered by the frequency of letters. The first four letters are plain, the others rare.
 
-    table: int8[letters of the alphabet, MAX_LETTERS], row = code of the query's letter, column = rank.
+    ranks: uint8[256], from the code of a letter to its place in that order. table: int8[letters of the alphabet,
+    MAX_LETTERS], row = code of the query's letter, column = rank.
     """
 
     ranks: NDArray[np.uint8]
@@ -33,7 +35,10 @@ class ByteScores:
 
     @staticmethod
     def of(folded: FoldedScores, target: NDArray[np.uint8]) -> ByteScores | None:
-        """Plain are the most frequent letters at the beginning of the target; None if there are too many letters."""
+        """Order letters by their frequency at the beginning of the target.
+
+        Returns None if there are more than MAX_LETTERS, or if a score does not fit a byte.
+        """
         if folded.n_letters > MAX_LETTERS or folded.table.min() < -128 or folded.table.max() > 127:
             return None
         letters = folded.fold[target[:SAMPLE]] - np.uint8(1)
@@ -45,10 +50,10 @@ class ByteScores:
         return ByteScores(ranks[np.minimum(folded.fold - 1, folded.n_letters - 1)], table)
 
     def places(self, target: NDArray[np.uint8], n: int) -> NDArray[np.uint16]:
-        """uint16[n]: four digits for each letter, and then those of the first one.
+        """uint16[n]: the selector of each letter, padded with that of rank 0.
 
-        The lower two choose the score of a low half and its sign, among plain letters and then odd ones; the upper two
-        that of a high half, among odd letters and then plain ones.
+        A selector has four digits. The lower two select the score of a low half and its sign, among plain letters and
+        then rare ones; the upper two that of a high half, among rare letters and then plain ones.
         """
         low = np.arange(MAX_LETTERS, dtype=np.uint16)
         high = low ^ 4

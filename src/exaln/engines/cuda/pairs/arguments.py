@@ -9,7 +9,7 @@ from exaln.engines.cuda.runtime.arguments import Address, KernelArguments, UInt3
 
 @dataclass(slots=True)
 class LetterArguments(KernelArguments):
-    """Which letters occur: kernels/letters.cu."""
+    """Which letters occur: kernels/used_letters.cu."""
 
     kernels = ("mark_letters",)
     codes: Address
@@ -48,7 +48,7 @@ class FillCouplesArguments(KernelArguments):
 class TracebackArguments(KernelArguments):
     """Paths and what they count: kernels/pairs.cu."""
 
-    kernels = ("walk_back",)
+    kernels = ("trace_back",)
     queries: Address
     targets: Address
     pairs: Address
@@ -65,7 +65,7 @@ class TracebackArguments(KernelArguments):
 
 @dataclass(slots=True)
 class GatherArguments(KernelArguments):
-    """Paths one behind the other: kernels/pairs.cu."""
+    """Paths one after the other: kernels/pairs.cu."""
 
     kernels = ("gather_runs",)
     runs: Address

@@ -1,8 +1,8 @@
-"""Alignments of many pairs on one device, two by two in the halves of its words; kernels/pairs.cu has the kernels.
+"""Batches of pairs on one device: scores, ends and paths. kernels/pairs.cu describes the kernels.
 
-Pairs are sorted by size, so that those that share words or a warp are alike, and cut into batches whose directions fit
-the memory. Which pairs can be done here is decided before: scores must fit 16 bits for certain, and the directions of
-one pair the memory. The others are left to the cpu engine.
+Two pairs form a couple and share the halves of words. Pairs are sorted by size, so that those of a couple or a warp are
+alike, and cut into batches whose tables fit the memory. `PairBatches.fits` says which pairs can be done here: every
+value certainly fits 16 bits, and the table of one couple fits the memory. The cpu engine aligns the others.
 """
 
 from __future__ import annotations
@@ -35,22 +35,30 @@ if TYPE_CHECKING:
     from exaln.scoring.modes import Mode
     from exaln.scoring.scoring import Scoring
 
-MAX_NUMBER = 32000
-"""What a half of a word holds with something to spare."""
+MAX_VALUE = 32000
+"""The largest value of a table, a little less than int16 holds."""
 
 PAD_SCORE = -8192
-MAX_ARENA = 8 << 30
-ARENA_SHARE = 2
-"""The arena of a batch has at most so many bytes, and one part in so many of what may be used."""
+"""The score of a letter with padding."""
 
-WALK_THREADS, LETTERS_PER_BLOCK = 128, 1 << 14
+MAX_ARENA = 8 << 30
+"""Bytes of the arena, which holds the tables of a batch."""
+
+ARENA_SHARE = 2
+"""The arena takes at most 1 / ARENA_SHARE of the free memory."""
+
+TRACEBACK_THREADS = 128
+"""Threads of a block in the traceback."""
+
+LETTERS_PER_BLOCK = 1 << 14
+"""Letters that a block of used_letters.cu should have at least."""
 
 WORD = 8
-"""Bytes of the largest numbers that the device reads."""
+"""Bytes of the largest numbers that the device reads: the alignment of arrays that are sent together."""
 
-SOON_SEEN, FEW_CODES = 1 << 22, 4
-"""Up to so many codes are looked at here: if all are below this, as those of DNA are, all four letters count as used,
-and the device need not be asked, and waited for.
+FEW_LETTERS, FEW_CODES = 1 << 22, 4
+"""Of up to FEW_LETTERS letters the host looks whether all codes are below FEW_CODES, as those of DNA are. Then all four
+letters count as used, and there is no need to wait for the device to find them.
 """
 
 PAIR = np.dtype([("query", "u8"), ("target", "u8"), ("m", "u4"), ("n", "u4")])
@@ -59,39 +67,41 @@ LAYOUT = np.dtype([*((name, "u8") for name in PARTS), ("n_tiles", "u4"), ("n_str
 POSITIONS = ("query_start", "query_end", "target_start", "target_end")
 COUNTS = ("identities", "positives", "mismatches", "gap_opens", "gap_columns", "columns")
 RESULT = np.dtype([(name, "i4") for name in ("score", *POSITIONS, *COUNTS, "n_runs")])
-"""As in the kernels."""
+"""PAIR, LAYOUT and RESULT are structs of kernels/pairs_table.cuh."""
 
-
-LETTERS = Source("used_letters.cu", ())
+USED_LETTERS = Source("used_letters.cu", ())
 
 
 def half_words(matrix: NDArray[np.int32]) -> NDArray[np.uint32]:
-    """uint32[2, k + 1, k + 1]: the scores of letters 1 .. k as low and as high half of a word; 0 is for padding."""
+    """uint32[2, k + 1, k + 1]: scores of letters 1 .. k as low and as high halves of words; letter 0 is padding."""
     low = np.pad(matrix, ((1, 0), (1, 0)), constant_values=PAD_SCORE).astype(np.uint32) & 0xFFFF
     return np.stack([low, low << 16])
 
 
 @dataclass(frozen=True)
 class PairResults:
-    """What was found for pairs, in their order. result: RESULT[n]."""
+    """Results of n pairs, in their order. result: RESULT[n]. paths: empty if only scores are computed."""
 
     result: NDArray[Any]
     paths: Paths
 
 
 def fits_numbers(m: NDArray[np.int64], n: NDArray[np.int64], scoring: Scoring, mode: Mode) -> NDArray[np.bool_]:
-    """bool[n]: whether 16 bits hold every value of tables with so many rows and columns, none of them empty."""
+    """bool[k]: whether 16 bits hold every value of a table of m rows and n columns; False if it is empty."""
     largest = int(np.abs(scoring.matrix).max())
     if max(scoring.gap_first, largest) > MAX_COST[True]:
         return np.zeros(len(m), np.bool_)
     highest = np.minimum(m, n) * max(0, scoring.max_score)
     lowest = 2 * scoring.gap_open + (m + n + 2) * scoring.gap_extend + scoring.gap_first + largest
-    is_narrow = highest <= MAX_NUMBER if mode.is_local else np.maximum(highest, lowest) <= MAX_NUMBER
-    return (m > 0) & (n > 0) & is_narrow
+    fits = highest <= MAX_VALUE if mode.is_local else np.maximum(highest, lowest) <= MAX_VALUE
+    return (m > 0) & (n > 0) & fits
 
 
 class PairBatches:
-    """Pairs of two sets of sequences on one device, with one scoring, in one mode."""
+    """Aligns pairs of two sets of sequences on one device, with one scoring, in one mode.
+
+    paths: whether paths are computed, and not scores and ends alone.
+    """
 
     def __init__(
         self,
@@ -112,13 +122,13 @@ class PairBatches:
         self._arena_bytes = max(0, min(MAX_ARENA, room))
 
     def fits(self, query: NDArray[np.int64], target: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """bool[n]: which pairs can be aligned here."""
+        """bool[n]: which pairs can be aligned here. query, target: int64[n], rows of the sequences."""
         m, n = self._m[query], self._n[target]
         fits_arena = self._bytes_of(PAIR_SHAPES[-1], m, n) <= self._arena_bytes
         return fits_arena & fits_numbers(m, n, self._scoring, self._mode)
 
     def align(self, query: NDArray[np.int64], target: NDArray[np.int64]) -> PairResults:
-        """All of these pairs, which must fit."""
+        """Align these pairs, all of which must fit."""
         m, n = self._m[query], self._n[target]
         result = np.zeros(len(query), RESULT)
         found = [np.empty(0, np.uint32)]
@@ -133,7 +143,10 @@ class PairBatches:
         return PairResults(result, taken(by_batch, np.argsort(order)))
 
     def _batches(self, m: NDArray[np.int64], n: NDArray[np.int64]) -> Iterator[tuple[PairShape, NDArray[np.int64]]]:
-        """Pairs that go together, and the shape of the kernel for them."""
+        """Yield the kernel shape of each batch, and the indices of its pairs.
+
+        Each pair gets the shape with the lowest cost. Batches have an even number of pairs, except the last of a shape.
+        """
         n_tiles = -(-n // COLUMNS)
         costs = np.stack([shape.cost(m, n_tiles, self._device.properties.n_sms) for shape in PAIR_SHAPES])
         best = np.argmin(costs, axis=0)
@@ -152,13 +165,13 @@ class PairBatches:
                 begin = end
 
     def _bytes_of(self, shape: PairShape, m: NDArray[np.int64], n: NDArray[np.int64]) -> NDArray[np.int64]:
-        """int64[n]: the arena of a couple of such pairs."""
+        """int64[k]: bytes of the arena for a couple of pairs of m rows and n columns."""
         return sum(self._part_bytes(shape, -(-m // shape.strip_rows), -(-n // COLUMNS)).values(), np.zeros_like(m))
 
     def _part_bytes(
         self, shape: PairShape, n_strips: NDArray[np.int64], n_tiles: NDArray[np.int64]
     ) -> dict[str, NDArray[np.int64]]:
-        """Bytes of each part of the arena of a couple."""
+        """int64[k] for each part of the arena: its bytes for a couple."""
         n_rows = n_strips * shape.strip_rows
         has_row = self._mode.target_end and not self._mode.is_local
         return {
@@ -172,13 +185,13 @@ class PairBatches:
         }
 
     def _send(self) -> None:
-        """Letters of all sequences, and the scores of those that occur."""
+        """Send the letters of all sequences, and the scores of the letters that occur."""
         sent = {
             name: records.codes[int(records.offsets[0]) : int(records.offsets[-1])]
             for name, records in (("queries", self._queries), ("targets", self._targets))
         }
         addresses = {name: self._upload(f"codes of {name}", codes) for name, codes in sent.items()}
-        if sum(map(len, sent.values())) <= SOON_SEEN and all(
+        if sum(map(len, sent.values())) <= FEW_LETTERS and all(
             codes.max(initial=0) < FEW_CODES for codes in sent.values()
         ):
             is_used = np.arange(len(self._scoring.matrix)) < FEW_CODES
@@ -189,11 +202,11 @@ class PairBatches:
         self._fold, self._table = self._upload_together("table of pairs", fold + np.uint8(1), half_words(matrix))
 
     def _letters_in_use(self, codes: list[tuple[int, int]]) -> NDArray[np.bool_]:
-        """bool[letters]: found out by the device. codes: address and number."""
+        """bool[letters of the alphabet]: which letters occur, found by the device. codes: addresses and lengths."""
         device, stream = self._device, self._workspace.stream
         marks = self._workspace.scratch("letters of pairs", 32)
         device.fill(marks, 0, 8, stream)
-        kernel = device.kernel(LETTERS, "mark_letters")
+        kernel = device.kernel(USED_LETTERS, "mark_letters")
         for address, n in codes:
             blocks = max(1, min(4 * device.properties.n_sms, n // LETTERS_PER_BLOCK))
             device.launch(kernel, blocks, WARP_BLOCK_THREADS, stream, LetterArguments(address, n, marks))
@@ -208,7 +221,7 @@ class PairBatches:
         return address
 
     def _upload_together(self, name: str, *arrays: NDArray[Any]) -> list[int]:
-        """The addresses of arrays that travel as one."""
+        """Send several arrays in one copy. Returns their addresses."""
         places = offsets_of([-(-array.nbytes // WORD) * WORD for array in arrays])
         together = np.zeros(int(places[-1]), np.uint8)
         for place, array in zip(places.tolist(), arrays, strict=False):
@@ -224,7 +237,10 @@ class PairBatches:
         result: NDArray[Any],
         own: NDArray[np.int64],
     ) -> NDArray[np.uint32]:
-        """Fill in the results of these pairs; returns their paths, one after the other."""
+        """Align one batch and write its results to result[own]. Returns the operations of its paths in order.
+
+        EngineError if the score of some path is not that of its pair, which would be a bug.
+        """
         device, stream, scratch = self._device, self._workspace.stream, self._workspace.scratch
         n_pairs = len(query)
         pairs = np.zeros(n_pairs, PAIR)
@@ -256,7 +272,7 @@ class PairBatches:
         return self._gather(found["n_runs"], on_device, n_pairs) if self._paths else np.empty(0, np.uint32)
 
     def _layouts(self, shape: PairShape, pairs: NDArray[Any]) -> tuple[NDArray[Any], int]:
-        """Where the parts of each couple lie, and how large the arena is."""
+        """LAYOUT[n_couples], the offsets of the parts of each couple, and the bytes of the arena."""
         even = len(pairs) + len(pairs) % 2
         m, n = np.zeros(even, np.int64), np.zeros(even, np.int64)
         m[: len(pairs)], n[: len(pairs)] = pairs["m"], pairs["n"]
@@ -300,11 +316,11 @@ class PairBatches:
         device.launch(
             device.kernel(source, "fill_couples"),
             min(n_sms, n_warps),
-            min(shape.threads, WARP * -(-n_warps // n_sms)),  # or some multiprocessors would do the work of others
+            min(shape.threads, WARP * -(-n_warps // n_sms)),  # spreads few warps over all multiprocessors
             stream,
             FillCouplesArguments(on["pairs"], n_pairs, on["layouts"], self._table, on["counters"], on["arena"]),
         )
-        walking = TracebackArguments(
+        traceback = TracebackArguments(
             *sequences,
             self._table,
             on["run_starts"],
@@ -313,11 +329,13 @@ class PairBatches:
             on["counters"] + 4,
             on["arena"],
         )
-        device.launch(device.kernel(source, "trace_back"), -(-n_pairs // WALK_THREADS), WALK_THREADS, stream, walking)
+        device.launch(
+            device.kernel(source, "trace_back"), -(-n_pairs // TRACEBACK_THREADS), TRACEBACK_THREADS, stream, traceback
+        )
         self._kernels = source
 
     def _gather(self, n_runs: NDArray[np.int32], on: dict[str, int], n_pairs: int) -> NDArray[np.uint32]:
-        """The paths of a batch, copied back."""
+        """uint32[total of n_runs]: the operations of all paths of a batch, each path from its start."""
         device, stream = self._device, self._workspace.stream
         offsets = np.concatenate([np.zeros(1, np.uint64), np.cumsum(n_runs, dtype=np.uint64)])
         operations = np.empty(int(offsets[-1]), np.uint32)

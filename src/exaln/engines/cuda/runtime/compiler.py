@@ -1,9 +1,9 @@
-"""Kernel files and constants become cubins: NVRTC compiles each once, and a folder of the user keeps them.
+"""Compiles kernel files with NVRTC, and caches the machine code (cubins) in a folder of the user.
 
-A cubin depends on nothing but its key: the text of the kernel and of all headers, the constants, the architecture, the
-compiler and its options. Whoever changes one of them gets another key, so the folder is never out of date, needs no
-lock, can be shared by processes and machines, and can be deleted at any time. A cubin is a program that is run: folders
-and files that another user could have written are not used.
+A cubin depends only on its key: the text of the kernel and of all headers, the constants, the architecture, the
+compiler and its options. A change of any of them gives another key. So the cache is never out of date, needs no lock,
+can be shared by processes and machines, and can be deleted at any time. As cubins are executed, folders and files that
+another user could have written are not used.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from exaln.foundation.resources import available_threads
 KERNELS = Path(__file__).parents[1] / "kernels"
 
 FORMAT = 2
-"""Part of each key; another number if cached files are laid out or keyed in another way."""
+"""Version of the layout and the keys of cached files; part of each key."""
 
 STANDARD = "c++17"
 
 FIRST_DPX = 90
-"""From sm_90 on, 16-bit pairs are added, and the largest of three is taken, in one instruction."""
+"""From sm_90 on, DPX instructions add packed 16-bit pairs and take the maximum of three."""
 
 FIRST_WITH_HEADERS = (13, 3)
-"""NVRTC has CUDA's own headers in it from this version on."""
+"""The first NVRTC that contains CUDA's own headers."""
 
 USUAL_HEADERS = Path("/usr/local/cuda/include")
 
@@ -44,7 +44,7 @@ NO_COMPILER = 'NVRTC, the compiler of CUDA kernels, is missing; pip install "exa
 SEAL_BYTES = 32
 
 _compiling = threading.Lock()
-_told_unusable: set[Path] = set()
+_warned_folders: set[Path] = set()
 
 
 class UntrustedError(Exception):
@@ -55,7 +55,7 @@ class UntrustedError(Exception):
 class Source:
     """A kernel file and the constants it is compiled with: ("ROWS", 32) becomes -DEXALN_ROWS=32.
 
-    folder: where the file is, if not among the kernels of the engine, whose headers it may include in any case.
+    folder: where the file is; None for the engine's own kernels, whose headers it may include in any case.
     cuda_headers: whether it includes headers of CUDA, such as cooperative_groups.h, which take long to compile.
     """
 
@@ -66,7 +66,7 @@ class Source:
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        """Where the file and its headers are looked for, in this order."""
+        """Folders that are searched for the file and its headers, in this order."""
         return (KERNELS,) if self.folder is None else (self.folder, KERNELS)
 
 
@@ -76,10 +76,10 @@ def cubin(source: Source, arch: str) -> bytes:
 
 
 def cubins(sources: Iterable[Source], arch: str) -> dict[Source, bytes]:
-    """The machine code of several sources; those that are not cached are compiled side by side.
+    """The machine code of several sources. Those that are not cached are compiled in parallel.
 
-    NVRTC runs without Python's lock, so threads are enough. Threads that ask at the same time (one per device) wait for
-    the first, and then find in the cache what it compiled.
+    NVRTC releases the GIL, so threads suffice. Of several callers at a time (one per device), the others wait for the
+    first and then read its results from the cache. EngineError if a kernel does not compile.
     """
     files = {source: _file(source, arch) for source in sources}
     found = _read_all(files)
@@ -91,14 +91,17 @@ def cubins(sources: Iterable[Source], arch: str) -> dict[Source, bytes]:
 
 
 def has_dpx(arch: str) -> bool:
-    """Whether kernels for this architecture use DPX instructions; EXALN_CUDA_DPX=0 takes the path of older devices."""
-    is_there = int(arch.removeprefix("sm_").rstrip("af")) >= FIRST_DPX
-    wish = os.environ.get("EXALN_CUDA_DPX", "")
-    if wish not in ("", "0", "1"):
-        raise EngineError(f"EXALN_CUDA_DPX is {wish!r}; set it to 0 or 1")
-    if wish == "1" and not is_there:
+    """Whether kernels for this architecture use DPX instructions. EXALN_CUDA_DPX=0 selects the path of older devices.
+
+    EngineError if EXALN_CUDA_DPX has another value than 0 or 1, or is 1 and the architecture has no DPX.
+    """
+    has_them = int(arch.removeprefix("sm_").rstrip("af")) >= FIRST_DPX
+    setting = os.environ.get("EXALN_CUDA_DPX", "")
+    if setting not in ("", "0", "1"):
+        raise EngineError(f"EXALN_CUDA_DPX is {setting!r}; set it to 0 or 1")
+    if setting == "1" and not has_them:
         raise EngineError(f"EXALN_CUDA_DPX is 1, but {arch} has no DPX instructions; they came with sm_{FIRST_DPX}")
-    return is_there and wish != "0"
+    return has_them and setting != "0"
 
 
 @cache
@@ -114,7 +117,7 @@ def compiler_version() -> str | None:
 
 
 def cache_folder() -> Path:
-    """Where cubins are kept: EXALN_CACHE, or else exaln in the user's cache folder."""
+    """The folder of cached cubins: EXALN_CACHE, or else "exaln" in the user's cache folder."""
     chosen = os.environ.get("EXALN_CACHE", "")
     if chosen:
         return Path(chosen)
@@ -125,7 +128,7 @@ def cache_folder() -> Path:
 
 
 def _home() -> Path:
-    """A container may run as a user that has neither HOME nor an entry in /etc/passwd."""
+    """The user's home, or "/" in a container whose user has neither HOME nor an entry in /etc/passwd."""
     try:
         return Path.home()
     except RuntimeError:
@@ -138,7 +141,7 @@ def _macros(source: Source, arch: str) -> list[tuple[str, str]]:
 
 
 def _file(source: Source, arch: str) -> Path:
-    """The cached file; its name has a digest of everything that can change the cubin."""
+    """The path of a cached cubin. Its name contains a digest of everything that can change the cubin."""
     texts = [[path.name, path.read_text(encoding="utf-8")] for path in _files_read(source)]
     parts = {
         "format": FORMAT,
@@ -161,7 +164,7 @@ def _files_read(source: Source) -> list[Path]:
 
 @cache
 def _compiler() -> tuple[str, ...]:
-    """NVRTC, known by its version and the size of its library (builds differ); cuda-core, which may add options."""
+    """NVRTC's version and the size of its library, as builds differ; the version of cuda-core, which adds options."""
     version = compiler_version()
     if version is None:
         raise EngineError(NO_COMPILER)
@@ -174,7 +177,7 @@ def _compiler() -> tuple[str, ...]:
 
 @cache
 def _cuda_headers() -> tuple[Path, ...]:
-    """Where CUDA's own headers are, for an NVRTC that does not bring them; those of a toolkit, or of a package."""
+    """Folders of CUDA's own headers, from packages or a toolkit; none for an NVRTC that contains them."""
     if tuple(map(int, (compiler_version() or "0.0").split("."))) >= FIRST_WITH_HEADERS:
         return ()
     from cuda.pathfinder import find_nvidia_header_directory
@@ -185,7 +188,7 @@ def _cuda_headers() -> tuple[Path, ...]:
 
 
 def _compile_all(files: dict[Source, Path], arch: str) -> dict[Source, bytes]:
-    """Compiles on all threads and keeps each cubin as soon as it is there; after the first error, no more are begun."""
+    """Compile on all threads, and cache each cubin as soon as it is ready. After an error no more are started."""
     compiled: dict[Source, bytes] = {}
     if not files:
         return compiled
@@ -202,7 +205,7 @@ def _compile_all(files: dict[Source, Path], arch: str) -> dict[Source, bytes]:
 
 
 def _compile(source: Source, arch: str) -> bytes:
-    """One call of NVRTC. No line numbers are asked for, so that no path of this machine gets into the cubin."""
+    """Compile one source, without line numbers, so that the cubin contains no path of this machine."""
     from cuda.core import Program, ProgramOptions
 
     try:
@@ -217,12 +220,12 @@ def _compile(source: Source, arch: str) -> bytes:
         )
         return bytes(Program(text, "c++", options).compile("cubin").code)
     except Exception as error:
-        told = f"kernel {source.file} does not compile for {arch} with NVRTC {compiler_version()}"
-        raise EngineError(f"{told}: {_first_error(str(error), source)}") from error
+        message = f"kernel {source.file} does not compile for {arch} with NVRTC {compiler_version()}"
+        raise EngineError(f"{message}: {_first_error(str(error), source)}") from error
 
 
 def _first_error(log: str, source: Source) -> str:
-    """The line of NVRTC's log that says what is wrong, with names of headers instead of paths."""
+    """The first error in NVRTC's log, with names of headers instead of paths."""
     lines = [line.strip() for line in log.splitlines() if line.strip()]
     first = next((line for line in lines if "error:" in line), lines[0] if lines else "no message")
     for folder in source.folders:
@@ -240,7 +243,7 @@ def _read_all(files: dict[Source, Path]) -> dict[Source, bytes]:
 
 
 def _read(file: Path) -> bytes | None:
-    """A cached cubin, or None if it is missing, was damaged, or could have been written by another user."""
+    """A cached cubin, or None if it is missing or damaged, or could have been written by another user."""
     try:
         _require_own_folder(file.parent)
         with os.fdopen(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as opened:
@@ -256,7 +259,7 @@ def _read(file: Path) -> bytes | None:
 
 
 def _write(file: Path, code: bytes) -> None:
-    """Appears under its name as a whole; a folder that cannot be written to costs time at each start, no more."""
+    """Write a cubin atomically. If the folder cannot be used, warn: kernels are then compiled at each start."""
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         _require_own_folder(file.parent)
@@ -275,7 +278,7 @@ def _write(file: Path, code: bytes) -> None:
 
 
 def _seal(file: Path, code: bytes) -> bytes:
-    """Stands behind the code, where tools that read cubins do not mind it; also ties the code to its name."""
+    """A digest of the code and the file name. It follows the code, where tools that read cubins ignore it."""
     return hashlib.sha256(file.name.encode() + code).digest()
 
 
@@ -284,7 +287,7 @@ def _require_own_folder(folder: Path) -> None:
 
 
 def _require_own(path: Path, status: os.stat_result, kind: int) -> None:
-    """UntrustedError unless a file or folder is what it should be, and only this user, or root, can change it."""
+    """Raise UntrustedError unless this is a file or folder, as `kind` says, that only this user and root can change."""
     if stat.S_IFMT(status.st_mode) != kind:
         raise UntrustedError(f"{path.name} is a link, or not a {'folder' if kind == stat.S_IFDIR else 'file'}")
     if status.st_uid not in _trusted_users():
@@ -299,7 +302,7 @@ def _trusted_users() -> set[int]:
 
 
 def _warn_unusable(folder: Path, reason: str) -> None:
-    if folder not in _told_unusable:
-        _told_unusable.add(folder)
-        told = f"{folder}: {reason}, each start compiles again"
-        warnings.warn(f"{told}; set EXALN_CACHE to another folder", ExalnWarning, stacklevel=5)
+    if folder not in _warned_folders:
+        _warned_folders.add(folder)
+        message = f"{folder}: {reason}, each start compiles again"
+        warnings.warn(f"{message}; set EXALN_CACHE to another folder", ExalnWarning, stacklevel=5)

@@ -1,7 +1,7 @@
-"""What the cuda engine finds here: the driver, its GPUs, the compiler, the cache; or why it cannot be used.
+"""Probes the machine for the cuda engine: driver, GPUs, compiler and cache, or why the engine cannot be used.
 
-The driver is asked through its C interface: that works whatever CUDA packages are installed, takes no memory of a GPU
-(no context is created), and a machine without a driver is known at once.
+The driver is called through its C interface. That works whatever CUDA packages are installed, creates no context and so
+takes no GPU memory, and detects a missing driver at once.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from exaln.engines.cuda.runtime.compiler import cache_folder, compiler_version
 OLDEST_CUDA = 12
 OLDEST_CAPABILITY = (7, 5)
 
-# Numbers of CUdevice_attribute in cuda.h.
+# Values of CUdevice_attribute in cuda.h.
 MULTIPROCESSOR_COUNT = 16
 COMPUTE_CAPABILITY_MAJOR = 75
 COMPUTE_CAPABILITY_MINOR = 76
 
 
 class DriverError(Exception):
-    """What a call of the driver returned, such as CUDA_ERROR_NO_DEVICE."""
+    """A call of the driver failed; the message is the name of the error, such as CUDA_ERROR_NO_DEVICE."""
 
 
 @dataclass(frozen=True)
 class Gpu:
-    """One GPU, as the driver of this process numbers it."""
+    """One GPU, numbered as the driver does in this process."""
 
     number: int
     name: str
@@ -41,7 +41,7 @@ class Gpu:
 
 
 class Driver:
-    """libcuda: what can be asked without a context. OSError where there is none."""
+    """The functions of libcuda that need no context. The constructor raises OSError if there is no driver."""
 
     _gpus: ClassVar[list[Gpu] | None] = None
 
@@ -49,18 +49,18 @@ class Driver:
         self._library = ctypes.CDLL("libcuda.so.1")
 
     def cuda_version(self) -> tuple[int, int]:
-        """The newest CUDA that this driver supports."""
+        """The newest CUDA version that this driver supports, as (major, minor)."""
         version = ctypes.c_int()
         self._call("cuDriverGetVersion", ctypes.byref(version))
         return version.value // 1000, version.value % 1000 // 10
 
     def gpus(self) -> list[Gpu]:
-        """All GPUs that CUDA_VISIBLE_DEVICES lets this process see; they stay the same, so they are asked for once."""
+        """All GPUs that are visible to this process (CUDA_VISIBLE_DEVICES). They do not change, and are read once."""
         if Driver._gpus is None:
-            Driver._gpus = self._ask_for_gpus()
+            Driver._gpus = self._read_gpus()
         return Driver._gpus
 
-    def _ask_for_gpus(self) -> list[Gpu]:
+    def _read_gpus(self) -> list[Gpu]:
         count = ctypes.c_int()
         try:
             self._call("cuInit", ctypes.c_uint(0))
@@ -104,7 +104,7 @@ class Driver:
 
 
 def unavailable_reason() -> str | None:
-    """Why the cuda engine cannot be used here, in a line that says what to do; None if it can be."""
+    """Why the cuda engine cannot be used here and what to do about it, in one line; None if it can be used."""
     try:
         driver = Driver()
     except OSError:
@@ -117,13 +117,13 @@ def unavailable_reason() -> str | None:
     return _gpu_reason(gpus) or _package_reason(version)
 
 
-def engine_facts() -> dict[str, Any]:
-    """All that `exaln info` tells; what cannot be found out is None, or an empty list of GPUs."""
+def probe_machine() -> dict[str, Any]:
+    """Everything that `exaln info` shows. Unknown values are None; without a driver, the list of GPUs is empty."""
     version, gpus = None, []
     with suppress(OSError, DriverError, AttributeError):
         driver = Driver()
         version = _dotted(driver.cuda_version())
-        gpus = [_gpu_facts(gpu) for gpu in driver.gpus()]
+        gpus = [_gpu_report(gpu) for gpu in driver.gpus()]
     sizes = _cached_sizes()
     return {
         "unavailable_reason": unavailable_reason(),
@@ -137,7 +137,7 @@ def engine_facts() -> dict[str, Any]:
 
 
 def _gpu_reason(gpus: list[Gpu]) -> str | None:
-    """What is wrong with the GPUs."""
+    """Why no GPU can be used, or None."""
     if not gpus:
         visible = os.environ.get("CUDA_VISIBLE_DEVICES")
         return "no NVIDIA GPU is found" + ("" if visible is None else f" (CUDA_VISIBLE_DEVICES is {visible!r})")
@@ -148,7 +148,7 @@ def _gpu_reason(gpus: list[Gpu]) -> str | None:
 
 
 def _package_reason(driver: tuple[int, int]) -> str | None:
-    """What is wrong with the CUDA packages, or with the driver because of them."""
+    """Why the driver or the CUDA packages cannot be used, or None. driver: the CUDA version that it supports."""
     if driver[0] < OLDEST_CUDA:
         return f"the NVIDIA driver supports CUDA {_dotted(driver)}; update it to one for CUDA {OLDEST_CUDA} or later"
     try:
@@ -169,18 +169,18 @@ def _package_reason(driver: tuple[int, int]) -> str | None:
 
 
 def _install(cuda_major: int) -> str:
-    """The command that installs the packages for a CUDA."""
+    """The command that installs the packages for a CUDA version."""
     extra = "cuda12" if cuda_major == OLDEST_CUDA else "cuda"
     return f'pip install "exaln[{extra}]"'
 
 
-def _gpu_facts(gpu: Gpu) -> dict[str, Any]:
+def _gpu_report(gpu: Gpu) -> dict[str, Any]:
     capability = _dotted(gpu.compute_capability)
     return asdict(gpu) | {"compute_capability": capability, "free_bytes": _free_bytes(gpu.pci_bus)}
 
 
 def _free_bytes(pci_bus: str) -> int | None:
-    """Free memory of a GPU as NVML tells it, which needs no context; None without NVML."""
+    """Free memory of a GPU in bytes, from NVML, which needs no context; None without NVML."""
     try:
         nvml = ctypes.CDLL("libnvidia-ml.so.1")
     except OSError:

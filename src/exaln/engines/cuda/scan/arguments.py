@@ -12,7 +12,7 @@ class ExpandArguments(KernelArguments):
     """Breakpoints to columns: kernels/expand.cu."""
 
     kernels = ("expand",)
-    runs: Address
+    breakpoints: Address
     columns: Address
 
 
@@ -40,12 +40,12 @@ class StreamArguments(KernelArguments):
     n_strips: UInt32
     n_strips_before: UInt32
     tickets: Address
-    n_done: Address
-    passed: Address
+    chunks_done: Address
+    target_flags: Address
     stacks: Address
     queries: Address
     table: Address
-    kept: Address
+    boundary: Address
     scores: Address
     row_stride: UInt64
 
@@ -105,5 +105,3 @@ class CutArguments(KernelArguments):
     capacity: UInt32
     count: Address
     candidates: Address
-    histogram: Address
-    score_bins: UInt32

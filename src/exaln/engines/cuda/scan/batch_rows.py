@@ -43,7 +43,7 @@ class BatchRows:
 
     @property
     def numbers(self) -> NDArray[np.int64]:
-        """int64[n]: their places in the segment."""
+        """int64[n]: these rows of the segment."""
         return np.concatenate([np.arange(first, end) for first, end in self.pieces])
 
     def halves(self, lengths: NDArray[np.int64]) -> tuple[BatchRows, BatchRows]:

@@ -35,7 +35,7 @@ ALIGNMENT = 256
 BOTH_LAYOUTS = frozenset({False, True})
 
 BREAKPOINT = np.dtype([("first", "<u4"), ("step", "<u4"), ("value", "<i8")])
-"""struct Run of kernels/expand.cu."""
+"""struct Breakpoint of kernels/expand.cu."""
 
 COLUMN_FIELDS = 6
 """Numbers of struct Column of kernels/expand.cu."""
@@ -77,7 +77,8 @@ class _Column:
 class HostBatch:
     """Rows of a segment in host memory, and what is sent of them.
 
-    lengths, segment_rows: int64[n_rows], and places in the segment. The first n_stream rows go through streams; longer targets are scored one by one.
+    lengths, segment_rows: int64[n_rows]; the latter are rows of the segment. The first n_stream rows go through
+    streams; longer targets are scored one by one.
     layouts: of single targets and of pairs; the columns of `sent_layouts` are sent.
     """
 

@@ -14,7 +14,6 @@ class BufferKind(Enum):
     SLOT = "uploaded batch"
     LAUNCH_STATE = "scores and counters"
     CANDIDATES = "candidates"
-    HISTOGRAM = "score histogram"
     OVERFLOWS = "pairs to score again"
     ITEMS = "long targets, in parts"
     STREAM = "stream of tiles"
@@ -48,7 +47,6 @@ class ResultBuffers(NamedTuple):
 
     launch_state: Buffer
     candidates: Buffer
-    histogram: Buffer
     overflows: Buffer
     items: Buffer
     result: Buffer
@@ -59,7 +57,6 @@ class ResultBuffers(NamedTuple):
         kinds = (
             BufferKind.LAUNCH_STATE,
             BufferKind.CANDIDATES,
-            BufferKind.HISTOGRAM,
             BufferKind.OVERFLOWS,
             BufferKind.ITEMS,
             BufferKind.RESULT,

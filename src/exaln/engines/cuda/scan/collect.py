@@ -63,10 +63,8 @@ class Collector:
         return self._workspace.scratch(pending.own.buffers.overflows, ITEM_BYTES * pending.max_overflows)
 
     def cut(self, pending: BatchInFlight, stream: Any) -> None:
-        """List the pairs whose score reaches the cutoff, and fill the histogram if there is one."""
+        """List the pairs whose score reaches the cutoff."""
         group, host = pending.group, pending.batch.host
-        if pending.histogram:
-            self._device.fill(pending.histogram, 0, len(group) * N_BINS * group.score_bins, stream)
         arguments = CutArguments(
             scores=pending.state.scores,
             row_stride=host.row_stride,
@@ -74,12 +72,10 @@ class Collector:
             n_queries=len(group),
             n_targets=len(host),
             offsets=pending.batch.offsets,
-            minimum=pending.on_device.minimum,
+            minimum=pending.on_device.cutoff,
             capacity=pending.capacity,
             count=pending.state.counters + 4 * CANDIDATES,
             candidates=pending.candidates,
-            histogram=pending.histogram,
-            score_bins=group.score_bins,
         )
         kernel = self._device.kernel(COLLECT, "cut")
         self._device.launch(kernel, self._grid(len(host), len(group)), THREADS, stream, arguments)
@@ -92,7 +88,7 @@ class Collector:
         result = pending.own.result
         self._device.download(result[: 4 * N_COUNTERS], pending.state.counters, stream)
         n_first = CANDIDATE_BYTES * min(FIRST_CANDIDATES, pending.capacity)
-        if pending.group.minimum is not None:
+        if pending.group.cutoff is not None:
             self._device.download(result[4 * N_COUNTERS : 4 * N_COUNTERS + n_first], pending.candidates, stream)
 
     def counters(self, pending: BatchInFlight) -> NDArray[np.uint32]:
@@ -102,17 +98,13 @@ class Collector:
 
     def candidates(self, pending: BatchInFlight, n: int) -> CandidateRows:
         """Return the n candidates: those of `fetch`, and the others."""
-        group, side = pending.group, self._workspace.side_stream
         pairs = np.empty((n, 3), np.int32)
         n_first = min(n, FIRST_CANDIDATES)
         first = pending.own.result[4 * N_COUNTERS : 4 * N_COUNTERS + CANDIDATE_BYTES * n_first]
         pairs[:n_first] = first.view(np.int32).reshape(-1, 3)
-        self._device.download(pairs[n_first:], pending.candidates + CANDIDATE_BYTES * n_first, side)
-        if not pending.histogram:
-            return CandidateRows(pairs, None)
-        counts = np.empty((len(group), N_BINS, group.score_bins), np.uint32)
-        self._device.download(counts, pending.histogram, side)
-        return CandidateRows(pairs, counts.astype(np.int64))
+        others = pending.candidates + CANDIDATE_BYTES * n_first
+        self._device.download(pairs[n_first:], others, self._workspace.side_stream)
+        return CandidateRows(pairs)
 
     def score_rows(self, pending: BatchInFlight) -> Iterator[ScoreRows]:
         """Yield all scores, some queries at a time."""

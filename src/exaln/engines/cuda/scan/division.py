@@ -39,10 +39,10 @@ BATCHES_PER_DEVICE = 4
 """With several devices, so that slower ones can take fewer."""
 
 SCORES_SHARE = 8
-"""One part in so many of the memory is for scores."""
+"""Scores take 1 / SCORES_SHARE of the memory."""
 
 CANDIDATES_SHARE = 64
-"""One part in so many of the memory is for candidates."""
+"""Candidates take 1 / CANDIDATES_SHARE of the memory."""
 
 FIXED_BYTES = 1 << 20
 """Other memory of a scan: queries, lists of pairs, counters; rounded up."""

@@ -30,15 +30,14 @@ class QueryGroup:
     """Queries that are scored together.
 
     first: the number of the first query. codes, offsets: as in Records, with offsets from 0. lengths: of the queries.
-    minimum: int32[n, N_BINS], the score cutoffs, or None for all scores. score_bins: of the histogram, or 0.
+    cutoff: int32[n, N_BINS], the least scores, or None for all scores.
     """
 
     first: int
     codes: NDArray[np.uint8]
     offsets: NDArray[np.int64]
     lengths: tuple[int, ...]
-    minimum: NDArray[np.int32] | None = None
-    score_bins: int = 0
+    cutoff: NDArray[np.int32] | None = None
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -56,7 +55,7 @@ class GroupOnDevice:
     table: int
     packed_table: int
     fold: int
-    minimum: int
+    cutoff: int
     memory: Memory
     ready: Event
 
@@ -107,19 +106,19 @@ class LaunchState:
         return self.counters + 4 * N_COUNTERS
 
     @property
-    def n_done(self) -> int:
+    def chunks_done(self) -> int:
         """uint32[n_strips]: finished chunks of each strip."""
         return self.tickets + 4 * self.n_strips
 
     @property
-    def progress(self) -> int:
+    def target_flags(self) -> int:
         """uint32[n_targets]: progress flags, the strips that have finished each target or pair."""
-        return self.n_done + 4 * self.n_strips
+        return self.chunks_done + 4 * self.n_strips
 
     @property
     def scores(self) -> int:
         """int32[n_scores]."""
-        return self.progress + 4 * self.n_targets
+        return self.target_flags + 4 * self.n_targets
 
 
 @dataclass
@@ -135,7 +134,6 @@ class BatchInFlight:
     own: ResultSet
     state: LaunchState
     candidates: int
-    histogram: int
     capacity: int
     begin: Event
     packed: Event

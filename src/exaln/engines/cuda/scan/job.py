@@ -54,7 +54,7 @@ class Job:
     ) -> None:
         self.workspaces, self.scoring = workspaces, scoring
         self.segments: tuple[Any, ...] = database.segments
-        self.starts = segment_starts(database)
+        self.first_rows = segment_starts(database)
         letters = cache.segments.letters(self.segments, len(database.alphabet.letters), database.n_residues)
         self.folded = fold_letters(scoring, letters)
         self.n_cells = queries.n_residues * database.n_residues
@@ -68,7 +68,6 @@ class Job:
             properties=devices[0].properties,
             budget=min(device.budget for device in devices),
             n_devices=len(devices),
-            score_bins=options.score_bins,
         )
         self._planning = ScanPlanning(request, self._database, cache, planner)
         self.plan = self._planning.plan()
@@ -172,10 +171,10 @@ def _group(queries: EncodedSequences, options: ScanOptions, group: QueryRange) -
     first, end = group.first, group.end
     offsets = np.asarray(queries.offsets[first : end + 1], np.int64)
     codes = np.ascontiguousarray(queries.codes[int(offsets[0]) : int(offsets[-1])])
-    minimum = None
-    if options.minimum is not None:
-        minimum = np.ascontiguousarray(options.minimum[first:end], np.int32)
-    return QueryGroup(first, codes, offsets - offsets[0], group.lengths, minimum, options.score_bins)
+    cutoff = None
+    if options.cutoff is not None:
+        cutoff = np.ascontiguousarray(options.cutoff[first:end], np.int32)
+    return QueryGroup(first, codes, offsets - offsets[0], group.lengths, cutoff)
 
 
 class _Worker(threading.Thread):
@@ -248,14 +247,14 @@ class _Worker(threading.Thread):
         pending: BatchInFlight,
     ) -> None:
         host, first_query = loaded.batch.host, pending.group.first
-        first_row = int(self._job.starts[host.rows.segment])
+        first_row = int(self._job.first_rows[host.rows.segment])
         for result in scanner.finish(pending):
-            if not (isinstance(result, CandidateRows) and result.is_empty):
+            if not isinstance(result, CandidateRows) or len(result.rows):
                 self._job.post(BatchResult(first_query, first_row, host.segment_rows, host.lengths, result))
         source.done(loaded)
 
     def _shrink(self, unfinished: list[Task], error: DeviceMemoryError) -> None:
-        """Free the device and go on with smaller, streamed batches. Raises OutOfMemoryError if they are single rows."""
+        """Free the device and continue with smaller, streamed batches. Raises OutOfMemoryError for single rows."""
         if all(len(task.rows) <= 1 for task in unfinished):
             raise OutOfMemoryError(str(error)) from None
         self._workspace.clear()

@@ -38,7 +38,6 @@ from exaln.engines.cuda.scan.shapes import fits_packed
 from exaln.engines.cuda.scan.stream_scores import StreamScorer
 from exaln.engines.cuda.scan.target_parts import pair_items
 from exaln.errors import EngineError
-from exaln.statistics.length_bins import N_BINS
 
 if TYPE_CHECKING:
     from exaln.engines.cuda.letters import FoldedScores
@@ -128,7 +127,7 @@ class BatchScanner:
         if counters[TOO_HIGH]:
             raise EngineError("a score does not fit 31 bits; use smaller scores or shorter sequences")
         self._take_times(pending)
-        if pending.group.minimum is None or counters[CANDIDATES] > pending.capacity:
+        if pending.group.cutoff is None or counters[CANDIDATES] > pending.capacity:
             yield from self._collector.score_rows(pending)
         else:
             yield self._collector.candidates(pending, int(counters[CANDIDATES]))
@@ -139,7 +138,6 @@ class BatchScanner:
         device, scratch, own = self._device, self._workspace.scratch, self._sets.popleft()
         n_targets, n_scores = len(batch.host), len(group) * batch.host.row_stride
         capacity = self._capacity(n_scores)
-        n_histogram = len(group) * N_BINS * group.score_bins
         state_bytes = 4 * LaunchState.n_words(n_strips, n_targets, n_scores)
         try:
             return BatchInFlight(
@@ -149,7 +147,6 @@ class BatchScanner:
                 own,
                 state=LaunchState(scratch(own.buffers.launch_state, state_bytes), n_strips, n_targets, n_scores),
                 candidates=scratch(own.buffers.candidates, CANDIDATE_BYTES * capacity),
-                histogram=scratch(own.buffers.histogram, 4 * n_histogram) if n_histogram else 0,
                 capacity=capacity,
                 begin=device.event(has_time=True),
                 packed=device.event(has_time=True),
@@ -188,7 +185,7 @@ class BatchScanner:
         """List scores that may be wrong and candidates, and download the counters and the first candidates."""
         if n_stream:
             self._collector.find_overflows(pending, stream, pending.slab(n_stream))
-        if pending.group.minimum is not None:
+        if pending.group.cutoff is not None:
             self._collector.cut(pending, stream)
         self._collector.fetch(pending, stream)
 
@@ -205,7 +202,7 @@ class BatchScanner:
                 device.wait(device.record(device.event(), side))
                 self._score_overflows(pending, int(self._collector.counters(pending)[OVERFLOWS]), slab)
         device.fill(pending.state.counters + 4 * CANDIDATES, 0, 1, side)
-        if pending.group.minimum is not None:
+        if pending.group.cutoff is not None:
             self._collector.cut(pending, side)
         self._collector.fetch(pending, side)
         device.record(pending.done, side)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class ScanRequest:
     """What is scanned, and on what. properties: of the devices. budget: the least bytes of any device.
 
-    n_letters: folded letters of the targets. can_pack: whether scores fit packed numbers. score_bins: of the histogram.
+    n_letters: folded letters of the targets. can_pack: whether scores fit packed numbers.
     """
 
     query_lengths: tuple[int, ...]
@@ -33,7 +33,6 @@ class ScanRequest:
     properties: DeviceProperties
     budget: int
     n_devices: int = 1
-    score_bins: int = 0
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ class BatchPlan:
 
 
 @dataclass(frozen=True)
-class KernelUse:
+class PlannedKernel:
     """A kernel in a plan, for people. query_lengths, target_lengths: shortest and longest."""
 
     name: str
@@ -151,11 +150,11 @@ class ScanPlan:
         }
 
     @property
-    def kernels(self) -> tuple[KernelUse, ...]:
+    def kernels(self) -> tuple[PlannedKernel, ...]:
         """Kernels of one pass over a batch: shapes of stream.cu, the one with most strips first, then block.cu."""
         return (*sorted(self._stream_kernels(), key=lambda use: -use.n_strips), *self._block_kernels())
 
-    def _stream_kernels(self) -> Iterator[KernelUse]:
+    def _stream_kernels(self) -> Iterator[PlannedKernel]:
         batch = max(self.batches, key=lambda batch: sum(map(len, batch.strips)), default=None)
         n_strips: dict[str, int] = {}
         queries: dict[str, set[int]] = {}
@@ -168,11 +167,11 @@ class ScanPlan:
         for name, own in queries.items():
             lengths = [self.request.query_lengths[query] for query in own]
             targets = shortest, min(longest, self.long_length)
-            yield KernelUse(name, n_strips[name], len(own), (min(lengths), max(lengths)), targets)
+            yield PlannedKernel(name, n_strips[name], len(own), (min(lengths), max(lengths)), targets)
 
-    def _block_kernels(self) -> Iterator[KernelUse]:
+    def _block_kernels(self) -> Iterator[PlannedKernel]:
         lengths = [length for length in self.request.query_lengths if length]
         long = [batch.long_length for batch in self.batches if batch.long_tiles]
         if lengths and long:
             targets = max(min(long) + 1, self.target_lengths[0]), self.target_lengths[1]
-            yield KernelUse("block", block_passes(lengths), len(lengths), (min(lengths), max(lengths)), targets)
+            yield PlannedKernel("block", block_passes(lengths), len(lengths), (min(lengths), max(lengths)), targets)

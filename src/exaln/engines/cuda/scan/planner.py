@@ -33,7 +33,6 @@ from exaln.engines.cuda.scan.plan import BatchPlan, QueryRange, ScanPlan, ScanRe
 from exaln.engines.cuda.scan.shapes import fits_packed
 from exaln.engines.cuda.scan.stream_layout import Sizes, stream_tiles, tiles_of
 from exaln.engines.cuda.scan.strips import StreamStatistics, Strip, plan_strips
-from exaln.statistics.length_bins import N_BINS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -270,8 +269,6 @@ class ScanPlanning:
         lengths = self._request.query_lengths
         share = self._request.budget // SCORES_SHARE
         n_most = min(MAX_GROUP_QUERIES, share // (8 * (division.largest.n_rows + 1)))
-        if self._request.score_bins:
-            n_most = min(n_most, share // (8 * N_BINS * self._request.score_bins))
         n_groups = -(-len(lengths) // max(1, n_most))
         edges = [len(lengths) * number // n_groups for number in range(n_groups + 1)] if n_groups else []
         return [QueryRange(first, end, lengths[first:end]) for first, end in pairwise(edges)]

@@ -44,16 +44,16 @@ class QueriesOnDevice:
             folded.table,
             folded.packed(device.properties.dpx),
             folded.fold,
-            np.empty(0, np.int32) if group.minimum is None else group.minimum,
+            np.empty(0, np.int32) if group.cutoff is None else group.cutoff,
         ]
         ends = np.cumsum([-(-array.nbytes // ALIGNMENT) * ALIGNMENT for array in arrays]).tolist()
         memory = self._workspace.allocate(ends[-1])
         addresses = [memory.address + begin for begin in (0, *ends[:-1])]
         for address, array in zip(addresses, arrays, strict=True):
             device.upload(address, np.ascontiguousarray(array), stream)
-        codes, offsets, table, packed_table, fold, minimum = addresses
+        codes, offsets, table, packed_table, fold, cutoff = addresses
         ready = device.record(device.event(), stream)
-        return GroupOnDevice(codes, offsets, table, packed_table, fold, minimum, memory, ready)
+        return GroupOnDevice(codes, offsets, table, packed_table, fold, cutoff, memory, ready)
 
     def lane_rows(self, group: QueryGroup, strips: tuple[Strip, ...]) -> int:
         """Return the address of the query rows of all lanes of all strips; 0 if there are no strips."""

@@ -12,30 +12,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ScanOptions:
-    """What a scan returns. minimum: int32[n_queries, N_BINS], the score cutoffs, or None for all scores.
+    """What a scan returns. cutoff: int32[n_queries, N_BINS], the least scores, or None for all scores.
 
-    score_bins: bins of the score histogram, or 0 for none. progress: whether computed cells are reported.
+    progress: whether computed cells are reported.
     """
 
-    minimum: NDArray[np.int32] | None = None
-    score_bins: int = 0
+    cutoff: NDArray[np.int32] | None = None
     progress: bool = False
 
 
 @dataclass(frozen=True)
 class CandidateRows:
-    """Candidates of a batch. rows: int32[n, 3] of query in the group, row in the batch, score.
-
-    histogram: int64[n_queries, N_BINS, score_bins], or None.
-    """
+    """Candidates of a batch. rows: int32[n, 3] of query in the group, row in the batch, score."""
 
     rows: NDArray[np.int32]
-    histogram: NDArray[np.int64] | None
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether there are neither candidates nor a histogram."""
-        return not len(self.rows) and self.histogram is None
 
 
 @dataclass(frozen=True)
@@ -48,8 +38,9 @@ class ScoreRows:
 
 @dataclass(frozen=True)
 class BatchResult:
-    """The result of a batch for a group of queries. Row i of the batch is row first_row + segment_rows[i] of the view,
-    with lengths[i] letters: int64[rows of the batch].
+    """The result of a batch for a group of queries.
+
+    Row i of the batch is row first_row + segment_rows[i] of the view. segment_rows, lengths: int64[rows of the batch].
     """
 
     first_query: int

@@ -37,7 +37,7 @@ MAX_UNPAIRED = 3
 """Most queries of a group that are unpaired."""
 
 EVEN_ENOUGH = 100
-"""Two stacks are even if they differ by less than one row in so many."""
+"""Two stacks are even if they differ by less than 1 / EVEN_ENOUGH of all rows."""
 
 NO_QUERY, JOINED_ABOVE, JOINED_BELOW = 0xFFFFFFFF, 1, 2
 """As in kernels/profile.cuh."""

@@ -1,6 +1,6 @@
 """Compare the outputs of two installed versions of exaln, byte for byte.
 
-    python tests/compare_outputs.py BEFORE AFTER
+    python tests/support/compare_outputs.py BEFORE AFTER
 
 BEFORE and AFTER are Python interpreters, or virtual environments, that have exaln installed. Both run the cases of
 compare_cases.py on the same input files, each case in an empty folder of the same path. Exit codes, stdout and all
