@@ -36,13 +36,8 @@ MANY_CELLS = 10**10
 MOST_CHECKED = 10**10
 
 
-<<<<<<< HEAD
 class TimedPart(DevicePart):
-    """Notes when its kernel begins and ends."""
-=======
-class TimedPart(cuda_regions.DevicePart):
     """A DevicePart that records when its kernel begins and ends."""
->>>>>>> langc
 
     def launch(self) -> None:
         """Launch the kernel between two events."""

@@ -79,13 +79,8 @@ def peak_mb() -> float:
 
 
 def gpu_bytes_used() -> int:
-<<<<<<< HEAD
-    """Of all GPUs, by whoever; 0 where there are none."""
-    gpus = probe_machine().get("gpus") or []
-=======
     """Memory in use on all GPUs, by any process; 0 without GPUs."""
-    gpus = engine_facts().get("gpus") or []
->>>>>>> langc
+    gpus = probe_machine().get("gpus") or []
     return sum(gpu["memory_bytes"] - gpu["free_bytes"] for gpu in gpus if gpu.get("free_bytes") is not None)
 
 

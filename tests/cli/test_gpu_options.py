@@ -146,11 +146,7 @@ def test_gpu_options_need_the_cuda_engine(run: Exaln, command: str, engine: str,
     files = [] if command == "bench" else ["--query", GLOBINS, "--db", GLOBINS]
     code, message = run.error(command, *files, "--engine", engine, *option)
     assert code == 1
-<<<<<<< HEAD
-    assert f"devices and GPU memory need the cuda engine, but the engine is '{engine}'" in message
-=======
     assert f"--devices and --gpu-memory need --engine cuda, and the engine is '{engine}'" in message
->>>>>>> langc
 
 
 def test_gpu_arguments_in_python_need_the_cuda_engine(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,11 +94,7 @@ def _device_numbers(devices: Sequence[int]) -> list[int]:
 def _with_gpus(name: str) -> str:
     """The name of the cuda engine, which options for GPUs need. Raises InputError if another engine is named."""
     if name not in ("auto", CudaEngine.name):
-<<<<<<< HEAD
-        raise InputError(f"devices and GPU memory need the cuda engine, but the engine is {name!r}")
-=======
         raise InputError(f"--devices and --gpu-memory need --engine cuda, and the engine is {name!r}")
->>>>>>> langc
     return CudaEngine.name
 
 

@@ -69,12 +69,7 @@ class HitEvaluator:
 def warn_without_statistics(scoring: Scoring) -> None:
     """Warn that this scoring has no E-values."""
     warnings.warn(
-<<<<<<< HEAD
-        f"there are no E-value statistics for {scoring.describe()}; hits are ranked by score, and the limit on E-values "
-        "is ignored",
-=======
         f"{_short_name(scoring)} has no E-value statistics: ranking hits by score, --evalue is ignored",
->>>>>>> langc
         ExalnWarning,
         stacklevel=4,
     )
