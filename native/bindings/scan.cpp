@@ -61,7 +61,7 @@ std::vector<std::tuple<std::string, bool>> bound_isas() {
     return found;
 }
 
-// Offsets of sequences of these lengths, which must be ascending.
+// Offsets of sequences with these lengths. Throws std::invalid_argument unless they ascend.
 std::vector<int64_t> offsets_of(const InputArray<int64_t>& lengths) {
     constexpr int64_t LONGEST = int64_t(1) << 40;
     std::vector<int64_t> offsets(lengths.shape(0) + 1, 0);
@@ -119,9 +119,8 @@ void bind_scan(nb::module_& m) {
           "second.");
     m.def("plan_scan", bound_plan_scan, nb::arg("query_lengths"), nb::arg("target_lengths"),
           nb::arg("threads") = 1, nb::arg("isa") = "",
-          "(lanes, n): of targets with these ascending lengths the last n would be scored by the striped "
-          "kernel, "
-          "the others in groups of so many lanes.");
+          "(lanes, n_striped) for targets with these ascending lengths: the last n_striped of them would be "
+          "scored by the striped kernel, the others in groups of that many lanes.");
     m.def("isas", bound_isas,
           "[(name, usable on this CPU)] of the instruction sets built in, the fastest first.");
     m.def("bare_loop", bound_bare_loop, nb::arg("isa"), nb::arg("bits"), nb::arg("seconds"),

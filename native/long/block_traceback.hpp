@@ -10,7 +10,7 @@
 //     +-----+-----+-----+   Predictions affect only the time, not the path.
 // clang-format on
 //
-// Tests: test_block_walk.py.
+// Tests: tests/engines/cpu/test_traceback_blocks.py.
 #pragma once
 
 #include <cstdint>

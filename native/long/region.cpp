@@ -45,9 +45,9 @@ struct StripWorker {
 //
 // An alignment that runs through a block enters it with at most the highest H of the row above and of the
 // column to the left, or 0 if it begins there, and gains at most max_score for each remaining row and column.
-// If that is below the score of a known alignment, no optimal alignment uses the block, and it is
-// skipped: H is set to 0, E and F to -gap_first, as if an alignment began in each cell. long_pruning.cuh of
-// the cuda engine, which does the same, proves that score, end and path do not change.
+// If that is below the score of a known alignment, no optimal alignment uses the block, and it is skipped: H
+// is set to 0, E and F to -gap_first, as if an alignment began in each cell. long_pruning.cuh of the cuda
+// engine, which does the same, proves that score, end and path do not change.
 //
 // A strip runs without interruption up to the column from which pruning is possible at all; for unrelated
 // sequences that is its end. The rest is decided block by block, once the row above a block is known.

@@ -37,7 +37,7 @@
 // Directions. directions[step][row of a lane][column of a tile], as in pairs/kernel.hpp, read by trace_strip.
 //
 // Cells before a lane's first tile, after its last tile, and in padding rows and columns are computed but
-// never used. Tests: test_region.py.
+// never used. Tests: tests/engines/cpu/test_regions.py.
 #pragma once
 
 #include <type_traits>

@@ -31,8 +31,8 @@
 // strips stores the borders, without directions, and finds the ends. Then the strips that paths run through
 // are computed again from the bottom up, with directions. The cells, and so the paths, are the same.
 //
-// Range of values: Range and BlockRange in recurrence/ranges.hpp. Tests: test_pairs.py, test_shared_pairs.py,
-// test_trace.py.
+// Range of values: Range and BlockRange in recurrence/ranges.hpp. Tests: test_pairs.py, test_shared_pairs.py
+// and test_trace.py in tests/engines/cpu.
 #pragma once
 
 #include <type_traits>

@@ -15,7 +15,7 @@
 // clang-format on
 //
 // It also serves scores that need more than 32 bits, and pairs of which one sequence is empty. Tests:
-// test_trace.py and test_pairs.py compare it with the pair kernel.
+// test_trace.py and test_pairs.py in tests/engines/cpu compare it with the pair kernel.
 #include "pairs/scalar.hpp"
 
 #include <algorithm>

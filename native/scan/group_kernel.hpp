@@ -17,10 +17,10 @@
 // After the end of its target a lane continues over padding letters. They score at most 0, so no H there
 // exceeds an earlier one, and the maximum is unchanged.
 //
-// Range of values and overflow: Range in recurrence/ranges.hpp. Tests: test_kernels.py runs every width of
-// every instruction set against the oracle. The layout follows Rognes, "Faster Smith-Waterman database
-// searches with inter-sequence SIMD parallelisation", BMC Bioinformatics 12:221 (2011); strips, and wrapping
-// arithmetic with a proven range, are ours.
+// Range of values and overflow: Range in recurrence/ranges.hpp. Tests: tests/engines/cpu/test_kernels.py runs
+// every width of every instruction set against the oracle. The layout follows Rognes, "Faster Smith-Waterman
+// database searches with inter-sequence SIMD parallelisation", BMC Bioinformatics 12:221 (2011); strips, and
+// wrapping arithmetic with a proven range, are ours.
 #pragma once
 
 #include "recurrence/cell.hpp"

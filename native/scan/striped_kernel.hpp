@@ -21,7 +21,7 @@
 //
 // Range of values and overflow: Range in recurrence/ranges.hpp. After Farrar, "Striped Smith-Waterman speeds
 // database searches six times over other SIMD implementations", Bioinformatics 23:156 (2007). Tests:
-// test_kernels.py.
+// tests/engines/cpu/test_kernels.py.
 #pragma once
 
 #include "recurrence/cell.hpp"

@@ -6,7 +6,7 @@
 // with '@' or '+', because qualities are counted: a record has as many as it has letters.
 //
 // The parser stops at the first problem and reports its kind; the message is written in Python. Tests:
-// test_fasta_reader.py compares it with a reference parser, for every split of the input.
+// tests/sequences/test_fasta_reader.py compares it with a reference parser, for every split of the input.
 #pragma once
 
 #include <array>
