@@ -11,7 +11,6 @@ import ctypes
 import threading
 import time
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -74,8 +73,10 @@ class Memory:
             self._device.release(address, self.n_bytes)
 
     def __del__(self) -> None:
-        with suppress(Exception):
+        try:  # noqa: SIM105 (contextlib may be gone when the interpreter exits)
             self.free()
+        except Exception:
+            pass
 
 
 class PinnedMemory:
@@ -92,8 +93,10 @@ class PinnedMemory:
             self._device.release_pinned(address)
 
     def __del__(self) -> None:
-        with suppress(Exception):
+        try:  # noqa: SIM105 (contextlib may be gone when the interpreter exits)
             self.free()
+        except Exception:
+            pass
 
 
 class Event:
