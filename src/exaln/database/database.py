@@ -237,11 +237,10 @@ class Database:
 
         Ordinals continue from one database to the next. InputError if the alphabets differ.
         """
-        databases = arguments.items("databases", databases, "a list of databases")
-        if not databases:
+        listed = arguments.items("databases", databases, "a list of databases")
+        if not listed:
             raise InputError("databases is empty; at least one is needed")
-        for database in databases:
-            arguments.instance("databases", database, Database)
+        databases = [arguments.instance("databases", one, Database) for one in listed]
         if len(databases) == 1:
             return databases[0]
         names = [database.name for database in databases]
@@ -443,11 +442,11 @@ class Database:
 def _ids(ids: str | Iterable[str]) -> list[str]:
     """One id or several, as a list of strings."""
     expected = "an id or a list of ids"
-    wanted = [ids] if isinstance(ids, str) else arguments.items("ids", ids, expected)
-    for id_ in wanted:
+    listed = [ids] if isinstance(ids, str) else arguments.items("ids", ids, expected)
+    for id_ in listed:
         if not isinstance(id_, str):
             raise arguments.wrong("ids", id_, expected)
-    return wanted
+    return listed
 
 
 def _batches(batches: Iterable[Records]) -> Iterator[Records]:
