@@ -27,14 +27,14 @@ MAX_LISTED = 5
 _VERSION = re.compile(r"\.[0-9]+$")
 
 
-def find_accessions(name: str, segments: Sequence[Segment], wanted: Sequence[str]) -> dict[str, Places]:
+def find_accessions(name: str, segments: Sequence[Segment], accessions: Sequence[str]) -> dict[str, Places]:
     """Segment and row of the sequences with each accession, in input order.
 
     name: what messages call the database. InputError if an accession occurs in no id, or in several different ids.
     """
-    found: dict[str, dict[str, Places]] = {text: {} for text in wanted}
+    found: dict[str, dict[str, Places]] = {text: {} for text in accessions}
     for segment in segments:
-        for row, whole in sorted(_candidates(segment, wanted), key=lambda one: segment.ordinal(one[0])):
+        for row, whole in sorted(_candidates(segment, accessions), key=lambda one: segment.ordinal(one[0])):
             for text in {accession(whole), accession_with_version(whole)} & found.keys():
                 found[text].setdefault(whole, []).append((segment, row))
     return {text: _only(name, text, ids) for text, ids in found.items()}
@@ -50,9 +50,9 @@ def _only(name: str, text: str, ids: dict[str, Places]) -> Places:
     return next(iter(ids.values()))
 
 
-def _candidates(segment: Segment, wanted: Sequence[str]) -> Iterator[tuple[int, str]]:
+def _candidates(segment: Segment, accessions: Sequence[str]) -> Iterator[tuple[int, str]]:
     """Row and id of all rows that may match: a superset, chosen by words of the id without versions."""
-    words = {_VERSION.sub("", text) for text in wanted}
+    words = {_VERSION.sub("", text) for text in accessions}
     words |= {word.rpartition("_")[0] for word in words if "_" in word}  # pdb|2GDM|A is 2GDM_A
     words |= {word.partition(":")[0] for word in words if ":" in word}  # gnl|db|abc is db:abc
     valid = [word for word in sorted(words) if word and _is_text(word)]
@@ -67,10 +67,10 @@ def _rows_with_text(ids: Any, words: Sequence[str]) -> list[int]:
     """Rows whose id contains one of a few words."""
     import pyarrow.compute as pc
 
-    is_wanted = np.zeros(len(ids), np.bool_)
+    is_match = np.zeros(len(ids), np.bool_)
     for word in words:
-        is_wanted |= pc.match_substring(ids, word).to_numpy(zero_copy_only=False)
-    return np.flatnonzero(is_wanted).tolist()
+        is_match |= pc.match_substring(ids, word).to_numpy(zero_copy_only=False)
+    return np.flatnonzero(is_match).tolist()
 
 
 def _rows_with_word(ids: Any, words: Sequence[str]) -> list[int]:
@@ -80,8 +80,8 @@ def _rows_with_word(ids: Any, words: Sequence[str]) -> list[int]:
 
     split = pc.split_pattern(ids, "|")
     bare = pc.replace_substring_regex(pc.list_flatten(split), r"\.[0-9]+$", "")
-    is_wanted = pc.is_in(bare, value_set=pa.array(words, pa.large_utf8()))
-    rows: list[int] = np.unique(pc.list_parent_indices(split).filter(is_wanted).to_numpy()).tolist()
+    is_match = pc.is_in(bare, value_set=pa.array(words, pa.large_utf8()))
+    rows: list[int] = np.unique(pc.list_parent_indices(split).filter(is_match).to_numpy()).tolist()
     return rows
 
 

@@ -283,8 +283,8 @@ class Segment:
         """The rows with each id, an int32 array per id, in input order; an empty array for an unknown id."""
         self.require_unchanged()
         by_id = self._columns.by_id
-        wanted = [id_.encode("utf-8", "surrogatepass") for id_ in ids]  # a string that is not text is just not found
-        ranges = self._find_all(wanted) if len(wanted) >= MANY_IDS else [self._find(id_) for id_ in wanted]
+        keys = [id_.encode("utf-8", "surrogatepass") for id_ in ids]  # a string that is not text is just not found
+        ranges = self._find_all(keys) if len(keys) >= MANY_IDS else [self._find(key) for key in keys]
         return [np.array(sorted(self._checked(by_id[begin:end]), key=self.ordinal), np.int32) for begin, end in ranges]
 
     def ordinal(self, row: int) -> int:
@@ -329,7 +329,7 @@ class Segment:
         except UnicodeDecodeError:
             raise self.invalid("an id or description is not UTF-8 text") from None
 
-    def _find(self, wanted: bytes) -> tuple[int, int]:
+    def _find(self, key: bytes) -> tuple[int, int]:
         """The range [begin, end) of an id in by_id, by binary search: only the rows that it probes are read."""
 
         def id_at(place: int) -> bytes:
@@ -340,15 +340,15 @@ class Segment:
 
         columns = self._columns
         places = range(self.n_rows)
-        begin = bisect.bisect_left(places, wanted, key=id_at)
-        return begin, bisect.bisect_right(places, wanted, lo=begin, key=id_at)
+        begin = bisect.bisect_left(places, key, key=id_at)
+        return begin, bisect.bisect_right(places, key, lo=begin, key=id_at)
 
-    def _find_all(self, wanted: Sequence[bytes]) -> list[tuple[int, int]]:
+    def _find_all(self, keys: Sequence[bytes]) -> list[tuple[int, int]]:
         """The range [begin, end) in by_id of each of many ids, in one pass over whole columns."""
         from exaln._core import find_bytes
 
         columns = self._columns
-        data, offsets = np.frombuffer(b"".join(wanted), np.uint8), offsets_of(len(id_) for id_ in wanted)
+        data, offsets = np.frombuffer(b"".join(keys), np.uint8), offsets_of(len(key) for key in keys)
         for column in (columns.id_data, columns.id_offsets, columns.by_id):
             self._checked(column)
         try:

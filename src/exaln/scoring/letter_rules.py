@@ -53,8 +53,8 @@ def alphabet_of(table: ScoreTable) -> Alphabet:
 def check_fit(table: ScoreTable, alphabet: Alphabet) -> None:
     """Raise InputError if a matrix is for other sequences, or if a file has letters outside the alphabet."""
     kind = kind_of(table)
-    wanted = {PROTEIN.name: "protein", DNA.name: "nucleotide", RNA.name: "nucleotide"}.get(alphabet.name)
-    if kind and wanted and kind != wanted:
+    expected = {PROTEIN.name: "protein", DNA.name: "nucleotide", RNA.name: "nucleotide"}.get(alphabet.name)
+    if kind and expected and kind != expected:
         raise InputError(f"{table.name} is a {kind} matrix and cannot score {alphabet.name} sequences")
     unknown = sorted(set(table.letters) - set(alphabet.letters) - {UNKNOWN, STOP})
     if unknown and not table.is_built_in:
