@@ -156,7 +156,7 @@ def write_all(run: Run, file: BinaryIO, work: ScoringProgress, out: str) -> None
 
 def find_best(run: Run, k: int, work: ScoringProgress) -> BestTargets:
     """The k best targets of each query."""
-    from exaln.database.views import target_origins
+    from exaln.database.views import target_ordinals
     from exaln.engines.tasks import QueryRows, ScanTask
     from exaln.foundation.mapped_file import read_unchanged
     from exaln.search.ranking import BestTargets
@@ -166,7 +166,7 @@ def find_best(run: Run, k: int, work: ScoringProgress) -> BestTargets:
         rows = QueryRows.of_sequences(run.queries, run.scoring)
         blocks = run.engine.score_blocks(ScanTask(rows, run.engine.open(run.database), progress=work))
         for block in read_unchanged(run.database.require_unchanged, blocks):
-            ordinals = target_origins(run.database, block.rows).ordinal
+            ordinals = target_ordinals(run.database, block.rows)
             best.add(block.first_query, block.scores, ordinals)
     return best
 

@@ -91,6 +91,11 @@ def target_origins(view: TargetView, rows: NDArray[np.int64], starts: NDArray[np
     return found
 
 
+def target_ordinals(view: TargetView, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """int64[n]: the ordinals of `target_origins` alone."""
+    return view.segments[0].ordinals[rows] if len(view.segments) == 1 else target_origins(view, rows).ordinal
+
+
 def _origins_in(segment: TargetRows, rows: NDArray[np.int64]) -> TargetOrigins:
     return TargetOrigins(segment.ordinals[rows], segment.offsets[rows + 1] - segment.offsets[rows])
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from exaln.database.views import target_origins
+from exaln.database.views import target_ordinals
 from exaln.engines.tasks import Candidates, PairTask, Resident, ScanTask, ScoreBlock
 from exaln.errors import OutOfMemoryError
 from exaln.foundation.resources import available_memory
@@ -138,7 +138,7 @@ def score_matrix(engine: ScanEngine, task: ScanTask) -> NDArray[np.int32]:
     _require_memory(n_queries, n_targets)
     scores = np.zeros((n_queries, n_targets), np.int32)
     for block in engine.score_blocks(task):
-        ordinals = target_origins(task.view, block.rows).ordinal
+        ordinals = target_ordinals(task.view, block.rows)
         scores[block.first_query : block.first_query + len(block.scores), ordinals] = block.scores
     return scores
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exaln.database.row_ranges import query_blocks
-from exaln.database.views import target_origins
+from exaln.database.views import target_ordinals
 from exaln.engines.tasks import QueryRows, ScanTask
 from exaln.foundation.mapped_file import read_unchanged, unchanged
 from exaln.report.clean import one_line
@@ -113,7 +113,7 @@ def _group_scores(
         task = ScanTask(QueryRows.of_sequences(queries, scoring), resident, progress=progress)
         for block in read_unchanged(group.require_unchanged, engine.score_blocks(task)):
             last = block.first_query + len(block.scores)
-            places = target_origins(group, block.rows).ordinal - group.first_ordinal
+            places = target_ordinals(group, block.rows) - group.first_ordinal
             scores[block.first_query : last, places] = block.scores
     return scores
 
