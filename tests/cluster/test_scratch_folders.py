@@ -1,5 +1,6 @@
 """Scratch folders: private, removed with their process, and swept by the next one if it was killed."""
 
+import fcntl
 import os
 import re
 import signal
@@ -100,7 +101,7 @@ def test_folders_that_may_belong_to_others_are_left_alone(tmp_path: Path, monkey
 def test_a_folder_that_is_swept_before_it_is_locked_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    flock, taken = scratch.fcntl.flock, []
+    flock, taken = fcntl.flock, []
 
     def swept_first(descriptor: int, operation: int) -> None:
         if not taken:
@@ -108,7 +109,7 @@ def test_a_folder_that_is_swept_before_it_is_locked_is_made_again(
             sweep(tmp_path)
         flock(descriptor, operation)
 
-    monkeypatch.setattr(scratch.fcntl, "flock", swept_first)
+    monkeypatch.setattr(fcntl, "flock", swept_first)
     folder = ScratchFolder(KINDS[0], tmp_path)
     assert folder.path.is_dir()
     folder.close()

@@ -15,6 +15,7 @@ from exaln.engines.cpu.engine import CpuEngine
 from exaln.engines.reference.engine import ReferenceEngine
 from exaln.engines.tasks import PairTask, QueryRows, ScanTask
 from exaln.errors import EngineError, InputError
+from exaln.pairwise.routing import align_pairs
 from exaln.scoring.modes import GLOBAL, LOCAL
 from exaln.scoring.scoring import Scoring
 from exaln.sequences.alphabet import DNA, PROTEIN
@@ -82,6 +83,10 @@ def test_engines_without_profiles_raise_a_clear_error():
                 ScanTask(rows, engine.open(memory_targets(PROTEIN, random_proteins(np.random.default_rng(1), [9]))))
             )
         )
+    long = QueryRows.of_profiles([np.zeros((2000, N_LETTERS), np.int32)], BLOSUM62)
+    first, target = np.zeros(1, np.int64), Records.of(PROTEIN, [np.zeros(2000, np.uint8)])
+    with pytest.raises(EngineError, match="the cpu engine cannot score profiles"):
+        align_pairs(engine, PairTask(long, target, first, first, LOCAL))
     with pytest.raises(InputError, match=r"a profile needs a score for each of the .* letters of protein"):
         QueryRows.of_profiles([np.zeros((5, 4), np.int32)], BLOSUM62)
 

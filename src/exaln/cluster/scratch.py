@@ -7,7 +7,6 @@ ends, so a folder whose lock is free has no owner.
 from __future__ import annotations
 
 import atexit
-import fcntl
 import os
 import re
 import shutil
@@ -18,6 +17,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from exaln.foundation.lock_file import try_lock
 
 KINDS = ("exaln-cluster-", "exaln-worker-", "exaln-segments-", ".exaln-slurm-")
 LOCK_NAME = "lock"
@@ -69,26 +70,14 @@ def _created(kind: str, parent: Path) -> tuple[Path, int]:
     while True:
         path = Path(tempfile.mkdtemp(prefix=kind, dir=parent))
         lock = -1
-        with suppress(FileNotFoundError, BlockingIOError):
+        with suppress(FileNotFoundError):
             lock = os.open(path / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             os.write(lock, _host())
-            with _without_locks():
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.fstat(lock).st_nlink:
+            # Without flock, as on some network file systems, folders work, but are never swept.
+            if try_lock(lock, required=False) and os.fstat(lock).st_nlink:
                 return path, lock
         if lock >= 0:
             os.close(lock)
-
-
-@contextmanager
-def _without_locks() -> Iterator[None]:
-    """Ignore file systems without flock, as some network ones are: folders work there, but are never swept."""
-    try:
-        yield
-    except BlockingIOError:
-        raise
-    except OSError:
-        return
 
 
 def sweep(parent: Path) -> None:
@@ -119,7 +108,8 @@ def _remove_if_abandoned(path: Path) -> None:
             path.rmdir()  # fails unless the folder is empty
         return
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not try_lock(lock):
+            return
         owner = os.pread(lock, 1024, 0)
         if owner == _host() or (is_stale and not owner):  # on shared file systems, locks may hold on one machine only
             _remove(path)

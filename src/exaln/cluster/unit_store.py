@@ -7,7 +7,6 @@ units done and the units left make up the search. Unit files that the manifest d
 
 from __future__ import annotations
 
-import fcntl
 import io
 import json
 import os
@@ -30,6 +29,7 @@ from exaln.cluster.part_hits import as_batch
 from exaln.cluster.units import Unit
 from exaln.errors import DatabaseError, ExalnError, ExalnWarning, InputError
 from exaln.foundation.atomic_write import leftovers
+from exaln.foundation.lock_file import Lock, LockHeld
 from exaln.foundation.output_file import output_errors
 from exaln.foundation.state_file import MAX_BYTES, Fields, StateFormat, open_beside
 from exaln.search.spec import SearchSpec
@@ -93,9 +93,7 @@ class Store:
 
     def close(self) -> None:
         """Release the folder for other processes."""
-        if self._lock >= 0:
-            os.close(self._lock)
-            self._lock = -1
+        self._lock.close()
 
     @property
     def units(self) -> Sequence[Unit]:
@@ -248,14 +246,9 @@ def _refuse_format_1(path: Path) -> None:
         )
 
 
-def _locked(folder: Path) -> int:
-    """A descriptor that holds the lock of the folder; DatabaseError if another process has it."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+def _locked(folder: Path) -> Lock:
+    """The lock of the folder, if its file system has locks; DatabaseError if another process has it."""
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
+        return Lock.on_folder(folder, required=False)
+    except LockHeld:
         raise DatabaseError(f"{folder}: another search is using this folder; wait until it ends") from None
-    except OSError:
-        pass  # some network file systems have no locks
-    return descriptor

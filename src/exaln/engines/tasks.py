@@ -137,9 +137,9 @@ class QueryRows:
             raise EngineError(f"the {engine} engine cannot score profiles; use the reference engine")
         return self.index.view(np.uint8)
 
-    def sequence(self, query: int) -> NDArray[np.uint8]:
-        """The codes of one query."""
-        return self.codes("")[self.offsets[query] : self.offsets[query + 1]]
+    def sequence(self, query: int, engine: str) -> NDArray[np.uint8]:
+        """The codes of one query; see `codes`."""
+        return self.codes(engine)[self.offsets[query] : self.offsets[query + 1]]
 
 
 class Resident:

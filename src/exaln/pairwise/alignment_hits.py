@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from exaln.sequences.records import Records, Text
 
 FEW_ROWS = 8
-"""Below so many rows, ids and descriptions are read one by one; from there on, whole columns are converted."""
+"""Ids and descriptions of fewer rows are read one by one; of more, whole columns are converted."""
 
 
 def query_hits(alignments: Alignments, first_query: int, first_target: int, *, joined: bool) -> Iterator[QueryHits]:

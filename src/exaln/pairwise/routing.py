@@ -54,13 +54,13 @@ def score_pairs(
         if long_options is None:
             scores[own] = engine.score(some)
         else:
-            scores[own] = score_long(engine, *_sequences(some), task.scoring, task.mode, long_options)
+            scores[own] = score_long(engine, *_sequences(engine, some), task.scoring, task.mode, long_options)
     return scores
 
 
 def _align_long(engine: Engine, task: PairTask, options: LongOptions) -> AlignedPairs:
     """The alignment of the only pair of a task."""
-    found = align_long(engine, *_sequences(task), task.scoring, task.mode, options)
+    found = align_long(engine, *_sequences(engine, task), task.scoring, task.mode, options)
     if task.known_scores is not None and found.score != task.known_scores[0]:
         raise EngineError("traceback failed: an alignment does not have the score of its pair")
     return AlignedPairs(
@@ -71,8 +71,8 @@ def _align_long(engine: Engine, task: PairTask, options: LongOptions) -> Aligned
     )
 
 
-def _sequences(task: PairTask) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    return task.queries.sequence(int(task.query[0])), task.targets.sequence(int(task.target[0]))
+def _sequences(engine: Engine, task: PairTask) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    return task.queries.sequence(int(task.query[0]), engine.name), task.targets.sequence(int(task.target[0]))
 
 
 def _parts(

@@ -81,7 +81,7 @@ class Explanation:
 
 def explain(search: Search, queries: Records) -> Explanation:
     """The plan of a search for these queries; nothing is scored."""
-    database, blocks = search.database, list(search.blocks(queries))
+    database, blocks = search.database, list(search.blocks([queries]))
     widest = max(blocks, key=lambda block: block.rows.n_rows)
     with unchanged(database.require_unchanged), search.engine.open(database) as resident:
         outline = search.engine.outline(ScanTask(widest.rows, resident))

@@ -124,7 +124,7 @@ class Search:
         progress: called with the cells done so far, on another thread if the engine leaves the CPU idle. first_index:
         the place of the first query among all queries.
         """
-        blocks = self._blocks(queries, first_index)
+        blocks = self.blocks(queries, first_index)
         if self.engine.tuning.scans_beside_cpu:
             scanned = prefetch(blocks, lambda block, check: self._scan(block, _with_check(progress, check)))
         else:
@@ -133,7 +133,8 @@ class Search:
             for block, ranked in scanned:
                 yield from self._aligned(block, ranked)
 
-    def _blocks(self, queries: Iterable[Records], first_index: int) -> Iterator[Block]:
+    def blocks(self, queries: Iterable[Records], first_index: int = 0) -> Iterator[Block]:
+        """The blocks in which these queries are scanned. first_index: see `run`."""
         cells = 0
         for records in queries:
             if not comparable(records.alphabet, self.database.alphabet):
@@ -143,10 +144,6 @@ class Search:
                 yield Block(own, first_index + first, cells, self._query_rows(own))
                 cells += self.n_cells(own.n_residues)
             first_index += len(records)
-
-    def blocks(self, queries: Records) -> Iterator[Block]:
-        """The blocks in which these queries are scanned."""
-        return self._blocks([queries], 0)
 
     @property
     def n_strands(self) -> int:

@@ -1,4 +1,4 @@
-"""NVIDIA GPUs: kernels compiled for the device at hand, databases resident on it or streamed through it."""
+"""The cuda engine: NVIDIA GPUs, with databases that stay in their memory or are streamed through it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from exaln.engines.regions import PairTable, Region, Traceback
 
 SLAB_CELLS = 35 * 10**12
-"""Of a slab of one pair's table, on each device: about ten seconds of work."""
+"""Cells per device of a slab of one pair's table: about ten seconds of work."""
 
 TWICE_CELLS = (10**11, 10**13)
 """In this range of cells a single GPU is opened twice, each context with half of the columns: two smaller regions fill
@@ -60,14 +60,13 @@ CHAIN_CELLS = 1 << 42
 """Cells per device of a long pair's table, about a second of work, from which on a lower bound is looked for."""
 
 BLOCK_SHARE = 8
-"""Checkpoints of a block on the path take at most this share (one in so many) of the memory of a device."""
+"""Checkpoints of a block on the path take at most 1 / BLOCK_SHARE of the memory of a device."""
 
 SMALL_REGION = 1 << 22
-"""A region with fewer cells is sooner computed here than sent."""
+"""Regions with fewer cells are filled by the CPU, which is faster than sending them."""
 
 LEAST_SHARE = 1 << 30
-"""Cells of pairs that are worth another device: about a millisecond of its time."""
-
+"""Least cells of pairs for each further device: about a millisecond of work."""
 
 HOST_BYTES = 64 << 20
 """Pinned memory and results of a scan on the host, about."""
@@ -76,8 +75,8 @@ PROCESS_POOL = DevicePool()
 """The opened devices of this process, with what they hold."""
 
 LONG_PAIRS = ((1, 1 << 20), (4, 1 << 22), (16, 1 << 25), (64, 1 << 28), (1 << 62, 1 << 30))
-"""Thresholds (up to so many pairs, cells): larger pairs use the region algorithm. The fewer pairs there are, the less
-of a GPU they would keep busy side by side.
+"""Thresholds (max pairs, cells): larger pairs use the region algorithm. The fewer pairs there are, the less of a GPU
+they would keep busy side by side.
 """
 
 
@@ -127,7 +126,7 @@ class CudaEngine(Engine):
 
     @staticmethod
     def is_expected() -> bool:
-        """Where there is a GPU; that most machines have none is not worth a word."""
+        """True if a GPU is present; otherwise `auto` falls back silently."""
         try:
             gpus = probe.Driver().gpus()
         except OSError:

@@ -149,7 +149,7 @@ def _alignment(task: PairTask, pair: int) -> ReferenceAlignment:
     scores = _cell_scores(task, pair)
     is_same = np.zeros(scores.shape, np.bool_)
     if not task.queries.is_profile:
-        is_same = np.equal.outer(task.queries.sequence(int(task.query[pair])), target)
+        is_same = np.equal.outer(task.queries.sequence(int(task.query[pair]), "reference"), target)
     return table_alignment(scores, is_same, task.scoring, task.mode)
 
 

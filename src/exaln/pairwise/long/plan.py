@@ -116,7 +116,7 @@ def plan_score(n_rows: int, n_columns: int, scoring: Scoring) -> Plan:
 
 
 def _spacing(cells: int, itemsize: int, n_bytes: int) -> int:
-    """The spacing at which the checkpoints of a table with so many cells take `n_bytes`."""
+    """The spacing at which the checkpoints of a table with `cells` cells take `n_bytes`."""
     return -(-4 * itemsize * cells // n_bytes)
 
 

@@ -31,7 +31,7 @@ ALONG_GAP, ACROSS_GAP = 64, 3
 
 @dataclass(frozen=True)
 class CheckpointRequest:
-    """Which rows and columns become checkpoints, after so many letters of the whole sequences, and their score type."""
+    """The rows and columns that become checkpoints, in letters of the whole sequences; and their score type."""
 
     rows: NDArray[np.int64]
     columns: NDArray[np.int64]
