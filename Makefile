@@ -9,7 +9,7 @@ CXX_SOURCES := $(shell find native tests/native src studies/native studies/src -
 MODULES := $(VENV)/.modules-$(shell find src studies/src -name '*.py' | sort | cksum | cut -d ' ' -f 1)
 DEMO := examples
 
-.PHONY: setup demo test test-all test-flips test-streams check format bench bench-gpu wheel clean
+.PHONY: setup demo test test-all test-flips test-streams test-interrupts check format bench bench-gpu wheel clean
 
 setup: $(VENV)/.installed
 
@@ -48,7 +48,7 @@ test: setup
 include tests/native/native.mk tests/engines/cuda/gpu.mk tests/cluster/cluster.mk
 
 # Everything that can be checked on one machine: other CPUs under emulation, sanitizers, clang-format and types.
-test-all: test check test-arm test-old-x86 test-sanitize test-flips test-streams
+test-all: test check test-arm test-old-x86 test-sanitize test-flips test-streams test-interrupts
 
 # Bytes of all state files flipped, thousands of them: the same output, or an error that names the file.
 test-flips: setup
@@ -57,6 +57,10 @@ test-flips: setup
 # Every command with stdin, stdout and stderr closed, in all combinations.
 test-streams: setup
 	EXALN_ALL_STREAMS=1 $(BIN)/python -m pytest -q $(call side_by_side,8) tests/cli/test_closed_streams.py
+
+# Ctrl-C at many moments of makedb, append, search, score, and of calls with many pairs.
+test-interrupts: setup
+	EXALN_INTERRUPTS=20 $(BIN)/python -m pytest -q $(call side_by_side,8) tests/*/test_interrupted_*.py
 
 check: setup
 	$(BIN)/ruff check .

@@ -5,8 +5,11 @@ set(KERNELS
   recurrence/costs.cpp
   simd/dispatch.cpp simd/interleave.cpp simd/target_portable.cpp
   scan/plan.cpp scan/scores.cpp scan/single_kernel.cpp
-  pairs/alignment.cpp pairs/letter_classes.cpp pairs/plan.cpp pairs/run.cpp pairs/scalar.cpp pairs/swaps.cpp pairs/windows.cpp
-  long/block_traceback.cpp long/region.cpp)
+  pairs/alignment.cpp pairs/columns.cpp pairs/group.cpp pairs/letter_classes.cpp pairs/letters.cpp pairs/plan.cpp
+  pairs/plan_streams.cpp pairs/run.cpp pairs/scalar.cpp pairs/several.cpp pairs/short_pair.cpp pairs/swaps.cpp
+  pairs/windows.cpp
+  long/block_traceback.cpp long/region.cpp
+  sequences/text_rows.cpp)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
   list(APPEND KERNELS simd/target_sse41.cpp simd/target_avx2.cpp simd/target_avx512bw.cpp simd/target_avx512vbmi.cpp)
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")

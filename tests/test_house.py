@@ -124,10 +124,10 @@ def test_imports_go_one_way(path):
             inner, outer = imported_part.split("/")[0], part.split("/")[0]
             assert ENGINE_ROOMS.index(inner) <= ENGINE_ROOMS.index(outer), f"{part} imports {imported_part}"
 
-
-def test_the_import_finder_sees_imports():
     found = set(imports_of(PACKAGE / "engines" / "cpu" / "engine.py"))
-    assert {("engines", "contracts"), ("errors", ""), ("database", "views")} <= found
+    found = set(imports_of(PACKAGE / "engines" / "cpu" / "engine.py"))
+    assert {("engines", "contracts"), ("foundation", "plurals"), ("database", "views")} <= found
+    assert ("errors", "") in set(imports_of(PACKAGE / "engines" / "choice.py"))
     assert ("scoring", "matrices") in set(imports_of(PACKAGE / "scoring" / "scoring.py"))
     assert ("sequences", "fasta") in set(imports_of(PACKAGE / "sequences" / "inputs.py"))
 
@@ -220,12 +220,46 @@ def test_the_stubs_name_what_the_core_has():
     [
         ("import exaln", {"numpy", "pyarrow", "xopen", "zstandard", "click", "rich", "exaln._core"}),
         ("from exaln import Scoring, Alphabet, score", {"pyarrow", "xopen", "zstandard", "click", "rich"}),
+        (
+            "import exaln; exaln.align('ACGT', 'ACGT')",
+            {"exaln.engines.contracts", "exaln.engines.cpu.engine", "exaln.statistics.evalues", "exaln.database"},
+        ),
     ],
 )
 def test_slow_modules_are_imported_only_where_they_are_used(statement, slow):
     loaded = set(in_fresh_python(f"import sys; {statement}; print(*sys.modules, sep='\\n')"))
     assert "exaln" in loaded
     assert loaded & slow == set()
+
+
+SEARCH = """
+import sys
+from exaln.__main__ import run
+assert run([{command!r}, "--quiet", "--engine", "cpu", *sys.argv[1:]]) == 0
+print(*sys.modules, sep="\\n", file=sys.stderr)
+"""
+NEVER_NEEDED = (
+    "rich", "rich_click", "cuda", "importlib.metadata", "exaln.engines.cuda", "exaln.engines.reference",
+    "exaln.engines.regions", "exaln.engines.bench", "exaln.pairwise.long.driver", "exaln.plots", "exaln.cluster",
+    "exaln.search.hits", "exaln.database.build", "exaln.database.segment_writer",
+    "exaln.cli.align_command", "exaln.cli.bench_command", "exaln.cli.about_commands",
+    "exaln.report.sam", "exaln.report.json_report", "exaln.report.arrow", "exaln.report.pairwise_text",
+)  # fmt: skip
+"""Modules that no plain search or score on the CPU needs; each costs milliseconds at every start."""
+
+
+@pytest.mark.parametrize(("command", "more"), [("search", {"numpy.ma", "pandas"}), ("score", set())])
+def test_a_command_imports_only_what_it_needs(tmp_path, command, more):
+    """One that imports more is slower at every start: a module without bytecode takes several milliseconds."""
+    fasta, database, out = tmp_path / "q.fasta", tmp_path / "d.exaln", tmp_path / "out.tsv"
+    fasta.write_text(">q\nMKVLAAGIWQ\n")
+    exaln.Database.build([fasta], database)
+    code, named = SEARCH.format(command=command), ["--query", fasta, "--db", database, "--out", out]
+    done = subprocess.run([sys.executable, "-c", code, *named], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    loaded = set(done.stderr.split())
+    assert {"exaln.cli.program", "numpy"} <= loaded
+    assert loaded & {*NEVER_NEEDED, *more} == set()
 
 
 WITHOUT_CORE = """

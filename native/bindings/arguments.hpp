@@ -1,16 +1,26 @@
-// Costs, sequences and thread counts from Python, checked so that no kernel reads outside an array.
+// Costs, modes, sequences and thread counts from Python, checked so that no kernel reads outside an array.
 #pragma once
 
 #include <algorithm>
 #include <stdexcept>
+#include <tuple>
 
 #include "bindings/arrays.hpp"
 #include "recurrence/costs.hpp"
+#include "recurrence/modes.hpp"
 #include "sequences/codes.hpp"
 
 namespace exaln {
 
 constexpr int MAX_THREADS = 1 << 14;  // more are a mistake, and would take minutes to start
+
+// is_local; then whether query start, query end, target start and target end are free.
+using ModeFlags = std::tuple<bool, bool, bool, bool, bool>;
+
+inline Mode make_mode(const ModeFlags& flags) {
+    const auto [is_local, query_start, query_end, target_start, target_end] = flags;
+    return is_local ? LOCAL : Mode{false, query_start, query_end, target_start, target_end};
+}
 
 inline void require_threads(int threads) {
     if (threads < 1) throw std::invalid_argument("threads must be at least 1");

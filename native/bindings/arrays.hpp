@@ -4,9 +4,11 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <cstdlib>
 #include <utility>
 #include <vector>
 
+#include "sequences/buffer.hpp"
 #include "sequences/column.hpp"
 
 namespace exaln {
@@ -31,6 +33,15 @@ NumpyArray<T> to_numpy(std::vector<T>&& values) {
     auto* owned = new std::vector<T>(std::move(values));
     nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
     return NumpyArray<T>(owned->data(), {owned->size()}, owner);
+}
+
+// The same for a buffer.
+template <typename T>
+NumpyArray<T> to_numpy(Buffer<T>&& values) {
+    const size_t n = values.size();
+    T* const data = values.release();
+    nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
+    return NumpyArray<T>(data, {n}, owner);
 }
 
 }  // namespace exaln

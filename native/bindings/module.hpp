@@ -6,9 +6,13 @@
 namespace exaln {
 
 void bind_sequences(nanobind::module_& m);
+void bind_text_rows(nanobind::module_& m);
 void bind_kernels(nanobind::module_& m);
 void bind_scan(nanobind::module_& m);
 void bind_pairs(nanobind::module_& m);
+void bind_short_pairs(nanobind::module_& m);
 void bind_long(nanobind::module_& m);
+void bind_device_pairs(nanobind::module_& m);
+void bind_alignments(nanobind::module_& m);
 
 }  // namespace exaln

@@ -3,38 +3,30 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
+#include <memory>
 #include <stdexcept>
 #include <tuple>
 
 #include "bindings/arguments.hpp"
 #include "bindings/interruptible.hpp"
 #include "bindings/module.hpp"
+#include "pairs/columns.hpp"
 #include "pairs/run.hpp"
+#include "pairs/several.hpp"
 #include "simd/dispatch.hpp"
+#include "threads/tasks.hpp"
 
 namespace exaln {
 namespace {
 
 constexpr size_t MAX_BYTES = size_t(64) << 20;  // of directions per thread
-constexpr size_t N_POSITIONS = 4, N_COUNTS = 6;
 
-using AlignmentColumns =
+using BoundColumns =
     std::tuple<NumpyArray<int64_t>, NumpyArray<int32_t>, NumpyArray<uint32_t>, NumpyArray<int64_t>>;
 
-AlignmentColumns to_columns(const std::vector<Alignment>& alignments) {
-    std::vector<int64_t> positions, offsets = {0};
-    std::vector<int32_t> counts;
-    std::vector<uint32_t> operations;
-    positions.reserve(N_POSITIONS * alignments.size()), counts.reserve(N_COUNTS * alignments.size());
-    for (const Alignment& a : alignments) {
-        positions.insert(positions.end(), {a.query_start, a.query_end, a.target_start, a.target_end});
-        counts.insert(counts.end(),
-                      {a.identities, a.positives, a.mismatches, a.gap_opens, a.gaps, a.columns});
-        operations.insert(operations.end(), a.operations.begin(), a.operations.end());
-        offsets.push_back(int64_t(operations.size()));
-    }
-    return {to_numpy(std::move(positions)), to_numpy(std::move(counts)), to_numpy(std::move(operations)),
-            to_numpy(std::move(offsets))};
+BoundColumns columns_to_numpy(AlignmentColumns&& columns) {
+    return {to_numpy(std::move(columns.positions)), to_numpy(std::move(columns.counts)),
+            to_numpy(std::move(columns.operations)), to_numpy(std::move(columns.offsets))};
 }
 
 using BoundSequences = std::pair<InputArray<uint8_t>, InputArray<int64_t>>;  // codes, offsets
@@ -66,18 +58,13 @@ std::vector<const Isa*> isas_from(const std::string& name, bool only_this) {
 
 constexpr double QUICK_CELLS = 1 << 28;  // a fraction of a second
 
-// is_local; then whether query start, query end, target start and target end are free.
-using ModeFlags = std::tuple<bool, bool, bool, bool, bool>;
-
-Mode make_mode(const ModeFlags& flags) {
-    const auto [is_local, query_start, query_end, target_start, target_end] = flags;
-    return is_local ? LOCAL : Mode{false, query_start, query_end, target_start, target_end};
-}
-
-// What the functions below have in common: a job made from checked arguments, and its run.
+// What the functions below have in common: a job made from checked arguments, and its run, which checks the
+// letters.
 struct BoundJob {
     Costs costs;
     PairJob job;
+    std::vector<int64_t> scores;
+    AlignmentColumns alignments;
 
     BoundJob(const BoundSequences& queries, const BoundSequences& targets, const BoundPairs& pairs,
              const BoundCosts& bound_costs, const Mode& mode, int threads, const std::string& isa,
@@ -92,17 +79,20 @@ struct BoundJob {
               threads,
               max_bytes,
               {}} {
-        require_letters(costs, job.queries), require_letters(costs, job.targets);
         require_threads(threads);
         job.pairs = make_pairs(job.queries, job.targets, pairs);
     }
 
-    PairResults run(Output output) {
-        PairResults results(0, output);
+    // Scores alone, or with paths also the columns of the alignments.
+    void run(Output output) {
         Progress progress;
-        run_released(
-            n_cells() < QUICK_CELLS, progress, [&] { results = run_pairs(job, output, progress); }, [] {});
-        return results;
+        const auto work = [&] {
+            PairResults results = run_pairs(job, output, progress);
+            scores = std::move(results.scores);
+            if (output == Output::PATHS && !progress.cancelled)
+                alignments = to_columns(std::move(results.alignments), job.threads);
+        };
+        run_released(n_cells() < QUICK_CELLS, progress, work, [] {});
     }
 
     double n_cells() const {
@@ -113,23 +103,25 @@ struct BoundJob {
     }
 };
 
-AlignmentColumns bound_trace_all(const BoundSequences& queries, const BoundSequences& targets,
-                                 const BoundPairs& pairs, const BoundCosts& costs, InputArray<int32_t> scores,
-                                 int threads, const std::string& isa, bool only_this_isa, size_t max_bytes) {
+BoundColumns bound_trace_all(const BoundSequences& queries, const BoundSequences& targets,
+                             const BoundPairs& pairs, const BoundCosts& costs, InputArray<int32_t> scores,
+                             int threads, const std::string& isa, bool only_this_isa, size_t max_bytes) {
     BoundJob bound(queries, targets, pairs, costs, LOCAL, threads, isa, only_this_isa, max_bytes);
     if (scores.shape(0) != bound.job.pairs.size())
         throw std::invalid_argument("pairs and scores differ in number");
     bound.job.known_scores.assign(scores.data(), scores.data() + scores.shape(0));
     for (const int32_t score : bound.job.known_scores)
         if (score <= 0) throw std::invalid_argument("a pair with a score of 0 or less has no alignment");
-    return to_columns(bound.run(Output::PATHS).alignments);
+    bound.run(Output::PATHS);
+    return columns_to_numpy(std::move(bound.alignments));
 }
 
 NumpyArray<int64_t> bound_score_pairs(const BoundSequences& queries, const BoundSequences& targets,
                                       const BoundPairs& pairs, const BoundCosts& costs, const ModeFlags& mode,
                                       int threads, const std::string& isa, bool only_this_isa) {
     BoundJob bound(queries, targets, pairs, costs, make_mode(mode), threads, isa, only_this_isa, 0);
-    return to_numpy(bound.run(Output::SCORES).scores);
+    bound.run(Output::SCORES);
+    return to_numpy(std::move(bound.scores));
 }
 
 using ScoredColumns = std::tuple<NumpyArray<int64_t>, NumpyArray<int64_t>, NumpyArray<int32_t>,
@@ -139,15 +131,57 @@ ScoredColumns bound_align_pairs(const BoundSequences& queries, const BoundSequen
                                 const BoundPairs& pairs, const BoundCosts& costs, const ModeFlags& mode,
                                 int threads, const std::string& isa, bool only_this_isa, size_t max_bytes) {
     BoundJob bound(queries, targets, pairs, costs, make_mode(mode), threads, isa, only_this_isa, max_bytes);
-    PairResults results = bound.run(Output::PATHS);
-    return std::tuple_cat(std::make_tuple(to_numpy(std::move(results.scores))),
-                          to_columns(results.alignments));
+    bound.run(Output::PATHS);
+    return std::tuple_cat(std::make_tuple(to_numpy(std::move(bound.scores))),
+                          columns_to_numpy(std::move(bound.alignments)));
+}
+
+using SeveralColumns =
+    decltype(std::tuple_cat(std::declval<std::tuple<NumpyArray<int64_t>>>(), std::declval<ScoredColumns>()));
+
+// Alignments of all pairs, pair by pair. A pair has one more than `most` if that many reach its least score.
+SeveralColumns bound_align_several(const BoundSequences& queries, const BoundSequences& targets,
+                                   const BoundPairs& pairs, const BoundCosts& costs, int64_t most,
+                                   InputArray<int64_t> least, int threads, size_t max_bytes) {
+    BoundJob bound(queries, targets, pairs, costs, LOCAL, threads, "", false, max_bytes);
+    const PairJob& job = bound.job;
+    require_letters(job.costs, job.queries), require_letters(job.costs, job.targets);
+    const size_t n = job.pairs.size();
+    if (most < 1 || least.shape(0) != n) throw std::invalid_argument("limits do not fit the pairs");
+    for (size_t i = 0; i < n; ++i)
+        if (least.data()[i] < 1) throw std::invalid_argument("an alignment scores at least 1");
+    std::vector<std::vector<ScoredAlignment>> found(n);
+    Progress progress;
+    struct Nothing {};
+    const auto align = [&](Nothing&, size_t i) {
+        const auto [query, target] = job.pairs[i];
+        if (!progress.cancelled)
+            found[i] = align_several(job.queries.at(query), job.queries.length(query), job.targets.at(target),
+                                     job.targets.length(target), job.costs, {most, least.data()[i]},
+                                     max_bytes, progress);
+    };
+    run_released(
+        bound.n_cells() < QUICK_CELLS, progress,
+        [&] { run_tasks(n, threads, [] { return std::make_unique<Nothing>(); }, align, [](Nothing&) {}); },
+        [] {});
+    std::vector<int64_t> owners, scores;
+    std::vector<Alignment> alignments;
+    for (size_t i = 0; i < n; ++i)
+        for (ScoredAlignment& one : found[i])
+            owners.push_back(int64_t(i)), scores.push_back(one.score),
+                alignments.push_back(std::move(one.alignment));
+    return std::tuple_cat(std::make_tuple(to_numpy(std::move(owners)), to_numpy(std::move(scores))),
+                          columns_to_numpy(to_columns(std::move(alignments), threads)));
 }
 
 }  // namespace
 
 void bind_pairs(nb::module_& m) {
     using nb::arg;
+    m.def(
+        "pair_times",
+        [] { return std::make_tuple(1e-9 * double(pair_times.tasks), 1e-9 * double(pair_times.kernels)); },
+        "Seconds that all threads have spent on pairs so far, and on their kernels alone; for benchmarks.");
     m.def(
         "trace_all", bound_trace_all, arg("queries"), arg("targets"), arg("pairs"), arg("costs"),
         arg("scores"), arg("threads") = 1, arg("isa") = "", arg("only_this_isa") = false,
@@ -160,6 +194,10 @@ void bind_pairs(nb::module_& m) {
     m.def("align_pairs", bound_align_pairs, arg("queries"), arg("targets"), arg("pairs"), arg("costs"),
           arg("mode"), arg("threads") = 1, arg("isa") = "", arg("only_this_isa") = false,
           arg("max_bytes") = MAX_BYTES, "Scores int64[n], then the columns of trace_all.");
+    m.def("align_several", bound_align_several, arg("queries"), arg("targets"), arg("pairs"), arg("costs"),
+          arg("most"), arg("least"), arg("threads") = 1, arg("max_bytes") = MAX_BYTES,
+          "The pair int64[k] and the score int64[k] of each alignment, then the columns of trace_all. least: "
+          "int64[n], the least score in each pair. max_bytes: of the table of a pair.");
 }
 
 }  // namespace exaln

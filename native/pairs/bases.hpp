@@ -33,11 +33,7 @@ class PairBases {
           gap_first_(args.costs->gap_first),
           of_blocks_(work.bases),
           best_(static_cast<int16_t*>(args.best)) {
-        const int64_t n_blocks = (args.n_rows + range_.rows - 1) / range_.rows;
-        for (int64_t i = 0; i < n_blocks * V::lanes; ++i) of_blocks_[i] = int16_t(-range_.corner);
-        typename V::Lane* state = work.tiles.state;
-        for (int64_t row = 0; row < args.n_rows; ++row, state += 2 * V::lanes)
-            V::store(state, corner()), V::store(state + V::lanes, opened());
+        begin_pairs(args, work.tiles.state);
     }
 
     int64_t rows_of_a_block() const { return range_.rows; }
@@ -85,6 +81,21 @@ class PairBases {
     }
 
   private:
+    void begin_pairs(const exaln::PairArgs& args, Lane* state) {
+        const int64_t n_blocks = (args.n_rows + range_.rows - 1) / range_.rows;
+        alignas(64) int16_t begins[V::lanes];
+        for (int lane = 0; lane < V::lanes; ++lane) begins[lane] = int16_t(-(args.columns_before[lane] == 0));
+        const auto base = int16_t(-range_.corner);
+        for (int64_t block = 0; block < n_blocks; ++block)
+            for (int lane = 0; lane < V::lanes; ++lane) {
+                int16_t& of_block = of_blocks_[block * V::lanes + lane];
+                of_block = int16_t((of_block & ~begins[lane]) | (base & begins[lane]));
+            }
+        const Reg mask = beginning_lanes<V>(args);
+        for (int64_t row = 0; row < args.n_rows; ++row, state += 2 * V::lanes)
+            reset_row<V>(state, mask, corner(), opened());
+    }
+
     Reg opened() const { return V::fill(Lane(range_.corner - gap_first_)); }
 
     void move(int16_t* __restrict of_block) {

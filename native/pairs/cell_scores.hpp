@@ -30,10 +30,11 @@ struct PairWorkspace {
     GroupWorkspace<V> tiles;    // state of n_rows rows instead of STRIP_ROWS, a larger profile, no border
     Lane *scores, *far_scores;  // MatrixScores: [near_rows][columns][lanes], [n_rows][other columns][lanes]
     Lane* row_words;            // [n_rows][lanes], for ClassScores; TableScores uses all three
-    // For rows that are examined cell by cell: H, or V and U, [columns][lanes] each; the best H, [lanes]
+    // For rows that are examined cell by cell: H, or U, [columns][lanes] each; the best H, [lanes]
     Lane *cells, *column_cells, *row_best;
+    Lane* row_masks;     // [lanes][lanes], see last_cells.hpp
     int16_t* bases;      // [blocks][lanes], see bases.hpp
-    uint8_t* ends_here;  // [n_rows]: 1 if this is the last row of a pair
+    uint8_t* ends_here;  // [n_rows], see last_cells.hpp
 
     static constexpr size_t tile_lanes = size_t(V::columns) * V::lanes;
     static constexpr size_t far_lanes = size_t(BlocksOfLanes<V>::other_columns) * V::lanes;
@@ -48,13 +49,14 @@ struct PairWorkspace {
         cells = row_words + n_rows * V::lanes;
         column_cells = cells + tile_lanes;
         row_best = column_cells + tile_lanes;
-        bases = reinterpret_cast<int16_t*>(row_best + V::lanes);
+        row_masks = row_best + V::lanes;
+        bases = reinterpret_cast<int16_t*>(row_masks + V::lanes * V::lanes);
         ends_here = reinterpret_cast<uint8_t*>(bases + n_bases(n_rows));
     }
 
     static size_t bytes(int64_t n_rows) {
         const size_t rows = size_t(n_rows) * (3 * V::lanes + far_lanes);
-        const size_t tiles = (near_rows + 2) * tile_lanes + V::lanes;
+        const size_t tiles = (near_rows + 2) * tile_lanes + V::lanes + V::lanes * V::lanes;
         return (rows + profile_lanes + tiles) * sizeof(Lane) + n_bases(n_rows) * sizeof(int16_t) +
                size_t(n_rows);
     }
@@ -112,6 +114,23 @@ struct SharedScores {
         return row_scores;
     }
 };
+
+// All ones in the lanes whose pair begins with this call.
+template <class V>
+typename V::Reg beginning_lanes(const exaln::PairArgs& args) {
+    alignas(64) typename V::Lane mask[V::lanes];
+    for (int lane = 0; lane < V::lanes; ++lane)
+        mask[lane] = typename V::Lane(-(args.columns_before[lane] == 0));
+    return V::load(mask);
+}
+
+// Sets H and E of a row in the lanes of `mask`.
+template <class V>
+EXALN_INLINE void reset_row(typename V::Lane* state, typename V::Reg mask, typename V::Reg H,
+                            typename V::Reg E) {
+    V::store(state, V::select(mask, H, V::load(state)));
+    V::store(state + V::lanes, V::select(mask, E, V::load(state + V::lanes)));
+}
 
 // Writes work.row_words: of_letters[letter] for the letter of each row and lane.
 template <class V>

@@ -1,5 +1,5 @@
-// Finds where the alignments of a group of pairs end, while the rows are computed: in local mode any cell, in
-// other modes the last row and the last column of each pair.
+// Finds where local alignments of a group of pairs end, while the rows are computed. last_cells.hpp has the
+// other modes.
 #pragma once
 
 #include <type_traits>
@@ -92,9 +92,10 @@ struct LocalEnds {
         for (int lane = 0; lane < V::lanes; ++lane) {
             if (row_best[lane] != bests[lane] || row_best[lane] <= thresholds[lane]) continue;
             const bool is_of_tile = bests[lane] != before[lane];
+            const int64_t first = args.columns_before[lane] + column;
             const int64_t known =
-                is_of_tile ? column + column_with(cells[0] + lane, bests[lane]) : args.end_columns[lane] - 1;
-            const int64_t found = column + column_with(row_cells + lane, bests[lane]);
+                is_of_tile ? first + column_with(cells[0] + lane, bests[lane]) : args.end_columns[lane] - 1;
+            const int64_t found = first + column_with(row_cells + lane, bests[lane]);
             if (found >= known) continue;
             if (!is_of_tile)
                 args.end_rows[lane] = args.first_row + row + 1, args.end_columns[lane] = found + 1;
@@ -120,75 +121,10 @@ struct LocalEnds {
             int64_t row = 0;
             for (int digit = 0; digit < row_digits; ++digit) row |= int64_t(rows[digit][lane]) << (7 * digit);
             args.end_rows[lane] = args.first_row + row + 1;
-            args.end_columns[lane] = column + column_with(cells[0] + lane, bests[lane]) + 1;
+            args.end_columns[lane] =
+                args.columns_before[lane] + column + column_with(cells[0] + lane, bests[lane]) + 1;
         }
         enter_tile();
-    }
-};
-
-// Other modes: stores H of the last row and of the last column of each lane's pair.
-template <class V>
-struct LastCells {
-    using Lane = typename V::Lane;
-    const exaln::PairArgs& args;
-    uint8_t* ends_here;
-    bool stores_row, stores_column;
-    int64_t next_end = 0;      // the first column, behind the tiles so far, in which a pair ends
-    int n_columns_ending = 0;  // columns of the tile that are the last column of a pair
-    int columns_ending[V::columns];
-    alignas(64) Lane masks[V::columns][V::lanes];
-
-    LastCells(const exaln::PairArgs& pair_args, const PairWorkspace<V>& work)
-        : args(pair_args),
-          ends_here(work.ends_here),
-          stores_row(args.last_row != nullptr),
-          stores_column(args.last_column != nullptr) {
-        memset(ends_here, 0, size_t(args.n_rows));
-        for (int lane = 0; lane < V::lanes && stores_row; ++lane) {
-            const int64_t row = args.query_lengths[lane] - 1 - args.first_row;
-            if (row >= 0 && row < args.n_rows) ends_here[row] = 1;
-        }
-    }
-
-    // Writes all ones to lanes whose sequence has this length; false if there is none.
-    static bool make_mask(const int64_t* lengths, int64_t length, Lane* mask) {
-        bool any = false;
-        for (int lane = 0; lane < V::lanes; ++lane) {
-            mask[lane] = lengths[lane] == length ? Lane(-1) : Lane(0);
-            any |= mask[lane] != 0;
-        }
-        return any;
-    }
-
-    void enter(int64_t column) {
-        n_columns_ending = 0;
-        const int64_t end = column + V::columns;
-        if (!stores_column || end < next_end) return;
-        for (int c = 0; c < V::columns; ++c)
-            if (make_mask(args.target_lengths, column + c + 1, masks[c]))
-                columns_ending[n_columns_ending++] = c;
-        next_end = INT64_MAX;
-        for (int lane = 0; lane < V::lanes; ++lane) {
-            const int64_t length = args.target_lengths[lane];
-            if (length > end && length < next_end) next_end = length;
-        }
-    }
-
-    static void store(Lane* stored, const Lane* mask, const Lane* cells) {
-        V::store(stored, V::select(V::load(mask), V::load(cells), V::load(stored)));
-    }
-
-    __attribute__((noinline)) void store_row(const Lane* cells, int64_t row, int64_t column) const {
-        alignas(64) Lane mask[V::lanes];
-        make_mask(args.query_lengths, args.first_row + row + 1, mask);
-        Lane* stored = static_cast<Lane*>(args.last_row) + column * V::lanes;
-        for (int c = 0; c < V::columns; ++c) store(stored + c * V::lanes, mask, cells + c * V::lanes);
-    }
-
-    __attribute__((noinline)) void store_columns(const Lane* cells, int64_t row) const {
-        Lane* stored = static_cast<Lane*>(args.last_column) + (args.first_row + row) * V::lanes;
-        for (int i = 0; i < n_columns_ending; ++i)
-            store(stored, masks[columns_ending[i]], cells + columns_ending[i] * V::lanes);
     }
 };
 
@@ -203,34 +139,10 @@ EXALN_INLINE bool all_overflowed(typename V::Reg best, const exaln::Range& range
 template <class V>
 bool all_ends_before(const exaln::PairArgs& args, int64_t column) {
     for (int lane = 0; lane < V::lanes; ++lane)
-        if (args.query_lengths[lane] > 0 && (args.end_columns[lane] == 0 || args.end_columns[lane] > column))
+        if (args.query_lengths[lane] > 0 &&
+            (args.end_columns[lane] == 0 || args.end_columns[lane] > args.columns_before[lane] + column))
             return false;
     return true;
-}
-
-// The best position in the last row, or column, of each lane's pair, the first among equals. Candidates are
-// the border cell and the stored cells up to the pair's length; only the last one if the end is not free.
-template <class V>
-void best_cells(const exaln::PairArgs& args, const void* stored, const int64_t* lengths, bool is_free,
-                const int64_t* borders, exaln::BestPosition* best) {
-    using Lane = typename V::Lane;
-    using Sum = typename std::conditional<sizeof(Lane) <= 2, int32_t, int64_t>::type;
-    Sum sums[V::lanes], scores[V::lanes], positions[V::lanes], ends[V::lanes], longest = 0;
-    for (int lane = 0; lane < V::lanes; ++lane) {
-        sums[lane] = scores[lane] = Sum(borders[lane]), positions[lane] = 0, ends[lane] = Sum(lengths[lane]);
-        longest = ends[lane] > longest ? ends[lane] : longest;
-    }
-    const auto extend = Sum(args.costs->gap_extend), floor = Sum(args.range.floor);
-    const auto* cells = static_cast<const Lane*>(stored);
-    for (Sum position = 1; position <= longest; ++position, cells += V::lanes)
-        for (int lane = 0; lane < V::lanes; ++lane) {
-            sums[lane] = args.are_differences ? sums[lane] + cells[lane] - extend : cells[lane] - floor;
-            const bool is_better =
-                is_free ? (position <= ends[lane]) & (sums[lane] > scores[lane]) : position == ends[lane];
-            scores[lane] = is_better ? sums[lane] : scores[lane];
-            positions[lane] = is_better ? position : positions[lane];
-        }
-    for (int lane = 0; lane < V::lanes; ++lane) best[lane] = {scores[lane], positions[lane]};
 }
 
 }  // namespace

@@ -23,8 +23,8 @@
 // Ends. Local mode: whenever a row of a tile has a cell above the best so far, its position is recorded, the
 // smallest column first, then the smallest row. (Strips run from top to bottom, the tiles of a strip from
 // left to right, and the rows of a tile from top to bottom.) If the score is known, the best on entry is the
-// score minus 1, and the first end found is the end. Other modes: H of the last row and, if the query's end
-// is free, of the last column is stored for each lane at its own lengths, and pair_ends chooses among them.
+// score minus 1, and the first end found is the end. Other modes: H of the last row, or column, or both, is
+// stored for each lane at its own lengths, and last_cells.hpp finds the best cell.
 // Cells that a lane computes beyond its pair are never used.
 //
 // Pairs whose directions would take too much memory are divided into strips of rows. A first pass over all
@@ -38,6 +38,7 @@
 #include <type_traits>
 
 #include "pairs/bases.hpp"
+#include "pairs/last_cells.hpp"
 #include "pairs/table_scores.hpp"
 #include "pairs/traceback.hpp"
 
@@ -56,14 +57,17 @@ size_t pair_directions(int64_t n_rows, int64_t n_columns) {
 // H along both borders, and the gap that opens on it.
 template <class V>
 struct PairBorders {
+    using Reg = typename V::Reg;
     int64_t floor, gap_first, gap_extend;
     exaln::Mode mode;
+    Reg begins;  // all ones in the lanes whose pair begins with this call
 
     explicit PairBorders(const exaln::PairArgs& args)
         : floor(args.range.floor),
           gap_first(args.costs->gap_first),
           gap_extend(args.costs->gap_extend),
-          mode(args.mode) {}
+          mode(args.mode),
+          begins(beginning_lanes<V>(args)) {}
 
     typename V::Reg stored(int64_t score) const { return V::fill(typename V::Lane(score + floor)); }
     int64_t left(int64_t row) const {
@@ -79,22 +83,47 @@ struct PairBorders {
         const int64_t opened = (are_differences ? gap_extend : 0) - gap_first;
         for (int64_t row = first_row + 1; row <= first_row + n_rows; ++row, state += 2 * V::lanes) {
             const int64_t before = are_differences ? left(row - 1) - gap_extend : 0;
-            V::store(state, stored(left(row) - before));
-            V::store(state + V::lanes, stored(left(row) - before + opened));
+            reset_row<V>(state, begins, stored(left(row) - before), stored(left(row) - before + opened));
         }
     }
 
-    template <bool are_differences>
-    EXALN_INLINE void enter_first_strip(Tile<V>& tile, int64_t first_column) const {
-        const int64_t opened = (are_differences ? gap_extend : 0) - gap_first;
+    // H of the top border before the first column of the call. From the second column of a pair on it changes
+    // by the same from column to column; pairs that begin get what precedes their second column in this way.
+    Reg top_before(const exaln::PairArgs& args) const {
+        alignas(64) typename V::Lane H[V::lanes];
+        for (int lane = 0; lane < V::lanes; ++lane)
+            H[lane] = typename V::Lane(top(args.columns_before[lane] + 1) + top_step() + floor);
+        return V::load(H);
+    }
+    int64_t top_step() const { return mode.target_start ? 0 : gap_extend; }
+
+    // before: H of the top border before the tile, then of its last column.
+    EXALN_INLINE void enter_first_strip(Tile<V>& tile, Reg& before) const {
+        const Reg step = V::fill(typename V::Lane(top_step())),
+                  opening = V::fill(typename V::Lane(gap_first));
         EXALN_UNROLL
         for (int c = 0; c < V::columns; ++c) {
-            const int64_t column = first_column + c + 1;
-            const int64_t before = are_differences ? top(column - 1) - gap_extend : 0;
-            tile.H[c] = stored(top(column) - before), tile.F[c] = stored(top(column) - before + opened);
+            before = V::sub(before, step);
+            tile.H[c] = before, tile.F[c] = V::sub(before, opening);
         }
     }
+
+    // V and B of the top border. is_first: the tile has the first column of pairs that begin.
+    EXALN_INLINE void enter_differences(Tile<V>& tile, bool is_first) const {
+        const Reg opened = stored(gap_extend - gap_first), later = stored(gap_extend - top_step());
+        EXALN_UNROLL
+        for (int c = 0; c < V::columns; ++c) tile.H[c] = later, tile.F[c] = V::add(later, opened);
+        if (!is_first) return;
+        tile.H[0] = V::select(begins, stored(top(1) + gap_extend), later);
+        tile.F[0] = V::add(tile.H[0], opened);
+    }
 };
+
+// Where the directions of a tile are.
+template <class V>
+EXALN_INLINE uint8_t* directions_of(const exaln::PairArgs& args, int64_t tile) {
+    return args.directions + size_t(tile * args.direction_rows) * V::columns * Directions<V>::bytes;
+}
 
 // How cells are stored: local scores, local scores relative to a base, scores without a floor, differences.
 enum class Cells { LOCAL, BASED, NO_FLOOR, DIFFERENCES };
@@ -228,11 +257,13 @@ EXALN_INLINE void run_tile_rows(const exaln::PairArgs& args, const PairWorkspace
         if (records_ends && has_end(tile, run, ends))
             ends.record(args, work, tile, run.row_best, row, column);
         if (is_local || !(stores_columns || last.ends_here[row])) continue;
-        EXALN_UNROLL
-        for (int c = 0; c < V::columns; ++c) V::store(work.cells + c * V::lanes, tile.H[c]);
-        if (last.ends_here[row]) last.store_row(work.cells, row, column);
-        if (stores_columns)
-            last.store_columns(cells == Cells::DIFFERENCES ? work.column_cells : work.cells, row);
+        if (last.ends_here[row]) last.store_row(tile, row, column);
+        if (!stores_columns) continue;
+        if (cells == Cells::NO_FLOOR) {
+            EXALN_UNROLL
+            for (int c = 0; c < V::columns; ++c) V::store(work.column_cells + c * V::lanes, tile.H[c]);
+        }
+        last.store_columns(work.column_cells, row);
     }
 }
 
@@ -242,7 +273,7 @@ void run_pair_rows(const exaln::PairArgs& args) {
     constexpr bool is_local = cells == Cells::LOCAL, are_differences = cells == Cells::DIFFERENCES;
     constexpr bool records_ends = is_local && records != Records::SCORE;
     CellCosts<V> costs(*args.costs, args.range);
-    const PairWorkspace<V> work(args.workspace, args.n_rows);
+    const PairWorkspace<V> work(args.workspace, args.workspace_rows);
     const PairBorders<V> borders(args);
     if (are_differences) costs.no_gap = borders.stored(borders.gap_extend - borders.gap_first);
     GroupWorkspace<V> above = work.tiles, below = work.tiles;
@@ -252,16 +283,22 @@ void run_pair_rows(const exaln::PairArgs& args) {
     Scores scores(args, work);
     LocalEnds<V, has_gate<V, cells>> ends(args);
     LastCells<V> last(args, work);
-    typename V::Reg left_corner = borders.stored(are_differences ? 0 : borders.left(args.first_row));
-    TileRun<V> run{left_corner, ends.best, costs.floor, costs.floor, costs.floor, args.directions};
+    typename V::Reg top = borders.top_before(args);
+    typename V::Reg left_corner =
+        V::select(borders.begins, borders.stored(borders.left(args.first_row)), top);
+    TileRun<V> run{left_corner, ends.best, costs.floor, costs.floor, costs.floor, nullptr};
     for (int64_t column = 0; column < args.n_columns; column += V::columns) {
         if (args.cancelled->load(std::memory_order_relaxed)) return;
         Tile<V> tile;
         if (args.border_above) {
             tile.enter(above, column, false, costs);
+        } else if (are_differences) {
+            borders.enter_differences(tile, column == 0);
         } else {
-            borders.template enter_first_strip<are_differences>(tile, column);
+            borders.enter_first_strip(tile, top);
         }
+        if (records == Records::DIRECTIONS)
+            run.directions = directions_of<V>(args, args.first_tile + column / V::columns);
         scores.enter(column);
         run.corner = left_corner, left_corner = tile.H[V::columns - 1];
         if (!is_local) last.enter(column);
@@ -292,15 +329,17 @@ template <class V, class Scores, Records records>
 void run_based_rows(const exaln::PairArgs& args) {
     constexpr bool records_ends = records != Records::SCORE,
                    is_pipelined = !records_ends && Scores::is_pipelined;
-    const PairWorkspace<V> work(args.workspace, args.n_rows);
+    const PairWorkspace<V> work(args.workspace, args.workspace_rows);
     PairBases<V> bases(args, work);
     Scores scores(args, work);
     CellCosts<V> costs(*args.costs, args.range);
     LocalEnds<V, true> ends(args);
-    TileRun<V> run{costs.floor, costs.floor, costs.floor, costs.floor, costs.floor, args.directions};
+    TileRun<V> run{costs.floor, costs.floor, costs.floor, costs.floor, costs.floor, nullptr};
     for (int64_t column = 0; column < args.n_columns; column += V::columns) {
         if (args.cancelled->load(std::memory_order_relaxed)) return;
         Tile<V> tile;
+        if (records == Records::DIRECTIONS)
+            run.directions = directions_of<V>(args, args.first_tile + column / V::columns);
         bases.enter_tile(tile);
         scores.enter(column);
         run.corner = bases.corner();
@@ -418,33 +457,6 @@ void run_pairs(const exaln::PairArgs& args) {
     }
 }
 
-// Score and end of each lane's pair, after all strips have run. A local score above the range's limit is not
-// exact.
-template <class V>
-void pair_ends(const exaln::PairArgs& args, exaln::EndCell* ends) {
-    if (args.mode.is_local) {
-        for (int lane = 0; lane < V::lanes; ++lane) {
-            const int64_t score =
-                args.have_bases ? static_cast<const int16_t*>(args.best)[lane]
-                                : static_cast<const typename V::Lane*>(args.best)[lane] - args.range.floor;
-            ends[lane] = {score, args.end_rows ? args.end_rows[lane] : 0,
-                          args.end_rows ? args.end_columns[lane] : 0};
-        }
-        return;
-    }
-    const PairBorders<V> borders(args);
-    int64_t left[V::lanes], top[V::lanes];
-    for (int lane = 0; lane < V::lanes; ++lane)
-        left[lane] = borders.left(args.query_lengths[lane]),
-        top[lane] = borders.top(args.target_lengths[lane]);
-    exaln::BestPosition in_row[V::lanes], in_column[V::lanes] = {};
-    best_cells<V>(args, args.last_row, args.target_lengths, args.mode.target_end, left, in_row);
-    if (args.mode.query_end) best_cells<V>(args, args.last_column, args.query_lengths, true, top, in_column);
-    for (int lane = 0; lane < V::lanes; ++lane)
-        ends[lane] = exaln::end_of(args.mode, args.query_lengths[lane], args.target_lengths[lane],
-                                   in_row[lane], in_column[lane]);
-}
-
 // The directions of one cell of a lane; only the requested bits are read.
 template <class V>
 struct LaneDirections {
@@ -459,11 +471,14 @@ struct LaneDirections {
 // Follows a lane's path until it leaves the strip or is complete. Returns the position behind the last step.
 template <class V>
 uint8_t* trace_pair(const exaln::PairArgs& args, int lane, exaln::PathState& path, uint8_t* steps) {
+    int64_t first_tile =
+        args.first_tile - args.columns_before[lane] / V::columns;  // of the pair, in the ring
+    if (first_tile < 0) first_tile += args.direction_tiles;
     auto bits = [&](int64_t row, int64_t column) {
-        const int64_t tile = column / V::columns, in_tile = column % V::columns;
-        const int64_t cell = (tile * args.n_rows + row - args.first_row) * V::columns + in_tile;
-        const uint8_t* masks = args.directions + cell * Directions<V>::bytes;
-        return LaneDirections<V>{masks, lane};
+        int64_t tile = first_tile + column / V::columns;
+        if (tile >= args.direction_tiles) tile -= args.direction_tiles;
+        const int64_t cell = (row - args.first_row) * V::columns + column % V::columns;
+        return LaneDirections<V>{directions_of<V>(args, tile) + cell * Directions<V>::bytes, lane};
     };
     const uint8_t *query = args.queries[lane], *target = args.targets[lane];
     auto score = [&](int64_t row, int64_t column) { return args.costs->scores[query[row]][target[column]]; };

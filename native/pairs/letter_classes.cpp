@@ -18,6 +18,7 @@ LetterClasses LetterClasses::of(const Costs& costs, uint32_t letters, bool is_lo
                 classes.mismatch = std::min(classes.mismatch, costs.scores[q][t]);
             }
     std::fill_n(classes.of_query, MAX_CODES, n), std::fill_n(classes.of_target, MAX_CODES, n + 1);
+    classes.of_query[costs.pad] = QUERY_PAD, classes.of_target[costs.pad] = TARGET_PAD;
     for (int q = n - 1; q >= 0; --q)
         for (int t = n - 1; t >= 0; --t)
             if (used(q) && used(t) && costs.scores[q][t] == classes.match)

@@ -12,9 +12,9 @@ namespace exaln {
 struct LetterClasses {
     bool exist = false;
     int32_t match = 0, mismatch = 0;
-    uint8_t of_query[MAX_CODES], of_target[MAX_CODES];
-    bool are_codes = true;  // every letter is its own class
-    bool are_few = true;    // all classes are below MAX_CLASSES
+    uint8_t of_query[MAX_CODES], of_target[MAX_CODES];  // of letters and of the padding code
+    bool are_codes = true;                              // every letter is its own class
+    bool are_few = true;                                // all classes are below MAX_CLASSES
 
     // The padding classes differ from each other and from all other classes, within the three bits that the
     // kernels have for a class.

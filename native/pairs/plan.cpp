@@ -5,6 +5,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "pairs/letters.hpp"
 #include "scan/kernel_args.hpp"
 #include "scan/plan.hpp"
 
@@ -20,25 +21,6 @@ constexpr int64_t MAX_BASED_SCORE = 32000;  // relative to a base: 16 bits minus
 constexpr int64_t MAX_TILE_COLUMNS = 8;
 constexpr double SCALAR_CELL = 64.0;  // cost of a cell of align_scalar, in register updates
 
-// A mask with bit a for each letter a of a sequence. A sequence of the first four codes (DNA) counts as
-// having all four, one of the first twenty (protein) as having all twenty, since the maximum is found
-// quickly. Otherwise four masks are filled in turn, so that the updates do not wait for each other.
-uint32_t letters_of(const Sequences& sequences, int64_t i, int n_codes) {
-    constexpr int n_bases = 4, n_residues = 20;
-    const uint8_t* codes = sequences.at(i);
-    const int64_t length = sequences.length(i);
-    uint8_t last = 0;
-    for (int64_t k = 0; k < length; ++k) last = std::max(last, codes[k]);
-    if (last < n_bases) return (uint32_t(1) << n_bases) - 1;
-    if (last < n_residues && n_codes >= n_residues) return (uint32_t(1) << n_residues) - 1;
-    uint32_t letters[4] = {};
-    int64_t k = 0;
-    for (; k + 4 <= length; k += 4)
-        for (int part = 0; part < 4; ++part) letters[part] |= uint32_t(1) << codes[k + part];
-    for (; k < length; ++k) letters[0] |= uint32_t(1) << codes[k];
-    return letters[0] | letters[1] | letters[2] | letters[3];
-}
-
 // The cost of a register update.
 double register_rate(const WidthKernels& kernels, bool has_directions) {
     if (kernels.lanes * kernels.bits / 8 <= FULL_SPEED_BYTES) return 1;
@@ -49,11 +31,6 @@ double register_rate(const WidthKernels& kernels, bool has_directions) {
 double score_rate(const WidthKernels& kernels, ScoreSource source, int n_queries) {
     if (source == ScoreSource::SHARED) return 1 + 0.12 * (n_queries - 1);
     return source == ScoreSource::EQUAL ? 1.2 : kernels.has_byte_tables ? 1.6 : 2.1;
-}
-
-double cost_of(const std::vector<PairTask>& tasks) {
-    return std::accumulate(tasks.begin(), tasks.end(), 0.0,
-                           [](double sum, const PairTask& task) { return sum + task.cost; });
 }
 
 // Rounds a length up to steps of at most an eighth of it. Pairs sorted by this need little padding.
@@ -82,13 +59,11 @@ PairPlanner::PairPlanner(const PairJob& job, Output output)
             width.widest = std::max(width.widest, kernels.lanes);
         }
     }
-    query_letters_.resize(size_t(job.queries.n)), target_letters_.resize(size_t(job.targets.n));
-    for (const Pair& pair : job.pairs) {
-        auto& query = query_letters_[size_t(pair.query)];
-        auto& target = target_letters_[size_t(pair.target)];
-        if (query == 0) query = letters_of(job.queries, pair.query, job.costs.n_codes);
-        if (target == 0) target = letters_of(job.targets, pair.target, job.costs.n_codes);
-    }
+    std::vector<bool> used_queries(size_t(job.queries.n)), used_targets(size_t(job.targets.n));
+    for (const Pair& pair : job.pairs)
+        used_queries[size_t(pair.query)] = used_targets[size_t(pair.target)] = true;
+    query_letters_ = letters_of_each(job.queries, used_queries, job.costs, job.threads);
+    target_letters_ = letters_of_each(job.targets, used_targets, job.costs, job.threads);
     // Classes of all letters in use or, if they have none, of the first four codes (DNA without ambiguities).
     // Pairs with other letters use the matrix.
     uint32_t letters = 0;
@@ -101,6 +76,11 @@ PairPlanner::PairPlanner(const PairJob& job, Output output)
         classes_.exist &= classes_.are_few;
     }
     plain_letters_ = classes_.exist ? letters : 0;
+}
+
+double PairPlanner::cost_of(const std::vector<PairTask>& tasks) {
+    return std::accumulate(tasks.begin(), tasks.end(), 0.0,
+                           [](double sum, const PairTask& task) { return sum + task.cost; });
 }
 
 PairPlanner::Size PairPlanner::size(size_t pair) const {
@@ -248,10 +228,10 @@ void PairPlanner::add_by_size(int number_type, const std::vector<size_t>& member
         (is_plain(pair) ? plain : others).emplace_back(-length_class(rows), -columns, -rows, pair);
     }
     for (auto* places : {&plain, &others}) {
-        std::sort(places->begin(), places->end());
+        if (!std::is_sorted(places->begin(), places->end())) std::sort(places->begin(), places->end());
         std::vector<size_t> order;
         for (const Place& place : *places) order.push_back(std::get<size_t>(place));
-        add_groups(number_type, order, places == &plain ? ScoreSource::EQUAL : ScoreSource::ANY, tasks);
+        add_mixed(number_type, order, places == &plain ? ScoreSource::EQUAL : ScoreSource::ANY, tasks);
     }
 }
 
@@ -266,7 +246,7 @@ void PairPlanner::add_scalar(size_t pair, std::vector<PairTask>& tasks) const {
                      0,
                      rows,
                      columns,
-                     {pair},
+                     {{pair, 0, 0}},
                      cost});
 }
 
@@ -290,7 +270,7 @@ bool PairPlanner::add_striped(int number_type, const std::vector<size_t>& member
                          0,
                          rows,
                          columns,
-                         {pair},
+                         {{pair, 0, 0}},
                          n_updates * register_rate(kernels, false)});
     }
     return true;
@@ -351,12 +331,13 @@ void PairPlanner::add_group(int number_type, const size_t* pairs, const std::vec
                   choice.strip_rows,
                   0,
                   0,
-                  {pairs, pairs + sizes.size()},
+                  {},
                   0};
+    for (size_t i = 0; i < sizes.size(); ++i) task.places.push_back({pairs[i], int(i), 0});
     for (const Size& own : sizes)
         task.n_rows = std::max(task.n_rows, own.rows), task.n_columns = std::max(task.n_columns, own.columns);
     const double n_updates = double(task.n_rows) * double(task.n_columns);
-    if (add_striped(number_type, task.members, n_updates, tasks)) return;
+    if (add_striped(number_type, {pairs, pairs + sizes.size()}, n_updates, tasks)) return;
     task.cost = n_updates * rate(kernels, task.source, n_queries);
     task.n_columns = kernels.padded(task.n_columns);
     tasks.push_back(std::move(task));

@@ -26,6 +26,13 @@ constexpr int bits_of(int number_type) {
     return number_type <= RELATIVE ? 8 : number_type == BITS_16 ? 16 : 32;
 }
 
+// Where a pair of a group is computed: in a lane, from a column of the lane's stream on.
+struct Place {
+    size_t pair;  // index into PairJob::pairs
+    int lane;
+    int64_t first_column;
+};
+
 struct PairTask {
     enum class Method { GROUP, STRIPED, SCALAR };
 
@@ -34,10 +41,10 @@ struct PairTask {
     const WidthKernels* kernels;  // null if SCALAR
     const void* score_rows;
     ScoreSource source;
-    int64_t strip_rows;           // rows per strip
-    int64_t n_rows, n_columns;    // of the longest pair; columns are padded
-    std::vector<size_t> members;  // indices into PairJob::pairs
-    double cost;                  // in register updates of a group with one query in narrow registers
+    int64_t strip_rows;         // rows per strip
+    int64_t n_rows, n_columns;  // of the longest pair; columns are padded
+    std::vector<Place> places;  // by first column
+    double cost;                // in register updates of a group with one query in narrow registers
 };
 
 class PairPlanner {
@@ -81,9 +88,22 @@ class PairPlanner {
                                  std::vector<size_t>& rest) const;
     std::vector<size_t> add_shared(int number_type, const std::vector<size_t>& members,
                                    std::vector<PairTask>& tasks) const;
+    static double cost_of(const std::vector<PairTask>& tasks);
     void add_by_size(int number_type, const std::vector<size_t>& members, std::vector<PairTask>& tasks) const;
     void add_groups(int number_type, const std::vector<size_t>& members, ScoreSource source,
                     std::vector<PairTask>& tasks) const;
+    void add_mixed(int number_type, const std::vector<size_t>& order, ScoreSource source,
+                   std::vector<PairTask>& tasks) const;
+    void add_streams(int number_type, std::vector<size_t> pairs, ScoreSource source,
+                     std::vector<PairTask>& tasks) const;
+    void add_stream(int number_type, std::vector<size_t> pairs, ScoreSource source, int chosen, Size largest,
+                    std::vector<PairTask>& tasks) const;
+    int stream_kernels(int number_type, Size largest, ScoreSource source) const;
+    double least_cost(int number_type, const std::vector<size_t>& pairs, ScoreSource source) const;
+    double cells_of(const std::vector<size_t>& pairs) const;
+    double speed(const WidthKernels& kernels, ScoreSource source) const;
+    void sort_windows(std::vector<size_t>& pairs, size_t block) const;
+    double place_blocks(const std::vector<size_t>& pairs, size_t block, PairTask& task) const;
     void add_group(int number_type, const size_t* pairs, const std::vector<Size>& sizes, const Choice& choice,
                    ScoreSource source, std::vector<PairTask>& tasks) const;
     bool is_new_query(const size_t* pairs, size_t i) const;

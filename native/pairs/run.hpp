@@ -1,6 +1,8 @@
 // Scores and alignments of many pairs, each a query and a target, in any mode.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <vector>
 
@@ -39,6 +41,22 @@ struct PairResults {
     PairResults(size_t n, Output output)
         : scores(n), ends(output == Output::SCORES ? 0 : n), alignments(output == Output::PATHS ? n : 0) {}
 };
+
+// Time that threads have spent on tasks of pairs, and on the kernels alone (without putting letters side by
+// side, and tracebacks), in nanoseconds, for benchmarks.
+struct PairTimes {
+    std::atomic<int64_t> tasks{0}, kernels{0};
+
+    // Adds the time that `work` takes.
+    template <class Work>
+    static void add(std::atomic<int64_t>& to, const Work& work) {
+        const auto start = std::chrono::steady_clock::now();
+        work();
+        const std::chrono::nanoseconds passed = std::chrono::steady_clock::now() - start;
+        to.fetch_add(passed.count(), std::memory_order_relaxed);
+    }
+};
+extern PairTimes pair_times;
 
 // Runs all pairs. Scores have 64 bits; pairs whose tables do not fit 32-bit lanes use align_scalar. Throws
 // std::logic_error if a known score is not the optimum of its pair, std::bad_alloc. Results are undefined

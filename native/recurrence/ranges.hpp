@@ -50,6 +50,21 @@ struct Range {
         return {lo + lowest, hi, lowest + highest <= hi - lo && lowest <= hi};
     }
 
+    // The column kernel, in any mode: E and F may be carried on through `rows` rows without being raised by
+    // H, which takes rows * gap_extend more at the lower end. `no_gap` returns a value that is below every E
+    // and F and may be carried on as far.
+    static Range of_columns(const Costs& costs, int bits, int64_t rows, int64_t columns, bool is_local) {
+        const int64_t carried = rows * costs.gap_extend;
+        Range range = is_local ? of(costs, bits) : of(costs, bits, rows + rows, columns);
+        if (!is_local) return range;
+        range.floor = -(int64_t(1) << (bits - 1)) + max_drop(costs) + carried;
+        range.usable = range.floor + 2 * int64_t(costs.max_score) <= range.limit;
+        return range;
+    }
+    static int64_t no_gap(const Costs& costs, int bits, int64_t rows) {
+        return -(int64_t(1) << (bits - 1)) + (rows + 1) * costs.gap_extend;
+    }
+
     // The differences of recurrence/cell.hpp, for tables of any size. Adding a letter to one sequence changes
     // a score by at least -gap_first and at most max_score + gap_first, so
     //   u, v  lie in [gap_extend - gap_first, max_score + gap_first + gap_extend]

@@ -83,7 +83,7 @@ class Worker {
         const int64_t longest = *std::max_element(lengths_.begin(), lengths_.end());
         n_columns_ = round_.kernels.padded(longest);
         letters_ = static_cast<uint8_t*>(letters_scratch_.reserve(size_t(n_columns_) * size_t(lanes)));
-        interleave(rows_.data(), lengths_.data(), int(rows_.size()), lanes, n_columns_,
+        interleave(rows_.data(), lengths_.data(), int(rows_.size()), lanes, lanes, n_columns_,
                    uint8_t(round_.costs.pad), letters_);
     }
 

@@ -36,8 +36,8 @@ void score_one_group(const WidthKernels& kernels, GroupArgs args, const Sequence
     const int64_t longest = *std::max_element(lengths.begin(), lengths.end());
     args.n_columns = kernels.padded(longest);
     std::vector<uint8_t> letters(size_t(args.n_columns) * size_t(kernels.lanes));
-    interleave(rows.data(), lengths.data(), n, kernels.lanes, args.n_columns, uint8_t(args.costs->pad),
-               letters.data());
+    interleave(rows.data(), lengths.data(), n, kernels.lanes, kernels.lanes, args.n_columns,
+               uint8_t(args.costs->pad), letters.data());
     Scratch workspace;
     args.workspace = poisoned_workspace(workspace, kernels.group_workspace(args.n_columns));
     args.letters = letters.data(), args.scores = scores;

@@ -53,8 +53,9 @@ struct FastaReader::LineEnds {
     }
 };
 
-FastaReader::FastaReader(const std::uint8_t* table, bool strip_gaps, Limits limits, bool keep_qualities)
-    : strip_gaps_(strip_gaps), limits_(limits), keep_qualities_(keep_qualities) {
+FastaReader::FastaReader(const std::uint8_t* table, bool strip_gaps, Limits limits, bool keep_qualities,
+                         std::int64_t first_ordinal)
+    : strip_gaps_(strip_gaps), limits_(limits), keep_qualities_(keep_qualities), ordinal_(first_ordinal) {
     std::copy(table, table + table_.size(), table_.begin());
 }
 

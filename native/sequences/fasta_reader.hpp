@@ -87,7 +87,9 @@ struct Limits {
 
 class FastaReader {
   public:
-    FastaReader(const std::uint8_t* table, bool strip_gaps, Limits limits, bool keep_qualities);
+    // first_ordinal: the number of records before the first one, which unnamed records are numbered by.
+    FastaReader(const std::uint8_t* table, bool strip_gaps, Limits limits, bool keep_qualities,
+                std::int64_t first_ordinal = 0);
 
     // Read a block, and end the file. Both return false after a problem; nothing behind it is read.
     bool feed(const std::uint8_t* data, std::size_t n);
@@ -99,6 +101,9 @@ class FastaReader {
     // Changes the limit for an incomplete record and all that follow.
     void set_max_record_bytes(std::int64_t bytes) { limits_.record_bytes = bytes; }
 
+    // Makes room for this many letters, so that the column does not have to grow.
+    void reserve(std::size_t n_letters) { columns_.codes.space(n_letters); }
+
     std::size_t n_complete() const { return columns_.n_records(); }
     // Bytes held in columns, including those of an incomplete record.
     std::int64_t n_bytes() const;
@@ -107,6 +112,9 @@ class FastaReader {
     bool has_qualities() const { return keep_qualities_ && marker_ == '@'; }
 
     const std::uint8_t* codes() const { return columns_.codes.data(); }
+
+    // Lines that have ended.
+    std::int64_t n_lines() const { return line_ - 1; }
 
     Problem problem() const { return problem_; }
     std::int64_t problem_line() const { return problem_line_; }
@@ -154,7 +162,7 @@ class FastaReader {
     int mark_bytes_ = 0;  // bytes of a UTF-8 byte order mark read so far; -1 once none can follow
     std::int64_t line_ = 1;
 
-    std::int64_t ordinal_ = 0;
+    std::int64_t ordinal_;
     std::int64_t record_line_ = 0;
     std::int64_t n_stripped_ = 0;    // gap characters removed from this record; they have qualities too
     std::int64_t n_qualities_ = 0;   // read for this record

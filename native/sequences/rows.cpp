@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <stdexcept>
 #include <utility>
 
@@ -28,6 +30,13 @@ Rows::Rows(const Column<uint8_t>& data_column, const Column<int64_t>& offset_col
 
 namespace {
 
+// Calls `work(i)` for every i < n on several threads.
+template <class Work>
+void run_each(size_t n, int threads, Work work) {
+    run_tasks(
+        n, threads, [] { return std::make_unique<int>(0); }, [&](int&, size_t i) { work(i); }, [](int&) {});
+}
+
 struct Keyed {
     uint64_t key;
     int32_t row;
@@ -36,8 +45,11 @@ struct Keyed {
 // Stable radix sort of n entries by key, one byte at a time from the lowest. Bytes that are the same in all
 // keys are skipped. `scratch` has room for n entries.
 void radix_sort(Keyed* entries, int64_t n, Keyed* scratch) {
-    constexpr int digits = 8;
-    std::array<std::array<int64_t, 256>, digits> counts{};
+    uint64_t used = 0;  // bits that are set in a key
+    for (int64_t i = 0; i < n; ++i) used |= entries[i].key;
+    int digits = 0;
+    while (digits < 8 && used >> (8 * digits) != 0) ++digits;
+    std::array<std::array<int64_t, 256>, 8> counts{};
     for (int64_t i = 0; i < n; ++i)
         for (int digit = 0; digit < digits; ++digit) ++counts[digit][(entries[i].key >> (8 * digit)) & 255];
     Keyed* from = entries;
@@ -65,15 +77,12 @@ int compare_bytes(const unsigned char* a, int64_t a_length, const unsigned char*
 // key, are sorted by comparisons.
 class ByteSorter {
   public:
-    explicit ByteSorter(const Rows& rows)
-        : rows_(rows), entries_(static_cast<size_t>(rows.count())), scratch_(entries_.size()) {}
-
-    std::vector<int32_t> sorted() {
-        for (int64_t row = 0; row < rows_.count(); ++row) entries_[row].row = static_cast<int32_t>(row);
-        sort_range(0, rows_.count(), 0);
-        std::vector<int32_t> order(entries_.size());
-        for (size_t i = 0; i < order.size(); ++i) order[i] = entries_[i].row;
-        return order;
+    // Sorts the n row numbers from `order` on, which must ascend.
+    ByteSorter(const Rows& rows, int32_t* order, int64_t n)
+        : rows_(rows), entries_(static_cast<size_t>(n)), scratch_(entries_.size()) {
+        for (int64_t i = 0; i < n; ++i) entries_[i].row = order[i];
+        sort_range(0, n, 0);
+        for (int64_t i = 0; i < n; ++i) order[i] = entries_[i].row;
     }
 
   private:
@@ -137,6 +146,80 @@ class ByteSorter {
     std::vector<Keyed> scratch_;
 };
 
+// Rows divided into buckets, each of which holds lesser rows than the next one and keeps them in ascending
+// order of their numbers, so that threads can sort the buckets independently. Equal rows share a bucket.
+class Buckets {
+  public:
+    std::vector<int32_t> order;  // the rows, bucket by bucket
+    std::vector<int64_t> starts;
+
+    Buckets(const Rows& rows, int threads) : order(static_cast<size_t>(rows.count())), rows_(rows) {
+        if (threads == 1 || rows.count() < LEAST) {
+            std::iota(order.begin(), order.end(), 0);
+            starts = {0, rows.count()};
+            return;
+        }
+        find_bounds(4 * threads);
+        distribute(threads);
+    }
+
+    size_t count() const { return starts.size() - 1; }
+    int64_t size(size_t bucket) const { return starts[bucket + 1] - starts[bucket]; }
+
+  private:
+    static constexpr int64_t LEAST = 1 << 14;  // fewer rows are one bucket
+    static constexpr int64_t PART = 1 << 14;   // rows per task
+    static constexpr int64_t SAMPLES = 32;     // rows per bucket that the bounds are chosen from
+
+    bool is_less(int32_t a, int32_t b) const {
+        return compare_bytes(rows_.begin(a), rows_.length(a), rows_.begin(b), rows_.length(b)) < 0;
+    }
+
+    void find_bounds(int64_t n_buckets) {
+        const int64_t n = std::min(rows_.count(), n_buckets * SAMPLES);
+        std::vector<int32_t> sample;
+        for (int64_t i = 0; i < n; ++i) sample.push_back(static_cast<int32_t>(i * rows_.count() / n));
+        std::sort(sample.begin(), sample.end(), [&](int32_t a, int32_t b) { return is_less(a, b); });
+        for (int64_t i = SAMPLES; i < n; i += SAMPLES) bounds_.push_back(sample[static_cast<size_t>(i)]);
+    }
+
+    // Counts the rows of each bucket in each part, then copies each row to its place.
+    void distribute(int threads) {
+        const size_t n_buckets = bounds_.size() + 1;
+        const auto n_parts = static_cast<size_t>((rows_.count() + PART - 1) / PART);
+        std::vector<int32_t> bucket_of(order.size());
+        std::vector<int64_t> places(n_parts * n_buckets);  // of the next row: part by part
+        const auto each_row = [&](size_t part, auto work) {
+            const int64_t first = static_cast<int64_t>(part) * PART;
+            for (int64_t row = first; row < std::min(rows_.count(), first + PART); ++row)
+                work(static_cast<int32_t>(row), places.data() + part * n_buckets);
+        };
+        run_each(n_parts, threads, [&](size_t part) {
+            each_row(part, [&](int32_t row, int64_t* counts) {
+                const auto above = std::upper_bound(bounds_.begin(), bounds_.end(), row,
+                                                    [&](int32_t a, int32_t b) { return is_less(a, b); });
+                bucket_of[static_cast<size_t>(row)] = static_cast<int32_t>(above - bounds_.begin());
+                ++counts[above - bounds_.begin()];
+            });
+        });
+        int64_t place = 0;
+        for (size_t bucket = 0; bucket < n_buckets; ++bucket) {
+            starts.push_back(place);
+            for (size_t part = 0; part < n_parts; ++part)
+                place += std::exchange(places[part * n_buckets + bucket], place);
+        }
+        starts.push_back(place);
+        run_each(n_parts, threads, [&](size_t part) {
+            each_row(part, [&](int32_t row, int64_t* next) {
+                order[static_cast<size_t>(next[bucket_of[static_cast<size_t>(row)]]++)] = row;
+            });
+        });
+    }
+
+    const Rows& rows_;
+    std::vector<int32_t> bounds_;  // rows; those from bounds_[i] on are in bucket i + 1 or behind it
+};
+
 }  // namespace
 
 std::vector<int32_t> argsort_stable(const Column<int64_t>& keys) {
@@ -155,28 +238,27 @@ std::vector<int32_t> argsort_stable(const Column<int64_t>& keys) {
     return order;
 }
 
-std::vector<int32_t> argsort_bytes(const Rows& rows) {
-    return ByteSorter(rows).sorted();
+std::vector<int32_t> argsort_bytes(const Rows& rows, int threads) {
+    Buckets buckets(rows, threads);
+    run_each(buckets.count(), threads, [&](size_t bucket) {
+        ByteSorter(rows, buckets.order.data() + buckets.starts[bucket], buckets.size(bucket));
+    });
+    return std::move(buckets.order);
 }
 
-int64_t count_repeats(const Rows& rows, const std::vector<int32_t>& order) {
-    int64_t repeats = 0;
-    for (size_t i = 1; i < order.size(); ++i) {
-        const int32_t a = order[i - 1], b = order[i];
-        repeats += compare_bytes(rows.begin(a), rows.length(a), rows.begin(b), rows.length(b)) == 0;
-    }
+int64_t count_repeats(const Rows& rows, const std::vector<int32_t>& order, int threads) {
+    constexpr size_t PART = size_t(1) << 14;  // rows per task
+    std::atomic<int64_t> repeats{0};
+    run_each((order.size() + PART - 1) / PART, threads, [&](size_t part) {
+        int64_t here = 0;
+        for (size_t i = std::max<size_t>(part * PART, 1); i < std::min(order.size(), (part + 1) * PART);
+             ++i) {
+            const int32_t a = order[i - 1], b = order[i];
+            here += compare_bytes(rows.begin(a), rows.length(a), rows.begin(b), rows.length(b)) == 0;
+        }
+        repeats += here;
+    });
     return repeats;
-}
-
-void scatter_rows(const Rows& rows, const Column<int64_t>& starts, unsigned char* out, int64_t out_size) {
-    if (starts.size() != rows.count()) throw std::invalid_argument("one start per row is needed");
-    for (int64_t row = 0; row < rows.count(); ++row) {
-        const Rows::Bytes bytes = rows.at(row);
-        const int64_t start = starts[row];
-        if (start < 0 || bytes.length > out_size - start)
-            throw std::out_of_range("a row does not fit the output");
-        if (bytes.length > 0) std::memcpy(out + start, bytes.begin, static_cast<size_t>(bytes.length));
-    }
 }
 
 std::vector<int64_t> find_bytes(const Rows& rows, const Column<int32_t>& order, const Rows& keys) {
@@ -203,21 +285,17 @@ std::vector<int64_t> find_bytes(const Rows& rows, const Column<int32_t>& order, 
     return positions;
 }
 
-void join_pieces(const std::vector<Piece>& pieces, unsigned char* out, int threads) {
-    constexpr size_t BLOCK = size_t(1) << 18;  // bytes copied per task
-    std::vector<Piece> blocks;
-    std::vector<unsigned char*> places;
-    for (const Piece& piece : pieces) {
-        for (size_t begin = 0; begin < piece.size; begin += BLOCK) {
-            const size_t size = std::min(BLOCK, piece.size - begin);
-            blocks.push_back({piece.data + begin, size});
-            places.push_back(out);
-            out += size;
-        }
+std::vector<uint8_t> take_rows(const Column<uint8_t>& data, const Column<int64_t>& begins,
+                               const Column<int64_t>& ends) {
+    if (begins.size() != ends.size()) throw std::invalid_argument("one end per row is needed");
+    std::vector<uint8_t> taken;
+    for (int64_t row = 0; row < begins.size(); ++row) {
+        const int64_t begin = begins[row], end = ends[row];
+        if (begin < 0 || end < begin || end > data.size())
+            throw std::out_of_range("a row lies outside the data");
+        taken.insert(taken.end(), data.bytes() + begin, data.bytes() + end);
     }
-    run_tasks(
-        blocks.size(), threads, [] { return std::make_unique<int>(0); },
-        [&](int&, size_t i) { std::memcpy(places[i], blocks[i].data, blocks[i].size); }, [](int&) {});
+    return taken;
 }
 
 }  // namespace exaln

@@ -40,24 +40,18 @@ struct Rows {
 std::vector<int32_t> argsort_stable(const Column<int64_t>& keys);
 
 // The rows in ascending order of their bytes; equal rows keep their order.
-std::vector<int32_t> argsort_bytes(const Rows& rows);
+std::vector<int32_t> argsort_bytes(const Rows& rows, int threads);
 
 // The number of rows whose bytes equal those of the previous row of `order`, which sorts them.
-int64_t count_repeats(const Rows& rows, const std::vector<int32_t>& order);
-
-// Copies row i of `rows` to out[starts[i]]. Throws std::out_of_range if a row does not fit.
-void scatter_rows(const Rows& rows, const Column<int64_t>& starts, unsigned char* out, int64_t out_size);
+int64_t count_repeats(const Rows& rows, const std::vector<int32_t>& order, int threads);
 
 // For each key the first position and the last position + 1 of equal rows in `order` (rows sorted by bytes):
 // two numbers per key.
 std::vector<int64_t> find_bytes(const Rows& rows, const Column<int32_t>& order, const Rows& keys);
 
-struct Piece {
-    const unsigned char* data;
-    size_t size;
-};
-
-// Copies pieces of bytes one behind the other, on several threads.
-void join_pieces(const std::vector<Piece>& pieces, unsigned char* out, int threads);
+// The bytes [begins[i], ends[i]) of all rows i, one behind the other. Throws std::out_of_range if a row lies
+// outside the data.
+std::vector<uint8_t> take_rows(const Column<uint8_t>& data, const Column<int64_t>& begins,
+                               const Column<int64_t>& ends);
 
 }  // namespace exaln

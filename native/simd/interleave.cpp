@@ -57,7 +57,7 @@ struct EightRows {
     // Writes n <= 16 columns of `width` bytes each, and returns the codes seen, joined by `or`. Sizes are
     // constants so that every copy is one instruction.
     template <size_t width>
-    Bytes put(int64_t column, int64_t n, int lanes, Bytes padding, uint8_t* out) const {
+    Bytes put(int64_t column, int64_t n, int stride, Bytes padding, uint8_t* out) const {
         Bytes seen{}, codes[8];
         if (column + int64_t(sizeof(Bytes)) <= shortest) {
             for (int i = 0; i < 8; ++i) memcpy(&codes[i], rows[i] + column, sizeof codes[i]);
@@ -67,7 +67,7 @@ struct EightRows {
         for (const Bytes& some : codes) seen |= some;
         transpose_8x16(codes);
         const auto* columns = reinterpret_cast<const uint8_t*>(codes);
-        for (int64_t c = 0; c < n; ++c) memcpy(out + c * lanes, columns + 8 * c, width);
+        for (int64_t c = 0; c < n; ++c) memcpy(out + c * stride, columns + 8 * c, width);
         return seen;
     }
 };
@@ -81,8 +81,8 @@ uint8_t joined(const Bytes& seen) {
 
 }  // namespace
 
-void interleave(const uint8_t* const* rows, const int64_t* lengths, int n_rows, int lanes, int64_t n_columns,
-                uint8_t pad, uint8_t* out) {
+void interleave(const uint8_t* const* rows, const int64_t* lengths, int n_rows, int lanes, int stride,
+                int64_t n_columns, uint8_t pad, uint8_t* out) {
     constexpr int MAX_LANES = 64;
     constexpr int64_t at_a_time = sizeof(Bytes);
     Bytes padding, seen{};
@@ -93,11 +93,11 @@ void interleave(const uint8_t* const* rows, const int64_t* lengths, int n_rows, 
     // All lanes of 16 columns before the next columns, so that the output stays in the first-level cache.
     for (int64_t column = 0; column < n_columns; column += at_a_time) {
         const int64_t n = std::min(at_a_time, n_columns - column);
-        uint8_t* place = out + column * lanes;
+        uint8_t* place = out + column * stride;
         for (int lane = 0; lane < lanes; lane += 8, place += 8) {
             const EightRows& eight = eights[lane / 8];
-            seen |= lanes - lane >= 8 ? eight.put<8>(column, n, lanes, padding, place)
-                                      : eight.put<4>(column, n, lanes, padding, place);
+            seen |= lanes - lane >= 8 ? eight.put<8>(column, n, stride, padding, place)
+                                      : eight.put<4>(column, n, stride, padding, place);
         }
     }
     require_code_bits(joined(seen));

@@ -5,7 +5,9 @@
 //   group    one query, one target per lane (inter-sequence)            scan/group_kernel.hpp
 //   striped  one query, one target, the query's rows over all lanes     scan/striped_kernel.hpp
 //   pair     one pair per lane, in any mode, with or without paths      pairs/kernel.hpp
+//   column   one pair, in any mode, with or without a path            pairs/column_kernel.hpp
 //   strip    one pair of any size, a strip of rows over all lanes       long/strip_kernel.hpp
+// Letters are encoded a register at a time by sequences/letter_kernel.hpp.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +15,23 @@
 
 namespace exaln {
 
+struct ColumnArgs;
+struct BaseCounts;
 struct Costs;
 struct EndCell;
 struct GroupArgs;
+struct LastCell;
+struct LetterArgs;
 struct PairArgs;
 struct PathState;
 struct StripArgs;
 struct StripedArgs;
+
+// Null except at 8 bits, and without vector lookups.
+struct LetterKernels {
+    int64_t (*encode)(const LetterArgs&, const uint8_t* text, int64_t n, uint8_t* codes);
+    int64_t (*count)(BaseCounts&, const uint8_t* text, int64_t n);
+};
 
 struct WidthKernels {
     int bits;
@@ -40,8 +52,15 @@ struct WidthKernels {
     size_t (*pair_border)(int64_t n_columns);
     size_t (*pair_directions)(int64_t n_rows, int64_t n_columns);
     void (*run_pairs)(const PairArgs&);
-    void (*pair_ends)(const PairArgs&, EndCell* ends);  // [lanes]
+    void (*search_last_row)(const PairArgs&);
+    void (*search_last_column)(const PairArgs&, const bool* ending, LastCell* best);
     uint8_t* (*trace_pair)(const PairArgs&, int lane, PathState&, uint8_t* steps);
+
+    int64_t (*column_rows)(int64_t n_rows);  // with the padding of the last lanes
+    size_t (*column_workspace)(int64_t n_rows, int64_t n_columns);
+    size_t (*column_directions)(int64_t n_rows, int64_t n_columns);
+    void (*run_columns)(const ColumnArgs&, EndCell& end);
+    uint8_t* (*trace_columns)(const ColumnArgs&, PathState&, uint8_t* steps);
 
     size_t (*strip_workspace)(int64_t lane_rows, int64_t n_stops);
     size_t (*strip_directions)(int64_t lane_rows, int64_t n_columns);
@@ -51,6 +70,8 @@ struct WidthKernels {
                             uint8_t* steps);
 
     double (*bare_loop)(int64_t n_rows);  // the cell update alone, in registers; returns the number of cells
+
+    LetterKernels letters;
 
     // The number of columns of a group whose longest target has this length.
     int64_t padded(int64_t length) const { return (length + columns - 1) / columns * columns; }

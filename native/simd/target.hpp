@@ -7,9 +7,11 @@
 #pragma once
 
 #include "long/strip_kernel.hpp"
+#include "pairs/column_kernel.hpp"
 #include "pairs/kernel.hpp"
 #include "scan/group_kernel.hpp"
 #include "scan/striped_kernel.hpp"
+#include "sequences/letter_kernel.hpp"
 #include "simd/kernels.hpp"
 
 namespace {
@@ -21,6 +23,16 @@ constexpr auto strip_runner() -> void (*)(const exaln::StripArgs&) {
         return run_strip<V>;
     } else {
         return nullptr;
+    }
+}
+
+// Null except at 8 bits, and without vector lookups, where a table in memory is faster.
+template <class V>
+constexpr exaln::LetterKernels letter_kernels() {
+    if constexpr (sizeof(typename V::Lane) == 1 && V::has_pick_bytes) {
+        return {encode_letters<V>, count_bases<V>};
+    } else {
+        return {nullptr, nullptr};
     }
 }
 
@@ -40,13 +52,20 @@ constexpr exaln::WidthKernels width_kernels() {
             pair_border<V>,
             pair_directions<V>,
             run_pairs<V>,
-            pair_ends<V>,
+            search_last_row<V>,
+            search_last_column<V>,
             trace_pair<V>,
+            ColumnWorkspace<V>::padded,
+            ColumnWorkspace<V>::bytes,
+            column_directions<V>,
+            run_columns<V>,
+            trace_columns<V>,
             strip_workspace<V>,
             strip_directions<V>,
             strip_runner<V>(),
             trace_strip<V>,
-            bare_loop<V>};
+            bare_loop<V>,
+            letter_kernels<V>()};
 }
 
 }  // namespace

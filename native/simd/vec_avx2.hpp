@@ -29,6 +29,13 @@ struct Avx2 {
     static EXALN_INLINE Reg pick_bytes(Reg table, Reg a, Reg b) {
         return _mm256_shuffle_epi8(table, _mm256_xor_si256(a, b));
     }
+    // The lanes of `a` moved up by a number of bytes; the lowest are the highest of `below`.
+    template <int bytes>
+    static EXALN_INLINE Reg shift_up(Reg a, Reg below) {
+        const Reg halves_below = _mm256_permute2x128_si256(below, a, 0x21);
+        if constexpr (bytes == 16) return halves_below;
+        return _mm256_alignr_epi8(a, halves_below, 16 - bytes % 16);
+    }
     // The 128-bit half below each half of a; zero below the first.
     static EXALN_INLINE Reg lane_below(Reg a) { return _mm256_permute2x128_si256(a, a, 0x08); }
     static EXALN_INLINE __m128i half(const void* p) { return _mm_load_si128(static_cast<const __m128i*>(p)); }

@@ -27,6 +27,12 @@ struct Avx512 {
     static EXALN_INLINE Reg pick_bytes(Reg table, Reg a, Reg b) {
         return _mm512_shuffle_epi8(table, _mm512_xor_si512(a, b));
     }
+    // The lanes of `a` moved up by a number of bytes; the lowest are the highest of `below`.
+    template <int bytes>
+    static EXALN_INLINE Reg shift_up(Reg a, Reg below) {
+        if constexpr (bytes % 16 == 0) return _mm512_alignr_epi64(a, below, 8 - bytes / 8);
+        return _mm512_alignr_epi8(a, _mm512_alignr_epi64(a, below, 6), 16 - bytes % 16);
+    }
 };
 
 struct Avx512Bytes : Avx512 {

@@ -55,6 +55,10 @@ struct NeonI8 : NeonMasks {
         return vbslq_s8(vceqq_s8(a, b), same, other);
     }
     static EXALN_INLINE Reg widen(const uint8_t* codes) { return vreinterpretq_s8_u8(vld1q_u8(codes)); }
+    template <int bytes>  // see vec_avx2.hpp
+    static EXALN_INLINE Reg shift_up(Reg a, Reg below) {
+        return vextq_s8(below, a, 16 - bytes);
+    }
     static EXALN_INLINE Reg shift_in(Reg a, Lane first) { return vextq_s8(vdupq_n_s8(first), a, 15); }
     static void make_score_row(const int32_t* row, ScoreRow& out) { out.set(row); }
     static EXALN_INLINE Letters load_letters(const uint8_t* letters) { return vld1q_u8(letters); }
@@ -103,6 +107,10 @@ struct NeonI16 : NeonMasks {
     }
     static EXALN_INLINE Reg widen(const uint8_t* codes) {
         return vreinterpretq_s16_u16(vmovl_u8(vld1_u8(codes)));
+    }
+    template <int bytes>  // see vec_avx2.hpp
+    static EXALN_INLINE Reg shift_up(Reg a, Reg below) {
+        return vextq_s16(below, a, 8 - bytes / 2);
     }
     static EXALN_INLINE Reg shift_in(Reg a, Lane first) { return vextq_s16(vdupq_n_s16(first), a, 7); }
     static void make_score_row(const int32_t* row, ScoreRow& out) { out.set(row); }
@@ -153,6 +161,10 @@ struct NeonI32 : NeonMasks, ScalarLookup<int32_t, 4> {
     static EXALN_INLINE Reg widen(const uint8_t* codes) {
         const Lane four[4] = {codes[0], codes[1], codes[2], codes[3]};
         return vld1q_s32(four);
+    }
+    template <int bytes>  // see vec_avx2.hpp
+    static EXALN_INLINE Reg shift_up(Reg a, Reg below) {
+        return vextq_s32(below, a, 4 - bytes / 4);
     }
     static EXALN_INLINE Reg shift_in(Reg a, Lane first) { return vextq_s32(vdupq_n_s32(first), a, 3); }
     static void make_score_row(const int32_t* row, ScoreRow& out) { out.set(row); }

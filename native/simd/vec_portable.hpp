@@ -68,6 +68,13 @@ struct Portable : ScalarLookup<LaneType, 16 / int(sizeof(LaneType))> {
         memcpy(shifted + 1, &a, sizeof a - sizeof first);
         return load(shifted);
     }
+    template <int bytes>  // see vec_avx2.hpp
+    static EXALN_INLINE Reg shift_up(Reg a, Reg below) {
+        Lane both[2 * lanes];
+        memcpy(both, &below, sizeof below);
+        memcpy(both + lanes, &a, sizeof a);
+        return load(both + lanes - bytes / int(sizeof(Lane)));
+    }
     static void make_score_row(const int32_t* row, ScoreRow& out) { out.set(row); }
     static EXALN_INLINE Reg lookup(Table table, Letters letters) {
         Lane scores[lanes];

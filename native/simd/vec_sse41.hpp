@@ -27,6 +27,11 @@ struct Sse41 {
     static EXALN_INLINE Reg pick_bytes(Reg table, Reg a, Reg b) {
         return _mm_shuffle_epi8(table, _mm_xor_si128(a, b));
     }
+    // The lanes of `a` moved up by a number of bytes; the lowest are the highest of `below`.
+    template <int bytes>
+    static EXALN_INLINE Reg shift_up(Reg a, Reg below) {
+        return _mm_alignr_epi8(a, below, 16 - bytes);
+    }
     // bytes[code] of each code, from the tables of codes below 16 and from 16 on.
     static EXALN_INLINE Reg lookup_bytes(Reg lower, Reg upper, Reg codes) {
         return _mm_blendv_epi8(_mm_shuffle_epi8(lower, codes), _mm_shuffle_epi8(upper, codes),

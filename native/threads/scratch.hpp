@@ -24,6 +24,9 @@ class Scratch {
         return memory_;
     }
 
+    // The present memory.
+    const void* data() const { return memory_; }
+
   private:
     void release() {
         if (memory_) ::operator delete(memory_, std::align_val_t(64));

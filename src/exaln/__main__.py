@@ -1,154 +1,53 @@
-"""The program `exaln`: runs a command line and turns every outcome into an exit code and at most one line."""
+"""The program `exaln`: starts what takes long, runs a command line, and ends the process."""
 
 from __future__ import annotations
 
-import errno
 import os
-import signal
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from types import FrameType
+from collections.abc import Sequence
 from typing import NoReturn
 
-import click
-
-from exaln.cli import cli
-from exaln.cli.messages import Messages, say, warnings_as_messages
+from exaln.cli.early_start import start_gpus
+from exaln.cli.ending import INTERRUPTED, TERMINATED, Ending, Terminated, raise_on_signals, raised_by_signal
 from exaln.cli.standard_streams import take_closed_descriptors
-from exaln.errors import DatabaseProblems, ExalnError, OutOfMemoryError, OutputError
 
-USAGE = 1
-UNEXPECTED = 255
-INTERRUPTED = 128 + signal.SIGINT
-TERMINATED = 128 + signal.SIGTERM
-PIPE_CLOSED = 128 + signal.SIGPIPE
 COMPLETE_VARIABLE = "_EXALN_COMPLETE"
-
-
-class Terminated(BaseException):
-    """Raised on SIGTERM, so that unfinished output is removed as after Ctrl-C."""
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run a command line, by default that of the process, and exit."""
+    ending = Ending()
     take_closed_descriptors()
-    signal.signal(signal.SIGTERM, _raise_terminated)
+    raise_on_signals()
+    given = list(sys.argv[1:] if arguments is None else arguments)
     instruction = os.environ.get(COMPLETE_VARIABLE)
     if instruction:
-        from click.shell_completion import shell_complete
-
-        sys.exit(shell_complete(cli, {}, "exaln", COMPLETE_VARIABLE, instruction))
-    sys.exit(run(list(sys.argv[1:] if arguments is None else arguments)))
+        sys.exit(_complete(instruction))
+    ending.exit(run(given))
 
 
 def run(arguments: list[str]) -> int:
     """Run a command line and return its exit code. Raises nothing but SystemExit."""
-    messages = Messages()
     try:
-        with warnings_as_messages():
-            code = _invoke(arguments, messages)
-            if sys.stdout is not None:
-                sys.stdout.flush()
-            return code
-    except SystemExit:
-        raise
-    except BaseException as error:
-        code = _report(error)
-        if messages.debug and code not in (USAGE, PIPE_CLOSED):
-            import traceback
-
-            traceback.print_exc()
-        return code
+        start_gpus(arguments)
+        from exaln.cli.program import run_command_line
+    except (KeyboardInterrupt, Terminated, RuntimeError) as error:
+        found = raised_by_signal(error)
+        if isinstance(found, RuntimeError):
+            raise
+        is_terminated = isinstance(found, Terminated)
+        print("exaln: terminated" if is_terminated else "exaln: interrupted", file=sys.stderr)
+        return TERMINATED if is_terminated else INTERRUPTED
+    return run_command_line(arguments)
 
 
-def _invoke(arguments: list[str], messages: Messages) -> int:
-    try:
-        with cli.make_context("exaln", arguments, obj=messages) as ctx:
-            cli.invoke(ctx)
-    except click.exceptions.Exit as end:  # --help and --version
-        return end.exit_code
-    return 0
+def _complete(instruction: str) -> int:
+    """Answer a shell that completes a command line."""
+    from click.shell_completion import shell_complete
 
+    from exaln.cli.main_group import cli
 
-def _report(error: BaseException) -> int:
-    """Print what happened in one line and return the exit code."""
-    for kind, handle in HANDLERS:
-        if isinstance(error, kind):
-            return handle(error)
-    say(f"error: unexpected {type(error).__name__}: {error}; this is a bug, --debug shows the traceback")
-    return UNEXPECTED
-
-
-def _exaln_error(error: BaseException) -> int:
-    assert isinstance(error, ExalnError)
-    for line in error.problems if isinstance(error, DatabaseProblems) else [str(error)]:
-        say(f"error: {line}")
-    if isinstance(error, OutputError):
-        _forget_stdout()
-    return error.exit_code
-
-
-def _usage_error(error: BaseException) -> int:
-    assert isinstance(error, click.ClickException)
-    text = error.format_message().rstrip(".")
-    context = getattr(error, "ctx", None)
-    hint = f" (see {context.command_path} --help)" if context is not None else ""
-    say(f"error: {text[:1].lower()}{text[1:]}{hint}")
-    return USAGE
-
-
-def _interrupted(error: BaseException) -> int:
-    say("interrupted")
-    return INTERRUPTED
-
-
-def _terminated(error: BaseException) -> int:
-    say("terminated")
-    return TERMINATED
-
-
-def _pipe_closed(error: BaseException) -> int:
-    """The reader of our output has closed the pipe, as `head` does: end without a message."""
-    _forget_stdout()
-    return PIPE_CLOSED
-
-
-def _out_of_memory(error: BaseException) -> int:
-    say("error: out of memory; use fewer or shorter queries, or a machine with more memory")
-    return OutOfMemoryError.exit_code
-
-
-def _system_error(error: BaseException) -> int:
-    assert isinstance(error, OSError)
-    name = f"{error.filename}: " if error.filename is not None else ""
-    say(f"error: {name}{error.strerror or error}")
-    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS):
-        _forget_stdout()
-        return OutputError.exit_code
-    return UNEXPECTED
-
-
-HANDLERS: tuple[tuple[type[BaseException], Callable[[BaseException], int]], ...] = (
-    (ExalnError, _exaln_error),
-    (click.ClickException, _usage_error),
-    (KeyboardInterrupt, _interrupted),
-    (click.Abort, _interrupted),
-    (Terminated, _terminated),
-    (BrokenPipeError, _pipe_closed),
-    (MemoryError, _out_of_memory),
-    (OSError, _system_error),
-)
-
-
-def _forget_stdout() -> None:
-    """Point stdout at /dev/null: the interpreter must not write the rest of its buffer when it exits."""
-    with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _raise_terminated(signal_number: int, frame: FrameType | None) -> None:
-    raise Terminated
+    return shell_complete(cli, {}, "exaln", COMPLETE_VARIABLE, instruction)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,8 @@ import golden_data
 import real_data
 from exaln.engines.bench.cpu import synthetic_proteins
 from exaln.engines.cpu.engine import CpuEngine
-from exaln.engines.cuda.runtime.compiler import compiler_version, cubins
+from exaln.engines.cuda.runtime.compiler import cubins
+from exaln.engines.cuda.runtime.nvrtc import compiler_version
 from exaln.engines.reference.engine import local_score
 from exaln.errors import EngineError
 from exaln.scoring.scoring import Scoring

@@ -44,6 +44,7 @@ PRINTING = {
     "info": "info --json",
     "bench": "bench --seconds 0.01 --engine cpu",
     "worker": "worker --help",
+    "warm": "warm --help",
     "study": "study --help",
     "help": "--help",
     "version": "--version",

@@ -88,10 +88,11 @@ def test_devices_may_be_named_twice(folder: Path) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        "search --query q.fasta --db db --out x.xml",
+        "search --query q.fasta --db db --out x.asn",
         "search --query q.fasta --db db --out x.bam",
         "search --query q.fasta --db db --shard 1/1 --out part-1.tsv",
-        "search --query q.fasta --db db -outfmt 15",
+        "search --query q.fasta --db db -outfmt 14",
+        "align q.fasta t.fasta --out x.xml",
         "merge part.parquet --out x.xlsx",
         "align q.fasta t.fasta --out x.docx",
         "score --query q.fasta --db db --out x.csv",

@@ -248,8 +248,8 @@ def test_formats_by_extension(exaln: Exaln, tmp_path: Path, extension: str, same
 
 @pytest.mark.parametrize(
     ("outfmt", "says"),
-    [("6 std nonsense", "unknown column 'nonsense'"), ("6 staxid", "no taxonomy"), ("5", "use json"),
-     ("16", "use json"),
+    [("6 std nonsense", "unknown column 'nonsense'"), ("6 staxid", "no taxonomy"),
+     ("16", "only 5 is available"), ("12", "only 15 is available"),
      ("sam std", "it takes extended"), ("99", "unknown output format '99'"), ("json std", "cannot be followed by")],
 )  # fmt: skip
 def test_formats_that_are_refused(exaln: Exaln, outfmt: str, says: str) -> None:

@@ -16,7 +16,7 @@ from exaln.__main__ import run
 from exaln.cluster.merge import MergeTree, merge_batches, ranked_hits
 from exaln.cluster.part_hits import from_bytes, to_bytes
 from exaln.database.part import n_places, segments_between
-from exaln.database.segment_writer import SegmentLimits
+from exaln.database.segment_limits import SegmentLimits
 from exaln.engines.cpu.engine import CpuEngine
 from exaln.errors import ExalnWarning, InputError
 from exaln.report.writing import parse_outfmt, write_report

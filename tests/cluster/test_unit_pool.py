@@ -14,7 +14,7 @@ from exaln.cluster.simulation import Costs, simulate
 from exaln.cluster.unit_pool import Pool, UnitSize
 from exaln.cluster.units import Chunk, Group, Unit, chunks_of, query_groups
 from exaln.database.database import Database
-from exaln.database.segment_writer import SegmentLimits
+from exaln.database.segment_limits import SegmentLimits
 from exaln.sequences.alphabet import PROTEIN
 from exaln.sequences.records import Records
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from database_samples import TINY, Plain, content_of, files_in, needed_files, random_sequences, records_of
 from exaln.database.database import Database
 from exaln.database.segment import Segment
-from exaln.database.segment_writer import SegmentLimits
+from exaln.database.segment_limits import SegmentLimits
 from exaln.database.writer import DatabaseWriter
 from exaln.errors import DatabaseError, ExalnWarning, InputError, OutputError
 from exaln.sequences.alphabet import DNA, Alphabet

@@ -137,7 +137,7 @@ def test_a_flipped_byte_of_a_work_directory_is_found_or_does_not_matter(
 def test_a_file_that_is_believed_would_be_a_violation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without hashes the loop finds what it looks for."""
     database = Database.build_records([records_of(PLAIN)], tmp_path / "db")
-    monkeypatch.setattr("exaln.database.segment.Segment._check_blocks", lambda *arguments: None)
+    monkeypatch.setattr("exaln.database.checked_file.CheckedFile._check_block", lambda *arguments: None)
     assert database.path is not None
     path = Path(database.segments[0].name)
     flips = [flip for flip in flips_of([path], 2000, seed=1) if flip.place % 10 == 0]

@@ -5,7 +5,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exaln._core import argsort_bytes, argsort_stable, find_bytes, join_pieces, scatter_rows
+from exaln._core import (
+    argsort_bytes,
+    argsort_stable,
+    find_bytes,
+    length_runs,
+    letters_in,
+    problem_of_offsets,
+    take_rows,
+)
 from exaln.sequences.records import offsets_of
 
 SHARED = [b"", b"sp|", b"synthetic_target_00000", b"\xc3\xbc" * 9]
@@ -60,31 +68,68 @@ def test_argsort_bytes_of_many_strings(make) -> None:
     assert repeats == len(strings) - len(set(strings))
 
 
-def test_scatter_moves_each_row() -> None:
+def test_taken_rows_are_joined_in_the_order_asked_for() -> None:
     data, offsets = column([b"one", b"", b"three", b"four"])
-    out = np.zeros(12, np.uint8)
-    scatter_rows(data, offsets, np.array([9, 0, 0, 5]), out)
-    assert bytes(out) == b"threefourone"
+    rows = np.array([3, 1, 0, 3])
+    assert bytes(take_rows(data, offsets[rows], offsets[rows + 1])) == b"fouronefour"
+    assert len(take_rows(data, offsets[:0], offsets[:0])) == 0
+
+
+@pytest.mark.parametrize(("begin", "end"), [(-1, 3), (4, 3), (0, 7), (7, 8), (-(1 << 63), 2), (0, (1 << 63) - 1)])
+def test_rows_outside_the_data_are_not_taken(begin: int, end: int) -> None:
+    with pytest.raises(IndexError):
+        take_rows(np.zeros(6, np.uint8), np.array([0, begin]), np.array([2, end]))
+
+
+@given(st.binary(max_size=2000))
+@settings(deadline=None)
+def test_letters_are_those_that_occur(codes: bytes) -> None:
+    found = np.frombuffer(letters_in(np.frombuffer(codes, np.uint8)), np.bool_)
+    assert np.flatnonzero(found).tolist() == sorted(set(codes))
+
+
+@pytest.mark.parametrize("rare", [0, 19, 20, 26, 255])
+@pytest.mark.parametrize("place", [0, 255, 256, 70_000, 99_999])
+def test_a_letter_that_occurs_once_is_found_anywhere(rare: int, place: int) -> None:
+    codes = np.resize(np.arange(20, dtype=np.uint8), 100_000)
+    codes[place] = rare
+    found = np.frombuffer(letters_in(codes), np.bool_)
+    assert np.flatnonzero(found).tolist() == sorted({*range(20), rare})
+
+
+@given(st.lists(st.integers(0, 5), max_size=60))
+def test_lengths_of_sorted_rows_are_run_length_encoded(lengths: list[int]) -> None:
+    lengths = sorted(lengths)
+    values, firsts = length_runs(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
+    assert values.tolist() == sorted(set(lengths))
+    assert firsts.tolist() == [lengths.index(value) for value in values.tolist()]
+
+
+def test_lengths_that_decrease_are_an_error() -> None:
+    with pytest.raises(ValueError, match="sorted"):
+        length_runs(np.array([0, 3, 5]))
+
+
+FINE, OUTSIDE, UNSORTED = 0, 1, 2
 
 
 @pytest.mark.parametrize(
-    ("offsets", "starts"), [([0, 3, 99], [0, 3]), ([0, 3, 1], [0, 3]), ([0, 3, 6], [0, 4]), ([0, 3, 6], [-1, 3])]
+    ("offsets", "problem"),
+    [
+        ([0], FINE),
+        ([0, 0, 2, 6], FINE),
+        ([0, 0, 2, 7], OUTSIDE),
+        ([1, 2, 6], OUTSIDE),
+        ([0, 3, 2, 6], OUTSIDE),
+        ([0, 3, 5, 6], UNSORTED),
+        ([0, 9, 2, 6], OUTSIDE),
+        ([0, (1 << 63) - 1, -(1 << 63), 6], OUTSIDE),
+        ([], OUTSIDE),
+    ],
 )
-def test_scatter_never_leaves_its_arrays(offsets: list[int], starts: list[int]) -> None:
-    with pytest.raises(IndexError):
-        scatter_rows(np.zeros(6, np.uint8), np.array(offsets), np.array(starts), np.zeros(6, np.uint8))
-
-
-@pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("sizes", [[], [0], [5, 0, 1 << 18, (1 << 19) + 3, 1]])
-def test_scatter_joins_rows_from_several_pieces(sizes: list[int], threads: int) -> None:
-    rng = np.random.default_rng(1)
-    pieces = [rng.integers(0, 256, size).astype(np.uint8) for size in sizes]
-    out = np.full(sum(sizes) + 2, 7, np.uint8)
-    join_pieces(pieces, out, threads)
-    assert bytes(out) == b"".join(map(bytes, pieces)) + bytes([7, 7])
-    with pytest.raises(IndexError):
-        join_pieces([*pieces, np.zeros(3, np.uint8)], out, threads)
+def test_offsets_that_break_a_rule_are_found(offsets: list[int], problem: int) -> None:
+    assert problem_of_offsets(np.array(offsets, np.int64), 6, True) == problem
+    assert problem_of_offsets(np.array(offsets, np.int64), 6, False) == (FINE if problem == UNSORTED else problem)
 
 
 @given(st.lists(st.text(alphabet="ab", max_size=4)), st.lists(st.text(alphabet="ab", max_size=4)))

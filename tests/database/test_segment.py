@@ -11,8 +11,9 @@ import pyarrow as pa
 import pytest
 
 from database_samples import Plain, content_of, random_sequences, records_of
+from exaln.database.checked_file import BLOCK_BYTES
 from exaln.database.database import Database
-from exaln.database.segment import BLOCK_BYTES, MANY_IDS, Segment
+from exaln.database.segment import MANY_IDS, Segment
 from exaln.errors import DatabaseError
 from exaln.sequences.alphabet import PROTEIN
 
@@ -62,11 +63,11 @@ def test_any_arrow_reader_understands_the_file(segment: Segment, plain: list[Pla
 
 
 def test_columns_are_views_on_the_mapped_file(segment: Segment) -> None:
-    assert segment._mapped is not None
-    begin = segment._mapped.__array_interface__["data"][0]
+    assert segment._file is not None
+    begin = segment._file.bytes.__array_interface__["data"][0]
     for column in (segment.codes, segment.offsets, segment.ordinals, segment.by_id, segment.ids.data):
         place = column.__array_interface__["data"][0]
-        assert begin <= place < begin + len(segment._mapped)
+        assert begin <= place < begin + len(segment._file.bytes)
         assert not column.flags.writeable
 
 
@@ -156,9 +157,8 @@ def test_fetch_reports_damage_only_in_blocks_that_it_reads(large: tuple[Path, li
     path, plain = large
     segment = only_segment(Database.open(path.parent))
     row = int(np.flatnonzero(segment.ordinals == 11)[0])
-    assert segment._mapped is not None
-    codes_at = segment.codes.__array_interface__["data"][0] - segment._mapped.__array_interface__["data"][0]
-    place = codes_at + int(segment.offsets[row])
+    assert segment._file is not None
+    place = segment._file.place_of(segment.codes) + int(segment.offsets[row])
     flip(path, place)
     try:
         with pytest.raises(DatabaseError, match="damaged between byte"):

@@ -11,7 +11,7 @@ import exaln
 import golden_data
 from engine_calls import scan, scores
 from exaln import _core
-from exaln.engines import contracts
+from exaln.engines import choice, contracts
 from exaln.engines.choice import ENGINES, choose_engine
 from exaln.engines.cpu.engine import CpuEngine
 from exaln.engines.cuda.engine import CudaEngine
@@ -42,7 +42,7 @@ def protein_view(sequences, n_segments=1):
 
 
 def test_auto_is_the_fastest_that_is_usable():
-    assert [engine.name for engine in ENGINES] == ["cuda", "cpu", "reference"]
+    assert ENGINES == ("cuda", "cpu", "reference")
     assert isinstance(choose_engine(), CpuEngine)
     assert isinstance(choose_engine("auto"), CpuEngine)
 
@@ -240,8 +240,17 @@ def test_the_help_states_the_cap_of_threads():
     assert f"at most {THREADS_PER_CORE} per core" in parameter.help
 
 
+READERS = {"thread_pool.py", "code_uploads.py", "given.py"}
+"""Reading files takes no time from an engine: it is short, or the engine waits for it."""
+
+
 def test_threads_are_decided_in_one_place():
     """The option --threads reaches engines only through usable_threads."""
     package = Path(exaln.__file__).parent
     users = {path.name for path in package.rglob("*.py") if "available_threads()" in path.read_text(encoding="utf-8")}
-    assert users <= {"resources.py", "about_commands.py", "compiler.py", "upload.py", "letters.py", "hosts.py"}
+    assert users <= {"resources.py", "about_commands.py", "compiler.py", "hosts.py", *READERS}
+
+
+def test_the_first_engine_for_few_pairs_is_known_without_importing_it() -> None:
+    first = next(name for name in ENGINES if choice.engine_class(name).tuning.serves_few_pairs)
+    assert first == choice.FIRST_FOR_FEW_PAIRS

@@ -44,6 +44,21 @@ def region(dtype: type[np.signedinteger[Any]]) -> dict[str, Any]:
     }
 
 
+def text_rows() -> Any:
+    """Two rows of letters."""
+    rows = _core.TextRows()
+    rows.add_items(["ACGT", b"AC"], np.ndarray)
+    return rows
+
+
+def short_pairs(**changed: Any) -> Any:
+    """A core for short pairs, whose letters are a and b."""
+    codes = np.full(256, 255, np.uint8)
+    codes[[97, 98]] = 0, 1
+    good = {"matrix": MATRIX, "gap_first": 3, "gap_extend": 1, "codes": codes, "complements": np.zeros(0, np.uint8)}
+    return _core.ShortPairs(**good | {"is_nucleotide": False, "isa": ""} | changed)
+
+
 def filled(dtype: type[np.signedinteger[Any]]) -> dict[str, Any]:
     places, shape = np.array([7, 14, 21], np.int64), (3, N)
     lines = {name: np.zeros(shape, dtype) for name in ("row_h", "row_f", "column_h", "column_e")}
@@ -65,6 +80,23 @@ def walked(dtype: type[np.signedinteger[Any]]) -> dict[str, Any]:
         "left": 9,
     }
 
+
+def device_block(**more: Any) -> dict[str, Any]:
+    """A batch of two pairs, planned, and a block with what the device returns for it: a path of two runs each."""
+    lengths, tables, head = np.array([3, 2]), (True, False, True), 16
+    order, batch = _core.plan_device_pairs(
+        lengths, lengths, [(8, 8, 1)], tables, (1 << 20, 1 << 20), (True, True), head
+    )
+    counters, runs = int(batch[7]), int(batch[9])
+    block = np.zeros(runs + 4 * 10, np.uint8)
+    block[counters : counters + 16].view(np.uint32)[2] = 4
+    results = block[counters + 16 : counters + 16 + 2 * 52].view(np.uint32).reshape(2, 13)
+    results[:, 11], results[:, 12] = 2, (0, 2)
+    return {"block": block, "batch": batch, "order": order, **more}
+
+
+SIDE = (CODES, OFFSETS, np.array([0, 1]), True, 0)
+PATHS = {"operations": np.array([55, 24, 39], np.uint32), "offsets": np.array([0, 1, 3]), "extended": False}
 
 BINDINGS: dict[str, tuple[Any, dict[str, Any]]] = {
     "score_all": (
@@ -113,6 +145,19 @@ BINDINGS: dict[str, tuple[Any, dict[str, Any]]] = {
         _core.score_pairs,
         {"queries": SEQUENCES, "targets": SEQUENCES, "pairs": PAIRS, "costs": COSTS, "mode": LOCAL, "threads": 2},
     ),
+    "align_several": (
+        _core.align_several,
+        {
+            "queries": SEQUENCES,
+            "targets": SEQUENCES,
+            "pairs": PAIRS,
+            "costs": COSTS,
+            "most": 3,
+            "least": np.ones(2, np.int64),
+            "threads": 2,
+            "max_bytes": 1 << 20,
+        },
+    ),
     "align_pairs": (
         _core.align_pairs,
         {
@@ -137,11 +182,40 @@ BINDINGS: dict[str, tuple[Any, dict[str, Any]]] = {
     "bare_loop": (_core.bare_loop, {"isa": "", "bits": 16, "seconds": 0.001}),
     "argsort_stable": (_core.argsort_stable, {"keys": np.array([3, 1, 2], np.int64)}),
     "argsort_bytes": (_core.argsort_bytes, {"data": CODES, "offsets": OFFSETS}),
-    "scatter_rows": (
-        _core.scatter_rows,
-        {"data": CODES, "offsets": OFFSETS, "starts": np.array([2, 0], np.int64), "out": np.zeros(5, np.uint8)},
+    "take_rows": (_core.take_rows, {"data": CODES, "begins": OFFSETS[:-1].copy(), "ends": OFFSETS[1:].copy()}),
+    "letters_in": (_core.letters_in, {"codes": CODES}),
+    "problem_of_offsets": (_core.problem_of_offsets, {"offsets": OFFSETS, "n_values": 5, "is_sorted": True}),
+    "length_runs": (_core.length_runs, {"offsets": np.array([0, 2, 5], np.int64)}),
+    "OrderedColumn": (
+        _core.OrderedColumn,
+        {
+            "data": [CODES, CODES],
+            "offsets": [OFFSETS, OFFSETS],
+            "ranks": np.array([3, 0, 1, 2], np.int32),
+            "threads": 2,
+        },
     ),
-    "join_pieces": (_core.join_pieces, {"pieces": [CODES, CODES], "out": np.zeros(10, np.uint8), "threads": 2}),
+    "OrderedColumn.copy": (
+        _core.OrderedColumn([CODES], [OFFSETS], np.array([1, 0], np.int32)).copy,
+        {"begin": 1, "end": 3, "out": np.zeros(5, np.uint8), "threads": 2},
+    ),
+    "FastaBlocks": (
+        _core.FastaBlocks,
+        {
+            "descriptor": os.open(__file__, os.O_RDONLY),
+            "size": 1000,
+            "table": np.zeros(256, np.uint8),
+            "strip_gaps": False,
+            "max_header_bytes": 100,
+            "max_record_bytes": 100,
+            "block_bytes": 100,
+            "threads": 2,
+        },
+    ),
+    "start_writeback": (
+        _core.start_writeback,
+        {"descriptor": os.open(__file__, os.O_RDONLY), "begin": 0, "n_bytes": 10},
+    ),
     "find_bytes": (
         _core.find_bytes,
         {
@@ -170,9 +244,67 @@ BINDINGS: dict[str, tuple[Any, dict[str, Any]]] = {
             "rows": np.array([1, 0], np.int32),
         },
     ),
+    "plan_device_pairs": (
+        _core.plan_device_pairs,
+        {
+            "m": np.array([3, 70, 9]),
+            "n": np.array([1, 5, 40]),
+            "shapes": [(8, 8, 1), (32, 16, 2)],
+            "tables": (True, False, True),
+            "limits": (1 << 20, 1 << 20),
+            "sends": (True, True),
+            "head_bytes": 300,
+        },
+    ),
+    "pair_couple_bytes": (
+        _core.pair_couple_bytes,
+        {"m": np.array([3, 70]), "n": np.array([1, 5]), "shapes": [(8, 8), (32, 16)], "tables": (False, True, True)},
+    ),
+    "used_codes": (_core.used_codes, {"side": SIDE, "few": 4, "threads": 2}),
+    "fill_pair_block": (
+        _core.fill_pair_block,
+        device_block(queries=SIDE, targets=SIDE, shape=(8, 8), tables=(True, False, True), threads=2),
+    ),
+    "collect_pair_block": (
+        _core.collect_pair_block,
+        device_block(
+            columns=(np.zeros(2, np.int64), np.zeros(8, np.int64), np.zeros(12, np.int32), *np.zeros((2, 2), np.int64)),
+            runs=np.zeros(4, np.uint32),
+            n_runs=4,
+            first_run=0,
+            threads=2,
+        ),
+    ),
+    "collect_pair_scores": (_core.collect_pair_scores, device_block(scores=np.zeros(2, np.int64))),
+    "gather_paths": (
+        _core.gather_paths,
+        {
+            "pieces": [PATHS["operations"], PATHS["operations"]],
+            "first_runs": np.array([3, 0]),
+            "offsets": np.array([0, 1, 3]),
+            "operations": np.zeros(3, np.uint32),
+            "threads": 2,
+        },
+    ),
+    "cigar_column": (_core.cigar_column, {**PATHS, "threads": 2}),
+    "cigar_list": (_core.cigar_list, {**PATHS, "threads": 2}),
+    "ascii_strings": (_core.ascii_strings, {"data": CODES, "offsets": OFFSETS}),
+    "TextRows.add_column": (
+        lambda **columns: _core.TextRows().add_column(**columns),
+        {"data": CODES, "offsets": OFFSETS},
+    ),
+    "TextRows.bytes_of": (text_rows().bytes_of, {"row": 1, "most": 3}),
+    "TextRows.is_codes": (text_rows().is_codes, {"row": 1}),
+    "TextRows.letter_counts": (text_rows().letter_counts, {"threads": 2}),
+    "TextRows.encode": (
+        text_rows().encode,
+        {"table": np.zeros(256, np.uint8), "n_codes": 4, "codes": np.zeros(6, np.uint8), "threads": 2},
+    ),
+    "ShortPairs": (short_pairs, {"gap_first": 3, "gap_extend": 1}),
+    "ShortPairs.align": (short_pairs().align, {"query": "abba", "target": b"bab", "mode": LOCAL, "strand": 0}),
     "MappedFile": (_core.MappedFile, {"descriptor": os.open(__file__, os.O_RDONLY)}),
 }
-WITHOUT_INTEGERS = {"FastaReader", "isas", "kernel_shapes", "STRIP_ROWS"}
+WITHOUT_INTEGERS = {"FastaReader", "isas", "kernel_shapes", "STRIP_ROWS", "class_counts", "pair_times"}
 
 
 def test_every_binding_of_the_core_is_tested() -> None:

@@ -22,7 +22,7 @@ from exaln.sequences.alphabet import DNA, PROTEIN
 from exaln.sequences.inputs import as_records
 from exaln.sequences.records import Records
 from exaln.statistics.length_bins import N_BINS
-from memory_targets import memory_targets
+from memory_targets import Rows, memory_targets
 
 BLOSUM62 = Scoring("BLOSUM62")
 REFERENCE = ReferenceEngine()
@@ -204,3 +204,10 @@ def test_a_part_of_a_pair_task_keeps_scores_and_forbidden_cells():
     assert (some.query.tolist(), some.target.tolist(), some.known_scores.tolist()) == ([1, 0], [1, 1], [2, 0])
     assert [cells.tolist() for cells in some.forbidden] == [[[2, 2]], [[0, 0]]]
     assert task.cells.tolist() == [28, 28, 49]
+
+
+def test_rows_in_memory_are_read_from_their_first_residue_on():
+    codes = np.arange(20, dtype=np.uint8)
+    rows, read = Rows(codes, np.array([5, 7, 11]), np.arange(2)), np.zeros(4, np.uint8)
+    rows.read_codes(1, read)
+    assert read.tolist() == [6, 7, 8, 9]

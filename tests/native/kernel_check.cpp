@@ -1,5 +1,5 @@
 // Checks the core without Python, on every usable instruction set: scores of single kernels and of whole
-// scans, paths of pairs, and regions of tables.
+// scans, paths of pairs, regions of tables, and the encoding of text.
 //
 // clang-format off
 //   kernel_check CASES [ISA ...]            exits with 1 if a result differs from the file
@@ -21,12 +21,14 @@
 #include <vector>
 
 #include "pairs/run.hpp"
+#include "pairs/short_pair.hpp"
 #include "recurrence/costs.hpp"
 #include "recurrence/ranges.hpp"
 #include "region_check.hpp"
 #include "scan/scores.hpp"
 #include "scan/single_kernel.hpp"
 #include "simd/dispatch.hpp"
+#include "text_check.hpp"
 
 namespace {
 
@@ -156,6 +158,39 @@ class Checker {
         compare_paths(isa, found, run_pairs(job, Output::PATHS, progress), LOCAL_MODE, number);
     }
 
+    // Short rows on one thread, and rows of several tasks on two; with and without bytes that are no letters.
+    void check_text(const Isa& isa) {
+        for (uint32_t seed = 0; seed < 40; ++seed) {
+            const bool is_large = seed % 10 == 9;
+            TextCheck text(seed);
+            text.add_rows(is_large ? 5 : 60, is_large ? 1 << 19 : 200, seed % 2 == 0 ? 0 : 3);
+            compare(isa, "text", seed, text.first_difference(isa, is_large ? 2 : 1), 0);
+        }
+    }
+
+    // Pairs one by one, in the same modes: scores and paths must equal those of `run_pairs`.
+    void check_short(const Isa& isa, const Case& known, size_t number) {
+        const ShortPairs pairs(known.costs, {}, isa);
+        for (const int free_ends : {LOCAL_MODE, int(number % 16), int(number * 7 / 3 % 16)}) {
+            const PairJob job = job_of(isa, known, free_ends, false, 0);
+            const PairResults expected =
+                results_of(*built_isas().back(), known, free_ends, false, size_t(1) << 30, true);
+            for (size_t i = 0; i < job.pairs.size(); ++i) {
+                const auto query = codes_of(job.queries, job.pairs[i].query),
+                           target = codes_of(job.targets, job.pairs[i].target);
+                const auto score = pairs.score(query, target, job.mode);
+                const auto path = pairs.align(query, target, job.mode, Strand::PLUS);
+                compare(isa, name_of(free_ends, "short pair", i), number, bool(score), bool(path));
+                if (!score || !path) continue;  // scores of more than 32 bits
+                const Alignment &a = path->alignment, &b = expected.alignments[i];
+                const bool same = path->score == expected.scores[i] && a.operations == b.operations &&
+                                  a.query_start == b.query_start && a.target_start == b.target_start;
+                compare(isa, name_of(free_ends, "short score", i), number, *score, expected.scores[i]);
+                compare(isa, name_of(free_ends, "short path", i), number, same, true);
+            }
+        }
+    }
+
     // Every fourth pair as a region: checkpoint rows and columns, ends and tracebacks. Costs beyond those of
     // any scoring are skipped.
     void check_regions(const Isa& isa, const Case& known, size_t number) {
@@ -189,6 +224,10 @@ class Checker {
     }
 
   private:
+    static std::vector<uint8_t> codes_of(const Sequences& sequences, int64_t i) {
+        return {sequences.at(i), sequences.at(i) + sequences.length(i)};
+    }
+
     static std::string name_of(int free_ends, const char* what, size_t pair) {
         return "mode " + std::to_string(free_ends) + ", " + what + " of pair " + std::to_string(pair);
     }
@@ -267,6 +306,7 @@ int check_cases(const std::string& path, const std::vector<std::string>& names, 
     int64_t n_wrong = 0;
     for (const Isa* isa : named_or_usable(names)) {
         Checker checker;
+        checker.check_text(*isa);
         for (size_t i = 0; i < cases.size(); ++i) {
             checker.check_whole(*isa, cases[i], i, 2);
             if (part == Part::WHOLE || (part == Part::THREADS && i % 16 != 8)) continue;
@@ -277,6 +317,7 @@ int check_cases(const std::string& path, const std::vector<std::string>& names, 
             if (part == Part::THREADS) continue;
             checker.check_whole(*isa, cases[i], i, 1);
             checker.check_kernels(*isa, cases[i], i);
+            checker.check_short(*isa, cases[i], i);
         }
         printf("%-10s %zu cases, %lld scores and paths, %lld wrong\n", isa->name, cases.size(),
                (long long)checker.n_checked, (long long)checker.n_wrong);

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import exaln
-from exaln.pairwise import routing
+from exaln.pairwise.long import driver
 
 
 def related(rng: np.random.Generator, length: int) -> tuple[str, str]:
@@ -22,13 +22,13 @@ def test_one_long_pair_among_others_is_the_only_long_one_and_gets_the_options(
 ) -> None:
     """The long pair cuts the others into batches of ten, which must not be routed again by their number."""
     calls: list[Any] = []
-    align_long = routing.align_long
+    align_long = driver.align_long
 
     def recorded(engine: Any, query: Any, target: Any, scoring: Any, mode: Any, options: Any) -> Any:
         calls.append((len(query), options.work_dir, options.memory, options.watch is not None))
         return align_long(engine, query, target, scoring, mode, options)
 
-    monkeypatch.setattr(routing, "align_long", recorded)
+    monkeypatch.setattr(driver, "align_long", recorded)
     rng = np.random.default_rng(18)
     pairs = [related(rng, 12_500 if place == 10 else 3_000) for place in range(21)]
     cells: list[int] = []

@@ -48,4 +48,4 @@ def test_more_pairs_than_a_part_holds(kind):
 
 def test_no_format_is_both_by_row_and_by_pair():
     assert not set(BY_ROW) & set(BY_PAIR)
-    assert set(KINDS) - set(BY_ROW) - set(BY_PAIR) == {"table", "7", "fasta"}
+    assert set(KINDS) - set(BY_ROW) - set(BY_PAIR) == {"table", "5", "7", "15", "fasta"}

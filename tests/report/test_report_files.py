@@ -213,6 +213,9 @@ def test_fasta_has_each_target_once_per_query_and_is_read_again(tmp_path: Path) 
         ("a.arrow", "arrow"),
         ("a.feather", "arrow"),
         ("a.fasta.zst", "fasta"),
+        ("a.xml", "5"),
+        ("a.XML.gz", "5"),
+        ("a.gff3", "gff"),
         ("a.out", "6"),
         ("a", "6"),
         ("-", "6"),
@@ -223,7 +226,7 @@ def test_the_extension_chooses_the_format(name: str, kind: str) -> None:
     assert parse_outfmt("7", name).kind == "7"
 
 
-@pytest.mark.parametrize("name", ["a.xml", "a.bam", "a.xlsx", "a.html", "a.gff3", "a.XML.gz", "a.tar.zst", "a.fastq"])
+@pytest.mark.parametrize("name", ["a.asn", "a.bam", "a.xlsx", "a.html", "a.gtf", "a.BED.gz", "a.tar.zst", "a.fastq"])
 def test_a_name_that_promises_another_format_is_refused(name: str) -> None:
     with pytest.raises(InputError, match=r"no report format has this extension; use one of \.tsv .*or choose"):
         parse_outfmt(None, name)
@@ -242,10 +245,10 @@ def test_outfmt_as_words_equals_outfmt_as_one_text() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("5", "output format 5 is not available: XML is not available; use json"),
-        ("15", "output format 15 is not available: BLAST's JSON is not available; use json, which is exaln's own"),
+        ("16", "output format 16 is not available: of BLAST's two kinds of XML, only 5 is available"),
+        ("13", "output format 13 is not available: of BLAST's kinds of JSON, only 15 is available"),
         ("paf std", "output format paf cannot be followed by 'std'; it takes extended"),
-        ("xlsx", "unknown output format 'xlsx'; choose one of table, 0, 6, 7, 10, json, parquet, arrow, fasta"),
+        ("xlsx", "unknown output format 'xlsx'; choose one of table, 0, 5, 6, 7, 10, 15, json, parquet, arrow, fasta"),
         ("0 std", "output format 0 cannot be followed by 'std'; only 6, 7 and 10 have columns"),
         ("fasta all", "output format fasta cannot be followed by 'all'; it takes whole or aligned"),
         ("6 std staxids", "column 'staxids' is not available"),

@@ -17,7 +17,7 @@ import golden_data
 from exaln.alignments.aligned_pairs import AlignedPairs
 from exaln.alignments.query_hits import QueryHits
 from exaln.database.database import Database
-from exaln.database.segment_writer import SegmentLimits
+from exaln.database.segment_limits import SegmentLimits
 from exaln.engines.contracts import Engine, Tuning
 from exaln.engines.cpu.engine import CpuEngine
 from exaln.engines.reference.engine import ReferenceEngine, local_score
@@ -31,6 +31,7 @@ from exaln.search.spec import SearchSpec
 from exaln.sequences.alphabet import DNA, PROTEIN
 from exaln.sequences.records import Records
 from exaln.statistics.evalues import Statistics
+from threads import no_new_threads
 
 BLOSUM62 = Scoring("BLOSUM62")
 
@@ -125,11 +126,10 @@ def test_a_block_is_scanned_while_the_one_before_is_aligned(monkeypatch: pytest.
 
     monkeypatch.setattr(pipeline, "MAX_BLOCK_QUERIES", 3)
     cells: list[int] = []
-    before = set(threading.enumerate())
-    found = Search(database(), BLOSUM62, Idle(), SearchOptions()).run([QUERIES], cells.append)
-    assert next(found).index == 0
-    found.close()
-    assert set(threading.enumerate()) <= before
+    with no_new_threads():
+        found = Search(database(), BLOSUM62, Idle(), SearchOptions()).run([QUERIES], cells.append)
+        assert next(found).index == 0
+        found.close()
     assert cells[0] == 0
 
 

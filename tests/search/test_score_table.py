@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import engine_calls
 from database_samples import TINY, random_sequences, records_of
 from exaln.database.database import Database
-from exaln.database.segment_writer import DEFAULT_LIMITS, SegmentLimits
+from exaln.database.segment_limits import DEFAULT_LIMITS, SegmentLimits
 from exaln.database.views import target_origins
 from exaln.engines.choice import choose_engine
 from exaln.scoring.scoring import Scoring

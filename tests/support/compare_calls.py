@@ -86,6 +86,137 @@ def align_many() -> None:
     print(exaln.align_many(PROTEINS, TARGETS, pairs="all").to_pandas().to_csv())
 
 
+def forms_of(texts: list[str], alphabet: exaln.Alphabet) -> dict[str, Callable[[], Any]]:
+    """The same sequences in every form that is accepted, made when called: some can be read once."""
+    import numpy as np
+    import pandas
+    import polars
+    import pyarrow
+
+    def codes() -> list[Any]:
+        return [alphabet.encode(text) for text in texts]
+
+    halves = texts[: len(texts) // 2], texts[len(texts) // 2 :]
+    ids = [f"id{number}" for number in range(len(texts))]
+    return {
+        "str": lambda: texts,
+        "tuple": lambda: tuple(texts),
+        "generator": lambda: iter(texts),
+        "dict": lambda: dict(zip(ids, texts, strict=True)),
+        "bytes": lambda: [text.encode() for text in texts],
+        "bytearray": lambda: [bytearray(text.encode()) for text in texts],
+        "mixed": lambda: [(texts[n], texts[n].encode(), code)[n % 3] for n, code in enumerate(codes())],
+        "codes": codes,
+        "Records": lambda: exaln.Records.of(alphabet, codes(), ids),
+        "NumPy U": lambda: np.array(texts),
+        "NumPy S": lambda: np.array([text.encode() for text in texts]),
+        "NumPy object": lambda: np.array(texts, object),
+        "Arrow": lambda: pyarrow.array(texts),
+        "Arrow large": lambda: pyarrow.array(texts, pyarrow.large_string()),
+        "Arrow chunks": lambda: pyarrow.chunked_array(halves),
+        "Arrow slice": lambda: pyarrow.array(["AAAA", *texts, "AAAA"]).slice(1, len(texts)),
+        "Arrow binary": lambda: pyarrow.array([text.encode() for text in texts]),
+        "polars": lambda: polars.Series(texts),
+        "pandas": lambda: pandas.Series(texts),
+        "pandas of objects": lambda: pandas.Series(texts, dtype=object),
+    }
+
+
+def show_forms(queries: list[str], targets: list[str], scoring: exaln.Scoring, modes: tuple[str, ...]) -> None:
+    """Print scores and alignments of every form in these modes."""
+    sides = [forms_of(texts, scoring.alphabet) for texts in (queries, targets)]
+    for mode in modes:
+        for form, query in sides[0].items():
+            target = sides[1][form]
+            found = exaln.align_many(query(), target(), scoring=scoring, mode=mode)
+            scores = exaln.score_many(query(), target(), scoring=scoring, mode=mode)
+            print(mode, form, scores.dtype, scores.tolist(), found.scores.tolist(), found.cigars, found.cigars_extended)
+            print(found.positions.tolist(), found.counts.tolist(), found.bits, found.evalues)
+            print(found.queries.ids.to_list(), found.targets.ids.to_list())
+
+
+def pairs_in_every_form() -> None:
+    """Lengths from 0 on, lower case, ambiguous letters, U for T; DNA, RNA, proteins and letters of one's own."""
+    dna = ["ACGTTGCA", "a", "acgtNNRYACGTACGTTTGACA", "GGGTTTAAACCC" * 9, "ACGUUGCA", "TTAGCAATCC"]
+    show_forms(dna, [text[1:] + "A" for text in reversed(dna)], exaln.Scoring.default("dna"), MODES)
+    proteins = [*PROTEINS.values(), "MKVLAAGITWYHEUOBZJX*", "mkvl", "WSAPSVLLNAS" * 12]
+    show_forms(proteins, [text + "W" for text in reversed(proteins)], exaln.Scoring("BLOSUM45"), MODES[:4])
+    own = exaln.Scoring(match=1.5, mismatch=-1, gap_open=2, gap_extend=0.5, alphabet=exaln.Alphabet.parse("ABCDE"))
+    show_forms(["ABC", "EDCBA", "AAAAABBBBB"], ["ABD", "DCBA", "AABB"], own, ("local", "global"))
+
+
+def pairs_without_scoring() -> None:
+    """The alphabet is detected from both sides together."""
+
+    def aligned(form: str, queries: list[str], targets: list[str]) -> tuple[Any, ...]:
+        sides = (forms_of(texts, exaln.Alphabet.named("protein"))[form]() for texts in (queries, targets))
+        found = exaln.align_many(*sides, mode="global")
+        return found.scoring, found.scores.tolist(), found.cigars
+
+    for sides in (
+        (["ACGT", "GATTACA"], ["ACGT", "GATTAGA"]),
+        (["ACGT", "GATTACA"], ["MKVL", "WWWW"]),
+        (["ACGU", "GAUUACA"], ["ACGU", "GAUUAGA"]),
+        (["ACGT", "NNNN"], ["ACGU", "acgt"]),
+    ):
+        for form in forms_of([], exaln.Alphabet.named("protein")):
+            if form == "generator" or form.startswith("Arrow"):  # earlier only one side of these was looked at
+                continue
+            print(form)
+            refused(lambda form=form, sides=sides: aligned(form, *sides))
+
+
+def pairs_of_different_forms() -> None:
+    """One side in one form, the other side in another; one sequence with many; all with all."""
+    scoring, texts = exaln.Scoring.default("dna"), ["ACGTTGCA", "TTAGCAAT", "GGGGGACG"]
+    forms = forms_of(texts, scoring.alphabet)
+    for first, query in forms.items():
+        for second, target in forms.items():
+            print(first, second, exaln.score_many(query(), target(), scoring=scoring).tolist())
+    for form, query in forms.items():
+        for pairs in ("zip", "all"):
+            print(form, exaln.score_many(query(), GENOME, scoring=scoring, pairs=pairs).tolist())
+            print(form, exaln.align_many(GENOME, query(), scoring=scoring, mode="overlap", pairs=pairs).cigars)
+        print(form, exaln.align_many(query(), GENOME, scoring=scoring, strand="both").to_pandas().to_csv())
+
+
+def many_pairs() -> None:
+    """A few thousand pairs of mixed lengths, more than one batch of any kernel, in every mode."""
+    import hashlib
+    import random
+
+    import pyarrow
+
+    rng = random.Random(3)
+    queries = ["".join(rng.choices("ACGTN", (20, 20, 20, 20, 1), k=rng.choice((1, 30, 100, 333)))) for _ in range(3000)]
+    targets = ["".join(letter if rng.random() > 0.1 else rng.choice("ACGT") for letter in text) for text in queries]
+    for mode in MODES:
+        for form in (list, pyarrow.array):
+            found = exaln.align_many(form(queries), form(targets), mode=mode)
+            text = repr((found.scores.tolist(), found.positions.tolist(), found.counts.tolist(), found.cigars_extended))
+            scores = exaln.score_many(form(queries), form(targets), mode=mode)
+            print(mode, hashlib.sha256(text.encode()).hexdigest(), (scores == found.scores).all(), found.scores.sum())
+    print(found[17:20].cigars, found[-1].cigar, [one.cigar for one in found][2990:], found.to_arrow().num_rows)
+
+
+def letters_that_are_not_in_the_alphabet() -> None:
+    """Errors name the sequence, on either side, in every form."""
+    scoring, good = exaln.Scoring.default("dna"), ["ACGT"] * 50
+    for position, letter in ((0, "!"), (3, "-"), (2, "E"), (1, "\u00e9")):
+        bad = list(good)
+        bad[37] = bad[37][:position] + letter + bad[37][position + 1 :]
+        for form in ("str", "tuple", "bytes", "NumPy U", "NumPy object", "Arrow", "polars", "pandas"):
+            try:
+                made, fine = (forms_of(texts, scoring.alphabet)[form]() for texts in (bad, good))
+            except UnicodeEncodeError:
+                continue
+            for query, target in ((made, fine), (fine, made)):
+                refused(lambda query=query, target=target: exaln.align_many(query, target, scoring=scoring))
+                refused(lambda query=query, target=target: exaln.score_many(query, target, scoring=scoring))
+    for bad in ([*good[:5], None], [*good[:5], 7], [*good[:5], Path("x.fasta")], [["ACGT"]], [1.5]):
+        refused(lambda bad=bad: exaln.score_many(bad, "ACGT"))
+
+
 def align_codes() -> None:
     import numpy as np
 

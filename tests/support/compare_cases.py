@@ -87,6 +87,38 @@ def database_cases() -> Iterator[Case]:
             "gzip": ("exaln makedb --in $IN/reads.fastq.gz --db new", "exaln dbinfo --db new.exaln --json"),
             "odd headers and letters": ("exaln makedb --in $IN/odd.fasta --db new", "exaln export --db new.exaln"),
             "several files": "exaln makedb --in $IN/first.fasta $IN/second.fasta --db new --verbose",
+            "several files, compressed": (
+                "gzip -nc $IN/first.fasta > first.fasta.gz; gzip -nc $IN/second.fasta > second.fasta.gz",
+                "exaln makedb --in first.fasta.gz second.fasta.gz $IN/globins.fasta --db new",
+                "exaln makedb --in $IN/globins.fasta second.fasta.gz first.fasta.gz --db turned",
+                "cat first.fasta.gz second.fasta.gz > both.fasta.gz; exaln makedb --in both.fasta.gz --db both",
+                "exaln dbinfo --db new.exaln --db turned.exaln --db both.exaln",
+            ),
+            "several formats": (
+                "exaln makedb --in $IN/reads.fastq $IN/reads.fastq.gz $IN/genome.fasta $IN/reads.fasta --db new",
+                "exaln export --db new.exaln",
+            ),
+            "several files, one of them bad": tuple(
+                f"exaln makedb --in $IN/first.fasta {bad} $IN/second.fasta --db new"
+                for bad in ("$IN/bad/nul.fasta", "none.fasta", "$IN/bad/truncated.fasta.gz", "$IN/genome.fasta", ".")
+            ),
+            "the same ids in several files": "exaln makedb --in $IN/first.fasta $IN/first.fasta --db new",
+            "many segments": (
+                "exaln makedb --in $IN/globins.fasta --db new",
+                "for name in first second few cas9 globins queries proteins; do"
+                " exaln append --in $IN/$name.fasta --db new.exaln --quiet; done",
+                "exaln dbinfo --db new.exaln; exaln verify --db new.exaln",
+                "exaln search --query $IN/few.fasta --db new.exaln --outfmt 6 std sordinal cigar --evalue 1000",
+                "exaln score --query $IN/alpha.fasta --db new.exaln",
+                "exaln fetch --db new.exaln HBA_HUMAN",
+                "exaln compact --db new.exaln; exaln export --db new.exaln --width 0 --out all.fasta.gz",
+                "exaln search --query $IN/few.fasta --db new.exaln --outfmt 6 std sordinal cigar --evalue 1000",
+            ),
+            "long lines and short ones": (
+                "exaln export --db $IN/genome.exaln --width 0 --out wide.fasta",
+                "exaln export --db $IN/genome.exaln --width 1 --out narrow.fasta",
+                "exaln makedb --in wide.fasta narrow.fasta --db new; exaln export --db new.exaln",
+            ),
             "stdin": "cat $IN/proteins.fasta | exaln makedb --in - --db new --quiet",
             "alphabets": (
                 "exaln makedb --in $IN/genome.fasta --db protein --alphabet protein",

@@ -18,7 +18,7 @@ import xxhash  # noqa: F401
 
 from database_samples import TINY, random_sequences, records_of
 from exaln.database.database import Database
-from exaln.database.segment_writer import SegmentLimits
+from exaln.database.segment_limits import SegmentLimits
 
 OLD = random_sequences(60, seed=10)
 NEW = random_sequences(150, seed=11)

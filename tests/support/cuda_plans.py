@@ -9,8 +9,8 @@ from exaln.engines.cuda.scan.shapes import SHAPES, Packing
 from exaln.engines.cuda.scan.strips import Part, Strip
 
 IN_STREAMS = {
-    "long_length": lambda lengths, *_: int(max(lengths, default=0)),
-    "streamed_long_length": lambda lengths, *_: (int(max(lengths, default=0)), 0.0),
+    "long_length": lambda lengths, *_: lengths.largest,
+    "streamed_long_length": lambda lengths, *_: (lengths.largest, 0.0),
 }
 """Rules by which no target is long."""
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from exaln.database.database import Database
-from exaln.database.segment_writer import SegmentLimits
+from exaln.database.segment_limits import SegmentLimits
 from exaln.sequences.alphabet import PROTEIN, Alphabet
 from exaln.sequences.records import Records, Text, offsets_of
 

@@ -194,7 +194,7 @@ def emulated_device(monkeypatch, device_type=None, **more):
     """A device of the emulated driver; device_type: a subclass of Device."""
     from exaln.engines.cuda.runtime import compiler, device
 
-    monkeypatch.setattr(compiler, "cubins", lambda sources, arch: {s: repr(s).encode() for s in sources})
+    monkeypatch.setattr(compiler, "cubins", lambda sources, *_: {s: repr(s).encode() for s in sources})
     made = (device_type or device.Device)(0, EmulatedDriver(**more))
     made.set_budget(None)
     return made

@@ -1,5 +1,6 @@
 """Engines called with plain records, as tests have them: tasks are made here."""
 
+from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,7 +44,9 @@ def located(candidates, targets):
 def scan(engine, queries, targets, scoring, cutoff=None, progress=None):
     """The candidates, piece by piece, with their targets."""
     task = scan_task(engine, queries, targets, scoring, cutoff, progress=progress)
-    return (located(candidates, targets) for candidates in engine.scan(task))
+    with closing(engine.scan(task)) as found:
+        for candidates in found:
+            yield located(candidates, targets)
 
 
 def pair_task(queries, targets, pairs, scoring, mode=LOCAL, known_scores=None):

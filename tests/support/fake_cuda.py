@@ -244,6 +244,10 @@ class FakeDriver:
             self._is_running = False
         return True
 
+    def any_order(self, n):
+        """The numbers below n in random order."""
+        return self._random.sample(range(n), n)
+
     def _run_all(self):
         while self._run_one():
             pass
@@ -562,7 +566,7 @@ def install(monkeypatch, driver, n_letters):
     driver.n_rows_of_table = n_letters
     gpus = [SimpleNamespace(name="Fake GPU", memory_bytes=driver.memory) for _ in range(driver.n_gpus)]
     monkeypatch.setattr(device, "load_driver", lambda: driver)
-    monkeypatch.setattr(compiler, "cubins", lambda sources, arch: {source: repr(source).encode() for source in sources})
+    monkeypatch.setattr(compiler, "cubins", lambda sources, *_: {source: repr(source).encode() for source in sources})
     monkeypatch.setattr(probe, "Driver", lambda: SimpleNamespace(gpus=lambda: gpus))
     monkeypatch.setattr(probe, "unavailable_reason", lambda: None)
     monkeypatch.setattr(engine, "PROCESS_POOL", DevicePool())

@@ -1,7 +1,9 @@
-/* A libcuda.so.1 and libnvidia-ml.so.1 in one, for the tests of exaln.cuda.facts: says what the environment tells it to. */
+/* A libcuda.so.1 and libnvidia-ml.so.1 in one, for tests of what talks to the driver directly: says what the environment
+   tells it to, and appends the calls that start it to the file FAKE_LOG. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int told(const char* name, int otherwise) {
     const char* text = getenv(name);
@@ -12,7 +14,24 @@ int cuDriverGetVersion(int* version) {
     *version = told("FAKE_CUDA", 13000);
     return 0;
 }
-int cuInit(unsigned flags) { return told("FAKE_INIT", 0); }
+static void note(const char* call, int number) {
+    const char* path = getenv("FAKE_LOG");
+    FILE* file = path ? fopen(path, "a") : NULL;
+    if (file) fprintf(file, "%s %d\n", call, number), fclose(file);
+}
+
+__attribute__((constructor)) static void load(void) { usleep(1000 * told("FAKE_LOAD_MS", 0)); }
+
+int cuInit(unsigned flags) {
+    usleep(1000 * told("FAKE_INIT_MS", 0));
+    note("cuInit", flags);
+    return told("FAKE_INIT", 0);
+}
+int cuDevicePrimaryCtxRetain(void** context, int device) {
+    note("cuDevicePrimaryCtxRetain", device);
+    *context = &note;
+    return told("FAKE_RETAIN", 0);
+}
 int cuDeviceGetCount(int* count) {
     *count = told("FAKE_GPUS", 1);
     return 0;

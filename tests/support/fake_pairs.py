@@ -3,24 +3,11 @@
 import numpy as np
 
 import fake_cuda
-from exaln.engines.cuda.pairs.arguments import (
-    FillCouplesArguments,
-    GatherArguments,
-    LetterArguments,
-    PackCouplesArguments,
-    TracebackArguments,
-)
-from exaln.engines.cuda.pairs.batches import COUNTS, PAIR, POSITIONS, RESULT
+from exaln.engines.cuda.pairs.arguments import FillCouplesArguments, PackCouplesArguments, TracebackArguments
 from exaln.engines.reference.path import reference_alignment
 from exaln.scoring.modes import LOCAL, Mode
 from kernel_cases import Costs
-
-
-def mark_letters(driver, a, constants):
-    codes, found = driver.view(a.codes, np.uint8, a.n), driver.view(a.found, np.uint8, 32)
-    is_used = np.zeros(256, np.uint8)
-    is_used[codes] = 1
-    found |= np.packbits(is_used, bitorder="little")
+from pair_plans import COUNTS, LAYOUT, PAIR, POSITIONS, RESULT
 
 
 def pack_couples(driver, a, constants):
@@ -31,7 +18,15 @@ def pack_couples(driver, a, constants):
 
 
 def fill_couples(driver, a, constants):
-    assert driver.view(a.ticket, np.uint32, 1)[0] == 0, "the ticket was not set to 0"
+    """Check the counters, and that the parts of every couple are large enough for its pairs."""
+    assert not driver.view(a.counters, np.uint32, 4).any(), "the counters were not set to 0"
+    pairs = driver.view(a.pairs, PAIR, a.n_pairs)
+    layouts = driver.view(a.layouts, LAYOUT, -(-a.n_pairs // 2))
+    for number, layout in enumerate(layouts):
+        own = pairs[2 * number : 2 * number + 2]
+        assert layout["n_tiles"] == -(-int(own["n"].max()) // 4)
+        assert layout["n_strips"] == -(-int(own["m"].max()) // (constants.LANES * constants.ROWS))
+        driver.view(a.arena + int(layout["tiles"]), np.uint32, 4 * int(layout["n_tiles"]))
 
 
 def trace_back(driver, a, constants):
@@ -44,37 +39,31 @@ def trace_back(driver, a, constants):
     mode = LOCAL if constants.LOCAL else Mode("any", False, *map(bool, ends))
     fold = driver.view(a.fold, np.uint8, 256)
     starts = driver.view(a.run_starts, np.uint64, a.n_pairs + 1).tolist()
-    results = driver.view(a.results, RESULT, a.n_pairs)
-    for number, pair in enumerate(driver.view(a.pairs, PAIR, a.n_pairs)):
+    counters = driver.view(a.counters, np.uint32, 4)
+    results, pairs = driver.view(a.results, RESULT, a.n_pairs), driver.view(a.pairs, PAIR, a.n_pairs)
+    for number in driver.any_order(a.n_pairs):
+        pair = pairs[number]
         query = fold[driver.view(a.queries + int(pair["query"]), np.uint8, pair["m"])] - 1
         target = fold[driver.view(a.targets + int(pair["target"]), np.uint8, pair["n"])] - 1
         found = reference_alignment(query, target, costs, mode)
         operations = found.operations if constants.PATHS else []
-        values = {"score": found.score, "n_runs": len(operations)}
+        values = {"score": found.score, "n_runs": len(operations), "first_run": counters[2]}
         values |= dict(zip((*POSITIONS, *COUNTS), (*found.positions, *found.counts), strict=True))
         for name, value in values.items():
             results[number][name] = value
-        if operations:
-            runs = driver.view(a.runs_of_all, np.uint32, starts[-1])[starts[number] : starts[number + 1]]
-            runs[: len(operations)] = operations[::-1]
-
-
-def gather_runs(driver, a, constants):
-    starts, offsets = (driver.view(at, np.uint64, a.n_pairs + 1).tolist() for at in (a.run_starts, a.offsets))
-    runs, out = driver.view(a.runs, np.uint32, starts[-1]), driver.view(a.operations, np.uint32, offsets[-1])
-    for number in range(a.n_pairs):
-        n = offsets[number + 1] - offsets[number]
-        out[offsets[number] : offsets[number + 1]] = runs[starts[number] : starts[number] + n][::-1]
+        if constants.PATHS:
+            driver.view(a.runs_of_all, np.uint32, starts[-1])[starts[number] : starts[number + 1]] = 0
+            path = driver.view(a.operations, np.uint32, starts[-1])[counters[2] :]
+            path[: len(operations)] = operations
+        counters[2] += len(operations)
 
 
 def install(monkeypatch, driver):
     """Make the cuda engine run pairs on a fake driver."""
     kernels = {
-        mark_letters: LetterArguments,
         pack_couples: PackCouplesArguments,
         fill_couples: FillCouplesArguments,
         trace_back: TracebackArguments,
-        gather_runs: GatherArguments,
     }
     for kernel, arguments in kernels.items():
         monkeypatch.setitem(fake_cuda.ARGUMENTS, arguments.kernels[0], arguments)

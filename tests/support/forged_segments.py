@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import xxhash
 
+from exaln.database.checked_file import BLOCK_BYTES
+from exaln.database.column_checks import Column
 from exaln.database.database import Database
 from exaln.database.manifest import SegmentEntry
-from exaln.database.segment import BLOCK_BYTES
 from exaln.foundation.state_file import content_hash
 
 Columns = dict[str, np.ndarray]
@@ -23,14 +24,13 @@ def forge_columns(database: Database, forge: Callable[[Columns], None], number: 
     """Change columns of a segment in its file, and update its hashes in the manifest. Returns the segment's path."""
     segment = database.segments[number]
     content = bytearray(Path(segment.name).read_bytes())
-    views = vars(segment._checked_columns())
+    views = vars(segment._valid_columns(*Column))
     columns = {name: np.array(view) for name, view in views.items()}
     forge(columns)
-    assert segment._mapped is not None
-    begin = segment._mapped.__array_interface__["data"][0]
+    assert segment._file is not None
     for name, view in views.items():
         assert columns[name].nbytes == view.nbytes
-        place = view.__array_interface__["data"][0] - begin
+        place = segment._file.place_of(view)
         if view.nbytes:
             content[place : place + view.nbytes] = columns[name].tobytes()
     return forge_bytes(database, bytes(content), number)

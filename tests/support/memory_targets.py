@@ -4,12 +4,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from exaln.database.views import RowsInMemory
 from exaln.sequences.alphabet import Alphabet
 from kernel_cases import join
 
 
 @dataclass(eq=False)
-class Rows:
+class Rows(RowsInMemory):
     codes: np.ndarray
     offsets: np.ndarray
     ordinals: np.ndarray

@@ -69,3 +69,18 @@ class AlignedPairs:
     def taken(self, rows: NDArray[np.int64]) -> AlignedPairs:
         """The alignments of these rows, in their order."""
         return AlignedPairs(self.scores[rows], self.positions[rows], self.counts[rows], taken(self.paths, rows))
+
+
+@dataclass(frozen=True)
+class SeveralAligned:
+    """Any number of alignments per pair. pair: int64[k], the pair of each, ascending; those of a pair as found."""
+
+    pair: NDArray[np.int64]
+    aligned: AlignedPairs
+
+    def __len__(self) -> int:
+        return len(self.pair)
+
+    def taken(self, rows: NDArray[np.int64]) -> SeveralAligned:
+        """The alignments of these rows, in their order."""
+        return SeveralAligned(self.pair[rows], self.aligned.taken(rows))

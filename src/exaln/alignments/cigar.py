@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exaln.sequences.records import Text, digits, offsets_of, write_numbers
+from exaln.foundation.resources import usable_threads
+from exaln.sequences.records import Text, offsets_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,8 +54,9 @@ class Paths:
 
 
 MATCH, INSERTION, DELETION, EQUAL, DIFFERENT = (OPERATIONS.index(letter) for letter in "MID=X")
-FEW_PATHS = 8
-_LETTERS = np.frombuffer(OPERATIONS.encode(), np.uint8)
+THREAD_RUNS = 1 << 18
+"""Runs that are worth another thread."""
+
 _MERGED_KIND = np.arange(16, dtype=np.uint32)
 _MERGED_KIND[[EQUAL, DIFFERENT]] = MATCH
 
@@ -66,16 +68,12 @@ def cigars(paths: Paths, *, extended: bool = False) -> Text:
     >>> cigars(paths)[0], cigars(paths, extended=True)[0]
     ('13M2D', '12=1X2D')
     """
-    shown = aligned(paths) if extended else merged(paths)
-    lengths, codes = shown.operations >> 4, shown.operations & 15
-    ends = np.cumsum(digits(lengths) + 1)
-    data = np.empty(int(ends[-1]) if len(ends) else 0, np.uint8)
-    data[ends - 1] = _LETTERS[codes]
-    write_numbers(data, ends - 2, lengths)
-    return Text(data, np.concatenate([np.zeros(1, np.int64), ends])[shown.offsets])
+    from exaln._core import cigar_column
+
+    return Text(*cigar_column(*_native(paths), extended, _threads(len(paths.operations))))
 
 
-def cigar(operations: NDArray[np.uint32], *, extended: bool = False) -> str:
+def cigar(operations: NDArray[np.uint32] | memoryview, *, extended: bool = False) -> str:
     """The CIGAR of one path; faster than `cigars` for a single one.
 
     >>> cigar(np.array([12 << 4 | EQUAL, 1 << 4 | DIFFERENT, 2 << 4 | DELETION], np.uint32))
@@ -89,15 +87,27 @@ def cigar(operations: NDArray[np.uint32], *, extended: bool = False) -> str:
 
 
 def cigar_list(paths: Paths, *, extended: bool = False) -> list[str]:
-    """The CIGARs of all paths as strings, by the faster way for their number."""
-    if len(paths) > FEW_PATHS:
-        return strings(cigars(paths, extended=extended))
-    return [cigar(paths[place], extended=extended) for place in range(len(paths))]
+    """The CIGARs of all paths as strings."""
+    from exaln._core import cigar_list
+
+    return cigar_list(*_native(paths), extended, _threads(len(paths.operations)))
+
+
+def _native(paths: Paths) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """The arrays of paths as the native module takes them."""
+    return np.require(paths.operations, np.uint32, ["C", "A"]), np.require(paths.offsets, np.int64, ["C", "A"])
+
+
+def _threads(n_runs: int) -> int:
+    """How many threads are worth starting for paths with this many runs."""
+    return 1 if n_runs < THREAD_RUNS else min(usable_threads(None), 1 + n_runs // THREAD_RUNS)
 
 
 def aligned(paths: Paths) -> Paths:
     """The same paths with offsets from 0; in a part of a larger set they begin elsewhere."""
     first, last = int(paths.offsets[0]), int(paths.offsets[-1])
+    if first == 0 and last == len(paths.operations):
+        return paths
     return Paths(paths.operations[first:last], paths.offsets - first)
 
 
@@ -124,13 +134,17 @@ def taken(paths: Paths, rows: NDArray[np.int64]) -> Paths:
     """
     if len(rows) and (np.diff(rows) == 1).all():
         return aligned(Paths(paths.operations, paths.offsets[rows[0] : rows[-1] + 2]))
-    starts, lengths = paths.offsets[rows], np.diff(paths.offsets)[rows]
-    offsets = offsets_of(lengths)
-    places = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
-    return Paths(paths.operations[places], offsets)
+    from exaln._core import gather_paths
+
+    starts = paths.offsets[rows]
+    offsets = offsets_of(paths.offsets[rows + 1] - starts)
+    operations = np.empty(int(offsets[-1]), np.uint32)
+    gather_paths([_native(paths)[0]], starts, offsets, operations, _threads(len(operations)))
+    return Paths(operations, offsets)
 
 
 def strings(text: Text) -> list[str]:
-    """The strings of a column of ASCII text, decoded at once, which is faster than row by row."""
-    whole = text.data.tobytes().decode("ascii")
-    return [whole[start:end] for start, end in pairwise(text.offsets.tolist())]
+    """The strings of a column of ASCII text; faster than `Text.to_list`, which reads UTF-8."""
+    from exaln._core import ascii_strings
+
+    return ascii_strings(np.ascontiguousarray(text.data), np.ascontiguousarray(text.offsets))

@@ -34,7 +34,7 @@ def probe_installation() -> dict[str, Any]:
     import platform
 
     import exaln
-    from exaln.engines.choice import ENGINES
+    from exaln.engines.choice import ENGINES, engine_class
     from exaln.engines.cuda.runtime.probe import probe_machine
     from exaln.foundation.resources import available_memory, available_threads
 
@@ -44,7 +44,7 @@ def probe_installation() -> dict[str, Any]:
         "platform": platform.platform(),
         "threads": available_threads(),
         "memory_bytes": available_memory(),
-        "engines": {engine.name: engine.unavailable_reason() or "usable" for engine in ENGINES},
+        "engines": {name: engine_class(name).unavailable_reason() or "usable" for name in ENGINES},
         "instruction_sets": instruction_sets(),
         "cuda": probe_machine(),
         "environment": {name: os.environ.get(name) for name in ENVIRONMENT},
@@ -53,7 +53,8 @@ def probe_installation() -> dict[str, Any]:
 
 def instruction_sets() -> dict[str, str]:
     """Each instruction set of the core, fastest first: chosen, usable, or not in this CPU."""
-    from exaln.engines.cpu.engine import CpuEngine, choose_isa
+    from exaln.engines.cpu.engine import CpuEngine
+    from exaln.engines.cpu.instruction_sets import choose_isa
     from exaln.errors import EngineError
 
     if CpuEngine.unavailable_reason() is not None:
@@ -115,7 +116,6 @@ def cuda_text(found: dict[str, Any]) -> str:
         ("usable", found["unavailable_reason"] or "yes"),
         ("driver", f"for CUDA {found['driver_cuda']} and earlier"),
         ("NVRTC", found["nvrtc"] or "not installed"),
-        ("cuda-core", found["cuda_core"] or "not installed"),
         ("cuda-bindings", found["cuda_bindings"] or "not installed"),
         ("cache", f"{cache['folder']}, {number_of(cache['files'], 'kernel')}, {cache['bytes'] / 1e6:.1f} MB"),
     ]

@@ -55,9 +55,24 @@ ONE_OF_SEVERAL = ("local", "semiglobal")
 )
 @options.out
 @options.outfmt(
-    "0 pairwise text, sam, paf, 6 tabular, 7 with comments, 10 csv, json, parquet, arrow, fasta, table; columns "
+    "0 pairwise text, sam, paf, gff, 6 tabular, 7 with comments, 10 csv, json, parquet, arrow, fasta, table; columns "
     "may follow: 6 qseqid sseqid score cigar; extended may follow sam and paf: = and X in place of M. "
     "[default: 0, or by the extension of --out]"
+)
+@click.option(
+    "--max-hsps",
+    cls=Option,
+    blast=["-max_hsps"],
+    type=click.IntRange(1, 1_000_000),
+    default=1,
+    metavar="N",
+    help="Report up to N local alignments of each pair; they share no aligned pair of letters. [default: 1]",
+)
+@click.option(
+    "--min-score",
+    type=float,
+    metavar="N",
+    help="With --max-hsps: leave out alignments with a lower raw score.",
 )
 @click.option(
     "--work-dir",
@@ -82,6 +97,8 @@ def align(
     strand: Literal["both", "plus", "minus"] | None,
     out: str,
     outfmt: tuple[str, ...],
+    max_hsps: int,
+    min_score: float | None,
     work_dir: str | None,
     memory: int | None,
     alphabet: Alphabet | None,
@@ -95,8 +112,9 @@ def align(
     A file with a single record is aligned with every record of the other. Each pair has its optimal alignment, drawn
     as text unless --outfmt or the extension of --out says otherwise. Sequences may be as long as chromosomes.
     """
-    from exaln.pairwise.long.driver import LongOptions
+    from exaln.pairwise.long.options import LongOptions
     from exaln.pairwise.pairs import MANY_CELLS, align_strand, pair_task
+    from exaln.pairwise.several import Several, align_several
     from exaln.plots.files import check_path
     from exaln.report.writing import SearchSummary, parse_outfmt, write_report
     from exaln.scoring.modes import Mode
@@ -109,6 +127,8 @@ def align(
     form = parse_outfmt(outfmt or ("0" if out == "-" else None), out)
     if form.is_binary and on_screen:
         raise InputError(f"{form.kind} is not text; give --out FILE")
+    if not form.is_for_pairs:
+        raise InputError(f"output format {form.kind} describes a search; write pairs as json")
     if plot is not None:
         check_path(plot)
     chosen_engine = engine.choose(for_pairs=True)
@@ -121,11 +141,14 @@ def align(
     with SequenceFile(query, alphabet=alphabet, keep_qualities=form.kind == "sam", **reading) as first:
         require_strand(strand or "plus", first.alphabet)
         rules = options.make_scoring(first.alphabet, chosen)
+        several = Several.of(max_hsps, min_score, rules, parsed_mode)
 
         def aligned(batch: PairBatch) -> Alignments:
             done = work.done
             task = pair_task(batch.queries, batch.targets, batch.pairs, rules, parsed_mode)
             report = lambda cells: work(done + cells)  # noqa: E731
+            if several is not None:
+                return align_several(chosen_engine, batch.queries, task, strand or "plus", several, report)
             found = align_strand(chosen_engine, batch.queries, task, strand or "plus", report, long_pairs)
             if strand is None:
                 other_strand.look(found, chosen_engine)
@@ -140,7 +163,7 @@ def align(
             messages.detail(f"{rules.describe()}; {parsed_mode}; {chosen_engine.describe()}")
             if plot is not None:
                 batches = only_pair(batches)
-            hits = aligned_pairs(batches, aligned, form, joined=is_all)
+            hits = aligned_pairs(batches, aligned, form, joined=is_all or several is not None)
             if parsed_mode.name in ONE_OF_SEVERAL:
                 hits = long_targets.among(hits)
             summary = SearchSummary(target, 0, 0, rules, is_pairs=True, mode=parsed_mode.name)

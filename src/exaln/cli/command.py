@@ -13,7 +13,6 @@ from difflib import get_close_matches
 from typing import Any
 
 import click
-import rich_click
 
 from exaln import __version__
 from exaln.cli.blast_names import PROGRAMS, blast_option, blast_spelling
@@ -58,7 +57,7 @@ class FileArgument(click.Argument):
     reads, writes = True, False
 
 
-class Command(rich_click.RichCommand):
+class Command(click.Command):
     """A command with --quiet, --verbose and --debug; its help ends with an example and the BLAST names."""
 
     def __init__(self, *args: Any, example: str = "", **kwargs: Any) -> None:
@@ -68,9 +67,12 @@ class Command(rich_click.RichCommand):
         paragraphs = [f"Example: {example}"] if example else []
         paragraphs += [f"BLAST's names work too: {' '.join(names)}"] if names else []
         self.epilog = "\n\n".join(paragraphs)
-        groups = option_groups(name for parameter in self.params for name in (*parameter.opts, "--help"))
-        if groups:
-            self.context_settings["rich_help_config"] = {"option_groups": {"*": groups}}
+
+    def get_help(self, ctx: click.Context) -> str:
+        """The help, with its options in panels."""
+        from exaln.cli.rich_help import rich_help
+
+        return rich_help(self, ctx, option_groups(name for one in self.params for name in (*one.opts, "--help")))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Replace all names by long ones, let click parse the arguments, and check the paths."""
@@ -131,10 +133,16 @@ class Command(rich_click.RichCommand):
         return result
 
 
-class Group(rich_click.RichGroup):
+class Group(click.Group):
     """The main command; its commands are `Command`s, in the order in which they were added, then those of plug-ins."""
 
     command_class = Command
+
+    def get_help(self, ctx: click.Context) -> str:
+        """The help, with all commands."""
+        from exaln.cli.rich_help import rich_help
+
+        return rich_help(self, ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names of all commands, in the order of the help."""

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 @options.strip_gaps
 @options.max_record_size
 @click.option("--force", is_flag=True, help="Replace an existing database.")
+@options.threads
 @pass_messages
 def makedb(
     messages: Messages,
@@ -51,6 +52,7 @@ def makedb(
     strip_gaps: bool,
     max_record_size: int | None,
     force: bool,
+    threads: int | None,
 ) -> None:
     """Build a database from sequence files."""
     from exaln.database.database import Database
@@ -64,6 +66,7 @@ def makedb(
             strip_gaps=strip_gaps,
             max_record_size=max_record_size,
             force=force,
+            threads=threads,
             progress=work,
         )
     messages.detail(f"{built.path}: {number_of(len(built.segments), 'segment')}, {built.info.n_bytes:,} bytes")
@@ -76,6 +79,7 @@ def makedb(
 @options.alphabet
 @options.strip_gaps
 @options.max_record_size
+@options.threads
 @pass_messages
 def append(
     messages: Messages,
@@ -84,13 +88,19 @@ def append(
     alphabet: Alphabet | None,
     strip_gaps: bool,
     max_record_size: int | None,
+    threads: int | None,
 ) -> None:
     """Add sequences to a database."""
     require_stdin_once(inputs)
     old = open_directory(database)
     with ReadingProgress(shown=messages.shows_progress) as work:
         new = old.append(
-            inputs, alphabet=alphabet, strip_gaps=strip_gaps, max_record_size=max_record_size, progress=work
+            inputs,
+            alphabet=alphabet,
+            strip_gaps=strip_gaps,
+            max_record_size=max_record_size,
+            threads=threads,
+            progress=work,
         )
     added = new.n_targets - old.n_targets
     messages.note(f"{new.path}: {added:,} added, now {counted(new)}, in {work.spent()}")
@@ -98,12 +108,13 @@ def append(
 
 @click.command(cls=Command, example="exaln compact --db proteins.exaln")
 @options.database
+@options.threads
 @pass_messages
-def compact(messages: Messages, database: str) -> None:
+def compact(messages: Messages, database: str, threads: int | None) -> None:
     """Merge the small segments that many appends leave."""
     old = open_directory(database)
     with ReadingProgress(shown=messages.shows_progress) as work:
-        new = old.compact(progress=work)
+        new = old.compact(threads=threads, progress=work)
     before = number_of(len(old.segments), "segment")
     messages.note(f"{new.path}: {before} before, {len(new.segments)} now, in {work.seconds:.1f} s")
 

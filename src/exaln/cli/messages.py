@@ -25,6 +25,11 @@ class Messages:
         if not self.quiet:
             say(text)
 
+    def notes(self, texts: Iterable[str]) -> None:
+        """Print several lines, unless --quiet is given."""
+        for text in texts:
+            self.note(text)
+
     def detail(self, text: str) -> None:
         """Print a line if --verbose is given."""
         if self.verbose:

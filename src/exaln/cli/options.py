@@ -376,8 +376,9 @@ filters = _together(
 """The options of a search that decide which hits are reported."""
 
 SEARCH_FORMATS = (
-    "table for reading, 0 pairwise text, 6 tabular, 7 with comments, 10 csv, json, parquet, arrow, fasta, sam, paf; "
-    "columns may follow: 6 std qcovs cigar; extended may follow sam and paf: = and X in place of M. "
+    "table for reading, 0 pairwise text, 5 BLAST's XML, 6 tabular, 7 with comments, 10 csv, 15 BLAST's JSON, json, "
+    "parquet, arrow, fasta, sam, paf, gff; columns may follow: 6 std qcovs cigar; extended may follow sam and paf: = "
+    "and X in place of M. "
     "[default: by the extension of --out]"
 )
 

@@ -12,7 +12,7 @@ PANELS: dict[str, tuple[str, ...]] = {
     "Output": ("--out", "--outfmt", "--format", "--plot", "--width", "--force", "--json"),
     "Scoring": ("--matrix", "--match", "--mismatch", "--gap-open", "--gap-extend", "--mode", "--strand", "--dbsize"),
     "Filters": (
-        "--evalue", "--max-target-seqs", "--min-bits", "--min-score", "--min-identity",
+        "--evalue", "--max-target-seqs", "--max-hsps", "--min-bits", "--min-score", "--min-identity",
         "--min-query-coverage", "--min-target-coverage",
     ),
     "Engine": ("--engine", "--devices", "--gpu-memory", "--threads", "--memory", "--work-dir"),

@@ -102,6 +102,7 @@ def score(
         else:
             write_best(run, find_best(run, top, work), file)
     messages.details(chosen_engine.scan_report())
+    messages.notes(chosen_engine.notes())
     pairs = len(run.queries) * run.database.n_targets
     messages.note(f"{number_of(pairs, 'pair')} in {work.spent(run.engine.describe())}")
 

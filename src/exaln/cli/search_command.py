@@ -98,6 +98,7 @@ def search(
         hits = work.ends_before(long_targets.among(search_file(run, query, work, **reading)), out)
         report.write(hits, SearchSpec.of(" ".join(databases), opened.manifest, scoring, search_options))
     messages.details(chosen_engine.scan_report())
+    messages.notes(chosen_engine.notes())
     long_targets.tell(messages)
     messages.note(f"{work.counted_hits()} in {work.spent(chosen_engine.describe())}")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import stat
 import time
 from pathlib import Path
@@ -40,6 +41,8 @@ def serve(
     configure_dask()
     require_safe(address, certificates, insecure=insecure)
     unit_search.configure(settings)
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # asyncio takes the signal only from this handler
     asyncio.run(_serve(address, certificates, name, host, dashboard=dashboard))
 
 

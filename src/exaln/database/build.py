@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from exaln.database.manifest import Manifest, SegmentEntry, missing_segment, read_manifest
 from exaln.database.segment import Segment
-from exaln.database.segment_writer import SegmentBuilder, SegmentLimits, SortedRows
+from exaln.database.segment_limits import SegmentLimits
+from exaln.database.segment_writer import SegmentBuilder
+from exaln.database.sorted_rows import SortedRows
 from exaln.database.source_files import Progress, ProgressReporter
 from exaln.database.writer import DatabaseWriter
 from exaln.errors import ExalnWarning, InputError
@@ -19,53 +21,58 @@ from exaln.sequences.records import Records
 
 
 def build_in_memory(
-    batches: Iterable[Records], name: str, limits: SegmentLimits
+    batches: Iterable[Records], name: str, limits: SegmentLimits, threads: int
 ) -> tuple[Manifest, tuple[Segment, ...]]:
     """The manifest and the segments of a database in memory; `name` appears in messages."""
     segments: list[Segment] = []
     entries: list[SegmentEntry] = []
 
-    def keep(content: SortedRows) -> None:
+    def keep(content: SortedRows, check: Callable[[], None]) -> None:
+        batch = content.batch_in_memory()
         segment = Segment.in_memory(
-            f"{name}[{len(segments)}]", content.alphabet, content.batch, first_ordinal=content.first_ordinal
+            f"{name}[{len(segments)}]", content.alphabet, batch, first_ordinal=content.first_ordinal
         )
         segments.append(segment)
-        entries.append(content.entry(segment.name, content.batch.nbytes))
+        entries.append(content.entry(segment.name, batch.nbytes))
 
-    builder = SegmentBuilder(keep, limits=limits)
-    _fill(builder, batches)
+    with SegmentBuilder(keep, limits=limits, threads=threads) as builder:
+        _fill(builder, batches)
     return _manifest_of(segments[0].alphabet, entries, builder), tuple(segments)
 
 
-def build_directory(batches: Iterable[Records], directory: Path, *, force: bool, limits: SegmentLimits) -> None:
+def build_directory(
+    batches: Iterable[Records], directory: Path, *, force: bool, limits: SegmentLimits, threads: int
+) -> None:
     """Build a database in a directory; `force` replaces an existing one, which otherwise is an InputError."""
     entries: list[SegmentEntry] = []
     alphabets: list[Alphabet] = []
     with DatabaseWriter(directory, create=True, force=force) as writer:
 
-        def keep(content: SortedRows) -> None:
+        def keep(content: SortedRows, check: Callable[[], None]) -> None:
             alphabets.append(content.alphabet)
-            entries.append(writer.add_segment(content))
+            entries.append(writer.add_segment(content, check))
 
-        builder = SegmentBuilder(keep, limits=limits)
-        _fill(builder, batches)
+        with SegmentBuilder(keep, limits=limits, threads=threads) as builder:
+            _fill(builder, batches)
         writer.commit(_manifest_of(alphabets[0], entries, builder))
 
 
-def append_to_directory(batches: Iterable[Records], directory: Path, *, limits: SegmentLimits) -> None:
+def append_to_directory(batches: Iterable[Records], directory: Path, *, limits: SegmentLimits, threads: int) -> None:
     """Add the records to a database as new segments; InputError if their alphabet differs."""
     with DatabaseWriter(directory) as writer:
         old = read_manifest(directory)
         entries = list(old.segments)
-        builder = SegmentBuilder(
-            lambda content: entries.append(writer.add_segment(content)), limits=limits, next_ordinal=old.next_ordinal
-        )
-        _fill(builder, _of_alphabet(batches, old.alphabet))
+
+        def keep(content: SortedRows, check: Callable[[], None]) -> None:
+            entries.append(writer.add_segment(content, check))
+
+        with SegmentBuilder(keep, limits=limits, threads=threads, next_ordinal=old.next_ordinal) as builder:
+            _fill(builder, _of_alphabet(batches, old.alphabet))
         builder.length_histogram += old.length_histogram
         writer.commit(_manifest_of(old.alphabet, entries, builder))
 
 
-def compact_directory(directory: Path, *, progress: Progress | None, limits: SegmentLimits) -> None:
+def compact_directory(directory: Path, *, progress: Progress | None, limits: SegmentLimits, threads: int) -> None:
     """Merge neighbouring segments that fit into one within `limits`; nothing is written if there are none."""
     with DatabaseWriter(directory) as writer:
         old = read_manifest(directory)
@@ -77,7 +84,7 @@ def compact_directory(directory: Path, *, progress: Progress | None, limits: Seg
         bytes_done = residues = 0
         entries: list[SegmentEntry] = []
         for group in groups:
-            entries.append(group[0] if len(group) == 1 else _merge(group, old.alphabet, writer))
+            entries.append(group[0] if len(group) == 1 else _merge(group, old.alphabet, writer, threads))
             bytes_done += sum(entry.bytes for entry in group)
             residues += entries[-1].residues
             reporter.report(bytes_done, bytes_total, residues, final=group is groups[-1])
@@ -125,19 +132,23 @@ def _groups_to_merge(entries: Sequence[SegmentEntry], limits: SegmentLimits) -> 
     return groups
 
 
-def _merge(group: Sequence[SegmentEntry], alphabet: Alphabet, writer: DatabaseWriter) -> SegmentEntry:
+def _merge(group: Sequence[SegmentEntry], alphabet: Alphabet, writer: DatabaseWriter, threads: int) -> SegmentEntry:
     """Write one segment from several. They come in input order, so a stable sort by length keeps ties in that order."""
     merged: list[SegmentEntry] = []
     segments: list[Segment] = []
-    builder = SegmentBuilder(lambda content: merged.append(writer.add_segment(content)))
-    for entry in group:
-        try:
-            segment = entry.open(writer.directory, alphabet)
-        except FileNotFoundError as error:
-            raise missing_segment(error) from None
-        segments.append(segment)
-        builder.add_rows(segment.records, segment.ordinals)
-    builder.finish()
+
+    def keep(content: SortedRows, check: Callable[[], None]) -> None:
+        merged.append(writer.add_segment(content, check))
+
+    with SegmentBuilder(keep, threads=threads) as builder:
+        for entry in group:
+            try:
+                segment = entry.open(writer.directory, alphabet)
+            except FileNotFoundError as error:
+                raise missing_segment(error) from None
+            segments.append(segment)
+            builder.add_rows(segment.records, segment.ordinals)
+        builder.finish()
     for segment in segments:
         segment.require_unchanged()
     return merged[0]

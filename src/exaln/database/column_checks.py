@@ -1,15 +1,19 @@
 """The rules that the columns of a segment must keep before anything follows their offsets and numbers into memory.
 
 Hashes show that a segment has not changed since it was written. They do not show that it was right: another program,
-or a damaged one, may have made it. These rules are checked once for each segment that is opened, on whole arrays.
+or a damaged one, may have made it. The rules of a column are checked once, before it is first used as a whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from exaln.sequences.used_letters import used_letters
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,57 +23,116 @@ if TYPE_CHECKING:
 WRONG_CODES = "codes outside the alphabet"
 WRONG_ORDINALS = "ordinals do not name each input position once"
 WRONG_MASK = "mask intervals outside their sequence"
+WRONG_OFFSETS = "offsets point outside their data"
 
 
-def problem_of(batch: Any, columns: SegmentColumns, n_residues: int, n_letters: int, first_ordinal: int) -> str | None:
-    """The first rule that a segment breaks, in words; None if it keeps all of them.
+class Column(Enum):
+    """A column of a segment; the values are the fields of `SegmentColumns` that it has."""
 
-    n_residues and first_ordinal are those of the manifest; n_letters is the size of the alphabet.
+    OFFSETS = ("offsets",)
+    CODES = ("codes",)
+    ID = ("id_offsets", "id_data")
+    DESCRIPTION = ("description_offsets", "description_data")
+    ORDINAL = ("ordinals",)
+    BY_ID = ("by_id",)
+    MASK = ("mask_offsets", "mask_starts", "mask_ends")
+
+
+@dataclass(frozen=True)
+class SegmentContent:
+    """What the rules are about. n_residues, first_ordinal: of the manifest. n_letters: the size of the alphabet."""
+
+    batch: Any
+    columns: SegmentColumns
+    n_residues: int
+    n_letters: int
+    first_ordinal: int
+
+
+def problem_of(column: Column, content: SegmentContent) -> str | None:
+    """The first rule that a column breaks, in words; None if it keeps all of them.
+
+    The rules of CODES and MASK rely on those of OFFSETS.
     """
-    return next(_problems(batch, columns, n_residues, n_letters, first_ordinal), None)
+    return RULES[column](content)
 
 
-def _problems(
-    batch: Any, columns: SegmentColumns, n_residues: int, n_letters: int, first_ordinal: int
-) -> Iterator[str]:
-    """The broken rules in turn. Each check relies on the rules before it, so only the first result is meaningful."""
-    n_rows = len(columns.ordinals)
-    for name, offsets, n_bytes in (
-        ("id", columns.id_offsets, len(columns.id_data)),
-        ("description", columns.description_offsets, len(columns.description_data)),
-        ("sequence", columns.offsets, len(columns.codes)),
-        ("mask", columns.mask_offsets, len(columns.mask_starts)),
-    ):
-        if not _are_offsets(offsets, n_bytes):
-            yield f"{name} offsets point outside their data"
-    if int(columns.offsets[-1]) != n_residues:
-        yield f"{int(columns.offsets[-1])} residues instead of {n_residues}"
-    lengths = np.diff(columns.offsets)
-    if np.any(lengths[1:] < lengths[:-1]):
-        yield "rows are not sorted by length"
-    if n_residues and int(columns.codes[:n_residues].max()) >= n_letters:
-        yield WRONG_CODES
-    if not _is_permutation(columns.ordinals, first_ordinal, n_rows):
-        yield WRONG_ORDINALS
-    if not _is_permutation(columns.by_id, 0, n_rows):
-        yield "by_id does not name each row once"
-    if not _are_intervals(columns, lengths):
-        yield WRONG_MASK
-    for name, data, offsets in (
-        ("id", columns.id_data, columns.id_offsets),
-        ("description", columns.description_data, columns.description_offsets),
-    ):
-        if not _is_text(batch.column(name), data[: offsets[-1]], offsets):
-            yield f"column {name} is not UTF-8 text"
+def problem_of_codes(letters: NDArray[np.bool_], n_letters: int) -> str | None:
+    """The rule of CODES. letters: bool[256], the codes that occur."""
+    return WRONG_CODES if letters[n_letters:].any() else None
+
+
+def _offsets(content: SegmentContent) -> str | None:
+    from exaln._core import problem_of_offsets
+
+    offsets = content.columns.offsets
+    found = problem_of_offsets(offsets, len(content.columns.codes), True)
+    if found == 1:
+        return f"sequence {WRONG_OFFSETS}"
+    if int(offsets[-1]) != content.n_residues:
+        return f"{int(offsets[-1])} residues instead of {content.n_residues}"
+    return "rows are not sorted by length" if found else None
+
+
+def _codes(content: SegmentContent) -> str | None:
+    return problem_of_codes(used_letters(content.columns.codes[: content.n_residues]), content.n_letters)
+
+
+def _ids(content: SegmentContent) -> str | None:
+    columns = content.columns
+    return _problem_of_text(content.batch, "id", columns.id_data, columns.id_offsets)
+
+
+def _descriptions(content: SegmentContent) -> str | None:
+    columns = content.columns
+    return _problem_of_text(content.batch, "description", columns.description_data, columns.description_offsets)
+
+
+def _ordinals(content: SegmentContent) -> str | None:
+    ordinals = content.columns.ordinals
+    return None if _is_permutation(ordinals, content.first_ordinal) else WRONG_ORDINALS
+
+
+def _by_id(content: SegmentContent) -> str | None:
+    return None if _is_permutation(content.columns.by_id, 0) else "by_id does not name each row once"
+
+
+def _mask(content: SegmentContent) -> str | None:
+    """Each soft-masked stretch is not empty and lies within its sequence."""
+    columns = content.columns
+    starts, ends, offsets = columns.mask_starts, columns.mask_ends, columns.mask_offsets
+    if not _are_offsets(offsets, len(starts)):
+        return f"mask {WRONG_OFFSETS}"
+    if offsets[-1] != len(starts):
+        return WRONG_MASK
+    if not len(starts):
+        return None
+    own_lengths = np.repeat(np.diff(columns.offsets), np.diff(offsets))
+    is_right = starts.min() >= 0 and np.all(starts < ends) and np.all(ends <= own_lengths)
+    return None if is_right else WRONG_MASK
+
+
+RULES: dict[Column, Callable[[SegmentContent], str | None]] = {
+    Column.OFFSETS: _offsets,
+    Column.CODES: _codes,
+    Column.ID: _ids,
+    Column.DESCRIPTION: _descriptions,
+    Column.ORDINAL: _ordinals,
+    Column.BY_ID: _by_id,
+    Column.MASK: _mask,
+}
 
 
 def _are_offsets(offsets: NDArray[np.int64], n_values: int) -> bool:
     """Whether offsets start at 0, never decrease, and end at or before `n_values`."""
-    return bool(offsets[0] == 0 and np.all(offsets[1:] >= offsets[:-1]) and offsets[-1] <= n_values)
+    from exaln._core import problem_of_offsets
+
+    return not problem_of_offsets(offsets, n_values, False)
 
 
-def _is_permutation(numbers: NDArray[np.integer], first: int, n: int) -> bool:
+def _is_permutation(numbers: NDArray[np.integer], first: int) -> bool:
     """Whether n numbers are first, first + 1, ..., first + n - 1 in any order."""
+    n = len(numbers)
     if not n or int(numbers.min()) != first or int(numbers.max()) != first + n - 1:
         return False
     is_there: NDArray[np.bool_] = np.zeros(n, np.bool_)
@@ -77,26 +140,18 @@ def _is_permutation(numbers: NDArray[np.integer], first: int, n: int) -> bool:
     return bool(is_there.all())
 
 
-def _are_intervals(columns: SegmentColumns, lengths: NDArray[np.int64]) -> bool:
-    """Whether each soft-masked stretch is not empty and lies within its sequence; lengths: int64[n_rows]."""
-    starts, ends = columns.mask_starts, columns.mask_ends
-    if columns.mask_offsets[-1] != len(starts):
-        return False
-    if not len(starts):
-        return True
-    own_lengths = np.repeat(lengths, np.diff(columns.mask_offsets))
-    return bool(starts.min() >= 0 and np.all(starts < ends) and np.all(ends <= own_lengths))
-
-
-def _is_text(column: Any, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> bool:
-    """Whether all rows are UTF-8; Arrow validates only the rows that have bytes beyond ASCII."""
+def _problem_of_text(batch: Any, name: str, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> str | None:
+    """All rows must be UTF-8; Arrow validates only the rows that have bytes beyond ASCII."""
     import pyarrow as pa
 
+    if not _are_offsets(offsets, len(data)):
+        return f"{name} {WRONG_OFFSETS}"
+    data = data[: offsets[-1]]
     if not len(data) or int(data.max()) < 0x80:
-        return True
+        return None
     rows = np.unique(np.searchsorted(offsets, np.flatnonzero(data >= 0x80), side="right") - 1)
     try:
-        column.take(pa.array(rows)).validate(full=True)
+        batch.column(name).take(pa.array(rows)).validate(full=True)
     except pa.ArrowException:
-        return False
-    return True
+        return f"column {name} is not UTF-8 text"
+    return None

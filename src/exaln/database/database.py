@@ -8,38 +8,36 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeAlias, overload
 
 import numpy as np
 
-from exaln.database.accession_lookup import find_accessions
-from exaln.database.build import append_to_directory, build_directory, build_in_memory, compact_directory
 from exaln.database.columns import FORMAT_VERSION
 from exaln.database.directory import find_directory, open_snapshot, with_suffix
-from exaln.database.export import fasta_blocks
-from exaln.database.joined import joined
 from exaln.database.manifest import Manifest
 from exaln.database.part import DatabasePart, SearchSpace
 from exaln.database.segment import Segment, Target
-from exaln.database.segment_writer import DEFAULT_LIMITS, SegmentLimits
-from exaln.database.source_files import Progress, Source, read_inputs
-from exaln.database.verify import problems_of_database
+from exaln.database.segment_limits import DEFAULT_LIMITS, SegmentLimits
 from exaln.errors import DatabaseError, InputError
 from exaln.foundation import arguments
+from exaln.foundation.distinct import distinct
 from exaln.foundation.html_table import html_table
 from exaln.foundation.mapped_file import read_unchanged, unchanged
 from exaln.foundation.output_file import open_text_output, require_extension
 from exaln.foundation.plurals import number_of
 from exaln.foundation.progress import ReadingProgress, showing
+from exaln.foundation.resources import usable_threads
 from exaln.sequences.alphabet import Alphabet, as_alphabet
-from exaln.sequences.byte_streams import printable
-from exaln.sequences.other_databases import other_database
+from exaln.sequences.byte_streams import Source, printable
 from exaln.sequences.records import Records
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from exaln.database.source_files import Progress
 
 Databases: TypeAlias = "Database | str | os.PathLike[str] | Sequence[Database | str | os.PathLike[str]]"
 """What can be searched: a Database, the path of one or of a sequence file, or a list of these, searched as one."""
@@ -195,6 +193,9 @@ class Database:
         `.exaln` may be left out. Opening reads the manifest and checks file sizes; content is checked when it is used.
         `alphabet`, `strip_gaps` and `max_record_size` (bytes, see `exaln.sequences.fasta`) apply to sequence files.
         """
+        from exaln.database.source_files import read_inputs
+        from exaln.sequences.other_databases import other_database
+
         if isinstance(path, list | tuple):
             return Database.joined(
                 [
@@ -216,7 +217,8 @@ class Database:
                     f"{printable(source)}: no such database or sequence file; build a database with makedb"
                 )
         batches = read_inputs(source, alphabet=alphabet, strip_gaps=strip_gaps, max_record_size=max_record_size)
-        return Database.in_memory(batches, name=source)
+        with closing(batches):
+            return Database.in_memory(batches, name=source)
 
     @staticmethod
     def of(databases: Databases, name: str = "databases") -> Database:
@@ -237,6 +239,8 @@ class Database:
 
         Ordinals continue from one database to the next. InputError if the alphabets differ.
         """
+        from exaln.database.joined import joined
+
         listed = arguments.items("databases", databases, "a list of databases")
         databases = [arguments.instance("databases", database, Database) for database in listed]
         if not databases:
@@ -252,9 +256,11 @@ class Database:
         batches: Iterable[Records], *, name: str = IN_MEMORY, limits: SegmentLimits = DEFAULT_LIMITS
     ) -> Database:
         """A database of these records in memory, without files."""
+        from exaln.database.build import build_in_memory
+
         arguments.text("name", name)
         arguments.instance("limits", limits, SegmentLimits)
-        return Database(None, *build_in_memory(_batches(batches), name, limits), name=name)
+        return Database(None, *build_in_memory(_batches(batches), name, limits, usable_threads(None)), name=name)
 
     @staticmethod
     def build(
@@ -265,6 +271,7 @@ class Database:
         strip_gaps: bool = False,
         max_record_size: int | None = None,
         force: bool = False,
+        threads: int | None = None,
         progress: Progress | bool | None = None,
         limits: SegmentLimits = DEFAULT_LIMITS,
     ) -> Database:
@@ -273,13 +280,22 @@ class Database:
         `.exaln` is added to `path` if it is missing. An existing database is replaced only with `force`, and stays as
         it is if anything fails. progress: True for a bar, or a function that is called up to ten times per second as
         `progress(bytes_done, bytes_total or None, residues)`. A record of more than `max_record_size` bytes is an
-        InputError.
+        InputError. threads: one per core if not given; the database does not depend on it.
         """
+        from exaln.database.source_files import read_inputs
+
+        threads = _threads(threads)
         with showing(progress, ReadingProgress, lambda: None) as report:
             batches = read_inputs(
-                inputs, alphabet=alphabet, strip_gaps=strip_gaps, max_record_size=max_record_size, progress=report
+                inputs,
+                alphabet=alphabet,
+                strip_gaps=strip_gaps,
+                max_record_size=max_record_size,
+                threads=threads,
+                progress=report,
             )
-            return Database.build_records(batches, path, force=force, limits=limits)
+            with closing(batches):
+                return Database.build_records(batches, path, force=force, threads=threads, limits=limits)
 
     @staticmethod
     def build_records(
@@ -287,14 +303,18 @@ class Database:
         path: str | os.PathLike[str],
         *,
         force: bool = False,
+        threads: int | None = None,
         limits: SegmentLimits = DEFAULT_LIMITS,
     ) -> Database:
         """Build a database from batches of records, such as a list or a generator yields, and open it."""
+        from exaln.database.build import build_directory
+
         directory = with_suffix(Path(arguments.path("path", path, "the path of the database")))
         if directory is None:
             raise InputError(f"{os.fspath(path)}: not a name for a database; choose one such as proteins.exaln")
         arguments.instance("limits", limits, SegmentLimits)
-        build_directory(_batches(batches), directory, force=arguments.flag("force", force), limits=limits)
+        force = arguments.flag("force", force)
+        build_directory(_batches(batches), directory, force=force, limits=limits, threads=_threads(threads))
         return _opened(directory)
 
     def append(
@@ -304,6 +324,7 @@ class Database:
         alphabet: Alphabet | str | None = None,
         strip_gaps: bool = False,
         max_record_size: int | None = None,
+        threads: int | None = None,
         progress: Progress | bool | None = None,
         limits: SegmentLimits = DEFAULT_LIMITS,
     ) -> Database:
@@ -311,8 +332,11 @@ class Database:
 
         alphabet: that of the database, for sequences that look like another molecule and would otherwise be refused.
         """
+        from exaln.database.source_files import read_inputs
+
         if as_alphabet(alphabet) not in (None, self.alphabet):
             raise InputError(f"{self.path}: a {self.alphabet.name} database; alphabet cannot be changed by append")
+        threads = _threads(threads)
         with showing(progress, ReadingProgress, lambda: None) as report:
             batches = read_inputs(
                 inputs,
@@ -320,23 +344,37 @@ class Database:
                 like=self.alphabet,
                 strip_gaps=strip_gaps,
                 max_record_size=max_record_size,
+                threads=threads,
                 progress=report,
             )
-            return self.append_records(batches, limits=limits)
+            with closing(batches):
+                return self.append_records(batches, threads=threads, limits=limits)
 
-    def append_records(self, batches: Iterable[Records], *, limits: SegmentLimits = DEFAULT_LIMITS) -> Database:
+    def append_records(
+        self, batches: Iterable[Records], *, threads: int | None = None, limits: SegmentLimits = DEFAULT_LIMITS
+    ) -> Database:
         """Add records at the end. Returns the new database; this object keeps showing the old content."""
+        from exaln.database.build import append_to_directory
+
         directory = self._directory()
         arguments.instance("limits", limits, SegmentLimits)
-        append_to_directory(_batches(batches), directory, limits=limits)
+        append_to_directory(_batches(batches), directory, limits=limits, threads=_threads(threads))
         return _opened(directory)
 
-    def compact(self, *, progress: Progress | bool | None = None, limits: SegmentLimits = DEFAULT_LIMITS) -> Database:
+    def compact(
+        self,
+        *,
+        threads: int | None = None,
+        progress: Progress | bool | None = None,
+        limits: SegmentLimits = DEFAULT_LIMITS,
+    ) -> Database:
         """Merge neighbouring small segments, such as many appends leave. Returns the new database."""
+        from exaln.database.build import compact_directory
+
         directory = self._directory()
         arguments.instance("limits", limits, SegmentLimits)
         with showing(progress, ReadingProgress, lambda: None) as report:
-            compact_directory(directory, progress=report, limits=limits)
+            compact_directory(directory, progress=report, limits=limits, threads=_threads(threads))
         return _opened(directory)
 
     def verify(self) -> None:
@@ -348,6 +386,8 @@ class Database:
 
     def problems(self) -> list[str]:
         """What `verify` finds, one line per problem; an empty list if the database is sound."""
+        from exaln.database.verify import problems_of_database
+
         return list(problems_of_database(self._manifest, self.segments))
 
     def fetch(self, ids: str | Iterable[str]) -> list[Target]:
@@ -377,7 +417,7 @@ class Database:
         ends = np.cumsum([segment.n_rows for segment in self.segments])
         numbers = np.searchsorted(ends, ordinals, side="right")
         rows = np.empty(len(ordinals), np.int64)
-        for number in np.unique(numbers):
+        for number in distinct(numbers):
             segment, here = self.segments[number], numbers == number
             rows[here] = segment.input_order[ordinals[here] - (ends[number] - segment.n_rows)]
         return numbers, rows
@@ -399,6 +439,8 @@ class Database:
         out: a path (replaced atomically; .gz and .zst compress), "-" for stdout, or a binary file. width: letters per
         line, 0 for one line.
         """
+        from exaln.database.export import fasta_blocks
+
         width = min(arguments.integer("width", width), MAX_LINE_WIDTH)
         arguments.binary_file("out", out, "write", "a path, - or a file that is open for bytes")
         require_extension(out, "FASTA", FASTA_EXTENSIONS)
@@ -425,6 +467,8 @@ class Database:
 
     def _find(self, ids: Sequence[str]) -> list[tuple[Segment, int]]:
         """Segment and row of each sequence with these ids; InputError if an id is unknown."""
+        from exaln.database.accession_lookup import find_accessions
+
         found: list[list[tuple[Segment, int]]] = [[] for _ in ids]
         for segment in self.segments:
             for rows, places in zip(segment.rows_with_ids(ids), found, strict=True):
@@ -437,6 +481,11 @@ class Database:
         if self.path is None:
             raise DatabaseError(f"{self.name}: not a single database on disk; build one with a path first")
         return self.path
+
+
+def _threads(threads: int | None) -> int:
+    """The number of threads that an argument `threads` asks for; None means one per core."""
+    return usable_threads(None if threads is None else arguments.integer("threads", threads, least=1))
 
 
 def _ids(ids: str | Iterable[str]) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from exaln.database.segment import Segment
-from exaln.database.segment_writer import text_bytes_before
+from exaln.database.sorted_rows import text_bytes_before
 from exaln.foundation.mapped_file import read_unchanged
 
 if TYPE_CHECKING:

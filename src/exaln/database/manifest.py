@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exaln import __version__
+from exaln.database.checked_file import BLOCK_BYTES
 from exaln.database.columns import FORMAT_VERSION
-from exaln.database.segment import BLOCK_BYTES, MAX_ROWS, Segment
+from exaln.database.segment import MAX_ROWS, Segment
 from exaln.errors import DatabaseError, InputError
 from exaln.foundation.state_file import Fields, StateFormat, content_hash
 from exaln.sequences.alphabet import Alphabet

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from exaln.database.checked_file import BLOCK_BYTES
 from exaln.database.manifest import Manifest
 from exaln.database.segment import Segment
+from exaln.foundation.distinct import distinct
 from exaln.sequences.alphabet import Alphabet
 from exaln.sequences.records import Text
 
@@ -58,15 +60,34 @@ class SegmentRows:
         """int64[n_rows]: position of each row in the input of the whole database."""
         return self._segment.ordinals[self._first : self._end]
 
-    @property
-    def ids(self) -> Text:
-        """The ids, n_rows strings."""
-        return self._rows(self._segment.ids)
+    def used_letters(self) -> NDArray[np.bool_]:
+        """bool[256]: the codes that occur in the segment."""
+        return self._segment.used_letters()
 
     @property
-    def descriptions(self) -> Text:
-        """The descriptions, n_rows strings."""
-        return self._rows(self._segment.descriptions)
+    def block_offset(self) -> int:
+        """The place of the first code in its block of the file."""
+        return (self._segment.block_offset + int(self._segment.offsets[self._first])) % BLOCK_BYTES
+
+    def read_codes(self, begin: int, out: NDArray[np.uint8]) -> None:
+        """Fill `out` with the codes from residue `begin` of these rows on."""
+        self._segment.read_codes(int(self._segment.offsets[self._first]) + begin, out)
+
+    def ordinals_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """int64[n]: the ordinals of some rows."""
+        return self._segment.ordinals_of(self._first + rows)
+
+    def sequences_of(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """Codes of some rows, joined, and their offsets, int64[n + 1]."""
+        return self._segment.sequences_of(self._first + rows)
+
+    def ids_of(self, rows: NDArray[np.int64]) -> Text:
+        """The ids of some rows."""
+        return self._segment.ids_of(self._first + rows)
+
+    def descriptions_of(self, rows: NDArray[np.int64]) -> Text:
+        """The descriptions of some rows."""
+        return self._segment.descriptions_of(self._first + rows)
 
     def require_unchanged(self) -> None:
         """Raise DatabaseError if the segment's file changed after it was opened."""
@@ -75,9 +96,6 @@ class SegmentRows:
     def rows_of(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
         """int64[n]: rows, counted from `first`, of n positions in the input of the segment."""
         return self._segment.input_order[places].astype(np.int64) - self._first
-
-    def _rows(self, text: Text) -> Text:
-        return Text(text.data, text.offsets[self._first : self._end + 1])
 
 
 class DatabasePart:
@@ -127,7 +145,7 @@ class DatabasePart:
         numbers = np.searchsorted(ends, ordinals, side="right")
         places = np.searchsorted(self._numbers, numbers)
         rows = np.empty(len(ordinals), np.int64)
-        for place in np.unique(places).tolist():
+        for place in distinct(places).tolist():
             here, number = places == place, int(self._numbers[place])
             rows[here] = self.segments[place].rows_of(ordinals[here] - self._manifest.segments[number].first_ordinal)
         return places.astype(np.int64), rows

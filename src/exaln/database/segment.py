@@ -1,9 +1,9 @@
 """A segment: one immutable, memory-mapped file of a database, an Arrow IPC file with one record batch sorted by length.
 
-No byte is used before its hash was compared with the manifest. There is one hash per block of 1 MiB, so looking up one
-id checks a few blocks; `Segment.check`, which every column property calls, checks the rest. The columns must then keep
-the rules of `database.column_checks`; a single row that is looked up is checked on its own. After reading a segment,
-call `require_unchanged` before returning results.
+No byte is used before its hash was compared with the manifest (`checked_file`). A column that is used as a whole must
+keep its rules (`column_checks`); rows that are looked up are checked on their own. What is not used is not read: a
+search of millions of targets reads all codes, and the ids of the hits. After reading a segment, call
+`require_unchanged` before returning results.
 """
 
 from __future__ import annotations
@@ -13,28 +13,42 @@ import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from exaln.database.column_checks import WRONG_CODES, WRONG_MASK, WRONG_ORDINALS, problem_of
+from exaln.database.checked_file import BLOCK_BYTES, CheckedFile
+from exaln.database.column_checks import (
+    WRONG_CODES,
+    WRONG_MASK,
+    WRONG_OFFSETS,
+    WRONG_ORDINALS,
+    Column,
+    SegmentContent,
+    problem_of,
+    problem_of_codes,
+)
 from exaln.database.columns import SegmentColumns, columns_of, segment_schema
 from exaln.errors import DatabaseError
 from exaln.foundation import arguments
 from exaln.foundation.mapped_file import WatchedFile
+from exaln.foundation.thread_pool import run_in_parallel
 from exaln.sequences.alphabet import Alphabet
 from exaln.sequences.records import Records, Text, offsets_of
+from exaln.sequences.used_letters import used_letters
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-BLOCK_BYTES = 1 << 20
 MAX_ROWS = (1 << 31) - 1
 FOOTER_BYTES = 1 << 16
 """An upper bound for the size of the Arrow metadata at either end of a segment."""
 MANY_IDS = 64
 """From this number of ids on, one pass over whole columns is faster than a binary search for each id."""
+READ_BYTES = 4 * BLOCK_BYTES
+"""Codes that a thread reads at a time."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +79,7 @@ class Target:
 class Segment:
     """Rows of a database, sorted by length. Arrays are read-only views; rows are numbered from 0 within a segment.
 
-    Every property and method that reads columns raises DatabaseError if the file is damaged or has changed.
+    Every property and method that reads columns raises DatabaseError if what it reads is damaged or has changed.
     """
 
     def __init__(
@@ -74,8 +88,7 @@ class Segment:
         alphabet: Alphabet,
         *,
         batch: Any = None,
-        file: WatchedFile | None = None,
-        hashes: NDArray[np.uint64] | None = None,
+        file: CheckedFile | None = None,
         n_rows: int,
         n_residues: int,
         first_ordinal: int = 0,
@@ -87,10 +100,7 @@ class Segment:
         self.first_ordinal = first_ordinal
         self._batch = batch
         self._file = file
-        self._mapped = None if file is None else file.bytes
-        self._hashes = hashes
-        self._is_checked = np.zeros(0 if hashes is None else len(hashes), np.bool_)
-        self._is_valid = file is None
+        self._valid: set[Column] = set() if file is not None else set(Column)
         self._n_before = 0
 
     @staticmethod
@@ -125,8 +135,7 @@ class Segment:
         return Segment(
             str(path),
             alphabet,
-            file=file,
-            hashes=hashes,
+            file=CheckedFile(str(path), file, hashes),
             n_rows=n_rows,
             n_residues=n_residues,
             first_ordinal=first_ordinal,
@@ -139,28 +148,15 @@ class Segment:
         """The state to pickle: another process opens the file again and repeats all checks."""
         state = dict(vars(self))
         if self._file is not None:
-            state |= {
-                "_batch": None,
-                "_mapped": None,
-                "_is_checked": np.zeros_like(self._is_checked),
-                "_is_valid": False,
-            }
-            state = {
-                name: value
-                for name, value in state.items()
-                if name not in ("_columns", "_moved_ordinals", "input_order")
-            }
+            made = ("_columns", "_found_letters", "_moved_ordinals", "input_order")
+            state = {name: value for name, value in state.items() if name not in made}
+            state |= {"_batch": None, "_valid": set()}
         return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        if self._file is not None:
-            self._mapped = self._file.bytes
 
     def check(self) -> None:
         """Compare all blocks that were not yet compared with their hashes; DatabaseError if one differs."""
-        if not self._is_checked.all():
-            self._check_blocks(0, len(self._is_checked))
+        if self._file is not None:
+            self._file.check()
 
     def require_unchanged(self) -> None:
         """Raise DatabaseError if the file changed after it was opened, so that what was read cannot be trusted."""
@@ -170,18 +166,62 @@ class Segment:
     @property
     def codes(self) -> NDArray[np.uint8]:
         """uint8[n_residues]: the codes of all sequences, joined."""
-        return self._checked_columns().codes[: self.n_residues]
+        return self._valid_columns(Column.CODES).codes[: self.n_residues]
 
     @property
     def offsets(self) -> NDArray[np.int64]:
         """int64[n_rows + 1]: sequence i is codes[offsets[i]:offsets[i + 1]]; the first offset is 0."""
-        return self._checked_columns().offsets
+        return self._valid_columns(Column.OFFSETS).offsets
 
     @property
     def ordinals(self) -> NDArray[np.int64]:
         """int64[n_rows]: position of each row in the input of the whole database."""
-        columns = self._checked_columns()
+        columns = self._valid_columns(Column.ORDINAL)
         return self._moved_ordinals if self._n_before else columns.ordinals
+
+    def used_letters(self) -> NDArray[np.bool_]:
+        """bool[256]: the codes that occur."""
+        self._valid_columns(Column.CODES)
+        return self._found_letters
+
+    @property
+    def block_offset(self) -> int:
+        """The place of the first code in its block of the file."""
+        return 0 if self._file is None else self._file.place_of(self._columns.codes) % BLOCK_BYTES
+
+    def read_codes(self, begin: int, out: NDArray[np.uint8]) -> None:
+        """Fill `out` with the codes from residue `begin` on, which are read and checked without mapping them."""
+        codes = self._valid_columns(Column.OFFSETS).codes[begin : begin + len(out)]
+        if self._file is None or not len(out):
+            out[:] = codes
+            return
+        self._file.read(self._file.place_of(codes), out)
+        if Column.CODES not in self._valid:
+            self._require(problem_of_codes(used_letters(out), len(self.alphabet.letters)))
+
+    def ordinals_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """int64[n]: the ordinals of these rows; only their blocks are read."""
+        columns = self._columns
+        if Column.ORDINAL not in self._valid:
+            self._check_ranges(columns.ordinals, rows, rows + 1)
+        ordinals = columns.ordinals[rows]
+        own = ordinals - self.first_ordinal
+        self._require(WRONG_ORDINALS if np.any((own < 0) | (own >= self.n_rows)) else None)
+        return ordinals + self._n_before
+
+    def sequences_of(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """Codes of these rows, joined, and their offsets, int64[n + 1]; only their blocks are read."""
+        codes, offsets = self._taken(self._columns.codes, self._columns.offsets, rows)
+        self._require(problem_of_codes(used_letters(codes), len(self.alphabet.letters)))
+        return codes, offsets
+
+    def ids_of(self, rows: NDArray[np.int64]) -> Text:
+        """The ids of these rows; only their blocks are read."""
+        return self._texts(self._columns.id_data, self._columns.id_offsets, rows)
+
+    def descriptions_of(self, rows: NDArray[np.int64]) -> Text:
+        """The descriptions of these rows; only their blocks are read."""
+        return self._texts(self._columns.description_data, self._columns.description_offsets, rows)
 
     def moved(self, n_before: int) -> Segment:
         """The same rows with `n_before` added to their ordinals, for databases that are joined."""
@@ -201,12 +241,12 @@ class Segment:
     @property
     def by_id(self) -> NDArray[np.int32]:
         """int32[n_rows]: the rows sorted by the bytes of their ids."""
-        return self._checked_columns().by_id
+        return self._valid_columns(Column.BY_ID).by_id
 
     @property
     def ids(self) -> Text:
         """The ids, a column of n_rows strings."""
-        columns = self._checked_columns()
+        columns = self._valid_columns(Column.ID)
         return Text(columns.id_data, columns.id_offsets)
 
     def checked_ids(self) -> Text:
@@ -217,23 +257,24 @@ class Segment:
     @property
     def descriptions(self) -> Text:
         """The descriptions, a column of n_rows strings."""
-        columns = self._checked_columns()
+        columns = self._valid_columns(Column.DESCRIPTION)
         return Text(columns.description_data, columns.description_offsets)
 
     @property
     def mask(self) -> NDArray[np.int64]:
         """int64[intervals, 2]: soft-masked stretches as in `Records`; a copy."""
-        columns = self._checked_columns()
+        columns = self._valid_columns(Column.MASK)
         return np.stack((columns.mask_starts, columns.mask_ends), axis=1)
 
     @property
     def mask_offsets(self) -> NDArray[np.int64]:
         """int64[n_rows + 1]: the intervals of row i are mask[mask_offsets[i]:mask_offsets[i + 1]]."""
-        return self._checked_columns().mask_offsets
+        return self._valid_columns(Column.MASK).mask_offsets
 
     @property
     def records(self) -> Records:
-        """All rows, sorted by length."""
+        """All rows, sorted by length, after all columns were checked."""
+        self._valid_columns(*Column)
         return Records(
             alphabet=self.alphabet,
             ids=self.ids,
@@ -247,7 +288,7 @@ class Segment:
     @property
     def batch(self) -> Any:
         """The checked segment as a `pyarrow.RecordBatch`."""
-        self._checked_columns()
+        self._valid_columns(*Column)
         return self._batch
 
     @cached_property
@@ -262,7 +303,7 @@ class Segment:
         """uint8: FASTA text of these rows; `width` letters per line, 0 for one line. rows: int32[n]."""
         from exaln._core import fasta_text
 
-        columns = self._checked_columns()
+        columns = self._valid_columns(*Column)
         return fasta_text(
             columns.id_data,
             columns.id_offsets,
@@ -291,10 +332,7 @@ class Segment:
         """The position of one row in the input of the whole database."""
         if not 0 <= row < self.n_rows:
             raise self.invalid("by_id has rows that do not exist")
-        ordinal = int(self._checked(self._columns.ordinals[row : row + 1])[0])
-        if not 0 <= ordinal - self.first_ordinal < self.n_rows:
-            raise self.invalid(WRONG_ORDINALS)
-        return ordinal + self._n_before
+        return int(self.ordinals_of(np.array([row]))[0])
 
     def target(self, row: int) -> Target:
         """One row as text; IndexError if there is no such row."""
@@ -363,47 +401,86 @@ class Segment:
             raise self.invalid("offsets point outside their data")
         return self._checked(data[begin:end])
 
+    def _texts(self, data: NDArray[np.uint8], offsets: NDArray[np.int64], rows: NDArray[np.int64]) -> Text:
+        text = Text(*self._taken(data, offsets, rows))
+        try:
+            if len(text.data) and int(text.data.max()) >= 0x80:
+                text.to_list()
+        except UnicodeDecodeError:
+            raise self.invalid("an id or description is not UTF-8 text") from None
+        return text
+
+    def _taken(
+        self, data: NDArray[np.uint8], offsets: NDArray[np.int64], rows: NDArray[np.int64]
+    ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """The data of these rows, joined, and their offsets, int64[n + 1]."""
+        from exaln._core import take_rows
+
+        self._check_ranges(offsets, rows, rows + 2)
+        begins, ends = offsets[rows], offsets[rows + 1]
+        is_within = np.all((begins >= 0) & (begins <= ends) & (ends <= len(data)))
+        self._require(None if is_within else WRONG_OFFSETS)
+        self._check_ranges(data, begins, ends)
+        return take_rows(data, begins, ends), offsets_of(ends - begins)
+
+    def _check_ranges(self, view: NDArray[Any], begins: NDArray[np.int64], ends: NDArray[np.int64]) -> None:
+        """Compare the blocks of the elements [begins[i], ends[i]) of a column, for all i, with their hashes."""
+        if self._file is not None and len(view):
+            self._file.check_ranges(view, begins, ends)
+
     def _checked(self, view: NDArray[Any]) -> NDArray[Any]:
         """The view itself, after its blocks were compared with their hashes; DatabaseError if one differs."""
-        if self._mapped is None or not view.size:
-            return view
-        begin = view.__array_interface__["data"][0] - self._mapped.__array_interface__["data"][0]
-        first, last = begin // BLOCK_BYTES, (begin + view.nbytes - 1) // BLOCK_BYTES
-        if not self._is_checked[first : last + 1].all():
-            self._check_blocks(first, last + 1)
-        return view
+        return view if self._file is None else self._file.checked(view)
 
-    def _check_blocks(self, begin: int, end: int) -> None:
-        import xxhash
-
-        assert self._mapped is not None
-        assert self._hashes is not None
-        for block in range(begin, end):
-            if self._is_checked[block]:
-                continue
-            content = self._mapped[block * BLOCK_BYTES : (block + 1) * BLOCK_BYTES]
-            if xxhash.xxh3_64_intdigest(content.data) != int(self._hashes[block]):
-                raise DatabaseError(
-                    f"{self.name}: damaged between byte {block * BLOCK_BYTES} and {block * BLOCK_BYTES + len(content)} "
-                    "(xxh3 differs from the manifest); restore the file from a copy or rebuild the database"
-                )
-            self._is_checked[block] = True
-
-    def _checked_columns(self) -> SegmentColumns:
+    def _valid_columns(self, *names: Column) -> SegmentColumns:
+        """All columns, of which these were read and keep their rules."""
         self.require_unchanged()
-        self.check()
-        columns = self._columns
-        if not self._is_valid:
-            problem = self.broken_rule()
-            if problem is not None:
-                self.require_unchanged()
-                raise self.invalid(problem)
-            self._is_valid = True
-        return columns
+        for name in names:
+            if name not in self._valid:
+                self._validate(name)
+        return self._columns
+
+    def _validate(self, name: Column) -> None:
+        if name in (Column.CODES, Column.MASK):
+            self._valid_columns(Column.OFFSETS)
+        if name == Column.CODES:
+            problem = problem_of_codes(self._found_letters, len(self.alphabet.letters))
+        else:
+            for field in name.value:
+                self._checked(getattr(self._columns, field))
+            problem = problem_of(name, self._content)
+        self._require(problem)
+        self._valid.add(name)
+
+    @cached_property
+    def _found_letters(self) -> NDArray[np.bool_]:
+        """bool[256]: the codes that occur, found in one pass over all of them, on all cores."""
+        found = np.zeros(256, np.bool_)
+
+        def read(piece: tuple[int, int]) -> None:
+            codes = np.empty(piece[1] - piece[0], np.uint8)
+            self.read_codes(piece[0], codes)
+            np.logical_or(found, used_letters(codes), out=found)
+
+        cuts = range(READ_BYTES - self.block_offset, self.n_residues, READ_BYTES)
+        run_in_parallel(read, list(pairwise([0, *cuts, self.n_residues])))
+        return found
 
     def broken_rule(self) -> str | None:
         """The first rule of `column_checks` that the columns break; None if they keep all of them."""
-        return problem_of(self._batch, self._columns, self.n_residues, len(self.alphabet.letters), self.first_ordinal)
+        content = self._content
+        return next((problem for name in Column if (problem := problem_of(name, content)) is not None), None)
+
+    @property
+    def _content(self) -> SegmentContent:
+        n_letters = len(self.alphabet.letters)
+        return SegmentContent(self._batch, self._columns, self.n_residues, n_letters, self.first_ordinal)
+
+    def _require(self, problem: str | None) -> None:
+        """Raise DatabaseError if a rule is broken; if the file has changed, that is the error."""
+        if problem is not None:
+            self.require_unchanged()
+            raise self.invalid(problem)
 
     def invalid(self, problem: str) -> DatabaseError:
         """The error for a segment whose hashes are right and whose content is not."""
@@ -419,7 +496,7 @@ class Segment:
         except (ValueError, TypeError, LookupError, OSError, MemoryError, OverflowError, ArrowException) as error:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise DatabaseError(f"{self.name}: not a segment of this format: {reason}; rebuild the database") from None
-        if self._mapped is not None and not all(_is_within(view, self._mapped) for view in vars(columns).values()):
+        if self._file is not None and not all(map(self._file.has, vars(columns).values())):
             raise self.invalid("a column is compressed or lies outside the file")
         return columns
 
@@ -428,22 +505,17 @@ class Segment:
         if self._batch is None:
             import pyarrow as pa
 
-            assert self._mapped is not None
-            self._checked(self._mapped[:FOOTER_BYTES])
-            self._checked(self._mapped[-FOOTER_BYTES:])
-            batch = pa.ipc.open_file(pa.BufferReader(pa.py_buffer(self._mapped))).get_batch(0)
+            assert self._file is not None
+            content = self._file.bytes
+            self._checked(content[:FOOTER_BYTES])
+            self._checked(content[-FOOTER_BYTES:])
+            batch = pa.ipc.open_file(pa.BufferReader(pa.py_buffer(content))).get_batch(0)
             if not batch.schema.equals(segment_schema(self.alphabet), check_metadata=True):
                 raise ValueError("columns or alphabet differ from those of the database")
             if batch.num_rows != self.n_rows:
                 raise ValueError(f"{batch.num_rows} rows instead of {self.n_rows}")
             self._batch = batch
         return self._batch
-
-
-def _is_within(view: NDArray[Any], whole: NDArray[np.uint8]) -> bool:
-    """Whether an array is a view into another one."""
-    begin = view.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
-    return not view.nbytes or 0 <= begin <= len(whole) - view.nbytes
 
 
 def _letter_bytes(letters: str) -> NDArray[np.uint8]:

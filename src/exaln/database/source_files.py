@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
-from typing import BinaryIO
+from collections.abc import Callable, Generator, Sequence
 
+from exaln.database.files_ahead import FilesAhead
 from exaln.foundation import arguments
+from exaln.foundation.resources import usable_threads
 from exaln.sequences.alphabet import Alphabet, as_alphabet
+from exaln.sequences.byte_streams import Source
 from exaln.sequences.records import Records
 
 EXPECTED = "sequence files: paths, or files open in binary mode"
-Source = str | os.PathLike[str] | BinaryIO
 Progress = Callable[[int, int | None, int], None]
 """Called as progress(bytes_done, bytes_total or None, residues)."""
 
 PROGRESS_INTERVAL_S = 0.1
+BATCH_RESIDUES = 4 << 20
+"""Small batches take little memory while they grow, on each of several threads."""
 
 
 class ProgressReporter:
@@ -41,9 +44,10 @@ def read_inputs(
     like: Alphabet | None = None,
     strip_gaps: bool = False,
     max_record_size: int | None = None,
+    threads: int | None = None,
     progress: Progress | None = None,
-) -> Iterator[Records]:
-    """The records of all inputs, one file after the other, in batches.
+) -> Generator[Records, None, None]:
+    """The records of all inputs, one file after the other, in batches. Close this generator, to end its threads.
 
     Without `alphabet`, all files are read in that of the first file with records, or in `like`, the alphabet of the
     database they are added to; a record that looks like another molecule is then an InputError.
@@ -58,18 +62,31 @@ def read_inputs(
     reporter = ProgressReporter(progress)
     sizes = [_stored_bytes(source) for source in sources]
     bytes_total = sum(size for size in sizes if size is not None) if None not in sizes else None
+    threads = usable_threads(threads)
     bytes_before = residues = 0
-    for source in sources:
-        with SequenceFile(
-            source, alphabet=alphabet, like=like, strip_gaps=strip_gaps, max_record_size=max_record_size
-        ) as file:
-            for records in file:
-                residues += records.n_residues
-                reporter.report(bytes_before + file.bytes_read, bytes_total, residues)
-                yield records
-            bytes_before += file.bytes_read
-            if file.n_records:
-                like = file.alphabet
+
+    def opened(source: Source) -> SequenceFile:
+        return SequenceFile(
+            source,
+            alphabet=alphabet,
+            like=like,
+            strip_gaps=strip_gaps,
+            batch_residues=BATCH_RESIDUES,
+            max_record_size=max_record_size,
+            threads=threads,
+        )
+
+    with FilesAhead(sources, threads - 1) as ahead:
+        for place, source in enumerate(sources):
+            with ahead.take(place) or opened(source) as file:
+                for records in file:
+                    if alphabet is None and like is None:
+                        like = records.alphabet
+                    ahead.start(place, opened)
+                    residues += records.n_residues
+                    reporter.report(bytes_before + file.bytes_read, bytes_total, residues)
+                    yield records
+                bytes_before += file.bytes_read
     reporter.report(bytes_before, bytes_total, residues, final=True)
 
 

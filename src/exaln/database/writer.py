@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 import re
 import uuid
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
 from exaln.database.manifest import MANIFEST_NAME, Manifest, SegmentEntry, read_manifest, replace_manifest
-from exaln.database.segment_writer import SortedRows, write_segment
+from exaln.database.segment_file import write_segment
+from exaln.database.sorted_rows import SortedRows
 from exaln.errors import DatabaseError, InputError, OutputError
 from exaln.foundation.atomic_write import fsync_directory, leftovers
 from exaln.foundation.lock_file import Lock, LockHeld
@@ -41,16 +43,10 @@ class DatabaseWriter:
 
     def __enter__(self) -> DatabaseWriter:
         with output_errors(self.directory):
-            if self._is_new:
-                self._make_directory()
             try:
+                if self._is_new:
+                    self._make_directory()
                 self._lock = self._acquire_lock()
-            except BaseException:
-                if self._made_directory:
-                    with suppress(OSError):
-                        self.directory.rmdir()
-                raise
-            try:
                 self._prepare()
             except BaseException:
                 self._undo()
@@ -62,12 +58,15 @@ class DatabaseWriter:
     ) -> None:
         self._undo()
 
-    def add_segment(self, content: SortedRows) -> SegmentEntry:
-        """Write a segment durably under a new name; OutputError if that fails. Returns its entry for the manifest."""
+    def add_segment(self, content: SortedRows, check: Callable[[], None]) -> SegmentEntry:
+        """Write a segment durably under a new name; OutputError if that fails. Returns its entry for the manifest.
+
+        `check` is called often and may raise an exception to stop.
+        """
         name = f"segment-{uuid.uuid4().hex}.arrow"
         self._added.append(name)
         with output_errors(self.directory / name):
-            n_bytes, hashes = write_segment(self.directory / name, content)
+            n_bytes, hashes = write_segment(self.directory / name, content, check)
         return content.entry(name, n_bytes, hashes)
 
     def commit(self, manifest: Manifest) -> None:
@@ -78,10 +77,11 @@ class DatabaseWriter:
 
     def _make_directory(self) -> None:
         try:
+            self._made_directory = not self.directory.exists()
             self.directory.mkdir()
-            self._made_directory = True
             fsync_directory(self.directory.parent)
         except FileExistsError:
+            self._made_directory = False
             if not self.directory.is_dir():
                 raise OutputError(f"{self.directory}: a file with this name exists; choose another name") from None
             if not self._force and (self.directory / MANIFEST_NAME).exists():
@@ -131,12 +131,16 @@ class DatabaseWriter:
 
     def _undo(self) -> None:
         """Delete what was not committed, also a directory that this writer made and that is no database; unlock."""
+        if self._lock is None:  # another writer may be at work here
+            if self._made_directory:
+                with suppress(OSError):
+                    self.directory.rmdir()
+            return
         try:
             with suppress(OSError):
                 self._delete_uncommitted()
         finally:
-            if self._lock is not None:
-                self._lock.close()
+            self._lock.close()
 
     def _delete_uncommitted(self) -> None:
         # Read the manifest on disk: an interruption may come right after it was replaced.

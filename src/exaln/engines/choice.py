@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from exaln.engines.contracts import Engine
-from exaln.engines.cpu.engine import CpuEngine
-from exaln.engines.cuda.engine import CudaEngine
-from exaln.engines.reference.engine import ReferenceEngine
 from exaln.errors import EngineError, ExalnWarning, InputError
 from exaln.foundation import arguments
+from exaln.foundation.resources import THREADS_PER_CORE
+
+if TYPE_CHECKING:
+    from exaln.engines.contracts import Engine
+
+ENGINES = ("cuda", "cpu", "reference")
+"""All engines, fastest first."""
+
+FIRST_FOR_FEW_PAIRS = "cpu"
+"""The fastest engine whose tuning serves few pairs, known without importing an engine."""
 
 
-@dataclass(frozen=True)
-class _Request:
+class _Request(NamedTuple):
     """The resources that an engine may use."""
 
     threads: int | None
@@ -24,13 +29,19 @@ class _Request:
     gpu_memory: int | None
 
 
-_MAKE: dict[type[Engine], Callable[[_Request], Engine]] = {
-    CudaEngine: lambda request: CudaEngine(request.devices, request.gpu_memory, request.threads),
-    CpuEngine: lambda request: CpuEngine(request.threads),
-    ReferenceEngine: lambda request: ReferenceEngine(),
-}
-ENGINES: tuple[type[Engine], ...] = tuple(_MAKE)
-"""All engines, fastest first."""
+def engine_class(name: str) -> type[Engine]:
+    """The class of one of ENGINES, imported when it is asked for."""
+    if name == "cuda":
+        from exaln.engines.cuda.engine import CudaEngine
+
+        return CudaEngine
+    if name == "cpu":
+        from exaln.engines.cpu.engine import CpuEngine
+
+        return CpuEngine
+    from exaln.engines.reference.engine import ReferenceEngine
+
+    return ReferenceEngine
 
 
 def choose_engine(
@@ -48,7 +59,7 @@ def choose_engine(
     them "auto" means cuda, and any other engine raises InputError. for_pairs: "auto" skips engines that pay off only
     for large work.
     """
-    known = ", ".join(engine.name for engine in ENGINES)
+    known = ", ".join(ENGINES)
     if not isinstance(name, str):
         raise arguments.wrong("engine", name, f"auto, {known}")
     request = _Request(
@@ -61,29 +72,48 @@ def choose_engine(
     if devices is not None or gpu_memory is not None:
         name = _with_gpus(name)
     if name == "auto":
-        return _MAKE[_fastest_usable(for_pairs=for_pairs)](request)
-    for engine in ENGINES:
-        if engine.name == name:
-            reason = engine.unavailable_reason()
-            if reason is not None:
-                raise EngineError(f"engine {name!r} cannot be used: {reason}")
-            return _MAKE[engine](request)
-    raise EngineError(f"unknown engine {name!r}; choose auto, {known}")
+        return _make(_fastest_usable(for_pairs=for_pairs), request)
+    if name not in ENGINES:
+        raise EngineError(f"unknown engine {name!r}; choose auto, {known}")
+    reason = engine_class(name).unavailable_reason()
+    if reason is not None:
+        raise EngineError(f"engine {name!r} cannot be used: {reason}")
+    return _make(name, request)
+
+
+def means_cpu(name: str, threads: int | None) -> bool:
+    """Whether `choose_engine` with these arguments, for few pairs, gives the cpu engine if it is usable.
+
+    False also for what it refuses or warns about.
+    """
+    if threads is not None and not (type(threads) is int and 1 <= threads <= THREADS_PER_CORE):
+        return False
+    if type(name) is not str:
+        return False
+    if name == "auto":
+        name = os.environ.get("EXALN_ENGINE", name)
+    return name in (FIRST_FOR_FEW_PAIRS, "auto")
 
 
 def engine_reasons(chosen: str) -> dict[str, str]:
     """For each engine, fastest first, why it is or is not the chosen one."""
-    names = [engine.name for engine in ENGINES]
     reasons = {}
-    for place, engine in enumerate(ENGINES):
-        reason = engine.unavailable_reason()
-        if engine.name == chosen:
-            reasons[engine.name] = "used"
+    for place, name in enumerate(ENGINES):
+        reason = engine_class(name).unavailable_reason()
+        if name == chosen:
+            reasons[name] = "used"
         elif reason is not None:
-            reasons[engine.name] = f"cannot be used: {reason}"
+            reasons[name] = f"cannot be used: {reason}"
         else:
-            reasons[engine.name] = "available, not asked for" if place < names.index(chosen) else "slower"
+            reasons[name] = "available, not asked for" if place < ENGINES.index(chosen) else "slower"
     return reasons
+
+
+def _make(name: str, request: _Request) -> Engine:
+    made: Any = engine_class(name)
+    resources = {"cuda": (request.devices, request.gpu_memory, request.threads), "cpu": (request.threads,)}
+    chosen: Engine = made(*resources.get(name, ()))
+    return chosen
 
 
 def _device_numbers(devices: Sequence[int]) -> list[int]:
@@ -93,18 +123,19 @@ def _device_numbers(devices: Sequence[int]) -> list[int]:
 
 def _with_gpus(name: str) -> str:
     """The name of the cuda engine, which options for GPUs need. Raises InputError if another engine is named."""
-    if name not in ("auto", CudaEngine.name):
+    if name not in ("auto", "cuda"):
         raise InputError(f"--devices and --gpu-memory need --engine cuda, and the engine is {name!r}")
-    return CudaEngine.name
+    return "cuda"
 
 
-def _fastest_usable(*, for_pairs: bool) -> type[Engine]:
-    for engine in ENGINES:
+def _fastest_usable(*, for_pairs: bool) -> str:
+    for name in ENGINES:
+        engine = engine_class(name)
         if for_pairs and not engine.tuning.serves_few_pairs:
             continue
         reason = engine.unavailable_reason()
         if reason is None:
-            return engine
+            return name
         if engine.is_expected():
-            warnings.warn(f"engine {engine.name!r} is passed over: {reason}", ExalnWarning, stacklevel=4)
+            warnings.warn(f"engine {name!r} is passed over: {reason}", ExalnWarning, stacklevel=4)
     raise EngineError("no engine can be used")

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from exaln.database.views import target_ordinals
-from exaln.engines.tasks import Candidates, PairTask, Resident, ScanTask, ScoreBlock
+from exaln.engines.tasks import Candidates, PairTask, Resident, ScanTask, ScoreBlock, SeveralTask
 from exaln.errors import OutOfMemoryError
 from exaln.foundation.resources import available_memory
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from exaln.alignments.aligned_pairs import AlignedPairs
+    from exaln.alignments.aligned_pairs import AlignedPairs, SeveralAligned
     from exaln.database.views import TargetView
     from exaln.engines.outline import ScanOutline
     from exaln.engines.regions import PairTable, RegionResult, RegionTask, Traceback
@@ -55,6 +55,10 @@ class PairEngine(Protocol):
         Where nothing aligns, the path is empty and its position follows from the rule: 0 in local mode. Raises
         EngineError if an alignment does not have the score that the task knows.
         """
+        ...
+
+    def align_several(self, task: SeveralTask) -> SeveralAligned:
+        """Several alignments of each pair, pair by pair, in the order found; none where no score is high enough."""
         ...
 
     def score(self, task: PairTask) -> NDArray[np.int64]:
@@ -97,11 +101,13 @@ class RegionEngine(Protocol):
 class Tuning:
     """How an engine is used best. scan_pairs: pairs of queries and targets per scan. serves_few_pairs: whether "auto"
     may choose the engine for little work. scans_beside_cpu: whether a scan leaves the CPU free for alignments.
+    pair_batches: batches of `pairwise.routing` that the engine takes at a time, because it cuts them further itself.
     """
 
     scan_pairs: int = 32 << 20
     serves_few_pairs: bool = True
     scans_beside_cpu: bool = False
+    pair_batches: int = 1
 
 
 class Engine(ScanEngine, PairEngine, RegionEngine, Protocol):
@@ -123,6 +129,10 @@ class Engine(ScanEngine, PairEngine, RegionEngine, Protocol):
     def describe(self) -> str:
         """The engine and its resources, for logs: "cpu, avx2, 8 threads"."""
         ...
+
+    def notes(self) -> list[str]:
+        """Advice about the last scan for everybody, as lines."""
+        return []
 
     def scan_report(self) -> list[str]:
         """Details of the last scan, as lines for --verbose."""
@@ -166,7 +176,7 @@ def exceeds(task: PairTask, thresholds: tuple[tuple[int, int], ...]) -> NDArray[
     """
     rows, columns = task.shapes
     limit = next((cells for most_pairs, cells in thresholds if len(task) <= most_pairs), None)
-    if limit is None:
+    if limit is None or task.bounds.most_rows * task.bounds.most_columns <= limit:
         return np.zeros(len(task), np.bool_)
     shorter, longer = np.minimum(rows, columns), np.maximum(rows, columns)
     is_windowed = (shorter < SHORT_LENGTH) & (longer >= LENGTH_RATIO * shorter)

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from exaln.errors import EngineError, InputError
-from exaln.sequences.records import offsets_of
+from exaln.sequences.records import offsets_of, read_only
 from exaln.statistics.length_bins import length_bin
 
 if TYPE_CHECKING:
@@ -44,10 +45,10 @@ class EncodedSequences:
     codes: NDArray[np.uint8]
     offsets: NDArray[np.int64]
 
-    @property
+    @cached_property
     def lengths(self) -> NDArray[np.int64]:
         """int64[n]: the length of each sequence."""
-        return np.diff(self.offsets)
+        return read_only(np.diff(self.offsets))
 
     @property
     def n_residues(self) -> int:
@@ -116,10 +117,10 @@ class QueryRows:
         """Whether the rows have scores of their own."""
         return self.table is not self.scoring.matrix
 
-    @property
+    @cached_property
     def lengths(self) -> NDArray[np.int64]:
         """int64[n]: the number of rows of each query."""
-        return np.diff(self.offsets)
+        return read_only(np.diff(self.offsets))
 
     @property
     def n_rows(self) -> int:
@@ -253,6 +254,22 @@ def candidates_of(blocks: Iterable[ScoreBlock], task: ScanTask) -> Iterator[Cand
             yield piece.candidates(task)
 
 
+class Bounds(NamedTuple):
+    """The least and the most rows and columns of some tables, all 0 if there are none."""
+
+    least_rows: int
+    most_rows: int
+    least_columns: int
+    most_columns: int
+
+    @staticmethod
+    def of(rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Bounds:
+        """Bounds of tables with these rows and columns."""
+        if not len(rows):
+            return Bounds(0, 0, 0, 0)
+        return Bounds(int(rows.min()), int(rows.max()), int(columns.min()), int(columns.max()))
+
+
 @dataclass(frozen=True)
 class PairTask:
     """Pairs of queries and targets, each compared on its own, in any mode.
@@ -281,31 +298,63 @@ class PairTask:
         """The scoring of the queries."""
         return self.queries.scoring
 
-    @property
+    @cached_property
     def shapes(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """int64[n] each: rows and columns of the tables."""
         return self.queries.lengths[self.query], self.targets.lengths[self.target]
 
-    @property
+    @cached_property
+    def bounds(self) -> Bounds:
+        """The least and the most rows and columns of the tables."""
+        return Bounds.of(*self.shapes)
+
+    @cached_property
     def cells(self) -> NDArray[np.int64]:
         """int64[n]: cells of the tables."""
         rows, columns = self.shapes
-        return rows * columns
+        return read_only(rows * columns)
 
-    def taken(self, places: NDArray[np.int64]) -> PairTask:
+    def taken(self, places: NDArray[np.int64] | slice) -> PairTask:
         """Some of these pairs."""
+        if isinstance(places, slice) and places.indices(len(self)) == (0, len(self), 1):
+            return self
         return replace(
             self,
             query=self.query[places],
             target=self.target[places],
             known_scores=None if self.known_scores is None else self.known_scores[places],
-            forbidden=None if self.forbidden is None else tuple(self.forbidden[place] for place in places.tolist()),
+            forbidden=None if self.forbidden is None else self._forbidden_of(places),
         )
+
+    def _forbidden_of(self, places: NDArray[np.int64] | slice) -> tuple[NDArray[np.int64], ...]:
+        assert self.forbidden is not None
+        if isinstance(places, slice):
+            return self.forbidden[places]
+        return tuple(self.forbidden[place] for place in places.tolist())
 
     def require_no_forbidden_cells(self, engine: str) -> None:
         """Raise EngineError if there are any. engine: the name of an engine that does not support them."""
         if self.forbidden is not None:
             raise EngineError(f"the {engine} engine cannot leave out cells of an alignment; use the reference engine")
+
+
+@dataclass(frozen=True)
+class SeveralTask:
+    """Several local alignments of each pair that share no aligned pair of letters (Waterman and Eggert 1987).
+
+    Alignment r of a pair follows the path rule in the table in which no two letters that an earlier one aligned may be
+    aligned. most: how many of a pair, at least 1. least: int64[n], the least score of each pair's alignments, at least
+    1.
+    """
+
+    pairs: PairTask
+    most: int
+    least: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        assert self.pairs.mode.is_local
+        assert self.most >= 1
+        assert len(self.least) == len(self.pairs)
 
 
 def require_alphabet(what: str, alphabet: Alphabet, scoring: Scoring) -> None:

@@ -49,10 +49,28 @@ class WatchedFile:
     def require_unchanged(self) -> None:
         """Raise DatabaseError if the file changed after it was opened, so that what was read cannot be trusted."""
         if self._mapped.has_faulted or self._mapped.identity != self._identity:
-            raise DatabaseError(
-                f"{self.path}: changed while it was in use, so nothing is reported; "
-                "restore the file or build it again, and do not write to files of exaln"
-            )
+            raise self._changed()
+
+    def read(self, place: int, out: NDArray[np.uint8]) -> None:
+        """Fill `out`, contiguous, with the bytes from `place` on, without touching the mapping.
+
+        Raises DatabaseError if the file has become shorter, or cannot be read.
+        """
+        view, done = out.data, 0
+        try:
+            while done < len(view):
+                n_read = os.preadv(self._mapped.descriptor, [view[done:]], place + done)
+                if not n_read:
+                    raise self._changed()
+                done += n_read
+        except OSError as error:
+            raise DatabaseError(f"{self.path}: cannot be read: {error.strerror}") from None
+
+    def _changed(self) -> DatabaseError:
+        return DatabaseError(
+            f"{self.path}: changed while it was in use, so nothing is reported; "
+            "restore the file or build it again, and do not write to files of exaln"
+        )
 
     def xxh3_64(self) -> str:
         """The hash of the whole file in hexadecimal digits. It is read in blocks, so it takes little memory."""

@@ -8,29 +8,54 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Protocol, overload
 
 import numpy as np
 
 from exaln.alignments.aligned_pairs import AlignedPairs, PairList
 from exaln.alignments.cigar import Paths, cigar, cigar_list
 from exaln.alignments.hit_columns import COUNTS, POSITIONS
-from exaln.alignments.query_hits import PairHits, QueryHits
 from exaln.foundation.plurals import number_of
-from exaln.pairwise.alignment_drawing import alignment_html, alignment_plot, alignment_text, alignments_html
-from exaln.pairwise.alignment_hits import pair_hits, query_hits
 from exaln.report import colours
 from exaln.scoring.modes import Mode
 from exaln.scoring.scoring import Scoring, ScoringLike
 from exaln.sequences.records import Records
 from exaln.sequences.strands import reverse_complement
-from exaln.statistics.evalues import pair_statistics
 
 if TYPE_CHECKING:
     import os
 
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
+
+    from exaln.alignments.query_hits import PairHits, QueryHits
+
+
+N_POSITIONS = len(POSITIONS)
+SCORE, STRAND = 0, 1 + N_POSITIONS + len(COUNTS)
+"""Places of numbers; see `AlignmentSource`."""
+
+
+class AlignmentSource(Protocol):
+    """What an `Alignment` is made from: the columns of many, or one pair that has none yet."""
+
+    @property
+    def scoring(self) -> Scoring: ...
+
+    @property
+    def mode(self) -> Mode: ...
+
+    def _number_of(self, row: int, place: int) -> int:
+        """One of the numbers of an alignment: scaled score, positions (4), counts (6), strand."""
+        ...
+
+    def _runs_of(self, row: int) -> NDArray[np.uint32] | memoryview:
+        """uint32[n]: the path of one alignment; see `exaln.alignments.cigar.Paths`."""
+        ...
+
+    def _as_columns(self) -> Alignments:
+        """The columns of which the alignment is a row."""
+        ...
 
 
 class Alignments(Sequence["Alignment"]):
@@ -94,6 +119,24 @@ class Alignments(Sequence["Alignment"]):
     def __iter__(self) -> Iterator[Alignment]:
         return map(partial(Alignment, self), range(len(self)))
 
+    def _number_of(self, row: int, place: int) -> int:
+        """One of the numbers of an alignment; see `AlignmentSource`."""
+        if place == SCORE:
+            return self._scores.item(row)
+        if place <= N_POSITIONS:
+            return self.positions.item(row, place - 1)
+        if place < STRAND:
+            return self.counts.item(row, place - 1 - N_POSITIONS)
+        return self.strands.item(row)
+
+    def _runs_of(self, row: int) -> NDArray[np.uint32]:
+        """uint32[n]: the path of one alignment."""
+        return self.paths[row]
+
+    def _as_columns(self) -> Alignments:
+        """These alignments."""
+        return self
+
     @property
     def scores(self) -> NDArray[np.int64] | NDArray[np.float64]:
         """The score of each pair: int64[n], or float64[n] where the scoring has fractions."""
@@ -117,6 +160,8 @@ class Alignments(Sequence["Alignment"]):
     def _bits_and_evalues(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         if self._statistics is None:
             if self.mode.is_local:
+                from exaln.statistics.evalues import pair_statistics
+
                 lengths = self.queries.lengths[self.pairs.query], self.targets.lengths[self.pairs.target]
                 self._statistics = pair_statistics(self.scoring, self._scores, *lengths)
             else:
@@ -162,6 +207,8 @@ class Alignments(Sequence["Alignment"]):
         joined: neighbouring pairs of one query are yielded together. first_query, first_target: places in the input of
         the first query and target.
         """
+        from exaln.pairwise.alignment_hits import query_hits
+
         return query_hits(self, first_query, first_target, joined=joined)
 
     def pair_hits(self, first_query: int = 0, first_target: int = 0, *, also_empty: bool = False) -> PairHits:
@@ -169,6 +216,8 @@ class Alignments(Sequence["Alignment"]):
 
         also_empty: include pairs where nothing aligns. first_query, first_target: as in `query_hits`.
         """
+        from exaln.pairwise.alignment_hits import pair_hits
+
         return pair_hits(self, first_query, first_target, also_empty=also_empty)
 
     def __repr__(self) -> str:
@@ -176,6 +225,8 @@ class Alignments(Sequence["Alignment"]):
 
     def _repr_html_(self) -> str:
         """The first pairs as a table, for notebooks."""
+        from exaln.pairwise.alignment_drawing import alignments_html
+
         return alignments_html(self)
 
 
@@ -183,12 +234,8 @@ def _number_or_none(value: np.float64) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-def _position(place: int, text: str) -> Any:
-    return property(lambda self: int(self._all.positions[self._row, place]), doc=text)
-
-
-def _count(place: int, text: str) -> Any:
-    return property(lambda self: int(self._all.counts[self._row, place]), doc=text)
+def _number(place: int, text: str) -> Any:
+    return property(lambda self: self._source._number_of(self._row, place), doc=text)
 
 
 class Alignment:
@@ -196,27 +243,33 @@ class Alignment:
     of it. If nothing aligns, the path is empty.
     """
 
-    __slots__ = ("_all", "_row")
+    __slots__ = ("_row", "_source")
 
-    def __init__(self, alignments: Alignments, row: int) -> None:
-        """The alignment of one pair of many."""
-        self._all, self._row = alignments, row
+    def __init__(self, source: AlignmentSource, row: int = 0) -> None:
+        """One alignment of a source."""
+        self._source, self._row = source, row
 
-    query_start: int = _position(0, "Start of the alignment in the query.")
-    query_end: int = _position(1, "End of the alignment in the query.")
-    target_start: int = _position(2, "Start of the alignment in the target.")
-    target_end: int = _position(3, "End of the alignment in the target.")
-    identities: int = _count(0, "Columns with equal letters.")
-    positives: int = _count(1, "Columns whose letters are equal or, in proteins, score above 0.")
-    mismatches: int = _count(2, "Columns with different letters.")
-    gap_opens: int = _count(3, "Runs of gap columns.")
-    gaps: int = _count(4, "Gap columns.")
-    columns: int = _count(5, "Columns of the alignment.")
+    @property
+    def _all(self) -> Alignments:
+        """The columns, of which this alignment is row `_row`."""
+        self._source = columns = self._source._as_columns()
+        return columns
+
+    query_start: int = _number(1, "Start of the alignment in the query.")
+    query_end: int = _number(2, "End of the alignment in the query.")
+    target_start: int = _number(3, "Start of the alignment in the target.")
+    target_end: int = _number(4, "End of the alignment in the target.")
+    identities: int = _number(5, "Columns with equal letters.")
+    positives: int = _number(6, "Columns whose letters are equal or, in proteins, score above 0.")
+    mismatches: int = _number(7, "Columns with different letters.")
+    gap_opens: int = _number(8, "Runs of gap columns.")
+    gaps: int = _number(9, "Gap columns.")
+    columns: int = _number(10, "Columns of the alignment.")
 
     @property
     def score(self) -> int | float:
         """The score, in the units of the scoring as given."""
-        return self.scoring.unscale(int(self._all._scores[self._row]))
+        return self.scoring.unscale(self._source._number_of(self._row, SCORE))
 
     @property
     def bits(self) -> float | None:
@@ -231,17 +284,17 @@ class Alignment:
     @property
     def strand(self) -> int:
         """1, or -1 where the query aligns with the reverse complement of the target."""
-        return int(self._all.strands[self._row])
+        return self._source._number_of(self._row, STRAND)
 
     @property
     def scoring(self) -> Scoring:
         """The matrix and the gap costs."""
-        return self._all.scoring
+        return self._source.scoring
 
     @property
     def mode(self) -> Mode:
         """Which ends are free."""
-        return self._all.mode
+        return self._source.mode
 
     @property
     def query_sequence(self) -> str:
@@ -301,12 +354,12 @@ class Alignment:
     @property
     def cigar(self) -> str:
         """The path as CIGAR: M, I (consumes the query), D (consumes the target)."""
-        return cigar(self.operations)
+        return cigar(self._source._runs_of(self._row))
 
     @property
     def cigar_extended(self) -> str:
         """The path as CIGAR with = for equal and X for different letters in place of M."""
-        return cigar(self.operations, extended=True)
+        return cigar(self._source._runs_of(self._row), extended=True)
 
     @property
     def identity(self) -> float:
@@ -315,6 +368,8 @@ class Alignment:
 
     def text(self, *, colour: bool = False, width: int | None = None) -> str:
         """The alignment as `print` shows it, drawn in lines of `width` columns (60 by default)."""
+        from exaln.pairwise.alignment_drawing import alignment_text
+
         return alignment_text(self, colour=colour, width=width)
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
@@ -322,6 +377,8 @@ class Alignment:
 
         The plot is a dot plot with the path and the identity along it; for up to 30 letters it is the table of scores.
         """
+        from exaln.pairwise.alignment_drawing import alignment_plot
+
         return alignment_plot(self, path)
 
     def to_biopython(self) -> Any:
@@ -351,4 +408,6 @@ class Alignment:
 
     def _repr_html_(self) -> str:
         """The alignment drawn, for notebooks; if it is too long, only its `repr`."""
+        from exaln.pairwise.alignment_drawing import alignment_html
+
         return alignment_html(self)

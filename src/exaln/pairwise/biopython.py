@@ -13,7 +13,7 @@ from exaln.foundation import arguments
 from exaln.pairwise.alignment import Alignment, Alignments
 from exaln.scoring.modes import GLOBAL, LOCAL
 from exaln.scoring.scoring import Scoring, ScoringLike, as_scoring
-from exaln.sequences.inputs import detect_alphabet
+from exaln.sequences.given import look_at
 from exaln.sequences.records import Records
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def from_biopython(alignment: Any, scoring: ScoringLike | None) -> Alignment:
     """The path of a Bio.Align.Alignment, scored here; see `Alignment.from_biopython`."""
     query, target = letters_of(alignment)
     texts = [arguments.encoded("alignment", letters) for letters, _ in (query, target)]
-    rules = Scoring.default(detect_alphabet(texts)) if scoring is None else as_scoring(scoring)
+    rules = Scoring.default(look_at(texts, "alignment").detected()) if scoring is None else as_scoring(scoring)
     codes = [rules.alphabet.encode(letters) for letters, _ in (query, target)]
     path = coordinates_of(alignment)
     query_end = path.query_start + int(path.query_steps.sum())

@@ -13,24 +13,26 @@ import numpy as np
 from exaln.alignments.aligned_pairs import PairList
 from exaln.alignments.strands import positions_as_given, reverse_paths
 from exaln.engines.choice import choose_engine
-from exaln.engines.contracts import Engine
 from exaln.engines.tasks import PairTask, Progress, QueryRows
 from exaln.errors import InputError
 from exaln.foundation import arguments
 from exaln.foundation.plurals import number_of
 from exaln.foundation.progress import AligningProgress, AnyProgress, ScoringProgress, showing
+from exaln.pairwise import short_pair
 from exaln.pairwise.alignment import Alignment, Alignments
-from exaln.pairwise.long.driver import IN_MEMORY, LongOptions
+from exaln.pairwise.long.options import IN_MEMORY, LongOptions
 from exaln.pairwise.routing import align_pairs, score_pairs
+from exaln.pairwise.several import Several, align_several
 from exaln.scoring.modes import LOCAL, Mode
 from exaln.scoring.scoring import Scoring, ScoringLike, as_scoring, require_scores_for
-from exaln.sequences.alphabet import Alphabet
-from exaln.sequences.inputs import Sequences, SingleSequence, as_one_record, as_records, detect_alphabet, texts_of
+from exaln.sequences.inputs import Sequences, SingleSequence, as_one_record, as_records, common_alphabet, looked_at
 from exaln.sequences.records import Records
 from exaln.sequences.strands import doubled, other_strand, require_strand
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from exaln.engines.contracts import Engine
 
 MANY_CELLS = 20 * 10**9
 """From this many cells on, "auto" may choose a GPU for pairs."""
@@ -59,6 +61,10 @@ def score(
     >>> score("HEAGAWGHEE", "PAWHEAE", scoring=Scoring("BLOSUM50", gap_open=0, gap_extend=8), mode="global")
     1
     """
+    if devices is None and gpu_memory is None:
+        short = short_pair.score(query, target, scoring, mode, engine, threads)
+        if short is not None:
+            return short
     found = _scores(
         as_one_record(query, "query"),
         as_one_record(target, "target"),
@@ -110,7 +116,7 @@ def _scores(
     progress: AnyProgress,
 ) -> NDArray[np.int64] | NDArray[np.float64]:
     chosen = Mode.parse(mode)
-    first, second, rules = _prepared(queries, targets, names, scoring)
+    first, second, rules = _prepared(queries, targets, names, scoring, request[1])
     task, chosen_engine = _task_for(first, second, pairs, rules, chosen, request)
     with showing(progress, ScoringProgress, lambda: int(task.cells.sum())) as report:
         scores = score_task(chosen_engine, task, report)
@@ -148,6 +154,10 @@ def align(
               AW HE
     Sbjct  2  AW-HE  5
     """
+    if devices is None and gpu_memory is None and work_dir is None and memory is None:
+        short = short_pair.align(query, target, scoring, mode, strand, engine, threads)
+        if short is not None:
+            return short
     return _alignments(
         as_one_record(query, "query"),
         as_one_record(target, "target"),
@@ -177,6 +187,8 @@ def align_many(
     progress: AnyProgress = None,
     work_dir: str | os.PathLike[str] | None = None,
     memory: int | None = None,
+    max_hsps: int = 1,
+    min_score: float | None = None,
 ) -> Alignments:
     """The optimal alignments of many pairs.
 
@@ -189,6 +201,8 @@ def align_many(
     Engine "auto" uses a GPU from 20 billion cells on: below that, the CPU finishes before the GPU is ready.
     work_dir: a directory in which long pairs store their progress, so that the same call resumes after an interruption.
     memory: bytes that a long pair may use; None for all free memory. See docs/long-pairs.md.
+    max_hsps, min_score: up to `max_hsps` local alignments of each pair with at least this score, pair by pair, the best
+    first. They share no aligned pair of letters. A pair without any has one empty alignment. See docs/pairs.md.
 
     >>> found = align_many(["ACGTT", "TTAC"], ["ACGT", "TAC"], mode="global")
     >>> found.scores.tolist(), found.cigars
@@ -196,7 +210,8 @@ def align_many(
     """
     request, names = (engine, threads, devices, gpu_memory), ("queries", "targets")
     options = _long_options(work_dir, memory)
-    return _alignments(queries, targets, names, scoring, mode, pairs, strand, request, progress, options)
+    limits = (max_hsps, min_score)
+    return _alignments(queries, targets, names, scoring, mode, pairs, strand, request, progress, options, limits)
 
 
 def _alignments(
@@ -210,11 +225,15 @@ def _alignments(
     request: Request,
     progress: AnyProgress,
     options: LongOptions,
+    limits: tuple[int, float | None] = (1, None),
 ) -> Alignments:
     chosen = Mode.parse(mode)
-    first, second, rules = _prepared(queries, targets, names, scoring)
+    first, second, rules = _prepared(queries, targets, names, scoring, request[1])
+    several = Several.of(*limits, rules, chosen)
     task, chosen_engine = _task_for(first, second, pairs, rules, chosen, request)
     with showing(progress, AligningProgress, lambda: int(task.cells.sum())) as report:
+        if several is not None:
+            return align_several(chosen_engine, first, task, strand, several, report)
         return align_strand(chosen_engine, first, task, strand, report, options)
 
 
@@ -276,11 +295,10 @@ def _task_for(
     queries: Records, targets: Records, pairs: Pairing, scoring: Scoring, mode: Mode, request: Request
 ) -> tuple[PairTask, Engine]:
     """The pairs as a task, and an engine chosen for their number of cells."""
-    listed = paired(len(queries), len(targets), pairs)
+    task = pair_task(queries, targets, paired(len(queries), len(targets), pairs), scoring, mode)
     engine, threads, devices, gpu_memory = request
-    n_cells = int((queries.lengths[listed.query] * targets.lengths[listed.target]).sum())
-    chosen = choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory, for_pairs=n_cells < MANY_CELLS)
-    return pair_task(queries, targets, listed, scoring, mode), chosen
+    has_few = int(task.cells.sum()) < MANY_CELLS
+    return task, choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory, for_pairs=has_few)
 
 
 def pair_task(queries: Records, targets: Records, pairs: PairList, scoring: Scoring, mode: Mode) -> PairTask:
@@ -306,21 +324,18 @@ def _zipped(n_queries: int, n_targets: int) -> PairList:
 
 
 def _prepared(
-    queries: Sequences, targets: Sequences, names: tuple[str, str], scoring: ScoringLike | None
+    queries: Sequences,
+    targets: Sequences,
+    names: tuple[str, str],
+    scoring: ScoringLike | None,
+    threads: int | None,
 ) -> tuple[Records, Records, Scoring]:
     """Both sides as records of one alphabet, and their scoring. names: of the two arguments, for messages."""
     if scoring is not None:
         rules = as_scoring(scoring)
-        alphabet = rules.alphabet
-        return as_records(queries, alphabet, names[0]), as_records(targets, alphabet, names[1]), rules
-    if not isinstance(queries, Records):
-        queries = as_records(queries, name=names[0], like=_alphabet_of(queries, targets, names))
-    return queries, as_records(targets, name=names[1], like=queries.alphabet), Scoring.default(queries.alphabet)
-
-
-def _alphabet_of(queries: Sequences, targets: Sequences, names: tuple[str, str]) -> Alphabet | None:
-    """The alphabet of both sides together; None if a side is a file, whose letters are not known before it is read."""
-    if isinstance(targets, Records):
-        return targets.alphabet
-    both = texts_of(queries, names[0]), texts_of(targets, names[1])
-    return None if both[0] is None or both[1] is None else detect_alphabet([*both[0], *both[1]])
+        first = as_records(queries, rules.alphabet, names[0], threads=threads)
+        return first, as_records(targets, rules.alphabet, names[1], threads=threads), rules
+    looked = looked_at(queries, names[0]), looked_at(targets, names[1])
+    like = targets.alphabet if isinstance(targets, Records) else common_alphabet(*looked, threads)
+    first = as_records(looked[0], None, names[0], like, threads)
+    return first, as_records(looked[1], None, names[1], first.alphabet, threads), Scoring.default(first.alphabet)

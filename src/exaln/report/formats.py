@@ -12,14 +12,15 @@ from exaln.foundation.output_file import KNOWN_EXTENSIONS, compression_of, exten
 from exaln.report.columns import Column, parse_columns
 
 TABLES = ("6", "7", "10")
-KINDS = ("table", "0", *TABLES, "json", "parquet", "arrow", "fasta", "sam", "paf")
+KINDS = ("table", "0", "5", *TABLES, "15", "json", "parquet", "arrow", "fasta", "sam", "paf", "gff")
 DEFAULT = "6"
 BINARY = ("parquet", "arrow")
 CIGAR_KINDS = ("sam", "paf")
-BY_ROW = ("6", "10", "paf", *BINARY)
+SEARCH_ONLY = ("5", "15")
+BY_ROW = ("6", "10", "paf", "gff", *BINARY)
 BY_PAIR = ("0", "json", "sam")
 
-NAMES = {"pairwise": "0", "tsv": "6", "csv": "10", "feather": "arrow", "17": "sam"}
+NAMES = {"pairwise": "0", "xml": "5", "tsv": "6", "csv": "10", "feather": "arrow", "17": "sam", "gff3": "gff"}
 """Other names for the kinds; 17 is BLAST's number for SAM."""
 
 EXTENSIONS = {
@@ -28,6 +29,7 @@ EXTENSIONS = {
     ".csv": "10",
     ".txt": "0",
     ".json": "json",
+    ".xml": "5",
     ".parquet": "parquet",
     ".arrow": "arrow",
     ".feather": "arrow",
@@ -37,13 +39,15 @@ EXTENSIONS = {
     ".fna": "fasta",
     ".sam": "sam",
     ".paf": "paf",
+    ".gff": "gff",
+    ".gff3": "gff",
 }
 
 REFUSED = {
     **dict.fromkeys("1234", "query-anchored text is not available; use 0"),
-    **dict.fromkeys(("5", "14", "16", "xml"), "XML is not available; use json"),
+    **dict.fromkeys(("14", "16"), "of BLAST's two kinds of XML, only 5 is available"),
     **dict.fromkeys(("8", "9", "11"), "ASN.1 is not available; use json or parquet"),
-    **dict.fromkeys(("12", "13", "15"), "BLAST's JSON is not available; use json, which is exaln's own"),
+    **dict.fromkeys(("12", "13"), "of BLAST's kinds of JSON, only 15 is available"),
     "18": "a report by organism needs taxonomy, which FASTA files do not carry",
 }
 """BLAST's formats that cannot be written, and what to use instead."""
@@ -70,6 +74,11 @@ class Format:
     def is_by_pair(self) -> bool:
         """True if the report has an entry for every pair, also for pairs without an alignment."""
         return self.kind in BY_PAIR
+
+    @property
+    def is_for_pairs(self) -> bool:
+        """True if pairs can be written, and not only the hits of a search."""
+        return self.kind not in SEARCH_ONLY
 
     @property
     def is_binary(self) -> bool:

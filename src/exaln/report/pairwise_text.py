@@ -46,12 +46,15 @@ def _write_pairs(file: BinaryIO, hits: Iterable[AnyHits], summary: SearchSummary
     for some in hits:
         if isinstance(some, QueryHits):
             file.write(f"{_query_title(some.query_id, some.query_description, len(some.query))}\n".encode())
-        for part in some.parts():
+        if isinstance(some, QueryHits):
+            for text in _targets(some, mode, colour):
+                file.write(text.encode())
+        for part in some.parts() if isinstance(some, PairHits) else ():
             for hit, picture in enumerate(draw_all(part, colour=colour)):
-                if isinstance(part, PairHits):
-                    query = (part.query_ids[hit], part.query_descriptions[hit], len(part.queries[hit]))
-                    file.write(f"{_query_title(*query)}\n".encode())
-                file.write(_hit(part, hit, picture, mode).encode() if part.columns[hit] else NOTHING)
+                query = (part.query_ids[hit], part.query_descriptions[hit], len(part.queries[hit]))
+                file.write(f"{_query_title(*query)}\n".encode())
+                drawn = _heading(part, hit) + _alignment(part, hit, picture, mode)
+                file.write(drawn.encode() if part.columns[hit] else NOTHING)
         if isinstance(some, QueryHits) and not len(some):
             file.write(NOTHING)
         file.flush()
@@ -83,12 +86,19 @@ def _query(hits: QueryHits, summary: SearchSummary, colour: bool) -> Iterator[st
     if len(hits):
         yield from _table(hits)
         yield "\n\n"
-        for part in hits.parts():
-            for hit, drawn in enumerate(draw_all(part, colour=colour)):
-                yield _hit(part, hit, drawn)
+        yield from _targets(hits, None, colour)
     else:
         yield "\n\n***** No hits found *****\n\n\n"
     yield _query_footer(hits, summary)
+
+
+def _targets(hits: QueryHits, mode: str | None, colour: bool) -> Iterator[str]:
+    """The alignments of a query, target by target: the heading of a target comes before its first alignment."""
+    before = None
+    for part in hits.parts():
+        for row, drawn in enumerate(draw_all(part, colour=colour)):
+            yield (_heading(part, row) if part.ordinal[row] != before else "") + _alignment(part, row, drawn, mode)
+            before = part.ordinal[row]
 
 
 def _query_title(name: str, description: str, length: int) -> str:
@@ -101,7 +111,7 @@ def _table(hits: QueryHits) -> Iterator[str]:
         yield f"{'':<{TITLE}}  Score     E\n{heading:<{TITLE}} (Bits)  Value\n\n"
     else:
         yield f"{'':<{TITLE}}  Score\n{heading:<{TITLE}}  (raw)\n\n"
-    for hit in range(len(hits)):
+    for hit in hits.target_offsets[:-1].tolist():
         name = title(hits.target_ids[hit], hits.target_descriptions[hit][: 2 * TITLE])
         shown = name if len(name) <= TITLE else name[: TITLE - 3] + "..."
         if _has_statistics(hits, hit):
@@ -110,10 +120,13 @@ def _table(hits: QueryHits) -> Iterator[str]:
             yield f"{shown:<{TITLE}}  {_raw(hits, hit)}\n"
 
 
-def _hit(hits: AnyHits, hit: int, drawn: str, mode: str | None = None) -> str:
+def _heading(hits: AnyHits, hit: int) -> str:
     name = title(hits.target_ids[hit], hits.target_descriptions[hit])
-    lines = [f">{_wrapped(name)}", f"Length={len(hits.targets[hit])}", "", *_numbers(hits, hit, mode), "", drawn]
-    return "\n".join(lines) + "\n\n\n"
+    return f">{_wrapped(name)}\nLength={len(hits.targets[hit])}\n\n"
+
+
+def _alignment(hits: AnyHits, hit: int, drawn: str, mode: str | None) -> str:
+    return "\n".join([*_numbers(hits, hit, mode), "", drawn]) + "\n\n\n"
 
 
 def _numbers(hits: AnyHits, hit: int, mode: str | None) -> Iterator[str]:

@@ -18,7 +18,8 @@ class SearchSummary:
     """The search that a report is about.
 
     database: its name, as the user gave it. n_targets, n_residues: of the whole database. statistics: None if the
-    scoring has no bits and E-values. is_pairs: True if nothing was searched and pairs were aligned, in this mode.
+    scoring has no bits and E-values. max_evalue: the limit of the E-value; None if there is none. is_pairs: True if
+    nothing was searched and pairs were aligned, in this mode.
     """
 
     database: str
@@ -26,6 +27,7 @@ class SearchSummary:
     n_residues: int
     scoring: Scoring
     statistics: Statistics | None = None
+    max_evalue: float | None = None
     program: str = "exaln"
     version: str = __version__
     is_pairs: bool = False

@@ -69,6 +69,18 @@ def _write(
         from exaln.report.json_report import write_json
 
         write_json(file, hits, summary)
+    elif form.kind == "5":
+        from exaln.report.blast_xml import write_blast_xml
+
+        write_blast_xml(file, by_query, summary)
+    elif form.kind == "15":
+        from exaln.report.blast_json import write_blast_json
+
+        write_blast_json(file, by_query, summary)
+    elif form.kind == "gff":
+        from exaln.report.gff import write_gff
+
+        write_gff(file, hits, summary)
     elif form.kind == "fasta":
         from exaln.report.fasta_report import write_fasta
 

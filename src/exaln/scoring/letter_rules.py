@@ -121,7 +121,8 @@ def is_special(letter: str, alphabet: Alphabet) -> bool:
 
 def _with_special_letters(scores: Scores, alphabet: Alphabet, derived: set[str]) -> Scores:
     """Apply rules 3 and 4: fill in missing scores of X and `*`, and limit N to 0. derived: letters the matrix lacks."""
-    lowest, highest = min(scores.values()), max(scores.values())
+    few = {(score.numerator, score.denominator): score for score in scores.values()}.values()
+    lowest, highest = min(few), max(few)
     unknown = min(Fraction(0), max(Fraction(-1), lowest))
     full: Scores = {}
     for pair in product(alphabet.letters, alphabet.letters):
@@ -137,6 +138,8 @@ def _with_special_letters(scores: Scores, alphabet: Alphabet, derived: set[str])
 
 
 def _mean_rounded_down(values: list[Fraction], grid: int) -> Fraction:
+    if len(values) == 1:
+        return values[0]
     return Fraction(math.floor(sum(values, Fraction(0)) / len(values) * grid), grid)
 
 

@@ -10,6 +10,7 @@ import os
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property, lru_cache
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from exaln.errors import InputError
 from exaln.foundation import arguments
 from exaln.scoring import letter_rules, matrices
 from exaln.scoring.letter_rules import Scores
-from exaln.scoring.matrices import MAX_DENOMINATOR, MAX_VALUE
+from exaln.scoring.matrices import MAX_DENOMINATOR, MAX_VALUE, ScoreTable
 from exaln.sequences.alphabet import DNA, PROTEIN, Alphabet
 
 if TYPE_CHECKING:
@@ -53,6 +54,27 @@ class LetterScores:
     gaps: tuple[int, int]
     match: tuple[Fraction, Fraction] | None = None
 
+    @cached_property
+    def denominator(self) -> int:
+        """The least number that makes all scores whole when they are multiplied by it."""
+        return math.lcm(*(score.denominator for score in self.scores.values()))
+
+    @cached_property
+    def largest(self) -> Fraction:
+        """The largest absolute score."""
+        return max(map(abs, self.scores.values()))
+
+    def multiplied(self, factor: int) -> NDArray[np.int32]:
+        """int32[n_letters, n_letters], row = query: the scores times a multiple of `denominator`."""
+        return self._numerators * np.int32(factor // self.denominator)
+
+    @cached_property
+    def _numerators(self) -> NDArray[np.int32]:
+        order = self.alphabet.letters
+        scores = [self.scores[pair] for pair in product(order, order)]
+        numerators = [score.numerator * (self.denominator // score.denominator) for score in scores]
+        return np.array(numerators, np.int32).reshape(len(order), len(order))
+
 
 def default_source(alphabet: Alphabet) -> tuple[str | None, int | None, int | None]:
     """The default (matrix, match, mismatch) of an alphabet; InputError for a custom alphabet."""
@@ -84,6 +106,20 @@ def letter_scores(
 def _from_matrix(matrix: str | os.PathLike[str], alphabet: Alphabet | None) -> LetterScores:
     table = matrices.load(matrix)
     alphabet = alphabet or letter_rules.alphabet_of(table)
+    return _from_built_in(table.name, *_key(alphabet)) if table.is_built_in else _from_table(table, alphabet)
+
+
+def _key(alphabet: Alphabet) -> tuple[Alphabet, tuple[tuple[str, str], ...]]:
+    """An alphabet as a key: alphabets are equal whatever their synonyms, but scores depend on these."""
+    return alphabet, tuple(sorted(alphabet.synonyms.items()))
+
+
+@lru_cache(maxsize=64)
+def _from_built_in(name: str, alphabet: Alphabet, synonyms: tuple[tuple[str, str], ...]) -> LetterScores:
+    return _from_table(matrices.load(name), alphabet)
+
+
+def _from_table(table: ScoreTable, alphabet: Alphabet) -> LetterScores:
     scores = letter_rules.complete(table, alphabet)
     derived = "".join(letter for letter in alphabet.letters if letter not in table.letters)
     gaps = matrices.DEFAULT_GAPS[table.name] if table.is_built_in else FILE_GAPS
@@ -113,6 +149,13 @@ def _from_match(match: Fraction, mismatch: Fraction, alphabet: Alphabet) -> Lett
         raise InputError(
             f"match is {value_text(match)}, which is below mismatch, {value_text(mismatch)}; exchange the two"
         )
+    return _matching(match, mismatch, *_key(alphabet))
+
+
+@lru_cache(maxsize=64)
+def _matching(
+    match: Fraction, mismatch: Fraction, alphabet: Alphabet, synonyms: tuple[tuple[str, str], ...]
+) -> LetterScores:
     scores = letter_rules.identity_scores(alphabet, match, mismatch)
     derived = "".join(a for a in alphabet.letters if a in alphabet.synonyms or letter_rules.is_special(a, alphabet))
     return LetterScores(
@@ -145,13 +188,13 @@ def _exact(name: str, value: Number) -> Fraction:
 
 def common_factor(letters: LetterScores, opening: Fraction, extending: Fraction) -> int:
     """The least factor that makes all scores and gap costs whole; InputError if the results are too large."""
-    scale = math.lcm(*(value.denominator for value in (*letters.scores.values(), opening, extending)))
+    scale = math.lcm(letters.denominator, opening.denominator, extending.denominator)
     if scale > MAX_DENOMINATOR:
         raise InputError(
             f"{letters.name}, gaps {value_text(opening)}/{value_text(extending)}: the fractions have the common "
             f"denominator {scale}; at most {MAX_DENOMINATOR} is possible, round the values"
         )
-    for what, value in (("score", max(map(abs, letters.scores.values()))), ("gap of 1", opening + extending)):
+    for what, value in (("score", letters.largest), ("gap of 1", opening + extending)):
         if value * scale > MAX_VALUE:
             raise InputError(
                 f"{letters.name}: a {what} of {value_text(value)} is too large; {MAX_VALUE} is possible"

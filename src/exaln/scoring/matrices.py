@@ -59,6 +59,7 @@ DEFAULT_GAPS: dict[str, tuple[int, int]] = {
 ALIASES = {"EDNAFULL": "NUC.4.4", "DNAFULL": "NUC.4.4", "NUC44": "NUC.4.4"}
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,2})?")
+SMALL = re.compile(r"[+-]?[0-9]{1,4}")
 NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 
 
@@ -176,7 +177,16 @@ def _row(
     }
 
 
+@lru_cache(maxsize=1 << 12)
+def _whole(text: str) -> Fraction | None:
+    """The value of a small whole number, or None for other text. A matrix has few different values."""
+    return Fraction(int(text)) if SMALL.fullmatch(text) else None
+
+
 def _value(text: str, place: str) -> Fraction:
+    whole = _whole(text)
+    if whole is not None:
+        return whole
     if NOT_FINITE.fullmatch(text):
         raise InputError(f"{place}: {text} is not a finite number")
     if len(text) > 40 or not NUMBER.fullmatch(text):

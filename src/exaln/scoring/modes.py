@@ -10,6 +10,7 @@ free:qs,te   any of qs qe ts te: start and end of the query, start and end of th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 from exaln.errors import InputError
 from exaln.foundation import arguments
@@ -49,7 +50,12 @@ class Mode:
         ends = [end.strip() for end in text.removeprefix(PREFIX).split(",")]
         if not text.startswith(PREFIX) or not all(end in ENDS for end in ends):
             raise InputError(f"unknown mode {text!a}; choose {', '.join(NAMED)}, or free: with any of {','.join(ENDS)}")
-        return _with_free_ends(ends)
+        return _with_free_ends(frozenset(ends))
+
+    @cached_property
+    def flags(self) -> tuple[bool, bool, bool, bool, bool]:
+        """The mode as the core takes it: is local, then whether query start and end, target start and end are free."""
+        return self.is_local, self.query_start, self.query_end, self.target_start, self.target_end
 
     def __repr__(self) -> str:
         return f"Mode({self.name!r})"
@@ -58,7 +64,8 @@ class Mode:
         return self.name
 
 
-def _with_free_ends(ends: list[str]) -> Mode:
+@lru_cache
+def _with_free_ends(ends: frozenset[str]) -> Mode:
     """The mode in which these ends are free; a named one if there is one."""
     free = {attribute: end in ends for end, attribute in ENDS.items()}
     for mode in NAMED.values():

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -93,12 +94,10 @@ class Scoring:
         opening = gap_cost("gap_open", default_open if gap_open is None else gap_open)
         extending = gap_cost("gap_extend", default_extend if gap_extend is None else gap_extend)
         scale = common_factor(exact, opening, extending)
-        order = exact.alphabet.letters
-        values = [[int(exact.scores[a, b] * scale) for b in order] for a in order]
         self.__dict__.update(
             name=exact.name,
             alphabet=exact.alphabet,
-            matrix=_read_only(np.array(values, np.int32)),
+            matrix=_read_only(exact.multiplied(scale)),
             gap_open=int(opening * scale),
             gap_extend=int(extending * scale),
             scale=scale,
@@ -109,7 +108,10 @@ class Scoring:
     @staticmethod
     def default(alphabet: Alphabet | str) -> Scoring:
         """BLOSUM62 with gaps 11/1 for proteins; match 2, mismatch -3, gaps 5/2 for nucleotides."""
-        return Scoring(alphabet=alphabet)
+        found = as_alphabet(alphabet)
+        if found is not None and found is BUILT_IN.get(found.name):
+            return _built_in_default(found.name)
+        return Scoring(alphabet=found)
 
     @staticmethod
     def names() -> tuple[str, ...]:
@@ -129,12 +131,12 @@ class Scoring:
         """The cost of a gap of one residue."""
         return self.gap_open + self.gap_extend
 
-    @property
+    @cached_property
     def max_score(self) -> int:
         """The highest score of any pair of letters."""
         return int(self.matrix.max())
 
-    @property
+    @cached_property
     def min_score(self) -> int:
         """The lowest score of any pair of letters."""
         return int(self.matrix.min())
@@ -227,7 +229,19 @@ def as_scoring(scoring: ScoringLike | None, alphabet: Alphabet | None = None) ->
         return scoring
     if scoring is None:
         return Scoring.default(PROTEIN if alphabet is None else alphabet)
+    if isinstance(scoring, str) and alphabet is None and scoring.upper() in matrices.DEFAULT_GAPS:
+        return _built_in(scoring.upper())
     return Scoring(arguments.path("scoring", scoring, f"a Scoring, {MATRIX}"), alphabet=alphabet)
+
+
+@lru_cache
+def _built_in_default(alphabet: str) -> Scoring:
+    return Scoring(alphabet=alphabet)
+
+
+@lru_cache
+def _built_in(matrix: str) -> Scoring:
+    return Scoring(matrix)
 
 
 def require_scores_for(scoring: Scoring, mode: Mode) -> None:

@@ -25,11 +25,12 @@ if TYPE_CHECKING:
 class LocatedCandidates:
     """Candidates with their origins; arrays of equal length.
 
-    query: int64, the input query; strand: int8; ordinal, length: int64, of the target; score: int32.
+    query: int64, the input query; strand: int8; row, ordinal, length: int64, of the target; score: int32.
     """
 
     query: NDArray[np.int64]
     strand: NDArray[np.int8]
+    row: NDArray[np.int64]
     ordinal: NDArray[np.int64]
     length: NDArray[np.int64]
     score: NDArray[np.int32]

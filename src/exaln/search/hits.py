@@ -150,8 +150,8 @@ class Hits(Sequence[Hit]):
         """Write a report: the same bytes as `exaln search --out path --outfmt outfmt`.
 
         The format is `outfmt` ("7", "6 std qcovs cigar", "json", ...), or follows from the extension of `path`: .tsv,
-        .csv, .txt, .json, .parquet, .arrow, .feather, .fasta, .sam or .paf; text formats also with .gz or .zst. Hits
-        made from a table have no sequences and can only be written to Parquet and Arrow files.
+        .csv, .txt, .json, .xml, .parquet, .arrow, .feather, .fasta, .sam, .paf or .gff; text formats also with .gz or
+        .zst. Hits made from a table have no sequences and can only be written to Parquet and Arrow files.
         """
         from exaln.report.arrow import write_table
         from exaln.report.writing import parse_outfmt, write_report

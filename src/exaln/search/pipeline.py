@@ -21,6 +21,7 @@ from exaln.alignments.cigar import Paths
 from exaln.alignments.query_hits import QueryHits
 from exaln.alignments.strands import positions_as_given, reverse_paths
 from exaln.database.database import Database
+from exaln.database.gather import gathered
 from exaln.database.part import DatabasePart
 from exaln.database.row_ranges import query_blocks
 from exaln.database.views import segment_starts, target_origins
@@ -29,7 +30,9 @@ from exaln.engines.contracts import Engine, score_matrix
 from exaln.engines.tasks import Candidates, PairTask, QueryRows, ScanTask, comparable
 from exaln.errors import InputError
 from exaln.foundation import arguments
+from exaln.foundation.distinct import distinct
 from exaln.foundation.mapped_file import read_unchanged, unchanged
+from exaln.foundation.prefetch import prefetch
 from exaln.foundation.progress import AnyProgress, ScoringProgress, SearchProgress, showing
 from exaln.pairwise.routing import align_pairs
 from exaln.report.summary import SearchSummary
@@ -37,10 +40,7 @@ from exaln.scoring.modes import LOCAL
 from exaln.scoring.scoring import Scoring, ScoringLike, as_scoring
 from exaln.search.candidate_pruning import LocatedCandidates, Pruner
 from exaln.search.evaluation import HitEvaluator, warn_without_statistics
-from exaln.search.hit_source import HitSource
-from exaln.search.hits import Hits
 from exaln.search.options import OLD_NAMES, SearchOptions
-from exaln.search.prefetch import prefetch
 from exaln.search.ranking import Ranked, is_among_first, rank
 from exaln.sequences.inputs import as_records
 from exaln.sequences.records import Records
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 
     from exaln.database.database import Databases
     from exaln.engines.tasks import Progress
+    from exaln.search.hits import Hits
     from exaln.search.target_ids import Ids
     from exaln.sequences.inputs import Sequences
 
@@ -153,7 +154,9 @@ class Search:
     def summary(self, database: str) -> SearchSummary:
         """The description of the search in reports. database: its name."""
         space = self.database.search_space
-        return SearchSummary(database, space.n_targets, space.n_residues, self.scoring, self.statistics)
+        return SearchSummary(
+            database, space.n_targets, space.n_residues, self.scoring, self.statistics, self.options.evalue
+        )
 
     def n_cells(self, query_residues: int) -> int:
         """Cells of a search with queries of `query_residues` residues in all."""
@@ -186,7 +189,7 @@ class Search:
 
     def _align(self, block: Block, ranked: Ranked) -> AlignedPairs:
         with unchanged(self.database.require_unchanged):
-            targets, places = self._gather(ranked.ordinal, texts=False)
+            targets, places = self._gather(ranked.row, texts=False)
         query = self._rows_of(ranked, len(block.queries))
         task = PairTask(block.rows, targets, query, places, LOCAL, known_scores=ranked.score.astype(np.int64))
         aligned = align_pairs(self.engine, task).counted_in(self.database.alphabet)
@@ -198,7 +201,7 @@ class Search:
         kept, parts = [self._empty()], []
         n_kept = np.zeros(len(queries), np.int64)
         while len(ranked):
-            n_waiting = len(np.unique(ranked.query))
+            n_waiting = len(distinct(ranked.query))
             is_next = is_among_first(ranked.query, max(1, ROUND_ALIGNMENTS // n_waiting))
             now = ranked.take(is_next)
             aligned = self._align(block, now)
@@ -250,7 +253,7 @@ class Search:
         """Candidates with the queries and the targets that they come from."""
         origins = target_origins(self.database, found.row, self._starts)
         query, strand = rows.query[found.query], rows.strand[found.query]
-        return LocatedCandidates(query, strand, origins.ordinal, origins.length, found.score)
+        return LocatedCandidates(query, strand, found.row, origins.ordinal, origins.length, found.score)
 
     def _listed(self, found: LocatedCandidates) -> LocatedCandidates:
         """The candidates that the lists of targets allow."""
@@ -267,33 +270,20 @@ class Search:
     def _passed(self, found: LocatedCandidates, block: Block) -> Ranked:
         """The candidates that pass the filters, with bits and E-values."""
         evaluated = self._evaluator.evaluate(found.score, block.queries.lengths[found.query], found.length)
-        columns = found.query, found.strand, found.ordinal, found.length, found.score
+        columns = found.query, found.strand, found.row, found.ordinal, found.length, found.score
         return Ranked(*columns, evaluated.bits, evaluated.evalue).take(evaluated.passes)
 
     def _empty(self) -> Ranked:
         whole, real = np.empty(0, np.int64), np.empty(0, np.float64)
-        return Ranked(whole, np.empty(0, np.int8), whole, whole, np.empty(0, np.int32), real, real)
+        return Ranked(whole, np.empty(0, np.int8), whole, whole, whole, np.empty(0, np.int32), real, real)
 
-    def _gather(self, ordinals: NDArray[np.int64], *, texts: bool) -> tuple[Records, NDArray[np.int64]]:
-        """The targets with these ordinals, each once, and int64[n], the row of each ordinal among them.
+    def _gather(self, rows: NDArray[np.int64], *, texts: bool) -> tuple[Records, NDArray[np.int64]]:
+        """The targets in these rows of the database, each once, and int64[n], the place of each row among them.
 
         texts: whether ids and descriptions are read.
         """
-        unique, places = np.unique(ordinals, return_inverse=True)
-        numbers, rows = self.database.locate(unique)
-        sequences: list[NDArray[np.uint8]] = []
-        ids: list[str] = []
-        descriptions: list[str] = []
-        for number in np.unique(numbers).tolist():  # ordinals ascend from segment to segment, so the order is kept
-            segment = self.database.segments[number]
-            codes, offsets, own = segment.codes, segment.offsets, rows[numbers == number].tolist()
-            sequences.extend(codes[offsets[row] : offsets[row + 1]] for row in own)
-            if texts:
-                names, titles = segment.ids, segment.descriptions
-                ids.extend(names[row] for row in own)
-                descriptions.extend(titles[row] for row in own)
-        found = Records.of(self.database.alphabet, sequences, *([ids, descriptions] if texts else []))
-        return found, places.astype(np.int64)
+        unique, places = np.unique(rows, return_inverse=True)
+        return gathered(self.database, unique, self._starts, texts=texts), places.astype(np.int64)
 
     def _on_given_strand(self, aligned: AlignedPairs, ranked: Ranked, queries: Records) -> AlignedPairs:
         """Alignments of reverse complements, in terms of the query as given: the path runs along it."""
@@ -321,7 +311,7 @@ class Search:
         """One QueryHits for each of these rows of the queries, also without hits."""
         queries = block.queries
         with unchanged(self.database.require_unchanged):
-            targets, places = self._gather(ranked.ordinal, texts=True)
+            targets, places = self._gather(ranked.row, texts=True)
         ids, descriptions = targets.ids.to_list(), targets.descriptions.to_list()
         edges = np.searchsorted(ranked.query, np.arange(rows.start, rows.stop + 1)).tolist()
         for query, begin, end in zip(rows, edges[:-1], edges[1:], strict=True):
@@ -414,6 +404,9 @@ def search(
     >>> [(hit.target_id, hit.score, hit.cigar) for hit in search(["HEAGAWGHEE"], fasta)]
     [('t2', 62, '10M'), ('t1', 17, '3M')]
     """
+    from exaln.search.hit_source import HitSource
+    from exaln.search.hits import Hits
+
     chosen = SearchOptions(
         evalue,
         max_target_seqs,

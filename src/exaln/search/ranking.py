@@ -59,12 +59,13 @@ class BestTargets:
 class Ranked:
     """Candidates in the order of the report: query by query, best first. Arrays of equal length.
 
-    query: int64; strand: int8; ordinal, length (of the target): int64; score: int32; bits, evalue: float64, NaN without
-    statistics.
+    query: int64; strand: int8; row (of the database), ordinal, length (of the target): int64; score: int32; bits,
+    evalue: float64, NaN without statistics.
     """
 
     query: NDArray[np.int64]
     strand: NDArray[np.int8]
+    row: NDArray[np.int64]
     ordinal: NDArray[np.int64]
     length: NDArray[np.int64]
     score: NDArray[np.int32]

@@ -167,8 +167,8 @@ def best_targets(database: Database, ordinals: Sequence[NDArray[np.int64]]) -> l
     numbers, rows = database.locate(np.concatenate([*ordinals, np.empty(0, np.int64)]))
     with unchanged(database.require_unchanged):
         texts = [
-            (database.segments[number].ids[row], database.segments[number].descriptions[row])
-            for number, row in zip(numbers.tolist(), rows.tolist(), strict=True)
+            (segment.ids_of(own)[0], segment.descriptions_of(own)[0])
+            for segment, own in zip([database.segments[n] for n in numbers.tolist()], rows[:, None], strict=True)
         ]
     ends = np.cumsum([0, *(len(some) for some in ordinals)]).tolist()
     return [texts[begin:end] for begin, end in pairwise(ends)]

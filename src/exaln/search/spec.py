@@ -62,6 +62,7 @@ class SearchSpec:
             n_residues=self.space.n_residues,
             scoring=self.scoring,
             statistics=self.evaluator.statistics,
+            max_evalue=self.options.evalue,
         )
 
     @property

@@ -13,7 +13,7 @@ are in docs/letters.md.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -182,25 +182,32 @@ DNA = Alphabet("dna", "ACGTRYSWKMBDHVNU", {**IUPAC, "U": "T"})
 RNA = Alphabet("rna", "ACGURYSWKMBDHVNT", {**{code: b.replace("T", "U") for code, b in IUPAC.items()}, "T": "U"})
 BUILT_IN: dict[str, Alphabet] = {alphabet.name: alphabet for alphabet in (PROTEIN, DNA, RNA)}
 
+_CLASSES = ("ABCDEFGHIJKLMNOPQRSTUVWXYZ*", DNA.letters, "ACGTUN", "A", "C", "G", "T", "U")
+_IS_IN_CLASS = np.array([[chr(byte).upper() in letters for letters in _CLASSES] for byte in range(128)], np.int64)
+LETTER_CLASSES = np.concatenate([_IS_IN_CLASS, np.zeros_like(_IS_IN_CLASS)])
+"""int64[256, 8]: whether each byte belongs to each class of letters that `molecule_of` looks at."""
+
 
 def detect(letter_counts: NDArray[np.int64]) -> Alphabet:
     """The built-in alphabet of a sample of sequences; letter_counts: int64[256], how often each byte occurs.
-
-    Nucleotides if all letters are IUPAC nucleotide codes and at least 90 % are A, C, G, T, U or N; 50 % are enough if
-    all four bases occur (degenerate primers). They are RNA if there is U and no T. Anything else is protein, also a
-    sample without letters.
 
     >>> def kind(sequence: str) -> str:
     ...     return detect(np.bincount(np.frombuffer(sequence.encode(), np.uint8), minlength=256)).name
     >>> kind("GATTACA"), kind("gauuaca"), kind("GTGYCAGCMGCCGCGGTAA"), kind("GAGAGS"), kind("MAGIC")
     ('dna', 'rna', 'dna', 'protein', 'protein')
     """
-    folded = letter_counts[ord("A") : ord("Z") + 1] + letter_counts[ord("a") : ord("z") + 1]
-    count = {chr(ord("A") + place): int(n) for place, n in enumerate(folded)}
-    n_letters = sum(count.values()) + int(letter_counts[ord("*")])
-    n_iupac = sum(count[letter] for letter in DNA.letters)
-    n_plain = sum(count[letter] for letter in "ACGTUN")
-    has_all_bases = min(count["A"], count["C"], count["G"], count["T"] + count["U"]) > 0
+    return molecule_of((letter_counts @ LETTER_CLASSES).tolist())
+
+
+def molecule_of(class_counts: Sequence[int]) -> Alphabet:
+    """The built-in alphabet of a sample with these numbers of letters in each class.
+
+    Nucleotides if all letters are IUPAC nucleotide codes and at least 90 % are A, C, G, T, U or N; 50 % are enough if
+    all four bases occur (degenerate primers). They are RNA if there is U and no T. Anything else is protein, also a
+    sample without letters.
+    """
+    n_letters, n_iupac, n_plain, n_a, n_c, n_g, n_t, n_u = class_counts
+    has_all_bases = n_a and n_c and n_g and (n_t or n_u)
     if n_letters == 0 or n_iupac < n_letters or n_plain < (0.5 if has_all_bases else 0.9) * n_letters:
         return PROTEIN
-    return RNA if count["U"] and not count["T"] else DNA
+    return RNA if n_u and not n_t else DNA

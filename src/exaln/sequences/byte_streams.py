@@ -9,13 +9,19 @@ from __future__ import annotations
 
 import bz2
 import io
+import itertools
 import lzma
 import os
+import select
+import stat
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, Protocol, cast
 
 from exaln.errors import InputError
+
+Source = str | os.PathLike[str] | BinaryIO
+"""A path, "-" for stdin, or a binary file."""
 
 CHUNK_BYTES = 1 << 20
 GZIP = b"\x1f\x8b"
@@ -39,18 +45,23 @@ PIECE_BYTES = 1 << 10
 """Compressed bytes per call of a decompressor: few, because zstd's output is bounded only by its input."""
 
 
+PATIENCE_MS = 100
+"""How long a read of a pipe may wait before signals are handled."""
+
+
 class ByteStream:
-    """An iterator over the decompressed bytes of a source, in chunks; a chunk is valid until the next one.
+    """An iterator over the decompressed bytes of a source, in chunks; a chunk is valid until the next but one.
 
     source: a path, "-" for stdin, or a binary file. Raises InputError if it cannot be read or is damaged.
     """
 
-    def __init__(self, source: str | os.PathLike[str] | BinaryIO, chunk_bytes: int = CHUNK_BYTES) -> None:
+    def __init__(self, source: Source, chunk_bytes: int = CHUNK_BYTES) -> None:
         self.name, stream, self._owned = _open(source)
         self.bytes_total = _size(stream)
         try:
-            self._stored = _StoredBytes(self.name, stream)
+            self._stored = _StoredBytes(self.name, stream, _waiting_for(source, stream))
             self._chunks = _unpack(self._stored, chunk_bytes)
+            self._chunk_bytes = chunk_bytes
         except BaseException:
             self.close()
             raise
@@ -60,11 +71,25 @@ class ByteStream:
         """Bytes read of the source as stored, before decompression."""
         return self._stored.bytes_read
 
+    @property
+    def head(self) -> bytes:
+        """The first bytes of the source as stored."""
+        return self._stored.head
+
+    def regular_descriptor(self) -> int | None:
+        """The descriptor of a regular file that was opened by its path; None for pipes and for files passed open."""
+        return None if self._owned is None or _may_wait(self._owned) else self._owned.fileno()
+
     def __iter__(self) -> Iterator[memoryview]:
         return self
 
     def __next__(self) -> memoryview:
         return next(self._chunks)
+
+    def full_chunks(self) -> Iterator[memoryview]:
+        """The chunks that were not read yet, all but the last of full size."""
+        is_in_pieces = self.head.startswith((BZIP2, XZ, ZSTD)) or self.head[:4] in ZSTD_SKIPPABLE
+        return _blocks(_Joined(self._chunks), self._chunk_bytes) if is_in_pieces else self._chunks
 
     def close(self) -> None:
         """Close the file if this object opened it; stdin and files passed open stay open."""
@@ -72,7 +97,19 @@ class ByteStream:
             self._owned.close()
 
 
-def _open(source: str | os.PathLike[str] | BinaryIO) -> tuple[str, BinaryIO, BinaryIO | None]:
+def is_packed(path: str | os.PathLike[str]) -> bool:
+    """Whether a path names a regular file that is compressed; False as well if it cannot be read."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116
+            return False
+        with open(path, "rb", buffering=0) as file:  # noqa: PTH123
+            head = file.read(HEAD_BYTES)
+    except (OSError, ValueError):
+        return False
+    return head.startswith((GZIP, BZIP2, XZ, ZSTD)) or head[:4] in ZSTD_SKIPPABLE
+
+
+def _open(source: Source) -> tuple[str, BinaryIO, BinaryIO | None]:
     """The name of a source for messages, its stream, and the stream again if `close` must close it, else None."""
     if source == "-":
         if sys.stdin is None:
@@ -100,14 +137,39 @@ def _size(stream: BinaryIO) -> int | None:
     return end - here
 
 
-class _StoredBytes(io.RawIOBase):
-    """The source as stored: counts the bytes read, keeps the first bytes for a look ahead, and the last ones."""
+def _waiting_for(source: object, stream: BinaryIO) -> select.poll | None:
+    """What tells whether stdin or a pipe that was opened by its path can be read without waiting; None for others.
 
-    def __init__(self, name: str, stream: BinaryIO) -> None:
+    Files passed open may hold bytes in buffers of their own, so nothing is known about them.
+    """
+    try:
+        if not isinstance(source, str | os.PathLike) or not _may_wait(stream):
+            return None
+        waiting = select.poll()
+        waiting.register(stream.fileno(), select.POLLIN)
+    except (OSError, AttributeError):  # stdin was replaced by another object
+        return None
+    return waiting
+
+
+def _may_wait(stream: BinaryIO) -> bool:
+    return not stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+
+
+class _StoredBytes(io.RawIOBase):
+    """The source as stored: counts the bytes read, keeps the first bytes for a look ahead, and the last ones.
+
+    A signal that comes right before a read of a pipe would be noticed only after it. So a read begins when there is
+    something to read, and takes one system call; `readinto` of a buffered file makes many.
+    """
+
+    def __init__(self, name: str, stream: BinaryIO, waiting: select.poll | None = None) -> None:
         self.name = name
         self.bytes_read = 0
         self.tail = b""
         self._stream = stream
+        self._waiting = waiting
+        self._readinto = getattr(stream, "readinto1", None) or getattr(stream, "readinto", None) or self._copy
         head = bytearray(HEAD_BYTES)
         n = 0
         while n < HEAD_BYTES and (more := self._fill(memoryview(head)[n:])):
@@ -116,6 +178,11 @@ class _StoredBytes(io.RawIOBase):
 
     def readable(self) -> bool:
         return True
+
+    def take_head(self) -> bytes:
+        """The first bytes, which are then not read again."""
+        head, self._unread = self._unread, b""
+        return head
 
     def readinto(self, buffer: Any) -> int:
         view = memoryview(buffer).cast("B")
@@ -127,7 +194,9 @@ class _StoredBytes(io.RawIOBase):
 
     def _fill(self, view: memoryview) -> int:
         try:
-            n = self._stream.readinto(view) if hasattr(self._stream, "readinto") else self._copy(view)
+            while self._waiting is not None and not self._waiting.poll(PATIENCE_MS):
+                pass  # signals are handled here
+            n = self._readinto(view)
         except OSError as error:
             raise InputError(f"{self.name}: cannot be read: {_reason(error)}") from None
         if n is None:
@@ -159,14 +228,42 @@ def _unpack(stored: _StoredBytes, chunk_bytes: int) -> Iterator[memoryview]:
             raise InputError(
                 f"{stored.name}: {description}; unpack it first (exaln reads plain text, gzip, bzip2, xz and zstd)"
             )
-    return _blocks(stored, chunk_bytes)
+    return itertools.chain([memoryview(stored.take_head())] if head else [], _blocks(stored, chunk_bytes))
 
 
 def _blocks(stream: io.RawIOBase | BinaryIO, chunk_bytes: int) -> Iterator[memoryview]:
-    """Chunks of a stream, all read into the same buffer."""
-    view = memoryview(bytearray(chunk_bytes))
-    while n := stream.readinto(view):  # type: ignore[union-attr]
-        yield view[:n]
+    """Chunks of a stream, all but the last of full size, read into two buffers in turn."""
+    for view in itertools.cycle([memoryview(bytearray(chunk_bytes)) for _ in range(2)]):
+        n = 0
+        try:
+            while n < chunk_bytes and (more := stream.readinto(view[n:])):  # type: ignore[union-attr]
+                n += more
+        except Exception:
+            if n:
+                yield view[:n]  # an error in these bytes comes before this one
+            raise
+        if n:
+            yield view[:n]
+        if n < chunk_bytes:
+            return
+
+
+class _Joined(io.RawIOBase):
+    """Pieces of bytes as a file."""
+
+    def __init__(self, pieces: Iterator[memoryview]) -> None:
+        self._pieces = pieces
+        self._piece = memoryview(b"")
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._piece:
+            try:
+                self._piece = next(self._pieces)
+            except StopIteration:
+                return 0
+        n = min(len(buffer), len(self._piece))
+        buffer[:n], self._piece = self._piece[:n], self._piece[n:]
+        return n
 
 
 def _guarded(chunks: Iterator[memoryview], name: str, format_name: str) -> Iterator[memoryview]:

@@ -22,18 +22,19 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from types import TracebackType
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from exaln.errors import ExalnWarning, InputError
 from exaln.foundation import arguments
 from exaln.foundation.plurals import number_of
-from exaln.foundation.resources import available_memory
+from exaln.foundation.resources import available_memory, usable_threads
 from exaln.sequences.alphabet import BLANK, Alphabet, as_alphabet, detect
-from exaln.sequences.byte_streams import CHUNK_BYTES, ByteStream
+from exaln.sequences.byte_streams import CHUNK_BYTES, ByteStream, Source
+from exaln.sequences.chunk_parser import ChunkParser
 from exaln.sequences.fasta_problems import ALLOW_MORE, TOO_LARGE, WARNINGS, explanation_of, place_of
 from exaln.sequences.molecules import require_molecule
 from exaln.sequences.other_databases import other_database
@@ -42,7 +43,7 @@ from exaln.sequences.records import Records, Text
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from exaln._core import FastaReader
+    from exaln._core import FastaBlocks, FastaReader
 
 BATCH_RESIDUES = 16 << 20
 SAMPLE_RESIDUES = 1 << 20
@@ -58,6 +59,14 @@ RECORD_BYTES_OF_ANY_FILE = 1 << 30
 RECORD_BYTES_PER_STORED_BYTE = 100
 """Limits for a header and a record if `max_record_size` is not given; see above."""
 
+BLOCK_BYTES = 4 << 20
+"""How much of a large file a thread parses at a time."""
+
+LEAST_DIVIDED_BYTES = 8 << 20
+"""Smaller files are parsed before threads would have started."""
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BLANKS = b" \t\v\f\r\n"
 SAMPLE_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ*"
 
 
@@ -71,6 +80,7 @@ class SequenceFile:
     strip_gaps: remove gap characters, which otherwise are an InputError.
     max_record_size: bytes, see above; a larger record is an InputError.
     keep_qualities: keep the qualities of FASTQ.
+    threads: for large files; one per core if not given. The records do not depend on it, batches may.
 
     A record longer than a batch is a batch of its own. A file without records yields nothing.
 
@@ -83,7 +93,7 @@ class SequenceFile:
 
     def __init__(
         self,
-        source: str | os.PathLike[str] | BinaryIO,
+        source: Source,
         *,
         alphabet: Alphabet | str | None = None,
         like: Alphabet | None = None,
@@ -91,6 +101,7 @@ class SequenceFile:
         batch_residues: int = BATCH_RESIDUES,
         max_record_size: int | None = None,
         keep_qualities: bool = False,
+        threads: int | None = None,
     ) -> None:
         arguments.binary_file("source", source, "read", "a path, - for stdin, or a file open in binary mode")
         alphabet = as_alphabet(alphabet)
@@ -101,6 +112,13 @@ class SequenceFile:
         arguments.integer("batch_residues", batch_residues, least=1)
         if max_record_size is not None:
             arguments.integer("max_record_size", max_record_size, least=1)
+        if threads is not None:
+            arguments.integer("threads", threads, least=1)
+        self._threads = threads
+        self._is_closed = False
+        self.oddities: list[str] = []
+        """What is odd in the part that was read; iterating over the file warns of it and empties the list."""
+        self._blocks: FastaBlocks | None = None
         self.n_records = self.n_residues = self.n_empty = 0
         self._batch_residues = batch_residues
         self._is_expected = like is not None and alphabet is None
@@ -116,22 +134,32 @@ class SequenceFile:
         self._sampled: list[bytes] = []
         try:
             self.alphabet = alphabet or like or self._detect_alphabet()
-            self._reader = _new_reader(self.alphabet.table, strip_gaps, self._limits, keep_qualities)
+            self._blocks = self._divided(strip_gaps)
+            reader = _new_reader(self.alphabet.table, strip_gaps, self._limits, keep_qualities)
         except BaseException:
-            self.close()
+            self._stream.close()
             raise
-        self._batches = self._read()
+        self._reader: FastaReader | FastaBlocks = self._blocks or reader
+        self.batches = self._read_blocks(self._blocks) if self._blocks else self._read_stream(reader)
+        """The records, as iterating over the file gives them, but without warnings."""
 
     @property
     def bytes_read(self) -> int:
         """Bytes read of the file as stored, to compare with `bytes_total` (None for pipes)."""
-        return self._stream.bytes_read
+        return self._blocks.bytes_taken if self._blocks else self._stream.bytes_read
 
     def __iter__(self) -> Iterator[Records]:
         return self
 
     def __next__(self) -> Records:
-        return next(self._batches)
+        if self._is_closed:
+            raise ValueError(f"{self.name} is closed")
+        records = next(self.batches, None)
+        while self.oddities:
+            warnings.warn(self.oddities.pop(0), ExalnWarning, stacklevel=2)
+        if records is None:
+            raise StopIteration
+        return records
 
     def __enter__(self) -> SequenceFile:
         return self
@@ -142,7 +170,11 @@ class SequenceFile:
         self.close()
 
     def close(self) -> None:
-        """Close the file, if this object opened it."""
+        """Close the file, if this object opened it, and end the threads that read it."""
+        self._is_closed = True
+        self.batches.close()
+        if self._blocks is not None:
+            self._blocks.stop()
         self._stream.close()
 
     def _detect_alphabet(self) -> Alphabet:
@@ -167,36 +199,76 @@ class SequenceFile:
         counts[np.frombuffer(SAMPLE_LETTERS.encode(), np.uint8)] = reader.code_counts()[: len(SAMPLE_LETTERS)]
         return detect(counts)
 
-    def _read(self) -> Iterator[Records]:
-        for chunk in self._all_chunks():
-            self._reader.set_max_record_bytes(self._record_limit())
-            if not self._reader.feed(chunk):
-                raise self._problem()
-            if self._reader.n_complete and self._is_full():
-                yield self._take()
-        if not self._reader.finish():
-            raise self._problem()
-        self._warn()
-        if self._reader.n_complete:
-            yield self._take()
+    def _divided(self, strip_gaps: bool) -> FastaBlocks | None:
+        """The parser for a large FASTA file that several threads can read at once; None for any other source."""
+        descriptor, size = self._stream.regular_descriptor(), self.bytes_total or 0
+        is_fasta = self._stream.head.removeprefix(BYTE_ORDER_MARK).lstrip(BLANKS)[:1] == b">"
+        if descriptor is None or size < LEAST_DIVIDED_BYTES or not is_fasta or self._batch_residues > BATCH_RESIDUES:
+            return None
+        threads = usable_threads(self._threads)
+        if threads == 1:
+            return None
+        from exaln._core import FastaBlocks
+
+        block_bytes = min(BLOCK_BYTES, self._batch_residues)
+        return FastaBlocks(descriptor, size, self.alphabet.table, strip_gaps, *self._limits, block_bytes, threads)
+
+    def _read_blocks(self, blocks: FastaBlocks) -> Generator[Records, None, None]:
+        """The records of a file that several threads parse, block by block."""
+        last: Records | None = None
+        while (columns := self._taken(blocks)) is not None:
+            if last is not None:
+                yield self._counted(last)
+            last = self._records(columns) if len(columns[5]) > 1 else None
+        if blocks.problem is not None:
+            raise self._problem(self._limits[1])
+        self._note_oddities()
+        if last is not None:
+            yield self._counted(last)
+
+    def _taken(self, blocks: FastaBlocks) -> tuple[Any, ...] | None:
+        try:
+            return blocks.take()
+        except OSError as error:
+            raise InputError(f"{self.name}: cannot be read: {error.strerror}") from None
+
+    def _read_stream(self, reader: FastaReader) -> Generator[Records, None, None]:
+        """The records of any source, read from its beginning to its end."""
+        with ChunkParser(reader, in_background=self._threads != 1) as parser:
+            for chunk in self._all_chunks():
+                limit = self._record_limit()
+                yield from self._parsed(reader, parser)
+                parser.feed(chunk, limit)
+            yield from self._parsed(reader, parser)
+            if not reader.finish():
+                raise self._problem(parser.record_limit)
+        self._note_oddities()
+        if reader.n_complete:
+            yield self._counted(self._records(reader.take()))
+
+    def _parsed(self, reader: FastaReader, parser: ChunkParser) -> Iterator[Records]:
+        """A batch, if one is complete once the chunk that is being parsed has ended."""
+        if not parser.wait():
+            raise self._problem(parser.record_limit)
+        if reader.n_complete and self._is_full(reader):
+            yield self._counted(self._records(reader.take()))
 
     def _all_chunks(self) -> Iterator[bytes | memoryview]:
         sampled, self._sampled = self._sampled, []
         yield from sampled
         sampled.clear()
-        yield from self._stream
+        yield from self._stream.full_chunks()
 
     def _record_limit(self) -> int:
         """The limit in bytes for a record, given how much of the file was read."""
-        of_file = RECORD_BYTES_OF_ANY_FILE + RECORD_BYTES_PER_STORED_BYTE * self.bytes_read
+        of_file = RECORD_BYTES_OF_ANY_FILE + RECORD_BYTES_PER_STORED_BYTE * self._stream.bytes_read
         return self._limits[1] if self._is_limit_given else min(self._limits[1], of_file)
 
-    def _is_full(self) -> bool:
+    def _is_full(self, reader: FastaReader) -> bool:
         """Whether a batch is complete. Text and offsets count too, as headers can be far longer than sequences."""
-        return self._reader.n_residues >= self._batch_residues or self._reader.n_bytes >= 4 * self._batch_residues
+        return reader.n_residues >= self._batch_residues or reader.n_bytes >= 4 * self._batch_residues
 
-    def _take(self) -> Records:
-        columns = self._reader.take()
+    def _records(self, columns: tuple[Any, ...]) -> Records:
         id_data, id_offsets, description_data, description_offsets, codes, offsets, mask, mask_offsets = columns[:8]
         records = Records(
             alphabet=self.alphabet,
@@ -210,31 +282,33 @@ class SequenceFile:
         )
         if self._is_expected:
             require_molecule(records, self.name)
+        return records
+
+    def _counted(self, records: Records) -> Records:
         self.n_records += len(records)
         self.n_residues += records.n_residues
         self.n_empty += int(np.count_nonzero(records.lengths == 0))
         return records
 
-    def _problem(self) -> InputError:
+    def _problem(self, record_limit: int) -> InputError:
         problem = self._reader.problem
         assert problem is not None
         kind, line, byte, record_id = problem
         place = place_of(kind, self.name, line, record_id)
         if kind in TOO_LARGE:
-            what, limit = TOO_LARGE[kind], self._record_limit() if kind == "record_size" else self._limits[0]
+            what, limit = TOO_LARGE[kind], record_limit if kind == "record_size" else self._limits[0]
             return InputError(f"{place}: {what.format(limit=limit)}; {ALLOW_MORE}")
         return InputError(f"{place}: {explanation_of(kind, byte, self.alphabet)}")
 
-    def _warn(self) -> None:
+    def _note_oddities(self) -> None:
         for kind, (count, first_line) in self._reader.tallies().items():
             if count:
                 noun, text = WARNINGS[kind]
-                message = f"{self.name}: {number_of(count, noun)} {text} (first in line {first_line})"
-                warnings.warn(message, ExalnWarning, stacklevel=4)
+                self.oddities.append(f"{self.name}: {number_of(count, noun)} {text} (first in line {first_line})")
 
 
 def read_records(
-    source: str | os.PathLike[str] | BinaryIO,
+    source: Source,
     *,
     alphabet: Alphabet | None = None,
     like: Alphabet | None = None,

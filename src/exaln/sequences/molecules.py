@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from exaln.errors import InputError
-from exaln.sequences.alphabet import PROTEIN, Alphabet, detect
+from exaln.sequences.alphabet import DNA, PROTEIN, Alphabet, detect
 from exaln.sequences.records import Records
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ LEAST_BASES = 3
 """Different bases that a nucleotide sequence must have; with fewer it may be a protein repeat."""
 
 _PROTEIN_LETTERS = np.frombuffer(PROTEIN.letters.encode("ascii"), np.uint8)
-_IS_BASE = np.isin(_PROTEIN_LETTERS, np.frombuffer(b"ACGTUN", np.uint8))
+_IS_NUCLEOTIDE = np.isin(_PROTEIN_LETTERS, np.frombuffer(DNA.letters.encode("ascii"), np.uint8))
 
 
 def require_molecule(records: Records, name: str) -> None:
@@ -31,7 +31,7 @@ def require_molecule(records: Records, name: str) -> None:
     """
     if records.alphabet != PROTEIN:
         return
-    for row in _rows_of_bases(records):
+    for row in _rows_of_codes(records):
         kind = _molecule(records.sequence(row))
         if kind.is_nucleotide:
             raise InputError(
@@ -40,18 +40,17 @@ def require_molecule(records: Records, name: str) -> None:
             )
 
 
-def _rows_of_bases(records: Records) -> list[int]:
-    """Rows of at least LEAST_RESIDUES letters of which at least half are A, C, G, T, U or N."""
-    lengths = records.lengths
-    rows = np.flatnonzero(lengths >= LEAST_RESIDUES)
-    if not len(rows):
-        return []
-    begin = int(records.offsets[0])
-    is_base = _IS_BASE[records.codes[begin : int(records.offsets[-1])]]
-    starts = np.flatnonzero(lengths)  # reduceat gives one letter for an empty record
-    n_bases = np.zeros(len(lengths), np.int64)
-    n_bases[starts] = np.add.reduceat(is_base, records.offsets[starts] - begin, dtype=np.int64)
-    found: list[int] = rows[n_bases[rows] >= 0.5 * lengths[rows]].tolist()
+def _rows_of_codes(records: Records) -> list[int]:
+    """Rows of at least LEAST_RESIDUES letters of which the first of these are all nucleotide codes.
+
+    A protein soon has another letter, so position by position few rows are left.
+    """
+    rows = np.flatnonzero(records.lengths >= LEAST_RESIDUES)
+    for place in range(LEAST_RESIDUES):
+        rows = rows[_IS_NUCLEOTIDE[records.codes[records.offsets[rows] + place]]]
+        if not len(rows):
+            break
+    found: list[int] = rows.tolist()
     return found
 
 

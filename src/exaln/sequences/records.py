@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,12 @@ from exaln.sequences.alphabet import Alphabet
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+T = TypeVar("T", bound=np.generic)
+
+
+LEAST_CACHED, MOST_CACHED = 1 << 10, 1 << 21
+"""Numbers of names of unnamed sequences that are kept, 40 MB at most."""
 
 
 @dataclass(frozen=True)
@@ -38,26 +44,46 @@ class Text:
         return [data[start:end].decode("utf-8") for start, end in pairwise((self.offsets - first).tolist())]
 
     @staticmethod
-    @lru_cache(maxsize=2)
     def numbered(prefix: str, n: int) -> Text:
-        """Names for n unnamed sequences: prefix1, prefix2, ... The result is cached, so its arrays must not be changed.
+        """Names for n unnamed sequences: prefix1, prefix2, ... The arrays are cached, so they must not be changed.
 
         >>> Text.numbered("seq", 10).to_list()[8:]
         ['seq9', 'seq10']
         """
-        numbers, start = np.arange(1, n + 1), np.frombuffer(prefix.encode(), np.uint8)
-        offsets = offsets_of(len(start) + digits(numbers))
-        data = np.empty(int(offsets[-1]), np.uint8)
-        for place, letter in enumerate(start):
-            data[offsets[:-1] + place] = letter
-        write_numbers(data, offsets[1:] - 1, numbers)
-        return Text(data, offsets)
+        if n > MOST_CACHED:
+            return _numbered(prefix, n)
+        more = _cached_numbered(prefix, max(LEAST_CACHED, 1 << (n - 1).bit_length()))
+        return Text(more.data[: more.offsets[n]], more.offsets[: n + 1])
+
+    @staticmethod
+    def empty(n: int) -> Text:
+        """A column of n empty strings."""
+        return Text(np.empty(0, np.uint8), np.zeros(n + 1, np.int64))
 
     @staticmethod
     def of(strings: Sequence[str]) -> Text:
         """A column of these strings."""
-        encoded = [s.encode("utf-8") for s in strings]
-        return Text(np.frombuffer(b"".join(encoded), np.uint8), offsets_of(len(e) for e in encoded))
+        joined = "".join(strings).encode("utf-8")
+        lengths = map(len, strings) if joined.isascii() else (len(s.encode("utf-8")) for s in strings)
+        return Text(np.frombuffer(joined, np.uint8), offsets_of(lengths))
+
+
+def _numbered(prefix: str, n: int) -> Text:
+    """Names for n unnamed sequences; those with equally many digits are rows of a matrix."""
+    start, blocks = np.frombuffer(prefix.encode(), np.uint8), [np.empty((0, 1), np.uint8)]
+    for width in range(1, len(str(n)) + 1):
+        numbers = np.arange(10 ** (width - 1), min(10**width, n + 1))
+        block = np.empty((len(numbers), len(start) + width), np.uint8)
+        block[:, : len(start)] = start
+        for column in range(1, width + 1):
+            numbers, digit = np.divmod(numbers, 10)
+            block[:, -column] = digit + ord("0")
+        blocks.append(block)
+    offsets = offsets_of(np.concatenate([np.full(len(block), block.shape[1]) for block in blocks]))
+    return Text(np.concatenate([block.ravel() for block in blocks]), offsets)
+
+
+_cached_numbered = lru_cache(maxsize=4)(_numbered)
 
 
 @dataclass(frozen=True)
@@ -87,10 +113,10 @@ class Records:
         """Total number of residues."""
         return int(self.offsets[-1] - self.offsets[0])
 
-    @property
+    @cached_property
     def lengths(self) -> NDArray[np.int64]:
         """int64[n]: the length of each sequence."""
-        return np.diff(self.offsets)
+        return read_only(np.diff(self.offsets))
 
     def sequence(self, row: int) -> NDArray[np.uint8]:
         """uint8: the codes of one sequence, a view."""
@@ -120,21 +146,28 @@ class Records:
     ) -> Records:
         """Records of encoded sequences, uint8 each, without mask; ids default to seq1, seq2, ..."""
         arguments.instance("alphabet", alphabet, Alphabet)
-        joined = _concatenated(sequences)
-        return Records(
-            alphabet=alphabet,
-            ids=Text.numbered("seq", len(sequences)) if ids is None else _texts("ids", ids, len(sequences)),
-            descriptions=_texts(
-                "descriptions", [""] * len(sequences) if descriptions is None else descriptions, len(sequences)
-            ),
-            codes=joined,
-            offsets=offsets_of(len(s) for s in sequences),
-            mask=np.empty((0, 2), np.int64),
-            mask_offsets=np.zeros(len(sequences) + 1, np.int64),
+        joined, n = concatenated(sequences), len(sequences)
+        names = (
+            Text.numbered("seq", n) if ids is None else _texts("ids", ids, n),
+            Text.empty(n) if descriptions is None else _texts("descriptions", descriptions, n),
         )
+        return Records.of_columns(alphabet, joined, offsets_of(len(s) for s in sequences), names)
+
+    @staticmethod
+    def of_columns(
+        alphabet: Alphabet,
+        codes: NDArray[np.uint8],
+        offsets: NDArray[np.int64],
+        names: tuple[Text, Text] | None = None,
+    ) -> Records:
+        """Records of joined codes, without mask. names: ids and descriptions; None for seq1, seq2, ... without any."""
+        n = len(offsets) - 1
+        ids, descriptions = (Text.numbered("seq", n), Text.empty(n)) if names is None else names
+        nothing = np.empty((0, 2), np.int64)
+        return Records(alphabet, ids, descriptions, codes, offsets, nothing, np.zeros(n + 1, np.int64))
 
 
-def _concatenated(sequences: Sequence[NDArray[np.uint8]]) -> NDArray[np.uint8]:
+def concatenated(sequences: Sequence[NDArray[np.uint8]]) -> NDArray[np.uint8]:
     """uint8: the codes of all sequences, joined; InputError if they are not a list of uint8 arrays."""
     are_codes = isinstance(sequences, list | tuple) and all(
         isinstance(one, np.ndarray) and one.dtype == np.uint8 and one.ndim == 1 for one in sequences
@@ -179,6 +212,12 @@ def _joined_text(parts: Sequence[Text]) -> Text:
 
 def _joined_offsets(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
     return offsets_of(np.concatenate([np.diff(part) for part in parts]))
+
+
+def read_only(array: NDArray[T]) -> NDArray[T]:
+    """The array, of which later writes are errors: for results that are computed once and shared."""
+    array.flags.writeable = False
+    return array
 
 
 def offsets_of(lengths: Iterable[int]) -> NDArray[np.int64]:

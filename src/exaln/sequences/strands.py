@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,7 +11,7 @@ import numpy as np
 from exaln.errors import InputError
 from exaln.foundation import arguments
 from exaln.sequences.alphabet import Alphabet
-from exaln.sequences.records import Records
+from exaln.sequences.records import Records, Text, concatenated, offsets_of, read_only
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,6 +30,7 @@ def require_strand(strand: str, alphabet: Alphabet) -> None:
         raise InputError(f"strand is minus, but {alphabet.name} sequences have one strand; leave it out")
 
 
+@lru_cache(maxsize=8)
 def complements(alphabet: Alphabet) -> NDArray[np.uint8]:
     """uint8[n_letters]: the code of each letter's complement.
 
@@ -38,7 +41,7 @@ def complements(alphabet: Alphabet) -> NDArray[np.uint8]:
     if not alphabet.is_nucleotide:
         raise InputError(f"{alphabet.name} has no complement; only dna and rna have two strands")
     thymine = "U" if alphabet.name == "rna" else "T"
-    return alphabet.encode("".join(COMPLEMENT[letter].replace("T", thymine) for letter in alphabet.letters))
+    return read_only(alphabet.encode("".join(COMPLEMENT[letter].replace("T", thymine) for letter in alphabet.letters)))
 
 
 def reverse_complement(codes: NDArray[np.uint8], alphabet: Alphabet) -> NDArray[np.uint8]:
@@ -53,11 +56,23 @@ def reverse_complement(codes: NDArray[np.uint8], alphabet: Alphabet) -> NDArray[
 
 def other_strand(records: Records) -> Records:
     """The reverse complement of each sequence, with its id and without its mask."""
-    sequences = [reverse_complement(records.sequence(row), records.alphabet) for row in range(len(records))]
-    return Records.of(records.alphabet, sequences, [records.ids[row] for row in range(len(records))])
+    sequences = _reverse_complements(records)
+    names = records.ids, Text.empty(len(records))
+    return Records.of_columns(records.alphabet, concatenated(sequences), offsets_of(records.lengths), names)
 
 
 def doubled(records: Records) -> Records:
     """The n sequences, then the reverse complement of each: row n + i is the other strand of row i."""
-    sequences = [records.sequence(row) for row in range(len(records))]
-    return Records.of(records.alphabet, sequences + [reverse_complement(one, records.alphabet) for one in sequences])
+    sequences = [_codes_of(records), *_reverse_complements(records)]
+    offsets = offsets_of(np.tile(records.lengths, 2))
+    return Records.of_columns(records.alphabet, concatenated(sequences), offsets)
+
+
+def _reverse_complements(records: Records) -> list[NDArray[np.uint8]]:
+    """The reverse complement of each sequence, as views of one array."""
+    codes = complements(records.alphabet)[_codes_of(records)]
+    return [codes[begin:end][::-1] for begin, end in pairwise((records.offsets - records.offsets[0]).tolist())]
+
+
+def _codes_of(records: Records) -> NDArray[np.uint8]:
+    return records.codes[records.offsets[0] : records.offsets[-1]]

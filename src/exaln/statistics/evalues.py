@@ -33,6 +33,9 @@ LEAST_EVALUE = 1e-180
 LARGEST_EVALUE = 1e200
 """No E-value is higher, so larger limits are treated like this one."""
 
+FEWEST_SCORES = 128
+"""Scores for which the E-values of all length bins are prepared at first; twice as many until they are enough."""
+
 SLACK = 1 - 1e-9
 """A computed E-value times this is at most the true one; the margin far exceeds rounding errors."""
 
@@ -60,16 +63,13 @@ class Statistics(ABC):
         self.lambda_, self.k, self.h = parameters.lambda_, parameters.k, parameters.h
         self.db_residues, self.db_targets = db_residues, db_targets
         self._cuts: dict[tuple[int, float], Cuts] = {}
+        self._spaces: dict[int, float] = {}
 
     @staticmethod
     def of(scoring: Scoring, *, db_residues: int, db_targets: int) -> Statistics | None:
         """The statistics of a scoring; None if there is no table for its matrix and gap costs."""
         parameters = parameters_of(scoring)
-        if isinstance(parameters, ProteinParameters):
-            return ProteinStatistics(parameters, db_residues=db_residues, db_targets=db_targets)
-        if isinstance(parameters, NucleotideParameters):
-            return NucleotideStatistics(parameters, db_residues=db_residues, db_targets=db_targets)
-        return None
+        return None if parameters is None else _statistics(parameters, db_residues, db_targets)
 
     def bits(self, score: ArrayLike) -> Floats:
         """float64, in the shape of `score`: bit scores."""
@@ -101,6 +101,55 @@ class Statistics(ABC):
     @abstractmethod
     def _minimum_scores(self, query_length: int, max_evalue: float) -> Cuts: ...
 
+    @property
+    @abstractmethod
+    def _adjustment(self) -> tuple[float, float]:
+        """Slope and intercept of the length adjustment."""
+
+    def search_space(self, query_length: int) -> float:
+        """The product of effective query length and effective database length. Only E-values of nucleotides use it."""
+        space = self._spaces.get(query_length)
+        if space is None:
+            length = max(query_length, 1)
+            adjustment = self.length_adjustment(length)
+            space = float(length - adjustment) * max(self.db_residues - self.db_targets * adjustment, 1)
+            if len(self._spaces) >= MAX_CACHED_CUTS:
+                self._spaces.clear()
+            self._spaces[query_length] = space
+        return space
+
+    def length_adjustment(self, query_length: int) -> int:
+        """Residues by which the query and each target are shortened, because no alignment can start near their ends.
+
+        NCBI's iteration for the whole number below the fixed point of x = intercept + slope * ln(K * space).
+        """
+        slope, intercept = self._adjustment
+        m, n, targets = float(query_length), float(self.db_residues), float(self.db_targets)
+
+        def proposal(x: float) -> float:
+            space = (m - x) * (n - targets * x)
+            return slope * (math.log(self.k) + math.log(space)) + intercept
+
+        # the largest x with K * space >= max(m, n), by the quadratic formula
+        c = n * m - max(m, n) / self.k
+        if c < 0:
+            return 0
+        p = m * targets + n
+        low, high, x = 0.0, 2 * c / (p + math.sqrt(p * p - 4 * targets * c)), 0.0
+        for step in range(1, ADJUSTMENT_STEPS + 1):
+            proposed = proposal(x)
+            if proposed < x:
+                high = x
+            else:
+                low = x
+                if proposed - low <= 1:
+                    above = math.ceil(low)
+                    return above if above <= high and proposal(above) >= above else int(low)
+                if low == high:
+                    break
+            x = proposed if low <= proposed <= high else high if step == 1 else (low + high) / 2
+        return int(low)
+
     def describe(self) -> str:
         """One line for logs: the parameters, the method and the search space."""
         space = f"{number_of(self.db_targets, 'target')}, {number_of(self.db_residues, 'residue')}"
@@ -127,9 +176,11 @@ class ProteinStatistics(Statistics):
         super().__init__(parameters, db_residues=db_residues, db_targets=db_targets)
         self.parameters: ProteinParameters = parameters
         edges = np.maximum(shortest_in_bin(np.arange(N_BINS + 1)), 1)
-        self._short = edges[:-1].astype(np.float64)
         self._long = np.maximum(edges[1:] - 1, 1).astype(np.float64)
-        self._sides = self._side(_column(128), self._short)
+
+    @property
+    def _adjustment(self) -> tuple[float, float]:
+        return self.parameters.a / self.lambda_, self.parameters.adjustment_beta
 
     def evalues(self, score: ArrayLike, query_length: ArrayLike, target_length: ArrayLike) -> Floats:
         scores, target_lengths = np.asarray(score, np.float64), _lengths(target_length)
@@ -138,14 +189,7 @@ class ProteinStatistics(Statistics):
         return evalues
 
     def _side(self, score: Floats, length: Floats) -> tuple[Floats, Floats]:
-        """(p, phi) of one sequence; see the class."""
-        of = self.parameters
-        room = length - (of.a * score + of.b)
-        deviation = np.sqrt(np.maximum(2 * of.alpha / of.lambda_, of.alpha * score + of.beta))
-        z = room / deviation
-        phi = _erfc(z * -math.sqrt(0.5)) / 2
-        p = room * phi + deviation * (np.exp(-0.5 * z * z) / math.sqrt(2 * math.pi))
-        return np.maximum(p, 0), phi  # rounding can give values below 0 for very short sequences
+        return _side(self.parameters, score, length)
 
     def _area(self, score: Floats, query: tuple[Floats, Floats], target: tuple[Floats, Floats]) -> Floats:
         of = self.parameters
@@ -173,15 +217,15 @@ class ProteinStatistics(Statistics):
 
     def _sides_enough_for(self, query_length: int, limit: Floats) -> tuple[Floats, Floats]:
         """(p, phi) for the shortest length of each bin, float64[scores, N_BINS], with enough scores for every bin."""
-        sides = self._sides
+        n_scores = FEWEST_SCORES
         while True:
-            last = np.array([len(sides[0]) - 1.0])
+            sides = _bin_sides(self.parameters, n_scores)
+            last = np.array([n_scores - 1.0])
             target = sides[0][-1], sides[1][-1]
             area = self._area(last, self._side(last, _lengths(query_length)), target)
             if np.all(area * self._rate(last) <= limit):
-                self._sides = sides
                 return sides
-            sides = self._side(_column(2 * len(sides[0])), self._short)
+            n_scores *= 2
 
 
 class NucleotideStatistics(Statistics):
@@ -192,7 +236,10 @@ class NucleotideStatistics(Statistics):
     def __init__(self, parameters: NucleotideParameters, *, db_residues: int, db_targets: int) -> None:
         super().__init__(parameters, db_residues=db_residues, db_targets=db_targets)
         self.parameters: NucleotideParameters = parameters
-        self._spaces: dict[int, float] = {}
+
+    @property
+    def _adjustment(self) -> tuple[float, float]:
+        return self.parameters.alpha / self.lambda_, self.parameters.beta
 
     def evalues(self, score: ArrayLike, query_length: ArrayLike, target_length: ArrayLike) -> Floats:
         lengths, inverse = np.unique(np.asarray(query_length, np.int64), return_inverse=True)
@@ -208,49 +255,6 @@ class NucleotideStatistics(Statistics):
         evalues: Floats = space * np.exp(math.log(self.k) - self.lambda_ * scores)
         return evalues
 
-    def search_space(self, query_length: int) -> float:
-        """The product of effective query length and effective database length."""
-        space = self._spaces.get(query_length)
-        if space is None:
-            length = max(query_length, 1)
-            adjustment = self.length_adjustment(length)
-            space = float(length - adjustment) * max(self.db_residues - self.db_targets * adjustment, 1)
-            if len(self._spaces) >= MAX_CACHED_CUTS:
-                self._spaces.clear()
-            self._spaces[query_length] = space
-        return space
-
-    def length_adjustment(self, query_length: int) -> int:
-        """Residues by which the query and each target are shortened, because no alignment can start near their ends.
-
-        NCBI's iteration for the whole number below the fixed point of x = beta + alpha / lambda * ln(K * space).
-        """
-        m, n, targets = float(query_length), float(self.db_residues), float(self.db_targets)
-
-        def proposal(x: float) -> float:
-            space = (m - x) * (n - targets * x)
-            return self.parameters.alpha / self.lambda_ * (math.log(self.k) + math.log(space)) + self.parameters.beta
-
-        # the largest x with K * space >= max(m, n), by the quadratic formula
-        c = n * m - max(m, n) / self.k
-        if c < 0:
-            return 0
-        p = m * targets + n
-        low, high, x = 0.0, 2 * c / (p + math.sqrt(p * p - 4 * targets * c)), 0.0
-        for step in range(1, ADJUSTMENT_STEPS + 1):
-            proposed = proposal(x)
-            if proposed < x:
-                high = x
-            else:
-                low = x
-                if proposed - low <= 1:
-                    above = math.ceil(low)
-                    return above if above <= high and proposal(above) >= above else int(low)
-                if low == high:
-                    break
-            x = proposed if low <= proposed <= high else high if step == 1 else (low + high) / 2
-        return int(low)
-
     def _minimum_scores(self, query_length: int, max_evalue: float) -> Cuts:
         if max_evalue == math.inf:
             return np.ones(N_BINS, np.int32)
@@ -259,6 +263,13 @@ class NucleotideStatistics(Statistics):
         scores = np.arange(max(close - 2, 1), close + 5)
         enough = scores[self.evalues(scores, query_length, 0) * SLACK <= max_evalue]
         return np.full(N_BINS, enough[0], np.int32)
+
+
+@lru_cache(maxsize=16)
+def _statistics(parameters: ProteinParameters | NucleotideParameters, db_residues: int, db_targets: int) -> Statistics:
+    """Shared by searches of a database, which then compute the score cutoffs of a length once."""
+    kind = ProteinStatistics if isinstance(parameters, ProteinParameters) else NucleotideStatistics
+    return kind(parameters, db_residues=db_residues, db_targets=db_targets)  # type: ignore[arg-type]
 
 
 def pair_statistics(
@@ -293,8 +304,21 @@ def _pair_space(parameters: NucleotideParameters, query_length: int, target_leng
     return NucleotideStatistics(parameters, db_residues=target_length, db_targets=1).search_space(query_length)
 
 
-def _column(n_scores: int) -> Floats:
-    return np.arange(n_scores, dtype=np.float64)[:, np.newaxis]
+def _side(of: ProteinParameters, score: Floats, length: Floats) -> tuple[Floats, Floats]:
+    """(p, phi) of one sequence; see ProteinStatistics."""
+    room = length - (of.a * score + of.b)
+    deviation = np.sqrt(np.maximum(2 * of.alpha / of.lambda_, of.alpha * score + of.beta))
+    z = room / deviation
+    phi = _erfc(z * -math.sqrt(0.5)) / 2
+    p = room * phi + deviation * (np.exp(-0.5 * z * z) / math.sqrt(2 * math.pi))
+    return np.maximum(p, 0), phi  # rounding can give values below 0 for very short sequences
+
+
+@lru_cache(maxsize=32)
+def _bin_sides(of: ProteinParameters, n_scores: int) -> tuple[Floats, Floats]:
+    """(p, phi) for scores below n_scores and the shortest length of each bin, float64[n_scores, N_BINS] each."""
+    shortest = np.maximum(shortest_in_bin(np.arange(N_BINS)), 1).astype(np.float64)
+    return _side(of, np.arange(n_scores, dtype=np.float64)[:, np.newaxis], shortest)
 
 
 def _lengths(length: ArrayLike) -> Floats:

@@ -36,7 +36,8 @@ class ProteinParameters:
     """Parameters of gapped protein scores: lambda, K and H, and the constants of the finite-size correction.
 
     An alignment of score S takes about a * S + b residues of each sequence, with variance alpha * S + beta and
-    covariance sigma * S + tau (Park, Sheetlin, Ma, Madden and Spouge 2012).
+    covariance sigma * S + tau (Park, Sheetlin, Ma, Madden and Spouge 2012). The length adjustment, which BLAST reports
+    although its E-values do not use it, is a / lambda * x + adjustment_beta.
     """
 
     lambda_: float
@@ -48,6 +49,7 @@ class ProteinParameters:
     beta: float
     sigma: float
     tau: float
+    adjustment_beta: float
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ def _of_proteins(name: str, gap_open: int, gap_extend: int) -> ProteinParameters
     row = _row(table, gap_open, gap_extend)
     if row is None:
         return None
-    lambda_, k, h, a, alpha, sigma = row
+    lambda_, k, h, a, alpha, sigma, adjustment_beta = row
     _, _, _, ungapped_a, ungapped_alpha, _ = table["ungapped"]
     both_gaps = 2 * (gap_open + gap_extend)
     return ProteinParameters(
@@ -104,6 +106,7 @@ def _of_proteins(name: str, gap_open: int, gap_extend: int) -> ProteinParameters
         beta=both_gaps * (ungapped_alpha - alpha),
         sigma=sigma,
         tau=both_gaps * (ungapped_alpha - sigma),
+        adjustment_beta=adjustment_beta,
     )
 
 

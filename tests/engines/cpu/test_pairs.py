@@ -111,6 +111,24 @@ def test_pairs_with_lengths_around_every_edge(mode, n_letters):
             assert align_pairs(queries, targets, some, costs, mode, isa) == (alone * 10)[:n]
 
 
+@pytest.mark.parametrize("mode", [LOCAL, GLOBAL, OVERLAP], ids=str)
+@pytest.mark.parametrize("n_letters", [4, 8, 15, 28])
+def test_letters_that_score_alike_in_pairs_of_mixed_lengths(n_letters, mode):
+    """Such letters share a class, and shorter pairs of a group are padded: padding must not fall into their class."""
+    rng = np.random.default_rng(n_letters)
+    for factor in (1, 100):  # lanes of 8 and of 16 bits
+        kinds = rng.integers(0, 4, n_letters)
+        costs = Costs(np.where(kinds[:, None] == kinds, 2, -3) * factor, 5 * factor, 2 * factor)
+        queries = [random_codes(rng, length, n_letters) for length in rng.integers(1, 40, 80)]
+        targets = [random_codes(rng, length, n_letters) for length in rng.integers(1, 40, 80)]
+        pairs = [(i, i) for i in range(len(queries))]
+        expected = [oracle_score(q, t, costs, mode) for q, t in zip(queries, targets, strict=True)]
+        for isa in ISAS:
+            assert score_pairs(queries, targets, pairs, costs, mode, isa).tolist() == expected, (isa, factor)
+            found = align_pairs(queries, targets, pairs, costs, mode, isa)
+            assert [score for score, *_ in found] == expected, (isa, factor)
+
+
 TABLE_LIMITS = [
     (8, Costs(np.array([[3, -2], [-2, 3]]), 2, 1)),
     (8, Costs(np.array([[1, -60], [-60, 1]]), 0, 1)),
@@ -272,5 +290,5 @@ def test_no_pairs_are_accepted_and_wrong_arguments_refused():
             score_pairs(one, one, pairs, DNA_COSTS, GLOBAL)
     with pytest.raises(ValueError, match="threads"):
         score_pairs(one, one, [(0, 0)], DNA_COSTS, GLOBAL, threads=0)
-    with pytest.raises(ValueError, match="code of 32"):
+    with pytest.raises(ValueError, match="a code that the matrix does not have"):
         align_pairs([np.array([77], np.uint8)], one, [(0, 0)], DNA_COSTS, GLOBAL)

@@ -33,6 +33,7 @@ from kernel_cases import mutated, random_codes
 from memory_targets import MemoryTargets, Rows, memory_targets
 from oracle import smith_waterman
 from strategies import score_arrays
+from threads import no_new_threads
 
 pytestmark = pytest.mark.gpu
 
@@ -384,14 +385,11 @@ def test_a_scan_that_is_given_up_leaves_no_thread_and_the_engine_usable(fast_eng
     records, database = Records.of(PROTEIN, queries), memory_targets(PROTEIN, targets, 3)
     cutoff = np.zeros((3, N_BINS), np.int32)
     list(engine_calls.scan(fast_engine, records, database, BLOSUM62, cutoff))
-    before = set(threading.enumerate())
-    for _ in range(3):
-        scan = engine_calls.scan(fast_engine, records, database, BLOSUM62, cutoff)
-        next(scan)
-        scan.close()
-    for thread in set(threading.enumerate()) - before:
-        thread.join(10)
-    assert set(threading.enumerate()) <= before
+    with no_new_threads():
+        for _ in range(3):
+            scan = engine_calls.scan(fast_engine, records, database, BLOSUM62, cutoff)
+            next(scan)
+            scan.close()
     assert_as_cpu(fast_engine, queries, targets, BLOSUM62)
 
 

@@ -17,10 +17,10 @@ from exaln.engines.cpu.engine import CpuEngine
 from exaln.engines.cuda import engine as cuda_engine
 from exaln.engines.cuda.device_pool import DevicePool
 from exaln.engines.cuda.engine import CudaEngine
-from exaln.engines.cuda.runtime import upload
 from exaln.engines.cuda.scan import (
     block_scores,
     cache,
+    code_uploads,
     collect,
     division,
     in_flight,
@@ -42,6 +42,7 @@ from exaln.sequences.records import Records
 from exaln.statistics.length_bins import N_BINS
 from fake_cuda import FakeDriver, install
 from memory_targets import memory_targets
+from threads import no_new_threads
 
 BLOSUM62 = Scoring()
 QUERY_LENGTHS = [5, 30, 0, 61, 1]
@@ -150,7 +151,7 @@ def test_a_streamed_database_of_two_segments(new_driver, monkeypatch, seed, name
     scoring = SCORINGS[name]
     new_driver(scoring.alphabet, seed=seed)
     small_batches(monkeypatch)
-    monkeypatch.setattr(upload, "PIECE_BYTES", 16)
+    monkeypatch.setattr(code_uploads, "UNIT_BYTES", 16)
     case, engine = Case(scoring, n_segments=2, seed=seed), engine_with(**STREAMED)
     case.check(engine)
     assert "streamed" in engine.scan_report()[0]
@@ -470,19 +471,16 @@ def test_an_error_of_the_reader_thread_is_raised_in_the_caller(new_driver, monke
 @pytest.mark.parametrize("devices", [[0], [0, 0]])
 @pytest.mark.parametrize("is_resident", [True, False])
 def test_closing_the_iterator_ends_the_threads(new_driver, monkeypatch, devices, is_resident):
-    import threading
-
     new_driver()
     small_batches(monkeypatch, 20)
     pool = DevicePool(Planner(**({} if is_resident else STREAMED)))
     case, engine = Case(targets=TARGET_LENGTHS * 4, n_segments=3), CudaEngine(devices, pool=pool)
-    before = {thread.name for thread in threading.enumerate() if "sender" not in thread.name}
-    blocks = case.blocks(engine)
-    next(blocks)
-    started = time.perf_counter()
-    blocks.close()
-    assert time.perf_counter() - started < 5
-    assert {thread.name for thread in threading.enumerate() if "sender" not in thread.name} == before
+    with no_new_threads():
+        blocks = case.blocks(engine)
+        next(blocks)
+        started = time.perf_counter()
+        blocks.close()
+        assert time.perf_counter() - started < 5
     case.check(engine)
 
 

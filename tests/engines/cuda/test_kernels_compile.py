@@ -3,7 +3,8 @@
 import pytest
 
 from exaln.engines.bench.cuda_kernels import all_sources
-from exaln.engines.cuda.runtime.compiler import compiler_version, cubins
+from exaln.engines.cuda.runtime.compiler import cubins
+from exaln.engines.cuda.runtime.nvrtc import compiler_version
 
 pytestmark = pytest.mark.skipif(compiler_version() is None, reason="NVRTC is not installed")
 

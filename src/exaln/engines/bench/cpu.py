@@ -48,7 +48,7 @@ def measure(threads: int, seconds: float) -> tuple[str, list[Measurement]]:
     Each measurement takes about `seconds`; the number of targets is chosen accordingly.
     """
     from exaln import _core
-    from exaln.engines.cpu.engine import choose_isa
+    from exaln.engines.cpu.instruction_sets import choose_isa
 
     isa = choose_isa().name
     bound = _core.bare_loop(isa, 8, min(BARE_LOOP_SECONDS, seconds))

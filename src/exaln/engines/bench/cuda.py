@@ -106,7 +106,7 @@ class EngineOnDatabase:
         from exaln.engines.cuda.runtime.probe import probe_machine
 
         facts = probe_machine()
-        names = ("driver_cuda", "nvrtc", "cuda_core", "cuda_bindings")
+        names = ("driver_cuda", "nvrtc", "cuda_bindings")
         return {"driver": driver_version(), **{name: facts[name] for name in names}}
 
     def bound_tcups(self) -> float:

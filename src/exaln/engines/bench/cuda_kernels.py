@@ -43,6 +43,5 @@ def all_sources() -> Iterator[Source]:
     for packed_shape in PACKED_SHAPES:
         for n_letters, is_local in ((4, True), (4, False), (5, True), (5, False)):
             yield packed_shape.source(n_letters, costs, is_local=is_local, is_large=False, large_ends=False)
-    yield Source("used_letters.cu", ())
     yield Source("pack.cu", (("LETTERS", N_LETTERS),))
     yield Source("collect.cu", (("BINS", N_BINS),))

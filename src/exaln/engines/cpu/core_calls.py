@@ -9,21 +9,34 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from exaln.alignments.aligned_pairs import AlignedPairs
+from exaln.alignments.aligned_pairs import AlignedPairs, SeveralAligned
 from exaln.alignments.cigar import Paths
-from exaln.engines.regions import NOTHING, EndCell, PathState
 from exaln.errors import EngineError, OutOfMemoryError
+from exaln.foundation.resources import available_memory
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from exaln._core import BlockWalker, Costs, PairRows, Sequences
-    from exaln.engines.regions import Boundary, CheckpointGrid, Checkpoints, Line, PairTable, Region, RegionTask
-    from exaln.engines.tasks import PairTask, Progress
-    from exaln.scoring.modes import Mode
+    from exaln.engines.regions import (
+        Boundary,
+        CheckpointGrid,
+        Checkpoints,
+        EndCell,
+        Line,
+        PairTable,
+        PathState,
+        Region,
+        RegionTask,
+    )
+    from exaln.engines.tasks import PairTask, Progress, SeveralTask
     from exaln.scoring.scoring import Scoring
 
 Column = TypeVar("Column", np.uint8, np.int64)
+
+
+BYTES_OF_A_CELL = 12
+"""Of the table in which several alignments of a pair are found."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +91,25 @@ def align_pairs(task: PairTask, how: How) -> AlignedPairs:
             columns = _core.trace_all(*_pair_arrays(task), known, how.threads, how.isa, how.is_forced)
             return _alignments(task.known_scores.astype(np.int64), *columns)
         return _alignments(
-            *_core.align_pairs(*_pair_arrays(task), _flags(task.mode), how.threads, how.isa, how.is_forced)
+            *_core.align_pairs(*_pair_arrays(task), task.mode.flags, how.threads, how.isa, how.is_forced)
         )
+
+
+def align_several(task: SeveralTask, how: How) -> SeveralAligned:
+    """Several alignments of each pair. Raises OutOfMemoryError if the table of a pair does not fit into memory."""
+    from exaln import _core
+
+    pairs, threads = task.pairs, max(1, min(how.threads, len(task.pairs)))
+    room = available_memory() // (2 * threads)
+    largest = int(pairs.cells.max(initial=0))
+    if largest * BYTES_OF_A_CELL > room:
+        raise OutOfMemoryError(
+            f"several alignments of a pair need a table of {largest * BYTES_OF_A_CELL / 2**30:,.1f} GiB, and "
+            f"{room / 2**30:,.1f} GiB are free for it; use fewer threads or shorter sequences"
+        )
+    with _translated_errors(how.threads):
+        found = _core.align_several(*_pair_arrays(pairs), task.most, _aligned(task.least), threads, 2 * room)
+    return SeveralAligned(found[0], _alignments(*found[1:]))
 
 
 def score_pairs(task: PairTask, how: How) -> NDArray[np.int64]:
@@ -87,12 +117,13 @@ def score_pairs(task: PairTask, how: How) -> NDArray[np.int64]:
     from exaln import _core
 
     with _translated_errors(how.threads):
-        return _core.score_pairs(*_pair_arrays(task), _flags(task.mode), how.threads, how.isa, how.is_forced)
+        return _core.score_pairs(*_pair_arrays(task), task.mode.flags, how.threads, how.isa, how.is_forced)
 
 
 def fill_region(task: RegionTask, checkpoints: Checkpoints, how: How) -> EndCell:
     """Fill a region and write its checkpoints. Returns the best cell if the task asks for it, else NOTHING."""
     from exaln import _core
+    from exaln.engines.regions import NOTHING, EndCell
 
     region, pruning = task.region, task.pruning
     with _translated_errors(how.threads):
@@ -129,6 +160,8 @@ def trace_blocks(
     walker: BlockWalker, pair: PairTable, how: How, grid: CheckpointGrid, state: PathState
 ) -> tuple[NDArray[np.uint8], PathState]:
     """Follow a path back through blocks between checkpoints. Returns its steps, backwards, and the state after them."""
+    from exaln.engines.regions import PathState
+
     window = grid.window(state)
     region, parts = window.region, window.parts
     with _translated_errors(how.threads):
@@ -202,10 +235,6 @@ def _alignments(
     offsets: NDArray[np.int64],
 ) -> AlignedPairs:
     return AlignedPairs(scores, positions.reshape(-1, 4), counts.reshape(-1, 6), Paths(operations, offsets))
-
-
-def _flags(mode: Mode) -> tuple[bool, bool, bool, bool, bool]:
-    return mode.is_local, mode.query_start, mode.query_end, mode.target_start, mode.target_end
 
 
 def _contiguous(line: Line) -> Line:

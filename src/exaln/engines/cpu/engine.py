@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,21 +13,29 @@ from exaln.database.row_ranges import query_blocks, row_ranges
 from exaln.database.views import segment_starts
 from exaln.engines.contracts import Engine, Tuning, exceeds
 from exaln.engines.cpu import core_calls
-from exaln.engines.cpu.seed_chain import chain_score
+from exaln.engines.cpu.instruction_sets import choose_isa
 from exaln.engines.outline import ScanOutline, kernel_uses, target_lengths
-from exaln.engines.regions import RegionResult, RegionTask
-from exaln.engines.tasks import Candidates, PairTask, QueryRows, Resident, ScanTask, ScoreBlock, candidates_of
-from exaln.errors import EngineError
+from exaln.engines.tasks import (
+    Candidates,
+    PairTask,
+    QueryRows,
+    Resident,
+    ScanTask,
+    ScoreBlock,
+    SeveralTask,
+    candidates_of,
+)
 from exaln.foundation.plurals import number_of
+from exaln.foundation.prefetch import prefetch
 from exaln.foundation.resources import usable_threads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from exaln.alignments.aligned_pairs import AlignedPairs
+    from exaln.alignments.aligned_pairs import AlignedPairs, SeveralAligned
     from exaln.database.row_ranges import RowRange
     from exaln.database.views import TargetRows, TargetView
-    from exaln.engines.regions import PairTable, Traceback
+    from exaln.engines.regions import PairTable, RegionResult, RegionTask, Traceback
     from exaln.engines.tasks import Progress
 
 BLOCK_SCORES = 16 << 20
@@ -97,15 +104,16 @@ class CpuEngine(Engine):
         queries.codes(self.name)
         starts, cells = segment_starts(task.view), 0
         max_queries = min(max(len(queries), 1), MAX_BLOCK_QUERIES)
-        for rows in row_ranges(segments, BLOCK_SCORES // max_queries):
-            for first, end in query_blocks(len(queries), max_queries):
-                done = cells
-                report = None if progress is None else lambda new, done=done: progress(done + new)
-                first_row = int(starts[rows.segment]) + rows.first
-                yield self._block(queries, first, end, segments[rows.segment], rows, first_row, report)
-                cells += int(queries.offsets[end] - queries.offsets[first]) * rows.n_residues
-                if progress:
-                    progress(cells)
+        with closing(_checked(segments, row_ranges(segments, BLOCK_SCORES // max_queries))) as ranges:
+            for rows in ranges:
+                for first, end in query_blocks(len(queries), max_queries):
+                    done = cells
+                    report = None if progress is None else lambda new, done=done: progress(done + new)
+                    first_row = int(starts[rows.segment]) + rows.first
+                    yield self._block(queries, first, end, segments[rows.segment], rows, first_row, report)
+                    cells += int(queries.offsets[end] - queries.offsets[first]) * rows.n_residues
+                    if progress:
+                        progress(cells)
 
     def _block(
         self,
@@ -158,6 +166,11 @@ class CpuEngine(Engine):
         task.require_no_forbidden_cells(self.name)
         return core_calls.align_pairs(task, self._how)
 
+    def align_several(self, task: SeveralTask) -> SeveralAligned:
+        """Align pair by pair, in a table that is kept and computed again where an alignment has changed it."""
+        task.pairs.require_no_forbidden_cells(self.name)
+        return core_calls.align_several(task, self._how)
+
     def score(self, task: PairTask) -> NDArray[np.int64]:
         """Score groups of pairs side by side, on all threads."""
         task.require_no_forbidden_cells(self.name)
@@ -169,6 +182,8 @@ class CpuEngine(Engine):
 
     def fill(self, task: RegionTask) -> RegionResult:
         """Fill strips of rows on all threads, each strip a few columns behind the one above."""
+        from exaln.engines.regions import RegionResult
+
         checkpoints = task.room()
         return RegionResult(checkpoints, core_calls.fill_region(task, checkpoints, self._how))
 
@@ -178,8 +193,11 @@ class CpuEngine(Engine):
 
     def lower_bound(self, pair: PairTable) -> int:
         """The score of a chain of common words if the table is large; otherwise 0."""
-        is_large = len(pair.query) * len(pair.target) >= CHAIN_CELLS * self.threads
-        return chain_score(self, pair) if is_large else 0
+        if len(pair.query) * len(pair.target) < CHAIN_CELLS * self.threads:
+            return 0
+        from exaln.engines.cpu.seed_chain import chain_score
+
+        return chain_score(self, pair)
 
     def slab_rows(self, n_rows: int, n_columns: int) -> int:
         """Rows of whole strips, several for each thread."""
@@ -187,25 +205,11 @@ class CpuEngine(Engine):
         return strips * REGION_STRIP_ROWS
 
 
-@dataclass(frozen=True)
-class InstructionSet:
-    """An instruction set by name. is_forced: EXALN_ISA names it, so no other may be used."""
-
-    name: str
-    is_forced: bool
-
-
-def choose_isa() -> InstructionSet:
-    """The fastest instruction set of this CPU, or the one EXALN_ISA names. Raises EngineError if it is not usable."""
-    from exaln import _core
-
-    forced = os.environ.get("EXALN_ISA", "")
-    built = dict(_core.isas())
-    usable = [name for name, is_usable in built.items() if is_usable]
-    if not forced:
-        return InstructionSet(usable[0], is_forced=False)
-    if forced not in built:
-        raise EngineError(f"EXALN_ISA={forced} is unknown; built in are {', '.join(built)}")
-    if forced not in usable:
-        raise EngineError(f"EXALN_ISA={forced}: this CPU does not have it; usable are {', '.join(usable)}")
-    return InstructionSet(forced, is_forced=True)
+def _checked(segments: Sequence[TargetRows], ranges: Iterable[RowRange]) -> Generator[RowRange, None, None]:
+    """The ranges, each after its segment was read and checked, which is done while the range before is scored."""
+    if len(segments) == 1:
+        yield from ranges
+        return
+    with closing(prefetch(ranges, lambda rows, check: segments[rows.segment].codes)) as ahead:
+        for rows, _ in ahead:
+            yield rows

@@ -9,25 +9,40 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-from exaln.engines.cuda.runtime.device import Device
-from exaln.engines.cuda.runtime.workspace import Workspace
-from exaln.engines.cuda.scan.cache import ScanCache
-from exaln.engines.cuda.scan.planner import Planner
+if TYPE_CHECKING:
+    from exaln.engines.cuda.runtime.workspace import Workspace
+    from exaln.engines.cuda.scan.cache import ScanCache
+    from exaln.engines.cuda.scan.planner import Planner
 
 
 class DevicePool:
     """Workspaces on GPUs, and what scans remember. engine.py holds the pool of the process; tests make their own.
 
-    planner: the rules by which scans are planned. cache: what scans by these rules remember.
+    planner: None for the usual one.
     """
 
     def __init__(self, planner: Planner | None = None) -> None:
-        self.planner, self.cache = planner or Planner(), ScanCache()
+        self._planner = planner
         self._idle: dict[int, list[Workspace]] = {}
         self._lock = threading.Lock()
+
+    @cached_property
+    def planner(self) -> Planner:
+        """The rules by which scans are planned."""
+        from exaln.engines.cuda.scan.planner import Planner
+
+        return self._planner or Planner()
+
+    @cached_property
+    def cache(self) -> ScanCache:
+        """What scans by these rules remember."""
+        from exaln.engines.cuda.scan.cache import ScanCache
+
+        return ScanCache()
 
     def with_planner(self, planner: Planner) -> DevicePool:
         """Return a pool with the same devices, another planner, and an empty cache."""
@@ -71,7 +86,12 @@ class DevicePool:
 
 def _open(devices: Sequence[int]) -> list[Workspace]:
     """Open GPUs in parallel, because opening takes a while."""
-    if not devices:
-        return []
+    from concurrent.futures import ThreadPoolExecutor
+
+    from exaln.engines.cuda.runtime.device import Device
+    from exaln.engines.cuda.runtime.workspace import Workspace
+
+    if len(devices) <= 1:
+        return [Workspace(Device(number)) for number in devices]
     with ThreadPoolExecutor(len(devices)) as pool:
         return list(pool.map(lambda number: Workspace(Device(number)), devices))

@@ -1,31 +1,30 @@
-"""The cuda engine: NVIDIA GPUs, with databases that stay in their memory or are streamed through it."""
+"""The cuda engine: NVIDIA GPUs, with databases that stay in their memory or are streamed through it.
+
+Scans, pairs and regions are imported when the first of them comes.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from exaln.alignments.aligned_pairs import AlignedPairs
-from exaln.alignments.cigar import Paths
+from exaln.alignments.aligned_pairs import AlignedPairs, SeveralAligned
 from exaln.engines.contracts import Engine, Tuning, exceeds
 from exaln.engines.cpu.engine import CpuEngine
 from exaln.engines.cuda.device_pool import DevicePool
-from exaln.engines.cuda.long import regions
-from exaln.engines.cuda.pairs.batches import COUNTS, POSITIONS, PairBatches, PairResults, fits_numbers
 from exaln.engines.cuda.runtime import probe
-from exaln.engines.cuda.runtime.device import MIN_MEMORY
-from exaln.engines.cuda.scan.job import Job
-from exaln.engines.cuda.scan.planner import plan_scan
+from exaln.engines.cuda.runtime.constants import MIN_MEMORY
+from exaln.engines.cuda.runtime.driver_start import start_driver
 from exaln.engines.cuda.scan.results import BatchResult, CandidateRows, ScanOptions, ScanTimes
-from exaln.engines.outline import ScanOutline, kernel_uses, target_lengths
-from exaln.engines.regions import RegionResult, RegionTask
+from exaln.engines.cuda.scan.sizes import Sizes
 from exaln.engines.tasks import (
     PIECE_SCORES,
     Candidates,
@@ -34,6 +33,7 @@ from exaln.engines.tasks import (
     Resident,
     ScanTask,
     ScoreBlock,
+    SeveralTask,
     candidates_of,
 )
 from exaln.errors import EngineError, InputError, OutOfMemoryError
@@ -45,8 +45,10 @@ if TYPE_CHECKING:
 
     from exaln.database.views import TargetView
     from exaln.engines.cuda.runtime.workspace import Workspace
+    from exaln.engines.cuda.scan.job import Job
     from exaln.engines.cuda.scan.plan import PlannedKernel
-    from exaln.engines.regions import PairTable, Region, Traceback
+    from exaln.engines.outline import ScanOutline
+    from exaln.engines.regions import PairTable, Region, RegionResult, RegionTask, Traceback
 
 SLAB_CELLS = 35 * 10**12
 """Cells per device of a slab of one pair's table: about ten seconds of work."""
@@ -71,6 +73,14 @@ LEAST_SHARE = 1 << 30
 HOST_BYTES = 64 << 20
 """Pinned memory and results of a scan on the host, about."""
 
+MAX_COPY_THREADS = 16
+"""Threads of the host that copy letters and paths of pairs; more do not copy faster."""
+
+Found = TypeVar("Found", AlignedPairs, "NDArray[np.int64]")
+
+NOTED_SECONDS = 1.0
+"""If kernels took longer than this, a note says how to compile them ahead."""
+
 PROCESS_POOL = DevicePool()
 """The opened devices of this process, with what they hold."""
 
@@ -88,7 +98,7 @@ class CudaEngine(Engine):
     """
 
     name = "cuda"
-    tuning = Tuning(scan_pairs=sys.maxsize, serves_few_pairs=False, scans_beside_cpu=True)
+    tuning = Tuning(scan_pairs=sys.maxsize, serves_few_pairs=False, scans_beside_cpu=True, pair_batches=4)
 
     def __init__(
         self,
@@ -116,6 +126,8 @@ class CudaEngine(Engine):
         for number in self.devices:
             if not 0 <= number < len(self._names):
                 raise EngineError(f"there is no GPU {number}; this machine has 0 to {len(self._names) - 1}")
+        if pool is None:
+            start_driver(self.devices)
         held = [gpus[self.devices[0]].memory_bytes, *([] if memory is None else [memory])]
         self.checkpoint_bytes = min(held) // BLOCK_SHARE
 
@@ -139,6 +151,14 @@ class CudaEngine(Engine):
         """For logs."""
         names = Counter(self._names[number] for number in self.devices)
         return ", ".join(["cuda", *(name if n == 1 else f"{n} x {name}" for name, n in names.items())])
+
+    def notes(self) -> list[str]:
+        """Advice after a scan that had to wait for its kernels."""
+        if self.times.compile < NOTED_SECONDS:
+            return []
+        return [
+            f"note: kernels were compiled or loaded in {self.times.compile:.1f} s; exaln warm compiles usual ones ahead"
+        ]
 
     def scan_report(self) -> list[str]:
         """What the last scan did with the database, for --verbose; empty before the first."""
@@ -166,10 +186,13 @@ class CudaEngine(Engine):
 
     def outline(self, task: ScanTask) -> ScanOutline:
         """The plan of the scan for these devices and their free memory; only contexts are opened."""
+        from exaln.engines.cuda.scan.planner import plan_scan
+        from exaln.engines.outline import ScanOutline, kernel_uses, target_lengths
+
         with self.pool.lend(self.devices, self._budget(task)) as workspaces:
             devices = [workspace.device for workspace in workspaces]
             plan = plan_scan(
-                [np.diff(segment.offsets) for segment in task.view.segments],
+                [Sizes.of_rows(segment.offsets) for segment in task.view.segments],
                 task.queries.lengths.tolist(),
                 task.scoring,
                 devices[0].properties,
@@ -203,20 +226,30 @@ class CudaEngine(Engine):
         task.require_no_forbidden_cells(self.name)
         if task.known_scores is not None:
             return self._cpu().align(task)
-        on_device, found = self._pairs_on_devices(task, paths=True)
-        aligned = _as_columns(found)
+        from exaln.engines.cuda.pairs.batches import PairBatches
+
+        on_device, found = self._pairs_on_devices(task, PairBatches.align, paths=True)
+        aligned = AlignedPairs.joined(found)
         if on_device.all():
             return aligned
         others = self._cpu().align(task.taken(np.flatnonzero(~on_device)))
         order = np.argsort(np.argsort(~on_device, kind="stable"))  # pairs of the device come before the others
         return AlignedPairs.joined([aligned, others]).taken(order)
 
+    def align_several(self, task: SeveralTask) -> SeveralAligned:
+        """As the cpu engine, which makes these alignments."""
+        return self._cpu().align_several(task)
+
     def score(self, task: PairTask) -> NDArray[np.int64]:
         """As `align`, without paths."""
+        from exaln.engines.cuda.pairs.batches import PairBatches
+
         task.require_no_forbidden_cells(self.name)
-        on_device, found = self._pairs_on_devices(task, paths=False)
+        on_device, found = self._pairs_on_devices(task, PairBatches.score, paths=False)
+        if on_device.all() and len(found) == 1:
+            return found[0]
         scores = np.empty(len(task), np.int64)
-        scores[on_device] = found.result["score"]
+        scores[on_device] = np.concatenate(found)
         if not on_device.all():
             scores[~on_device] = self._cpu().score(task.taken(np.flatnonzero(~on_device)))
         return scores
@@ -225,8 +258,10 @@ class CudaEngine(Engine):
         """By the number of pairs and their cells; by the thresholds of the CPU for pairs that it has to align."""
         if task.known_scores is not None:
             return self._cpu().is_long(task)
+        from exaln.engines.cuda.pairs.plan import fits_numbers
+
         is_long = exceeds(task, LONG_PAIRS)
-        others = np.flatnonzero(~fits_numbers(*task.shapes, task.scoring, task.mode))
+        others = np.flatnonzero(~fits_numbers(*task.shapes, task.bounds, task.scoring, task.mode))
         if len(others):
             is_long[others] |= self._cpu().is_long(task.taken(others))
         return is_long
@@ -239,6 +274,9 @@ class CudaEngine(Engine):
         """
         if task.region.cells < SMALL_REGION:
             return self._cpu().fill(task)
+        from exaln.engines.cuda.long import regions
+        from exaln.engines.regions import RegionResult
+
         openings = self._openings(task.region)
         is_whole = task.region.cells == len(task.pair.query) * len(task.pair.target)
         if task.may_hold and not (is_whole and len(openings) > 1):
@@ -281,33 +319,35 @@ class CudaEngine(Engine):
         """Ten seconds of work."""
         return max(1, len(self.devices) * SLAB_CELLS // max(1, n_columns))
 
-    def _pairs_on_devices(self, task: PairTask, *, paths: bool) -> tuple[NDArray[np.bool_], PairResults]:
-        """Which pairs the devices can align, and the results for them; each device has a share of equal size."""
-        codes, shares = task.queries.codes(self.name), _shares(task.cells, len(self.devices))
+    def _pairs_on_devices(
+        self, task: PairTask, compute: Callable[..., Found], *, paths: bool
+    ) -> tuple[NDArray[np.bool_], list[Found]]:
+        """Which pairs the devices can align, and what each device computes for them. Each has a share of equal size.
 
-        def run(workspace: Workspace, share: slice) -> tuple[NDArray[np.bool_], PairResults]:
+        compute: a method of PairBatches.
+        """
+        from exaln.engines.cuda.pairs.batches import PairBatches, Pairs
+
+        queries = EncodedSequences(task.queries.codes(self.name), task.queries.offsets)
+        targets = EncodedSequences(task.targets.codes, task.targets.offsets)
+        shares = _shares(task, len(self.devices))
+        threads = max(1, (self._threads or host_threads()) // len(shares))
+
+        def run(workspace: Workspace, share: slice) -> tuple[NDArray[np.bool_], Found]:
             workspace.device.activate()
-            (own_queries, query), (own_targets, target) = (
-                _used(sequences, rows[share])
-                for sequences, rows in (
-                    (EncodedSequences(codes, task.queries.offsets), task.query),
-                    (EncodedSequences(task.targets.codes, task.targets.offsets), task.target),
-                )
-            )
-            batches = PairBatches(workspace, own_queries, own_targets, task.scoring, task.mode, paths=paths)
-            fits = batches.fits(query, target)
-            return fits, batches.align(query[fits], target[fits])
+            batches = PairBatches(workspace, queries, targets, task.scoring, task.mode, paths=paths, threads=threads)
+            m, n = task.shapes
+            pairs = Pairs(task.query[share], task.target[share], m[share], n[share], task.bounds)
+            fits = batches.fits(pairs)
+            return fits, compute(batches, pairs if fits.all() else pairs.taken(fits))
 
         with self.pool.lend(self.devices[: len(shares)], self.memory) as workspaces:
             if len(shares) == 1:
-                return run(workspaces[0], shares[0])
+                fits, found = run(workspaces[0], shares[0])
+                return fits, [found]
             with ThreadPoolExecutor(len(shares)) as pool:
-                found = list(pool.map(run, workspaces, shares))
-        results = [result for _, result in found]
-        joined = PairResults(
-            np.concatenate([result.result for result in results]), Paths.joined([result.paths for result in results])
-        )
-        return np.concatenate([fits for fits, _ in found]), joined
+                results = list(pool.map(run, workspaces, shares))
+        return np.concatenate([fits for fits, _ in results]), [found for _, found in results]
 
     def _cpu(self) -> CpuEngine:
         if self._cpu_engine is None:
@@ -319,6 +359,8 @@ class CudaEngine(Engine):
 
     def _results(self, task: ScanTask, options: ScanOptions) -> Generator[BatchResult, None, None]:
         """Results, batch by batch. Close the generator: the garbage collector must not end its threads."""
+        from exaln.engines.cuda.scan.job import Job
+
         view, queries, progress = task.view, task.queries, task.progress
         encoded = EncodedSequences(queries.codes(self.name), queries.offsets)
         if not len(queries) or not view.n_targets:
@@ -339,6 +381,12 @@ class CudaEngine(Engine):
                 self._reports = _report(job, view)
 
 
+@cache
+def host_threads() -> int:
+    """Threads that copy letters and paths, unless a number of threads is given. Read once: it takes a while."""
+    return min(MAX_COPY_THREADS, usable_threads(None))
+
+
 def _kernel_name(use: PlannedKernel) -> str:
     """A kernel of a plan with its queries, for people."""
     shortest, longest = use.query_lengths
@@ -349,50 +397,29 @@ def _kernel_name(use: PlannedKernel) -> str:
     return f"stream kernel {use.name}, {number_of(use.n_strips, 'strip')}, {queries}"
 
 
-def _shares(cells: NDArray[np.int64], n: int) -> list[slice]:
-    """Pairs with these cells as up to n ranges of about equal work, none of them too small to be worth a device.
-
-    >>> _shares(np.array([4, 4, 4, 4, 8]) * LEAST_SHARE, 3)
-    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
-    >>> _shares(np.array([5, 5]), 3), _shares(np.array([], np.int64), 2)
-    ([slice(0, 2, None)], [slice(0, 0, None)])
-    """
-    ends = np.cumsum(cells)
+def _shares(task: PairTask, n: int) -> list[slice]:
+    """The pairs of a task as up to n ranges of about equal work, none of them too small to be worth a device."""
+    if n == 1:
+        return [slice(0, len(task))]
+    ends = np.cumsum(task.cells)
     total = int(ends[-1]) if len(ends) else 0
     n = max(1, min(n, total // LEAST_SHARE))
-    edges = [0, *np.searchsorted(ends, [total * k // n for k in range(1, n)], side="right").tolist(), len(cells)]
+    edges = [0, *np.searchsorted(ends, [total * k // n for k in range(1, n)], side="right").tolist(), len(task)]
     return [slice(first, end) for first, end in pairwise(edges)]
-
-
-def _used(sequences: EncodedSequences, rows: NDArray[np.int64]) -> tuple[EncodedSequences, NDArray[np.int64]]:
-    """The sequences from the first to the last of these rows, and the rows among them: no more is sent."""
-    if not len(rows):
-        return EncodedSequences(sequences.codes[:0], np.zeros(1, np.int64)), rows
-    first, end = int(rows.min()), int(rows.max()) + 1
-    return EncodedSequences(sequences.codes, sequences.offsets[first : end + 1]), rows - first
-
-
-def _as_columns(found: PairResults) -> AlignedPairs:
-    result = found.result
-    positions = np.stack([result[name] for name in POSITIONS], axis=1).astype(np.int64)
-    counts = np.stack([result[name] for name in COUNTS], axis=1)
-    return AlignedPairs(result["score"].astype(np.int64), positions, counts, found.paths)
 
 
 def _block(result: BatchResult) -> ScoreBlock:
     found = result.result
     assert not isinstance(found, CandidateRows)
-    rows = result.first_row + result.segment_rows
-    return ScoreBlock(result.first_query + found.first_query, found.scores, rows, result.lengths)
+    rows = result.view_rows(np.arange(found.scores.shape[1]))
+    return ScoreBlock(result.first_query + found.first_query, found.scores, rows, result.lengths.expanded())
 
 
 def _candidates(result: BatchResult, found: CandidateRows, task: ScanTask) -> Iterator[Candidates]:
     """Candidates of a batch, some at a time."""
     for begin in range(0, len(found.rows), PIECE_SCORES):
         query, row, score = found.rows[begin : begin + PIECE_SCORES].T
-        candidates = Candidates(
-            query + np.int32(result.first_query), result.first_row + result.segment_rows[row], score.copy()
-        )
+        candidates = Candidates(query + np.int32(result.first_query), result.view_rows(row), score.copy())
         if task.first_row is not None:
             candidates = candidates.taken(candidates.row >= task.first_row[candidates.query])
         yield candidates

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exaln.alignments.aligned_pairs import AlignedPairs
+from exaln.alignments.aligned_pairs import AlignedPairs, SeveralAligned
 from exaln.alignments.cigar import Paths
 from exaln.engines.contracts import Engine, Tuning
 from exaln.engines.outline import ScanOutline, kernel_uses, target_lengths
-from exaln.engines.reference.path import NEVER, ReferenceAlignment, border, table_alignment
+from exaln.engines.reference.path import NEVER, ReferenceAlignment, aligned_letters, border, table_alignment
 from exaln.engines.reference.region import fill_region, trace_block
 from exaln.engines.regions import NOTHING, RegionResult, RegionTask
-from exaln.engines.tasks import Candidates, PairTask, Resident, ScanTask, ScoreBlock, candidates_of
+from exaln.engines.tasks import Candidates, PairTask, Resident, ScanTask, ScoreBlock, SeveralTask, candidates_of
 from exaln.errors import EngineError
 from exaln.scoring.modes import LOCAL, Mode
 from exaln.sequences.records import offsets_of
@@ -96,6 +96,12 @@ class ReferenceEngine(Engine):
                     raise EngineError(f"traceback failed: the score is {score}, not {expected}")
         return found
 
+    def align_several(self, task: SeveralTask) -> SeveralAligned:
+        """Align pair by pair, with the letters that earlier alignments align forbidden."""
+        found = [_several(task, pair) for pair in range(len(task.pairs))]
+        owners = np.repeat(np.arange(len(found)), [len(own) for own in found])
+        return SeveralAligned(owners, _columns([alignment for own in found for alignment in own]))
+
     def score(self, task: PairTask) -> NDArray[np.int64]:
         """int64[n]: scores, computed pair by pair."""
         return np.array([_pair_score(task, pair) for pair in range(len(task))], np.int64)
@@ -144,13 +150,31 @@ def _pair_score(task: PairTask, pair: int) -> int:
 
 
 def _alignment(task: PairTask, pair: int) -> ReferenceAlignment:
-    """The alignment of one pair. A profile has no letters, so it has no identities; positives score above 0."""
+    """The alignment of one pair."""
+    return table_alignment(_cell_scores(task, pair), _equal_letters(task, pair), task.scoring, task.mode)
+
+
+def _equal_letters(task: PairTask, pair: int) -> NDArray[np.bool_]:
+    """bool[rows, columns]: whether two letters are equal. A profile has no letters, so it has no identities."""
     target = task.targets.sequence(int(task.target[pair]))
-    scores = _cell_scores(task, pair)
-    is_same = np.zeros(scores.shape, np.bool_)
-    if not task.queries.is_profile:
-        is_same = np.equal.outer(task.queries.sequence(int(task.query[pair]), "reference"), target)
-    return table_alignment(scores, is_same, task.scoring, task.mode)
+    if task.queries.is_profile:
+        return np.zeros((int(task.shapes[0][pair]), len(target)), np.bool_)
+    is_same: NDArray[np.bool_] = np.equal.outer(task.queries.sequence(int(task.query[pair]), "reference"), target)
+    return is_same
+
+
+def _several(task: SeveralTask, pair: int) -> list[ReferenceAlignment]:
+    """The alignments of one pair, in the order found."""
+    scores, is_same = _cell_scores(task.pairs, pair), _equal_letters(task.pairs, pair)
+    found: list[ReferenceAlignment] = []
+    while len(found) < task.most:
+        one = table_alignment(scores, is_same, task.pairs.scoring, task.pairs.mode)
+        if one.score < task.least[pair]:
+            break
+        found.append(one)
+        for row, column in aligned_letters(one):
+            scores[row, column] = FORBIDDEN
+    return found
 
 
 def _columns(found: list[ReferenceAlignment]) -> AlignedPairs:

@@ -7,6 +7,7 @@ the corner.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -33,6 +34,17 @@ class ReferenceAlignment:
     positions: tuple[int, int, int, int]
     counts: tuple[int, int, int, int, int, int]
     operations: list[int]
+
+
+def aligned_letters(alignment: ReferenceAlignment) -> Iterator[tuple[int, int]]:
+    """The pairs (query letter, target letter) that an alignment aligns."""
+    row, _, column, _ = alignment.positions
+    for operation in alignment.operations:
+        letter, length = OPERATIONS[operation & 15], operation >> 4
+        if letter in "=X":
+            yield from zip(range(row, row + length), range(column, column + length), strict=True)
+        row += length * (letter != "D")
+        column += length * (letter != "I")
 
 
 @dataclass(frozen=True)

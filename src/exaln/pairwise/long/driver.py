@@ -10,7 +10,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +31,7 @@ from exaln.foundation.output_file import output_errors
 from exaln.foundation.paths import checked_path
 from exaln.foundation.resources import available_memory
 from exaln.pairwise.long.checkpoints import SlabCheckpoints, TableBoundary, grid_places
+from exaln.pairwise.long.options import IN_MEMORY, PATH, SCORES, LongOptions, Watch
 from exaln.pairwise.long.plan import Plan, Room, plan_path, plan_score
 from exaln.pairwise.long.result import LongAlignment, rescored
 from exaln.pairwise.long.store import DirectoryStore, MemoryStore, Store, pair_name
@@ -43,32 +43,6 @@ if TYPE_CHECKING:
     from exaln.engines.contracts import RegionEngine
     from exaln.scoring.modes import Mode
     from exaln.scoring.scoring import Scoring
-
-SCORES, PATH = "scores", "path"
-
-Watch = Callable[[str, int, int], None]
-"""Called with the stage, the work done in it and its total work: cells, or letters of the path."""
-
-
-@dataclass(frozen=True)
-class LongOptions:
-    """How long pairs are aligned.
-
-    work_dir: where checkpoints and path are stored, so that an interrupted run resumes; None keeps them in memory.
-    memory: bytes that may be used; None for all free memory. watch: called with the progress. tell: called with lines
-    for the user; detail: with lines for --verbose. prunes: whether cells that cannot matter are skipped, which changes
-    only the time.
-    """
-
-    work_dir: Path | None = None
-    memory: int | None = None
-    watch: Watch | None = None
-    tell: Callable[[str], None] | None = None
-    detail: Callable[[str], None] | None = None
-    prunes: bool = True
-
-
-IN_MEMORY = LongOptions()
 
 
 def score_long(

@@ -8,17 +8,19 @@ from emulated_cuda import EmulatedDriver
 from exaln.engines.cpu.engine import CpuEngine
 from exaln.engines.cuda import engine as cuda_engine
 from exaln.engines.cuda.engine import CudaEngine
-from exaln.engines.cuda.letters import fold_letters, used_letters
+from exaln.engines.cuda.letters import fold_letters
 from exaln.engines.cuda.long import device_part
 from exaln.engines.cuda.long import regions as cuda_regions
 from exaln.engines.cuda.long.packed import ByteScores
 from exaln.engines.cuda.long.shapes import PACKED_SHAPES, LongShape
-from exaln.engines.cuda.runtime.compiler import compiler_version, cubin
+from exaln.engines.cuda.runtime.compiler import cubin
+from exaln.engines.cuda.runtime.nvrtc import compiler_version
 from exaln.engines.regions import Boundary, Pruning, Region
 from exaln.errors import EngineError
 from exaln.pairwise.long.driver import LongOptions, align_long
 from exaln.scoring.modes import GLOBAL, LOCAL, SEMIGLOBAL, Mode
 from exaln.scoring.scoring import Scoring
+from exaln.sequences.used_letters import used_letters
 from fake_cuda import install
 from kernel_cases import mutated, random_codes
 from long_regions import SCORINGS, OnDevices, assert_as, assert_same, filled, outside, some
@@ -199,7 +201,7 @@ def test_scorings_that_do_not_fit_are_refused_by_the_kernel_too(monkeypatch, tmp
 
 
 def folded(scoring, target):
-    return fold_letters(scoring, used_letters(target, len(scoring.matrix)))
+    return fold_letters(scoring, used_letters(target))
 
 
 def test_byte_scores_and_their_selectors():

@@ -9,8 +9,10 @@ import warnings
 
 import pytest
 
-from exaln.engines.cuda.runtime import compiler
-from exaln.engines.cuda.runtime.compiler import Source, cache_folder, compiler_version, cubin, cubins, has_dpx
+from exaln.engines.cuda.runtime import compiler, nvrtc
+from exaln.engines.cuda.runtime.compiler import Source, cubin, cubins, has_dpx
+from exaln.engines.cuda.runtime.kernel_cache import cache_folder
+from exaln.engines.cuda.runtime.nvrtc import Compiler, compiler_version
 from exaln.errors import EngineError, ExalnWarning
 
 needs_nvrtc = pytest.mark.skipif(compiler_version() is None, reason="NVRTC is not installed")
@@ -58,7 +60,7 @@ def compiled(monkeypatch):
 
 
 def cached_files():
-    return sorted(cache_folder().iterdir())
+    return sorted(cache_folder().glob("*.cubin"))
 
 
 # The cache
@@ -125,7 +127,9 @@ def no_dpx(kernels, monkeypatch):
 
 
 def another_compiler(kernels, monkeypatch):
-    monkeypatch.setattr(compiler, "_compiler", lambda: ("99.0", "1", "1.0"))
+    other = Compiler("99.0", "libnvrtc.so", 1, 1)
+    monkeypatch.setattr(compiler, "known_compiler", lambda: other)
+    monkeypatch.setattr(compiler, "loaded_compiler", lambda: other)
 
 
 def another_standard(kernels, monkeypatch):
@@ -219,7 +223,7 @@ def test_eight_processes_share_the_cache(kernels, tmp_path):
     program = f"""
 import hashlib
 from pathlib import Path
-from exaln.engines.cuda.runtime import compiler
+from exaln.engines.cuda.runtime import compiler, nvrtc
 compiler.KERNELS = Path({str(kernels)!r})
 sources = [compiler.Source("add.cu", (("ROWS", rows),)) for rows in (4, 8, 12)]
 for code in compiler.cubins(sources, "sm_90").values():
@@ -230,7 +234,8 @@ for code in compiler.cubins(sources, "sm_90").values():
     assert [process.returncode for process in processes] == [0] * 8
     assert len(set(told)) == 1
     assert len(set(told[0].split())) == 3
-    assert [file.suffix for file in cached_files()] == [".cubin"] * 3
+    assert len(cached_files()) == 3
+    assert list(cache_folder().glob("*.part")) == []
 
 
 @needs_nvrtc
@@ -296,8 +301,7 @@ def test_an_unknown_architecture(kernels):
 
 
 def test_a_missing_nvrtc_is_named(kernels, monkeypatch):
-    compiler._compiler.cache_clear()
-    monkeypatch.setattr(compiler, "compiler_version", lambda: None)
+    monkeypatch.setattr(compiler, "known_compiler", lambda: None)
     with pytest.raises(EngineError, match=r'^NVRTC, .*, is missing; pip install "exaln\[cuda\]"$'):
         cubin(SOURCE, "sm_90")
 
@@ -364,3 +368,133 @@ def test_the_cache_folder_by_environment(monkeypatch, environment, folder):
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     assert str(cache_folder()) == folder
+
+
+# Which compiler it is
+
+
+@pytest.fixture
+def library(tmp_path, monkeypatch):
+    """A compiler that is not real: its library, and how often it was loaded."""
+    path = tmp_path / "libnvrtc.so"
+    path.write_bytes(b"library")
+    loads = []
+
+    def loaded():
+        loads.append(path)
+        status = path.stat()
+        return Compiler(path.read_text(), str(path), status.st_size, status.st_mtime_ns)
+
+    monkeypatch.setattr(nvrtc, "loaded_compiler", loaded)
+    monkeypatch.setenv("EXALN_CACHE", str(tmp_path / "cache"))
+    return path, loads
+
+
+def no_new_library(path, monkeypatch):
+    pass
+
+
+def a_new_library(path, monkeypatch):
+    path.write_text("another library")
+
+
+def a_library_of_the_same_size(path, monkeypatch):
+    path.write_text("LIBRARY")
+    os.utime(path, ns=(1, 1))
+
+
+def another_folder_of_libraries(path, monkeypatch):
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/elsewhere")
+
+
+def another_toolkit(path, monkeypatch):
+    monkeypatch.setenv("CUDA_HOME", "/elsewhere")
+
+
+def another_environment(path, monkeypatch):
+    monkeypatch.setattr(sys, "prefix", "/elsewhere")
+
+
+def a_damaged_memory(path, monkeypatch):
+    (file,) = cache_folder().glob("nvrtc-*.txt")
+    file.write_bytes(file.read_bytes()[:-1] + b"x")
+
+
+@pytest.mark.parametrize(
+    ("change", "is_loaded"),
+    [
+        (no_new_library, False),
+        (a_new_library, True),
+        (a_library_of_the_same_size, True),
+        (another_folder_of_libraries, True),
+        (another_toolkit, True),
+        (another_environment, True),
+        (a_damaged_memory, True),
+    ],
+    ids=lambda value: value.__name__ if callable(value) else None,
+)
+def test_the_compiler_is_loaded_only_if_it_may_be_another(library, monkeypatch, change, is_loaded):
+    path, loads = library
+    first = nvrtc.known_compiler()
+    nvrtc.remember_compiler(first)
+    assert nvrtc.known_compiler() == first
+    assert len(loads) == 1
+    change(path, monkeypatch)
+    assert nvrtc.known_compiler().version == path.read_text()
+    assert len(loads) == 1 + is_loaded
+
+
+def test_a_library_that_is_gone_is_not_remembered(library, monkeypatch):
+    path, _ = library
+    nvrtc.remember_compiler(nvrtc.known_compiler())
+    path.unlink()
+    monkeypatch.setattr(nvrtc, "loaded_compiler", lambda: None)
+    assert nvrtc.known_compiler() is None
+
+
+@needs_nvrtc
+def test_kernels_that_are_cached_are_read_without_the_compiler(kernels, monkeypatch):
+    code = cubin(SOURCE, "sm_90")
+    monkeypatch.setattr(compiler, "loaded_compiler", lambda: pytest.fail("loaded"))
+    monkeypatch.setattr(nvrtc, "loaded_compiler", lambda: pytest.fail("loaded"))
+    assert cubin(SOURCE, "sm_90") == code
+
+
+@needs_nvrtc
+def test_a_kernel_is_compiled_under_the_name_of_the_compiler_that_compiles_it(kernels, compiled, monkeypatch):
+    """What is remembered may be out of date: then the loaded compiler counts."""
+    code = cubin(SOURCE, "sm_90")
+    old = Compiler("1.0", "libnvrtc.so", 1, 1)
+    monkeypatch.setattr(compiler, "known_compiler", lambda: old)
+    assert cubin(SOURCE, "sm_90") == code
+    assert len(compiled) == 1
+    (cached_files()[0]).unlink()
+    assert cubin(SOURCE, "sm_90") == code
+    assert len(compiled) == 2
+    assert len(cached_files()) == 1
+
+
+@needs_nvrtc
+def test_a_kernel_that_another_process_caches_meanwhile_is_not_missed(kernels, compiled, monkeypatch):
+    """After the second look into the cache, another process writes the kernel."""
+    looks, look = [], compiler._cached
+
+    def cached(sources, *others):
+        looks.append(sources)
+        return look(sources, *others) if len(looks) > 2 else {}
+
+    cubins([SOURCE], "sm_90")
+    monkeypatch.setattr(compiler, "_cached", cached)
+    assert list(cubins([SOURCE], "sm_90", [Source("take.cu")])) == [SOURCE]
+
+
+@needs_nvrtc
+def test_likely_kernels_are_compiled_only_beside_others(kernels, compiled):
+    likely = Source("take.cu")
+    assert list(cubins([SOURCE], "sm_90", [likely])) == [SOURCE]
+    assert {source for source, _ in compiled} == {SOURCE, likely}
+    another = Source("add.cu", (("ROWS", 8),))
+    cubins([SOURCE], "sm_90", [another])
+    assert len(compiled) == 2
+    cubins([another], "sm_90", [SOURCE])
+    assert len(compiled) == 3

@@ -8,7 +8,6 @@ import pytest
 from exaln.engines.cuda.runtime import device as device_module
 from exaln.engines.cuda.runtime.compiler import Source
 from exaln.engines.cuda.runtime.device import Device, DeviceMemoryError, DeviceProperties
-from exaln.engines.cuda.runtime.upload import PIECE_BYTES, Uploader
 from exaln.engines.cuda.scan.arguments import ExpandArguments
 from exaln.errors import EngineError, OutOfMemoryError
 from fake_cuda import CUresult, FakeDriver, install
@@ -149,19 +148,3 @@ def test_without_the_bindings_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "cuda.bindings", None)
     with pytest.raises(EngineError, match=r'pip install "exaln\[cuda\]"'):
         device_module.load_driver()
-
-
-@pytest.mark.parametrize("n", [0, 1000, PIECE_BYTES + 1, 3 * PIECE_BYTES + 17])
-@pytest.mark.parametrize("has_core", [True, False])
-def test_codes_are_sent_whole(device, driver, n, has_core, monkeypatch):
-    if not has_core:
-        monkeypatch.setitem(sys.modules, "exaln._core", None)
-    device.set_budget(1 << 29)
-    codes = np.random.default_rng(n).integers(0, 256, n).astype(np.uint8)
-    memory, stream, back = device.allocate(n), device.stream(), np.zeros(n, np.uint8)
-    uploader = Uploader(device, stream)
-    for _ in range(2):
-        uploader.upload(memory.address, uploader.prepare([codes[: n // 3], codes[n // 3 :]]))
-        device.download(back, memory.address, stream)
-        np.testing.assert_array_equal(back, codes)
-    assert driver.sent == 2 * n

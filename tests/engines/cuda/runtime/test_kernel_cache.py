@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from exaln.engines.cuda.runtime import compiler
+from exaln.engines.cuda.runtime import compiler, kernel_cache
 from exaln.engines.cuda.runtime.compiler import Source, cubin
+from exaln.engines.cuda.runtime.nvrtc import Compiler
 from exaln.errors import ExalnWarning
 
 SOURCE = Source("strips.cu", (("ROWS", 4),))
@@ -27,8 +28,9 @@ def compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Source]:
         return b"code"
 
     monkeypatch.setattr(compiler, "_compile", compile_one)
-    monkeypatch.setattr(compiler, "_compiler", lambda: ("13.0", "1", "1"))
-    monkeypatch.setattr(compiler, "_warned_folders", set())
+    for name in ("known_compiler", "loaded_compiler"):
+        monkeypatch.setattr(compiler, name, lambda: Compiler("13.0", "libnvrtc.so", 1, 1))
+    monkeypatch.setattr(kernel_cache, "_warned_folders", set())
     monkeypatch.setenv("EXALN_CACHE", str(tmp_path / "cache"))
     return seen
 
@@ -38,7 +40,7 @@ def mode_of(path: Path) -> int:
 
 
 def only_file(tmp_path: Path) -> Path:
-    (file,) = (tmp_path / "cache").iterdir()
+    (file,) = (tmp_path / "cache").glob("*.cubin")
     return file
 
 
@@ -104,14 +106,14 @@ def test_what_belongs_to_another_user_is_not_used(
     compiled: list[Source], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cubin(SOURCE, "sm_90")
-    monkeypatch.setattr(compiler, "_trusted_users", lambda: {os.geteuid() + 1})
+    monkeypatch.setattr(kernel_cache, "_trusted_users", lambda: {os.geteuid() + 1})
     with pytest.warns(ExalnWarning, match="cache belongs to another user"):
         cubin(SOURCE, "sm_90")
     assert len(compiled) == 2
 
 
 def test_root_and_this_user_are_trusted() -> None:
-    assert compiler._trusted_users() == {0, os.geteuid()}
+    assert kernel_cache._trusted_users() == {0, os.geteuid()}
 
 
 def test_a_damaged_file_is_compiled_again(compiled: list[Source], tmp_path: Path) -> None:

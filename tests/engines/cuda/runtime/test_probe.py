@@ -2,17 +2,15 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from exaln.engines.cuda.runtime.compiler import compiler_version
+from exaln.engines.cuda.runtime.nvrtc import compiler_version
 from exaln.engines.cuda.runtime.probe import probe_machine, unavailable_reason
+from fake_driver import built_driver
 
-FAKE = Path(__file__).parents[3] / "support" / "fake_driver.c"
 TELL = "import json; from exaln.engines.cuda.runtime.probe import *; print(json.dumps(unavailable_reason()))"
 PROBE = "import json; from exaln.engines.cuda.runtime.probe import *; print(json.dumps(probe_machine()))"
 
@@ -39,20 +37,13 @@ def missing():
 nvrtc.nvrtcVersion = missing
 """
 
-needs_packages = pytest.mark.skipif(compiler_version() is None, reason="cuda-core or NVRTC is not installed")
+needs_packages = pytest.mark.skipif(compiler_version() is None, reason="cuda-bindings or NVRTC is not installed")
 
 
 @pytest.fixture(scope="module")
 def driver(tmp_path_factory):
     """A folder with a driver that says what the environment tells it to."""
-    compiler = shutil.which("cc")
-    if compiler is None:
-        pytest.skip("no C compiler")
-    folder = tmp_path_factory.mktemp("driver")
-    library = folder / "libcuda.so.1"
-    subprocess.run([compiler, "-shared", "-fPIC", "-w", "-o", library, FAKE], check=True)
-    (folder / "libnvidia-ml.so.1").symlink_to(library)
-    return folder
+    return built_driver(tmp_path_factory.mktemp("driver"))
 
 
 def told(code, folder, **environment):
@@ -92,12 +83,12 @@ def test_the_reason_names_what_is_wrong_with_the_driver(driver, environment, rea
 
 
 @pytest.mark.parametrize(("cuda", "extra"), [("13000", "cuda"), ("12040", "cuda12")])
-@pytest.mark.parametrize("missing", ["cuda", "cuda.core", "cuda.bindings"])
+@pytest.mark.parametrize("missing", ["cuda", "cuda.bindings", "cuda.bindings.driver"])
 def test_the_reason_names_a_missing_package(driver, cuda, extra, missing):
     if missing != "cuda" and compiler_version() is None:
-        pytest.skip("cuda-core or NVRTC is not installed")
+        pytest.skip("cuda-bindings or NVRTC is not installed")
     reason = told(f"MISSING = {missing!r}\n{WITHOUT}\n{TELL}", driver, FAKE_CUDA=cuda)
-    assert reason == f'cuda-core is not installed (No module named {missing!r}); pip install "exaln[{extra}]"'
+    assert reason == f'cuda-bindings is not installed (No module named {missing!r}); pip install "exaln[{extra}]"'
 
 
 @needs_packages
@@ -113,8 +104,8 @@ def test_a_driver_that_is_too_old_for_the_packages(driver):
 
 
 @needs_packages
-def test_the_reason_without_nvrtc(driver):
-    reason = told(WITHOUT_NVRTC + TELL, driver, FAKE_CUDA="13000")
+def test_the_reason_without_nvrtc(driver, tmp_path):
+    reason = told(WITHOUT_NVRTC + TELL, driver, FAKE_CUDA="13000", EXALN_CACHE=str(tmp_path))
     assert reason.startswith('NVRTC, the compiler of CUDA kernels, is missing; pip install "exaln[cuda')
 
 

@@ -13,10 +13,10 @@ from exaln.engines.cuda.scan.batch_rows import BatchRows
 from exaln.engines.cuda.scan.batch_sources import Task, Tasks
 from exaln.engines.cuda.scan.batches import BREAKPOINT, HostBatch
 from exaln.engines.cuda.scan.buffers import SLOTS
-from exaln.engines.cuda.scan.cache import Memo, SegmentCache, SegmentCaches
+from exaln.engines.cuda.scan.cache import Memo, SegmentCaches
 from exaln.engines.cuda.scan.division import Requirements, RowSums, divide_resident, divide_streamed, even_edges
 from exaln.engines.cuda.scan.long_targets import LENGTH_CLASSES
-from exaln.engines.cuda.scan.stream_layout import PiecewiseLinear
+from exaln.engines.cuda.scan.sizes import PiecewiseLinear, PrefixSums, Sizes
 from memory_targets import Rows
 
 PAIRS_ONLY = Requirements((False, True, False), (False, True))
@@ -39,13 +39,21 @@ def covers_everything(batches, lengths):
         assert [first for first, _ in edges] + [len(rows)] == [0, *(end for _, end in edges)]
         assert all(one.pieces == tuple(sorted(one.pieces)) for one in own)
         assert all(first < end for first, end in edges)
-        assert [one.n_residues for one in own] == [int(one.of(rows).sum()) for one in own]
-        assert [len(one) for one in own] == [len(one.of(rows)) for one in own]
+        assert [one.n_residues for one in own] == [int(lengths_in(one, rows).sum()) for one in own]
+        assert [len(one) for one in own] == [len(lengths_in(one, rows)) for one in own]
+
+
+def lengths_in(batch, lengths):
+    """The lengths of the rows of a batch; lengths: of all rows of its segment."""
+    rows = batch.segment_rows(np.arange(len(batch)))
+    assert lengths[rows].tolist() == batch.sizes(Sizes.of(lengths)).expanded().tolist()
+    return lengths[rows]
 
 
 @given(st.lists(st.integers(1, 1000), max_size=60), st.integers(1, 20))
 def test_even_edges_cut_rows_evenly(weights, n_pieces):
-    edges = even_edges(np.concatenate([[0], np.cumsum(weights)]).astype(np.int64), n_pieces).tolist()
+    sums = PrefixSums(np.arange(len(weights)), len(weights), np.array(weights, np.int64))
+    edges = even_edges(sums, 0, len(weights), n_pieces).tolist()
     assert edges == sorted(set(edges))
     assert (edges[0], edges[-1]) == (0, len(weights))
     assert len(edges) <= n_pieces + 1
@@ -53,7 +61,7 @@ def test_even_edges_cut_rows_evenly(weights, n_pieces):
 
 
 def sums_of(lengths, long_length=5000):
-    return [RowSums(rows, long_length) for rows in lengths]
+    return [RowSums(Sizes.of(rows), long_length) for rows in lengths]
 
 
 def test_a_database_that_fits_is_one_batch():
@@ -74,7 +82,7 @@ def test_several_devices_get_several_batches_each():
 
 def test_batches_that_stay_leave_room_for_one_that_is_scored():
     sums = sums_of([swissprot_like(570_000)])[0]
-    kept = int(sums.weights(division_module.ROW_BYTES, 1, 12)[-1])
+    kept = sums.weights(division_module.ROW_BYTES, 1, 12).total
     division = divide_resident([sums], 2 * kept)
     assert len(division.batches) > 1
     assert kept + 48 * division.largest.n_tiles < 2 * kept
@@ -103,7 +111,7 @@ def test_fewer_requirements_make_batches_larger():
 def test_every_streamed_batch_has_targets_of_all_lengths():
     lengths = swissprot_like(570_000)
     division = divide_streamed(sums_of([lengths]), 50 << 20, Requirements(), 20)
-    medians = [np.median(rows.of(lengths)) for rows in division.batches]
+    medians = [np.median(lengths_in(rows, lengths)) for rows in division.batches]
     assert len(division.batches) > 20
     assert max(medians) < 2 * min(medians)
     assert {len(rows.pieces) for rows in division.batches} == {LENGTH_CLASSES}
@@ -115,11 +123,10 @@ def test_long_targets_have_batches_of_their_own():
     lengths = swissprot_like(100_000)
     division = divide_streamed(sums_of([lengths], 2000), 16 << 20, Requirements(), 20)
     covers_everything(division.batches, [lengths])
-    kinds = {
-        (bool((rows.of(lengths) > 2000).any()), bool((rows.of(lengths) <= 2000).any())) for rows in division.batches
-    }
+    own = [lengths_in(rows, lengths) for rows in division.batches]
+    kinds = {(bool((lengths > 2000).any()), bool((lengths <= 2000).any())) for lengths in own}
     assert kinds == {(True, False), (False, True)}
-    assert {len(rows.pieces) for rows in division.batches if rows.of(lengths)[-1] > 2000} == {1}
+    assert {len(rows.pieces) for rows in division.batches if lengths_in(rows, lengths)[-1] > 2000} == {1}
 
 
 def test_batches_have_a_maximum_size():
@@ -130,13 +137,17 @@ def test_batches_have_a_maximum_size():
 def test_long_targets_have_no_tiles():
     sums = sums_of([np.array([10, 20, 250_000_000])])
     assert divide_resident(sums, 2 << 30).is_resident
-    assert sums[0].tiles.tolist() == [0, 3, 8, 8]
+    assert sums[0].tiles.at(np.arange(4)).tolist() == [0, 3, 8, 8]
     assert sums[0].longest == 20
 
 
 def segment_of(lengths, first_ordinal=0):
     codes = np.random.default_rng(5).integers(0, 20, int(np.sum(lengths))).astype(np.uint8)
     return Rows(codes, np.concatenate([[0], np.cumsum(lengths)]), first_ordinal + np.arange(len(lengths))[::-1])
+
+
+def codes_of(host, segment):
+    return np.concatenate([segment.codes[begin:end] for begin, end in host.code_ranges])
 
 
 def expanded(host):
@@ -155,10 +166,10 @@ def expanded(host):
 def test_a_batch_of_one_range_is_sent_with_its_columns():
     lengths = np.array([0, 1, 1, 5, 9, 9, 30, 31, 200])
     segment = segment_of(lengths, 100)
-    host = HostBatch(segment, SegmentCache(lengths), one_range(0, 2, 9, 285), 31)
+    host = HostBatch(Sizes.of(lengths), one_range(0, 2, 9, 285), 31)
     assert (len(host), host.n_stream, host.n_stream_residues, host.row_stride) == (7, 6, 85, 8)
-    assert host.segment_rows.tolist() == [2, 3, 4, 5, 6, 7, 8]
-    assert np.concatenate(host.codes).tolist() == segment.codes[1:].tolist()
+    assert host.rows.segment_rows(np.arange(7)).tolist() == [2, 3, 4, 5, 6, 7, 8]
+    assert codes_of(host, segment).tolist() == segment.codes[1:].tolist()
     places = host.places
     assert places.codes < host.sent_bytes == places.codes + 285 <= host.device_bytes
     columns = expanded(host)
@@ -173,12 +184,12 @@ def test_a_batch_of_several_ranges_is_sent_with_the_columns_that_are_needed():
     lengths = np.array([0, 1, 1, 5, 9, 9, 30, 31, 200])
     segment = segment_of(lengths)
     rows = BatchRows(0, ((1, 3), (4, 5), (6, 8)), 72)
-    host = HostBatch(segment, SegmentCache(lengths), rows, 31).sending({True})
-    assert host.lengths.tolist() == [1, 1, 9, 30, 31]
-    assert host.segment_rows.tolist() == [1, 2, 4, 6, 7]
+    host = HostBatch(Sizes.of(lengths), rows, 31).sending({True})
+    assert host.lengths.expanded().tolist() == [1, 1, 9, 30, 31]
+    assert host.rows.segment_rows(np.arange(5)).tolist() == [1, 2, 4, 6, 7]
     offsets = segment.offsets
     own = [segment.codes[offsets[row] : offsets[row + 1]] for row in (1, 2, 4, 6, 7)]
-    assert np.concatenate(host.codes).tolist() == np.concatenate(own).tolist()
+    assert codes_of(host, segment).tolist() == np.concatenate(own).tolist()
     columns = expanded(host)
     assert [columns[host.places.offsets + 8 * row] for row in range(6)] == [0, 1, 2, 11, 41, 72]
     assert [columns[host.places.streams[True].starts + 4 * row] for row in range(4)] == [1, 2, 10, 18]
@@ -189,9 +200,7 @@ def test_headers_are_small():
     """A batch costs little more to send than its codes."""
     lengths = swissprot_like(60_000)
     division = divide_streamed(sums_of([lengths]), 16 << 20, Requirements((True, False, False), (True, False)), 20)
-    cache = SegmentCache(lengths)
-    segment = segment_of(lengths)
-    hosts = [HostBatch(segment, cache, rows, 5000).sending({False}) for rows in division.batches]
+    hosts = [HostBatch(Sizes.of(lengths), rows, 5000).sending({False}) for rows in division.batches]
     assert len(hosts) > 8
     assert sum(host.sent_bytes for host in hosts) < 1.03 * lengths.sum()
     assert max(host.device_bytes for host in hosts) <= division.largest.scratch(Requirements(), 1)[SLOTS[0]]
@@ -204,7 +213,8 @@ def test_the_cache_of_a_segment_goes_with_it():
     assert cache is caches.segment(segment)
     assert database is caches.database([segment, other])
     assert database is not caches.database([other, segment])
-    assert (cache.lengths.tolist(), database.lengths().tolist(), database.n_residues) == ([1, 2, 3], [1, 2, 3, 4], 10)
+    assert (cache.lengths.expanded().tolist(), database.lengths.expanded().tolist()) == ([1, 2, 3], [1, 2, 3, 4])
+    assert database.n_residues == 10
     assert len(caches) == 2
     del segment
     assert len(caches) == 1
@@ -227,19 +237,17 @@ def test_halves_have_all_rows_once(lengths, data):
     pieces = tuple(zip(edges[::2], edges[1::2], strict=False))
     rows = BatchRows(3, pieces, sum(int(lengths[first:end].sum()) for first, end in pieces))
     assume(len(rows) > 1)
-    one, other = rows.halves(lengths)
+    one, other = rows.halves(Sizes.of(lengths))
     assert min(len(one), len(other)) >= 1
     assert one.segment == other.segment == 3
-    assert (
-        sorted([*one.of(np.arange(len(lengths))), *other.of(np.arange(len(lengths)))])
-        == rows.of(np.arange(len(lengths))).tolist()
-    )
-    assert [one.n_residues, other.n_residues] == [int(half.of(lengths).sum()) for half in (one, other)]
+    both = [*one.segment_rows(np.arange(len(one))), *other.segment_rows(np.arange(len(other)))]
+    assert sorted(both) == rows.segment_rows(np.arange(len(rows))).tolist()
+    assert [one.n_residues, other.n_residues] == [int(lengths_in(half, lengths).sum()) for half in (one, other)]
 
 
 def tasks_of(n, lengths):
     ranges = [one_range(0, i, i + 1, 10) for i in range(n)]
-    return Tasks([Task(0, rows) for rows in ranges], lambda rows: rows.halves(lengths))
+    return Tasks([Task(0, rows) for rows in ranges], lambda rows: rows.halves(Sizes.of(lengths)))
 
 
 def test_devices_take_what_they_prefer_and_leave_what_they_refuse():
@@ -262,7 +270,7 @@ def test_after_halving_tasks_are_split_when_they_are_taken():
     """By the largest that is left, and not by the one that was taken before."""
     lengths = np.full(20, 100)
     few, many = one_range(0, 0, 4, 400), one_range(0, 4, 20, 1600)
-    tasks = Tasks([Task(7, few), Task(7, many)], lambda rows: rows.halves(lengths))
+    tasks = Tasks([Task(7, few), Task(7, many)], lambda rows: rows.halves(Sizes.of(lengths)))
     tasks.put_back([tasks.take()])
     tasks.halve()
     found = []
@@ -272,7 +280,7 @@ def test_after_halving_tasks_are_split_when_they_are_taken():
     assert found[0] == few
     assert max(rows.size for rows in found) <= many.size // 2
     covers_everything(found, [lengths])
-    tasks = Tasks([Task(0, one_range(0, 0, 2, 200))], lambda rows: rows.halves(lengths))
+    tasks = Tasks([Task(0, one_range(0, 0, 2, 200))], lambda rows: rows.halves(Sizes.of(lengths)))
     tasks.halve()
     tasks.halve()
     assert [len(tasks.take().rows), len(tasks.take().rows)] == [1, 1]

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exaln.engines.cuda.letters import LETTER_PIECE, fold_letters, used_letters
-from exaln.engines.cuda.scan.stream_layout import CHUNK_TILES, Sizes, stream_layout
+from exaln.engines.cuda.letters import fold_letters
+from exaln.engines.cuda.scan.sizes import Sizes
+from exaln.engines.cuda.scan.stream_layout import CHUNK_TILES, stream_layout
 from exaln.engines.cuda.scan.target_parts import alignment_span, pair_items
 from exaln.engines.reference.engine import local_score
 from exaln.scoring.scoring import Scoring
@@ -93,21 +94,6 @@ def test_letters_with_equal_scores_are_folded():
     everything = np.ones(256, np.bool_)
     assert fold_letters(Scoring.default(DNA), everything).n_letters < len(DNA.letters)
     assert fold_letters(BLOSUM62, everything).n_letters < len(PROTEIN.letters)
-
-
-@pytest.mark.parametrize("n", [0, 1, 1000, 3 * LETTER_PIECE + 5])
-def test_used_letters_are_those_that_occur(n):
-    random = np.random.default_rng(n)
-    codes = random.integers(0, 20, n).astype(np.uint8)
-    if n > 2:
-        codes[[n // 2, n - 1]] = 23, 21
-    assert np.flatnonzero(used_letters(codes, 25)).tolist() == np.unique(codes).tolist()
-
-
-def test_used_letters_adds_to_initial_letters():
-    known = np.zeros(256, np.bool_)
-    known[7] = True
-    assert np.flatnonzero(used_letters(np.array([3, 3], np.uint8), 25, known)).tolist() == [3, 7]
 
 
 def items_of(lengths, query_lengths, scoring, n_blocks, is_idle=False):

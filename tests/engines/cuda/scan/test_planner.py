@@ -10,8 +10,10 @@ from exaln.engines.cuda.runtime.device import DeviceProperties
 from exaln.engines.cuda.scan.buffers import BOUNDARIES, RESULT_BUFFERS, SLOTS, STREAMS
 from exaln.engines.cuda.scan.division import Requirements
 from exaln.engines.cuda.scan.plan import PlannedKernel
-from exaln.engines.cuda.scan.planner import Planner, plan_scan
+from exaln.engines.cuda.scan.planner import Planner
+from exaln.engines.cuda.scan.planner import plan_scan as plan_sizes
 from exaln.engines.cuda.scan.shapes import Packing, Shape
+from exaln.engines.cuda.scan.sizes import Sizes
 from exaln.scoring.scoring import Scoring
 from exaln.sequences.alphabet import PROTEIN
 
@@ -29,15 +31,23 @@ def lengths(*sizes):
     return [np.sort(np.append(own, 30_000)) for own in drawn]
 
 
+def plan_scan(segments, *arguments, **options):
+    return plan_sizes([Sizes.of(own) for own in segments], *arguments, **options)
+
+
+def rows_of(batch):
+    return batch.rows.segment_rows(np.arange(len(batch.rows)))
+
+
 def check(plan, segments, query_lengths):
     """Batches have all targets once, groups all queries, and strips all rows of all queries."""
-    rows = [np.concatenate([one.rows.of(np.arange(len(own))) for one in plan.batches if one.rows.segment == number])
-            for number, own in enumerate(segments)]  # fmt: skip
+    rows = [np.concatenate([rows_of(one) for one in plan.batches if one.rows.segment == number])
+            for number in range(len(segments))]  # fmt: skip
     assert [np.sort(own).tolist() for own in rows] == [list(range(len(own))) for own in segments]
     edges = [(group.first, group.end) for group in plan.groups]
     assert [first for first, _ in edges] + [len(query_lengths)] == [0, *(end for _, end in edges)]
     for batch in plan.batches:
-        assert batch.rows.n_residues == batch.rows.of(segments[batch.rows.segment]).sum()
+        assert batch.rows.n_residues == segments[batch.rows.segment][rows_of(batch)].sum()
         for group, strips in zip(plan.groups, batch.strips, strict=True):
             assert bool(strips) == (batch.targets is not None and any(group.lengths))
             if strips:

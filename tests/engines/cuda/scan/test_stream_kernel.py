@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 import emulated_cuda
 from exaln.engines.cuda.letters import FoldedScores
 from exaln.engines.cuda.scan.shapes import Packing, Shape
-from exaln.engines.cuda.scan.stream_layout import BOUNDARY_TILE_BYTES, Sizes, stream_layout
+from exaln.engines.cuda.scan.sizes import Sizes
+from exaln.engines.cuda.scan.stream_layout import BOUNDARY_TILE_BYTES, stream_layout
 from exaln.engines.cuda.scan.strips import Strip, cut_strips
 from exaln.engines.reference.engine import local_score
 from exaln.scoring.scoring import Scoring

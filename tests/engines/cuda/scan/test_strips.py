@@ -10,6 +10,7 @@ from exaln.engines.cuda.runtime.constants import packed_limit
 from exaln.engines.cuda.runtime.device import DeviceProperties
 from exaln.engines.cuda.scan.long_targets import long_length, streamed_long_length
 from exaln.engines.cuda.scan.shapes import SHAPES, Packing, Shape, block_bytes, block_shape
+from exaln.engines.cuda.scan.sizes import Sizes
 from exaln.engines.cuda.scan.strips import NO_QUERY, Part, StreamStatistics, Strip, plan_strips
 
 DEVICES = {
@@ -107,15 +108,15 @@ def test_shapes_are_distinct_and_fit_the_registers():
 def test_few_long_targets_start_where_they_would_keep_the_others_waiting():
     random = np.random.default_rng(1)
     lengths = np.sort(np.append(random.lognormal(5.65, 0.7, 200_000).astype(int) + 1, [35_000, 35_213]))
-    start = long_length(lengths, DEVICES["sm_90"])
+    start = long_length(Sizes.of(lengths), DEVICES["sm_90"])
     assert 1000 < start < 35_000
     assert (lengths > start).sum() < 200
-    assert long_length(lengths[:-2], DEVICES["sm_90"]) <= lengths[-3]
+    assert long_length(Sizes.of(lengths[:-2]), DEVICES["sm_90"]) <= lengths[-3]
 
 
 @pytest.mark.parametrize(("lengths", "expected"), [([], 0), ([0], 0), ([7], 7), ([500] * 100_000, 500)])
 def test_targets_of_one_length_are_not_long(lengths, expected):
-    assert long_length(np.array(lengths, np.int64), DEVICES["sm_90"]) == expected
+    assert long_length(Sizes.of(np.array(lengths, np.int64)), DEVICES["sm_90"]) == expected
 
 
 @pytest.mark.parametrize("name", DEVICES)
@@ -147,8 +148,8 @@ def test_long_targets_of_streamed_batches_depend_on_the_strips():
     lengths = np.sort(random.lognormal(5.65, 0.7, 570_000).astype(int) + 1)
     targets, device = StreamStatistics(16_000, 1_500_000, 750_000, 1500, 20), DEVICES["sm_90"]
     many, one = (
-        streamed_long_length(lengths, device, plan_strips(queries, device, targets), n_batches=35)[0]
+        streamed_long_length(Sizes.of(lengths), device, plan_strips(queries, device, targets), n_batches=35)[0]
         for queries in (STANDARD, [144])
     )
     assert 500 < one < many <= lengths[-1]
-    assert streamed_long_length(lengths[:0], device, [], 1) == (0, 0.0)
+    assert streamed_long_length(Sizes.of(lengths[:0]), device, [], 1) == (0, 0.0)

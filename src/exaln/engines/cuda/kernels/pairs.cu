@@ -30,8 +30,11 @@
 //   pairs       [n_pairs]: where query and target begin in the codes, and their lengths, none of them 0
 //   layouts     [n_couples]: offsets in the arena; pairs 2c and 2c + 1 form couple c
 //   table       [2][(LETTERS + 1)^2]: scores of folded letters as low and as high half of a word; 0 is PAD
+//   counters    zeros
 //   results     [n_pairs]
-//   runs        of pair p from run_starts[p] on, from the end of the path: length << 4 | operation
+//   operations  the runs of all paths, each path from its start: length << 4 | operation. A pair takes its
+//               place when its path is known, so the order of the paths varies; `results` says where they are
+//   runs        for the traceback: the runs of pair p from run_starts[p] on, from the end of the path
 //
 // Directions are stored as [strip][step][column][8 rows][lane], two words of four rows each. A row takes four
 // bits of both halves, the first row the highest.
@@ -283,14 +286,14 @@ __device__ __forceinline__ void Group::fill_strip(unsigned strip, unsigned n_ste
 // A warp takes GROUPS couples at a time by a ticket, and each group of lanes fills one of them.
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     fill_couples(const Pair* __restrict__ pairs, unsigned n_pairs, const Layout* __restrict__ layouts,
-                 const unsigned* __restrict__ table, unsigned* ticket, char* arena) {
+                 const unsigned* __restrict__ table, Counters* counters, char* arena) {
     __shared__ unsigned scores[2 * TABLE_SIZE];
     for (unsigned i = threadIdx.x; i < 2 * TABLE_SIZE; i += blockDim.x) scores[i] = table[i];
     __syncthreads();
     const unsigned n_couples = (n_pairs + 1) / 2;
     for (;;) {
         unsigned item = 0;
-        if (threadIdx.x % WARP == 0) item = atomicAdd(ticket, 1u);
+        if (threadIdx.x % WARP == 0) item = atomicAdd(&counters->ticket, 1u);
         item = __shfl_sync(ALL, item, 0);
         if (item * GROUPS >= n_couples) return;
         const unsigned couple = item * GROUPS + threadIdx.x % WARP / LANES;
@@ -324,8 +327,8 @@ extern "C" __global__ void trace_back(
     const unsigned char* __restrict__ queries, const unsigned char* __restrict__ targets,
     const Pair* __restrict__ pairs, unsigned n_pairs, const Layout* __restrict__ layouts,
     const unsigned char* __restrict__ fold, const unsigned* __restrict__ table,
-    const unsigned long long* __restrict__ run_starts, unsigned* runs_of_all, Result* __restrict__ results,
-    unsigned* n_wrong, const char* arena) {
+    const unsigned long long* __restrict__ run_starts, unsigned* runs_of_all, Counters* counters,
+    Result* __restrict__ results, unsigned* __restrict__ operations, const char* arena) {
     const unsigned number = blockIdx.x * blockDim.x + threadIdx.x;
     if (number >= n_pairs) return;
     const Pair pair = pairs[number];
@@ -386,27 +389,17 @@ extern "C" __global__ void trace_back(
         j = 0;
     }
     runs.flush();
-    if (left != 0) atomicAdd(n_wrong, 1u);
+    if (left != 0) atomicAdd(&counters->n_wrong, 1u);
+    result.n_runs = runs.n, result.first_run = atomicAdd(&counters->n_runs, runs.n);
+    unsigned* path = operations + result.first_run;
     for (unsigned run = 0; run < runs.n; run++) {
         const unsigned operation = runs.runs[run] & 15u, length = runs.runs[run] >> 4;
+        path[runs.n - 1 - run] = runs.runs[run];
         const bool is_gap = operation == INSERTION || operation == DELETION;
         result.columns += length;
         result.gap_columns += is_gap ? length : 0;
         result.gap_opens += is_gap;
     }
-    result.query_start = i, result.target_start = j, result.n_runs = runs.n;
+    result.query_start = i, result.target_start = j;
     results[number] = result;
-}
-
-// Writes the runs of all pairs one after the other, each path from its start.
-extern "C" __global__ void gather_runs(const unsigned* __restrict__ runs,
-                                       const unsigned long long* __restrict__ run_starts,
-                                       const unsigned long long* __restrict__ offsets, unsigned n_pairs,
-                                       unsigned* __restrict__ operations) {
-    const unsigned pair = (blockIdx.x * blockDim.x + threadIdx.x) / WARP, lane = threadIdx.x % WARP;
-    if (pair >= n_pairs) return;
-    const unsigned long long begin = offsets[pair], n = offsets[pair + 1] - begin;
-    for (unsigned long long run = lane; run < n; run += WARP) {
-        operations[begin + run] = runs[run_starts[pair] + n - 1 - run];
-    }
 }

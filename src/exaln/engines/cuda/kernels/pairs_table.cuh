@@ -1,5 +1,5 @@
 // The table of a couple of pairs in pairs.cu: what the host sends for each pair, where the parts of the table
-// are in the arena, and what is returned.
+// are in the arena, and what is returned. native/pairs/device_plan.hpp has the same structs.
 
 #pragma once
 
@@ -34,7 +34,16 @@ struct Layout {
 
 struct Result {
     int score, query_start, query_end, target_start, target_end;
-    int identities, positives, mismatches, gap_opens, gap_columns, columns, n_runs;
+    int identities, positives, mismatches, gap_opens, gap_columns, columns;
+    unsigned n_runs, first_run;  // the path is operations[first_run .. first_run + n_runs)
+};
+
+// Of a batch; the host sends zeros.
+struct Counters {
+    unsigned ticket;   // couples taken by warps, in groups
+    unsigned n_wrong;  // paths that do not have the score of their pair
+    unsigned n_runs;   // runs of all paths so far
+    unsigned unused;
 };
 
 __device__ int border(int letters, bool is_free) {

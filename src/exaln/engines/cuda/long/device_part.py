@@ -50,6 +50,9 @@ MEMORY_SHARE = 0.9
 QUEUES_SHARE = 4
 """Queues take at most 1 / QUEUES_SHARE of that."""
 
+BLOCK_FRACTION = 8
+"""Blocks on the path have about 1 / BLOCK_FRACTION of the rows and columns of the table, or less."""
+
 MAX_SEQUENCE = 1 << 31
 """The pieces that pass through one queue are counted in 32 bits."""
 
@@ -270,19 +273,31 @@ class DevicePart:
     # The shape of the kernel.
 
     def _fastest_shape(self) -> LongShape:
-        properties, part = self._device.properties, self._part
+        part = self._part
 
         def cycles(shape: LongShape) -> float:
             """Of whole strips. Packed pieces with checkpoint columns take twice as long."""
-            n_warps = properties.n_sms * shape.blocks * (shape.threads // WARP) // self._share
             n_rows = len(strips_of(part.n_rows, shape, np.unique(self._checkpoint_rows))) * shape.strip_rows
             reach = COLUMNS * (shape.lanes + shape.piece) if shape.is_packed else 0
             special = min(1.0, len(self._checkpoint_columns) * reach / part.n_columns)
-            return long_cycles(shape, n_rows, part.n_columns, n_warps, properties.n_sms) * (1 + special)
+            return self._cycles(shape, n_rows, part.n_columns) * (1 + special)
 
-        packed = self._task.pair.scoring if properties.dpx and self._byte_scores is not None else None
-        shapes = long_shapes(self._task.folded.n_letters, self._score.itemsize, properties.shared_bytes, packed)
-        return min(shapes, key=cycles)
+        return min(self._shapes(self._byte_scores is not None), key=cycles)
+
+    def _shapes(self, packs: bool) -> list[LongShape]:
+        properties, task = self._device.properties, self._task
+        packed = task.pair.scoring if properties.dpx and packs else None
+        return long_shapes(task.folded.n_letters, self._score.itemsize, properties.shared_bytes, packed)
+
+    def _cycles(self, shape: LongShape, n_rows: int, n_columns: int) -> float:
+        n_sms = self._device.properties.n_sms
+        n_warps = n_sms * shape.blocks * (shape.threads // WARP) // self._share
+        return long_cycles(shape, n_rows, n_columns, n_warps, n_sms)
+
+    def _shape_of_blocks(self) -> LongShape:
+        """The shape that blocks on the path will probably have, which are filled again after this region."""
+        n_rows, n_columns = (max(1, n // BLOCK_FRACTION) for n in (self._part.n_rows, self._part.n_columns))
+        return min(self._shapes(packs=False), key=lambda shape: self._cycles(shape, n_rows, n_columns))
 
     def _load(self) -> None:
         """Load the kernel, and find out how many of its warps run at a time."""
@@ -290,13 +305,17 @@ class DevicePart:
         scoring, boundary, is_local = task.pair.scoring, task.boundary, task.pair.mode.is_local
         highest = max(boundary.corner, int(boundary.top_H.max()), int(boundary.left_H.max()))
         highest += min(task.region.n_rows, task.region.n_columns) * max(0, scoring.max_score)
-        source = shape.source(
-            n_letters,
-            scoring,
-            is_local=is_local,
-            is_large=self._score.itemsize > 4,
-            large_ends=is_local and highest > MAX_SMALL_END,
+        source, of_blocks = (
+            one.source(
+                n_letters,
+                scoring,
+                is_local=is_local,
+                is_large=self._score.itemsize > 4,
+                large_ends=is_local and highest > MAX_SMALL_END,
+            )
+            for one in (shape, self._shape_of_blocks())
         )
+        self._device.load([source], [of_blocks] if len(task.request.rows) else [])
         self._kernel = self._device.kernel(source, shape.kernel, shape.shared_bytes(n_letters, self._score.itemsize))
         self._block_warps = shape.threads // WARP
         per_sm = min(shape.blocks, self._device.blocks_per_sm(self._kernel, shape.threads))

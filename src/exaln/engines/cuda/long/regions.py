@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exaln.engines.cuda.letters import fold_letters, used_letters
+from exaln.engines.cuda.letters import fold_letters
 from exaln.engines.cuda.long.device_checkpoints import CheckpointRequest
 from exaln.engines.cuda.long.device_part import MEMORY_SHARE, QUEUES_SHARE, SlabTask
 from exaln.engines.cuda.long.kernel_inputs import target_letters
 from exaln.engines.cuda.long.slab import Slab
 from exaln.engines.cuda.runtime.constants import WARP
 from exaln.engines.regions import NOTHING, Boundary, Checkpoints, EndCell, Region, RegionResult, RegionTask
+from exaln.sequences.used_letters import used_letters
 
 if TYPE_CHECKING:
     from exaln.engines.cuda.runtime.workspace import Workspace
@@ -102,7 +103,7 @@ def _begin(workspaces: Sequence[Workspace]) -> None:
 
 def _slab_task(task: RegionTask, request: CheckpointRequest) -> SlabTask:
     """The whole region as one slab."""
-    letters = used_letters(target_letters(task.pair, task.region), len(task.pair.scoring.matrix))
+    letters = used_letters(target_letters(task.pair, task.region))
     return SlabTask(
         pair=task.pair,
         folded=fold_letters(task.pair.scoring, letters),

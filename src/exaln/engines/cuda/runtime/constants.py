@@ -1,4 +1,4 @@
-"""Numbers that all kernels share: the size of a warp and of a tile, and the limits of packed 16-bit numbers."""
+"""Numbers that all kernels share: the size of a warp and of a tile, and limits of packed 16-bit numbers and memory."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ WARP_BLOCK_THREADS = 256
 
 COLUMNS = 4
 """Columns of a tile."""
+
+MIN_MEMORY = 16 << 20
+"""Bytes of device memory below which nothing can be scored."""
 
 MAX_PACKED = {True: 32767, False: 2048}
 """With and without DPX: the largest number that a half of a 32-bit word holds exactly."""

@@ -19,6 +19,7 @@ import numpy as np
 from exaln.engines.cuda.runtime import compiler
 from exaln.engines.cuda.runtime.arguments import KernelArguments
 from exaln.engines.cuda.runtime.compiler import Source
+from exaln.engines.cuda.runtime.constants import MIN_MEMORY
 from exaln.errors import EngineError, OutOfMemoryError
 
 if TYPE_CHECKING:
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
 RESERVE = 512 << 20
 RESERVE_FRACTION = 0.05
 """Without a budget, the larger of the two is left to the driver and to other processes."""
-
-MIN_MEMORY = 16 << 20
-"""Bytes of device memory below which nothing can be scored."""
 
 SPIN_SECONDS, SLEEP_SECONDS = 3e-3, 1e-4
 """`wait` polls without a pause at first, and then sleeps between polls so that other threads can run."""
@@ -137,6 +135,7 @@ class Device:
         self._driver = load_driver() if driver is None else driver
         self.number, self.name = number, "?"
         self._lock = threading.RLock()  # reentrant: the garbage collector may free memory during an allocation
+        self._loading = threading.Lock()
         self._launched: dict[str, None] = {}
         self._events: dict[bool, list[Any]] = {False: [], True: []}
         self.is_broken = False
@@ -276,11 +275,15 @@ class Device:
         self._call("cuCtxSynchronize")
         self._launched.clear()
 
-    def load(self, sources: Iterable[Source]) -> None:
-        """Compile in parallel, and load, the kernel files that are not loaded yet."""
-        missing = [source for source in dict.fromkeys(sources) if source not in self._modules]
-        for source, code in compiler.cubins(missing, self.properties.arch).items() if missing else ():
-            self._modules[source] = self._call("cuModuleLoadData", code)
+    def load(self, sources: Iterable[Source], likely: Sequence[Source] = ()) -> None:
+        """Compile in parallel, and load, the kernel files that are not loaded yet. Waits for another thread's load.
+
+        likely: files that will be needed soon; if any of the others has to be compiled, they are compiled as well.
+        """
+        with self._loading:
+            missing = [source for source in dict.fromkeys(sources) if source not in self._modules]
+            for source, code in compiler.cubins(missing, self.properties.arch, likely).items() if missing else ():
+                self._modules[source] = self._call("cuModuleLoadData", code)
 
     def kernel(self, source: Source, name: str, shared_bytes: int = 0) -> Kernel:
         """Return a function of a kernel file, for launches with this much dynamic shared memory."""
@@ -420,11 +423,11 @@ def _values(kernel: Kernel, arguments: KernelArguments | Sequence[int]) -> Seque
 
 
 def load_driver() -> Any:
-    """Import the bindings of the CUDA driver, which come with cuda-core."""
+    """Import the bindings of the CUDA driver."""
     try:
         from cuda.bindings import driver
     except ImportError as error:
-        raise EngineError(f'cuda-core is not installed ({error}); pip install "exaln[cuda]"') from None
+        raise EngineError(f'cuda-bindings is not installed ({error}); pip install "exaln[cuda]"') from None
     return driver
 
 

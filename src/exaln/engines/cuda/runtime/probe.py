@@ -10,10 +10,11 @@ import ctypes
 import os
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from importlib import metadata
+from functools import cache
 from typing import Any, ClassVar
 
-from exaln.engines.cuda.runtime.compiler import cache_folder, compiler_version
+from exaln.engines.cuda.runtime.kernel_cache import cache_folder
+from exaln.engines.cuda.runtime.nvrtc import compiler_version, known_compiler
 
 OLDEST_CUDA = 12
 OLDEST_CAPABILITY = (7, 5)
@@ -40,13 +41,18 @@ class Gpu:
     pci_bus: str
 
 
+@cache
+def _library() -> ctypes.CDLL:
+    return ctypes.CDLL("libcuda.so.1")
+
+
 class Driver:
     """The functions of libcuda that need no context. The constructor raises OSError if there is no driver."""
 
     _gpus: ClassVar[list[Gpu] | None] = None
 
     def __init__(self) -> None:
-        self._library = ctypes.CDLL("libcuda.so.1")
+        self._library = _library()
 
     def cuda_version(self) -> tuple[int, int]:
         """The newest CUDA version that this driver supports, as (major, minor)."""
@@ -104,7 +110,30 @@ class Driver:
 
 
 def unavailable_reason() -> str | None:
-    """Why the cuda engine cannot be used here and what to do about it, in one line; None if it can be used."""
+    """Why the cuda engine cannot be used here and what to do about it, in one line; None if it can be used.
+
+    What can be used once is not looked at again in this process.
+    """
+    try:
+        _require_usable()
+    except _UnusableError as error:
+        return str(error)
+    return None
+
+
+class _UnusableError(Exception):
+    """The cuda engine cannot be used; the message says why."""
+
+
+@cache
+def _require_usable() -> None:
+    """Raise _UnusableError, which is not cached, unless the cuda engine can be used."""
+    reason = _reason()
+    if reason is not None:
+        raise _UnusableError(reason)
+
+
+def _reason() -> str | None:
     try:
         driver = Driver()
     except OSError:
@@ -130,7 +159,6 @@ def probe_machine() -> dict[str, Any]:
         "gpus": gpus,
         "driver_cuda": version,
         "nvrtc": compiler_version(),
-        "cuda_core": _version("cuda-core"),
         "cuda_bindings": _version("cuda-bindings"),
         "cache": {"folder": str(cache_folder()), "files": len(sizes), "bytes": sum(sizes)},
     }
@@ -152,18 +180,17 @@ def _package_reason(driver: tuple[int, int]) -> str | None:
     if driver[0] < OLDEST_CUDA:
         return f"the NVIDIA driver supports CUDA {_dotted(driver)}; update it to one for CUDA {OLDEST_CUDA} or later"
     try:
-        import cuda.bindings
-        import cuda.core
+        import cuda.bindings.driver
     except ModuleNotFoundError as error:
-        return f"cuda-core is not installed ({error}); {_install(driver[0])}"
+        return f"cuda-bindings is not installed ({error}); {_install(driver[0])}"
     except Exception as error:
         first_line = str(error).partition("\n")[0]
-        return f"cuda-core cannot be loaded ({first_line}); {_install(driver[0])}"
+        return f"cuda-bindings cannot be loaded ({first_line}); {_install(driver[0])}"
     major = int(cuda.bindings.__version__.partition(".")[0])
     if major > driver[0]:
         has = f"the NVIDIA driver supports CUDA {_dotted(driver)}, but the installed packages are for CUDA {major}"
         return f"{has}; {_install(driver[0])}, or update the driver"
-    if compiler_version() is None:
+    if known_compiler() is None:
         return f"NVRTC, the compiler of CUDA kernels, is missing; {_install(major)}"
     return None
 
@@ -204,6 +231,8 @@ def _cached_sizes() -> list[int]:
 
 
 def _version(package: str) -> str | None:
+    from importlib import metadata
+
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from exaln.engines.cuda.runtime.device import Device, DeviceMemoryError, Memory, PinnedMemory
-from exaln.engines.cuda.runtime.upload import Uploader
 
 if TYPE_CHECKING:
     import numpy as np
@@ -71,10 +70,10 @@ class Workspace:
         self.stream = device.stream()
         self.side_stream = device.stream()
         self.copy_stream = device.stream()
-        self.uploader = Uploader(device, self.copy_stream)
         self.residents = Residents()
         self._scratch: dict[Hashable, Memory] = {}
         self._pinned: dict[Hashable, PinnedMemory] = {}
+        self._kept: dict[Hashable, Any] = {}
         self._sizes: Mapping[Any, int] = {}
         self._touched: set[Hashable] = set()
         self._lock = threading.RLock()
@@ -99,6 +98,17 @@ class Workspace:
         held = {name: memory.n_bytes for name, memory in self._scratch.items()}
         missing = sum(max(0, size - held.get(name, 0)) for name, size in self._sizes.items())
         return self.device.budget - self.device.used - missing
+
+    @property
+    def room(self) -> int:
+        """Bytes that this call can have, if it frees all scratch buffers of other calls."""
+        return self.device.budget - self.device.used + sum(memory.n_bytes for memory in self._scratch.values())
+
+    def kept(self, name: Hashable, make: Callable[[], Any]) -> Any:
+        """Return the object of this name, which is made once and lives as long as the workspace."""
+        if name not in self._kept:
+            self._kept[name] = make()
+        return self._kept[name]
 
     def allocate(self, n_bytes: int) -> Memory:
         """Allocate memory; if it is short, free unused scratch buffers and then residents of other owners.

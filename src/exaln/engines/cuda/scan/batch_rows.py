@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from exaln.engines.cuda.scan.sizes import PrefixSums, Sizes
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-Number = TypeVar("Number", bound=np.generic)
 
 ROW_SIZE = 64
 """Residues that a row counts as when work is divided, because rows without residues take memory, too."""
@@ -35,25 +35,27 @@ class BatchRows:
         """Size that is compared when work is divided."""
         return self.n_residues + ROW_SIZE * len(self)
 
-    def of(self, column: NDArray[Number]) -> NDArray[Number]:
-        """Return the elements of these rows in a column of the segment."""
-        if len(self.pieces) == 1:
-            return column[slice(*self.pieces[0])]
-        return np.concatenate([column[first:end] for first, end in self.pieces])
+    def sizes(self, lengths: Sizes) -> Sizes:
+        """Return the lengths of these rows. lengths: of all rows of the segment."""
+        return Sizes.joined([lengths.rows(first, end) for first, end in self.pieces])
 
-    @property
-    def numbers(self) -> NDArray[np.int64]:
-        """int64[n]: these rows of the segment."""
-        return np.concatenate([np.arange(first, end) for first, end in self.pieces])
+    def segment_rows(self, places: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Return int64[n]: rows of the segment, from rows of the batch."""
+        firsts, ends = np.array(self.pieces).T
+        before = np.cumsum(ends - firsts) - (ends - firsts)
+        pieces = np.searchsorted(before, places, side="right") - 1
+        rows: NDArray[np.int64] = firsts[pieces] + places - before[pieces]
+        return rows
 
-    def halves(self, lengths: NDArray[np.int64]) -> tuple[BatchRows, BatchRows]:
+    def halves(self, lengths: Sizes) -> tuple[BatchRows, BatchRows]:
         """Split two rows or more into two batches of similar size. lengths: of all rows of the segment."""
         if len(self.pieces) > 1:
             return self._with(self.pieces[::2], lengths), self._with(self.pieces[1::2], lengths)
         first, end = self.pieces[0]
-        ends = np.cumsum(lengths[first:end] + ROW_SIZE)
-        cut = first + int(np.clip(np.searchsorted(ends, ends[-1] // 2) + 1, 1, end - first - 1))
+        own = lengths.rows(first, end)
+        sums = PrefixSums(own.firsts, len(own), own.values + ROW_SIZE)
+        cut = first + int(np.clip(sums.first_at_least(np.array(sums.total // 2)), 1, end - first - 1))
         return self._with(((first, cut),), lengths), self._with(((cut, end),), lengths)
 
-    def _with(self, pieces: tuple[tuple[int, int], ...], lengths: NDArray[np.int64]) -> BatchRows:
-        return BatchRows(self.segment, pieces, sum(int(lengths[first:end].sum()) for first, end in pieces))
+    def _with(self, pieces: tuple[tuple[int, int], ...], lengths: Sizes) -> BatchRows:
+        return BatchRows(self.segment, pieces, sum(lengths.rows(first, end).total for first, end in pieces))

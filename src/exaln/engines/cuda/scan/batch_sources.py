@@ -1,7 +1,7 @@
 """Where a device gets its batches: resident ones that stay on it, or streamed ones that pass through two slots.
 
-While the device scores a streamed batch in one slot, a reader thread reads the next batch from the mapped file, which
-checks its hash the first time, and sends it to the other slot.
+While the device scores a streamed batch in one slot, a reader thread lets the next batch be read from its file, which
+checks its hashes the first time, and be sent to the other slot.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,8 +19,9 @@ from exaln.engines.cuda.scan.batches import DeviceBatch, HostBatch, keep_batch, 
 from exaln.engines.cuda.scan.buffers import SLOTS
 
 if TYPE_CHECKING:
-    from exaln.engines.cuda.runtime.upload import Prepared
+    from exaln.database.views import TargetRows
     from exaln.engines.cuda.runtime.workspace import Workspace
+    from exaln.engines.cuda.scan.code_uploads import CodeUploads
     from exaln.engines.cuda.scan.results import ScanTimes
 
 WAIT_SECONDS = 0.1
@@ -87,13 +88,14 @@ class ResidentBatches:
     def __init__(
         self,
         workspace: Workspace,
+        uploads: CodeUploads,
+        segments: Sequence[TargetRows],
         take: Callable[[], Task | None],
         read: Callable[[Task], HostBatch],
-        segment_of: Callable[[Task], object],
         times: ScanTimes,
     ) -> None:
-        self._workspace, self._take, self._read, self._segment_of = workspace, take, read, segment_of
-        self._times = times
+        self._workspace, self._uploads, self._segments = workspace, uploads, segments
+        self._take, self._read, self._times = take, read, times
         self.taken: list[Task] = []
 
     def next(self) -> Loaded | None:
@@ -102,12 +104,12 @@ class ResidentBatches:
         if task is None:
             return None
         self.taken.append(task)
-        segment = self._segment_of(task)
+        segment = self._segments[task.rows.segment]
         batch = self._workspace.residents.get(segment, task.rows)
         if batch is None:
             started = time.perf_counter()
             host = self._read(task)
-            batch = keep_batch(self._workspace, segment, host)
+            batch = keep_batch(self._workspace, self._uploads, segment, host)
             self._times.upload += time.perf_counter() - started
             self._times.bytes_sent += host.sent_bytes
         return Loaded(task, batch)
@@ -117,16 +119,24 @@ class ResidentBatches:
         self.taken.remove(loaded.task)
 
     def close(self) -> None:
-        """Do nothing: there is no reader thread."""
+        """End the threads that read codes."""
+        self._uploads.close()
 
 
 class StreamedBatches:
     """Batches that pass through two slots, prefetched by a reader thread. taken: tasks that are not done."""
 
     def __init__(
-        self, workspace: Workspace, take: Callable[[], Task | None], read: Callable[[Task], HostBatch], times: ScanTimes
+        self,
+        workspace: Workspace,
+        uploads: CodeUploads,
+        segments: Sequence[TargetRows],
+        take: Callable[[], Task | None],
+        read: Callable[[Task], HostBatch],
+        times: ScanTimes,
     ) -> None:
-        self._workspace, self._take, self._read, self._times = workspace, take, read, times
+        self._workspace, self._uploads, self._segments = workspace, uploads, segments
+        self._take, self._read, self._times = take, read, times
         self._free: queue.SimpleQueue[int] = queue.SimpleQueue()
         self._ready: queue.SimpleQueue[Loaded | BaseException | None] = queue.SimpleQueue()
         self._is_closed = threading.Event()
@@ -150,23 +160,21 @@ class StreamedBatches:
         self._free.put(loaded.slot)
 
     def close(self) -> None:
-        """Stop the reader thread and wait for it."""
+        """Stop the reader thread, and those that read codes, and wait for them."""
         self._is_closed.set()
         self._thread.join()
+        self._uploads.close()
 
     def _run(self) -> None:
         try:
             self._workspace.device.activate()
             while not self._is_closed.is_set() and (task := self._take()) is not None:
                 self.taken.append(task)
-                started = time.perf_counter()
                 host = self._read(task)
-                prepared = self._workspace.uploader.prepare(host.codes)
-                self._times.upload += time.perf_counter() - started
                 slot = self._next_free()
                 if slot is None:
                     break
-                self._ready.put(self._load(task, host, prepared, slot))
+                self._ready.put(self._load(task, host, slot))
             self._ready.put(None)
         except BaseException as error:
             self._ready.put(error)
@@ -179,10 +187,11 @@ class StreamedBatches:
                 continue
         return None
 
-    def _load(self, task: Task, host: HostBatch, prepared: Prepared, slot: int) -> Loaded:
+    def _load(self, task: Task, host: HostBatch, slot: int) -> Loaded:
         started = time.perf_counter()
         address = self._workspace.scratch(SLOTS[slot], host.device_bytes)
-        ready = upload_batch(self._workspace, address, host, prepared)
+        segment = self._segments[task.rows.segment]
+        ready = upload_batch(self._workspace, self._uploads, address, segment, host)
         self._times.upload += time.perf_counter() - started
         self._times.bytes_sent += host.sent_bytes
         return Loaded(task, DeviceBatch(host, address, ready), slot)

@@ -9,21 +9,22 @@ from __future__ import annotations
 import copy
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exaln.engines.cuda.scan.stream_layout import PiecewiseLinear, Sizes, stream_layout
+from exaln.engines.cuda.scan.sizes import PiecewiseLinear, Sizes
+from exaln.engines.cuda.scan.stream_layout import stream_layout
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from exaln.database.views import TargetRows
     from exaln.engines.cuda.letters import FoldedScores
     from exaln.engines.cuda.runtime.device import Event, Memory
-    from exaln.engines.cuda.runtime.upload import Prepared
     from exaln.engines.cuda.runtime.workspace import Workspace
     from exaln.engines.cuda.scan.batch_rows import BatchRows
-    from exaln.engines.cuda.scan.cache import SegmentCache
+    from exaln.engines.cuda.scan.code_uploads import CodeUploads
     from exaln.engines.cuda.scan.shapes import Packing
 
 MAX_HEADERS = 4
@@ -75,25 +76,21 @@ class _Column:
 
 
 class HostBatch:
-    """Rows of a segment in host memory, and what is sent of them.
+    """Rows of a segment, and what is sent of them. The codes stay in their file until then.
 
-    lengths, segment_rows: int64[n_rows]; the latter are rows of the segment. The first n_stream rows go through
+    lengths: of the rows of the batch. code_ranges: their codes in the segment. The first n_stream rows go through
     streams; longer targets are scored one by one.
     layouts: of single targets and of pairs; the columns of `sent_layouts` are sent.
     """
 
-    def __init__(self, segment: Any, cache: SegmentCache, rows: BatchRows, long_length: int) -> None:
-        offsets = segment.offsets
+    def __init__(self, segment_lengths: Sizes, rows: BatchRows, long_length: int) -> None:
         self.rows = rows
-        self.codes: list[NDArray[np.uint8]] = [
-            segment.codes[int(offsets[first]) : int(offsets[end])] for first, end in rows.pieces
-        ]
-        self.segment_rows = rows.numbers
-        self.lengths = rows.of(cache.lengths)
+        begins, ends = segment_lengths.prefix_sums().at(np.array(rows.pieces)).T.tolist()
+        self.code_ranges = list(zip(begins, ends, strict=True))
+        self.lengths = rows.sizes(segment_lengths)
         self.long_length = long_length
-        self.n_stream = int(np.searchsorted(self.lengths, long_length, side="right"))
-        self._sizes = Sizes.joined([cache.sizes.rows(first, end) for first, end in rows.pieces])
-        in_streams = self._sizes.rows(0, self.n_stream)
+        self.n_stream = self.lengths.n_up_to(long_length)
+        in_streams = self.lengths.rows(0, self.n_stream)
         self.n_stream_residues = in_streams.total
         self.layouts = {is_paired: stream_layout(in_streams, is_paired=is_paired) for is_paired in (False, True)}
         self._send(BOTH_LAYOUTS)
@@ -108,7 +105,7 @@ class HostBatch:
         """Lay out the parts of the batch, with the columns of these layouts."""
         self._headers: dict[int, NDArray[np.uint8]] = {}
         self._columns: list[_Column] = []
-        offsets = self._sizes.sums()
+        offsets = self.lengths.sums()
         sent = [self.layouts[is_paired] for is_paired in sorted(layouts)]
         all_numbers = [offsets, *(part for own in sent for part in (own.starts, own.chunk_tiles, own.chunk_ids))]
         end = 0
@@ -212,18 +209,20 @@ class DeviceBatch:
         return self.packed_with.get(packing) != folded.fold.tobytes()
 
 
-def upload_batch(workspace: Workspace, address: int, host: HostBatch, prepared: Prepared) -> Event:
-    """Send a batch, whose codes were prepared, to an address; return the event after which it is complete."""
+def upload_batch(
+    workspace: Workspace, uploads: CodeUploads, address: int, segment: TargetRows, host: HostBatch
+) -> Event:
+    """Read a batch and send it to an address; return the event after which it is complete."""
     device, stream = workspace.device, workspace.copy_stream
     device.upload(address, host.header(address), stream)
-    workspace.uploader.upload(address + host.places.codes, prepared)
+    uploads.send(address + host.places.codes, segment, host.code_ranges)
     return device.record(device.event(), stream)
 
 
-def keep_batch(workspace: Workspace, segment: Any, host: HostBatch) -> DeviceBatch:
+def keep_batch(workspace: Workspace, uploads: CodeUploads, segment: TargetRows, host: HostBatch) -> DeviceBatch:
     """Send a batch to memory of its own, where it stays while the segment lives and memory is not short."""
     memory = workspace.allocate(host.device_bytes)
-    ready = upload_batch(workspace, memory.address, host, workspace.uploader.prepare(host.codes))
+    ready = upload_batch(workspace, uploads, memory.address, segment, host)
     batch = DeviceBatch(host, memory.address, ready, memory)
     workspace.residents.put(segment, host.rows, batch)
     return batch

@@ -10,7 +10,7 @@ from exaln.engines.cuda.scan.arguments import BlockArguments
 from exaln.engines.cuda.scan.buffers import BLOCK_BOUNDARY, BLOCK_TICKET, STREAM_BUFFERS
 from exaln.engines.cuda.scan.collect import TOO_HIGH
 from exaln.engines.cuda.scan.in_flight import BatchInFlight, QueryGroup, Slab
-from exaln.engines.cuda.scan.shapes import block_bytes, block_shape
+from exaln.engines.cuda.scan.shapes import block_bytes, block_shape, block_source
 from exaln.engines.cuda.scan.target_parts import ITEM_BYTES
 
 if TYPE_CHECKING:
@@ -32,17 +32,11 @@ class BlockScorer:
 
     def __init__(self, workspace: Workspace, scoring: Scoring, n_letters: int) -> None:
         self._workspace, self._device = workspace, workspace.device
-        self._n_letters, self._max_score = n_letters, scoring.max_score
-        self._constants = (
-            ("LETTERS", n_letters),
-            ("GAP_FIRST", scoring.gap_first),
-            ("GAP_EXTEND", scoring.gap_extend),
-        )
+        self._n_letters, self._scoring = n_letters, scoring
 
     def source(self, group: QueryGroup) -> Source:
         """Return what to compile for a group of queries."""
-        n_threads, rows = self._shape(group)
-        return Source("block.cu", (("THREADS", n_threads), ("ROWS", rows), *self._constants))
+        return block_source(*self._shape(group), self._n_letters, self._scoring)
 
     def n_strips(self, group: QueryGroup) -> int:
         """Return the strips of the longest query."""
@@ -99,7 +93,7 @@ class BlockScorer:
             n_written=boundary.n_written,
             scores=pending.score_address(slab),
             row_stride=pending.batch.host.row_stride,
-            limit=INT32_MAX - max(0, self._max_score),
+            limit=INT32_MAX - max(0, self._scoring.max_score),
             overflows=pending.state.counters + 4 * TOO_HIGH,
         )
         n_most = n_units if _is_only_batch(pending) else boundary.n_items  # leave multiprocessors to other batches

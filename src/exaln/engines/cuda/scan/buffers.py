@@ -21,6 +21,7 @@ class BufferKind(Enum):
     BLOCK_TICKET = "ticket of block.cu"
     BLOCK_BOUNDARY = "boundary rows of block.cu"
     RESULT = "counters and first candidates, pinned"
+    UPLOAD = "codes on their way, pinned"
 
 
 class Buffer(NamedTuple):
@@ -65,3 +66,8 @@ class ResultBuffers(NamedTuple):
 
 
 RESULT_BUFFERS = (ResultBuffers.of(0), ResultBuffers.of(1))
+
+
+def upload_buffer(number: int) -> Buffer:
+    """Return a buffer for codes on their way."""
+    return Buffer(BufferKind.UPLOAD, number)

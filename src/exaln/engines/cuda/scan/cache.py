@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
-from exaln.engines.cuda.letters import any_of, used_letters_parallel
+from exaln.engines.cuda.letters import any_of
 from exaln.engines.cuda.scan.division import RowSums
-from exaln.engines.cuda.scan.stream_layout import Sizes
+from exaln.engines.cuda.scan.sizes import Sizes
+from exaln.foundation.thread_pool import run_in_parallel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,8 +36,6 @@ MAX_COUNTED_RESIDUES = 4 << 30
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
-
-NO_LENGTHS = np.empty(0, np.int64)
 
 
 class Memo(Generic[Key, Value]):
@@ -72,12 +71,10 @@ class Memo(Generic[Key, Value]):
 
 @dataclass(frozen=True, eq=False)
 class SegmentCache:
-    """What is remembered about a segment. lengths: int64[n_rows], ascending. number: unique among SegmentCaches."""
+    """What is remembered about a segment. lengths: of its rows. number: unique among SegmentCaches."""
 
-    lengths: NDArray[np.int64]
+    lengths: Sizes
     number: int = 0
-    letters: Memo[int, NDArray[np.bool_]] = field(default_factory=Memo)
-    """By the letters of the alphabet: bool[256], which codes occur."""
     long_lengths: Memo[tuple[DeviceProperties, BatchRows], int] = field(default_factory=Memo)
     """The length above which targets of a batch are long."""
     statistics: Memo[tuple[BatchRows, int, int], tuple[StreamStatistics | None, int]] = field(default_factory=Memo)
@@ -85,11 +82,6 @@ class SegmentCache:
     batches: Memo[tuple[BatchRows, int, frozenset[bool]], HostBatch] = field(default_factory=Memo)
     """By rows, long length and the stream layouts that are sent."""
     _row_sums: Memo[int, RowSums] = field(default_factory=Memo)
-
-    @cached_property
-    def sizes(self) -> Sizes:
-        """The lengths, run-length encoded."""
-        return Sizes.of(self.lengths)
 
     def row_sums(self, long_length: int) -> RowSums:
         """Return prefix sums over the rows, for this long length."""
@@ -129,26 +121,25 @@ class DatabaseCache:
     fits: Memo[StreamedKey, StreamedFit] = field(default_factory=Memo)
 
     @staticmethod
-    def of_lengths(segments: Sequence[NDArray[np.int64]]) -> DatabaseCache:
-        """Return an empty cache for segments with these target lengths, each ascending."""
+    def of_lengths(segments: Sequence[Sizes]) -> DatabaseCache:
+        """Return an empty cache for segments with these target lengths."""
         return DatabaseCache(tuple(SegmentCache(lengths, number) for number, lengths in enumerate(segments)))
 
     @cached_property
     def n_residues(self) -> int:
         """Residues of all targets."""
-        return sum(int(segment.lengths.sum()) for segment in self.segments)
+        return sum(segment.lengths.total for segment in self.segments)
 
     @cached_property
     def extreme_lengths(self) -> tuple[int, int]:
         """Lengths of the shortest and of the longest target."""
         filled = [segment.lengths for segment in self.segments if len(segment.lengths)]
-        return min((int(own[0]) for own in filled), default=0), max((int(own[-1]) for own in filled), default=0)
+        return min((own.smallest for own in filled), default=0), max((own.largest for own in filled), default=0)
 
-    def lengths(self) -> NDArray[np.int64]:
-        """Return the lengths of all targets, ascending."""
-        lengths = [segment.lengths for segment in self.segments if len(segment.lengths)]
-        # A stable sort merges what is sorted already.
-        return lengths[0] if len(lengths) == 1 else np.sort(np.concatenate([NO_LENGTHS, *lengths]), kind="stable")
+    @cached_property
+    def lengths(self) -> Sizes:
+        """The lengths of all targets."""
+        return Sizes.merged([segment.lengths for segment in self.segments])
 
     def row_sums(self, long_length: int) -> list[RowSums]:
         """Return prefix sums over the rows of each segment."""
@@ -169,17 +160,20 @@ class SegmentCaches:
         return len(self._segments)
 
     def segment(self, segment: Any) -> SegmentCache:
-        """Return the cache of a segment."""
+        """Return the cache of a segment. Its lengths are read the first time."""
         identity = id(segment)
-        with self._lock:
-            if identity not in self._segments:
-                self._segments[identity] = SegmentCache(np.diff(segment.offsets), self._n_made)
-                self._n_made += 1
-                self._alive[identity] = weakref.ref(segment, lambda _: self._forget(identity))
-            return self._segments[identity]
+        if identity not in self._segments:
+            lengths = Sizes.of_rows(segment.offsets)
+            with self._lock:
+                if identity not in self._segments:
+                    self._segments[identity] = SegmentCache(lengths, self._n_made)
+                    self._n_made += 1
+                    self._alive[identity] = weakref.ref(segment, lambda _: self._forget(identity))
+        return self._segments[identity]
 
     def database(self, segments: Sequence[Any]) -> DatabaseCache:
         """Return the cache of these segments together."""
+        run_in_parallel(self.segment, [segment for segment in segments if id(segment) not in self._segments])
         caches = tuple(map(self.segment, segments))
         return self._databases.setdefault(tuple(cache.number for cache in caches), DatabaseCache(caches))
 
@@ -187,10 +181,7 @@ class SegmentCaches:
         """Return bool[256]: the codes that targets use, or the whole alphabet if counting would take too long."""
         if n_residues > MAX_COUNTED_RESIDUES:
             return np.arange(256) < n_letters
-        return any_of(self._segment_letters(segment, n_letters) for segment in segments)
-
-    def _segment_letters(self, segment: Any, n_letters: int) -> NDArray[np.bool_]:
-        return self.segment(segment).letters.get(n_letters, lambda: used_letters_parallel(segment.codes, n_letters))
+        return any_of(segment.used_letters() for segment in segments)
 
     def _forget(self, identity: int) -> None:
         self._alive.pop(identity, None)

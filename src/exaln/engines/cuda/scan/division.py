@@ -17,16 +17,15 @@ from exaln.engines.cuda.scan.batch_rows import BatchRows
 from exaln.engines.cuda.scan.buffers import BOUNDARIES, RESULT_BUFFERS, SLOTS, STREAMS, Buffer
 from exaln.engines.cuda.scan.long_targets import LENGTH_CLASSES
 from exaln.engines.cuda.scan.shapes import Packing
-from exaln.engines.cuda.scan.stream_layout import (
-    BOUNDARY_TILE_BYTES,
-    PAIRED_TILE_BYTES,
-    SINGLE_TILE_BYTES,
-    tiles_of,
-)
+from exaln.engines.cuda.scan.sizes import PrefixSums, tiles_of
+from exaln.engines.cuda.scan.stream_layout import BOUNDARY_TILE_BYTES, PAIRED_TILE_BYTES, SINGLE_TILE_BYTES
 from exaln.engines.cuda.scan.strips import Strip
+from exaln.foundation.distinct import distinct
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from exaln.engines.cuda.scan.sizes import Sizes
 
 MAX_BATCH_RESIDUES = 256 << 20
 MIN_BATCH_RESIDUES = 4 << 20
@@ -101,42 +100,35 @@ NO_REQUIREMENTS = Requirements((False, False, False), (False, False))
 
 
 class RowSums:
-    """Prefix sums over the rows of a segment: residues, tiles and breakpoints, int64[n + 1] each.
+    """Prefix sums over the rows of a segment with these lengths: residues, tiles and breakpoints.
 
     The first n_short rows are not longer than long_length; the others have no tiles. A row that is longer than the one
     before is a breakpoint.
     """
 
-    def __init__(self, lengths: NDArray[np.int64], long_length: int) -> None:
+    def __init__(self, lengths: Sizes, long_length: int) -> None:
         self.n_rows = len(lengths)
-        self.n_short = int(np.searchsorted(lengths, long_length, side="right"))
-        self.longest = int(lengths[self.n_short - 1]) if self.n_short else 0
-        self.residues = _sums(lengths)
-        self.tiles = _sums(np.where(lengths <= long_length, tiles_of(lengths), 0))
-        self.breakpoints = _sums(np.diff(lengths, prepend=-1) > 0)
+        self.n_short = lengths.n_up_to(long_length)
+        self.longest = int(lengths.at(np.array(self.n_short - 1))) if self.n_short else 0
+        self._firsts, self._lengths = lengths.firsts, lengths.values
+        self._tiles = np.where(lengths.values <= long_length, tiles_of(lengths.values), 0)
+        self.residues = self.weights(0, 1, 0)
+        self.tiles = self.weights(0, 0, 1)
+        self.breakpoints = self.weights(0, 0, 0, 1)
 
     @property
     def n_tiles(self) -> int:
         """Tiles of all rows."""
-        return int(self.tiles[-1])
+        return self.tiles.total
 
     def total(self, per_row: int, per_residue: int, per_tile: int) -> int:
         """Return the weight of all rows."""
-        return per_row * self.n_rows + per_residue * int(self.residues[-1]) + per_tile * int(self.tiles[-1])
+        return per_row * self.n_rows + per_residue * self.residues.total + per_tile * self.tiles.total
 
-    def weights(self, per_row: int, per_residue: int, per_tile: int, per_breakpoint: int = 0) -> NDArray[np.int64]:
-        """Return int64[n + 1]: the weight of all rows before each."""
-        weights: NDArray[np.int64] = per_row * np.arange(self.n_rows + 1) + per_residue * self.residues
-        for factor, sums in ((per_tile, self.tiles), (per_breakpoint, self.breakpoints)):
-            if factor:
-                weights += factor * sums
-        return weights
-
-
-def _sums(numbers: NDArray[np.int64] | NDArray[np.bool_]) -> NDArray[np.int64]:
-    sums = np.zeros(len(numbers) + 1, np.int64)
-    np.cumsum(numbers, out=sums[1:])
-    return sums
+    def weights(self, per_row: int, per_residue: int, per_tile: int, per_breakpoint: int = 0) -> PrefixSums:
+        """Return the weight of all rows before each."""
+        steps = per_row + per_residue * self._lengths + per_tile * self._tiles
+        return PrefixSums(self._firsts, self.n_rows, steps, per_breakpoint)
 
 
 @dataclass(frozen=True)
@@ -232,14 +224,14 @@ def divide_streamed(
 
 def _cut(
     segments: Sequence[RowSums],
-    weights: Sequence[NDArray[np.int64]],
+    weights: Sequence[PrefixSums],
     limit: int,
     min_batches: int,
     *,
     is_resident: bool,
 ) -> Division:
     """Cut segments into batches of even weight, none far above the limit, and min_batches or more if large enough."""
-    total = sum(int(rows.residues[-1]) for rows in segments)
+    total = sum(rows.residues.total for rows in segments)
     max_residues = min(MAX_BATCH_RESIDUES, max(MIN_BATCH_RESIDUES, -(-total // min_batches)))
     batches: list[BatchRows] = []
     largest = Largest(0, 0, 0, 0, -(-max((rows.longest for rows in segments), default=0) // COLUMNS))
@@ -247,7 +239,9 @@ def _cut(
         columns = rows.residues, rows.tiles, rows.breakpoints
         for pieces in _batches(rows, own, limit, max_residues, is_resident=is_resident):
             begins, ends = np.array(pieces).T
-            n_residues, n_tiles, n_breakpoints = (int((column[ends] - column[begins]).sum()) for column in columns)
+            n_residues, n_tiles, n_breakpoints = (
+                int((column.at(ends) - column.at(begins)).sum()) for column in columns
+            )
             largest = largest.with_batch(int((ends - begins).sum()), n_residues, n_tiles, n_breakpoints)
             batches.append(BatchRows(number, pieces, n_residues))
     return Division(is_resident, tuple(batches), largest)
@@ -257,23 +251,22 @@ Pieces = tuple[tuple[int, int], ...]
 
 
 def _batches(
-    rows: RowSums, weights: NDArray[np.int64], limit: int, max_residues: int, *, is_resident: bool
+    rows: RowSums, weights: PrefixSums, limit: int, max_residues: int, *, is_resident: bool
 ) -> Iterator[Pieces]:
     """Yield the batches of a segment. Streamed batches have pieces of all length classes.
 
     Batches of long targets come before the last batch, which is computed while the longest targets are still running.
     """
     n_mixed = rows.n_rows if is_resident else rows.n_short
-    n_batches = max(1, -(-int(weights[n_mixed]) // limit), -(-int(rows.residues[n_mixed]) // max_residues))
-    edges = even_edges(
-        weights[: n_mixed + 1], n_batches if is_resident or n_batches == 1 else n_batches * LENGTH_CLASSES
-    )
+    weight, n_residues = (int(sums.at(np.array(n_mixed))) for sums in (weights, rows.residues))
+    n_batches = max(1, -(-weight // limit), -(-n_residues // max_residues))
+    n_pieces = n_batches if is_resident or n_batches == 1 else n_batches * LENGTH_CLASSES
+    edges = even_edges(weights, 0, n_mixed, n_pieces)
     *mixed, last = _dealt(list(pairwise(edges.tolist())), n_batches) or [()]
     yield from mixed
     if n_mixed < rows.n_rows:
-        residues = rows.residues[n_mixed:] - rows.residues[n_mixed]
-        share = max(1, min(limit // 2, int(rows.residues[n_mixed]) // n_batches))
-        edges = n_mixed + even_edges(residues, -(-int(residues[-1]) // share))
+        share = max(1, min(limit // 2, n_residues // n_batches))
+        edges = even_edges(rows.residues, n_mixed, rows.n_rows, -(-(rows.residues.total - n_residues) // share))
         yield from (((first, end),) for first, end in pairwise(edges.tolist()))
     if last:
         yield last
@@ -292,17 +285,16 @@ def _dealt(ranges: Sequence[tuple[int, int]], n_batches: int) -> list[Pieces]:
     return [tuple(own) for own in batches]
 
 
-def even_edges(weights: NDArray[np.int64], n_pieces: int) -> NDArray[np.int64]:
-    """Return where to cut rows into at most n_pieces pieces of about equal weight, none empty.
+def even_edges(weights: PrefixSums, first: int, end: int, n_pieces: int) -> NDArray[np.int64]:
+    """Return where to cut rows [first, end) into at most n_pieces pieces of about equal weight, none empty.
 
-    weights: int64[n_rows + 1], the weight of all rows before each.
-
-    >>> even_edges(np.array([0, 1, 2, 3, 6, 12]), 4)
+    >>> even_edges(PrefixSums(np.array([0, 3, 4]), 5, np.array([1, 3, 6])), 0, 5, 4)
     array([0, 3, 4, 5])
     """
-    n_rows = len(weights) - 1
-    if not n_rows:
-        return np.zeros(1, np.int64)
-    n_pieces = min(n_pieces, MAX_CUTS_PER_ROW * n_rows)
-    goals = weights[-1] * np.arange(1, n_pieces) // max(1, n_pieces)
-    return np.unique(np.concatenate([[0], np.searchsorted(weights, goals), [n_rows]]))
+    if end <= first:
+        return np.array([first])
+    n_pieces = min(n_pieces, MAX_CUTS_PER_ROW * (end - first))
+    begin, total = weights.at(np.array([first, end])).tolist()
+    goals = begin + (total - begin) * np.arange(1, n_pieces) // max(1, n_pieces)
+    cuts = np.maximum(weights.first_at_least(goals), first)
+    return distinct(np.concatenate([[first], cuts, [end]]))

@@ -16,6 +16,7 @@ from exaln.engines.cuda.letters import fold_letters
 from exaln.engines.cuda.runtime.device import DeviceMemoryError
 from exaln.engines.cuda.scan.batch_sources import Loaded, ResidentBatches, StreamedBatches, Task, Tasks
 from exaln.engines.cuda.scan.batches import BOTH_LAYOUTS, HostBatch
+from exaln.engines.cuda.scan.code_uploads import CodeUploads
 from exaln.engines.cuda.scan.in_flight import BatchInFlight, Cancelled, QueryGroup
 from exaln.engines.cuda.scan.launches import BatchScanner
 from exaln.engines.cuda.scan.plan import BatchPlan, QueryRange, ScanRequest
@@ -88,10 +89,10 @@ class Job:
     def results(self) -> Generator[BatchResult | int, None, None]:
         """Yield results of batches as they come, and between them numbers of cells that were computed."""
         workers = [_Worker(self, workspace) for workspace in self.workspaces]
-        for worker in workers:
-            worker.start()
         running = len(workers)
         try:
+            for worker in workers:
+                worker.start()
             while running:
                 posted = self._posted.get()
                 if posted is None:
@@ -103,7 +104,8 @@ class Job:
         finally:
             self.stop.set()
             for worker in workers:
-                worker.join()
+                if worker.ident is not None:
+                    worker.join()
 
     def report(self, cells: int) -> None:
         """Post computed cells, if progress is reported."""
@@ -130,13 +132,16 @@ class Job:
         rows, segment = task.rows, self._database.segments[task.rows.segment]
         batch = self._batch_plan(workspace.device.properties, rows)
         long = batch.long_length
-        whole = segment.batches.get(
-            (rows, long, BOTH_LAYOUTS), lambda: HostBatch(self.segments[rows.segment], segment, rows, long)
-        )
+        whole = segment.batches.get((rows, long, BOTH_LAYOUTS), lambda: HostBatch(segment.lengths, rows, long))
         if self.plan.is_resident:
             return whole
         layouts = frozenset(strip.shape.is_paired for strip in batch.strips[task.group])
         return segment.batches.get((rows, long, layouts), lambda: whole.sending(layouts))
+
+    def strips_of_groups(self, workspace: Workspace) -> list[tuple[QueryGroup, tuple[Strip, ...]]]:
+        """Return each group of queries with the strips of the first batch on a device."""
+        first = self._plans[workspace.device.properties].batches[:1]
+        return [pair for batch in first for pair in zip(self.groups, batch.strips, strict=True)]
 
     def strips(self, workspace: Workspace, group: int, host: HostBatch) -> tuple[Strip, ...]:
         """Return the strips of a batch on a device."""
@@ -209,8 +214,10 @@ class _Worker(threading.Thread):
         """Scan until no task is left and return True; return False if memory was short and tasks were split."""
         job, source = self._job, self._source()
         in_flight: deque[tuple[Loaded, BatchInFlight]] = deque()
+        loading: threading.Thread | None = None
         try:
             scanner = BatchScanner(self._workspace, job.scoring, job.folded, self._times, job.stop, job.report)
+            loading = scanner.load_ahead(job.strips_of_groups(self._workspace))
             while (loaded := source.next()) is not None:
                 number, batch = loaded.task.group, loaded.batch
                 strips = job.strips(self._workspace, number, batch.host)
@@ -226,16 +233,22 @@ class _Worker(threading.Thread):
             return False
         finally:
             source.close()
+            if loading is not None:
+                loading.join()
 
     def _source(self) -> ResidentBatches | StreamedBatches:
         job, workspace = self._job, self._workspace
+        uploads = CodeUploads(workspace, job.stop)
         if not self._is_resident:
-            return StreamedBatches(workspace, job.tasks.take, lambda task: job.read(workspace, task), self._times)
+            return StreamedBatches(
+                workspace, uploads, job.segments, job.tasks.take, lambda task: job.read(workspace, task), self._times
+            )
         return ResidentBatches(
             workspace,
+            uploads,
+            job.segments,
             lambda: job.tasks.take(lambda rows: job.preference(workspace, rows)),
             lambda task: job.read(workspace, task),
-            lambda task: job.segments[task.rows.segment],
             self._times,
         )
 
@@ -250,7 +263,7 @@ class _Worker(threading.Thread):
         first_row = int(self._job.first_rows[host.rows.segment])
         for result in scanner.finish(pending):
             if not isinstance(result, CandidateRows) or len(result.rows):
-                self._job.post(BatchResult(first_query, first_row, host.segment_rows, host.lengths, result))
+                self._job.post(BatchResult(first_query, first_row, host.rows, host.lengths, result))
         source.done(loaded)
 
     def _shrink(self, unfinished: list[Task], error: DeviceMemoryError) -> None:

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -82,6 +83,24 @@ class BatchScanner:
             ResultSet(buffers, workspace.pinned(buffers.result, RESULT_BYTES)) for buffers in RESULT_BUFFERS
         )
         self._last_scanned: Event | None = None
+
+    def load_ahead(self, groups: Iterable[tuple[QueryGroup, tuple[Strip, ...]]]) -> threading.Thread:
+        """Compile and load the kernels of groups and their strips on a thread, while the first batch is sent.
+
+        Errors are left to `start`, which loads again what is missing.
+        """
+        groups = list(groups)
+        kinds = dict.fromkeys(strip.kind for _, strips in groups for strip in strips)
+        sources = [*self._streams.sources(kinds), *(self._blocks.source(group) for group, _ in groups)]
+
+        def load() -> None:
+            with suppress(Exception):
+                self._device.activate()
+                self._device.load(sources)
+
+        thread = threading.Thread(target=load, name="exaln kernels", daemon=True)
+        thread.start()
+        return thread
 
     def start(self, batch: DeviceBatch, group: QueryGroup, strips: tuple[Strip, ...]) -> BatchInFlight:
         """Queue everything that scores a batch. strips: as planned."""
@@ -165,7 +184,7 @@ class BatchScanner:
     def _score_long(self, pending: BatchInFlight, n_stream: int) -> None:
         """Queue the long targets, in parts, the longest first."""
         device, host, side = self._device, pending.batch.host, self._workspace.side_stream
-        rows, lengths = np.arange(n_stream, len(host)), host.lengths[n_stream:]
+        rows, lengths = np.arange(n_stream, len(host)), host.lengths.rows(n_stream, len(host)).expanded()
         self._times.n_long += len(rows)
         query_lengths = np.array(pending.group.lengths)
         useful = int(query_lengths.sum()) * int(lengths.sum())
@@ -210,7 +229,7 @@ class BatchScanner:
 
     def _score_overflows(self, pending: BatchInFlight, n_items: int, slab: Slab) -> None:
         if n_items:
-            longest = int(pending.batch.host.lengths[slab.first_row + slab.n_rows - 1])
+            longest = int(pending.batch.host.lengths.at(np.array(slab.first_row + slab.n_rows - 1)))
             self._blocks.score(pending, self._collector.overflows(pending), np.full(n_items, longest), slab)
 
     def _take_times(self, pending: BatchInFlight) -> None:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from exaln.engines.cuda.scan.shapes import BLOCK_SHAPES, Packing, Shape, smallest_block
-from exaln.engines.cuda.scan.stream_layout import tiles_of
+from exaln.engines.cuda.scan.sizes import tiles_of
 from exaln.engines.cuda.scan.strips import LAUNCH_SECONDS, TAIL_STEPS, Part, Strip
+from exaln.foundation.distinct import distinct
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from exaln.engines.cuda.runtime.device import DeviceProperties
+    from exaln.engines.cuda.scan.sizes import Sizes
 
 BLOCK_TILE_SECONDS, BUSY_TILE_SECONDS = 0.4e-6, 0.6e-6
 """A step of block.cu, which waits for the step before; and a step of every block of a full multiprocessor."""
@@ -33,30 +33,30 @@ TYPICAL_STRIPS = tuple(
 """Strips for which the length is chosen in resident batches, whatever the queries."""
 
 
-def long_length(lengths: NDArray[np.int64], device: DeviceProperties, strips: Sequence[Strip] = TYPICAL_STRIPS) -> int:
-    """Return the length above which targets are long. lengths: ascending. strips: those that score the others.
+def long_length(lengths: Sizes, device: DeviceProperties, strips: Sequence[Strip] = TYPICAL_STRIPS) -> int:
+    """Return the length above which targets are long. strips: those that score the others.
 
     In a stream, a target of n residues keeps a group of lanes busy for n / 4 steps, even after all others are done. A
     block of its own computes it more slowly, but nothing waits for it. The result has the least sum of both times.
     """
     if not len(lengths):
         return 0
-    tiles = tiles_of(lengths)
-    before = np.concatenate([[0], np.cumsum(tiles)])
-    places = np.unique(np.linspace(0, len(tiles), 257).astype(np.int64))
-    places = np.unique(np.concatenate([places, len(tiles) - np.arange(min(64, len(tiles)))]))
-    places = places[(places > 0) & (places <= len(tiles))]
+    n, before = len(lengths), lengths.tiles().prefix_sums()
+    places = distinct(np.linspace(0, n, 257).astype(np.int64))
+    places = distinct(np.concatenate([places, n - np.arange(min(64, n))]))
+    places = places[(places > 0) & (places <= n)]
+    tiles, last_tiles = before.at(places), tiles_of(lengths.at(places - 1))
     stream_seconds = np.zeros(len(places))
     for shape, n_strips in Counter(strip.shape for strip in strips).items():
-        n_steps = before[places] / (1 + shape.is_paired) / shape.n_groups(device.n_sms)
-        stream_seconds += n_strips * shape.step_seconds * np.maximum(n_steps, tiles[places - 1])
+        n_steps = tiles / (1 + shape.is_paired) / shape.n_groups(device.n_sms)
+        stream_seconds += n_strips * shape.step_seconds * np.maximum(n_steps, last_tiles)
     passes = block_passes(_rows_of_queries(strips))
-    block_seconds = (before[-1] - before[places]) * (passes * BLOCK_TILE_SECONDS / device.n_sms)
-    return int(lengths[places[np.argmin(stream_seconds + block_seconds)] - 1])
+    block_seconds = (before.total - tiles) * (passes * BLOCK_TILE_SECONDS / device.n_sms)
+    return int(lengths.at(places[np.argmin(stream_seconds + block_seconds)] - 1))
 
 
 def streamed_long_length(
-    lengths: NDArray[np.int64], device: DeviceProperties, strips: Sequence[Strip], n_batches: int
+    lengths: Sizes, device: DeviceProperties, strips: Sequence[Strip], n_batches: int
 ) -> tuple[int, float]:
     """Return the length above which targets of a streamed database are long, and the seconds of the whole scan.
 
@@ -65,21 +65,22 @@ def streamed_long_length(
     """
     if not len(lengths):
         return 0, 0.0
-    tiles = tiles_of(lengths)
-    before = np.concatenate([[0], np.cumsum(tiles)])
-    n_most = min(len(tiles), max(64, len(tiles) // 20))
-    places = np.unique(len(tiles) - np.geomspace(1, n_most, 128).astype(np.int64) + 1)
+    n, before = len(lengths), lengths.tiles().prefix_sums()
+    n_most = min(n, max(64, n // 20))
+    places = distinct(n - np.geomspace(1, n_most, 128).astype(np.int64) + 1)
+    tiles = before.at(places)
     tops = 1 - np.arange(n_batches) / (LENGTH_CLASSES * n_batches)
-    longest = tiles[np.searchsorted(before, before[places][:, None] * tops, side="left") - 1]
-    seconds = (before[-1] - before[places]) * busy_block_seconds(_rows_of_queries(strips), device)
+    ends = before.first_at_least(np.ceil(tiles[:, None] * tops).astype(np.int64))
+    longest = tiles_of(lengths.at(ends - 1))
+    seconds = (before.total - tiles) * busy_block_seconds(_rows_of_queries(strips), device)
     for (shape, keeps_rows), n_strips in Counter(strip.kind for strip in strips).items():
-        n_steps = before[places] / (n_batches * (1 + shape.is_paired) * shape.n_groups(device.n_sms))
+        n_steps = tiles / (n_batches * (1 + shape.is_paired) * shape.n_groups(device.n_sms))
         # The next strip starts with the longest target, which must have left the last lane.
         n_steps = np.maximum(n_steps[:, None], longest + shape.lanes * keeps_rows).sum(axis=1)
         n_steps += n_batches * (shape.lanes + TAIL_STEPS)
         seconds += n_strips * (n_steps * shape.step_seconds + n_batches * LAUNCH_SECONDS)
     best = int(np.argmin(seconds))
-    return int(lengths[places[best] - 1]), float(seconds[best])
+    return int(lengths.at(places[best] - 1)), float(seconds[best])
 
 
 def busy_block_seconds(query_lengths: Sequence[int], device: DeviceProperties) -> float:

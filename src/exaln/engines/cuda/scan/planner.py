@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -31,7 +30,8 @@ from exaln.engines.cuda.scan.division import (
 from exaln.engines.cuda.scan.long_targets import LENGTH_CLASSES, long_length, streamed_long_length
 from exaln.engines.cuda.scan.plan import BatchPlan, QueryRange, ScanPlan, ScanRequest
 from exaln.engines.cuda.scan.shapes import fits_packed
-from exaln.engines.cuda.scan.stream_layout import Sizes, stream_tiles, tiles_of
+from exaln.engines.cuda.scan.sizes import Sizes
+from exaln.engines.cuda.scan.stream_layout import stream_tiles
 from exaln.engines.cuda.scan.strips import StreamStatistics, Strip, plan_strips
 
 if TYPE_CHECKING:
@@ -60,21 +60,21 @@ class Planner:
     """The rules by which scans are planned. Tests pass their own.
 
     strips: (query lengths, device, targets) -> strips.
-    long_length: (ascending lengths, device) -> length above which targets are long.
-    streamed_long_length: (ascending lengths, device, strips, number of batches) -> that length, seconds of the scan.
+    long_length: (lengths, device) -> length above which targets are long.
+    streamed_long_length: (lengths, device, strips, number of batches) -> that length, seconds of the scan.
     divide_resident: (row sums of the segments, budget, number of devices) -> division, or None if it does not fit.
     """
 
     strips: Callable[[Sequence[int], DeviceProperties, StreamStatistics], Sequence[Strip]] = plan_strips
-    long_length: Callable[[NDArray[np.int64], DeviceProperties], int] = long_length
-    streamed_long_length: Callable[[NDArray[np.int64], DeviceProperties, Sequence[Strip], int], tuple[int, float]] = (
+    long_length: Callable[[Sizes, DeviceProperties], int] = long_length
+    streamed_long_length: Callable[[Sizes, DeviceProperties, Sequence[Strip], int], tuple[int, float]] = (
         streamed_long_length
     )
     divide_resident: Callable[[Sequence[RowSums], int, int], Division | None] = divide_resident
 
 
 def plan_scan(
-    segment_lengths: Sequence[NDArray[np.int64]],
+    segment_lengths: Sequence[Sizes],
     query_lengths: Sequence[int],
     scoring: Scoring,
     properties: DeviceProperties,
@@ -86,13 +86,13 @@ def plan_scan(
 ) -> ScanPlan:
     """Return the plan of a scan, without a GPU.
 
-    segment_lengths: int64[n] for each segment, ascending. properties, budget: of each device. is_used: bool[256], the
+    segment_lengths: of the targets of each segment. properties, budget: of each device. is_used: bool[256], the
     codes of the letters that targets use; by default the whole alphabet.
 
     >>> from exaln.engines.cuda.runtime.device import DeviceProperties
     >>> from exaln.scoring.scoring import Scoring
     >>> h200 = DeviceProperties(n_sms=132, shared_bytes=232448, dpx=True, arch="sm_90")
-    >>> plan = plan_scan([np.full(100_000, 360)], [144, 375], Scoring(), h200, budget=1 << 30)
+    >>> plan = plan_scan([Sizes.of(np.full(100_000, 360))], [144, 375], Scoring(), h200, budget=1 << 30)
     >>> plan.is_resident, len(plan.batches), [use.name for use in plan.kernels]
     (True, 1, ['8 x 48 merged', '8 x 20 merged'])
     >>> [(buffer.name, buffer.n_bytes) for buffer in plan.buffers][0]
@@ -164,7 +164,7 @@ class ScanPlanning:
         if not self._request.can_pack:
             return 0
         return self._database.long_lengths.get(
-            properties, lambda: self._planner.long_length(self._all_lengths, properties)
+            properties, lambda: self._planner.long_length(self._database.lengths, properties)
         )
 
     def _batch_long_length(self, plan: ScanPlan, segment: SegmentCache, rows: BatchRows) -> int:
@@ -173,7 +173,7 @@ class ScanPlanning:
         if not (plan.is_resident and self._request.can_pack) or rows.n_residues == self._database.n_residues:
             return plan.long_length
         return segment.long_lengths.get(
-            (properties, rows), lambda: self._planner.long_length(rows.of(segment.lengths), properties)
+            (properties, rows), lambda: self._planner.long_length(rows.sizes(segment.lengths), properties)
         )
 
     def _batch_targets(
@@ -192,10 +192,6 @@ class ScanPlanning:
         """Return strips that are planned once for all targets of a size class."""
         key = query_lengths, properties, targets.n_letters, size_class(targets)
         return self._cache.strips.get(key, lambda: tuple(self._planner.strips(query_lengths, properties, targets)))
-
-    @cached_property
-    def _all_lengths(self) -> NDArray[np.int64]:
-        return self._database.lengths()
 
     def _resident_division(self, long: int) -> Division | None:
         """Return the division of the last scan if it still fits: a database cut differently would be sent again."""
@@ -236,7 +232,7 @@ class ScanPlanning:
             strips = self._strips(self._typical_queries, properties, typical)
             requirements = Requirements.of(strips)
             n_batches = self._n_mixed(requirements, long)
-            long, seconds = self._planner.streamed_long_length(self._all_lengths, properties, strips, n_batches)
+            long, seconds = self._planner.streamed_long_length(self._database.lengths, properties, strips, n_batches)
             fit = StreamedFit(requirements, long, typical)
             if fit in tries:
                 break
@@ -249,12 +245,13 @@ class ScanPlanning:
 
     def _typical_targets(self, n_batches: int, long: int) -> StreamStatistics:
         """Return what strips depend on in one of n_batches batches. Half of the batches have longer targets."""
-        lengths = self._all_lengths[: int(np.searchsorted(self._all_lengths, long, side="right"))]
+        lengths = self._database.lengths.rows(0, self._database.lengths.n_up_to(long))
         n_tiles = sum(rows.n_tiles for rows in self._database.row_sums(long)) // n_batches + 1
         longest = 0
         if len(lengths):
-            ends = np.cumsum(lengths)
-            longest = int(lengths[np.searchsorted(ends, ends[-1] * (1 - 0.5 / LENGTH_CLASSES))])
+            sums = lengths.prefix_sums()
+            end = sums.first_at_least(np.ceil(sums.total * (1 - 0.5 / LENGTH_CLASSES)).astype(np.int64))
+            longest = int(lengths.at(np.maximum(end, 1) - 1))
         return StreamStatistics(len(lengths) // n_batches, n_tiles, n_tiles // 2, longest, self._request.n_letters)
 
     def _streamed_division(self, requirements: Requirements, long: int) -> Division:
@@ -278,14 +275,14 @@ def batch_targets(
     segment: SegmentCache, rows: BatchRows, long: int, n_letters: int
 ) -> tuple[StreamStatistics | None, int]:
     """Return what strips depend on in a batch, and the tiles of its long targets. n_letters: 0 without streams."""
-    lengths = rows.of(segment.lengths)
-    n_stream = int(np.searchsorted(lengths, long, side="right")) if n_letters else 0
-    long_tiles = int(tiles_of(lengths[n_stream:]).sum())
+    lengths = rows.sizes(segment.lengths)
+    n_stream = lengths.n_up_to(long) if n_letters else 0
+    long_tiles = lengths.rows(n_stream, len(lengths)).tiles().total
     if not n_stream:
         return None, long_tiles
-    sizes = Sizes.joined([segment.sizes.rows(first, end) for first, end in rows.pieces]).rows(0, n_stream)
-    singles, pairs = (1 + stream_tiles(sizes, is_paired=is_paired).total for is_paired in (False, True))
-    return StreamStatistics(n_stream, singles, pairs, int(lengths[n_stream - 1]), n_letters), long_tiles
+    in_streams = lengths.rows(0, n_stream)
+    singles, pairs = (1 + stream_tiles(in_streams, is_paired=is_paired).total for is_paired in (False, True))
+    return StreamStatistics(n_stream, singles, pairs, in_streams.largest, n_letters), long_tiles
 
 
 def size_class(targets: StreamStatistics) -> tuple[int, int]:

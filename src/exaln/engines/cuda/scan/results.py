@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from exaln.engines.cuda.scan.batch_rows import BatchRows
+    from exaln.engines.cuda.scan.sizes import Sizes
+
 
 @dataclass(frozen=True)
 class ScanOptions:
@@ -40,14 +43,18 @@ class ScoreRows:
 class BatchResult:
     """The result of a batch for a group of queries.
 
-    Row i of the batch is row first_row + segment_rows[i] of the view. segment_rows, lengths: int64[rows of the batch].
+    first_row: of the segment in the view. lengths: of the rows of the batch.
     """
 
     first_query: int
     first_row: int
-    segment_rows: NDArray[np.int64]
-    lengths: NDArray[np.int64]
+    rows: BatchRows
+    lengths: Sizes
     result: CandidateRows | ScoreRows
+
+    def view_rows(self, places: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Return int64[n]: rows of the view, from rows of the batch."""
+        return self.first_row + self.rows.segment_rows(places)
 
 
 @dataclass

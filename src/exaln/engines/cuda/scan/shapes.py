@@ -166,6 +166,12 @@ def smallest_block(shapes: Sequence[tuple[int, int]], n_rows: int) -> tuple[int,
     return min((shape for shape in shapes if shape[0] * shape[1] >= n_rows), default=shapes[0])
 
 
+def block_source(threads: int, rows: int, n_letters: int, scoring: Scoring) -> Source:
+    """Return what to compile of block.cu."""
+    letters = (("LETTERS", n_letters), ("GAP_FIRST", scoring.gap_first), ("GAP_EXTEND", scoring.gap_extend))
+    return Source("block.cu", (("THREADS", threads), ("ROWS", rows), *letters))
+
+
 def block_bytes(threads: int, rows: int, n_letters: int) -> int:
     """Return the shared memory of the profile of block.cu."""
     return (n_letters + 1) * threads * rows * 4

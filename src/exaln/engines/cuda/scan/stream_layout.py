@@ -7,13 +7,12 @@ length, so their offsets and first tiles are piecewise linear, and are computed 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exaln.engines.cuda.runtime.constants import COLUMNS
+from exaln.engines.cuda.scan.sizes import PiecewiseLinear, Sizes
 from exaln.errors import EngineError
 
 if TYPE_CHECKING:
@@ -27,93 +26,6 @@ MAX_TILES = (1 << 32) - 8
 
 SINGLE_TILE_BYTES, PAIRED_TILE_BYTES, BOUNDARY_TILE_BYTES = 4, 8, 32
 """Four columns of one target, of a pair of targets, and of H and F in the boundary row between two strips."""
-
-
-@dataclass(frozen=True)
-class PiecewiseLinear:
-    """A column of n numbers that is piecewise linear. breakpoints: int64[k, 3] of first, value, step.
-
-    Element i is value + (i - first) * step of the last breakpoint with first <= i.
-
-    >>> PiecewiseLinear(np.array([[0, 5, 0], [2, 10, 3]]), 5).expanded()
-    array([ 5,  5, 10, 13, 16])
-    """
-
-    breakpoints: NDArray[np.int64]
-    n: int
-
-    def expanded(self) -> NDArray[np.int64]:
-        """Return int64[n]: the numbers, as kernels/expand.cu writes them."""
-        places = np.arange(self.n)
-        last = np.searchsorted(self.breakpoints[:, 0], places, side="right") - 1
-        first, value, step = self.breakpoints[last].T
-        numbers: NDArray[np.int64] = value + (places - first) * step
-        return numbers
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """Ascending numbers, run-length encoded: values int64[k], firsts int64[k] (where each value begins), n in all.
-
-    >>> sizes = Sizes.of(np.array([2, 2, 5, 5, 5, 9]))
-    >>> sizes.values, sizes.firsts
-    (array([2, 5, 9]), array([0, 2, 5]))
-    """
-
-    values: NDArray[np.int64]
-    firsts: NDArray[np.int64]
-    n: int
-
-    @staticmethod
-    def of(numbers: NDArray[np.int64]) -> Sizes:
-        """Encode ascending numbers."""
-        firsts = np.flatnonzero(np.diff(numbers, prepend=-1))
-        return Sizes(numbers[firsts], firsts, len(numbers))
-
-    def rows(self, first: int, end: int) -> Sizes:
-        """Return the numbers from `first` up to `end`."""
-        if end <= first:
-            return Sizes(self.values[:0], self.firsts[:0], 0)
-        begin, last = np.searchsorted(self.firsts, (first, end - 1), side="right") - 1
-        own = slice(int(begin), int(last) + 1)
-        return Sizes(self.values[own], np.maximum(self.firsts[own] - first, 0), end - first)
-
-    @staticmethod
-    def joined(parts: Sequence[Sizes]) -> Sizes:
-        """Concatenate parts, whose numbers must ascend.
-
-        >>> Sizes.joined([Sizes.of(np.array([2, 5])), Sizes.of(np.array([5, 7]))]).firsts
-        array([0, 1, 3])
-        """
-        ends = np.cumsum([0, *(part.n for part in parts)])
-        values = np.concatenate([part.values for part in parts])
-        firsts = np.concatenate([part.firsts + begin for part, begin in zip(parts, ends[:-1].tolist(), strict=True)])
-        is_new = np.diff(values, prepend=-1) > 0
-        return Sizes(values[is_new], firsts[is_new], int(ends[-1]))
-
-    def tiles(self) -> Sizes:
-        """Return the tiles of targets with these lengths."""
-        tiles = tiles_of(self.values)
-        is_new = np.diff(tiles, prepend=0) > 0
-        return Sizes(tiles[is_new], self.firsts[is_new], self.n)
-
-    def larger_of_pairs(self) -> Sizes:
-        """Return the second number of each pair, and the last number if it has no partner."""
-        firsts = self.firsts // 2
-        is_kept = np.diff(firsts, append=self.n) > 0
-        return Sizes(self.values[is_kept], firsts[is_kept], -(-self.n // 2))
-
-    def sums(self, begin: int = 0) -> PiecewiseLinear:
-        """Return begin plus the sum of all numbers before each, and of all numbers: n + 1 in all."""
-        if not self.n:
-            return PiecewiseLinear(np.array([[0, begin, 0]]), 1)
-        before = np.cumsum(np.diff(self.firsts, prepend=0) * np.append(0, self.values[:-1]))
-        return PiecewiseLinear(np.stack((self.firsts, begin + before, self.values), axis=1), self.n + 1)
-
-    @property
-    def total(self) -> int:
-        """Sum of all numbers."""
-        return int((np.diff(self.firsts, append=self.n) * self.values).sum())
 
 
 @dataclass(frozen=True)
@@ -157,42 +69,51 @@ def stream_tiles(lengths: Sizes, *, is_paired: bool) -> Sizes:
     return (lengths.larger_of_pairs() if is_paired else lengths).tiles()
 
 
-def tiles_of(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return int64[n]: the tiles of targets with these lengths.
-
-    >>> tiles_of(np.array([0, 1, 4, 5]))
-    array([1, 1, 1, 2])
-    """
-    return np.maximum(1, -(-lengths // COLUMNS))
-
-
 def _chunks(starts: PiecewiseLinear, min_tiles: int) -> tuple[PiecewiseLinear, PiecewiseLinear]:
     """Return first ids and first tiles of chunks. A chunk ends as soon as it has min_tiles tiles."""
-    n = starts.n - 1
-    ids, tiles, n_chunks = [(0, 0, 0)], [(0, 1, 0)], 1
-    in_open = 0
-    ends = [*starts.breakpoints[1:, 0].tolist(), n]
-    for (begin, value, size), end in zip(starts.breakpoints.tolist(), ends, strict=True):
-        first = begin + max(1, -(-(min_tiles - in_open) // max(1, size)))
-        if first > end:
-            in_open += (end - begin) * size
-            continue
-        per_chunk = max(1, -(-min_tiles // size))
-        ids.append((n_chunks, first, per_chunk))
-        tiles.append((n_chunks, value + (first - begin) * size, per_chunk * size))
-        n_own = (end - first) // per_chunk + 1
-        n_chunks += n_own
-        in_open = (end - first - (n_own - 1) * per_chunk) * size
-    if in_open:
-        ids.append((n_chunks, n, 0))
-        tiles.append((n_chunks, value + (n - begin) * size, 0))
+    n, n_small = starts.n - 1, int(np.searchsorted(starts.breakpoints[:, 2], min_tiles))
+    large = starts.breakpoints[n_small:]
+    end = int(large[0, 0]) if len(large) else n
+    ids, tiles, n_chunks, in_open = _chunks_of_small(starts.breakpoints[:n_small], end, min_tiles)
+    if len(large):  # each target or pair ends a chunk
+        begins, values, sizes = large.T
+        numbers = n_chunks + begins - begins[0]
+        ids = np.concatenate([ids, np.stack((numbers, begins + 1, np.ones_like(begins)), axis=1)])
+        tiles = np.concatenate([tiles, np.stack((numbers, values + sizes, sizes), axis=1)])
+        n_chunks += n - end
+    elif in_open:
+        begin, value, size = starts.breakpoints[-1].tolist()
+        ids = np.concatenate([ids, [(n_chunks, n, 0)]])
+        tiles = np.concatenate([tiles, [(n_chunks, value + (n - begin) * size, 0)]])
         n_chunks += 1
     return PiecewiseLinear(_simplified(ids), n_chunks), PiecewiseLinear(_simplified(tiles), n_chunks)
 
 
-def _simplified(breakpoints: list[tuple[int, int, int]]) -> NDArray[np.int64]:
+def _chunks_of_small(
+    breakpoints: NDArray[np.int64], end: int, min_tiles: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], int, int]:
+    """Return breakpoints of first ids and tiles, the number of chunks, and tiles in the open chunk.
+
+    breakpoints: of the targets or pairs before `end`, each of fewer than min_tiles tiles.
+    """
+    ids, tiles, n_chunks, in_open = [(0, 0, 0)], [(0, 1, 0)], 1, 0
+    ends = [*breakpoints[1:, 0].tolist(), end]
+    for (begin, value, size), own_end in zip(breakpoints.tolist(), ends, strict=False):
+        first = begin + max(1, -(-(min_tiles - in_open) // max(1, size)))
+        if first > own_end:
+            in_open += (own_end - begin) * size
+            continue
+        per_chunk = max(1, -(-min_tiles // size))
+        ids.append((n_chunks, first, per_chunk))
+        tiles.append((n_chunks, value + (first - begin) * size, per_chunk * size))
+        n_own = (own_end - first) // per_chunk + 1
+        n_chunks += n_own
+        in_open = (own_end - first - (n_own - 1) * per_chunk) * size
+    return np.array(ids, np.int64), np.array(tiles, np.int64), n_chunks, in_open
+
+
+def _simplified(array: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the breakpoints without those that only continue the line before."""
-    array = np.array(breakpoints, np.int64)
     first, value, step = array.T
     continues = (value[1:] == value[:-1] + np.diff(first) * step[:-1]) & (step[1:] == step[:-1])
     kept: NDArray[np.int64] = array[np.append(True, ~continues)]

@@ -6,7 +6,7 @@ kernels/expand.cu, pack.cu and stream.cu have the kernels.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from exaln.engines.cuda.runtime.compiler import Source
@@ -46,6 +46,11 @@ PACK_KERNELS = {
 """Kernels of pack.cu, by what stream.cu reads."""
 
 
+def pack_source(n_letters: int) -> Source:
+    """Return what to compile of pack.cu."""
+    return Source("pack.cu", (("LETTERS", n_letters),))
+
+
 class StreamScorer:
     """Scores the streams of batches on one device with one scoring."""
 
@@ -60,9 +65,14 @@ class StreamScorer:
         self._workspace, self._device = workspace, workspace.device
         self._folded, self._times, self._throttle = folded, times, throttle
         self._gaps = scoring.gap_first, scoring.gap_extend
-        self._pack_source = Source("pack.cu", (("LETTERS", folded.n_letters),))
+        self._pack_source = pack_source(folded.n_letters)
         self._loaded: set[tuple[Source, tuple[Strip, ...]]] = set()
         self._kernels: dict[tuple[Shape, bool], Kernel] = {}
+
+    def sources(self, kinds: Iterable[tuple[Shape, bool]]) -> list[Source]:
+        """Return what to compile for strips of these kinds, besides block.cu."""
+        own = [shape.source(self._folded.n_letters, *self._gaps, keeps_rows=keeps_rows) for shape, keeps_rows in kinds]
+        return [*own, self._pack_source, COLLECT, EXPAND]
 
     def load(self, strips: tuple[Strip, ...], blocks: Source) -> None:
         """Compile and load all kernels of a plan together, the first time that it is used. blocks: of block.cu."""
@@ -73,13 +83,10 @@ class StreamScorer:
         started = time.perf_counter()
         kinds = {strip.kind for strip in strips}
         self._times.kernels = tuple(sorted({*self._times.kernels, *(str(shape) for shape, _ in kinds)}))
-        sources = {
-            (shape, keeps_rows): shape.source(self._folded.n_letters, *self._gaps, keeps_rows=keeps_rows)
-            for shape, keeps_rows in kinds
-            if (shape, keeps_rows) not in self._kernels
-        }
-        self._device.load([*sources.values(), self._pack_source, blocks, COLLECT, EXPAND])
-        for (shape, keeps_rows), source in sources.items():
+        new = [kind for kind in kinds if kind not in self._kernels]
+        sources = self.sources(new)
+        self._device.load([*sources, blocks])
+        for (shape, keeps_rows), source in zip(new, sources, strict=False):
             n_bytes = shape.profile_bytes(self._folded.n_letters)
             self._kernels[shape, keeps_rows] = self._device.kernel(source, "stream_scores", n_bytes)
         self._times.compile += time.perf_counter() - started

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from exaln.search.prefetch import Cancelled, prefetch
+from exaln.foundation.prefetch import Cancelled, prefetch
 
 Check = Callable[[], None]
 
