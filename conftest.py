@@ -9,6 +9,7 @@ from hypothesis import settings
 
 from command import Exaln
 from exaln.engines.contracts import Engine
+from threads import no_new_threads
 
 # No time limit per example: a busy machine is no failure. The blob lets anyone repeat a failure seen elsewhere.
 settings.register_profile("exaln", deadline=None, print_blob=True)
@@ -58,6 +59,13 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def exaln(capsys: pytest.CaptureFixture[str]) -> Exaln:
     """The command line, in this process."""
     return Exaln(capsys)
+
+
+@pytest.fixture
+def no_thread_is_left() -> Iterator[None]:
+    """The test must end all threads that it starts."""
+    with no_new_threads():
+        yield
 
 
 @pytest.fixture
