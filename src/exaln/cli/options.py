@@ -306,6 +306,30 @@ filters = _together(
         metavar="K",
         help="Report at most this many hits per query, the true best.",
     ),
+    click.option(
+        "--max-hsps",
+        cls=Option,
+        blast=["-max_hsps"],
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Report at most this many alignments per target. [default: all that reach the E-value, up to 100]",
+    ),
+    click.option(
+        "--subject-besthit",
+        cls=Option,
+        blast=["-subject_besthit"],
+        is_flag=True,
+        help="Leave out alignments whose range on the query lies within that of a better one with the same target.",
+    ),
+    click.option(
+        "--culling-limit",
+        cls=Option,
+        blast=["-culling_limit"],
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="Leave out alignments whose range on the query lies within those of at least N better ones. [default: "
+        "none]",
+    ),
     click.option("--min-bits", type=float, metavar="N", help="Report only hits with at least this bit score."),
     click.option(
         "--min-score",

@@ -1,12 +1,13 @@
-"""Some targets of a database as records: those that a search reports. Only the blocks that they lie in are read."""
+"""Some targets of a database, or parts of them: those that a search reports. Only the blocks they lie in are read."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from exaln.foundation.distinct import distinct
 from exaln.foundation.thread_pool import run_in_parallel
 from exaln.sequences.records import Records, Text, offsets_of
 
@@ -31,6 +32,15 @@ class ReadableRows(Protocol):
         """The descriptions."""
         ...
 
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """int64[n_rows + 1]"""
+        ...
+
+    def read_codes(self, begin: int, out: NDArray[np.uint8]) -> None:
+        """Fill `out` with the codes from residue `begin` of the rows on."""
+        ...
+
 
 class ReadableTargets(Protocol):
     """A database, or a part of one."""
@@ -46,32 +56,70 @@ class ReadableTargets(Protocol):
         ...
 
 
-def gathered(targets: ReadableTargets, rows: NDArray[np.int64], starts: NDArray[np.int64], *, texts: bool) -> Records:
-    """The targets in these rows, without masks. rows: ascending; starts: the `segment_starts` of the targets.
+def texts_of(
+    targets: ReadableTargets, rows: NDArray[np.int64], starts: NDArray[np.int64]
+) -> tuple[list[str], list[str]]:
+    """The ids and descriptions of the targets in these rows. starts: the `segment_starts` of the targets."""
+    own_rows = distinct(rows)
+    texts = _read(targets, own_rows, starts, lambda segment, own: [segment.ids_of(own), segment.descriptions_of(own)])
+    ids, descriptions = (column.to_list() for column in texts) if texts else ([], [])
+    places = np.searchsorted(own_rows, rows).tolist()
+    return [ids[place] for place in places], [descriptions[place] for place in places]
 
-    texts: whether ids and descriptions are read; otherwise they are empty.
+
+def sequences_of(
+    targets: ReadableTargets,
+    rows: NDArray[np.int64],
+    parts: tuple[NDArray[np.int64], NDArray[np.int64]],
+    lengths: NDArray[np.int64],
+    starts: NDArray[np.int64],
+) -> tuple[Records, NDArray[np.int64]]:
+    """Parts [start, end) of the targets in these rows, and int64[n], the place of each among the records.
+
+    lengths: of the targets. Records have no ids and no masks; a whole target that is asked for several times is one.
     """
+    first, end = parts
+    is_whole = end - first == lengths
+    whole = distinct(rows[is_whole])
+    read = _read(targets, whole, starts, lambda segment, own: [Text(*segment.sequences_of(own))])
+    sequences = read[0] if read else Text(np.empty(0, np.uint8), np.zeros(1, np.int64))
+    places = np.searchsorted(whole, rows)
+    cut = np.flatnonzero(~is_whole)
+    places[cut] = len(whole) + np.arange(len(cut))
+    pieces = [_part(targets, int(rows[one]), int(first[one]), int(end[one]), starts) for one in cut.tolist()]
+    codes = np.concatenate([sequences.data, *pieces]) if pieces else sequences.data
+    offsets = np.concatenate(
+        [sequences.offsets, int(sequences.offsets[-1]) + np.cumsum([*map(len, pieces)], dtype=int)]
+    )
+    nothing = Text(np.empty(0, np.uint8), np.zeros(len(offsets), np.int64))
+    no_masks = np.empty((0, 2), np.int64), np.zeros(len(offsets), np.int64)
+    return Records(targets.alphabet, nothing, nothing, codes, offsets, *no_masks), places.astype(np.int64)
+
+
+def _part(targets: ReadableTargets, row: int, first: int, end: int, starts: NDArray[np.int64]) -> NDArray[np.uint8]:
+    number = int(np.searchsorted(starts, row, side="right")) - 1
+    segment, codes = targets.segments[number], np.empty(end - first, np.uint8)
+    offsets = segment.offsets
+    segment.read_codes(int(offsets[row - int(starts[number])] - offsets[0]) + first, codes)
+    return codes
+
+
+def _read(
+    targets: ReadableTargets,
+    rows: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    read: Callable[[ReadableRows, NDArray[np.int64]], list[Text]],
+) -> list[Text]:
+    """Columns of these rows, ascending, read segment by segment on several threads; [] without rows."""
     edges = np.searchsorted(rows, starts)
     found: dict[int, list[Text]] = {number: [] for number in np.flatnonzero(np.diff(edges)).tolist()}
 
-    def read(number: int) -> None:
-        segment, own = targets.segments[number], rows[edges[number] : edges[number + 1]] - starts[number]
-        found[number].append(Text(*segment.sequences_of(own)))
-        found[number].extend([segment.ids_of(own), segment.descriptions_of(own)] if texts else [])
+    def read_segment(number: int) -> None:
+        own = rows[edges[number] : edges[number + 1]] - starts[number]
+        found[number].extend(read(targets.segments[number], own))
 
-    run_in_parallel(read, list(found))
-    empty = Text(np.empty(0, np.uint8), np.zeros(len(rows) + 1, np.int64))
-    sequences, *others = (_joined(column) for column in zip(*found.values(), strict=True)) if found else (empty,)
-    ids, descriptions = others or (empty, empty)
-    return Records(
-        targets.alphabet,
-        ids,
-        descriptions,
-        sequences.data,
-        sequences.offsets,
-        np.empty((0, 2), np.int64),
-        np.zeros(len(rows) + 1, np.int64),
-    )
+    run_in_parallel(read_segment, list(found))
+    return [_joined(column) for column in zip(*found.values(), strict=True)]
 
 
 def _joined(parts: Sequence[Text]) -> Text:

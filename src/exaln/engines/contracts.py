@@ -102,12 +102,14 @@ class Tuning:
     """How an engine is used best. scan_pairs: pairs of queries and targets per scan. serves_few_pairs: whether "auto"
     may choose the engine for little work. scans_beside_cpu: whether a scan leaves the CPU free for alignments.
     pair_batches: batches of `pairwise.routing` that the engine takes at a time, because it cuts them further itself.
+    windows: parts of a long target that the engine scores side by side.
     """
 
     scan_pairs: int = 32 << 20
     serves_few_pairs: bool = True
     scans_beside_cpu: bool = False
     pair_batches: int = 1
+    windows: int = 64
 
 
 class Engine(ScanEngine, PairEngine, RegionEngine, Protocol):

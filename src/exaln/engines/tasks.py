@@ -112,6 +112,17 @@ class QueryRows:
         index = np.arange(len(table), dtype=np.uint32)
         return QueryRows(scoring, table, index, offsets, np.arange(len(profiles)), np.ones(len(profiles), np.int8))
 
+    def taken(self, places: NDArray[np.int64]) -> QueryRows:
+        """Some of the queries, in this order."""
+        pieces = [self.index[self.offsets[place] : self.offsets[place + 1]] for place in places.tolist()]
+        return replace(
+            self,
+            index=np.concatenate([self.index[:0], *pieces]),
+            offsets=offsets_of(map(len, pieces)),
+            query=self.query[places],
+            strand=self.strand[places],
+        )
+
     @property
     def is_profile(self) -> bool:
         """Whether the rows have scores of their own."""

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 class LocatedCandidates:
     """Candidates with their origins; arrays of equal length.
 
-    query: int64, the input query; strand: int8; row, ordinal, length: int64, of the target; score: int32.
+    query: int64, the input query; strand: int8; row, ordinal, length: int64, of the target; start, end: int64, the part
+    of the target that was scored; score: int32.
     """
 
     query: NDArray[np.int64]
@@ -33,7 +34,12 @@ class LocatedCandidates:
     row: NDArray[np.int64]
     ordinal: NDArray[np.int64]
     length: NDArray[np.int64]
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
     score: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.query)
 
     def taken(self, places: NDArray[Any]) -> LocatedCandidates:
         """Some of them, by index or mask."""

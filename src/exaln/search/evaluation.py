@@ -41,6 +41,14 @@ class HitEvaluator:
         if self.statistics is None and options.min_bits is not None:
             raise InputError(f"{_short_name(scoring)} has no bit scores; use --min-score instead of --min-bits")
 
+    @property
+    def alignments_per_target(self) -> int:
+        """The most alignments of a target. Without E-values and a least score nothing tells which are by chance, so
+        that there is one, unless a number is given.
+        """
+        has_limit = self.statistics is not None or self._min_score > 1
+        return self._options.alignments_per_target if has_limit or self._options.max_hsps is not None else 1
+
     def cutoff(self, query_lengths: NDArray[np.int64]) -> NDArray[np.int32]:
         """int32[n, N_BINS]: the least score of a hit, for each query and length bin of the target."""
         minimum = np.full((len(query_lengths), N_BINS), self._min_score, np.int32)

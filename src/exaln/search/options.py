@@ -27,6 +27,9 @@ OLD_NAMES = {"max_hits": "max_target_seqs", "strands": "strand", "db_residues": 
 MOST = (1 << 31) - 1
 """Limit of hits per query, and of the score of a pair in a search."""
 
+MOST_ALIGNMENTS = 100
+"""Alignments of a target that are reported unless a number is given: stretches of one letter have hundreds."""
+
 
 @arguments.renamed_fields(**OLD_NAMES)
 @dataclass(frozen=True)
@@ -36,7 +39,8 @@ class SearchOptions:
     evalue, min_bits: only for scorings with statistics. max_target_seqs: hits per query, after all filters. min_score:
     in the units of the scoring. strand: both, plus or minus, for nucleotides. ids: search only these targets;
     exclude_ids: all others. Both are ids, or the pathlib.Path of a file with one id per line. dbsize: residues for
-    E-values, in place of those of the database. include, exclude: ordinals of targets, to which `resolved` turns ids.
+    E-values, in place of those of the database. max_hsps: alignments per target, before filters on them; None for all
+    that reach the E-value, MOST_ALIGNMENTS at most. subject_besthit, culling_limit: see `hsp_filters`. include, exclude: ordinals of targets, to which `resolved` turns ids.
     The names of earlier versions still work: max_hits, strands, db_residues.
     """
 
@@ -51,6 +55,9 @@ class SearchOptions:
     ids: Ids | None = None
     exclude_ids: Ids | None = None
     dbsize: int | None = None
+    max_hsps: int | None = None
+    subject_besthit: bool = False
+    culling_limit: int | None = None
     include: NDArray[np.int64] | None = None
     exclude: NDArray[np.int64] | None = None
 
@@ -61,6 +68,11 @@ class SearchOptions:
             "min_score": min(arguments.integer("min_score", self.min_score), MOST),
             "strand": arguments.choice("strand", self.strand, STRANDS),
         }
+        checked["subject_besthit"] = arguments.flag("subject_besthit", self.subject_besthit)
+        if self.culling_limit is not None:
+            checked["culling_limit"] = arguments.integer("culling_limit", self.culling_limit)
+        if self.max_hsps is not None:
+            checked["max_hsps"] = min(arguments.integer("max_hsps", self.max_hsps, least=1), MOST)
         if self.min_bits is not None:
             checked["min_bits"] = arguments.number("min_bits", self.min_bits)
         for name in ("min_identity", "min_query_coverage", "min_target_coverage"):
@@ -77,9 +89,15 @@ class SearchOptions:
         self.__dict__.update(checked)
 
     @property
+    def alignments_per_target(self) -> int:
+        """The most alignments of a target."""
+        return MOST_ALIGNMENTS if self.max_hsps is None else self.max_hsps
+
+    @property
     def needs_alignments(self) -> bool:
         """Whether a filter needs alignments; it then applies before the best k are taken."""
-        return any(x is not None for x in (self.min_identity, self.min_query_coverage, self.min_target_coverage))
+        limits = self.min_identity, self.min_query_coverage, self.min_target_coverage, self.culling_limit or None
+        return any(limit is not None for limit in limits)
 
     def require_resolved(self) -> None:
         """Raise InputError if ids are not ordinals yet: parts of a database and other machines cannot look them up."""

@@ -1,7 +1,7 @@
 """Queries against a database: scan with a cutoff, rank, align the best, yield the hits query by query.
 
-queries -> blocks -> engine.scan (exact scores, cut to candidates)
-        -> E-values, rank, best k -> engine.align (paths of the best) -> QueryHits
+queries -> blocks -> scan parts -> engine.scan (exact scores, cut to candidates)
+        -> E-values, rank, best k -> regions -> engine.align (paths of the best) -> QueryHits
 
 Where the engine leaves the CPU idle, a block is scanned while the one before it is aligned and reported.
 """
@@ -16,35 +16,36 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exaln.alignments.aligned_pairs import AlignedPairs
 from exaln.alignments.cigar import Paths
 from exaln.alignments.query_hits import QueryHits
-from exaln.alignments.strands import positions_as_given, reverse_paths
 from exaln.database.database import Database
-from exaln.database.gather import gathered
+from exaln.database.gather import sequences_of, texts_of
 from exaln.database.part import DatabasePart
 from exaln.database.row_ranges import query_blocks
-from exaln.database.views import segment_starts, target_origins
+from exaln.database.windows import LONG_TARGET, windows_of
 from exaln.engines.choice import choose_engine
 from exaln.engines.contracts import Engine, score_matrix
-from exaln.engines.tasks import Candidates, PairTask, QueryRows, ScanTask, comparable
+from exaln.engines.tasks import PairTask, QueryRows, ScanTask, comparable
 from exaln.errors import InputError
 from exaln.foundation import arguments
 from exaln.foundation.distinct import distinct
 from exaln.foundation.mapped_file import read_unchanged, unchanged
 from exaln.foundation.prefetch import prefetch
 from exaln.foundation.progress import AnyProgress, ScoringProgress, SearchProgress, showing
-from exaln.pairwise.routing import align_pairs
 from exaln.report.summary import SearchSummary
 from exaln.scoring.modes import LOCAL
 from exaln.scoring.scoring import Scoring, ScoringLike, as_scoring
+from exaln.search.aligning import Aligner, TargetAlignments
 from exaln.search.candidate_pruning import LocatedCandidates, Pruner
 from exaln.search.evaluation import HitEvaluator, warn_without_statistics
 from exaln.search.options import OLD_NAMES, SearchOptions
-from exaln.search.ranking import Ranked, is_among_first, rank
+from exaln.search.ranking import Ranked, empty_ranking, hit_order, is_among_first, rank, report_order
+from exaln.search.regions import places_among, regions_of
+from exaln.search.scan_parts import ScanPart, ScanViews, alignment_spans, cells_reported
 from exaln.sequences.inputs import as_records
 from exaln.sequences.records import Records
 from exaln.sequences.strands import doubled, other_strand, require_strand
+from exaln.statistics.length_bins import length_bin
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -63,6 +64,9 @@ MAX_FILTERED_PAIRS = 2 << 20
 
 PRUNE_CANDIDATES = 1 << 20
 """Above this number of candidates, those that are not among the best k are dropped during the scan."""
+
+WIDE_WINDOW, STEP_SPANS = 8, 2
+"""Windows of at least so many spans are narrowed before they are aligned, to parts of STEP_SPANS + 1 spans."""
 
 ROUND_ALIGNMENTS = 32 << 10
 """Approximate number of alignments made, and held in memory, at a time."""
@@ -114,8 +118,7 @@ class Search:
         require_strand(options.strand, database.alphabet)
         if self.statistics is None:
             warn_without_statistics(scoring)
-        self._resident = engine.open(database)
-        self._starts = segment_starts(database)
+        self._views = ScanViews(database, engine)
 
     def run(
         self, queries: Iterable[Records], progress: Progress | None = None, *, first_index: int = 0
@@ -166,16 +169,16 @@ class Search:
         max_pairs = MAX_FILTERED_PAIRS if self.options.needs_alignments else self.engine.tuning.scan_pairs
         return max(1, min(MAX_BLOCK_QUERIES, max_pairs // max(1, self.database.n_targets)))
 
-    def _aligned(self, block: Block, ranked: Ranked) -> Iterator[QueryHits]:
+    def _aligned(self, block: Block, scanned: Scanned) -> Iterator[QueryHits]:
         """The hits of the queries of a block."""
         if self.options.needs_alignments:
-            ranked, aligned = self._align_and_filter(block, ranked)
-            yield from self._hits(block, range(len(block.queries)), ranked, aligned)
+            ranked, found = self._align_and_filter(block, scanned)
+            yield from self._hits(block, range(len(block.queries)), ranked, found)
             return
-        ranked = self._best(ranked)
+        ranked = self.best(scanned.ranked)
         for rows in self._rounds(ranked, len(block.queries)):
             part = ranked.take((ranked.query >= rows.start) & (ranked.query < rows.stop))
-            yield from self._hits(block, rows, part, self._align(block, part))
+            yield from self._hits(block, rows, part, self._align(block, scanned, part))
 
     def _rounds(self, ranked: Ranked, n_queries: int) -> Iterator[range]:
         """Consecutive queries whose hits are aligned together."""
@@ -187,33 +190,102 @@ class Search:
             yield range(first, max(end, first + 1))
             first = max(end, first + 1)
 
-    def _align(self, block: Block, ranked: Ranked) -> AlignedPairs:
+    def _align(self, block: Block, scanned: Scanned, ranked: Ranked) -> TargetAlignments:
+        """The alignments of some of the ranked targets."""
+        candidates = scanned.candidates
+        if scanned.has_dropped[ranked.query].any():
+            candidates = Ranked.joined([candidates, self._found_again(block, scanned, ranked)])
+        hit = places_among(ranked, candidates)
+        is_own = hit >= 0
+        if self._evaluator.alignments_per_target == 1:
+            is_own &= candidates.score == ranked.score[hit]
+        regions = regions_of(ranked, self._narrowed(block, candidates.take(is_own)))
         with unchanged(self.database.require_unchanged):
-            targets, places = self._gather(ranked.row, texts=False)
-        query = self._rows_of(ranked, len(block.queries))
-        task = PairTask(block.rows, targets, query, places, LOCAL, known_scores=ranked.score.astype(np.int64))
-        aligned = align_pairs(self.engine, task).counted_in(self.database.alphabet)
-        return self._on_given_strand(aligned, ranked, block.queries)
+            rows, lengths = ranked.row[regions.hit], ranked.length[regions.hit]
+            parts = regions.start, regions.end
+            targets, places = sequences_of(self.database, rows, parts, lengths, self._views.starts)
+        aligner = Aligner(self.engine, self._evaluator, self.options, block.queries, block.rows)
+        return aligner.align(ranked, regions, targets, places)
 
-    def _align_and_filter(self, block: Block, ranked: Ranked) -> tuple[Ranked, AlignedPairs]:
-        """The best k that pass the filters on their alignment. A query that has k of them gets no more alignments."""
-        queries = block.queries
-        kept, parts = [self._empty()], []
-        n_kept = np.zeros(len(queries), np.int64)
-        while len(ranked):
-            n_waiting = len(distinct(ranked.query))
-            is_next = is_among_first(ranked.query, max(1, ROUND_ALIGNMENTS // n_waiting))
-            now = ranked.take(is_next)
-            aligned = self._align(block, now)
-            passing = self._passing(now, aligned, queries)
-            kept.append(now.take(passing))
-            parts.append(aligned.taken(passing))
-            n_kept += np.bincount(kept[-1].query, minlength=len(queries))
-            ranked = ranked.take(~is_next & (n_kept[ranked.query] < self.options.max_target_seqs))
-        found, alignments = Ranked.joined(kept), AlignedPairs.joined(parts)
-        order = np.argsort(found.query, kind="stable")  # each round continues the one before
-        order = order[is_among_first(found.query[order], self.options.max_target_seqs)]
-        return found.take(order), alignments.taken(order)
+    def _narrowed(self, block: Block, candidates: Ranked) -> Ranked:
+        """The candidates, with windows in place of which there are smaller ones that reach the cutoff.
+
+        A window is many spans long, and most of it is far from its alignments. Scores of parts with few spans are
+        quickly computed; what is left is the work of the traceback.
+        """
+        place = self._query_place(block, candidates)
+        least = self._evaluator.cutoff(block.rows.lengths)[:, int(length_bin(LONG_TARGET)) :].min(axis=1)
+        span = np.maximum(alignment_spans(block.rows, least), 1)[place]
+        length = candidates.end - candidates.start
+        is_wide = (length < candidates.length) & (length >= WIDE_WINDOW * span)
+        if not is_wide.any():
+            return candidates
+        wide, found = candidates.take(is_wide), [candidates.take(~is_wide)]
+        for one in distinct(span[is_wide]).tolist():
+            own = wide.take(span[is_wide] == one)
+            parts = windows_of(own.end - own.start, one, STEP_SPANS * one)
+            of = own.take(parts.row)
+            found.append(self._scored(block, of, own.start[parts.row] + parts.start, own.start[parts.row] + parts.end))
+        return Ranked.joined(found)
+
+    def _scored(self, block: Block, candidates: Ranked, start: NDArray[np.int64], end: NDArray[np.int64]) -> Ranked:
+        """Parts [start, end) of the targets of candidates, on the same strand, where they pass the filters."""
+        own = candidates
+        with unchanged(self.database.require_unchanged):
+            targets, at = sequences_of(self.database, own.row, (start, end), own.length, self._views.starts)
+        task = PairTask(block.rows, targets, self._query_place(block, own), at, LOCAL)
+        score = self.engine.score(task).astype(np.int32)
+        located = LocatedCandidates(own.query, own.strand, own.row, own.ordinal, own.length, start, end, score)
+        return self._passed(located, block)
+
+    def _query_place(self, block: Block, candidates: Ranked) -> NDArray[np.int64]:
+        """int64[n]: the row of each query on its strand; with both, the reverse complements follow all queries."""
+        return candidates.query + (len(block.queries) if self.n_strands == 2 else 0) * (candidates.strand < 0)
+
+    def _align_and_filter(self, block: Block, scanned: Scanned) -> tuple[Ranked, TargetAlignments]:
+        """The best k targets with alignments that pass the filters on them.
+
+        A target ranks by its best alignment that passes, so it can enter the best k only if its best score would. Where
+        it would not, no more alignments are made for the query.
+        """
+        waiting, kept = scanned.ranked, [empty_ranking()]
+        parts: list[TargetAlignments] = []
+        while len(waiting):
+            n_waiting = len(distinct(waiting.query))
+            is_next = is_among_first(waiting.query, max(1, ROUND_ALIGNMENTS // n_waiting))
+            now = waiting.take(is_next)
+            found = self._align(block, scanned, now)
+            kept.append(now)
+            parts.append(found.take(self._passing(now, found, block.queries)))
+            waiting = self._that_can_enter(waiting.take(~is_next), Ranked.joined(kept), TargetAlignments.joined(parts))
+        ranked, alignments = Ranked.joined(kept), TargetAlignments.joined(parts)
+        order = report_order(*_report_keys(ranked, alignments), self.options.max_target_seqs)
+        return ranked, alignments.take(order)
+
+    def _that_can_enter(self, waiting: Ranked, ranked: Ranked, found: TargetAlignments) -> Ranked:
+        """The waiting targets that would be among the best k of what is found already."""
+        k = self.options.max_target_seqs
+        query, evalue, score, ordinal = _report_keys(ranked, found)
+        order = report_order(query, evalue, score, ordinal, k)
+        is_new = np.ones(len(order), np.bool_)  # the best alignment of each target is its first
+        is_new[1:] = (np.diff(query[order]) != 0) | (np.diff(ordinal[order]) != 0)
+        best = order[is_new]
+        worst = best[np.diff(query[best], append=-1) != 0]  # of each query, its last target
+        worst = worst[np.bincount(query[best], minlength=1)[query[worst]] >= k]
+        n = len(waiting)
+        keys = np.concatenate([waiting.query, query[worst]])
+        place = np.empty(len(keys), np.int64)
+        place[
+            hit_order(
+                keys,
+                np.concatenate([waiting.evalue, evalue[worst]]),
+                np.concatenate([waiting.score, score[worst]]),
+                np.concatenate([waiting.ordinal, ordinal[worst]]),
+            )
+        ] = np.arange(len(keys))
+        limit = np.full(1 + int(keys.max(initial=0)), len(keys))
+        limit[query[worst]] = place[n:]
+        return waiting.take(place[:n] < limit[waiting.query])
 
     def _query_rows(self, queries: Records) -> QueryRows:
         """The queries on the strands that are asked for; with both, the reverse complements follow all queries."""
@@ -224,36 +296,61 @@ class Search:
             return QueryRows.of_sequences(other_strand(queries), self.scoring, strand=both[n:])
         return QueryRows.of_sequences(doubled(queries), self.scoring, query=np.arange(2 * n) % n, strand=both)
 
-    def _rows_of(self, ranked: Ranked, n_queries: int) -> NDArray[np.int64]:
-        """The query row of each candidate: the one of its strand."""
-        return ranked.query + (n_queries if self.n_strands == 2 else 0) * (ranked.strand < 0)
-
-    def _scan(self, block: Block, progress: Progress | None) -> Ranked:
+    def _scan(self, block: Block, progress: Progress | None) -> Scanned:
         """All candidates that pass the filters which need no alignment, ranked."""
-        pruner = Pruner(self.statistics, block.queries.lengths, self.options.max_target_seqs * self.n_strands)
-        parts = [self._empty()]
-        waiting = 0
-        report = None if progress is None else lambda cells: progress(block.cells_before + cells)
-        task = ScanTask(block.rows, self._resident, self._evaluator.cutoff(block.rows.lengths), progress=report)
-        scan = self.engine.scan(task)
-        with self._scanning, closing(read_unchanged(self.database.require_unchanged, scan)) as found:
-            for candidates in found:
-                listed = self._listed(self._located(candidates, block.rows))
-                promising = listed if self.options.needs_alignments else pruner.prune(listed)
-                parts.append(self._passed(promising, block))
-                waiting += len(parts[-1])
-                if waiting > PRUNE_CANDIDATES and not self.options.needs_alignments:
-                    parts, waiting = [self._best(rank(Ranked.joined(parts)))], 0
-        return rank(Ranked.joined(parts))
+        cutoff = self._evaluator.cutoff(block.rows.lengths)
+        candidates, done = CandidateList(self, len(block.queries)), block.cells_before
+        for part in self._views.parts(block.rows, cutoff):
+            pruner = self._pruner(block, part)
+            report = None if progress is None else _report_of(part, progress, done)
+            task = ScanTask(part.rows, part.resident, part.cutoff, progress=report)
+            with (
+                self._scanning,
+                closing(read_unchanged(self.database.require_unchanged, self.engine.scan(task))) as scan,
+            ):
+                for found in scan:
+                    listed = self._listed(self._views.located(part, found, block.rows))
+                    kept = listed if pruner is None else pruner.prune(listed)
+                    if self.finds_targets_again and len(kept) < len(listed):
+                        candidates.has_dropped[distinct(listed.query)] = True
+                    candidates.add(self._passed(kept, block))
+            done += part.cells
+        return candidates.scanned()
 
-    def _best(self, ranked: Ranked) -> Ranked:
+    def _pruner(self, block: Block, part: ScanPart) -> Pruner | None:
+        """What drops candidates; a pruner counts targets, so that it needs one candidate of each on each strand."""
+        if self.options.needs_alignments or part.windows is not None:
+            return None
+        return Pruner(self.statistics, block.queries.lengths, self.options.max_target_seqs * self.n_strands)
+
+    @property
+    def finds_targets_again(self) -> bool:
+        """Whether several candidates of a target may have alignments to report."""
+        return self._evaluator.alignments_per_target > 1 and (self.n_strands > 1 or self._views.has_windows)
+
+    def best(self, ranked: Ranked) -> Ranked:
+        """The best targets of each query."""
         return ranked.take(is_among_first(ranked.query, self.options.max_target_seqs))
 
-    def _located(self, found: Candidates, rows: QueryRows) -> LocatedCandidates:
-        """Candidates with the queries and the targets that they come from."""
-        origins = target_origins(self.database, found.row, self._starts)
-        query, strand = rows.query[found.query], rows.strand[found.query]
-        return LocatedCandidates(query, strand, found.row, origins.ordinal, origins.length, found.score)
+    def _found_again(self, block: Block, scanned: Scanned, ranked: Ranked) -> Ranked:
+        """Candidates of these targets on all strands and in all windows, for queries of which some were dropped."""
+        own = ranked.take(scanned.has_dropped[ranked.query])
+        cutoff = self._evaluator.cutoff(block.rows.lengths)
+        found = [empty_ranking()]
+        for part in self._views.parts(block.rows, cutoff):
+            for place, query in zip(part.places.tolist(), block.rows.query[part.places].tolist(), strict=True):
+                targets = own.take(own.query == query)
+                found.append(self._scored_again(block, part, place, targets))
+        return Ranked.joined(found)
+
+    def _scored_again(self, block: Block, part: ScanPart, place: int, targets: Ranked) -> Ranked:
+        """Candidates of one row of the queries in all parts that a view has of some targets."""
+        pieces = [part.parts_of_target(length) for length in targets.length.tolist()]
+        of = np.repeat(np.arange(len(pieces)), [len(start) for start, _ in pieces])
+        whole = [np.empty(0, np.int64)]
+        start, end = (np.concatenate(whole + [piece[side] for piece in pieces]) for side in (0, 1))
+        own = targets.take(of)
+        return self._scored(block, replace(own, strand=np.full(len(of), block.rows.strand[place], np.int8)), start, end)
 
     def _listed(self, found: LocatedCandidates) -> LocatedCandidates:
         """The candidates that the lists of targets allow."""
@@ -270,71 +367,50 @@ class Search:
     def _passed(self, found: LocatedCandidates, block: Block) -> Ranked:
         """The candidates that pass the filters, with bits and E-values."""
         evaluated = self._evaluator.evaluate(found.score, block.queries.lengths[found.query], found.length)
-        columns = found.query, found.strand, found.row, found.ordinal, found.length, found.score
+        columns = (getattr(found, field.name) for field in fields(LocatedCandidates))
         return Ranked(*columns, evaluated.bits, evaluated.evalue).take(evaluated.passes)
 
-    def _empty(self) -> Ranked:
-        whole, real = np.empty(0, np.int64), np.empty(0, np.float64)
-        return Ranked(whole, np.empty(0, np.int8), whole, whole, whole, np.empty(0, np.int32), real, real)
-
-    def _gather(self, rows: NDArray[np.int64], *, texts: bool) -> tuple[Records, NDArray[np.int64]]:
-        """The targets in these rows of the database, each once, and int64[n], the place of each row among them.
-
-        texts: whether ids and descriptions are read.
-        """
-        unique, places = np.unique(rows, return_inverse=True)
-        return gathered(self.database, unique, self._starts, texts=texts), places.astype(np.int64)
-
-    def _on_given_strand(self, aligned: AlignedPairs, ranked: Ranked, queries: Records) -> AlignedPairs:
-        """Alignments of reverse complements, in terms of the query as given: the path runs along it."""
-        minus = ranked.strand < 0
-        if not minus.any():
-            return aligned
-        positions = positions_as_given(aligned.positions, queries.lengths[ranked.query], minus)
-        return replace(aligned, positions=positions, paths=reverse_paths(aligned.paths, minus))
-
-    def _passing(self, ranked: Ranked, aligned: AlignedPairs, queries: Records) -> NDArray[np.int64]:
-        """The places of hits that pass the filters on their alignment."""
-        options, positions, counts = self.options, aligned.positions, aligned.counts
+    def _passing(self, ranked: Ranked, found: TargetAlignments, queries: Records) -> NDArray[np.int64]:
+        """The places of alignments that pass the filters on them."""
+        options, positions, counts = self.options, found.aligned.positions, found.aligned.counts
         checks = (
             (options.min_identity, counts[:, 0], counts[:, 5]),
-            (options.min_query_coverage, positions[:, 1] - positions[:, 0], queries.lengths[ranked.query]),
-            (options.min_target_coverage, positions[:, 3] - positions[:, 2], ranked.length),
+            (options.min_query_coverage, positions[:, 1] - positions[:, 0], queries.lengths[ranked.query[found.hit]]),
+            (options.min_target_coverage, positions[:, 3] - positions[:, 2], ranked.length[found.hit]),
         )
-        passes = np.ones(len(ranked), np.bool_)
+        passes = np.ones(len(found), np.bool_)
         for minimum, part, whole in checks:
             if minimum is not None:
                 passes &= 100.0 * part >= minimum * whole
         return np.flatnonzero(passes)
 
-    def _hits(self, block: Block, rows: range, ranked: Ranked, aligned: AlignedPairs) -> Iterator[QueryHits]:
+    def _hits(self, block: Block, rows: range, ranked: Ranked, found: TargetAlignments) -> Iterator[QueryHits]:
         """One QueryHits for each of these rows of the queries, also without hits."""
-        queries = block.queries
+        queries, query = block.queries, ranked.query[found.hit]
         with unchanged(self.database.require_unchanged):
-            targets, places = self._gather(ranked.row, texts=True)
-        ids, descriptions = targets.ids.to_list(), targets.descriptions.to_list()
-        edges = np.searchsorted(ranked.query, np.arange(rows.start, rows.stop + 1)).tolist()
-        for query, begin, end in zip(rows, edges[:-1], edges[1:], strict=True):
-            own = slice(begin, end)
-            found = places[own].tolist()
-            positions, counts, paths = aligned.positions[own], aligned.counts[own], aligned.paths
+            ids, descriptions = texts_of(self.database, ranked.row[found.hit], self._views.starts)
+        edges = np.searchsorted(query, np.arange(rows.start, rows.stop + 1)).tolist()
+        for row, begin, end in zip(rows, edges[:-1], edges[1:], strict=True):
+            own, hit = slice(begin, end), found.hit[begin:end]
+            positions, counts, paths = found.aligned.positions[own], found.aligned.counts[own], found.aligned.paths
             offsets = paths.offsets[begin : end + 1]
             yield QueryHits(
-                index=block.first_index + query,
-                query_id=queries.ids[query],
-                query_description=queries.descriptions[query],
-                query=queries.sequence(query),
-                query_quality=queries.quality(query),
+                index=block.first_index + row,
+                query_id=queries.ids[row],
+                query_description=queries.descriptions[row],
+                query=queries.sequence(row),
+                query_quality=queries.quality(row),
                 alphabet=self.database.alphabet,
                 scoring=self.scoring,
-                target_ids=[ids[place] for place in found],
-                target_descriptions=[descriptions[place] for place in found],
-                targets=[targets.sequence(place) for place in found],
-                ordinal=ranked.ordinal[own],
-                score=ranked.score[own].astype(np.int64),
-                bits=ranked.bits[own],
-                evalue=ranked.evalue[own],
-                strand=ranked.strand[own],
+                target_ids=ids[own],
+                target_descriptions=descriptions[own],
+                target_slices=found.slices[own],
+                target_lengths=ranked.length[hit],
+                ordinal=ranked.ordinal[hit],
+                score=found.aligned.scores[own],
+                bits=found.bits[own],
+                evalue=found.evalue[own],
+                strand=found.strand[own],
                 query_start=positions[:, 0],
                 query_end=positions[:, 1],
                 target_start=positions[:, 2],
@@ -347,6 +423,53 @@ class Search:
                 gaps=counts[:, 4],
                 columns=counts[:, 5],
             )
+
+
+@dataclass(frozen=True)
+class Scanned:
+    """What the scan of a block found. ranked: the targets, each by its best candidate; candidates: all, in any order.
+
+    has_dropped: bool[n_queries], whether candidates of a query were dropped whose targets may be among the best.
+    """
+
+    ranked: Ranked
+    candidates: Ranked
+    has_dropped: NDArray[np.bool_]
+
+
+class CandidateList:
+    """Collects the candidates of a block. Where they are many, those of targets outside of the best k are dropped."""
+
+    def __init__(self, search: Search, n_queries: int) -> None:
+        self._search, self._parts, self._waiting = search, [empty_ranking()], 0
+        self.has_dropped = np.zeros(n_queries, np.bool_)
+
+    def add(self, candidates: Ranked) -> None:
+        """Add some that pass the filters."""
+        self._parts.append(candidates)
+        self._waiting += len(candidates)
+        if self._waiting > PRUNE_CANDIDATES and not self._search.options.needs_alignments:
+            every = Ranked.joined(self._parts)
+            is_kept = places_among(self._search.best(rank(every)), every) >= 0
+            self.has_dropped[every.query[~is_kept]] |= self._search.finds_targets_again
+            self._parts, self._waiting = [every.take(is_kept)], 0
+
+    def scanned(self) -> Scanned:
+        """All that were added and not dropped."""
+        every = Ranked.joined(self._parts)
+        return Scanned(rank(every), every, self.has_dropped)
+
+
+def _report_keys(
+    ranked: Ranked, found: TargetAlignments
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+    """Query, E-value, score and ordinal of each alignment, by which `ranking.report_order` orders them."""
+    return ranked.query[found.hit], found.evalue, found.aligned.scores, ranked.ordinal[found.hit]
+
+
+def _report_of(part: ScanPart, progress: Progress, done: int) -> Progress:
+    """A progress function for one part of a scan, after `done` cells of others."""
+    return lambda cells: progress(done + cells_reported(part, cells))
 
 
 def _with_check(progress: Progress | None, check: Callable[[], None]) -> Progress:
@@ -382,6 +505,9 @@ def search(
     ids: Ids | None = None,
     exclude_ids: Ids | None = None,
     dbsize: int | None = None,
+    max_hsps: int | None = None,
+    subject_besthit: bool = False,
+    culling_limit: int | None = None,
     options: SearchOptions | None = None,
     engine: str = "auto",
     threads: int | None = None,
@@ -389,11 +515,11 @@ def search(
     gpu_memory: int | None = None,
     progress: AnyProgress = None,
 ) -> Hits:
-    """The best targets of each query, exactly, with alignments and E-values; one hit per target.
+    """The best targets of each query, exactly, with alignments and E-values; a hit is a target with its alignments.
 
     queries: a string, several, a dict of sequences by id, `Records`, or the pathlib.Path of a file. database: a
     Database, its path, or a FASTA file; several in a list are searched as one. scoring: a Scoring, or a matrix by its
-    name or file. Hits are ranked by E-value, then score, then place in the database. evalue to dbsize: see
+    name or file. Hits are ranked by E-value, then score, then place in the database. evalue to culling_limit: see
     `SearchOptions`; they can be given together as `options` instead. devices (numbers of GPUs) and gpu_memory (bytes on
     each) need the cuda engine. progress: True for a bar, or a function that is called with the number of cells done.
     The old names max_hits, strands and db_residues still work.
@@ -419,6 +545,9 @@ def search(
         ids,
         exclude_ids,
         dbsize,
+        max_hsps,
+        subject_besthit,
+        culling_limit,
     )
     if options is not None:
         chosen = arguments.instance("options", options, SearchOptions)

@@ -57,10 +57,11 @@ class BestTargets:
 
 @dataclass(frozen=True)
 class Ranked:
-    """Candidates in the order of the report: query by query, best first. Arrays of equal length.
+    """Candidates with bits and E-values. Arrays of equal length.
 
-    query: int64; strand: int8; row (of the database), ordinal, length (of the target): int64; score: int32; bits,
-    evalue: float64, NaN without statistics.
+    query: int64; strand: int8; row (of the database), ordinal, length (of the target): int64; start, end: int64, the
+    part of the target that was scored; score: int32, the best of that part; bits, evalue: float64, NaN without
+    statistics.
     """
 
     query: NDArray[np.int64]
@@ -68,6 +69,8 @@ class Ranked:
     row: NDArray[np.int64]
     ordinal: NDArray[np.int64]
     length: NDArray[np.int64]
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
     score: NDArray[np.int32]
     bits: NDArray[np.float64]
     evalue: NDArray[np.float64]
@@ -85,11 +88,18 @@ class Ranked:
         return Ranked(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Ranked)))
 
 
+def empty_ranking() -> Ranked:
+    """No candidates."""
+    whole, real = np.empty(0, np.int64), np.empty(0, np.float64)
+    strand, score = np.empty(0, np.int8), np.empty(0, np.int32)
+    return Ranked(whole, strand, whole, whole, whole, whole, whole, score, real, real)
+
+
 def rank(candidates: Ranked) -> Ranked:
     """Candidates in the order of the report: ascending E-value (unrounded), then descending score, then place in the
     input; without statistics, score and place.
 
-    Of the two strands of a target the better one is kept; if they are equal, the plus strand.
+    Of the parts and strands of a target one with the best score is kept; if they are equal, one of the plus strand.
     """
     score = candidates.score.astype(np.int64)
     sorted_by_target = candidates.take(np.lexsort((-candidates.strand, -score, candidates.ordinal, candidates.query)))
@@ -108,6 +118,37 @@ def hit_order(
     """int64[n]: the indices of hits in the order of the report, which `rank` defines."""
     order: NDArray[np.int64] = np.lexsort((ordinal, -score.astype(np.int64), np.nan_to_num(evalue, nan=0.0), query))
     return order
+
+
+def report_order(
+    query: NDArray[np.int64],
+    evalue: NDArray[np.float64],
+    score: NDArray[np.integer],
+    ordinal: NDArray[np.int64],
+    max_targets: int,
+) -> NDArray[np.int64]:
+    """int64[n]: the indices of alignments in the order of the report, of at most `max_targets` targets per query.
+
+    Targets are ranked by their best alignment, as `rank` does; the alignments of a target keep their order.
+
+    >>> report_order(np.zeros(4, int), np.array([1, 3, 2, 4.0]), np.array([9, 7, 8, 6]), np.array([5, 2, 5, 2]), 2)
+    array([0, 2, 1, 3])
+    """
+    if not len(query):
+        return np.empty(0, np.int64)
+    by_target = np.lexsort((ordinal, query))
+    is_first = np.ones(len(query), np.bool_)
+    is_first[1:] = (np.diff(query[by_target]) != 0) | (np.diff(ordinal[by_target]) != 0)
+    starts, target = np.flatnonzero(is_first), np.cumsum(is_first) - 1
+    owner, best_evalue = query[by_target][starts], np.fmin.reduceat(evalue[by_target], starts)
+    best_score = np.maximum.reduceat(score[by_target], starts)
+    order = hit_order(owner, best_evalue, best_score, ordinal[by_target][starts])
+    order = order[is_among_first(owner[order], max_targets)]
+    place = np.full(len(starts), -1)
+    place[order] = np.arange(len(order))
+    by_target, place = by_target[place[target] >= 0], place[target][place[target] >= 0]
+    found: NDArray[np.int64] = by_target[np.argsort(place, kind="stable")]
+    return found
 
 
 def is_among_first(query: NDArray[np.int64], k: int) -> NDArray[np.bool_]:

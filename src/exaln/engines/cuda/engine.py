@@ -98,7 +98,7 @@ class CudaEngine(Engine):
     """
 
     name = "cuda"
-    tuning = Tuning(scan_pairs=sys.maxsize, serves_few_pairs=False, scans_beside_cpu=True, pair_batches=4)
+    tuning = Tuning(scan_pairs=sys.maxsize, serves_few_pairs=False, scans_beside_cpu=True, pair_batches=4, windows=2048)
 
     def __init__(
         self,

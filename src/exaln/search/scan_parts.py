@@ -1,0 +1,212 @@
+"""Which queries are scanned against which view of the database: short targets as they are, long ones as windows.
+
+Queries with similar spans share windows. Where even the windows of a whole engine would overlap for the most part, as
+for queries of a hundred thousand letters, the long targets are scanned whole.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from exaln.database.views import read_lengths, segment_starts, target_origins
+from exaln.database.windows import (
+    LONG_TARGET,
+    SPANS_PER_STEP,
+    WindowedTargets,
+    alignment_span,
+    long_rows,
+    short_targets,
+    windows_of,
+)
+from exaln.foundation.distinct import distinct
+from exaln.search.candidate_pruning import LocatedCandidates
+from exaln.statistics.length_bins import length_bin
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from exaln.database.database import Database
+    from exaln.database.part import DatabasePart
+    from exaln.engines.contracts import Engine
+    from exaln.engines.tasks import Candidates, QueryRows, Resident
+
+LEAST_OVERLAP = 1 << 10
+"""No window has less: what is computed twice is little anyway."""
+
+WHOLE = 0
+"""Stands for the overlap of targets that are not cut."""
+
+
+@dataclass(frozen=True)
+class ScanPart:
+    """Some queries against a view. places: int64[n], their rows among all queries. cells: of the stored targets.
+
+    windows: the view, if it has windows; is_all: whether it is the database itself; else it has the short targets.
+    """
+
+    resident: Resident
+    rows: QueryRows
+    places: NDArray[np.int64]
+    cutoff: NDArray[np.int32]
+    cells: int
+    windows: WindowedTargets | None = None
+    is_all: bool = False
+
+    @property
+    def scored_cells(self) -> int:
+        """Cells that an engine computes, those of overlaps included."""
+        return self.rows.n_rows * self.resident.view.n_residues
+
+    def parts_of_target(self, length: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """int64[n] each: starts and ends of the parts in which this view has a target of this length; none if it has
+        no such targets.
+        """
+        if self.windows is not None:
+            windows = windows_of(np.array([length]), self.windows.overlap, self.windows.step)
+            return (windows.start, windows.end) if length >= LONG_TARGET else (windows.start[:0], windows.end[:0])
+        is_there = self.is_all or length < LONG_TARGET
+        return np.zeros(int(is_there), np.int64), np.full(int(is_there), length)
+
+
+class ScanViews:
+    """The views of one database that an engine scans; each is opened when it is first needed."""
+
+    def __init__(self, database: Database | DatabasePart, engine: Engine) -> None:
+        self.database, self._engine = database, engine
+        self._resident = engine.open(database)
+        self._windows: dict[int, Resident] = {}
+
+    def parts(self, rows: QueryRows, cutoff: NDArray[np.int32]) -> list[ScanPart]:
+        """The parts of a scan of these queries. cutoff: int32[n_queries, N_BINS], as in `ScanTask`."""
+        every = np.arange(len(rows))
+        if not self._long_residues:
+            return [ScanPart(self._resident, rows, every, cutoff, rows.n_rows * self.database.n_residues, is_all=True)]
+        parts = []
+        if self._short.view.n_targets:
+            parts.append(ScanPart(self._short, rows, every, cutoff, rows.n_rows * self._short.view.n_residues))
+        long_cutoff = cutoff[:, int(length_bin(np.array([LONG_TARGET]))[0]) :].min(axis=1)
+        overlaps = self._overlaps(rows, long_cutoff)
+        for overlap in distinct(overlaps).tolist():
+            places = np.flatnonzero(overlaps == overlap)
+            own = rows if len(places) == len(rows) else rows.taken(places)
+            resident, windows = self._windowed(overlap)
+            own_cutoff = np.repeat(long_cutoff[places][:, np.newaxis], cutoff.shape[1], axis=1)
+            parts.append(ScanPart(resident, own, places, own_cutoff, own.n_rows * self._long_residues, windows))
+        return parts
+
+    def located(self, part: ScanPart, found: Candidates, rows: QueryRows) -> LocatedCandidates:
+        """Candidates with the queries and the parts of targets that they come from. rows: all queries."""
+        place = part.places[found.query]
+        if part.windows is None:
+            row, start, end = self._stored_rows(part, found.row), None, None
+        else:
+            row, start, end = part.windows.origins(found.row)
+        origins = target_origins(self.database, row, self.starts)
+        return LocatedCandidates(
+            rows.query[place],
+            rows.strand[place],
+            row,
+            origins.ordinal,
+            origins.length,
+            np.zeros(len(row), np.int64) if start is None else start,
+            origins.length if end is None else end,
+            found.score,
+        )
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """int64[n_segments + 1]: the `segment_starts` of the database."""
+        return segment_starts(self.database)
+
+    @property
+    def has_windows(self) -> bool:
+        """Whether targets may be found in several parts."""
+        return self._long_residues > 0
+
+    @cached_property
+    def _long_residues(self) -> int:
+        read_lengths(self.database)
+        return sum(int(long_rows(segment)[1].sum()) for segment in self.database.segments)
+
+    @cached_property
+    def _short(self) -> Resident:
+        return self._engine.open(short_targets(self.database))
+
+    @cached_property
+    def _short_starts(self) -> NDArray[np.int64]:
+        return segment_starts(self._short.view)
+
+    def _stored_rows(self, part: ScanPart, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """int64[n]: rows of the database, from rows of the view of a part without windows."""
+        if part.resident is self._resident:
+            return rows
+        number = np.searchsorted(self._short_starts, rows, side="right") - 1
+        return rows - self._short_starts[number] + self.starts[number]
+
+    def _windowed(self, overlap: int) -> tuple[Resident, WindowedTargets]:
+        if overlap not in self._windows:
+            step = self._step(overlap) if overlap else self._long_residues
+            self._windows[overlap] = self._engine.open(WindowedTargets(self.database, overlap, step))
+        resident = self._windows[overlap]
+        assert isinstance(resident.view, WindowedTargets)
+        return resident, resident.view
+
+    def _step(self, overlap: int) -> int:
+        """Columns between the starts of two windows: SPANS_PER_STEP overlaps, or fewer to fill the engine evenly."""
+        at_a_time = self._engine.tuning.windows
+        n_windows = self._long_residues // (SPANS_PER_STEP * overlap)
+        n_windows = max(1, n_windows // at_a_time) * at_a_time
+        return max(1, -(-self._long_residues // n_windows))
+
+    def _overlaps(self, rows: QueryRows, least: NDArray[np.int32]) -> NDArray[np.int64]:
+        """int64[n_queries]: the overlap of the windows for each query, WHOLE if windows do not pay.
+
+        Queries share windows whose spans differ by a factor of up to 2.
+        """
+        spans = alignment_spans(rows, least)
+        largest = self._long_residues // self._engine.tuning.windows
+        overlaps = np.zeros(len(rows), np.int64)
+        waiting = np.flatnonzero((spans >= 0) & (spans <= largest))
+        while len(waiting):
+            widest = int(spans[waiting].max())
+            is_near = (2 * spans[waiting] > widest) | (widest <= LEAST_OVERLAP)
+            overlaps[waiting[is_near]] = _rounded(widest)
+            waiting = waiting[~is_near]
+        return overlaps
+
+
+def alignment_spans(rows: QueryRows, least: NDArray[np.integer]) -> NDArray[np.int64]:
+    """int64[n_queries]: the most columns that an alignment with at least the score `least` spans, -1 if unlimited."""
+    scoring = rows.scoring
+    spans = (
+        alignment_span(most, score, length, scoring.gap_open, scoring.gap_extend)
+        for most, score, length in zip(_most_scores(rows).tolist(), least.tolist(), rows.lengths.tolist(), strict=True)
+    )
+    return np.array([-1 if span is None else span for span in spans], np.int64)
+
+
+def _rounded(overlap: int) -> int:
+    """The overlap or a little more, so that few different windows are made: quarters of powers of 2.
+
+    >>> [_rounded(overlap) for overlap in (5, 1024, 1025, 1300)]
+    [1024, 1024, 1280, 1536]
+    """
+    quarter = max(LEAST_OVERLAP, 1 << (max(overlap, 1).bit_length() - 1)) >> 2
+    return max(LEAST_OVERLAP, -(-overlap // quarter) * quarter)
+
+
+def _most_scores(rows: QueryRows) -> NDArray[np.int64]:
+    """int64[n_queries]: for each query, the sum of the best score that each of its letters can have, or of 0."""
+    best = np.maximum(rows.table.max(axis=1), 0).astype(np.int64)
+    before = np.concatenate([[0], np.cumsum(best[rows.index])])
+    sums: NDArray[np.int64] = before[rows.offsets[1:]] - before[rows.offsets[:-1]]
+    return sums
+
+
+def cells_reported(part: ScanPart, cells: int) -> int:
+    """Cells of the stored targets that are done when an engine has done `cells` of a part."""
+    return cells * part.cells // max(1, part.scored_cells)
