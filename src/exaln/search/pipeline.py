@@ -329,7 +329,11 @@ class Search:
                 scoring=self.scoring,
                 target_ids=[ids[place] for place in found],
                 target_descriptions=[descriptions[place] for place in found],
-                targets=[targets.sequence(place) for place in found],
+                target_slices=[
+                    targets.sequence(place)[start:end].copy()
+                    for place, (start, end) in zip(found, positions[:, 2:].tolist(), strict=True)
+                ],
+                target_lengths=ranked.length[own],
                 ordinal=ranked.ordinal[own],
                 score=ranked.score[own].astype(np.int64),
                 bits=ranked.bits[own],
