@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -16,6 +17,7 @@ from exaln.cluster.part_hits import as_batch, from_bytes
 from exaln.cluster.security import Certificates, require_safe
 from exaln.cluster.slurm import SlurmJobs
 from exaln.cluster.units import Unit
+from exaln.database.gather import whole_targets
 from exaln.engines.contracts import Tuning
 from exaln.engines.cpu.engine import CpuEngine
 from exaln.engines.tasks import PairTask, ScanTask
@@ -236,3 +238,11 @@ def test_a_copy_that_is_used_again_does_not_look_changed(tmp_path: Path, databas
     assert cache.fetch(location, entry) == tmp_path / entry.file
     assert (tmp_path / entry.file).stat().st_atime_ns > 10**18
     opened.require_unchanged()
+
+
+def test_whole_targets_are_read_from_a_url(database: Database) -> None:
+    location = f"file://{database.path}"
+    fetched = database_source.FetchedTargets(location, database_source.manifest_at(location))
+    ordinals = np.array([5, 0, 5, database.n_targets - 1])
+    wanted = [codes.tolist() for codes in whole_targets(database, ordinals)]
+    assert [codes.tolist() for codes in whole_targets(fetched, ordinals)] == wanted

@@ -213,7 +213,7 @@ def test_nucleotides_on_both_strands_in_every_format(tmp_path: Path) -> None:
     fasta.write_text(">a\nACGTACGTTAGCNNR\n>b\nTTTTGCTAACGTACGTTT\n>d\nGATTACA\n>e\nACGTAC\n")
     Database.build(fasta, tmp_path / "dna.exaln")
     search = ["search", "--query", fasta, "--db", tmp_path / "dna.exaln", "--evalue", 1e6, "--engine", "reference"]
-    for form in ("6", "json", "sam"):
+    for form in ("6", "json", "sam", "fasta"):
         for more in ([], ["--resume", tmp_path / f"kept-{form}"]):
             assert exaln(*search, "--outfmt", form, "--out", tmp_path / f"out{len(more)}", "--quiet", *more) == 0
         assert (tmp_path / "out2").read_bytes() == (tmp_path / "out0").read_bytes()

@@ -1,6 +1,9 @@
 """Merged shards give the report of the whole search, byte for byte, however the database is divided."""
 
 import io
+import math
+import random
+import shutil
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -14,6 +17,7 @@ from hypothesis import strategies as st
 from exaln import Database, Scoring, SearchOptions
 from exaln.__main__ import run
 from exaln.cluster.merge import MergeTree, merge_batches, ranked_hits
+from exaln.cluster.part_checks import require_possible
 from exaln.cluster.part_hits import from_bytes, to_bytes
 from exaln.database.part import n_places, segments_between
 from exaln.database.segment_limits import SegmentLimits
@@ -24,6 +28,7 @@ from exaln.search.pipeline import Search
 from exaln.search.spec import SearchSpec
 from exaln.sequences.fasta import read_records
 from golden_data import GOLDEN
+from hit_samples import Pair, query_hits
 
 QUERIES, TARGETS = GOLDEN / "cudasw4q_part.fasta", GOLDEN / "scop20_part.fasta"
 DNA = ">a\nACGTACGTTAGC\n>b\nTTTTGCTAACGTACGTTT\n>c\n\n>d\nGATTACA\n>e\nACGTAC\n"
@@ -186,7 +191,8 @@ def test_incomplete_and_mixed_parts_cannot_be_merged(
     chunks = pq.read_metadata(two).row_group(0)
     largest = max((chunks.column(n) for n in range(chunks.num_columns)), key=lambda one: one.total_compressed_size)
     content = bytearray(two.read_bytes())
-    content[largest.data_page_offset + largest.total_compressed_size // 2] ^= 1
+    begin = largest.dictionary_page_offset if largest.has_dictionary_page else largest.data_page_offset
+    content[begin + largest.total_compressed_size // 2] ^= 1
     two.write_bytes(content)
     assert f"{two}: damaged" in says(one, two, three, code=2)
 
@@ -208,3 +214,69 @@ def test_a_shard_needs_a_database_and_a_file(
             Scoring(match=1, mismatch=-1, alphabet="protein"),
             SearchOptions(min_bits=1),
         ).evaluator
+
+
+def test_a_hit_in_a_genome_does_not_take_the_genome_along(tmp_path: Path) -> None:
+    genome = "".join(random.Random(5).choices("ACGT", k=1_000_000))
+    (tmp_path / "genome.fasta").write_text(f">chr\n{genome}\n")
+    (tmp_path / "gene.fasta").write_text(f">gene\n{genome[500_000:500_100]}\n")
+    Database.build(tmp_path / "genome.fasta", tmp_path / "db.exaln")
+    (part,) = shards(tmp_path, 1, "--query", tmp_path / "gene.fasta", "--db", tmp_path / "db.exaln", "--evalue", 1e-9)
+    assert part.stat().st_size < 20_000
+    (hit,) = pq.read_table(part).column("hits").to_pylist()[0]
+    assert (len(hit["target_slice"]), hit["target_length"]) == (100, 1_000_000)
+
+
+def test_whole_targets_are_read_from_the_database_that_was_searched(
+    tmp_path: Path, database: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    moved, other, out = tmp_path / "moved.exaln", tmp_path / "other.exaln", tmp_path / "merged"
+    here = tmp_path / "db.exaln"
+    shutil.copytree(database, here)
+    Database.build(QUERIES, other)
+    search = ["--query", QUERIES, "--db", here, "--evalue", 10]
+    parts = shards(tmp_path, 3, *search)
+    assert exaln("search", *search, "--outfmt", "fasta", "--out", tmp_path / "whole", "--quiet") == 0
+    assert exaln("merge", *parts, "--outfmt", "fasta", "--out", out, "--quiet") == 0
+    assert out.read_bytes() == (tmp_path / "whole").read_bytes() != b""
+    here.rename(moved)
+    out.unlink()
+    assert exaln("merge", *parts, "--outfmt", "fasta", "--out", out) == 1
+    assert "give the database with --db, or write --outfmt 'fasta aligned'" in capsys.readouterr().err
+    assert exaln("merge", *parts, "--outfmt", "fasta", "--db", other, "--out", out) == 1
+    assert "not the database that was searched" in capsys.readouterr().err
+    assert exaln("merge", *parts, "--outfmt", "fasta", "--db", moved, "--out", out, "--quiet") == 0
+    assert out.read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+def several(ordinal: int, *starts: int) -> list[Pair]:
+    """Alignments of the query WAHEW with parts of a target, of scores that fall with each."""
+    shapes = ("5M", "4M", "3M", "2M")
+    return [Pair("WAHEW" * 9, shapes[n], 0, start, ordinal=ordinal) for n, start in enumerate(starts)]
+
+
+def test_merged_targets_keep_their_alignments_together_and_are_counted_as_targets(database: Path) -> None:
+    manifest = Database.open(database).manifest
+    first = query_hits("WAHEW", [*several(4, 0, 10), *several(9, 5, 20, 40)])
+    second = query_hits("WAHEW", [*several(2, 10), *several(3, 0, 5)[1:]])
+    for k, wanted in ((9, [2, 4, 4, 9, 9, 9, 3]), (2, [2, 4, 4]), (3, [2, 4, 4, 9, 9, 9])):
+        spec = SearchSpec.of("db", manifest, Scoring("BLOSUM62"), SearchOptions(evalue=math.inf, max_target_seqs=k))
+        parts = [from_bytes(to_bytes([hits])) for hits in (first, second)]
+        for part in parts:
+            require_possible(part, spec, 0)
+        for order in (parts, parts[::-1]):
+            (merged,) = ranked_hits(merge_batches(order, spec), spec)
+            assert merged.ordinal.tolist() == wanted
+            assert merged.n_targets == len(set(wanted))
+            nine = merged.ordinal == 9
+            assert merged.target_start[nine].tolist() == [5, 20, 40][: int(nine.sum())]
+    with pytest.raises(ValueError, match="a target occurs twice"):
+        merge_batches([parts[0], parts[0]], spec)
+
+
+def test_alignments_that_do_not_reach_the_evalue_leave_alone(database: Path) -> None:
+    manifest = Database.open(database).manifest
+    (hits,) = [query_hits("WAHEW", [*several(4, 0, 10, 20, 30), *several(9, 5, 20)])]
+    spec = SearchSpec.of("db", manifest, Scoring("BLOSUM62"), SearchOptions(evalue=math.inf, min_score=20))
+    (merged,) = ranked_hits(merge_batches([from_bytes(to_bytes([hits]))], spec), spec)
+    assert merged.score.tolist() == [39, 28, 23, 39, 28]

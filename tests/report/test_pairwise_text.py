@@ -132,13 +132,13 @@ def test_positive_pairs_and_mismatches_in_the_middle() -> None:
 
 def test_drawing_with_other_names_and_width() -> None:
     hits = query_hits("AWGHE", [Pair("AWGHE", "5M")])
-    drawn = draw(hits.query, hits.targets[0], hits.paths[0], scoring=BLOSUM, width=3, names=("HBA_HUMAN", "HBB"))
+    drawn = draw(hits.query, hits.target_slices[0], hits.paths[0], scoring=BLOSUM, width=3, names=("HBA_HUMAN", "HBB"))
     assert drawn == (
         "HBA_HUMAN  1  AWG  3\n              AWG\nHBB        1  AWG  3\n\n"
         "HBA_HUMAN  4  HE  5\n              HE\nHBB        4  HE  5"
     )
     with pytest.raises(InputError, match="width is 0"):
-        draw(hits.query, hits.targets[0], hits.paths[0], scoring=BLOSUM, width=0)
+        draw(hits.query, hits.target_slices[0], hits.paths[0], scoring=BLOSUM, width=0)
 
 
 def test_an_empty_path_draws_nothing() -> None:
@@ -154,7 +154,8 @@ def test_colours_add_no_letters_and_draw_equals_draw_all(sample: tuple[str, list
             "target_start": int(hits.target_start[hit]),
             "strand": int(hits.strand[hit]),
         }
-        one = (hits.query, hits.targets[hit], hits.paths[hit])
+        whole = hits.alphabet.encode(sample[1][hit].target)
+        one = (hits.query, whole, hits.paths[hit])
         assert draw(*one, scoring=hits.scoring, **places) == drawn
         coloured = draw(*one, scoring=hits.scoring, colour=True, **places)
         assert "\x1b[" in coloured

@@ -17,13 +17,26 @@ from hypothesis import given
 from exaln.alignments import query_hits as hits_module
 from exaln.alignments.query_hits import QueryHits
 from exaln.errors import InputError, OutputError
-from exaln.report import arrow
+from exaln.report import arrow, fasta_report
 from exaln.report.arrow import HITS_SCHEMA, hits_schema, hits_table
 from exaln.report.writing import SearchSummary, parse_outfmt, write_report
 from exaln.scoring.scoring import Scoring
 from exaln.sequences.fasta import read_records
 from exaln.statistics.evalues import Statistics
-from hit_samples import BLOSUM, GLOBIN, MINUS, NOTHING, Pair, query_hits, random_hits, report
+from hit_samples import (
+    BLOSUM,
+    DNA,
+    GLOBIN,
+    GLOBIN_PAIRS,
+    MINUS,
+    MINUS_PAIRS,
+    NOTHING,
+    Pair,
+    query_hits,
+    random_hits,
+    report,
+    whole_of,
+)
 
 SUMMARY = SearchSummary("targets", 3, 300, BLOSUM, Statistics.of(BLOSUM, db_residues=300, db_targets=3))
 HOSTILE = '\t"<\x00\x1b\r\n\x85\u2028é'
@@ -184,17 +197,33 @@ def test_pandas_and_polars_read_parquet(tmp_path: Path) -> None:
 
 
 def test_fasta_of_whole_targets_and_of_aligned_parts() -> None:
-    assert report("fasta", [GLOBIN, NOTHING]) == ">sp|P1.2|ONE_TEST first, of two\nPAWHEAE\n>two\nAAGAWGREE\n"
+    assert (
+        report("fasta", [GLOBIN, NOTHING], pairs=GLOBIN_PAIRS)
+        == ">sp|P1.2|ONE_TEST first, of two\nPAWHEAE\n>two\nAAGAWGREE\n"
+    )
     assert report("fasta aligned", [GLOBIN]) == (">sp|P1.2|ONE_TEST:2-5 first, of two\nAWHE\n>two:2-9\nAGAWGREE\n")
-    assert report("fasta", [MINUS]) == ">chr1 plasmid\nCCTTGACAACGG\n"
+    assert report("fasta", [MINUS], scoring=DNA, pairs=MINUS_PAIRS) == ">chr1 plasmid\nCCTTGACAACGG\n"
     assert report("fasta aligned", [MINUS]) == ">chr1:11-3 plasmid\nCGTTGTCAA\n"
+
+
+def test_whole_targets_are_read_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fasta_report, "AT_ONCE", 1)
+    assert report("fasta", [GLOBIN], pairs=GLOBIN_PAIRS).count(">") == 2
+
+
+def test_fasta_without_whole_targets_is_refused() -> None:
+    with pytest.raises(
+        InputError, match="fasta has whole targets, which these hits do not have; write 'fasta aligned'"
+    ):
+        write_report(parse_outfmt("fasta"), [], SUMMARY, io.BytesIO())
 
 
 def test_fasta_has_each_target_once_per_query_and_is_read_again(tmp_path: Path) -> None:
     long = Pair("W" * 121, "5M", target_id="long", target_description=HOSTILE, ordinal=7)
-    hits = query_hits("WWWWW", [long, long, Pair("WWWWW", "5M", target_id="other", ordinal=8)])
+    pairs = [long, long, Pair("WWWWW", "5M", target_id="other", ordinal=8)]
+    hits = query_hits("WWWWW", pairs)
     path = tmp_path / "hits.fasta"
-    write_report(parse_outfmt(None, path), [hits, hits], SUMMARY, path)
+    write_report(parse_outfmt(None, path), [hits, hits], SUMMARY, path, whole=whole_of(pairs))
     assert max(map(len, path.read_text().splitlines())) == 60
     records = read_records(path, alphabet=BLOSUM.alphabet)
     assert [records.ids[row] for row in range(len(records))] == ["long", "other"] * 2
@@ -296,7 +325,7 @@ def test_an_error_in_the_middle_leaves_the_old_file(tmp_path: Path, name: str) -
     path = tmp_path / name
     path.write_text("old")
     with pytest.raises(RuntimeError, match="engine failed"):
-        write_report(parse_outfmt(None, path), failing(), SUMMARY, path)
+        write_report(parse_outfmt(None, path), failing(), SUMMARY, path, whole=whole_of(GLOBIN_PAIRS))
     assert path.read_text() == "old"
     assert [entry.name for entry in tmp_path.iterdir()] == [name]
 

@@ -12,7 +12,7 @@ from exaln.alignments import query_hits as hits_module
 from exaln.alignments.query_hits import QueryHits
 from exaln.report.clean import no_formula
 from exaln.report.columns import STD
-from hit_samples import GLOBIN, MINUS, NOTHING, Pair, query_hits, random_hits, report
+from hit_samples import GLOBIN, GLOBIN_PAIRS, MINUS, NOTHING, Pair, query_hits, random_hits, report
 
 TABS = (
     "q1\tsp|P1.2|ONE_TEST\t80.000\t5\t0\t1\t5\t9\t2\t5\t1.20e-04\t12.3\n"
@@ -97,12 +97,12 @@ def test_csv_and_tab_separated_fields_agree(text: str, sample: tuple[str, list[P
 
 @pytest.mark.parametrize("form", ["6", "7 std qseq btop cigar", "10 std cigarx", "json", "0", "fasta", "fasta aligned"])
 def test_tables_do_not_depend_on_how_hits_are_divided(monkeypatch: pytest.MonkeyPatch, form: str) -> None:
-    whole = report(form, [GLOBIN, NOTHING])
+    whole = report(form, [GLOBIN, NOTHING], pairs=GLOBIN_PAIRS)
     for name, value in (("PART_HITS", 1), ("PART_COLUMNS", 3)):
         with monkeypatch.context() as patch:
             patch.setattr(hits_module, name, value)
             assert len(list(GLOBIN.parts())) == 2
-            assert report(form, [GLOBIN, NOTHING]) == whole
+            assert report(form, [GLOBIN, NOTHING], pairs=GLOBIN_PAIRS) == whole
 
 
 def test_biopython_reads_tables() -> None:

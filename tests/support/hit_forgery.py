@@ -39,7 +39,15 @@ def operations(*operations: tuple[int, int]) -> bytes:
 
 
 def _repeat_hit(row: dict[str, Any]) -> None:
-    row["hits"].append(dict(row["hits"][0]))
+    row["hits"] += [row["hits"][0] | {"ordinal": row["hits"][0]["ordinal"] + 1}, dict(row["hits"][0])]
+
+
+def _repeat_alignment(row: dict[str, Any]) -> None:
+    row["hits"].insert(1, dict(row["hits"][0]))
+
+
+def _repeat_with_other_length(row: dict[str, Any]) -> None:
+    row["hits"].insert(1, row["hits"][0] | {"target_length": row["hits"][0]["target_length"] + 1})
 
 
 def _shift_path(row: dict[str, Any]) -> None:
@@ -60,7 +68,16 @@ IMPOSSIBLE: dict[str, tuple[Change, str]] = {
     "target end of 2^63 - 1": (of_hit(target_end=(1 << 63) - 1), "outside of its target"),
     "no query letters": (of_hit(query_start=3, query_end=3), "outside of its query"),
     "shifted": (_shift_path, "path|outside"),
-    "target start one later": (more("target_start"), "does not fit its target"),
+    "target start one later": (more("target_start"), "letters of a target are not those"),
+    "target start one later, one letter less": (
+        of_hit(target_start=lambda start: start + 1, target_slice=lambda codes: codes[1:]),
+        "does not fit its target",
+    ),
+    "a letter of the target more": (of_hit(target_slice=lambda codes: codes + b"\0"), "letters of a target"),
+    "a target shorter than its alignment": (of_hit(target_length=1), "outside of its target"),
+    "a target longer than the database": (of_hit(target_length=1 << 40), "longer than the database"),
+    "another alignment with the same pairs": (_repeat_alignment, "share a pair"),
+    "another alignment of a target of another length": (_repeat_with_other_length, "two lengths"),
     "identities": (more("identities"), "identities"),
     "positives": (more("positives"), "positives"),
     "mismatches": (more("mismatches"), "mismatches"),
@@ -71,7 +88,7 @@ IMPOSSIBLE: dict[str, tuple[Change, str]] = {
     "ordinal -1": (of_hit(ordinal=-1), "not searched"),
     "ordinal of 2^62": (of_hit(ordinal=1 << 62), "not searched"),
     "a target twice": (_repeat_hit, "twice"),
-    "a code that is no letter": (of_hit(target=lambda codes: b"\x1f" + codes[1:]), "no letters"),
+    "a code that is no letter": (of_hit(target_slice=lambda codes: b"\x1f" + codes[1:]), "no letters"),
     "a query code that is no letter": (lambda row: row.update(query=b"\xff" + row["query"][1:]), "no letters"),
     "query index": (lambda row: row.update(query_index=row["query_index"] + 1), "not in order"),
     "an empty path": (of_hit(path=b""), "list of operations"),

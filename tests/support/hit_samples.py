@@ -3,7 +3,7 @@
 import io
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -123,7 +123,11 @@ def query_hits(
         scoring=scoring,
         target_ids=[pair.target_id for pair in pairs],
         target_descriptions=[pair.target_description for pair in pairs],
-        targets=[alphabet.encode(pair.target) for pair in pairs],
+        target_slices=[
+            alphabet.encode(pair.target[pair.target_start : row.target_end])
+            for pair, row in zip(pairs, drawn, strict=True)
+        ],
+        target_lengths=np.array([len(pair.target) for pair in pairs], np.int64),
         ordinal=np.array([pair.ordinal for pair in pairs], np.int64),
         score=np.array([score_of(row, scoring) for row in drawn], np.int64),
         bits=np.array([pair.bits for pair in pairs], np.float64),
@@ -190,27 +194,32 @@ def random_hits(draw: st.DrawFn) -> tuple[str, list[Pair], QueryHits]:
     return query, pairs, query_hits(query, pairs, scoring=scoring)
 
 
-def report(form: str, hits: Sequence[QueryHits], database: str = "targets", scoring: Scoring = BLOSUM) -> str:
-    """A report as text, for a database of 3 targets with 300 residues."""
+def whole_of(pairs: Sequence[Pair], scoring: Scoring = BLOSUM) -> Callable[[np.ndarray], list[np.ndarray]]:
+    """Reads the whole targets of these pairs."""
+    codes = {pair.ordinal: scoring.alphabet.encode(pair.target) for pair in pairs}
+    return lambda ordinals: [codes[ordinal] for ordinal in ordinals.tolist()]
+
+
+def report(
+    form: str,
+    hits: Sequence[QueryHits],
+    database: str = "targets",
+    scoring: Scoring = BLOSUM,
+    pairs: Sequence[Pair] = (),
+) -> str:
+    """A report as text, for a database of 3 targets with 300 residues. pairs: have the whole targets."""
     statistics = Statistics.of(scoring, db_residues=300, db_targets=3)
     file = io.BytesIO()
-    write_report(parse_outfmt(form), hits, SearchSummary(database, 3, 300, scoring, statistics), file)
+    summary = SearchSummary(database, 3, 300, scoring, statistics)
+    write_report(parse_outfmt(form), hits, summary, file, whole=whole_of(pairs, scoring))
     return file.getvalue().decode()
 
 
-GLOBIN = query_hits(
-    "HEAGAWGHEE",
-    [
-        Pair("PAWHEAE", "2M1I2M", 4, 1, 1, "sp|P1.2|ONE_TEST", "first, of two", bits=12.34, evalue=0.00012, ordinal=2),
-        Pair("AAGAWGREE", "8M", 2, 1, 1, "two", "", bits=123.9, evalue=2.5, ordinal=0),
-    ],
-    query_id="q1",
-    query_description="a query",
-)
+GLOBIN_PAIRS = [
+    Pair("PAWHEAE", "2M1I2M", 4, 1, 1, "sp|P1.2|ONE_TEST", "first, of two", bits=12.34, evalue=0.00012, ordinal=2),
+    Pair("AAGAWGREE", "8M", 2, 1, 1, "two", "", bits=123.9, evalue=2.5, ordinal=0),
+]
+GLOBIN = query_hits("HEAGAWGHEE", GLOBIN_PAIRS, query_id="q1", query_description="a query")
 NOTHING = query_hits("HEAG", query_id="q2", index=1)
-MINUS = query_hits(
-    "ACGTTGCAAC",
-    [Pair("CCTTGACAACGG", "5M1D3M", 1, 2, -1, "chr1", "plasmid", bits=20.06, evalue=0.0203)],
-    scoring=DNA,
-    query_id="read",
-)
+MINUS_PAIRS = [Pair("CCTTGACAACGG", "5M1D3M", 1, 2, -1, "chr1", "plasmid", bits=20.06, evalue=0.0203)]
+MINUS = query_hits("ACGTTGCAAC", MINUS_PAIRS, scoring=DNA, query_id="read")

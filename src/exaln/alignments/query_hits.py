@@ -10,6 +10,7 @@ import numpy as np
 
 from exaln.alignments.cigar import Paths
 from exaln.alignments.hit_columns import NUMBERS
+from exaln.foundation.distinct import run_offsets
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,9 +27,9 @@ PART_COLUMNS = 1 << 22
 class HitRows:
     """Columns of n >= 0 alignments; those of one target are consecutive rows. Positions are 0-based half-open.
 
-    targets: uint8 codes of each whole target (views into the database).
-    ordinal: int64[n], position of the target in the database. score: int64[n], multiplied by `scoring.scale`.
-    bits, evalue: float64[n], NaN if the scoring has no statistics.
+    target_slices: uint8 codes of the aligned part of each target, [target_start, target_end) as stored.
+    target_lengths: int64[n], residues of each whole target. ordinal: int64[n], its position in the database.
+    score: int64[n], multiplied by `scoring.scale`. bits, evalue: float64[n], NaN if the scoring has no statistics.
     strand: int8[n], 1, or -1 if the query aligns with the reverse complement of the target. query_start and query_end
     refer to the query as given, target_start and target_end to the target as stored, always start < end. The path runs
     along the query, so on strand -1 it runs down the target from target_end.
@@ -41,7 +42,8 @@ class HitRows:
     scoring: Scoring
     target_ids: Sequence[str]
     target_descriptions: Sequence[str]
-    targets: Sequence[NDArray[np.uint8]]
+    target_slices: Sequence[NDArray[np.uint8]]
+    target_lengths: NDArray[np.int64]
     ordinal: NDArray[np.int64]
     score: NDArray[np.int64]
     bits: NDArray[np.float64]
@@ -97,8 +99,7 @@ class QueryHits(HitRows):
     @property
     def target_offsets(self) -> NDArray[np.int64]:
         """int64[n_targets + 1]: the first row of each target, and the number of rows."""
-        starts = np.flatnonzero(np.diff(self.ordinal, prepend=-1))
-        return np.append(starts, len(self))
+        return run_offsets(self.ordinal)
 
     @property
     def n_targets(self) -> int:
@@ -154,4 +155,4 @@ AnyHits = QueryHits | PairHits
 """What formats with a line per hit take."""
 
 _OF_QUERIES = ("indices", "query_ids", "query_descriptions", "queries", "query_qualities")
-_COLUMNS = ("target_ids", "target_descriptions", "targets", "bits", "evalue", *NUMBERS)
+_COLUMNS = ("target_ids", "target_descriptions", "target_slices", "target_lengths", "bits", "evalue", *NUMBERS)

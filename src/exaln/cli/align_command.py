@@ -21,6 +21,9 @@ from exaln.foundation.progress import PairProgress, may_share_screen
 from exaln.report import colours
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from exaln.alignments.query_hits import AnyHits
     from exaln.pairwise.alignment import Alignments
     from exaln.pairwise.pair_files import PairBatch
@@ -157,7 +160,8 @@ def align(
             return found
 
         with SequenceFile(target, alphabet=alphabet, like=first.alphabet, **reading) as second, work:
-            batches = read_pairs(first, second, work, is_all=is_all)
+            current = CurrentTargets()
+            batches = current.among(read_pairs(first, second, work, is_all=is_all))
             if engine.name == "auto" and work.n_cells >= MANY_CELLS:
                 chosen_engine = engine.choose()
             messages.detail(f"{rules.describe()}; {parsed_mode}; {chosen_engine.describe()}")
@@ -167,10 +171,29 @@ def align(
             if parsed_mode.name in ONE_OF_SEVERAL:
                 hits = long_targets.among(hits)
             summary = SearchSummary(target, 0, 0, rules, is_pairs=True, mode=parsed_mode.name)
-            write_report(form, hits, summary, out, colour=on_screen and colours.are_wanted(sys.stdout))
+            is_coloured = on_screen and colours.are_wanted(sys.stdout)
+            write_report(form, hits, summary, out, colour=is_coloured, whole=current.whole_targets)
     other_strand.tell(messages)
     long_targets.tell(messages)
     messages.detail(f"{number_of(work.n_pairs, 'pair')} in {work.spent(chosen_engine.describe())}")
+
+
+class CurrentTargets:
+    """The targets of the batch of pairs whose hits are being written, for FASTA of whole targets."""
+
+    def __init__(self) -> None:
+        self._batch: PairBatch | None = None
+
+    def among(self, batches: Iterator[PairBatch]) -> Iterator[PairBatch]:
+        """Yield the batches unchanged, keeping the last one."""
+        for self._batch in batches:
+            yield self._batch
+
+    def whole_targets(self, ordinals: NDArray[np.int64]) -> list[NDArray[np.uint8]]:
+        """The codes of targets of the batch, given their ordinals."""
+        assert self._batch is not None
+        rows = ordinals - self._batch.first_target
+        return [self._batch.targets.sequence(row) for row in rows.tolist()]
 
 
 def read_pairs(first: SequenceFile, second: SequenceFile, work: PairProgress, *, is_all: bool) -> Iterator[PairBatch]:

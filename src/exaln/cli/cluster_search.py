@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,9 @@ from exaln.errors import InputError
 from exaln.foundation.progress import ClusterProgress, FoundHits, MergeProgress, SearchProgress
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from exaln.alignments.query_hits import QueryHits
     from exaln.cluster.division import Plan
     from exaln.cluster.groups import GroupResults
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
     from exaln.cluster.unit_store import Store
     from exaln.cluster.units import Group
     from exaln.database.database import Database
+    from exaln.database.gather import LocatedTargets
     from exaln.database.manifest import Manifest
     from exaln.search.options import SearchOptions
     from exaln.search.spec import SearchSpec
@@ -103,6 +108,19 @@ class ClusterJob:
     def n_strands(self) -> int:
         """How many strands of each target are searched."""
         return 2 if self.manifest.alphabet.is_nucleotide and self.spec.options.strand == "both" else 1
+
+    def whole_targets(self, ordinals: NDArray[np.int64]) -> list[NDArray[np.uint8]]:
+        """The codes of whole targets, given their ordinals; segments at a URL are fetched."""
+        from exaln.database.gather import whole_targets
+
+        return whole_targets(self._database, ordinals)
+
+    @cached_property
+    def _database(self) -> LocatedTargets:
+        from exaln.cluster.database_source import FetchedTargets, is_url
+        from exaln.database.database import Database
+
+        return FetchedTargets(self.location, self.manifest) if is_url(self.location) else Database.open(self.location)
 
     def results(self, groups: Sequence[Group], store: Store | None) -> GroupResults:
         """The collector of the hits of units."""
@@ -213,7 +231,7 @@ def _write(job: ClusterJob, hits: Iterator[QueryHits], work: UnitsProgress, repo
     """Write the report; returns the note about long targets, to be printed after the progress bar."""
     long_targets = LongTargets()
     counted = counted_hits(_with_qualities(hits, job.queries), work)
-    report.write(work.ends_before(long_targets.among(counted), report.out), job.spec)
+    report.write(work.ends_before(long_targets.among(counted), report.out), job.spec, job.whole_targets)
     return long_targets
 
 

@@ -53,9 +53,9 @@ class LongTargets:
             )
 
     def _look(self, hits: QueryHits | PairHits) -> None:
-        from exaln.report.columns import query_lengths, target_lengths
+        from exaln.report.columns import query_lengths
 
-        queries, targets = query_lengths(hits), target_lengths(hits)
+        queries, targets = query_lengths(hits), hits.target_lengths
         is_long = (targets >= LONG_TARGET) & (targets >= FAR_LONGER * queries) & (hits.columns > 0)
         if is_long.any():
             row = int(is_long.argmax())

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from exaln.cluster.shards import Shard
     from exaln.database.database import Database
     from exaln.database.part import DatabasePart
+    from exaln.report.fasta_report import WholeTargets
     from exaln.report.writing import Format
     from exaln.search.spec import SearchSpec
 
@@ -48,12 +49,12 @@ class ReportOutput:
         """The part of the database to search: all of it."""
         return database
 
-    def write(self, hits: Iterable[QueryHits], spec: SearchSpec) -> None:
-        """Write the report."""
+    def write(self, hits: Iterable[QueryHits], spec: SearchSpec, whole: WholeTargets | None = None) -> None:
+        """Write the report. whole: reads whole targets, for FASTA."""
         from exaln.report.writing import write_report
 
         width = shutil.get_terminal_size().columns if self.on_screen else None
-        write_report(self.form, hits, spec.summary, self.out, width=width)
+        write_report(self.form, hits, spec.summary, self.out, width=width, whole=whole)
 
 
 @dataclass(frozen=True)
@@ -84,8 +85,8 @@ class PartOutput:
             raise InputError("--shard needs a database, not a sequence file; build one with exaln makedb")
         return self.shard.of(database)
 
-    def write(self, hits: Iterable[QueryHits], spec: SearchSpec) -> None:
-        """Write the part file."""
+    def write(self, hits: Iterable[QueryHits], spec: SearchSpec, whole: WholeTargets | None = None) -> None:
+        """Write the part file, which needs no whole targets."""
         from exaln.cluster.shards import write_part
 
         write_part(hits, spec, self.shard, self.out)

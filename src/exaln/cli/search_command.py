@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,6 +65,7 @@ def search(
     Every target is scored in full. Hits are ranked by E-value, then score, then order in the database, and have one
     alignment per target.
     """
+    from exaln.database.gather import whole_targets
     from exaln.search.pipeline import Search
     from exaln.search.spec import SearchSpec
 
@@ -96,7 +98,8 @@ def search(
     with SearchProgress(shown=messages.shows_progress and not report.on_screen) as work:
         reading |= {"alphabet": alphabet, "keep_qualities": report.has_qualities}
         hits = work.ends_before(long_targets.among(search_file(run, query, work, **reading)), out)
-        report.write(hits, SearchSpec.of(" ".join(databases), opened.manifest, scoring, search_options))
+        spec = SearchSpec.of(" ".join(databases), opened.manifest, scoring, search_options)
+        report.write(hits, spec, partial(whole_targets, opened))
     messages.details(chosen_engine.scan_report())
     messages.notes(chosen_engine.notes())
     long_targets.tell(messages)

@@ -15,13 +15,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from exaln.cluster.scratch import ScratchFolder
 from exaln.database.manifest import MANIFEST_NAME, Manifest, SegmentEntry, missing_segment, read_manifest
 from exaln.database.segment import Segment
 from exaln.errors import DatabaseError
+from exaln.foundation.distinct import distinct
 from exaln.sequences.alphabet import Alphabet
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 SPARE_BYTES = 1 << 30
 """Disk space that the cache leaves free."""
@@ -135,3 +141,29 @@ def _open_cached(location: str, entry: SegmentEntry, alphabet: Alphabet, cache: 
         return segment
     except DatabaseError as error:
         raise DatabaseError(str(error).replace(str(path), f"{location.rstrip('/')}/{entry.file}")) from None
+
+
+class FetchedTargets:
+    """The targets of a database at a URL, whose segments are fetched when they are needed."""
+
+    def __init__(self, location: str, manifest: Manifest) -> None:
+        self._location, self._manifest, self._cache = location, manifest, Cache.temporary()
+        self.segments: dict[int, Segment] = {}
+
+    def locate(self, ordinals: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Segment number and row of each target, int64[n] each; these segments are fetched."""
+        firsts = np.array([entry.first_ordinal for entry in self._manifest.segments], np.int64)
+        numbers = np.searchsorted(firsts, ordinals, side="right") - 1
+        rows = np.empty(len(ordinals), np.int64)
+        for number in distinct(numbers).tolist():
+            if number not in self.segments:
+                entry = self._manifest.segments[number]
+                self.segments[number] = open_segment(self._location, entry, self._manifest.alphabet, self._cache)
+            here = numbers == number
+            rows[here] = self.segments[number].input_order[ordinals[here] - firsts[number]]
+        return numbers, rows
+
+    def require_unchanged(self) -> None:
+        """Raise DatabaseError if a fetched file changed after it was opened."""
+        for segment in self.segments.values():
+            segment.require_unchanged()

@@ -2,6 +2,7 @@
 
 Each part has the true best k of its targets, so the best k of all targets are among them. They are evaluated again
 with the E-values of the whole database and ranked as `search.ranking` does, as if one machine had seen every target.
+A target has its place by its best alignment, and its alignments keep their order.
 Parts are record batches of `part_hits`, and all queries are merged at once.
 """
 
@@ -16,8 +17,9 @@ import pyarrow as pa
 from exaln.alignments.query_hits import QueryHits
 from exaln.cluster.part_checks import require_once
 from exaln.cluster.part_hits import binary_lengths, hits_of_batch, list_array, number_array, numbers_of
+from exaln.foundation.distinct import run_offsets
 from exaln.search.evaluation import Evaluation
-from exaln.search.ranking import hit_order, is_among_first
+from exaln.search.ranking import report_order
 from exaln.search.spec import SearchSpec
 from exaln.sequences.records import offsets_of
 
@@ -35,12 +37,15 @@ def merge_batches(batches: Sequence[Any], spec: SearchSpec) -> Any:
     lists = [batch.column("hits") for batch in batches]
     row = np.concatenate([_rows(column) for column in lists])
     hits = pa.concat_arrays([column.flatten() for column in lists])
+    ordinal, score = numbers_of(hits.field("ordinal")), numbers_of(hits.field("score"))
+    part = np.repeat(np.arange(len(lists)), [len(column.flatten()) for column in lists])
     if len(batches) > 1:
-        require_once(row, numbers_of(hits.field("ordinal")))
+        first = run_offsets(part, row, ordinal)[:-1]
+        require_once(row[first], ordinal[first])
     evaluation = _evaluation(batches[0], row, hits, spec)
-    order = hit_order(row, evaluation.evalue, numbers_of(hits.field("score")), numbers_of(hits.field("ordinal")))
-    order = order[evaluation.passes[order]]
-    order = order[is_among_first(row[order], spec.options.max_target_seqs)]
+    passing = np.flatnonzero(evaluation.passes)
+    evalue, most = evaluation.evalue[passing], spec.options.max_target_seqs
+    order = passing[report_order(row[passing], evalue, score[passing], ordinal[passing], most)]
     offsets = offsets_of(np.bincount(row[order], minlength=batches[0].num_rows))
     best = list_array(offsets, hits.take(number_array(order)))
     place = batches[0].schema.get_field_index("hits")
@@ -84,5 +89,5 @@ def _rows(column: Any) -> NDArray[np.int64]:
 
 
 def _evaluation(batch: Any, row: NDArray[np.int64], hits: Any, spec: SearchSpec) -> Evaluation:
-    query_lengths, target_lengths = binary_lengths(batch.column("query")), binary_lengths(hits.field("target"))
+    query_lengths, target_lengths = binary_lengths(batch.column("query")), numbers_of(hits.field("target_length"))
     return spec.evaluator.evaluate(numbers_of(hits.field("score")), query_lengths[row], target_lengths)

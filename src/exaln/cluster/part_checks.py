@@ -14,6 +14,7 @@ import numpy as np
 
 from exaln.alignments.cigar import DELETION, DIFFERENT, EQUAL, INSERTION
 from exaln.cluster.part_hits import binary_data, binary_offsets, numbers_of
+from exaln.foundation.distinct import run_offsets
 from exaln.pairwise.long.result import LONGEST_RUN
 from exaln.sequences.strands import complements
 
@@ -42,11 +43,11 @@ def require_possible(
     _require(indices == np.arange(query_first, query_first + batch.num_rows), "the queries are not in order")
     n_letters = len(spec.scoring.alphabet.letters)
     hits = Hits.of(batch)
-    for name, codes in (("query", hits.queries.data), ("target", hits.targets.data)):
+    for name, codes in (("query", hits.queries.data), ("target", hits.slices.data)):
         _require(codes < n_letters, f"a {name} has codes that are no letters")
     _require_ordinals(hits, ordinals or [(0, spec.space.n_targets)])
     _require_strands(hits, spec)
-    _require_positions(hits)
+    _require_positions(hits, spec.space.n_residues)
     _require_counts(hits, spec.scoring)
 
 
@@ -71,24 +72,24 @@ class Pieces:
 
 @dataclass(frozen=True)
 class Hits:
-    """The hits of a batch as columns. row: int64[n], the row of each hit's query."""
+    """The alignments of a batch as columns. slices: aligned letters of targets. row: int64[n], that of the query."""
 
     queries: Pieces
-    targets: Pieces
+    slices: Pieces
     paths: Pieces
     row: NDArray[np.int64]
     numbers: dict[str, NDArray[Any]]
 
     @staticmethod
     def of(batch: Any) -> Hits:
-        """The hits of all rows of a record batch."""
+        """The alignments of all rows of a record batch."""
         column = batch.column("hits")
         found, counts = column.flatten(), np.diff(numbers_of(column.offsets))
-        pieces = {"target", "path", "target_id", "target_description"}
+        pieces = {"target_slice", "path", "target_id", "target_description"}
         names = [field.name for field in found.type if field.name not in pieces]
         return Hits(
             Pieces.of(batch.column("query")),
-            Pieces.of(found.field("target")),
+            Pieces.of(found.field("target_slice")),
             Pieces.of(found.field("path")),
             np.repeat(np.arange(batch.num_rows), counts),
             {name: numbers_of(found.field(name)) for name in names},
@@ -106,17 +107,23 @@ def _require(holds: Any, problem: str) -> None:
 
 
 def _require_ordinals(hits: Hits, ordinals: Sequence[tuple[int, int]]) -> None:
-    """ValueError unless all hits are of targets that were searched, each at most once per query."""
+    """ValueError unless all hits are of targets that were searched, the alignments of each together."""
     ordinal = hits.numbers["ordinal"]
     ranges = np.array(ordinals, np.int64).reshape(-1, 2)
     place = np.searchsorted(ranges[:, 0], ordinal, side="right") - 1
     _require(place >= 0, "a target was not searched")
     _require(ordinal < ranges[place, 1], "a target was not searched")
-    require_once(hits.row, ordinal)
+    offsets = run_offsets(hits.row, ordinal)
+    require_once(hits.row[offsets[:-1]], ordinal[offsets[:-1]])
+    is_same_target = np.ones(len(ordinal), np.bool_)
+    is_same_target[offsets[:-1]] = False
+    after = np.flatnonzero(is_same_target)
+    lengths = hits.numbers["target_length"]
+    _require(lengths[after] == lengths[after - 1], "a target has two lengths")
 
 
 def require_once(row: NDArray[np.int64], ordinal: NDArray[np.int64]) -> None:
-    """ValueError if a target occurs twice for one query; row: the query of each hit."""
+    """ValueError if a target occurs twice for one query; row, ordinal: query and target of each target that is hit."""
     order = np.lexsort((ordinal, row))
     is_same = (np.diff(row[order]) == 0) & (np.diff(ordinal[order]) == 0)
     _require(~is_same, "a target occurs twice for one query")
@@ -128,10 +135,12 @@ def _require_strands(hits: Hits, spec: SearchSpec) -> None:
     _require(np.isin(hits.numbers["strand"], strands), "a strand was not searched")
 
 
-def _require_positions(hits: Hits) -> None:
-    for side, lengths in (("query", hits.queries.lengths[hits.row]), ("target", hits.targets.lengths)):
+def _require_positions(hits: Hits, n_residues: int) -> None:
+    _require(hits.numbers["target_length"] <= n_residues, "a target is longer than the database")
+    for side, lengths in (("query", hits.queries.lengths[hits.row]), ("target", hits.numbers["target_length"])):
         start, end = hits.numbers[f"{side}_start"], hits.numbers[f"{side}_end"]
         _require((start >= 0) & (start < end) & (end <= lengths), f"an alignment lies outside of its {side}")
+    _require(hits.slices.lengths == hits.span("target"), "the letters of a target are not those of the alignment")
 
 
 @dataclass(frozen=True)
@@ -188,6 +197,7 @@ def _require_counts(hits: Hits, scoring: Scoring) -> None:
         _require(len(hits.paths.data) == 0, "a path without a hit")
         return
     runs = _runs(hits)
+    _require_disjoint(hits, runs)
     is_gap = runs.code < EQUAL
     opens = is_gap & _changes(runs.code, runs.first)
     letters, positives = _letter_scores(hits, runs, scoring)
@@ -204,6 +214,24 @@ def _require_counts(hits: Hits, scoring: Scoring) -> None:
     score = letters - found["gap_opens"] * scoring.gap_open - found["gaps"] * scoring.gap_extend
     _require(hits.numbers["score"] == score, "a score differs from that of its path")
     _require(score > 0, "a score is not above 0")
+
+
+def _require_disjoint(hits: Hits, runs: Runs) -> None:
+    """ValueError if two alignments of a query with a strand of a target share an aligned pair of letters.
+
+    A run of aligned letters lies on a diagonal; the runs of different alignments must not overlap there.
+    """
+    aligned = np.flatnonzero(runs.code >= EQUAL)
+    hit, numbers = runs.hit[aligned], hits.numbers
+    strand = numbers["strand"][hit].astype(np.int64)
+    query = numbers["query_start"][hit] + runs.query[aligned]
+    target = np.where(strand > 0, numbers["target_start"][hit], 1 - numbers["target_end"][hit]) + runs.target[aligned]
+    order = np.lexsort((query, target - query, strand, numbers["ordinal"][hit], hits.row[hit]))
+    ends = (query + runs.length[aligned])[order]
+    same = np.ones(max(len(order) - 1, 0), np.bool_)
+    for key in (target - query, strand, numbers["ordinal"][hit], hits.row[hit]):
+        same &= np.diff(key[order]) == 0
+    _require(~same | (query[order][1:] >= ends[:-1]), "two alignments of a target share a pair of letters")
 
 
 def positive_pairs(scoring: Scoring) -> NDArray[np.bool_]:
@@ -271,12 +299,11 @@ def _letters(
     is_minus = numbers["strand"][hit] < 0
     query = hits.queries.offsets[hits.row[hit]] + numbers["query_start"][hit] + runs.query[some.run] + some.skipped
     before = runs.target[some.run] + some.skipped
-    target = np.where(is_minus, numbers["target_end"][hit] - 1 - before, numbers["target_start"][hit] + before)
-    target += hits.targets.offsets[hit]
+    target = np.where(is_minus, hits.slices.offsets[hit + 1] - 1 - before, hits.slices.offsets[hit] + before)
     column = np.arange(int(some.length.sum()))
     q = hits.queries.data[np.repeat(query - starts, some.length) + column]
     if not is_minus.any():
-        return q, hits.targets.data[np.repeat(target - starts, some.length) + column], starts
+        return q, hits.slices.data[np.repeat(target - starts, some.length) + column], starts
     step = np.where(is_minus, -1, 1)  # on the minus strand, the path runs down the target
-    t = hits.targets.data[np.repeat(target - step * starts, some.length) + np.repeat(step, some.length) * column]
+    t = hits.slices.data[np.repeat(target - step * starts, some.length) + np.repeat(step, some.length) * column]
     return np.where(np.repeat(is_minus, some.length), complements(scoring.alphabet)[q], q), t, starts

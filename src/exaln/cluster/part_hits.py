@@ -1,7 +1,8 @@
 """Hits of a part of a database as Arrow columns, one row per query: what workers send and part files store.
 
-A row has the query itself and its hits with their targets, so that any report can be made from parts alone, without
-queries and database. Bits and E-values are left out; they are computed when parts are merged.
+A row has the query itself and the alignments of its hits with the aligned letters of their targets, so that reports
+can be made from parts alone, without queries and database; only FASTA of whole targets needs the database. Bits and
+E-values are left out; they are computed when parts are merged.
 """
 
 from __future__ import annotations
@@ -37,14 +38,15 @@ WITH_QUALITIES = [*OF_QUERIES, "query_quality"]
 def part_schema() -> Any:
     """The pyarrow.Schema of parts: query_index, query_id, query_description, query (codes), query_quality, hits.
 
-    query_quality: as in FASTQ, empty without qualities. hits: a list of structs, best first, with the integer columns
-    of `alignments.hit_columns`.
+    query_quality: as in FASTQ, empty without qualities. hits: a list of structs, one per alignment, best first, with
+    the aligned codes of the target as stored, and the integer columns of `alignments.hit_columns`.
     """
     hit = pa.struct(
         [
             ("target_id", pa.large_string()),
             ("target_description", pa.large_string()),
-            ("target", pa.large_binary()),
+            ("target_slice", pa.large_binary()),
+            ("target_length", pa.int64()),
             ("path", pa.large_binary()),
             *((name, pa.from_numpy_dtype(dtype)) for name, dtype in NUMBERS.items()),
         ]
@@ -68,12 +70,12 @@ def part_batch(found: Sequence[QueryHits]) -> Any:
     columns = {
         "target_id": text_array([id_ for hits in found for id_ in hits.target_ids]),
         "target_description": text_array([text for hits in found for text in hits.target_descriptions]),
-        "target": binary_array([target for hits in found for target in hits.targets]),
+        "target_slice": binary_array([codes for hits in found for codes in hits.target_slices]),
+        "target_length": number_array(_joined([hits.target_lengths for hits in found], np.int64)),
         "path": binary_array([hits.paths[place].view(np.uint8) for hits in found for place in range(len(hits))]),
     }
     for name, dtype in NUMBERS.items():
-        values = np.concatenate([np.empty(0, dtype), *(getattr(hits, name) for hits in found)])
-        columns[name] = number_array(values.astype(dtype, copy=False))
+        columns[name] = number_array(_joined([getattr(hits, name) for hits in found], dtype))
     structs = pa.StructArray.from_arrays([columns[field.name] for field in hit], fields=list(hit))
     arrays = [
         number_array(np.array([hits.index for hits in found], np.int64)),
@@ -84,6 +86,11 @@ def part_batch(found: Sequence[QueryHits]) -> Any:
         list_array(offsets_of(map(len, found)), structs),
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _joined(parts: Sequence[NDArray[Any]], dtype: Any) -> NDArray[Any]:
+    """The values of all parts."""
+    return np.concatenate([np.empty(0, dtype), *parts]).astype(dtype, copy=False)
 
 
 def query_columns(queries: Records, first_index: int) -> Any:
@@ -122,8 +129,9 @@ def hits_of_batch(batch: Any, scoring: Scoring, evaluation: Evaluation) -> Itera
     hits, offsets = column.flatten(), offsets_of(np.diff(numbers_of(column.offsets)))
     fields = {name: hits.field(name) for name in column.type.value_type.names}
     numbers = {name: numbers_of(fields[name]) for name in NUMBERS}
-    queries, targets, paths = pieces_of(batch.column("query")), pieces_of(fields["target"]), pieces_of(fields["path"])
-    qualities = pieces_of(batch.column("query_quality"))
+    queries, qualities = pieces_of(batch.column("query")), pieces_of(batch.column("query_quality"))
+    slices, lengths = pieces_of(fields["target_slice"]), numbers_of(fields["target_length"])
+    paths = pieces_of(fields["path"])
     indices, ids, descriptions = (
         batch.column(name).to_pylist() for name in ("query_index", "query_id", "query_description")
     )
@@ -140,7 +148,8 @@ def hits_of_batch(batch: Any, scoring: Scoring, evaluation: Evaluation) -> Itera
             scoring=scoring,
             target_ids=target_ids[own],
             target_descriptions=titles[own],
-            targets=targets[own],
+            target_slices=slices[own],
+            target_lengths=lengths[own],
             bits=evaluation.bits[own],
             evalue=evaluation.evalue[own],
             paths=_joined_paths([path.view(np.uint32) for path in paths[own]]),

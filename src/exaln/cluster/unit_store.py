@@ -36,7 +36,9 @@ from exaln.search.spec import SearchSpec
 from exaln.sequences.records import Records
 
 NAME = "manifest.json"
-FORMAT = StateFormat("exaln resume folder", 2, "remove the folder, and the search starts again")
+FORMAT = StateFormat("exaln resume folder", 3, "remove the folder, and the search starts again")
+"""Format 3 has the aligned parts of targets in place of whole targets."""
+
 NAME_OF_FORMAT_1 = "exaln units"
 SAVE_INTERVAL_S = 1.0
 """The manifest is written at most this often, so a crash can lose the units of about this time."""

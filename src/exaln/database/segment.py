@@ -215,6 +215,23 @@ class Segment:
         self._require(problem_of_codes(used_letters(codes), len(self.alphabet.letters)))
         return codes, offsets
 
+    def ranges_of(
+        self, rows: NDArray[np.int64], starts: NDArray[np.int64], ends: NDArray[np.int64]
+    ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """Codes [starts, ends) of these rows, joined, and their offsets, int64[n + 1]; only their blocks are read."""
+        from exaln._core import take_rows
+
+        columns = self._columns
+        self._check_ranges(columns.offsets, rows, rows + 2)
+        begins, lasts = columns.offsets[rows] + starts, columns.offsets[rows] + ends
+        is_within = np.all((starts >= 0) & (starts <= ends) & (lasts <= columns.offsets[rows + 1]))
+        self._require(None if is_within and np.all(begins >= 0) else WRONG_OFFSETS)
+        self._require(None if np.all(lasts <= len(columns.codes)) else WRONG_OFFSETS)
+        self._check_ranges(columns.codes, begins, lasts)
+        codes = take_rows(columns.codes, begins, lasts)
+        self._require(problem_of_codes(used_letters(codes), len(self.alphabet.letters)))
+        return codes, offsets_of(ends - starts)
+
     def ids_of(self, rows: NDArray[np.int64]) -> Text:
         """The ids of these rows; only their blocks are read."""
         return self._texts(self._columns.id_data, self._columns.id_offsets, rows)

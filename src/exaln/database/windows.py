@@ -18,6 +18,7 @@ from __future__ import annotations
 import bisect
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -234,7 +235,7 @@ class WindowedTargets:
         edges = [0, *(np.flatnonzero(np.diff(piece)) + 1).tolist(), len(piece)]
         return [
             WindowRows(segment, rows[windows.row[own]], windows.start[own], windows.end[own])
-            for own in (slice(first, end) for first, end in zip(edges[:-1], edges[1:], strict=True))
+            for own in (slice(first, end) for first, end in pairwise(edges))
         ]
 
 

@@ -68,21 +68,23 @@ def _query_hits(alignments: Alignments, rows: list[int], first_query: int, first
 
 def _hit_columns(alignments: Alignments, rows: Any, paths: Paths, first_target: int) -> dict[str, Any]:
     """The columns that QueryHits and PairHits share. rows: a slice, or int64[n]."""
-    target = alignments.pairs.target[rows]
+    target, positions = alignments.pairs.target[rows], alignments.positions[rows]
     ids, descriptions, codes = _texts_and_codes(alignments.targets, target)
+    ranges = zip(codes, positions[:, 2].tolist(), positions[:, 3].tolist(), strict=True)
     return {
         "alphabet": alignments.queries.alphabet,
         "scoring": alignments.scoring,
         "target_ids": ids,
         "target_descriptions": descriptions,
-        "targets": codes,
+        "target_slices": [whole[start:end] for whole, start, end in ranges],
+        "target_lengths": alignments.targets.lengths[target],
         "ordinal": first_target + target,
         "score": alignments.scaled_scores[rows],
         "bits": alignments.bits[rows],
         "evalue": alignments.evalues[rows],
         "strand": alignments.strands[rows],
         "paths": paths,
-        **dict(zip(POSITIONS, alignments.positions[rows].T, strict=True)),
+        **dict(zip(POSITIONS, positions.T, strict=True)),
         **dict(zip(COUNTS, alignments.counts[rows].T, strict=True)),
     }
 

@@ -43,11 +43,10 @@ def rows_of(hits: AnyHits) -> Rows:
 
 def aligned_targets(hits: AnyHits) -> list[NDArray[np.uint8]]:
     """The codes (uint8) of the aligned part of each target, reverse-complemented on the minus strand."""
-    parts = zip(hits.targets, hits.target_start, hits.target_end, hits.strand, strict=True)
     if not (hits.strand < 0).any():
-        return [target[start:end] for target, start, end, _ in parts]
-    other = complements(hits.alphabet)
-    return [target[start:end] if strand > 0 else other[target[start:end][::-1]] for target, start, end, strand in parts]
+        return list(hits.target_slices)
+    other, both = complements(hits.alphabet), zip(hits.target_slices, hits.strand.tolist(), strict=True)
+    return [codes if strand > 0 else other[codes[::-1]] for codes, strand in both]
 
 
 def rows_of_paths(

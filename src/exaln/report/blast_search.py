@@ -132,7 +132,7 @@ def entries(hits: QueryHits) -> Iterator[Entry]:
 
 def _target(hits: QueryHits, row: int, number: int) -> Values:
     described = target_descriptions(hits.target_ids[row], hits.target_descriptions[row])
-    return {"num": number, "description": described, "len": len(hits.targets[row])}
+    return {"num": number, "description": described, "len": int(hits.target_lengths[row])}
 
 
 def _alignments(hits: QueryHits) -> Iterator[Values]:

@@ -137,13 +137,8 @@ def _coverage_of_unique(hits: AnyHits) -> Texts:
     return _query_coverage(hits) if hits.alphabet.is_nucleotide else _repeated("N/A", hits)
 
 
-def target_lengths(hits: AnyHits) -> NDArray[np.int64]:
-    """int64[n]: the length of each whole target."""
-    return np.fromiter(map(len, hits.targets), np.int64, len(hits))
-
-
 def _target_coverage(hits: AnyHits) -> Texts:
-    return _coverage(hits.target_end - hits.target_start, target_lengths(hits))
+    return _coverage(hits.target_end - hits.target_start, hits.target_lengths)
 
 
 def _target_from(hits: AnyHits) -> Texts:
@@ -222,7 +217,7 @@ _ALL = [
     Column("sallacc", "subject accs.", _all_accessions),
     Column("stitle", "subject title", _first_titles),
     Column("salltitles", "subject titles", _all_titles),
-    Column("slen", "subject length", lambda hits: _integers(target_lengths(hits))),
+    Column("slen", "subject length", lambda hits: _integers(hits.target_lengths)),
     Column("sordinal", "subject ordinal", lambda hits: _integers(hits.ordinal + 1)),
     Column("qstart", "q. start", lambda hits: _integers(hits.query_start + 1)),
     Column("qend", "q. end", lambda hits: _integers(hits.query_end)),

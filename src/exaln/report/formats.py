@@ -81,6 +81,11 @@ class Format:
         return self.kind not in SEARCH_ONLY
 
     @property
+    def needs_whole_targets(self) -> bool:
+        """True if the report has whole targets, and not only what is aligned."""
+        return self.kind == "fasta" and not self.aligned
+
+    @property
     def is_binary(self) -> bool:
         """True if the report is not text and cannot be shown on a terminal."""
         return self.kind in BINARY

@@ -32,7 +32,7 @@ import numpy as np
 
 from exaln.alignments.hit_columns import COUNTS, NUMBERS, POSITIONS
 from exaln.report.clean import encodable
-from exaln.report.columns import query_lengths, target_lengths
+from exaln.report.columns import query_lengths
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,7 +71,7 @@ def _query_coverage(hits: AnyHits) -> Values:
 
 
 def _target_coverage(hits: AnyHits) -> Values:
-    return _percent(hits.target_end - hits.target_start, target_lengths(hits))
+    return _percent(hits.target_end - hits.target_start, hits.target_lengths)
 
 
 def _percent(part: NDArray[np.integer], whole: NDArray[np.integer]) -> NDArray[np.float64]:
@@ -93,7 +93,7 @@ TARGET_COLUMNS = (
     HitColumn("target_ordinal", "int64", attrgetter("ordinal")),
     HitColumn("target_id", TEXT, lambda hits: _texts(hits.target_ids)),
     HitColumn("target_description", TEXT, lambda hits: _texts(hits.target_descriptions)),
-    HitColumn("target_length", "int64", target_lengths),
+    HitColumn("target_length", "int64", attrgetter("target_lengths")),
 )
 ALIGNMENT_COLUMNS = (
     _number("strand"),

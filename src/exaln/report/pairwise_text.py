@@ -122,7 +122,7 @@ def _table(hits: QueryHits) -> Iterator[str]:
 
 def _heading(hits: AnyHits, hit: int) -> str:
     name = title(hits.target_ids[hit], hits.target_descriptions[hit])
-    return f">{_wrapped(name)}\nLength={len(hits.targets[hit])}\n\n"
+    return f">{_wrapped(name)}\nLength={hits.target_lengths[hit]}\n\n"
 
 
 def _alignment(hits: AnyHits, hit: int, drawn: str, mode: str | None) -> str:

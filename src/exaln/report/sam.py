@@ -70,8 +70,9 @@ def write_sam(file: BinaryIO, hits: Iterable[AnyHits], summary: SearchSummary, *
 
 def _add_targets(hits: AnyHits, lengths: dict[str, int]) -> None:
     """Add the aligned targets to `lengths`; InputError if two of different lengths have the same name in SAM."""
-    for identifier, target, n_columns in zip(hits.target_ids, hits.targets, hits.columns.tolist(), strict=True):
-        name, length = _target_name(identifier), len(target)
+    targets = zip(hits.target_ids, hits.target_lengths.tolist(), hits.columns.tolist(), strict=True)
+    for identifier, length, n_columns in targets:
+        name = _target_name(identifier)
         if n_columns and length and lengths.setdefault(name, length) != length:
             raise InputError(f"two targets of different lengths are named {name!r}; SAM needs distinct names")
 
@@ -248,7 +249,7 @@ def _paf_lines(hits: AnyHits, extended: bool) -> Iterator[str]:
         hits.query_end.tolist(),
         minus.tolist(),
         hits.target_ids,
-        map(len, hits.targets),
+        hits.target_lengths.tolist(),
         hits.target_start.tolist(),
         hits.target_end.tolist(),
         hits.identities.tolist(),

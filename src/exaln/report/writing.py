@@ -15,6 +15,7 @@ from exaln.report.summary import SearchSummary
 
 if TYPE_CHECKING:
     from exaln.alignments.query_hits import AnyHits, QueryHits
+    from exaln.report.fasta_report import WholeTargets
 
 __all__ = ["Format", "SearchSummary", "parse_outfmt", "write_report"]
 
@@ -27,6 +28,7 @@ def write_report(
     *,
     width: int | None = None,
     colour: bool = False,
+    whole: WholeTargets | None = None,
 ) -> None:
     """Write the hits of all queries to a path, "-" or an open file; hits: a QueryHits per query, in input order.
 
@@ -34,10 +36,10 @@ def write_report(
 
     A path is written as a temporary file and renamed at the end, so the report is there as a whole or not at all. The
     extensions .gz and .zst compress text. width: characters per line of the screen table. colour: draw alignments
-    with ANSI colours.
+    with ANSI colours. whole: reads whole targets, for FASTA.
     """
     with (open_output if form.is_binary else open_text_output)(out) as file:
-        _write(form, hits, summary, file, width, colour)
+        _write(form, hits, summary, file, width, colour, whole)
 
 
 def _write(
@@ -47,6 +49,7 @@ def _write(
     file: BinaryIO,
     width: int | None,
     colour: bool,
+    whole: WholeTargets | None,
 ) -> None:
     """Write one format. Each is imported only when used: importing pyarrow alone takes longer than a small search."""
     by_query = cast("Iterable[QueryHits]", hits)
@@ -84,7 +87,7 @@ def _write(
     elif form.kind == "fasta":
         from exaln.report.fasta_report import write_fasta
 
-        write_fasta(file, by_query, aligned=form.aligned)
+        write_fasta(file, by_query, aligned=form.aligned, whole=whole)
     elif form.kind in CIGAR_KINDS:
         from exaln.report.sam import write_paf, write_sam
 

@@ -163,7 +163,7 @@ def _first_of_each(aligned: AlignedPairs) -> SeveralAligned:
 
 
 def _slices(targets: Records, places: NDArray[np.int64], positions: NDArray[Any]) -> list[NDArray[np.uint8]]:
-    """The aligned part of each target; positions: within these sequences."""
+    """The aligned part of each target, a copy; positions: within these sequences."""
     first = targets.offsets[places]
     begins, ends = (first + positions[:, 2]).tolist(), (first + positions[:, 3]).tolist()
-    return [targets.codes[begin:end] for begin, end in zip(begins, ends, strict=True)]
+    return [targets.codes[begin:end].copy() for begin, end in zip(begins, ends, strict=True)]

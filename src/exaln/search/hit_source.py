@@ -7,7 +7,7 @@ are needed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,8 @@ from exaln.alignments.biopython import as_runs, with_equality
 from exaln.alignments.cigar import DELETION, INSERTION, MATCH, Paths
 from exaln.alignments.hit_columns import COUNTS, POSITIONS
 from exaln.alignments.query_hits import QueryHits
-from exaln.foundation.mapped_file import read_unchanged, unchanged
+from exaln.database.gather import target_slices, whole_targets
+from exaln.foundation.mapped_file import read_unchanged
 from exaln.pairwise.alignment import Alignment, Alignments
 from exaln.scoring.modes import LOCAL
 from exaln.sequences.records import Records, offsets_of
@@ -79,11 +80,11 @@ class HitSource:
 
     def alignment(self, hit: HitColumns) -> Alignment:
         """The alignment of one hit, with the bits and the E-value of the search."""
-        with unchanged(self.database.require_unchanged):
-            target = self._targets([hit.target_ordinal])[0].copy()
+        (target,) = whole_targets(self.database, np.array([hit.target_ordinal], np.int64))
         query = self.queries.sequence(hit.query_index)
         scoring = self.summary.scoring
-        runs = self._runs(hit.cigar, query[hit.query_start : hit.query_end], target, hit)
+        letters = query[hit.query_start : hit.query_end], target[hit.target_start : hit.target_end]
+        runs = self._runs(hit.cigar, *letters, hit.strand)
         aligned = AlignedPairs(
             np.array([round(hit.score * scoring.scale)], np.int64),
             np.array([[getattr(hit, name) for name in POSITIONS]], np.int64),
@@ -100,6 +101,10 @@ class HitSource:
             np.array([hit.strand], np.int8),
             (_real_or_nan(hit.bits), _real_or_nan(hit.evalue)),
         )[0]
+
+    def whole_targets(self, ordinals: NDArray[np.int64]) -> list[NDArray[np.uint8]]:
+        """The codes of whole targets; ordinals: int64[n]."""
+        return whole_targets(self.database, ordinals)
 
     def query_hits(self, table: Any) -> Iterator[QueryHits]:
         """Yield the hits of a table (see `report.arrow`), query by query, as reports take them."""
@@ -120,17 +125,13 @@ class HitSource:
         columns = {name: table[name] for name in table.column_names}
         codes = self.queries.sequence(query)
         ordinal = columns["target_ordinal"].to_numpy()
-        targets = self._targets(ordinal.tolist())
         scoring = self.summary.scoring
         numbers = {name: columns[name].to_numpy() for name in (*POSITIONS, *COUNTS, "strand")}
+        targets = target_slices(self.database, ordinal, numbers["target_start"], numbers["target_end"])
+        places = (numbers[name].tolist() for name in ("query_start", "query_end", "strand"))
         runs = [
-            self._runs(path, codes[start:end], target, _Place(first, last, strand))
-            for path, target, start, end, first, last, strand in zip(
-                columns["cigar"].to_pylist(),
-                targets,
-                *(numbers[name].tolist() for name in (*POSITIONS, "strand")),
-                strict=True,
-            )
+            self._runs(path, codes[start:end], target, strand)
+            for path, target, start, end, strand in zip(columns["cigar"].to_pylist(), targets, *places, strict=True)
         ]
         return QueryHits(
             index=query,
@@ -142,7 +143,8 @@ class HitSource:
             scoring=scoring,
             target_ids=columns["target_id"].to_pylist(),
             target_descriptions=columns["target_description"].to_pylist(),
-            targets=targets,
+            target_slices=targets,
+            target_lengths=columns["target_length"].to_numpy(),
             ordinal=ordinal,
             score=np.rint(columns["score"].to_numpy() * scoring.scale).astype(np.int64),
             bits=_real(columns["bits"]),
@@ -151,37 +153,13 @@ class HitSource:
             **numbers,
         )
 
-    def _targets(self, ordinals: Sequence[int]) -> list[NDArray[np.uint8]]:
-        """uint8 codes of whole targets, as views of the database."""
-        numbers, rows = self.database.locate(np.asarray(ordinals, np.int64))
-        segments = {number: self.database.segments[number] for number in np.unique(numbers).tolist()}
-        sequences = {number: (segment.codes, segment.offsets) for number, segment in segments.items()}
-        targets = []
-        for number, row in zip(numbers.tolist(), rows.tolist(), strict=True):
-            codes, offsets = sequences[number]
-            targets.append(codes[offsets[row] : offsets[row + 1]])
-        return targets
-
-    def _runs(
-        self, path: str, query: NDArray[np.uint8], target: NDArray[np.uint8], place: HitColumns | _Place
-    ) -> NDArray[np.uint32]:
-        """uint32[n], as in `Paths`: the path of a CIGAR. query: codes of the aligned part; target: the whole target."""
-        part = target[place.target_start : place.target_end]
-        if place.strand < 0:
-            part = reverse_complement(part, self.database.alphabet)
+    def _runs(self, path: str, query: NDArray[np.uint8], target: NDArray[np.uint8], strand: int) -> NDArray[np.uint32]:
+        """uint32[n], as in `Paths`: the path of a CIGAR. query, target: codes of the aligned parts, as given."""
+        part = target if strand > 0 else reverse_complement(target, self.database.alphabet)
         runs = _RUN.findall(path)
         codes, lengths = [_CODE[letter] for _, letter in runs], [int(length) for length, _ in runs]
         columns = np.repeat(np.array(codes, np.uint32), lengths)
         return as_runs(with_equality(columns, query, part))
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """The range and strand of an alignment in its target."""
-
-    target_start: int
-    target_end: int
-    strand: int
 
 
 def _start_and_length(part: tuple[int, int]) -> tuple[int, int]:

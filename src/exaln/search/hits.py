@@ -162,7 +162,8 @@ class Hits(Sequence[Hit]):
             _require_extension(name)
         form = parse_outfmt(_words(outfmt), name)
         if self._source is not None:
-            write_report(form, self._source.query_hits(self._table), self._source.summary, path)
+            found = self._source.query_hits(self._table)
+            write_report(form, found, self._source.summary, path, whole=self._source.whole_targets)
         elif form.is_binary:
             write_table(self._table, form.kind, path)
         else:

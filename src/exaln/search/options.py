@@ -40,8 +40,9 @@ class SearchOptions:
     in the units of the scoring. strand: both, plus or minus, for nucleotides. ids: search only these targets;
     exclude_ids: all others. Both are ids, or the pathlib.Path of a file with one id per line. dbsize: residues for
     E-values, in place of those of the database. max_hsps: alignments per target, before filters on them; None for all
-    that reach the E-value, MOST_ALIGNMENTS at most. subject_besthit, culling_limit: see `hsp_filters`. include, exclude: ordinals of targets, to which `resolved` turns ids.
-    The names of earlier versions still work: max_hits, strands, db_residues.
+    that reach the E-value, MOST_ALIGNMENTS at most. subject_besthit, culling_limit: see `hsp_filters`. include,
+    exclude: ordinals of targets, to which `resolved` turns ids. The names of earlier versions still work: max_hits,
+    strands, db_residues.
     """
 
     evalue: float = 10.0

@@ -367,8 +367,8 @@ class Search:
     def _passed(self, found: LocatedCandidates, block: Block) -> Ranked:
         """The candidates that pass the filters, with bits and E-values."""
         evaluated = self._evaluator.evaluate(found.score, block.queries.lengths[found.query], found.length)
-        columns = (getattr(found, field.name) for field in fields(LocatedCandidates))
-        return Ranked(*columns, evaluated.bits, evaluated.evalue).take(evaluated.passes)
+        columns = {field.name: getattr(found, field.name) for field in fields(LocatedCandidates)}
+        return Ranked(**columns, bits=evaluated.bits, evalue=evaluated.evalue).take(evaluated.passes)
 
     def _passing(self, ranked: Ranked, found: TargetAlignments, queries: Records) -> NDArray[np.int64]:
         """The places of alignments that pass the filters on them."""
