@@ -16,7 +16,8 @@ def candidates(rng: np.random.Generator, n: int) -> LocatedCandidates:
     """Of three queries; scores with many ties, lengths from 0 to very long ones."""
     lengths = np.floor(2 ** rng.uniform(0, 14, n)).astype(np.int64) - 1
     scores = rng.integers(20, 60, n).astype(np.int32)
-    return LocatedCandidates(rng.integers(0, 3, n), np.ones(n, np.int8), np.arange(n), np.arange(n), lengths, scores)
+    query, strand, row = rng.integers(0, 3, n), np.ones(n, np.int8), np.arange(n)
+    return LocatedCandidates(query, strand, row, row, lengths, np.zeros_like(lengths), lengths, scores)
 
 
 @pytest.mark.parametrize(

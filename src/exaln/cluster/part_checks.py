@@ -48,6 +48,7 @@ def require_possible(
     _require_ordinals(hits, ordinals or [(0, spec.space.n_targets)])
     _require_strands(hits, spec)
     _require_positions(hits, spec.space.n_residues)
+    _require_one_length(hits)
     _require_counts(hits, spec.scoring)
 
 
@@ -115,8 +116,12 @@ def _require_ordinals(hits: Hits, ordinals: Sequence[tuple[int, int]]) -> None:
     _require(ordinal < ranges[place, 1], "a target was not searched")
     offsets = run_offsets(hits.row, ordinal)
     require_once(hits.row[offsets[:-1]], ordinal[offsets[:-1]])
-    is_same_target = np.ones(len(ordinal), np.bool_)
-    is_same_target[offsets[:-1]] = False
+
+
+def _require_one_length(hits: Hits) -> None:
+    """ValueError unless a target has the same length in all its alignments."""
+    is_same_target = np.ones(len(hits.row), np.bool_)
+    is_same_target[run_offsets(hits.row, hits.numbers["ordinal"])[:-1]] = False
     after = np.flatnonzero(is_same_target)
     lengths = hits.numbers["target_length"]
     _require(lengths[after] == lengths[after - 1], "a target has two lengths")

@@ -19,7 +19,7 @@ import bisect
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -251,6 +251,11 @@ def windows_of(lengths: NDArray[np.int64], overlap: int, step: int) -> WindowOri
     place = np.arange(len(row)) - np.repeat(np.cumsum(n_windows) - n_windows, n_windows)
     start = place * distance[row]
     return WindowOrigins(row, start, np.minimum(start + distance[row] + overlap, lengths[row]))
+
+
+def is_long(length: Any) -> Any:
+    """Whether targets of this length may be cut into windows."""
+    return length >= LONG_TARGET
 
 
 def long_rows(segment: TargetRows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

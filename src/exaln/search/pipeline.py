@@ -22,7 +22,7 @@ from exaln.database.database import Database
 from exaln.database.gather import sequences_of, texts_of
 from exaln.database.part import DatabasePart
 from exaln.database.row_ranges import query_blocks
-from exaln.database.windows import LONG_TARGET, windows_of
+from exaln.database.windows import windows_of
 from exaln.engines.choice import choose_engine
 from exaln.engines.contracts import Engine, score_matrix
 from exaln.engines.tasks import PairTask, QueryRows, ScanTask, comparable
@@ -41,11 +41,10 @@ from exaln.search.evaluation import HitEvaluator, warn_without_statistics
 from exaln.search.options import OLD_NAMES, SearchOptions
 from exaln.search.ranking import Ranked, empty_ranking, hit_order, is_among_first, rank, report_order
 from exaln.search.regions import places_among, regions_of
-from exaln.search.scan_parts import ScanPart, ScanViews, alignment_spans, cells_reported
+from exaln.search.scan_parts import ScanPart, ScanViews, alignment_spans, cells_reported, cutoff_of_long_targets
 from exaln.sequences.inputs import as_records
 from exaln.sequences.records import Records
 from exaln.sequences.strands import doubled, other_strand, require_strand
-from exaln.statistics.length_bins import length_bin
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -214,7 +213,7 @@ class Search:
         quickly computed; what is left is the work of the traceback.
         """
         place = self._query_place(block, candidates)
-        least = self._evaluator.cutoff(block.rows.lengths)[:, int(length_bin(LONG_TARGET)) :].min(axis=1)
+        least = cutoff_of_long_targets(self._evaluator.cutoff(block.rows.lengths))
         span = np.maximum(alignment_spans(block.rows, least), 1)[place]
         length = candidates.end - candidates.start
         is_wide = (length < candidates.length) & (length >= WIDE_WINDOW * span)

@@ -14,17 +14,17 @@ import numpy as np
 
 from exaln.database.views import read_lengths, segment_starts, target_origins
 from exaln.database.windows import (
-    LONG_TARGET,
     SPANS_PER_STEP,
     WindowedTargets,
     alignment_span,
+    is_long,
     long_rows,
     short_targets,
     windows_of,
 )
 from exaln.foundation.distinct import distinct
 from exaln.search.candidate_pruning import LocatedCandidates
-from exaln.statistics.length_bins import length_bin
+from exaln.statistics.length_bins import shortest_in_bin
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,11 +65,12 @@ class ScanPart:
         """int64[n] each: starts and ends of the parts in which this view has a target of this length; none if it has
         no such targets.
         """
-        if self.windows is not None:
-            windows = windows_of(np.array([length]), self.windows.overlap, self.windows.step)
-            return (windows.start, windows.end) if length >= LONG_TARGET else (windows.start[:0], windows.end[:0])
-        is_there = self.is_all or length < LONG_TARGET
-        return np.zeros(int(is_there), np.int64), np.full(int(is_there), length)
+        if not self.is_all and is_long(length) != (self.windows is not None):
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        if self.windows is None:
+            return np.zeros(1, np.int64), np.full(1, length)
+        _, start, end = windows_of(np.array([length]), self.windows.overlap, self.windows.step)
+        return start, end
 
 
 class ScanViews:
@@ -88,7 +89,7 @@ class ScanViews:
         parts = []
         if self._short.view.n_targets:
             parts.append(ScanPart(self._short, rows, every, cutoff, rows.n_rows * self._short.view.n_residues))
-        long_cutoff = cutoff[:, int(length_bin(np.array([LONG_TARGET]))[0]) :].min(axis=1)
+        long_cutoff = cutoff_of_long_targets(cutoff)
         overlaps = self._overlaps(rows, long_cutoff)
         for overlap in distinct(overlaps).tolist():
             places = np.flatnonzero(overlaps == overlap)
@@ -177,6 +178,13 @@ class ScanViews:
             overlaps[waiting[is_near]] = _rounded(widest)
             waiting = waiting[~is_near]
         return overlaps
+
+
+def cutoff_of_long_targets(cutoff: NDArray[np.int32]) -> NDArray[np.int32]:
+    """int32[n_queries]: the least cutoff for any long target. cutoff: int32[n_queries, N_BINS]."""
+    is_of_long = is_long(shortest_in_bin(np.arange(1, cutoff.shape[1] + 1)) - 1)  # the longest in each bin
+    least: NDArray[np.int32] = cutoff[:, is_of_long].min(axis=1)
+    return least
 
 
 def alignment_spans(rows: QueryRows, least: NDArray[np.integer]) -> NDArray[np.int64]:
