@@ -14,7 +14,7 @@ import numpy as np
 
 from exaln.alignments.cigar import cigar_list, strings
 from exaln.errors import InputError
-from exaln.report.aligned_rows import Rows, btop, rows_of
+from exaln.report.aligned_rows import Rows, btops, rows_of
 from exaln.report.clean import one_line
 from exaln.sequences.accessions import accession, accession_with_version
 from exaln.sequences.records import Text
@@ -250,7 +250,7 @@ _ALL = [
     Column("sstrand", "subject strand", _strand_names),
     Column("qseq", "query seq", _row_texts(lambda rows: rows.query)),
     Column("sseq", "subject seq", _row_texts(lambda rows: rows.target)),
-    Column("btop", "BTOP", lambda hits: strings(btop(rows_of(hits), hits.paths))),
+    Column("btop", "BTOP", btops),
     Column("cigar", "CIGAR", lambda hits: cigar_list(hits.paths)),
     Column("cigarx", "extended CIGAR", lambda hits: cigar_list(hits.paths, extended=True)),
 ]

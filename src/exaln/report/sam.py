@@ -6,7 +6,9 @@ qualities if they were read from FASTQ. Both formats have the tags NM and AS (th
 both formats require.
 
 Exactly one SAM line of a query is primary: the first hit of a search, or the best-scoring one of pairs (the first of
-equals). The others have the flag 256. A query without an alignment has one line with the flag 4.
+equals). Further alignments with the same target are supplementary (2048), those with other targets are secondary (256).
+The tag SA names the supplementary lines in the primary one, and the primary line in each of them. A query without an
+alignment has one line with the flag 4.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ IN_MEMORY = 64 << 20
 
 LONGEST_NAME = 254
 UNKNOWN_QUALITY = 255
-UNMAPPED, MINUS, SECONDARY = 4, 16, 256
+UNMAPPED, MINUS, SECONDARY, SUPPLEMENTARY = 4, 16, 256, 2048
 COPY_BYTES = 1 << 20
 NEVER_EQUAL = "NU"
 """Nucleotide letters that samtools counts as different from themselves in NM; BAM has no U."""
@@ -131,12 +133,23 @@ class _Reads:
 
     def add(self, hits: AnyHits) -> None:
         """Add the lines of these hits."""
+        together: dict[int, str] = {}
         if isinstance(hits, QueryHits):
             self.end_read()
             self._read = _Read(hits.index, hits.query_id, hits.query, hits.query_quality, hits.alphabet)
+            together = _chimeric(hits, self._best(hits), self._extended)
+        first = 0
         for part in hits.parts():
-            self._add_part(part)
+            self._add_part(part, {row - first: tag for row, tag in together.items()})
             self._flush()
+            first += len(part)
+
+    def _best(self, hits: QueryHits) -> int:
+        """The row of the primary line of a query; -1 if it has none."""
+        rows = np.flatnonzero(hits.target_end > hits.target_start)
+        if not len(rows):
+            return -1
+        return int(rows[0] if self._first_is_best else rows[np.argmax(hits.score[rows])])
 
     def end_read(self) -> None:
         """End the current read; one without an alignment gets its line with the flag 4."""
@@ -156,7 +169,8 @@ class _Reads:
             at = self._body.tell()
         shutil.copyfileobj(self._body, file)
 
-    def _add_part(self, part: AnyHits) -> None:
+    def _add_part(self, part: AnyHits, together: dict[int, str]) -> None:
+        """Add the lines of a part. together: the tag SA of its rows that belong to the primary line, by row."""
         indices = np.asarray(part.indices, np.int64)
         edges = [0, *(np.flatnonzero(np.diff(indices)) + 1).tolist(), len(part)]
         is_line = part.target_end > part.target_start  # gaps alone have no position in the target
@@ -171,7 +185,8 @@ class _Reads:
             for row in rows:
                 if row == primary:
                     self._make_primary(read, int(part.score[row]))
-                self._put(_line(read, columns[row], is_primary=row == primary))
+                other = SUPPLEMENTARY if row in together else SECONDARY
+                self._put(_line(read, columns[row], 0 if row == primary else other, together.get(row, "")))
 
     def _primary(self, read: _Read, rows: list[int], scores: NDArray[np.int64]) -> int:
         """The row of the best alignment of the read so far; -1 if it is among the lines already added."""
@@ -208,7 +223,7 @@ def _read_of(hits: AnyHits, row: int) -> _Read:
     return _Read(hits.indices[row], *query, hits.alphabet)
 
 
-def _sam_columns(hits: AnyHits, extended: bool) -> list[tuple[str, int, int, int, bool, str, str]]:
+def _sam_columns(hits: AnyHits, extended: bool) -> list[_Columns]:
     """For each hit: target id, target start, unaligned query letters before and after, is minus, CIGAR and tags."""
     columns = (
         hits.target_ids,
@@ -222,15 +237,43 @@ def _sam_columns(hits: AnyHits, extended: bool) -> list[tuple[str, int, int, int
     return list(zip(*columns, strict=True))
 
 
-def _line(read: _Read, hit: tuple[str, int, int, int, bool, str, str], *, is_primary: bool) -> str:
-    """The SAM line of one alignment; hit: a row of `_sam_columns`."""
-    target, start, before, after, is_minus, path, tags = hit
+_Columns = tuple[str, int, int, int, bool, str, str]
+
+
+def _line(read: _Read, hit: _Columns, kind: int, chimeric: str) -> str:
+    """The SAM line of one alignment. hit: a row of `_sam_columns`; kind: flags; chimeric: the tag SA, or nothing."""
+    target, start, _, _, is_minus, _, tags = hit
+    flag = MINUS * is_minus + kind
+    place = f"{flag}\t{_target_name(target)}\t{start + 1}\t{UNKNOWN_QUALITY}\t{_clipped(hit)}"
+    return f"{read.name}\t{place}\t*\t0\t0\t{read.minus if is_minus else read.plus}\t{tags}{chimeric}\n"
+
+
+def _clipped(hit: _Columns) -> str:
+    """The CIGAR along the target, with the unaligned ends of the query."""
+    _, _, before, after, is_minus, path, _ = hit
     if is_minus:
         before, after = after, before
-    flag = MINUS * is_minus + SECONDARY * (not is_primary)
-    clipped = f"{f'{before}S' if before else ''}{path}{f'{after}S' if after else ''}"
-    place = f"{flag}\t{_target_name(target)}\t{start + 1}\t{UNKNOWN_QUALITY}\t{clipped}"
-    return f"{read.name}\t{place}\t*\t0\t0\t{read.minus if is_minus else read.plus}\t{tags}\n"
+    return f"{f'{before}S' if before else ''}{path}{f'{after}S' if after else ''}"
+
+
+def _chimeric(hits: QueryHits, primary: int, extended: bool) -> dict[int, str]:
+    """The tag SA, with its tab, of the primary line and of further alignments with its target, by row."""
+    offsets = hits.target_offsets
+    number = int(np.searchsorted(offsets, primary, side="right")) - 1
+    if primary < 0 or offsets[number + 1] - offsets[number] == 1:
+        return {}
+    first, end = int(offsets[number]), int(offsets[number + 1])
+    places = {first + row: _place(hit) for row, hit in enumerate(_sam_columns(hits.part(first, end), extended))}
+    to_primary = f"\tSA:Z:{places.pop(primary)}"
+    return {primary: f"\tSA:Z:{''.join(places.values())}", **dict.fromkeys(places, to_primary)}
+
+
+def _place(hit: _Columns) -> str:
+    """One alignment as an entry of SA: target, position, strand, CIGAR, mapping quality, NM."""
+    target, start, _, _, is_minus, _, tags = hit
+    edits = tags.split("\t", 1)[0].rsplit(":", 1)[1]
+    strand = "-" if is_minus else "+"
+    return f"{_target_name(target)},{start + 1},{strand},{_clipped(hit)},{UNKNOWN_QUALITY},{edits};"
 
 
 def write_paf(file: BinaryIO, hits: Iterable[AnyHits], *, extended: bool) -> None:

@@ -190,18 +190,31 @@ class Hits(Sequence[Hit]):
         """Copy and pickle only the table: the database may be far larger than the hits."""
         return Hits, (self._table,)
 
-    def to_arrow(self) -> Any:
-        """The pyarrow.Table, without a copy."""
-        return self._table
+    def to_arrow(self, *, btop: bool = False) -> Any:
+        """The pyarrow.Table, without a copy, one row per alignment.
 
-    def to_pandas(self) -> Any:
-        """A pandas.DataFrame, one row per alignment."""
+        btop: add the column `btop`, BLAST's traceback operations. Raises InputError if the hits have no sequences.
+        """
+        return self._with_btop() if btop else self._table
+
+    def to_pandas(self, *, btop: bool = False) -> Any:
+        """A pandas.DataFrame, one row per alignment; btop: as in `to_arrow`."""
         _require("pandas")
-        return self._table.to_pandas()
+        return self.to_arrow(btop=btop).to_pandas()
 
-    def to_polars(self) -> Any:
-        """A polars.DataFrame, one row per alignment."""
-        return _require("polars").from_arrow(self._table)
+    def to_polars(self, *, btop: bool = False) -> Any:
+        """A polars.DataFrame, one row per alignment; btop: as in `to_arrow`."""
+        return _require("polars").from_arrow(self.to_arrow(btop=btop))
+
+    def _with_btop(self) -> Any:
+        import pyarrow as pa
+
+        from exaln.report.aligned_rows import btops
+
+        if self._source is None:
+            raise InputError(f"btop needs the aligned letters, but this {NO_SEQUENCES}")
+        texts = [text for hits in self._source.query_hits(self._table) for text in btops(hits)]
+        return self._table.append_column("btop", pa.array(texts, pa.large_string()))
 
     def write(self, path: str | os.PathLike[str] | BinaryIO, outfmt: str | Sequence[str] | None = None) -> None:
         """Write a report: the same bytes as `exaln search --out path --outfmt outfmt`.
