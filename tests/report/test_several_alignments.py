@@ -131,6 +131,24 @@ def test_blast_json_and_xml_have_a_hit_per_target_and_the_rows_of_the_table() ->
     assert in_json == in_xml == rows_of_6()
 
 
+@pytest.mark.parametrize("program", ["blastn", "blastp"])
+def test_every_hit_and_alignment_has_the_keys_and_types_of_blast(program: str) -> None:
+    def shape(values: dict[str, Any]) -> list[tuple[str, str]]:
+        kinds = {name: type(value).__name__ for name, value in values.items() if name != "hsps"}
+        return [(name, "number" if kind in ("int", "float") else kind) for name, kind in kinds.items()]
+
+    def shapes(text: str) -> tuple[set[str], set[str]]:
+        found = [one["report"]["results"]["search"] for one in json.loads(text)["BlastOutput2"]]
+        hits = [hit for one in found for hit in one["hits"]]
+        return {str(shape(hit)) for hit in hits}, {str(shape(hsp)) for hit in hits for hsp in hit["hsps"]}
+
+    ours = of("15")
+    if program == "blastp":
+        pairs = [Pair("HEAGAWGHEE" * 2, "10M", 0, start, bits=30.0, evalue=0.1) for start in (0, 10)]
+        ours = report("15", [query_hits("HEAGAWGHEE", pairs)])
+    assert shapes(ours) == shapes((GOLDEN / f"{program}_report.json").read_text())
+
+
 def test_biopython_reads_all_alignments_of_a_target() -> None:
     blast, search_io = pytest.importorskip("Bio.Blast"), pytest.importorskip("Bio.SearchIO")
     first, _ = blast.parse(io.BytesIO(of("5").encode()))
