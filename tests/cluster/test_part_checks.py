@@ -23,6 +23,8 @@ from exaln.sequences.fasta import read_records
 from exaln.sequences.records import Records
 from golden_data import GOLDEN
 from hit_forgery import IMPOSSIBLE, forged, of_hit
+from hit_samples import DNA as NUCLEOTIDE_SCORING
+from hit_samples import Pair, other_strand, query_hits
 
 EVERYTHING = SearchOptions(evalue=1e9)
 
@@ -158,3 +160,35 @@ def test_hits_and_json_enter_at_places_that_check_them() -> None:
         "require_possible": {"part_file", "groups"},
         "json.loads": {"part_file", "unit_store", "unit_search", "worker_process"},
     }
+
+
+GENE = "ACGTTGCAACGGATCCAATGACCA"
+GENOME = "TT" + GENE + "CCC" + other_strand(GENE) + "GG" + GENE + "A"
+COPIES = [
+    Pair(GENOME, "24M", 0, 2, 1, ordinal=1),
+    Pair(GENOME, "24M", 0, 29, -1, ordinal=1),
+    Pair(GENOME, "24M", 0, 55, 1, ordinal=1),
+]
+
+
+def several(*pairs: Pair) -> tuple[Any, SearchSpec]:
+    """Hits made by hand, and the search of a database that has their target."""
+    manifest = Database.in_memory([Records.of(DNA, [DNA.encode("A"), DNA.encode(GENOME)])]).manifest
+    hits = query_hits(GENE, pairs, scoring=NUCLEOTIDE_SCORING)
+    return from_bytes(to_bytes([hits])), SearchSpec.of("db", manifest, NUCLEOTIDE_SCORING, EVERYTHING)
+
+
+def test_several_alignments_of_a_target_may_share_letters_but_no_pair_of_letters() -> None:
+    assert problem_with(*several(*COPIES)) is None
+    overlapping = Pair(GENOME, "4M", 20, 22, 1, ordinal=1)
+    assert problem_with(*several(COPIES[0], Pair(GENOME, "4M", 20, 75, 1, ordinal=1))) is None
+    assert problem_with(*several(COPIES[0], overlapping)) == "two alignments of a target share a pair of letters"
+    on_minus = Pair(GENOME, "5M", 19, 29, -1, ordinal=1)
+    assert problem_with(*several(COPIES[1], on_minus)) == "two alignments of a target share a pair of letters"
+    assert problem_with(*several(COPIES[0], on_minus)) is None
+
+
+def test_alignments_of_a_target_that_lie_apart_are_refused() -> None:
+    other = Pair("A", "1M", 0, 0, 1, ordinal=0)
+    assert problem_with(*several(COPIES[0], COPIES[2], other)) is None
+    assert problem_with(*several(COPIES[0], other, COPIES[2])) == "a target occurs twice for one query"
