@@ -3,7 +3,7 @@
 import copy
 import importlib
 import pickle
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -180,6 +180,11 @@ def test_a_pickled_hit_has_its_alignments() -> None:
     for copied in (pickle.loads(pickle.dumps(hit)), copy.copy(hit), copy.deepcopy(hit)):
         assert copied == hit
         assert copied.alignments == hit.alignments
+
+
+def test_a_hit_with_a_replaced_number_is_one_alignment() -> None:
+    changed = replace(Hits.collect([SEVERAL])[0], score=7)
+    assert (changed.score, changed.alignments) == (7, (changed,))
 
 
 def test_btop_needs_the_sequences() -> None:

@@ -75,7 +75,7 @@ class Hit(HitAlignment):
     @property
     def alignments(self) -> tuple[HitAlignment, ...]:
         """All alignments of the query with this target, best first."""
-        found: tuple[HitAlignment, ...] = self._alignments  # type: ignore[attr-defined]
+        found: tuple[HitAlignment, ...] = getattr(self, "_alignments", (self,))  # dataclasses.replace leaves it out
         return found
 
     @property
