@@ -1,7 +1,9 @@
 """Values of hits that no search can have found are refused, and those of real searches are not."""
 
+import random
 import re
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import exaln
 from exaln import Database, ExalnWarning, Scoring, SearchOptions
 from exaln.cluster import part_checks
 from exaln.cluster.part_checks import require_once, require_possible
@@ -192,3 +195,20 @@ def test_alignments_of_a_target_that_lie_apart_are_refused() -> None:
     other = Pair("A", "1M", 0, 0, 1, ordinal=0)
     assert problem_with(*several(COPIES[0], COPIES[2], other)) is None
     assert problem_with(*several(COPIES[0], other, COPIES[2])) == "a target occurs twice for one query"
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_several_alignments_of_real_pairs_pass_the_checks(seed: int) -> None:
+    """Repeats on both strands, crossing and nested, as the engines find them."""
+    chance = random.Random(seed)
+    unit = "".join(chance.choices("ACGT", k=12))
+    gene = unit * 3 + "".join(chance.choices("ACGT", k=20)) + other_strand(unit) * 2
+    letters = [gene + "TT" + other_strand(gene) + unit * 4, other_strand(unit * 5), "".join(chance.choices("AC", k=40))]
+    targets = Records.of(DNA, [DNA.encode(text) for text in letters])
+    found = exaln.align_many([gene] * 3, letters, scoring=NUCLEOTIDE_SCORING, max_hsps=50, strand="both")
+    database = Database.in_memory([targets])
+    spec = SearchSpec.of("db", database.manifest, NUCLEOTIDE_SCORING, EVERYTHING)
+    several = [replace(hits, index=0) for hits in found.query_hits(joined=True)]
+    assert max(len(hits) - hits.n_targets for hits in several) > 5
+    for hits in several:
+        assert problem_with(from_bytes(to_bytes([hits])), spec) is None
