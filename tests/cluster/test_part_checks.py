@@ -1,7 +1,9 @@
 """Values of hits that no search can have found are refused, and those of real searches are not."""
 
+import random
 import re
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import exaln
 from exaln import Database, ExalnWarning, Scoring, SearchOptions
 from exaln.cluster import part_checks
 from exaln.cluster.part_checks import require_once, require_possible
@@ -23,6 +26,8 @@ from exaln.sequences.fasta import read_records
 from exaln.sequences.records import Records
 from golden_data import GOLDEN
 from hit_forgery import IMPOSSIBLE, forged, of_hit
+from hit_samples import DNA as NUCLEOTIDE_SCORING
+from hit_samples import Pair, other_strand, query_hits
 
 EVERYTHING = SearchOptions(evalue=1e9)
 
@@ -158,3 +163,52 @@ def test_hits_and_json_enter_at_places_that_check_them() -> None:
         "require_possible": {"part_file", "groups"},
         "json.loads": {"part_file", "unit_store", "unit_search", "worker_process"},
     }
+
+
+GENE = "ACGTTGCAACGGATCCAATGACCA"
+GENOME = "TT" + GENE + "CCC" + other_strand(GENE) + "GG" + GENE + "A"
+COPIES = [
+    Pair(GENOME, "24M", 0, 2, 1, ordinal=1),
+    Pair(GENOME, "24M", 0, 29, -1, ordinal=1),
+    Pair(GENOME, "24M", 0, 55, 1, ordinal=1),
+]
+
+
+def several(*pairs: Pair) -> tuple[Any, SearchSpec]:
+    """Hits made by hand, and the search of a database that has their target."""
+    manifest = Database.in_memory([Records.of(DNA, [DNA.encode("A"), DNA.encode(GENOME)])]).manifest
+    hits = query_hits(GENE, pairs, scoring=NUCLEOTIDE_SCORING)
+    return from_bytes(to_bytes([hits])), SearchSpec.of("db", manifest, NUCLEOTIDE_SCORING, EVERYTHING)
+
+
+def test_several_alignments_of_a_target_may_share_letters_but_no_pair_of_letters() -> None:
+    assert problem_with(*several(*COPIES)) is None
+    overlapping = Pair(GENOME, "4M", 20, 22, 1, ordinal=1)
+    assert problem_with(*several(COPIES[0], Pair(GENOME, "4M", 20, 75, 1, ordinal=1))) is None
+    assert problem_with(*several(COPIES[0], overlapping)) == "two alignments of a target share a pair of letters"
+    on_minus = Pair(GENOME, "5M", 19, 29, -1, ordinal=1)
+    assert problem_with(*several(COPIES[1], on_minus)) == "two alignments of a target share a pair of letters"
+    assert problem_with(*several(COPIES[0], on_minus)) is None
+
+
+def test_alignments_of_a_target_that_lie_apart_are_refused() -> None:
+    other = Pair("A", "1M", 0, 0, 1, ordinal=0)
+    assert problem_with(*several(COPIES[0], COPIES[2], other)) is None
+    assert problem_with(*several(COPIES[0], other, COPIES[2])) == "a target occurs twice for one query"
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_several_alignments_of_real_pairs_pass_the_checks(seed: int) -> None:
+    """Repeats on both strands, crossing and nested, as the engines find them."""
+    chance = random.Random(seed)
+    unit = "".join(chance.choices("ACGT", k=12))
+    gene = unit * 3 + "".join(chance.choices("ACGT", k=20)) + other_strand(unit) * 2
+    letters = [gene + "TT" + other_strand(gene) + unit * 4, other_strand(unit * 5), "".join(chance.choices("AC", k=40))]
+    targets = Records.of(DNA, [DNA.encode(text) for text in letters])
+    found = exaln.align_many([gene] * 3, letters, scoring=NUCLEOTIDE_SCORING, max_hsps=50, strand="both")
+    database = Database.in_memory([targets])
+    spec = SearchSpec.of("db", database.manifest, NUCLEOTIDE_SCORING, EVERYTHING)
+    several = [replace(hits, index=0) for hits in found.query_hits(joined=True)]
+    assert max(len(hits) - hits.n_targets for hits in several) > 5
+    for hits in several:
+        assert problem_with(from_bytes(to_bytes([hits])), spec) is None

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -169,6 +170,18 @@ def test_other_files_are_distinguished_from_damaged_part_files(
     merge_says(capsys, 1, tmp_path)
     other.write_bytes(parts[0].read_bytes()[:-100])
     assert "damaged" in merge_says(capsys, 2, other, parts[1])
+
+
+def test_a_part_file_with_whole_targets_is_refused_by_its_format(
+    parts: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content = content_of(parts[0])
+    for name in ("format", "format_version", HASH_KEY):
+        del content[name]
+    old = {METADATA: replace(FORMAT, version=2).dump(content)}
+    pq.write_table(pq.read_table(parts[0]).replace_schema_metadata(old), tmp_path / "old")
+    error = merge_says(capsys, 2, tmp_path / "old", parts[1])
+    assert "part file of format 2, but this exaln reads format 3; use the exaln that wrote it, or search this" in error
 
 
 def test_a_part_file_of_the_first_format_says_what_to_do(

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +133,14 @@ def test_a_folder_of_the_first_format_says_what_to_do(folder: Path, made: Made) 
     (folder / "manifest.json").write_text(json.dumps(old))
     with pytest.raises(
         DatabaseError, match=r"manifest\.json: written by an earlier exaln \(format 1\); finish .*remove the f"
+    ):
+        Store(folder, made[0], made[1])
+
+
+def test_a_folder_with_whole_targets_is_refused_by_its_format(folder: Path, made: Made) -> None:
+    (folder / "manifest.json").write_text(replace(FORMAT, version=2).dump(content_of(folder)))
+    with pytest.raises(
+        DatabaseError, match=r"folder of format 2, but this exaln reads format 3; .* or remove the fold"
     ):
         Store(folder, made[0], made[1])
 

@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -255,7 +256,24 @@ def test_the_extension_chooses_the_format(name: str, kind: str) -> None:
     assert parse_outfmt("7", name).kind == "7"
 
 
-@pytest.mark.parametrize("name", ["a.asn", "a.bam", "a.xlsx", "a.html", "a.gtf", "a.BED.gz", "a.tar.zst", "a.fastq"])
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [
+        ("a.bam", "write .sam, and samtools view -b makes BAM of it"),
+        ("a.CRAM", "write .sam, and samtools view -C"),
+        ("a.daa", "DIAMOND's own format; write .tsv or .xml"),
+        ("a.asn", "ASN.1 is not available; write .xml or .json"),
+        ("a.BED.gz", "write .gff3 or .paf"),
+        ("a.gtf", "write .gff3"),
+    ],
+)
+def test_formats_of_other_tools_are_refused_with_what_to_write_instead(name: str, instead: str) -> None:
+    with pytest.raises(InputError, match=rf"^{re.escape(name)}: \.[a-z]+ cannot be written; .*{re.escape(instead)}"):
+        parse_outfmt(None, name)
+    assert parse_outfmt("6", name).kind == "6"
+
+
+@pytest.mark.parametrize("name", ["a.xlsx", "a.html", "a.psl", "a.tar.zst", "a.fastq"])
 def test_a_name_that_promises_another_format_is_refused(name: str) -> None:
     with pytest.raises(InputError, match=r"no report format has this extension; use one of \.tsv .*or choose"):
         parse_outfmt(None, name)

@@ -225,3 +225,16 @@ def test_notebooks_get_tables_whose_texts_are_escaped(tmp_path: Path) -> None:
     assert "..." in exaln.search(QUERIES, TARGETS, evalue=1e3)._repr_html_()
     assert "..." in exaln.align_many(["ACGT"] * 11, ["ACGT"])._repr_html_()
     assert "0 hits" in exaln.search("GG", TARGETS)._repr_html_()
+
+
+def test_btop_is_that_of_the_tabular_report(tmp_path: Path) -> None:
+    query, target = dna_files(tmp_path)
+    hits = exaln.search(query, str(target), evalue=1e-3)
+    file = io.BytesIO()
+    hits.write(file, "6 btop")
+    wanted = file.getvalue().decode().splitlines()
+    assert hits.to_arrow(btop=True)["btop"].to_pylist() == wanted
+    assert [hit.alignment().btop for hit in hits] == wanted
+    backwards = hits[::-1].to_arrow(btop=True)
+    assert backwards["btop"].to_pylist() == wanted[::-1]
+    assert backwards.column_names[:-1] == hits.to_arrow().column_names

@@ -1,7 +1,9 @@
 """Hits of all queries, as Python sees them."""
 
+import copy
 import importlib
-from dataclasses import fields
+import pickle
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from hypothesis import given
 from exaln.alignments.query_hits import QueryHits
 from exaln.errors import InputError, OutputError
 from exaln.report.arrow import HITS_SCHEMA
+from exaln.search import hits as hits_module
 from exaln.search.hits import Hit, Hits
 from hit_samples import GLOBIN, MINUS, NOTHING, Pair, query_hits, random_hits
 
@@ -128,3 +131,62 @@ def test_the_repr_of_hits_is_a_short_table() -> None:
     assert lines[-2] == "..."
     odd = Hits.collect([query_hits("AWHE", [Pair("AWHE", "4M", target_id="x\n" * 50)])])
     assert len(repr(odd).split("\n")) == 3
+
+
+SEVERAL = query_hits(
+    "HEAGAWGHEE",
+    [
+        Pair("HEAGAWGHEEWWHEAG", "10M", 0, 0, target_id="a", bits=30.0, evalue=1e-3, ordinal=5),
+        Pair("HEAGAWGHEEWWHEAG", "4M", 0, 12, target_id="a", bits=12.0, evalue=2.0, ordinal=5),
+        Pair("AWGHE", "5M", 4, 0, target_id="b", bits=20.0, evalue=0.5, ordinal=1),
+        Pair("HEAHEA", "3M", 0, 0, target_id="c", bits=9.0, evalue=4.0, ordinal=2),
+        Pair("HEAHEA", "3M", 0, 3, target_id="c", bits=9.0, evalue=4.0, ordinal=2),
+    ],
+)
+
+
+def test_a_hit_is_a_target_with_its_alignments_best_first() -> None:
+    hits = Hits.collect([SEVERAL, NOTHING, MINUS])
+    assert (len(hits), hits.n_alignments) == (4, 6)
+    assert [(hit.target_id, len(hit.alignments)) for hit in hits] == [("a", 2), ("b", 1), ("c", 2), ("chr1", 1)]
+    first = hits[0]
+    assert [(one.target_start, one.score, one.cigar) for one in first.alignments] == [(0, 62, "10M"), (12, 23, "4M")]
+    assert (first.score, first.evalue, first.cigar) == (62, 1e-3, "10M")
+    assert first == hits[0]
+    assert first.alignments == hits[0].alignments
+    assert [hit.query_covered for hit in hits] == [10, 5, 3, 8]
+    assert len(hits.to_arrow()) == len(hits.to_pandas()) == 6
+    assert repr(hits).split("\n")[0] == "Hits: 4 hits, 6 alignments"
+
+
+def test_slices_and_parts_of_hits_keep_alignments_together() -> None:
+    hits = Hits.collect([SEVERAL, MINUS])
+    for cut in (slice(1, 3), slice(None, None, -1), slice(0, 3, 2), slice(4, 9), slice(None)):
+        part = hits[cut]
+        assert list(part) == list(hits)[cut]
+        assert [hit.alignments for hit in part] == [hit.alignments for hit in list(hits)[cut]]
+    assert [hit.target_id for hit in hits.of("q1")] == ["a", "b", "c"]
+
+
+def test_iteration_does_not_depend_on_how_many_hits_are_read_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    hits = Hits.collect([SEVERAL, MINUS])
+    whole = [hit.alignments for hit in hits]
+    monkeypatch.setattr(hits_module, "_HITS_AT_ONCE", 1)
+    assert [hit.alignments for hit in hits] == whole
+
+
+def test_a_pickled_hit_has_its_alignments() -> None:
+    hit = Hits.collect([SEVERAL])[0]
+    for copied in (pickle.loads(pickle.dumps(hit)), copy.copy(hit), copy.deepcopy(hit)):
+        assert copied == hit
+        assert copied.alignments == hit.alignments
+
+
+def test_a_hit_with_a_replaced_number_is_one_alignment() -> None:
+    changed = replace(Hits.collect([SEVERAL])[0], score=7)
+    assert (changed.score, changed.alignments) == (7, (changed,))
+
+
+def test_btop_needs_the_sequences() -> None:
+    with pytest.raises(InputError, match="btop needs the aligned letters, but this comes from a table"):
+        Hits.collect([GLOBIN]).to_arrow(btop=True)

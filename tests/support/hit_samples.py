@@ -222,4 +222,4 @@ GLOBIN_PAIRS = [
 GLOBIN = query_hits("HEAGAWGHEE", GLOBIN_PAIRS, query_id="q1", query_description="a query")
 NOTHING = query_hits("HEAG", query_id="q2", index=1)
 MINUS_PAIRS = [Pair("CCTTGACAACGG", "5M1D3M", 1, 2, -1, "chr1", "plasmid", bits=20.06, evalue=0.0203)]
-MINUS = query_hits("ACGTTGCAAC", MINUS_PAIRS, scoring=DNA, query_id="read")
+MINUS = query_hits("ACGTTGCAAC", MINUS_PAIRS, scoring=DNA, query_id="read", index=2)

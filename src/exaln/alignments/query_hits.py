@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -35,7 +36,7 @@ class HitRows:
     along the query, so on strand -1 it runs down the target from target_end.
     identities, positives, mismatches, gap_opens, gaps, columns: int32[n], counts over the alignment. columns is its
     length, gaps counts gap columns, gap_opens runs of gaps, and positives pairs of letters that are equal or, in
-    proteins, score above 0.
+    proteins, score above 0. cut_from: of a part, the whole that it was cut from, and its first row there.
     """
 
     alphabet: Alphabet
@@ -60,9 +61,37 @@ class HitRows:
     gap_opens: NDArray[np.int32]
     gaps: NDArray[np.int32]
     columns: NDArray[np.int32]
+    cut_from: tuple[HitRows, int] | None = None
 
     def __len__(self) -> int:
         return len(self.ordinal)
+
+    @property
+    def target_offsets(self) -> NDArray[np.int64]:
+        """int64[n_targets + 1]: the first row of each target of each query, and the number of rows."""
+        return run_offsets(self.ordinal)
+
+    @property
+    def n_targets(self) -> int:
+        """Targets that are hit."""
+        return len(self.target_offsets) - 1
+
+    @property
+    def places_in_target(self) -> NDArray[np.int64]:
+        """int64[n]: the place of each alignment among those of its target, from 0."""
+        if self.cut_from is not None:
+            whole, start = self.cut_from
+            return whole.places_in_target[start : start + len(self)]
+        offsets = self.target_offsets
+        return np.arange(len(self)) - np.repeat(offsets[:-1], np.diff(offsets))
+
+    @cached_property
+    def query_covered(self) -> NDArray[np.int64]:
+        """int64[n]: letters of the query in any alignment with the target of each row, on both strands."""
+        if self.cut_from is not None:
+            whole, start = self.cut_from
+            return whole.query_covered[start : start + len(self)]
+        return covered(self.query_start, self.query_end, self.target_offsets)
 
     def parts(self) -> Iterator[Self]:
         """The hits in parts of bounded size, in order, so that their text fits into memory; no part without hits."""
@@ -79,7 +108,29 @@ class HitRows:
     def part(self, start: int, end: int) -> Self:
         """The hits [start, end)."""
         cut = {name: getattr(self, name)[start:end] for name in _COLUMNS}
-        return replace(self, paths=Paths(self.paths.operations, self.paths.offsets[start : end + 1]), **cut)
+        whole, first = self.cut_from or (self, 0)
+        paths = Paths(self.paths.operations, self.paths.offsets[start : end + 1])
+        return replace(self, paths=paths, cut_from=(whole, first + start), **cut)
+
+
+def covered(starts: NDArray[np.int64], ends: NDArray[np.int64], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """int64[n]: how much the ranges [starts, ends) of each group cover together; offsets: where groups begin.
+
+    >>> covered(np.array([0, 5, 2, 4]), np.array([3, 9, 4, 6]), np.array([0, 3, 4])).tolist()
+    [8, 8, 8, 2]
+    """
+    counts = np.diff(offsets)
+    if (counts == 1).all():
+        return ends - starts
+    group = np.repeat(np.arange(len(counts)), counts)
+    order = np.lexsort((starts, group))
+    start, end = starts[order], ends[order]
+    shift = group * (int(ends.max()) + 1)  # ranges of different groups then lie apart, in ascending order
+    reached = np.maximum.accumulate(end + shift)
+    fresh = start + shift
+    fresh[1:] = np.maximum(fresh[1:], reached[:-1])
+    sums = np.add.reduceat(np.maximum(end + shift - fresh, 0), offsets[:-1])
+    return np.repeat(sums, counts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,16 +146,6 @@ class QueryHits(HitRows):
     query_description: str
     query: NDArray[np.uint8]
     query_quality: NDArray[np.uint8] | None = None
-
-    @property
-    def target_offsets(self) -> NDArray[np.int64]:
-        """int64[n_targets + 1]: the first row of each target, and the number of rows."""
-        return run_offsets(self.ordinal)
-
-    @property
-    def n_targets(self) -> int:
-        """Targets that are hit."""
-        return len(self.target_offsets) - 1
 
     @property
     def indices(self) -> Sequence[int]:
@@ -144,6 +185,11 @@ class PairHits(HitRows):
     query_descriptions: Sequence[str]
     queries: Sequence[NDArray[np.uint8]]
     query_qualities: Sequence[NDArray[np.uint8] | None]
+
+    @property
+    def target_offsets(self) -> NDArray[np.int64]:
+        """int64[n_targets + 1]: the first row of each target of each query, and the number of rows."""
+        return run_offsets(np.asarray(self.indices, np.int64), self.ordinal)
 
     def part(self, start: int, end: int) -> PairHits:
         """The hits [start, end)."""

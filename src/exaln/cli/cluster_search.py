@@ -238,7 +238,7 @@ def _write(job: ClusterJob, hits: Iterator[QueryHits], work: UnitsProgress, repo
 def counted_hits(hits: Iterator[QueryHits], work: FoundHits) -> Iterator[QueryHits]:
     """Yield the hits unchanged, adding their number to the progress bar."""
     for query_hits in hits:
-        work.found(len(query_hits))
+        work.found(query_hits.n_targets, len(query_hits))
         yield query_hits
 
 

@@ -118,7 +118,7 @@ def search_file(search: Search, source: str, work: SearchProgress, **reading: An
                 yield records
 
         for hits in search.run(batches(), work):
-            work.found(hits.n_targets)
+            work.found(hits.n_targets, len(hits))
             yield hits
         if file.n_records == 0:
             raise InputError(f"{file.name}: no sequences found; FASTA or FASTQ with at least one record is needed")

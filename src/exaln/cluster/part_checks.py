@@ -226,7 +226,9 @@ def _require_disjoint(hits: Hits, runs: Runs) -> None:
 
     A run of aligned letters lies on a diagonal; the runs of different alignments must not overlap there.
     """
-    aligned = np.flatnonzero(runs.code >= EQUAL)
+    counts = np.diff(run_offsets(hits.row, hits.numbers["ordinal"]))
+    is_one_of_several = np.repeat(counts > 1, counts)
+    aligned = np.flatnonzero((runs.code >= EQUAL) & is_one_of_several[runs.hit])
     hit, numbers = runs.hit[aligned], hits.numbers
     strand = numbers["strand"][hit].astype(np.int64)
     query = numbers["query_start"][hit] + runs.query[aligned]

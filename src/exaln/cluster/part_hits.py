@@ -128,7 +128,7 @@ def hits_of_batch(batch: Any, scoring: Scoring, evaluation: Evaluation) -> Itera
     column = batch.column("hits")
     hits, offsets = column.flatten(), offsets_of(np.diff(numbers_of(column.offsets)))
     fields = {name: hits.field(name) for name in column.type.value_type.names}
-    numbers = {name: numbers_of(fields[name]) for name in NUMBERS}
+    numbers: dict[str, Any] = {name: numbers_of(fields[name]) for name in NUMBERS}
     queries, qualities = pieces_of(batch.column("query")), pieces_of(batch.column("query_quality"))
     slices, lengths = pieces_of(fields["target_slice"]), numbers_of(fields["target_length"])
     paths = pieces_of(fields["path"])

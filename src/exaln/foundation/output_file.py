@@ -99,6 +99,7 @@ KNOWN_EXTENSIONS = frozenset(
         *(".html", ".htm", ".pdf", ".svg", ".png", ".xls", ".xlsx", ".ods", ".doc", ".docx", ".md", ".tex", ".yaml"),
         *(".yml", ".toml", ".jsonl", ".ndjson", ".sqlite", ".duckdb", ".h5", ".hdf5", ".npy", ".npz", ".asn", ".asn1"),
         *(".a3m", ".a2m", ".sto", ".stk", ".aln", ".msf", ".phy", ".tar", ".exaln", ".orc", ".avro", ".pkl", ".rds"),
+        *(".daa", ".psl", ".axt", ".chain", ".gb", ".gbk", ".rma6"),
     )
 )
 """Extensions that promise a format. Another format is not written under such a name unless the user asks for it."""

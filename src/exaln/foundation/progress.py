@@ -172,16 +172,20 @@ class AligningProgress(ScoringProgress):
 class FoundHits:
     """Counts the queries and hits that are reported."""
 
-    n_queries = n_hits = 0
+    n_queries = n_hits = n_alignments = 0
 
-    def found(self, n_hits: int) -> None:
-        """Count one more query and its hits."""
+    def found(self, n_hits: int, n_alignments: int) -> None:
+        """Count one more query, its hits and their alignments."""
         self.n_queries += 1
         self.n_hits += n_hits
+        self.n_alignments += n_alignments
 
     def counted_hits(self) -> str:
-        """For the final line: 219 hits of 2 queries."""
-        return f"{number_of(self.n_hits, 'hit')} of {number_of(self.n_queries, 'query')}"
+        """For the final line: 219 hits of 2 queries; with the number of alignments if it is another one."""
+        hits = number_of(self.n_hits, "hit")
+        if self.n_alignments != self.n_hits:
+            hits += f" ({number_of(self.n_alignments, 'alignment')})"
+        return f"{hits} of {number_of(self.n_queries, 'query')}"
 
 
 class SearchProgress(ScoringProgress, FoundHits):
@@ -216,9 +220,9 @@ class MergeProgress(Work, FoundHits):
 
     description = "Merging"
 
-    def found(self, n_hits: int) -> None:
+    def found(self, n_hits: int, n_alignments: int) -> None:
         """Count one more merged query and its hits."""
-        super().found(n_hits)
+        super().found(n_hits, n_alignments)
         self._advance(self.n_queries, self._total)
 
 

@@ -179,6 +179,13 @@ class Alignments(Sequence["Alignment"]):
         """The path of each pair as CIGAR with = for equal and X for different letters in place of M."""
         return cigar_list(self.paths, extended=True)
 
+    @property
+    def btops(self) -> list[str]:
+        """The path of each pair as BLAST's traceback operations (BTOP): counts of equal letters, else both letters."""
+        from exaln.report.aligned_rows import btops
+
+        return btops(self.pair_hits(also_empty=True))
+
     def to_arrow(self) -> Any:
         """A pyarrow.Table, one row per pair; `report.arrow` describes its columns."""
         from exaln.report.arrow import pairs_table
@@ -360,6 +367,11 @@ class Alignment:
     def cigar_extended(self) -> str:
         """The path as CIGAR with = for equal and X for different letters in place of M."""
         return cigar(self._source._runs_of(self._row), extended=True)
+
+    @property
+    def btop(self) -> str:
+        """The path as BLAST's traceback operations: counts of equal letters, and the two letters of other columns."""
+        return self._all[self._row : self._row + 1].btops[0]
 
     @property
     def identity(self) -> float:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exaln.alignments.cigar import DELETION, EQUAL, INSERTION, aligned
+from exaln.alignments.cigar import DELETION, EQUAL, INSERTION, aligned, strings
 from exaln.sequences.records import Text, digits, write_numbers
 from exaln.sequences.strands import complements
 
@@ -74,6 +74,11 @@ def _spread(
     if pieces:
         row[is_letter] = letters[np.concatenate(pieces)]
     return row
+
+
+def btops(hits: AnyHits) -> list[str]:
+    """The traceback operations of all hits; see `btop`."""
+    return [text for part in hits.parts() for text in strings(btop(rows_of(part), part.paths))]
 
 
 def btop(rows: Rows, paths: Paths) -> Text:

@@ -14,7 +14,7 @@ import numpy as np
 
 from exaln.alignments.cigar import cigar_list, strings
 from exaln.errors import InputError
-from exaln.report.aligned_rows import Rows, btop, rows_of
+from exaln.report.aligned_rows import Rows, btops, rows_of
 from exaln.report.clean import one_line
 from exaln.sequences.accessions import accession, accession_with_version
 from exaln.sequences.records import Text
@@ -132,9 +132,14 @@ def _query_coverage(hits: AnyHits) -> Texts:
     return _coverage(hits.query_end - hits.query_start, query_lengths(hits))
 
 
+def _coverage_by_target(hits: AnyHits) -> Texts:
+    """qcovs: the part of the query in any alignment with the target."""
+    return _coverage(hits.query_covered, query_lengths(hits))
+
+
 def _coverage_of_unique(hits: AnyHits) -> Texts:
     """qcovus, which BLAST computes only for nucleotides."""
-    return _query_coverage(hits) if hits.alphabet.is_nucleotide else _repeated("N/A", hits)
+    return _coverage_by_target(hits) if hits.alphabet.is_nucleotide else _repeated("N/A", hits)
 
 
 def _target_coverage(hits: AnyHits) -> Texts:
@@ -234,17 +239,18 @@ _ALL = [
     Column("ppos", "% positives", lambda hits: _percent(hits.positives, hits.columns, 2)),
     Column("gapopen", "gap opens", lambda hits: _integers(hits.gap_opens)),
     Column("gaps", "gaps", lambda hits: _integers(hits.gaps)),
-    Column("qcovs", "% query coverage per subject", _query_coverage),
+    Column("qcovs", "% query coverage per subject", _coverage_by_target),
     Column("qcovhsp", "% query coverage per hsp", _query_coverage),
     Column("qcovus", "% query coverage per uniq subject", _coverage_of_unique),
     Column("scovhsp", "% subject coverage per hsp", _target_coverage),
+    Column("hsp", "hsp", lambda hits: _integers(hits.places_in_target + 1)),
     Column("qframe", "query frame", _query_frame),
     Column("sframe", "sbjct frame", _target_frame),
     Column("frames", "query/sbjct frames", _frames),
     Column("sstrand", "subject strand", _strand_names),
     Column("qseq", "query seq", _row_texts(lambda rows: rows.query)),
     Column("sseq", "subject seq", _row_texts(lambda rows: rows.target)),
-    Column("btop", "BTOP", lambda hits: strings(btop(rows_of(hits), hits.paths))),
+    Column("btop", "BTOP", btops),
     Column("cigar", "CIGAR", lambda hits: cigar_list(hits.paths)),
     Column("cigarx", "extended CIGAR", lambda hits: cigar_list(hits.paths, extended=True)),
 ]

@@ -52,6 +52,16 @@ REFUSED = {
 }
 """BLAST's formats that cannot be written, and what to use instead."""
 
+OTHER_TOOLS = {
+    ".bam": "write .sam, and samtools view -b makes BAM of it",
+    ".cram": "write .sam, and samtools view -C makes CRAM of it",
+    ".bed": "write .gff3 or .paf, which have the same ranges and the alignments too",
+    ".gtf": "write .gff3",
+    ".daa": "it is DIAMOND's own format; write .tsv or .xml, which other programs read as well",
+    **dict.fromkeys((".asn", ".asn1"), "ASN.1 is not available; write .xml or .json"),
+}
+"""Extensions of formats that users may expect, and what to write instead."""
+
 
 @dataclass(frozen=True)
 class Format:
@@ -130,6 +140,8 @@ def _kind_of(out: str | os.PathLike[str]) -> str:
     extension = extension_of(out)
     if extension in EXTENSIONS:
         return EXTENSIONS[extension]
+    if extension in OTHER_TOOLS:
+        raise InputError(f"{out}: {extension} cannot be written; {OTHER_TOOLS[extension]}")
     if extension in KNOWN_EXTENSIONS:
         raise InputError(
             f"{out}: no report format has this extension; use one of {' '.join(EXTENSIONS)}, "

@@ -1,4 +1,4 @@
-"""The columns of hits in Arrow, Parquet, JSON and Python, listed once with their types.
+"""The columns of hits in Arrow, Parquet, JSON and Python, listed once with their types; a row is an alignment.
 
 | column | type | meaning |
 |---|---|---|

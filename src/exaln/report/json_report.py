@@ -2,6 +2,9 @@
 
 Names and meanings are those of `hit_columns`: positions are 0-based and half-open, numbers are not rounded, and bits
 and evalue are null if there are no statistics. Ids and titles keep every character.
+
+A hit is a target with the values of its best alignment. If it has several, `further_alignments` lists the others, and
+the document ends with the number of all.
 """
 
 from __future__ import annotations
@@ -25,23 +28,26 @@ if TYPE_CHECKING:
     from exaln.report.summary import SearchSummary
     from exaln.statistics.evalues import Statistics
 
+_OF_TARGET = frozenset(column.name for column in TARGET_COLUMNS)
+
 
 def write_json(file: BinaryIO, hits: Iterable[AnyHits], summary: SearchSummary) -> None:
     """Write the document; of `PairHits`, each hit is a query of its own."""
     file.write(b'{"search":' + _dump(search_values(summary)) + b',\n"queries":[')
-    n_queries = n_hits = 0
+    n_queries = n_hits = n_alignments = 0
     for some in hits:
         if isinstance(some, PairHits):
             for part in some.parts():
                 file.write((b",\n" if n_queries else b"\n") + b",\n".join(_pairs(part)))
                 n_queries += len(part)
-            n_hits += int((some.columns > 0).sum())
+            n_hits, n_alignments = (n + int((some.columns > 0).sum()) for n in (n_hits, n_alignments))
         else:
             file.write(b"\n" if n_queries == 0 else b",\n")
             _write_query(file, some)
             n_queries += 1
-            n_hits += len(some)
-    file.write(b'],\n"n_queries":%d,"n_hits":%d}\n' % (n_queries, n_hits))
+            n_hits, n_alignments = n_hits + some.n_targets, n_alignments + len(some)
+    total = b',"n_alignments":%d' % n_alignments if n_alignments > n_hits else b""
+    file.write(b'],\n"n_queries":%d,"n_hits":%d%s}\n' % (n_queries, n_hits, total))
 
 
 def search_values(summary: SearchSummary) -> dict[str, Any]:
@@ -76,11 +82,23 @@ def _statistics_values(statistics: Statistics) -> dict[str, Any]:
 
 def _write_query(file: BinaryIO, hits: QueryHits) -> None:
     file.write(_query_start(hits.index, hits.query_id, hits.query_description, len(hits.query)))
-    separator = b"\n"
+    counts, separator = np.diff(hits.target_offsets), b"\n"
+    n_of_target = np.repeat(counts, counts).tolist()
+    row = 0
     for part in hits.parts():
-        file.write(separator + b",\n".join(_hits(part)))
-        separator = b",\n"
+        for place, values in zip(part.places_in_target.tolist(), _values(part), strict=True):
+            begins_list = place == 0 and n_of_target[row] > 1
+            file.write(separator + _entry(values, place, n_of_target[row]))
+            row, separator = row + 1, b"\n" if begins_list else b",\n"
     file.write(b"]}")
+
+
+def _entry(values: dict[str, Any], place: int, n_alignments: int) -> bytes:
+    """The text of one alignment: a hit, whose object stays open for further alignments, or one of these."""
+    if place == 0:
+        return _dump(values) if n_alignments == 1 else _dump(values)[:-1] + b',"further_alignments":['
+    further = _dump({name: value for name, value in values.items() if name not in _OF_TARGET})
+    return further + b"]}" if place == n_alignments - 1 else further
 
 
 def _query_start(index: int, name: str, description: str, length: int) -> bytes:
@@ -92,11 +110,12 @@ def _query_start(index: int, name: str, description: str, length: int) -> bytes:
 def _pairs(hits: PairHits) -> Iterator[bytes]:
     """The object of each pair; its list of hits is empty if nothing is aligned."""
     queries = zip(hits.indices, hits.query_ids, hits.query_descriptions, map(len, hits.queries), strict=True)
-    for query, n_columns, hit in zip(queries, hits.columns.tolist(), _hits(hits), strict=True):
-        yield _query_start(*query) + (b"\n" + hit if n_columns else b"") + b"]}"
+    for query, n_columns, values in zip(queries, hits.columns.tolist(), _values(hits), strict=True):
+        yield _query_start(*query) + (b"\n" + _dump(values) if n_columns else b"") + b"]}"
 
 
-def _hits(hits: AnyHits) -> Iterator[bytes]:
+def _values(hits: AnyHits) -> Iterator[dict[str, Any]]:
+    """The values of each row by name, those of the target first."""
     rows = rows_of(hits)
     columns: dict[str, Values] = {
         **{column.name: column.values(hits) for column in (*TARGET_COLUMNS, *ALIGNMENT_COLUMNS)},
@@ -106,7 +125,7 @@ def _hits(hits: AnyHits) -> Iterator[bytes]:
     }
     names = list(columns)
     for row in zip(*map(_plain, columns.values()), strict=True):
-        yield _dump(dict(zip(names, row, strict=True)))
+        yield dict(zip(names, row, strict=True))
 
 
 def _plain(values: Values) -> list[Any]:

@@ -1,12 +1,13 @@
-"""SAM and PAF, the formats of read mappers, with one line per alignment.
+"""SAM, the format of read mappers, with one line per alignment.
 
-The target is the reference. A SAM line has the whole query, with unaligned ends as S in the CIGAR, and its base
-qualities if they were read from FASTQ. Both formats have the tags NM and AS (the score). CIGARs have M, or = and X with
-`extended`. On the minus strand the query is written as its reverse complement and the CIGAR runs along the target, as
-both formats require.
+The target is the reference. A line has the whole query, with unaligned ends as S in the CIGAR, and its base qualities
+if they were read from FASTQ. CIGARs have M, or = and X with `extended`. On the minus strand the query is written as its
+reverse complement and the CIGAR runs along the target.
 
 Exactly one SAM line of a query is primary: the first hit of a search, or the best-scoring one of pairs (the first of
-equals). The others have the flag 256. A query without an alignment has one line with the flag 4.
+equals). Further alignments with the same target are supplementary (2048), those with other targets are secondary (256).
+The tag SA names the supplementary lines in the primary one, and the primary line in each of them. A query without an
+alignment has one line with the flag 4.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -22,14 +23,11 @@ from typing import IO, TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
-from exaln.alignments.cigar import EQUAL, aligned, cigar_list
 from exaln.alignments.query_hits import QueryHits
-from exaln.alignments.strands import reverse_paths
 from exaln.errors import InputError
-from exaln.report.aligned_rows import rows_of
-from exaln.report.clean import one_line
-from exaln.report.columns import number_text, query_lengths
-from exaln.sequences.strands import complements, reverse_complement
+from exaln.report.columns import query_lengths
+from exaln.report.mapped import UNKNOWN_QUALITY, tags, target_cigars
+from exaln.sequences.strands import reverse_complement
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,11 +40,8 @@ IN_MEMORY = 64 << 20
 """SAM lines wait for the header in memory up to this many bytes, then in a temporary file."""
 
 LONGEST_NAME = 254
-UNKNOWN_QUALITY = 255
-UNMAPPED, MINUS, SECONDARY = 4, 16, 256
+UNMAPPED, MINUS, SECONDARY, SUPPLEMENTARY = 4, 16, 256, 2048
 COPY_BYTES = 1 << 20
-NEVER_EQUAL = "NU"
-"""Nucleotide letters that samtools counts as different from themselves in NM; BAM has no U."""
 
 _NOT_IN_QUERY_NAME = re.compile(r"[^!-?A-~]")
 _NOT_IN_TARGET_NAME = re.compile(r"[^0-9A-Za-z!#$%&*+./:;=?@^_|~-]")
@@ -131,12 +126,23 @@ class _Reads:
 
     def add(self, hits: AnyHits) -> None:
         """Add the lines of these hits."""
+        together: dict[int, str] = {}
         if isinstance(hits, QueryHits):
             self.end_read()
             self._read = _Read(hits.index, hits.query_id, hits.query, hits.query_quality, hits.alphabet)
+            together = _chimeric(hits, self._best(hits), self._extended)
+        first = 0
         for part in hits.parts():
-            self._add_part(part)
+            self._add_part(part, {row - first: tag for row, tag in together.items()})
             self._flush()
+            first += len(part)
+
+    def _best(self, hits: QueryHits) -> int:
+        """The row of the primary line of a query; -1 if it has none."""
+        rows = np.flatnonzero(hits.target_end > hits.target_start)
+        if not len(rows):
+            return -1
+        return int(rows[0] if self._first_is_best else rows[np.argmax(hits.score[rows])])
 
     def end_read(self) -> None:
         """End the current read; one without an alignment gets its line with the flag 4."""
@@ -156,7 +162,8 @@ class _Reads:
             at = self._body.tell()
         shutil.copyfileobj(self._body, file)
 
-    def _add_part(self, part: AnyHits) -> None:
+    def _add_part(self, part: AnyHits, together: dict[int, str]) -> None:
+        """Add the lines of a part. together: the tag SA of its rows that belong to the primary line, by row."""
         indices = np.asarray(part.indices, np.int64)
         edges = [0, *(np.flatnonzero(np.diff(indices)) + 1).tolist(), len(part)]
         is_line = part.target_end > part.target_start  # gaps alone have no position in the target
@@ -171,7 +178,8 @@ class _Reads:
             for row in rows:
                 if row == primary:
                     self._make_primary(read, int(part.score[row]))
-                self._put(_line(read, columns[row], is_primary=row == primary))
+                other = SUPPLEMENTARY if row in together else SECONDARY
+                self._put(_line(read, columns[row], 0 if row == primary else other, together.get(row, "")))
 
     def _primary(self, read: _Read, rows: list[int], scores: NDArray[np.int64]) -> int:
         """The row of the best alignment of the read so far; -1 if it is among the lines already added."""
@@ -208,7 +216,7 @@ def _read_of(hits: AnyHits, row: int) -> _Read:
     return _Read(hits.indices[row], *query, hits.alphabet)
 
 
-def _sam_columns(hits: AnyHits, extended: bool) -> list[tuple[str, int, int, int, bool, str, str]]:
+def _sam_columns(hits: AnyHits, extended: bool) -> list[_Columns]:
     """For each hit: target id, target start, unaligned query letters before and after, is minus, CIGAR and tags."""
     columns = (
         hits.target_ids,
@@ -216,88 +224,49 @@ def _sam_columns(hits: AnyHits, extended: bool) -> list[tuple[str, int, int, int
         hits.query_start.tolist(),
         (query_lengths(hits) - hits.query_end).tolist(),
         (hits.strand < 0).tolist(),
-        _target_cigars(hits, extended),
-        _tags(hits),
+        target_cigars(hits, extended),
+        tags(hits),
     )
     return list(zip(*columns, strict=True))
 
 
-def _line(read: _Read, hit: tuple[str, int, int, int, bool, str, str], *, is_primary: bool) -> str:
-    """The SAM line of one alignment; hit: a row of `_sam_columns`."""
-    target, start, before, after, is_minus, path, tags = hit
+_Columns = tuple[str, int, int, int, bool, str, str]
+
+
+def _line(read: _Read, hit: _Columns, kind: int, chimeric: str) -> str:
+    """The SAM line of one alignment. hit: a row of `_sam_columns`; kind: flags; chimeric: the tag SA, or nothing."""
+    target, start, _, _, is_minus, _, tag = hit
+    flag = MINUS * is_minus + kind
+    place = f"{flag}\t{_target_name(target)}\t{start + 1}\t{UNKNOWN_QUALITY}\t{_clipped(hit)}"
+    return f"{read.name}\t{place}\t*\t0\t0\t{read.minus if is_minus else read.plus}\t{tag}{chimeric}\n"
+
+
+def _clipped(hit: _Columns) -> str:
+    """The CIGAR along the target, with the unaligned ends of the query."""
+    _, _, before, after, is_minus, path, _ = hit
     if is_minus:
         before, after = after, before
-    flag = MINUS * is_minus + SECONDARY * (not is_primary)
-    clipped = f"{f'{before}S' if before else ''}{path}{f'{after}S' if after else ''}"
-    place = f"{flag}\t{_target_name(target)}\t{start + 1}\t{UNKNOWN_QUALITY}\t{clipped}"
-    return f"{read.name}\t{place}\t*\t0\t0\t{read.minus if is_minus else read.plus}\t{tags}\n"
+    return f"{f'{before}S' if before else ''}{path}{f'{after}S' if after else ''}"
 
 
-def write_paf(file: BinaryIO, hits: Iterable[AnyHits], *, extended: bool) -> None:
-    """Write one line per alignment, with the CIGAR as cg:Z; queries without an alignment have none."""
-    for some in hits:
-        for part in some.parts():
-            file.write("".join(_paf_lines(part, extended)).encode())
+def _chimeric(hits: QueryHits, primary: int, extended: bool) -> dict[int, str]:
+    """The tag SA, with its tab, of the primary line and of further alignments with its target, by row."""
+    offsets = hits.target_offsets
+    number = int(np.searchsorted(offsets, primary, side="right")) - 1
+    if primary < 0 or offsets[number + 1] - offsets[number] == 1:
+        return {}
+    first, end = int(offsets[number]), int(offsets[number + 1])
+    places = {first + row: _place(hit) for row, hit in enumerate(_sam_columns(hits.part(first, end), extended))}
+    to_primary = f"\tSA:Z:{places.pop(primary)}"
+    return {primary: f"\tSA:Z:{''.join(places.values())}", **dict.fromkeys(places, to_primary)}
 
 
-def _paf_lines(hits: AnyHits, extended: bool) -> Iterator[str]:
-    minus = hits.strand < 0
-    columns = zip(
-        hits.query_ids,
-        map(len, hits.queries),
-        hits.query_start.tolist(),
-        hits.query_end.tolist(),
-        minus.tolist(),
-        hits.target_ids,
-        hits.target_lengths.tolist(),
-        hits.target_start.tolist(),
-        hits.target_end.tolist(),
-        hits.identities.tolist(),
-        hits.columns.tolist(),
-        _tags(hits),
-        _target_cigars(hits, extended),
-        strict=True,
-    )
-    for name, size, start, end, is_minus, target, length, first, last, identities, n_columns, tags, path in columns:
-        query = f"{one_line(name) or '*'}\t{size}\t{start}\t{end}\t{'-' if is_minus else '+'}"
-        place = f"{one_line(target) or '*'}\t{length}\t{first}\t{last}"
-        yield f"{query}\t{place}\t{identities}\t{n_columns}\t{UNKNOWN_QUALITY}\t{tags}\tcg:Z:{path}\n"
-
-
-def _target_cigars(hits: AnyHits, extended: bool) -> list[str]:
-    """The CIGAR of each hit, running along the target."""
-    minus = hits.strand < 0
-    paths = reverse_paths(aligned(hits.paths), minus) if minus.any() else hits.paths
-    return cigar_list(paths, extended=extended)
-
-
-def _tags(hits: AnyHits) -> list[str]:
-    """The tags NM and AS of each hit; AS is a float only if the scoring has fractions."""
-    kind = "i" if hits.scoring.scale == 1 else "f"
-    edits = (hits.mismatches + hits.gaps + _never_equal(hits)).tolist()
-    scores = [number_text(hits.scoring.unscale(score)) for score in hits.score.tolist()]
-    return [f"NM:i:{edit}\tAS:{kind}:{score}" for edit, score in zip(edits, scores, strict=True)]
-
-
-def _never_equal(hits: AnyHits) -> NDArray[np.int64]:
-    """int64[n]: columns of each hit whose letters are equal but count as different in NM.
-
-    As in samtools, N differs from N, and the other ambiguity codes equal themselves.
-    """
-    counts = np.zeros(len(hits), np.int64)
-    if not hits.alphabet.is_nucleotide:
-        return counts
-    odd = np.isin(np.arange(len(hits.alphabet.letters)), hits.alphabet.encode(NEVER_EQUAL))
-    odd_minus = odd[complements(hits.alphabet)]  # on the minus strand the complement of the query is written
-    queries = dict(zip(hits.indices, hits.queries, strict=True))
-    if not any((odd | odd_minus)[query].any() for query in queries.values()):
-        return counts
-    rows = rows_of(hits)
-    codes, is_letter = hits.alphabet.table[rows.query], rows.operation == EQUAL
-    minus = np.repeat(hits.strand < 0, np.diff(rows.offsets))
-    is_odd = np.zeros(len(codes), np.int64)
-    is_odd[is_letter] = np.where(minus[is_letter], odd_minus[codes[is_letter]], odd[codes[is_letter]])
-    return np.diff(np.concatenate([np.zeros(1, np.int64), np.cumsum(is_odd)])[rows.offsets])
+def _place(hit: _Columns) -> str:
+    """One alignment as an entry of SA: target, position, strand, CIGAR, mapping quality, NM."""
+    target, start, _, _, is_minus, _, tag = hit
+    edits = tag.split("\t", 1)[0].rsplit(":", 1)[1]
+    strand = "-" if is_minus else "+"
+    return f"{_target_name(target)},{start + 1},{strand},{_clipped(hit)},{UNKNOWN_QUALITY},{edits};"
 
 
 def _query_name(identifier: str) -> str:

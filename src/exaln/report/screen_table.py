@@ -1,4 +1,8 @@
-"""The table report: the hits of each query under headings, in lines that fit the screen."""
+"""The table report: the hits of each query under headings, in lines that fit the screen.
+
+Every alignment has a line. If a target has several, the lines say where in the target they are, and only the first one
+names it.
+"""
 
 from __future__ import annotations
 
@@ -32,19 +36,25 @@ def write_table(file: BinaryIO, hits: Iterable[QueryHits], width: int = WIDTH) -
 
 
 def _query(hits: QueryHits, width: int) -> Iterator[str]:
-    n_hits = number_of(len(hits), "hit") if len(hits) else "no hits"
+    n_hits = number_of(hits.n_targets, "hit") if len(hits) else "no hits"
+    is_several = len(hits) > hits.n_targets
+    if is_several:
+        n_hits += f", {number_of(len(hits), 'alignment')}"
     size = f" ({len(hits.query):,} {'nt' if hits.alphabet.is_nucleotide else 'aa'}): {n_hits}"
     yield f"{_shortened(title(hits.query_id, hits.query_description[:width]), width - len(size))}{size}"
     if len(hits) == 0:
         return
-    numbers = _numbers(hits)
+    is_further = (hits.places_in_target > 0).tolist()
+    numbers = _numbers(hits) | (_positions(hits) if is_several else {})
     names = [_shortened(one_line(name), LONGEST_ID) for name in hits.target_ids]
+    names = ["" if further else name for name, further in zip(names, is_further, strict=True)]
     lines = [
         f"{name}  {fields}"
         for name, fields in zip(_justified(["target", *names], str.ljust), _lines(numbers), strict=True)
     ]
     room = max(MIN_DESCRIPTION, width - len(lines[0]) - 2)
-    texts = ["description", *(one_line(text[: 2 * room]) for text in hits.target_descriptions)]
+    described = zip(hits.target_descriptions, is_further, strict=True)
+    texts = ["description", *("" if further else one_line(text[: 2 * room]) for text, further in described)]
     yield from (f"{line}  {_shortened(text, room)}".rstrip() for line, text in zip(lines, texts, strict=True))
 
 
@@ -62,6 +72,14 @@ def _numbers(hits: QueryHits) -> Columns:
     if hits.alphabet.is_nucleotide:
         columns["strand"] = ["plus" if strand > 0 else "minus" for strand in hits.strand.tolist()]
     return columns
+
+
+def _positions(hits: QueryHits) -> Columns:
+    """Where in its target each alignment is, 1-based and inclusive, along the query."""
+    forward = hits.strand > 0
+    first = np.where(forward, hits.target_start + 1, hits.target_end).tolist()
+    last = np.where(forward, hits.target_end, hits.target_start + 1).tolist()
+    return {"position": [f"{start:,}-{end:,}" for start, end in zip(first, last, strict=True)]}
 
 
 def _lines(columns: Columns) -> list[str]:

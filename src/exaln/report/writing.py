@@ -89,11 +89,13 @@ def _write(
 
         write_fasta(file, by_query, aligned=form.aligned, whole=whole)
     elif form.kind in CIGAR_KINDS:
-        from exaln.report.sam import write_paf, write_sam
-
         if form.kind == "sam":
+            from exaln.report.sam import write_sam
+
             write_sam(file, hits, summary, extended=form.extended)
         else:
+            from exaln.report.paf import write_paf
+
             write_paf(file, hits, extended=form.extended)
     else:
         from exaln.report.arrow import write_ipc, write_parquet

@@ -1,15 +1,21 @@
-"""The hits of a search in Python: an Arrow table, with each row as a `Hit` object."""
+"""The hits of a search in Python: an Arrow table of alignments, and each target that is hit as a `Hit` object."""
 
 from __future__ import annotations
 
 import importlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, BinaryIO, overload
+from dataclasses import asdict, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, BinaryIO, Self, overload
 
+import numpy as np
+
+from exaln.alignments.query_hits import covered
 from exaln.errors import InputError
 from exaln.foundation import arguments
+from exaln.foundation.distinct import run_offsets
 from exaln.foundation.html_table import html_table
 from exaln.foundation.plurals import number_of
 from exaln.report.clean import one_line
@@ -19,26 +25,28 @@ from exaln.sequences.byte_streams import printable
 from exaln.statistics.evalues import format_bits, format_evalue
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from exaln.alignments.query_hits import QueryHits
     from exaln.pairwise.alignment import Alignment
 
-_ROWS_AT_ONCE = 1 << 10
+_HITS_AT_ONCE = 1 << 10
 
 
-class Hit(HitColumns):
-    """One hit; the attributes are the columns of `report.arrow`. Positions are 0-based half-open.
+class HitAlignment(HitColumns):
+    """One alignment of a hit; the attributes are the columns of `report.arrow`. Positions are 0-based half-open.
 
-    bits and evalue are None if the scoring has no statistics. `alignment()` returns the alignment with its letters.
+    bits and evalue are None if the scoring has no statistics. `alignment()` returns it with its letters.
     """
 
     __slots__ = ("_source",)
 
-    @staticmethod
-    def of(row: dict[str, Any], source: HitSource | None) -> Hit:
-        """The hit in a row of the table. source: has the sequences; None if there is none."""
-        hit = Hit(**row)
-        object.__setattr__(hit, "_source", source)
-        return hit
+    @classmethod
+    def of(cls, row: dict[str, Any], source: HitSource | None) -> Self:
+        """The alignment in a row of the table. source: has the sequences; None if there is none."""
+        found = cls(**row)
+        object.__setattr__(found, "_source", source)
+        return found
 
     def alignment(self) -> Alignment:
         """The alignment with the letters of both sequences: `print` draws it, and `plot()` plots it.
@@ -52,15 +60,45 @@ class Hit(HitColumns):
         return source.alignment(self)
 
 
+class Hit(HitAlignment):
+    """A target that is hit. `alignments` are its alignments, best first; the attributes are those of the best one."""
+
+    __slots__ = ("_alignments",)
+
+    @staticmethod
+    def of_rows(rows: list[dict[str, Any]], source: HitSource | None) -> Hit:
+        """The hit in consecutive rows of the table."""
+        hit = Hit.of(rows[0], source)
+        object.__setattr__(hit, "_alignments", tuple(HitAlignment.of(row, source) for row in rows))
+        return hit
+
+    @property
+    def alignments(self) -> tuple[HitAlignment, ...]:
+        """All alignments of the query with this target, best first."""
+        found: tuple[HitAlignment, ...] = getattr(self, "_alignments", (self,))  # dataclasses.replace leaves it out
+        return found
+
+    @property
+    def query_covered(self) -> int:
+        """Letters of the query that are in any of the alignments."""
+        ranges = np.array([(one.query_start, one.query_end) for one in self.alignments], np.int64)
+        return int(covered(ranges[:, 0], ranges[:, 1], np.array([0, len(ranges)]))[0])
+
+    def __reduce__(self) -> tuple[Callable[..., Hit], tuple[list[dict[str, Any]], None]]:
+        """Copy and pickle the numbers only, without the database."""
+        return Hit.of_rows, ([asdict(one) for one in self.alignments], None)
+
+
 NO_SEQUENCES = "comes from a table, which has no sequences; hits of exaln.search have them"
 
 
 class Hits(Sequence[Hit]):
     """The hits of all queries, query by query, best first, in an Arrow table.
 
-    `hits[0]` and iteration give `Hit` objects, a slice gives Hits, and `hits.of(query)` gives those of one query. The
-    columns are available as a pyarrow, pandas or polars table. Sequences are not in the table. `Hit.alignment` and most
-    formats of `write` take them from the queries and the database of the search; hits made from a table have none.
+    A hit is a target with one alignment or several. `hits[0]` and iteration give `Hit` objects, a slice gives Hits, and
+    `hits.of(query)` gives those of one query. The columns are available as a pyarrow, pandas or polars table with one
+    row per alignment. Sequences are not in the table. `Hit.alignment` and most formats of `write` take them from the
+    queries and the database of the search; hits made from a table have none.
     """
 
     def __init__(self, table: Any, source: HitSource | None = None) -> None:
@@ -99,7 +137,17 @@ class Hits(Sequence[Hit]):
         """The source for a part of these hits."""
         return None if self._source is None else replace(self._source, is_whole=False)
 
+    @cached_property
+    def _offsets(self) -> NDArray[np.int64]:
+        """int64[hits + 1]: the first row of each hit, and the number of rows."""
+        return run_offsets(*(self._table[name].to_numpy() for name in ("query_index", "target_ordinal")))
+
     def __len__(self) -> int:
+        return len(self._offsets) - 1
+
+    @property
+    def n_alignments(self) -> int:
+        """Alignments of all hits, the rows of the table."""
         return int(self._table.num_rows)
 
     @overload
@@ -110,19 +158,28 @@ class Hits(Sequence[Hit]):
 
     def __getitem__(self, place: int | slice) -> Hit | Hits:
         if not isinstance(place, slice):
-            row = range(len(self))[place]
-            return Hit.of(self._table.slice(row, 1).to_pylist()[0], self._source)
-        rows = range(len(self))[place]
-        if rows == range(len(self)):
+            number = range(len(self))[place]
+            return next(self._hits(number, number + 1))
+        chosen = range(len(self))[place]
+        if chosen == range(len(self)):
             return Hits(self._table, self._source)
-        if rows.step == 1:
-            return Hits(self._table.slice(rows.start, len(rows)), self._part_of_source())
-        return Hits(self._table.take(list(rows)), self._part_of_source())
+        offsets = self._offsets
+        if chosen.step == 1:
+            first, end = offsets[chosen.start], offsets[chosen.start + len(chosen)]
+            return Hits(self._table.slice(first, end - first), self._part_of_source())
+        rows = [row for number in chosen for row in range(offsets[number], offsets[number + 1])]
+        return Hits(self._table.take(rows), self._part_of_source())
 
     def __iter__(self) -> Iterator[Hit]:
-        for batch in self._table.to_batches(max_chunksize=_ROWS_AT_ONCE):
-            for row in batch.to_pylist():
-                yield Hit.of(row, self._source)
+        for first in range(0, len(self), _HITS_AT_ONCE):
+            yield from self._hits(first, min(first + _HITS_AT_ONCE, len(self)))
+
+    def _hits(self, first: int, end: int) -> Iterator[Hit]:
+        """Hits [first, end)."""
+        offsets = self._offsets[first : end + 1]
+        rows = self._table.slice(offsets[0], offsets[-1] - offsets[0]).to_pylist()
+        for begin, stop in pairwise((offsets - offsets[0]).tolist()):
+            yield Hit.of_rows(rows[begin:stop], self._source)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Hits) and bool(self._table.equals(other._table))
@@ -133,18 +190,31 @@ class Hits(Sequence[Hit]):
         """Copy and pickle only the table: the database may be far larger than the hits."""
         return Hits, (self._table,)
 
-    def to_arrow(self) -> Any:
-        """The pyarrow.Table, without a copy."""
-        return self._table
+    def to_arrow(self, *, btop: bool = False) -> Any:
+        """The pyarrow.Table, without a copy, one row per alignment.
 
-    def to_pandas(self) -> Any:
-        """A pandas.DataFrame, one row per hit."""
+        btop: add the column `btop`, BLAST's traceback operations. Raises InputError if the hits have no sequences.
+        """
+        return self._with_btop() if btop else self._table
+
+    def to_pandas(self, *, btop: bool = False) -> Any:
+        """A pandas.DataFrame, one row per alignment; btop: as in `to_arrow`."""
         _require("pandas")
-        return self._table.to_pandas()
+        return self.to_arrow(btop=btop).to_pandas()
 
-    def to_polars(self) -> Any:
-        """A polars.DataFrame, one row per hit."""
-        return _require("polars").from_arrow(self._table)
+    def to_polars(self, *, btop: bool = False) -> Any:
+        """A polars.DataFrame, one row per alignment; btop: as in `to_arrow`."""
+        return _require("polars").from_arrow(self.to_arrow(btop=btop))
+
+    def _with_btop(self) -> Any:
+        import pyarrow as pa
+
+        from exaln.report.aligned_rows import btops
+
+        if self._source is None:
+            raise InputError(f"btop needs the aligned letters, but this {NO_SEQUENCES}")
+        texts = [text for hits in self._source.query_hits(self._table) for text in btops(hits)]
+        return self._table.append_column("btop", pa.array(texts, pa.large_string()))
 
     def write(self, path: str | os.PathLike[str] | BinaryIO, outfmt: str | Sequence[str] | None = None) -> None:
         """Write a report: the same bytes as `exaln search --out path --outfmt outfmt`.
@@ -236,7 +306,8 @@ def _preview(hits: Hits) -> str:
 
 
 def _heading(hits: Hits) -> str:
-    return f"Hits: {number_of(len(hits), 'hit')}"
+    alignments = f", {number_of(hits.n_alignments, 'alignment')}" if hits.n_alignments != len(hits) else ""
+    return f"Hits: {number_of(len(hits), 'hit')}{alignments}"
 
 
 def _shown_rows(hits: Hits) -> list[list[str]]:
