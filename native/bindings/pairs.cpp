@@ -1,9 +1,10 @@
 // exaln._core: scores and alignments of pairs.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
-#include <memory>
+#include <optional>
 #include <stdexcept>
 #include <tuple>
 
@@ -14,7 +15,6 @@
 #include "pairs/run.hpp"
 #include "pairs/several.hpp"
 #include "simd/dispatch.hpp"
-#include "threads/tasks.hpp"
 
 namespace exaln {
 namespace {
@@ -142,28 +142,28 @@ using SeveralColumns =
 // Alignments of all pairs, pair by pair. A pair has one more than `most` if that many reach its least score.
 SeveralColumns bound_align_several(const BoundSequences& queries, const BoundSequences& targets,
                                    const BoundPairs& pairs, const BoundCosts& costs, int64_t most,
-                                   InputArray<int64_t> least, int threads, size_t max_bytes) {
-    BoundJob bound(queries, targets, pairs, costs, LOCAL, threads, "", false, max_bytes);
-    const PairJob& job = bound.job;
+                                   InputArray<int64_t> least, InputArray<uint8_t> is_long,
+                                   std::optional<InputArray<int32_t>> known_scores, int threads,
+                                   const std::string& isa, bool only_this_isa, size_t max_bytes,
+                                   const std::pair<int64_t, int64_t>& tile, int least_bits) {
+    BoundJob bound(queries, targets, pairs, costs, LOCAL, threads, isa, only_this_isa, MAX_BYTES);
+    PairJob& job = bound.job;
     require_letters(job.costs, job.queries), require_letters(job.costs, job.targets);
     const size_t n = job.pairs.size();
-    if (most < 1 || least.shape(0) != n) throw std::invalid_argument("limits do not fit the pairs");
+    if (most < 1 || least.shape(0) != n || is_long.shape(0) != n ||
+        (known_scores && known_scores->shape(0) != n))
+        throw std::invalid_argument("limits do not fit the pairs");
+    if (tile.first < 0 || tile.first % TileShape::ROW_UNIT != 0 || (tile.first > 0) != (tile.second > 0))
+        throw std::invalid_argument("a tile has a multiple of 64 rows");
     for (size_t i = 0; i < n; ++i)
         if (least.data()[i] < 1) throw std::invalid_argument("an alignment scores at least 1");
-    std::vector<std::vector<ScoredAlignment>> found(n);
+    if (known_scores) job.known_scores.assign(known_scores->data(), known_scores->data() + n);
+    std::vector<std::vector<ScoredAlignment>> found;
     Progress progress;
-    struct Nothing {};
-    const auto align = [&](Nothing&, size_t i) {
-        const auto [query, target] = job.pairs[i];
-        if (!progress.cancelled)
-            found[i] = align_several(job.queries.at(query), job.queries.length(query), job.targets.at(target),
-                                     job.targets.length(target), job.costs, {most, least.data()[i]},
-                                     max_bytes, progress);
-    };
+    const SeveralJob several{
+        job, is_long.data(), most, least.data(), double(max_bytes), {tile.first, tile.second}, least_bits};
     run_released(
-        bound.n_cells() < QUICK_CELLS, progress,
-        [&] { run_tasks(n, threads, [] { return std::make_unique<Nothing>(); }, align, [](Nothing&) {}); },
-        [] {});
+        bound.n_cells() < QUICK_CELLS, progress, [&] { found = align_several(several, progress); }, [] {});
     std::vector<int64_t> owners, scores;
     std::vector<Alignment> alignments;
     for (size_t i = 0; i < n; ++i)
@@ -172,6 +172,11 @@ SeveralColumns bound_align_several(const BoundSequences& queries, const BoundSeq
                 alignments.push_back(std::move(one.alignment));
     return std::tuple_cat(std::make_tuple(to_numpy(std::move(owners)), to_numpy(std::move(scores))),
                           columns_to_numpy(to_columns(std::move(alignments), threads)));
+}
+
+double bound_several_bytes(int64_t n_rows, int64_t n_columns, const BoundCosts& costs) {
+    return several_bytes(n_rows, n_columns,
+                         std::apply([](auto&... parts) { return make_costs(parts...); }, costs));
 }
 
 }  // namespace
@@ -195,9 +200,14 @@ void bind_pairs(nb::module_& m) {
           arg("mode"), arg("threads") = 1, arg("isa") = "", arg("only_this_isa") = false,
           arg("max_bytes") = MAX_BYTES, "Scores int64[n], then the columns of trace_all.");
     m.def("align_several", bound_align_several, arg("queries"), arg("targets"), arg("pairs"), arg("costs"),
-          arg("most"), arg("least"), arg("threads") = 1, arg("max_bytes") = MAX_BYTES,
+          arg("most"), arg("least"), arg("is_long"), arg("known_scores").none(), arg("threads") = 1,
+          arg("isa") = "", arg("only_this_isa") = false, arg("max_bytes") = MAX_BYTES,
+          arg("tile") = std::make_pair(int64_t(0), int64_t(0)), arg("least_bits") = 8,
           "The pair int64[k] and the score int64[k] of each alignment, then the columns of trace_all. least: "
-          "int64[n], the least score in each pair. max_bytes: of the table of a pair.");
+          "int64[n], the least score in each pair. is_long: uint8[n]. max_bytes: of the tables of all "
+          "threads. tile, least_bits: rows and columns of a tile, and the narrowest values, for tests.");
+    m.def("several_bytes", bound_several_bytes, arg("n_rows"), arg("n_columns"), arg("costs"),
+          "The least memory in which align_several can compute a pair of this size.");
 }
 
 }  // namespace exaln

@@ -1,232 +1,156 @@
-// The alignments of a pair, one after the other, in a table that is kept.
+// First alignments of all pairs side by side, then the others of each pair in the grid of its table.
 //
-// After an alignment is found, its diagonal steps are forbidden, and the cells that depend on them are
-// computed again. Values can only fall, so what changes lies below and to the right of the path:
-//
-// clang-format off
-//     . . . . . . . . . .        \  a step of the path, now forbidden
-//     . . \ x x . . . . .        x  computed again, because it or a cell it depends on has changed
-//     . . x \ x x . . . .        .  kept
-//     . . . x \ x x . . .
-//     . . . . x x x . . .        A row is done where a cell and its E are what they were; the rows are
-//     . . . . . x . . . .        done where no cell has changed and the path has ended.
-// clang-format on
-//
-// Each row keeps the first of its best cells. A row whose best cell has not changed keeps it, because no
-// other cell has become better.
+// Most pairs have no other alignment, which one fill of the grid shows, with the first alignment's pairs
+// forbidden. Its values are often small, so 8 bits are tried first. Long pairs start with the grid.
 #include "pairs/several.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <new>
+#include <numeric>
 #include <stdexcept>
 
-#include "pairs/path.hpp"
+#include "pairs/grid.hpp"
+#include "threads/tasks.hpp"
 
 namespace exaln {
 namespace {
 
-constexpr int32_t NEVER = INT32_MIN / 2;  // below every value, far from overflow
-constexpr int64_t MOST_SCORE = INT32_MAX / 4, MOST_COST = INT32_MAX / 8;
-constexpr int64_t ROWS_PER_CHECK = 64;  // rows between two looks at progress.cancelled
+constexpr double MOST_KEPT_BYTES = 256 << 20;   // of tiles that are kept whole
+constexpr double LEAST_SHARED_CELLS = 1 << 24;  // below, threads on one table would wait for one another
 
-// H, E and F of a cell (local mode).
-struct Cell {
-    int32_t H, E, F;
-};
-
-// The first of the best cells of a row.
-struct RowBest {
-    int32_t score = 0;
-    int64_t column = 0;
-};
-
-// An interval of columns; empty if first > last.
-struct Columns {
-    int64_t first = INT64_MAX, last = -1;
-
-    void include(int64_t column) { first = std::min(first, column), last = std::max(last, column); }
-    void include(const Columns& other) {
-        first = std::min(first, other.first), last = std::max(last, other.last);
-    }
-    bool is_empty() const { return first > last; }
-};
-
-// The table of a pair; row 0 and column 0 are the border.
-class Table {
+class SeveralRun {
   public:
-    Table(const uint8_t* query, int64_t n_rows, const uint8_t* target, int64_t n_columns, const Costs& costs,
-          Progress& progress)
-        : query_(query),
-          target_(target),
-          n_rows_(n_rows),
-          n_columns_(n_columns),
-          costs_(costs),
-          progress_(progress),
-          cells_(size_t(n_rows + 1) * size_t(n_columns + 1), Cell{0, NEVER, NEVER}),
-          forbidden_(size_t(n_rows) + 1),
-          bests_(size_t(n_rows) + 1) {
-        for (int64_t row = 1; row <= n_rows_ && !is_cancelled(row); ++row) {
-            Columns all;
-            all.include(1), all.include(n_columns_);
-            compute(row, all, all);
-            find_best(row);
-        }
-    }
+    SeveralRun(const SeveralJob& job, Progress& progress)
+        : job_(job), pairs_(job.pairs), progress_(progress), found_(pairs_.pairs.size()) {}
 
-    // The row of the best cell; 0 if no cell is above 0. Among equals, the smallest column, then row.
-    int64_t best_row() const {
-        int64_t best = 0;
-        for (int64_t row = 1; row <= n_rows_; ++row) {
-            const RowBest &own = bests_[size_t(row)], &known = bests_[size_t(best)];
-            if (own.score > known.score ||
-                (own.score == known.score && own.score > 0 && own.column < known.column))
-                best = row;
+    std::vector<std::vector<ScoredAlignment>> run() {
+        find_first();
+        std::vector<size_t> alone, shared;
+        for (const size_t pair : pending_) (is_shared(pair) ? shared : alone).push_back(pair);
+        std::stable_sort(alone.begin(), alone.end(), [&](size_t a, size_t b) { return cells(a) > cells(b); });
+        run_tasks(
+            alone.size(), pairs_.threads, [] { return std::make_unique<GridMemory>(); },
+            [&](GridMemory& memory, size_t i) { find_others(alone[i], memory, nullptr); },
+            [](GridMemory&) {});
+        if (!shared.empty() && !progress_.cancelled) {
+            GridMemory memory;
+            ThreadPool pool(pairs_.threads);
+            for (const size_t pair : shared) find_others(pair, memory, &pool);
         }
-        return best;
-    }
-
-    const RowBest& best_of(int64_t row) const { return bests_[size_t(row)]; }
-
-    // The steps of the path that ends in the best cell of a row, from its end to its start.
-    std::vector<uint8_t> trace_back(int64_t row) const {
-        std::vector<uint8_t> steps;
-        int64_t column = best_of(row).column;
-        for (PathState::Gap gap = PathState::NO_GAP;;) {
-            const Cell& cell = at(row, column);
-            if (gap == PathState::IN_E) {
-                steps.push_back(STEP_TARGET), --column;
-                if (cell.E == at(row, column).H - costs_.gap_first) gap = PathState::NO_GAP;
-            } else if (gap == PathState::IN_F) {
-                steps.push_back(STEP_QUERY), --row;
-                if (cell.F == at(row, column).H - costs_.gap_first) gap = PathState::NO_GAP;
-            } else if (cell.H == 0) {
-                return steps;
-            } else if (cell.H == diagonal(row, column)) {
-                steps.push_back(STEP_BOTH), --row, --column;
-            } else {
-                gap = cell.H == cell.E ? PathState::IN_E : PathState::IN_F;
-            }
-        }
-    }
-
-    // Forbids the diagonal steps of a path that ends in (row, column), and computes what depends on them.
-    void forbid(const std::vector<uint8_t>& steps, int64_t row, int64_t column) {
-        const int64_t end_row = row;
-        for (const uint8_t step : steps) {
-            if (step == STEP_BOTH) {
-                auto& own = forbidden_[size_t(row)];
-                own.insert(std::upper_bound(own.begin(), own.end(), column), column);
-                touched_.resize(std::max(touched_.size(), size_t(end_row - row) + 1));
-                touched_[size_t(end_row - row)].include(column);
-            }
-            row -= step != STEP_TARGET, column -= step != STEP_QUERY;
-        }
-        Columns changed;
-        for (int64_t at_row = row + 1; at_row <= n_rows_ && (at_row <= end_row || !changed.is_empty());
-             ++at_row) {
-            if (is_cancelled(at_row)) break;
-            Columns suspect = at_row <= end_row && size_t(end_row - at_row) < touched_.size()
-                                  ? touched_[size_t(end_row - at_row)]
-                                  : Columns();
-            if (!changed.is_empty())
-                suspect.include(changed), suspect.include(std::min(changed.last + 1, n_columns_));
-            changed = suspect.is_empty() ? Columns() : compute(at_row, suspect, Columns());
-            const int64_t best = bests_[size_t(at_row)].column;
-            if (changed.first <= best && best <= changed.last) find_best(at_row);
-        }
-        touched_.clear();
+        return std::move(found_);
     }
 
   private:
-    const uint8_t *query_, *target_;
-    const int64_t n_rows_, n_columns_;
-    const Costs& costs_;
+    const SeveralJob& job_;
+    const PairJob& pairs_;
     Progress& progress_;
-    std::vector<Cell> cells_;
-    std::vector<std::vector<int64_t>> forbidden_;  // for each row, its forbidden columns, ascending
-    std::vector<RowBest> bests_;
-    std::vector<Columns> touched_;  // of a path: the forbidden columns of each row, from its last row upwards
+    std::vector<std::vector<ScoredAlignment>> found_;
+    std::vector<size_t> pending_;  // pairs that may have more alignments than were found
 
-    Cell* row_of(int64_t row) { return cells_.data() + row * (n_columns_ + 1); }
-    const Cell& at(int64_t row, int64_t column) const {
-        return cells_[size_t(row * (n_columns_ + 1) + column)];
-    }
-    bool is_cancelled(int64_t row) const { return row % ROWS_PER_CHECK == 0 && progress_.cancelled; }
-
-    bool is_forbidden(int64_t row, int64_t column) const {
-        const auto& own = forbidden_[size_t(row)];
-        return std::binary_search(own.begin(), own.end(), column);
+    int64_t rows(size_t pair) const { return pairs_.queries.length(pairs_.pairs[pair].query); }
+    int64_t columns(size_t pair) const { return pairs_.targets.length(pairs_.pairs[pair].target); }
+    double cells(size_t pair) const { return double(rows(pair)) * double(columns(pair)); }
+    TableSize size_of(size_t pair, int value_bytes, int threads) const {
+        return {rows(pair), columns(pair), value_bytes, pairs_.costs.n_codes, threads};
     }
 
-    // H that a diagonal step into a cell gives.
-    int32_t diagonal(int64_t row, int64_t column) const {
-        if (is_forbidden(row, column)) return NEVER;
-        return at(row - 1, column - 1).H + costs_.scores[query_[row - 1]][target_[column - 1]];
-    }
-
-    // Computes a row from the first suspect column to the last and on, until a cell is what it was before.
-    // All of `all` is computed in any case. Returns the columns whose values have changed.
-    Columns compute(int64_t row, const Columns& suspect, const Columns& all) {
-        const int32_t* const scores = costs_.scores[query_[row - 1]];
-        const int32_t gap_first = costs_.gap_first, gap_extend = costs_.gap_extend;
-        const auto& forbidden = forbidden_[size_t(row)];
-        const Cell* const above = row_of(row - 1);
-        Cell* const own = row_of(row);
-        const int64_t last = std::max(suspect.last, all.last);
-        size_t next =
-            size_t(std::lower_bound(forbidden.begin(), forbidden.end(), suspect.first) - forbidden.begin());
-        Columns changed;
-        for (int64_t column = suspect.first; column <= n_columns_; ++column) {
-            Cell cell;
-            cell.E = std::max(own[column - 1].E - gap_extend, own[column - 1].H - gap_first);
-            cell.F = std::max(above[column].F - gap_extend, above[column].H - gap_first);
-            int32_t matched = above[column - 1].H + scores[target_[column - 1]];
-            if (next < forbidden.size() && forbidden[next] == column) matched = NEVER, ++next;
-            cell.H = std::max(std::max(matched, 0), std::max(cell.E, cell.F));
-            const bool is_same =
-                cell.H == own[column].H && cell.E == own[column].E && cell.F == own[column].F;
-            own[column] = cell;
-            if (!is_same)
-                changed.include(column);
-            else if (column > last)
-                break;
+    // Finds the first alignments of pairs that are not long.
+    void find_first() {
+        PairJob first{pairs_.isas, pairs_.queries, pairs_.targets,   {}, pairs_.costs,
+                      pairs_.mode, pairs_.threads, pairs_.max_bytes, {}};
+        std::vector<size_t> numbers;
+        for (size_t pair = 0; pair < found_.size(); ++pair) {
+            const bool is_known = !pairs_.known_scores.empty();
+            if (is_known && pairs_.known_scores[pair] < job_.least[pair]) continue;
+            if (job_.is_long[pair]) {
+                pending_.push_back(pair);
+                continue;
+            }
+            numbers.push_back(pair);
+            first.pairs.push_back(pairs_.pairs[pair]);
+            if (is_known) first.known_scores.push_back(pairs_.known_scores[pair]);
         }
-        return changed;
+        PairResults results = run_pairs(first, Output::PATHS, progress_);
+        for (size_t i = 0; i < numbers.size(); ++i) {
+            if (results.scores[i] < job_.least[numbers[i]]) continue;
+            found_[numbers[i]].push_back({results.scores[i], std::move(results.alignments[i])});
+            if (job_.most > 1) pending_.push_back(numbers[i]);
+        }
     }
 
-    void find_best(int64_t row) {
-        const Cell* const own = row_of(row);
-        RowBest best;
-        for (int64_t column = 1; column <= n_columns_; ++column)
-            if (own[column].H > best.score) best = {own[column].H, column};
-        bests_[size_t(row)] = best;
+    // Whether all threads work on the table of a pair: it is much of the work, or takes all the memory.
+    bool is_shared(size_t pair) const {
+        if (pairs_.threads == 1) return false;
+        const double all = std::accumulate(pending_.begin(), pending_.end(), 0.0,
+                                           [&](double sum, size_t other) { return sum + cells(other); });
+        const bool is_large = cells(pair) >= LEAST_SHARED_CELLS && 2 * pairs_.threads * cells(pair) > all;
+        return is_large || TileShape::of(size_of(pair, 4, 1), job_.max_bytes / pairs_.threads).rows == 0;
+    }
+
+    void find_others(size_t pair, GridMemory& memory, ThreadPool* pool) {
+        const int first_bits = std::max(job_.least_bits, found_[pair].empty() ? 16 : 8);
+        for (const WidthKernels& kernels : pairs_.isas[0]->widths) {
+            if (progress_.cancelled) return;
+            if (kernels.bits < first_bits || !TileRange::of(pairs_.costs, kernels.bits).usable) continue;
+            const auto find = kernels.bits == 8    ? &SeveralRun::find_with<int8_t>
+                              : kernels.bits == 16 ? &SeveralRun::find_with<int16_t>
+                                                   : &SeveralRun::find_with<int32_t>;
+            if ((this->*find)(pair, kernels, memory, pool)) return;
+        }
+        throw std::overflow_error("a score does not fit the table");
+    }
+
+    // False if the width is too narrow.
+    template <class Lane>
+    bool find_with(size_t pair, const WidthKernels& kernels, GridMemory& memory, ThreadPool* pool) {
+        const auto [query, target] = pairs_.pairs[pair];
+        const TableSize size = size_of(pair, int(sizeof(Lane)), pool ? pairs_.threads : 1);
+        const double max_bytes = pool ? job_.max_bytes : job_.max_bytes / pairs_.threads;
+        const TileShape shape = job_.shape.rows > 0 ? job_.shape : TileShape::of(size, max_bytes);
+        if (shape.rows == 0) throw std::bad_alloc();
+        Grid<Lane> grid({pairs_.queries.at(query), pairs_.targets.at(target), size.n_rows, size.n_columns,
+                         pairs_.costs, kernels},
+                        shape, kept_tiles(shape, size, max_bytes), memory, pool, progress_);
+        std::vector<ScoredAlignment>& found = found_[pair];
+        for (const ScoredAlignment& one : found) grid.forbid(one.alignment);
+        if (!grid.settle()) return false;
+        while (!progress_.cancelled && int64_t(found.size()) < job_.most) {
+            const int64_t score = grid.best();
+            if (score < job_.least[pair]) break;
+            found.push_back({score, grid.trace_best()});
+            if (int64_t(found.size()) == job_.most) break;
+            grid.forbid(found.back().alignment);
+            grid.settle();
+        }
+        if (!progress_.cancelled) require_known_score(pair);
+        return true;
+    }
+
+    static int64_t kept_tiles(const TileShape& shape, const TableSize& size, double max_bytes) {
+        const double tile = double(shape.tile_bytes(size.value_bytes));
+        const double others = shape.bytes(size) - TileShape::KEPT_TILES * tile;
+        const double room = std::min(MOST_KEPT_BYTES, max_bytes - others);
+        return std::max(TileShape::KEPT_TILES, int64_t(room / tile));
+    }
+
+    void require_known_score(size_t pair) const {
+        if (!pairs_.known_scores.empty() &&
+            (found_[pair].empty() || found_[pair][0].score != pairs_.known_scores[pair]))
+            throw std::logic_error("no path has the score of its pair");
     }
 };
 
-void require_range(int64_t n_rows, int64_t n_columns, const Costs& costs) {
-    if (std::min(n_rows, n_columns) * std::max<int64_t>(costs.max_score, 1) > MOST_SCORE ||
-        costs.gap_first > MOST_COST || -int64_t(costs.min_score) > MOST_COST)
-        throw std::overflow_error("a score does not fit the table");
-}
-
 }  // namespace
 
-std::vector<ScoredAlignment> align_several(const uint8_t* query, int64_t n_rows, const uint8_t* target,
-                                           int64_t n_columns, const Costs& costs, const SeveralLimits& limits,
-                                           size_t max_bytes, Progress& progress) {
-    require_range(n_rows, n_columns, costs);
-    if (double(n_rows + 1) * double(n_columns + 1) * sizeof(Cell) > double(max_bytes)) throw std::bad_alloc();
-    std::vector<ScoredAlignment> found;
-    Table table(query, n_rows, target, n_columns, costs, progress);
-    while (int64_t(found.size()) < limits.most && !progress.cancelled) {
-        const int64_t row = table.best_row();
-        const RowBest end = table.best_of(row);
-        if (row == 0 || end.score < limits.least) break;
-        const std::vector<uint8_t> steps = table.trace_back(row);
-        found.push_back({end.score, make_alignment(query, target, costs, end.score, row, end.column, steps)});
-        if (int64_t(found.size()) < limits.most) table.forbid(steps, row, end.column);
-    }
-    return found;
+std::vector<std::vector<ScoredAlignment>> align_several(const SeveralJob& job, Progress& progress) {
+    return SeveralRun(job, progress).run();
+}
+
+double several_bytes(int64_t n_rows, int64_t n_columns, const Costs& costs) {
+    const bool is_narrow =
+        double(std::min(n_rows, n_columns)) * costs.max_score < double(TileRange::of(costs, 16).limit);
+    return TileShape::least_bytes({n_rows, n_columns, is_narrow ? 2 : 4, costs.n_codes, 1});
 }
 
 }  // namespace exaln

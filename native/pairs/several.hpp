@@ -1,11 +1,12 @@
-// Several local alignments of a pair that share no aligned pair of letters (Waterman and Eggert 1987).
+// Several local alignments of each pair that share no aligned pair of letters (Waterman and Eggert 1987).
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "pairs/alignment.hpp"
-#include "recurrence/costs.hpp"
+#include "pairs/run.hpp"
+#include "pairs/tile_shape.hpp"
 #include "threads/progress.hpp"
 
 namespace exaln {
@@ -15,17 +16,26 @@ struct ScoredAlignment {
     Alignment alignment;
 };
 
-// How many alignments of a pair are wanted: at most `most`, each with a score of at least `least`, above 0.
-struct SeveralLimits {
-    int64_t most, least;
+// Pairs, and how many alignments of each are wanted: at most `most`, each with a score of at least
+// `least[pair]`, above 0.
+struct SeveralJob {
+    const PairJob& pairs;    // local mode; its known scores, if any, may be of any value
+    const uint8_t* is_long;  // of each pair: its first alignment, too, is found in the grid of its table
+    int64_t most;
+    const int64_t* least;
+    double max_bytes;          // of the tables of all threads
+    TileShape shape = {0, 0};  // of the tiles, for tests; 0: chosen
+    int least_bits = 8;        // of the values, for tests
 };
 
-// The alignments of a pair, in the order found: each follows the path rule in the table in which no pair of
-// letters that an earlier one aligned may be aligned. One more than `limits.most` is never computed. Throws
-// std::bad_alloc if the tables do not fit `max_bytes`. The result is undefined once progress.cancelled is
-// set.
-std::vector<ScoredAlignment> align_several(const uint8_t* query, int64_t n_rows, const uint8_t* target,
-                                           int64_t n_columns, const Costs& costs, const SeveralLimits& limits,
-                                           size_t max_bytes, Progress& progress);
+// The alignments of each pair, in the order found: each follows the path rule in the table in which no pair
+// of letters that an earlier one aligned may be aligned. One more than `most` is never computed. Throws
+// std::bad_alloc if a table does not fit, std::overflow_error if a score does not fit 31 bits,
+// std::logic_error if a known score is not that of its pair. The result is undefined once progress.cancelled
+// is set.
+std::vector<std::vector<ScoredAlignment>> align_several(const SeveralJob& job, Progress& progress);
+
+// The least memory in which align_several can compute a pair of this size.
+double several_bytes(int64_t n_rows, int64_t n_columns, const Costs& costs);
 
 }  // namespace exaln

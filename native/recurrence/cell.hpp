@@ -45,6 +45,18 @@ EXALN_INLINE void update_cell(typename V::Reg& H, typename V::Reg& E, typename V
     F = V::max(V::sub(F, costs.gap_extend), opened);
 }
 
+// The same, local, for cells that follow one another down a column: F passes through two operations. A gap in
+// F that opens at an H that is F itself is never better than one that goes on.
+template <class V>
+EXALN_INLINE void update_cell_in_column(typename V::Reg& H, typename V::Reg& E, typename V::Reg& F,
+                                        typename V::Reg& best, const CellCosts<V>& costs) {
+    const typename V::Reg rest = V::max(V::max(H, E), costs.floor);
+    H = V::max(rest, F);
+    best = V::max(best, H);
+    E = V::max(V::sub(E, costs.gap_extend), V::sub(H, costs.gap_first));
+    F = V::max(V::sub(F, costs.gap_extend), V::sub(rest, costs.gap_first));
+}
+
 // Where the values of a cell came from, one mask each: H is the diagonal; H is E; E of the next cell extends
 // the gap of this cell's E rather than opening one here; the same for F.
 template <class V>

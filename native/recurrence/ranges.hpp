@@ -113,6 +113,25 @@ struct BlockRange {
     }
 };
 
+// Local scores without a bias, for the tile kernel (pairs/tile_kernel.hpp): a lane is exact while it is at
+// most `limit`.
+//
+// H is at least 0, so that adding the lowest value of the lane to it does not wrap and is below 0: the score
+// of a pair that must not be aligned. E and F are at least -gap_first where they enter a cell, and one more
+// gap_extend is taken from them; the upper end is that of Range. Values that come from other tiles are those
+// of exact cells. So "maximum <= limit" in all tiles proves every value. Forbidding pairs only lowers values,
+// so that a table that has fitted a width once always fits it.
+struct TileRange {
+    int64_t limit;
+    bool usable;
+
+    static TileRange of(const Costs& costs, int bits) {
+        const int64_t highest = (int64_t(1) << (bits - 1)) - 1;
+        return {highest - costs.max_score,
+                max_drop(costs) <= highest && 2 * int64_t(costs.max_score) <= highest};
+    }
+};
+
 // Scores of a strip whose lanes have bases of their own: stored = score - base (long/strip_kernel.hpp).
 //
 // Neighbouring H differ by at most D = max_score + gap_first, because adding or removing one letter changes a

@@ -6,6 +6,7 @@
 //   striped  one query, one target, the query's rows over all lanes     scan/striped_kernel.hpp
 //   pair     one pair per lane, in any mode, with or without paths      pairs/kernel.hpp
 //   column   one pair, in any mode, with or without a path            pairs/column_kernel.hpp
+//   tile     one pair, local, a rectangle of its table over all lanes   pairs/tile_kernel.hpp
 //   strip    one pair of any size, a strip of rows over all lanes       long/strip_kernel.hpp
 // Letters are encoded a register at a time by sequences/letter_kernel.hpp.
 #pragma once
@@ -26,6 +27,7 @@ struct PairArgs;
 struct PathState;
 struct StripArgs;
 struct StripedArgs;
+struct TileArgs;
 
 // Null except at 8 bits, and without vector lookups.
 struct LetterKernels {
@@ -61,6 +63,10 @@ struct WidthKernels {
     size_t (*column_directions)(int64_t n_rows, int64_t n_columns);
     void (*run_columns)(const ColumnArgs&, EndCell& end);
     uint8_t* (*trace_columns)(const ColumnArgs&, PathState&, uint8_t* steps);
+
+    // scores: [n_codes][n_segments][lanes] values, for rows with these striped letters
+    void (*make_tile_scores)(const Costs&, const uint8_t* letters, int64_t n_segments, void* scores);
+    int64_t (*fill_tile)(const TileArgs&);
 
     size_t (*strip_workspace)(int64_t lane_rows, int64_t n_stops);
     size_t (*strip_directions)(int64_t lane_rows, int64_t n_columns);

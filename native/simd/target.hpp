@@ -9,6 +9,7 @@
 #include "long/strip_kernel.hpp"
 #include "pairs/column_kernel.hpp"
 #include "pairs/kernel.hpp"
+#include "pairs/tile_kernel.hpp"
 #include "scan/group_kernel.hpp"
 #include "scan/striped_kernel.hpp"
 #include "sequences/letter_kernel.hpp"
@@ -60,6 +61,8 @@ constexpr exaln::WidthKernels width_kernels() {
             column_directions<V>,
             run_columns<V>,
             trace_columns<V>,
+            make_tile_scores<V>,
+            fill_tile<V>,
             strip_workspace<V>,
             strip_directions<V>,
             strip_runner<V>(),

@@ -283,16 +283,26 @@ def align_several(
     costs: Costs,
     most: int,
     least: NDArray[np.int64],
+    is_long: NDArray[np.uint8],
+    known_scores: NDArray[np.int32] | None,
     threads: int = 1,
+    isa: str = "",
+    only_this_isa: bool = False,
     max_bytes: int = ...,
+    tile: tuple[int, int] = ...,
+    least_bits: int = 8,
 ) -> tuple[
     NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.uint32], NDArray[np.int64]
 ]:
     """Up to `most` local alignments of each pair, of at least its least score, that share no aligned letters.
 
-    Returns the pair int64[k] and the score int64[k] of each alignment, then the columns of `trace_all`. MemoryError if
-    the table of a pair takes more than max_bytes.
+    is_long: pairs whose first alignment is found in their own table too, not side by side with others. Returns the pair
+    int64[k] and the score int64[k] of each alignment, then the columns of `trace_all`. MemoryError if the tables take
+    more than max_bytes, over all threads. tile (rows, columns), least_bits: for tests.
     """
+
+def several_bytes(n_rows: int, n_columns: int, costs: Costs) -> float:
+    """The least memory in which `align_several` can compute a pair of this size."""
 
 # bindings/device_pairs.cpp
 DeviceShape = tuple[int, int]  # lanes, rows

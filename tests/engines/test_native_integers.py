@@ -154,10 +154,15 @@ BINDINGS: dict[str, tuple[Any, dict[str, Any]]] = {
             "costs": COSTS,
             "most": 3,
             "least": np.ones(2, np.int64),
+            "is_long": np.zeros(2, np.uint8),
+            "known_scores": None,
             "threads": 2,
             "max_bytes": 1 << 20,
+            "tile": (64, 3),
+            "least_bits": 16,
         },
     ),
+    "several_bytes": (_core.several_bytes, {"n_rows": 100, "n_columns": 200, "costs": COSTS}),
     "align_pairs": (
         _core.align_pairs,
         {

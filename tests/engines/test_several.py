@@ -132,5 +132,5 @@ def test_threads_do_not_change_the_alignments() -> None:
 def test_a_table_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("exaln.engines.cpu.core_calls.available_memory", lambda: 10_000)
     letters = np.zeros(100, np.uint8)
-    with pytest.raises(OutOfMemoryError, match=r"several alignments of a pair need a table of .*; use fewer threads"):
+    with pytest.raises(OutOfMemoryError, match=r"several alignments of 100 with 100 letters need .* GiB, and 0.0 GiB"):
         found_by(ENGINES["cpu"], [(letters, letters)], SCORINGS[0], 2, 1)

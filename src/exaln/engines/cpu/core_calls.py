@@ -35,10 +35,6 @@ if TYPE_CHECKING:
 Column = TypeVar("Column", np.uint8, np.int64)
 
 
-BYTES_OF_A_CELL = 12
-"""Of the table in which several alignments of a pair are found."""
-
-
 @dataclass(frozen=True)
 class How:
     """Threads and instruction set of a call. is_forced: no other instruction set may be used."""
@@ -95,21 +91,45 @@ def align_pairs(task: PairTask, how: How) -> AlignedPairs:
         )
 
 
-def align_several(task: SeveralTask, how: How) -> SeveralAligned:
-    """Several alignments of each pair. Raises OutOfMemoryError if the table of a pair does not fit into memory."""
+def align_several(task: SeveralTask, is_long: NDArray[np.bool_], how: How) -> SeveralAligned:
+    """Several alignments of each pair. Raises OutOfMemoryError if what is kept of a pair's table does not fit.
+
+    is_long: bool[n], pairs that are not to be aligned side by side with others.
+    """
     from exaln import _core
 
-    pairs, threads = task.pairs, max(1, min(how.threads, len(task.pairs)))
-    room = available_memory() // (2 * threads)
-    largest = int(pairs.cells.max(initial=0))
-    if largest * BYTES_OF_A_CELL > room:
-        raise OutOfMemoryError(
-            f"several alignments of a pair need a table of {largest * BYTES_OF_A_CELL / 2**30:,.1f} GiB, and "
-            f"{room / 2**30:,.1f} GiB are free for it; use fewer threads or shorter sequences"
-        )
+    pairs, room = task.pairs, available_memory() // 2
+    _require_room_for_table(pairs, room)
+    known = pairs.known_scores
     with _translated_errors(how.threads):
-        found = _core.align_several(*_pair_arrays(pairs), task.most, _aligned(task.least), threads, 2 * room)
+        found = _core.align_several(
+            *_pair_arrays(pairs),
+            task.most,
+            _aligned(task.least),
+            _aligned(is_long.view(np.uint8)),
+            None if known is None else np.require(known, np.int32, ["C_CONTIGUOUS", "ALIGNED"]),
+            how.threads,
+            how.isa,
+            how.is_forced,
+            room,
+        )
     return SeveralAligned(found[0], _alignments(*found[1:]))
+
+
+def _require_room_for_table(task: PairTask, room: int) -> None:
+    """Raise OutOfMemoryError if the largest table needs more than `room` bytes."""
+    from exaln import _core
+
+    if not len(task):
+        return
+    largest = int(task.cells.argmax())
+    rows, columns = (int(lengths[largest]) for lengths in task.shapes)
+    needed = _core.several_bytes(rows, columns, _costs(task))
+    if needed > room:
+        raise OutOfMemoryError(
+            f"several alignments of {rows:,} with {columns:,} letters need {needed / 2**30:,.1f} GiB, and "
+            f"{room / 2**30:,.1f} GiB are free for them; close other programs or use shorter sequences"
+        )
 
 
 def score_pairs(task: PairTask, how: How) -> NDArray[np.int64]:
@@ -199,13 +219,16 @@ def _translated_errors(threads: int) -> Iterator[None]:
 
 def _pair_arrays(task: PairTask) -> tuple[Sequences, Sequences, PairRows, Costs]:
     """Sequences, pairs and costs as the core takes them."""
-    scoring = task.scoring
     return (
         (_aligned(task.queries.codes("cpu")), _aligned(task.queries.offsets)),
         (_aligned(task.targets.codes), _aligned(task.targets.offsets)),
         (_aligned(task.query), _aligned(task.target)),
-        (scoring.matrix, scoring.gap_first, scoring.gap_extend),
+        _costs(task),
     )
+
+
+def _costs(task: PairTask) -> Costs:
+    return task.scoring.matrix, task.scoring.gap_first, task.scoring.gap_extend
 
 
 def _region_arrays(
