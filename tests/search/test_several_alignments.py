@@ -16,7 +16,7 @@ from exaln.engines.reference.engine import ReferenceEngine
 from exaln.scoring.scoring import Scoring
 from exaln.search import pipeline, scan_parts
 from exaln.search.pipeline import Search, SearchOptions
-from exaln.sequences.alphabet import DNA, PROTEIN
+from exaln.sequences.alphabet import DNA
 from exaln.sequences.records import Records
 from exaln.statistics.evalues import Statistics
 from waterman_eggert import textbook

@@ -19,7 +19,7 @@ from exaln.cluster.part_checks import require_once
 from exaln.cluster.part_hits import binary_lengths, hits_of_batch, list_array, number_array, numbers_of
 from exaln.foundation.distinct import run_offsets
 from exaln.search.evaluation import Evaluation
-from exaln.search.ranking import report_order
+from exaln.search.hsp_filters import report_list
 from exaln.search.spec import SearchSpec
 from exaln.sequences.records import offsets_of
 
@@ -44,8 +44,9 @@ def merge_batches(batches: Sequence[Any], spec: SearchSpec) -> Any:
         require_once(row[first], ordinal[first])
     evaluation = _evaluation(batches[0], row, hits, spec)
     passing = np.flatnonzero(evaluation.passes)
-    evalue, most = evaluation.evalue[passing], spec.options.max_target_seqs
-    order = passing[report_order(row[passing], evalue, score[passing], ordinal[passing], most)]
+    start, end = (numbers_of(hits.field(f"query_{side}"))[passing] for side in ("start", "end"))
+    evalue = evaluation.evalue[passing]
+    order = passing[report_list(row[passing], evalue, score[passing], ordinal[passing], start, end, spec.options)]
     offsets = offsets_of(np.bincount(row[order], minlength=batches[0].num_rows))
     best = list_array(offsets, hits.take(number_array(order)))
     place = batches[0].schema.get_field_index("hits")

@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from exaln.foundation.distinct import run_offsets
+from exaln.search.ranking import report_order
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from exaln.search.options import SearchOptions
 
     Numbers = NDArray[np.integer]
 
@@ -58,6 +61,27 @@ def _besthit_of_target(strand: Numbers, start: Numbers, end: Numbers, score: Num
     found = np.empty(len(order), np.bool_)
     found[order] = keeps
     return found
+
+
+def report_list(
+    query: NDArray[np.int64],
+    evalue: NDArray[np.float64],
+    score: NDArray[np.int64],
+    ordinal: NDArray[np.int64],
+    query_start: NDArray[np.int64],
+    query_end: NDArray[np.int64],
+    options: SearchOptions,
+) -> NDArray[np.int64]:
+    """int64[k]: the alignments that are reported, in the order of the report: culled, then cut to the best targets.
+
+    The alignments of parts of a database that were listed so can be joined and listed again: those that were dropped in
+    a part lie within better ones of that part.
+    """
+    every = report_order(query, evalue, score, ordinal, len(query)) if options.culling_limit else np.arange(len(query))
+    if options.culling_limit:
+        every = every[culled(query[every], query_start[every], query_end[every], score[every], options.culling_limit)]
+    order = report_order(query[every], evalue[every], score[every], ordinal[every], options.max_target_seqs)
+    return every[order]
 
 
 def culled(query: Numbers, query_start: Numbers, query_end: Numbers, score: Numbers, limit: int) -> NDArray[np.bool_]:

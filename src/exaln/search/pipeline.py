@@ -38,6 +38,7 @@ from exaln.scoring.scoring import Scoring, ScoringLike, as_scoring
 from exaln.search.aligning import Aligner, TargetAlignments
 from exaln.search.candidate_pruning import LocatedCandidates, Pruner
 from exaln.search.evaluation import HitEvaluator, warn_without_statistics
+from exaln.search.hsp_filters import report_list, subject_besthit
 from exaln.search.options import OLD_NAMES, SearchOptions
 from exaln.search.ranking import Ranked, empty_ranking, hit_order, is_among_first, rank, report_order
 from exaln.search.regions import places_among, regions_of
@@ -204,7 +205,7 @@ class Search:
             parts = regions.start, regions.end
             targets, places = sequences_of(self.database, rows, parts, lengths, self._views.starts)
         aligner = Aligner(self.engine, self._evaluator, self.options, block.queries, block.rows)
-        return aligner.align(ranked, regions, targets, places)
+        return self._without_enveloped(ranked, aligner.align(ranked, regions, targets, places))
 
     def _narrowed(self, block: Block, candidates: Ranked) -> Ranked:
         """The candidates, with windows in place of which there are smaller ones that reach the cutoff.
@@ -256,10 +257,21 @@ class Search:
             found = self._align(block, scanned, now)
             kept.append(now)
             parts.append(found.take(self._passing(now, found, block.queries)))
-            waiting = self._that_can_enter(waiting.take(~is_next), Ranked.joined(kept), TargetAlignments.joined(parts))
+            waiting = waiting.take(~is_next)
+            if not self.options.culling_limit:
+                waiting = self._that_can_enter(waiting, Ranked.joined(kept), TargetAlignments.joined(parts))
         ranked, alignments = Ranked.joined(kept), TargetAlignments.joined(parts)
-        order = report_order(*_report_keys(ranked, alignments), self.options.max_target_seqs)
-        return ranked, alignments.take(order)
+        ranges = alignments.aligned.positions[:, 0], alignments.aligned.positions[:, 1]
+        return ranked, alignments.take(report_list(*_report_keys(ranked, alignments), *ranges, self.options))
+
+    def _without_enveloped(self, ranked: Ranked, found: TargetAlignments) -> TargetAlignments:
+        """The alignments without those that -subject_besthit drops."""
+        if not self.options.subject_besthit:
+            return found
+        ranges = found.aligned.positions[:, 0], found.aligned.positions[:, 1]
+        query, ordinal = ranked.query[found.hit], ranked.ordinal[found.hit]
+        keeps = subject_besthit(query, ordinal, found.strand, *ranges, found.aligned.scores)
+        return found.take(np.flatnonzero(keeps))
 
     def _that_can_enter(self, waiting: Ranked, ranked: Ranked, found: TargetAlignments) -> Ranked:
         """The waiting targets that would be among the best k of what is found already."""
