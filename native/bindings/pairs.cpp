@@ -142,16 +142,14 @@ using SeveralColumns =
 // Alignments of all pairs, pair by pair. A pair has one more than `most` if that many reach its least score.
 SeveralColumns bound_align_several(const BoundSequences& queries, const BoundSequences& targets,
                                    const BoundPairs& pairs, const BoundCosts& costs, int64_t most,
-                                   InputArray<int64_t> least, InputArray<uint8_t> is_long,
-                                   std::optional<InputArray<int32_t>> known_scores, int threads,
-                                   const std::string& isa, bool only_this_isa, size_t max_bytes,
+                                   InputArray<int64_t> least, std::optional<InputArray<int32_t>> known_scores,
+                                   int threads, const std::string& isa, bool only_this_isa, size_t max_bytes,
                                    const std::pair<int64_t, int64_t>& tile, int least_bits) {
     BoundJob bound(queries, targets, pairs, costs, LOCAL, threads, isa, only_this_isa, MAX_BYTES);
     PairJob& job = bound.job;
     require_letters(job.costs, job.queries), require_letters(job.costs, job.targets);
     const size_t n = job.pairs.size();
-    if (most < 1 || least.shape(0) != n || is_long.shape(0) != n ||
-        (known_scores && known_scores->shape(0) != n))
+    if (most < 1 || least.shape(0) != n || (known_scores && known_scores->shape(0) != n))
         throw std::invalid_argument("limits do not fit the pairs");
     if (tile.first < 0 || tile.first % TileShape::ROW_UNIT != 0 || (tile.first > 0) != (tile.second > 0))
         throw std::invalid_argument("a tile has a multiple of 64 rows");
@@ -160,8 +158,8 @@ SeveralColumns bound_align_several(const BoundSequences& queries, const BoundSeq
     if (known_scores) job.known_scores.assign(known_scores->data(), known_scores->data() + n);
     std::vector<std::vector<ScoredAlignment>> found;
     Progress progress;
-    const SeveralJob several{
-        job, is_long.data(), most, least.data(), double(max_bytes), {tile.first, tile.second}, least_bits};
+    const SeveralJob several{job,       most, least.data(), double(max_bytes), {tile.first, tile.second},
+                             least_bits};
     run_released(
         bound.n_cells() < QUICK_CELLS, progress, [&] { found = align_several(several, progress); }, [] {});
     std::vector<int64_t> owners, scores;
@@ -200,12 +198,13 @@ void bind_pairs(nb::module_& m) {
           arg("mode"), arg("threads") = 1, arg("isa") = "", arg("only_this_isa") = false,
           arg("max_bytes") = MAX_BYTES, "Scores int64[n], then the columns of trace_all.");
     m.def("align_several", bound_align_several, arg("queries"), arg("targets"), arg("pairs"), arg("costs"),
-          arg("most"), arg("least"), arg("is_long"), arg("known_scores").none(), arg("threads") = 1,
-          arg("isa") = "", arg("only_this_isa") = false, arg("max_bytes") = MAX_BYTES,
+          arg("most"), arg("least"), arg("known_scores").none(), arg("threads") = 1, arg("isa") = "",
+          arg("only_this_isa") = false, arg("max_bytes") = MAX_BYTES,
           arg("tile") = std::make_pair(int64_t(0), int64_t(0)), arg("least_bits") = 8,
           "The pair int64[k] and the score int64[k] of each alignment, then the columns of trace_all. least: "
-          "int64[n], the least score in each pair. is_long: uint8[n]. max_bytes: of the tables of all "
-          "threads. tile, least_bits: rows and columns of a tile, and the narrowest values, for tests.");
+          "int64[n], the least score in each pair. max_bytes: of the tables of all threads. For tests: tile, "
+          "its rows and columns, with which all alignments are found in tables of tiles; least_bits, the "
+          "narrowest values.");
     m.def("several_bytes", bound_several_bytes, arg("n_rows"), arg("n_columns"), arg("costs"),
           "The least memory in which align_several can compute a pair of this size.");
 }

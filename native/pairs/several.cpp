@@ -1,7 +1,8 @@
 // First alignments of all pairs side by side, then the others of each pair in the grid of its table.
 //
 // Most pairs have no other alignment, which one fill of the grid shows, with the first alignment's pairs
-// forbidden. Its values are often small, so 8 bits are tried first. Long pairs start with the grid.
+// forbidden. Its values are often small, so 8 bits are tried first. Where a batch would be slow, the first
+// alignment, too, is found in the grid.
 #include "pairs/several.hpp"
 
 #include <algorithm>
@@ -18,6 +19,12 @@ namespace {
 
 constexpr double MOST_KEPT_BYTES = 256 << 20;   // of tiles that are kept whole
 constexpr double LEAST_SHARED_CELLS = 1 << 24;  // below, threads on one table would wait for one another
+
+// Pairs whose first alignment is found in the grid, as measured: those of a batch with few pairs, which
+// leaves most lanes empty; wide tables, of which a batch computes parts again for the path; and those that
+// are too large for the directions of a batch.
+constexpr size_t FEW_PAIRS = 8;
+constexpr double WIDE_TABLE_CELLS = 1 << 20, WIDE_TABLE_RATIO = 4, LARGE_TABLE_CELLS = 1 << 27;
 
 class SeveralRun {
   public:
@@ -55,7 +62,15 @@ class SeveralRun {
         return {rows(pair), columns(pair), value_bytes, pairs_.costs.n_codes, threads};
     }
 
-    // Finds the first alignments of pairs that are not long.
+    bool begins_with_grid(size_t pair) const {
+        const double shorter = double(std::min(rows(pair), columns(pair))),
+                     longer = double(std::max(rows(pair), columns(pair)));
+        const bool is_wide = longer >= WIDE_TABLE_RATIO * shorter && shorter * longer >= WIDE_TABLE_CELLS;
+        return job_.shape.rows > 0 || is_wide || shorter * longer >= LARGE_TABLE_CELLS ||
+               found_.size() <= FEW_PAIRS;
+    }
+
+    // Finds the first alignments of pairs that do not begin with the grid.
     void find_first() {
         PairJob first{pairs_.isas, pairs_.queries, pairs_.targets,   {}, pairs_.costs,
                       pairs_.mode, pairs_.threads, pairs_.max_bytes, {}};
@@ -63,7 +78,7 @@ class SeveralRun {
         for (size_t pair = 0; pair < found_.size(); ++pair) {
             const bool is_known = !pairs_.known_scores.empty();
             if (is_known && pairs_.known_scores[pair] < job_.least[pair]) continue;
-            if (job_.is_long[pair]) {
+            if (begins_with_grid(pair)) {
                 pending_.push_back(pair);
                 continue;
             }

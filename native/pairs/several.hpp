@@ -19,12 +19,11 @@ struct ScoredAlignment {
 // Pairs, and how many alignments of each are wanted: at most `most`, each with a score of at least
 // `least[pair]`, above 0.
 struct SeveralJob {
-    const PairJob& pairs;    // local mode; its known scores, if any, may be of any value
-    const uint8_t* is_long;  // of each pair: its first alignment, too, is found in the grid of its table
+    const PairJob& pairs;  // local mode; its known scores, if any, may be of any value
     int64_t most;
     const int64_t* least;
     double max_bytes;          // of the tables of all threads
-    TileShape shape = {0, 0};  // of the tiles, for tests; 0: chosen
+    TileShape shape = {0, 0};  // of the tiles, for tests: all alignments are found in grids of them
     int least_bits = 8;        // of the values, for tests
 };
 

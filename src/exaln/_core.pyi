@@ -283,7 +283,6 @@ def align_several(
     costs: Costs,
     most: int,
     least: NDArray[np.int64],
-    is_long: NDArray[np.uint8],
     known_scores: NDArray[np.int32] | None,
     threads: int = 1,
     isa: str = "",
@@ -296,9 +295,9 @@ def align_several(
 ]:
     """Up to `most` local alignments of each pair, of at least its least score, that share no aligned letters.
 
-    is_long: pairs whose first alignment is found in their own table too, not side by side with others. Returns the pair
-    int64[k] and the score int64[k] of each alignment, then the columns of `trace_all`. MemoryError if the tables take
-    more than max_bytes, over all threads. tile (rows, columns), least_bits: for tests.
+    Returns the pair int64[k] and the score int64[k] of each alignment, then the columns of `trace_all`. MemoryError if
+    the tables take more than max_bytes, over all threads. For tests: tile, its rows and columns, with which all
+    alignments are found in tables of tiles; least_bits, the narrowest values.
     """
 
 def several_bytes(n_rows: int, n_columns: int, costs: Costs) -> float:

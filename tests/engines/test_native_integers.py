@@ -154,7 +154,6 @@ BINDINGS: dict[str, tuple[Any, dict[str, Any]]] = {
             "costs": COSTS,
             "most": 3,
             "least": np.ones(2, np.int64),
-            "is_long": np.zeros(2, np.uint8),
             "known_scores": None,
             "threads": 2,
             "max_bytes": 1 << 20,

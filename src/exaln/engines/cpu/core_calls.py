@@ -91,11 +91,8 @@ def align_pairs(task: PairTask, how: How) -> AlignedPairs:
         )
 
 
-def align_several(task: SeveralTask, is_long: NDArray[np.bool_], how: How) -> SeveralAligned:
-    """Several alignments of each pair. Raises OutOfMemoryError if what is kept of a pair's table does not fit.
-
-    is_long: bool[n], pairs that are not to be aligned side by side with others.
-    """
+def align_several(task: SeveralTask, how: How) -> SeveralAligned:
+    """Several alignments of each pair. Raises OutOfMemoryError if what is kept of a pair's table does not fit."""
     from exaln import _core
 
     pairs, room = task.pairs, available_memory() // 2
@@ -106,7 +103,6 @@ def align_several(task: SeveralTask, is_long: NDArray[np.bool_], how: How) -> Se
             *_pair_arrays(pairs),
             task.most,
             _aligned(task.least),
-            _aligned(is_long.view(np.uint8)),
             None if known is None else np.require(known, np.int32, ["C_CONTIGUOUS", "ALIGNED"]),
             how.threads,
             how.isa,

@@ -169,7 +169,7 @@ class CpuEngine(Engine):
     def align_several(self, task: SeveralTask) -> SeveralAligned:
         """Align first as `align` does, then pair by pair, in a table that is filled again where it has changed."""
         task.pairs.require_no_forbidden_cells(self.name)
-        return core_calls.align_several(task, self.is_long(task.pairs), self._how)
+        return core_calls.align_several(task, self._how)
 
     def score(self, task: PairTask) -> NDArray[np.int64]:
         """Score groups of pairs side by side, on all threads."""
