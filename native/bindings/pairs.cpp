@@ -136,39 +136,51 @@ ScoredColumns bound_align_pairs(const BoundSequences& queries, const BoundSequen
                           columns_to_numpy(std::move(bound.alignments)));
 }
 
-using SeveralColumns =
-    decltype(std::tuple_cat(std::declval<std::tuple<NumpyArray<int64_t>>>(), std::declval<ScoredColumns>()));
+using SeveralColumns = decltype(std::tuple_cat(
+    std::declval<std::tuple<NumpyArray<uint8_t>, NumpyArray<int64_t>>>(), std::declval<ScoredColumns>()));
 
 // Alignments of all pairs, pair by pair. A pair has one more than `most` if that many reach its least score.
 SeveralColumns bound_align_several(const BoundSequences& queries, const BoundSequences& targets,
                                    const BoundPairs& pairs, const BoundCosts& costs, int64_t most,
                                    InputArray<int64_t> least, std::optional<InputArray<int32_t>> known_scores,
-                                   int threads, const std::string& isa, bool only_this_isa, size_t max_bytes,
+                                   std::optional<InputArray<int64_t>> upper,
+                                   std::optional<InputArray<int64_t>> margin, int threads,
+                                   const std::string& isa, bool only_this_isa, size_t max_bytes,
                                    const std::pair<int64_t, int64_t>& tile, int least_bits) {
     BoundJob bound(queries, targets, pairs, costs, LOCAL, threads, isa, only_this_isa, MAX_BYTES);
     PairJob& job = bound.job;
     require_letters(job.costs, job.queries), require_letters(job.costs, job.targets);
     const size_t n = job.pairs.size();
-    if (most < 1 || least.shape(0) != n || (known_scores && known_scores->shape(0) != n))
+    if (most < 1 || least.shape(0) != n || (known_scores && known_scores->shape(0) != n) ||
+        upper.has_value() != margin.has_value() || (upper && upper->shape(0) != n) ||
+        (margin && margin->shape(0) != n))
         throw std::invalid_argument("limits do not fit the pairs");
     if (tile.first < 0 || tile.first % TileShape::ROW_UNIT != 0 || (tile.first > 0) != (tile.second > 0))
         throw std::invalid_argument("a tile has a multiple of 64 rows");
     for (size_t i = 0; i < n; ++i)
-        if (least.data()[i] < 1) throw std::invalid_argument("an alignment scores at least 1");
+        if (least.data()[i] < 1 || (upper && upper->data()[i] < 0))
+            throw std::invalid_argument("an alignment scores at least 1");
     if (known_scores) job.known_scores.assign(known_scores->data(), known_scores->data() + n);
-    std::vector<std::vector<ScoredAlignment>> found;
+    SeveralFound found;
     Progress progress;
-    const SeveralJob several{job,       most, least.data(), double(max_bytes), {tile.first, tile.second},
+    const SeveralJob several{job,
+                             most,
+                             least.data(),
+                             double(max_bytes),
+                             upper ? upper->data() : nullptr,
+                             margin ? margin->data() : nullptr,
+                             {tile.first, tile.second},
                              least_bits};
     run_released(
         bound.n_cells() < QUICK_CELLS, progress, [&] { found = align_several(several, progress); }, [] {});
     std::vector<int64_t> owners, scores;
     std::vector<Alignment> alignments;
     for (size_t i = 0; i < n; ++i)
-        for (ScoredAlignment& one : found[i])
+        for (ScoredAlignment& one : found.alignments[i])
             owners.push_back(int64_t(i)), scores.push_back(one.score),
                 alignments.push_back(std::move(one.alignment));
-    return std::tuple_cat(std::make_tuple(to_numpy(std::move(owners)), to_numpy(std::move(scores))),
+    return std::tuple_cat(std::make_tuple(to_numpy(std::move(found.is_certain)), to_numpy(std::move(owners)),
+                                          to_numpy(std::move(scores))),
                           columns_to_numpy(to_columns(std::move(alignments), threads)));
 }
 
@@ -197,14 +209,16 @@ void bind_pairs(nb::module_& m) {
     m.def("align_pairs", bound_align_pairs, arg("queries"), arg("targets"), arg("pairs"), arg("costs"),
           arg("mode"), arg("threads") = 1, arg("isa") = "", arg("only_this_isa") = false,
           arg("max_bytes") = MAX_BYTES, "Scores int64[n], then the columns of trace_all.");
-    m.def("align_several", bound_align_several, arg("queries"), arg("targets"), arg("pairs"), arg("costs"),
-          arg("most"), arg("least"), arg("known_scores").none(), arg("threads") = 1, arg("isa") = "",
-          arg("only_this_isa") = false, arg("max_bytes") = MAX_BYTES,
-          arg("tile") = std::make_pair(int64_t(0), int64_t(0)), arg("least_bits") = 8,
-          "The pair int64[k] and the score int64[k] of each alignment, then the columns of trace_all. least: "
-          "int64[n], the least score in each pair. max_bytes: of the tables of all threads. For tests: tile, "
-          "its rows and columns, with which all alignments are found in tables of tiles; least_bits, the "
-          "narrowest values.");
+    m.def(
+        "align_several", bound_align_several, arg("queries"), arg("targets"), arg("pairs"), arg("costs"),
+        arg("most"), arg("least"), arg("known_scores").none(), arg("upper").none(), arg("margin").none(),
+        arg("threads") = 1, arg("isa") = "", arg("only_this_isa") = false, arg("max_bytes") = MAX_BYTES,
+        arg("tile") = std::make_pair(int64_t(0), int64_t(0)), arg("least_bits") = 8,
+        "Whether the result is certain uint8[n], the pair int64[k] and the score int64[k] of each alignment, "
+        "then the columns of trace_all. least: int64[n], the least score in each pair. upper, margin: "
+        "int64[n], for ends of longer targets. max_bytes: of the tables of all threads. For tests: tile, "
+        "its rows and columns, with which all alignments are found in tables of tiles; least_bits, the "
+        "narrowest values.");
     m.def("several_bytes", bound_several_bytes, arg("n_rows"), arg("n_columns"), arg("costs"),
           "The least memory in which align_several can compute a pair of this size.");
 }

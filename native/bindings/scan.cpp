@@ -34,7 +34,8 @@ using Scores = nb::ndarray<nb::numpy, int32_t, nb::ndim<2>>;
 Scores bound_score_all(InputArray<uint8_t> query_codes, InputArray<int64_t> query_offsets,
                        InputArray<uint8_t> target_codes, InputArray<int64_t> target_offsets,
                        InputArray<int32_t, 2> matrix, int32_t gap_first, int32_t gap_extend, int threads,
-                       const std::string& isa_name, std::optional<nb::callable> on_progress) {
+                       const std::string& isa_name, std::optional<nb::callable> on_progress,
+                       int64_t block_columns) {
     const Isa& isa = choose_isa(isa_name);
     const Costs costs = make_costs(matrix, gap_first, gap_extend);
     const Sequences queries = make_sequences(query_codes, query_offsets);
@@ -42,17 +43,23 @@ Scores bound_score_all(InputArray<uint8_t> query_codes, InputArray<int64_t> quer
     require_codes(queries);
     require_threads(threads);
 
-    auto scores = std::make_unique<int32_t[]>(std::max<size_t>(size_t(queries.n) * size_t(targets.n), 1));
+    std::optional<ColumnBlocks> blocks;
+    if (block_columns) blocks.emplace(targets, block_columns);
+    const size_t n_columns = size_t(blocks ? blocks->n() : targets.n);
+    auto scores = std::make_unique<int32_t[]>(std::max<size_t>(size_t(queries.n) * n_columns, 1));
     Progress progress;
     run_released(
         n_cells(queries, targets) <= QUICK_CELLS, progress,
-        [&] { score_all(isa, queries, targets, costs, threads, progress, scores.get()); },
+        [&] {
+            score_all(isa, queries, targets, costs, threads, progress, scores.get(),
+                      blocks ? &*blocks : nullptr);
+        },
         [&] {
             if (on_progress) (*on_progress)(progress.cells.load());
         });
     int32_t* const data = scores.release();
     nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<int32_t*>(p); });
-    return Scores(data, {size_t(queries.n), size_t(targets.n)}, owner);
+    return Scores(data, {size_t(queries.n), n_columns}, owner);
 }
 
 std::vector<std::tuple<std::string, bool>> bound_isas() {
@@ -114,9 +121,10 @@ void bind_scan(nb::module_& m) {
     m.def("score_all", bound_score_all, nb::arg("query_codes"), nb::arg("query_offsets"),
           nb::arg("target_codes"), nb::arg("target_offsets"), nb::arg("matrix"), nb::arg("gap_first"),
           nb::arg("gap_extend"), nb::arg("threads") = 1, nb::arg("isa") = "",
-          nb::arg("on_progress") = nb::none(),
+          nb::arg("on_progress") = nb::none(), nb::arg("block_columns") = 0,
           "int32[n_queries, n_targets]: exact local scores. on_progress(cells) is called about ten times a "
-          "second.");
+          "second. block_columns: a multiple of 64; instead of a column per target there is one for each "
+          "block of so many residues of a target, with the best score of an alignment that ends in it.");
     m.def("plan_scan", bound_plan_scan, nb::arg("query_lengths"), nb::arg("target_lengths"),
           nb::arg("threads") = 1, nb::arg("isa") = "",
           "(lanes, n_striped) for targets with these ascending lengths: the last n_striped of them would be "

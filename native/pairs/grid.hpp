@@ -62,7 +62,8 @@ struct GridMemory {
 template <class Lane>
 class Grid {
   public:
-    // pool: null for the calling thread alone. keeps: how many tiles may be kept whole.
+    // The pair has rows and columns. pool: null for the calling thread alone. keeps: how many tiles may be
+    // kept whole.
     Grid(const GridPair& pair, const TileShape& shape, int64_t keeps, GridMemory& memory, ThreadPool* pool,
          Progress& progress)
         : pair_(pair),
@@ -80,11 +81,7 @@ class Grid {
         const int64_t padded = first_value(down_);
         lefts_ = reserve(memory.lefts, 2 * padded * across_);
         lines_ = reserve(memory.lines, (down_ - 1) * line_size());
-        for (int64_t r = 0; r < down_; ++r) {
-            std::fill_n(left(r, 0), size(r), Lane(0));
-            std::fill_n(left(r, 0) + size(r), size(r), Lane(-pair.costs.gap_first));
-            if (r + 1 < down_) *line_H(r) = 0;
-        }
+        start_with(0, Lane(-pair.costs.gap_first));
     }
 
     // Forbids the pairs of letters that an alignment aligns. `settle` must follow.
@@ -108,6 +105,7 @@ class Grid {
             for (int64_t r = std::max<int64_t>(0, diagonal - across_ + 1); r < std::min(down_, diagonal + 1);
                  ++r)
                 if (tile(r, diagonal - r).is_dirty) dirty.push_back(r);
+            if (!dirty.empty()) last_renewed_ = std::max(last_renewed_, diagonal - dirty.front());
             const auto fill = [&](size_t thread, size_t i) { renew(dirty[i], diagonal - dirty[i], thread); };
             if (pool_ && dirty.size() > 1) {
                 pool_->run(dirty.size(), fill);
@@ -119,6 +117,25 @@ class Grid {
         }
         is_filled_ = true;
         return true;
+    }
+
+    // The first column from which the table holds for a longer target too, of which this one is the end and
+    // in which H is between 0 and `upper` in the column before; n_columns or more if there is none. -1 if
+    // values do not fit the width.
+    //
+    // Values of the longer target's table are between those that come from 0 and those that come from
+    // `upper`, so they are known where both agree, whatever pairs are forbidden to the left. E enters after a
+    // gap of at least one letter from there.
+    int64_t certain_from(int64_t upper) {
+        if (upper == 0) return 0;
+        if (upper > limit_) return -1;
+        start_with(Lane(upper), Lane(upper - pair_.costs.gap_extend));
+        last_renewed_ = -1;
+        if (!settle()) return -1;
+        const int64_t certain = (last_renewed_ + 1) * shape_.columns;
+        start_with(0, Lane(-pair_.costs.gap_first));
+        settle();
+        return certain;
     }
 
     int64_t best() const {
@@ -157,6 +174,7 @@ class Grid {
     std::vector<Tile*> kept_;  // those that are kept whole, in the order of memory_.tiles
     size_t next_kept_ = 0;
     bool is_filled_ = false;
+    int64_t last_renewed_ = -1;  // the last column of tiles of which one was filled
     std::atomic<bool> has_overflowed_{false};
 
     static Lane* reserve(Scratch& scratch, int64_t n) {
@@ -201,6 +219,16 @@ class Grid {
                 }
             pair_.kernels.make_tile_scores(pair_.costs, letters + first_value(r), n,
                                            scores_ + pair_.costs.n_codes * first_value(r));
+        }
+    }
+
+    // Sets H to the left of the first column, and E that enters it.
+    void start_with(Lane H, Lane E) {
+        for (int64_t r = 0; r < down_; ++r) {
+            std::fill_n(left(r, 0), size(r), H);
+            std::fill_n(left(r, 0) + size(r), size(r), E);
+            if (r + 1 < down_) *line_H(r) = H;
+            tile(r, 0).is_dirty = true;
         }
     }
 

@@ -29,9 +29,13 @@ constexpr double WIDE_TABLE_CELLS = 1 << 20, WIDE_TABLE_RATIO = 4, LARGE_TABLE_C
 class SeveralRun {
   public:
     SeveralRun(const SeveralJob& job, Progress& progress)
-        : job_(job), pairs_(job.pairs), progress_(progress), found_(pairs_.pairs.size()) {}
+        : job_(job),
+          pairs_(job.pairs),
+          progress_(progress),
+          found_(pairs_.pairs.size()),
+          is_certain_(found_.size(), 1) {}
 
-    std::vector<std::vector<ScoredAlignment>> run() {
+    SeveralFound run() {
         find_first();
         std::vector<size_t> alone, shared;
         for (const size_t pair : pending_) (is_shared(pair) ? shared : alone).push_back(pair);
@@ -45,7 +49,7 @@ class SeveralRun {
             ThreadPool pool(pairs_.threads);
             for (const size_t pair : shared) find_others(pair, memory, &pool);
         }
-        return std::move(found_);
+        return {std::move(found_), std::move(is_certain_)};
     }
 
   private:
@@ -53,11 +57,13 @@ class SeveralRun {
     const PairJob& pairs_;
     Progress& progress_;
     std::vector<std::vector<ScoredAlignment>> found_;
+    std::vector<uint8_t> is_certain_;
     std::vector<size_t> pending_;  // pairs that may have more alignments than were found
 
     int64_t rows(size_t pair) const { return pairs_.queries.length(pairs_.pairs[pair].query); }
     int64_t columns(size_t pair) const { return pairs_.targets.length(pairs_.pairs[pair].target); }
     double cells(size_t pair) const { return double(rows(pair)) * double(columns(pair)); }
+    int64_t upper(size_t pair) const { return job_.upper ? job_.upper[pair] : 0; }
     TableSize size_of(size_t pair, int value_bytes, int threads) const {
         return {rows(pair), columns(pair), value_bytes, pairs_.costs.n_codes, threads};
     }
@@ -66,7 +72,7 @@ class SeveralRun {
         const double shorter = double(std::min(rows(pair), columns(pair))),
                      longer = double(std::max(rows(pair), columns(pair)));
         const bool is_wide = longer >= WIDE_TABLE_RATIO * shorter && shorter * longer >= WIDE_TABLE_CELLS;
-        return job_.shape.rows > 0 || is_wide || shorter * longer >= LARGE_TABLE_CELLS ||
+        return job_.shape.rows > 0 || upper(pair) > 0 || is_wide || shorter * longer >= LARGE_TABLE_CELLS ||
                found_.size() <= FEW_PAIRS;
     }
 
@@ -78,6 +84,7 @@ class SeveralRun {
         for (size_t pair = 0; pair < found_.size(); ++pair) {
             const bool is_known = !pairs_.known_scores.empty();
             if (is_known && pairs_.known_scores[pair] < job_.least[pair]) continue;
+            if (cells(pair) == 0) continue;
             if (begins_with_grid(pair)) {
                 pending_.push_back(pair);
                 continue;
@@ -104,16 +111,24 @@ class SeveralRun {
     }
 
     void find_others(size_t pair, GridMemory& memory, ThreadPool* pool) {
-        const int first_bits = std::max(job_.least_bits, found_[pair].empty() ? 16 : 8);
         for (const WidthKernels& kernels : pairs_.isas[0]->widths) {
             if (progress_.cancelled) return;
-            if (kernels.bits < first_bits || !TileRange::of(pairs_.costs, kernels.bits).usable) continue;
+            if (kernels.bits < job_.least_bits || !may_fit(pair, kernels.bits)) continue;
             const auto find = kernels.bits == 8    ? &SeveralRun::find_with<int8_t>
                               : kernels.bits == 16 ? &SeveralRun::find_with<int16_t>
                                                    : &SeveralRun::find_with<int32_t>;
             if ((this->*find)(pair, kernels, memory, pool)) return;
         }
         throw std::overflow_error("a score does not fit the table");
+    }
+
+    // Whether the values of a table may fit lanes of `bits`. Without the pairs of the first alignment they
+    // are often small.
+    bool may_fit(size_t pair, int bits) const {
+        const TileRange range = TileRange::of(pairs_.costs, bits);
+        const bool is_known = found_[pair].empty() && !pairs_.known_scores.empty();
+        return range.usable &&
+               (is_known ? pairs_.known_scores[pair] <= range.limit : bits > 8 || !found_[pair].empty());
     }
 
     // False if the width is too narrow.
@@ -130,15 +145,25 @@ class SeveralRun {
         std::vector<ScoredAlignment>& found = found_[pair];
         for (const ScoredAlignment& one : found) grid.forbid(one.alignment);
         if (!grid.settle()) return false;
+        const int64_t certain = grid.certain_from(upper(pair));
+        if (certain < 0) return false;
+        if (upper(pair) > 0 && certain > job_.margin[pair]) return give_up(pair);
         while (!progress_.cancelled && int64_t(found.size()) < job_.most) {
             const int64_t score = grid.best();
             if (score < job_.least[pair]) break;
             found.push_back({score, grid.trace_best()});
+            if (upper(pair) > 0 && found.back().alignment.target_start <= certain) return give_up(pair);
             if (int64_t(found.size()) == job_.most) break;
             grid.forbid(found.back().alignment);
             grid.settle();
         }
         if (!progress_.cancelled) require_known_score(pair);
+        return true;
+    }
+
+    // For pairs whose target would have to be longer.
+    bool give_up(size_t pair) {
+        found_[pair].clear(), is_certain_[pair] = 0;
         return true;
     }
 
@@ -158,7 +183,7 @@ class SeveralRun {
 
 }  // namespace
 
-std::vector<std::vector<ScoredAlignment>> align_several(const SeveralJob& job, Progress& progress) {
+SeveralFound align_several(const SeveralJob& job, Progress& progress) {
     return SeveralRun(job, progress).run();
 }
 

@@ -131,6 +131,14 @@ EXALN_INLINE void run_tile(Tile<V>& tile, const GroupWorkspace<V>& work, const u
     running_best = best;
 }
 
+// Adds the best of a block of columns in one strip to that of the strips above it.
+template <class V>
+EXALN_INLINE void keep_block(const exaln::GroupArgs& args, int64_t block, bool first_strip,
+                             typename V::Reg best) {
+    typename V::Lane* const kept = static_cast<typename V::Lane*>(args.block_best) + block * V::lanes;
+    V::store(kept, first_strip ? best : V::max(V::load(kept), best));
+}
+
 template <class V>
 typename V::Reg run_strip(const exaln::GroupArgs& args, int64_t first_row, int n_rows,
                           const CellCosts<V>& costs, typename V::Reg best) {
@@ -139,15 +147,20 @@ typename V::Reg run_strip(const exaln::GroupArgs& args, int64_t first_row, int n
     const uint32_t letters_present = reset_rows<V>(work, query, n_rows, costs);
     const bool first_strip = first_row == 0, last_strip = first_row + n_rows == args.n_rows;
     const auto* rows = static_cast<const typename V::ScoreRow*>(args.score_rows);
-    typename V::Reg corner = costs.floor;
-    for (int64_t column = 0; column < args.n_columns; column += V::columns) {
+    typename V::Reg corner = costs.floor, block_best = costs.floor;
+    const int64_t block_columns = args.block_columns ? args.block_columns : args.n_columns;
+    for (int64_t column = 0, block_end = block_columns; column < args.n_columns; column += V::columns) {
         Tile<V> tile;
         tile.enter(work, column, first_strip, costs);
         fill_profile<V>(work, rows, args.letters + column * V::lanes, letters_present);
         const typename V::Reg next_corner = tile.H[V::columns - 1];
-        run_tile<V>(tile, work, query, n_rows, corner, best, costs);
+        run_tile<V>(tile, work, query, n_rows, corner, block_best, costs);
         corner = next_corner;
         if (!last_strip) tile.leave(work, column);
+        if (column + V::columns == block_end || column + V::columns == args.n_columns) {
+            if (args.block_columns) keep_block<V>(args, column / block_columns, first_strip, block_best);
+            best = V::max(best, block_best), block_best = costs.floor, block_end += block_columns;
+        }
     }
     return best;
 }
@@ -163,6 +176,11 @@ void score_group(const exaln::GroupArgs& args) {
         best = run_strip<V>(args, first, int(end - first), costs, best);
     }
     store_scores<V>(best, range, args.scores);
+    const int64_t n_blocks =
+        args.block_columns ? (args.n_columns + args.block_columns - 1) / args.block_columns : 0;
+    for (int64_t block = 0; block < n_blocks; ++block)
+        store_scores<V>(V::load(static_cast<typename V::Lane*>(args.block_best) + block * V::lanes), range,
+                        args.block_scores + block * V::lanes);
 }
 
 template <class V>

@@ -25,6 +25,11 @@ struct GroupArgs {
     void* workspace;  // group_workspace(n_columns) bytes, 64-byte aligned
     const std::atomic<bool>* cancelled;
     int32_t* scores;  // [lanes], out
+    // Also the best score in each block of columns, unless block_columns is 0; for lanes that do not
+    // overflow.
+    int64_t block_columns;  // a multiple of WidthKernels::columns
+    void* block_best;       // [n_blocks][lanes] of the kernel's lanes, 64-byte aligned
+    int32_t* block_scores;  // [n_blocks][lanes], out
 };
 
 // One query against one target.
@@ -38,6 +43,8 @@ struct StripedArgs {
     uint32_t*
         built;  // bit a: the workspace has the profile of letter a. Keep both for the query's next target
     const std::atomic<bool>* cancelled;
+    int64_t block_columns;  // as in GroupArgs
+    int32_t* block_scores;  // [n_blocks], out
 };
 
 }  // namespace exaln

@@ -37,6 +37,7 @@ struct Round {
     Progress& progress;
     bool counts_cells;  // true only in the first round, so that each cell counts once
     int32_t* scores;
+    const ColumnBlocks* blocks;  // null for a score per target
 };
 
 class Worker {
@@ -57,13 +58,30 @@ class Worker {
   private:
     bool cancelled() const { return round_.progress.cancelled.load(std::memory_order_relaxed); }
 
-    void store(int64_t query, int64_t place, int64_t score) {
+    // block_scores, stride: of the target, if there are blocks.
+    void store(int64_t query, int64_t place, int64_t score, const int32_t* block_scores, int64_t stride) {
         const int64_t target = round_.order[size_t(place)];
         if (score == OVERFLOWED) {
             overflows.push_back({query, place});
-        } else {
+        } else if (round_.blocks == nullptr) {
             round_.scores[query * round_.targets.n + target] = int32_t(score);
+        } else {
+            const int64_t first = round_.blocks->first[size_t(target)],
+                          end = round_.blocks->first[size_t(target) + 1];
+            int32_t* const out = round_.scores + query * round_.blocks->n();
+            for (int64_t block = first; block < end; ++block)
+                out[block] = block_scores[(block - first) * stride];
         }
+    }
+
+    int64_t block_columns() const { return round_.blocks ? round_.blocks->columns : 0; }
+
+    // Room for the scores of the blocks of `lanes` targets with at most n_columns columns.
+    int32_t* block_scores(int64_t n_columns, int lanes) {
+        if (round_.blocks == nullptr) return nullptr;
+        const size_t n = size_t((n_columns + block_columns() - 1) / block_columns()) * size_t(lanes);
+        block_best_.reserve(std::max<size_t>(n, 1) * sizeof(int32_t));
+        return static_cast<int32_t*>(block_scores_.reserve(std::max<size_t>(n, 1) * sizeof(int32_t)));
     }
 
     void count_cells(int64_t query, int64_t n_residues) {
@@ -95,9 +113,13 @@ class Worker {
         args.score_rows = round_.score_rows, args.costs = &round_.costs;
         args.workspace = workspace_.reserve(round_.kernels.group_workspace(n_columns_));
         args.cancelled = &round_.progress.cancelled, args.scores = lane_scores_.data();
+        args.block_columns = block_columns();
+        args.block_scores = block_scores(n_columns_, round_.kernels.lanes);
+        args.block_best = block_best_.reserve(0);
         round_.kernels.score_group(args);
         for (size_t lane = 0; lane < task.places.size(); ++lane)
-            store(query, task.places[lane], lane_scores_[lane]);
+            store(query, task.places[lane], lane_scores_[lane], args.block_scores + lane,
+                  round_.kernels.lanes);
         count_cells(query, std::accumulate(lengths_.begin(), lengths_.end(), int64_t(0)));
     }
 
@@ -109,7 +131,7 @@ class Worker {
             if (cancelled()) return;
             const int64_t score = score_striped(query, target, built);
             if (score == CANCELLED) return;
-            store(query, place, score);
+            store(query, place, score, static_cast<const int32_t*>(block_scores_.data()), 1);
             count_cells(query, length);
         }
     }
@@ -120,9 +142,12 @@ class Worker {
         args.query = round_.queries.at(query), args.n_rows = round_.queries.length(query);
         args.target = round_.targets.at(target), args.n_columns = round_.targets.length(target);
         args.costs = &round_.costs, args.cancelled = &round_.progress.cancelled;
+        args.block_columns = block_columns(), args.block_scores = block_scores(args.n_columns, 1);
+        if (args.n_rows == 0 && args.block_scores)
+            std::fill_n(args.block_scores, (args.n_columns + block_columns() - 1) / block_columns(), 0);
         if (args.n_rows == 0 || args.n_columns == 0) return 0;
         const double rows = double(args.n_rows), columns = double(args.n_columns);
-        if (striped_cost(rows, columns, round_.kernels.lanes).swapped) {
+        if (!round_.blocks && striped_cost(rows, columns, round_.kernels.lanes).swapped) {
             std::swap(args.query, args.target), std::swap(args.n_rows, args.n_columns);
             args.costs = &round_.transposed;
             built = 0;
@@ -135,7 +160,7 @@ class Worker {
     }
 
     const Round& round_;
-    Scratch workspace_, letters_scratch_;
+    Scratch workspace_, letters_scratch_, block_best_, block_scores_;
     uint8_t* letters_ = nullptr;
     int64_t n_columns_ = 0;
     std::vector<const uint8_t*> rows_;
@@ -178,8 +203,16 @@ std::vector<Task> plan_overflows(const Planner& planner, const std::vector<Overf
 
 }  // namespace
 
+ColumnBlocks::ColumnBlocks(const Sequences& targets, int64_t columns)
+    : columns(columns), first(size_t(targets.n) + 1, 0) {
+    if (columns < BLOCK_UNIT || columns % BLOCK_UNIT)
+        throw std::invalid_argument("a block has a multiple of 64 columns");
+    for (int64_t target = 0; target < targets.n; ++target)
+        first[size_t(target) + 1] = first[size_t(target)] + (targets.length(target) + columns - 1) / columns;
+}
+
 void score_all(const Isa& isa, const Sequences& queries, const Sequences& targets, const Costs& costs,
-               int threads, Progress& progress, int32_t* scores) {
+               int threads, Progress& progress, int32_t* scores, const ColumnBlocks* blocks) {
     const std::vector<int64_t> order = places_by_length(targets);
     const Costs transposed_costs = transposed(costs);
     std::vector<Overflow> pending;
@@ -200,9 +233,9 @@ void score_all(const Isa& isa, const Sequences& queries, const Sequences& target
             tasks = plan_overflows(planner, pending);
         }
         sort_longest_first(tasks);
-        pending = run_round(
-            {kernels, queries, targets, costs, transposed_costs, order, score_rows, progress, first, scores},
-            tasks, threads);
+        pending = run_round({kernels, queries, targets, costs, transposed_costs, order, score_rows, progress,
+                             first, scores, blocks},
+                            tasks, threads);
         if (progress.cancelled) return;
         first = false;
     }

@@ -81,6 +81,19 @@ EXALN_INLINE void carry_gaps(const StripedWorkspace<V>& work, typename V::Reg F,
     }
 }
 
+// The best score of all lanes; OVERFLOWED if one of them may not be exact.
+template <class V>
+int32_t best_of_lanes(typename V::Reg best, const exaln::Range& range) {
+    alignas(64) int32_t lanes[V::lanes];
+    store_scores<V>(best, range, lanes);
+    int32_t score = 0;
+    for (int lane = 0; lane < V::lanes; ++lane) {
+        if (lanes[lane] == exaln::OVERFLOWED) return exaln::OVERFLOWED;
+        score = lanes[lane] > score ? lanes[lane] : score;
+    }
+    return score;
+}
+
 template <class V>
 int64_t score_striped(const exaln::StripedArgs& args) {
     using Reg = typename V::Reg;
@@ -94,8 +107,9 @@ int64_t score_striped(const exaln::StripedArgs& args) {
         V::store(work.H + segment * V::lanes, costs.floor);
         V::store(work.E + segment * V::lanes, costs.no_gap);
     }
-    Reg best = costs.floor;
-    for (int64_t column = 0; column < args.n_columns; ++column) {
+    Reg best = costs.floor, block_best = costs.floor;
+    const int64_t block_columns = args.block_columns ? args.block_columns : args.n_columns;
+    for (int64_t column = 0, block_end = block_columns; column < args.n_columns; ++column) {
         const int letter = args.target[column];
         if ((*args.built >> letter & 1) == 0) {
             build_profile<V>(args, work, letter);
@@ -110,24 +124,22 @@ int64_t score_striped(const exaln::StripedArgs& args) {
             const int64_t at = segment * V::lanes;
             Reg H = V::add(diagonal, V::load(scores + at)), E = V::load(work.E + at);
             diagonal = V::load(work.H_left + at);
-            update_cell<V>(H, E, F, best, costs);
+            update_cell<V>(H, E, F, block_best, costs);
             V::store(work.H + at, H);
             V::store(work.E + at, E);
         }
         carry_gaps<V>(work, F, costs, no_gap);
         if (column % 256 == 255) {
-            if (V::any_greater(best, limit)) return exaln::OVERFLOWED;
+            if (V::any_greater(block_best, limit)) return exaln::OVERFLOWED;
             if (args.cancelled->load(std::memory_order_relaxed)) return exaln::CANCELLED;
         }
+        if (column + 1 == block_end || column + 1 == args.n_columns) {
+            if (args.block_columns)
+                args.block_scores[column / block_columns] = best_of_lanes<V>(block_best, range);
+            best = V::max(best, block_best), block_best = costs.floor, block_end += block_columns;
+        }
     }
-    alignas(64) int32_t lanes[V::lanes];
-    store_scores<V>(best, range, lanes);
-    int32_t score = 0;
-    for (int lane = 0; lane < V::lanes; ++lane) {
-        if (lanes[lane] == exaln::OVERFLOWED) return exaln::OVERFLOWED;
-        score = lanes[lane] > score ? lanes[lane] : score;
-    }
-    return score;
+    return best_of_lanes<V>(best, range);
 }
 
 }  // namespace

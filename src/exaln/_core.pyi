@@ -208,8 +208,13 @@ def score_all(
     threads: int = 1,
     isa: str = "",
     on_progress: Callable[[int], None] | None = None,
+    block_columns: int = 0,
 ) -> NDArray[np.int32]:
-    """int32[n_queries, n_targets]: exact local scores. on_progress(cells) is called about ten times a second."""
+    """int32[n_queries, n_targets]: exact local scores. on_progress(cells) is called about ten times a second.
+
+    block_columns: a multiple of 64; instead of a column per target there is one for each block of so many residues of a
+    target, with the best score of an alignment that ends in it.
+    """
 
 def plan_scan(
     query_lengths: NDArray[np.int64], target_lengths: NDArray[np.int64], threads: int = 1, isa: str = ""

@@ -73,14 +73,18 @@ class AlignedPairs:
 
 @dataclass(frozen=True)
 class SeveralAligned:
-    """Any number of alignments per pair. pair: int64[k], the pair of each, ascending; those of a pair as found."""
+    """Any number of alignments per pair. pair: int64[k], the pair of each, ascending; those of a pair as found.
+
+    is_certain: bool[n_pairs], whether these are all; see `TargetEnds`. None if all are.
+    """
 
     pair: NDArray[np.int64]
     aligned: AlignedPairs
+    is_certain: NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
         return len(self.pair)
 
     def taken(self, rows: NDArray[np.int64]) -> SeveralAligned:
         """The alignments of these rows, in their order."""
-        return SeveralAligned(self.pair[rows], self.aligned.taken(rows))
+        return SeveralAligned(self.pair[rows], self.aligned.taken(rows), self.is_certain)

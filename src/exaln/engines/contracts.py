@@ -65,6 +65,13 @@ class PairEngine(Protocol):
         """int64[n]: the exact score of each pair; it can be negative where ends are not free."""
         ...
 
+    def score_ends(self, task: PairTask, columns: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The best local score of an alignment that ends in each block of `columns` columns, a multiple of 64.
+
+        Returns int64[blocks] for all pairs, and int64[n + 1], the offsets of each.
+        """
+        ...
+
     def is_long(self, task: PairTask) -> NDArray[np.bool_]:
         """bool[n]: whether each pair is faster on its own, region by region, than in a batch."""
         ...
@@ -102,7 +109,8 @@ class Tuning:
     """How an engine is used best. scan_pairs: pairs of queries and targets per scan. serves_few_pairs: whether "auto"
     may choose the engine for little work. scans_beside_cpu: whether a scan leaves the CPU free for alignments.
     pair_batches: batches of `pairwise.routing` that the engine takes at a time, because it cuts them further itself.
-    windows: parts of a long target that the engine scores side by side.
+    windows: parts of a long target that the engine scores side by side. scores_blocks_of_targets: whether it knows
+    `ScanTask.block_columns`.
     """
 
     scan_pairs: int = 32 << 20
@@ -110,6 +118,7 @@ class Tuning:
     scans_beside_cpu: bool = False
     pair_batches: int = 1
     windows: int = 64
+    scores_blocks_of_targets: bool = True
 
 
 class Engine(ScanEngine, PairEngine, RegionEngine, Protocol):

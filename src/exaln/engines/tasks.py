@@ -183,7 +183,9 @@ class ScanTask:
 
     cutoff: int32[n_queries, N_BINS], the least score of a candidate for each query and length bin of the target; None
     for all scores. first_row: int64[n_queries], the first row of the view that each query is compared with, for scans
-    of a triangle; None for all rows.
+    of a triangle; None for all rows. block_columns: 0, or a multiple of 64: each target has a score for each block of
+    that many residues, the best of an alignment that ends there, in place of one score. The rows of scores and of
+    candidates are then those of `block_starts`. Engines may do without (`Tuning.scores_blocks_of_targets`).
     """
 
     queries: QueryRows
@@ -191,9 +193,27 @@ class ScanTask:
     cutoff: NDArray[np.int32] | None = None
     first_row: NDArray[np.int64] | None = None
     progress: Progress | None = None
+    block_columns: int = 0
 
     def __post_init__(self) -> None:
+        assert not self.block_columns or self.first_row is None
         require_alphabet("the database is", self.view.alphabet, self.queries.scoring)
+
+    def score_block(
+        self, first_query: int, scores: NDArray[np.int32], first_row: int, lengths: NDArray[np.int64]
+    ) -> ScoreBlock:
+        """The scores of queries from `first_query` on and of rows from `first_row` on, with these lengths."""
+        if not self.block_columns:
+            return ScoreBlock(first_query, scores, np.arange(first_row, first_row + len(lengths)), lengths)
+        first, end = self.block_starts[first_row], self.block_starts[first_row + len(lengths)]
+        n_blocks = np.diff(self.block_starts[first_row : first_row + len(lengths) + 1])
+        return ScoreBlock(first_query, scores, np.arange(first, end), np.repeat(lengths, n_blocks))
+
+    @cached_property
+    def block_starts(self) -> NDArray[np.int64]:
+        """int64[n_targets + 1]: the first block of each row of the view, and the number of all blocks."""
+        lengths = [np.diff(segment.offsets) for segment in self.view.segments]
+        return offsets_of(-(-np.concatenate([np.empty(0, np.int64), *lengths]) // self.block_columns))
 
     @property
     def view(self) -> TargetView:
@@ -224,10 +244,10 @@ class Candidates:
 
 @dataclass(frozen=True)
 class ScoreBlock:
-    """All scores of some queries against some targets.
+    """All scores of some queries against some targets, or blocks of targets.
 
-    scores: int32[queries, targets]; the first row is query `first_query`. rows: int64[targets], rows of the view;
-    lengths: int64[targets].
+    scores: int32[queries, targets]; the first row is query `first_query`. rows: int64[targets], rows of the view, or
+    blocks; lengths: int64[targets], of whole targets.
     """
 
     first_query: int
@@ -355,17 +375,36 @@ class SeveralTask:
 
     Alignment r of a pair follows the path rule in the table in which no two letters that an earlier one aligned may be
     aligned. most: how many of a pair, at least 1. least: int64[n], the least score of each pair's alignments, at least
-    1.
+    1. ends: if targets are the ends of longer ones.
     """
 
     pairs: PairTask
     most: int
     least: NDArray[np.int64]
+    ends: TargetEnds | None = None
 
     def __post_init__(self) -> None:
         assert self.pairs.mode.is_local
         assert self.most >= 1
         assert len(self.least) == len(self.pairs)
+
+
+@dataclass(frozen=True)
+class TargetEnds:
+    """What is known of targets that are the ends of longer ones, so that little of those has to be computed.
+
+    upper: int64[n], the most that H can be in the column before each, 0 if there is none. margin: int64[n]: no
+    alignment ends in so many columns at the beginning. With H = 0 before the first column values are too low, with
+    H = upper too high. Further on both tables agree, and from there on the values are those of the longer target,
+    whatever pairs of letters are forbidden before. A pair of which an alignment may begin earlier is not certain.
+    """
+
+    upper: NDArray[np.int64]
+    margin: NDArray[np.int64]
+
+    def taken(self, places: NDArray[np.int64] | slice) -> TargetEnds:
+        """Those of some pairs."""
+        return TargetEnds(self.upper[places], self.margin[places])
 
 
 def require_alphabet(what: str, alphabet: Alphabet, scoring: Scoring) -> None:

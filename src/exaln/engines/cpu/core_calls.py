@@ -12,7 +12,10 @@ import numpy as np
 from exaln.alignments.aligned_pairs import AlignedPairs, SeveralAligned
 from exaln.alignments.cigar import Paths
 from exaln.errors import EngineError, OutOfMemoryError
+from exaln.foundation.distinct import run_offsets
 from exaln.foundation.resources import available_memory
+from exaln.foundation.thread_pool import ThreadPool
+from exaln.sequences.records import offsets_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,8 +55,12 @@ def score_arrays(
     threads: int,
     isa: str,
     progress: Progress | None = None,
+    block_columns: int = 0,
 ) -> NDArray[np.int32]:
-    """int32[n_queries, n_targets]: exact scores of sequences given as (codes, offsets)."""
+    """int32[n_queries, n_targets]: exact scores of sequences given as (codes, offsets).
+
+    block_columns: a column for each block of so many residues of a target, in place of one for each target.
+    """
     from exaln import _core
 
     try:
@@ -68,6 +75,7 @@ def score_arrays(
             threads,
             isa,
             progress,
+            block_columns,
         )
     except OverflowError:
         raise EngineError("a score does not fit 31 bits; use smaller scores or shorter sequences") from None
@@ -104,12 +112,15 @@ def align_several(task: SeveralTask, how: How) -> SeveralAligned:
             task.most,
             _aligned(task.least),
             None if known is None else np.require(known, np.int32, ["C_CONTIGUOUS", "ALIGNED"]),
+            None if task.ends is None else _aligned(task.ends.upper),
+            None if task.ends is None else _aligned(task.ends.margin),
             how.threads,
             how.isa,
             how.is_forced,
             room,
         )
-    return SeveralAligned(found[0], _alignments(*found[1:]))
+    is_certain, owners, *columns = found
+    return SeveralAligned(owners, _alignments(*columns), is_certain.astype(np.bool_))
 
 
 def _require_room_for_table(task: PairTask, room: int) -> None:
@@ -134,6 +145,40 @@ def score_pairs(task: PairTask, how: How) -> NDArray[np.int64]:
 
     with _translated_errors(how.threads):
         return _core.score_pairs(*_pair_arrays(task), task.mode.flags, how.threads, how.isa, how.is_forced)
+
+
+def score_ends(task: PairTask, columns: int, how: How) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The best score of an alignment that ends in each block of columns, pair by pair, and the offsets of each.
+
+    The pairs of a query are scored together; the queries are divided among the threads.
+    """
+    codes, lengths = task.queries.codes("cpu"), task.shapes[1]
+    offsets = offsets_of(-(-lengths // columns))
+    order = np.argsort(task.query, kind="stable")
+    edges = run_offsets(task.query[order])
+    owners = task.query[order][edges[:-1]]
+    scores = np.zeros(int(offsets[-1]), np.int64)
+    n_at_a_time = min(how.threads, max(1, len(owners)))
+
+    def score_query(number: int) -> None:
+        own = order[edges[number] : edges[number + 1]]
+        begin, end = task.queries.offsets[owners[number] : owners[number] + 2].tolist()
+        targets = [task.targets.sequence(target) for target in task.target[own].tolist()]
+        found = score_arrays(
+            (codes[begin:end], np.array([0, end - begin])),
+            (np.concatenate(targets), offsets_of(map(len, targets))),
+            task.scoring,
+            threads=how.threads // n_at_a_time,
+            isa=how.isa,
+            block_columns=columns,
+        )
+        ends = offsets_of(-(-lengths[own] // columns))
+        for place, pair in enumerate(own.tolist()):
+            scores[offsets[pair] : offsets[pair + 1]] = found[0, ends[place] : ends[place + 1]]
+
+    with ThreadPool(n_at_a_time) as pool:
+        pool.run(score_query, range(len(owners)))
+    return scores, offsets
 
 
 def fill_region(task: RegionTask, checkpoints: Checkpoints, how: How) -> EndCell:

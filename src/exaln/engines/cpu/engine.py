@@ -18,7 +18,6 @@ from exaln.engines.outline import ScanOutline, kernel_uses, target_lengths
 from exaln.engines.tasks import (
     Candidates,
     PairTask,
-    QueryRows,
     Resident,
     ScanTask,
     ScoreBlock,
@@ -104,20 +103,21 @@ class CpuEngine(Engine):
         queries.codes(self.name)
         starts, cells = segment_starts(task.view), 0
         max_queries = min(max(len(queries), 1), MAX_BLOCK_QUERIES)
-        with closing(_checked(segments, row_ranges(segments, BLOCK_SCORES // max_queries))) as ranges:
+        max_rows = BLOCK_SCORES // max_queries // _most_blocks(task)
+        with closing(_checked(segments, row_ranges(segments, max_rows))) as ranges:
             for rows in ranges:
                 for first, end in query_blocks(len(queries), max_queries):
                     done = cells
                     report = None if progress is None else lambda new, done=done: progress(done + new)
                     first_row = int(starts[rows.segment]) + rows.first
-                    yield self._block(queries, first, end, segments[rows.segment], rows, first_row, report)
+                    yield self._block(task, first, end, segments[rows.segment], rows, first_row, report)
                     cells += int(queries.offsets[end] - queries.offsets[first]) * rows.n_residues
                     if progress:
                         progress(cells)
 
     def _block(
         self,
-        queries: QueryRows,
+        task: ScanTask,
         first: int,
         end: int,
         segment: TargetRows,
@@ -125,6 +125,7 @@ class CpuEngine(Engine):
         first_row: int,
         progress: Progress | None,
     ) -> ScoreBlock:
+        queries = task.queries
         # A copy: offsets in a mapped file could change after the core has checked them.
         offsets = np.array(segment.offsets[rows.first : rows.end + 1])
         scores = core_calls.score_arrays(
@@ -134,8 +135,9 @@ class CpuEngine(Engine):
             threads=self.threads,
             isa=self.isa,
             progress=progress,
+            block_columns=task.block_columns,
         )
-        return ScoreBlock(first, scores, np.arange(first_row, first_row + len(rows)), np.diff(offsets))
+        return task.score_block(first, scores, first_row, np.diff(offsets))
 
     def outline(self, task: ScanTask) -> ScanOutline:
         """Groups of targets side by side, and the longest ones striped. The time follows from the bare cell update."""
@@ -176,6 +178,11 @@ class CpuEngine(Engine):
         task.require_no_forbidden_cells(self.name)
         return core_calls.score_pairs(task, self._how)
 
+    def score_ends(self, task: PairTask, columns: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Score the targets of each query side by side, with a score for each block of columns."""
+        task.require_no_forbidden_cells(self.name)
+        return core_calls.score_ends(task, columns, self._how)
+
     def is_long(self, task: PairTask) -> NDArray[np.bool_]:
         """bool[n]: whether each pair exceeds the threshold of LONG_PAIRS."""
         return exceeds(task, LONG_PAIRS)
@@ -203,6 +210,13 @@ class CpuEngine(Engine):
         """Rows of whole strips, several for each thread."""
         strips = max(4 * self.threads, SLAB_CELLS * self.threads // (REGION_STRIP_ROWS * max(1, n_columns)))
         return strips * REGION_STRIP_ROWS
+
+
+def _most_blocks(task: ScanTask) -> int:
+    """The most scores of a query that a row of the view has, at least 1."""
+    if not task.block_columns:
+        return 1
+    return max(1, int(np.diff(task.block_starts).max(initial=1)))
 
 
 def _checked(segments: Sequence[TargetRows], ranges: Iterable[RowRange]) -> Generator[RowRange, None, None]:

@@ -98,7 +98,14 @@ class CudaEngine(Engine):
     """
 
     name = "cuda"
-    tuning = Tuning(scan_pairs=sys.maxsize, serves_few_pairs=False, scans_beside_cpu=True, pair_batches=4, windows=2048)
+    tuning = Tuning(
+        scan_pairs=sys.maxsize,
+        serves_few_pairs=False,
+        scans_beside_cpu=True,
+        pair_batches=4,
+        windows=2048,
+        scores_blocks_of_targets=False,
+    )
 
     def __init__(
         self,
@@ -253,6 +260,10 @@ class CudaEngine(Engine):
         if not on_device.all():
             scores[~on_device] = self._cpu().score(task.taken(np.flatnonzero(~on_device)))
         return scores
+
+    def score_ends(self, task: PairTask, columns: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """As the cpu engine, which computes them."""
+        return self._cpu().score_ends(task, columns)
 
     def is_long(self, task: PairTask) -> NDArray[np.bool_]:
         """By the number of pairs and their cells; by the thresholds of the CPU for pairs that it has to align."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,12 +11,13 @@ from exaln.alignments.aligned_pairs import AlignedPairs, SeveralAligned
 from exaln.alignments.cigar import Paths
 from exaln.engines.contracts import Engine, Tuning
 from exaln.engines.outline import ScanOutline, kernel_uses, target_lengths
-from exaln.engines.reference.path import NEVER, ReferenceAlignment, aligned_letters, border, table_alignment
+from exaln.engines.reference.columns import best_in_blocks, certain_from, table_score
+from exaln.engines.reference.path import ReferenceAlignment, aligned_letters, table_alignment
 from exaln.engines.reference.region import fill_region, trace_block
 from exaln.engines.regions import NOTHING, RegionResult, RegionTask
 from exaln.engines.tasks import Candidates, PairTask, Resident, ScanTask, ScoreBlock, SeveralTask, candidates_of
 from exaln.errors import EngineError
-from exaln.scoring.modes import LOCAL, Mode
+from exaln.scoring.modes import Mode
 from exaln.sequences.records import offsets_of
 
 if TYPE_CHECKING:
@@ -63,13 +64,9 @@ class ReferenceEngine(Engine):
             codes, offsets = segment.codes, segment.offsets
             for place in range(len(offsets) - 1):
                 target = codes[offsets[place] : offsets[place + 1]]
-                scores = [[_search_score(rows, target, task.scoring)] for rows in queries]
-                yield ScoreBlock(
-                    first_query=0,
-                    scores=np.array(scores, np.int32).reshape(len(queries), 1),
-                    rows=np.array([row], np.int64),
-                    lengths=np.array([len(target)], np.int64),
-                )
+                scores = [_search_scores(rows, target, task.scoring, task.block_columns) for rows in queries]
+                table = np.array(scores, np.int32).reshape(len(queries), len(scores[0]) if scores else 0)
+                yield task.score_block(0, table, row, np.array([len(target)], np.int64))
                 row += 1
                 cells += task.queries.n_rows * len(target)
                 if task.progress:
@@ -99,12 +96,23 @@ class ReferenceEngine(Engine):
     def align_several(self, task: SeveralTask) -> SeveralAligned:
         """Align pair by pair, with the letters that earlier alignments align forbidden."""
         found = [_several(task, pair) for pair in range(len(task.pairs))]
-        owners = np.repeat(np.arange(len(found)), [len(own) for own in found])
-        return SeveralAligned(owners, _columns([alignment for own in found for alignment in own]))
+        owners = np.repeat(np.arange(len(found)), [len(own or []) for own in found])
+        is_certain = np.array([own is not None for own in found], np.bool_)
+        return SeveralAligned(owners, _columns([alignment for own in found for alignment in own or []]), is_certain)
 
     def score(self, task: PairTask) -> NDArray[np.int64]:
         """int64[n]: scores, computed pair by pair."""
         return np.array([_pair_score(task, pair) for pair in range(len(task))], np.int64)
+
+    def score_ends(self, task: PairTask, columns: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The best of each block of columns, pair by pair."""
+        found = [
+            best_in_blocks(rows[:, target].T, columns, task.scoring)
+            for pair in range(len(task))
+            for rows in [task.queries.row_scores(int(task.query[pair]))]
+            for target in [task.targets.sequence(int(task.target[pair]))]
+        ]
+        return np.array([score for own in found for score in own], np.int64), offsets_of(map(len, found))
 
     def is_long(self, task: PairTask) -> NDArray[np.bool_]:
         """All False: every pair is computed in one table."""
@@ -163,14 +171,20 @@ def _equal_letters(task: PairTask, pair: int) -> NDArray[np.bool_]:
     return is_same
 
 
-def _several(task: SeveralTask, pair: int) -> list[ReferenceAlignment]:
-    """The alignments of one pair, in the order found."""
+def _several(task: SeveralTask, pair: int) -> list[ReferenceAlignment] | None:
+    """The alignments of one pair, in the order found; None if they are not certain."""
     scores, is_same = _cell_scores(task.pairs, pair), _equal_letters(task.pairs, pair)
     found: list[ReferenceAlignment] = []
+    upper = 0 if task.ends is None else int(task.ends.upper[pair])
+    first = certain_from(scores.T, task.pairs.scoring, upper)
+    if task.ends is not None and first > task.ends.margin[pair]:
+        return None
     while len(found) < task.most:
         one = table_alignment(scores, is_same, task.pairs.scoring, task.pairs.mode)
         if one.score < task.least[pair]:
             break
+        if upper and one.positions[2] <= first:
+            return None
         found.append(one)
         for row, column in aligned_letters(one):
             scores[row, column] = FORBIDDEN
@@ -191,13 +205,16 @@ def _columns(found: list[ReferenceAlignment]) -> AlignedPairs:
 
 def local_score(query: NDArray[np.uint8], target: NDArray[np.uint8], scoring: Scoring) -> int:
     """The best local score of two encoded sequences. Raises EngineError if it does not fit the int32 of a search."""
-    return _search_score(scoring.matrix[query], target, scoring)
+    return _search_scores(scoring.matrix[query], target, scoring, 0)[0]
 
 
-def _search_score(rows: NDArray[np.int32], target: NDArray[np.uint8], scoring: Scoring) -> int:
-    best = table_score([rows[:, letter] for letter in target], len(rows), scoring, LOCAL)
-    if best > np.iinfo(np.int32).max:
-        raise EngineError(f"the score {best} does not fit 31 bits; use smaller scores")
+def _search_scores(rows: NDArray[np.int32], target: NDArray[np.uint8], scoring: Scoring, size: int) -> list[int]:
+    """The best score, or with a size of blocks the best of each."""
+    best = best_in_blocks(rows[:, target].T, size or max(1, len(target)), scoring)
+    if not size and not best:
+        best = [0]
+    if max(best, default=0) > np.iinfo(np.int32).max:
+        raise EngineError(f"the score {max(best)} does not fit 31 bits; use smaller scores")
     return best
 
 
@@ -205,32 +222,3 @@ def mode_score(query: NDArray[np.uint8], target: NDArray[np.uint8], scoring: Sco
     """The best score of two encoded sequences in any mode."""
     rows = scoring.matrix[query]
     return table_score([rows[:, letter] for letter in target], len(rows), scoring, mode)
-
-
-def table_score(columns: Sequence[NDArray[np.integer]], n_rows: int, scoring: Scoring, mode: Mode) -> int:
-    """The best score of a pair. columns: for each target letter int[n_rows], its score in each row.
-
-    Within a column F(i) is the maximum over k < i of H'(k) - gap_first - (i - 1 - k) * gap_extend, where H' is H
-    without F, because opening a gap where another ends never pays. It is a running maximum of H'(k) + k * gap_extend.
-    """
-    gap_first, gap_extend = scoring.gap_first, scoring.gap_extend
-    rows = np.arange(n_rows + 1, dtype=np.int64) * gap_extend
-    top = border(len(columns), scoring, is_free=mode.target_start)
-    h = border(n_rows, scoring, is_free=mode.query_start)
-    e = np.full(len(h), NEVER, np.int64)
-    best = int(h[-1]) if mode.target_end or not len(columns) else NEVER
-    for column, above in zip(columns, top[1:], strict=True):
-        e = np.maximum(e - gap_extend, h - gap_first)
-        matched = h[:-1] + column
-        h = np.concatenate([[above], np.maximum(matched, e[1:])])
-        if mode.is_local:
-            h = np.maximum(h, 0)
-        opened = np.maximum.accumulate(h + rows)[:-1] - gap_first - rows[:-1]
-        h[1:] = np.maximum(h[1:], opened)
-        if mode.is_local:
-            best = max(best, int(h.max()))
-        elif mode.target_end:
-            best = max(best, int(h[-1]))
-    if not mode.is_local:
-        best = max(best, int(h.max() if mode.query_end else h[-1]))
-    return best
