@@ -289,19 +289,20 @@ def align_several(
     most: int,
     least: NDArray[np.int64],
     known_scores: NDArray[np.int32] | None,
+    upper: NDArray[np.int64] | None,
+    margin: NDArray[np.int64] | None,
     threads: int = 1,
     isa: str = "",
     only_this_isa: bool = False,
     max_bytes: int = ...,
     tile: tuple[int, int] = ...,
     least_bits: int = 8,
-) -> tuple[
-    NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.uint32], NDArray[np.int64]
-]:
+) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64], *Columns]:
     """Up to `most` local alignments of each pair, of at least its least score, that share no aligned letters.
 
-    Returns the pair int64[k] and the score int64[k] of each alignment, then the columns of `trace_all`. MemoryError if
-    the tables take more than max_bytes, over all threads. For tests: tile, its rows and columns, with which all
+    Returns whether the result is certain uint8[n], the pair int64[k] and the score int64[k] of each alignment, then the
+    columns of `trace_all`. upper, margin: see `TargetEnds`. MemoryError if the tables take more than max_bytes, over
+    all threads. For tests: tile, its rows and columns, with which all
     alignments are found in tables of tiles; least_bits, the narrowest values.
     """
 

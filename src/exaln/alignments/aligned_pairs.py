@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -75,16 +75,28 @@ class AlignedPairs:
 class SeveralAligned:
     """Any number of alignments per pair. pair: int64[k], the pair of each, ascending; those of a pair as found.
 
-    is_certain: bool[n_pairs], whether these are all; see `TargetEnds`. None if all are.
+    uncertain: int64[m], pairs without alignments because not enough of their targets is known; see `TargetEnds`.
     """
 
     pair: NDArray[np.int64]
     aligned: AlignedPairs
-    is_certain: NDArray[np.bool_] | None = None
+    uncertain: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
 
     def __len__(self) -> int:
         return len(self.pair)
 
     def taken(self, rows: NDArray[np.int64]) -> SeveralAligned:
         """The alignments of these rows, in their order."""
-        return SeveralAligned(self.pair[rows], self.aligned.taken(rows), self.is_certain)
+        return replace(self, pair=self.pair[rows], aligned=self.aligned.taken(rows))
+
+    def of_pairs(self, pairs: NDArray[np.int64]) -> SeveralAligned:
+        """These alignments with other numbers of pairs. pairs: int64[n_pairs], the new number of each."""
+        return SeveralAligned(pairs[self.pair], self.aligned, pairs[self.uncertain])
+
+    @staticmethod
+    def joined(parts: Sequence[SeveralAligned]) -> SeveralAligned:
+        """The alignments of all parts, ordered by pair."""
+        pair = np.concatenate([np.empty(0, np.int64), *(part.pair for part in parts)])
+        uncertain = np.concatenate([np.empty(0, np.int64), *(part.uncertain for part in parts)])
+        joined = SeveralAligned(pair, AlignedPairs.joined([part.aligned for part in parts]), uncertain)
+        return joined if (np.diff(pair) >= 0).all() else joined.taken(np.argsort(pair, kind="stable"))

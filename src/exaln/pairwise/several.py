@@ -70,10 +70,11 @@ def align_several(
     wanted = ("plus", "minus") if strand == "both" else (strand,)
     strands = wanted if queries.alphabet.is_nucleotide else ("plus",)
     parts = [_on_strand(engine, queries, task, one, several, progress) for one in strands]
-    found = SeveralAligned(
-        np.concatenate([part.pair for part in parts]), AlignedPairs.joined([p.aligned for p in parts])
+    found = SeveralAligned.joined(parts)
+    signs = np.concatenate(
+        [np.full(len(part), 1 if one == "plus" else -1, np.int8) for one, part in zip(strands, parts, strict=True)]
     )
-    signs = np.repeat([1 if one == "plus" else -1 for one in strands], [len(part) for part in parts]).astype(np.int8)
+    signs = signs[np.argsort(np.concatenate([part.pair for part in parts]), kind="stable")]
     order = np.lexsort((-found.aligned.scores, found.pair))
     order = order[_place_in_pair(found.pair[order]) < several.most]
     found, signs = found.taken(order), signs[order]
@@ -93,15 +94,15 @@ def _on_strand(
     for first, end in batches(cells):
         own = np.arange(first, end)
         found = engine.align_several(SeveralTask(task.taken(own), several.most, np.full(len(own), several.least)))
-        parts.append(SeveralAligned(found.pair + first, found.aligned))
+        parts.append(found.of_pairs(own))
         if progress is not None:
             progress(int(cells[:end].sum()))
-    pair, aligned = np.concatenate([part.pair for part in parts]), AlignedPairs.joined([p.aligned for p in parts])
+    joined = SeveralAligned.joined(parts)
     if not is_minus:
-        return SeveralAligned(pair, aligned)
-    which = np.ones(len(pair), np.bool_)
-    positions = positions_as_given(aligned.positions, queries.lengths[task.query[pair]], which)
-    return SeveralAligned(pair, replace(aligned, positions=positions, paths=reverse_paths(aligned.paths, which)))
+        return joined
+    aligned, which = joined.aligned, np.ones(len(joined), np.bool_)
+    positions = positions_as_given(aligned.positions, queries.lengths[task.query[joined.pair]], which)
+    return replace(joined, aligned=replace(aligned, positions=positions, paths=reverse_paths(aligned.paths, which)))
 
 
 def _place_in_pair(pair: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -123,7 +124,6 @@ def _with_empty(
         np.zeros((n, 6), np.int32),
         Paths(np.empty(0, np.uint32), offsets_of(np.zeros(n, np.int64))),
     )
-    pair = np.concatenate([found.pair, missing])
-    order = np.argsort(pair, kind="stable")
-    joined = SeveralAligned(pair, AlignedPairs.joined([found.aligned, empty]))
-    return joined.taken(order), np.concatenate([signs, np.ones(n, np.int8)])[order]
+    order = np.argsort(np.concatenate([found.pair, missing]), kind="stable")
+    joined = SeveralAligned.joined([found, SeveralAligned(missing, empty)])
+    return joined, np.concatenate([signs, np.ones(n, np.int8)])[order]

@@ -16,7 +16,6 @@ from exaln.alignments.strands import positions_as_given, reverse_paths
 from exaln.engines.tasks import PairTask, SeveralTask
 from exaln.pairwise.routing import align_pairs, batches
 from exaln.scoring.modes import LOCAL
-from exaln.statistics.length_bins import length_bin
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,7 +35,8 @@ class TargetAlignments:
 
     hit: int64, the place of the target in the ranking, ascending; strand: int8; aligned: with positions in the query as
     given and in the stored target; bits, evalue: float64; slices: the codes of the aligned part of each target.
-    is_cut: bool[n_targets], whether the target has more alignments than were asked for.
+    is_cut: bool[n_targets], whether the target has more alignments than were asked for; is_certain: bool[n_targets],
+    whether these are its alignments, or its regions must be wider.
     """
 
     hit: NDArray[np.int64]
@@ -46,6 +46,7 @@ class TargetAlignments:
     evalue: NDArray[np.float64]
     slices: Sequence[NDArray[np.uint8]]
     is_cut: NDArray[np.bool_]
+    is_certain: NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.hit)
@@ -60,7 +61,28 @@ class TargetAlignments:
             self.evalue[places],
             [self.slices[place] for place in places.tolist()],
             self.is_cut,
+            self.is_certain,
         )
+
+    def taken(self, targets: NDArray[np.bool_]) -> TargetAlignments:
+        """The alignments of some of the targets; the others have none."""
+        if targets.all():
+            return self
+        return replace(self.take(np.flatnonzero(targets[self.hit])), is_cut=self.is_cut & targets)
+
+    @staticmethod
+    def merged(parts: Sequence[TargetAlignments]) -> TargetAlignments:
+        """The alignments of all parts, each of which has those of some of the same targets."""
+        if len(parts) == 1:
+            return parts[0]
+        n, joined = len(parts[0].is_cut), TargetAlignments.joined(parts)
+        joined = replace(
+            joined,
+            hit=joined.hit % n,
+            is_cut=np.logical_or.reduce([part.is_cut for part in parts]),
+            is_certain=np.logical_or.reduce([part.is_certain for part in parts]),
+        )
+        return joined.take(np.argsort(joined.hit, kind="stable"))
 
     @staticmethod
     def joined(parts: Sequence[TargetAlignments]) -> TargetAlignments:
@@ -74,6 +96,7 @@ class TargetAlignments:
             np.concatenate([np.empty(0), *(part.evalue for part in parts)]),
             [codes for part in parts for codes in part.slices],
             np.concatenate([np.empty(0, np.bool_), *(part.is_cut for part in parts)]),
+            np.concatenate([np.empty(0, np.bool_), *(part.is_certain for part in parts)]),
         )
 
 
@@ -96,11 +119,14 @@ class Aligner:
         """The alignments of these targets. targets, places: the sequences of regions, and which belongs to each."""
         query_row = self._query_rows(ranked.query[regions.hit], regions.strand)
         task = PairTask(self._rows, targets, query_row, places, LOCAL, known_scores=regions.score)
-        if self._most == 1:
-            found = _first_of_each(align_pairs(self._engine, task))
-        else:
-            found = self._several(task, ranked, regions)
-        return self._in_given_terms(found, ranked, regions, targets, places)
+        is_alone = regions.upper == 0 if self._most == 1 else np.zeros(len(regions), np.bool_)
+        alone, others = np.flatnonzero(is_alone), np.flatnonzero(~is_alone)
+        first = SeveralAligned(alone, align_pairs(self._engine, task.taken(alone)))
+        several = self._several(task.taken(others), ranked, regions.take(others))
+        found = SeveralAligned.joined([first, several.of_pairs(others)])
+        is_certain = np.ones(len(ranked), np.bool_)
+        is_certain[regions.hit[found.uncertain]] = False
+        return self._in_given_terms(found, ranked, regions, targets, places, is_certain)
 
     def _query_rows(self, query: NDArray[np.int64], strand: NDArray[np.int8]) -> NDArray[np.int64]:
         """The row of each query on its strand; with both strands, the reverse complements follow all queries."""
@@ -110,19 +136,24 @@ class Aligner:
 
     def _several(self, task: PairTask, ranked: Ranked, regions: Regions) -> SeveralAligned:
         """All alignments of each region that reach the cutoff, one more than the limit at most."""
-        bins = length_bin(ranked.length[regions.hit])
-        least = self._evaluator.cutoff(self._rows.lengths)[task.query, bins].astype(np.int64)
+        query_length, ends = self._queries.lengths[ranked.query[regions.hit]], regions.ends
         most, parts = self._most + (self._options.max_hsps is None), []
+        least = self._evaluator.least_scores(query_length, ranked.length[regions.hit])
+        least = np.maximum(least, _score_of_place(regions, most))
         for first, end in batches(task.cells):
             own = slice(first, end)
-            found = self._engine.align_several(SeveralTask(task.taken(own), most, least[own]))
-            parts.append(SeveralAligned(found.pair + first, found.aligned))
-        return SeveralAligned(
-            np.concatenate([part.pair for part in parts]), AlignedPairs.joined([part.aligned for part in parts])
-        )
+            found = self._engine.align_several(SeveralTask(task.taken(own), most, least[own], ends.taken(own)))
+            parts.append(found.of_pairs(np.arange(first, end)))
+        return SeveralAligned.joined(parts)
 
     def _in_given_terms(
-        self, found: SeveralAligned, ranked: Ranked, regions: Regions, targets: Records, places: NDArray[np.int64]
+        self,
+        found: SeveralAligned,
+        ranked: Ranked,
+        regions: Regions,
+        targets: Records,
+        places: NDArray[np.int64],
+        is_certain: NDArray[np.bool_],
     ) -> TargetAlignments:
         """The best alignments of each target, as many as are asked for, in terms of the query as given.
 
@@ -144,7 +175,14 @@ class Aligner:
             replace(aligned, positions=positions), strand[order], ranked.query[hit[order]]
         ).counted_in(self._queries.alphabet)
         return TargetAlignments(
-            hit[order], strand[order], aligned, evaluated.bits[order], evaluated.evalue[order], codes, is_cut
+            hit[order],
+            strand[order],
+            aligned,
+            evaluated.bits[order],
+            evaluated.evalue[order],
+            codes,
+            is_cut,
+            is_certain,
         )
 
     def _on_given_strand(
@@ -158,8 +196,18 @@ class Aligner:
         return replace(aligned, positions=positions, paths=reverse_paths(aligned.paths, minus))
 
 
-def _first_of_each(aligned: AlignedPairs) -> SeveralAligned:
-    return SeveralAligned(np.arange(len(aligned)), aligned)
+def _score_of_place(regions: Regions, most: int) -> NDArray[np.int64]:
+    """int64[n]: for each region, the score of place `most` among the best ones of all regions of its target, or 0.
+
+    That many alignments of the target have it, so those with lower scores are not asked for.
+    """
+    order = np.lexsort((-regions.score, regions.hit))
+    hit, score = regions.hit[order], regions.score[order]
+    place = np.arange(len(hit)) - np.searchsorted(hit, hit)
+    found = np.zeros(1 + int(hit.max(initial=0)), np.int64)
+    is_place = place == most - 1
+    found[hit[is_place]] = score[is_place]
+    return found[regions.hit]
 
 
 def _slices(targets: Records, places: NDArray[np.int64], positions: NDArray[Any]) -> list[NDArray[np.uint8]]:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from exaln.errors import ExalnWarning, InputError
+from exaln.foundation.distinct import distinct
 from exaln.search.options import MOST, SearchOptions
 from exaln.statistics.evalues import Statistics
-from exaln.statistics.length_bins import N_BINS
+from exaln.statistics.length_bins import N_BINS, length_bin
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,6 +58,15 @@ class HitEvaluator:
                 cut = self.statistics.minimum_scores(length, self._options.evalue)
                 np.maximum(minimum[row], cut, out=minimum[row])
         return minimum
+
+    def least_scores(self, query_length: NDArray[np.int64], target_length: NDArray[np.int64]) -> NDArray[np.int64]:
+        """int64[n]: the least score of pairs with these lengths that passes the filters."""
+        lengths = distinct(query_length)
+        cutoff = self.cutoff(lengths)[np.searchsorted(lengths, query_length), length_bin(target_length)]
+        score = cutoff.astype(np.int64)
+        while not (passes := self.evaluate(score, query_length, target_length).passes).all():
+            score += ~passes
+        return score
 
     def evaluate(
         self, score: NDArray[np.integer], query_length: NDArray[np.int64], target_length: NDArray[np.int64]

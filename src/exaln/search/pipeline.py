@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,10 +22,9 @@ from exaln.database.database import Database
 from exaln.database.gather import sequences_of, texts_of
 from exaln.database.part import DatabasePart
 from exaln.database.row_ranges import query_blocks
-from exaln.database.windows import windows_of
 from exaln.engines.choice import choose_engine
 from exaln.engines.contracts import Engine, score_matrix
-from exaln.engines.tasks import PairTask, QueryRows, ScanTask, comparable
+from exaln.engines.tasks import QueryRows, ScanTask, comparable
 from exaln.errors import InputError
 from exaln.foundation import arguments
 from exaln.foundation.distinct import distinct
@@ -33,16 +32,16 @@ from exaln.foundation.mapped_file import read_unchanged, unchanged
 from exaln.foundation.prefetch import prefetch
 from exaln.foundation.progress import AnyProgress, ScoringProgress, SearchProgress, showing
 from exaln.report.summary import SearchSummary
-from exaln.scoring.modes import LOCAL
 from exaln.scoring.scoring import Scoring, ScoringLike, as_scoring
 from exaln.search.aligning import Aligner, TargetAlignments
+from exaln.search.candidate_parts import CandidateParts
 from exaln.search.candidate_pruning import LocatedCandidates, Pruner
 from exaln.search.evaluation import HitEvaluator, warn_without_statistics
 from exaln.search.hsp_filters import report_list, subject_besthit
 from exaln.search.options import OLD_NAMES, SearchOptions
 from exaln.search.ranking import Ranked, empty_ranking, hit_order, is_among_first, rank, report_order
-from exaln.search.regions import places_among, regions_of
-from exaln.search.scan_parts import ScanPart, ScanViews, alignment_spans, cells_reported, cutoff_of_long_targets
+from exaln.search.regions import LEADS, places_among, regions_of
+from exaln.search.scan_parts import ScanPart, ScanViews, cells_reported
 from exaln.sequences.inputs import as_records
 from exaln.sequences.records import Records
 from exaln.sequences.strands import doubled, other_strand, require_strand
@@ -64,9 +63,6 @@ MAX_FILTERED_PAIRS = 2 << 20
 
 PRUNE_CANDIDATES = 1 << 20
 """Above this number of candidates, those that are not among the best k are dropped during the scan."""
-
-WIDE_WINDOW, STEP_SPANS = 8, 2
-"""Windows of at least so many spans are narrowed before they are aligned, to parts of STEP_SPANS + 1 spans."""
 
 ROUND_ALIGNMENTS = 32 << 10
 """Approximate number of alignments made, and held in memory, at a time."""
@@ -110,15 +106,15 @@ class Search:
             raise InputError(f"{scoring.name} scores {scoring.alphabet.name}, the database is {database.alphabet.name}")
         self.database, self.scoring, self.engine, self.options = database, scoring, engine, options
         space = database.search_space
-        self._evaluator = evaluator or HitEvaluator(
+        self.evaluator = evaluator or HitEvaluator(
             scoring, options, n_targets=space.n_targets, n_residues=space.n_residues
         )
         self._scanning = scanning or nullcontext()
-        self.statistics = self._evaluator.statistics
+        self.statistics = self.evaluator.statistics
         require_strand(options.strand, database.alphabet)
         if self.statistics is None:
             warn_without_statistics(scoring)
-        self._views = ScanViews(database, engine)
+        self.views = ScanViews(database, engine)
 
     def run(
         self, queries: Iterable[Records], progress: Progress | None = None, *, first_index: int = 0
@@ -191,56 +187,32 @@ class Search:
             first = max(end, first + 1)
 
     def _align(self, block: Block, scanned: Scanned, ranked: Ranked) -> TargetAlignments:
-        """The alignments of some of the ranked targets."""
-        candidates = scanned.candidates
-        if scanned.has_dropped[ranked.query].any():
-            candidates = Ranked.joined([candidates, self._found_again(block, scanned, ranked)])
-        hit = places_among(ranked, candidates)
-        is_own = hit >= 0
-        if self._evaluator.alignments_per_target == 1:
-            is_own &= candidates.score == ranked.score[hit]
-        regions = regions_of(ranked, self._narrowed(block, candidates.take(is_own)))
-        with unchanged(self.database.require_unchanged):
-            rows, lengths = ranked.row[regions.hit], ranked.length[regions.hit]
-            parts = regions.start, regions.end
-            targets, places = sequences_of(self.database, rows, parts, lengths, self._views.starts)
-        aligner = Aligner(self.engine, self._evaluator, self.options, block.queries, block.rows)
-        return self._without_enveloped(ranked, aligner.align(ranked, regions, targets, places))
+        """The alignments of some of the ranked targets.
 
-    def _narrowed(self, block: Block, candidates: Ranked) -> Ranked:
-        """The candidates, with windows in place of which there are smaller ones that reach the cutoff.
-
-        A window is many spans long, and most of it is far from its alignments. Scores of parts with few spans are
-        quickly computed; what is left is the work of the traceback.
+        Regions begin a little before the first end of an alignment, and where that is not enough, further away.
         """
-        place = self._query_place(block, candidates)
-        least = cutoff_of_long_targets(self._evaluator.cutoff(block.rows.lengths))
-        span = np.maximum(alignment_spans(block.rows, least), 1)[place]
-        length = candidates.end - candidates.start
-        is_wide = (length < candidates.length) & (length >= WIDE_WINDOW * span)
-        if not is_wide.any():
-            return candidates
-        wide, found = candidates.take(is_wide), [candidates.take(~is_wide)]
-        for one in distinct(span[is_wide]).tolist():
-            own = wide.take(span[is_wide] == one)
-            parts = windows_of(own.end - own.start, one, STEP_SPANS * one)
-            of = own.take(parts.row)
-            found.append(self._scored(block, of, own.start[parts.row] + parts.start, own.start[parts.row] + parts.end))
-        return Ranked.joined(found)
-
-    def _scored(self, block: Block, candidates: Ranked, start: NDArray[np.int64], end: NDArray[np.int64]) -> Ranked:
-        """Parts [start, end) of the targets of candidates, on the same strand, where they pass the filters."""
-        own = candidates
-        with unchanged(self.database.require_unchanged):
-            targets, at = sequences_of(self.database, own.row, (start, end), own.length, self._views.starts)
-        task = PairTask(block.rows, targets, self._query_place(block, own), at, LOCAL)
-        score = self.engine.score(task).astype(np.int32)
-        located = LocatedCandidates(own.query, own.strand, own.row, own.ordinal, own.length, start, end, score)
-        return self._passed(located, block)
-
-    def _query_place(self, block: Block, candidates: Ranked) -> NDArray[np.int64]:
-        """int64[n]: the row of each query on its strand; with both, the reverse complements follow all queries."""
-        return candidates.query + (len(block.queries) if self.n_strands == 2 else 0) * (candidates.strand < 0)
+        parts = CandidateParts(self, block)
+        candidates = parts.of_targets(scanned, ranked)
+        hit, span = places_among(ranked, candidates), parts.spans(candidates)
+        upper = parts.least_scores(ranked) - 1
+        aligner = Aligner(self.engine, self.evaluator, self.options, block.queries, block.rows)
+        waiting, found = np.ones(len(ranked), np.bool_), []
+        for lead in (*LEADS, None):
+            own = np.flatnonzero(waiting[hit])
+            leads = span[own] if lead is None else np.minimum(span[own], lead)
+            uppers = np.where(leads < span[own], upper[hit[own]], 0)
+            regions = regions_of(candidates.take(own), hit[own], leads, uppers)
+            if self.evaluator.alignments_per_target == 1:
+                regions = regions.take(regions.score == ranked.score[regions.hit])
+            with unchanged(self.database.require_unchanged):
+                rows, lengths = ranked.row[regions.hit], ranked.length[regions.hit]
+                sequences = sequences_of(self.database, rows, (regions.start, regions.end), lengths, self.views.starts)
+            aligned = aligner.align(ranked, regions, *sequences)
+            found.append(aligned.taken(waiting & aligned.is_certain))
+            waiting &= ~aligned.is_certain
+            if not waiting.any():
+                break
+        return self._without_enveloped(ranked, TargetAlignments.merged(found))
 
     def _align_and_filter(self, block: Block, scanned: Scanned) -> tuple[Ranked, TargetAlignments]:
         """The best k targets with alignments that pass the filters on them.
@@ -309,22 +281,22 @@ class Search:
 
     def _scan(self, block: Block, progress: Progress | None) -> Scanned:
         """All candidates that pass the filters which need no alignment, ranked."""
-        cutoff = self._evaluator.cutoff(block.rows.lengths)
+        cutoff = self.evaluator.cutoff(block.rows.lengths)
         candidates, done = CandidateList(self, len(block.queries)), block.cells_before
-        for part in self._views.parts(block.rows, cutoff):
+        for part in self.views.parts(block.rows, cutoff):
             pruner = self._pruner(block, part)
             report = None if progress is None else _report_of(part, progress, done)
-            task = ScanTask(part.rows, part.resident, part.cutoff, progress=report)
+            task = part.task(report)
             with (
                 self._scanning,
                 closing(read_unchanged(self.database.require_unchanged, self.engine.scan(task))) as scan,
             ):
                 for found in scan:
-                    listed = self._listed(self._views.located(part, found, block.rows))
+                    listed = self._listed(self.views.located(task, part, found, block.rows))
                     kept = listed if pruner is None else pruner.prune(listed)
                     if self.finds_targets_again and len(kept) < len(listed):
                         candidates.has_dropped[distinct(listed.query)] = True
-                    candidates.add(self._passed(kept, block))
+                    candidates.add(self.passed(kept, block))
             done += part.cells
         return candidates.scanned()
 
@@ -337,31 +309,11 @@ class Search:
     @property
     def finds_targets_again(self) -> bool:
         """Whether several candidates of a target may have alignments to report."""
-        return self._evaluator.alignments_per_target > 1 and (self.n_strands > 1 or self._views.has_windows)
+        return self.evaluator.alignments_per_target > 1 and (self.n_strands > 1 or self.views.has_windows)
 
     def best(self, ranked: Ranked) -> Ranked:
         """The best targets of each query."""
         return ranked.take(is_among_first(ranked.query, self.options.max_target_seqs))
-
-    def _found_again(self, block: Block, scanned: Scanned, ranked: Ranked) -> Ranked:
-        """Candidates of these targets on all strands and in all windows, for queries of which some were dropped."""
-        own = ranked.take(scanned.has_dropped[ranked.query])
-        cutoff = self._evaluator.cutoff(block.rows.lengths)
-        found = [empty_ranking()]
-        for part in self._views.parts(block.rows, cutoff):
-            for place, query in zip(part.places.tolist(), block.rows.query[part.places].tolist(), strict=True):
-                targets = own.take(own.query == query)
-                found.append(self._scored_again(block, part, place, targets))
-        return Ranked.joined(found)
-
-    def _scored_again(self, block: Block, part: ScanPart, place: int, targets: Ranked) -> Ranked:
-        """Candidates of one row of the queries in all parts that a view has of some targets."""
-        pieces = [part.parts_of_target(length) for length in targets.length.tolist()]
-        of = np.repeat(np.arange(len(pieces)), [len(start) for start, _ in pieces])
-        whole = [np.empty(0, np.int64)]
-        start, end = (np.concatenate(whole + [piece[side] for piece in pieces]) for side in (0, 1))
-        own = targets.take(of)
-        return self._scored(block, replace(own, strand=np.full(len(of), block.rows.strand[place], np.int8)), start, end)
 
     def _listed(self, found: LocatedCandidates) -> LocatedCandidates:
         """The candidates that the lists of targets allow."""
@@ -375,9 +327,9 @@ class Search:
             passes &= ~np.isin(found.ordinal, exclude)
         return found.taken(passes)
 
-    def _passed(self, found: LocatedCandidates, block: Block) -> Ranked:
+    def passed(self, found: LocatedCandidates, block: Block) -> Ranked:
         """The candidates that pass the filters, with bits and E-values."""
-        evaluated = self._evaluator.evaluate(found.score, block.queries.lengths[found.query], found.length)
+        evaluated = self.evaluator.evaluate(found.score, block.queries.lengths[found.query], found.length)
         columns = {field.name: getattr(found, field.name) for field in fields(LocatedCandidates)}
         return Ranked(**columns, bits=evaluated.bits, evalue=evaluated.evalue).take(evaluated.passes)
 
@@ -399,7 +351,7 @@ class Search:
         """One QueryHits for each of these rows of the queries, also without hits."""
         queries, query = block.queries, ranked.query[found.hit]
         with unchanged(self.database.require_unchanged):
-            ids, descriptions = texts_of(self.database, ranked.row[found.hit], self._views.starts)
+            ids, descriptions = texts_of(self.database, ranked.row[found.hit], self.views.starts)
         edges = np.searchsorted(query, np.arange(rows.start, rows.stop + 1)).tolist()
         for row, begin, end in zip(rows, edges[:-1], edges[1:], strict=True):
             own, hit = slice(begin, end), found.hit[begin:end]

@@ -1,4 +1,4 @@
-"""The parts of targets that are aligned: whole targets, or the windows of long ones, joined where they overlap."""
+"""The parts of targets that are aligned: whole targets, or the surroundings of the ends of alignments in long ones."""
 
 from __future__ import annotations
 
@@ -7,18 +7,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from exaln.engines.tasks import TargetEnds
+from exaln.foundation.distinct import run_offsets
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from exaln.search.ranking import Ranked
 
 
+LEADS = (1 << 9, 1 << 12)
+"""Columns that a region has before the first end of an alignment, in the first attempts; at last the widest span."""
+
+
 @dataclass(frozen=True)
 class Regions:
-    """Parts of ranked targets in which all their alignments above the cutoff lie. Arrays of equal length, by target.
+    """Parts of ranked targets that hold all their alignments above the cutoff. Arrays of equal length, by target.
 
     hit: int64, the place of the target in the ranking; strand: int8; start, end: int64, of the part; score: int64, the
-    best in it.
+    best in it; upper, margin: int64, as in `TargetEnds`.
     """
 
     hit: NDArray[np.int64]
@@ -26,6 +33,8 @@ class Regions:
     start: NDArray[np.int64]
     end: NDArray[np.int64]
     score: NDArray[np.int64]
+    upper: NDArray[np.int64]
+    margin: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.hit)
@@ -34,34 +43,43 @@ class Regions:
         """Some of them, by index or mask."""
         return Regions(*(getattr(self, field.name)[places] for field in fields(self)))
 
-    def of_hits(self, first: int, end: int) -> Regions:
-        """Those of the targets [first, end) of the ranking, counted from `first`."""
-        own = slice(*np.searchsorted(self.hit, [first, end]).tolist())
-        return Regions(self.hit[own] - first, self.strand[own], self.start[own], self.end[own], self.score[own])
+    @property
+    def ends(self) -> TargetEnds:
+        """For engines: what is known of the columns before the regions."""
+        return TargetEnds(self.upper, self.margin)
 
 
-def regions_of(targets: Ranked, candidates: Ranked) -> Regions:
-    """The regions of these targets. candidates: all that were found, among them those of the targets.
+def regions_of(
+    candidates: Ranked, hit: NDArray[np.int64], lead: NDArray[np.int64], upper: NDArray[np.int64]
+) -> Regions:
+    """The regions of targets of which these are all candidates: whole targets, or parts in which alignments end.
 
-    Windows that overlap are joined, so that every alignment of the target above the cutoff lies within one region: it
-    lies within a window, which is a candidate because its best score is no less.
+    hit: int64[n_candidates], the place of the target in the ranking; lead: int64[n_candidates], the columns before a
+    candidate that its region has; upper: int64[n_candidates], the most that H can be outside of all candidates, or 0 if
+    no alignment that ends in a candidate begins before its lead.
+
+    A region begins outside of all candidates, or with the target, so that regions do not overlap.
     """
-    hit = places_among(targets, candidates)
-    own = np.flatnonzero(hit >= 0)
-    order = own[np.lexsort((candidates.start[own], -candidates.strand[own], hit[own]))]
-    found, hit = candidates.take(order), hit[order]
-    if not len(hit):
-        return Regions(hit, found.strand, found.start, found.end, found.score.astype(np.int64))
+    order = np.lexsort((candidates.start, -candidates.strand, hit))
+    found, hit, lead, upper = candidates.take(order), hit[order], lead[order], upper[order]
+    groups = run_offsets(hit, found.strand)
+    group = np.repeat(np.arange(len(groups) - 1), np.diff(groups))
+    start, longest = np.maximum(found.start - lead, 0), 1 + int(found.length.max(initial=0))
+    covered = np.maximum.accumulate(found.end + longest * group) - longest * group
     is_first = np.ones(len(hit), np.bool_)
-    is_same = (np.diff(hit) == 0) & (np.diff(found.strand) == 0)
-    is_first[1:] = ~is_same | (found.start[1:] >= found.end[:-1])
-    starts = np.flatnonzero(is_first)
+    is_first[1:] = (np.diff(group) != 0) | (start[1:] >= covered[:-1])
+    first = np.flatnonzero(is_first)
+    group_end = np.append(first[1:], len(hit)) - 1
+    best = np.maximum.reduceat(found.score.astype(np.int64), first) if len(first) else np.empty(0, np.int64)
+    start = start[first]
     return Regions(
-        hit[starts],
-        found.strand[starts],
-        found.start[starts],
-        np.maximum.reduceat(found.end, starts),
-        np.maximum.reduceat(found.score.astype(np.int64), starts),
+        hit[first],
+        found.strand[first],
+        start,
+        covered[group_end],
+        best,
+        np.where(start > 0, upper[first], 0),
+        found.start[first] - start,
     )
 
 

@@ -22,6 +22,7 @@ from exaln.database.windows import (
     short_targets,
     windows_of,
 )
+from exaln.engines.tasks import ScanTask
 from exaln.foundation.distinct import distinct
 from exaln.search.candidate_pruning import LocatedCandidates
 from exaln.statistics.length_bins import shortest_in_bin
@@ -32,7 +33,10 @@ if TYPE_CHECKING:
     from exaln.database.database import Database
     from exaln.database.part import DatabasePart
     from exaln.engines.contracts import Engine
-    from exaln.engines.tasks import Candidates, QueryRows, Resident
+    from exaln.engines.tasks import Candidates, Progress, QueryRows, Resident
+
+END_COLUMNS = 1 << 8
+"""Residues of a block of a long target: so exactly it is known where alignments end."""
 
 LEAST_OVERLAP = 1 << 10
 """No window has less: what is computed twice is little anyway."""
@@ -46,6 +50,7 @@ class ScanPart:
     """Some queries against a view. places: int64[n], their rows among all queries. cells: of the stored targets.
 
     windows: the view, if it has windows; is_all: whether it is the database itself; else it has the short targets.
+    block_columns: not 0 if candidates are blocks of windows, in which alignments end.
     """
 
     resident: Resident
@@ -55,6 +60,11 @@ class ScanPart:
     cells: int
     windows: WindowedTargets | None = None
     is_all: bool = False
+    block_columns: int = 0
+
+    def task(self, progress: Progress | None) -> ScanTask:
+        """What an engine is asked to do."""
+        return ScanTask(self.rows, self.resident, self.cutoff, progress=progress, block_columns=self.block_columns)
 
     @property
     def scored_cells(self) -> int:
@@ -96,16 +106,32 @@ class ScanViews:
             own = rows if len(places) == len(rows) else rows.taken(places)
             resident, windows = self._windowed(overlap)
             own_cutoff = np.repeat(long_cutoff[places][:, np.newaxis], cutoff.shape[1], axis=1)
-            parts.append(ScanPart(resident, own, places, own_cutoff, own.n_rows * self._long_residues, windows))
+            is_cut = overlap != WHOLE and self._engine.tuning.scores_blocks_of_targets
+            parts.append(
+                ScanPart(
+                    resident,
+                    own,
+                    places,
+                    own_cutoff,
+                    own.n_rows * self._long_residues,
+                    windows,
+                    block_columns=END_COLUMNS if is_cut else 0,
+                )
+            )
         return parts
 
-    def located(self, part: ScanPart, found: Candidates, rows: QueryRows) -> LocatedCandidates:
+    def located(self, task: ScanTask, part: ScanPart, found: Candidates, rows: QueryRows) -> LocatedCandidates:
         """Candidates with the queries and the parts of targets that they come from. rows: all queries."""
         place = part.places[found.query]
         if part.windows is None:
             row, start, end = self._stored_rows(part, found.row), None, None
-        else:
+        elif not part.block_columns:
             row, start, end = part.windows.origins(found.row)
+        else:
+            window = np.searchsorted(task.block_starts, found.row, side="right") - 1
+            row, start, end = part.windows.origins(window)
+            start = start + part.block_columns * (found.row - task.block_starts[window])
+            end = np.minimum(start + part.block_columns, end)
         origins = target_origins(self.database, row, self.starts)
         return LocatedCandidates(
             rows.query[place],

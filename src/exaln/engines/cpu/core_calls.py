@@ -119,8 +119,7 @@ def align_several(task: SeveralTask, how: How) -> SeveralAligned:
             how.is_forced,
             room,
         )
-    is_certain, owners, *columns = found
-    return SeveralAligned(owners, _alignments(*columns), is_certain.astype(np.bool_))
+    return SeveralAligned(found[1], _alignments(*found[2:]), np.flatnonzero(found[0] == 0))
 
 
 def _require_room_for_table(task: PairTask, room: int) -> None:

@@ -97,8 +97,8 @@ class ReferenceEngine(Engine):
         """Align pair by pair, with the letters that earlier alignments align forbidden."""
         found = [_several(task, pair) for pair in range(len(task.pairs))]
         owners = np.repeat(np.arange(len(found)), [len(own or []) for own in found])
-        is_certain = np.array([own is not None for own in found], np.bool_)
-        return SeveralAligned(owners, _columns([alignment for own in found for alignment in own or []]), is_certain)
+        uncertain = np.flatnonzero([own is None for own in found])
+        return SeveralAligned(owners, _columns([alignment for own in found for alignment in own or []]), uncertain)
 
     def score(self, task: PairTask) -> NDArray[np.int64]:
         """int64[n]: scores, computed pair by pair."""
