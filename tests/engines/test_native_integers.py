@@ -155,6 +155,8 @@ BINDINGS: dict[str, tuple[Any, dict[str, Any]]] = {
             "most": 3,
             "least": np.ones(2, np.int64),
             "known_scores": None,
+            "upper": np.ones(2, np.int64),
+            "margin": np.ones(2, np.int64),
             "threads": 2,
             "max_bytes": 1 << 20,
             "tile": (64, 3),

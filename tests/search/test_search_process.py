@@ -146,7 +146,9 @@ def check_search_io(folder: Path, queries: Path, targets: Path, n_queries: int) 
             assert (one.evalue, one.bitscore, one.query_range, one.hit_range) == (
                 other.evalue, other.bitscore, other.query_range, other.hit_range
             )  # fmt: skip
-        assert [hsp.evalue for hsp in result.hsps] == sorted(hsp.evalue for hsp in result.hsps)
+        best = [[hsp.evalue for hsp in hit] for hit in result]
+        assert best == [sorted(evalues) for evalues in best]
+        assert [evalues[0] for evalues in best] == sorted(evalues[0] for evalues in best)
         n_hits += len(result.hsps)
     assert n_hits == plain.read_bytes().count(b"\n")
     return n_hits
@@ -171,7 +173,10 @@ def test_other_tools_read_the_output_files(tmp_path: Path) -> None:
     assert n_hits > 20
     check_tables(tmp_path, QUERIES, TARGETS, n_hits)
     found = json.loads(written(tmp_path, "hits.json").read_text())
-    assert (found["n_queries"], found["n_hits"]) == (10, n_hits)
+    assert found["n_queries"] == 10
+    assert found["n_hits"] == sum(len(query["hits"]) for query in found["queries"])
+    assert found["n_alignments"] == n_hits
+    assert sum(1 + len(hit.get("further_alignments", [])) for query in found["queries"] for hit in query["hits"]) == n_hits
 
 
 @real_data.needs_real_data

@@ -5,7 +5,7 @@ regions of the targets -> sequences of these regions -> engine -> alignments in 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,16 +16,17 @@ from exaln.alignments.strands import positions_as_given, reverse_paths
 from exaln.engines.tasks import PairTask, SeveralTask
 from exaln.pairwise.routing import align_pairs, batches
 from exaln.scoring.modes import LOCAL
+from exaln.search.regions import LEADS, Regions, regions_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from exaln.engines.contracts import Engine
-    from exaln.engines.tasks import QueryRows
+    from exaln.engines.tasks import QueryRows, TargetEnds
     from exaln.search.evaluation import HitEvaluator
     from exaln.search.options import SearchOptions
     from exaln.search.ranking import Ranked
-    from exaln.search.regions import Regions
+    from exaln.search.regions import Ends
     from exaln.sequences.records import Records
 
 
@@ -35,8 +36,7 @@ class TargetAlignments:
 
     hit: int64, the place of the target in the ranking, ascending; strand: int8; aligned: with positions in the query as
     given and in the stored target; bits, evalue: float64; slices: the codes of the aligned part of each target.
-    is_cut: bool[n_targets], whether the target has more alignments than were asked for; is_certain: bool[n_targets],
-    whether these are its alignments, or its regions must be wider.
+    is_cut: bool[n_targets], whether the target has more alignments than were asked for.
     """
 
     hit: NDArray[np.int64]
@@ -46,7 +46,6 @@ class TargetAlignments:
     evalue: NDArray[np.float64]
     slices: Sequence[NDArray[np.uint8]]
     is_cut: NDArray[np.bool_]
-    is_certain: NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.hit)
@@ -61,28 +60,7 @@ class TargetAlignments:
             self.evalue[places],
             [self.slices[place] for place in places.tolist()],
             self.is_cut,
-            self.is_certain,
         )
-
-    def taken(self, targets: NDArray[np.bool_]) -> TargetAlignments:
-        """The alignments of some of the targets; the others have none."""
-        if targets.all():
-            return self
-        return replace(self.take(np.flatnonzero(targets[self.hit])), is_cut=self.is_cut & targets)
-
-    @staticmethod
-    def merged(parts: Sequence[TargetAlignments]) -> TargetAlignments:
-        """The alignments of all parts, each of which has those of some of the same targets."""
-        if len(parts) == 1:
-            return parts[0]
-        n, joined = len(parts[0].is_cut), TargetAlignments.joined(parts)
-        joined = replace(
-            joined,
-            hit=joined.hit % n,
-            is_cut=np.logical_or.reduce([part.is_cut for part in parts]),
-            is_certain=np.logical_or.reduce([part.is_certain for part in parts]),
-        )
-        return joined.take(np.argsort(joined.hit, kind="stable"))
 
     @staticmethod
     def joined(parts: Sequence[TargetAlignments]) -> TargetAlignments:
@@ -96,12 +74,43 @@ class TargetAlignments:
             np.concatenate([np.empty(0), *(part.evalue for part in parts)]),
             [codes for part in parts for codes in part.slices],
             np.concatenate([np.empty(0, np.bool_), *(part.is_cut for part in parts)]),
-            np.concatenate([np.empty(0, np.bool_), *(part.is_certain for part in parts)]),
         )
 
 
+@dataclass(frozen=True)
+class AlignedRegions:
+    """Regions and their alignments. found: of the regions, by their number; slices: the aligned codes of targets."""
+
+    regions: Regions
+    found: SeveralAligned
+    slices: Sequence[NDArray[np.uint8]]
+
+    def taken(self, is_kept: NDArray[np.bool_]) -> AlignedRegions:
+        """Some of the regions. is_kept: bool[n_regions]."""
+        own = np.flatnonzero(is_kept[self.found.pair])
+        found = replace(self.found.taken(own), uncertain=self.found.uncertain[:0]).of_pairs(np.cumsum(is_kept) - 1)
+        return AlignedRegions(self.regions.take(is_kept), found, [self.slices[place] for place in own.tolist()])
+
+    @staticmethod
+    def joined(parts: Sequence[AlignedRegions]) -> AlignedRegions:
+        """The regions of all parts, one part after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        firsts = np.cumsum([0, *(len(part.regions) for part in parts)])
+        found = [
+            part.found.of_pairs(np.arange(first, end))
+            for part, first, end in zip(parts, firsts[:-1], firsts[1:], strict=True)
+        ]
+        slices = [codes for part in parts for codes in part.slices]
+        return AlignedRegions(Regions.joined([part.regions for part in parts]), SeveralAligned.joined(found), slices)
+
+
 class Aligner:
-    """Aligns the ranked targets of one block of queries. queries: as given; rows: as scanned, on one strand or two."""
+    """Aligns the ranked targets of one block of queries.
+
+    queries: as given; rows: as scanned, on one strand or two. sequences: returns the sequences of the regions of some
+    ranked targets, and int64[n], which belongs to each.
+    """
 
     def __init__(
         self,
@@ -110,23 +119,53 @@ class Aligner:
         options: SearchOptions,
         queries: Records,
         rows: QueryRows,
+        sequences: Callable[[Ranked, Regions], tuple[Records, NDArray[np.int64]]],
     ) -> None:
         self._engine, self._evaluator, self._options = engine, evaluator, options
-        self._queries, self._rows = queries, rows
+        self._queries, self._rows, self._sequences = queries, rows, sequences
         self._most = evaluator.alignments_per_target
 
-    def align(self, ranked: Ranked, regions: Regions, targets: Records, places: NDArray[np.int64]) -> TargetAlignments:
-        """The alignments of these targets. targets, places: the sequences of regions, and which belongs to each."""
+    def align(self, ranked: Ranked, ends: Ends) -> TargetAlignments:
+        """The alignments of these targets.
+
+        Regions begin a little before the first end of an alignment, further away where that was not enough, and at last
+        where no alignment can begin earlier.
+        """
+        lead, done = np.clip(ends.span, 0, LEADS[0]), []
+        for attempt in range(len(LEADS) + 1):
+            regions, region = regions_of(ends, lead)
+            least = self._least_scores(ranked, regions)
+            is_asked = regions.score == ranked.score[regions.hit] if self._most == 1 else regions.score > 0
+            done = [part.taken(regions.holds(part.regions)) for part in done]
+            for part in done:
+                is_asked &= ~part.regions.holds(regions)
+            asked = np.flatnonzero(is_asked)
+            found = self._aligned(ranked, regions.take(asked), least[asked])
+            uncertain = asked[found.found.uncertain]
+            is_certain = np.ones(len(asked), np.bool_)
+            is_certain[found.found.uncertain] = False
+            done.append(found.taken(is_certain))
+            if not len(uncertain):
+                break
+            if attempt + 1 < len(LEADS):
+                own = np.isin(region, uncertain)
+                lead[own] = np.clip(ends.span[own], 0, LEADS[attempt + 1])
+            else:
+                own = np.isin(ends.hit, regions.hit[uncertain])
+                lead[own] = np.maximum(ends.span[own], 0)
+        return self._in_given_terms(AlignedRegions.joined(done), ranked)
+
+    def _aligned(self, ranked: Ranked, regions: Regions, least: NDArray[np.int64]) -> AlignedRegions:
+        """The alignments of these regions, of which some may be uncertain."""
+        targets, places = self._sequences(ranked, regions)
         query_row = self._query_rows(ranked.query[regions.hit], regions.strand)
         task = PairTask(self._rows, targets, query_row, places, LOCAL, known_scores=regions.score)
         is_alone = regions.upper == 0 if self._most == 1 else np.zeros(len(regions), np.bool_)
         alone, others = np.flatnonzero(is_alone), np.flatnonzero(~is_alone)
         first = SeveralAligned(alone, align_pairs(self._engine, task.taken(alone)))
-        several = self._several(task.taken(others), ranked, regions.take(others))
+        several = self._several(task.taken(others), least[others], regions.take(others).ends)
         found = SeveralAligned.joined([first, several.of_pairs(others)])
-        is_certain = np.ones(len(ranked), np.bool_)
-        is_certain[regions.hit[found.uncertain]] = False
-        return self._in_given_terms(found, ranked, regions, targets, places, is_certain)
+        return AlignedRegions(regions, found, _slices(targets, places[found.pair], found.aligned.positions))
 
     def _query_rows(self, query: NDArray[np.int64], strand: NDArray[np.int8]) -> NDArray[np.int64]:
         """The row of each query on its strand; with both strands, the reverse complements follow all queries."""
@@ -134,42 +173,41 @@ class Aligner:
         rows: NDArray[np.int64] = query + (len(self._queries) if has_both else 0) * (strand < 0)
         return rows
 
-    def _several(self, task: PairTask, ranked: Ranked, regions: Regions) -> SeveralAligned:
-        """All alignments of each region that reach the cutoff, one more than the limit at most."""
-        query_length, ends = self._queries.lengths[ranked.query[regions.hit]], regions.ends
-        most, parts = self._most + (self._options.max_hsps is None), []
+    @property
+    def _most_asked(self) -> int:
+        """Alignments of a region that are asked for: one more than the limit where it is to be reported."""
+        return self._most + (self._options.max_hsps is None)
+
+    def _least_scores(self, ranked: Ranked, regions: Regions) -> NDArray[np.int64]:
+        """int64[n]: the least score of an alignment of each region that can be reported."""
+        query_length = self._queries.lengths[ranked.query[regions.hit]]
         least = self._evaluator.least_scores(query_length, ranked.length[regions.hit])
-        least = np.maximum(least, _score_of_place(regions, most))
+        return np.maximum(least, _score_of_place(regions, self._most_asked))
+
+    def _several(self, task: PairTask, least: NDArray[np.int64], ends: TargetEnds) -> SeveralAligned:
+        """All alignments of each region with at least these scores, as many as are asked for at most."""
+        parts = []
         for first, end in batches(task.cells):
             own = slice(first, end)
-            found = self._engine.align_several(SeveralTask(task.taken(own), most, least[own], ends.taken(own)))
-            parts.append(found.of_pairs(np.arange(first, end)))
+            several = SeveralTask(task.taken(own), self._most_asked, least[own], ends.taken(own))
+            parts.append(self._engine.align_several(several).of_pairs(np.arange(first, end)))
         return SeveralAligned.joined(parts)
 
-    def _in_given_terms(
-        self,
-        found: SeveralAligned,
-        ranked: Ranked,
-        regions: Regions,
-        targets: Records,
-        places: NDArray[np.int64],
-        is_certain: NDArray[np.bool_],
-    ) -> TargetAlignments:
+    def _in_given_terms(self, done: AlignedRegions, ranked: Ranked) -> TargetAlignments:
         """The best alignments of each target, as many as are asked for, in terms of the query as given.
 
         Alignments of one score come plus strand first, then by their ends on their strand, as they are found.
         """
-        hit, strand, region = regions.hit[found.pair], regions.strand[found.pair], found.pair
-        start, ends = regions.start[region], found.aligned.positions
-        score = found.aligned.scores
+        found, regions = done.found, done.regions
+        hit, strand, start = (column[found.pair] for column in (regions.hit, regions.strand, regions.start))
+        ends, score = found.aligned.positions, found.aligned.scores
         evaluated = self._evaluator.evaluate(score, self._queries.lengths[ranked.query[hit]], ranked.length[hit])
         order = np.lexsort((ends[:, 1], start + ends[:, 3], -strand, -score, hit))
         order = order[evaluated.passes[order]]
         place = np.arange(len(order)) - np.searchsorted(hit[order], hit[order])
         is_cut = np.bincount(hit[order], minlength=len(ranked)) > self._most
         order = order[place < self._most]
-        aligned, region = found.aligned.taken(order), region[order]
-        codes = _slices(targets, places[region], aligned.positions)
+        aligned = found.aligned.taken(order)
         positions = aligned.positions + start[order][:, np.newaxis] * np.array([0, 0, 1, 1])
         aligned = self._on_given_strand(
             replace(aligned, positions=positions), strand[order], ranked.query[hit[order]]
@@ -180,9 +218,8 @@ class Aligner:
             aligned,
             evaluated.bits[order],
             evaluated.evalue[order],
-            codes,
+            [done.slices[place] for place in order.tolist()],
             is_cut,
-            is_certain,
         )
 
     def _on_given_strand(

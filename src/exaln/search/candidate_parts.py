@@ -18,7 +18,7 @@ from exaln.foundation.mapped_file import unchanged
 from exaln.scoring.modes import LOCAL
 from exaln.search.candidate_pruning import LocatedCandidates
 from exaln.search.ranking import Ranked, empty_ranking
-from exaln.search.regions import places_among
+from exaln.search.regions import Ends, places_among
 from exaln.search.scan_parts import END_COLUMNS, ScanPart, alignment_spans, cutoff_of_long_targets
 
 if TYPE_CHECKING:
@@ -36,24 +36,26 @@ class CandidateParts:
     def __init__(self, search: Search, block: Block) -> None:
         self._search, self._block = search, block
 
-    def of_targets(self, scanned: Scanned, ranked: Ranked) -> Ranked:
-        """Candidates of these targets: whole targets as they are, long ones as blocks in which alignments end."""
+    def ends(self, scanned: Scanned, ranked: Ranked) -> Ends:
+        """The parts of these targets in which alignments end, and whole targets that are not long."""
+        candidates = self._of_targets(scanned, ranked)
+        hit = places_among(ranked, candidates)
+        query_length = self._block.queries.lengths[ranked.query]
+        least = self._search.evaluator.least_scores(query_length, ranked.length)
+        return Ends(candidates, hit, self._spans(candidates), least[hit] - 1)
+
+    def _of_targets(self, scanned: Scanned, ranked: Ranked) -> Ranked:
         candidates = scanned.candidates.take(places_among(ranked, scanned.candidates) >= 0)
         if not self._search.engine.tuning.scores_blocks_of_targets:
-            candidates = self._ends(candidates)
+            candidates = self._blocks(candidates)
         if not scanned.has_dropped[ranked.query].any():
             return candidates
         again = self._found_again(ranked.take(scanned.has_dropped[ranked.query]))
-        return Ranked.joined([candidates.take(~scanned.has_dropped[candidates.query]), self._ends(again)])
+        return Ranked.joined([candidates.take(~scanned.has_dropped[candidates.query]), self._blocks(again)])
 
-    def spans(self, candidates: Ranked) -> NDArray[np.int64]:
+    def _spans(self, candidates: Ranked) -> NDArray[np.int64]:
         """int64[n]: the most columns that an alignment of each query spans, if it may be reported; -1 if unlimited."""
         return self._query_spans[self._query_rows(candidates)]
-
-    def least_scores(self, ranked: Ranked) -> NDArray[np.int64]:
-        """int64[n]: the least score of an alignment with each target that passes the filters."""
-        query_length = self._block.queries.lengths[ranked.query]
-        return self._search.evaluator.least_scores(query_length, ranked.length)
 
     @property
     def _query_spans(self) -> NDArray[np.int64]:
@@ -65,7 +67,7 @@ class CandidateParts:
         n_queries = len(self._block.queries)
         return candidates.query + (n_queries if self._search.n_strands == 2 else 0) * (candidates.strand < 0)
 
-    def _ends(self, candidates: Ranked) -> Ranked:
+    def _blocks(self, candidates: Ranked) -> Ranked:
         """The candidates, with blocks in which alignments end in place of parts of targets."""
         is_whole = candidates.end - candidates.start == candidates.length
         if is_whole.all():
@@ -79,7 +81,7 @@ class CandidateParts:
 
     def _narrowed(self, candidates: Ranked) -> Ranked:
         """Windows, with parts in place of those which are many spans long: most of them has no alignment."""
-        span = np.maximum(self.spans(candidates), 1)
+        span = np.maximum(self._spans(candidates), 1)
         is_wide = candidates.end - candidates.start >= WIDE_WINDOW * span
         wide, found = candidates.take(is_wide), [candidates.take(~is_wide)]
         for one in distinct(span[is_wide]).tolist():

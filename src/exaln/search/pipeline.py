@@ -40,7 +40,7 @@ from exaln.search.evaluation import HitEvaluator, warn_without_statistics
 from exaln.search.hsp_filters import report_list, subject_besthit
 from exaln.search.options import OLD_NAMES, SearchOptions
 from exaln.search.ranking import Ranked, empty_ranking, hit_order, is_among_first, rank, report_order
-from exaln.search.regions import LEADS, places_among, regions_of
+from exaln.search.regions import Regions, places_among
 from exaln.search.scan_parts import ScanPart, ScanViews, cells_reported
 from exaln.sequences.inputs import as_records
 from exaln.sequences.records import Records
@@ -187,32 +187,16 @@ class Search:
             first = max(end, first + 1)
 
     def _align(self, block: Block, scanned: Scanned, ranked: Ranked) -> TargetAlignments:
-        """The alignments of some of the ranked targets.
+        """The alignments of some of the ranked targets."""
+        aligner = Aligner(self.engine, self.evaluator, self.options, block.queries, block.rows, self._sequences)
+        found = aligner.align(ranked, CandidateParts(self, block).ends(scanned, ranked))
+        return self._without_enveloped(ranked, found)
 
-        Regions begin a little before the first end of an alignment, and where that is not enough, further away.
-        """
-        parts = CandidateParts(self, block)
-        candidates = parts.of_targets(scanned, ranked)
-        hit, span = places_among(ranked, candidates), parts.spans(candidates)
-        upper = parts.least_scores(ranked) - 1
-        aligner = Aligner(self.engine, self.evaluator, self.options, block.queries, block.rows)
-        waiting, found = np.ones(len(ranked), np.bool_), []
-        for lead in (*LEADS, None):
-            own = np.flatnonzero(waiting[hit])
-            leads = span[own] if lead is None else np.minimum(span[own], lead)
-            uppers = np.where(leads < span[own], upper[hit[own]], 0)
-            regions = regions_of(candidates.take(own), hit[own], leads, uppers)
-            if self.evaluator.alignments_per_target == 1:
-                regions = regions.take(regions.score == ranked.score[regions.hit])
-            with unchanged(self.database.require_unchanged):
-                rows, lengths = ranked.row[regions.hit], ranked.length[regions.hit]
-                sequences = sequences_of(self.database, rows, (regions.start, regions.end), lengths, self.views.starts)
-            aligned = aligner.align(ranked, regions, *sequences)
-            found.append(aligned.taken(waiting & aligned.is_certain))
-            waiting &= ~aligned.is_certain
-            if not waiting.any():
-                break
-        return self._without_enveloped(ranked, TargetAlignments.merged(found))
+    def _sequences(self, ranked: Ranked, regions: Regions) -> tuple[Records, NDArray[np.int64]]:
+        """The sequences of regions of these targets, and int64[n], which belongs to each."""
+        with unchanged(self.database.require_unchanged):
+            rows, lengths = ranked.row[regions.hit], ranked.length[regions.hit]
+            return sequences_of(self.database, rows, (regions.start, regions.end), lengths, self.views.starts)
 
     def _align_and_filter(self, block: Block, scanned: Scanned) -> tuple[Ranked, TargetAlignments]:
         """The best k targets with alignments that pass the filters on them.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,20 @@ if TYPE_CHECKING:
 
 LEADS = (1 << 9, 1 << 12)
 """Columns that a region has before the first end of an alignment, in the first attempts; at last the widest span."""
+
+
+@dataclass(frozen=True)
+class Ends:
+    """All parts of ranked targets in which alignments end, and whole targets. Arrays of equal length.
+
+    candidates: the parts; hit: int64, the place of the target in the ranking; span: int64, the most columns of an
+    alignment, -1 if unlimited, as in whole targets only; upper: int64, the most that H can be outside of all parts.
+    """
+
+    candidates: Ranked
+    hit: NDArray[np.int64]
+    span: NDArray[np.int64]
+    upper: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -43,25 +58,36 @@ class Regions:
         """Some of them, by index or mask."""
         return Regions(*(getattr(self, field.name)[places] for field in fields(self)))
 
+    @staticmethod
+    def joined(parts: Sequence[Regions]) -> Regions:
+        """The regions of all parts, one part after the other."""
+        return Regions(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Regions)))
+
+    def holds(self, others: Regions) -> NDArray[np.bool_]:
+        """bool[n_others]: which others are among these."""
+        if not len(self) or not len(others):
+            return np.zeros(len(others), np.bool_)
+        own = set(zip(*(column.tolist() for column in self._key), strict=True))
+        return np.array([key in own for key in zip(*(column.tolist() for column in others._key), strict=True)])
+
+    @property
+    def _key(self) -> tuple[NDArray[Any], ...]:
+        return self.hit, self.strand, self.start, self.end
+
     @property
     def ends(self) -> TargetEnds:
         """For engines: what is known of the columns before the regions."""
         return TargetEnds(self.upper, self.margin)
 
 
-def regions_of(
-    candidates: Ranked, hit: NDArray[np.int64], lead: NDArray[np.int64], upper: NDArray[np.int64]
-) -> Regions:
-    """The regions of targets of which these are all candidates: whole targets, or parts in which alignments end.
+def regions_of(ends: Ends, lead: NDArray[np.int64]) -> tuple[Regions, NDArray[np.int64]]:
+    """The regions of targets, and int64[n_candidates], the region that each candidate lies in.
 
-    hit: int64[n_candidates], the place of the target in the ranking; lead: int64[n_candidates], the columns before a
-    candidate that its region has; upper: int64[n_candidates], the most that H can be outside of all candidates, or 0 if
-    no alignment that ends in a candidate begins before its lead.
-
-    A region begins outside of all candidates, or with the target, so that regions do not overlap.
+    lead: int64[n_candidates], the columns before a candidate that its region has, at least 0. A region begins outside
+    of all candidates, or with the target. With the widest span as lead no alignment begins before it.
     """
-    order = np.lexsort((candidates.start, -candidates.strand, hit))
-    found, hit, lead, upper = candidates.take(order), hit[order], lead[order], upper[order]
+    order = np.lexsort((ends.candidates.start, -ends.candidates.strand, ends.hit))
+    found, hit, lead = ends.candidates.take(order), ends.hit[order], lead[order]
     groups = run_offsets(hit, found.strand)
     group = np.repeat(np.arange(len(groups) - 1), np.diff(groups))
     start, longest = np.maximum(found.start - lead, 0), 1 + int(found.length.max(initial=0))
@@ -69,18 +95,18 @@ def regions_of(
     is_first = np.ones(len(hit), np.bool_)
     is_first[1:] = (np.diff(group) != 0) | (start[1:] >= covered[:-1])
     first = np.flatnonzero(is_first)
-    group_end = np.append(first[1:], len(hit)) - 1
-    best = np.maximum.reduceat(found.score.astype(np.int64), first) if len(first) else np.empty(0, np.int64)
-    start = start[first]
+    region = np.empty(len(hit), np.int64)
+    region[order] = np.cumsum(is_first) - 1
+    start, is_bounded = start[first], lead[first] < ends.span[order][first]
     return Regions(
         hit[first],
         found.strand[first],
         start,
-        covered[group_end],
-        best,
-        np.where(start > 0, upper[first], 0),
+        covered[np.append(first[1:], len(hit))[: len(first)] - 1],
+        np.maximum.reduceat(found.score.astype(np.int64), first) if len(first) else np.empty(0, np.int64),
+        np.where((start > 0) & is_bounded, ends.upper[order][first], 0),
         found.start[first] - start,
-    )
+    ), region
 
 
 def places_among(targets: Ranked, candidates: Ranked) -> NDArray[np.int64]:

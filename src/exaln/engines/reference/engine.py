@@ -65,7 +65,8 @@ class ReferenceEngine(Engine):
             for place in range(len(offsets) - 1):
                 target = codes[offsets[place] : offsets[place + 1]]
                 scores = [_search_scores(rows, target, task.scoring, task.block_columns) for rows in queries]
-                table = np.array(scores, np.int32).reshape(len(queries), len(scores[0]) if scores else 0)
+                n_scores = -(-len(target) // task.block_columns) if task.block_columns else 1
+                table = np.array(scores, np.int32).reshape(len(queries), n_scores)
                 yield task.score_block(0, table, row, np.array([len(target)], np.int64))
                 row += 1
                 cells += task.queries.n_rows * len(target)
