@@ -199,7 +199,7 @@ def test_minus_strand_hits_in_sam_and_paf(exaln: Exaln, tmp_path: Path) -> None:
     target = "TTGACAGCTAGCTCAGTCCTAGGTATAATGCTAGCGAAAGAGGAGAAATACTAGATGCGTAAAGGAGAAGAACTTTTCACTGGAGTTG"
     primer = "AACTCCAGTGAAAAGTTCTTCTCCTTTACAA"  # the reverse complement of its end, and AA that does not fit
     query, db = write(tmp_path / "q.fa", primer=primer), write(tmp_path / "t.fa", t=target)
-    search = ["search", "--query", query, "--db", db, "--quiet", "--outfmt"]
+    search = ["search", "--query", query, "--db", db, "--max-hsps", "1", "--quiet", "--outfmt"]
     (line,) = [line.split("\t") for line in exaln(*search, "sam").out.splitlines() if not line.startswith("@")]
     (theirs,) = Align.parse(io.StringIO(exaln(*search, "sam").out), "sam")
     complement = primer[::-1].translate(str.maketrans("ACGT", "TGCA"))
@@ -294,13 +294,32 @@ def test_a_note_when_targets_are_far_longer_than_the_query(
     targets = {length: write(tmp_path / f"{length}.fa", t=("ACGTTTGACC" * 20)[:length]) for length in (199, 200)}
     note = (
         "exaln: note: target t is far longer than its query (200 and 10 residues); "
-        "only the best alignment per target is shown, and there may be others\n"
+        "only the best alignment is shown, --max-hsps N shows more\n"
     )
-    for command in (["align", query], ["align", query, "--all"], ["search", "-q", query, "-d"]):
+    without_statistics = [
+        "search",
+        "--match",
+        "5",
+        "--mismatch",
+        "-4",
+        "--gap-open",
+        "7",
+        "--gap-extend",
+        "3",
+        "-q",
+        query,
+        "-d",
+    ]
+    for command in (["align", query], ["align", query, "--all"], without_statistics):
         assert "note:" not in exaln(*command, targets[199]).err
         said = exaln(*command, targets[200], *(["-o", tmp_path / "out.tsv"]))
         assert said.err.count(note) == 1
-        assert exaln(*command, targets[200], "--quiet").err == ""
+        assert note not in exaln(*command, targets[200], "--quiet").err
+        assert "note:" not in exaln(*command, targets[200], "--max-hsps", 9).err
+    assert (
+        note.replace("--max", "--mode local --max") in exaln("align", query, targets[200], "--mode", "semiglobal").err
+    )
+    assert "note:" not in exaln("search", "-q", query, "-d", targets[200]).err
     assert "note:" not in exaln("align", query, targets[200], "--mode", "global").err
     longer = write(tmp_path / "long.fa", q="ACGTTTGACCA")
     assert "note:" not in exaln("align", longer, targets[200]).err

@@ -88,23 +88,20 @@ def check_advice(advice: str, command: str) -> None:
         "-comp_based_stats F",
         "-comp_based_stats 0",
         "-comp_based_stats f",
-        "-max_hsps 1",
         "-task blastp",
         "-mt_mode 0",
         "-mt_mode 1",
         "-parse_deflines",
         "-soft_masking false",
         "-use_sw_tback",
-        "-subject_besthit",
         "-culling_limit 0",
         "-sorthits 0",
-        "-sorthsps 3",
+        "-sorthsps 1",
         "-searchsp 0",
         "-line_length 60",
         "-num_iterations 1",
-        "--max-hsps 1",
         "-seg=no",
-        "-seg no -comp_based_stats F -max_hsps 1 -task blastp -num_threads 2 -mt_mode 1 -parse_deflines",
+        "-seg no -comp_based_stats F -sorthsps 0 -task blastp -num_threads 2 -mt_mode 1 -parse_deflines",
     ],
 )
 def test_neutral_values_change_nothing_in_a_protein_search(exaln: Exaln, options: str) -> None:
@@ -140,8 +137,9 @@ def test_neutral_values_of_makeblastdb_and_blastdbcmd(exaln: Exaln, tmp_path: Pa
         ("-word_size 7", "no such option: -word_size; leave it out: every score is the exact optimum"),
         ("-task megablast", "-task megablast is not available; write --match 1 --mismatch -2 --gap-open 0"),
         ("-task dc-megablast", "-task dc-megablast is not available; leave it out"),
-        ("-max_hsps 5", "-max_hsps 5 is not available; one alignment per target is reported"),
-        ("-max_hsps", "-max_hsps needs a value"),
+        ("-max_hsps 0", "invalid value for '--max-hsps': 0 is not in the range x>=1"),
+        ("-sorthsps 3", "-sorthsps 3 is not available; alignments of a target are sorted by score"),
+        ("-sorthsps", "-sorthsps needs a value"),
         ("-dust yes", "-dust yes is not available; leave it out: sequences are scored as they are"),
         ("-comp_based_stats 2", "-comp_based_stats 2 is not available; scores are not adjusted for composition"),
         ("-soft_masking true", "-soft_masking true is not available; leave it out"),
@@ -161,7 +159,7 @@ def test_other_values_are_refused_with_what_to_do(exaln: Exaln, options: str, sa
 
 @pytest.mark.parametrize(
     ("option", "never"),
-    [("-taxids", "--ids"), ("-query_gencode", "--query-coverage"), ("-max_hsps", "--max-target-seqs")],
+    [("-taxids", "--ids"), ("-query_gencode", "--query-coverage"), ("-num_iterations", "--max-target-seqs")],
 )
 def test_advice_does_not_name_options_that_do_something_else(exaln: Exaln, option: str, never: str) -> None:
     assert never not in exaln.error("search", *PROTEINS, option, "5")[1]

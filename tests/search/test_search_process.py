@@ -176,7 +176,9 @@ def test_other_tools_read_the_output_files(tmp_path: Path) -> None:
     assert found["n_queries"] == 10
     assert found["n_hits"] == sum(len(query["hits"]) for query in found["queries"])
     assert found["n_alignments"] == n_hits
-    assert sum(1 + len(hit.get("further_alignments", [])) for query in found["queries"] for hit in query["hits"]) == n_hits
+    assert (
+        sum(1 + len(hit.get("further_alignments", [])) for query in found["queries"] for hit in query["hits"]) == n_hits
+    )
 
 
 @real_data.needs_real_data

@@ -7,16 +7,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+import exaln
 from exaln.database import windows
 from exaln.database.database import Database
 from exaln.database.segment_limits import SegmentLimits
 from exaln.engines.contracts import Tuning
 from exaln.engines.cpu.engine import CpuEngine
 from exaln.engines.reference.engine import ReferenceEngine
+from exaln.errors import ExalnWarning
 from exaln.scoring.scoring import Scoring
 from exaln.search import pipeline, scan_parts
 from exaln.search.pipeline import Search, SearchOptions
-from exaln.sequences.alphabet import DNA
+from exaln.sequences.alphabet import DNA, PROTEIN
 from exaln.sequences.records import Records
 from exaln.statistics.evalues import Statistics
 from waterman_eggert import textbook
@@ -167,3 +169,22 @@ def test_candidates_that_were_dropped_for_others_are_found_again(
     monkeypatch.setattr(pipeline, "PRUNE_CANDIDATES", 0)
     assert found_by(ReferenceEngine(), scoring, queries, targets, 1, **options) == want
     assert found_by(CpuEngine(1), scoring, queries, targets, 2, **options) == want
+
+
+POLYQ = "MKV" + "Q" * 60 + "LLKV"
+
+
+def test_a_cap_on_alignments_is_reported_when_it_cuts() -> None:
+    targets = {"first": "AKW" + "Q" * 80, "second": POLYQ, "third": "MKVLAWQQQ"}
+    with pytest.warns(ExalnWarning) as caught:
+        found = exaln.search({"q1": POLYQ}, Database.in_memory([records_of(targets)]))
+    assert [str(one.message) for one in caught] == [
+        "2 pairs of query and target, q1 with first first, have more than 100 alignments; the best 100 are reported, "
+        "max_hsps sets another limit"
+    ]
+    assert [len(hit.alignments) for hit in found][:2] == [100, 100]
+    exaln.search({"q1": POLYQ}, Database.in_memory([records_of(targets)]), max_hsps=100)  # no warning: it was asked for
+
+
+def records_of(targets: dict[str, str]) -> Records:
+    return Records.of(PROTEIN, [PROTEIN.encode(text) for text in targets.values()], list(targets))

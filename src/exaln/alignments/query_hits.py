@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
@@ -137,6 +137,8 @@ def covered(starts: NDArray[np.int64], ends: NDArray[np.int64], offsets: NDArray
 class QueryHits(HitRows):
     """All hits of one query, best first. index: its position in the input; query: its uint8 codes.
 
+    cut_ordinals: int64, those of targets that have more alignments than the cap of the search allows.
+
     A hit is a target with one alignment or several, best first: rows [target_offsets[i], target_offsets[i + 1]).
     query_quality: uint8, its FASTQ quality characters; None if there are none.
     """
@@ -146,6 +148,7 @@ class QueryHits(HitRows):
     query_description: str
     query: NDArray[np.uint8]
     query_quality: NDArray[np.uint8] | None = None
+    cut_ordinals: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
 
     @property
     def indices(self) -> Sequence[int]:

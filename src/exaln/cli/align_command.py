@@ -136,7 +136,7 @@ def align(
         check_path(plot)
     chosen_engine = engine.choose(for_pairs=True)
     work = PairProgress(shown=messages.shows_progress, shares_screen=may_share_screen(out))
-    other_strand, long_targets = OtherStrand(), LongTargets()
+    other_strand, long_targets = OtherStrand(), LongTargets(is_local=parsed_mode.is_local)
     long_pairs = LongOptions(
         None if work_dir is None else Path(work_dir), memory, work.stage, messages.note, messages.detail
     )
@@ -168,7 +168,7 @@ def align(
             if plot is not None:
                 batches = only_pair(batches)
             hits = aligned_pairs(batches, aligned, form, joined=is_all or several is not None)
-            if parsed_mode.name in ONE_OF_SEVERAL:
+            if parsed_mode.name in ONE_OF_SEVERAL and several is None:
                 hits = long_targets.among(hits)
             summary = SearchSummary(target, 0, 0, rules, is_pairs=True, mode=parsed_mode.name)
             is_coloured = on_screen and colours.are_wanted(sys.stdout)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exaln.cli import options
-from exaln.cli.hints import LongTargets
+from exaln.cli.hints import HitNotes
 from exaln.cli.messages import Messages
 from exaln.cli.report_output import ReportOutput
 from exaln.errors import InputError
@@ -163,8 +163,8 @@ def _report_finished(
     groups = groups_between(store.edges or [0], job.queries.lengths, job.n_strands)
     shown = messages.shows_progress and not report.on_screen
     with MergeProgress(shown=shown, total=len(job.queries)) as work:
-        long_targets = _write(job, job.results(groups, store).ready(), work, report)
-    long_targets.tell(messages)
+        notes = _write(job, job.results(groups, store).ready(), work, report)
+    notes.tell(messages)
     messages.note(f"{work.counted_hits()} in {work.spent(f'all from {store.folder}')}")
 
 
@@ -179,8 +179,8 @@ def _search_here(messages: Messages, job: ClusterJob, settings: Settings, store:
     pool, results = plan.pool(), job.results(plan.groups, store)
     with SearchProgress(shown=messages.shows_progress and not report.on_screen, total=pool.cells_left) as work:
         search = LocalSearch(resources, job.spec, job.location, job.queries, pool, results, store, speed, work)
-        long_targets = _write(job, search.run(), work, report)
-    long_targets.tell(messages)
+        notes = _write(job, search.run(), work, report)
+    notes.tell(messages)
     messages.details(resources.engine.scan_report())
     messages.note(f"{work.counted_hits()} in {work.spent(resources.engine.describe())}")
 
@@ -210,8 +210,8 @@ def _search_on_cluster(
         pool, results = plan.pool(), job.results(plan.groups, store)
         with ClusterProgress(shown=messages.shows_progress and not report.on_screen, total=pool.cells_left) as work:
             search = ClusterSearch(workers, job.spec, job.location, job.queries, pool, results, store, work.changed)
-            long_targets = _write(job, search.run(), work, report)
-    long_targets.tell(messages)
+            notes = _write(job, search.run(), work, report)
+    notes.tell(messages)
     messages.details(worker.describe() for worker in [*workers.present.values(), *workers.gone] if worker.n_units)
     messages.note(f"{work.counted_hits()} in {work.spent(cluster.name)}")
 
@@ -227,12 +227,12 @@ def _plan(job: ClusterJob, speeds: Sequence[float], store: Store | None) -> Plan
     return plan
 
 
-def _write(job: ClusterJob, hits: Iterator[QueryHits], work: UnitsProgress, report: ReportOutput) -> LongTargets:
-    """Write the report; returns the note about long targets, to be printed after the progress bar."""
-    long_targets = LongTargets()
+def _write(job: ClusterJob, hits: Iterator[QueryHits], work: UnitsProgress, report: ReportOutput) -> HitNotes:
+    """Write the report; returns the notes on the hits, to be printed after the progress bar."""
+    notes = HitNotes(job.spec.options, job.spec.evaluator)
     counted = counted_hits(_with_qualities(hits, job.queries), work)
-    report.write(work.ends_before(long_targets.among(counted), report.out), job.spec, job.whole_targets)
-    return long_targets
+    report.write(work.ends_before(notes.among(counted), report.out), job.spec, job.whole_targets)
+    return notes
 
 
 def counted_hits(hits: Iterator[QueryHits], work: FoundHits) -> Iterator[QueryHits]:

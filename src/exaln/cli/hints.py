@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeVar
 
 from exaln.foundation.plurals import number_of
+from exaln.search.cut_targets import CutTargets
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from exaln.cli.messages import Messages
     from exaln.engines.contracts import Engine
     from exaln.pairwise.alignment import Alignments
+    from exaln.search.evaluation import HitEvaluator
+    from exaln.search.options import SearchOptions
 
     AnyHits = TypeVar("AnyHits", QueryHits, PairHits, QueryHits | PairHits)
 
@@ -31,10 +34,11 @@ LEAST_MATCHES = 10
 
 
 class LongTargets:
-    """Looks for hits in targets that are far longer than their query, where one alignment may not be all."""
+    """Looks for hits in targets that are far longer than their query, where the one alignment may not be all."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_local: bool = True) -> None:
         self._found: tuple[str, int, int] | None = None
+        self._advice = "--max-hsps N shows more" if is_local else "--mode local --max-hsps N shows more"
 
     def among(self, hits: Iterator[AnyHits]) -> Iterator[AnyHits]:
         """Yield the hits unchanged, looking at each."""
@@ -49,7 +53,7 @@ class LongTargets:
             name, length, query = self._found
             messages.note(
                 f"note: target {name} is far longer than its query ({length:,} and {number_of(query, 'residue')}); "
-                "only the best alignment per target is shown, and there may be others"
+                f"only the best alignment is shown, {self._advice}"
             )
 
     def _look(self, hits: QueryHits | PairHits) -> None:
@@ -60,6 +64,27 @@ class LongTargets:
         if is_long.any():
             row = int(is_long.argmax())
             self._found = hits.target_ids[row], int(targets[row]), int(queries[row])
+
+
+class HitNotes:
+    """Looks at the hits of a search for alignments that the report leaves out without having been asked to."""
+
+    def __init__(self, options: SearchOptions, evaluator: HitEvaluator) -> None:
+        has_one = options.max_hsps is None and not evaluator.has_cap
+        self._cut, self._long = CutTargets(), LongTargets() if has_one else None
+
+    def among(self, hits: Iterator[QueryHits]) -> Iterator[QueryHits]:
+        """Yield the hits unchanged, looking at each."""
+        hits = self._cut.among(hits)
+        return hits if self._long is None else self._long.among(hits)
+
+    def tell(self, messages: Messages) -> None:
+        """Print a note if there was something to tell."""
+        if self._long is not None:
+            self._long.tell(messages)
+        message = self._cut.message("--max-hsps")
+        if message is not None:
+            messages.note(f"note: {message}")
 
 
 class OtherStrand:

@@ -10,6 +10,7 @@ import click
 from exaln.cli import options
 from exaln.cli.cluster_search import counted_hits
 from exaln.cli.command import Command, FileArgument, Option
+from exaln.cli.hints import HitNotes
 from exaln.cli.messages import Messages, pass_messages
 from exaln.cli.report_output import ReportOutput
 from exaln.errors import ExalnError, InputError
@@ -50,7 +51,9 @@ def merge(
     shown = messages.shows_progress and not report.on_screen
     with Parts(parts) as merged, MergeProgress(shown=shown, total=merged.n_queries) as work:
         whole = searched_targets(merged.spec, database) if report.form.needs_whole_targets else None
-        report.write(work.ends_before(counted_hits(iter(merged), work), out), merged.spec, whole)
+        notes = HitNotes(merged.spec.options, merged.spec.evaluator)
+        report.write(work.ends_before(notes.among(counted_hits(iter(merged), work)), out), merged.spec, whole)
+    notes.tell(messages)
     messages.note(f"{work.counted_hits()}, of {number_of(len(parts), 'part')}, in {work.spent()}")
 
 

@@ -13,7 +13,7 @@ from exaln.cli import options
 from exaln.cli.cluster_search import ClusterOptions, one_database, open_job, search_in_units
 from exaln.cli.command import Command
 from exaln.cli.database_commands import counted, require_stdin_once
-from exaln.cli.hints import LongTargets
+from exaln.cli.hints import HitNotes
 from exaln.cli.messages import Messages, pass_messages
 from exaln.cli.report_output import PartOutput, ReportOutput
 from exaln.errors import InputError
@@ -62,8 +62,8 @@ def search(
 ) -> None:
     """Find the targets that are most similar to each query, exactly, with alignments and E-values.
 
-    Every target is scored in full. Hits are ranked by E-value, then score, then order in the database, and have one
-    alignment per target.
+    Every target is scored in full. Hits are ranked by E-value, then score, then order in the database. A hit has all
+    alignments of its target that reach the E-value.
     """
     from exaln.database.gather import whole_targets
     from exaln.search.pipeline import Search
@@ -94,15 +94,15 @@ def search(
     messages.detail(f"{scoring.describe()}; {chosen_engine.describe()}")
     if run.statistics is not None:
         messages.detail(run.statistics.describe())
-    long_targets = LongTargets()
+    notes = HitNotes(search_options, run.evaluator)
     with SearchProgress(shown=messages.shows_progress and not report.on_screen) as work:
         reading |= {"alphabet": alphabet, "keep_qualities": report.has_qualities}
-        hits = work.ends_before(long_targets.among(search_file(run, query, work, **reading)), out)
+        hits = work.ends_before(notes.among(search_file(run, query, work, **reading)), out)
         spec = SearchSpec.of(" ".join(databases), opened.manifest, scoring, search_options)
         report.write(hits, spec, partial(whole_targets, opened))
     messages.details(chosen_engine.scan_report())
     messages.notes(chosen_engine.notes())
-    long_targets.tell(messages)
+    notes.tell(messages)
     messages.note(f"{work.counted_hits()} in {work.spent(chosen_engine.describe())}")
 
 

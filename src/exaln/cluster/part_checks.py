@@ -119,12 +119,14 @@ def _require_ordinals(hits: Hits, ordinals: Sequence[tuple[int, int]]) -> None:
 
 
 def _require_one_length(hits: Hits) -> None:
-    """ValueError unless a target has the same length in all its alignments."""
+    """ValueError unless a target has the same length in all its alignments, and all or none of them are cut."""
     is_same_target = np.ones(len(hits.row), np.bool_)
     is_same_target[run_offsets(hits.row, hits.numbers["ordinal"])[:-1]] = False
     after = np.flatnonzero(is_same_target)
-    lengths = hits.numbers["target_length"]
+    lengths, is_cut = hits.numbers["target_length"], hits.numbers["is_cut"]
     _require(lengths[after] == lengths[after - 1], "a target has two lengths")
+    _require((is_cut >= 0) & (is_cut <= 1), "a target is neither cut nor whole")
+    _require(is_cut[after] == is_cut[after - 1], "a target is both cut and whole")
 
 
 def require_once(row: NDArray[np.int64], ordinal: NDArray[np.int64]) -> None:

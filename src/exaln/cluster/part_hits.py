@@ -20,6 +20,7 @@ import xxhash
 from exaln.alignments.cigar import Paths
 from exaln.alignments.hit_columns import NUMBERS
 from exaln.alignments.query_hits import QueryHits
+from exaln.foundation.distinct import distinct
 from exaln.sequences.records import Text, offsets_of
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ def part_schema() -> Any:
     """The pyarrow.Schema of parts: query_index, query_id, query_description, query (codes), query_quality, hits.
 
     query_quality: as in FASTQ, empty without qualities. hits: a list of structs, one per alignment, best first, with
-    the aligned codes of the target as stored, and the integer columns of `alignments.hit_columns`.
+    the aligned codes of the target as stored, whether the target has more alignments than the cap allows (0 or 1), and
+    the integer columns of `alignments.hit_columns`.
     """
     hit = pa.struct(
         [
@@ -48,6 +50,7 @@ def part_schema() -> Any:
             ("target_slice", pa.large_binary()),
             ("target_length", pa.int64()),
             ("path", pa.large_binary()),
+            ("is_cut", pa.int8()),
             *((name, pa.from_numpy_dtype(dtype)) for name, dtype in NUMBERS.items()),
         ]
     )
@@ -74,6 +77,8 @@ def part_batch(found: Sequence[QueryHits]) -> Any:
         "target_length": number_array(_joined([hits.target_lengths for hits in found], np.int64)),
         "path": binary_array([hits.paths[place].view(np.uint8) for hits in found for place in range(len(hits))]),
     }
+    is_cut = [np.isin(hits.ordinal, hits.cut_ordinals) for hits in found]
+    columns["is_cut"] = number_array(_joined(is_cut, np.int8))
     for name, dtype in NUMBERS.items():
         columns[name] = number_array(_joined([getattr(hits, name) for hits in found], dtype))
     structs = pa.StructArray.from_arrays([columns[field.name] for field in hit], fields=list(hit))
@@ -131,7 +136,7 @@ def hits_of_batch(batch: Any, scoring: Scoring, evaluation: Evaluation) -> Itera
     numbers: dict[str, Any] = {name: numbers_of(fields[name]) for name in NUMBERS}
     queries, qualities = pieces_of(batch.column("query")), pieces_of(batch.column("query_quality"))
     slices, lengths = pieces_of(fields["target_slice"]), numbers_of(fields["target_length"])
-    paths = pieces_of(fields["path"])
+    paths, is_cut = pieces_of(fields["path"]), numbers_of(fields["is_cut"]) != 0
     indices, ids, descriptions = (
         batch.column(name).to_pylist() for name in ("query_index", "query_id", "query_description")
     )
@@ -144,6 +149,7 @@ def hits_of_batch(batch: Any, scoring: Scoring, evaluation: Evaluation) -> Itera
             query_description=descriptions[row],
             query=queries[row],
             query_quality=qualities[row] if len(qualities[row]) else None,
+            cut_ordinals=distinct(numbers["ordinal"][own][is_cut[own]]),
             alphabet=scoring.alphabet,
             scoring=scoring,
             target_ids=target_ids[own],

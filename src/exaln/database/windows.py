@@ -1,6 +1,6 @@
 """Long targets as overlapping windows, so that all lanes of an engine share one of them.
 
-An alignment spans a bounded number of columns (`alignment_span`). Where windows overlap by that much, every alignment
+An alignment spans a bounded number of columns (`alignment_spans`). Where windows overlap by that much, every alignment
 lies within a window: the last one that starts no later than the alignment does. So the best score of the windows is
 that of the target, and no alignment is lost. A window is a row of a view like any other; no engine knows of windows.
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from exaln.database.views import TargetRows, TargetView
+    from exaln.scoring.scoring import Scoring
     from exaln.sequences.alphabet import Alphabet
 
 LONG_TARGET = 1 << 16
@@ -42,16 +43,19 @@ PIECE_RESIDUES = 64 << 20
 """Residues of the windows of one segment of the view, about: what is held in memory at a time."""
 
 
-def alignment_span(most_score: int, least_score: int, query_length: int, gap_open: int, gap_extend: int) -> int | None:
-    """The most columns of a target that a local alignment with at least `least_score` spans; None if gaps are free.
+def alignment_spans(
+    most_score: NDArray[np.integer], least_score: NDArray[np.integer], query_length: NDArray[np.int64], scoring: Scoring
+) -> NDArray[np.int64]:
+    """int64[n]: the most columns of a target that a local alignment with at least `least_score` spans.
 
-    most_score: the sum over the query of the best score that each letter can have, so that aligned letters score no
-    more. Gaps in the query of k letters in all cost at least gap_open + k * gap_extend, and what is left must reach
-    least_score; the other columns are letters of the query.
+    -1 if gaps are free. most_score: the sum over the query of the best score that each letter can have, so that aligned
+    letters score no more. Gaps in the query of k letters in all cost at least gap_open + k * gap_extend, and what is
+    left must reach least_score; the other columns are letters of the query.
     """
-    if gap_extend <= 0:
-        return None
-    in_gaps = max(0, (most_score - least_score - gap_open) // gap_extend)
+    if scoring.gap_extend <= 0:
+        return np.full(len(query_length), -1)
+    left = most_score.astype(np.int64) - least_score - scoring.gap_open
+    in_gaps: NDArray[np.int64] = np.maximum(left // scoring.gap_extend, 0)
     return query_length + in_gaps
 
 

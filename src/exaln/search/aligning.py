@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from exaln.engines.contracts import Engine
     from exaln.engines.tasks import QueryRows, TargetEnds
     from exaln.search.evaluation import HitEvaluator
-    from exaln.search.options import SearchOptions
     from exaln.search.ranking import Ranked
     from exaln.search.regions import Ends
     from exaln.sequences.records import Records
@@ -36,7 +35,7 @@ class TargetAlignments:
 
     hit: int64, the place of the target in the ranking, ascending; strand: int8; aligned: with positions in the query as
     given and in the stored target; bits, evalue: float64; slices: the codes of the aligned part of each target.
-    is_cut: bool[n_targets], whether the target has more alignments than were asked for.
+    is_cut: bool[n_targets], whether the target has more alignments than the cap allows.
     """
 
     hit: NDArray[np.int64]
@@ -116,12 +115,11 @@ class Aligner:
         self,
         engine: Engine,
         evaluator: HitEvaluator,
-        options: SearchOptions,
         queries: Records,
         rows: QueryRows,
         sequences: Callable[[Ranked, Regions], tuple[Records, NDArray[np.int64]]],
     ) -> None:
-        self._engine, self._evaluator, self._options = engine, evaluator, options
+        self._engine, self._evaluator = engine, evaluator
         self._queries, self._rows, self._sequences = queries, rows, sequences
         self._most = evaluator.alignments_per_target
 
@@ -129,13 +127,14 @@ class Aligner:
         """The alignments of these targets.
 
         Regions begin a little before the first end of an alignment, further away where that was not enough, and at last
-        where no alignment can begin earlier.
+        where no alignment can begin earlier. For one alignment of a target they begin there at once, because its score
+        is known, which limits how far away that is.
         """
-        lead, done = np.clip(ends.span, 0, LEADS[0]), []
+        lead, done = np.clip(ends.span, 0, None if self._most == 1 else LEADS[0]), []
         for attempt in range(len(LEADS) + 1):
             regions, region = regions_of(ends, lead)
             least = self._least_scores(ranked, regions)
-            is_asked = regions.score == ranked.score[regions.hit] if self._most == 1 else regions.score > 0
+            is_asked = np.ones(len(regions), np.bool_)
             done = [part.taken(regions.holds(part.regions)) for part in done]
             for part in done:
                 is_asked &= ~part.regions.holds(regions)
@@ -160,11 +159,10 @@ class Aligner:
         targets, places = self._sequences(ranked, regions)
         query_row = self._query_rows(ranked.query[regions.hit], regions.strand)
         task = PairTask(self._rows, targets, query_row, places, LOCAL, known_scores=regions.score)
-        is_alone = regions.upper == 0 if self._most == 1 else np.zeros(len(regions), np.bool_)
-        alone, others = np.flatnonzero(is_alone), np.flatnonzero(~is_alone)
-        first = SeveralAligned(alone, align_pairs(self._engine, task.taken(alone)))
-        several = self._several(task.taken(others), least[others], regions.take(others).ends)
-        found = SeveralAligned.joined([first, several.of_pairs(others)])
+        if self._most == 1:
+            found = SeveralAligned(np.arange(len(task)), align_pairs(self._engine, task))
+        else:
+            found = self._several(task, least, regions.ends)
         return AlignedRegions(regions, found, _slices(targets, places[found.pair], found.aligned.positions))
 
     def _query_rows(self, query: NDArray[np.int64], strand: NDArray[np.int8]) -> NDArray[np.int64]:
@@ -175,8 +173,8 @@ class Aligner:
 
     @property
     def _most_asked(self) -> int:
-        """Alignments of a region that are asked for: one more than the limit where it is to be reported."""
-        return self._most + (self._options.max_hsps is None)
+        """Alignments of a region that are asked for: one more than a cap, which is reported when it cuts."""
+        return self._most + self._evaluator.has_cap
 
     def _least_scores(self, ranked: Ranked, regions: Regions) -> NDArray[np.int64]:
         """int64[n]: the least score of an alignment of each region that can be reported."""
@@ -205,7 +203,7 @@ class Aligner:
         order = np.lexsort((ends[:, 1], start + ends[:, 3], -strand, -score, hit))
         order = order[evaluated.passes[order]]
         place = np.arange(len(order)) - np.searchsorted(hit[order], hit[order])
-        is_cut = np.bincount(hit[order], minlength=len(ranked)) > self._most
+        is_cut = (np.bincount(hit[order], minlength=len(ranked)) > self._most) & self._evaluator.has_cap
         order = order[place < self._most]
         aligned = found.aligned.taken(order)
         positions = aligned.positions + start[order][:, np.newaxis] * np.array([0, 0, 1, 1])

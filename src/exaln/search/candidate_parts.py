@@ -19,7 +19,7 @@ from exaln.scoring.modes import LOCAL
 from exaln.search.candidate_pruning import LocatedCandidates
 from exaln.search.ranking import Ranked, empty_ranking
 from exaln.search.regions import Ends, places_among
-from exaln.search.scan_parts import END_COLUMNS, ScanPart, alignment_spans, cutoff_of_long_targets
+from exaln.search.scan_parts import END_COLUMNS, ScanPart, cutoff_of_long_targets, spans_of_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,6 +40,11 @@ class CandidateParts:
         """The parts of these targets in which alignments end, and whole targets that are not long."""
         candidates = self._of_targets(scanned, ranked)
         hit = places_among(ranked, candidates)
+        if self._search.evaluator.alignments_per_target == 1:
+            is_best = candidates.score == ranked.score[hit]
+            best = candidates.take(is_best)
+            spans = spans_of_rows(self._block.rows, self._query_rows(best), best.score)
+            return Ends(best, hit[is_best], spans, ranked.score[hit[is_best]] - 1)
         query_length = self._block.queries.lengths[ranked.query]
         least = self._search.evaluator.least_scores(query_length, ranked.length)
         return Ends(candidates, hit, self._spans(candidates), least[hit] - 1)
@@ -60,7 +65,8 @@ class CandidateParts:
     @property
     def _query_spans(self) -> NDArray[np.int64]:
         rows = self._block.rows
-        return alignment_spans(rows, cutoff_of_long_targets(self._search.evaluator.cutoff(rows.lengths)))
+        least = cutoff_of_long_targets(self._search.evaluator.cutoff(rows.lengths))
+        return spans_of_rows(rows, np.arange(len(rows)), least)
 
     def _query_rows(self, candidates: Ranked) -> NDArray[np.int64]:
         """int64[n]: the row of each query on its strand; with both, the reverse complements follow all queries."""

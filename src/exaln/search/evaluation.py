@@ -50,6 +50,11 @@ class HitEvaluator:
         has_limit = self.statistics is not None or self._min_score > 1
         return self._options.alignments_per_target if has_limit or self._options.max_hsps is not None else 1
 
+    @property
+    def has_cap(self) -> bool:
+        """Whether `alignments_per_target` is a cap that the user did not ask for, which is reported when it cuts."""
+        return self._options.max_hsps is None and self.alignments_per_target > 1
+
     def cutoff(self, query_lengths: NDArray[np.int64]) -> NDArray[np.int32]:
         """int32[n, N_BINS]: the least score of a hit, for each query and length bin of the target."""
         minimum = np.full((len(query_lengths), N_BINS), self._min_score, np.int32)

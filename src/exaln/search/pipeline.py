@@ -36,6 +36,7 @@ from exaln.scoring.scoring import Scoring, ScoringLike, as_scoring
 from exaln.search.aligning import Aligner, TargetAlignments
 from exaln.search.candidate_parts import CandidateParts
 from exaln.search.candidate_pruning import LocatedCandidates, Pruner
+from exaln.search.cut_targets import CutTargets
 from exaln.search.evaluation import HitEvaluator, warn_without_statistics
 from exaln.search.hsp_filters import report_list, subject_besthit
 from exaln.search.options import OLD_NAMES, SearchOptions
@@ -188,7 +189,7 @@ class Search:
 
     def _align(self, block: Block, scanned: Scanned, ranked: Ranked) -> TargetAlignments:
         """The alignments of some of the ranked targets."""
-        aligner = Aligner(self.engine, self.evaluator, self.options, block.queries, block.rows, self._sequences)
+        aligner = Aligner(self.engine, self.evaluator, block.queries, block.rows, self._sequences)
         found = aligner.align(ranked, CandidateParts(self, block).ends(scanned, ranked))
         return self._without_enveloped(ranked, found)
 
@@ -343,6 +344,7 @@ class Search:
             offsets = paths.offsets[begin : end + 1]
             yield QueryHits(
                 index=block.first_index + row,
+                cut_ordinals=distinct(ranked.ordinal[hit[found.is_cut[hit]]]),
                 query_id=queries.ids[row],
                 query_description=queries.descriptions[row],
                 query=queries.sequence(row),
@@ -503,7 +505,10 @@ def search(
     found = Search(opened, as_scoring(scoring, opened.alphabet), running, chosen)
     with showing(progress, SearchProgress, lambda: found.n_cells(records.n_residues)) as report:
         hits = found.run([records], report)
-        return Hits.collect(hits, HitSource(records, opened, found.summary(_name(database))))
+        cut = CutTargets()
+        collected = Hits.collect(cut.among(hits), HitSource(records, opened, found.summary(_name(database))))
+    cut.warn()
+    return collected
 
 
 def _name(database: Databases) -> str:

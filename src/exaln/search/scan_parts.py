@@ -16,7 +16,7 @@ from exaln.database.views import read_lengths, segment_starts, target_origins
 from exaln.database.windows import (
     SPANS_PER_STEP,
     WindowedTargets,
-    alignment_span,
+    alignment_spans,
     is_long,
     long_rows,
     short_targets,
@@ -194,7 +194,7 @@ class ScanViews:
 
         Queries share windows whose spans differ by a factor of up to 2.
         """
-        spans = alignment_spans(rows, least)
+        spans = spans_of_rows(rows, np.arange(len(rows)), least)
         largest = self._long_residues // self._engine.tuning.windows
         overlaps = np.zeros(len(rows), np.int64)
         waiting = np.flatnonzero((spans >= 0) & (spans <= largest))
@@ -213,14 +213,11 @@ def cutoff_of_long_targets(cutoff: NDArray[np.int32]) -> NDArray[np.int32]:
     return least
 
 
-def alignment_spans(rows: QueryRows, least: NDArray[np.integer]) -> NDArray[np.int64]:
-    """int64[n_queries]: the most columns that an alignment with at least the score `least` spans, -1 if unlimited."""
-    scoring = rows.scoring
-    spans = (
-        alignment_span(most, score, length, scoring.gap_open, scoring.gap_extend)
-        for most, score, length in zip(_most_scores(rows).tolist(), least.tolist(), rows.lengths.tolist(), strict=True)
-    )
-    return np.array([-1 if span is None else span for span in spans], np.int64)
+def spans_of_rows(rows: QueryRows, row: NDArray[np.int64], least: NDArray[np.integer]) -> NDArray[np.int64]:
+    """int64[n]: the most columns that an alignment of each of these rows spans, as `alignment_spans`. least: its score,
+    at least.
+    """
+    return alignment_spans(_most_scores(rows)[row], least, rows.lengths[row], rows.scoring)
 
 
 def _rounded(overlap: int) -> int:
