@@ -246,6 +246,24 @@ def test_the_plot_equals_that_of_python(exaln: Exaln, tmp_path: Path, kind: str)
     assert "Sbjct" in (tmp_path / "out.txt").read_text()
 
 
+def test_the_plot_has_all_alignments_that_are_reported(exaln: Exaln, tmp_path: Path) -> None:
+    gene = "ACGTTGCATGCATTTACGGACCATCGGATTACGATCGATT"
+    minus = gene.translate(str.maketrans("ACGT", "TGCA"))[::-1]
+    first, second = write(tmp_path / "a.fa", a=gene), write(tmp_path / "b.fa", b=gene + "CCCC" + minus + "GG" + gene)
+    several = ["--max-hsps", "4", "--min-score", "40", "--strand", "both", "--outfmt", "6"]
+    assert len(exaln("align", first, second, *several, "--plot", tmp_path / "plot.html").rows) == 3
+    package.align_many(first, second, max_hsps=4, min_score=40, strand="both").plot(tmp_path / "same.html")
+    assert (tmp_path / "plot.html").read_bytes() == (tmp_path / "same.html").read_bytes()
+    assert "local, 3 alignments, best score 80, 1 on the minus strand" in (tmp_path / "plot.html").read_text()
+
+
+@pytest.mark.parametrize("strand", ["plus", "minus", "both"])
+def test_the_plot_shows_the_reverse_complement_if_it_was_compared(exaln: Exaln, tmp_path: Path, strand: str) -> None:
+    first = write(tmp_path / "a.fa", a="ACGTTGCATGCATTTACGGACCATCGGATTACGATCGATT")
+    exaln("align", first, first, "--strand", strand, "--plot", tmp_path / "plot.svg", "--outfmt", "6")
+    assert ("the same, reverse complement" in (tmp_path / "plot.svg").read_text()) == (strand != "plus")
+
+
 def test_many_pairs_are_aligned_batch_by_batch(exaln: Exaln, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pairs go out before the last are read: an error in the last record leaves no file, but the first were aligned."""
     rng = np.random.default_rng(3)

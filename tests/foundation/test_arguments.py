@@ -134,6 +134,7 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[Ca
     right: dict[str, dict[str, Any]] = {
         "Alignment.from_biopython": {"alignment": alignment.to_biopython()},
         "Alignment.plot": {"path": "plot.svg"},
+        "Alignments.plot": {"path": "plot.svg"},
         "Alphabet": {"name": "hp", "letters": "HP"},
         "Alphabet.decode": {"codes": [0, 1]},
         "Alphabet.encode": {"sequence": "ACGT"},

@@ -13,9 +13,11 @@ import exaln
 import golden_data
 from exaln.errors import InputError
 from exaln.pairwise.alignment_drawing import plotted_pair
-from exaln.plots import dot_plot
+from exaln.plots import dot_plot, similarity
 from exaln.plots import files as plots
+from exaln.plots import identity as identity_panel
 from exaln.plots import score_matrix as table
+from exaln.plots.style import FINEST
 from exaln.scoring.scoring import Scoring
 from exaln.sequences.alphabet import DNA
 from exaln.sequences.inputs import as_records
@@ -57,19 +59,20 @@ def long_plot(length: int, n_gaps: int) -> plots.PlottedPair:
     ]
     whole = np.array(runs, np.uint32)
     costs = Scoring(match=1, mismatch=-1)
-    return plots.PlottedPair(query, target, "a", "b", whole, 0, 0, 1, costs, exaln.scoring.modes.GLOBAL, "")
+    only = plots.PlottedAlignment(whole, 0, 0, 1, 1)
+    return plots.PlottedPair(query, target, "a", "b", (only,), costs, exaln.scoring.modes.GLOBAL, "")
 
 
 def test_the_size_of_a_dot_plot_does_not_grow_with_the_pair(monkeypatch: pytest.MonkeyPatch) -> None:
     pair = long_plot(3_000_000, n_gaps=30_000)
-    monkeypatch.setattr(dot_plot, "MOST_WORDS", 1 << 20)
-    target, query = dot_plot.thinned_path(pair)
+    monkeypatch.setattr(similarity, "MOST_WORDS", 1 << 20)
+    target, query = dot_plot.thinned_path(pair.alignments[0], len(pair.query) / FINEST)
     assert (target[0], query[0], target[-1], query[-1]) == (0, 0, len(pair.target), len(pair.query))
-    assert len(target) <= 4 * dot_plot.FINEST + 2
+    assert len(target) <= 4 * FINEST + 2
     assert np.abs(query - target * (len(pair.query) / len(pair.target))).max() < 200
-    spans = dot_plot.gap_spans(pair)
-    assert len(spans) <= dot_plot.FINEST
-    image, note = dot_plot.shared_words(pair)
+    spans = identity_panel.gap_spans(pair)
+    assert len(spans) <= FINEST
+    image, note = similarity.shared_words(pair)
     assert image.shape == (450, 446)
     assert note == "words of 17 letters in common"
     square = len(pair.query) / 450
@@ -77,16 +80,16 @@ def test_the_size_of_a_dot_plot_does_not_grow_with_the_pair(monkeypatch: pytest.
     assert image.mean() < 0.01
     shown = texts_of(plots.draw(pair))
     assert "b, position (Mb)" in shown
-    place, identity, window = dot_plot.windowed_identity(pair)
-    assert (len(place), window) == (dot_plot.FINEST, 30_000)
+    place, identity, window = identity_panel.windowed_identity(pair.alignments[0], len(pair.target))
+    assert (len(place), window) == (FINEST, 30_000)
     assert np.abs(identity - 99).max() < 0.1
 
 
 def test_few_gaps_are_drawn_one_by_one() -> None:
     pair = long_plot(1000, n_gaps=3)
-    assert [begin for begin, _ in dot_plot.gap_spans(pair)] == [end for _, end in dot_plot.gap_spans(pair)]
-    assert len(dot_plot.gap_spans(pair)) == 3
-    assert len(dot_plot.thinned_path(pair)[0]) == len(pair.operations) + 1
+    assert [begin for begin, _ in identity_panel.gap_spans(pair)] == [end for _, end in identity_panel.gap_spans(pair)]
+    assert len(identity_panel.gap_spans(pair)) == 3
+    assert len(dot_plot.thinned_path(pair.alignments[0], 1)[0]) == len(pair.alignments[0].operations) + 1
 
 
 def test_a_small_pair_is_drawn_as_score_matrix() -> None:
@@ -95,13 +98,13 @@ def test_a_small_pair_is_drawn_as_score_matrix() -> None:
     assert sum(text.isdigit() for text in shown) == 11 * 8
     assert (shown.count("28"), shown.count("27"), shown.count("26")) == (1, 1, 1)
     assert sorted(text for text in shown if text.isalpha() and len(text) == 1) == sorted("HEAGAWGHEE" + "PAWHEAE")
-    rows, columns = table.path_cells(plotted_pair(found))
+    rows, columns = table.path_cells(plotted_pair([found]).alignments[0])
     assert list(zip(rows.tolist(), columns.tolist(), strict=True)) == [(4, 1), (5, 2), (6, 3), (7, 3), (8, 4), (9, 5)]
 
 
 def test_arrows_of_the_score_matrix_are_those_found_by_hand() -> None:
     """By hand: AC with AC, match 2, mismatch -3, gaps 5/2."""
-    found = plotted_pair(exaln.align("AC", "AC", mode="global"))
+    found = plotted_pair([exaln.align("AC", "AC", mode="global")])
     scores = found.scoring.matrix[np.ix_(found.query, found.target)]
     filled = table.fill_table(scores, found.scoring, found.mode)
     assert filled.h.tolist() == [[0, -7, -9], [-7, 2, -5], [-9, -5, 4]]
@@ -171,8 +174,8 @@ def test_shared_words_fill_the_squares_of_diagonals_and_repeats() -> None:
     """A long pair with a repeat: the squares are those of the two diagonals, and repeats fill theirs."""
     rng = np.random.default_rng(7)
     unit = rng.integers(0, 4, 4500).astype(np.uint8)
-    pair = plotted_pair(exaln.align(np.concatenate([unit, unit]), unit, scoring=Scoring.default(DNA)))
-    image, note = dot_plot.shared_words(pair)
+    pair = plotted_pair([exaln.align(np.concatenate([unit, unit]), unit, scoring=Scoring.default(DNA))])
+    image, note = similarity.shared_words(pair)
     assert note == "words of 10 letters in common"
     assert image.shape == (450, 225)
     both = np.add.outer(np.arange(450), -np.arange(225))
@@ -180,23 +183,23 @@ def test_shared_words_fill_the_squares_of_diagonals_and_repeats() -> None:
     assert image[np.isin(both, (0, 225))].mean() == 1
     assert image[~near].mean() < 0.01
     poly = np.zeros(3000, np.uint8)
-    everywhere, _ = dot_plot.shared_words(plotted_pair(exaln.align(poly, poly, scoring=Scoring.default(DNA))))
+    everywhere, _ = similarity.shared_words(plotted_pair([exaln.align(poly, poly, scoring=Scoring.default(DNA))]))
     assert everywhere.mean() > 0.98
 
 
 def test_shared_words_do_not_depend_on_the_piece_size(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(8)
-    pair = plotted_pair(exaln.align(*rng.integers(0, 2, (2, 2500)).astype(np.uint8), scoring=Scoring.default(DNA)))
-    whole, _ = dot_plot.shared_words(pair)
-    monkeypatch.setattr(dot_plot, "PAIRS_AT_ONCE", 1000)
-    pieces, _ = dot_plot.shared_words(pair)
+    pair = plotted_pair([exaln.align(*rng.integers(0, 2, (2, 2500)).astype(np.uint8), scoring=Scoring.default(DNA))])
+    whole, _ = similarity.shared_words(pair)
+    monkeypatch.setattr(similarity, "PAIRS_AT_ONCE", 1000)
+    pieces, _ = similarity.shared_words(pair)
     np.testing.assert_array_equal(whole, pieces)
     assert 0 < whole.mean() < 1
 
 
 def test_identity_is_measured_in_windows_along_the_path() -> None:
-    pair = plotted_pair(exaln.align("ACGT" * 10, "ACGT" * 5 + "TTTT" * 5, mode="global"))
-    place, identity, window = dot_plot.windowed_identity(pair)
+    pair = plotted_pair([exaln.align("ACGT" * 10, "ACGT" * 5 + "TTTT" * 5, mode="global")])
+    place, identity, window = identity_panel.windowed_identity(pair.alignments[0], len(pair.target))
     assert window == 11
     assert identity[0] == 100
     assert identity[-1] < 50

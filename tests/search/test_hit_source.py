@@ -148,15 +148,33 @@ def test_an_alignment_on_the_minus_strand_draws_plots_and_goes_to_biopython(tmp_
     assert lines[0].endswith(", minus strand")
     assert lines[2].split()[:2] == ["Query", "1"]
     assert lines[4].split()[:2] == ["Sbjct", str(hit.target_end)]
-    pair = plotted_pair(alignment)
-    assert pair.target_start == 3000 - hit.target_end
-    assert pair.title == "minus x chr1 (reverse complement)"
+    pair = plotted_pair([alignment])
+    target, query = pair.alignments[0].corners()
+    assert (target[0], target[-1]) == (hit.target_end, hit.target_start)
+    assert (query[0], query[-1]) == (hit.query_start, hit.query_end)
+    assert pair.summary.endswith(", minus strand")
     alignment.plot(tmp_path / "minus.svg")
     assert (tmp_path / "minus.svg").stat().st_size > 1000
     bio = alignment.to_biopython()
     target_row, query_row = str(bio[0]), str(bio[1])
     assert query_row == other_strand_with_gaps(alignment.query_aligned)
     assert target_row == other_strand_with_gaps(alignment.target_aligned)
+
+
+def test_a_plot_of_a_hit_has_all_its_alignments(tmp_path: Path) -> None:
+    unit = "ACGTTGCATGCATTTACGGACCATCGGATTACGATCGATT"
+    target = unit + "CCCCC" + other_strand(unit) + "GGGGG" + unit[:35]
+    fasta = tmp_path / "t.fasta"
+    fasta.write_text(f">t\n{target}\n")
+    (hit,) = exaln.search({"q": unit}, fasta, max_hsps=5, evalue=1e-3)
+    assert [one.strand for one in hit.alignments] == [1, -1, 1]
+    hit.plot(tmp_path / "hit.html")
+    page = (tmp_path / "hit.html").read_text()
+    assert "q x t" in page
+    assert "local, 3 alignments, best score 80, 1 on the minus strand" in page
+    assert [one.alignment().text() in page for one in hit.alignments] == [True, True, True]
+    with pytest.raises(InputError, match="comes from a table, which has no sequences"):
+        exaln.Hits(exaln.search({"q": unit}, fasta).to_arrow())[0].plot()
 
 
 def other_strand_with_gaps(row: str) -> str:

@@ -46,7 +46,8 @@ ONE_OF_SEVERAL = ("local", "semiglobal")
     cls=Option,
     writes=True,
     metavar="FILE",
-    help="Plot a single pair (.svg, .png or .html): a dot plot, or the score matrix of up to 30 letters.",
+    help="Plot all alignments of a single pair (.svg, .png or .html): a dot plot, or the score matrix of up to 30 "
+    "letters.",
 )
 @click.option(
     "--strand",
@@ -115,6 +116,7 @@ def align(
     A file with a single record is aligned with every record of the other. Each pair has its optimal alignment, drawn
     as text unless --outfmt or the extension of --out says otherwise. Sequences may be as long as chromosomes.
     """
+    from exaln.pairwise.alignment_drawing import alignments_plot
     from exaln.pairwise.long.options import LongOptions
     from exaln.pairwise.pairs import MANY_CELLS, align_strand, pair_task
     from exaln.pairwise.several import Several, align_several
@@ -151,12 +153,13 @@ def align(
             task = pair_task(batch.queries, batch.targets, batch.pairs, rules, parsed_mode)
             report = lambda cells: work(done + cells)  # noqa: E731
             if several is not None:
-                return align_several(chosen_engine, batch.queries, task, strand or "plus", several, report)
-            found = align_strand(chosen_engine, batch.queries, task, strand or "plus", report, long_pairs)
-            if strand is None:
-                other_strand.look(found, chosen_engine)
+                found = align_several(chosen_engine, batch.queries, task, strand or "plus", several, report)
+            else:
+                found = align_strand(chosen_engine, batch.queries, task, strand or "plus", report, long_pairs)
+                if strand is None:
+                    other_strand.look(found, chosen_engine)
             if plot is not None:
-                found[0].plot(plot)
+                alignments_plot(found, plot, both_strands=strand in ("both", "minus"))
             return found
 
         with SequenceFile(target, alphabet=alphabet, like=first.alphabet, **reading) as second, work:

@@ -15,6 +15,7 @@ import numpy as np
 from exaln.alignments.aligned_pairs import AlignedPairs, PairList
 from exaln.alignments.cigar import Paths, cigar, cigar_list
 from exaln.alignments.hit_columns import COUNTS, POSITIONS
+from exaln.errors import InputError
 from exaln.foundation.plurals import number_of
 from exaln.report import colours
 from exaln.scoring.modes import Mode
@@ -227,6 +228,22 @@ class Alignments(Sequence["Alignment"]):
 
         return pair_hits(self, first_query, first_target, also_empty=also_empty)
 
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Plot the alignments of one pair together. Returns a matplotlib figure and writes it as `Alignment.plot` does.
+
+        Paths on the minus strand run down the target, in a colour of their own. Raises InputError if the alignments are
+        those of several pairs, or if there are none.
+        """
+        from exaln.pairwise.alignment_drawing import alignments_plot
+
+        n_pairs = len(np.unique(np.column_stack([self.pairs.query, self.pairs.target]), axis=0))
+        if n_pairs != 1:
+            found = f"of {number_of(n_pairs, 'pair')}" if n_pairs else "none"
+            raise InputError(
+                f"a plot shows the alignments of one pair, but these are {found}; a slice has some of them"
+            )
+        return alignments_plot(self, path)
+
     def __repr__(self) -> str:
         return f"<Alignments: {number_of(len(self), 'pair')}, {self.mode}, {self.scoring.describe()}>"
 
@@ -388,10 +405,11 @@ class Alignment:
         """Plot the alignment. Returns a matplotlib figure, also written to `path` (.svg, .png or .html) if given.
 
         The plot is a dot plot with the path and the identity along it; for up to 30 letters it is the table of scores.
+        On the minus strand it is always a dot plot, in which the path runs down the target.
         """
-        from exaln.pairwise.alignment_drawing import alignment_plot
+        from exaln.pairwise.alignment_drawing import alignments_plot
 
-        return alignment_plot(self, path)
+        return alignments_plot([self], path)
 
     def to_biopython(self) -> Any:
         """A Bio.Align.Alignment: the target is its first sequence, the query its second."""

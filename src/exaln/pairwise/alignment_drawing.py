@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from exaln.foundation import arguments
 from exaln.foundation.html_table import html_table, html_text
+from exaln.foundation.plurals import number_of
 from exaln.report.clean import one_line
-from exaln.sequences.strands import reverse_complement
 
 if TYPE_CHECKING:
-    import numpy as np
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
     from exaln.pairwise.alignment import Alignment, Alignments
     from exaln.plots.files import PlottedPair
@@ -50,46 +51,53 @@ def alignment_text(alignment: Alignment, *, colour: bool, width: int | None) -> 
     return f"{score}, identities {share}, gaps {alignment.gaps}{minus}\n\n{picture}"
 
 
-def alignment_plot(alignment: Alignment, path: str | os.PathLike[str] | None) -> Figure:
-    """A matplotlib figure, also written to `path`; see `Alignment.plot`."""
+def alignments_plot(
+    alignments: Sequence[Alignment], path: str | os.PathLike[str] | None, *, both_strands: bool = False
+) -> Figure:
+    """A matplotlib figure, also written to `path`; see `Alignments.plot`. The rest is as in `plotted_pair`."""
     from exaln.plots.files import check_path, draw, save
 
     if path is not None:
         check_path(arguments.path("path", path, "the path of a file, .svg, .png or .html"))
-    pair = plotted_pair(alignment)
+    pair = plotted_pair(alignments, both_strands=both_strands)
     figure = draw(pair)
     if path is not None:
         save(pair, figure, path)
     return figure
 
 
-def plotted_pair(alignment: Alignment) -> PlottedPair:
-    """What a plot of an alignment shows."""
-    from exaln.plots.files import PlottedPair
+def plotted_pair(alignments: Sequence[Alignment], *, both_strands: bool = False) -> PlottedPair:
+    """What a plot of alignments of one pair shows. both_strands: see `PlottedPair`."""
+    from exaln.plots.files import PlottedAlignment, PlottedPair
 
-    target, target_start = _target_along_query(alignment)
-    is_short = alignment.columns <= MAX_DRAWN_COLUMNS
+    best_first = sorted(alignments, key=lambda one: -one.score)
+    best = best_first[0]
     return PlottedPair(
-        query=alignment.query,
-        target=target,
-        query_name=alignment.query_id,
-        target_name=alignment.target_id + ("" if alignment.strand > 0 else " (reverse complement)"),
-        operations=alignment.operations,
-        query_start=alignment.query_start,
-        target_start=target_start,
-        score=alignment.score,
-        scoring=alignment.scoring,
-        mode=alignment.mode,
-        text=alignment.text() if is_short else f"{alignment.columns:,} columns are too many to be drawn here.",
+        query=best.query,
+        target=best.target,
+        query_name=best.query_id,
+        target_name=best.target_id,
+        alignments=tuple(
+            PlottedAlignment(one.operations, one.query_start, one.target_start, one.strand, one.score)
+            for one in best_first
+        ),
+        scoring=best.scoring,
+        mode=best.mode,
+        text=_text_of_all(best_first),
+        both_strands=both_strands,
     )
 
 
-def _target_along_query(alignment: Alignment) -> tuple[NDArray[np.uint8], int]:
-    """Codes of the strand of the target that is aligned, and the start of the alignment in it."""
-    if alignment.strand > 0:
-        return alignment.target, alignment.target_start
-    target = alignment.target
-    return reverse_complement(target, alignment.scoring.alphabet), len(target) - alignment.target_end
+def _text_of_all(alignments: Sequence[Alignment]) -> str:
+    """The alignments as text, one after the other, up to MAX_DRAWN_COLUMNS in all, and what is left out."""
+    ends = list(accumulate(one.columns for one in alignments))
+    n_drawn = bisect_right(ends, MAX_DRAWN_COLUMNS)
+    texts = [one.text() for one in alignments[:n_drawn]]
+    if n_drawn < len(alignments):
+        left = sum(one.columns for one in alignments[n_drawn:])
+        further = f" of {number_of(len(alignments) - n_drawn, 'further alignment')}" if n_drawn else ""
+        texts.append(f"{left:,} columns{further} are too many to be drawn here.")
+    return "\n\n\n".join(texts)
 
 
 def alignment_html(alignment: Alignment) -> str:

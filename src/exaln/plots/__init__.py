@@ -1,1 +1,1 @@
-"""Plots of one alignment: a dot plot, or for small pairs the score matrix. They need matplotlib."""
+"""Plots of the alignments of a pair: a dot plot, or the score matrix of a small pair. They need matplotlib."""

@@ -1,4 +1,4 @@
-"""Plots of one alignment as figures and files: the choice of the plot, and its SVG, PNG or HTML."""
+"""Plots of the alignments of a pair as figures and files: the choice of the plot, and its SVG, PNG or HTML."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 from exaln.errors import InputError
 from exaln.foundation.output_file import open_output
-from exaln.plots.plotted_pair import PlottedPair
+from exaln.plots.plotted_pair import PlottedAlignment, PlottedPair
 from exaln.sequences.byte_streams import printable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["PlottedPair", "check_path", "draw", "load_matplotlib", "rendered", "save"]
+__all__ = ["PlottedAlignment", "PlottedPair", "check_path", "draw", "load_matplotlib", "rendered", "save"]
 
 KINDS = (".svg", ".png", ".html")
 LARGEST_TABLE = 30
-"""If neither sequence is longer than this, the score matrix is drawn."""
+"""If neither sequence is longer than this, the score matrix is drawn, which has the plus strand only."""
 
 PNG_DPI = 120
 SETTINGS: dict[str, Any] = {
@@ -35,10 +35,10 @@ SETTINGS: dict[str, Any] = {
 
 
 def draw(pair: PlottedPair) -> Figure:
-    """The figure of a pair: the score matrix of a small pair, otherwise the dot plot."""
+    """The figure of a pair: the score matrix of a small pair on the plus strand, otherwise the dot plot."""
     matplotlib = load_matplotlib()
     with matplotlib.rc_context(SETTINGS):
-        if max(len(pair.query), len(pair.target)) <= LARGEST_TABLE:
+        if max(len(pair.query), len(pair.target)) <= LARGEST_TABLE and -1 not in pair.drawn_strands:
             from exaln.plots.score_matrix import draw_table
 
             return draw_table(pair)
@@ -89,7 +89,7 @@ pre {{ overflow-x: auto; font-size: 0.9em; line-height: 1.3; }}
 <h1>{title}</h1>
 <p>{summary}</p>
 {svg}
-<h2>Alignment</h2>
+<h2>{heading}</h2>
 <pre>{text}</pre>
 </body>
 </html>
@@ -97,13 +97,14 @@ pre {{ overflow-x: auto; font-size: 0.9em; line-height: 1.3; }}
 
 
 def _page(pair: PlottedPair, svg: bytes) -> bytes:
-    """A self-contained HTML page with the figure and the alignment as text."""
+    """A self-contained HTML page with the figure and the alignments as text."""
     drawing = svg.decode("utf-8")
     drawing = drawing[drawing.index("<svg") :]
     return PAGE.format(
         title=html.escape(pair.title),
         summary=html.escape(f"{pair.summary}. {pair.scoring.describe()}."),
         svg=drawing,
+        heading="Alignment" if len(pair.alignments) == 1 else "Alignments",
         text=html.escape(pair.text),
     ).encode("utf-8")
 

@@ -1,4 +1,4 @@
-"""The score matrix as in textbooks: H of every cell, arrows to the cells that it can come from, and the path."""
+"""The score matrix as in textbooks: H of every cell, arrows to the cells that it can come from, and the paths."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import numpy as np
 
 from exaln.alignments.cigar import DELETION, INSERTION
 from exaln.engines.reference.path import NEVER, Table, fill_table
-from exaln.plots.plotted_pair import PlottedPair
+from exaln.plots.plotted_pair import PlottedAlignment, PlottedPair
+from exaln.plots.style import ARROW_COLOUR, PATH_COLOURS, PATH_FILL
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,13 +19,13 @@ if TYPE_CHECKING:
 CELL = 0.52
 """Size of a cell, in inches."""
 
-PATH_COLOUR, PATH_FILL, ARROW_COLOUR = "#d1495b", "#fbe3e6", "#a9b4c0"
+PATH_COLOUR = PATH_COLOURS[1]
 ARROW = 0.42
 """Length of an arrow, in cells."""
 
 
 def draw_table(pair: PlottedPair) -> Figure:
-    """A figure of the score matrix: query downwards, target to the right, the cells of the path filled."""
+    """A figure of the score matrix: query downwards, target to the right, the cells of the paths filled."""
     from matplotlib.figure import Figure
 
     m, n = len(pair.query), len(pair.target)
@@ -34,22 +35,24 @@ def draw_table(pair: PlottedPair) -> Figure:
     figure.suptitle(f"{pair.title}\n{pair.summary}\n{pair.scoring.describe()}", fontsize=10)
     scores = pair.scoring.matrix[np.ix_(pair.query, pair.target)]
     table = fill_table(scores, pair.scoring, pair.mode)
-    rows, columns = path_cells(pair)
-    _draw_path_cells(axes, rows, columns)
+    paths = [path_cells(one) for one in pair.drawn]
+    cells = {cell for path in paths for cell in zip(*map(np.ndarray.tolist, path), strict=True)}
+    _draw_path_cells(axes, cells)
     _draw_arrows(axes, table, scores, pair)
-    _draw_path_arrows(axes, rows, columns)
-    _draw_numbers(axes, table, pair, set(zip(rows.tolist(), columns.tolist(), strict=True)))
+    for rows, columns in paths:
+        _arrows(axes, rows[1:], columns[1:], np.diff(rows), np.diff(columns), PATH_COLOUR, 0.06)
+    _draw_numbers(axes, table, pair, cells)
     _draw_letters(axes, pair)
     axes.set(xlim=(-1.5, n + 0.5), ylim=(m + 0.5, -1.5), aspect="equal")
     axes.set_axis_off()
     return figure
 
 
-def path_cells(pair: PlottedPair) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def path_cells(alignment: PlottedAlignment) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """int64: row and column of every cell of the path, including the cell before its first letter."""
-    column = np.repeat(pair.operations & 15, pair.operations >> 4)
-    rows = np.concatenate([[0], np.cumsum(column != DELETION)]) + pair.query_start
-    columns = np.concatenate([[0], np.cumsum(column != INSERTION)]) + pair.target_start
+    column = np.repeat(alignment.operations & 15, alignment.operations >> 4)
+    rows = np.concatenate([[0], np.cumsum(column != DELETION)]) + alignment.query_start
+    columns = np.concatenate([[0], np.cumsum(column != INSERTION)]) + alignment.target_start
     return rows, columns
 
 
@@ -83,11 +86,6 @@ def _draw_arrows(axes: Axes, table: Table, scores: NDArray[np.int32], pair: Plot
         _arrows(axes, i, j, up, left, ARROW_COLOUR, 0.035)
 
 
-def _draw_path_arrows(axes: Axes, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> None:
-    if len(rows) > 1:
-        _arrows(axes, rows[1:], columns[1:], np.diff(rows), np.diff(columns), PATH_COLOUR, 0.06)
-
-
 def _arrows(
     axes: Axes,
     i: NDArray[np.int64],
@@ -105,17 +103,16 @@ def _arrows(
     axes.quiver(x, y, -ARROW * left, -ARROW * up, color=colour, width=width, **style, **heads)
 
 
-def _draw_path_cells(axes: Axes, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> None:
+def _draw_path_cells(axes: Axes, cells: set[tuple[int, int]]) -> None:
     from matplotlib.patches import Rectangle
 
-    if len(rows) > 1:
-        for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
-            axes.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor=PATH_FILL, edgecolor="none", zorder=1))
+    for row, column in sorted(cells):
+        axes.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor=PATH_FILL, edgecolor="none", zorder=1))
 
 
-def _draw_numbers(axes: Axes, table: Table, pair: PlottedPair, path: set[tuple[int, int]]) -> None:
+def _draw_numbers(axes: Axes, table: Table, pair: PlottedPair, cells: set[tuple[int, int]]) -> None:
     for (i, j), value in np.ndenumerate(table.h):
-        is_on_path = len(path) > 1 and (i, j) in path
+        is_on_path = (i, j) in cells
         axes.text(
             j,
             i,

@@ -7,7 +7,7 @@ are needed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ from exaln.alignments.hit_columns import COUNTS, POSITIONS
 from exaln.alignments.query_hits import QueryHits
 from exaln.database.gather import target_slices, whole_targets
 from exaln.foundation.mapped_file import read_unchanged
-from exaln.pairwise.alignment import Alignment, Alignments
+from exaln.pairwise.alignment import Alignments
 from exaln.scoring.modes import LOCAL
 from exaln.sequences.records import Records, offsets_of
 from exaln.sequences.strands import reverse_complement
@@ -78,29 +78,33 @@ class HitSource:
     summary: SearchSummary
     is_whole: bool = True
 
-    def alignment(self, hit: HitColumns) -> Alignment:
-        """The alignment of one hit, with the bits and the E-value of the search."""
-        (target,) = whole_targets(self.database, np.array([hit.target_ordinal], np.int64))
-        query = self.queries.sequence(hit.query_index)
-        scoring = self.summary.scoring
-        letters = query[hit.query_start : hit.query_end], target[hit.target_start : hit.target_end]
-        runs = self._runs(hit.cigar, *letters, hit.strand)
+    def alignments(self, hits: Sequence[HitColumns]) -> Alignments:
+        """The alignments of one query with one target, with the bits and the E-values of the search."""
+        first, scoring = hits[0], self.summary.scoring
+        (target,) = self.whole_targets(np.array([first.target_ordinal], np.int64))
+        query = self.queries.sequence(first.query_index)
+        runs = [
+            self._runs(
+                hit.cigar, query[hit.query_start : hit.query_end], target[hit.target_start : hit.target_end], hit.strand
+            )
+            for hit in hits
+        ]
         aligned = AlignedPairs(
-            np.array([round(hit.score * scoring.scale)], np.int64),
-            np.array([[getattr(hit, name) for name in POSITIONS]], np.int64),
-            np.array([[getattr(hit, name) for name in COUNTS]], np.int32),
-            Paths(runs, offsets_of([len(runs)])),
+            np.array([round(hit.score * scoring.scale) for hit in hits], np.int64),
+            np.array([[getattr(hit, name) for name in POSITIONS] for hit in hits], np.int64),
+            np.array([[getattr(hit, name) for name in COUNTS] for hit in hits], np.int32),
+            Paths(np.concatenate(runs), offsets_of(map(len, runs))),
         )
         return Alignments(
             self.queries,
-            Records.of(self.database.alphabet, [target], [hit.target_id], [hit.target_description]),
-            PairList(np.array([hit.query_index]), np.zeros(1, np.int64)),
+            Records.of(self.database.alphabet, [target], [first.target_id], [first.target_description]),
+            PairList(np.full(len(hits), first.query_index), np.zeros(len(hits), np.int64)),
             aligned,
             scoring,
             LOCAL,
-            np.array([hit.strand], np.int8),
-            (_real_or_nan(hit.bits), _real_or_nan(hit.evalue)),
-        )[0]
+            np.array([hit.strand for hit in hits], np.int8),
+            (_real_or_nan([hit.bits for hit in hits]), _real_or_nan([hit.evalue for hit in hits])),
+        )
 
     def whole_targets(self, ordinals: NDArray[np.int64]) -> list[NDArray[np.uint8]]:
         """The codes of whole targets; ordinals: int64[n]."""
@@ -167,9 +171,9 @@ def _start_and_length(part: tuple[int, int]) -> tuple[int, int]:
     return part[0], part[1] - part[0]
 
 
-def _real_or_nan(value: float | None) -> NDArray[np.float64]:
-    """float64[1]: the value, or NaN for None."""
-    return np.array([np.nan if value is None else value])
+def _real_or_nan(values: Sequence[float | None]) -> NDArray[np.float64]:
+    """float64[n]: the values, NaN for None."""
+    return np.array([np.nan if value is None else value for value in values])
 
 
 def _real(column: Any) -> NDArray[np.float64]:

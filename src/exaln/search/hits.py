@@ -25,6 +25,7 @@ from exaln.sequences.byte_streams import printable
 from exaln.statistics.evalues import format_bits, format_evalue
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
     from exaln.alignments.query_hits import QueryHits
@@ -54,10 +55,14 @@ class HitAlignment(HitColumns):
         The target is read from the database. Raises InputError for hits that come from a file or a table, which have no
         sequences.
         """
+        return self._source_of_letters().alignments([self])[0]
+
+    def _source_of_letters(self) -> HitSource:
+        """The search that found the hit; InputError if there is none."""
         source: HitSource | None = getattr(self, "_source", None)  # a pickled copy has none
         if source is None:
             raise InputError(f"the hit with {arguments.shown(self.target_id)} {NO_SEQUENCES}")
-        return source.alignment(self)
+        return source
 
 
 class Hit(HitAlignment):
@@ -83,6 +88,13 @@ class Hit(HitAlignment):
         """Letters of the query that are in any of the alignments."""
         ranges = np.array([(one.query_start, one.query_end) for one in self.alignments], np.int64)
         return int(covered(ranges[:, 0], ranges[:, 1], np.array([0, len(ranges)]))[0])
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Plot all alignments of the query with this target together, as `Alignments.plot` does.
+
+        The target is read from the database; see `alignment` for the errors.
+        """
+        return self._source_of_letters().alignments(self.alignments).plot(path)
 
     def __reduce__(self) -> tuple[Callable[..., Hit], tuple[list[dict[str, Any]], None]]:
         """Copy and pickle the numbers only, without the database."""
