@@ -98,7 +98,8 @@ def test_the_command_reports_all_alignments_of_a_pair(exaln: Exaln, files: tuple
     assert text.count(">repeats") == 1
     assert text.count("Score =") == 3
     (query,) = json.loads(exaln("align", *files, "-max_hsps", 3, "--min-score", 20, "--outfmt", "json").out)["queries"]
-    assert [hit["target_start"] for hit in query["hits"]] == [3, 20, 36]
+    (hit,) = query["hits"]
+    assert [one["target_start"] for one in (hit, *hit["further_alignments"])] == [3, 20, 36]
 
 
 def test_the_command_refuses_several_alignments_in_other_modes(exaln: Exaln, files: tuple[Path, Path]) -> None:

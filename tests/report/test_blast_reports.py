@@ -20,7 +20,7 @@ from exaln.statistics.evalues import Statistics
 from hit_samples import BLOSUM, DNA, NOTHING, Pair, query_hits, random_hits, report
 
 GOLDEN = Path(__file__).parents[1] / "golden"
-PROGRAMS = {"blastp": {}, "blastn": {"evalue": 1e-6}}
+PROGRAMS = {"blastp": {"max_hsps": 1}, "blastn": {"evalue": 1e-6}}
 HOSTILE = "\x00<&>\"'\x1b\ufffe é"
 
 

@@ -207,7 +207,7 @@ class Hits(Sequence[Hit]):
 
         btop: add the column `btop`, BLAST's traceback operations. Raises InputError if the hits have no sequences.
         """
-        return self._with_btop() if btop else self._table
+        return self._with_btop() if arguments.flag("btop", btop) else self._table
 
     def to_pandas(self, *, btop: bool = False) -> Any:
         """A pandas.DataFrame, one row per alignment; btop: as in `to_arrow`."""
