@@ -130,7 +130,8 @@ class Aligner:
         where no alignment can begin earlier. For one alignment of a target they begin there at once, because its score
         is known, which limits how far away that is.
         """
-        lead, done = np.clip(ends.span, 0, None if self._most == 1 else LEADS[0]), []
+        lead = np.clip(ends.span, 0, None if self._most == 1 else LEADS[0])
+        done: list[AlignedRegions] = []
         for attempt in range(len(LEADS) + 1):
             regions, region = regions_of(ends, lead)
             least = self._least_scores(ranked, regions)
@@ -197,7 +198,7 @@ class Aligner:
         Alignments of one score come plus strand first, then by their ends on their strand, as they are found.
         """
         found, regions = done.found, done.regions
-        hit, strand, start = (column[found.pair] for column in (regions.hit, regions.strand, regions.start))
+        hit, strand, start = regions.hit[found.pair], regions.strand[found.pair], regions.start[found.pair]
         ends, score = found.aligned.positions, found.aligned.scores
         evaluated = self._evaluator.evaluate(score, self._queries.lengths[ranked.query[hit]], ranked.length[hit])
         order = np.lexsort((ends[:, 1], start + ends[:, 3], -strand, -score, hit))
