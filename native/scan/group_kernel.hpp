@@ -174,6 +174,7 @@ void score_group(const exaln::GroupArgs& args) {
     for (int64_t strip = 0; strip < n_strips && !args.cancelled->load(std::memory_order_relaxed); ++strip) {
         const int64_t first = args.n_rows * strip / n_strips, end = args.n_rows * (strip + 1) / n_strips;
         best = run_strip<V>(args, first, int(end - first), costs, best);
+        if (args.cells) args.cells->fetch_add((end - first) * args.n_residues, std::memory_order_relaxed);
     }
     store_scores<V>(best, range, args.scores);
     const int64_t n_blocks =

@@ -24,7 +24,9 @@ struct GroupArgs {
     const Costs* costs;
     void* workspace;  // group_workspace(n_columns) bytes, 64-byte aligned
     const std::atomic<bool>* cancelled;
-    int32_t* scores;  // [lanes], out
+    std::atomic<int64_t>* cells;  // cells done are added strip by strip; null if they do not count
+    int64_t n_residues;           // of all targets
+    int32_t* scores;              // [lanes], out
     // Also the best score in each block of columns, unless block_columns is 0; for lanes that do not
     // overflow.
     int64_t block_columns;  // a multiple of WidthKernels::columns
@@ -43,7 +45,8 @@ struct StripedArgs {
     uint32_t*
         built;  // bit a: the workspace has the profile of letter a. Keep both for the query's next target
     const std::atomic<bool>* cancelled;
-    int64_t block_columns;  // as in GroupArgs
+    std::atomic<int64_t>* cells;  // cells done are added now and then; null if they do not count
+    int64_t block_columns;        // as in GroupArgs
     int32_t* block_scores;  // [n_blocks], out
 };
 

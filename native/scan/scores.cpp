@@ -84,11 +84,7 @@ class Worker {
         return static_cast<int32_t*>(block_scores_.reserve(std::max<size_t>(n, 1) * sizeof(int32_t)));
     }
 
-    void count_cells(int64_t query, int64_t n_residues) {
-        if (round_.counts_cells)
-            round_.progress.cells.fetch_add(round_.queries.length(query) * n_residues,
-                                            std::memory_order_relaxed);
-    }
+    std::atomic<int64_t>* cells() const { return round_.counts_cells ? &round_.progress.cells : nullptr; }
 
     void interleave_targets(const Task& task) {
         const int lanes = round_.kernels.lanes;
@@ -112,7 +108,9 @@ class Worker {
         args.letters = letters_, args.n_columns = n_columns_;
         args.score_rows = round_.score_rows, args.costs = &round_.costs;
         args.workspace = workspace_.reserve(round_.kernels.group_workspace(n_columns_));
-        args.cancelled = &round_.progress.cancelled, args.scores = lane_scores_.data();
+        args.cancelled = &round_.progress.cancelled, args.cells = cells();
+        args.n_residues = std::accumulate(lengths_.begin(), lengths_.end(), int64_t(0));
+        args.scores = lane_scores_.data();
         args.block_columns = block_columns();
         args.block_scores = block_scores(n_columns_, round_.kernels.lanes);
         args.block_best = block_best_.reserve(0);
@@ -120,7 +118,6 @@ class Worker {
         for (size_t lane = 0; lane < task.places.size(); ++lane)
             store(query, task.places[lane], lane_scores_[lane], args.block_scores + lane,
                   round_.kernels.lanes);
-        count_cells(query, std::accumulate(lengths_.begin(), lengths_.end(), int64_t(0)));
     }
 
     void run_striped(const Task& task, int64_t query) {
@@ -132,7 +129,6 @@ class Worker {
             const int64_t score = score_striped(query, target, built);
             if (score == CANCELLED) return;
             store(query, place, score, static_cast<const int32_t*>(block_scores_.data()), 1);
-            count_cells(query, length);
         }
     }
 
@@ -141,7 +137,7 @@ class Worker {
         StripedArgs args{};
         args.query = round_.queries.at(query), args.n_rows = round_.queries.length(query);
         args.target = round_.targets.at(target), args.n_columns = round_.targets.length(target);
-        args.costs = &round_.costs, args.cancelled = &round_.progress.cancelled;
+        args.costs = &round_.costs, args.cancelled = &round_.progress.cancelled, args.cells = cells();
         args.block_columns = block_columns(), args.block_scores = block_scores(args.n_columns, 1);
         if (args.n_rows == 0 && args.block_scores)
             std::fill_n(args.block_scores, (args.n_columns + block_columns() - 1) / block_columns(), 0);

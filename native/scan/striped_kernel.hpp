@@ -94,6 +94,12 @@ int32_t best_of_lanes(typename V::Reg best, const exaln::Range& range) {
     return score;
 }
 
+// Adds the cells of the columns from `counted` to `done` to those done.
+inline void count_columns(const exaln::StripedArgs& args, int64_t& counted, int64_t done) {
+    if (args.cells) args.cells->fetch_add((done - counted) * args.n_rows, std::memory_order_relaxed);
+    counted = done;
+}
+
 template <class V>
 int64_t score_striped(const exaln::StripedArgs& args) {
     using Reg = typename V::Reg;
@@ -108,6 +114,7 @@ int64_t score_striped(const exaln::StripedArgs& args) {
         V::store(work.E + segment * V::lanes, costs.no_gap);
     }
     Reg best = costs.floor, block_best = costs.floor;
+    int64_t counted = 0;
     const int64_t block_columns = args.block_columns ? args.block_columns : args.n_columns;
     for (int64_t column = 0, block_end = block_columns; column < args.n_columns; ++column) {
         const int letter = args.target[column];
@@ -130,7 +137,9 @@ int64_t score_striped(const exaln::StripedArgs& args) {
         }
         carry_gaps<V>(work, F, costs, no_gap);
         if (column % 256 == 255) {
-            if (V::any_greater(block_best, limit)) return exaln::OVERFLOWED;
+            const bool has_overflowed = V::any_greater(block_best, limit);
+            count_columns(args, counted, has_overflowed ? args.n_columns : column + 1);
+            if (has_overflowed) return exaln::OVERFLOWED;
             if (args.cancelled->load(std::memory_order_relaxed)) return exaln::CANCELLED;
         }
         if (column + 1 == block_end || column + 1 == args.n_columns) {
@@ -139,6 +148,7 @@ int64_t score_striped(const exaln::StripedArgs& args) {
             best = V::max(best, block_best), block_best = costs.floor, block_end += block_columns;
         }
     }
+    count_columns(args, counted, args.n_columns);
     return best_of_lanes<V>(best, range);
 }
 

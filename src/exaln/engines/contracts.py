@@ -109,8 +109,8 @@ class Tuning:
     """How an engine is used best. scan_pairs: pairs of queries and targets per scan. serves_few_pairs: whether "auto"
     may choose the engine for little work. scans_beside_cpu: whether a scan leaves the CPU free for alignments.
     pair_batches: batches of `pairwise.routing` that the engine takes at a time, because it cuts them further itself.
-    windows: parts of a long target that the engine scores side by side. scores_blocks_of_targets: whether it knows
-    `ScanTask.block_columns`.
+    windows: parts of a long target that each of its `workers` scores side by side. scores_blocks_of_targets: whether it
+    knows `ScanTask.block_columns`.
     """
 
     scan_pairs: int = 32 << 20
@@ -118,6 +118,7 @@ class Tuning:
     scans_beside_cpu: bool = False
     pair_batches: int = 1
     windows: int = 64
+    workers: int = 1
     scores_blocks_of_targets: bool = True
 
 

@@ -41,6 +41,9 @@ END_COLUMNS = 1 << 8
 LEAST_OVERLAP = 1 << 10
 """No window has less: what is computed twice is little anyway."""
 
+WIDEST_OVERLAP = 3
+"""Steps that windows may overlap by; beyond that, targets are scanned whole, which takes as long."""
+
 WHOLE = 0
 """Stands for the overlap of targets that are not cut."""
 
@@ -89,7 +92,7 @@ class ScanViews:
     def __init__(self, database: Database | DatabasePart, engine: Engine) -> None:
         self.database, self._engine = database, engine
         self._resident = engine.open(database)
-        self._windows: dict[int, Resident] = {}
+        self._windows: dict[tuple[int, int], Resident] = {}
 
     def parts(self, rows: QueryRows, cutoff: NDArray[np.int32]) -> list[ScanPart]:
         """The parts of a scan of these queries. cutoff: int32[n_queries, N_BINS], as in `ScanTask`."""
@@ -104,9 +107,9 @@ class ScanViews:
         for overlap in distinct(overlaps).tolist():
             places = np.flatnonzero(overlaps == overlap)
             own = rows if len(places) == len(rows) else rows.taken(places)
-            resident, windows = self._windowed(overlap)
+            resident, windows = self._windowed(overlap, len(own))
             own_cutoff = np.repeat(long_cutoff[places][:, np.newaxis], cutoff.shape[1], axis=1)
-            is_cut = overlap != WHOLE and self._engine.tuning.scores_blocks_of_targets
+            scores_blocks = self._engine.tuning.scores_blocks_of_targets
             parts.append(
                 ScanPart(
                     resident,
@@ -115,7 +118,7 @@ class ScanViews:
                     own_cutoff,
                     own.n_rows * self._long_residues,
                     windows,
-                    block_columns=END_COLUMNS if is_cut else 0,
+                    block_columns=END_COLUMNS if scores_blocks else 0,
                 )
             )
         return parts
@@ -174,20 +177,26 @@ class ScanViews:
         number = np.searchsorted(self._short_starts, rows, side="right") - 1
         return rows - self._short_starts[number] + self.starts[number]
 
-    def _windowed(self, overlap: int) -> tuple[Resident, WindowedTargets]:
-        if overlap not in self._windows:
-            step = self._step(overlap) if overlap else self._long_residues
-            self._windows[overlap] = self._engine.open(WindowedTargets(self.database, overlap, step))
-        resident = self._windows[overlap]
+    def _windowed(self, overlap: int, n_rows: int) -> tuple[Resident, WindowedTargets]:
+        step = self._step(overlap, n_rows) if overlap != WHOLE else self._long_residues
+        if (overlap, step) not in self._windows:
+            self._windows[overlap, step] = self._engine.open(WindowedTargets(self.database, overlap, step))
+        resident = self._windows[overlap, step]
         assert isinstance(resident.view, WindowedTargets)
         return resident, resident.view
 
-    def _step(self, overlap: int) -> int:
-        """Columns between the starts of two windows: SPANS_PER_STEP overlaps, or fewer to fill the engine evenly."""
-        at_a_time = self._engine.tuning.windows
-        n_windows = self._long_residues // (SPANS_PER_STEP * overlap)
-        n_windows = max(1, n_windows // at_a_time) * at_a_time
-        return max(1, -(-self._long_residues // n_windows))
+    def _step(self, overlap: int, n_rows: int) -> int:
+        """Columns between the starts of two windows, for this many queries.
+
+        SPANS_PER_STEP overlaps, in windows that fill the engine evenly; fewer if that is done sooner, because it keeps
+        more workers busy.
+        """
+        tuning, n_residues = self._engine.tuning, self._long_residues
+        least = max(1, n_residues // (SPANS_PER_STEP * overlap * tuning.windows))
+        groups = np.arange(least, least + tuning.workers)
+        columns = -(-n_residues // (groups * tuning.windows))
+        rounds = -(-groups * n_rows // tuning.workers)
+        return max(1, int(columns[np.argmin(rounds * (columns + overlap))]))
 
     def _overlaps(self, rows: QueryRows, least: NDArray[np.int32]) -> NDArray[np.int64]:
         """int64[n_queries]: the overlap of the windows for each query, WHOLE if windows do not pay.
@@ -195,7 +204,7 @@ class ScanViews:
         Queries share windows whose spans differ by a factor of up to 2.
         """
         spans = spans_of_rows(rows, np.arange(len(rows)), least)
-        largest = self._long_residues // self._engine.tuning.windows
+        largest = WIDEST_OVERLAP * self._long_residues // self._engine.tuning.windows
         overlaps = np.zeros(len(rows), np.int64)
         waiting = np.flatnonzero((spans >= 0) & (spans <= largest))
         while len(waiting):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -69,6 +70,7 @@ class CpuEngine(Engine):
 
     def __init__(self, threads: int | None = None) -> None:
         self.threads = usable_threads(threads)
+        self.tuning = replace(self.tuning, workers=self.threads)
         instructions = choose_isa()
         self.isa, self._is_forced = instructions.name, instructions.is_forced
 
