@@ -54,8 +54,8 @@ ONE_OF_SEVERAL = ("local", "semiglobal")
     cls=Option,
     blast=["-strand"],
     type=click.Choice(["both", "plus", "minus"]),
-    help="Strand of SECOND, for nucleotides; both takes the better one for each pair. [default: plus, with a note if "
-    "the other is clearly better]",
+    help="Strand of SECOND, for nucleotides; both takes the better one for each pair, and with --max-hsps the "
+    "alignments on both. [default: plus, with a note if the other is clearly better]",
 )
 @options.out
 @options.outfmt(
@@ -113,8 +113,9 @@ def align(
 ) -> None:
     """Align the records of two files pair by pair: the first with the first, the second with the second.
 
-    A file with a single record is aligned with every record of the other. Each pair has its optimal alignment, drawn
-    as text unless --outfmt or the extension of --out says otherwise. Sequences may be as long as chromosomes.
+    A file with a single record is aligned with every record of the other. Each pair has its optimal alignment, or
+    several with --max-hsps, drawn as text unless --outfmt or the extension of --out says otherwise. Sequences may be as
+    long as chromosomes.
     """
     from exaln.pairwise.alignment_drawing import alignments_plot
     from exaln.pairwise.long.options import LongOptions

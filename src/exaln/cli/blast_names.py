@@ -23,7 +23,7 @@ NO_TAXONOMY = "exaln has no taxonomy: select the sequences of these organisms be
 NO_TRANSLATION = "exaln does not translate: translate the sequences first, for example with EMBOSS transeq"
 NO_PROFILES = "exaln has no profiles: exaln search compares with the sequence of the query itself"
 NO_STRATEGY = "leave it out, and keep the command line in a script"
-NO_CULLING = "hits that overlap on the query are all reported; filter the report instead"
+NO_BEST_HITS = "alignments that overlap on the query are all reported; --culling-limit 1 keeps the best of them"
 LOCAL = "exaln searches files and databases on this machine"
 CUT = "cut the sequences to this range first"
 LOG = "messages go to stderr: redirect it with 2> FILE"
@@ -115,7 +115,7 @@ SEARCH_OPTIONS: dict[str, BlastOption] = {
     "-searchsp": BlastOption("use --dbsize: the search space follows from the residues of the database", "0"),
     "-sum_stats": BlastOption("every alignment has the E-value of its own score; write false, or leave it out", NO),
     # Reports
-    **_all("best_hit_overhang best_hit_score_edge", BlastOption(NO_CULLING)),
+    **_all("best_hit_overhang best_hit_score_edge", BlastOption(NO_BEST_HITS)),
     **_all("num_descriptions num_alignments", BlastOption("use --max-target-seqs, which applies to all formats")),
     "-sorthits": BlastOption("hits are sorted by E-value; write 0, or sort the report", "0"),
     "-sorthsps": BlastOption("alignments of a target are sorted by score; write 1, or leave it out", "[01]"),

@@ -294,7 +294,7 @@ filters = _together(
         default=10.0,
         show_default=True,
         metavar="E",
-        help="Report only hits with at most this E-value.",
+        help="Highest E-value of an alignment.",
     ),
     click.option(
         "--max-target-seqs",
@@ -304,7 +304,7 @@ filters = _together(
         default=500,
         show_default=True,
         metavar="K",
-        help="Report at most this many hits per query, the true best.",
+        help="Report at most this many targets per query, the true best.",
     ),
     click.option(
         "--max-hsps",
@@ -327,16 +327,15 @@ filters = _together(
         blast=["-culling_limit"],
         type=click.IntRange(min=0),
         metavar="N",
-        help="Leave out alignments whose range on the query lies within those of at least N better ones. [default: "
-        "none]",
+        help="Leave out alignments whose range on the query lies within those of N better ones with any targets.",
     ),
-    click.option("--min-bits", type=float, metavar="N", help="Report only hits with at least this bit score."),
+    click.option("--min-bits", type=float, metavar="N", help="Least bit score of an alignment."),
     click.option(
         "--min-score",
         type=click.IntRange(min=1),
         default=1,
         metavar="N",
-        help="Report only hits with at least this raw score.",
+        help="Least raw score of an alignment.",
     ),
     click.option(
         "--min-identity",
@@ -344,7 +343,7 @@ filters = _together(
         blast=["-perc_identity"],
         type=PERCENT,
         metavar="%",
-        help="Report only hits with at least this identity.",
+        help="Least identity of an alignment.",
     ),
     click.option(
         "--min-query-coverage",
@@ -353,7 +352,7 @@ filters = _together(
         old=["--query-coverage"],
         type=PERCENT,
         metavar="%",
-        help="Report only hits that cover at least this much of the query.",
+        help="Least part of the query aligned.",
     ),
     click.option(
         "--min-target-coverage",
@@ -361,7 +360,7 @@ filters = _together(
         old=["--target-coverage"],
         type=PERCENT,
         metavar="%",
-        help="Report only hits that cover at least this much of the target.",
+        help="Least part of the target aligned.",
     ),
     click.option(
         "--strand",

@@ -13,7 +13,7 @@ PANELS: dict[str, tuple[str, ...]] = {
     "Scoring": ("--matrix", "--match", "--mismatch", "--gap-open", "--gap-extend", "--mode", "--strand", "--dbsize"),
     "Filters": (
         "--evalue", "--max-target-seqs", "--max-hsps", "--min-bits", "--min-score", "--min-identity",
-        "--min-query-coverage", "--min-target-coverage",
+        "--min-query-coverage", "--min-target-coverage", "--subject-besthit", "--culling-limit",
     ),
     "Engine": ("--engine", "--devices", "--gpu-memory", "--threads", "--memory", "--work-dir"),
     "Cluster": (
