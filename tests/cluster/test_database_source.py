@@ -20,7 +20,7 @@ from exaln.cluster.units import Unit
 from exaln.database.gather import whole_targets
 from exaln.engines.contracts import Tuning
 from exaln.engines.cpu.engine import CpuEngine
-from exaln.engines.tasks import PairTask, ScanTask
+from exaln.engines.tasks import ScanTask, SeveralTask
 from exaln.search.spec import SearchSpec
 from exaln.sequences.fasta import read_records
 from golden_data import GOLDEN
@@ -124,13 +124,13 @@ def test_where_the_cpu_is_idle_a_unit_is_scanned_while_another_one_is_aligned(
     import json
 
     events: list[str] = []
-    scan, align = CpuEngine.scan, CpuEngine.align
+    scan, align = CpuEngine.scan, CpuEngine.align_several
 
     def recorded_scan(self: CpuEngine, task: ScanTask) -> Iterator[Any]:
         events.append("scan")
         yield from scan(self, task)
 
-    def recorded_align(self: CpuEngine, task: PairTask) -> Any:
+    def recorded_align(self: CpuEngine, task: SeveralTask) -> Any:
         deadline = time.monotonic() + (10 if is_idle else 0.3)
         while events.count("scan") < 2 and time.monotonic() < deadline:
             time.sleep(0.01)
@@ -139,7 +139,7 @@ def test_where_the_cpu_is_idle_a_unit_is_scanned_while_another_one_is_aligned(
 
     monkeypatch.setattr(CpuEngine, "tuning", Tuning(scans_beside_cpu=is_idle))
     monkeypatch.setattr(CpuEngine, "scan", recorded_scan)
-    monkeypatch.setattr(CpuEngine, "align", recorded_align)
+    monkeypatch.setattr(CpuEngine, "align_several", recorded_align)
     unit_search.configure(unit_search.Settings("cpu", 1))
     spec = SearchSpec.of("db", database.manifest, Scoring("BLOSUM62"), SearchOptions(evalue=1e4))
     text, data = (

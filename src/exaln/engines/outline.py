@@ -38,6 +38,22 @@ class ScanOutline:
     source: str
     device_buffers: dict[str, int] = field(default_factory=dict)
 
+    @staticmethod
+    def joined(outlines: Sequence[ScanOutline]) -> ScanOutline:
+        """Scans of different views, one after the other."""
+        buffers: dict[str, int] = {}
+        for outline in outlines:
+            for name, n_bytes in outline.device_buffers.items():
+                buffers[name] = max(buffers.get(name, 0), n_bytes)
+        return ScanOutline(
+            kernels=tuple(use for outline in outlines for use in outline.kernels),
+            n_batches=sum(outline.n_batches for outline in outlines),
+            host_bytes=max(outline.host_bytes for outline in outlines),
+            seconds=sum(outline.seconds for outline in outlines),
+            source=outlines[0].source,
+            device_buffers=buffers,
+        )
+
     def scaled(self, factor: float) -> ScanOutline:
         """The outline of `factor` times as much work of the same kind."""
         return replace(self, seconds=self.seconds * factor)

@@ -9,16 +9,39 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from exaln.engines.choice import engine_reasons
-from exaln.engines.tasks import ScanTask
+from exaln.engines.outline import ScanOutline
+from exaln.foundation.distinct import distinct
 from exaln.foundation.mapped_file import unchanged
 from exaln.foundation.plurals import number_of
 
 if TYPE_CHECKING:
-    from exaln.engines.outline import ScanOutline
+    from exaln.database.windows import WindowedTargets
     from exaln.search.pipeline import Search
+    from exaln.search.scan_parts import ScanPart
     from exaln.sequences.records import Records
 
 FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Long targets as windows for some queries. step, overlap: in residues, overlap 0 if the targets are not cut.
+
+    n_query_rows: queries on their strands.
+    """
+
+    n_query_rows: int
+    n_targets: int
+    n_windows: int
+    step: int
+    overlap: int
+
+    def text(self) -> str:
+        """For people."""
+        queries, targets = number_of(self.n_query_rows, "query strand"), number_of(self.n_targets, "long target")
+        if not self.overlap:
+            return f"{queries}, {targets}: whole, because windows would overlap too much"
+        return f"{queries}, {targets} in {self.n_windows:,} windows that overlap by {self.overlap:,} residues"
 
 
 @dataclass(frozen=True)
@@ -37,6 +60,7 @@ class Explanation:
     n_segments: int
     cells: int
     n_query_blocks: int
+    windows: tuple[Windows, ...]
     outline: ScanOutline
 
     def to_values(self) -> dict[str, Any]:
@@ -62,6 +86,7 @@ class Explanation:
             ("blocks", f"{number_of(self.n_query_blocks, 'block')} of queries, scanned one after the other"),
             ("batches", f"{number_of(outline.n_batches, 'batch')} of targets in a block"),
         ]
+        rows += [("windows", windows.text()) for windows in self.windows]
         for use in outline.kernels:
             lengths = f"{use.shortest:,}" if use.shortest == use.longest else f"{use.shortest:,} to {use.longest:,}"
             rows.append(
@@ -83,8 +108,9 @@ def explain(search: Search, queries: Records) -> Explanation:
     """The plan of a search for these queries; nothing is scored."""
     database, blocks = search.database, list(search.blocks([queries]))
     widest = max(blocks, key=lambda block: block.rows.n_rows)
-    with unchanged(database.require_unchanged), search.engine.open(database) as resident:
-        outline = search.engine.outline(ScanTask(widest.rows, resident))
+    with unchanged(database.require_unchanged):
+        parts = search.views.parts(widest.rows, search.evaluator.cutoff(widest.rows.lengths))
+        outline = ScanOutline.joined([search.engine.outline(part.task(None)) for part in parts])
     cells = search.n_cells(queries.n_residues)
     scanned = widest.rows.n_rows * database.n_residues
     return Explanation(
@@ -100,8 +126,14 @@ def explain(search: Search, queries: Records) -> Explanation:
         n_segments=len(database.segments),
         cells=cells,
         n_query_blocks=len(blocks),
+        windows=tuple(_windows(part, part.windows) for part in parts if part.windows is not None),
         outline=outline.scaled(cells / max(1, scanned)),
     )
+
+
+def _windows(part: ScanPart, view: WindowedTargets) -> Windows:
+    n_targets = sum(len(distinct(segment.rows)) for segment in view.segments)
+    return Windows(len(part.rows), n_targets, view.n_targets, view.step, view.overlap)
 
 
 def _size(n_bytes: int) -> str:
