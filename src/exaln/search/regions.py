@@ -83,8 +83,9 @@ class Regions:
 def regions_of(ends: Ends, lead: NDArray[np.int64]) -> tuple[Regions, NDArray[np.int64]]:
     """The regions of targets, and int64[n_candidates], the region that each candidate lies in.
 
-    lead: int64[n_candidates], the columns before a candidate that its region has, at least 0. A region begins outside
-    of all candidates, or with the target. With the widest span as lead no alignment begins before it.
+    lead: int64[n_candidates], the columns before a candidate that its region has, at least 0. The column before a region
+    is outside of all candidates, or the region begins with the target. With the widest span as lead no alignment begins
+    before it.
     """
     order = np.lexsort((ends.candidates.start, -ends.candidates.strand, ends.hit))
     found, hit, lead = ends.candidates.take(order), ends.hit[order], lead[order]
@@ -93,7 +94,7 @@ def regions_of(ends: Ends, lead: NDArray[np.int64]) -> tuple[Regions, NDArray[np
     start, longest = np.maximum(found.start - lead, 0), 1 + int(found.length.max(initial=0))
     covered = np.maximum.accumulate(found.end + longest * group) - longest * group
     is_first = np.ones(len(hit), np.bool_)
-    is_first[1:] = (np.diff(group) != 0) | (start[1:] >= covered[:-1])
+    is_first[1:] = (np.diff(group) != 0) | (start[1:] > covered[:-1])
     first = np.flatnonzero(is_first)
     region = np.empty(len(hit), np.int64)
     region[order] = np.cumsum(is_first) - 1
