@@ -40,7 +40,7 @@ class Regions:
     """Parts of ranked targets that hold all their alignments above the cutoff. Arrays of equal length, by target.
 
     hit: int64, the place of the target in the ranking; strand: int8; start, end: int64, of the part; score: int64, the
-    best in it; upper, margin: int64, as in `TargetEnds`.
+    best in it; upper, margin: int64, as in `TargetEnds`; least: int64, the least score of an alignment that is asked for.
     """
 
     hit: NDArray[np.int64]
@@ -50,6 +50,7 @@ class Regions:
     score: NDArray[np.int64]
     upper: NDArray[np.int64]
     margin: NDArray[np.int64]
+    least: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.hit)
@@ -64,7 +65,7 @@ class Regions:
         return Regions(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Regions)))
 
     def holds(self, others: Regions) -> NDArray[np.bool_]:
-        """bool[n_others]: which others are among these."""
+        """bool[n_others]: which others are among these, with the same least scores."""
         if not len(self) or not len(others):
             return np.zeros(len(others), np.bool_)
         own = set(zip(*(column.tolist() for column in self._key), strict=True))
@@ -72,7 +73,7 @@ class Regions:
 
     @property
     def _key(self) -> tuple[NDArray[Any], ...]:
-        return self.hit, self.strand, self.start, self.end
+        return self.hit, self.strand, self.start, self.end, self.least
 
     @property
     def ends(self) -> TargetEnds:
@@ -107,6 +108,7 @@ def regions_of(ends: Ends, lead: NDArray[np.int64]) -> tuple[Regions, NDArray[np
         np.maximum.reduceat(found.score.astype(np.int64), first) if len(first) else np.empty(0, np.int64),
         np.where((start > 0) & is_bounded, ends.upper[order][first], 0),
         found.start[first] - start,
+        ends.upper[order][first] + 1,
     ), region
 
 
