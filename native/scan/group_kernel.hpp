@@ -179,9 +179,11 @@ void score_group(const exaln::GroupArgs& args) {
     store_scores<V>(best, range, args.scores);
     const int64_t n_blocks =
         args.block_columns ? (args.n_columns + args.block_columns - 1) / args.block_columns : 0;
-    for (int64_t block = 0; block < n_blocks; ++block)
+    for (int64_t block = 0; block < n_blocks; ++block) {
+        if (n_strips == 0) keep_block<V>(args, block, true, costs.floor);
         store_scores<V>(V::load(static_cast<typename V::Lane*>(args.block_best) + block * V::lanes), range,
                         args.block_scores + block * V::lanes);
+    }
 }
 
 template <class V>

@@ -13,7 +13,8 @@
 //   H (two columns) and E are [segment][lane].
 // clang-format on
 //
-// Rows beyond the query score min_score. They lie below all real rows and cannot raise the maximum.
+// Rows beyond the query score -max_drop, and a gap of one letter costs less. So their H is never above that of
+// the last real row in the same column, and raises no maximum, not even that of a block of columns.
 //
 // F is first computed within each lane, then carried into the next lane while it still raises an H ("lazy
 // F"), at most once per lane. It is kept at no_gap or above, so it cannot wrap. An H raised by a carried F is
@@ -56,7 +57,7 @@ void build_profile(const exaln::StripedArgs& args, const StripedWorkspace<V>& wo
             const int64_t row = lane * work.n_segments + segment;
             const bool inside = row < args.n_rows;
             *out++ = typename V::Lane(inside ? args.costs->scores[args.query[row]][letter]
-                                             : args.costs->min_score);
+                                             : -exaln::max_drop(*args.costs));
         }
     }
 }

@@ -134,13 +134,13 @@ class Aligner:
         done: list[AlignedRegions] = []
         for attempt in range(len(LEADS) + 1):
             regions, region = regions_of(ends, lead)
-            least = self._least_scores(ranked, regions)
+            regions = replace(regions, least=np.maximum(regions.least, _score_of_place(regions, self._most_asked)))
             is_asked = np.ones(len(regions), np.bool_)
             done = [part.taken(regions.holds(part.regions)) for part in done]
             for part in done:
                 is_asked &= ~part.regions.holds(regions)
             asked = np.flatnonzero(is_asked)
-            found = self._aligned(ranked, regions.take(asked), least[asked])
+            found = self._aligned(ranked, regions.take(asked))
             uncertain = asked[found.found.uncertain]
             is_certain = np.ones(len(asked), np.bool_)
             is_certain[found.found.uncertain] = False
@@ -155,7 +155,7 @@ class Aligner:
                 lead[own] = np.maximum(ends.span[own], 0)
         return self._in_given_terms(AlignedRegions.joined(done), ranked)
 
-    def _aligned(self, ranked: Ranked, regions: Regions, least: NDArray[np.int64]) -> AlignedRegions:
+    def _aligned(self, ranked: Ranked, regions: Regions) -> AlignedRegions:
         """The alignments of these regions, of which some may be uncertain."""
         targets, places = self._sequences(ranked, regions)
         query_row = self._query_rows(ranked.query[regions.hit], regions.strand)
@@ -163,7 +163,7 @@ class Aligner:
         if self._most == 1:
             found = SeveralAligned(np.arange(len(task)), align_pairs(self._engine, task))
         else:
-            found = self._several(task, least, regions.ends)
+            found = self._several(task, regions.least, regions.ends)
         return AlignedRegions(regions, found, _slices(targets, places[found.pair], found.aligned.positions))
 
     def _query_rows(self, query: NDArray[np.int64], strand: NDArray[np.int8]) -> NDArray[np.int64]:
@@ -176,12 +176,6 @@ class Aligner:
     def _most_asked(self) -> int:
         """Alignments of a region that are asked for: one more than a cap, which is reported when it cuts."""
         return self._most + self._evaluator.has_cap
-
-    def _least_scores(self, ranked: Ranked, regions: Regions) -> NDArray[np.int64]:
-        """int64[n]: the least score of an alignment of each region that can be reported."""
-        query_length = self._queries.lengths[ranked.query[regions.hit]]
-        least = self._evaluator.least_scores(query_length, ranked.length[regions.hit])
-        return np.maximum(least, _score_of_place(regions, self._most_asked))
 
     def _several(self, task: PairTask, least: NDArray[np.int64], ends: TargetEnds) -> SeveralAligned:
         """All alignments of each region with at least these scores, as many as are asked for at most."""
@@ -235,7 +229,8 @@ class Aligner:
 def _score_of_place(regions: Regions, most: int) -> NDArray[np.int64]:
     """int64[n]: for each region, the score of place `most` among the best ones of all regions of its target, or 0.
 
-    That many alignments of the target have it, so those with lower scores are not asked for.
+    If no alignment lies in two of the regions, that many alignments of the target have it, so those with lower scores
+    are not asked for. Where some do, the regions become one, and others are asked again if their place has changed.
     """
     order = np.lexsort((-regions.score, regions.hit))
     hit, score = regions.hit[order], regions.score[order]

@@ -40,7 +40,7 @@ class Regions:
     """Parts of ranked targets that hold all their alignments above the cutoff. Arrays of equal length, by target.
 
     hit: int64, the place of the target in the ranking; strand: int8; start, end: int64, of the part; score: int64, the
-    best in it; upper, margin: int64, as in `TargetEnds`.
+    best in it; upper, margin: int64, as in `TargetEnds`; least: int64, the least score of an alignment that is asked for.
     """
 
     hit: NDArray[np.int64]
@@ -50,6 +50,7 @@ class Regions:
     score: NDArray[np.int64]
     upper: NDArray[np.int64]
     margin: NDArray[np.int64]
+    least: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.hit)
@@ -64,7 +65,7 @@ class Regions:
         return Regions(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Regions)))
 
     def holds(self, others: Regions) -> NDArray[np.bool_]:
-        """bool[n_others]: which others are among these."""
+        """bool[n_others]: which others are among these, with the same least scores."""
         if not len(self) or not len(others):
             return np.zeros(len(others), np.bool_)
         own = set(zip(*(column.tolist() for column in self._key), strict=True))
@@ -72,7 +73,7 @@ class Regions:
 
     @property
     def _key(self) -> tuple[NDArray[Any], ...]:
-        return self.hit, self.strand, self.start, self.end
+        return self.hit, self.strand, self.start, self.end, self.least
 
     @property
     def ends(self) -> TargetEnds:
@@ -83,8 +84,9 @@ class Regions:
 def regions_of(ends: Ends, lead: NDArray[np.int64]) -> tuple[Regions, NDArray[np.int64]]:
     """The regions of targets, and int64[n_candidates], the region that each candidate lies in.
 
-    lead: int64[n_candidates], the columns before a candidate that its region has, at least 0. A region begins outside
-    of all candidates, or with the target. With the widest span as lead no alignment begins before it.
+    lead: int64[n_candidates], the columns before a candidate that its region has, at least 0. The column before a region
+    is outside of all candidates, or the region begins with the target. With the widest span as lead no alignment begins
+    before it.
     """
     order = np.lexsort((ends.candidates.start, -ends.candidates.strand, ends.hit))
     found, hit, lead = ends.candidates.take(order), ends.hit[order], lead[order]
@@ -93,7 +95,7 @@ def regions_of(ends: Ends, lead: NDArray[np.int64]) -> tuple[Regions, NDArray[np
     start, longest = np.maximum(found.start - lead, 0), 1 + int(found.length.max(initial=0))
     covered = np.maximum.accumulate(found.end + longest * group) - longest * group
     is_first = np.ones(len(hit), np.bool_)
-    is_first[1:] = (np.diff(group) != 0) | (start[1:] >= covered[:-1])
+    is_first[1:] = (np.diff(group) != 0) | (start[1:] > covered[:-1])
     first = np.flatnonzero(is_first)
     region = np.empty(len(hit), np.int64)
     region[order] = np.cumsum(is_first) - 1
@@ -106,6 +108,7 @@ def regions_of(ends: Ends, lead: NDArray[np.int64]) -> tuple[Regions, NDArray[np
         np.maximum.reduceat(found.score.astype(np.int64), first) if len(first) else np.empty(0, np.int64),
         np.where((start > 0) & is_bounded, ends.upper[order][first], 0),
         found.start[first] - start,
+        ends.upper[order][first] + 1,
     ), region
 
 
