@@ -40,7 +40,7 @@ class Regions:
     """Parts of ranked targets that hold all their alignments above the cutoff. Arrays of equal length, by target.
 
     hit: int64, the place of the target in the ranking; strand: int8; start, end: int64, of the part; score: int64, the
-    best in it; upper, margin: int64, as in `TargetEnds`; least: int64, the least score of an alignment that is asked for.
+    best in it; upper, margin: int64, as in `TargetEnds`; least: int64, the least score that is asked for.
     """
 
     hit: NDArray[np.int64]
@@ -84,9 +84,9 @@ class Regions:
 def regions_of(ends: Ends, lead: NDArray[np.int64]) -> tuple[Regions, NDArray[np.int64]]:
     """The regions of targets, and int64[n_candidates], the region that each candidate lies in.
 
-    lead: int64[n_candidates], the columns before a candidate that its region has, at least 0. The column before a region
-    is outside of all candidates, or the region begins with the target. With the widest span as lead no alignment begins
-    before it.
+    lead: int64[n_candidates], the columns before a candidate that its region has, at least 0. The column before a
+    region is outside of all candidates, or the region begins with the target. With the widest span as lead no alignment
+    begins before it.
     """
     order = np.lexsort((ends.candidates.start, -ends.candidates.strand, ends.hit))
     found, hit, lead = ends.candidates.take(order), ends.hit[order], lead[order]
