@@ -99,7 +99,7 @@ def check_evalues(rows: list[list[str]], found: dict[tuple[str, str], Hit]) -> i
 @pytest.fixture(scope="module")
 def golden_hits(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Hit]:
     database = Database.open(golden_data.GOLDEN / "scop20_part.fasta")
-    options = SearchOptions(evalue=1e9, dbsize=SCOP_RESIDUES)
+    options = SearchOptions(evalue=1e9, max_hsps=1, dbsize=SCOP_RESIDUES)
     hits = search(golden_data.GOLDEN / "cudasw4q_part.fasta", database, options=options)
     assert len(hits) == 600
     return {(hit.query_id, hit.target_id): hit for hit in hits}
@@ -130,7 +130,7 @@ def all_hits() -> dict[tuple[str, str], Hit]:
     database = Database.open(folder / "scop/scop20.fasta.gz")
     rows = [row for name in (SSEARCH, BLASTP) for row in lines_of(folder / name)]
     include = np.array(sorted(target.ordinal for target in database.fetch(sorted({row[1] for row in rows}))))
-    options = SearchOptions(evalue=1e9, max_target_seqs=len(include), include=include)
+    options = SearchOptions(evalue=1e9, max_hsps=1, max_target_seqs=len(include), include=include)
     hits = search(folder / "protein/cudasw4_allqueries.fasta", database, options=options)
     return {(hit.query_id, hit.target_id): hit for hit in hits}
 
@@ -227,7 +227,7 @@ def test_scop_roc1_is_the_recorded_one(scop: Scop) -> None:
 @real_data.needs_real_data
 def test_scop_hits_are_the_50_with_the_least_evalue(scop: Scop) -> None:
     evalue = evalues_of_oracle(scop)
-    hits = search(scop.queries, scop.database, evalue=1e9, max_target_seqs=50)
+    hits = search(scop.queries, scop.database, evalue=1e9, max_hsps=1, max_target_seqs=50)
     assert len(hits) == 50 * len(scop.names)
     for number in range(len(scop.names)):
         own = list(hits[50 * number : 50 * number + 50])
