@@ -5,7 +5,8 @@
 BEFORE and AFTER are Python interpreters, or virtual environments, that have exaln installed. Both run the cases of
 compare_cases.py on the same input files, each case in an empty folder of the same path. Exit codes, stdout and all
 written files must be the same, or the exit code is 1. Messages (stderr) and help texts may be reworded: differing lines
-are listed, and fail only with --strict. With EXALN_DATA set there are cases on real sequences too.
+are listed, and fail only with --strict. With EXALN_DATA set there are cases on real sequences too. With
+--one-alignment all searches report one alignment per target, as versions did that have no several.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ def main() -> int:
         return 0
     root = Path(tempfile.mkdtemp(prefix="exaln-compare-"))
     try:
-        prepare(root, options.before, options.after)
+        prepare(root, options.before, options.after, is_one=options.one_alignment)
         inputs = files_below(root / "inputs")
         differences = [found for case in run_all(root, cases, options.jobs) for found in case]
         if files_below(root / "inputs") != inputs:
@@ -112,6 +113,7 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--only", default="", metavar="REGEX", help="only the cases whose names match")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="cases at a time (default: 2)")
     parser.add_argument("--lines", type=int, default=12, metavar="N", help="longest diff that is shown (default: 12)")
+    parser.add_argument("--one-alignment", action="store_true", help="search with --max-hsps 1")
     parser.add_argument("--strict", action="store_true", help="fail if messages or help texts differ, too")
     parser.add_argument("--keep", action="store_true", help="keep the input files and the folders of the last cases")
     parser.add_argument("--list", action="store_true", help="print the names of the cases and stop")
@@ -130,8 +132,12 @@ def interpreter(text: str) -> Path:
 # Running
 
 
-def prepare(root: Path, before: Path, after: Path) -> None:
-    """Make the commands of both versions, the input files and, with the earlier version, the databases."""
+def prepare(root: Path, before: Path, after: Path, *, is_one: bool) -> None:
+    """Make the commands of both versions, the input files and, with the earlier version, the databases.
+
+    is_one: searches report one alignment per target.
+    """
+    one = '[ "$1" = search ] && shift && set -- search --max-hsps 1 "$@"\nexport ONE_ALIGNMENT=1\n' if is_one else ""
     for folder in ("inputs", "home", "slots"):
         (root / folder).mkdir()
     make_inputs(root / "inputs")
@@ -140,7 +146,7 @@ def prepare(root: Path, before: Path, after: Path) -> None:
         (root / version).mkdir()
         for name, arguments in (("python", ""), ("exaln", " -m exaln")):
             command = root / version / name
-            command.write_text(f'#!/bin/sh\nexec "{python}"{arguments} "$@"\n')
+            command.write_text(f'#!/bin/sh\n{one}exec "{python}"{arguments} "$@"\n')
             command.chmod(0o755)
         # matplotlib lists the fonts when it is first used, and says so if that takes long.
         run_line("python -c 'import matplotlib.font_manager'", root / "inputs", environment(root, version, root))

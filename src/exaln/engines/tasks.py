@@ -114,7 +114,14 @@ class QueryRows:
 
     def taken(self, places: NDArray[np.int64]) -> QueryRows:
         """Some of the queries, in this order."""
-        pieces = [self.index[self.offsets[place] : self.offsets[place + 1]] for place in places.tolist()]
+        return self.parts(places, np.zeros(len(places), np.int64), self.lengths[places])
+
+    def parts(self, places: NDArray[np.int64], starts: NDArray[np.int64], ends: NDArray[np.int64]) -> QueryRows:
+        """Rows [starts, ends) of some of the queries, int64[n] each, as queries of their own."""
+        first = self.offsets[places]
+        pieces = [
+            self.index[begin:end] for begin, end in zip((first + starts).tolist(), (first + ends).tolist(), strict=True)
+        ]
         return replace(
             self,
             index=np.concatenate([self.index[:0], *pieces]),

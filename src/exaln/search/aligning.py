@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from exaln.sequences.records import Records
 
 
+NARROW, LARGE = 8, 1 << 24
+"""Pairs are narrow if one sequence is NARROW times as long as the other, and large from LARGE cells on."""
+
+
 @dataclass(frozen=True)
 class TargetAlignments:
     """Alignments of ranked targets, target by target, the best of each first. Arrays of equal length.
@@ -160,11 +164,19 @@ class Aligner:
         targets, places = self._sequences(ranked, regions)
         query_row = self._query_rows(ranked.query[regions.hit], regions.strand)
         task = PairTask(self._rows, targets, query_row, places, LOCAL, known_scores=regions.score)
-        if self._most == 1:
-            found = SeveralAligned(np.arange(len(task)), align_pairs(self._engine, task))
-        else:
-            found = self._several(task, regions.least, regions.ends)
+        alone, others = np.flatnonzero(self._is_alone(task)), np.flatnonzero(~self._is_alone(task))
+        first = SeveralAligned(alone, align_pairs(self._engine, task.taken(alone)))
+        several = self._several(task.taken(others), regions.least[others], regions.ends.taken(others))
+        found = SeveralAligned.joined([first, several.of_pairs(others)])
         return AlignedRegions(regions, found, _slices(targets, places[found.pair], found.aligned.positions))
+
+    def _is_alone(self, task: PairTask) -> NDArray[np.bool_]:
+        """bool[n]: the pairs of which one alignment is asked for, except large and narrow ones, which are found sooner
+        as several are.
+        """
+        rows, columns = task.shapes
+        is_narrow = np.maximum(rows, columns) >= NARROW * np.minimum(rows, columns)
+        return (self._most == 1) & ~(is_narrow & (task.cells >= LARGE))
 
     def _query_rows(self, query: NDArray[np.int64], strand: NDArray[np.int8]) -> NDArray[np.int64]:
         """The row of each query on its strand; with both strands, the reverse complements follow all queries."""

@@ -121,8 +121,8 @@ class CandidateParts:
         """Candidates of these targets on all strands and in all windows."""
         found, rows = [empty_ranking()], self._block.rows
         for part in self._search.views.parts(rows, self._search.evaluator.cutoff(rows.lengths)):
-            for place, query in zip(part.places.tolist(), rows.query[part.places].tolist(), strict=True):
-                found.append(self._scored_again(part, place, targets.take(targets.query == query)))
+            for place in distinct(part.places).tolist():
+                found.append(self._scored_again(part, place, targets.take(targets.query == rows.query[place])))
         return Ranked.joined(found)
 
     def _scored_again(self, part: ScanPart, place: int, targets: Ranked) -> Ranked:

@@ -287,7 +287,7 @@ class Search:
 
     def _pruner(self, block: Block, part: ScanPart) -> Pruner | None:
         """What drops candidates; a pruner counts targets, so that it needs one candidate of each on each strand."""
-        if self.options.needs_alignments or part.windows is not None:
+        if self.options.needs_alignments or not part.has_whole_pairs:
             return None
         return Pruner(self.statistics, block.queries.lengths, self.options.max_target_seqs * self.n_strands)
 

@@ -1,12 +1,13 @@
 """Which queries are scanned against which view of the database: short targets as they are, long ones as windows.
 
-Queries with similar spans share windows. Where even the windows of a whole engine would overlap for the most part, as
-for queries of a hundred thousand letters, the long targets are scanned whole.
+Queries that are far longer than all short targets are cut into windows as well, by the same bound with query and
+target exchanged. Queries with similar spans share windows of targets. Where even the windows of a whole engine would
+overlap for the most part, as for queries of a hundred thousand letters, the long targets are scanned whole.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
 END_COLUMNS = 1 << 8
 """Residues of a block of a long target: so exactly it is known where alignments end."""
 
+LONG_QUERY = 1 << 16
+"""Queries of at least this many letters may be cut into windows."""
+
 LEAST_OVERLAP = 1 << 10
 """No window has less: what is computed twice is little anyway."""
 
@@ -52,7 +56,8 @@ WHOLE = 0
 class ScanPart:
     """Some queries against a view. places: int64[n], their rows among all queries. cells: of the stored targets.
 
-    windows: the view, if it has windows; is_all: whether it is the database itself; else it has the short targets.
+    Places come several times where queries are cut. windows: the view, if it has windows; is_all: whether it is the
+    database itself; else it has the short targets.
     block_columns: not 0 if candidates are blocks of windows, in which alignments end.
     """
 
@@ -68,6 +73,11 @@ class ScanPart:
     def task(self, progress: Progress | None) -> ScanTask:
         """What an engine is asked to do."""
         return ScanTask(self.rows, self.resident, self.cutoff, progress=progress, block_columns=self.block_columns)
+
+    @property
+    def has_whole_pairs(self) -> bool:
+        """Whether each query is scored once with each target, on each strand."""
+        return self.windows is None and len(distinct(self.places)) == len(self.places)
 
     @property
     def scored_cells(self) -> int:
@@ -98,10 +108,11 @@ class ScanViews:
         """The parts of a scan of these queries. cutoff: int32[n_queries, N_BINS], as in `ScanTask`."""
         every = np.arange(len(rows))
         if not self._long_residues:
-            return [ScanPart(self._resident, rows, every, cutoff, rows.n_rows * self.database.n_residues, is_all=True)]
+            cells = rows.n_rows * self.database.n_residues
+            return divided(ScanPart(self._resident, rows, every, cutoff, cells, is_all=True))
         parts = []
         if self._short.view.n_targets:
-            parts.append(ScanPart(self._short, rows, every, cutoff, rows.n_rows * self._short.view.n_residues))
+            parts += divided(ScanPart(self._short, rows, every, cutoff, rows.n_rows * self._short.view.n_residues))
         long_cutoff = cutoff_of_long_targets(cutoff)
         overlaps = self._overlaps(rows, long_cutoff)
         for overlap in distinct(overlaps).tolist():
@@ -213,6 +224,38 @@ class ScanViews:
             overlaps[waiting[is_near]] = _rounded(widest)
             waiting = waiting[~is_near]
         return overlaps
+
+
+def divided(part: ScanPart) -> list[ScanPart]:
+    """The part, with queries that are far longer than all of its targets in a part of their own, cut into windows."""
+    rows = part.rows
+    is_long = rows.lengths >= LONG_QUERY
+    if not is_long.any():
+        return [part]
+    longest = max((int(np.diff(segment.offsets).max(initial=0)) for segment in part.resident.view.segments), default=0)
+    best = longest * max(int(rows.table.max(initial=0)), 0)
+    n = len(rows)
+    spans = alignment_spans(np.full(n, best), part.cutoff.min(axis=1), np.full(n, longest), rows.scoring)
+    steps = np.maximum(SPANS_PER_STEP * spans, LONG_QUERY // 4)
+    cut = np.flatnonzero(is_long & (spans >= 0) & (rows.lengths >= 2 * steps))
+    if not len(cut):
+        return [part]
+    pieces = [
+        windows_of(rows.lengths[place : place + 1], int(spans[place]), int(steps[place])) for place in cut.tolist()
+    ]
+    of = np.repeat(cut, [len(piece.row) for piece in pieces])
+    start, end = (np.concatenate([getattr(piece, side) for piece in pieces]) for side in ("start", "end"))
+    others = np.setdiff1d(np.arange(n), cut)
+    return [
+        replace(
+            part, rows=some, places=part.places[own], cutoff=part.cutoff[own], cells=cells * part.cells // rows.n_rows
+        )
+        for some, own, cells in (
+            (rows.taken(others), others, int(rows.lengths[others].sum())),
+            (rows.parts(of, start, end), of, int(rows.lengths[cut].sum())),
+        )
+        if len(own)
+    ]
 
 
 def cutoff_of_long_targets(cutoff: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -103,7 +103,7 @@ class CudaEngine(Engine):
         serves_few_pairs=False,
         scans_beside_cpu=True,
         pair_batches=4,
-        windows=2048,
+        windows=1024,
         scores_blocks_of_targets=False,
     )
 
