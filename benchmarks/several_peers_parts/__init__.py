@@ -1,0 +1,1 @@
+"""The parts of several_peers.py: sequences, cases, programs and their reports, paths, and the comparison."""
