@@ -14,6 +14,7 @@ from exaln.database.segment_limits import SegmentLimits
 from exaln.engines.contracts import Tuning
 from exaln.engines.cpu.engine import CpuEngine
 from exaln.engines.reference.engine import ReferenceEngine
+from exaln.engines.tasks import QueryRows
 from exaln.errors import ExalnWarning
 from exaln.scoring.scoring import Scoring
 from exaln.search import pipeline, scan_parts
@@ -21,6 +22,7 @@ from exaln.search.pipeline import Search, SearchOptions
 from exaln.sequences.alphabet import DNA, PROTEIN
 from exaln.sequences.records import Records
 from exaln.statistics.evalues import Statistics
+from exaln.statistics.length_bins import N_BINS
 from waterman_eggert import textbook
 
 SCORINGS = {
@@ -188,3 +190,26 @@ def test_a_cap_on_alignments_is_reported_when_it_cuts() -> None:
 
 def records_of(targets: dict[str, str]) -> Records:
     return Records.of(PROTEIN, [PROTEIN.encode(text) for text in targets.values()], list(targets))
+
+
+@pytest.mark.parametrize("name", ["dna", "protein"])
+@pytest.mark.parametrize("most", [100, 1])
+def test_queries_far_longer_than_all_targets_are_scanned_in_windows(
+    monkeypatch: pytest.MonkeyPatch, name: str, most: int
+) -> None:
+    monkeypatch.setattr(scan_parts, "LONG_QUERY", 100)
+    monkeypatch.setattr(scan_parts, "SPANS_PER_STEP", 1)
+    scoring, rng = SCORINGS[name], np.random.default_rng(11)
+    letters = list("ACGT" if name == "dna" else "ARNDCQEGHILKMFPSTWYV")
+    targets = ["".join(rng.choice(letters, n)) for n in (9, 14, 20)]
+    query = "".join("".join(rng.choice(letters, 40)) + targets[int(rng.integers(0, 3))] for _ in range(16))
+    parts = scan_parts.ScanViews(Database.in_memory([records(scoring.alphabet, targets)]), ReferenceEngine()).parts(
+        QueryRows.of_sequences(records(scoring.alphabet, [query, "ACA"]), scoring), np.ones((2, N_BINS), np.int32)
+    )
+    assert [len(part.rows) > 1 for part in parts] == [False, True], "the long query is not cut"
+    want = expected(scoring, [query, "ACA"], targets, 50.0, most, 3)
+    assert max(map(len, want)) > 2
+    for engine in (ReferenceEngine(), CpuEngine(1), CpuEngine(3)):
+        assert (
+            found_by(engine, scoring, [query, "ACA"], targets, 2, evalue=50.0, max_hsps=most, max_target_seqs=3) == want
+        )
