@@ -9,7 +9,9 @@ CXX_SOURCES := $(shell find native tests/native src studies/native studies/src -
 MODULES := $(VENV)/.modules-$(shell find src studies/src -name '*.py' | sort | cksum | cut -d ' ' -f 1)
 DEMO := examples
 
-.PHONY: setup demo test test-all test-flips test-streams test-interrupts check format bench bench-gpu wheel clean
+SEVERAL := tests/engines/cpu/test_several_tables.py tests/engines/cpu/test_block_scores.py tests/search/test_drawn_searches.py
+
+.PHONY: setup demo test test-all test-flips test-streams test-interrupts test-several check format bench bench-gpu wheel clean
 
 setup: $(VENV)/.installed
 
@@ -48,7 +50,7 @@ test: setup
 include tests/native/native.mk tests/engines/cuda/gpu.mk tests/cluster/cluster.mk
 
 # Everything that can be checked on one machine: other CPUs under emulation, sanitizers, clang-format and types.
-test-all: test check test-arm test-old-x86 test-sanitize test-flips test-streams test-interrupts
+test-all: test check test-arm test-old-x86 test-sanitize test-flips test-streams test-interrupts test-several
 
 # Bytes of all state files flipped, thousands of them: the same output, or an error that names the file.
 test-flips: setup
@@ -61,6 +63,10 @@ test-streams: setup
 # Ctrl-C at many moments of makedb, append, search, score, and of calls with many pairs.
 test-interrupts: setup
 	EXALN_INTERRUPTS=20 $(BIN)/python -m pytest -q $(call side_by_side,8) tests/*/test_interrupted_*.py
+
+# Several alignments of thousands of pairs, and thousands of searches, drawn at random: those of the textbook.
+test-several: setup
+	EXALN_SEVERAL=2000 $(BIN)/python -m pytest -q $(call side_by_side,8) $(SEVERAL)
 
 check: setup
 	$(BIN)/ruff check .

@@ -176,7 +176,7 @@ SeveralColumns bound_align_several(const BoundSequences& queries, const BoundSeq
     std::vector<int64_t> owners, scores;
     std::vector<Alignment> alignments;
     for (size_t i = 0; i < n; ++i)
-        for (ScoredAlignment& one : found.alignments[i])
+        for (FoundAlignment& one : found.alignments[i])
             owners.push_back(int64_t(i)), scores.push_back(one.score),
                 alignments.push_back(std::move(one.alignment));
     return std::tuple_cat(std::make_tuple(to_numpy(std::move(found.is_certain)), to_numpy(std::move(owners)),

@@ -56,7 +56,7 @@ class SeveralRun {
     const SeveralJob& job_;
     const PairJob& pairs_;
     Progress& progress_;
-    std::vector<std::vector<ScoredAlignment>> found_;
+    std::vector<std::vector<FoundAlignment>> found_;
     std::vector<uint8_t> is_certain_;
     std::vector<size_t> pending_;  // pairs that may have more alignments than were found
 
@@ -142,8 +142,8 @@ class SeveralRun {
         Grid<Lane> grid({pairs_.queries.at(query), pairs_.targets.at(target), size.n_rows, size.n_columns,
                          pairs_.costs, kernels},
                         shape, kept_tiles(shape, size, max_bytes), memory, pool, progress_);
-        std::vector<ScoredAlignment>& found = found_[pair];
-        for (const ScoredAlignment& one : found) grid.forbid(one.alignment);
+        std::vector<FoundAlignment>& found = found_[pair];
+        for (const FoundAlignment& one : found) grid.forbid(one.alignment);
         if (!grid.settle()) return false;
         const int64_t certain = grid.certain_from(upper(pair));
         if (certain < 0) return false;

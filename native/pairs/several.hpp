@@ -11,7 +11,7 @@
 
 namespace exaln {
 
-struct ScoredAlignment {
+struct FoundAlignment {
     int64_t score;
     Alignment alignment;
 };
@@ -32,7 +32,7 @@ struct SeveralJob {
 };
 
 struct SeveralFound {
-    std::vector<std::vector<ScoredAlignment>> alignments;  // of each pair
+    std::vector<std::vector<FoundAlignment>> alignments;  // of each pair
     std::vector<uint8_t> is_certain;  // of each pair: whether these are the alignments of the longer target
 };
 

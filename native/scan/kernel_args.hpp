@@ -47,7 +47,7 @@ struct StripedArgs {
     const std::atomic<bool>* cancelled;
     std::atomic<int64_t>* cells;  // cells done are added now and then; null if they do not count
     int64_t block_columns;        // as in GroupArgs
-    int32_t* block_scores;  // [n_blocks], out
+    int32_t* block_scores;        // [n_blocks], out
 };
 
 }  // namespace exaln

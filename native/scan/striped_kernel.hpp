@@ -13,8 +13,8 @@
 //   H (two columns) and E are [segment][lane].
 // clang-format on
 //
-// Rows beyond the query score -max_drop, and a gap of one letter costs less. So their H is never above that of
-// the last real row in the same column, and raises no maximum, not even that of a block of columns.
+// Rows beyond the query score -max_drop, and a gap of one letter costs less. So their H is never above that
+// of the last real row in the same column, and raises no maximum, not even that of a block of columns.
 //
 // F is first computed within each lane, then carried into the next lane while it still raises an H ("lazy
 // F"), at most once per lane. It is kept at no_gap or above, so it cannot wrap. An H raised by a carried F is

@@ -1,5 +1,5 @@
-// Checks the core without Python, on every usable instruction set: scores of single kernels and of whole
-// scans, paths of pairs, regions of tables, and the encoding of text.
+// Checks the core without Python, on every usable instruction set: scores of single kernels, of whole scans
+// and of blocks of targets, paths of pairs, several of them too, regions of tables, and the encoding of text.
 //
 // clang-format off
 //   kernel_check CASES [ISA ...]            exits with 1 if a result differs from the file
@@ -27,6 +27,7 @@
 #include "region_check.hpp"
 #include "scan/scores.hpp"
 #include "scan/single_kernel.hpp"
+#include "several_check.hpp"
 #include "simd/dispatch.hpp"
 #include "text_check.hpp"
 
@@ -223,7 +224,53 @@ class Checker {
             }
     }
 
+    // Every fourth pair that is not large: several alignments, of ends of its target too, and the scores of
+    // blocks.
+    void check_several(const Isa& isa, const Case& known, size_t number) {
+        static const TileShape SHAPES[] = {{0, 0}, {64, 1}, {64, 7}, {64, 64}, {128, 33}, {1024, 4096}};
+        if (std::max({known.costs.max_score, -known.costs.min_score, known.costs.gap_first}) > INT16_MAX)
+            return;
+        const Sequences queries = known.queries.view(), targets = known.targets.view();
+        for (int64_t q = 0; q < queries.n; ++q)
+            for (int64_t t = 0; t < targets.n; ++t) {
+                const size_t pair = size_t(q * targets.n + t), way = pair / 4 + number;
+                if (pair % 4 != number % 4 || queries.length(q) * targets.length(t) > 30'000) continue;
+                SeveralCheck check(queries, q, targets, t, known.costs);
+                const std::string name = " of pair " + std::to_string(pair);
+                const TileShape& shape = SHAPES[way % 6];
+                const int least_bits = 8 << (way / 6) % 3, threads = 1 + int(way % 3);
+                compare(isa, "alignments" + name, number, check.finds_all(isa, shape, least_bits, threads),
+                        true);
+                for (const int64_t part : {1, 2})
+                    compare(isa, "alignments of the end" + name, number,
+                            check.finds_end(isa, targets.length(t) * part / 3, shape, least_bits, threads),
+                            true);
+                check_blocks(isa, known, q, t, check, number);
+            }
+    }
+
   private:
+    // The scores of blocks of a target beside others of the case, and on its own.
+    void check_blocks(const Isa& isa, const Case& known, int64_t query, int64_t target,
+                      const SeveralCheck& check, size_t number) {
+        const Sequences queries = known.queries.view(), targets = known.targets.view();
+        const Sequences one_query{queries.codes, queries.offsets + query, 1};
+        for (const bool is_alone : {false, true}) {
+            const Sequences others =
+                is_alone ? Sequences{targets.codes, targets.offsets + target, 1} : targets;
+            const int64_t place = is_alone ? 0 : target;
+            const ColumnBlocks blocks(others, 64 * (1 + target % 2));
+            std::vector<int32_t> found(size_t(blocks.n()) + 1, -7);
+            Progress progress;
+            score_all(isa, one_query, others, known.costs, 1 + int(target % 2), progress, found.data(),
+                      &blocks);
+            const auto first = found.begin() + std::ptrdiff_t(blocks.first[size_t(place)]),
+                       end = found.begin() + std::ptrdiff_t(blocks.first[size_t(place) + 1]);
+            compare(isa, "blocks of target " + std::to_string(target), number,
+                    std::vector<int32_t>(first, end) == check.block_scores(blocks.columns), true);
+        }
+    }
+
     static std::vector<uint8_t> codes_of(const Sequences& sequences, int64_t i) {
         return {sequences.at(i), sequences.at(i) + sequences.length(i)};
     }
@@ -314,6 +361,7 @@ int check_cases(const std::string& path, const std::vector<std::string>& names, 
             checker.check_swapped(*isa, cases[i], i);
             checker.check_known(*isa, cases[i], i);
             checker.check_regions(*isa, cases[i], i);
+            checker.check_several(*isa, cases[i], i);
             if (part == Part::THREADS) continue;
             checker.check_whole(*isa, cases[i], i, 1);
             checker.check_kernels(*isa, cases[i], i);

@@ -56,3 +56,19 @@ def test_an_alignment_that_reaches_into_another_region_does_not_hide_a_third(
     want = expected(case)
     assert len(want[0]) == min(max_hsps, 2)
     assert found_by(CpuEngine(2), case) == want
+
+
+@pytest.mark.filterwarnings("ignore:.*has no E-value statistics")
+@pytest.mark.parametrize("max_hsps", [1, 3])
+def test_a_gap_that_is_extended_for_free_may_be_as_long_as_the_target(
+    monkeypatch: pytest.MonkeyPatch, max_hsps: int
+) -> None:
+    monkeypatch.setattr(windows, "LONG_TARGET", 1000)
+    rng = np.random.default_rng(0)
+    target = any_text(rng, "ACGT", 20_000)
+    query = target[3000:3100] + target[17_000:17_100]
+    scoring = Scoring(alphabet=DNA, match=2, mismatch=-7, gap_open=60, gap_extend=0)
+    case = Case(scoring, [query], [target], {"min_score": 150, "max_hsps": max_hsps, "strand": "plus"})
+    want = expected(case)
+    assert [row[5:7] for row in want[0]] == [(3000, 17_100)]
+    assert found_by(CpuEngine(1), case) == want

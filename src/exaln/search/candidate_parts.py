@@ -44,7 +44,7 @@ class CandidateParts:
             is_best = candidates.score == ranked.score[hit]
             best = candidates.take(is_best)
             spans = spans_of_rows(self._block.rows, self._query_rows(best), best.score)
-            return Ends(best, hit[is_best], spans, ranked.score[hit[is_best]] - 1)
+            return Ends(best, hit[is_best], _within(best, spans), ranked.score[hit[is_best]] - 1)
         query_length = self._block.queries.lengths[ranked.query]
         least = self._search.evaluator.least_scores(query_length, ranked.length)
         return Ends(candidates, hit, self._spans(candidates), least[hit] - 1)
@@ -59,8 +59,8 @@ class CandidateParts:
         return Ranked.joined([candidates.take(~scanned.has_dropped[candidates.query]), self._blocks(again)])
 
     def _spans(self, candidates: Ranked) -> NDArray[np.int64]:
-        """int64[n]: the most columns that an alignment of each query spans, if it may be reported; -1 if unlimited."""
-        return self._query_spans[self._query_rows(candidates)]
+        """int64[n]: the most columns that an alignment with each target spans, if it may be reported."""
+        return _within(candidates, self._query_spans[self._query_rows(candidates)])
 
     @property
     def _query_spans(self) -> NDArray[np.int64]:
@@ -133,3 +133,9 @@ class CandidateParts:
         start, end = (np.concatenate(whole + [piece[side] for piece in pieces]) for side in (0, 1))
         own = replace(targets.take(of), strand=np.full(len(of), self._block.rows.strand[place], np.int8))
         return self._scored(own, start, end)
+
+
+def _within(candidates: Ranked, spans: NDArray[np.int64]) -> NDArray[np.int64]:
+    """int64[n]: the spans, which are -1 if unlimited, or the lengths of the targets if those are less."""
+    limited: NDArray[np.int64] = np.where(spans < 0, candidates.length, np.minimum(spans, candidates.length))
+    return limited

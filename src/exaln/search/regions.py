@@ -26,7 +26,7 @@ class Ends:
     """All parts of ranked targets in which alignments end, and whole targets. Arrays of equal length.
 
     candidates: the parts; hit: int64, the place of the target in the ranking; span: int64, the most columns of an
-    alignment, -1 if unlimited, as in whole targets only; upper: int64, the most that H can be outside of all parts.
+    alignment, at most those of its target; upper: int64, the most that H can be outside of all parts.
     """
 
     candidates: Ranked
