@@ -139,7 +139,8 @@ def align(
         check_path(plot)
     chosen_engine = engine.choose(for_pairs=True)
     work = PairProgress(shown=messages.shows_progress, shares_screen=may_share_screen(out))
-    other_strand, long_targets = OtherStrand(), LongTargets(is_local=parsed_mode.is_local)
+    advice = "--max-hsps N shows more" if parsed_mode.is_local else "--mode local --max-hsps N shows more"
+    other_strand, long_targets = OtherStrand(), LongTargets(advice)
     long_pairs = LongOptions(
         None if work_dir is None else Path(work_dir), memory, work.stage, messages.note, messages.detail
     )
