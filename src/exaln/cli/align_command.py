@@ -148,7 +148,7 @@ def align(
     with SequenceFile(query, alphabet=alphabet, keep_qualities=form.kind == "sam", **reading) as first:
         require_strand(strand or "plus", first.alphabet)
         rules = options.make_scoring(first.alphabet, chosen)
-        several = Several.of(max_hsps, min_score, rules, parsed_mode)
+        several = Several.of(max_hsps, min_score, rules, parsed_mode, long_pairs)
 
         def aligned(batch: PairBatch) -> Alignments:
             done = work.done
