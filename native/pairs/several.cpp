@@ -37,8 +37,10 @@ class SeveralRun {
 
     SeveralFound run() {
         find_first();
+        const double all = std::accumulate(pending_.begin(), pending_.end(), 0.0,
+                                           [&](double sum, size_t pair) { return sum + cells(pair); });
         std::vector<size_t> alone, shared;
-        for (const size_t pair : pending_) (is_shared(pair) ? shared : alone).push_back(pair);
+        for (const size_t pair : pending_) (is_shared(pair, all) ? shared : alone).push_back(pair);
         std::stable_sort(alone.begin(), alone.end(), [&](size_t a, size_t b) { return cells(a) > cells(b); });
         run_tasks(
             alone.size(), pairs_.threads, [] { return std::make_unique<GridMemory>(); },
@@ -102,10 +104,9 @@ class SeveralRun {
     }
 
     // Whether all threads work on the table of a pair: it is much of the work, or takes all the memory.
-    bool is_shared(size_t pair) const {
+    // all: cells of all pairs.
+    bool is_shared(size_t pair, double all) const {
         if (pairs_.threads == 1) return false;
-        const double all = std::accumulate(pending_.begin(), pending_.end(), 0.0,
-                                           [&](double sum, size_t other) { return sum + cells(other); });
         const bool is_large = cells(pair) >= LEAST_SHARED_CELLS && 2 * pairs_.threads * cells(pair) > all;
         return is_large || TileShape::of(size_of(pair, 4, 1), job_.max_bytes / pairs_.threads).rows == 0;
     }

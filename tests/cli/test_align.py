@@ -328,16 +328,19 @@ def test_a_note_when_targets_are_far_longer_than_the_query(
         query,
         "-d",
     ]
-    for command in (["align", query], ["align", query, "--all"], without_statistics):
+    of_search = note.replace("N shows", "N or --min-score S shows")
+    notes = ((["align", query], note), (["align", query, "--all"], note), (without_statistics, of_search))
+    for command, expected in notes:
         assert "note:" not in exaln(*command, targets[199]).err
         said = exaln(*command, targets[200], *(["-o", tmp_path / "out.tsv"]))
-        assert said.err.count(note) == 1
-        assert note not in exaln(*command, targets[200], "--quiet").err
+        assert said.err.count(expected) == 1
+        assert "note:" not in exaln(*command, targets[200], "--quiet").err
         assert "note:" not in exaln(*command, targets[200], "--max-hsps", 9).err
     assert (
         note.replace("--max", "--mode local --max") in exaln("align", query, targets[200], "--mode", "semiglobal").err
     )
     assert "note:" not in exaln("search", "-q", query, "-d", targets[200]).err
+    assert "far longer" not in exaln(*without_statistics, targets[200], "--min-score", 20).err
     assert "note:" not in exaln("align", query, targets[200], "--mode", "global").err
     longer = write(tmp_path / "long.fa", q="ACGTTTGACCA")
     assert "note:" not in exaln("align", longer, targets[200]).err

@@ -189,7 +189,7 @@ def test_without_a_gpu_gpu_options_are_one_error_line(command: str, options: lis
 
 
 def test_without_a_gpu_auto_uses_the_cpu_and_says_so() -> None:
-    done = without_gpus("search", "--query", GLOBINS, "--db", GLOBINS)
+    done = without_gpus("search", "--query", GLOBINS, "--db", GLOBINS, "--max-hsps", "1")
     assert done.returncode == 0
     assert done.stderr.count("\n") == 1
     assert done.stderr.endswith(f"({CpuEngine().describe()})\n")

@@ -99,9 +99,9 @@ def test_append_can_be_interrupted_at_any_moment(inputs: Path, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("database", ["stored", "in memory"])
-@pytest.mark.parametrize("way", ["search", "many hits", "score"])
+@pytest.mark.parametrize("way", ["search", "many hits", "many alignments", "score"])
 def test_a_search_can_be_interrupted_at_any_moment(inputs: Path, tmp_path: Path, database: str, way: str) -> None:
-    """With few hits scoring takes the time, with many hits alignments and the report."""
+    """With few hits scoring takes the time, with many hits or many alignments of each aligning and the report."""
     targets = inputs / "whole.fasta"
     if database == "stored":
         targets = inputs / "whole.exaln"
@@ -109,7 +109,8 @@ def test_a_search_can_be_interrupted_at_any_moment(inputs: Path, tmp_path: Path,
             cpu_seconds_of([*EXALN, "makedb", "--in", inputs / "whole.fasta", "--db", targets, "--quiet"], inputs)
     options = {
         "search": ["search"],
-        "many hits": ["search", "--evalue", "1e6", "--max-target-seqs", "5000", "--outfmt", "sam"],
+        "many hits": ["search", "--evalue", "1e6", "--max-target-seqs", "5000", "--max-hsps", "1", "--outfmt", "sam"],
+        "many alignments": ["search", "--evalue", "1e6", "--max-target-seqs", "100", "--outfmt", "sam"],
         "score": ["score"],
     }[way]
     files = ["--query", inputs / "queries.fasta", "--db", targets, "--out", tmp_path / "out.txt"]

@@ -146,7 +146,7 @@ def test_the_best_targets_are_a_table_on_a_terminal() -> None:
 
 
 def test_hits_are_a_table_on_a_terminal_and_tabular_in_a_pipe() -> None:
-    arguments = ["search", "--query", GLOBINS, "--db", GLOBINS, "--max-target-seqs", "1"]
+    arguments = ["search", "--query", GLOBINS, "--db", GLOBINS, "--max-target-seqs", "1", "--max-hsps", "1"]
     shown = on_terminal("stdout", *arguments, "--quiet").replace("\r", "").splitlines()
     assert shown[1].split() == ["target", "E-value", "bits", "identity", "coverage", "description"]
     assert shown[2].split()[0] == "HBA_HUMAN"

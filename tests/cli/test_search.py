@@ -5,6 +5,8 @@ import gzip
 import io
 import json
 import sys
+from collections import Counter
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -34,10 +36,25 @@ def searched(exaln: Exaln, *options: object, query: object = GLOBINS, db: object
 
 def test_the_default_format_is_blasts_table(exaln: Exaln) -> None:
     result = exaln("search", "--query", GLOBINS, "--db", GLOBINS)
-    assert "\t".join(result.rows[1]) == "HBA_HUMAN\tHBB_HUMAN\t42.069\t145\t76\t2\t3\t141\t4\t146\t5.00e-38\t114"
-    assert [row[:2] for row in result.rows[2:]] == [["HBB_HUMAN", "HBB_HUMAN"], ["HBB_HUMAN", "HBA_HUMAN"]]
-    assert result.err.startswith("exaln: 4 hits of 2 queries in ")
+    a, b = "HBA_HUMAN", "HBB_HUMAN"
+    targets = {pair: list(rows) for pair, rows in groupby(result.rows, key=lambda row: (row[0], row[1]))}
+    assert list(targets) == [(a, a), (a, b), (b, b), (b, a)]
+    assert "\t".join(targets[a, b][0]) == f"{a}\t{b}\t42.069\t145\t76\t2\t3\t141\t4\t146\t5.00e-38\t114"
+    for rows in targets.values():
+        evalues = [float(row[10]) for row in rows]
+        assert evalues == sorted(evalues)
+        assert len(evalues) > 1
+        assert evalues[-1] <= 10
+    assert result.err.startswith(f"exaln: 4 hits ({len(result.rows)} alignments) of 2 queries in ")
     assert result.err.count("\n") == 1
+
+
+def test_one_alignment_per_target_on_request(exaln: Exaln) -> None:
+    result = exaln("search", "--query", GLOBINS, "--db", GLOBINS, "--max-hsps", 1)
+    first = {tuple(row[:2]): row for row in reversed(searched(exaln))}
+    assert result.rows == [first[tuple(row[:2])] for row in result.rows]
+    assert len(result.rows) == len(first) == 4
+    assert result.err.startswith("exaln: 4 hits of 2 queries in ")
 
 
 def test_blast_names_of_options_give_the_same_hits(exaln: Exaln) -> None:
@@ -50,36 +67,53 @@ def test_blast_names_of_options_give_the_same_hits(exaln: Exaln) -> None:
     assert len(ours) > 5
 
 
+def of_first_targets(rows: list[list[str]]) -> list[list[str]]:
+    """The rows of the first target of each query. The first columns are query and target."""
+    first = {query: target for query, target, *_ in reversed(rows)}
+    return [row for row in rows if first[row[0]] == row[1]]
+
+
 def test_filters_by_evalue_score_bits_and_number_of_hits(exaln: Exaln) -> None:
-    columns = ["--outfmt", "6", "qseqid", "evalue", "bitscore", "score"]
+    columns = ["--outfmt", "6", "qseqid", "sseqid", "evalue", "bitscore", "score"]
     everything = searched(exaln, "--evalue", "1e9", *columns, query=QUERIES, db=TARGETS)
-    assert len(everything) == 600
+    counts = Counter((row[0], row[1]) for row in everything)
+    assert (len(counts), set(counts.values())) == (600, {100})
     few = searched(exaln, "--evalue", "1e-6", *columns, query=QUERIES, db=TARGETS)
-    assert few == [row for row in everything if float(row[1]) <= 1e-6] != []
+    assert few == [row for row in everything if float(row[2]) <= 1e-6] != []
     assert searched(exaln, "--evalue", "1e9", "--min-score", 60, *columns, query=QUERIES, db=TARGETS) == [
-        row for row in everything if int(row[3]) >= 60
+        row for row in everything if int(row[4]) >= 60
     ]
     assert searched(exaln, "--evalue", "1e9", "--min-bits", 30, *columns, query=QUERIES, db=TARGETS) == [
-        row for row in everything if float(row[2]) >= 30
+        row for row in everything if float(row[3]) >= 30
     ]
     best = searched(exaln, "--evalue", "1e9", "--max-target-seqs", 1, *columns, query=QUERIES, db=TARGETS)
-    assert best == everything[::60]
+    assert best == of_first_targets(everything)
+    assert len(best) == 1000
 
 
 @pytest.mark.parametrize(
-    ("option", "column"),
-    [("--min-identity", "pident"), ("--query-coverage", "qcovhsp"), ("--target-coverage", "scovhsp")],
+    ("option", "columns"),
+    [
+        ("--min-identity", ("nident", "length")),
+        ("--query-coverage", ("qend", "qlen", "qstart")),
+        ("--target-coverage", ("send", "slen", "sstart")),
+    ],
 )
-def test_filters_on_the_alignment_act_before_the_number_of_hits(exaln: Exaln, option: str, column: str) -> None:
-    columns = ["--evalue", "1e9", "--outfmt", "6", "qseqid", "sseqid", column]
-    everything = searched(exaln, *columns, query=QUERIES, db=TARGETS)
-    limit = sorted(float(row[2]) for row in everything)[-100]
-    passing = [row for row in everything if float(row[2]) >= limit]
-    found = searched(exaln, *columns, option, limit, query=QUERIES, db=TARGETS)
-    assert {tuple(row) for row in found} <= {tuple(row) for row in passing}
-    assert len(passing) - len(found) <= 10  # coverage is printed rounded
-    first = searched(exaln, *columns, option, limit, "--max-target-seqs", 1, query=QUERIES, db=TARGETS)
-    assert first == [row for n, row in enumerate(found) if n == 0 or found[n - 1][0] != row[0]]
+def test_filters_on_the_alignment_act_before_the_number_of_hits(
+    exaln: Exaln, option: str, columns: tuple[str, ...]
+) -> None:
+    def percent(row: list[str]) -> float:
+        part, whole, *start = map(int, row[3:])
+        return 100 * (part - start[0] + 1 if start else part) / whole
+
+    options = ["--evalue", "1e9", "--outfmt", "6", "qseqid", "sseqid", "score", *columns]
+    everything = searched(exaln, *options, query=QUERIES, db=TARGETS)
+    limit = sorted(map(percent, everything))[-100] - 1e-9
+    passing = [row for row in everything if percent(row) >= limit]
+    found = searched(exaln, *options, option, limit, query=QUERIES, db=TARGETS)
+    assert sorted(found) == sorted(passing)
+    first = searched(exaln, *options, option, limit, "--max-target-seqs", 1, query=QUERIES, db=TARGETS)
+    assert first == of_first_targets(found)
 
 
 def test_the_least_score_counts_in_units_of_the_scoring(exaln: Exaln) -> None:
@@ -148,11 +182,15 @@ def test_both_strands_of_dna_and_rna(exaln: Exaln, tmp_path: Path) -> None:
     columns = ["--outfmt", "6 qstart qend sstart send sstrand qseq sseq cigar"]
     for letters in ("T", "U"):
         query = write(tmp_path / "q.fa", q=reverse.replace("T", letters))
-        (row,) = searched(exaln, *columns, query=query, db=target)
-        assert row == ["1", "21", "23", "3", "minus", reverse.replace("T", letters), reverse, "21M"]
-    assert [row[4] for row in searched(exaln, *columns, "--strand", "plus", query=query, db=target)] in ([], ["plus"])
-    (row,) = searched(exaln, *columns, "-strand", "minus", query=query, db=target)
-    assert row[4] == "minus"
+        both = searched(exaln, *columns, query=query, db=target)
+        assert both[0] == ["1", "21", "23", "3", "minus", reverse.replace("T", letters), reverse, "21M"]
+        assert {row[4] for row in both} == {"plus", "minus"}
+        for strand in ("plus", "minus"):
+            one = searched(exaln, *columns, "-strand", strand, query=query, db=target)
+            assert one == [row for row in both if row[4] == strand]
+    (row,) = searched(exaln, *columns, "--evalue", "1e-3", query=query, db=target)
+    assert row == both[0]
+    assert searched(exaln, *columns, "--evalue", "1e-3", "--strand", "plus", query=query, db=target) == []
     code, message = exaln.error("search", "--query", GLOBINS, "--db", GLOBINS, "--strand", "minus")
     assert code == 1
     assert "protein sequences have one strand" in message
@@ -184,11 +222,12 @@ def test_headers_cannot_break_a_format(exaln: Exaln, tmp_path: Path) -> None:
     odd = 'tab\there, "quoted" <b>&amp; \x07\x1b[31m \x7f'
     file = tmp_path / "odd.fa"
     file.write_text(f">odd {odd}\n{sequence}\n>huge {'y' * 2_000_000}\n{sequence}\n")
+    one = ["--max-hsps", 1]
     for columns in ("std stitle", "std salltitles qtitle"):
-        rows = searched(exaln, "--outfmt", f"6 {columns}", query=file, db=file)
+        rows = searched(exaln, "--outfmt", f"6 {columns}", *one, query=file, db=file)
         assert [len(row) for row in rows] == [12 + len(columns.split()) - 1] * 4
         assert "\x1b" not in rows[0][12]
-    text = exaln("search", "--query", file, "--db", file, "--outfmt", "10 sseqid stitle", "--quiet").out
+    text = exaln("search", "--query", file, "--db", file, "--outfmt", "10 sseqid stitle", "--quiet", *one).out
     before = csv.field_size_limit(3_000_000)
     rows = list(csv.reader(io.StringIO(text)))
     csv.field_size_limit(before)
@@ -414,7 +453,7 @@ def test_every_printed_path_scores_what_is_printed(exaln: Exaln) -> None:
 
     blosum = Scoring("BLOSUM62")
     rows = searched(exaln, "--evalue", "1e9", "--outfmt", "6 score qseq sseq gapopen gaps", query=QUERIES, db=TARGETS)
-    assert len(rows) == 600
+    assert len(rows) == 60_000
     for score, query, target, opens, gaps in rows:
         both = np.array([[a, b] for a, b in zip(query, target, strict=True) if "-" not in (a, b)])
         codes = [blosum.alphabet.encode("".join(both[:, side])) for side in (0, 1)]

@@ -38,6 +38,17 @@ def test_alignments_are_listed_pair_by_pair_and_a_pair_without_any_has_an_empty_
     assert found.scores.tolist() == [73, 70, 0, 73]
 
 
+def test_the_repr_counts_alignments_and_pairs() -> None:
+    one = package.align_many(UNIT, REPEATS, max_hsps=5, min_score=20)
+    assert repr(one).startswith("<Alignments: 3 alignments of 1 pair, local, BLOSUM62")
+    several = package.align_many([UNIT, UNIT], [REPEATS, UNIT], max_hsps=5, min_score=20)
+    assert repr(several).startswith("<Alignments: 4 alignments of 2 pairs, ")
+    assert repr(several[2:]).startswith("<Alignments: 2 pairs, ")
+    assert repr(one[:1]).startswith("<Alignments: 1 pair, ")
+    assert repr(one[:0]).startswith("<Alignments: 0 pairs, ")
+    assert "<p>Alignments: 3 alignments of 1 pair, " in one._repr_html_()
+
+
 @pytest.mark.parametrize(("strand", "strands"), [("plus", [1]), ("minus", [-1, -1]), ("both", [-1, 1, -1])])
 def test_both_strands_are_ordered_by_score(strand: str, strands: list[int]) -> None:
     minus = GENE.translate(OTHER)[::-1]
@@ -76,6 +87,11 @@ def test_fractions_limit_the_score_as_it_is_printed() -> None:
         ({"max_hsps": 2, "mode": "global"}, "max_hsps is 2, but in mode global a pair has one alignment"),
         ({"max_hsps": 2, "min_score": -1}, "min_score is -1; expected a number above 0"),
         ({"min_score": 5}, "min_score limits further alignments; set max_hsps"),
+        (
+            {"max_hsps": 2, "work_dir": "w"},
+            "max_hsps is 2, but work_dir is for pairs with one alignment",
+        ),
+        ({"max_hsps": 2, "memory": 1 << 30}, "max_hsps is 2, but memory is for pairs with one alignment"),
     ],
 )
 def test_limits_that_make_no_sense_are_refused(options: dict[str, object], message: str) -> None:
@@ -100,6 +116,18 @@ def test_the_command_reports_all_alignments_of_a_pair(exaln: Exaln, files: tuple
     (query,) = json.loads(exaln("align", *files, "-max_hsps", 3, "--min-score", 20, "--outfmt", "json").out)["queries"]
     (hit,) = query["hits"]
     assert [one["target_start"] for one in (hit, *hit["further_alignments"])] == [3, 20, 36]
+
+
+@pytest.mark.parametrize("option", [["--work-dir", "w"], ["--memory", "1G"]])
+def test_the_command_refuses_options_that_several_alignments_would_ignore(
+    exaln: Exaln, files: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, message = exaln.error("align", *files, "--max-hsps", 3, *option)
+    assert code == 1
+    assert f"max_hsps is 3, but {option[0].strip('-').replace('-', '_')} is for pairs with one alignment" in message
+    assert not (tmp_path / "w").exists()
+    assert exaln("align", *files, "--max-hsps", 1, *option).code == 0
 
 
 def test_the_command_refuses_several_alignments_in_other_modes(exaln: Exaln, files: tuple[Path, Path]) -> None:

@@ -159,6 +159,32 @@ def test_a_hit_is_a_target_with_its_alignments_best_first() -> None:
     assert repr(hits).split("\n")[0] == "Hits: 4 hits, 6 alignments"
 
 
+def test_the_repr_of_hits_counts_the_alignments_of_each() -> None:
+    assert repr(Hits.collect([SEVERAL])) == (
+        "Hits: 3 hits, 5 alignments\n"
+        "query_id  target_id  score  bits  evalue  identity  query  target  alignments\n"
+        "q1        a          62     30.0  0.001   100.0%    0:10   0:10    2\n"
+        "q1        b          34     20.0  0.50    100.0%    4:9    0:5     1\n"
+        "q1        c          17     9.0   4.0     100.0%    0:3    0:3     2"
+    )
+    assert "<th>alignments</th>" in Hits.collect([SEVERAL])._repr_html_()
+    assert "alignments" not in Hits.collect([SEVERAL])[1:2]._repr_html_()
+
+
+def test_a_hit_and_its_alignments_are_printed_in_a_line_each() -> None:
+    hit, minus = Hits.collect([SEVERAL])[0], Hits.collect([MINUS])[0]
+    first = "of q1 with a, score 62, E-value 0.001, query 0:10, target 0:10"
+    assert repr(hit) == f"<Hit {first}, best of 2 alignments>"
+    assert repr(hit.alignments) == (
+        f"<HitAlignment {first}>\n<HitAlignment of q1 with a, score 23, E-value 2.0, query 0:4, target 12:16>"
+    )
+    assert repr(minus) == "<Hit of read with chr1, score 9, E-value 0.020, query 1:9, target 2:11 minus strand>"
+    (odd,) = Hits.collect([query_hits("AWHE", [Pair("AWHE", "4M", target_id="x\n" * 50)])])
+    assert repr(odd).startswith("<Hit of q1 with x")
+    assert "E-value" not in repr(odd)
+    assert "\n" not in repr(odd)
+
+
 def test_slices_and_parts_of_hits_keep_alignments_together() -> None:
     hits = Hits.collect([SEVERAL, MINUS])
     for cut in (slice(1, 3), slice(None, None, -1), slice(0, 3, 2), slice(4, 9), slice(None)):

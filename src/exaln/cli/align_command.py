@@ -139,7 +139,8 @@ def align(
         check_path(plot)
     chosen_engine = engine.choose(for_pairs=True)
     work = PairProgress(shown=messages.shows_progress, shares_screen=may_share_screen(out))
-    other_strand, long_targets = OtherStrand(), LongTargets(is_local=parsed_mode.is_local)
+    advice = "--max-hsps N shows more" if parsed_mode.is_local else "--mode local --max-hsps N shows more"
+    other_strand, long_targets = OtherStrand(), LongTargets(advice)
     long_pairs = LongOptions(
         None if work_dir is None else Path(work_dir), memory, work.stage, messages.note, messages.detail
     )
@@ -147,7 +148,7 @@ def align(
     with SequenceFile(query, alphabet=alphabet, keep_qualities=form.kind == "sam", **reading) as first:
         require_strand(strand or "plus", first.alphabet)
         rules = options.make_scoring(first.alphabet, chosen)
-        several = Several.of(max_hsps, min_score, rules, parsed_mode)
+        several = Several.of(max_hsps, min_score, rules, parsed_mode, long_pairs)
 
         def aligned(batch: PairBatch) -> Alignments:
             done = work.done

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeVar
 
 from exaln.foundation.plurals import number_of
-from exaln.search.cut_targets import CutTargets
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,9 +35,10 @@ LEAST_MATCHES = 10
 class LongTargets:
     """Looks for hits in targets that are far longer than their query, where the one alignment may not be all."""
 
-    def __init__(self, *, is_local: bool = True) -> None:
+    def __init__(self, advice: str) -> None:
+        """advice: what shows further alignments."""
         self._found: tuple[str, int, int] | None = None
-        self._advice = "--max-hsps N shows more" if is_local else "--mode local --max-hsps N shows more"
+        self._advice = advice
 
     def among(self, hits: Iterator[AnyHits]) -> Iterator[AnyHits]:
         """Yield the hits unchanged, looking at each."""
@@ -70,8 +70,11 @@ class HitNotes:
     """Looks at the hits of a search for alignments that the report leaves out without having been asked to."""
 
     def __init__(self, options: SearchOptions, evaluator: HitEvaluator) -> None:
+        from exaln.search.cut_targets import CutTargets
+
         has_one = options.max_hsps is None and not evaluator.has_cap
-        self._cut, self._long = CutTargets(), LongTargets() if has_one else None
+        self._cut = CutTargets()
+        self._long = LongTargets("--max-hsps N or --min-score S shows more") if has_one else None
 
     def among(self, hits: Iterator[QueryHits]) -> Iterator[QueryHits]:
         """Yield the hits unchanged, looking at each."""

@@ -16,6 +16,7 @@ from exaln.alignments.aligned_pairs import AlignedPairs, PairList
 from exaln.alignments.cigar import Paths, cigar, cigar_list
 from exaln.alignments.hit_columns import COUNTS, POSITIONS
 from exaln.errors import InputError
+from exaln.foundation.distinct import distinct
 from exaln.foundation.plurals import number_of
 from exaln.report import colours
 from exaln.scoring.modes import Mode
@@ -139,6 +140,11 @@ class Alignments(Sequence["Alignment"]):
         return self
 
     @property
+    def n_pairs(self) -> int:
+        """Pairs with different sequences; a pair can have several alignments."""
+        return len(distinct(self.pairs.query * len(self.targets) + self.pairs.target))
+
+    @property
     def scores(self) -> NDArray[np.int64] | NDArray[np.float64]:
         """The score of each pair: int64[n], or float64[n] where the scoring has fractions."""
         return self._scores if self.scoring.scale == 1 else self._scores / self.scoring.scale
@@ -188,13 +194,13 @@ class Alignments(Sequence["Alignment"]):
         return btops(self.pair_hits(also_empty=True))
 
     def to_arrow(self) -> Any:
-        """A pyarrow.Table, one row per pair; `report.arrow` describes its columns."""
+        """A pyarrow.Table, one row per alignment; `report.arrow` describes its columns."""
         from exaln.report.arrow import pairs_table
 
         return pairs_table(self.queries, self.targets, self._columns(), self.paths)
 
     def to_pandas(self) -> Any:
-        """A pandas.DataFrame, one row per pair."""
+        """A pandas.DataFrame, one row per alignment."""
         return self.to_arrow().to_pandas()
 
     def _columns(self) -> dict[str, NDArray[Any]]:
@@ -236,16 +242,17 @@ class Alignments(Sequence["Alignment"]):
         """
         from exaln.pairwise.alignment_drawing import alignments_plot
 
-        n_pairs = len(np.unique(np.column_stack([self.pairs.query, self.pairs.target]), axis=0))
-        if n_pairs != 1:
-            found = f"of {number_of(n_pairs, 'pair')}" if n_pairs else "none"
+        if self.n_pairs != 1:
+            found = f"of {number_of(self.n_pairs, 'pair')}" if len(self) else "none"
             raise InputError(
                 f"a plot shows the alignments of one pair, but these are {found}; a slice has some of them"
             )
         return alignments_plot(self, path)
 
     def __repr__(self) -> str:
-        return f"<Alignments: {number_of(len(self), 'pair')}, {self.mode}, {self.scoring.describe()}>"
+        pairs = number_of(self.n_pairs, "pair")
+        found = pairs if self.n_pairs == len(self) else f"{number_of(len(self), 'alignment')} of {pairs}"
+        return f"<Alignments: {found}, {self.mode}, {self.scoring.describe()}>"
 
     def _repr_html_(self) -> str:
         """The first pairs as a table, for notebooks."""

@@ -229,7 +229,7 @@ def _alignments(
 ) -> Alignments:
     chosen = Mode.parse(mode)
     first, second, rules = _prepared(queries, targets, names, scoring, request[1])
-    several = Several.of(*limits, rules, chosen)
+    several = Several.of(*limits, rules, chosen, options)
     task, chosen_engine = _task_for(first, second, pairs, rules, chosen, request)
     with showing(progress, AligningProgress, lambda: int(task.cells.sum())) as report:
         if several is not None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from exaln.engines.contracts import Engine
     from exaln.engines.tasks import PairTask, Progress
+    from exaln.pairwise.long.options import LongOptions
     from exaln.scoring.modes import Mode
     from exaln.scoring.scoring import Scoring
     from exaln.sequences.records import Records
@@ -41,10 +42,12 @@ class Several:
     least: int
 
     @staticmethod
-    def of(max_hsps: object, min_score: float | None, scoring: Scoring, mode: Mode) -> Several | None:
+    def of(
+        max_hsps: object, min_score: float | None, scoring: Scoring, mode: Mode, options: LongOptions
+    ) -> Several | None:
         """The limits that a user gave; None for the one alignment that every pair has.
 
-        Raises InputError if several alignments make no sense, as in global mode.
+        Raises InputError if several alignments make no sense, as in global mode, or with options of long pairs.
         """
         most = arguments.integer("max_hsps", max_hsps, least=1, most=MOST_ALIGNMENTS)
         if most == 1:
@@ -53,6 +56,11 @@ class Several:
             return None
         if not mode.is_local:
             raise InputError(f"max_hsps is {most}, but in mode {mode} a pair has one alignment; several are local")
+        for name in ("work_dir", "memory"):
+            if getattr(options, name) is not None:
+                raise InputError(
+                    f"max_hsps is {most}, but {name} is for pairs with one alignment; leave out one of them"
+                )
         least = 0.0 if min_score is None else arguments.number("min_score", min_score, above=0)
         return Several(most, max(1, int(np.ceil(least * scoring.scale))))
 

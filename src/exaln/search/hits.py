@@ -57,12 +57,32 @@ class HitAlignment(HitColumns):
         """
         return self._source_of_letters().alignments([self])[0]
 
+    def __repr__(self) -> str:
+        return f"<HitAlignment {self._described()}>"
+
+    def _described(self) -> str:
+        """Query, target, score, E-value, ranges and strand, in one line."""
+        evalue = "" if self.evalue is None else f", E-value {format_evalue(self.evalue)}"
+        query, target = f"query {self.query_start}:{self.query_end}", f"target {self.target_start}:{self.target_end}"
+        strand = "" if self.strand > 0 else " minus strand"
+        names = f"of {_short(self.query_id)} with {_short(self.target_id)}"
+        return f"{names}, score {number_text(self.score)}{evalue}, {query}, {target}{strand}"
+
     def _source_of_letters(self) -> HitSource:
         """The search that found the hit; InputError if there is none."""
         source: HitSource | None = getattr(self, "_source", None)  # a pickled copy has none
         if source is None:
             raise InputError(f"the hit with {arguments.shown(self.target_id)} {NO_SEQUENCES}")
         return source
+
+
+class HitAlignments(tuple[HitAlignment, ...]):
+    """The alignments of a hit, best first: a tuple that is printed with one line per alignment."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "\n".join(map(repr, self))
 
 
 class Hit(HitAlignment):
@@ -74,14 +94,19 @@ class Hit(HitAlignment):
     def of_rows(rows: list[dict[str, Any]], source: HitSource | None) -> Hit:
         """The hit in consecutive rows of the table."""
         hit = Hit.of(rows[0], source)
-        object.__setattr__(hit, "_alignments", tuple(HitAlignment.of(row, source) for row in rows))
+        object.__setattr__(hit, "_alignments", HitAlignments(HitAlignment.of(row, source) for row in rows))
         return hit
 
     @property
-    def alignments(self) -> tuple[HitAlignment, ...]:
+    def alignments(self) -> HitAlignments:
         """All alignments of the query with this target, best first."""
-        found: tuple[HitAlignment, ...] = getattr(self, "_alignments", (self,))  # dataclasses.replace leaves it out
-        return found
+        found = getattr(self, "_alignments", None)
+        return HitAlignments([self]) if found is None else found  # dataclasses.replace leaves it out
+
+    def __repr__(self) -> str:
+        n = len(self.alignments)
+        best = f", best of {n} alignments" if n > 1 else ""
+        return f"<Hit {self._described()}{best}>"
 
     @property
     def query_covered(self) -> int:
@@ -256,7 +281,8 @@ class Hits(Sequence[Hit]):
 
     def _repr_html_(self) -> str:
         """The table of `repr`, for notebooks."""
-        return html_table(_heading(self), list(_COLUMNS), _shown_rows(self))
+        columns = _columns(self)
+        return html_table(_heading(self), list(columns), _shown_rows(self, columns))
 
 
 def _words(outfmt: str | Sequence[str] | None) -> str | list[str] | None:
@@ -305,15 +331,26 @@ _COLUMNS: dict[str, Callable[[Hit], str]] = {
     "query": lambda hit: f"{hit.query_start}:{hit.query_end}",
     "target": lambda hit: f"{hit.target_start}:{hit.target_end}" + ("" if hit.strand > 0 else " minus"),
 }
+"""Of the best alignment of each hit."""
+
+Columns = dict[str, Callable[[Hit], str]]
+
+
+def _columns(hits: Hits) -> Columns:
+    """What is shown of each hit; if a hit has several alignments, also how many."""
+    if hits.n_alignments == len(hits):
+        return _COLUMNS
+    return _COLUMNS | {"alignments": lambda hit: f"{len(hit.alignments):,}"}
 
 
 def _preview(hits: Hits) -> str:
     """The hits as a short table: the first SHOWN - 1 and the last if there are more than SHOWN."""
     if len(hits) == 0:
         return _heading(hits)
-    rows = _shown_rows(hits)
-    widths = [max(map(len, column)) for column in zip(list(_COLUMNS), *rows, strict=True)]
-    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in [list(_COLUMNS), *rows]]
+    columns = _columns(hits)
+    rows = [list(columns), *_shown_rows(hits, columns)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
     return "\n".join([_heading(hits), *lines])
 
 
@@ -322,15 +359,15 @@ def _heading(hits: Hits) -> str:
     return f"Hits: {number_of(len(hits), 'hit')}{alignments}"
 
 
-def _shown_rows(hits: Hits) -> list[list[str]]:
-    rows = [_texts(hit) for hit in (hits if len(hits) <= SHOWN else hits[: SHOWN - 1])]
+def _shown_rows(hits: Hits, columns: Columns) -> list[list[str]]:
+    rows = [_texts(hit, columns) for hit in (hits if len(hits) <= SHOWN else hits[: SHOWN - 1])]
     if len(hits) > SHOWN:
-        rows += [["..."] + [""] * (len(_COLUMNS) - 1), _texts(hits[-1])]
+        rows += [["..."] + [""] * (len(columns) - 1), _texts(hits[-1], columns)]
     return rows
 
 
-def _texts(hit: Hit) -> list[str]:
-    return [text(hit) for text in _COLUMNS.values()]
+def _texts(hit: Hit, columns: Columns) -> list[str]:
+    return [text(hit) for text in columns.values()]
 
 
 def _short(name: str) -> str:
