@@ -8,7 +8,7 @@
 //     |      |  \ x | x  . |     \  an alignment, now forbidden      x  filled again
 //     +------+----\-+------+     .  kept. Values only fall, so what changes lies below and to the right of
 //     |      |    x \ x  . |        the path; tiles beyond one whose values come out as before stay as they
-//     +------+------+------+        are.
+//     +------+------+------+        are. Tiles are filled again when their values are needed.
 // clang-format on
 //
 // Tiles of an anti-diagonal do not depend on one another, so threads can fill them side by side.
@@ -99,24 +99,9 @@ class Grid {
     // Fills all tiles that may have changed. False if values do not fit the width; after the first time they
     // always do. The table is undefined once progress.cancelled is set.
     bool settle() {
-        std::vector<int64_t> dirty;  // rows of the tiles of an anti-diagonal
-        for (int64_t diagonal = 0; diagonal < down_ + across_ - 1; ++diagonal) {
-            dirty.clear();
-            for (int64_t r = std::max<int64_t>(0, diagonal - across_ + 1); r < std::min(down_, diagonal + 1);
-                 ++r)
-                if (tile(r, diagonal - r).is_dirty) dirty.push_back(r);
-            if (!dirty.empty()) last_renewed_ = std::max(last_renewed_, diagonal - dirty.front());
-            const auto fill = [&](size_t thread, size_t i) { renew(dirty[i], diagonal - dirty[i], thread); };
-            if (pool_ && dirty.size() > 1) {
-                pool_->run(dirty.size(), fill);
-            } else {
-                for (size_t i = 0; i < dirty.size(); ++i) fill(0, i);
-            }
-            if (has_overflowed_) return false;
-            if (progress_.cancelled) break;
-        }
+        const bool fits = settle(across_);
         is_filled_ = true;
-        return true;
+        return fits;
     }
 
     // The first column from which the table holds for a longer target too, of which this one is the end and
@@ -138,15 +123,24 @@ class Grid {
         return certain;
     }
 
-    int64_t best() const {
-        int64_t best = 0;
-        for (int64_t i = 0; i < down_ * across_; ++i) best = std::max(best, tiles_[size_t(i)].best);
-        return best;
+    // The best score if it is at least `least`, which is above 0, or a lower one that it does not exceed.
+    //
+    // Where pairs were forbidden since a tile was filled, its best score can only be lower now. So tiles are
+    // filled again only where that matters: up to the first column of tiles that has the best score of all.
+    int64_t best(int64_t least) {
+        for (;;) {
+            int64_t best = 0, column = 0;
+            for (int64_t c = 0; c < across_; ++c)
+                for (int64_t r = 0; r < down_; ++r)
+                    if (tile(r, c).best > best) best = tile(r, c).best, column = c;
+            if (best < least || progress_.cancelled || !has_dirty(column + 1)) return best;
+            settle(column + 1);
+        }
     }
 
-    // The alignment with the best score, which is above 0, by the path rule.
-    Alignment trace_best() {
-        const EndCell end = find_end(best());
+    // The alignment with the best score, as `best` has found it, by the path rule.
+    Alignment trace(int64_t score) {
+        const EndCell end = find_end(score);
         return make_alignment(pair_.query, pair_.target, pair_.costs, end.score, end.row, end.column,
                               trace_back(end));
     }
@@ -182,6 +176,12 @@ class Grid {
     }
 
     Tile& tile(int64_t r, int64_t c) { return tiles_[size_t(r * across_ + c)]; }
+    bool has_dirty(int64_t n_columns) {
+        for (int64_t r = 0; r < down_; ++r)
+            for (int64_t c = 0; c < n_columns; ++c)
+                if (tile(r, c).is_dirty) return true;
+        return false;
+    }
     int64_t rows_of(int64_t r) const { return std::min(shape_.rows, pair_.n_rows - r * shape_.rows); }
     int64_t columns_of(int64_t c) const {
         return std::min(shape_.columns, pair_.n_columns - c * shape_.columns);
@@ -230,6 +230,27 @@ class Grid {
             if (r + 1 < down_) *line_H(r) = H;
             tile(r, 0).is_dirty = true;
         }
+    }
+
+    // Fills those of the first columns of tiles that may have changed.
+    bool settle(int64_t n_columns) {
+        std::vector<int64_t> dirty;  // rows of the tiles of an anti-diagonal
+        for (int64_t diagonal = 0; diagonal < down_ + n_columns - 1; ++diagonal) {
+            dirty.clear();
+            for (int64_t r = std::max<int64_t>(0, diagonal - n_columns + 1);
+                 r < std::min(down_, diagonal + 1); ++r)
+                if (tile(r, diagonal - r).is_dirty) dirty.push_back(r);
+            if (!dirty.empty()) last_renewed_ = std::max(last_renewed_, diagonal - dirty.front());
+            const auto fill = [&](size_t thread, size_t i) { renew(dirty[i], diagonal - dirty[i], thread); };
+            if (pool_ && dirty.size() > 1) {
+                pool_->run(dirty.size(), fill);
+            } else {
+                for (size_t i = 0; i < dirty.size(); ++i) fill(0, i);
+            }
+            if (has_overflowed_) return false;
+            if (progress_.cancelled) break;
+        }
+        return true;
     }
 
     void forbid(int64_t row, int64_t column) {

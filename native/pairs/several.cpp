@@ -150,13 +150,11 @@ class SeveralRun {
         if (certain < 0) return false;
         if (upper(pair) > 0 && certain > job_.margin[pair]) return give_up(pair);
         while (!progress_.cancelled && int64_t(found.size()) < job_.most) {
-            const int64_t score = grid.best();
-            if (score < job_.least[pair]) break;
-            found.push_back({score, grid.trace_best()});
+            const int64_t score = grid.best(job_.least[pair]);
+            if (score < job_.least[pair] || progress_.cancelled) break;
+            found.push_back({score, grid.trace(score)});
             if (upper(pair) > 0 && found.back().alignment.target_start <= certain) return give_up(pair);
-            if (int64_t(found.size()) == job_.most) break;
             grid.forbid(found.back().alignment);
-            grid.settle();
         }
         if (!progress_.cancelled) require_known_score(pair);
         return true;
