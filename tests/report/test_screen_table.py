@@ -6,7 +6,7 @@ import numpy as np
 
 from exaln.report.screen_table import write_table
 from exaln.scoring.scoring import Scoring
-from hit_samples import GLOBIN, MINUS, NOTHING, Pair, query_hits, report
+from hit_samples import DNA, GLOBIN, MINUS, NOTHING, Pair, query_hits, report
 
 TEXT = """\
 q1 a query (10 aa): 2 hits
@@ -45,3 +45,46 @@ def test_no_line_is_longer_than_the_screen_and_none_is_broken() -> None:
         assert max(map(len, lines)) == width
         assert all(line.isprintable() for line in lines)
         assert lines[2].endswith("...")
+
+
+COPIES = [
+    Pair("ACGTACGT", "8M", 4, 0, 1, "copy", "twice in the query", bits=16.0, evalue=0.01),
+    Pair("ACGTACGT", "8M", 22, 0, -1, "copy", "twice in the query", bits=16.0, evalue=0.01),
+]
+CONTIG = "TTTT" + COPIES[0].target + "GGCCGGCCGG" + COPIES[0].target + "TT"
+
+
+def test_two_copies_in_a_query_can_be_told_apart() -> None:
+    assert report("table", [query_hits(CONTIG, COPIES, scoring=DNA)], scoring=DNA) == (
+        "q1 (32 nt): 1 hit, 2 alignments\n"
+        "target  E-value  bits  identity  coverage  strand  in query  in target  description\n"
+        "copy      0.010  16.0    100.0%       25%    plus      5-12        1-8  twice in the query\n"
+        "          0.010  16.0    100.0%       25%   minus     23-30        8-1\n"
+    )
+
+
+def heading_for(query: str, target: str) -> list[str]:
+    hits = query_hits(query, [Pair(target, "4M", bits=16.0, evalue=0.01)], scoring=DNA)
+    return report("table", [hits], scoring=DNA).splitlines()[1].split("  ")
+
+
+def test_a_single_alignment_has_its_ranges_if_one_sequence_is_far_longer() -> None:
+    gene, genome = "ACGT", "ACGT" * 10
+    for query, target in ((gene, genome), (genome, gene)):
+        assert {"in query", "in target"} <= set(heading_for(query, target))
+        assert not {"in query", "in target"} & set(heading_for(query[:39], target[:39]))
+
+
+def test_long_ids_and_ranges_fit_the_screen() -> None:
+    """Ids are cut, and descriptions and the coverage are left out; numbers are whole."""
+    target, name = "ACGT" * 300_000, "chromosome_" * 5
+    pair = Pair(target, "8M", 0, 1_199_992, 1, name, "description", bits=16.0, evalue=1.25e-100)
+    hits = query_hits("ACGT" * 3, [pair], scoring=DNA)
+    for width, id_length in ((80, 16), (92, 16), (100, 24), (116, 40), (130, 40)):
+        file = io.BytesIO()
+        write_table(file, [hits], width)
+        _, heading, row = file.getvalue().decode().splitlines()
+        assert row.startswith(f"{name[: id_length - 3]}...  1.25e-100  16.0")
+        assert "1-8  1,199,993-1,200,000" in row
+        assert max(len(heading), len(row)) <= max(width, 82)
+        assert ("coverage" in heading, "description" in heading) == (width >= 92, width >= 130)

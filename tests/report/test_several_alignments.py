@@ -80,14 +80,17 @@ def test_the_screen_names_a_target_once_and_says_where_its_alignments_are() -> N
         "identity",
         "coverage",
         "strand",
-        "position",
+        "in",
+        "query",
+        "in",
+        "target",
         "description",
     ]
     assert [line.split()[0] for line in lines[2:8]] == ["chr1", "1.00e-04", "0.010", "chr2", "chr3", "0.50"]
-    assert lines[3].split() == ["1.00e-04", "28.0", "100.0%", "62%", "minus", "46-32"]
+    assert lines[3].split() == ["1.00e-04", "28.0", "100.0%", "62%", "minus", "1-15", "46-32"]
     assert lines[8:] == ["", "none (4 nt): no hits"]
     one = report("table", [query_hits(QUERY, PAIRS[3:5], scoring=DNA)], scoring=DNA)
-    assert "position" not in one
+    assert "in target" not in one
     assert "2 hits\n" in one
 
 

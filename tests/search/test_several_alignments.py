@@ -181,8 +181,8 @@ def test_a_cap_on_alignments_is_reported_when_it_cuts() -> None:
     with pytest.warns(ExalnWarning) as caught:
         found = exaln.search({"q1": POLYQ}, Database.in_memory([records_of(targets)]))
     assert [str(one.message) for one in caught] == [
-        "2 pairs of query and target, q1 with first first, have more than 100 alignments; the best 100 are reported, "
-        "max_hsps sets another limit"
+        "2 pairs of query and target, q1 with first first, have more than 100 alignments; only the best 100 are "
+        "considered, max_hsps sets another limit"
     ]
     assert [len(hit.alignments) for hit in found][:2] == [100, 100]
     exaln.search({"q1": POLYQ}, Database.in_memory([records_of(targets)]), max_hsps=100)  # no warning: it was asked for

@@ -1,4 +1,4 @@
-"""Targets that have more alignments with their query than are reported: looks for them, and says so once."""
+"""Targets that have more alignments with their query than are considered: looks for them, and says so once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class CutTargets:
-    """Counts the targets of which only the first MOST_ALIGNMENTS alignments are reported."""
+    """Counts the targets of which only the best MOST_ALIGNMENTS alignments are considered."""
 
     def __init__(self) -> None:
         self._n, self._example = 0, ""
@@ -41,7 +41,7 @@ class CutTargets:
         )
         verb = "has" if self._n == 1 else "have"
         return printable(
-            f"{first} {verb} more than {MOST_ALIGNMENTS} alignments; the best {MOST_ALIGNMENTS} are reported, "
+            f"{first} {verb} more than {MOST_ALIGNMENTS} alignments; only the best {MOST_ALIGNMENTS} are considered, "
             f"{option} sets another limit"
         )
 
