@@ -3,6 +3,7 @@
 # among them at run time.
 set(KERNELS
   recurrence/costs.cpp
+  composition/adjusted_scores.cpp composition/target_frequencies.cpp
   simd/dispatch.cpp simd/interleave.cpp simd/target_portable.cpp
   scan/plan.cpp scan/scores.cpp scan/single_kernel.cpp
   pairs/alignment.cpp pairs/columns.cpp pairs/group.cpp pairs/letter_classes.cpp pairs/letters.cpp pairs/plan.cpp
