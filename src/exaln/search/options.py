@@ -40,7 +40,9 @@ class SearchOptions:
     in the units of the scoring. strand: both, plus or minus, for nucleotides. ids: search only these targets;
     exclude_ids: all others. Both are ids, or the pathlib.Path of a file with one id per line. dbsize: residues for
     E-values, in place of those of the database. max_hsps: alignments per target, before filters on them; None for all
-    that reach the E-value, MOST_ALIGNMENTS at most. subject_besthit, culling_limit: see `hsp_filters`. include,
+    that reach the E-value, MOST_ALIGNMENTS at most. subject_besthit, culling_limit: see `hsp_filters`.
+    comp_based_stats: the mode of `statistics.composition`, 0 to 3; margin: pairs that reach this many times the E-value
+    under the standard matrix are rescored. include,
     exclude: ordinals of targets, to which `resolved` turns ids. The names of earlier versions still work: max_hits,
     strands, db_residues.
     """
@@ -59,6 +61,8 @@ class SearchOptions:
     max_hsps: int | None = None
     subject_besthit: bool = False
     culling_limit: int | None = None
+    comp_based_stats: int = 0
+    margin: float = 5.0
     include: NDArray[np.int64] | None = None
     exclude: NDArray[np.int64] | None = None
 
@@ -69,6 +73,8 @@ class SearchOptions:
             "min_score": min(arguments.integer("min_score", self.min_score), MOST),
             "strand": arguments.choice("strand", self.strand, STRANDS),
         }
+        checked["comp_based_stats"] = arguments.integer("comp_based_stats", self.comp_based_stats, least=0, most=3)
+        checked["margin"] = arguments.number("margin", self.margin, least=1)
         checked["subject_besthit"] = arguments.flag("subject_besthit", self.subject_besthit)
         if self.culling_limit is not None:
             checked["culling_limit"] = arguments.integer("culling_limit", self.culling_limit)

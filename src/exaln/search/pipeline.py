@@ -42,10 +42,12 @@ from exaln.search.hsp_filters import report_list, subject_besthit
 from exaln.search.options import OLD_NAMES, SearchOptions
 from exaln.search.ranking import Ranked, empty_ranking, hit_order, is_among_first, rank, report_order
 from exaln.search.regions import Regions, places_among
+from exaln.search.rescoring import Rescoring, screening_options
 from exaln.search.scan_parts import ScanPart, ScanViews, cells_reported
 from exaln.sequences.inputs import as_records
 from exaln.sequences.records import Records
 from exaln.sequences.strands import doubled, other_strand, require_strand
+from exaln.statistics.composition import CompositionScores
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -112,6 +114,13 @@ class Search:
         )
         self._scanning = scanning or nullcontext()
         self.statistics = self.evaluator.statistics
+        self._pair_scores = CompositionScores.of(scoring, options.comp_based_stats)
+        self.screen = self.evaluator
+        if self._pair_scores is not None:
+            if self.statistics is None:
+                raise InputError(f"{scoring.describe()} has no E-values; use --comp-based-stats 0 or other gap costs")
+            screening = screening_options(options)
+            self.screen = HitEvaluator(scoring, screening, n_targets=space.n_targets, n_residues=space.n_residues)
         require_strand(options.strand, database.alphabet)
         if self.statistics is None:
             warn_without_statistics(scoring)
@@ -163,11 +172,18 @@ class Search:
         return query_residues * self.n_strands * self.database.n_residues
 
     def _block_queries(self) -> int:
-        max_pairs = MAX_FILTERED_PAIRS if self.options.needs_alignments else self.engine.tuning.scan_pairs
+        max_pairs = MAX_FILTERED_PAIRS if self.options.needs_alignments or self.rescores else self.engine.tuning.scan_pairs
         return max(1, min(MAX_BLOCK_QUERIES, max_pairs // max(1, self.database.n_targets)))
+
+    @property
+    def rescores(self) -> bool:
+        """Whether candidates are rescored: then none is dropped before."""
+        return self._pair_scores is not None
 
     def _aligned(self, block: Block, scanned: Scanned) -> Iterator[QueryHits]:
         """The hits of the queries of a block."""
+        if self._pair_scores is not None:
+            scanned = self._rescored(block, scanned, self._pair_scores)
         if self.options.needs_alignments:
             ranked, found = self._align_and_filter(block, scanned)
             yield from self._hits(block, range(len(block.queries)), ranked, found)
@@ -189,9 +205,25 @@ class Search:
 
     def _align(self, block: Block, scanned: Scanned, ranked: Ranked) -> TargetAlignments:
         """The alignments of some of the ranked targets."""
-        aligner = Aligner(self.engine, self.evaluator, block.queries, block.rows, self._sequences)
-        found = aligner.align(ranked, CandidateParts(self, block).ends(scanned, ranked))
+        rescoring = scanned.rescoring
+        aligner = Aligner(self.engine, self.evaluator, block.queries, block.rows, self._sequences, rescoring)
+        ends = CandidateParts(self, block).ends(scanned, ranked) if rescoring is None else rescoring.ends(ranked)
+        found = aligner.align(ranked, ends)
         return self._without_enveloped(ranked, found)
+
+    def _rescored(self, block: Block, scanned: Scanned, scores: CompositionScores) -> Scanned:
+        """What passes the filters under scores of its own, with what makes alignments under them."""
+        evaluators = self.screen, self.evaluator
+        rescoring = Rescoring(scores, self.engine, evaluators, block.queries, block.rows, self._whole_targets)
+        ranked = rescoring.rescored(scanned.ranked)
+        return Scanned(ranked, ranked, np.zeros(len(block.queries), np.bool_), rescoring)
+
+    def _whole_targets(
+        self, rows: NDArray[np.int64], lengths: NDArray[np.int64]
+    ) -> tuple[Records, NDArray[np.int64]]:
+        """The targets in these rows, and int64[n], which record is which."""
+        with unchanged(self.database.require_unchanged):
+            return sequences_of(self.database, rows, (np.zeros_like(lengths), lengths), lengths, self.views.starts)
 
     def _sequences(self, ranked: Ranked, regions: Regions) -> tuple[Records, NDArray[np.int64]]:
         """The sequences of regions of these targets, and int64[n], which belongs to each."""
@@ -266,7 +298,7 @@ class Search:
 
     def _scan(self, block: Block, progress: Progress | None) -> Scanned:
         """All candidates that pass the filters which need no alignment, ranked."""
-        cutoff = self.evaluator.cutoff(block.rows.lengths)
+        cutoff = self.screen.cutoff(block.rows.lengths)
         candidates, done = CandidateList(self, len(block.queries)), block.cells_before
         for part in self.views.parts(block.rows, cutoff):
             pruner = self._pruner(block, part)
@@ -287,14 +319,14 @@ class Search:
 
     def _pruner(self, block: Block, part: ScanPart) -> Pruner | None:
         """What drops candidates; a pruner counts targets, so that it needs one candidate of each on each strand."""
-        if self.options.needs_alignments or not part.has_whole_pairs:
+        if self.options.needs_alignments or self.rescores or not part.has_whole_pairs:
             return None
         return Pruner(self.statistics, block.queries.lengths, self.options.max_target_seqs * self.n_strands)
 
     @property
     def finds_targets_again(self) -> bool:
         """Whether several candidates of a target may have alignments to report."""
-        return self.evaluator.alignments_per_target > 1 and (self.n_strands > 1 or self.views.has_windows)
+        return not self.rescores and self.evaluator.alignments_per_target > 1 and (self.n_strands > 1 or self.views.has_windows)
 
     def best(self, ranked: Ranked) -> Ranked:
         """The best targets of each query."""
@@ -313,8 +345,8 @@ class Search:
         return found.taken(passes)
 
     def passed(self, found: LocatedCandidates, block: Block) -> Ranked:
-        """The candidates that pass the filters, with bits and E-values."""
-        evaluated = self.evaluator.evaluate(found.score, block.queries.lengths[found.query], found.length)
+        """The candidates that pass the filters on the scan, with bits and E-values."""
+        evaluated = self.screen.evaluate(found.score, block.queries.lengths[found.query], found.length)
         columns = {field.name: getattr(found, field.name) for field in fields(LocatedCandidates)}
         return Ranked(**columns, bits=evaluated.bits, evalue=evaluated.evalue).take(evaluated.passes)
 
@@ -356,7 +388,9 @@ class Search:
                 target_slices=found.slices[own],
                 target_lengths=ranked.length[hit],
                 ordinal=ranked.ordinal[hit],
-                score=found.aligned.scores[own],
+                score=self.evaluator.reported(found.aligned.scores[own]),
+                scaled_score=found.aligned.scores[own],
+                adjustments=found.adjustments[own],
                 bits=found.bits[own],
                 evalue=found.evalue[own],
                 strand=found.strand[own],
@@ -379,11 +413,13 @@ class Scanned:
     """What the scan of a block found. ranked: the targets, each by its best candidate; candidates: all, in any order.
 
     has_dropped: bool[n_queries], whether candidates of a query were dropped whose targets may be among the best.
+    rescoring: what has rescored them, None if nothing has.
     """
 
     ranked: Ranked
     candidates: Ranked
     has_dropped: NDArray[np.bool_]
+    rescoring: Rescoring | None = None
 
 
 class CandidateList:
@@ -397,7 +433,8 @@ class CandidateList:
         """Add some that pass the filters."""
         self._parts.append(candidates)
         self._waiting += len(candidates)
-        if self._waiting > PRUNE_CANDIDATES and not self._search.options.needs_alignments:
+        is_pruned = not (self._search.options.needs_alignments or self._search.rescores)
+        if self._waiting > PRUNE_CANDIDATES and is_pruned:
             every = Ranked.joined(self._parts)
             is_kept = places_among(self._search.best(rank(every)), every) >= 0
             self.has_dropped[every.query[~is_kept]] |= self._search.finds_targets_again
@@ -457,6 +494,8 @@ def search(
     max_hsps: int | None = None,
     subject_besthit: bool = False,
     culling_limit: int | None = None,
+    comp_based_stats: int = 0,
+    margin: float = 5.0,
     options: SearchOptions | None = None,
     engine: str = "auto",
     threads: int | None = None,
@@ -497,6 +536,8 @@ def search(
         max_hsps,
         subject_besthit,
         culling_limit,
+        comp_based_stats,
+        margin,
     )
     if options is not None:
         chosen = arguments.instance("options", options, SearchOptions)
