@@ -14,4 +14,5 @@ NB_MODULE(_core, m) {
     exaln::bind_device_pairs(m);
     exaln::bind_alignments(m);
     exaln::bind_composition(m);
+    exaln::bind_masking(m);
 }
