@@ -17,7 +17,6 @@ NO = "false|f|no|n|0"
 
 EXACT = "leave it out: every score is the exact optimum, and there is no heuristic to set"
 NO_FILTER = "leave it out: sequences are scored as they are, without filters or masks"
-NO_COMPOSITION = "scores are not adjusted for composition; write 0, or leave it out"
 NO_GI = "GI numbers were retired by NCBI"
 NO_TAXONOMY = "exaln has no taxonomy: select the sequences of these organisms before exaln makedb"
 NO_TRANSLATION = "exaln does not translate: translate the sequences first, for example with EMBOSS transeq"
@@ -110,7 +109,6 @@ SEARCH_OPTIONS: dict[str, BlastOption] = {
     "-soft_masking": BlastOption(NO_FILTER, NO),
     "-lcase_masking": BlastOption("leave it out: lower-case letters score as upper-case ones", False),
     **_all("db_soft_mask db_hard_mask filtering_db window_masker_taxid window_masker_db", BlastOption(NO_FILTER)),
-    "-comp_based_stats": BlastOption(NO_COMPOSITION, "0|f"),
     # Statistics
     "-searchsp": BlastOption("use --dbsize: the search space follows from the residues of the database", "0"),
     "-sum_stats": BlastOption("every alignment has the E-value of its own score; write false, or leave it out", NO),
