@@ -44,7 +44,8 @@ bool is_dominated(const Composition& of) {
 bool is_optimized(const MatrixFrequencies& matrix, const Composition& query, const Composition& target) {
     if (is_dominated(query) || is_dominated(target)) return true;
     const double between = distance(target.share, query.share);
-    const auto [shorter, longer] = std::minmax(double(query.length), double(target.length));
+    const auto shorter = double(std::min(query.length, target.length)),
+               longer = double(std::max(query.length, target.length));
     if (!(between > MOST_DISTANCE && longer / shorter > MOST_LENGTH_RATIO)) return true;
     const double of_target = distance(target.share, matrix.background),
                  of_query = distance(query.share, matrix.background);
