@@ -21,8 +21,7 @@ using BoundSequences = std::pair<InputArray<uint8_t>, InputArray<int64_t>>;  // 
 using BoundPairs = std::pair<InputArray<int64_t>, InputArray<int64_t>>;      // queries, targets
 using BoundCounts = std::pair<InputArray<int64_t, 2>, InputArray<int64_t>>;  // of amino acids; lengths
 // joint, background, ratios, lambda
-using BoundMatrix =
-    std::tuple<InputArray<double, 2>, InputArray<double>, InputArray<double, 2>, double>;
+using BoundMatrix = std::tuple<InputArray<double, 2>, InputArray<double>, InputArray<double, 2>, double>;
 
 constexpr size_t PAIRS_AT_ONCE = 64;
 constexpr size_t QUICK_PAIRS = 1024;
@@ -86,16 +85,16 @@ std::tuple<NumpyArray<int32_t>, NumpyArray<uint8_t>> bound_adjusted_scores(const
     std::vector<uint8_t> rules(n);
     Progress progress;
     const auto work = [&] {
-        run_tasks(
-            (n + PAIRS_AT_ONCE - 1) / PAIRS_AT_ONCE, threads, [] { return std::make_unique<int>(0); },
-            [&](int&, size_t task) {
-                if (progress.cancelled) return;
-                for (size_t i = task * PAIRS_AT_ONCE; i < std::min(n, (task + 1) * PAIRS_AT_ONCE); ++i)
-                    rules[i] = uint8_t(adjusted_scores(matrix, of_queries[size_t(pairs.first.data()[i])],
-                                                       of_targets[size_t(pairs.second.data()[i])],
-                                                       CompositionMode(mode), scores.data() + i * size));
-            },
-            [](int&) {});
+        run_tasks((n + PAIRS_AT_ONCE - 1) / PAIRS_AT_ONCE, threads, [] { return std::make_unique<int>(0); },
+                  [&](int&, size_t task) {
+                      if (progress.cancelled) return;
+                      for (size_t i = task * PAIRS_AT_ONCE; i < std::min(n, (task + 1) * PAIRS_AT_ONCE); ++i)
+                          rules[i] =
+                              uint8_t(adjusted_scores(matrix, of_queries[size_t(pairs.first.data()[i])],
+                                                      of_targets[size_t(pairs.second.data()[i])],
+                                                      CompositionMode(mode), scores.data() + i * size));
+                  },
+                  [](int&) {});
     };
     run_released(n < QUICK_PAIRS, progress, work, [] {});
     return {to_numpy(std::move(scores)), to_numpy(std::move(rules))};
@@ -126,7 +125,8 @@ void bind_composition(nb::module_& m) {
           "where they are optimized. matrix: joint float64[20, 20], background float64[20], ratios "
           "float64[27, 27], lambda. queries, targets: counts of amino acids int64[n, 20], lengths int64[n].");
     m.def("target_frequencies", bound_target_frequencies, arg("joint"), arg("rows"), arg("columns"),
-          arg("entropy"), "Target frequencies float64[400], steps of Newton's method, and whether it converged.");
+          arg("entropy"),
+          "Target frequencies float64[400], steps of Newton's method, and whether it converged.");
 }
 
 }  // namespace exaln

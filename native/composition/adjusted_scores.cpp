@@ -88,7 +88,9 @@ double lambda_of(const MatrixFrequencies& matrix, const double* query, const dou
     return lambda;
 }
 
-int32_t rounded(double score) { return int32_t(score + (score >= 0 ? 0.5 : -0.5)); }
+int32_t rounded(double score) {
+    return int32_t(score + (score >= 0 ? 0.5 : -0.5));
+}
 
 double score_of_ratio(double ratio, double lambda) {
     return ratio > 0 ? std::log(ratio) / lambda : double(INT16_MIN);
@@ -125,8 +127,7 @@ void set_unknown(Scores& scores, const double* query, const double* target) {
 void write(const MatrixFrequencies& matrix, const Scores& scores, int32_t* out) {
     for (int i = 0; i < LETTERS; ++i)
         for (int j = 0; j < LETTERS; ++j)
-            out[i * LETTERS + j] =
-                i == STOP || j == STOP ? matrix.scaled[i][j] : rounded(scores[i][j]);
+            out[i * LETTERS + j] = i == STOP || j == STOP ? matrix.scaled[i][j] : rounded(scores[i][j]);
 }
 
 void scale(const MatrixFrequencies& matrix, const Composition& query, const Composition& target,
@@ -209,9 +210,9 @@ void count_amino_acids(const uint8_t* codes, int64_t length, int64_t* counts) {
 
 CompositionRule adjusted_scores(const MatrixFrequencies& matrix, const Composition& query,
                                 const Composition& target, CompositionMode mode, int32_t* scores) {
-    const bool is_scaled =
-        mode == CompositionMode::SCALE || query.n_amino_acids == 0 || target.n_amino_acids == 0 ||
-        (mode == CompositionMode::CHOOSE && !is_optimized(matrix, query, target));
+    const bool is_scaled = mode == CompositionMode::SCALE || query.n_amino_acids == 0 ||
+                           target.n_amino_acids == 0 ||
+                           (mode == CompositionMode::CHOOSE && !is_optimized(matrix, query, target));
     if (!is_scaled && optimize(matrix, query, target, scores)) return CompositionRule::OPTIMIZED;
     scale(matrix, query, target, scores);
     return CompositionRule::SCALED;

@@ -16,13 +16,13 @@ constexpr int N = 2, D = 3, C = 4, Q = 5, E = 6, I = 9, L = 10;
 
 // What is behind a standard matrix.
 struct MatrixFrequencies {
-    double joint[AMINO_PAIRS];          // of aligned amino acids
-    double background[AMINO_ACIDS];     // for the choice of the rule
-    double ratios[protein::LETTERS][protein::LETTERS];  // frequency ratios of letters; 0 for X, U and O
-    double lambda;                      // of the scores wanted, ungapped
+    double joint[AMINO_PAIRS];                           // of aligned amino acids
+    double background[AMINO_ACIDS];                      // for the choice of the rule
+    double ratios[protein::LETTERS][protein::LETTERS];   // frequency ratios of letters; 0 for X, U and O
+    double lambda;                                       // of the scores wanted, ungapped
     int32_t scaled[protein::LETTERS][protein::LETTERS];  // the standard matrix at that lambda, written by
                                                          // set_scaled
-    double sums[2][AMINO_ACIDS];        // of rows and columns of joint, likewise
+    double sums[2][AMINO_ACIDS];                         // of rows and columns of joint, likewise
 
     void set_scaled();
 };

@@ -44,7 +44,8 @@ int64_t score_of(const OwnTablesJob& job, size_t pair, Scratch& memory, Progress
         const int64_t score = kernels.score_striped(args);
         if (score != OVERFLOWED) return score;
     }
-    return align_scalar(args.query, args.n_rows, args.target, args.n_columns, costs, LOCAL, progress, nullptr);
+    return align_scalar(args.query, args.n_rows, args.target, args.n_columns, costs, LOCAL, progress,
+                        nullptr);
 }
 
 }  // namespace

@@ -141,7 +141,7 @@ def test_neutral_values_of_makeblastdb_and_blastdbcmd(exaln: Exaln, tmp_path: Pa
         ("-sorthsps 3", "-sorthsps 3 is not available; alignments of a target are sorted by score"),
         ("-sorthsps", "-sorthsps needs a value"),
         ("-dust yes", "-dust yes is not available; leave it out: sequences are scored as they are"),
-        ("-comp_based_stats 2", "-comp_based_stats 2 is not available; scores are not adjusted for composition"),
+        ("-comp_based_stats 5", "--comp-based-stats '5' is not a mode; choose 0, 1, 2 or 3"),
         ("-soft_masking true", "-soft_masking true is not available; leave it out"),
         ("-taxids 9606", "no such option: -taxids; exaln has no taxonomy"),
         ("-query_gencode 1", "no such option: -query_gencode; exaln does not translate"),

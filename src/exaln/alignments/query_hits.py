@@ -32,7 +32,8 @@ class HitRows:
     target_lengths: int64[n], residues of each whole target. ordinal: int64[n], its position in the database.
     score: int64[n], multiplied by `scoring.scale`. scaled_score: int64[n], the exact score under the scores of the
     pair, multiplied by SCALE of `statistics.composition`, which E-values come from; the score itself where pairs are
-    not rescored. adjustments: for each, bytes that show the scores of the pair (`search.rescoring`), or none. bits, evalue: float64[n], NaN if the scoring has no statistics.
+    not rescored. adjustments: for each, bytes that show the scores of the pair (`search.rescoring`), or none.
+    bits, evalue: float64[n], NaN if the scoring has no statistics.
     strand: int8[n], 1, or -1 if the query aligns with the reverse complement of the target. query_start and query_end
     refer to the query as given, target_start and target_end to the target as stored, always start < end. The path runs
     along the query, so on strand -1 it runs down the target from target_end.

@@ -348,8 +348,8 @@ filters = _together(
         callback=parse_composition_mode,
         default="0",
         metavar="MODE",
-        help="Scores adjusted to the composition of each pair of proteins, as in BLAST: 0 none, 1 scaled, 2 optimized or "
-        "scaled, 3 optimized.",
+        help="Adjust the scores to the composition of each pair of proteins, as BLAST does: 0 no, 1 scaled, "
+        "2 optimized or scaled, 3 optimized. [default: 0]",
     ),
     click.option(
         "--margin",

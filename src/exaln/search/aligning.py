@@ -128,8 +128,8 @@ class Aligner:
     """Aligns the ranked targets of one block of queries.
 
     queries: as given; rows: as scanned, on one strand or two. sequences: returns the sequences of the regions of some
-    ranked targets, and int64[n], which belongs to each. rescoring: of the ranked targets, None if their scores are those
-    of the scan.
+    ranked targets, and int64[n], which belongs to each. rescoring: of the ranked targets, None if their scores are
+    those of the scan.
     """
 
     def __init__(

@@ -78,9 +78,7 @@ class HitEvaluator:
             score += ~passes
         return score
 
-    def _least_rescored(
-        self, query_length: NDArray[np.int64], target_length: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+    def _least_rescored(self, query_length: NDArray[np.int64], target_length: NDArray[np.int64]) -> NDArray[np.int64]:
         """As `least_scores`, by bisection: E-values fall with the score."""
         low = np.ones(len(query_length), np.int64)
         high = np.full(len(query_length), self.scale)

@@ -172,7 +172,9 @@ class Search:
         return query_residues * self.n_strands * self.database.n_residues
 
     def _block_queries(self) -> int:
-        max_pairs = MAX_FILTERED_PAIRS if self.options.needs_alignments or self.rescores else self.engine.tuning.scan_pairs
+        max_pairs = (
+            MAX_FILTERED_PAIRS if self.options.needs_alignments or self.rescores else self.engine.tuning.scan_pairs
+        )
         return max(1, min(MAX_BLOCK_QUERIES, max_pairs // max(1, self.database.n_targets)))
 
     @property
@@ -218,9 +220,7 @@ class Search:
         ranked = rescoring.rescored(scanned.ranked)
         return Scanned(ranked, ranked, np.zeros(len(block.queries), np.bool_), rescoring)
 
-    def _whole_targets(
-        self, rows: NDArray[np.int64], lengths: NDArray[np.int64]
-    ) -> tuple[Records, NDArray[np.int64]]:
+    def _whole_targets(self, rows: NDArray[np.int64], lengths: NDArray[np.int64]) -> tuple[Records, NDArray[np.int64]]:
         """The targets in these rows, and int64[n], which record is which."""
         with unchanged(self.database.require_unchanged):
             return sequences_of(self.database, rows, (np.zeros_like(lengths), lengths), lengths, self.views.starts)
@@ -326,7 +326,11 @@ class Search:
     @property
     def finds_targets_again(self) -> bool:
         """Whether several candidates of a target may have alignments to report."""
-        return not self.rescores and self.evaluator.alignments_per_target > 1 and (self.n_strands > 1 or self.views.has_windows)
+        return (
+            not self.rescores
+            and self.evaluator.alignments_per_target > 1
+            and (self.n_strands > 1 or self.views.has_windows)
+        )
 
     def best(self, ranked: Ranked) -> Ranked:
         """The best targets of each query."""

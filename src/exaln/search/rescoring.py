@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 PAIRS_AT_ONCE = 1 << 12
 """Pairs whose tables are in memory together: 12 MB."""
 
-LEAST_IDENTITY, LEAST_COLUMNS, LEAST_BITS = 0.95, 50, 1.74
+LEAST_IDENTITY, LEAST_COLUMNS, LEAST_BITS = 0.96, 50, 1.74
 """Pairs are nearly identical if more than this share of the shorter aligned part is identical, which has at least so
 many letters, or all of a shorter query, and at least so many bits for each of its letters.
 """

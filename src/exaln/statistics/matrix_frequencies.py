@@ -28,9 +28,11 @@ AMINO_ACIDS = "ARNDCQEGHILKMFPSTWYV"
 
 RATIO_LETTERS = AMINO_ACIDS + "BZJ*"
 
-ROBINSON = (78.05, 51.29, 44.87, 53.64, 19.25, 42.64, 62.95, 73.77, 21.99, 51.42) + (
-    (90.19, 57.44, 22.43, 38.56, 52.03, 71.20, 58.41, 13.30, 32.16, 64.41)
+_PER_THOUSAND = (
+    "78.05 51.29 44.87 53.64 19.25 42.64 62.95 73.77 21.99 51.42 "
+    "90.19 57.44 22.43 38.56 52.03 71.20 58.41 13.30 32.16 64.41"
 )
+ROBINSON = tuple(map(float, _PER_THOUSAND.split()))
 """Amino acids per thousand in proteins (Robinson and Robinson 1991), in the same order."""
 
 
