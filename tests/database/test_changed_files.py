@@ -98,7 +98,7 @@ def is_reported(path: Path) -> Any:
 
 USES: dict[str, Callable[[Database], object]] = {
     "search by cpu": lambda db: exaln.search([QUERY], db, evalue=1e9, max_hsps=1, engine="cpu"),
-    "search by reference": lambda db: exaln.search([QUERY[:9]], db, evalue=1e9, engine="reference"),
+    "search by reference": lambda db: exaln.search([QUERY[:9]], db, evalue=1e9, max_hsps=1, engine="reference"),
     "scores by cpu": lambda db: exaln.scores([QUERY], db, engine="cpu"),
     "scores by reference": lambda db: exaln.scores([QUERY[:9]], db, engine="reference"),
     "score table": lambda db: list(score_lines(records_of([("q", "", QUERY)]), db, Scoring(), CpuEngine(1))),
@@ -112,7 +112,7 @@ USES: dict[str, Callable[[Database], object]] = {
 
 
 def search_of(database: Any, engine: Engine) -> Iterator[Any]:
-    options = SearchOptions(evalue=1e9)
+    options = SearchOptions(evalue=1e9, max_hsps=1)
     return Search(database, Scoring(), engine, options).run([records_of([("q", "", QUERY)])])
 
 
