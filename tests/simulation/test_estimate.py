@@ -96,7 +96,7 @@ def test_a_simulation_finds_ncbis_parameters_and_depends_on_the_seed_alone() -> 
 
 def test_the_fit_of_these_scores_has_these_digits_on_every_machine() -> None:
     found = simulated_parameters(Scoring(match=1, mismatch=-3, gap_open=5, gap_extend=2), CPU, seed=1, plan=SMALL)
-    assert (found.lambda_, found.k) == (1.35641, 0.578202)
+    assert (found.lambda_, found.k) == (1.35641, 0.578192)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,9 @@ def test_ncbis_scorings_with_the_cheapest_gaps_are_not_refused(name: str, gap_op
 
 def test_custom_alphabets_have_statistics() -> None:
     letters = Alphabet("custom", "ABCDE")
-    found = simulated_parameters(Scoring(match=4, mismatch=-5, gap_open=8, gap_extend=2, alphabet=letters), CPU, plan=SMALL)
+    found = simulated_parameters(
+        Scoring(match=4, mismatch=-5, gap_open=8, gap_extend=2, alphabet=letters), CPU, plan=SMALL
+    )
     assert 0 < found.lambda_ < law_of(Scoring(match=4, mismatch=-5, alphabet=letters)).lambda_
 
 

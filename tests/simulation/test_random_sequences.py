@@ -19,9 +19,9 @@ def test_a_seed_gives_these_letters_on_every_machine() -> None:
 def test_the_stream_does_not_depend_on_how_it_is_cut() -> None:
     stream = RandomSequences(PROTEIN, background(PROTEIN), 5)
     first, second = stream.records(3, 10), stream.records(2, 8)
-    assert (first.codes.tobytes() + second.codes.tobytes()) == RandomSequences(
-        PROTEIN, background(PROTEIN), 5
-    ).codes(46).tobytes()
+    assert (first.codes.tobytes() + second.codes.tobytes()) == RandomSequences(PROTEIN, background(PROTEIN), 5).codes(
+        46
+    ).tobytes()
     assert first.lengths.tolist() == [10, 10, 10]
 
 

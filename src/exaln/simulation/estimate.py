@@ -73,7 +73,8 @@ def simulated_parameters(
     if law is None:
         raise NoGumbelLawError("the mean score of two random letters is not negative; lower the scores of mismatches")
     _require_logarithmic(sampled(scoring, engine, weights, PILOT, seed))
-    found = fit(sampled(scoring, engine, weights, PLAN if plan is None else plan, seed), law, seed)
+    samples = sampled(scoring, engine, weights, PLAN if plan is None else plan, seed)
+    found = fit(samples, law, seed, _span(_used_scores(scoring, weights)))
     if found is None or not found.lambda_error <= LARGEST_ERROR:
         raise _linear()
     return found
@@ -112,11 +113,26 @@ def without_common_factor(scoring: Scoring) -> tuple[Scoring, int]:
 
     Only letters of the background count: the scores of others, such as N, do not affect a simulation.
     """
-    used = np.flatnonzero(background(scoring.alphabet))
-    scores = np.unique(scoring.matrix[np.ix_(used, used)]).tolist()
+    scores = _used_scores(scoring, background(scoring.alphabet))
     divisor = math.gcd(scoring.gap_open, scoring.gap_extend, *scores)
     if divisor <= 1:
         return scoring, 1
     values = scoring.to_values()
     values |= {"gap_open": scoring.gap_open // divisor, "gap_extend": scoring.gap_extend // divisor}
     return Scoring.from_values(values | {"matrix": (scoring.matrix // divisor).tolist()}), divisor
+
+
+def _used_scores(scoring: Scoring, weights: NDArray[np.int64]) -> list[int]:
+    """The distinct scores of the letters that occur."""
+    used = np.flatnonzero(weights)
+    scores: list[int] = np.unique(scoring.matrix[np.ix_(used, used)]).tolist()
+    return scores
+
+
+def _span(scores: list[int]) -> int:
+    """The distance of scores that follow one law; see `fit`.
+
+    With one score for a match and one for a mismatch, long runs of matches make their multiples more frequent than the
+    scores between them.
+    """
+    return max(scores) if len(scores) == 2 else math.gcd(*scores)

@@ -40,11 +40,11 @@ GROWTH_OF_A, GROWTH_OF_ALPHA, GROWTH_POWER, NATS_BEFORE = 3.6, 9.0, 0.75, 5.2
 SOFTENING = 0.01
 """Keeps the derivative of the growth finite where gaps hardly occur and r is 1."""
 
-SPREAD = np.array([math.inf, math.inf, 0.1, 0.12, 0.4])
+SPREAD = np.array([math.inf, math.inf, 0.07, 0.08, 0.35])
 """Standard deviations of the five coordinates: ln lambda and ln K are free, then those of a, b and alpha."""
 
 N_COORDINATES = len(SPREAD)
-HIGHEST_SHARE = 0.8
+HIGHEST_SHARE = 0.5
 """The part of the pairs of a sample whose scores are used, at most."""
 
 LEAST_NATS = 7.0
@@ -75,15 +75,16 @@ class ScoreSample:
         return self.counts[::-1].cumsum()[::-1]
 
 
-def fit(samples: Sequence[ScoreSample], law: UngappedLaw, seed: int) -> SimulatedParameters | None:
+def fit(samples: Sequence[ScoreSample], law: UngappedLaw, seed: int, span: int = 1) -> SimulatedParameters | None:
     """The most likely parameters, with standard errors; None if no law fits. The first sample gives the start.
 
-    law: that of ungapped scores. seed: of the samples.
+    law: that of ungapped scores. seed: of the samples. span: the distance of the scores whose numbers of pairs follow
+    the law. If all letters score even numbers, odd scores need a gap and are rare, so that it is 2.
     """
-    start = _start(samples[0], law)
+    start = _start(samples[0], law, span)
     if start is None:
         return None
-    censored = [_Censored.of(sample, math.exp(start[0])) for sample in samples]
+    censored = [_Censored.of(sample, math.exp(start[0]), span) for sample in samples]
     found, _ = _climb(censored, law, start, 2)
     found, information = _climb(censored, law, found, N_COORDINATES)
     if not np.isfinite(found).all():
@@ -97,23 +98,26 @@ def fit(samples: Sequence[ScoreSample], law: UngappedLaw, seed: int) -> Simulate
 
 @dataclass(frozen=True)
 class _Censored:
-    """A sample whose scores below `first` are one class: counts float64[classes], that class and then each score."""
+    """A sample with its low scores as one class: scores float64[n], the least of each further class; counts float64[n
+    + 1], of that class and of these.
+    """
 
     length: float
-    first: int
+    scores: Floats
     counts: Floats
 
     @staticmethod
-    def of(sample: ScoreSample, lambda_: float) -> _Censored:
+    def of(sample: ScoreSample, lambda_: float, span: int) -> _Censored:
         enough = int(np.argmax(sample.at_least() <= HIGHEST_SHARE * sample.n_pairs))
-        first = min(max(enough, round(LEAST_NATS / lambda_)), len(sample.counts) - 1)
-        below = [sample.counts[:first].sum()]
-        return _Censored(float(sample.length), first, np.concatenate([below, sample.counts[first:], [0]]).astype(float))
+        first = -(-max(enough, round(LEAST_NATS / lambda_)) // span) * span
+        scores = np.arange(first, max(len(sample.counts), first + 1) + span, span)
+        reaching = np.append(sample.at_least(), np.zeros(2 * span + first, np.int64))[scores]
+        counts = -np.diff(np.concatenate([[sample.n_pairs], reaching, [0]]))
+        return _Censored(float(sample.length), scores.astype(float), counts.astype(float))
 
     def log_chances(self, parameters: ProteinParameters) -> Floats:
         """float64[classes]: the logarithm of the probability of each class."""
-        scores = np.arange(self.first, self.first + len(self.counts) - 1, dtype=np.float64)
-        expected = _expected(parameters, scores, self.length)
+        expected = _expected(parameters, self.scores, self.length)
         reaches = -np.expm1(-np.minimum.accumulate(expected))
         chances = np.concatenate([[1 - reaches[0]], reaches[:-1] - reaches[1:], reaches[-1:]])
         logarithms: Floats = np.log(np.maximum(chances, 1e-300))
@@ -147,10 +151,10 @@ def _parameters(place: Floats, law: UngappedLaw) -> ProteinParameters:
     )
 
 
-def _start(sample: ScoreSample, law: UngappedLaw) -> Floats | None:
+def _start(sample: ScoreSample, law: UngappedLaw, span: int) -> Floats | None:
     """Lambda from two quantiles of a sample, and K from one of them."""
     share = sample.at_least() / sample.n_pairs
-    often, seldom = (int(np.argmax(share <= limit)) for limit in (0.5, 0.01))
+    often, seldom = (span * int(np.argmax(share[::span] <= limit)) for limit in (0.5, 0.01))
     if seldom <= often or share[often] in (0, 1) or share[seldom] == 0:
         return None
     expected = -np.log1p(-share[[often, seldom]])
