@@ -406,6 +406,21 @@ filters = _together(
         metavar="N",
         help="Compute E-values for a database of this many residues. [default: its own size]",
     ),
+    click.option(
+        "--statistics",
+        type=click.Choice(["auto", "table", "simulated", "none"]),
+        default="auto",
+        show_default=True,
+        help="Where E-values come from: NCBI's table, or else a simulation (auto), one of these alone, or none.",
+    ),
+    click.option(
+        "--seed",
+        type=click.IntRange(min=0),
+        default=1,
+        show_default=True,
+        metavar="N",
+        help="Seed of the simulation.",
+    ),
 )
 """The options of a search that decide which hits are reported."""
 

@@ -12,6 +12,7 @@ PANELS: dict[str, tuple[str, ...]] = {
     "Output": ("--out", "--outfmt", "--format", "--plot", "--width", "--force", "--json"),
     "Scoring": (
         "--task", "--matrix", "--match", "--mismatch", "--gap-open", "--gap-extend", "--mode", "--strand", "--dbsize",
+        "--statistics", "--seed",
     ),
     "Filters": (
         "--evalue", "--max-target-seqs", "--max-hsps", "--min-bits", "--min-score", "--min-identity",

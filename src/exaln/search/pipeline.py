@@ -37,7 +37,7 @@ from exaln.search.aligning import Aligner, TargetAlignments
 from exaln.search.candidate_parts import CandidateParts
 from exaln.search.candidate_pruning import LocatedCandidates, Pruner
 from exaln.search.cut_targets import CutTargets
-from exaln.search.evaluation import HitEvaluator, warn_without_statistics
+from exaln.search.evaluation import HitEvaluator, simulated_for
 from exaln.search.hsp_filters import report_list, subject_besthit
 from exaln.search.options import OLD_NAMES, SearchOptions
 from exaln.search.ranking import Ranked, empty_ranking, hit_order, is_among_first, rank, report_order
@@ -109,13 +109,15 @@ class Search:
         self.database, self.scoring, self.engine, self.options = database, scoring, engine, options
         space = database.search_space
         self.evaluator = evaluator or HitEvaluator(
-            scoring, options, n_targets=space.n_targets, n_residues=space.n_residues
+            scoring,
+            options,
+            n_targets=space.n_targets,
+            n_residues=space.n_residues,
+            simulated=simulated_for(scoring, options, engine),
         )
         self._scanning = scanning or nullcontext()
         self.statistics = self.evaluator.statistics
         require_strand(options.strand, database.alphabet)
-        if self.statistics is None:
-            warn_without_statistics(scoring)
         self.views = ScanViews(database, engine)
 
     def run(
@@ -458,6 +460,8 @@ def search(
     max_hsps: int | None = None,
     subject_besthit: bool = False,
     culling_limit: int | None = None,
+    statistics: str = "auto",
+    seed: int = 1,
     options: SearchOptions | None = None,
     engine: str = "auto",
     threads: int | None = None,
@@ -470,9 +474,9 @@ def search(
     queries: a string, several, a dict of sequences by id, `Records`, or the pathlib.Path of a file. database: a
     Database, its path, or a FASTA file; several in a list are searched as one. scoring: a Scoring, a BLAST task such as
     "blastp-short", or a matrix by its name or file. Hits are ranked by E-value, then score, then place in the database.
-    evalue to culling_limit: see `SearchOptions`; they can be given together as `options` instead. devices (numbers of
-    GPUs) and gpu_memory (bytes on each) need the cuda engine. progress: True for a bar, or a function that is called
-    with the number of cells done. The old names max_hits, strands and db_residues still work.
+    evalue and all before `options` are those of `SearchOptions`, and can be given together as `options` instead.
+    devices (numbers of GPUs) and gpu_memory (bytes on each) need the cuda engine. progress: True for a bar, or a
+    function that is called with the number of cells done. The old names max_hits, strands and db_residues still work.
 
     >>> import pathlib, tempfile
     >>> fasta = pathlib.Path(tempfile.mkdtemp()) / "targets.fasta"
@@ -498,6 +502,8 @@ def search(
         max_hsps,
         subject_besthit,
         culling_limit,
+        statistics,
+        seed,
     )
     if options is not None:
         chosen = arguments.instance("options", options, SearchOptions)
