@@ -25,6 +25,7 @@ ROOMS = [
     "alignments",
     "database",
     "engines",
+    "simulation",
     "report",
     "plots",
     "pairwise",
