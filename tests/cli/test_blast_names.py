@@ -139,6 +139,8 @@ def test_neutral_values_of_makeblastdb_and_blastdbcmd(exaln: Exaln, tmp_path: Pa
         ("-task tblastn", "-task tblastn is not available; exaln does not translate"),
         ("-task short", "-task short is not available; the tasks are blastp, blastp-short, blastn"),
         ("-max_hsps 0", "invalid value for '--max-hsps': 0 is not in the range x>=1"),
+        ("-max_hsps few", "invalid value for '--max-hsps': 'few' is not a whole number"),
+        ("-evalue low", "invalid value for '--evalue': 'low' is not a number"),
         ("-sorthsps 3", "-sorthsps 3 is not available; alignments of a target are sorted by score"),
         ("-sorthsps", "-sorthsps needs a value"),
         ("-dust yes", "-dust yes is not available; leave it out: sequences are scored as they are"),
