@@ -7,9 +7,10 @@ from collections.abc import Iterable
 # fmt: off
 PANELS: dict[str, tuple[str, ...]] = {
     "Input": (
-        "--query", "--db", "--in", "--ids", "--exclude-ids", "--alphabet", "--strip-gaps", "--max-record-size", "--all",
+        "--query", "--db", "--in", "--ids", "--exclude-ids", "--alphabet", "--strip-gaps", "--max-record-size", "--all", "--mask",
+        "--method",
     ),
-    "Output": ("--out", "--outfmt", "--format", "--plot", "--width", "--force", "--json"),
+    "Output": ("--out", "--outfmt", "--format", "--plot", "--hard", "--width", "--force", "--json"),
     "Scoring": ("--matrix", "--match", "--mismatch", "--gap-open", "--gap-extend", "--mode", "--strand", "--dbsize"),
     "Filters": (
         "--evalue", "--max-target-seqs", "--max-hsps", "--min-bits", "--min-score", "--min-identity",

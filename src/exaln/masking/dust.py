@@ -49,12 +49,19 @@ def dust_intervals(records: Records, parameters: DustParameters, *, threads: int
     As dustmasker has it, a run of N that is longer than the window is a stretch, and other letters than A, C, G, T, U
     and N count as A. Shorter runs of N end a window; dustmasker puts random bases there.
     """
-    if not records.alphabet.is_nucleotide:
-        raise InputError(f"dust is for nucleotides, not for {records.alphabet.name}; use seg")
+    require_nucleotide(records.alphabet)
     masker = library("dust").DustMasker
     find = partial(_find, masker, parameters.level, parameters.window)
     found = intervals_of(records, _letters(records.alphabet), find, threads)
     return found.joined(_unknown_runs(records, parameters.window), gap=parameters.linker - 1)
+
+
+def require_nucleotide(alphabet: Alphabet) -> None:
+    """Raise InputError unless sequences of this alphabet are nucleotides, and pydustmasker is installed."""
+    if not alphabet.is_nucleotide:
+        instead = "seg" if alphabet.name == "protein" else "lowercase"
+        raise InputError(f"dust masks nucleotides, not {alphabet.name} sequences; use {instead}")
+    library("dust")
 
 
 def _find(masker: Any, level: int, window: int, letters: str) -> Found:

@@ -26,15 +26,11 @@ def library(method: str) -> Any:
     try:
         import pydustmasker
     except ModuleNotFoundError:
-        raise InputError(
-            f'{method} needs pydustmasker, which is not installed: pip install "exaln[mask]"'
-        ) from None
+        raise InputError(f'{method} needs pydustmasker, which is not installed: pip install "exaln[mask]"') from None
     return pydustmasker
 
 
-def intervals_of(
-    records: Records, letters: NDArray[np.uint8], find: Callable[[str], Found], threads: int
-) -> Intervals:
+def intervals_of(records: Records, letters: NDArray[np.uint8], find: Callable[[str], Found], threads: int) -> Intervals:
     """The intervals that `find` returns for the letters of each sequence.
 
     letters: uint8[n_letters], the ASCII letter that `find` gets for each code.

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from exaln.errors import InputError
 from exaln.foundation import arguments
-from exaln.masking.dust import DustParameters, dust_intervals
+from exaln.masking.dust import DustParameters, dust_intervals, require_nucleotide
 from exaln.masking.intervals import Intervals
-from exaln.masking.seg import SegParameters, seg_intervals
-from exaln.masking.tantan import TantanParameters, tantan_intervals
+from exaln.masking.seg import SegParameters, require_protein, seg_intervals
+from exaln.masking.tantan import TantanParameters, require_either, tantan_intervals
 
 if TYPE_CHECKING:
     from exaln.sequences.alphabet import Alphabet
@@ -61,6 +61,15 @@ class Masking:
         if alphabet.name == "protein":
             return Masking.parse("seg")
         raise InputError(f"no method masks {alphabet.name} sequences; use lowercase")
+
+    def require_fit(self, alphabet: Alphabet) -> None:
+        """Raise InputError if the method is not for such sequences, or needs a library that is not installed."""
+        if isinstance(self.parameters, SegParameters):
+            require_protein(alphabet)
+        elif isinstance(self.parameters, DustParameters):
+            require_nucleotide(alphabet)
+        elif isinstance(self.parameters, TantanParameters):
+            require_either(alphabet)
 
     def find(self, records: Records, *, threads: int = 1) -> Intervals:
         """The stretches to mask, as the method lists them. InputError if it is not for such sequences."""

@@ -43,9 +43,8 @@ class TantanParameters:
 def tantan_intervals(records: Records, parameters: TantanParameters, *, threads: int = 1) -> Intervals:
     """The tandem repeats of each sequence. Periods are at most 100 nucleotides or 50 residues of a protein."""
     alphabet = records.alphabet
+    require_either(alphabet)
     is_protein = alphabet.name == "protein"
-    if not is_protein and not alphabet.is_nucleotide:
-        raise InputError(f"tantan is for proteins and nucleotides, not for {alphabet.name} sequences")
     masker = library("tantan").TantanMasker
 
     def find(letters: str) -> Found:
@@ -61,6 +60,13 @@ def tantan_intervals(records: Records, parameters: TantanParameters, *, threads:
         ).intervals
 
     return intervals_of(records, _letters(alphabet), find, threads)
+
+
+def require_either(alphabet: Alphabet) -> None:
+    """Raise InputError for sequences that are neither proteins nor nucleotides, or without pydustmasker."""
+    if alphabet.name != "protein" and not alphabet.is_nucleotide:
+        raise InputError(f"tantan masks proteins and nucleotides, not {alphabet.name} sequences; use lowercase")
+    library("tantan")
 
 
 def _letters(alphabet: Alphabet) -> NDArray[np.uint8]:
