@@ -1,6 +1,7 @@
 """SDUST and tantan: what dustmasker and tantan printed, letters that are none of the usual, and refusals."""
 
 import builtins
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ def found_in(method: str, sequences: list[str], alphabet: Alphabet, threads: int
     found = Masking.parse(method).find(records, threads=threads)
     pairs = list(zip(found.begins.tolist(), found.ends.tolist(), strict=True))
     edges = found.offsets.tolist()
-    return [pairs[begin:end] for begin, end in zip(edges[:-1], edges[1:], strict=True)]
+    return [pairs[begin:end] for begin, end in pairwise(edges)]
 
 
 def printed(tool: str) -> dict[str, list[tuple[int, int]]]:

@@ -1,6 +1,7 @@
 """SEG: the native version against plain Python and against what segmasker printed."""
 
 import random
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ def found_in(records: Records, parameters: SegParameters, threads: int = 1) -> l
     found = seg_intervals(records, parameters, threads=threads)
     pairs = list(zip(found.begins.tolist(), found.ends.tolist(), strict=True))
     edges = found.offsets.tolist()
-    return [pairs[begin:end] for begin, end in zip(edges[:-1], edges[1:], strict=True)]
+    return [pairs[begin:end] for begin, end in pairwise(edges)]
 
 
 def biased_sequences(n: int, seed: int) -> list[str]:

@@ -281,8 +281,11 @@ def open_job(
     manifest = manifest_at(database) if opened is None else opened.manifest
     location = database if opened is None else str(Path(opened.path or "").resolve())
     scoring = options.make_scoring(manifest.alphabet, chosen)
-    spec = SearchSpec.of(database, manifest, scoring, make_options(opened))
+    chosen_options = make_options(opened)
+    masks = chosen_options.masks
+    masks.require_fit(manifest.alphabet)
+    spec = SearchSpec.of(database, manifest, scoring, replace(chosen_options, query_mask=masks.found.query_methods))
     if spec.evaluator.statistics is None:
         warn_without_statistics(scoring)
     queries = read_records(query, alphabet=alphabet, like=manifest.alphabet, keep_qualities=True, **reading)
-    return ClusterJob(location, manifest, spec, queries)
+    return ClusterJob(location, manifest, spec, masks.with_found(queries))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import closing
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
 @pass_messages
 def mask(
     messages: Messages,
+    /,
     inputs: tuple[str, ...],
     database: str | None,
     method: str | None,
@@ -92,23 +94,22 @@ def mask(
     require_stdin_once(inputs)
     chosen = None if method is None else _parsed(method)
     n_sequences = n_residues = n_masked = 0
-    with ReadingProgress(shown=messages.shows_progress and out != "-") as work:
-        with closing(_batches(inputs, database, alphabet, threads, reading, work)) as batches:
-            first = next(batches, None)
-            if first is None:
-                raise InputError("no sequences found; FASTA or FASTQ with at least one record is needed")
-            masking: Masking = chosen or Masking.usual(first[0].alphabet)
-            masking.require_fit(first[0].alphabet)
-            with open_output(sequence_output(out)) as file:
-                batch: Batch | None = first
-                while batch is not None:
-                    records, rows = batch
-                    found = masking.find(records, threads=usable_threads(threads))
-                    file.write(masked_text(records, found, rows, outfmt, hard=hard, width=width))
-                    merged = found.merged()
-                    n_sequences, n_residues = n_sequences + len(records), n_residues + records.n_residues
-                    n_masked += int((merged.ends - merged.begins).sum())
-                    batch = next(batches, None)
+    with (
+        ReadingProgress(shown=messages.shows_progress and out != "-") as work,
+        closing(_batches(inputs, database, alphabet, threads, reading, work)) as batches,
+    ):
+        first = next(batches, None)
+        if first is None:
+            raise InputError("no sequences found; FASTA or FASTQ with at least one record is needed")
+        masking: Masking = chosen or Masking.usual(first[0].alphabet)
+        masking.require_fit(first[0].alphabet)
+        with open_output(sequence_output(out)) as file:
+            for records, rows in chain([first], batches):
+                found = masking.find(records, threads=usable_threads(threads))
+                file.write(masked_text(records, found, rows, outfmt, hard=hard, width=width))
+                merged = found.merged()
+                n_sequences, n_residues = n_sequences + len(records), n_residues + records.n_residues
+                n_masked += int((merged.ends - merged.begins).sum())
     share = 100 * n_masked / max(1, n_residues)
     messages.note(
         f"{number_of(n_masked, 'residue')} masked by {masking.method}, {share:.1f} % of "
@@ -132,7 +133,7 @@ def _batches(
     threads: int | None,
     reading: dict[str, Any],
     work: ReadingProgress,
-) -> Iterator[Batch]:
+) -> Generator[Batch, None, None]:
     """The records to mask, and the order in which to write them."""
     import numpy as np
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 # fmt: off
 PANELS: dict[str, tuple[str, ...]] = {
     "Input": (
-        "--query", "--db", "--in", "--ids", "--exclude-ids", "--alphabet", "--strip-gaps", "--max-record-size", "--all", "--mask",
-        "--method",
+        "--query", "--db", "--in", "--ids", "--exclude-ids", "--alphabet", "--strip-gaps", "--max-record-size", "--all",
+        "--mask", "--method",
     ),
     "Output": ("--out", "--outfmt", "--format", "--plot", "--hard", "--width", "--force", "--json"),
     "Scoring": ("--matrix", "--match", "--mismatch", "--gap-open", "--gap-extend", "--mode", "--strand", "--dbsize"),
@@ -16,6 +16,7 @@ PANELS: dict[str, tuple[str, ...]] = {
         "--evalue", "--max-target-seqs", "--max-hsps", "--min-bits", "--min-score", "--min-identity",
         "--min-query-coverage", "--min-target-coverage", "--subject-besthit", "--culling-limit",
     ),
+    "Masks": ("--query-mask", "--query-masking", "--target-mask"),
     "Engine": ("--engine", "--devices", "--gpu-memory", "--threads", "--memory", "--work-dir"),
     "Cluster": (
         "--cluster", "--cluster-config", "--plan", "--resume", "--shard",

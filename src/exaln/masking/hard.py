@@ -30,15 +30,15 @@ def hard_masked(records: Records) -> Records:
     """The records with the unknown letter in place of masked ones, and without masks."""
     code = unknown_code(records.alphabet)
     found = Intervals.of_records(records)
-    no_mask = {"mask": np.empty((0, 2), np.int64), "mask_offsets": np.zeros(len(records) + 1, np.int64)}
+    unmasked = Intervals.none(len(records)).masks(records)
     if not len(found.begins):
-        return replace(records, **no_mask)
+        return unmasked
     first = int(records.offsets[0])
     codes = records.codes[first : int(records.offsets[-1])].copy()
     offsets = records.offsets - first
     fill(codes, offsets[found.rows] + found.begins, offsets[found.rows] + found.ends, code)
     qualities = None if records.qualities is None else records.qualities[first : int(records.offsets[-1])]
-    return replace(records, codes=codes, offsets=offsets, qualities=qualities, **no_mask)
+    return replace(unmasked, codes=codes, offsets=offsets, qualities=qualities)
 
 
 def fill(codes: NDArray[np.uint8], begins: NDArray[np.int64], ends: NDArray[np.int64], code: int) -> None:

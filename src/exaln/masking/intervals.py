@@ -27,6 +27,12 @@ class Intervals:
     offsets: NDArray[np.int64]
 
     @staticmethod
+    def none(n: int) -> Intervals:
+        """No stretches of n sequences."""
+        nothing = np.empty(0, np.int64)
+        return Intervals(nothing, nothing, np.zeros(n + 1, np.int64))
+
+    @staticmethod
     def of_records(records: Records) -> Intervals:
         """The masks of the records, which are their lower-case letters."""
         first, end = int(records.mask_offsets[0]), int(records.mask_offsets[-1])
@@ -43,7 +49,7 @@ class Intervals:
         return read_only(np.repeat(np.arange(len(self)), np.diff(self.offsets)))
 
     def merged(self, gap: int = 0) -> Intervals:
-        """Intervals in order, of which none overlaps or touches another. Those up to `gap` residues apart become one."""
+        """Intervals in order; none overlaps or touches another. Those up to `gap` residues apart become one."""
         if not len(self.begins):
             return self
         order = np.lexsort((self.begins, self.rows))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from exaln.errors import InputError
 from exaln.foundation import arguments
@@ -46,10 +46,10 @@ class Masking:
         kind = PARAMETERS[method]
         names = [field.name for field in fields(kind)]
         try:
-            values = [int(number) if number.lstrip("+-").isdigit() else float(number) for number in numbers]
+            values: list[Any] = [int(number) if number.lstrip("+-").isdigit() else float(number) for number in numbers]
         except ValueError:
-            values = None
-        if values is None or len(values) > len(names):
+            values = []
+        if len(values) < len(numbers) or len(values) > len(names):
             raise InputError(f"{text!r}: {method} takes up to {len(names)} numbers: {', '.join(names)}")
         return Masking(method, kind(**dict(zip(names, values, strict=False))))
 

@@ -21,7 +21,7 @@ FORMATS = ("fasta", "interval", "bed")
 def masked_text(
     records: Records, found: Intervals, rows: NDArray[np.int32], outfmt: str, *, hard: bool, width: int
 ) -> bytes:
-    """Some of the records, in the order of `rows`, in one of FORMATS; hard and width (letters per line) are for FASTA."""
+    """Records in the order of `rows`, in one of FORMATS; hard and width (letters per line) are for FASTA."""
     if outfmt == "fasta":
         masked = found.masks(records)
         return fasta_text(hard_masked(masked) if hard else masked, rows, width)

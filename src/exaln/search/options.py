@@ -10,6 +10,7 @@ import numpy as np
 
 from exaln.errors import InputError
 from exaln.foundation import arguments
+from exaln.search.masks import SearchMasks
 from exaln.search.target_ids import Ids, as_ids, ordinals_of
 from exaln.sequences.strands import STRANDS
 
@@ -40,7 +41,9 @@ class SearchOptions:
     in the units of the scoring. strand: both, plus or minus, for nucleotides. ids: search only these targets;
     exclude_ids: all others. Both are ids, or the pathlib.Path of a file with one id per line. dbsize: residues for
     E-values, in place of those of the database. max_hsps: alignments per target, before filters on them; None for all
-    that reach the E-value, MOST_ALIGNMENTS at most. subject_besthit, culling_limit: see `hsp_filters`. include,
+    that reach the E-value, MOST_ALIGNMENTS at most. subject_besthit, culling_limit: see `hsp_filters`. query_mask: what
+    is masked in queries, none, lowercase, seg, dust or tantan, with numbers as in "seg 12 2.2 2.5", several separated
+    by commas; query_masking: hard or soft. target_mask: what the masks of the database do, none, hard or soft. include,
     exclude: ordinals of targets, to which `resolved` turns ids. The names of earlier versions still work: max_hits,
     strands, db_residues.
     """
@@ -59,6 +62,9 @@ class SearchOptions:
     max_hsps: int | None = None
     subject_besthit: bool = False
     culling_limit: int | None = None
+    query_mask: str = "none"
+    query_masking: str = "hard"
+    target_mask: str = "none"
     include: NDArray[np.int64] | None = None
     exclude: NDArray[np.int64] | None = None
 
@@ -88,6 +94,12 @@ class SearchOptions:
             if getattr(self, name) is not None:
                 checked[name] = _ordinals(name, getattr(self, name))
         self.__dict__.update(checked)
+        _ = self.masks
+
+    @property
+    def masks(self) -> SearchMasks:
+        """What is masked in queries and targets."""
+        return SearchMasks(self.query_mask, self.query_masking, self.target_mask)
 
     @property
     def alignments_per_target(self) -> int:

@@ -23,8 +23,8 @@ from exaln.search.evaluation import HitEvaluator
 from exaln.search.options import SearchOptions
 from exaln.search.spec_values import IDS, ORDINALS, require_search
 
-FORMAT_VERSION = 3
-"""Version 2 gave options the names of the command line, version 3 several alignments to targets."""
+FORMAT_VERSION = 4
+"""Version 2 gave options the names of the command line, version 3 several alignments to targets, version 4 masks."""
 
 
 @dataclass(frozen=True)
