@@ -3,6 +3,7 @@
 import faulthandler
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -53,6 +54,31 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
     if reason := cuda_cases.unavailable_reason():
         pytest.skip(reason)
+
+
+@pytest.fixture
+def simulation(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A test that asks for this simulates statistics, with few pairs and an empty cache, whose folder this is."""
+    from exaln.simulation import estimate, kept
+
+    monkeypatch.setattr(estimate, "PLAN", ((400, 192), (800, 32)))
+    monkeypatch.setattr(kept, "_in_memory", {})
+    monkeypatch.setenv("EXALN_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture(autouse=True)
+def no_simulation(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In other tests these scorings have no statistics: many are drawn, and a simulation takes a second."""
+    if "simulation" in request.fixturenames:
+        return
+    from exaln.simulation import kept
+    from exaln.simulation.estimate import NoGumbelLawError
+
+    def refuse(*_: object) -> None:
+        raise NoGumbelLawError("tests do not simulate")
+
+    monkeypatch.setattr(kept, "parameters_of_any", refuse)
 
 
 @pytest.fixture

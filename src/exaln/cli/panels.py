@@ -11,7 +11,10 @@ PANELS: dict[str, tuple[str, ...]] = {
         "--mask", "--method",
     ),
     "Output": ("--out", "--outfmt", "--format", "--plot", "--hard", "--width", "--force", "--json"),
-    "Scoring": ("--matrix", "--match", "--mismatch", "--gap-open", "--gap-extend", "--mode", "--strand", "--dbsize"),
+    "Scoring": (
+        "--task", "--matrix", "--match", "--mismatch", "--gap-open", "--gap-extend", "--mode", "--strand", "--dbsize",
+        "--statistics", "--seed",
+    ),
     "Filters": (
         "--evalue", "--max-target-seqs", "--max-hsps", "--min-bits", "--min-score", "--min-identity",
         "--min-query-coverage", "--min-target-coverage", "--subject-besthit", "--culling-limit",

@@ -38,7 +38,7 @@ from exaln.search.aligning import Aligner, TargetAlignments
 from exaln.search.candidate_parts import CandidateParts
 from exaln.search.candidate_pruning import LocatedCandidates, Pruner
 from exaln.search.cut_targets import CutTargets
-from exaln.search.evaluation import HitEvaluator, warn_without_statistics
+from exaln.search.evaluation import HitEvaluator, simulated_for
 from exaln.search.hsp_filters import report_list, subject_besthit
 from exaln.search.masks import HARD
 from exaln.search.options import OLD_NAMES, SearchOptions
@@ -46,6 +46,7 @@ from exaln.search.ranking import Ranked, empty_ranking, hit_order, is_among_firs
 from exaln.search.regions import Regions, places_among
 from exaln.search.scan_parts import ScanPart, ScanViews, cells_reported
 from exaln.search.screen import PairSet, Screen
+from exaln.search.short_queries import ShortQueries
 from exaln.sequences.inputs import as_records
 from exaln.sequences.records import Records
 from exaln.sequences.strands import doubled, other_strand, require_strand
@@ -114,13 +115,15 @@ class Search:
         self.scoring, self.engine, self.options = scoring, engine, options
         space = database.search_space
         self.evaluator = evaluator or HitEvaluator(
-            scoring, options, n_targets=space.n_targets, n_residues=space.n_residues
+            scoring,
+            options,
+            n_targets=space.n_targets,
+            n_residues=space.n_residues,
+            simulated=simulated_for(scoring, options, engine),
         )
         self._scanning = scanning or nullcontext()
         self.statistics = self.evaluator.statistics
         require_strand(options.strand, database.alphabet)
-        if self.statistics is None:
-            warn_without_statistics(scoring)
         self.views = ScanViews(self.database, engine)
         self._screen = Screen(self, database) if self.masks.is_soft else None
 
@@ -502,6 +505,8 @@ def search(
     max_hsps: int | None = None,
     subject_besthit: bool = False,
     culling_limit: int | None = None,
+    statistics: str = "auto",
+    seed: int = 1,
     query_mask: str = "none",
     query_masking: str = "hard",
     target_mask: str = "none",
@@ -515,11 +520,11 @@ def search(
     """The best targets of each query, exactly, with alignments and E-values; a hit is a target with its alignments.
 
     queries: a string, several, a dict of sequences by id, `Records`, or the pathlib.Path of a file. database: a
-    Database, its path, or a FASTA file; several in a list are searched as one. scoring: a Scoring, or a matrix by its
-    name or file. Hits are ranked by E-value, then score, then place in the database. evalue to target_mask: see
-    `SearchOptions`; they can be given together as `options` instead. devices (numbers of GPUs) and gpu_memory (bytes on
-    each) need the cuda engine. progress: True for a bar, or a function that is called with the number of cells done.
-    The old names max_hits, strands and db_residues still work.
+    Database, its path, or a FASTA file; several in a list are searched as one. scoring: a Scoring, a BLAST task such as
+    "blastp-short", or a matrix by its name or file. Hits are ranked by E-value, then score, then place in the database.
+    evalue and all before `options` are those of `SearchOptions`, and can be given together as `options` instead.
+    devices (numbers of GPUs) and gpu_memory (bytes on each) need the cuda engine. progress: True for a bar, or a
+    function that is called with the number of cells done. The old names max_hits, strands and db_residues still work.
 
     >>> import pathlib, tempfile
     >>> fasta = pathlib.Path(tempfile.mkdtemp()) / "targets.fasta"
@@ -545,6 +550,8 @@ def search(
         max_hsps,
         subject_besthit,
         culling_limit,
+        statistics,
+        seed,
         query_mask=query_mask,
         query_masking=query_masking,
         target_mask=target_mask,
@@ -556,9 +563,11 @@ def search(
     found = Search(opened, as_scoring(scoring, opened.alphabet), running, chosen)
     with showing(progress, SearchProgress, lambda: found.n_cells(records.n_residues)) as report:
         hits = found.run([records], report)
-        cut = CutTargets()
-        collected = Hits.collect(cut.among(hits), HitSource(records, opened, found.summary(_name(database))))
+        cut, short = CutTargets(), ShortQueries(found.statistics, chosen.evalue)
+        source = HitSource(records, opened, found.summary(_name(database)))
+        collected = Hits.collect(short.among(cut.among(hits)), source)
     cut.warn()
+    short.warn()
     return collected
 
 
