@@ -26,6 +26,7 @@ ROOMS = [
     "alignments",
     "database",
     "engines",
+    "simulation",
     "report",
     "plots",
     "pairwise",

@@ -537,9 +537,7 @@ def seg(
     hicut: float,
     threads: int = 1,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Stretches of low complexity: begins, ends, and the offsets of each sequence's, in the order found.
-
-    They may overlap.
+    """Stretches of low complexity: begins, ends, and the offsets of those of each sequence, as found. They may overlap.
 
     kinds: uint8[256], the amino acid of each code, numbered from 0; 20 and more are unknown letters.
     """

@@ -185,7 +185,9 @@ def test_low_complexity_scores_less_unless_the_pair_is_nearly_identical():
     ("options", "scoring", "problem"),
     [
         ({"comp_based_stats": 2}, "VTML160", "VTML160 has no composition-based scores"),
-        ({"comp_based_stats": 1}, Scoring("BLOSUM62", gap_open=3), "has no E-values"),
+        ({"comp_based_stats": 1, "statistics": "table"}, Scoring("BLOSUM62", gap_open=3), "has no E-values"),
+        ({"comp_based_stats": 1, "statistics": "none"}, None, "has no E-values"),
+        ({"comp_based_stats": 2, "target_mask": "soft"}, None, "soft masks cannot be combined"),
         ({"comp_based_stats": 4}, None, "at most 3"),
         ({"comp_based_stats": 1, "margin": 0.5}, None, "at least 1"),
     ],

@@ -13,7 +13,7 @@ MAX_UNKNOWN = 2
 
 
 def seg(sequence, window=12, locut=2.2, hicut=2.5):
-    """The stretches of low complexity as (begin, end), 0-based and half-open, in order; they do not overlap."""
+    """The stretches as (begin, end), 0-based and half-open, in order; none overlaps or touches another."""
     found = [(first, last + 1) for first, last in sorted(segments(sequence, window, locut, hicut))]
     return merged(found)
 
@@ -101,7 +101,7 @@ def ln_factorial(n):
 def merged(intervals):
     joined = []
     for begin, end in intervals:
-        if joined and begin < joined[-1][1]:
+        if joined and begin <= joined[-1][1]:
             joined[-1] = joined[-1][0], max(end, joined[-1][1])
         else:
             joined.append((begin, end))

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from exaln.cli.blast_names import NO, OTHER_TASKS, YES
 from exaln.cli.command import BLAST_KIND, Option
 from exaln.errors import InputError
 
@@ -74,6 +75,16 @@ def parse_devices(text: str) -> tuple[int, ...]:
     if not all(re.fullmatch("[0-9]{1,4}", number) for number in numbers):
         raise InputError(f"{text!r} is not a list of GPUs; write their numbers separated by commas, such as 0,1")
     return tuple(map(int, numbers))
+
+
+def parse_task(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """The name of a BLAST task whose scoring exaln has; UsageError with what to do for others."""
+    from exaln.scoring.tasks import TASKS
+
+    if value is None or value.strip().lower() in TASKS:
+        return None if value is None else value.strip().lower()
+    advice = OTHER_TASKS.get(value.strip().lower(), f"the tasks are {', '.join(TASKS)}")
+    raise click.UsageError(f"--task {value} is not available; {advice}", ctx)
 
 
 def _parsed_by(parse: Any) -> Any:
@@ -424,8 +435,73 @@ filters = _together(
         metavar="N",
         help="Compute E-values for a database of this many residues. [default: its own size]",
     ),
+    click.option(
+        "--statistics",
+        type=click.Choice(["auto", "table", "simulated", "none"]),
+        default="auto",
+        show_default=True,
+        help="Where E-values come from: NCBI's table, or else a simulation (auto), one of these alone, or none.",
+    ),
+    click.option(
+        "--seed",
+        type=click.IntRange(min=0),
+        default=1,
+        show_default=True,
+        metavar="N",
+        help="Seed of the simulation.",
+    ),
 )
 """The options of a search that decide which hits are reported."""
+
+masks = _together(
+    click.option(
+        "--query-mask",
+        metavar="METHOD",
+        help='Mask the queries by seg, dust, tantan or lowercase; numbers may follow, as in "seg 12 2.2 2.5", and '
+        "several are separated by commas. [default: none]",
+    ),
+    click.option(
+        "--query-masking",
+        type=click.Choice(["hard", "soft"]),
+        help="hard: masked letters score as unknown ones. soft: only where it is decided which targets are hits. "
+        "[default: hard]",
+    ),
+    click.option(
+        "--target-mask",
+        type=click.Choice(["none", "hard", "soft"]),
+        default="none",
+        show_default=True,
+        help="What the masks of the database do: lower-case letters, and those of makedb --mask.",
+    ),
+    click.option("--seg", cls=Option, blast=["-seg"], hidden=True),
+    click.option("--dust", cls=Option, blast=["-dust"], hidden=True),
+    click.option("--lcase-masking", cls=Option, blast=["-lcase_masking"], is_flag=True, hidden=True),
+    click.option("--soft-masking", cls=Option, blast=["-soft_masking"], type=bool, hidden=True),
+)
+"""The masks of a search, with BLAST's options; `query_masks` joins them."""
+
+
+def query_masks(chosen: dict[str, Any]) -> dict[str, str]:
+    """The options `query_mask` and `query_masking` for what was chosen, in exaln's words and in BLAST's.
+
+    >>> query_masks({"seg": "12 2.2 2.5", "dust": "no", "lcase_masking": True})
+    {'query_mask': 'seg 12 2.2 2.5,lowercase', 'query_masking': 'hard'}
+    """
+    methods = [] if chosen.get("query_mask") is None else [chosen["query_mask"]]
+    for method in ("seg", "dust"):
+        value = chosen.get(method)
+        if value is not None and not re.fullmatch(NO, value.strip().lower()):
+            is_usual = re.fullmatch(YES, value.strip().lower())
+            methods.append(method if is_usual else f"{method} {value.strip()}")
+    if chosen.get("lcase_masking"):
+        methods.append("lowercase")
+    if len(methods) > 1 and "none" in methods:
+        raise InputError("--query-mask is none, but another option masks the queries; leave one of them out")
+    soft, masking = chosen.get("soft_masking"), chosen.get("query_masking")
+    if soft is not None and masking is not None and (masking == "soft") != soft:
+        raise InputError(f"--query-masking is {masking}, but -soft_masking {str(soft).lower()}; leave one of them out")
+    return {"query_mask": ",".join(methods) or "none", "query_masking": masking or ("soft" if soft else "hard")}
+
 
 SEARCH_FORMATS = (
     "table for reading, 0 pairwise text, 5 BLAST's XML, 6 tabular, 7 with comments, 10 csv, 15 BLAST's JSON, json, "
@@ -442,6 +518,15 @@ def outfmt(formats: str) -> Callable[[Function], Function]:
 
 _NUMBER: dict[str, Any] = {"cls": Option, "type": float, "metavar": "N"}
 scoring = _together(
+    click.option(
+        "--task",
+        cls=Option,
+        blast=["-task"],
+        callback=parse_task,
+        metavar="NAME",
+        help="Scoring of a BLAST task: blastp, blastp-short (PAM30, gaps 9/1), blastn, blastn-short (1/-3, gaps 5/2), "
+        "megablast. Options beside it replace parts.",
+    ),
     click.option(
         "--matrix",
         cls=Option,
@@ -470,7 +555,7 @@ scoring = _together(
         **_NUMBER,
     ),
 )
-"""--matrix, --match, --mismatch, --gap-open and --gap-extend; `make_scoring` reads them."""
+"""--task, --matrix, --match, --mismatch, --gap-open and --gap-extend; `make_scoring` reads them."""
 
 certificates = _together(
     click.option(
@@ -504,16 +589,14 @@ cluster = _together(
 def make_scoring(alphabet: Alphabet, chosen: dict[str, Any]) -> Scoring:
     """The scoring that the options of `scoring` ask for; chosen: their values."""
     from exaln.scoring.scoring import Scoring
+    from exaln.scoring.tasks import TASKS
 
-    check_blast_kind(alphabet)
-    return Scoring(
-        chosen["matrix"],
-        match=chosen["match"],
-        mismatch=chosen["mismatch"],
-        gap_open=chosen["gap_open"],
-        gap_extend=chosen["gap_extend"],
-        alphabet=alphabet,
-    )
+    given = {name: chosen[name] for name in ("matrix", "match", "mismatch", "gap_open", "gap_extend")}
+    if chosen["task"] is not None:
+        task = TASKS[chosen["task"]]
+        task.require_molecule(alphabet, f"--task {chosen['task']}")
+        given = task.arguments(**given)
+    return Scoring(**given, alphabet=alphabet)
 
 
 def open_searched(
@@ -531,7 +614,7 @@ def open_searched(
 
 
 def check_blast_kind(alphabet: Alphabet) -> None:
-    """InputError if a BLAST option, such as -task blastp, is for other sequences than these."""
+    """InputError if a BLAST option, such as -dbtype nucl, is for other sequences than these."""
     ctx = click.get_current_context(silent=True)
     option, kind = ("", "") if ctx is None else ctx.meta.get(BLAST_KIND, ("", ""))
     if kind and kind != ("nucleotide" if alphabet.is_nucleotide else alphabet.name):

@@ -27,6 +27,12 @@ class Intervals:
     offsets: NDArray[np.int64]
 
     @staticmethod
+    def none(n: int) -> Intervals:
+        """No stretches of n sequences."""
+        nothing = np.empty(0, np.int64)
+        return Intervals(nothing, nothing, np.zeros(n + 1, np.int64))
+
+    @staticmethod
     def of_records(records: Records) -> Intervals:
         """The masks of the records, which are their lower-case letters."""
         first, end = int(records.mask_offsets[0]), int(records.mask_offsets[-1])
@@ -42,31 +48,26 @@ class Intervals:
         """int64[intervals]: the sequence of each."""
         return read_only(np.repeat(np.arange(len(self)), np.diff(self.offsets)))
 
-    @property
-    def n_residues(self) -> int:
-        """The residues in all of them; those in several count for each."""
-        return int((self.ends - self.begins).sum())
-
-    def merged(self) -> Intervals:
-        """The same letters in as few intervals as possible: none overlaps or touches another."""
+    def merged(self, gap: int = 0) -> Intervals:
+        """Intervals in order; none overlaps or touches another. Those up to `gap` residues apart become one."""
         if not len(self.begins):
             return self
         order = np.lexsort((self.begins, self.rows))
-        before = offsets_of(np.full(len(self), int(self.ends.max()) + 1))[self.rows]  # all sequences in one line
+        before = offsets_of(np.full(len(self), int(self.ends.max()) + gap + 1))[self.rows]  # all on one line
         begins, reached = (before + self.begins)[order], np.maximum.accumulate((before + self.ends)[order])
-        firsts = np.flatnonzero(np.concatenate(([True], begins[1:] > reached[:-1])))
+        firsts = np.flatnonzero(np.concatenate(([True], begins[1:] > reached[:-1] + gap)))
         lasts = np.append(firsts[1:], len(begins)) - 1
         before = before[firsts]
         counts = np.bincount(self.rows[firsts], minlength=len(self))
         return Intervals(begins[firsts] - before, reached[lasts] - before, offsets_of(counts))
 
-    def joined(self, other: Intervals) -> Intervals:
+    def joined(self, other: Intervals, gap: int = 0) -> Intervals:
         """The letters that are in one of both, for the same sequences; merged."""
         rows = np.concatenate((self.rows, other.rows))
         begins = np.concatenate((self.begins, other.begins))
         ends = np.concatenate((self.ends, other.ends))
         order = np.argsort(rows, kind="stable")
-        return Intervals(begins[order], ends[order], self.offsets + other.offsets).merged()
+        return Intervals(begins[order], ends[order], self.offsets + other.offsets).merged(gap)
 
     def masks(self, records: Records) -> Records:
         """The records with these intervals as their masks."""

@@ -16,6 +16,8 @@ from exaln.sequences.records import Records, read_only
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from exaln.sequences.alphabet import Alphabet
+
 AMINO_ACIDS = "ACDEFGHIKLMNPQRSTVWY"
 """All other letters are unknown to SEG: B Z J X, U O and `*` too."""
 
@@ -53,12 +55,11 @@ def seg_intervals(records: Records, parameters: SegParameters = SEGMASKER, *, th
     >>> from exaln.sequences.inputs import as_records
     >>> found = seg_intervals(as_records("MKVLAAGHTWERQQQQQQQQQQQQDVNPYFSCIM"))
     >>> found.begins.tolist(), found.ends.tolist()
-    ([11], [24])
+    ([12], [24])
     """
     from exaln import _core
 
-    if records.alphabet.is_nucleotide:
-        raise InputError(f"SEG is for proteins, not for {records.alphabet.name}; use dust")
+    require_protein(records.alphabet)
     begins, ends, offsets = _core.seg(
         records.codes,
         records.offsets,
@@ -69,6 +70,13 @@ def seg_intervals(records: Records, parameters: SegParameters = SEGMASKER, *, th
         threads,
     )
     return Intervals(begins, ends, offsets)
+
+
+def require_protein(alphabet: Alphabet) -> None:
+    """Raise InputError unless sequences of this alphabet are proteins."""
+    if alphabet.name != "protein":
+        instead = "dust" if alphabet.is_nucleotide else "lowercase"
+        raise InputError(f"seg masks proteins, not {alphabet.name} sequences; use {instead}")
 
 
 @lru_cache(maxsize=4)

@@ -112,7 +112,7 @@ def explain(search: Search, queries: Records) -> Explanation:
     database, blocks = search.database, list(search.blocks([queries]))
     widest = max(blocks, key=lambda block: block.rows.n_rows)
     with unchanged(database.require_unchanged):
-        parts = search.views.parts(widest.rows, search.screen.cutoff(widest.rows.lengths))
+        parts = search.views.parts(widest.rows, search.scan_evaluator.cutoff(widest.rows.lengths))
         outline = ScanOutline.joined([search.engine.outline(part.task(None)) for part in parts])
     cells = search.n_cells(queries.n_residues)
     scanned = widest.rows.n_rows * database.n_residues
