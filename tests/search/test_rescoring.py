@@ -181,6 +181,7 @@ def test_low_complexity_scores_less_unless_the_pair_is_nearly_identical():
     assert hits["seq1"].columns == hits["seq1"].identities == len(POLY_Q)
 
 
+@pytest.mark.filterwarnings("ignore::exaln.ExalnWarning")
 @pytest.mark.parametrize(
     ("options", "scoring", "problem"),
     [

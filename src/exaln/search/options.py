@@ -49,8 +49,8 @@ class SearchOptions:
     seed: of the simulation. query_mask: what is masked in queries, none, lowercase, seg, dust or tantan, with numbers
     as in "seg 12 2.2 2.5", several separated by commas; query_masking: hard or soft. target_mask: what the masks of the
     database do, none, hard or soft. comp_based_stats: the mode of `statistics.composition`, 0 to 3; margin: pairs that
-    reach this many times the E-value under the standard matrix are rescored. include, exclude: ordinals of targets, to which `resolved` turns ids. The names of
-    earlier versions still work: max_hits, strands, db_residues.
+    reach this many times the E-value under the standard matrix are rescored. include, exclude: ordinals of targets, to
+    which `resolved` turns ids. The names of earlier versions still work: max_hits, strands, db_residues.
     """
 
     evalue: float = 10.0
