@@ -290,11 +290,12 @@ class Search:
 
     def _scanned(self, block: Block, progress: Progress | None, pairs: PairSet | None) -> Scanned:
         """The candidates of a scan of the database. pairs: those of which they must be, if not all are wanted."""
-        found, pruners = CandidateList(self, len(block.queries)), dict[int, Pruner | None]()
+        found = CandidateList(self, len(block.queries))
+        latest: ScanPart | None = None
+        pruner: Pruner | None = None
         for part, listed in self.candidates(self.views, block, progress):
-            if id(part) not in pruners:
-                pruners[id(part)] = self._pruner(block, part)
-            pruner = pruners[id(part)]
+            if part is not latest:
+                latest, pruner = part, self._pruner(block, part)
             wanted = listed if pairs is None else listed.taken(pairs.holds(listed))
             kept = wanted if pruner is None else pruner.prune(wanted)
             if self.finds_targets_again and len(kept) < len(wanted):
