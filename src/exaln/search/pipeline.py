@@ -46,7 +46,6 @@ from exaln.search.ranking import Ranked, empty_ranking, hit_order, is_among_firs
 from exaln.search.regions import Regions, places_among
 from exaln.search.scan_parts import ScanPart, ScanViews, cells_reported
 from exaln.search.screen import PairSet, Screen
-from exaln.search.short_queries import ShortQueries
 from exaln.sequences.inputs import as_records
 from exaln.sequences.records import Records
 from exaln.sequences.strands import doubled, other_strand, require_strand
@@ -564,11 +563,10 @@ def search(
     found = Search(opened, as_scoring(scoring, opened.alphabet), running, chosen)
     with showing(progress, SearchProgress, lambda: found.n_cells(records.n_residues)) as report:
         hits = found.run([records], report)
-        cut, short = CutTargets(), ShortQueries(found.statistics, chosen.evalue)
+        cut = CutTargets()
         source = HitSource(records, opened, found.summary(_name(database)))
-        collected = Hits.collect(short.among(cut.among(hits)), source)
+        collected = Hits.collect(cut.among(hits), source)
     cut.warn()
-    short.warn()
     return collected
 
 
