@@ -47,7 +47,6 @@ from exaln.search.regions import Regions, places_among
 from exaln.search.rescoring import Rescoring, screening_options
 from exaln.search.scan_parts import ScanPart, ScanViews, cells_reported
 from exaln.search.screen import PairSet, Screen
-from exaln.search.short_queries import ShortQueries
 from exaln.sequences.inputs import as_records
 from exaln.sequences.records import Records
 from exaln.sequences.strands import doubled, other_strand, require_strand
@@ -339,11 +338,12 @@ class Search:
 
     def _scanned(self, block: Block, progress: Progress | None, pairs: PairSet | None) -> Scanned:
         """The candidates of a scan of the database. pairs: those of which they must be, if not all are wanted."""
-        found, pruners = CandidateList(self, len(block.queries)), dict[int, Pruner | None]()
+        found = CandidateList(self, len(block.queries))
+        latest: ScanPart | None = None
+        pruner: Pruner | None = None
         for part, listed in self.candidates(self.views, block, progress):
-            if id(part) not in pruners:
-                pruners[id(part)] = self._pruner(block, part)
-            pruner = pruners[id(part)]
+            if part is not latest:
+                latest, pruner = part, self._pruner(block, part)
             wanted = listed if pairs is None else listed.taken(pairs.holds(listed))
             kept = wanted if pruner is None else pruner.prune(wanted)
             if self.finds_targets_again and len(kept) < len(wanted):
@@ -625,11 +625,10 @@ def search(
     found = Search(opened, as_scoring(scoring, opened.alphabet), running, chosen)
     with showing(progress, SearchProgress, lambda: found.n_cells(records.n_residues)) as report:
         hits = found.run([records], report)
-        cut, short = CutTargets(), ShortQueries(found.statistics, chosen.evalue)
+        cut = CutTargets()
         source = HitSource(records, opened, found.summary(_name(database)))
-        collected = Hits.collect(short.among(cut.among(hits)), source)
+        collected = Hits.collect(cut.among(hits), source)
     cut.warn()
-    short.warn()
     return collected
 
 
