@@ -74,7 +74,7 @@ def simulated_parameters(
         raise NoGumbelLawError("the mean score of two random letters is not negative; lower the scores of mismatches")
     _require_logarithmic(sampled(scoring, engine, weights, PILOT, seed))
     samples = sampled(scoring, engine, weights, PLAN if plan is None else plan, seed)
-    found = fit(samples, law, seed, _span(_used_scores(scoring, weights)))
+    found = fit(samples, law, scoring.gap_extend, seed, _span(_used_scores(scoring, weights)))
     if found is None or not found.lambda_error <= LARGEST_ERROR:
         raise _linear()
     return found
