@@ -219,13 +219,14 @@ def test_the_source_of_evalues_can_be_chosen(exaln: Exaln, simulation: Path) -> 
 
 
 def test_scorings_in_the_linear_phase_are_ranked_by_score_with_one_line(exaln: Exaln, simulation: Path) -> None:
-    result = exaln(
-        "search", "--query", GLOBINS, "--db", GLOBINS, "--gap-open", 2, "--gap-extend", 2, "--quiet", *COLUMNS
-    )
+    search = ["search", "--query", GLOBINS, "--db", GLOBINS, "--gap-open", 2, "--gap-extend", 2, "--quiet", *COLUMNS]
+    result = exaln(*search)
     assert result.code == 0
     assert result.err.count("\n") == 1
     assert "its scores grow in proportion to the length, or nearly so; raise the gap costs" in result.err
     assert {row[3] for row in result.rows} == {""}
+    code, message = exaln.error(*search, "--statistics", "simulated")
+    assert (code, "BLOSUM62 with gaps 2/2 has no E-values: its scores grow in proportion" in message) == (1, True)
 
 
 def test_every_report_has_simulated_statistics(exaln: Exaln, simulation: Path) -> None:

@@ -11,7 +11,7 @@ PANELS: dict[str, tuple[str, ...]] = {
     ),
     "Output": ("--out", "--outfmt", "--format", "--plot", "--width", "--force", "--json"),
     "Scoring": (
-        "--matrix", "--match", "--mismatch", "--gap-open", "--gap-extend", "--mode", "--strand", "--dbsize",
+        "--task", "--matrix", "--match", "--mismatch", "--gap-open", "--gap-extend", "--mode", "--strand", "--dbsize",
         "--statistics", "--seed",
     ),
     "Filters": (

@@ -114,7 +114,8 @@ def warn_without_statistics(scoring: Scoring, reason: str = "") -> None:
 
 
 def simulated_for(scoring: Scoring, options: SearchOptions, engine: Engine | None) -> SimulatedParameters | None:
-    """The simulated parameters of a search, or None if it needs none. Warns if there are no E-values for the scoring.
+    """The simulated parameters of a search, or None if it needs none. Warns if there are no E-values for the scoring,
+    and raises InputError if simulated ones were asked for.
 
     engine: where to compute them, None for the cpu engine; it does not change them.
     """
@@ -129,6 +130,8 @@ def simulated_for(scoring: Scoring, options: SearchOptions, engine: Engine | Non
     try:
         return parameters_of_any(scoring, engine, options.seed)
     except NoGumbelLawError as error:
+        if options.statistics == "simulated":
+            raise InputError(f"{_short_name(scoring)} has no E-values: {error}") from None
         warn_without_statistics(scoring, str(error))
         return None
 
