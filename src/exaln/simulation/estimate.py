@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 Plan = tuple[tuple[int, int], ...]
 
-METHOD = 1
+METHOD = 2
 """The version of the method. Change it when anything changes that can change a parameter."""
 
 PAIRS_PER_SEQUENCE = 32
@@ -45,7 +45,7 @@ MOST_GROWTH = 1.25
 phase, and between them where no sample of this size tells.
 """
 
-LARGEST_ERROR = 0.04
+LARGEST_ERROR = 0.06
 """Standard error of lambda, relative, above which the parameters are refused."""
 
 DEFAULT_SEED = 1
