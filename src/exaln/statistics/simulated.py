@@ -9,8 +9,8 @@ from typing import Any
 from exaln.statistics.karlin_altschul import ProteinParameters
 
 DIGITS = 4
-"""Significant digits of the parameters. Machines differ in the last bits of logarithms, which the fit makes a difference
-of about 1e-7 in the parameters; rounding removes it.
+"""Significant digits of the parameters. Machines differ in the last bits of logarithms, and after the fit by 1e-7 at
+most; rounding removes that.
 """
 
 
