@@ -2,6 +2,7 @@
 
 import faulthandler
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,8 +25,13 @@ STDERR = pytest.StashKey[int]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep the true stderr, which is another file while a test runs."""
+    """Keep the true stderr, which is another file while a test runs. Let Ctrl-C act in the programs that tests start.
+
+    A shell starts a command in the background with SIGINT ignored, and so are the programs that it starts.
+    """
     config.stash[STDERR] = os.dup(2)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

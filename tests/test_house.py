@@ -20,6 +20,7 @@ ROOMS = [
     "errors",
     "foundation",
     "sequences",
+    "masking",
     "scoring",
     "statistics",
     "alignments",

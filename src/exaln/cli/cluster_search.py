@@ -284,7 +284,10 @@ def open_job(
     location = database if opened is None else str(Path(opened.path or "").resolve())
     scoring = options.make_scoring(manifest.alphabet, chosen)
     chosen_options = make_options(opened)
+    masks = chosen_options.masks
+    masks.require_fit(manifest.alphabet)
     simulated = simulated_for(scoring, chosen_options, None)
-    spec = SearchSpec.of(database, manifest, scoring, chosen_options, simulated)
+    masked_options = replace(chosen_options, query_mask=masks.found.query_methods)
+    spec = SearchSpec.of(database, manifest, scoring, masked_options, simulated)
     queries = read_records(query, alphabet=alphabet, like=manifest.alphabet, keep_qualities=True, **reading)
-    return ClusterJob(location, manifest, spec, queries)
+    return ClusterJob(location, manifest, spec, masks.with_found(queries))

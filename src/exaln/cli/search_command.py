@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 @options.out
 @options.outfmt(options.SEARCH_FORMATS)
 @options.filters
+@options.masks
 @options.scoring
 @options.alphabet
 @options.strip_gaps
@@ -134,5 +135,5 @@ def make_options(chosen: dict[str, Any], database: Database | None) -> SearchOpt
     lists = {name: None if chosen[name] is None else Path(chosen[name]) for name in ("ids", "exclude_ids")}
     if database is None and any(path is not None for path in lists.values()):
         raise InputError("--ids and --exclude-ids need the database on a path, not at a URL")
-    options = SearchOptions(**{name: chosen[name] for name in OPTIONS} | lists)
-    return options if database is None else options.resolved(database)
+    found = SearchOptions(**{name: chosen[name] for name in OPTIONS} | lists | options.query_masks(chosen))
+    return found if database is None else found.resolved(database)

@@ -10,6 +10,7 @@ import numpy as np
 
 from exaln.errors import InputError
 from exaln.foundation import arguments
+from exaln.search.masks import SearchMasks
 from exaln.search.target_ids import Ids, as_ids, ordinals_of
 from exaln.sequences.strands import STRANDS
 
@@ -45,8 +46,10 @@ class SearchOptions:
     E-values, in place of those of the database. max_hsps: alignments per target, before filters on them; None for all
     that reach the E-value, MOST_ALIGNMENTS at most. subject_besthit, culling_limit: see `hsp_filters`. statistics:
     where E-values come from: NCBI's table, or else a simulation (auto), one of these alone (table, simulated), or none.
-    seed: of the simulation. include, exclude: ordinals of targets, to which `resolved` turns ids. The names of earlier
-    versions still work: max_hits, strands, db_residues.
+    seed: of the simulation. query_mask: what is masked in queries, none, lowercase, seg, dust or tantan, with numbers
+    as in "seg 12 2.2 2.5", several separated by commas; query_masking: hard or soft. target_mask: what the masks of the
+    database do, none, hard or soft. include, exclude: ordinals of targets, to which `resolved` turns ids. The names of
+    earlier versions still work: max_hits, strands, db_residues.
     """
 
     evalue: float = 10.0
@@ -65,6 +68,9 @@ class SearchOptions:
     culling_limit: int | None = None
     statistics: str = "auto"
     seed: int = 1
+    query_mask: str = "none"
+    query_masking: str = "hard"
+    target_mask: str = "none"
     include: NDArray[np.int64] | None = None
     exclude: NDArray[np.int64] | None = None
 
@@ -96,6 +102,12 @@ class SearchOptions:
             if getattr(self, name) is not None:
                 checked[name] = _ordinals(name, getattr(self, name))
         self.__dict__.update(checked)
+        _ = self.masks
+
+    @property
+    def masks(self) -> SearchMasks:
+        """What is masked in queries and targets."""
+        return SearchMasks(self.query_mask, self.query_masking, self.target_mask)
 
     @property
     def alignments_per_target(self) -> int:

@@ -25,8 +25,8 @@ from exaln.search.spec_values import IDS, ORDINALS, require_search
 from exaln.statistics.simulated import SimulatedParameters
 
 FORMAT_VERSION = 4
-"""Version 2 gave options the names of the command line, version 3 several alignments to targets, version 4 simulated
-statistics to the search.
+"""Version 2 gave options the names of the command line, version 3 several alignments to targets, version 4 masks and
+simulated statistics to the search.
 """
 
 
