@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 Plan = tuple[tuple[int, int], ...]
 
-METHOD = 2
+METHOD = 3
 """The version of the method. Change it when anything changes that can change a parameter."""
 
 PAIRS_PER_SEQUENCE = 32
