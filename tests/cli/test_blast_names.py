@@ -135,8 +135,9 @@ def test_neutral_values_of_makeblastdb_and_blastdbcmd(exaln: Exaln, tmp_path: Pa
     [
         ("-task blastp", "-task blastp is for protein sequences, but these are dna; leave it out"),
         ("-word_size 7", "no such option: -word_size; leave it out: every score is the exact optimum"),
-        ("-task megablast", "-task megablast is not available; write --match 1 --mismatch -2 --gap-open 0"),
         ("-task dc-megablast", "-task dc-megablast is not available; leave it out"),
+        ("-task tblastn", "-task tblastn is not available; exaln does not translate"),
+        ("-task short", "-task short is not available; the tasks are blastp, blastp-short, blastn"),
         ("-max_hsps 0", "invalid value for '--max-hsps': 0 is not in the range x>=1"),
         ("-sorthsps 3", "-sorthsps 3 is not available; alignments of a target are sorted by score"),
         ("-sorthsps", "-sorthsps needs a value"),
@@ -183,6 +184,37 @@ def test_a_task_for_other_letters_is_refused_by_every_command(exaln: Exaln, comm
     assert exaln(*command, "-task", "blastn").code == 0
     code, message = exaln.error(*command, "-task", "blastp")
     assert (code, "-task blastp is for protein sequences, but these are dna" in message) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "same"),
+    [
+        ("-task blastp-short", "--matrix PAM30 --gap-open 9 --gap-extend 1"),
+        ("--task BLASTP-short --gap-open 10", "--matrix PAM30 --gap-open 10 --gap-extend 1"),
+        ("-task blastp -matrix BLOSUM45", "--matrix BLOSUM45"),
+        ("-task blastp-short -matrix BLOSUM80", "--matrix BLOSUM80"),
+    ],
+)
+def test_a_task_is_its_scoring_for_proteins(exaln: Exaln, options: str, same: str) -> None:
+    search = ["search", *PROTEINS, "--evalue", "1000"]
+    found = exaln(*search, *options.split())
+    assert found.out == exaln(*search, *same.split()).out != exaln(*search).out
+
+
+@pytest.mark.parametrize(
+    ("options", "same"),
+    [
+        ("-task blastn-short", "--match 1 --mismatch -3 --gap-open 5 --gap-extend 2"),
+        ("-task megablast", "--match 1 --mismatch -2 --gap-open 0 --gap-extend 2.5"),
+        ("-task megablast -reward 2 -penalty -3", "--match 2 --mismatch -3 --gap-open 0 --gap-extend 4"),
+        ("-task blastn -penalty -2", "--match 2 --mismatch -2 --gap-open 5 --gap-extend 2"),
+    ],
+)
+def test_a_task_is_its_scoring_for_nucleotides(exaln: Exaln, options: str, same: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # some have no E-values
+        found = exaln("search", *BASES, *options.split())
+        assert found.out == exaln("search", *BASES, *same.split()).out != exaln("search", *BASES).out
 
 
 # -help, -h and -version

@@ -73,16 +73,15 @@ def _all(names: str, option: BlastOption) -> dict[str, BlastOption]:
     return dict.fromkeys((f"-{name}" for name in names.split()), option)
 
 
-_SHORT_PROTEIN = "write --matrix PAM30 --gap-open 9 --gap-extend 1"
-_SHORT_DNA = "write --match 1 --mismatch -3 --gap-open 5 --gap-extend 2"
-_MEGABLAST = "write --match 1 --mismatch -2 --gap-open 0 --gap-extend 2.5"
-_TASKS = {"blastp-short": _SHORT_PROTEIN, "blastn-short": _SHORT_DNA, "megablast": _MEGABLAST}
-_TASKS |= {"blastx": NO_TRANSLATION, "tblastn": NO_TRANSLATION, "blastx-fast": NO_TRANSLATION}
-_TASKS |= {"tblastn-fast": NO_TRANSLATION}
+OTHER_TASKS = {
+    **dict.fromkeys(("blastp-fast", "dc-megablast", "rmblastn", "vecscreen"), EXACT),
+    **dict.fromkeys(("blastx", "blastx-fast", "tblastn", "tblastn-fast", "tblastx"), NO_TRANSLATION),
+    **dict.fromkeys(("psiblast", "phiblastp", "deltablast", "rpsblast"), NO_PROFILES),
+}
+"""Values of -task that are refused, with what to do."""
 
 SEARCH_OPTIONS: dict[str, BlastOption] = {
     # Queries and targets
-    "-task": BlastOption(EXACT, "blast[pn]", _TASKS, {"blastp": "protein", "blastn": "nucleotide"}),
     **_all("query_loc subject_loc", BlastOption(CUT)),
     **_all("query_gencode db_gencode max_intron_length", BlastOption(NO_TRANSLATION)),
     **_all("gilist negative_gilist", BlastOption(f"{NO_GI}; list ids in a file for --ids or --exclude-ids")),
@@ -186,7 +185,7 @@ _SEARCH = "exaln search -query FILE -db DB takes its options"
 _NO_MASK = "exaln search scores sequences as they are, without masks"
 PROGRAMS: dict[str, str] = {
     **dict.fromkeys(("blastp", "blastn", "blast", "blastall", "legacy_blast"), _SEARCH),
-    "megablast": f"{_SEARCH}; for its scoring {_MEGABLAST}",
+    "megablast": f"{_SEARCH}; for its scoring write --task megablast",
     "blastx": f"exaln does not translate: translate the queries {_TRANSLATED}",
     "tblastn": f"exaln does not translate: translate the database {_TRANSLATED}",
     "tblastx": f"exaln does not translate: translate queries and database {_TRANSLATED}",

@@ -1,4 +1,7 @@
-"""Notes on stderr about alignments that a report does not show: further ones in long targets, and the other strand."""
+"""Notes on stderr about alignments that a report does not show.
+
+Further ones in long targets, those of queries too short for the E-value, and those on the other strand.
+"""
 
 from __future__ import annotations
 
@@ -71,23 +74,25 @@ class HitNotes:
 
     def __init__(self, options: SearchOptions, evaluator: HitEvaluator) -> None:
         from exaln.search.cut_targets import CutTargets
+        from exaln.search.short_queries import ShortQueries
 
         has_one = options.max_hsps is None and not evaluator.has_cap
         self._cut = CutTargets()
+        self._short = ShortQueries(evaluator.statistics, options.evalue)
         self._long = LongTargets("--max-hsps N or --min-score S shows more") if has_one else None
 
     def among(self, hits: Iterator[QueryHits]) -> Iterator[QueryHits]:
         """Yield the hits unchanged, looking at each."""
-        hits = self._cut.among(hits)
+        hits = self._short.among(self._cut.among(hits))
         return hits if self._long is None else self._long.among(hits)
 
     def tell(self, messages: Messages) -> None:
         """Print a note if there was something to tell."""
         if self._long is not None:
             self._long.tell(messages)
-        message = self._cut.message("--max-hsps")
-        if message is not None:
-            messages.note(f"note: {message}")
+        for message in (self._cut.message("--max-hsps"), self._short.message("--evalue", "--task ")):
+            if message is not None:
+                messages.note(f"note: {message}")
 
 
 class OtherStrand:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from exaln.cli.blast_names import OTHER_TASKS
 from exaln.cli.command import BLAST_KIND, Option
 from exaln.errors import InputError
 
@@ -62,6 +63,16 @@ def parse_devices(text: str) -> tuple[int, ...]:
     if not all(re.fullmatch("[0-9]{1,4}", number) for number in numbers):
         raise InputError(f"{text!r} is not a list of GPUs; write their numbers separated by commas, such as 0,1")
     return tuple(map(int, numbers))
+
+
+def parse_task(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """The name of a BLAST task whose scoring exaln has; UsageError with what to do for others."""
+    from exaln.scoring.tasks import TASKS
+
+    if value is None or value.strip().lower() in TASKS:
+        return None if value is None else value.strip().lower()
+    advice = OTHER_TASKS.get(value.strip().lower(), f"the tasks are {', '.join(TASKS)}")
+    raise click.UsageError(f"--task {value} is not available; {advice}", ctx)
 
 
 def _parsed_by(parse: Any) -> Any:
@@ -414,6 +425,15 @@ def outfmt(formats: str) -> Callable[[Function], Function]:
 _NUMBER: dict[str, Any] = {"cls": Option, "type": float, "metavar": "N"}
 scoring = _together(
     click.option(
+        "--task",
+        cls=Option,
+        blast=["-task"],
+        callback=parse_task,
+        metavar="NAME",
+        help="Scoring of a BLAST task: blastp, blastp-short (PAM30, gaps 9/1), blastn, blastn-short (1/-3, gaps 5/2), "
+        "megablast. Options beside it replace parts.",
+    ),
+    click.option(
         "--matrix",
         cls=Option,
         blast=["-matrix"],
@@ -441,7 +461,7 @@ scoring = _together(
         **_NUMBER,
     ),
 )
-"""--matrix, --match, --mismatch, --gap-open and --gap-extend; `make_scoring` reads them."""
+"""--task, --matrix, --match, --mismatch, --gap-open and --gap-extend; `make_scoring` reads them."""
 
 certificates = _together(
     click.option(
@@ -475,16 +495,14 @@ cluster = _together(
 def make_scoring(alphabet: Alphabet, chosen: dict[str, Any]) -> Scoring:
     """The scoring that the options of `scoring` ask for; chosen: their values."""
     from exaln.scoring.scoring import Scoring
+    from exaln.scoring.tasks import TASKS
 
-    check_blast_kind(alphabet)
-    return Scoring(
-        chosen["matrix"],
-        match=chosen["match"],
-        mismatch=chosen["mismatch"],
-        gap_open=chosen["gap_open"],
-        gap_extend=chosen["gap_extend"],
-        alphabet=alphabet,
-    )
+    given = {name: chosen[name] for name in ("matrix", "match", "mismatch", "gap_open", "gap_extend")}
+    if chosen["task"] is not None:
+        task = TASKS[chosen["task"]]
+        task.require_molecule(alphabet, f"--task {chosen['task']}")
+        given = task.arguments(**given)
+    return Scoring(**given, alphabet=alphabet)
 
 
 def open_searched(
@@ -502,7 +520,7 @@ def open_searched(
 
 
 def check_blast_kind(alphabet: Alphabet) -> None:
-    """InputError if a BLAST option, such as -task blastp, is for other sequences than these."""
+    """InputError if a BLAST option, such as -dbtype nucl, is for other sequences than these."""
     ctx = click.get_current_context(silent=True)
     option, kind = ("", "") if ctx is None else ctx.meta.get(BLAST_KIND, ("", ""))
     if kind and kind != ("nucleotide" if alphabet.is_nucleotide else alphabet.name):

@@ -10,7 +10,9 @@ PANELS: dict[str, tuple[str, ...]] = {
         "--query", "--db", "--in", "--ids", "--exclude-ids", "--alphabet", "--strip-gaps", "--max-record-size", "--all",
     ),
     "Output": ("--out", "--outfmt", "--format", "--plot", "--width", "--force", "--json"),
-    "Scoring": ("--matrix", "--match", "--mismatch", "--gap-open", "--gap-extend", "--mode", "--strand", "--dbsize"),
+    "Scoring": (
+        "--task", "--matrix", "--match", "--mismatch", "--gap-open", "--gap-extend", "--mode", "--strand", "--dbsize",
+    ),
     "Filters": (
         "--evalue", "--max-target-seqs", "--max-hsps", "--min-bits", "--min-score", "--min-identity",
         "--min-query-coverage", "--min-target-coverage", "--subject-besthit", "--culling-limit",

@@ -31,6 +31,7 @@ from exaln.scoring.letter_scores import (
     value_text,
 )
 from exaln.scoring.modes import Mode
+from exaln.scoring.tasks import TASKS
 from exaln.sequences.alphabet import BUILT_IN, DNA, PROTEIN, Alphabet, as_alphabet
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
 
 ScoringLike: TypeAlias = "Scoring | str | os.PathLike[str]"
-"""A Scoring, or the name or file of a matrix, which brings its default gap costs."""
+"""A Scoring, the name of a BLAST task, or the name or file of a matrix, which brings its default gap costs."""
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
@@ -112,6 +113,18 @@ class Scoring:
         if found is not None and found is BUILT_IN.get(found.name):
             return _built_in_default(found.name)
         return Scoring(alphabet=found)
+
+    @staticmethod
+    def of_task(task: str, alphabet: Alphabet | str | None = None) -> Scoring:
+        """The scoring of a BLAST task; alphabet: of the sequences, if known. InputError if the task is for others.
+
+        >>> Scoring.of_task("blastp-short")
+        Scoring('PAM30', gap_open=9, gap_extend=1)
+        """
+        found, known = TASKS[arguments.choice("task", task, tuple(TASKS))], as_alphabet(alphabet)
+        if known is not None:
+            found.require_molecule(known, f"task {task!r}")
+        return Scoring(**found.arguments(), alphabet=known)
 
     @staticmethod
     def names() -> tuple[str, ...]:
@@ -218,7 +231,7 @@ class Scoring:
 
 
 def as_scoring(scoring: ScoringLike | None, alphabet: Alphabet | None = None) -> Scoring:
-    """The Scoring for what a user passed: a Scoring, the name or file of a matrix, or None for the default.
+    """The Scoring for what a user passed: a Scoring, a BLAST task, the name or file of a matrix; None for the default.
 
     alphabet: that of the sequences, if known.
 
@@ -231,6 +244,8 @@ def as_scoring(scoring: ScoringLike | None, alphabet: Alphabet | None = None) ->
         return Scoring.default(PROTEIN if alphabet is None else alphabet)
     if isinstance(scoring, str) and alphabet is None and scoring.upper() in matrices.DEFAULT_GAPS:
         return _built_in(scoring.upper())
+    if isinstance(scoring, str) and scoring in TASKS:
+        return Scoring.of_task(scoring, alphabet)
     return Scoring(arguments.path("scoring", scoring, f"a Scoring, {MATRIX}"), alphabet=alphabet)
 
 

@@ -43,6 +43,7 @@ from exaln.search.options import OLD_NAMES, SearchOptions
 from exaln.search.ranking import Ranked, empty_ranking, hit_order, is_among_first, rank, report_order
 from exaln.search.regions import Regions, places_among
 from exaln.search.scan_parts import ScanPart, ScanViews, cells_reported
+from exaln.search.short_queries import ShortQueries
 from exaln.sequences.inputs import as_records
 from exaln.sequences.records import Records
 from exaln.sequences.strands import doubled, other_strand, require_strand
@@ -467,11 +468,11 @@ def search(
     """The best targets of each query, exactly, with alignments and E-values; a hit is a target with its alignments.
 
     queries: a string, several, a dict of sequences by id, `Records`, or the pathlib.Path of a file. database: a
-    Database, its path, or a FASTA file; several in a list are searched as one. scoring: a Scoring, or a matrix by its
-    name or file. Hits are ranked by E-value, then score, then place in the database. evalue to culling_limit: see
-    `SearchOptions`; they can be given together as `options` instead. devices (numbers of GPUs) and gpu_memory (bytes on
-    each) need the cuda engine. progress: True for a bar, or a function that is called with the number of cells done.
-    The old names max_hits, strands and db_residues still work.
+    Database, its path, or a FASTA file; several in a list are searched as one. scoring: a Scoring, a BLAST task such as
+    "blastp-short", or a matrix by its name or file. Hits are ranked by E-value, then score, then place in the database.
+    evalue to culling_limit: see `SearchOptions`; they can be given together as `options` instead. devices (numbers of
+    GPUs) and gpu_memory (bytes on each) need the cuda engine. progress: True for a bar, or a function that is called
+    with the number of cells done. The old names max_hits, strands and db_residues still work.
 
     >>> import pathlib, tempfile
     >>> fasta = pathlib.Path(tempfile.mkdtemp()) / "targets.fasta"
@@ -505,9 +506,11 @@ def search(
     found = Search(opened, as_scoring(scoring, opened.alphabet), running, chosen)
     with showing(progress, SearchProgress, lambda: found.n_cells(records.n_residues)) as report:
         hits = found.run([records], report)
-        cut = CutTargets()
-        collected = Hits.collect(cut.among(hits), HitSource(records, opened, found.summary(_name(database))))
+        cut, short = CutTargets(), ShortQueries(found.statistics, chosen.evalue)
+        source = HitSource(records, opened, found.summary(_name(database)))
+        collected = Hits.collect(short.among(cut.among(hits)), source)
     cut.warn()
+    short.warn()
     return collected
 
 
