@@ -1,0 +1,223 @@
+"""Compare the number of hits among random sequences with their E-values.
+
+    python benchmarks/calibration.py                       # all cases, some minutes
+    python benchmarks/calibration.py --quick               # a twentieth of the queries
+    python benchmarks/calibration.py --only PAM30 --out DIR
+    python benchmarks/calibration.py --comp-based-stats 2 --only biased,shuffled
+    python benchmarks/calibration.py --matrix BLOSUM62 --gap-open 5 --gap-extend 5 --only BLOSUM62
+
+In random sequences, a search should report x hits per query with E-values up to x. A case has queries of one length and
+targets that are as long as proteins (median 284), or 1,000 bases. Each block of 2,000 queries is searched in targets of
+its own. Searches of DNA look at one strand. Cases with a biased composition and with shuffled real proteins (which need
+EXALN_DATA) show what E-values without composition are worth there; the requirement is for the others.
+
+Scores are whole numbers, and so there are no hits between the E-values of two scores. A count is therefore compared
+with what the E-values promise at the scores that exist: that of the first score within the limit, for each length of
+target. This is below the limit by half a step on average; the table has both. Scorings without parameters of their own,
+and searches whose scores are finer, are compared with the limit alone. Required: within 15 % or three Poisson standard
+deviations, whichever is more.
+
+Prints a table and writes calibration.txt, .json and .svg into --out, by default benchmarks/runs/<date>-<machine>.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import datetime
+import json
+import math
+import os
+import tempfile
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from calibration_parts.cases import BLOCK, Case, cases_of
+from calibration_parts.counts import LIMITS, Count, expected_hits, hits_within
+from calibration_parts.figure import draw
+
+import exaln
+from exaln import Database, Scoring
+from exaln.engines.bench.runs import machine, runs_folder, write_run
+from exaln.statistics.evalues import Statistics
+
+SHOWN = (0.01, 0.1, 1.0, 10.0)
+QUICK = 20
+LEGEND = """
+hits per query with E <= 0.01, 0.1, 1 and 10: found / limit, then found / expected at the scores that exist
+*  not within 15 % or three standard deviations
+"""
+
+
+def parsed() -> argparse.Namespace:
+    """The command line's options."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help=f"1 in {QUICK} of the queries")
+    parser.add_argument("--only", default="", metavar="TEXTS", help="cases whose group or name has one of these texts")
+    parser.add_argument("--matrix", help="for all cases of proteins, with --gap-open and --gap-extend")
+    parser.add_argument("--match", type=float, help="for all cases of DNA, with --mismatch and the gap costs")
+    parser.add_argument("--mismatch", type=float)
+    parser.add_argument("--gap-open", type=float)
+    parser.add_argument("--gap-extend", type=float)
+    parser.add_argument("--comp-based-stats", type=int, metavar="N", help="passed on to exaln.search")
+    parser.add_argument("--strand", default="plus", help="of DNA")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--engine", default="auto")
+    parser.add_argument("--threads", type=int)
+    parser.add_argument("--draw", type=Path, metavar="JSON", help="draw the figure of a run again, and no more")
+    parser.add_argument("--out", type=Path, help="folder for the table, the run and the figure")
+    return parser.parse_args()
+
+
+def chosen_cases(options: argparse.Namespace) -> list[Case]:
+    """The cases that are asked for, with the scoring that is asked for."""
+    data = os.environ.get("EXALN_DATA")
+    cases = cases_of(Path(data) / "protein" if data else None)
+    texts = [text for text in options.only.split(",") if text] or [""]
+    cases = [case for case in cases if any(text in f"{case.group}: {case.name}" for text in texts)]
+    gaps = {name: value for name in ("gap_open", "gap_extend") if (value := getattr(options, name)) is not None}
+    chosen = []
+    for case in cases:
+        scoring = case.scoring
+        if options.matrix and not scoring.alphabet.is_nucleotide:
+            scoring = Scoring(options.matrix, **gaps)
+        elif options.match is not None and scoring.alphabet.is_nucleotide:
+            scoring = Scoring(match=options.match, mismatch=options.mismatch, **gaps)
+        n_queries = max(case.n_queries // QUICK, 1) if options.quick else case.n_queries
+        chosen.append(dataclasses.replace(case, scoring=scoring, n_queries=n_queries))
+    return chosen
+
+
+def run_case(case: Case, options: argparse.Namespace, folder: Path) -> dict[str, Any]:
+    """What the run file has of a case."""
+    more: dict[str, Any] = {"engine": options.engine, "threads": options.threads}
+    if options.comp_based_stats is not None:
+        more["comp_based_stats"] = options.comp_based_stats
+    if case.scoring.alphabet.is_nucleotide:
+        more["strand"] = options.strand
+    observed, expected = np.zeros(len(LIMITS)), np.zeros(len(LIMITS))
+    start = time.perf_counter()
+    for number, first in enumerate(range(0, case.n_queries, BLOCK)):
+        rng = np.random.default_rng([options.seed, number, *case.name.encode()])
+        queries = case.queries(min(BLOCK, case.n_queries - first), rng)
+        targets = case.targets(case.n_targets, rng)
+        database = database_of(targets, folder, case.scoring)
+        with warnings.catch_warnings(action="ignore"):
+            hits = exaln.search(
+                queries,
+                database,
+                scoring=case.scoring,
+                evalue=max(LIMITS),
+                max_hsps=1,
+                max_target_seqs=case.n_targets,
+                **more,
+            )
+        evalues = hits.to_arrow().column("evalue").to_numpy()
+        observed += hits_within(evalues, LIMITS)
+        expected += expected_in(case.scoring, queries, targets, is_continuous=bool(options.comp_based_stats))
+    counts = [
+        Count(limit, float(hoped) / case.n_queries, float(found) / case.n_queries, case.n_queries)
+        for limit, hoped, found in zip(LIMITS, expected, observed, strict=True)
+    ]
+    return {
+        "group": case.group,
+        "name": case.name,
+        "n_queries": case.n_queries,
+        "is_fair": case.is_fair,
+        "seconds": round(time.perf_counter() - start, 2),
+        "counts": [
+            {
+                "limit": count.limit,
+                "expected": count.expected,
+                "observed": count.observed,
+                "is_kept": count.is_kept,
+                "is_limit_kept": count.is_limit_kept,
+            }
+            for count in counts
+        ],
+    }
+
+
+def database_of(targets: list[str], folder: Path, scoring: Scoring) -> Database:
+    """A database of these targets."""
+    fasta, path = folder / "targets.fasta", folder / "targets.exaln"
+    fasta.write_text("".join(f">{row}\n{target}\n" for row, target in enumerate(targets)), encoding="ascii")
+    return Database.build([fasta], path, alphabet=scoring.alphabet, force=True)
+
+
+def expected_in(scoring: Scoring, queries: list[str], targets: list[str], *, is_continuous: bool) -> np.ndarray:
+    """float64[limits]: the hits that the E-values of all queries promise together.
+
+    is_continuous: scores are finer than whole numbers, so that the limits themselves are expected.
+    """
+    lengths = [len(target) for target in targets]
+    statistics = Statistics.of(scoring, db_residues=sum(lengths), db_targets=len(targets))
+    if statistics is None or is_continuous:
+        return len(queries) * np.array(LIMITS)
+    sizes, numbers = np.unique([len(query) for query in queries], return_counts=True)
+    per_query = [expected_hits(statistics, int(size), lengths, LIMITS) for size in sizes]
+    return numbers @ np.array(per_query)
+
+
+def row_of(case: dict[str, Any]) -> str:
+    """A case as a line of the table."""
+    cells = []
+    for count in case["counts"]:
+        if count["limit"] in SHOWN:
+            for base, is_kept in (("limit", "is_limit_kept"), ("expected", "is_kept")):
+                ratio = count["observed"] / count[base] if count[base] else math.nan
+                cells.append(f"{ratio:7.3f}{' ' if count[is_kept] else '*'}")
+    return f"{case['group']:<14} {case['name']:<34}{case['n_queries']:>8,}{''.join(cells)}{case['seconds']:>9.1f} s"
+
+
+def verdict_of(cases: list[dict[str, Any]]) -> str:
+    """Which counts of these cases are as required, in the words of the table."""
+    counts = [count for case in cases for count in case["counts"]]
+    kept, of_limit = (sum(count[key] for count in counts) for key in ("is_kept", "is_limit_kept"))
+    lines = [f"random sequences: {kept} of {len(counts)} counts as required; compared with the limits {of_limit}"]
+    for case in cases:
+        off = [f"{count['limit']:g}" for count in case["counts"] if not count["is_kept"]]
+        if off:
+            lines.append(f"  not as required: {case['name']}: E <= {', '.join(off)}")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Run the cases and write the results."""
+    options = parsed()
+    if options.draw is not None:
+        draw(json.loads(options.draw.read_text(encoding="utf-8")), options.draw.with_suffix(".svg"))
+        return
+    about = machine()
+    title = f"{about['processor']}, {about['cores']} cores; exaln {exaln.__version__}; seed {options.seed}"
+    head = f"{'group':<14} {'case, length of queries':<34}{'queries':>8}" + "".join(
+        f"{f'E <= {x:g}':>16}" for x in SHOWN
+    )
+    print(f"{title}\n\n{head}", flush=True)
+    rows, lines = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        for case in chosen_cases(options):
+            rows.append(run_case(case, options, Path(folder)))
+            lines.append(row_of(rows[-1]))
+            print(lines[-1], flush=True)
+    verdict = verdict_of([row for row in rows if row["is_fair"]])
+    text = "\n".join([title, "", head, *lines, LEGEND, verdict]) + "\n"
+    print(f"{LEGEND}\n{verdict}")
+    folder_of_run = options.out or runs_folder(f"{about['cores']}-cores") or Path()
+    content = {
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "machine": about,
+        "exaln": exaln.__version__,
+        "seed": options.seed,
+        "cases": rows,
+    }
+    path = write_run(folder_of_run, "calibration", content)
+    path.with_suffix(".txt").write_text(text, encoding="utf-8")
+    draw(content, path.with_suffix(".svg"))
+
+
+if __name__ == "__main__":
+    main()
