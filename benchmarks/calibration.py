@@ -1,9 +1,9 @@
 """Compare the number of hits among random sequences with their E-values.
 
     python benchmarks/calibration.py                       # all cases, some minutes
-    python benchmarks/calibration.py --quick               # a twentieth of the queries
+    python benchmarks/calibration.py --share 0.05          # a twentieth of the queries
     python benchmarks/calibration.py --only PAM30 --out DIR
-    python benchmarks/calibration.py --comp-based-stats 2 --only biased,shuffled
+    python benchmarks/calibration.py --comp-based-stats 2 --only "biased; shuffled"
     python benchmarks/calibration.py --matrix BLOSUM62 --gap-open 5 --gap-extend 5 --only BLOSUM62
 
 In random sequences, a search should report x hits per query with E-values up to x. A case has queries of one length and
@@ -45,7 +45,6 @@ from exaln.engines.bench.runs import machine, runs_folder, write_run
 from exaln.statistics.evalues import Statistics
 
 SHOWN = (0.01, 0.1, 1.0, 10.0)
-QUICK = 20
 LEGEND = """
 hits per query with E <= 0.01, 0.1, 1 and 10: found / limit, then found / expected at the scores that exist
 *  not within 15 % or three standard deviations
@@ -55,8 +54,13 @@ hits per query with E <= 0.01, 0.1, 1 and 10: found / limit, then found / expect
 def parsed() -> argparse.Namespace:
     """The command line's options."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help=f"1 in {QUICK} of the queries")
-    parser.add_argument("--only", default="", metavar="TEXTS", help="cases whose group or name has one of these texts")
+    parser.add_argument("--share", type=float, default=1.0, metavar="X", help="of the queries of each case (1)")
+    parser.add_argument(
+        "--only",
+        default="",
+        metavar="TEXTS",
+        help="cases whose group and name have one of these texts, which semicolons separate",
+    )
     parser.add_argument("--matrix", help="for all cases of proteins, with --gap-open and --gap-extend")
     parser.add_argument("--match", type=float, help="for all cases of DNA, with --mismatch and the gap costs")
     parser.add_argument("--mismatch", type=float)
@@ -76,7 +80,7 @@ def chosen_cases(options: argparse.Namespace) -> list[Case]:
     """The cases that are asked for, with the scoring that is asked for."""
     data = os.environ.get("EXALN_DATA")
     cases = cases_of(Path(data) / "protein" if data else None)
-    texts = [text for text in options.only.split(",") if text] or [""]
+    texts = [text.strip() for text in options.only.split(";")]
     cases = [case for case in cases if any(text in f"{case.group}: {case.name}" for text in texts)]
     gaps = {name: value for name in ("gap_open", "gap_extend") if (value := getattr(options, name)) is not None}
     chosen = []
@@ -86,7 +90,7 @@ def chosen_cases(options: argparse.Namespace) -> list[Case]:
             scoring = Scoring(options.matrix, **gaps)
         elif options.match is not None and scoring.alphabet.is_nucleotide:
             scoring = Scoring(match=options.match, mismatch=options.mismatch, **gaps)
-        n_queries = max(case.n_queries // QUICK, 1) if options.quick else case.n_queries
+        n_queries = max(round(case.n_queries * options.share), 1)
         chosen.append(dataclasses.replace(case, scoring=scoring, n_queries=n_queries))
     return chosen
 

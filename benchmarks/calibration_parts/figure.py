@@ -67,5 +67,5 @@ def draw_panel(panel: Any, group: str, cases: list[dict[str, Any]]) -> None:
     panel.set_title(group, fontsize=9)
     panel.set_xlabel("hits per query by their E-values")
     panel.set_ylabel("hits per query found")
-    panel.legend(frameon=False, fontsize=6.5, loc="upper left", handlelength=1.5)
+    panel.legend(frameon=False, fontsize=6, loc="best", handlelength=1.5, labelspacing=0.3)
     panel.spines[["top", "right"]].set_visible(False)

@@ -19,24 +19,23 @@ COLOURS = {
     "MMseqs2": "#e08a1e", "DIAMOND": "#57606a",
 }  # fmt: skip
 STYLES = ("-", "--", ":")
-SIZE = (8.0, 3.1)
-"""Inches, of one set of queries."""
+SIZE, LEGEND = (8.0, 2.6), 0.75
+"""Inches: the panels of one set of queries, and the height of the legend."""
 
 
 def draw(run: dict[str, Any], path: Path) -> None:
     """Draw a run: a row of panels for each set of queries, a panel for each level."""
     n_rows = len(run["sets"])
+    height = SIZE[1] * n_rows + LEGEND
     with pyplot.rc_context({**STYLE, "font.size": 8.5}):
-        figure, axes = pyplot.subplots(
-            n_rows, len(LEVELS), figsize=(SIZE[0], SIZE[1] * n_rows + 0.9), facecolor="white", squeeze=False
-        )
+        figure, axes = pyplot.subplots(n_rows, len(LEVELS), figsize=(SIZE[0], height), facecolor="white", squeeze=False)
         for panels, one_set in zip(axes, run["sets"], strict=True):
             for panel, level in zip(panels, LEVELS, strict=True):
                 draw_panel(panel, one_set, level, run["thresholds"])
             panels[0].set_ylabel("share of queries")
         handles, labels = axes[0][0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="lower center", ncols=4, frameon=False, fontsize=7.5, handlelength=2.6)
-        figure.tight_layout(rect=(0, 0.9 / (SIZE[1] * n_rows + 0.9), 1, 1))
+        figure.tight_layout(rect=(0, LEGEND / height, 1, 1))
         figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None, dpi=110)
         pyplot.close(figure)
     print(f"written to {path}")
@@ -51,8 +50,8 @@ def draw_panel(panel: Any, one_set: dict[str, Any], level: str, thresholds: list
         style = "-." if tool["is_profile"] else STYLES[number % len(STYLES)]
         shares = tool["levels"][level]["distribution"]
         panel.plot(
-            thresholds,
-            shares,
+            thresholds[1:],  # at 0 are all queries
+            shares[1:],
             style,
             color=COLOURS.get(family, INK),
             linewidth=1.8 if family == "exaln" else 1.1,
@@ -63,5 +62,5 @@ def draw_panel(panel: Any, one_set: dict[str, Any], level: str, thresholds: list
     panel.set_title(f"{one_set['name']}: {level}, {n_queries:,} queries", fontsize=8.5)
     panel.set_xlim(0, 1)
     panel.set_ylim(0, None)
-    panel.set_xlabel("relatives before the first false positive")
+    panel.set_xlabel("share of relatives found, at least")
     panel.spines[["top", "right"]].set_visible(False)
