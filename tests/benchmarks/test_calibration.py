@@ -1,11 +1,13 @@
 """The expected counts of benchmarks/calibration.py, against sums over the targets and by hand."""
 
+import itertools
 import math
 
 import numpy as np
 import pytest
 from calibration_parts.counts import Count, expected_hits
 from calibration_parts.sequences import AMINO_ACIDS, biased, random_sequences, shuffled
+from calibration_parts.ungapped import chances_of_diagonals, expected_without_gaps, score_distribution
 
 from exaln import Scoring
 from exaln.statistics.evalues import Statistics
@@ -69,3 +71,27 @@ def test_shuffled_sequences_keep_their_letters():
     (copy,) = shuffled(["ACDEFGHIKL" * 5], np.random.default_rng(1))
     assert copy != "ACDEFGHIKL" * 5
     assert sorted(copy) == sorted("ACDEFGHIKL" * 5)
+
+
+@pytest.mark.parametrize("score", [1, 2, 3, 4])
+def test_the_chance_of_a_diagonal_is_that_of_all_its_sequences_of_scores(score):
+    """Scores -1, 0 and +2 with chances 1/2, 1/4 and 1/4, and all 3 ** 4 sequences of four of them."""
+    chances = {-1: 0.5, 0: 0.25, 2: 0.25}
+    by_hand = 0.0
+    for steps in itertools.product(chances, repeat=4):
+        segments = (sum(steps[a:b]) for a in range(4) for b in range(a + 1, 5))
+        by_hand += math.prod(chances[step] for step in steps) * (max(segments) >= score)
+    got = chances_of_diagonals(-1, np.array([0.5, 0.25, 0.0, 0.25]), 4, score)
+    assert got[4] == pytest.approx(by_hand)
+    assert got[0] == 0
+
+
+def test_the_sum_has_all_diagonals_of_a_query_with_a_target():
+    """Query of 3, target of 5: three whole diagonals, and two each of length 1 and 2."""
+    assert expected_without_gaps(np.array([0, 1, 10, 100]), 3, np.array([5])) == 3 * 100 + 2 * 10 + 2 * 1
+
+
+def test_the_distribution_of_scores_is_that_of_pairs_of_letters():
+    lowest, chances = score_distribution(Scoring(match=1, mismatch=-3), {"A": 0.25, "C": 0.25, "G": 0.25, "T": 0.25})
+    assert lowest == -3
+    assert chances == pytest.approx([0.75, 0, 0, 0, 0.25])
