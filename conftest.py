@@ -2,7 +2,9 @@
 
 import faulthandler
 import os
+import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -23,8 +25,13 @@ STDERR = pytest.StashKey[int]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep the true stderr, which is another file while a test runs."""
+    """Keep the true stderr, which is another file while a test runs. Let Ctrl-C act in the programs that tests start.
+
+    A shell starts a command in the background with SIGINT ignored, and so are the programs that it starts.
+    """
     config.stash[STDERR] = os.dup(2)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -53,6 +60,31 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
     if reason := cuda_cases.unavailable_reason():
         pytest.skip(reason)
+
+
+@pytest.fixture
+def simulation(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A test that asks for this simulates statistics, with few pairs and an empty cache, whose folder this is."""
+    from exaln.simulation import estimate, kept
+
+    monkeypatch.setattr(estimate, "PLAN", ((400, 192), (800, 32)))
+    monkeypatch.setattr(kept, "_in_memory", {})
+    monkeypatch.setenv("EXALN_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture(autouse=True)
+def no_simulation(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In other tests these scorings have no statistics: many are drawn, and a simulation takes a second."""
+    if "simulation" in request.fixturenames:
+        return
+    from exaln.simulation import kept
+    from exaln.simulation.estimate import NoGumbelLawError
+
+    def refuse(*_: object) -> None:
+        raise NoGumbelLawError("tests do not simulate")
+
+    monkeypatch.setattr(kept, "parameters_of_any", refuse)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@
 set(KERNELS
   recurrence/costs.cpp
   simd/dispatch.cpp simd/interleave.cpp simd/target_portable.cpp
-  scan/plan.cpp scan/scores.cpp scan/single_kernel.cpp
+  scan/pieces.cpp scan/plan.cpp scan/scores.cpp scan/single_kernel.cpp
   pairs/alignment.cpp pairs/columns.cpp pairs/group.cpp pairs/letter_classes.cpp pairs/letters.cpp pairs/plan.cpp
   pairs/plan_streams.cpp pairs/run.cpp pairs/scalar.cpp pairs/several.cpp pairs/short_pair.cpp pairs/swaps.cpp
   pairs/windows.cpp

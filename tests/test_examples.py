@@ -21,7 +21,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 MANUALS = ["README.md", "docs/tutorial.md", "docs/genomes.md", "docs/pairs.md"]
-DOCUMENTS = [*MANUALS, "docs/letters.md", "docs/modes.md"]
+DOCUMENTS = [*MANUALS, "docs/letters.md", "docs/masking.md", "docs/modes.md"]
 BLOCK = re.compile(r"^```(console|sh|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FENCE = re.compile(r"^```(\w+)", re.MULTILINE)
 TIME = re.compile(r"in [\d.]+ s( \(.*\))?$", re.MULTILINE)

@@ -5,10 +5,12 @@
 #include <memory>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "recurrence/ranges.hpp"
 #include "scan/kernel_args.hpp"
+#include "scan/pieces.hpp"
 #include "scan/plan.hpp"
 #include "simd/interleave.hpp"
 #include "threads/scratch.hpp"
@@ -17,7 +19,8 @@
 namespace exaln {
 namespace {
 
-// A pair whose score did not fit the lanes. `place` is the target's position in Round::order.
+// A pair whose score did not fit the lanes. `place` is the target's position in Round::order, or that of a
+// piece.
 struct Overflow {
     int64_t query, place;
     bool operator<(const Overflow& other) const {
@@ -25,7 +28,8 @@ struct Overflow {
     }
 };
 
-// One round: all pairs without a score yet, at one width.
+// One round: all pairs without a score yet, at one width. With blocks, those of later rounds are pieces of
+// targets.
 struct Round {
     const WidthKernels& kernels;
     const Sequences& queries;
@@ -37,7 +41,9 @@ struct Round {
     Progress& progress;
     bool counts_cells;  // true only in the first round, so that each cell counts once
     int32_t* scores;
-    const ColumnBlocks* blocks;  // null for a score per target
+    const ColumnBlocks* blocks;         // null for a score per target
+    const std::vector<int64_t>& spans;  // with blocks, the alignment_span of each query
+    const Pieces* pieces;               // what places stand for; null if they are whole targets
 };
 
 class Worker {
@@ -54,24 +60,50 @@ class Worker {
     }
 
     std::vector<Overflow> overflows;
+    std::vector<Piece> wrong;  // with blocks, in place of overflows
 
   private:
     bool cancelled() const { return round_.progress.cancelled.load(std::memory_order_relaxed); }
 
-    // block_scores, stride: of the target, if there are blocks.
-    void store(int64_t query, int64_t place, int64_t score, const int32_t* block_scores, int64_t stride) {
+    // The piece of a target that a place stands for, if there are blocks; it may be all of it.
+    Piece piece(int64_t query, int64_t place) const {
+        if (round_.pieces) return round_.pieces->sorted[size_t(place)];
         const int64_t target = round_.order[size_t(place)];
-        if (score == OVERFLOWED) {
+        const int64_t* const first = &round_.blocks->first[size_t(target)];
+        return {query, target, 0, round_.targets.length(target), 0, first[1] - first[0]};
+    }
+
+    int64_t length(int64_t place) const {
+        return round_.pieces ? round_.pieces->sorted[size_t(place)].n_columns
+                             : round_.targets.length(round_.order[size_t(place)]);
+    }
+
+    const uint8_t* codes(int64_t place) const {
+        if (!round_.pieces) return round_.targets.at(round_.order[size_t(place)]);
+        const Piece& piece = round_.pieces->sorted[size_t(place)];
+        return round_.targets.at(piece.target) + piece.first_column;
+    }
+
+    void store(int64_t query, int64_t place, int64_t score) {
+        if (score == OVERFLOWED)
             overflows.push_back({query, place});
-        } else if (round_.blocks == nullptr) {
-            round_.scores[query * round_.targets.n + target] = int32_t(score);
-        } else {
-            const int64_t first = round_.blocks->first[size_t(target)],
-                          end = round_.blocks->first[size_t(target) + 1];
-            int32_t* const out = round_.scores + query * round_.blocks->n();
-            for (int64_t block = first; block < end; ++block)
-                out[block] = block_scores[(block - first) * stride];
+        else
+            round_.scores[query * round_.targets.n + round_.order[size_t(place)]] = int32_t(score);
+    }
+
+    // block_scores, stride: of the place. is_complete: whether they are exact but for what overflowed.
+    void store_blocks(int64_t query, int64_t place, int64_t score, const int32_t* block_scores,
+                      int64_t stride, bool is_complete) {
+        const Piece own = piece(query, place);
+        if (score == OVERFLOWED) {
+            if (round_.pieces || !is_complete) return wrong.push_back(own);
+            add_wrong_pieces(own, block_scores, stride, block_columns(), round_.spans[size_t(query)], wrong);
         }
+        int32_t* const out =
+            round_.scores + query * round_.blocks->n() + round_.blocks->first[size_t(own.target)];
+        const int64_t first = own.first_column / block_columns();
+        for (int64_t block = own.first_block; block < own.end_block; ++block)
+            out[block] = block_scores[(block - first) * stride];
     }
 
     int64_t block_columns() const { return round_.blocks ? round_.blocks->columns : 0; }
@@ -90,9 +122,8 @@ class Worker {
         const int lanes = round_.kernels.lanes;
         rows_.clear(), lengths_.clear();
         for (const int64_t place : task.places) {
-            const int64_t target = round_.order[size_t(place)];
-            rows_.push_back(round_.targets.at(target));
-            lengths_.push_back(round_.targets.length(target));
+            rows_.push_back(codes(place));
+            lengths_.push_back(length(place));
         }
         const int64_t longest = *std::max_element(lengths_.begin(), lengths_.end());
         n_columns_ = round_.kernels.padded(longest);
@@ -115,28 +146,35 @@ class Worker {
         args.block_scores = block_scores(n_columns_, round_.kernels.lanes);
         args.block_best = block_best_.reserve(0);
         round_.kernels.score_group(args);
-        for (size_t lane = 0; lane < task.places.size(); ++lane)
-            store(query, task.places[lane], lane_scores_[lane], args.block_scores + lane,
-                  round_.kernels.lanes);
+        for (size_t lane = 0; lane < task.places.size(); ++lane) {
+            const int64_t place = task.places[lane], score = lane_scores_[lane];
+            if (round_.blocks)
+                store_blocks(query, place, score, args.block_scores + lane, round_.kernels.lanes, true);
+            else
+                store(query, place, score);
+        }
     }
 
     void run_striped(const Task& task, int64_t query) {
         uint32_t built = 0;
         for (const int64_t place : task.places) {
-            const int64_t target = round_.order[size_t(place)], length = round_.targets.length(target);
-            require_codes(round_.targets.at(target), length);
+            require_codes(codes(place), length(place));
             if (cancelled()) return;
-            const int64_t score = score_striped(query, target, built);
+            const int64_t score = score_striped(query, place, built);
             if (score == CANCELLED) return;
-            store(query, place, score, static_cast<const int32_t*>(block_scores_.data()), 1);
+            if (round_.blocks)
+                store_blocks(query, place, score, static_cast<const int32_t*>(block_scores_.data()), 1,
+                             false);
+            else
+                store(query, place, score);
         }
     }
 
     // `built` has a bit for each letter whose profile of this query is in the workspace.
-    int64_t score_striped(int64_t query, int64_t target, uint32_t& built) {
+    int64_t score_striped(int64_t query, int64_t place, uint32_t& built) {
         StripedArgs args{};
         args.query = round_.queries.at(query), args.n_rows = round_.queries.length(query);
-        args.target = round_.targets.at(target), args.n_columns = round_.targets.length(target);
+        args.target = codes(place), args.n_columns = length(place);
         args.costs = &round_.costs, args.cancelled = &round_.progress.cancelled, args.cells = cells();
         args.block_columns = block_columns(), args.block_scores = block_scores(args.n_columns, 1);
         if (args.n_rows == 0 && args.block_scores)
@@ -164,14 +202,20 @@ class Worker {
     std::vector<int32_t> lane_scores_;
 };
 
-std::vector<Overflow> run_round(const Round& round, const std::vector<Task>& tasks, int threads) {
+// What has to be scored again in wider lanes; with blocks, `wrong` has the pieces that the places stand for.
+std::vector<Overflow> run_round(const Round& round, const std::vector<Task>& tasks, int threads,
+                                Pieces& wrong) {
     std::vector<Overflow> overflows;
+    std::vector<Piece> pieces;
     run_tasks(
         tasks.size(), threads, [&] { return std::make_unique<Worker>(round); },
         [&](Worker& worker, size_t i) { worker.run(tasks[i]); },
         [&](Worker& worker) {
             overflows.insert(overflows.end(), worker.overflows.begin(), worker.overflows.end());
+            pieces.insert(pieces.end(), worker.wrong.begin(), worker.wrong.end());
         });
+    wrong = Pieces(std::move(pieces));
+    for (const int64_t place : wrong.order) overflows.push_back({wrong.sorted[size_t(place)].query, place});
     std::sort(overflows.begin(), overflows.end());
     return overflows;
 }
@@ -211,7 +255,11 @@ void score_all(const Isa& isa, const Sequences& queries, const Sequences& target
                int threads, Progress& progress, int32_t* scores, const ColumnBlocks* blocks) {
     const std::vector<int64_t> order = places_by_length(targets);
     const Costs transposed_costs = transposed(costs);
+    std::vector<int64_t> spans;
+    for (int64_t query = 0; blocks && query < queries.n; ++query)
+        spans.push_back(alignment_span(queries.at(query), queries.length(query), costs));
     std::vector<Overflow> pending;
+    Pieces pieces, wrong;
     bool first = true;
     for (const WidthKernels& kernels : isa.widths) {
         if (!Range::of(costs, kernels.bits).usable) continue;
@@ -219,7 +267,9 @@ void score_all(const Isa& isa, const Sequences& queries, const Sequences& target
         Scratch row_memory;
         void* score_rows = row_memory.reserve(kernels.score_rows_bytes);
         kernels.make_score_rows(costs, score_rows);
-        const Planner planner(kernels.lanes, threads, queries, targets, order);
+        const bool has_pieces = blocks && !first;
+        const Sequences lengths = has_pieces ? pieces.lengths() : targets;
+        const Planner planner(kernels.lanes, threads, queries, lengths, has_pieces ? pieces.order : order);
         std::vector<Task> tasks;
         if (first) {
             std::vector<int64_t> places(order.size());
@@ -230,8 +280,9 @@ void score_all(const Isa& isa, const Sequences& queries, const Sequences& target
         }
         sort_longest_first(tasks);
         pending = run_round({kernels, queries, targets, costs, transposed_costs, order, score_rows, progress,
-                             first, scores, blocks},
-                            tasks, threads);
+                             first, scores, blocks, spans, has_pieces ? &pieces : nullptr},
+                            tasks, threads, wrong);
+        std::swap(pieces, wrong);
         if (progress.cancelled) return;
         first = false;
     }

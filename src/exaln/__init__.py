@@ -23,6 +23,7 @@ _HOME = {
     "Hits": "search.hits",
     "SearchOptions": "search.options",
     "Mode": "scoring.modes",
+    "mask": "masking.mask",
     "align": "pairwise.pairs",
     "align_many": "pairwise.pairs",
     "score": "pairwise.pairs",
@@ -59,6 +60,7 @@ __all__ = [
     "__version__",
     "align",
     "align_many",
+    "mask",
     "score",
     "score_many",
     "scores",
@@ -76,6 +78,7 @@ if TYPE_CHECKING:
         OutOfMemoryError,
         OutputError,
     )
+    from exaln.masking.mask import mask
     from exaln.pairwise.alignment import Alignment, Alignments
     from exaln.pairwise.pairs import align, align_many, score, score_many
     from exaln.scoring.modes import Mode

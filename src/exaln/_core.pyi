@@ -498,3 +498,18 @@ def class_counts(
 
     None if one cannot be encoded. members: 8 bytes for each byte, 1 if it belongs to the class, else 0.
     """
+
+# native/bindings/masking.cpp
+def seg(
+    codes: NDArray[np.uint8],
+    offsets: NDArray[np.int64],
+    kinds: NDArray[np.uint8],
+    window: int,
+    locut: float,
+    hicut: float,
+    threads: int = 1,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Stretches of low complexity: begins, ends, and the offsets of those of each sequence, as found. They may overlap.
+
+    kinds: uint8[256], the amino acid of each code, numbered from 0; 20 and more are unknown letters.
+    """

@@ -139,11 +139,12 @@ def test_neutral_values_of_makeblastdb_and_blastdbcmd(exaln: Exaln, tmp_path: Pa
         ("-task tblastn", "-task tblastn is not available; exaln does not translate"),
         ("-task short", "-task short is not available; the tasks are blastp, blastp-short, blastn"),
         ("-max_hsps 0", "invalid value for '--max-hsps': 0 is not in the range x>=1"),
+        ("-max_hsps few", "invalid value for '--max-hsps': 'few' is not a whole number"),
+        ("-evalue low", "invalid value for '--evalue': 'low' is not a number"),
         ("-sorthsps 3", "-sorthsps 3 is not available; alignments of a target are sorted by score"),
         ("-sorthsps", "-sorthsps needs a value"),
-        ("-dust yes", "-dust yes is not available; leave it out: sequences are scored as they are"),
+        ("-db_soft_mask 11", "no such option: -db_soft_mask; use --target-mask soft"),
         ("-comp_based_stats 2", "-comp_based_stats 2 is not available; scores are not adjusted for composition"),
-        ("-soft_masking true", "-soft_masking true is not available; leave it out"),
         ("-taxids 9606", "no such option: -taxids; exaln has no taxonomy"),
         ("-query_gencode 1", "no such option: -query_gencode; exaln does not translate"),
         ("-num_alignments 5", "no such option: -num_alignments; use --max-target-seqs"),
@@ -168,6 +169,8 @@ def test_advice_does_not_name_options_that_do_something_else(exaln: Exaln, optio
 
 def test_options_of_search_are_not_offered_by_score(exaln: Exaln) -> None:
     assert "no such option: -evalue; exaln search has it" in exaln.error("score", *PROTEINS, "-evalue", "1")[1]
+    says = "-seg yes is not available; leave it out: sequences are scored as they are; exaln search has masks"
+    assert says in exaln.error("score", *PROTEINS, "-seg", "yes")[1]
     assert "; in exaln search, use --dbsize" in exaln.error("score", *PROTEINS, "-searchsp", "1")[1]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

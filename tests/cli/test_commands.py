@@ -32,7 +32,9 @@ def test_every_help_page_is_short_and_has_an_example(exaln: Exaln, command: str)
     result = exaln(command, "--help")
     assert (result.code, result.err) == (0, "")
     assert f"Example: exaln {command} " in " ".join(result.out.split()) + " "
-    assert len(result.out.splitlines()) < {"search": 125, "explain": 90, "align": 85, "score": 65}.get(command, 50)
+    assert len(result.out.splitlines()) < {"search": 145, "explain": 120, "align": 95, "score": 75, "mask": 55}.get(
+        command, 50
+    )
     assert exaln(command, "-h").out == result.out
 
 
@@ -45,16 +47,16 @@ def test_the_main_help_names_all_commands(exaln: Exaln) -> None:
     assert exaln("--version").out == f"exaln, version {__version__}\n"
 
 
-PANELS = ["Input", "Output", "Scoring", "Filters", "Engine", "Cluster", "Messages"]
+PANELS = ["Input", "Output", "Scoring", "Filters", "Masks", "Engine", "Cluster", "Messages"]
 
 
 @pytest.mark.parametrize(
     ("command", "missing"),
     [
         ("search", []),
-        ("align", ["Cluster"]),
-        ("score", ["Cluster"]),
-        ("makedb", ["Scoring", "Filters", "Cluster"]),
+        ("align", ["Masks", "Cluster"]),
+        ("score", ["Masks", "Cluster"]),
+        ("makedb", ["Scoring", "Filters", "Masks", "Cluster"]),
     ],
 )
 def test_the_help_has_panels_in_this_order(exaln: Exaln, command: str, missing: list[str]) -> None:

@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import json
+import re
 import sys
 from collections import Counter
 from itertools import groupby
@@ -171,9 +172,71 @@ def test_without_statistics_hits_are_ranked_by_score(exaln: Exaln) -> None:
         scores = [int(row[3]) for row in result.rows[first : first + 4]]
         assert scores == sorted(scores, reverse=True)
     assert {(row[1], row[2]) for row in result.rows} == {("", "")}
-    code, message = exaln.error("search", "--query", QUERIES, "--db", TARGETS, "--matrix", "VTML200", "--min-bits", 30)
+    bits = ["--statistics", "none", "--min-bits", 30]
+    code, message = exaln.error("search", "--query", QUERIES, "--db", TARGETS, "--matrix", "VTML200", *bits)
     assert code == 1
     assert "VTML200 with gaps 10/2 has no bit scores" in message
+
+
+SIMULATED = ["--query", GLOBINS, "--db", TARGETS, "--gap-open", 9, "--gap-extend", 3, "--evalue", 1]
+COLUMNS = ["--outfmt", "6 qseqid sseqid score evalue bitscore"]
+
+
+def test_scorings_outside_ncbis_table_get_evalues_by_simulation(exaln: Exaln, simulation: Path) -> None:
+    result = exaln("search", *SIMULATED, *COLUMNS)
+    note, _ = result.err.splitlines()
+    assert re.fullmatch(
+        r"exaln: BLOSUM62 with gaps 9/3 has E-values by simulation: lambda 0\.\d+ ± 0\.\d+, K 0\.\d+ ± 0\.\d+, seed 1",
+        note,
+    )
+    assert result.rows
+    assert all(0 <= float(row[3]) <= 1 and float(row[4]) > 15 for row in result.rows)
+    assert result.rows == exaln("search", *SIMULATED, *COLUMNS, "--threads", 1).rows
+    other = exaln("search", *SIMULATED, *COLUMNS, "--seed", 2)
+    assert other.err.splitlines()[0].endswith("seed 2")
+    assert [row[:3] for row in other.rows][:5] == [row[:3] for row in result.rows][:5]
+    assert other.rows != result.rows
+    assert len(list(simulation.glob("statistics-*.json"))) == 2
+
+
+def test_the_source_of_evalues_can_be_chosen(exaln: Exaln, simulation: Path) -> None:
+    nothing = exaln("search", *SIMULATED, *COLUMNS, "--statistics", "none", "--quiet")
+    assert nothing.err == ""
+    assert {(row[3], row[4]) for row in nothing.rows} == {("", "")}
+    table = exaln("search", *SIMULATED, *COLUMNS, "--statistics", "table", "--quiet")
+    assert table.err.startswith("exaln: warning: BLOSUM62 with gaps 9/3 has no E-value statistics: ranking hits")
+    assert table.rows == nothing.rows
+    assert not simulation.exists()
+    by_table, simulated = (
+        exaln("search", "--query", GLOBINS, "--db", GLOBINS, *COLUMNS, "--statistics", source)
+        for source in ("auto", "simulated")
+    )
+    assert "by simulation" not in by_table.err
+    assert "BLOSUM62 with gaps 11/1 has E-values by simulation" in simulated.err
+    for ours, theirs in zip(simulated.rows[:1], by_table.rows[:1], strict=True):
+        assert ours[:3] == theirs[:3]
+        assert float(ours[4]) == pytest.approx(float(theirs[4]), rel=0.05)
+
+
+def test_scorings_in_the_linear_phase_are_ranked_by_score_with_one_line(exaln: Exaln, simulation: Path) -> None:
+    search = ["search", "--query", GLOBINS, "--db", GLOBINS, "--gap-open", 2, "--gap-extend", 2, "--quiet", *COLUMNS]
+    result = exaln(*search)
+    assert result.code == 0
+    assert result.err.count("\n") == 1
+    assert "its scores grow in proportion to the length, or nearly so; raise the gap costs" in result.err
+    assert {row[3] for row in result.rows} == {""}
+    code, message = exaln.error(*search, "--statistics", "simulated")
+    assert (code, "BLOSUM62 with gaps 2/2 has no E-values: its scores grow in proportion" in message) == (1, True)
+
+
+def test_every_report_has_simulated_statistics(exaln: Exaln, simulation: Path) -> None:
+    xml = exaln("search", *SIMULATED, "--outfmt", 5).out
+    assert "<Statistics_lambda>0." in xml
+    values = json.loads(exaln("search", *SIMULATED, "--outfmt", "json").out)
+    assert "by simulation: lambda" in values["search"]["statistics"]["description"]
+    assert all(hit["evalue"] <= 1 for hit in values["queries"][0]["hits"])
+    assert "\nLambda      K      " in re.sub(" {4,}", "      ", exaln("search", *SIMULATED, "--outfmt", 0).out)
+    assert "; by simulation: lambda 0." in exaln("explain", *SIMULATED).out
 
 
 def test_both_strands_of_dna_and_rna(exaln: Exaln, tmp_path: Path) -> None:

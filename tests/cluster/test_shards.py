@@ -27,6 +27,7 @@ from exaln.report.writing import parse_outfmt, write_report
 from exaln.search.pipeline import Search
 from exaln.search.spec import SearchSpec
 from exaln.sequences.fasta import read_records
+from exaln.simulation import kept
 from golden_data import GOLDEN
 from hit_samples import Pair, query_hits
 
@@ -73,6 +74,17 @@ def test_seven_shards_are_the_whole_in_every_format(tmp_path: Path, database: Pa
         assert exaln("merge", *reversed(parts), "--out", merged, "--outfmt", form, "--quiet") == 0
         assert merged.read_bytes() == whole.read_bytes()
         assert len(whole.read_bytes()) > 500
+
+
+def test_simulated_statistics_are_those_of_the_part_files(
+    tmp_path: Path, database: Path, simulation: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ["--query", QUERIES, "--db", database, "--gap-open", 9, "--gap-extend", 3]
+    parts = shards(tmp_path, 2, *arguments)
+    assert exaln("search", *arguments, "--out", tmp_path / "whole", "--quiet") == 0
+    monkeypatch.setattr(kept, "parameters_of_any", None)  # a merge does not simulate
+    assert exaln("merge", *parts, "--out", tmp_path / "merged", "--quiet") == 0
+    assert (tmp_path / "merged").read_bytes() == (tmp_path / "whole").read_bytes()
 
 
 def test_more_shards_than_targets_both_strands_and_empty_sequences(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def fast_disk(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def searched(database: Database) -> object:
-    return exaln.search([QUERY], database, evalue=1e9, engine="cpu").to_arrow().to_pylist()
+    return exaln.search([QUERY], database, evalue=1e9, max_hsps=1, engine="cpu").to_arrow().to_pylist()
 
 
 def exported(database: Database) -> object:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from exaln import Database, Scoring, SearchOptions
 from exaln.search.spec import SearchSpec
 from exaln.sequences.fasta import read_records
+from exaln.statistics.simulated import SimulatedParameters
 from golden_data import GOLDEN
 
 ALLOWED = (KeyError, TypeError, ValueError)
@@ -19,6 +20,7 @@ SPEC = SearchSpec.of(
     Database.in_memory([read_records(GOLDEN / "cudasw4q_part.fasta")]).manifest,
     Scoring(match=1, mismatch=-2.5, alphabet="protein"),
     SearchOptions(include=np.array([1, 2]), min_identity=20.0),
+    SimulatedParameters(0.3, 0.1, 0.2, 1.5, -20.0, 20.0, -100.0, 20.0, -100.0, -20.0, 0.01, 0.05, 1),
 )
 JUNK = [None, True, -1, 1 << 70, 1.5, float("inf"), float("nan"), "", "x", "1/0", [], [[]], {}, {"a": 1}, ["A", "C"]]
 
@@ -107,3 +109,12 @@ def test_wrong_values_in_a_spec_are_refused(path: tuple[Any, ...], junk: Any) ->
 )
 def test_random_json_in_a_spec_is_used_or_refused(path: tuple[Any, ...], junk: Any) -> None:
     assert_used_or_refused(with_value(path, junk))
+
+
+def test_simulated_statistics_travel_with_the_search() -> None:
+    travelled = SearchSpec.from_values(json.loads(json.dumps(SPEC.to_values())))
+    assert travelled.simulated == SPEC.simulated
+    assert travelled.digest == SPEC.digest
+    statistics = travelled.evaluator.statistics
+    assert statistics is not None
+    assert (statistics.lambda_, statistics.k) == (0.3, 0.1)

@@ -6,7 +6,7 @@ errors and warnings to stderr.
 
 from __future__ import annotations
 
-import functools
+import dataclasses
 import inspect
 import io
 import os
@@ -28,7 +28,15 @@ GENOME = "CCTACGTAGCAATTGGCATTACGTTAGGCA"
 
 
 if "ONE_ALIGNMENT" in os.environ and "max_hsps" in inspect.signature(exaln.search).parameters:
-    exaln.search = functools.partial(exaln.search, max_hsps=1)
+    search_all = exaln.search
+
+    def search_one(*args: Any, **options: Any) -> Any:
+        """Search with one alignment per target, also where options are given as a whole."""
+        if "options" in options:
+            return search_all(*args, **options | {"options": dataclasses.replace(options["options"], max_hsps=1)})
+        return search_all(*args, **options | {"max_hsps": 1})
+
+    exaln.search = search_one
 
 
 def refused(call: Callable[[], Any]) -> None:

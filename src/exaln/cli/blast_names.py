@@ -16,7 +16,9 @@ NO = "false|f|no|n|0"
 """The spellings of a Boolean in NCBI's programs, as patterns."""
 
 EXACT = "leave it out: every score is the exact optimum, and there is no heuristic to set"
-NO_FILTER = "leave it out: sequences are scored as they are, without filters or masks"
+NO_FILTER = "leave it out: sequences are scored as they are; exaln search has masks, and exaln mask writes them"
+OTHER_MASKS = "masks are those of seg, dust, tantan and lower case; use --query-mask"
+STORED_MASKS = "makedb stores lower-case letters as masks, and those of --mask seg, dust or tantan"
 NO_COMPOSITION = "scores are not adjusted for composition; write 0, or leave it out"
 NO_GI = "GI numbers were retired by NCBI"
 NO_TAXONOMY = "exaln has no taxonomy: select the sequences of these organisms before exaln makedb"
@@ -104,11 +106,9 @@ SEARCH_OPTIONS: dict[str, BlastOption] = {
         "alignments have gaps; costs that rule them out, such as --gap-open 1000, leave no E-values", False
     ),
     # Masks and composition
-    "-seg": BlastOption(NO_FILTER, NO),
-    "-dust": BlastOption(NO_FILTER, NO),
-    "-soft_masking": BlastOption(NO_FILTER, NO),
-    "-lcase_masking": BlastOption("leave it out: lower-case letters score as upper-case ones", False),
-    **_all("db_soft_mask db_hard_mask filtering_db window_masker_taxid window_masker_db", BlastOption(NO_FILTER)),
+    "-db_soft_mask": BlastOption("use --target-mask soft: a database has one set of masks, without numbers"),
+    "-db_hard_mask": BlastOption("use --target-mask hard: a database has one set of masks, without numbers"),
+    **_all("filtering_db window_masker_taxid window_masker_db", BlastOption(OTHER_MASKS)),
     "-comp_based_stats": BlastOption(NO_COMPOSITION, "0|f"),
     # Statistics
     "-searchsp": BlastOption("use --dbsize: the search space follows from the residues of the database", "0"),
@@ -135,6 +135,14 @@ SEARCH_OPTIONS: dict[str, BlastOption] = {
 _EXPORT = "export it first: blastdbcmd -db NAME -entry all | exaln makedb --in - --db NAME"
 _NUMBERS = "list ids as arguments, or in a file for --ids"
 
+MASKS_OF_SEARCHES: dict[str, BlastOption] = {
+    "-seg": BlastOption(NO_FILTER, NO),
+    "-dust": BlastOption(NO_FILTER, NO),
+    "-soft_masking": BlastOption(NO_FILTER, NO),
+    "-lcase_masking": BlastOption("leave it out: lower-case letters score as upper-case ones", False),
+}
+"""Those of searches that exaln search has, and the commands on pairs have not."""
+
 MAKEDB_OPTIONS: dict[str, BlastOption] = {
     "-input_type": BlastOption("FASTA and FASTQ are read", "fasta", {"blastdb": _EXPORT}),
     "-title": BlastOption("leave it out: reports name a database by its path"),
@@ -142,8 +150,8 @@ MAKEDB_OPTIONS: dict[str, BlastOption] = {
     "-hash_index": BlastOption(OWN_FORMAT, True),
     "-blastdb_version": BlastOption(OWN_FORMAT),
     "-max_file_sz": BlastOption("leave it out: a database of any size is split as needed"),
-    **_all("mask_data mask_id mask_desc gi_mask_name", BlastOption(NO_FILTER)),
-    "-gi_mask": BlastOption(NO_FILTER, False),
+    **_all("mask_data mask_id mask_desc gi_mask_name", BlastOption(STORED_MASKS)),
+    "-gi_mask": BlastOption(STORED_MASKS, False),
     **_all("taxid taxid_map oid_masks metadata_output_prefix", BlastOption("leave it out: " + NO_TAXONOMY)),
     "-logfile": BlastOption(LOG),
 }
@@ -174,7 +182,8 @@ FETCH_OPTIONS: dict[str, BlastOption] = {
 """Of blastdbcmd."""
 
 _BY_COMMAND = {
-    **dict.fromkeys(("search", "score", "align"), SEARCH_OPTIONS),
+    "search": SEARCH_OPTIONS,
+    **dict.fromkeys(("score", "align"), SEARCH_OPTIONS | MASKS_OF_SEARCHES),
     **dict.fromkeys(("makedb", "append"), MAKEDB_OPTIONS),
     **dict.fromkeys(("fetch", "export", "dbinfo", "verify"), FETCH_OPTIONS),
     "dbinfo": FETCH_OPTIONS | _all("info exact_length", BlastOption(DESCRIBED, True)),
@@ -182,7 +191,6 @@ _BY_COMMAND = {
 
 _TRANSLATED = "(for example with EMBOSS transeq) and use exaln search"
 _SEARCH = "exaln search -query FILE -db DB takes its options"
-_NO_MASK = "exaln search scores sequences as they are, without masks"
 PROGRAMS: dict[str, str] = {
     **dict.fromkeys(("blastp", "blastn", "blast", "blastall", "legacy_blast"), _SEARCH),
     "megablast": f"{_SEARCH}; for its scoring write --task megablast",
@@ -203,7 +211,9 @@ PROGRAMS: dict[str, str] = {
     ),
     **dict.fromkeys(("update_blastdb", "update_blastdb.pl"), "download FASTA files and build with exaln makedb"),
     "blast_formatter": "choose the format with --outfmt of exaln search; parquet keeps all hits for later",
-    **dict.fromkeys(("dustmasker", "segmasker", "windowmasker", "convert2blastmask"), _NO_MASK),
+    "dustmasker": "exaln mask -in FILE --method dust -outfmt interval takes its place",
+    "segmasker": "exaln mask -in FILE --method seg -outfmt interval takes its place",
+    **dict.fromkeys(("windowmasker", "convert2blastmask"), OTHER_MASKS.replace("use", "exaln search has")),
 }
 """What to use in place of a BLAST+ program that is given as a command of exaln."""
 

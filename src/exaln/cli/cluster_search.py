@@ -138,7 +138,9 @@ def search_in_units(
     """Run a search on a cluster, or print the plan; without --cluster, run it in this process."""
     from exaln.cluster.unit_search import Settings
     from exaln.cluster.unit_store import Store
+    from exaln.search.evaluation import origin_note
 
+    messages.notes(filter(None, [origin_note(job.spec.scoring, job.spec.evaluator.statistics)]))
     settings = Settings(engine.name, engine.threads, engine.devices, engine.gpu_memory)
     starting = None if cluster.cluster is None else cluster.start(settings)
     with nullcontext(None) if cluster.resume is None else Store(cluster.resume, job.spec, job.queries) as store:
@@ -271,7 +273,7 @@ def open_job(
     reading: strip_gaps and max_record_size of sequence files.
     """
     from exaln.cluster.database_source import is_url, manifest_at
-    from exaln.search.evaluation import warn_without_statistics
+    from exaln.search.evaluation import simulated_for
     from exaln.search.spec import SearchSpec
     from exaln.sequences.fasta import read_records
 
@@ -281,8 +283,11 @@ def open_job(
     manifest = manifest_at(database) if opened is None else opened.manifest
     location = database if opened is None else str(Path(opened.path or "").resolve())
     scoring = options.make_scoring(manifest.alphabet, chosen)
-    spec = SearchSpec.of(database, manifest, scoring, make_options(opened))
-    if spec.evaluator.statistics is None:
-        warn_without_statistics(scoring)
+    chosen_options = make_options(opened)
+    masks = chosen_options.masks
+    masks.require_fit(manifest.alphabet)
+    simulated = simulated_for(scoring, chosen_options, None)
+    masked_options = replace(chosen_options, query_mask=masks.found.query_methods)
+    spec = SearchSpec.of(database, manifest, scoring, masked_options, simulated)
     queries = read_records(query, alphabet=alphabet, like=manifest.alphabet, keep_qualities=True, **reading)
-    return ClusterJob(location, manifest, spec, queries)
+    return ClusterJob(location, manifest, spec, masks.with_found(queries))

@@ -24,6 +24,14 @@ if TYPE_CHECKING:
     from exaln.sequences.alphabet import Alphabet
 
 
+_mask = click.option(
+    "--mask",
+    metavar="METHOD",
+    help="Store masks of seg, dust or tantan, besides lower-case letters; as --method of exaln mask. "
+    "[default: lower case only]",
+)
+
+
 @click.command(cls=Command, example="exaln makedb --in proteins.fasta.gz --db proteins.exaln")
 @options.inputs
 @click.option(
@@ -41,6 +49,7 @@ if TYPE_CHECKING:
 @options.alphabet
 @options.strip_gaps
 @options.max_record_size
+@_mask
 @click.option("--force", is_flag=True, help="Replace an existing database.")
 @options.threads
 @pass_messages
@@ -51,6 +60,7 @@ def makedb(
     alphabet: Alphabet | None,
     strip_gaps: bool,
     max_record_size: int | None,
+    mask: str | None,
     force: bool,
     threads: int | None,
 ) -> None:
@@ -65,6 +75,7 @@ def makedb(
             alphabet=alphabet,
             strip_gaps=strip_gaps,
             max_record_size=max_record_size,
+            mask=mask,
             force=force,
             threads=threads,
             progress=work,
@@ -79,6 +90,7 @@ def makedb(
 @options.alphabet
 @options.strip_gaps
 @options.max_record_size
+@_mask
 @options.threads
 @pass_messages
 def append(
@@ -88,6 +100,7 @@ def append(
     alphabet: Alphabet | None,
     strip_gaps: bool,
     max_record_size: int | None,
+    mask: str | None,
     threads: int | None,
 ) -> None:
     """Add sequences to a database."""
@@ -99,6 +112,7 @@ def append(
             alphabet=alphabet,
             strip_gaps=strip_gaps,
             max_record_size=max_record_size,
+            mask=mask,
             threads=threads,
             progress=work,
         )

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 @options.searched
 @options.as_json
 @options.filters
+@options.masks
 @options.scoring
 @options.alphabet
 @options.strip_gaps

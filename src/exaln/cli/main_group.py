@@ -24,6 +24,7 @@ MODULES = {
     "worker": "worker_command",
     "align": "align_command",
     "score": "score_command",
+    "mask": "mask_command",
     "append": "database_commands",
     "compact": "database_commands",
     "dbinfo": "database_commands",

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from exaln.cli.blast_names import OTHER_TASKS
+from exaln.cli.blast_names import NO, OTHER_TASKS, YES
 from exaln.cli.command import BLAST_KIND, Option
 from exaln.errors import InputError
 
@@ -406,8 +406,73 @@ filters = _together(
         metavar="N",
         help="Compute E-values for a database of this many residues. [default: its own size]",
     ),
+    click.option(
+        "--statistics",
+        type=click.Choice(["auto", "table", "simulated", "none"]),
+        default="auto",
+        show_default=True,
+        help="Where E-values come from: NCBI's table, or else a simulation (auto), one of these alone, or none.",
+    ),
+    click.option(
+        "--seed",
+        type=click.IntRange(min=0),
+        default=1,
+        show_default=True,
+        metavar="N",
+        help="Seed of the simulation.",
+    ),
 )
 """The options of a search that decide which hits are reported."""
+
+masks = _together(
+    click.option(
+        "--query-mask",
+        metavar="METHOD",
+        help='Mask the queries by seg, dust, tantan or lowercase; numbers may follow, as in "seg 12 2.2 2.5", and '
+        "several are separated by commas. [default: none]",
+    ),
+    click.option(
+        "--query-masking",
+        type=click.Choice(["hard", "soft"]),
+        help="hard: masked letters score as unknown ones. soft: only where it is decided which targets are hits. "
+        "[default: hard]",
+    ),
+    click.option(
+        "--target-mask",
+        type=click.Choice(["none", "hard", "soft"]),
+        default="none",
+        show_default=True,
+        help="What the masks of the database do: lower-case letters, and those of makedb --mask.",
+    ),
+    click.option("--seg", cls=Option, blast=["-seg"], hidden=True),
+    click.option("--dust", cls=Option, blast=["-dust"], hidden=True),
+    click.option("--lcase-masking", cls=Option, blast=["-lcase_masking"], is_flag=True, hidden=True),
+    click.option("--soft-masking", cls=Option, blast=["-soft_masking"], type=bool, hidden=True),
+)
+"""The masks of a search, with BLAST's options; `query_masks` joins them."""
+
+
+def query_masks(chosen: dict[str, Any]) -> dict[str, str]:
+    """The options `query_mask` and `query_masking` for what was chosen, in exaln's words and in BLAST's.
+
+    >>> query_masks({"seg": "12 2.2 2.5", "dust": "no", "lcase_masking": True})
+    {'query_mask': 'seg 12 2.2 2.5,lowercase', 'query_masking': 'hard'}
+    """
+    methods = [] if chosen.get("query_mask") is None else [chosen["query_mask"]]
+    for method in ("seg", "dust"):
+        value = chosen.get(method)
+        if value is not None and not re.fullmatch(NO, value.strip().lower()):
+            is_usual = re.fullmatch(YES, value.strip().lower())
+            methods.append(method if is_usual else f"{method} {value.strip()}")
+    if chosen.get("lcase_masking"):
+        methods.append("lowercase")
+    if len(methods) > 1 and "none" in methods:
+        raise InputError("--query-mask is none, but another option masks the queries; leave one of them out")
+    soft, masking = chosen.get("soft_masking"), chosen.get("query_masking")
+    if soft is not None and masking is not None and (masking == "soft") != soft:
+        raise InputError(f"--query-masking is {masking}, but -soft_masking {str(soft).lower()}; leave one of them out")
+    return {"query_mask": ",".join(methods) or "none", "query_masking": masking or ("soft" if soft else "hard")}
+
 
 SEARCH_FORMATS = (
     "table for reading, 0 pairwise text, 5 BLAST's XML, 6 tabular, 7 with comments, 10 csv, 15 BLAST's JSON, json, "

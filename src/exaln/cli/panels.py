@@ -8,15 +8,18 @@ from collections.abc import Iterable
 PANELS: dict[str, tuple[str, ...]] = {
     "Input": (
         "--query", "--db", "--in", "--ids", "--exclude-ids", "--alphabet", "--strip-gaps", "--max-record-size", "--all",
+        "--mask", "--method",
     ),
-    "Output": ("--out", "--outfmt", "--format", "--plot", "--width", "--force", "--json"),
+    "Output": ("--out", "--outfmt", "--format", "--plot", "--hard", "--width", "--force", "--json"),
     "Scoring": (
         "--task", "--matrix", "--match", "--mismatch", "--gap-open", "--gap-extend", "--mode", "--strand", "--dbsize",
+        "--statistics", "--seed",
     ),
     "Filters": (
         "--evalue", "--max-target-seqs", "--max-hsps", "--min-bits", "--min-score", "--min-identity",
         "--min-query-coverage", "--min-target-coverage", "--subject-besthit", "--culling-limit",
     ),
+    "Masks": ("--query-mask", "--query-masking", "--target-mask"),
     "Engine": ("--engine", "--devices", "--gpu-memory", "--threads", "--memory", "--work-dir"),
     "Cluster": (
         "--cluster", "--cluster-config", "--plan", "--resume", "--shard",

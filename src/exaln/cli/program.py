@@ -19,6 +19,9 @@ USAGE = 1
 UNEXPECTED = 255
 PIPE_CLOSED = 128 + 13  # SIGPIPE
 
+PLAIN_NUMBERS = {"integer range": "whole number", "float range": "number", "integer": "whole number", "float": "number"}
+"""What Click calls the kinds of numbers, and what users do."""
+
 
 def run_command_line(arguments: list[str]) -> int:
     """Run a command line and return its exit code. Raises nothing but SystemExit."""
@@ -71,6 +74,8 @@ def _exaln_error(error: BaseException) -> int:
 def _usage_error(error: BaseException) -> int:
     assert isinstance(error, click.ClickException)
     text = error.format_message().rstrip(".")
+    for kind, plain in PLAIN_NUMBERS.items():
+        text = text.replace(f"is not a valid {kind}", f"is not a {plain}")
     context = getattr(error, "ctx", None)
     hint = f" (see {context.command_path} --help)" if context is not None else ""
     say(f"error: {text[:1].lower()}{text[1:]}{hint}")

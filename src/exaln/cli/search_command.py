@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 @options.out
 @options.outfmt(options.SEARCH_FORMATS)
 @options.filters
+@options.masks
 @options.scoring
 @options.alphabet
 @options.strip_gaps
@@ -66,6 +67,7 @@ def search(
     alignments of its target that reach the E-value.
     """
     from exaln.database.gather import whole_targets
+    from exaln.search.evaluation import origin_note
     from exaln.search.pipeline import Search
     from exaln.search.spec import SearchSpec
 
@@ -94,11 +96,12 @@ def search(
     messages.detail(f"{scoring.describe()}; {chosen_engine.describe()}")
     if run.statistics is not None:
         messages.detail(run.statistics.describe())
+    messages.notes(filter(None, [origin_note(scoring, run.statistics)]))
     notes = HitNotes(search_options, run.evaluator)
     with SearchProgress(shown=messages.shows_progress and not report.on_screen) as work:
         reading |= {"alphabet": alphabet, "keep_qualities": report.has_qualities}
         hits = work.ends_before(notes.among(search_file(run, query, work, **reading)), out)
-        spec = SearchSpec.of(" ".join(databases), opened.manifest, scoring, search_options)
+        spec = SearchSpec.of(" ".join(databases), opened.manifest, scoring, search_options, run.evaluator.simulated)
         report.write(hits, spec, partial(whole_targets, opened))
     messages.details(chosen_engine.scan_report())
     messages.notes(chosen_engine.notes())
@@ -132,5 +135,5 @@ def make_options(chosen: dict[str, Any], database: Database | None) -> SearchOpt
     lists = {name: None if chosen[name] is None else Path(chosen[name]) for name in ("ids", "exclude_ids")}
     if database is None and any(path is not None for path in lists.values()):
         raise InputError("--ids and --exclude-ids need the database on a path, not at a URL")
-    options = SearchOptions(**{name: chosen[name] for name in OPTIONS} | lists)
-    return options if database is None else options.resolved(database)
+    found = SearchOptions(**{name: chosen[name] for name in OPTIONS} | lists | options.query_masks(chosen))
+    return found if database is None else found.resolved(database)

@@ -46,7 +46,7 @@ def compile_for(messages: Messages, name: str, properties: DeviceProperties) -> 
     """Compile what is missing for a kind of GPU, and return what was done."""
     from exaln.engines.cuda.common_kernels import common_sources
     from exaln.engines.cuda.runtime.compiler import cubins, not_cached
-    from exaln.engines.cuda.runtime.kernel_cache import cache_folder
+    from exaln.foundation.user_cache import cache_folder
 
     sources = common_sources(properties)
     missing = not_cached(sources, properties.arch)

@@ -15,8 +15,9 @@ import time
 import warnings
 from collections import OrderedDict
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ from exaln.scoring.scoring import Scoring
 from exaln.search.pipeline import Search
 from exaln.search.spec import SearchSpec
 from exaln.sequences.alphabet import PROTEIN
-from exaln.sequences.records import Records
+from exaln.sequences.records import Records, offsets_of
 from exaln.statistics.length_bins import N_BINS
 
 MOST_PARTS = 64
@@ -163,11 +164,14 @@ def process_resources() -> Resources:
 
 
 def queries_to_bytes(queries: Records) -> bytes:
-    """Ids, descriptions and codes of queries, as a compressed Arrow IPC stream."""
+    """Ids, descriptions, codes and masks of queries, as a compressed Arrow IPC stream."""
+    masks = np.ascontiguousarray(queries.mask, np.int64)
+    edges = pairwise(queries.mask_offsets.tolist())
     columns = {
         "id": text_array(queries.ids.to_list()),
         "description": text_array(queries.descriptions.to_list()),
         "codes": binary_array([queries.sequence(row) for row in range(len(queries))]),
+        "mask": binary_array([masks[begin:end].ravel().view(np.uint8) for begin, end in edges]),
     }
     table, sink = pa.table(columns), pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
@@ -176,11 +180,15 @@ def queries_to_bytes(queries: Records) -> bytes:
 
 
 def queries_from_bytes(data: bytes, spec: SearchSpec) -> Records:
-    """The queries that `queries_to_bytes` wrote, without masks."""
+    """The queries that `queries_to_bytes` wrote."""
     with pa.ipc.open_stream(data) as reader:
         table = reader.read_all().combine_chunks()
-    ids, descriptions, codes = (table.column(name).combine_chunks() for name in ("id", "description", "codes"))
-    return Records.of(spec.scoring.alphabet, pieces_of(codes), ids.to_pylist(), descriptions.to_pylist())
+    names = ("id", "description", "codes", "mask")
+    ids, descriptions, codes, masks = (table.column(name).combine_chunks() for name in names)
+    queries = Records.of(spec.scoring.alphabet, pieces_of(codes), ids.to_pylist(), descriptions.to_pylist())
+    pieces = [piece.copy().view(np.int64).reshape(-1, 2) for piece in pieces_of(masks)]
+    joined = np.concatenate([np.empty((0, 2), np.int64), *pieces])
+    return replace(queries, mask=joined, mask_offsets=offsets_of(map(len, pieces)))
 
 
 @lru_cache(4)

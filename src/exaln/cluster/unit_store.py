@@ -61,6 +61,8 @@ def search_digest(spec: SearchSpec, queries: Records) -> str:
     state = xxhash.xxh3_128(spec.digest.encode())
     for array in (queries.codes, queries.offsets, queries.ids.data, queries.ids.offsets, queries.descriptions.data):
         state.update(array.tobytes())
+    if spec.options.masks.methods:
+        state.update(queries.mask.tobytes() + queries.mask_offsets.tobytes())
     return state.hexdigest()
 
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from exaln.database.source_files import Progress
+    from exaln.masking.methods import Masking
 
 Databases: TypeAlias = "Database | str | os.PathLike[str] | Sequence[Database | str | os.PathLike[str]]"
 """What can be searched: a Database, the path of one or of a sequence file, or a list of these, searched as one."""
@@ -270,6 +271,7 @@ class Database:
         alphabet: Alphabet | str | None = None,
         strip_gaps: bool = False,
         max_record_size: int | None = None,
+        mask: str | None = None,
         force: bool = False,
         threads: int | None = None,
         progress: Progress | bool | None = None,
@@ -280,11 +282,12 @@ class Database:
         `.exaln` is added to `path` if it is missing. An existing database is replaced only with `force`, and stays as
         it is if anything fails. progress: True for a bar, or a function that is called up to ten times per second as
         `progress(bytes_done, bytes_total or None, residues)`. A record of more than `max_record_size` bytes is an
-        InputError. threads: one per core if not given; the database does not depend on it.
+        InputError. mask: seg, dust or tantan, and its numbers, as in "seg 12 2.2 2.5"; what it finds is stored as
+        masks, besides lower-case letters. threads: one per core if not given; the database does not depend on it.
         """
         from exaln.database.source_files import read_inputs
 
-        threads = _threads(threads)
+        threads, masking = _threads(threads), _masking(mask)
         with showing(progress, ReadingProgress, lambda: None) as report:
             batches = read_inputs(
                 inputs,
@@ -295,7 +298,8 @@ class Database:
                 progress=report,
             )
             with closing(batches):
-                return Database.build_records(batches, path, force=force, threads=threads, limits=limits)
+                masked = _masked(batches, masking, threads)
+                return Database.build_records(masked, path, force=force, threads=threads, limits=limits)
 
     @staticmethod
     def build_records(
@@ -324,6 +328,7 @@ class Database:
         alphabet: Alphabet | str | None = None,
         strip_gaps: bool = False,
         max_record_size: int | None = None,
+        mask: str | None = None,
         threads: int | None = None,
         progress: Progress | bool | None = None,
         limits: SegmentLimits = DEFAULT_LIMITS,
@@ -331,12 +336,13 @@ class Database:
         """Add the sequences of these files. Returns the new database; this object keeps showing the old content.
 
         alphabet: that of the database, for sequences that look like another molecule and would otherwise be refused.
+        mask: as in `build`, for the new sequences.
         """
         from exaln.database.source_files import read_inputs
 
         if as_alphabet(alphabet) not in (None, self.alphabet):
             raise InputError(f"{self.path}: a {self.alphabet.name} database; alphabet cannot be changed by append")
-        threads = _threads(threads)
+        threads, masking = _threads(threads), _masking(mask)
         with showing(progress, ReadingProgress, lambda: None) as report:
             batches = read_inputs(
                 inputs,
@@ -348,7 +354,7 @@ class Database:
                 progress=report,
             )
             with closing(batches):
-                return self.append_records(batches, threads=threads, limits=limits)
+                return self.append_records(_masked(batches, masking, threads), threads=threads, limits=limits)
 
     def append_records(
         self, batches: Iterable[Records], *, threads: int | None = None, limits: SegmentLimits = DEFAULT_LIMITS
@@ -486,6 +492,19 @@ class Database:
 def _threads(threads: int | None) -> int:
     """The number of threads that an argument `threads` asks for; None means one per core."""
     return usable_threads(None if threads is None else arguments.integer("threads", threads, least=1))
+
+
+def _masking(mask: str | None) -> Masking | None:
+    """The method that an argument `mask` names, with its numbers."""
+    from exaln.masking.methods import Masking
+
+    return None if mask is None else Masking.parse(mask)
+
+
+def _masked(batches: Iterable[Records], masking: Masking | None, threads: int) -> Iterator[Records]:
+    """The batches, with what `masking` finds added to their masks."""
+    for records in batches:
+        yield records if masking is None else masking.added(records, threads=threads)
 
 
 def _ids(ids: str | Iterable[str]) -> list[str]:

@@ -60,6 +60,11 @@ class SegmentRows:
         """int64[n_rows]: position of each row in the input of the whole database."""
         return self._segment.ordinals[self._first : self._end]
 
+    @property
+    def masks(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The masks of the segment as in `Records`, and int64[n_rows + 1], where those of each row begin."""
+        return self._segment.mask, self._segment.mask_offsets[self._first : self._end + 1]
+
     def used_letters(self) -> NDArray[np.bool_]:
         """bool[256]: the codes that occur in the segment."""
         return self._segment.used_letters()

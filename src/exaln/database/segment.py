@@ -284,6 +284,11 @@ class Segment:
         return np.stack((columns.mask_starts, columns.mask_ends), axis=1)
 
     @property
+    def masks(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """`mask` and `mask_offsets`."""
+        return self.mask, self.mask_offsets
+
+    @property
     def mask_offsets(self) -> NDArray[np.int64]:
         """int64[n_rows + 1]: the intervals of row i are mask[mask_offsets[i]:mask_offsets[i + 1]]."""
         return self._valid_columns(Column.MASK).mask_offsets

@@ -12,11 +12,14 @@ from exaln.errors import ExalnWarning, InputError
 from exaln.foundation.distinct import distinct
 from exaln.search.options import MOST, SearchOptions
 from exaln.statistics.evalues import Statistics
+from exaln.statistics.karlin_altschul import parameters_of
 from exaln.statistics.length_bins import N_BINS, length_bin
+from exaln.statistics.simulated import SimulatedParameters
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from exaln.engines.contracts import Engine
     from exaln.scoring.scoring import Scoring
 
 
@@ -32,13 +35,24 @@ class Evaluation:
 class HitEvaluator:
     """E-values and filters of one search, whichever part of the database is searched.
 
-    n_targets, n_residues: of the whole database.
+    n_targets, n_residues: of the whole database. simulated: parameters for a scoring that NCBI's table lacks.
     """
 
-    def __init__(self, scoring: Scoring, options: SearchOptions, *, n_targets: int, n_residues: int) -> None:
+    def __init__(
+        self,
+        scoring: Scoring,
+        options: SearchOptions,
+        *,
+        n_targets: int,
+        n_residues: int,
+        simulated: SimulatedParameters | None = None,
+    ) -> None:
         self._options = options
         self._min_score = max(1, min(options.min_score * scoring.scale, MOST))
-        self.statistics = Statistics.of(scoring, db_residues=options.dbsize or n_residues, db_targets=n_targets)
+        self.simulated = simulated
+        parameters = simulated or (parameters_of(scoring) if options.statistics in ("auto", "table") else None)
+        space = options.dbsize or n_residues, n_targets
+        self.statistics = None if parameters is None else Statistics.with_parameters(parameters, *space)
         if self.statistics is None and options.min_bits is not None:
             raise InputError(f"{_short_name(scoring)} has no bit scores; use --min-score instead of --min-bits")
 
@@ -89,13 +103,44 @@ class HitEvaluator:
         return Evaluation(bits, evalue, passes)
 
 
-def warn_without_statistics(scoring: Scoring) -> None:
-    """Warn that this scoring has no E-values."""
+def warn_without_statistics(scoring: Scoring, reason: str = "") -> None:
+    """Warn that this scoring has no E-values. reason: why, and what to change."""
+    because = f": {reason}; " if reason else ": "
     warnings.warn(
-        f"{_short_name(scoring)} has no E-value statistics: ranking hits by score, --evalue is ignored",
+        f"{_short_name(scoring)} has no E-value statistics{because}ranking hits by score, --evalue is ignored",
         ExalnWarning,
         stacklevel=4,
     )
+
+
+def simulated_for(scoring: Scoring, options: SearchOptions, engine: Engine | None) -> SimulatedParameters | None:
+    """The simulated parameters of a search, or None if it needs none. Warns if there are no E-values for the scoring,
+    and raises InputError if simulated ones were asked for.
+
+    engine: where to compute them, None for the cpu engine; it does not change them.
+    """
+    if options.statistics == "none" or (options.statistics != "simulated" and parameters_of(scoring) is not None):
+        return None
+    if options.statistics == "table":
+        warn_without_statistics(scoring)
+        return None
+    from exaln.simulation.estimate import NoGumbelLawError
+    from exaln.simulation.kept import parameters_of_any
+
+    try:
+        return parameters_of_any(scoring, engine, options.seed)
+    except NoGumbelLawError as error:
+        if options.statistics == "simulated":
+            raise InputError(f"{_short_name(scoring)} has no E-values: {error}") from None
+        warn_without_statistics(scoring, str(error))
+        return None
+
+
+def origin_note(scoring: Scoring, statistics: Statistics | None) -> str | None:
+    """One line that says where E-values come from and how sure they are; None for those of NCBI's table."""
+    if statistics is None or not isinstance(statistics.parameters, SimulatedParameters):
+        return None
+    return f"{_short_name(scoring)} has E-values by simulation: {statistics.origin}"
 
 
 def _short_name(scoring: Scoring) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from exaln.errors import InputError
 from exaln.foundation import arguments
+from exaln.search.masks import SearchMasks
 from exaln.search.target_ids import Ids, as_ids, ordinals_of
 from exaln.sequences.strands import STRANDS
 
@@ -27,6 +28,9 @@ OLD_NAMES = {"max_hits": "max_target_seqs", "strands": "strand", "db_residues": 
 MOST = (1 << 31) - 1
 """Limit of hits per query, and of the score of a pair in a search."""
 
+STATISTICS = ("auto", "table", "simulated", "none")
+"""Where E-values come from."""
+
 MOST_ALIGNMENTS = 100
 """Alignments of a target that are reported unless a number is given: stretches of one letter have hundreds."""
 
@@ -40,9 +44,12 @@ class SearchOptions:
     in the units of the scoring. strand: both, plus or minus, for nucleotides. ids: search only these targets;
     exclude_ids: all others. Both are ids, or the pathlib.Path of a file with one id per line. dbsize: residues for
     E-values, in place of those of the database. max_hsps: alignments per target, before filters on them; None for all
-    that reach the E-value, MOST_ALIGNMENTS at most. subject_besthit, culling_limit: see `hsp_filters`. include,
-    exclude: ordinals of targets, to which `resolved` turns ids. The names of earlier versions still work: max_hits,
-    strands, db_residues.
+    that reach the E-value, MOST_ALIGNMENTS at most. subject_besthit, culling_limit: see `hsp_filters`. statistics:
+    where E-values come from: NCBI's table, or else a simulation (auto), one of these alone (table, simulated), or none.
+    seed: of the simulation. query_mask: what is masked in queries, none, lowercase, seg, dust or tantan, with numbers
+    as in "seg 12 2.2 2.5", several separated by commas; query_masking: hard or soft. target_mask: what the masks of the
+    database do, none, hard or soft. include, exclude: ordinals of targets, to which `resolved` turns ids. The names of
+    earlier versions still work: max_hits, strands, db_residues.
     """
 
     evalue: float = 10.0
@@ -59,6 +66,11 @@ class SearchOptions:
     max_hsps: int | None = None
     subject_besthit: bool = False
     culling_limit: int | None = None
+    statistics: str = "auto"
+    seed: int = 1
+    query_mask: str = "none"
+    query_masking: str = "hard"
+    target_mask: str = "none"
     include: NDArray[np.int64] | None = None
     exclude: NDArray[np.int64] | None = None
 
@@ -68,6 +80,8 @@ class SearchOptions:
             "max_target_seqs": min(arguments.integer("max_target_seqs", self.max_target_seqs, least=1), MOST),
             "min_score": min(arguments.integer("min_score", self.min_score), MOST),
             "strand": arguments.choice("strand", self.strand, STRANDS),
+            "statistics": arguments.choice("statistics", self.statistics, STATISTICS),
+            "seed": arguments.integer("seed", self.seed, most=MOST),
         }
         checked["subject_besthit"] = arguments.flag("subject_besthit", self.subject_besthit)
         if self.culling_limit is not None:
@@ -88,6 +102,12 @@ class SearchOptions:
             if getattr(self, name) is not None:
                 checked[name] = _ordinals(name, getattr(self, name))
         self.__dict__.update(checked)
+        _ = self.masks
+
+    @property
+    def masks(self) -> SearchMasks:
+        """What is masked in queries and targets."""
+        return SearchMasks(self.query_mask, self.query_masking, self.target_mask)
 
     @property
     def alignments_per_target(self) -> int:

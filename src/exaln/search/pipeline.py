@@ -20,6 +20,7 @@ from exaln.alignments.cigar import Paths
 from exaln.alignments.query_hits import QueryHits
 from exaln.database.database import Database
 from exaln.database.gather import sequences_of, texts_of
+from exaln.database.masked import MaskedTargets
 from exaln.database.part import DatabasePart
 from exaln.database.row_ranges import query_blocks
 from exaln.engines.choice import choose_engine
@@ -37,12 +38,14 @@ from exaln.search.aligning import Aligner, TargetAlignments
 from exaln.search.candidate_parts import CandidateParts
 from exaln.search.candidate_pruning import LocatedCandidates, Pruner
 from exaln.search.cut_targets import CutTargets
-from exaln.search.evaluation import HitEvaluator, warn_without_statistics
+from exaln.search.evaluation import HitEvaluator, simulated_for
 from exaln.search.hsp_filters import report_list, subject_besthit
+from exaln.search.masks import HARD
 from exaln.search.options import OLD_NAMES, SearchOptions
 from exaln.search.ranking import Ranked, empty_ranking, hit_order, is_among_first, rank, report_order
 from exaln.search.regions import Regions, places_among
 from exaln.search.scan_parts import ScanPart, ScanViews, cells_reported
+from exaln.search.screen import PairSet, Screen
 from exaln.search.short_queries import ShortQueries
 from exaln.sequences.inputs import as_records
 from exaln.sequences.records import Records
@@ -106,17 +109,23 @@ class Search:
         options.require_resolved()
         if not comparable(scoring.alphabet, database.alphabet):
             raise InputError(f"{scoring.name} scores {scoring.alphabet.name}, the database is {database.alphabet.name}")
-        self.database, self.scoring, self.engine, self.options = database, scoring, engine, options
+        self.masks = options.masks
+        self.masks.require_fit(database.alphabet)
+        self.database = MaskedTargets(database) if self.masks.target == HARD else database
+        self.scoring, self.engine, self.options = scoring, engine, options
         space = database.search_space
         self.evaluator = evaluator or HitEvaluator(
-            scoring, options, n_targets=space.n_targets, n_residues=space.n_residues
+            scoring,
+            options,
+            n_targets=space.n_targets,
+            n_residues=space.n_residues,
+            simulated=simulated_for(scoring, options, engine),
         )
         self._scanning = scanning or nullcontext()
         self.statistics = self.evaluator.statistics
         require_strand(options.strand, database.alphabet)
-        if self.statistics is None:
-            warn_without_statistics(scoring)
-        self.views = ScanViews(database, engine)
+        self.views = ScanViews(self.database, engine)
+        self._screen = Screen(self, database) if self.masks.is_soft else None
 
     def run(
         self, queries: Iterable[Records], progress: Progress | None = None, *, first_index: int = 0
@@ -132,8 +141,8 @@ class Search:
         else:
             scanned = ((block, self._scan(block, progress)) for block in blocks)
         with closing(scanned):
-            for block, ranked in scanned:
-                yield from self._aligned(block, ranked)
+            for block, found in scanned:
+                yield from self._aligned(block, self._rescored(block, found))
 
     def blocks(self, queries: Iterable[Records], first_index: int = 0) -> Iterator[Block]:
         """The blocks in which these queries are scanned. first_index: see `run`."""
@@ -142,8 +151,8 @@ class Search:
             if not comparable(records.alphabet, self.database.alphabet):
                 raise InputError(f"the queries are {records.alphabet.name}, the database {self.database.alphabet.name}")
             for first, end in query_blocks(len(records), self._block_queries()):
-                own = records.rows(first, end)
-                yield Block(own, first_index + first, cells, self._query_rows(own))
+                own = self.masks.given(records.rows(first, end))
+                yield Block(own, first_index + first, cells, self.query_rows(own))
                 cells += self.n_cells(own.n_residues)
             first_index += len(records)
 
@@ -256,7 +265,7 @@ class Search:
         limit[query[worst]] = place[n:]
         return waiting.take(place[:n] < limit[waiting.query])
 
-    def _query_rows(self, queries: Records) -> QueryRows:
+    def query_rows(self, queries: Records) -> QueryRows:
         """The queries on the strands that are asked for; with both, the reverse complements follow all queries."""
         n, both = len(queries), np.repeat(np.array([1, -1], np.int8), len(queries))
         if not self.database.alphabet.is_nucleotide or self.options.strand == "plus":
@@ -266,11 +275,39 @@ class Search:
         return QueryRows.of_sequences(doubled(queries), self.scoring, query=np.arange(2 * n) % n, strand=both)
 
     def _scan(self, block: Block, progress: Progress | None) -> Scanned:
-        """All candidates that pass the filters which need no alignment, ranked."""
-        cutoff = self.evaluator.cutoff(block.rows.lengths)
-        candidates, done = CandidateList(self, len(block.queries)), block.cells_before
-        for part in self.views.parts(block.rows, cutoff):
-            pruner = self._pruner(block, part)
+        """All candidates that pass the filters which need no alignment, ranked.
+
+        With soft masks, the pairs that pass with them, which `_rescored` scores; or those of long sequences, scored.
+        """
+        if self._screen is None:
+            return self._scanned(block, progress, None)
+        passing = self._screen.passing(block, progress)
+        if not self._screen.can_rescore(block):
+            return self._scanned(
+                block, progress and _same_cells(progress, self._cells_after(block)), PairSet.of(passing)
+            )
+        return Scanned(passing, passing, np.zeros(len(block.queries), np.bool_))
+
+    def _scanned(self, block: Block, progress: Progress | None, pairs: PairSet | None) -> Scanned:
+        """The candidates of a scan of the database. pairs: those of which they must be, if not all are wanted."""
+        found, pruners = CandidateList(self, len(block.queries)), dict[int, Pruner | None]()
+        for part, listed in self.candidates(self.views, block, progress):
+            if id(part) not in pruners:
+                pruners[id(part)] = self._pruner(block, part)
+            pruner = pruners[id(part)]
+            wanted = listed if pairs is None else listed.taken(pairs.holds(listed))
+            kept = wanted if pruner is None else pruner.prune(wanted)
+            if self.finds_targets_again and len(kept) < len(wanted):
+                found.has_dropped[distinct(wanted.query)] = True
+            found.add(self.passed(kept, block))
+        return found.scanned()
+
+    def candidates(
+        self, views: ScanViews, block: Block, progress: Progress | None
+    ) -> Iterator[tuple[ScanPart, LocatedCandidates]]:
+        """Yield what the engine finds in each part of a scan, of the targets that are searched."""
+        cutoff, done = self.evaluator.cutoff(block.rows.lengths), block.cells_before
+        for part in views.parts(block.rows, cutoff):
             report = None if progress is None else _report_of(part, progress, done)
             task = part.task(report)
             with (
@@ -278,13 +315,18 @@ class Search:
                 closing(read_unchanged(self.database.require_unchanged, self.engine.scan(task))) as scan,
             ):
                 for found in scan:
-                    listed = self._listed(self.views.located(task, part, found, block.rows))
-                    kept = listed if pruner is None else pruner.prune(listed)
-                    if self.finds_targets_again and len(kept) < len(listed):
-                        candidates.has_dropped[distinct(listed.query)] = True
-                    candidates.add(self.passed(kept, block))
+                    yield part, self._listed(views.located(task, part, found, block.rows))
             done += part.cells
-        return candidates.scanned()
+
+    def _rescored(self, block: Block, found: Scanned) -> Scanned:
+        """The candidates, with soft masks by their scores without."""
+        if self._screen is None or not self._screen.can_rescore(block):
+            return found
+        every = self._screen.rescored(block, found.candidates)
+        return Scanned(rank(every), every, found.has_dropped)
+
+    def _cells_after(self, block: Block) -> int:
+        return block.cells_before + self.n_cells(block.queries.n_residues)
 
     def _pruner(self, block: Block, part: ScanPart) -> Pruner | None:
         """What drops candidates; a pruner counts targets, so that it needs one candidate of each on each strand."""
@@ -422,6 +464,11 @@ def _report_of(part: ScanPart, progress: Progress, done: int) -> Progress:
     return lambda cells: progress(done + cells_reported(part, cells))
 
 
+def _same_cells(progress: Progress, cells: int) -> Progress:
+    """A progress function for work that is done besides the cells that are counted."""
+    return lambda _: progress(cells)
+
+
 def _with_check(progress: Progress | None, check: Callable[[], None]) -> Progress:
     """A progress function that first checks whether the results are still wanted."""
 
@@ -458,6 +505,11 @@ def search(
     max_hsps: int | None = None,
     subject_besthit: bool = False,
     culling_limit: int | None = None,
+    statistics: str = "auto",
+    seed: int = 1,
+    query_mask: str = "none",
+    query_masking: str = "hard",
+    target_mask: str = "none",
     options: SearchOptions | None = None,
     engine: str = "auto",
     threads: int | None = None,
@@ -470,9 +522,9 @@ def search(
     queries: a string, several, a dict of sequences by id, `Records`, or the pathlib.Path of a file. database: a
     Database, its path, or a FASTA file; several in a list are searched as one. scoring: a Scoring, a BLAST task such as
     "blastp-short", or a matrix by its name or file. Hits are ranked by E-value, then score, then place in the database.
-    evalue to culling_limit: see `SearchOptions`; they can be given together as `options` instead. devices (numbers of
-    GPUs) and gpu_memory (bytes on each) need the cuda engine. progress: True for a bar, or a function that is called
-    with the number of cells done. The old names max_hits, strands and db_residues still work.
+    evalue and all before `options` are those of `SearchOptions`, and can be given together as `options` instead.
+    devices (numbers of GPUs) and gpu_memory (bytes on each) need the cuda engine. progress: True for a bar, or a
+    function that is called with the number of cells done. The old names max_hits, strands and db_residues still work.
 
     >>> import pathlib, tempfile
     >>> fasta = pathlib.Path(tempfile.mkdtemp()) / "targets.fasta"
@@ -498,6 +550,11 @@ def search(
         max_hsps,
         subject_besthit,
         culling_limit,
+        statistics,
+        seed,
+        query_mask=query_mask,
+        query_masking=query_masking,
+        target_mask=target_mask,
     )
     if options is not None:
         chosen = arguments.instance("options", options, SearchOptions)

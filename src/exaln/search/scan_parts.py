@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from exaln.database.database import Database
+    from exaln.database.masked import MaskedTargets
     from exaln.database.part import DatabasePart
     from exaln.engines.contracts import Engine
     from exaln.engines.tasks import Candidates, Progress, QueryRows, Resident
@@ -99,7 +100,7 @@ class ScanPart:
 class ScanViews:
     """The views of one database that an engine scans; each is opened when it is first needed."""
 
-    def __init__(self, database: Database | DatabasePart, engine: Engine) -> None:
+    def __init__(self, database: Database | DatabasePart | MaskedTargets, engine: Engine) -> None:
         self.database, self._engine = database, engine
         self._resident = engine.open(database)
         self._windows: dict[tuple[int, int], Resident] = {}

@@ -22,9 +22,12 @@ from exaln.scoring.scoring import Scoring
 from exaln.search.evaluation import HitEvaluator
 from exaln.search.options import SearchOptions
 from exaln.search.spec_values import IDS, ORDINALS, require_search
+from exaln.statistics.simulated import SimulatedParameters
 
-FORMAT_VERSION = 3
-"""Version 2 gave options the names of the command line, version 3 several alignments to targets."""
+FORMAT_VERSION = 4
+"""Version 2 gave options the names of the command line, version 3 several alignments to targets, version 4 masks and
+simulated statistics to the search.
+"""
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,7 @@ class SearchSpec:
     """A search of one database.
 
     database: its name as the user gave it; database_digest: a hash of its content; space: the size of the whole.
+    simulated: the parameters of E-values if they come from a simulation, which is done once, by the client.
     """
 
     database: str
@@ -39,19 +43,32 @@ class SearchSpec:
     space: SearchSpace
     scoring: Scoring
     options: SearchOptions
+    simulated: SimulatedParameters | None = None
 
     @staticmethod
-    def of(name: str, manifest: Manifest, scoring: Scoring, options: SearchOptions) -> SearchSpec:
+    def of(
+        name: str,
+        manifest: Manifest,
+        scoring: Scoring,
+        options: SearchOptions,
+        simulated: SimulatedParameters | None = None,
+    ) -> SearchSpec:
         """The search of the database with this manifest."""
         options.require_resolved()
         space = SearchSpace(manifest.n_targets, manifest.n_residues)
-        return SearchSpec(name, manifest.digest, space, scoring, options)
+        return SearchSpec(name, manifest.digest, space, scoring, options, simulated)
 
     @cached_property
     def evaluator(self) -> HitEvaluator:
         """The E-values and filters of this search."""
         space = self.space
-        return HitEvaluator(self.scoring, self.options, n_targets=space.n_targets, n_residues=space.n_residues)
+        return HitEvaluator(
+            self.scoring,
+            self.options,
+            n_targets=space.n_targets,
+            n_residues=space.n_residues,
+            simulated=self.simulated,
+        )
 
     @property
     def summary(self) -> SearchSummary:
@@ -81,6 +98,7 @@ class SearchSpec:
             "space": asdict(self.space),
             "scoring": self.scoring.to_values(),
             "options": options | {name: _as_text(options[name]) for name in ORDINALS},
+            "simulated": None if self.simulated is None else self.simulated.to_values(),
         }
 
     @staticmethod
@@ -89,7 +107,7 @@ class SearchSpec:
         if values["format_version"] != FORMAT_VERSION:
             raise ValueError(f"format {values['format_version']}, but this exaln reads format {FORMAT_VERSION}")
         require_search(values)
-        options = values["options"]
+        options, simulated = values["options"], values["simulated"]
         try:
             return SearchSpec(
                 database=values["database"],
@@ -97,6 +115,7 @@ class SearchSpec:
                 space=SearchSpace(**values["space"]),
                 scoring=Scoring.from_values(values["scoring"]),
                 options=SearchOptions(**options | {name: _from_text(options[name]) for name in ORDINALS}),
+                simulated=None if simulated is None else SimulatedParameters.from_values(simulated),
             )
         except ArithmeticError as error:
             raise ValueError(f"a number cannot be used: {error}") from None

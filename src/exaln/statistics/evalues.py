@@ -18,6 +18,7 @@ from exaln.errors import InputError
 from exaln.foundation.plurals import number_of
 from exaln.statistics.karlin_altschul import NucleotideParameters, ProteinParameters, parameters_of
 from exaln.statistics.length_bins import N_BINS, shortest_in_bin
+from exaln.statistics.simulated import SimulatedParameters
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -69,7 +70,14 @@ class Statistics(ABC):
     def of(scoring: Scoring, *, db_residues: int, db_targets: int) -> Statistics | None:
         """The statistics of a scoring; None if there is no table for its matrix and gap costs."""
         parameters = parameters_of(scoring)
-        return None if parameters is None else _statistics(parameters, db_residues, db_targets)
+        return None if parameters is None else Statistics.with_parameters(parameters, db_residues, db_targets)
+
+    @staticmethod
+    def with_parameters(
+        parameters: ProteinParameters | NucleotideParameters, db_residues: int, db_targets: int
+    ) -> Statistics:
+        """The statistics with these parameters, from a table or simulated."""
+        return _statistics(parameters, db_residues, db_targets)
 
     def bits(self, score: ArrayLike) -> Floats:
         """float64, in the shape of `score`: bit scores."""
@@ -153,7 +161,15 @@ class Statistics(ABC):
     def describe(self) -> str:
         """One line for logs: the parameters, the method and the search space."""
         space = f"{number_of(self.db_targets, 'target')}, {number_of(self.db_residues, 'residue')}"
-        return f"lambda {self.lambda_:.4g}, K {self.k:.3g}, H {self.h:.3g}; {self.method}; {space}"
+        values = f"lambda {self.lambda_:.4g}, K {self.k:.3g}, H {self.h:.3g}"
+        if isinstance(self.parameters, SimulatedParameters):
+            values += f"; by simulation: {self.origin}"
+        return f"{values}; {self.method}; {space}"
+
+    @property
+    def origin(self) -> str:
+        """Where the parameters come from, in one line."""
+        return self.parameters.origin if isinstance(self.parameters, SimulatedParameters) else "NCBI's table"
 
 
 class ProteinStatistics(Statistics):

@@ -96,6 +96,28 @@ def test_lengths_around_multiples_of_a_block(scoring, n_targets):
         check(rng, scoring, queries, targets, columns)
 
 
+@pytest.mark.parametrize("gap_open", [0, 11])
+@pytest.mark.parametrize("gap_extend", [0, 1, 6])
+def test_copies_in_long_targets(gap_open, gap_extend):
+    """Where a copy overflows the lanes, that part of the target alone is scored again: also where copies lie close
+    together, at the ends, and with gaps far beyond the query.
+    """
+    rng = np.random.default_rng(gap_extend)
+    queries = [letters(rng, 20, n) for n in (25, 70, 130)]
+    targets = []
+    for length in rng.integers(500, 4000, 40).tolist():
+        target = letters(rng, 20, length)
+        for _ in range(int(rng.integers(0, 6))):
+            query = queries[rng.integers(3)]
+            cut, gap = int(rng.integers(len(query))), int(rng.integers(0, 200)) * int(rng.integers(2))
+            copy = np.concatenate([query[:cut], letters(rng, 20, gap), query[cut:]])
+            first = int(rng.integers(-len(copy), length))
+            copy = copy[max(-first, 0) :][: length - max(first, 0)]
+            target[max(first, 0) :][: len(copy)] = copy
+        targets.append(target)
+    check(rng, Scoring("BLOSUM62", gap_open=gap_open, gap_extend=gap_extend), queries, targets, 64)
+
+
 @settings(max_examples=max(20, EXAMPLES // 4), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data(), st.integers(0, 2**32 - 1))
 def test_any_scoring(data, seed):

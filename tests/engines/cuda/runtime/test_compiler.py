@@ -11,9 +11,9 @@ import pytest
 
 from exaln.engines.cuda.runtime import compiler, nvrtc
 from exaln.engines.cuda.runtime.compiler import Source, cubin, cubins, has_dpx
-from exaln.engines.cuda.runtime.kernel_cache import cache_folder
 from exaln.engines.cuda.runtime.nvrtc import Compiler, compiler_version
 from exaln.errors import EngineError, ExalnWarning
+from exaln.foundation.user_cache import cache_folder
 
 needs_nvrtc = pytest.mark.skipif(compiler_version() is None, reason="NVRTC is not installed")
 

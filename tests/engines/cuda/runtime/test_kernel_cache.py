@@ -14,6 +14,7 @@ from exaln.engines.cuda.runtime import compiler, kernel_cache
 from exaln.engines.cuda.runtime.compiler import Source, cubin
 from exaln.engines.cuda.runtime.nvrtc import Compiler
 from exaln.errors import ExalnWarning
+from exaln.foundation import user_cache
 
 SOURCE = Source("strips.cu", (("ROWS", 4),))
 
@@ -106,14 +107,14 @@ def test_what_belongs_to_another_user_is_not_used(
     compiled: list[Source], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cubin(SOURCE, "sm_90")
-    monkeypatch.setattr(kernel_cache, "_trusted_users", lambda: {os.geteuid() + 1})
+    monkeypatch.setattr(user_cache, "_trusted_users", lambda: {os.geteuid() + 1})
     with pytest.warns(ExalnWarning, match="cache belongs to another user"):
         cubin(SOURCE, "sm_90")
     assert len(compiled) == 2
 
 
 def test_root_and_this_user_are_trusted() -> None:
-    assert kernel_cache._trusted_users() == {0, os.geteuid()}
+    assert user_cache._trusted_users() == {0, os.geteuid()}
 
 
 def test_a_damaged_file_is_compiled_again(compiled: list[Source], tmp_path: Path) -> None:

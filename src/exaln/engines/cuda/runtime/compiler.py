@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from exaln.engines.cuda.runtime.kernel_cache import cache_folder, read_cached, write_cached
+from exaln.engines.cuda.runtime.kernel_cache import read_cached, write_cached
 from exaln.engines.cuda.runtime.nvrtc import (
     Compiler,
     compile_program,
@@ -27,6 +27,7 @@ from exaln.engines.cuda.runtime.nvrtc import (
 )
 from exaln.errors import EngineError
 from exaln.foundation.resources import available_threads
+from exaln.foundation.user_cache import cache_folder
 
 KERNELS = Path(__file__).parents[1] / "kernels"
 

@@ -14,7 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from exaln.engines.cuda.runtime.kernel_cache import cache_folder, read_cached, write_cached
+from exaln.engines.cuda.runtime.kernel_cache import read_cached, write_cached
+from exaln.foundation.user_cache import cache_folder
 
 SEARCHED = ("LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "CONDA_PREFIX")
 """Variables that decide which library is found, besides the installed packages."""

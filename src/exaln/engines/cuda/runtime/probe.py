@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any, ClassVar
 
-from exaln.engines.cuda.runtime.kernel_cache import cache_folder
 from exaln.engines.cuda.runtime.nvrtc import compiler_version, known_compiler
+from exaln.foundation.user_cache import cache_folder
 
 OLDEST_CUDA = 12
 OLDEST_CAPABILITY = (7, 5)
