@@ -4,7 +4,7 @@
     python benchmarks/calibration.py --share 0.05          # a twentieth of the queries
     python benchmarks/calibration.py --only PAM30 --out DIR
     python benchmarks/calibration.py --comp-based-stats 2 --only "biased; shuffled"
-    python benchmarks/calibration.py --matrix BLOSUM62 --gap-open 5 --gap-extend 5 --only BLOSUM62
+    python benchmarks/calibration.py --matrix VTML200 --gap-open 10 --gap-extend 2 --only "protein: BLOSUM62"
 
 In random sequences, a search should report x hits per query with E-values up to x. A case has queries of one length and
 targets that are as long as proteins (median 284), or 1,000 bases. Each block of 2,000 queries is searched in targets of
@@ -13,8 +13,8 @@ EXALN_DATA) show what E-values without composition are worth there; the requirem
 
 Scores are whole numbers, and so there are no hits between the E-values of two scores. A count is therefore compared
 with what the E-values promise at the scores that exist: that of the first score within the limit, for each length of
-target. This is below the limit by half a step on average; the table has both. Scorings without parameters of their own,
-and searches whose scores are finer, are compared with the limit alone. Required: within 15 % or three Poisson standard
+target. This is below the limit by half a step on average; the table has both. Searches whose scores are finer
+(composition-based statistics) are compared with the limit alone. Required: within 15 % or three Poisson standard
 deviations, whichever is more.
 
 Prints a table and writes calibration.txt, .json and .svg into --out, by default benchmarks/runs/<date>-<machine>.
@@ -40,10 +40,14 @@ from calibration_parts.counts import LIMITS, Count, expected_hits, hits_within
 from calibration_parts.figure import draw
 
 import exaln
-from exaln import Database, Scoring
+from exaln import Database, Scoring, SearchOptions
 from exaln.engines.bench.runs import machine, runs_folder, write_run
+from exaln.simulation.estimate import NoGumbelLawError
+from exaln.simulation.kept import parameters_of_any
 from exaln.statistics.evalues import Statistics
+from exaln.statistics.karlin_altschul import NucleotideParameters, ProteinParameters, parameters_of
 
+Parameters = NucleotideParameters | ProteinParameters
 SHOWN = (0.01, 0.1, 1.0, 10.0)
 LEGEND = """
 hits per query with E <= 0.01, 0.1, 1 and 10: found / limit, then found / expected at the scores that exist
@@ -67,6 +71,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--gap-open", type=float)
     parser.add_argument("--gap-extend", type=float)
     parser.add_argument("--comp-based-stats", type=int, metavar="N", help="passed on to exaln.search")
+    parser.add_argument("--statistics", default="auto", help="auto, table or simulated: passed on to exaln.search")
     parser.add_argument("--strand", default="plus", help="of DNA")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--engine", default="auto")
@@ -85,19 +90,22 @@ def chosen_cases(options: argparse.Namespace) -> list[Case]:
     gaps = {name: value for name in ("gap_open", "gap_extend") if (value := getattr(options, name)) is not None}
     chosen = []
     for case in cases:
-        scoring = case.scoring
+        scoring, name = case.scoring, case.name
         if options.matrix and not scoring.alphabet.is_nucleotide:
             scoring = Scoring(options.matrix, **gaps)
         elif options.match is not None and scoring.alphabet.is_nucleotide:
             scoring = Scoring(match=options.match, mismatch=options.mismatch, **gaps)
+        if scoring is not case.scoring:
+            name = f"{options.matrix or scoring.name} {scoring.gap_open}/{scoring.gap_extend}, {name.split(', ')[-1]}"
         n_queries = max(round(case.n_queries * options.share), 1)
-        chosen.append(dataclasses.replace(case, scoring=scoring, n_queries=n_queries))
+        chosen.append(dataclasses.replace(case, name=name, scoring=scoring, n_queries=n_queries))
     return chosen
 
 
 def run_case(case: Case, options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     """What the run file has of a case."""
-    more: dict[str, Any] = {"engine": options.engine, "threads": options.threads}
+    more: dict[str, Any] = {"engine": options.engine, "threads": options.threads, "statistics": options.statistics}
+    parameters = None if options.comp_based_stats else parameters_for(case.scoring, options.statistics)
     if options.comp_based_stats is not None:
         more["comp_based_stats"] = options.comp_based_stats
     if case.scoring.alphabet.is_nucleotide:
@@ -121,7 +129,7 @@ def run_case(case: Case, options: argparse.Namespace, folder: Path) -> dict[str,
             )
         evalues = hits.to_arrow().column("evalue").to_numpy()
         observed += hits_within(evalues, LIMITS)
-        expected += expected_in(case.scoring, queries, targets, is_continuous=bool(options.comp_based_stats))
+        expected += expected_in(parameters, queries, targets)
     counts = [
         Count(limit, float(hoped) / case.n_queries, float(found) / case.n_queries, case.n_queries)
         for limit, hoped, found in zip(LIMITS, expected, observed, strict=True)
@@ -152,15 +160,26 @@ def database_of(targets: list[str], folder: Path, scoring: Scoring) -> Database:
     return Database.build([fasta], path, alphabet=scoring.alphabet, force=True)
 
 
-def expected_in(scoring: Scoring, queries: list[str], targets: list[str], *, is_continuous: bool) -> np.ndarray:
+def parameters_for(scoring: Scoring, statistics: str) -> Parameters | None:
+    """The parameters of E-values that a search uses: those of the table, or simulated ones. None if there are none."""
+    of_table = parameters_of(scoring)
+    if statistics == "table" or (statistics == "auto" and of_table is not None):
+        return of_table
+    try:
+        return parameters_of_any(scoring, None, SearchOptions().seed)
+    except NoGumbelLawError as error:
+        raise SystemExit(f"no E-values: {error}") from None
+
+
+def expected_in(parameters: Parameters | None, queries: list[str], targets: list[str]) -> np.ndarray:
     """float64[limits]: the hits that the E-values of all queries promise together.
 
-    is_continuous: scores are finer than whole numbers, so that the limits themselves are expected.
+    parameters: None if scores are finer than whole numbers, so that the limits themselves are expected.
     """
-    lengths = [len(target) for target in targets]
-    statistics = Statistics.of(scoring, db_residues=sum(lengths), db_targets=len(targets))
-    if statistics is None or is_continuous:
+    if parameters is None:
         return len(queries) * np.array(LIMITS)
+    lengths = [len(target) for target in targets]
+    statistics = Statistics.with_parameters(parameters, sum(lengths), len(targets))
     sizes, numbers = np.unique([len(query) for query in queries], return_counts=True)
     per_query = [expected_hits(statistics, int(size), lengths, LIMITS) for size in sizes]
     return numbers @ np.array(per_query)
