@@ -3,10 +3,11 @@
 # among them at run time.
 set(KERNELS
   recurrence/costs.cpp
+  composition/adjusted_scores.cpp composition/target_frequencies.cpp
   simd/dispatch.cpp simd/interleave.cpp simd/target_portable.cpp
   scan/pieces.cpp scan/plan.cpp scan/scores.cpp scan/single_kernel.cpp
-  pairs/alignment.cpp pairs/columns.cpp pairs/group.cpp pairs/letter_classes.cpp pairs/letters.cpp pairs/plan.cpp
-  pairs/plan_streams.cpp pairs/run.cpp pairs/scalar.cpp pairs/several.cpp pairs/short_pair.cpp pairs/swaps.cpp
+  pairs/alignment.cpp pairs/columns.cpp pairs/group.cpp pairs/letter_classes.cpp pairs/letters.cpp pairs/own_tables.cpp
+  pairs/plan.cpp pairs/plan_streams.cpp pairs/run.cpp pairs/scalar.cpp pairs/several.cpp pairs/short_pair.cpp pairs/swaps.cpp
   pairs/windows.cpp
   long/block_traceback.cpp long/region.cpp
   sequences/text_rows.cpp)

@@ -163,7 +163,7 @@ def test_no_file_is_long():
 
 
 PAGES = [path for path in ROOT.rglob("*.md") if not {".venv", "build", ".gpu", "node_modules"} & set(path.parts)]
-PAGE_LINES = {"README.md": 130, "ARCHITECTURE.md": 200}
+PAGE_LINES = {"README.md": 130, "ARCHITECTURE.md": 220}
 
 
 def prose_of(path):

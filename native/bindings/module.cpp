@@ -13,5 +13,6 @@ NB_MODULE(_core, m) {
     exaln::bind_long(m);
     exaln::bind_device_pairs(m);
     exaln::bind_alignments(m);
+    exaln::bind_composition(m);
     exaln::bind_masking(m);
 }

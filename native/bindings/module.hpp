@@ -14,6 +14,7 @@ void bind_short_pairs(nanobind::module_& m);
 void bind_long(nanobind::module_& m);
 void bind_device_pairs(nanobind::module_& m);
 void bind_alignments(nanobind::module_& m);
+void bind_composition(nanobind::module_& m);
 void bind_masking(nanobind::module_& m);
 
 }  // namespace exaln

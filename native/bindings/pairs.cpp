@@ -12,6 +12,7 @@
 #include "bindings/interruptible.hpp"
 #include "bindings/module.hpp"
 #include "pairs/columns.hpp"
+#include "pairs/own_tables.hpp"
 #include "pairs/run.hpp"
 #include "pairs/several.hpp"
 #include "simd/dispatch.hpp"
@@ -139,6 +140,18 @@ ScoredColumns bound_align_pairs(const BoundSequences& queries, const BoundSequen
 using SeveralColumns = decltype(std::tuple_cat(
     std::declval<std::tuple<NumpyArray<uint8_t>, NumpyArray<int64_t>>>(), std::declval<ScoredColumns>()));
 
+SeveralColumns several_to_numpy(SeveralFound&& found, int threads) {
+    std::vector<int64_t> owners, scores;
+    std::vector<Alignment> alignments;
+    for (size_t i = 0; i < found.alignments.size(); ++i)
+        for (FoundAlignment& one : found.alignments[i])
+            owners.push_back(int64_t(i)), scores.push_back(one.score),
+                alignments.push_back(std::move(one.alignment));
+    return std::tuple_cat(std::make_tuple(to_numpy(std::move(found.is_certain)), to_numpy(std::move(owners)),
+                                          to_numpy(std::move(scores))),
+                          columns_to_numpy(to_columns(std::move(alignments), threads)));
+}
+
 // Alignments of all pairs, pair by pair. A pair has one more than `most` if that many reach its least score.
 SeveralColumns bound_align_several(const BoundSequences& queries, const BoundSequences& targets,
                                    const BoundPairs& pairs, const BoundCosts& costs, int64_t most,
@@ -173,15 +186,73 @@ SeveralColumns bound_align_several(const BoundSequences& queries, const BoundSeq
                              least_bits};
     run_released(
         bound.n_cells() < QUICK_CELLS, progress, [&] { found = align_several(several, progress); }, [] {});
-    std::vector<int64_t> owners, scores;
-    std::vector<Alignment> alignments;
+    return several_to_numpy(std::move(found), threads);
+}
+
+using BoundTables = std::tuple<InputArray<int32_t, 3>, int32_t, int32_t>;  // tables, gap_first, gap_extend
+
+// Pairs with a table each, from checked arguments.
+OwnTablesJob make_own_tables(const BoundSequences& queries, const BoundSequences& targets,
+                             const BoundPairs& pairs, const BoundTables& bound, int threads,
+                             const std::string& isa, bool only_this_isa) {
+    require_threads(threads);
+    const auto& [tables, gap_first, gap_extend] = bound;
+    OwnTablesJob job{isas_from(isa, only_this_isa),
+                     make_sequences(queries.first, queries.second),
+                     make_sequences(targets.first, targets.second),
+                     {},
+                     tables.data(),
+                     tables.shape(1),
+                     gap_first,
+                     gap_extend,
+                     threads};
+    job.pairs = make_pairs(job.queries, job.targets, pairs);
+    if (tables.shape(0) != job.pairs.size() || tables.shape(1) != tables.shape(2))
+        throw std::invalid_argument("tables do not fit the pairs");
+    if (!job.pairs.empty()) {
+        const Costs costs = job.costs(0);
+        require_letters(costs, job.queries), require_letters(costs, job.targets);
+    }
+    return job;
+}
+
+double n_cells(const OwnTablesJob& job) {
+    double sum = 0;
+    for (const Pair& pair : job.pairs)
+        sum += double(job.queries.length(pair.query)) * double(job.targets.length(pair.target));
+    return sum;
+}
+
+NumpyArray<int64_t> bound_score_own_tables(const BoundSequences& queries, const BoundSequences& targets,
+                                           const BoundPairs& pairs, const BoundTables& tables, int threads,
+                                           const std::string& isa, bool only_this_isa) {
+    const OwnTablesJob job = make_own_tables(queries, targets, pairs, tables, threads, isa, only_this_isa);
+    std::vector<int64_t> scores;
+    Progress progress;
+    run_released(
+        n_cells(job) < QUICK_CELLS, progress, [&] { scores = score_with_own_tables(job, progress); }, [] {});
+    return to_numpy(std::move(scores));
+}
+
+SeveralColumns bound_align_own_tables(const BoundSequences& queries, const BoundSequences& targets,
+                                      const BoundPairs& pairs, const BoundTables& tables, int64_t most,
+                                      InputArray<int64_t> least,
+                                      std::optional<InputArray<int32_t>> known_scores, int threads,
+                                      const std::string& isa, bool only_this_isa, size_t max_bytes) {
+    const OwnTablesJob job = make_own_tables(queries, targets, pairs, tables, threads, isa, only_this_isa);
+    const size_t n = job.pairs.size();
+    if (most < 1 || least.shape(0) != n || (known_scores && known_scores->shape(0) != n))
+        throw std::invalid_argument("limits do not fit the pairs");
     for (size_t i = 0; i < n; ++i)
-        for (FoundAlignment& one : found.alignments[i])
-            owners.push_back(int64_t(i)), scores.push_back(one.score),
-                alignments.push_back(std::move(one.alignment));
-    return std::tuple_cat(std::make_tuple(to_numpy(std::move(found.is_certain)), to_numpy(std::move(owners)),
-                                          to_numpy(std::move(scores))),
-                          columns_to_numpy(to_columns(std::move(alignments), threads)));
+        if (least.data()[i] < 1) throw std::invalid_argument("an alignment scores at least 1");
+    SeveralFound found;
+    Progress progress;
+    const auto work = [&] {
+        found = align_with_own_tables(job, most, least.data(), known_scores ? known_scores->data() : nullptr,
+                                      double(max_bytes), progress);
+    };
+    run_released(n_cells(job) < QUICK_CELLS, progress, work, [] {});
+    return several_to_numpy(std::move(found), threads);
 }
 
 double bound_several_bytes(int64_t n_rows, int64_t n_columns, const BoundCosts& costs) {
@@ -219,6 +290,14 @@ void bind_pairs(nb::module_& m) {
         "int64[n], for ends of longer targets. max_bytes: of the tables of all threads. For tests: tile, "
         "its rows and columns, with which all alignments are found in tables of tiles; least_bits, the "
         "narrowest values.");
+    m.def("score_own_tables", bound_score_own_tables, arg("queries"), arg("targets"), arg("pairs"),
+          arg("tables"), arg("threads") = 1, arg("isa") = "", arg("only_this_isa") = false,
+          "int64[n]: exact local scores of pairs with a table each. tables: int32[n, n_letters, n_letters], "
+          "gap_first, gap_extend.");
+    m.def("align_own_tables", bound_align_own_tables, arg("queries"), arg("targets"), arg("pairs"),
+          arg("tables"), arg("most"), arg("least"), arg("known_scores").none(), arg("threads") = 1,
+          arg("isa") = "", arg("only_this_isa") = false, arg("max_bytes") = MAX_BYTES,
+          "As align_several, of pairs with a table each.");
     m.def("several_bytes", bound_several_bytes, arg("n_rows"), arg("n_columns"), arg("costs"),
           "The least memory in which align_several can compute a pair of this size.");
 }

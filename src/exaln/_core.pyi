@@ -306,6 +306,34 @@ def align_several(
     alignments are found in tables of tiles; least_bits, the narrowest values.
     """
 
+PairScores = tuple[NDArray[np.int32], int, int]  # tables [n, n_letters, n_letters], gap_first, gap_extend
+
+def score_own_tables(
+    queries: Sequences,
+    targets: Sequences,
+    pairs: PairRows,
+    tables: PairScores,
+    threads: int = 1,
+    isa: str = "",
+    only_this_isa: bool = False,
+) -> NDArray[np.int64]:
+    """int64[n]: exact local scores of pairs with a table each."""
+
+def align_own_tables(
+    queries: Sequences,
+    targets: Sequences,
+    pairs: PairRows,
+    tables: PairScores,
+    most: int,
+    least: NDArray[np.int64],
+    known_scores: NDArray[np.int32] | None,
+    threads: int = 1,
+    isa: str = "",
+    only_this_isa: bool = False,
+    max_bytes: int = ...,
+) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64], *Columns]:
+    """As `align_several`, of pairs with a table each."""
+
 def several_bytes(n_rows: int, n_columns: int, costs: Costs) -> float:
     """The least memory in which `align_several` can compute a pair of this size."""
 
@@ -513,3 +541,28 @@ def seg(
 
     kinds: uint8[256], the amino acid of each code, numbered from 0; 20 and more are unknown letters.
     """
+
+# native/bindings/composition.cpp
+AminoAcidCounts = tuple[NDArray[np.int64], NDArray[np.int64]]  # counts [n, 20], lengths
+# joint frequencies [20, 20], background [20], frequency ratios [27, 27], lambda
+MatrixFrequencies = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]
+
+def count_amino_acids(sequences: Sequences) -> NDArray[np.int64]:
+    """int64[n * 20]: how often each amino acid occurs in each sequence; U counts as C."""
+
+def adjusted_scores(
+    matrix: MatrixFrequencies,
+    queries: AminoAcidCounts,
+    targets: AminoAcidCounts,
+    pairs: PairRows,
+    mode: int,
+    threads: int = 1,
+) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+    """int32[n * 27 * 27]: the substitution scores of each pair; uint8[n]: 0 where they are scaled, 1 where they are
+    optimized.
+    """
+
+def target_frequencies(
+    joint: NDArray[np.float64], rows: NDArray[np.float64], columns: NDArray[np.float64], entropy: float
+) -> tuple[NDArray[np.float64], int, bool]:
+    """Target frequencies float64[400], steps of Newton's method, and whether it converged."""

@@ -144,7 +144,7 @@ def test_neutral_values_of_makeblastdb_and_blastdbcmd(exaln: Exaln, tmp_path: Pa
         ("-sorthsps 3", "-sorthsps 3 is not available; alignments of a target are sorted by score"),
         ("-sorthsps", "-sorthsps needs a value"),
         ("-db_soft_mask 11", "no such option: -db_soft_mask; use --target-mask soft"),
-        ("-comp_based_stats 2", "-comp_based_stats 2 is not available; scores are not adjusted for composition"),
+        ("-comp_based_stats 5", "--comp-based-stats '5' is not a mode; choose 0, 1, 2 or 3"),
         ("-taxids 9606", "no such option: -taxids; exaln has no taxonomy"),
         ("-query_gencode 1", "no such option: -query_gencode; exaln does not translate"),
         ("-num_alignments 5", "no such option: -num_alignments; use --max-target-seqs"),

@@ -74,7 +74,7 @@ def test_every_impossible_change_of_a_hit_is_refused(proteins: tuple[Any, Search
 def test_every_number_of_a_hit_is_checked(proteins: tuple[Any, SearchSpec]) -> None:
     batch, spec = proteins
     numbers = [field.name for field in part_schema().field("hits").type.value_type if pa.types.is_integer(field.type)]
-    assert len(numbers) == 15
+    assert len(numbers) == 16
     rng = np.random.default_rng(5)
     for name in numbers:
         for _ in range(8):

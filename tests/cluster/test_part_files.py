@@ -181,7 +181,7 @@ def test_a_part_file_with_whole_targets_is_refused_by_its_format(
     old = {METADATA: replace(FORMAT, version=2).dump(content)}
     pq.write_table(pq.read_table(parts[0]).replace_schema_metadata(old), tmp_path / "old")
     error = merge_says(capsys, 2, tmp_path / "old", parts[1])
-    assert "part file of format 2, but this exaln reads format 3; use the exaln that wrote it, or search this" in error
+    assert "part file of format 2, but this exaln reads format 4; use the exaln that wrote it, or search this" in error
 
 
 def test_a_part_file_of_the_first_format_says_what_to_do(

@@ -162,7 +162,7 @@ def test_a_search_of_an_earlier_version_is_refused_with_both_versions() -> None:
     values = SearchSpec.of("name", manifest, Scoring("BLOSUM62"), SearchOptions()).to_values()
     assert set(values["options"]) >= {"max_target_seqs", "strand", "dbsize"}
     assert not {"max_hits", "strands", "db_residues", "ids", "exclude_ids"} & set(values["options"])
-    with pytest.raises(ValueError, match="format 1, but this exaln reads format 3"):
+    with pytest.raises(ValueError, match="format 1, but this exaln reads format 4"):
         SearchSpec.from_values({**values, "format_version": 1})
 
 

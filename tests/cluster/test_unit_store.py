@@ -140,7 +140,7 @@ def test_a_folder_of_the_first_format_says_what_to_do(folder: Path, made: Made) 
 def test_a_folder_with_whole_targets_is_refused_by_its_format(folder: Path, made: Made) -> None:
     (folder / "manifest.json").write_text(replace(FORMAT, version=2).dump(content_of(folder)))
     with pytest.raises(
-        DatabaseError, match=r"folder of format 2, but this exaln reads format 3; .* or remove the fold"
+        DatabaseError, match=r"folder of format 2, but this exaln reads format 4; .* or remove the fold"
     ):
         Store(folder, made[0], made[1])
 

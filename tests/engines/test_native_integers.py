@@ -250,6 +250,18 @@ BINDINGS: dict[str, tuple[Any, dict[str, Any]]] = {
             "rows": np.array([1, 0], np.int32),
         },
     ),
+    "seg": (
+        _core.seg,
+        {
+            "codes": CODES,
+            "offsets": OFFSETS,
+            "kinds": np.arange(256, dtype=np.uint8),
+            "window": 2,
+            "locut": 1.0,
+            "hicut": 1.5,
+            "threads": 2,
+        },
+    ),
     "plan_device_pairs": (
         _core.plan_device_pairs,
         {

@@ -44,7 +44,7 @@ def biased_sequences(n: int, seed: int) -> list[str]:
     "parameters", [(12, 2.2, 2.5), (10, 1.8, 2.1), (1, 0, 0), (25, 3.0, 3.3), (6, 2.0, 4.4)], ids=str
 )
 def test_the_native_version_is_the_plain_one(parameters: tuple[int, float, float]) -> None:
-    sequences = biased_sequences(60, 1)
+    sequences = biased_sequences(20, 1)
     plain = [[(first, last + 1) for first, last in segments(one, *parameters)] for one in sequences]
     assert found_in(records_of(sequences), SegParameters(*parameters)) == plain
     merged = seg_intervals(records_of(sequences), SegParameters(*parameters)).merged()
@@ -70,11 +70,11 @@ def test_the_stretches_are_those_of_segmasker(parameters: SegParameters) -> None
 
 
 def test_threads_and_rows_of_a_larger_column_change_nothing() -> None:
-    sequences = biased_sequences(1500, 2)
+    sequences = biased_sequences(1000, 2)
     records = records_of(sequences)
     found = found_in(records, DEFAULT)
     assert found_in(records, DEFAULT, threads=3) == found
-    assert found_in(records.rows(700, 900), DEFAULT) == found[700:900]
+    assert found_in(records.rows(500, 700), DEFAULT) == found[500:700]
     assert any(found)
 
 

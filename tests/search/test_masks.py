@@ -19,6 +19,9 @@ from exaln.database.database import Database
 from exaln.database.part import n_places
 from exaln.database.windows import LONG_TARGET
 from exaln.engines.choice import choose_engine
+from exaln.engines.cpu.engine import CpuEngine
+from exaln.engines.cuda import engine as cuda_engine
+from exaln.engines.cuda.engine import CudaEngine
 from exaln.errors import InputError
 from exaln.masking.intervals import Intervals
 from exaln.scoring.scoring import Scoring
@@ -27,6 +30,7 @@ from exaln.search.pipeline import Search
 from exaln.search.spec import SearchSpec
 from exaln.sequences.alphabet import DNA, PROTEIN, Alphabet
 from exaln.sequences.records import Records, offsets_of
+from fake_cuda import FakeDriver, install
 from hit_samples import other_strand
 from oracle import smith_waterman
 
@@ -127,6 +131,26 @@ def test_hits_and_scores_are_those_of_the_definition(engine: str, letters: str, 
         assert hits_of(found) == want, (of_query, of_target)
         all_hits.append(frozenset(want))
     assert len(set(all_hits)) >= 4  # the masks matter
+
+
+class ScansOnDevices(CudaEngine):
+    """The cuda engine, with pairs scored by the CPU: the fake driver has no kernels for pairs."""
+
+    def score(self, task: Any) -> Any:
+        return CpuEngine(1).score(task)
+
+
+@pytest.mark.parametrize("kinds", [("hard", "hard"), ("soft", "soft")])
+def test_the_cuda_engine_on_a_fake_driver(kinds: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    letters = "ACDEFGHIKLMNPQRSTVWY"
+    queries, targets = related(3, letters, 8), related(12, letters, 9)
+    monkeypatch.setattr(cuda_engine, "MIN_MEMORY", 1)
+    install(monkeypatch, FakeDriver(), len(PROTEIN.letters))
+    database = Database.in_memory([records_of(targets, PROTEIN)])
+    found = Search(database, PROTEINS, ScansOnDevices(threads=2), options_of(*kinds)).run(
+        [records_of(queries, PROTEIN)]
+    )
+    assert hits_of(found) == expected(queries, targets, *kinds, PROTEINS)
 
 
 def test_soft_masks_of_a_long_target() -> None:

@@ -30,7 +30,10 @@ class HitRows:
 
     target_slices: uint8 codes of the aligned part of each target, [target_start, target_end) as stored.
     target_lengths: int64[n], residues of each whole target. ordinal: int64[n], its position in the database.
-    score: int64[n], multiplied by `scoring.scale`. bits, evalue: float64[n], NaN if the scoring has no statistics.
+    score: int64[n], multiplied by `scoring.scale`. scaled_score: int64[n], the exact score under the scores of the
+    pair, multiplied by SCALE of `statistics.composition`, which E-values come from; the score itself where pairs are
+    not rescored. adjustments: for each, bytes that show the scores of the pair (`search.rescoring`), or none.
+    bits, evalue: float64[n], NaN if the scoring has no statistics.
     strand: int8[n], 1, or -1 if the query aligns with the reverse complement of the target. query_start and query_end
     refer to the query as given, target_start and target_end to the target as stored, always start < end. The path runs
     along the query, so on strand -1 it runs down the target from target_end.
@@ -62,6 +65,8 @@ class HitRows:
     gaps: NDArray[np.int32]
     columns: NDArray[np.int32]
     cut_from: tuple[HitRows, int] | None = None
+    scaled_score: NDArray[np.int64] | None = None
+    adjustments: Sequence[NDArray[np.uint8]] | None = None
 
     def __len__(self) -> int:
         return len(self.ordinal)
@@ -108,6 +113,9 @@ class HitRows:
     def part(self, start: int, end: int) -> Self:
         """The hits [start, end)."""
         cut = {name: getattr(self, name)[start:end] for name in _COLUMNS}
+        for name in ("scaled_score", "adjustments"):
+            if getattr(self, name) is not None:
+                cut[name] = getattr(self, name)[start:end]
         whole, first = self.cut_from or (self, 0)
         paths = Paths(self.paths.operations, self.paths.offsets[start : end + 1])
         return replace(self, paths=paths, cut_from=(whole, first + start), **cut)

@@ -19,7 +19,6 @@ EXACT = "leave it out: every score is the exact optimum, and there is no heurist
 NO_FILTER = "leave it out: sequences are scored as they are; exaln search has masks, and exaln mask writes them"
 OTHER_MASKS = "masks are those of seg, dust, tantan and lower case; use --query-mask"
 STORED_MASKS = "makedb stores lower-case letters as masks, and those of --mask seg, dust or tantan"
-NO_COMPOSITION = "scores are not adjusted for composition; write 0, or leave it out"
 NO_GI = "GI numbers were retired by NCBI"
 NO_TAXONOMY = "exaln has no taxonomy: select the sequences of these organisms before exaln makedb"
 NO_TRANSLATION = "exaln does not translate: translate the sequences first, for example with EMBOSS transeq"
@@ -109,7 +108,6 @@ SEARCH_OPTIONS: dict[str, BlastOption] = {
     "-db_soft_mask": BlastOption("use --target-mask soft: a database has one set of masks, without numbers"),
     "-db_hard_mask": BlastOption("use --target-mask hard: a database has one set of masks, without numbers"),
     **_all("filtering_db window_masker_taxid window_masker_db", BlastOption(OTHER_MASKS)),
-    "-comp_based_stats": BlastOption(NO_COMPOSITION, "0|f"),
     # Statistics
     "-searchsp": BlastOption("use --dbsize: the search space follows from the residues of the database", "0"),
     "-sum_stats": BlastOption("every alignment has the E-value of its own score; write false, or leave it out", NO),

@@ -33,6 +33,18 @@ BLAST_KINDS = {"prot": "protein", "nucl": "dna"}
 SIZE = re.compile(r"(\d+\.?\d*|\.\d+) ?([KMGT]?)(?:i?B)?", re.IGNORECASE)
 
 
+COMPOSITION_MODES = {"0f": 0, "1": 1, "2td": 2, "3": 3}
+"""The spellings of each mode of -comp_based_stats, one character each."""
+
+
+def parse_composition_mode(ctx: click.Context, parameter: click.Parameter, value: str) -> int:
+    """The mode of --comp-based-stats, in any spelling of BLAST's."""
+    for spellings, mode in COMPOSITION_MODES.items():
+        if len(value) == 1 and value.lower() in spellings:
+            return mode
+    raise InputError(f"--comp-based-stats {value!r} is not a mode; choose 0, 1, 2 or 3")
+
+
 def parse_alphabet(ctx: click.Context, parameter: click.Parameter, value: str | None) -> Alphabet | None:
     """The alphabet of --alphabet: protein, dna, rna, custom letters, or makeblastdb's prot and nucl."""
     from exaln.sequences.alphabet import Alphabet
@@ -339,6 +351,23 @@ filters = _together(
         type=click.IntRange(min=0),
         metavar="N",
         help="Leave out alignments whose range on the query lies within those of N better ones with any targets.",
+    ),
+    click.option(
+        "--comp-based-stats",
+        cls=Option,
+        blast=["-comp_based_stats"],
+        callback=parse_composition_mode,
+        default="0",
+        metavar="MODE",
+        help="Adjust the scores to the composition of each pair of proteins, as BLAST does: 0 no, 1 scaled, "
+        "2 optimized or scaled, 3 optimized. [default: 0]",
+    ),
+    click.option(
+        "--margin",
+        type=click.FloatRange(min=1),
+        default=5.0,
+        metavar="X",
+        help="With --comp-based-stats: adjust the scores of all pairs that reach X times the E-value without.",
     ),
     click.option("--min-bits", type=float, metavar="N", help="Least bit score of an alignment."),
     click.option(

@@ -18,6 +18,7 @@ PANELS: dict[str, tuple[str, ...]] = {
     "Filters": (
         "--evalue", "--max-target-seqs", "--max-hsps", "--min-bits", "--min-score", "--min-identity",
         "--min-query-coverage", "--min-target-coverage", "--subject-besthit", "--culling-limit",
+        "--comp-based-stats", "--margin",
     ),
     "Masks": ("--query-mask", "--query-masking", "--target-mask"),
     "Engine": ("--engine", "--devices", "--gpu-memory", "--threads", "--memory", "--work-dir"),

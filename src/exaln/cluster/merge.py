@@ -37,7 +37,7 @@ def merge_batches(batches: Sequence[Any], spec: SearchSpec) -> Any:
     lists = [batch.column("hits") for batch in batches]
     row = np.concatenate([_rows(column) for column in lists])
     hits = pa.concat_arrays([column.flatten() for column in lists])
-    ordinal, score = numbers_of(hits.field("ordinal")), numbers_of(hits.field("score"))
+    ordinal, score = numbers_of(hits.field("ordinal")), numbers_of(hits.field("scaled_score"))
     part = np.repeat(np.arange(len(lists)), [len(column.flatten()) for column in lists])
     if len(batches) > 1:
         first = run_offsets(part, row, ordinal)[:-1]
@@ -91,4 +91,4 @@ def _rows(column: Any) -> NDArray[np.int64]:
 
 def _evaluation(batch: Any, row: NDArray[np.int64], hits: Any, spec: SearchSpec) -> Evaluation:
     query_lengths, target_lengths = binary_lengths(batch.column("query")), numbers_of(hits.field("target_length"))
-    return spec.evaluator.evaluate(numbers_of(hits.field("score")), query_lengths[row], target_lengths)
+    return spec.evaluator.evaluate(numbers_of(hits.field("scaled_score")), query_lengths[row], target_lengths)

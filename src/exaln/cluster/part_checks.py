@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exaln.alignments.cigar import DELETION, DIFFERENT, EQUAL, INSERTION
+from exaln.alignments.letter_counts import positive_pairs
 from exaln.cluster.part_hits import binary_data, binary_offsets, numbers_of
 from exaln.foundation.distinct import run_offsets
 from exaln.pairwise.long.result import LONGEST_RUN
 from exaln.sequences.strands import complements
+from exaln.statistics.composition import SCALE, Compositions, CompositionScores
+from exaln.statistics.matrix_frequencies import AMINO_ACIDS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,6 +29,11 @@ if TYPE_CHECKING:
 
 COLUMNS_AT_ONCE = 1 << 17
 """Alignment columns that are scored at a time, to bound memory."""
+
+TABLES_AT_ONCE = 1 << 12
+"""Pairs whose tables are in memory together: 12 MB."""
+
+COMPOSITION_BYTES = 8 * len(AMINO_ACIDS)
 
 _IS_OPERATION = np.zeros(16, np.bool_)
 _IS_OPERATION[[EQUAL, DIFFERENT, INSERTION, DELETION]] = True
@@ -49,7 +57,7 @@ def require_possible(
     _require_strands(hits, spec)
     _require_positions(hits, spec.space.n_residues)
     _require_one_length(hits)
-    _require_counts(hits, spec.scoring)
+    _require_counts(hits, spec)
 
 
 @dataclass(frozen=True)
@@ -78,6 +86,7 @@ class Hits:
     queries: Pieces
     slices: Pieces
     paths: Pieces
+    adjustments: Pieces
     row: NDArray[np.int64]
     numbers: dict[str, NDArray[Any]]
 
@@ -86,12 +95,13 @@ class Hits:
         """The alignments of all rows of a record batch."""
         column = batch.column("hits")
         found, counts = column.flatten(), np.diff(numbers_of(column.offsets))
-        pieces = {"target_slice", "path", "target_id", "target_description"}
+        pieces = {"target_slice", "path", "target_id", "target_description", "adjustment"}
         names = [field.name for field in found.type if field.name not in pieces]
         return Hits(
             Pieces.of(batch.column("query")),
             Pieces.of(found.field("target_slice")),
             Pieces.of(found.field("path")),
+            Pieces.of(found.field("adjustment")),
             np.repeat(np.arange(batch.num_rows), counts),
             {name: numbers_of(found.field(name)) for name in names},
         )
@@ -198,8 +208,9 @@ def _changes(values: NDArray[Any], first: NDArray[np.int64]) -> NDArray[np.bool_
     return changes
 
 
-def _require_counts(hits: Hits, scoring: Scoring) -> None:
+def _require_counts(hits: Hits, spec: SearchSpec) -> None:
     """ValueError unless the counts and the score of each hit are those of its path."""
+    scoring = spec.scoring
     if not len(hits.row):
         _require(len(hits.paths.data) == 0, "a path without a hit")
         return
@@ -218,9 +229,74 @@ def _require_counts(hits: Hits, scoring: Scoring) -> None:
     }
     for name, values in found.items():
         _require(hits.numbers[name] == values, f"{name} differ from those of the path")
-    score = letters - found["gap_opens"] * scoring.gap_open - found["gaps"] * scoring.gap_extend
-    _require(hits.numbers["score"] == score, "a score differs from that of its path")
+    gaps = found["gap_opens"] * scoring.gap_open + found["gaps"] * scoring.gap_extend
+    pair_scores = CompositionScores.of(scoring, spec.options.comp_based_stats)
+    if pair_scores is None:
+        _require(hits.adjustments.lengths == 0, "an alignment is adjusted, but not by the search")
+        score = letters - gaps
+    else:
+        score = _rescored_letters(hits, runs, pair_scores) - SCALE * gaps
+    _require(hits.numbers["scaled_score"] == score, "a score differs from that of its path")
+    _require(hits.numbers["score"] == spec.evaluator.reported(score), "a score differs from that of its path")
     _require(score > 0, "a score is not above 0")
+
+
+def _rescored_letters(hits: Hits, runs: Runs, pair_scores: CompositionScores) -> NDArray[np.int64]:
+    """int64[n hits]: the sum of the scores of the aligned letters under the table of each pair.
+
+    ValueError for adjustments that do not fit their targets.
+    """
+    n_letters, unknown = len(pair_scores.scoring.matrix), pair_scores.scoring.alphabet.letters.index("X")
+    targets, masks = _compositions(hits), _masks(hits)
+    sums = np.zeros(len(hits.row), np.int64)
+    queries = Compositions.of(hits.queries.data, hits.queries.offsets)
+    of_pairs = run_offsets(hits.row, hits.numbers["ordinal"])
+    for first in range(0, len(of_pairs) - 1, TABLES_AT_ONCE):
+        edges = of_pairs[first : first + TABLES_AT_ONCE + 1]
+        own = np.arange(len(edges) - 1)
+        some = Compositions(targets.counts[edges[:-1]], targets.lengths[edges[:-1]])
+        tables = pair_scores.tables(queries, some, hits.row[edges[:-1]], own).reshape(-1)
+        table = np.repeat(own, np.diff(edges))
+        is_own = (runs.hit >= edges[0]) & (runs.hit < edges[-1]) & (runs.code >= EQUAL)
+        for stretch in _stretches(runs, np.flatnonzero(is_own)):
+            q, t, starts = _letters(hits, runs, stretch, pair_scores.scoring)
+            hit = runs.hit[stretch.run]
+            place = hits.slices.offsets[hit] + runs.target[stretch.run] + stretch.skipped - starts
+            column = np.arange(int(stretch.length.sum()))
+            t = np.where(masks[np.repeat(place, stretch.length) + column], unknown, t)
+            number = np.repeat(table[hit - edges[0]], stretch.length)
+            scores = tables[(number * n_letters + q) * n_letters + t]
+            np.add.at(sums, hit, np.add.reduceat(scores, starts, dtype=np.int64))
+    return sums
+
+
+def _compositions(hits: Hits) -> Compositions:
+    """The composition of the target of each hit; ValueError if it is not one, or differs within a target."""
+    _require(hits.adjustments.lengths >= COMPOSITION_BYTES, "a target has no composition")
+    begins = hits.adjustments.offsets[:-1]
+    parts = hits.adjustments.data[begins[:, np.newaxis] + np.arange(COMPOSITION_BYTES)]
+    counts = np.ascontiguousarray(parts).view("<i8").astype(np.int64)
+    lengths = hits.numbers["target_length"].astype(np.int64)
+    _require((counts >= 0) & (counts <= lengths[:, np.newaxis]), "a composition does not fit its target")
+    _require(counts.sum(axis=1) <= lengths, "a composition does not fit its target")
+    is_same = np.ones(len(lengths), np.bool_)
+    is_same[run_offsets(hits.row, hits.numbers["ordinal"])[:-1]] = False
+    after = np.flatnonzero(is_same)
+    _require(counts[after] == counts[after - 1], "a target has two compositions")
+    return Compositions(counts, lengths)
+
+
+def _masks(hits: Hits) -> NDArray[np.bool_]:
+    """bool: which letters of all slices are masked; ValueError for masks of another length."""
+    n_bytes, spans = hits.adjustments.lengths - COMPOSITION_BYTES, hits.slices.lengths
+    _require((n_bytes == 0) | (n_bytes == (spans + 7) // 8), "a mask does not fit its alignment")
+    found = np.zeros(len(hits.slices.data), np.bool_)
+    for hit in np.flatnonzero(n_bytes).tolist():
+        begin, end = (int(hits.adjustments.offsets[hit + side]) for side in (0, 1))
+        bits = np.unpackbits(hits.adjustments.data[begin + COMPOSITION_BYTES : end])[: int(spans[hit])]
+        at = int(hits.slices.offsets[hit])
+        found[at : at + len(bits)] = bits
+    return found
 
 
 def _require_disjoint(hits: Hits, runs: Runs) -> None:
@@ -241,12 +317,6 @@ def _require_disjoint(hits: Hits, runs: Runs) -> None:
     for key in (target - query, strand, numbers["ordinal"][hit], hits.row[hit]):
         same &= np.diff(key[order]) == 0
     _require(~same | (query[order][1:] >= ends[:-1]), "two alignments of a target share a pair of letters")
-
-
-def positive_pairs(scoring: Scoring) -> NDArray[np.bool_]:
-    """bool[n_letters, n_letters]: the pairs of letters that count as positive, as `Traces` defines them."""
-    is_equal = np.eye(len(scoring.matrix), dtype=np.bool_)
-    return is_equal if scoring.alphabet.is_nucleotide else is_equal | (scoring.matrix > 0)
 
 
 def _letter_scores(hits: Hits, runs: Runs, scoring: Scoring) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

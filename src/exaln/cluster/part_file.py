@@ -29,7 +29,7 @@ from exaln.foundation.output_file import open_output
 from exaln.foundation.state_file import Fields, StateFormat
 from exaln.search.spec import SearchSpec
 
-FORMAT = StateFormat("exaln part file", 3, "search this shard again")
+FORMAT = StateFormat("exaln part file", 4, "search this shard again")
 """Format 3 has the aligned parts of targets in place of whole targets."""
 
 METADATA, METADATA_OF_FORMAT_1 = b"exaln part file", b"exaln.part"

@@ -41,7 +41,7 @@ def part_schema() -> Any:
 
     query_quality: as in FASTQ, empty without qualities. hits: a list of structs, one per alignment, best first, with
     the aligned codes of the target as stored, whether the target has more alignments than the cap allows (0 or 1), and
-    the integer columns of `alignments.hit_columns`.
+    the integer columns of `alignments.hit_columns`. scaled_score and adjustment: see `HitRows`.
     """
     hit = pa.struct(
         [
@@ -51,6 +51,8 @@ def part_schema() -> Any:
             ("target_length", pa.int64()),
             ("path", pa.large_binary()),
             ("is_cut", pa.int8()),
+            ("scaled_score", pa.int64()),
+            ("adjustment", pa.large_binary()),
             *((name, pa.from_numpy_dtype(dtype)) for name, dtype in NUMBERS.items()),
         ]
     )
@@ -77,6 +79,9 @@ def part_batch(found: Sequence[QueryHits]) -> Any:
         "target_length": number_array(_joined([hits.target_lengths for hits in found], np.int64)),
         "path": binary_array([hits.paths[place].view(np.uint8) for hits in found for place in range(len(hits))]),
     }
+    scaled = [hits.score if hits.scaled_score is None else hits.scaled_score for hits in found]
+    columns["scaled_score"] = number_array(_joined(scaled, np.int64))
+    columns["adjustment"] = binary_array([shown for hits in found for shown in _adjustments(hits)])
     is_cut = [np.isin(hits.ordinal, hits.cut_ordinals) for hits in found]
     columns["is_cut"] = number_array(_joined(is_cut, np.int8))
     for name, dtype in NUMBERS.items():
@@ -91,6 +96,10 @@ def part_batch(found: Sequence[QueryHits]) -> Any:
         list_array(offsets_of(map(len, found)), structs),
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _adjustments(hits: QueryHits) -> Sequence[NDArray[np.uint8]]:
+    return [np.empty(0, np.uint8)] * len(hits) if hits.adjustments is None else hits.adjustments
 
 
 def _joined(parts: Sequence[NDArray[Any]], dtype: Any) -> NDArray[Any]:
@@ -137,6 +146,7 @@ def hits_of_batch(batch: Any, scoring: Scoring, evaluation: Evaluation) -> Itera
     queries, qualities = pieces_of(batch.column("query")), pieces_of(batch.column("query_quality"))
     slices, lengths = pieces_of(fields["target_slice"]), numbers_of(fields["target_length"])
     paths, is_cut = pieces_of(fields["path"]), numbers_of(fields["is_cut"]) != 0
+    scaled, adjustments = numbers_of(fields["scaled_score"]), pieces_of(fields["adjustment"])
     indices, ids, descriptions = (
         batch.column(name).to_pylist() for name in ("query_index", "query_id", "query_description")
     )
@@ -158,6 +168,8 @@ def hits_of_batch(batch: Any, scoring: Scoring, evaluation: Evaluation) -> Itera
             target_lengths=lengths[own],
             bits=evaluation.bits[own],
             evalue=evaluation.evalue[own],
+            scaled_score=scaled[own],
+            adjustments=adjustments[own],
             paths=_joined_paths([path.view(np.uint32) for path in paths[own]]),
             **{name: values[own] for name, values in numbers.items()},
         )

@@ -36,7 +36,7 @@ from exaln.search.spec import SearchSpec
 from exaln.sequences.records import Records
 
 NAME = "manifest.json"
-FORMAT = StateFormat("exaln resume folder", 3, "remove the folder, and the search starts again")
+FORMAT = StateFormat("exaln resume folder", 4, "remove the folder, and the search starts again")
 """Format 3 has the aligned parts of targets in place of whole targets."""
 
 NAME_OF_FORMAT_1 = "exaln units"

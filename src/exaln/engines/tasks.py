@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -308,13 +308,46 @@ class Bounds(NamedTuple):
         return Bounds(int(rows.min()), int(rows.max()), int(columns.min()), int(columns.max()))
 
 
+class GapCosts(Protocol):
+    """What has gap costs. A gap of length k costs gap_open + k * gap_extend; gap_first is that of one residue."""
+
+    @property
+    def gap_open(self) -> int: ...
+    @property
+    def gap_extend(self) -> int: ...
+    @property
+    def gap_first(self) -> int: ...
+
+
+@dataclass(frozen=True)
+class PairTables:
+    """Scores of letters for each pair of a task, and the gap costs of all.
+
+    scores: int32[n, n_letters, n_letters], row: query letter.
+    """
+
+    scores: NDArray[np.int32]
+    gap_open: int
+    gap_extend: int
+
+    @property
+    def gap_first(self) -> int:
+        """The cost of a gap of one residue."""
+        return self.gap_open + self.gap_extend
+
+    def taken(self, places: NDArray[np.int64] | slice) -> PairTables:
+        """Those of some pairs."""
+        return replace(self, scores=self.scores[places])
+
+
 @dataclass(frozen=True)
 class PairTask:
     """Pairs of queries and targets, each compared on its own, in any mode.
 
     query, target: int64[n], rows of `queries` and of `targets`. known_scores: int64[n], the exact scores, which the
     alignments must have; None if unknown. forbidden: for each pair int64[k, 2], cells (query letter, target letter)
-    that the alignment may not use; None for none.
+    that the alignment may not use; None for none. tables: scores of each pair, in local mode, in place of those of the
+    queries; None for the latter.
     """
 
     queries: QueryRows
@@ -324,9 +357,11 @@ class PairTask:
     mode: Mode
     known_scores: NDArray[np.int64] | None = None
     forbidden: tuple[NDArray[np.int64], ...] | None = None
+    tables: PairTables | None = None
 
     def __post_init__(self) -> None:
         require_alphabet("the targets are", self.targets.alphabet, self.queries.scoring)
+        assert self.tables is None or (self.mode.is_local and len(self.tables.scores) == len(self.query))
 
     def __len__(self) -> int:
         return len(self.query)
@@ -335,6 +370,18 @@ class PairTask:
     def scoring(self) -> Scoring:
         """The scoring of the queries."""
         return self.queries.scoring
+
+    @property
+    def gap_costs(self) -> GapCosts:
+        """What has the gap costs of all pairs."""
+        return self.tables or self.scoring
+
+    def row_scores(self, pair: int) -> NDArray[np.int32]:
+        """int32[rows, n_letters]: the score of each letter in each row of a pair's query."""
+        if self.tables is None:
+            return self.queries.row_scores(int(self.query[pair]))
+        rows: NDArray[np.int32] = self.tables.scores[pair][self.queries.sequence(int(self.query[pair]), "reference")]
+        return rows
 
     @cached_property
     def shapes(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -362,6 +409,7 @@ class PairTask:
             target=self.target[places],
             known_scores=None if self.known_scores is None else self.known_scores[places],
             forbidden=None if self.forbidden is None else self._forbidden_of(places),
+            tables=None if self.tables is None else self.tables.taken(places),
         )
 
     def _forbidden_of(self, places: NDArray[np.int64] | slice) -> tuple[NDArray[np.int64], ...]:
@@ -374,6 +422,11 @@ class PairTask:
         """Raise EngineError if there are any. engine: the name of an engine that does not support them."""
         if self.forbidden is not None:
             raise EngineError(f"the {engine} engine cannot leave out cells of an alignment; use the reference engine")
+
+    def require_one_table(self, engine: str) -> None:
+        """Raise EngineError if pairs have tables. engine: the name of an engine that does not support them."""
+        if self.tables is not None:
+            raise EngineError(f"the {engine} engine has one table for all pairs; use the cpu engine")
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,8 @@ from exaln.engines.tasks import PairTask, SeveralTask
 from exaln.pairwise.routing import align_pairs, batches
 from exaln.scoring.modes import LOCAL
 from exaln.search.regions import LEADS, Regions, regions_of
+from exaln.search.rescoring import PAIRS_AT_ONCE
+from exaln.sequences.records import read_only
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,8 +28,12 @@ if TYPE_CHECKING:
     from exaln.search.evaluation import HitEvaluator
     from exaln.search.ranking import Ranked
     from exaln.search.regions import Ends
+    from exaln.search.rescoring import Rescoring
     from exaln.sequences.records import Records
 
+
+NOT_ADJUSTED: NDArray[np.uint8] = read_only(np.empty(0, np.uint8))
+"""The adjustment of an alignment that is not rescored."""
 
 NARROW, LARGE = 8, 1 << 24
 """Pairs are narrow if one sequence is NARROW times as long as the other, and large from LARGE cells on."""
@@ -38,7 +44,8 @@ class TargetAlignments:
     """Alignments of ranked targets, target by target, the best of each first. Arrays of equal length.
 
     hit: int64, the place of the target in the ranking, ascending; strand: int8; aligned: with positions in the query as
-    given and in the stored target; bits, evalue: float64; slices: the codes of the aligned part of each target.
+    given and in the stored target; bits, evalue: float64; slices: the codes of the aligned part of each target;
+    adjustments: of rescored pairs, as `rescoring.adjustment` makes them, else empty.
     is_cut: bool[n_targets], whether the target has more alignments than the cap allows.
     """
 
@@ -48,6 +55,7 @@ class TargetAlignments:
     bits: NDArray[np.float64]
     evalue: NDArray[np.float64]
     slices: Sequence[NDArray[np.uint8]]
+    adjustments: Sequence[NDArray[np.uint8]]
     is_cut: NDArray[np.bool_]
 
     def __len__(self) -> int:
@@ -62,6 +70,7 @@ class TargetAlignments:
             self.bits[places],
             self.evalue[places],
             [self.slices[place] for place in places.tolist()],
+            [self.adjustments[place] for place in places.tolist()],
             self.is_cut,
         )
 
@@ -76,23 +85,28 @@ class TargetAlignments:
             np.concatenate([np.empty(0), *(part.bits for part in parts)]),
             np.concatenate([np.empty(0), *(part.evalue for part in parts)]),
             [codes for part in parts for codes in part.slices],
+            [shown for part in parts for shown in part.adjustments],
             np.concatenate([np.empty(0, np.bool_), *(part.is_cut for part in parts)]),
         )
 
 
 @dataclass(frozen=True)
 class AlignedRegions:
-    """Regions and their alignments. found: of the regions, by their number; slices: the aligned codes of targets."""
+    """Regions and their alignments. found: of the regions, by their number; slices: the aligned codes of targets;
+    adjustments: see `TargetAlignments`.
+    """
 
     regions: Regions
     found: SeveralAligned
     slices: Sequence[NDArray[np.uint8]]
+    adjustments: Sequence[NDArray[np.uint8]]
 
     def taken(self, is_kept: NDArray[np.bool_]) -> AlignedRegions:
         """Some of the regions. is_kept: bool[n_regions]."""
         own = np.flatnonzero(is_kept[self.found.pair])
         found = replace(self.found.taken(own), uncertain=self.found.uncertain[:0]).of_pairs(np.cumsum(is_kept) - 1)
-        return AlignedRegions(self.regions.take(is_kept), found, [self.slices[place] for place in own.tolist()])
+        slices, adjustments = ([of[place] for place in own.tolist()] for of in (self.slices, self.adjustments))
+        return AlignedRegions(self.regions.take(is_kept), found, slices, adjustments)
 
     @staticmethod
     def joined(parts: Sequence[AlignedRegions]) -> AlignedRegions:
@@ -105,14 +119,17 @@ class AlignedRegions:
             for part, first, end in zip(parts, firsts[:-1], firsts[1:], strict=True)
         ]
         slices = [codes for part in parts for codes in part.slices]
-        return AlignedRegions(Regions.joined([part.regions for part in parts]), SeveralAligned.joined(found), slices)
+        adjustments = [shown for part in parts for shown in part.adjustments]
+        regions = Regions.joined([part.regions for part in parts])
+        return AlignedRegions(regions, SeveralAligned.joined(found), slices, adjustments)
 
 
 class Aligner:
     """Aligns the ranked targets of one block of queries.
 
     queries: as given; rows: as scanned, on one strand or two. sequences: returns the sequences of the regions of some
-    ranked targets, and int64[n], which belongs to each.
+    ranked targets, and int64[n], which belongs to each. rescoring: of the ranked targets, None if their scores are
+    those of the scan.
     """
 
     def __init__(
@@ -122,7 +139,9 @@ class Aligner:
         queries: Records,
         rows: QueryRows,
         sequences: Callable[[Ranked, Regions], tuple[Records, NDArray[np.int64]]],
+        rescoring: Rescoring | None = None,
     ) -> None:
+        self._rescoring = rescoring
         self._engine, self._evaluator = engine, evaluator
         self._queries, self._rows, self._sequences = queries, rows, sequences
         self._most = evaluator.alignments_per_target
@@ -161,6 +180,8 @@ class Aligner:
 
     def _aligned(self, ranked: Ranked, regions: Regions) -> AlignedRegions:
         """The alignments of these regions, of which some may be uncertain."""
+        if self._rescoring is not None:
+            return self._rescored(self._rescoring, ranked, regions)
         targets, places = self._sequences(ranked, regions)
         query_row = self._query_rows(ranked.query[regions.hit], regions.strand)
         task = PairTask(self._rows, targets, query_row, places, LOCAL, known_scores=regions.score)
@@ -168,7 +189,21 @@ class Aligner:
         first = SeveralAligned(alone, align_pairs(self._engine, task.taken(alone)))
         several = self._several(task.taken(others), regions.least[others], regions.ends.taken(others))
         found = SeveralAligned.joined([first, several.of_pairs(others)])
-        return AlignedRegions(regions, found, _slices(targets, places[found.pair], found.aligned.positions))
+        slices = _slices(targets, places[found.pair], found.aligned.positions)
+        return AlignedRegions(regions, found, slices, [NOT_ADJUSTED] * len(slices))
+
+    def _rescored(self, rescoring: Rescoring, ranked: Ranked, regions: Regions) -> AlignedRegions:
+        """The alignments of whole targets under the tables of their pairs."""
+        parts = []
+        for first in range(0, max(len(regions), 1), PAIRS_AT_ONCE):
+            own = regions.take(np.arange(first, min(first + PAIRS_AT_ONCE, len(regions))))
+            pairs = rescoring.pairs(ranked.take(own.hit), own.score)
+            found = self._several(pairs.task, own.least, own.ends)
+            aligned = found.aligned
+            slices, adjustments = pairs.slices(aligned, found.pair), pairs.adjustments(aligned, found.pair)
+            found = replace(found, aligned=pairs.recounted(aligned, found.pair))
+            parts.append(AlignedRegions(own, found, slices, adjustments))
+        return AlignedRegions.joined(parts)
 
     def _is_alone(self, task: PairTask) -> NDArray[np.bool_]:
         """bool[n]: the pairs of which one alignment is asked for, except large and narrow ones, which are found sooner
@@ -224,6 +259,7 @@ class Aligner:
             evaluated.bits[order],
             evaluated.evalue[order],
             [done.slices[place] for place in order.tolist()],
+            [done.adjustments[place] for place in order.tolist()],
             is_cut,
         )
 

@@ -11,6 +11,7 @@ import numpy as np
 from exaln.errors import ExalnWarning, InputError
 from exaln.foundation.distinct import distinct
 from exaln.search.options import MOST, SearchOptions
+from exaln.statistics.composition import SCALE
 from exaln.statistics.evalues import Statistics
 from exaln.statistics.karlin_altschul import parameters_of
 from exaln.statistics.length_bins import N_BINS, length_bin
@@ -35,7 +36,9 @@ class Evaluation:
 class HitEvaluator:
     """E-values and filters of one search, whichever part of the database is searched.
 
-    n_targets, n_residues: of the whole database. simulated: parameters for a scoring that NCBI's table lacks.
+    n_targets, n_residues: of the whole database. simulated: parameters for a scoring that NCBI's table lacks. With
+    composition-based statistics, scores are those of rescored pairs, `scale` times as large; the scan has an evaluator
+    of its own.
     """
 
     def __init__(
@@ -49,6 +52,7 @@ class HitEvaluator:
     ) -> None:
         self._options = options
         self._min_score = max(1, min(options.min_score * scoring.scale, MOST))
+        self.scale = SCALE if options.comp_based_stats else 1
         self.simulated = simulated
         parameters = simulated or (parameters_of(scoring) if options.statistics in ("auto", "table") else None)
         space = options.dbsize or n_residues, n_targets
@@ -80,6 +84,8 @@ class HitEvaluator:
 
     def least_scores(self, query_length: NDArray[np.int64], target_length: NDArray[np.int64]) -> NDArray[np.int64]:
         """int64[n]: the least score of pairs with these lengths that passes the filters."""
+        if self.scale > 1:
+            return self._least_rescored(query_length, target_length)
         lengths = distinct(query_length)
         cutoff = self.cutoff(lengths)[np.searchsorted(lengths, query_length), length_bin(target_length)]
         score = cutoff.astype(np.int64)
@@ -87,16 +93,35 @@ class HitEvaluator:
             score += ~passes
         return score
 
+    def _least_rescored(self, query_length: NDArray[np.int64], target_length: NDArray[np.int64]) -> NDArray[np.int64]:
+        """As `least_scores`, by bisection: E-values fall with the score."""
+        low = np.ones(len(query_length), np.int64)
+        high = np.full(len(query_length), self.scale)
+        while not (passes := self.evaluate(high, query_length, target_length).passes).all():
+            low[~passes] = high[~passes] + 1
+            high[~passes] *= 2
+        while (low < high).any():
+            middle = (low + high) // 2
+            passes = self.evaluate(middle, query_length, target_length).passes
+            high, low = np.where(passes, middle, high), np.where(passes, low, middle + 1)
+        return high
+
+    def reported(self, score: NDArray[np.integer]) -> NDArray[np.int64]:
+        """int64[n]: scores as reports show them: those of rescored pairs divided by `scale` and rounded."""
+        rounded: NDArray[np.int64] = (score.astype(np.int64) + self.scale // 2) // self.scale
+        return rounded
+
     def evaluate(
         self, score: NDArray[np.integer], query_length: NDArray[np.int64], target_length: NDArray[np.int64]
     ) -> Evaluation:
         """Bits and E-values of pairs with these scores and lengths, and whether they pass the filters."""
-        passes = score >= self._min_score
+        reported = self.reported(score)
+        passes = reported >= self._min_score
         if self.statistics is None:
             nothing = np.full(len(score), np.nan)
             return Evaluation(nothing, nothing, passes)
-        bits = self.statistics.bits(score)
-        evalue = self.statistics.evalues(score, query_length, target_length)
+        bits = self.statistics.bits(reported)
+        evalue = self.statistics.evalues(score / self.scale, query_length, target_length)
         passes &= evalue <= self._options.evalue
         if self._options.min_bits is not None:
             passes &= bits >= self._options.min_bits

@@ -52,6 +52,7 @@ class Explanation:
     reasons: dict[str, str]
     scoring: str
     statistics: str | None
+    composition: str | None
     n_queries: int
     query_residues: int
     strands: int
@@ -86,6 +87,8 @@ class Explanation:
             ("blocks", f"{number_of(self.n_query_blocks, 'block')} of queries, scanned one after the other"),
             ("batches", f"{number_of(outline.n_batches, 'batch')} of targets in a block"),
         ]
+        if self.composition is not None:
+            rows.append(("composition", self.composition))
         rows += [("windows", windows.text()) for windows in self.windows]
         for use in outline.kernels:
             lengths = f"{use.shortest:,}" if use.shortest == use.longest else f"{use.shortest:,} to {use.longest:,}"
@@ -109,7 +112,7 @@ def explain(search: Search, queries: Records) -> Explanation:
     database, blocks = search.database, list(search.blocks([queries]))
     widest = max(blocks, key=lambda block: block.rows.n_rows)
     with unchanged(database.require_unchanged):
-        parts = search.views.parts(widest.rows, search.evaluator.cutoff(widest.rows.lengths))
+        parts = search.views.parts(widest.rows, search.scan_evaluator.cutoff(widest.rows.lengths))
         outline = ScanOutline.joined([search.engine.outline(part.task(None)) for part in parts])
     cells = search.n_cells(queries.n_residues)
     scanned = widest.rows.n_rows * database.n_residues
@@ -118,6 +121,7 @@ def explain(search: Search, queries: Records) -> Explanation:
         reasons=engine_reasons(search.engine.name),
         scoring=search.scoring.describe(),
         statistics=None if search.statistics is None else search.statistics.describe(),
+        composition=_composition(search),
         n_queries=len(queries),
         query_residues=queries.n_residues,
         strands=search.n_strands,
@@ -128,6 +132,18 @@ def explain(search: Search, queries: Records) -> Explanation:
         n_query_blocks=len(blocks),
         windows=tuple(_windows(part, part.windows) for part in parts if part.windows is not None),
         outline=outline.scaled(cells / max(1, scanned)),
+    )
+
+
+def _composition(search: Search) -> str | None:
+    """What is rescored, and where; None without composition-based statistics."""
+    options = search.options
+    if not search.rescores:
+        return None
+    where = "cpu" if search.engine.tuning.scans_beside_cpu else search.engine.name
+    return (
+        f"mode {options.comp_based_stats}: pairs within {options.margin:g} times the E-value are rescored "
+        f"and aligned by the {where} engine"
     )
 
 

@@ -48,8 +48,9 @@ class SearchOptions:
     where E-values come from: NCBI's table, or else a simulation (auto), one of these alone (table, simulated), or none.
     seed: of the simulation. query_mask: what is masked in queries, none, lowercase, seg, dust or tantan, with numbers
     as in "seg 12 2.2 2.5", several separated by commas; query_masking: hard or soft. target_mask: what the masks of the
-    database do, none, hard or soft. include, exclude: ordinals of targets, to which `resolved` turns ids. The names of
-    earlier versions still work: max_hits, strands, db_residues.
+    database do, none, hard or soft. comp_based_stats: the mode of `statistics.composition`, 0 to 3; margin: pairs that
+    reach this many times the E-value under the standard matrix are rescored. include, exclude: ordinals of targets, to
+    which `resolved` turns ids. The names of earlier versions still work: max_hits, strands, db_residues.
     """
 
     evalue: float = 10.0
@@ -71,6 +72,8 @@ class SearchOptions:
     query_mask: str = "none"
     query_masking: str = "hard"
     target_mask: str = "none"
+    comp_based_stats: int = 0
+    margin: float = 5.0
     include: NDArray[np.int64] | None = None
     exclude: NDArray[np.int64] | None = None
 
@@ -83,6 +86,8 @@ class SearchOptions:
             "statistics": arguments.choice("statistics", self.statistics, STATISTICS),
             "seed": arguments.integer("seed", self.seed, most=MOST),
         }
+        checked["comp_based_stats"] = arguments.integer("comp_based_stats", self.comp_based_stats, least=0, most=3)
+        checked["margin"] = arguments.number("margin", self.margin, least=1)
         checked["subject_besthit"] = arguments.flag("subject_besthit", self.subject_besthit)
         if self.culling_limit is not None:
             checked["culling_limit"] = arguments.integer("culling_limit", self.culling_limit)

@@ -44,12 +44,13 @@ from exaln.search.masks import HARD
 from exaln.search.options import OLD_NAMES, SearchOptions
 from exaln.search.ranking import Ranked, empty_ranking, hit_order, is_among_first, rank, report_order
 from exaln.search.regions import Regions, places_among
+from exaln.search.rescoring import Rescoring, screening_options
 from exaln.search.scan_parts import ScanPart, ScanViews, cells_reported
 from exaln.search.screen import PairSet, Screen
-from exaln.search.short_queries import ShortQueries
 from exaln.sequences.inputs import as_records
 from exaln.sequences.records import Records
 from exaln.sequences.strands import doubled, other_strand, require_strand
+from exaln.statistics.composition import CompositionScores
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -113,6 +114,7 @@ class Search:
         self.masks.require_fit(database.alphabet)
         self.database = MaskedTargets(database) if self.masks.target == HARD else database
         self.scoring, self.engine, self.options = scoring, engine, options
+        self._pair_scores = self._scores_of_pairs()
         space = database.search_space
         self.evaluator = evaluator or HitEvaluator(
             scoring,
@@ -123,9 +125,32 @@ class Search:
         )
         self._scanning = scanning or nullcontext()
         self.statistics = self.evaluator.statistics
+        self.scan_evaluator = self._evaluator_of_scans()
         require_strand(options.strand, database.alphabet)
         self.views = ScanViews(self.database, engine)
         self._screen = Screen(self, database) if self.masks.is_soft else None
+
+    def _scores_of_pairs(self) -> CompositionScores | None:
+        """The scores of pairs with composition-based statistics, else None. Raises InputError if there are none."""
+        scores = CompositionScores.of(self.scoring, self.options.comp_based_stats)
+        if scores is not None and self.masks.is_soft:
+            raise InputError("--comp-based-stats and soft masks cannot be combined; use hard masks, or none")
+        return scores
+
+    def _evaluator_of_scans(self) -> HitEvaluator:
+        """What decides on the scores of scans: with composition-based statistics, what is rescored."""
+        if self._pair_scores is None:
+            return self.evaluator
+        if self.statistics is None:
+            raise InputError(f"{self.scoring.describe()} has no E-values; use --comp-based-stats 0 or other gap costs")
+        space, screening = self.database.search_space, screening_options(self.options)
+        return HitEvaluator(
+            self.scoring,
+            screening,
+            n_targets=space.n_targets,
+            n_residues=space.n_residues,
+            simulated=self.evaluator.simulated,
+        )
 
     def run(
         self, queries: Iterable[Records], progress: Progress | None = None, *, first_index: int = 0
@@ -173,11 +198,20 @@ class Search:
         return query_residues * self.n_strands * self.database.n_residues
 
     def _block_queries(self) -> int:
-        max_pairs = MAX_FILTERED_PAIRS if self.options.needs_alignments else self.engine.tuning.scan_pairs
+        max_pairs = (
+            MAX_FILTERED_PAIRS if self.options.needs_alignments or self.rescores else self.engine.tuning.scan_pairs
+        )
         return max(1, min(MAX_BLOCK_QUERIES, max_pairs // max(1, self.database.n_targets)))
+
+    @property
+    def rescores(self) -> bool:
+        """Whether candidates are rescored: then none is dropped before."""
+        return self._pair_scores is not None
 
     def _aligned(self, block: Block, scanned: Scanned) -> Iterator[QueryHits]:
         """The hits of the queries of a block."""
+        if self._pair_scores is not None:
+            scanned = self._adjusted(block, scanned, self._pair_scores)
         if self.options.needs_alignments:
             ranked, found = self._align_and_filter(block, scanned)
             yield from self._hits(block, range(len(block.queries)), ranked, found)
@@ -199,9 +233,23 @@ class Search:
 
     def _align(self, block: Block, scanned: Scanned, ranked: Ranked) -> TargetAlignments:
         """The alignments of some of the ranked targets."""
-        aligner = Aligner(self.engine, self.evaluator, block.queries, block.rows, self._sequences)
-        found = aligner.align(ranked, CandidateParts(self, block).ends(scanned, ranked))
+        rescoring = scanned.rescoring
+        aligner = Aligner(self.engine, self.evaluator, block.queries, block.rows, self._sequences, rescoring)
+        ends = CandidateParts(self, block).ends(scanned, ranked) if rescoring is None else rescoring.ends(ranked)
+        found = aligner.align(ranked, ends)
         return self._without_enveloped(ranked, found)
+
+    def _adjusted(self, block: Block, scanned: Scanned, scores: CompositionScores) -> Scanned:
+        """What passes the filters under scores of its own, with what makes alignments under them."""
+        evaluators = self.scan_evaluator, self.evaluator
+        rescoring = Rescoring(scores, self.engine, evaluators, block.queries, block.rows, self._whole_targets)
+        ranked = rescoring.rescored(scanned.ranked)
+        return Scanned(ranked, ranked, np.zeros(len(block.queries), np.bool_), rescoring)
+
+    def _whole_targets(self, rows: NDArray[np.int64], lengths: NDArray[np.int64]) -> tuple[Records, NDArray[np.int64]]:
+        """The targets in these rows, and int64[n], which record is which."""
+        with unchanged(self.database.require_unchanged):
+            return sequences_of(self.database, rows, (np.zeros_like(lengths), lengths), lengths, self.views.starts)
 
     def _sequences(self, ranked: Ranked, regions: Regions) -> tuple[Records, NDArray[np.int64]]:
         """The sequences of regions of these targets, and int64[n], which belongs to each."""
@@ -290,11 +338,12 @@ class Search:
 
     def _scanned(self, block: Block, progress: Progress | None, pairs: PairSet | None) -> Scanned:
         """The candidates of a scan of the database. pairs: those of which they must be, if not all are wanted."""
-        found, pruners = CandidateList(self, len(block.queries)), dict[int, Pruner | None]()
+        found = CandidateList(self, len(block.queries))
+        latest: ScanPart | None = None
+        pruner: Pruner | None = None
         for part, listed in self.candidates(self.views, block, progress):
-            if id(part) not in pruners:
-                pruners[id(part)] = self._pruner(block, part)
-            pruner = pruners[id(part)]
+            if part is not latest:
+                latest, pruner = part, self._pruner(block, part)
             wanted = listed if pairs is None else listed.taken(pairs.holds(listed))
             kept = wanted if pruner is None else pruner.prune(wanted)
             if self.finds_targets_again and len(kept) < len(wanted):
@@ -306,7 +355,7 @@ class Search:
         self, views: ScanViews, block: Block, progress: Progress | None
     ) -> Iterator[tuple[ScanPart, LocatedCandidates]]:
         """Yield what the engine finds in each part of a scan, of the targets that are searched."""
-        cutoff, done = self.evaluator.cutoff(block.rows.lengths), block.cells_before
+        cutoff, done = self.scan_evaluator.cutoff(block.rows.lengths), block.cells_before
         for part in views.parts(block.rows, cutoff):
             report = None if progress is None else _report_of(part, progress, done)
             task = part.task(report)
@@ -330,14 +379,18 @@ class Search:
 
     def _pruner(self, block: Block, part: ScanPart) -> Pruner | None:
         """What drops candidates; a pruner counts targets, so that it needs one candidate of each on each strand."""
-        if self.options.needs_alignments or not part.has_whole_pairs:
+        if self.options.needs_alignments or self.rescores or not part.has_whole_pairs:
             return None
         return Pruner(self.statistics, block.queries.lengths, self.options.max_target_seqs * self.n_strands)
 
     @property
     def finds_targets_again(self) -> bool:
         """Whether several candidates of a target may have alignments to report."""
-        return self.evaluator.alignments_per_target > 1 and (self.n_strands > 1 or self.views.has_windows)
+        return (
+            not self.rescores
+            and self.evaluator.alignments_per_target > 1
+            and (self.n_strands > 1 or self.views.has_windows)
+        )
 
     def best(self, ranked: Ranked) -> Ranked:
         """The best targets of each query."""
@@ -356,8 +409,8 @@ class Search:
         return found.taken(passes)
 
     def passed(self, found: LocatedCandidates, block: Block) -> Ranked:
-        """The candidates that pass the filters, with bits and E-values."""
-        evaluated = self.evaluator.evaluate(found.score, block.queries.lengths[found.query], found.length)
+        """The candidates that pass the filters on the scan, with bits and E-values."""
+        evaluated = self.scan_evaluator.evaluate(found.score, block.queries.lengths[found.query], found.length)
         columns = {field.name: getattr(found, field.name) for field in fields(LocatedCandidates)}
         return Ranked(**columns, bits=evaluated.bits, evalue=evaluated.evalue).take(evaluated.passes)
 
@@ -399,7 +452,9 @@ class Search:
                 target_slices=found.slices[own],
                 target_lengths=ranked.length[hit],
                 ordinal=ranked.ordinal[hit],
-                score=found.aligned.scores[own],
+                score=self.evaluator.reported(found.aligned.scores[own]),
+                scaled_score=found.aligned.scores[own],
+                adjustments=found.adjustments[own],
                 bits=found.bits[own],
                 evalue=found.evalue[own],
                 strand=found.strand[own],
@@ -422,11 +477,13 @@ class Scanned:
     """What the scan of a block found. ranked: the targets, each by its best candidate; candidates: all, in any order.
 
     has_dropped: bool[n_queries], whether candidates of a query were dropped whose targets may be among the best.
+    rescoring: what has rescored them, None if nothing has.
     """
 
     ranked: Ranked
     candidates: Ranked
     has_dropped: NDArray[np.bool_]
+    rescoring: Rescoring | None = None
 
 
 class CandidateList:
@@ -440,7 +497,8 @@ class CandidateList:
         """Add some that pass the filters."""
         self._parts.append(candidates)
         self._waiting += len(candidates)
-        if self._waiting > PRUNE_CANDIDATES and not self._search.options.needs_alignments:
+        is_pruned = not (self._search.options.needs_alignments or self._search.rescores)
+        if self._waiting > PRUNE_CANDIDATES and is_pruned:
             every = Ranked.joined(self._parts)
             is_kept = places_among(self._search.best(rank(every)), every) >= 0
             self.has_dropped[every.query[~is_kept]] |= self._search.finds_targets_again
@@ -510,6 +568,8 @@ def search(
     query_mask: str = "none",
     query_masking: str = "hard",
     target_mask: str = "none",
+    comp_based_stats: int = 0,
+    margin: float = 5.0,
     options: SearchOptions | None = None,
     engine: str = "auto",
     threads: int | None = None,
@@ -555,6 +615,8 @@ def search(
         query_mask=query_mask,
         query_masking=query_masking,
         target_mask=target_mask,
+        comp_based_stats=comp_based_stats,
+        margin=margin,
     )
     if options is not None:
         chosen = arguments.instance("options", options, SearchOptions)
@@ -563,11 +625,10 @@ def search(
     found = Search(opened, as_scoring(scoring, opened.alphabet), running, chosen)
     with showing(progress, SearchProgress, lambda: found.n_cells(records.n_residues)) as report:
         hits = found.run([records], report)
-        cut, short = CutTargets(), ShortQueries(found.statistics, chosen.evalue)
+        cut = CutTargets()
         source = HitSource(records, opened, found.summary(_name(database)))
-        collected = Hits.collect(short.among(cut.among(hits)), source)
+        collected = Hits.collect(cut.among(hits), source)
     cut.warn()
-    short.warn()
     return collected
 
 

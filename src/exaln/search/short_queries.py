@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from exaln.errors import ExalnWarning
 from exaln.foundation.plurals import number_of
 from exaln.scoring.scoring import Scoring
 from exaln.scoring.tasks import SHORT_TASKS
@@ -45,12 +43,6 @@ class ShortQueries:
             f"{who} too short for {option} {self._max_evalue:g}: {self._advice.format(task=task)}; "
             f"a larger {option} shows more"
         )
-
-    def warn(self) -> None:
-        """Warn of them, in Python."""
-        message = self.message("evalue", "scoring=")
-        if message is not None:
-            warnings.warn(message, ExalnWarning, stacklevel=3)
 
     def _look(self, query: QueryHits, statistics: Statistics) -> None:
         cuts = statistics.minimum_scores(len(query.query), self._max_evalue)

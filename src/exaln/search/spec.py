@@ -26,7 +26,7 @@ from exaln.statistics.simulated import SimulatedParameters
 
 FORMAT_VERSION = 4
 """Version 2 gave options the names of the command line, version 3 several alignments to targets, version 4 masks and
-simulated statistics to the search.
+simulated statistics and composition-based ones to the search.
 """
 
 

@@ -75,12 +75,12 @@ def parameters_of(scoring: Scoring) -> ProteinParameters | NucleotideParameters 
     """
     if scoring.alphabet.is_nucleotide:
         return _of_nucleotides(scoring)
-    if scoring.alphabet == PROTEIN and scoring.name in _tables()["protein"] and _is_built_in(scoring):
+    if scoring.alphabet == PROTEIN and scoring.name in _tables()["protein"] and is_built_in(scoring):
         return _of_proteins(scoring.name, scoring.gap_open, scoring.gap_extend)
     return None
 
 
-def _is_built_in(scoring: Scoring) -> bool:
+def is_built_in(scoring: Scoring) -> bool:
     """Whether a scoring has the built-in matrix of its name; a user's file may be called BLOSUM62 as well."""
     if scoring.scale != 1 or scoring.name not in Scoring.names():
         return False
@@ -117,7 +117,7 @@ def _of_nucleotides(scoring: Scoring) -> NucleotideParameters | None:
     """
     if scoring.match is not None:
         match, mismatch = (int(value * scoring.scale) for value in scoring.match)
-    elif scoring.name in MATCH_MATRICES and _is_built_in(scoring):
+    elif scoring.name in MATCH_MATRICES and is_built_in(scoring):
         match, mismatch = MATCH_MATRICES[scoring.name]
     else:
         return None

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from exaln.alignments.aligned_pairs import AlignedPairs, SeveralAligned
 from exaln.alignments.cigar import Paths
+from exaln.engines.tasks import SeveralTask
 from exaln.errors import EngineError, OutOfMemoryError
 from exaln.foundation.distinct import run_offsets
 from exaln.foundation.resources import available_memory
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
         Region,
         RegionTask,
     )
-    from exaln.engines.tasks import PairTask, Progress, SeveralTask
+    from exaln.engines.tasks import PairTask, Progress
     from exaln.scoring.scoring import Scoring
 
 Column = TypeVar("Column", np.uint8, np.int64)
@@ -89,6 +90,8 @@ def align_pairs(task: PairTask, how: How) -> AlignedPairs:
     """Scores and alignments of all pairs of a task."""
     from exaln import _core
 
+    if task.tables is not None:
+        return _align_own_tables(task, how)
     with _translated_errors(how.threads):
         if task.known_scores is not None:
             known = np.require(task.known_scores, np.int32, ["C_CONTIGUOUS", "ALIGNED"])
@@ -105,6 +108,8 @@ def align_several(task: SeveralTask, how: How) -> SeveralAligned:
 
     pairs, room = task.pairs, available_memory() // 2
     _require_room_for_table(pairs, room)
+    if pairs.tables is not None:
+        return _several_own_tables(task, room, how)
     known = pairs.known_scores
     with _translated_errors(how.threads):
         found = _core.align_several(
@@ -120,6 +125,40 @@ def align_several(task: SeveralTask, how: How) -> SeveralAligned:
             room,
         )
     return SeveralAligned(found[1], _alignments(*found[2:]), np.flatnonzero(found[0] == 0))
+
+
+def _several_own_tables(task: SeveralTask, room: int, how: How) -> SeveralAligned:
+    from exaln import _core
+
+    assert task.ends is None or not task.ends.upper.any(), "targets are whole where pairs have tables"
+    known = task.pairs.known_scores
+    with _translated_errors(how.threads):
+        found = _core.align_own_tables(
+            *_table_arrays(task.pairs),
+            task.most,
+            _aligned(task.least),
+            None if known is None else np.require(known, np.int32, ["C_CONTIGUOUS", "ALIGNED"]),
+            how.threads,
+            how.isa,
+            how.is_forced,
+            room,
+        )
+    return SeveralAligned(found[1], _alignments(*found[2:]))
+
+
+def _align_own_tables(task: PairTask, how: How) -> AlignedPairs:
+    """One alignment of each pair, by way of several; an empty one where nothing aligns."""
+    least = np.ones(len(task), np.int64)
+    found = align_several(SeveralTask(task, 1, least), how)
+    empty = np.setdiff1d(np.arange(len(task)), found.pair)
+    n = len(empty)
+    nothing = AlignedPairs(
+        np.zeros(n, np.int64),
+        np.zeros((n, 4), np.int64),
+        np.zeros((n, 6), np.int32),
+        Paths(np.empty(0, np.uint32), np.zeros(n + 1, np.int64)),
+    )
+    return SeveralAligned.joined([found, SeveralAligned(empty, nothing)]).aligned
 
 
 def _require_room_for_table(task: PairTask, room: int) -> None:
@@ -142,6 +181,9 @@ def score_pairs(task: PairTask, how: How) -> NDArray[np.int64]:
     """int64[n]: scores of all pairs of a task."""
     from exaln import _core
 
+    if task.tables is not None:
+        with _translated_errors(how.threads):
+            return _core.score_own_tables(*_table_arrays(task), how.threads, how.isa, how.is_forced)
     with _translated_errors(how.threads):
         return _core.score_pairs(*_pair_arrays(task), task.mode.flags, how.threads, how.isa, how.is_forced)
 
@@ -268,7 +310,20 @@ def _pair_arrays(task: PairTask) -> tuple[Sequences, Sequences, PairRows, Costs]
 
 
 def _costs(task: PairTask) -> Costs:
+    if task.tables is not None:
+        highest = task.tables.scores.max(axis=0)  # the widest values that a table of the task needs
+        return np.ascontiguousarray(highest), task.tables.gap_first, task.tables.gap_extend
     return task.scoring.matrix, task.scoring.gap_first, task.scoring.gap_extend
+
+
+def _table_arrays(
+    task: PairTask,
+) -> tuple[Sequences, Sequences, PairRows, tuple[NDArray[np.int32], int, int]]:
+    """Sequences, pairs and their tables as the core takes them."""
+    assert task.tables is not None
+    queries, targets, pairs, _ = _pair_arrays(replace(task, tables=None))
+    scores = np.require(task.tables.scores, np.int32, ["C_CONTIGUOUS", "ALIGNED"])
+    return queries, targets, pairs, (scores, task.tables.gap_first, task.tables.gap_extend)
 
 
 def _region_arrays(

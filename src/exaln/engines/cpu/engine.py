@@ -183,11 +183,12 @@ class CpuEngine(Engine):
     def score_ends(self, task: PairTask, columns: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Score the targets of each query side by side, with a score for each block of columns."""
         task.require_no_forbidden_cells(self.name)
+        task.require_one_table(self.name)
         return core_calls.score_ends(task, columns, self._how)
 
     def is_long(self, task: PairTask) -> NDArray[np.bool_]:
-        """bool[n]: whether each pair exceeds the threshold of LONG_PAIRS."""
-        return exceeds(task, LONG_PAIRS)
+        """bool[n]: whether each pair exceeds the threshold of LONG_PAIRS. Pairs with tables of their own never do."""
+        return np.zeros(len(task), np.bool_) if task.tables is not None else exceeds(task, LONG_PAIRS)
 
     def fill(self, task: RegionTask) -> RegionResult:
         """Fill strips of rows on all threads, each strip a few columns behind the one above."""

@@ -228,10 +228,11 @@ class CudaEngine(Engine):
     def align(self, task: PairTask) -> AlignedPairs:
         """On the devices, unless the scores are known: then the CPU makes the paths, while the devices scan.
 
-        Pairs that are too large for 16 bits, or for the directions of all cells, are aligned by the CPU as well.
+        Pairs that are too large for 16 bits, or for the directions of all cells, are aligned by the CPU as well, and so
+        are pairs with tables of their own.
         """
         task.require_no_forbidden_cells(self.name)
-        if task.known_scores is not None:
+        if task.known_scores is not None or task.tables is not None:
             return self._cpu().align(task)
         from exaln.engines.cuda.pairs.batches import PairBatches
 
@@ -252,6 +253,8 @@ class CudaEngine(Engine):
         from exaln.engines.cuda.pairs.batches import PairBatches
 
         task.require_no_forbidden_cells(self.name)
+        if task.tables is not None:
+            return self._cpu().score(task)
         on_device, found = self._pairs_on_devices(task, PairBatches.score, paths=False)
         if on_device.all() and len(found) == 1:
             return found[0]
@@ -267,7 +270,7 @@ class CudaEngine(Engine):
 
     def is_long(self, task: PairTask) -> NDArray[np.bool_]:
         """By the number of pairs and their cells; by the thresholds of the CPU for pairs that it has to align."""
-        if task.known_scores is not None:
+        if task.known_scores is not None or task.tables is not None:
             return self._cpu().is_long(task)
         from exaln.engines.cuda.pairs.plan import fits_numbers
 

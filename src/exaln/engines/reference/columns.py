@@ -13,15 +13,15 @@ from exaln.scoring.modes import LOCAL
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from exaln.engines.tasks import GapCosts
     from exaln.scoring.modes import Mode
-    from exaln.scoring.scoring import Scoring
 
     Column = NDArray[np.int64]
     Columns = Sequence[NDArray[np.integer]] | NDArray[np.integer]
 
 
 def table_columns(
-    columns: Columns, n_rows: int, scoring: Scoring, mode: Mode, upper: int = 0
+    columns: Columns, n_rows: int, scoring: GapCosts, mode: Mode, upper: int = 0
 ) -> Iterator[tuple[Column, Column]]:
     """H, int64[n_rows + 1], of the border column and of each column, with the E that enters the next one.
 
@@ -50,7 +50,7 @@ def table_columns(
     yield h, np.maximum(e - gap_extend, h - gap_first)
 
 
-def table_score(columns: Columns, n_rows: int, scoring: Scoring, mode: Mode) -> int:
+def table_score(columns: Columns, n_rows: int, scoring: GapCosts, mode: Mode) -> int:
     """The best score of a pair."""
     best = NEVER
     for h, _ in table_columns(columns, n_rows, scoring, mode):
@@ -63,7 +63,7 @@ def table_score(columns: Columns, n_rows: int, scoring: Scoring, mode: Mode) -> 
     return best
 
 
-def best_in_blocks(columns: NDArray[np.integer], size: int, scoring: Scoring) -> list[int]:
+def best_in_blocks(columns: NDArray[np.integer], size: int, scoring: GapCosts) -> list[int]:
     """The best local score of an alignment that ends in each block of `size` columns; columns: int[n, n_rows]."""
     best = [0] * -(-len(columns) // size)
     for place, (h, _) in enumerate(table_columns(columns, columns.shape[1], scoring, LOCAL)):
@@ -73,7 +73,7 @@ def best_in_blocks(columns: NDArray[np.integer], size: int, scoring: Scoring) ->
     return best
 
 
-def certain_from(columns: NDArray[np.integer], scoring: Scoring, upper: int) -> int:
+def certain_from(columns: NDArray[np.integer], scoring: GapCosts, upper: int) -> int:
     """The first column from which local scores do not depend on whether H is 0 or `upper` before the first column.
 
     The number of columns and one more if there is none.

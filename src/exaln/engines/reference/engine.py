@@ -108,9 +108,9 @@ class ReferenceEngine(Engine):
     def score_ends(self, task: PairTask, columns: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The best of each block of columns, pair by pair."""
         found = [
-            best_in_blocks(rows[:, target].T, columns, task.scoring)
+            best_in_blocks(rows[:, target].T, columns, task.gap_costs)
             for pair in range(len(task))
-            for rows in [task.queries.row_scores(int(task.query[pair]))]
+            for rows in [task.row_scores(pair)]
             for target in [task.targets.sequence(int(task.target[pair]))]
         ]
         return np.array([score for own in found for score in own], np.int64), offsets_of(map(len, found))
@@ -144,7 +144,7 @@ FORBIDDEN = -(2**40)
 
 def _cell_scores(task: PairTask, pair: int) -> NDArray[np.int64]:
     """int64[rows, columns]: the score of each query letter with each target letter."""
-    rows = task.queries.row_scores(int(task.query[pair])).astype(np.int64)
+    rows = task.row_scores(pair).astype(np.int64)
     scores = rows[:, task.targets.sequence(int(task.target[pair]))]
     if task.forbidden is not None:
         scores[task.forbidden[pair][:, 0], task.forbidden[pair][:, 1]] = FORBIDDEN
@@ -153,14 +153,14 @@ def _cell_scores(task: PairTask, pair: int) -> NDArray[np.int64]:
 
 def _pair_score(task: PairTask, pair: int) -> int:
     if task.forbidden is not None:
-        return table_score([*_cell_scores(task, pair).T], int(task.shapes[0][pair]), task.scoring, task.mode)
-    rows, target = task.queries.row_scores(int(task.query[pair])), task.targets.sequence(int(task.target[pair]))
-    return table_score([rows[:, letter] for letter in target], len(rows), task.scoring, task.mode)
+        return table_score([*_cell_scores(task, pair).T], int(task.shapes[0][pair]), task.gap_costs, task.mode)
+    rows, target = task.row_scores(pair), task.targets.sequence(int(task.target[pair]))
+    return table_score([rows[:, letter] for letter in target], len(rows), task.gap_costs, task.mode)
 
 
 def _alignment(task: PairTask, pair: int) -> ReferenceAlignment:
     """The alignment of one pair."""
-    return table_alignment(_cell_scores(task, pair), _equal_letters(task, pair), task.scoring, task.mode)
+    return table_alignment(_cell_scores(task, pair), _equal_letters(task, pair), task.gap_costs, task.mode)
 
 
 def _equal_letters(task: PairTask, pair: int) -> NDArray[np.bool_]:
@@ -177,11 +177,11 @@ def _several(task: SeveralTask, pair: int) -> list[ReferenceAlignment] | None:
     scores, is_same = _cell_scores(task.pairs, pair), _equal_letters(task.pairs, pair)
     found: list[ReferenceAlignment] = []
     upper = 0 if task.ends is None else int(task.ends.upper[pair])
-    first = certain_from(scores.T, task.pairs.scoring, upper)
+    first = certain_from(scores.T, task.pairs.gap_costs, upper)
     if task.ends is not None and first > task.ends.margin[pair]:
         return None
     while len(found) < task.most:
-        one = table_alignment(scores, is_same, task.pairs.scoring, task.pairs.mode)
+        one = table_alignment(scores, is_same, task.pairs.gap_costs, task.pairs.mode)
         if one.score < task.least[pair]:
             break
         if upper and one.positions[2] <= first:

@@ -19,6 +19,7 @@ from exaln.alignments.cigar import OPERATIONS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from exaln.engines.tasks import GapCosts
     from exaln.scoring.modes import Mode
     from exaln.scoring.scoring import Scoring
 
@@ -56,7 +57,7 @@ class Table:
     f: NDArray[np.int64]
 
 
-def border(length: int, scoring: Scoring, *, is_free: bool) -> NDArray[np.int64]:
+def border(length: int, scoring: GapCosts, *, is_free: bool) -> NDArray[np.int64]:
     """int64[length + 1]: H along an edge of the table: 0 if the end is free, else one gap from the corner."""
     if is_free:
         return np.zeros(length + 1, np.int64)
@@ -65,7 +66,7 @@ def border(length: int, scoring: Scoring, *, is_free: bool) -> NDArray[np.int64]
     return -costs
 
 
-def fill_table(scores: NDArray[np.integer], scoring: Scoring, mode: Mode) -> Table:
+def fill_table(scores: NDArray[np.integer], scoring: GapCosts, mode: Mode) -> Table:
     """Fill the table cell by cell. scores[i, j] is the score of query letter i with target letter j."""
     gap_first, gap_extend = scoring.gap_first, scoring.gap_extend
     rows, columns = scores.shape[0] + 1, scores.shape[1] + 1
@@ -134,7 +135,7 @@ def reference_alignment(
 
 
 def table_alignment(
-    scores: NDArray[np.integer], is_same: NDArray[np.bool_], scoring: Scoring, mode: Mode
+    scores: NDArray[np.integer], is_same: NDArray[np.bool_], scoring: GapCosts, mode: Mode
 ) -> ReferenceAlignment:
     """The alignment of a pair by the path rule.
 
