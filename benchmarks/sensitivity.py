@@ -19,6 +19,7 @@ count as after it. A query that is a target itself is left out of its ranking.
 Every program reports all targets with E <= 100, so that nearly every ranking has a false positive; where it has none,
 all relatives that are reported count. Prints a table and writes sensitivity.txt, .json and .svg into --out, by default
 benchmarks/runs/<date>-<machine>. The seconds are those of whole processes, without the making of databases.
+EXALN_PROGRAM names another exaln than that of this Python.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ COLOURS = {
     "exaln": "#1f6fb4", "blastp": "#8c5a2b", "psiblast": "#8c5a2b", "phmmer": "#2f8f4e", "ssearch36": "#c2407a",
     "MMseqs2": "#e08a1e", "DIAMOND": "#57606a",
 }  # fmt: skip
-STYLES = ("-", "--", ":")
+STYLES = ("-", "--", ":", "-.")
 SIZE, LEGEND = (8.0, 2.6), 0.75
 """Inches: the panels of one set of queries, and the height of the legend."""
 
