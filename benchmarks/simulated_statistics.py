@@ -50,7 +50,7 @@ UNSEEN = [
     Scoring("BLOSUM62", gap_open=8, gap_extend=3),
     Scoring("BLOSUM62", gap_open=0, gap_extend=8),
     Scoring("VTML200"),
-    Scoring("BLOSUM100"),
+    Scoring("VTML80"),
     Scoring("PAM120"),
     Scoring(match=1, mismatch=-1, gap_open=3, gap_extend=2),
     Scoring(match=5, mismatch=-3, gap_open=10, gap_extend=10),
@@ -82,12 +82,10 @@ class Row:
 
     def text(self) -> str:
         """As a line of the table."""
+        lambda_ = f"{self.lambda_:7.4f} {100 * (self.lambda_ratio - 1):+6.2f} ± {100 * self.lambda_error:4.2f}"
+        k = f"{self.k:7.4f} {100 * (self.k_ratio - 1):+6.1f} ± {100 * self.k_error:4.1f}"
         evalues = "  ".join(f"{ratio:5.2f}" for ratio in self.evalue_ratios)
-        return (
-            f"{self.scoring:<18} {self.lambda_:7.4f} {100 * (self.lambda_ratio - 1):+6.2f} ± {100 * self.lambda_error:4.2f}"
-            f"  {self.k:7.4f} {100 * (self.k_ratio - 1):+6.1f} ± {100 * self.k_error:4.1f}  {evalues}"
-            f"  {'' if self.is_within else 'outside'}"
-        ).rstrip()
+        return f"{self.scoring:<18} {lambda_}  {k}  {evalues}  {'' if self.is_within else 'outside'}".rstrip()
 
 
 def table_scorings() -> Iterator[Scoring]:
@@ -116,16 +114,14 @@ def compared(scoring: Scoring, engine: Any) -> Row | str:
         found = parameters_of_any(scoring, engine, 1)
     except ExalnError as error:
         return f"{name_of(scoring):<18} refused: {error}"
-    scale = scoring.scale if scoring.match is not None else 1
-    tabulated = table.lambda_ / scale if scale > 1 and table.lambda_ > 1.5 * found.lambda_ else table.lambda_
     ratios = []
     for evalue in EVALUES:
-        score = math.log(table.k * SPACE / evalue) / tabulated
+        score = math.log(table.k * SPACE / evalue) / table.lambda_
         ratios.append(found.k * SPACE * math.exp(-found.lambda_ * score) / evalue)
     return Row(
         name_of(scoring),
         found.lambda_,
-        found.lambda_ / tabulated,
+        found.lambda_ / table.lambda_,
         found.lambda_error,
         found.k,
         found.k / table.k,
@@ -171,7 +167,7 @@ def draw(calibrations: list[dict[str, Any]], path: Path) -> None:
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     axes = figure.subplots()
     for index, one in enumerate(calibrations):
-        for style, (length, points) in zip(("-", "--", ":"), one["lengths"].items(), strict=False):
+        for style, points in zip(("-", "--", ":"), one["lengths"].values(), strict=True):
             kept = [(chance, seen / expected) for chance, seen, expected in points if expected >= 30]
             label = one["scoring"] if style == "-" else None
             axes.plot(*zip(*kept, strict=True), style, color=f"C{index}", linewidth=1, label=label)

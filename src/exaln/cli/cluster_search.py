@@ -265,7 +265,7 @@ def open_job(
     database: str,
     alphabet: Alphabet | None,
     chosen: dict[str, Any],
-    make_options: Callable[[Database | None], SearchOptions],
+    make_options: Callable[[dict[str, Any], Database | None], SearchOptions],
     reading: dict[str, Any],
 ) -> ClusterJob:
     """The job of a search in units: reads all queries, and only the manifest of the database.
@@ -282,8 +282,9 @@ def open_job(
         raise InputError("--cluster and --resume need a database, not a sequence file; build one with exaln makedb")
     manifest = manifest_at(database) if opened is None else opened.manifest
     location = database if opened is None else str(Path(opened.path or "").resolve())
+    chosen = options.with_preset(chosen, manifest.alphabet)
     scoring = options.make_scoring(manifest.alphabet, chosen)
-    chosen_options = make_options(opened)
+    chosen_options = make_options(chosen, opened)
     masks = chosen_options.masks
     masks.require_fit(manifest.alphabet)
     simulated = simulated_for(scoring, chosen_options, None)

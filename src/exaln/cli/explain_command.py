@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 @options.as_json
 @options.filters
 @options.masks
+@options.preset
 @options.scoring
 @options.alphabet
 @options.strip_gaps
@@ -49,6 +50,7 @@ def explain(
     require_stdin_once([query, *databases])
     reading: dict[str, Any] = {"strip_gaps": strip_gaps, "max_record_size": max_record_size}
     opened = options.open_searched(databases, alphabet, **reading)
+    chosen = options.with_preset(chosen, opened.alphabet)
     scoring = options.make_scoring(opened.alphabet, chosen)
     search = Search(opened, scoring, engine.choose(), make_options(chosen, opened))
     queries = read_records(query, alphabet=alphabet, like=opened.alphabet, **reading)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from exaln.cli.blast_names import NO, OTHER_TASKS, YES
 from exaln.cli.command import BLAST_KIND, Option
@@ -479,6 +480,29 @@ masks = _together(
     click.option("--soft-masking", cls=Option, blast=["-soft_masking"], type=bool, hidden=True),
 )
 """The masks of a search, with BLAST's options; `query_masks` joins them."""
+
+
+preset = click.option(
+    "--preset",
+    type=click.Choice(["blast"]),
+    help="blast: what blastp and blastn do by default, for every option that is not given: --comp-based-stats 2 for "
+    "proteins; --task megablast --query-mask dust --query-masking soft for nucleotides.",
+)
+
+SAME_AS = {"seg": "query_mask", "dust": "query_mask", "soft_masking": "query_masking"}
+"""BLAST's options, and those of exaln that they stand for."""
+
+
+def with_preset(chosen: dict[str, Any], alphabet: Alphabet) -> dict[str, Any]:
+    """The options of a search, with the values of --preset for those that were not given."""
+    if chosen["preset"] is None:
+        return chosen
+    from exaln.search.presets import preset_values
+
+    source = click.get_current_context().get_parameter_source
+    given = {name for name in chosen if source(name) not in (None, ParameterSource.DEFAULT)}
+    given |= {SAME_AS[name] for name in given if name in SAME_AS}
+    return chosen | preset_values(chosen["preset"], alphabet, given)
 
 
 def query_masks(chosen: dict[str, Any]) -> dict[str, str]:

@@ -13,12 +13,11 @@ PANELS: dict[str, tuple[str, ...]] = {
     "Output": ("--out", "--outfmt", "--format", "--plot", "--hard", "--width", "--force", "--json"),
     "Scoring": (
         "--task", "--matrix", "--match", "--mismatch", "--gap-open", "--gap-extend", "--mode", "--strand", "--dbsize",
-        "--statistics", "--seed",
+        "--statistics", "--seed", "--comp-based-stats", "--margin", "--preset",
     ),
     "Filters": (
         "--evalue", "--max-target-seqs", "--max-hsps", "--min-bits", "--min-score", "--min-identity",
         "--min-query-coverage", "--min-target-coverage", "--subject-besthit", "--culling-limit",
-        "--comp-based-stats", "--margin",
     ),
     "Masks": ("--query-mask", "--query-masking", "--target-mask"),
     "Engine": ("--engine", "--devices", "--gpu-memory", "--threads", "--memory", "--work-dir"),

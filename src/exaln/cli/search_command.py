@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 @options.outfmt(options.SEARCH_FORMATS)
 @options.filters
 @options.masks
+@options.preset
 @options.scoring
 @options.alphabet
 @options.strip_gaps
@@ -81,7 +82,7 @@ def search(
             one_database(databases),
             alphabet,
             chosen,
-            lambda opened: make_options(chosen, opened),
+            make_options,
             reading,
         )
         search_in_units(messages, job, cluster, engine, ReportOutput.of(out, outfmt))
@@ -89,6 +90,7 @@ def search(
     report = ReportOutput.of(out, outfmt) if shard is None else PartOutput.of(out, outfmt, shard)
     chosen_engine = engine.choose()
     opened = options.open_searched(databases, alphabet, **reading)
+    chosen = options.with_preset(chosen, opened.alphabet)
     search_options = make_options(chosen, opened)
     scoring = options.make_scoring(opened.alphabet, chosen)
     run = Search(report.part_of(opened), scoring, chosen_engine, search_options)

@@ -22,6 +22,7 @@ from exaln.alignments.query_hits import PairHits
 from exaln.report.aligned_rows import rows_of
 from exaln.report.hit_columns import ALIGNMENT_COLUMNS, TARGET_COLUMNS, Values
 from exaln.sequences.records import Text
+from exaln.statistics.simulated import SimulatedParameters
 
 if TYPE_CHECKING:
     from exaln.alignments.query_hits import AnyHits, QueryHits
@@ -74,6 +75,7 @@ def _statistics_values(statistics: Statistics) -> dict[str, Any]:
         "lambda": statistics.lambda_,
         "k": statistics.k,
         "h": statistics.h,
+        "source": "simulation" if isinstance(statistics.parameters, SimulatedParameters) else "NCBI",
         "db_residues": statistics.db_residues,
         "db_targets": statistics.db_targets,
         "description": statistics.describe(),

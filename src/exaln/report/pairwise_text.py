@@ -13,6 +13,7 @@ from exaln.report.columns import number_text
 from exaln.report.drawing import draw_all
 from exaln.scoring.modes import LOCAL
 from exaln.statistics.evalues import NucleotideStatistics, format_bits, format_evalue
+from exaln.statistics.simulated import SimulatedParameters
 
 if TYPE_CHECKING:
     from exaln.alignments.query_hits import AnyHits
@@ -150,6 +151,8 @@ def _query_footer(hits: QueryHits, summary: SearchSummary) -> str:
         return "\n"
     values = "  ".join(f"{value:<8.3g}" for value in (statistics.lambda_, statistics.k, statistics.h)).rstrip()
     text = f"\n{'Lambda':<8}  {'K':<8}  H\n{values}\n\n"
+    if isinstance(statistics.parameters, SimulatedParameters):
+        text += f"By simulation: {statistics.origin}\n\n"
     if isinstance(statistics, NucleotideStatistics):
         text += f"Effective search space used: {round(statistics.search_space(len(hits.query)))}\n\n"
     return text + "\n"

@@ -42,6 +42,7 @@ from exaln.search.evaluation import HitEvaluator, simulated_for
 from exaln.search.hsp_filters import report_list, subject_besthit
 from exaln.search.masks import HARD
 from exaln.search.options import OLD_NAMES, SearchOptions
+from exaln.search.presets import with_preset
 from exaln.search.ranking import Ranked, empty_ranking, hit_order, is_among_first, rank, report_order
 from exaln.search.regions import Regions, places_among
 from exaln.search.rescoring import Rescoring, screening_options
@@ -571,6 +572,7 @@ def search(
     comp_based_stats: int = 0,
     margin: float = 5.0,
     options: SearchOptions | None = None,
+    preset: str | None = None,
     engine: str = "auto",
     threads: int | None = None,
     devices: Sequence[int] | None = None,
@@ -583,8 +585,10 @@ def search(
     Database, its path, or a FASTA file; several in a list are searched as one. scoring: a Scoring, a BLAST task such as
     "blastp-short", or a matrix by its name or file. Hits are ranked by E-value, then score, then place in the database.
     evalue and all before `options` are those of `SearchOptions`, and can be given together as `options` instead.
-    devices (numbers of GPUs) and gpu_memory (bytes on each) need the cuda engine. progress: True for a bar, or a
-    function that is called with the number of cells done. The old names max_hits, strands and db_residues still work.
+    preset: "blast" replaces those that have their default values, and the scoring if it is None, by what blastp and
+    blastn do by default; see `presets`. devices (numbers of GPUs) and gpu_memory (bytes on each) need the cuda engine.
+    progress: True for a bar, or a function that is called with the number of cells done. The old names max_hits,
+    strands and db_residues still work.
 
     >>> import pathlib, tempfile
     >>> fasta = pathlib.Path(tempfile.mkdtemp()) / "targets.fasta"
@@ -622,6 +626,9 @@ def search(
         chosen = arguments.instance("options", options, SearchOptions)
     running = choose_engine(engine, threads, devices=devices, gpu_memory=gpu_memory)
     opened, records = _prepare(queries, database, scoring)
+    if preset is not None:
+        chosen, task = with_preset(chosen, preset, opened.alphabet)
+        scoring = task if scoring is None else scoring
     found = Search(opened, as_scoring(scoring, opened.alphabet), running, chosen)
     with showing(progress, SearchProgress, lambda: found.n_cells(records.n_residues)) as report:
         hits = found.run([records], report)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 Plan = tuple[tuple[int, int], ...]
 
-METHOD = 1
+METHOD = 3
 """The version of the method. Change it when anything changes that can change a parameter."""
 
 PAIRS_PER_SEQUENCE = 32
@@ -45,7 +45,7 @@ MOST_GROWTH = 1.25
 phase, and between them where no sample of this size tells.
 """
 
-LARGEST_ERROR = 0.04
+LARGEST_ERROR = 0.06
 """Standard error of lambda, relative, above which the parameters are refused."""
 
 DEFAULT_SEED = 1
@@ -74,7 +74,7 @@ def simulated_parameters(
         raise NoGumbelLawError("the mean score of two random letters is not negative; lower the scores of mismatches")
     _require_logarithmic(sampled(scoring, engine, weights, PILOT, seed))
     samples = sampled(scoring, engine, weights, PLAN if plan is None else plan, seed)
-    found = fit(samples, law, seed, _span(_used_scores(scoring, weights)))
+    found = fit(samples, law, scoring.gap_extend, seed, _span(_used_scores(scoring, weights)))
     if found is None or not found.lambda_error <= LARGEST_ERROR:
         raise _linear()
     return found

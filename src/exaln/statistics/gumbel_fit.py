@@ -8,12 +8,13 @@ because the law holds for high scores.
 Scores of a few lengths tell lambda and K well and the corrections badly. These follow the ungapped law closely, though:
 with r = lambda / lambda of ungapped scores,
 
-    a     = a of ungapped scores     * exp(3.6 * g),   g = (1 - r) ** 0.75
-    alpha = alpha of ungapped scores * exp(9 * g)
+    a     = a of ungapped scores     * exp(g * (4.1 - 1.1 * x)),   g = (1 - r) ** 0.75
+    alpha = alpha of ungapped scores * exp(g * (11 - 4.5 * x))
     b     = -5.2 * a / lambda
 
-hold for NCBI's scorings within the spreads in `SPREAD`. The fit takes them as normal priors on the logarithm of what
-departs from them, so that a sample overrules them where it can.
+hold for NCBI's scorings within the spreads in `SPREAD`; x is the cost of a further letter of a gap times lambda of
+ungapped scores, and at most 0.8. The fit takes them as normal priors on the logarithm of what departs from them, so
+that a sample overrules them where it can.
 """
 
 from __future__ import annotations
@@ -28,15 +29,15 @@ import numpy as np
 from exaln.statistics.evalues import ProteinStatistics
 from exaln.statistics.karlin_altschul import ProteinParameters
 from exaln.statistics.simulated import SimulatedParameters
+from exaln.statistics.ungapped import UngappedLaw
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from exaln.statistics.ungapped import UngappedLaw
-
     Floats = NDArray[np.float64]
 
-GROWTH_OF_A, GROWTH_OF_ALPHA, GROWTH_POWER, NATS_BEFORE = 3.6, 9.0, 0.75, 5.2
+GROWTH_OF_A, GROWTH_OF_ALPHA, GROWTH_POWER, NATS_BEFORE = (4.1, -1.1), (11.0, -4.5), 0.75, 5.2
+DEAREST_EXTENSION = 0.8
 SOFTENING = 0.01
 """Keeps the derivative of the growth finite where gaps hardly occur and r is 1."""
 
@@ -50,7 +51,13 @@ HIGHEST_SHARE = 0.5
 LEAST_NATS = 7.0
 """lambda times score of the lowest score that is used."""
 
-MOST_STEPS, STEP, LONGEST_STEP, SMALLEST_STEP = 60, 1e-5, 0.3, 1e-8
+MOST_STEPS, STEP, LONGEST_STEP, SMALLEST_STEP = 60, 1e-4, 0.3, 1e-6
+
+LAST_STEPS = 4
+"""Steps without a look at the likelihood, whose rounding errors hide its last digits; the slope tells more of them."""
+
+ERROR_FACTOR = 1.5
+"""Errors of the simulation of NCBI's proteins, over those that the information allows: pairs share sequences."""
 
 
 @dataclass(frozen=True)
@@ -75,12 +82,15 @@ class ScoreSample:
         return self.counts[::-1].cumsum()[::-1]
 
 
-def fit(samples: Sequence[ScoreSample], law: UngappedLaw, seed: int, span: int = 1) -> SimulatedParameters | None:
+def fit(
+    samples: Sequence[ScoreSample], ungapped: UngappedLaw, gap_extend: int, seed: int, span: int = 1
+) -> SimulatedParameters | None:
     """The most likely parameters, with standard errors; None if no law fits. The first sample gives the start.
 
-    law: that of ungapped scores. seed: of the samples. span: the distance of the scores whose numbers of pairs follow
-    the law. If all letters score even numbers, odd scores need a gap and are rare, so that it is 2.
+    gap_extend: the cost of a further letter of a gap. seed: of the samples. span: the distance of the scores whose
+    numbers of pairs follow the law. If all letters score even numbers, odd scores need a gap and are rare: it is 2.
     """
+    law = _Anchor(**vars(ungapped), extension=min(ungapped.lambda_ * gap_extend, DEAREST_EXTENSION))
     start = _start(samples[0], law, span)
     if start is None:
         return None
@@ -89,11 +99,18 @@ def fit(samples: Sequence[ScoreSample], law: UngappedLaw, seed: int, span: int =
     found, information = _climb(censored, law, found, N_COORDINATES)
     if not np.isfinite(found).all():
         return None
-    errors = np.sqrt(np.diag(np.linalg.inv(information)))
+    errors = ERROR_FACTOR * np.sqrt(np.diag(np.linalg.inv(information)))
     parameters = vars(_parameters(found, law))
     return SimulatedParameters(
         **parameters, lambda_error=float(errors[0]), k_error=float(errors[1]), seed=seed
     ).rounded()
+
+
+@dataclass(frozen=True)
+class _Anchor(UngappedLaw):
+    """The law of ungapped scores, and the cost of a further letter of a gap in its units."""
+
+    extension: float
 
 
 @dataclass(frozen=True)
@@ -130,12 +147,13 @@ def _expected(parameters: ProteinParameters, scores: Floats, length: float) -> F
     return statistics.evalues(scores, length, length) * length
 
 
-def _parameters(place: Floats, law: UngappedLaw) -> ProteinParameters:
+def _parameters(place: Floats, law: _Anchor) -> ProteinParameters:
     lambda_ = math.exp(place[0])
     short_of_one = max(1 - lambda_ / law.lambda_, 0)
     growth = (short_of_one + SOFTENING) ** GROWTH_POWER - SOFTENING**GROWTH_POWER
-    a = law.a * math.exp(GROWTH_OF_A * growth + place[2])
-    alpha = law.alpha * math.exp(GROWTH_OF_ALPHA * growth + place[4])
+    of_a, of_alpha = (at_0 + slope * law.extension for at_0, slope in (GROWTH_OF_A, GROWTH_OF_ALPHA))
+    a = law.a * math.exp(of_a * growth + place[2])
+    alpha = law.alpha * math.exp(of_alpha * growth + place[4])
     before = -NATS_BEFORE / lambda_ * math.exp(place[3])
     return ProteinParameters(
         lambda_=lambda_,
@@ -151,7 +169,7 @@ def _parameters(place: Floats, law: UngappedLaw) -> ProteinParameters:
     )
 
 
-def _start(sample: ScoreSample, law: UngappedLaw, span: int) -> Floats | None:
+def _start(sample: ScoreSample, law: _Anchor, span: int) -> Floats | None:
     """Lambda from two quantiles of a sample, and K from one of them."""
     share = sample.at_least() / sample.n_pairs
     often, seldom = (span * int(np.argmax(share[::span] <= limit)) for limit in (0.5, 0.01))
@@ -166,17 +184,11 @@ def _start(sample: ScoreSample, law: UngappedLaw, span: int) -> Floats | None:
     return place
 
 
-def _climb(samples: list[_Censored], law: UngappedLaw, place: Floats, n_free: int) -> tuple[Floats, Floats]:
+def _climb(samples: list[_Censored], law: _Anchor, place: Floats, n_free: int) -> tuple[Floats, Floats]:
     """The most likely place, by Fisher scoring, and the information there. The first `n_free` coordinates move."""
-    prior = 1 / SPREAD**2
     height = _height(samples, law, place)
-    information = np.eye(n_free)
     for _ in range(MOST_STEPS):
-        slope, information = _slopes(samples, law, place, n_free)
-        slope -= (place * prior)[:n_free]
-        information += np.diag(prior[:n_free])
-        step = np.zeros(N_COORDINATES)
-        step[:n_free] = np.linalg.solve(information, slope)
+        step, _ = _step(samples, law, place, n_free)
         step *= min(1, LONGEST_STEP / max(float(np.abs(step).max()), 1e-300))
         while np.abs(step).max() > SMALLEST_STEP:
             higher = _height(samples, law, place + step)
@@ -186,17 +198,31 @@ def _climb(samples: list[_Censored], law: UngappedLaw, place: Floats, n_free: in
             step /= 2
         else:
             break
+    for _ in range(LAST_STEPS):
+        step, information = _step(samples, law, place, n_free)
+        place = place + np.clip(step, -1e-3, 1e-3)
     return place, information
 
 
-def _height(samples: list[_Censored], law: UngappedLaw, place: Floats) -> float:
+def _step(samples: list[_Censored], law: _Anchor, place: Floats, n_free: int) -> tuple[Floats, Floats]:
+    """The step to the maximum of a parabola with the slope and the information here, and this information."""
+    prior = 1 / SPREAD**2
+    slope, information = _slopes(samples, law, place, n_free)
+    slope -= (place * prior)[:n_free]
+    information += np.diag(prior[:n_free])
+    step = np.zeros(N_COORDINATES)
+    step[:n_free] = np.linalg.solve(information, slope)
+    return step, information
+
+
+def _height(samples: list[_Censored], law: _Anchor, place: Floats) -> float:
     """The logarithm of the likelihood times the prior, up to a constant."""
     parameters = _parameters(place, law)
     likelihood = sum(float(sample.counts @ sample.log_chances(parameters)) for sample in samples)
     return likelihood - 0.5 * float(((place / SPREAD) ** 2).sum())
 
 
-def _slopes(samples: list[_Censored], law: UngappedLaw, place: Floats, n_free: int) -> tuple[Floats, Floats]:
+def _slopes(samples: list[_Censored], law: _Anchor, place: Floats, n_free: int) -> tuple[Floats, Floats]:
     """The gradient of the log likelihood, and Fisher's information."""
     slope, information = np.zeros(n_free), np.zeros((n_free, n_free))
     moves = STEP * np.eye(N_COORDINATES)[:n_free]

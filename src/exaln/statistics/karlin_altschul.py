@@ -1,8 +1,8 @@
 """Karlin-Altschul parameters of a scoring, from NCBI's tables of matrices and gap costs.
 
-The tables in `karlin_altschul.json` come from simulations, so scorings that are not in them have no parameters. The
-exception are nucleotide scorings whose gaps are too expensive to occur: for these theory gives the parameters
-(`ungapped_parameters`).
+The tables in `karlin_altschul.json` come from simulations. Scorings that are not in them have no parameters here and
+are simulated (`exaln.simulation`). The exception are nucleotide scorings whose gaps are too expensive to occur: for
+these theory gives the parameters (`ungapped_parameters`).
 """
 
 from __future__ import annotations

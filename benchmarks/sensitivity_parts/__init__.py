@@ -1,0 +1,1 @@
+"""Parts of benchmarks/sensitivity.py: the measure, the programs and the figure."""
