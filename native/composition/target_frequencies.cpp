@@ -24,22 +24,21 @@ constexpr int MOST_STEPS = 2000;
 
 // Solves a x = b for a symmetric positive definite a, of which the lower triangle is given, and destroys it.
 void solve(double (&a)[LEFT][LEFT], double (&b)[LEFT]) {
-    for (int i = 0; i < LEFT; ++i) {
-        for (int j = 0; j < i; ++j) {
-            double sum = a[i][j];
-            for (int k = 0; k < j; ++k) sum -= a[i][k] * a[j][k];
-            a[i][j] = sum / a[j][j];
+    // Column by column of the factor, which is kept in the rows of the upper triangle.
+    for (int j = 0; j < LEFT; ++j) {
+        const double root = std::sqrt(a[j][j]);
+        for (int i = j; i < LEFT; ++i) a[j][i] = a[i][j] / root;
+        for (int i = j + 1; i < LEFT; ++i) {
+            const double factor = a[j][i];
+            for (int k = j + 1; k <= i; ++k) a[i][k] -= factor * a[j][k];
         }
-        double sum = a[i][i];
-        for (int k = 0; k < i; ++k) sum -= a[i][k] * a[i][k];
-        a[i][i] = std::sqrt(sum);
     }
     for (int i = 0; i < LEFT; ++i) {
-        for (int k = 0; k < i; ++k) b[i] -= a[i][k] * b[k];
         b[i] /= a[i][i];
+        for (int k = i + 1; k < LEFT; ++k) b[k] -= a[i][k] * b[i];
     }
     for (int i = LEFT; i-- > 0;) {
-        for (int k = i + 1; k < LEFT; ++k) b[i] -= a[k][i] * b[k];
+        for (int k = i + 1; k < LEFT; ++k) b[i] -= a[i][k] * b[k];
         b[i] /= a[i][i];
     }
 }
@@ -124,19 +123,21 @@ class Newton {
   private:
     static void eliminate_columns(const double* inverse, const double* columns, const double* of_entropy,
                                   const double* left, double (&a)[LEFT][LEFT], double (&b)[LEFT]) {
-        double scaled[LEFT][N];  // each equation's coefficients of the columns, divided by the diagonal
-        const auto row = [&](int equation) {
-            return equation == LEFT - 1 ? of_entropy : inverse + (equation + 1) * N;
-        };
-        for (int i = 0; i < LEFT; ++i) {
-            for (int j = 0; j < N; ++j) scaled[i][j] = row(i)[j] / columns[j];
-            for (int k = 0; k <= i; ++k) {
-                const double* other = row(k);
-                double sum = 0;
-                for (int j = 0; j < N; ++j) sum += scaled[i][j] * other[j];
-                a[i][k] -= sum;
+        // by_column[j]: the coefficients of column j in all equations. The inner loops run over equations,
+        // whose sums are independent of one another, so that they become vectors.
+        double by_column[N][LEFT];
+        for (int j = 0; j < N; ++j) {
+            for (int i = 0; i + 1 < LEFT; ++i) by_column[j][i] = inverse[(i + 1) * N + j];
+            by_column[j][LEFT - 1] = of_entropy[j];
+        }
+        for (int j = 0; j < N; ++j) {
+            const double* of = by_column[j];
+            const double divided_left = left[j] / columns[j];
+            for (int i = 0; i < LEFT; ++i) b[i] -= of[i] * divided_left;
+            for (int i = 0; i < LEFT; ++i) {
+                const double scaled = of[i] / columns[j];
+                for (int k = 0; k < LEFT; ++k) a[i][k] -= scaled * of[k];
             }
-            for (int j = 0; j < N; ++j) b[i] -= scaled[i][j] * left[j];
         }
     }
 
