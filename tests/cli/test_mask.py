@@ -69,7 +69,7 @@ def test_masks_are_stored_and_read_again(exaln: Exaln, proteins: Path, tmp_path:
     ("options", "problem"),
     [
         (["--method", "dust"], "dust masks nucleotides, not protein sequences; use seg"),
-        (["--method", "sge"], "--method: mask is 'sge'; expected one of seg, dust, tantan, lowercase"),
+        (["--method", "sge"], "--method: method is 'sge'; expected one of seg, dust, tantan, lowercase"),
         (["--method", "seg 12 3 2"], "--method: locut is 3, which is above hicut, 2; it must not be"),
         (["--hard", "--outfmt", "bed"], "--hard is for FASTA; leave it out with --outfmt bed"),
         (["--db", "p"], "name sequence files with --in, or a database with --db"),

@@ -158,10 +158,12 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[Ca
         "Mode.parse": {"text": "global"},
         "Records.of": {"alphabet": alphabet, "sequences": [alphabet.encode("ACGT")]},
         "Scoring.default": {"alphabet": "dna"},
+        "Scoring.of_task": {"task": "blastp-short"},
         "SearchOptions.resolved": {"database": memory},
         "SequenceFile": {"source": "few.fasta"},
         "align": pair,
         "align_many": pairs,
+        "mask": {"sequences": ["HEAGAWGHEE", QUERY]},
         "score": pair,
         "score_many": pairs,
         "scores": searched,
@@ -296,7 +298,7 @@ def cli_names(command: str) -> set[str]:
 def test_options_have_the_same_names_in_search_in_search_options_and_on_the_command_line() -> None:
     options = {field.name for field in fields(exaln.SearchOptions)} - {"include", "exclude"}
     signature = inspect.signature(exaln.search).parameters
-    own = {"queries", "database", "scoring", "options", "progress"}
+    own = {"queries", "database", "scoring", "options", "preset", "progress"}
     running = {"engine", "threads", "devices", "gpu_memory"}
     assert set(signature) == options | own | running
     scoring = set(inspect.signature(exaln.Scoring).parameters)
@@ -304,8 +306,9 @@ def test_options_have_the_same_names_in_search_in_search_options_and_on_the_comm
     cluster = {"shard", "cluster", "cluster_config", "plan", "resume", "dashboard"}
     cluster |= {"tls_ca", "tls_cert", "tls_key", "insecure"}
     messages = {"quiet", "verbose", "debug", "version"}
+    of_blast = {"preset", "task", "seg", "dust", "lcase_masking", "soft_masking"}
     assert options | running | scoring <= cli_names("search")
-    assert cli_names("search") - options - running - scoring - about_files - cluster - messages == set()
+    assert cli_names("search") - options - running - scoring - about_files - cluster - messages == of_blast
     for field in fields(exaln.SearchOptions):
         if field.name in options:
             assert signature[field.name].default == field.default

@@ -121,7 +121,7 @@ def _parsed(method: str) -> Masking:
     from exaln.masking.methods import Masking
 
     try:
-        return Masking.parse(method)
+        return Masking.parse(method, "method")
     except InputError as error:
         raise InputError(f"--method: {error}") from None
 

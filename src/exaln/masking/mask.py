@@ -40,7 +40,7 @@ def mask(
     'MKVLAAGHTWERXXXXXXXXXXXXDVNPYFSCIM'
     """
     records = as_records(sequences, as_alphabet(alphabet), "sequences")
-    masking = Masking.usual(records.alphabet) if method is None else Masking.parse(method)
+    masking = Masking.usual(records.alphabet) if method is None else Masking.parse(method, "method")
     arguments.flag("hard", hard)
     n_threads = usable_threads(None if threads is None else arguments.integer("threads", threads, least=1))
     masked = masking.find(records, threads=n_threads).masks(records)

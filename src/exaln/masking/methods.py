@@ -35,10 +35,13 @@ class Masking:
     parameters: Parameters | None
 
     @staticmethod
-    def parse(text: str) -> Masking:
-        """The masking of a method's name, which numbers may follow; InputError for anything else."""
-        method, *numbers = arguments.text("mask", text, f"one of {', '.join(METHODS)}").split() or [""]
-        arguments.choice("mask", method, METHODS)
+    def parse(text: str, name: str = "mask") -> Masking:
+        """The masking of a method's name, which numbers may follow; InputError for anything else.
+
+        name: what messages call the argument.
+        """
+        method, *numbers = arguments.text(name, text, f"one of {', '.join(METHODS)}").split() or [""]
+        arguments.choice(name, method, METHODS)
         if method == LOWERCASE:
             if numbers:
                 raise InputError(f"{text!r}: lowercase has no parameters")
